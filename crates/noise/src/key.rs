@@ -1,0 +1,189 @@
+//! The secret behind all noise, and the name of one life of a mechanism.
+//!
+//! Whoever knows the key can subtract the noise: it is as secret as the data. It is wiped from memory when dropped,
+//! has no `Debug` that shows it, no `Clone`, and is stored only through [`Key::export`], whose first byte remembers
+//! whether it came from the operating system or from a seed, so that a simulated key can never come back as a real one.
+
+use crate::NoiseError;
+use hkdf::Hkdf;
+use sha2::Sha256;
+use std::fmt;
+use zeroize::Zeroizing;
+
+const FROM_OS: u8 = 0xA5;
+const SIMULATED: u8 = 0x5A;
+
+/// A 256-bit secret from which all noise of a data set's mechanisms is derived.
+pub struct Key {
+    bytes: Zeroizing<[u8; 32]>,
+    simulated: bool,
+}
+
+impl Key {
+    /// A fresh key from the operating system's entropy.
+    ///
+    /// # Errors
+    /// [`NoiseError::NoEntropy`] if the operating system has none to give.
+    pub fn from_os() -> Result<Self, NoiseError> {
+        let mut bytes = Zeroizing::new([0; 32]);
+        fill_from_os(bytes.as_mut_slice())?;
+        Ok(Self {
+            bytes,
+            simulated: false,
+        })
+    }
+
+    /// A reproducible key for simulations and tests. **Not secret**: a seed can be guessed, and noise with it.
+    /// Everything drawn from it must be marked simulated; [`Key::is_simulated`] says so for ever.
+    #[must_use]
+    pub fn insecure_from_seed(seed: u64) -> Self {
+        let mut info = *b"hushstream insecure seed v1 ........";
+        info[28..].copy_from_slice(&seed.to_le_bytes());
+        Self {
+            bytes: derive(&[0; 32], &info),
+            simulated: true,
+        }
+    }
+
+    /// Whether the key came from a seed.
+    #[must_use]
+    pub fn is_simulated(&self) -> bool {
+        self.simulated
+    }
+
+    /// The key as bytes to be stored with the care due to the data itself (a file only its owner can read).
+    #[must_use]
+    pub fn export(&self) -> Zeroizing<[u8; 33]> {
+        let mut stored = Zeroizing::new([0; 33]);
+        stored[0] = if self.simulated { SIMULATED } else { FROM_OS };
+        stored[1..].copy_from_slice(self.bytes.as_slice());
+        stored
+    }
+
+    /// A key that [`Key::export`] wrote.
+    ///
+    /// # Errors
+    /// [`NoiseError::StoredKey`] for any other bytes.
+    pub fn import(stored: &[u8]) -> Result<Self, NoiseError> {
+        let (&tag, secret) = stored.split_first().ok_or(NoiseError::StoredKey)?;
+        let simulated = match tag {
+            FROM_OS => false,
+            SIMULATED => true,
+            _ => return Err(NoiseError::StoredKey),
+        };
+        let mut bytes = Zeroizing::new([0; 32]);
+        if secret.len() != bytes.len() {
+            return Err(NoiseError::StoredKey);
+        }
+        bytes.copy_from_slice(secret);
+        Ok(Self { bytes, simulated })
+    }
+
+    /// The AES-256 key of one (instance, mechanism): HKDF-Expand with SHA-256, whose outputs for different names are
+    /// independent as long as HMAC-SHA-256 is a pseudo-random function.
+    pub(crate) fn subkey(&self, instance: Instance, mechanism: u64) -> Zeroizing<[u8; 32]> {
+        let mut info = *b"hushstream noise v1 ................________";
+        info[20..36].copy_from_slice(&instance.0);
+        info[36..].copy_from_slice(&mechanism.to_le_bytes());
+        derive(&self.bytes, &info)
+    }
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Key")
+            .field("simulated", &self.simulated)
+            .finish_non_exhaustive()
+    }
+}
+
+fn derive(secret: &[u8; 32], info: &[u8]) -> Zeroizing<[u8; 32]> {
+    let mut derived = Zeroizing::new([0; 32]);
+    Hkdf::<Sha256>::from_prk(secret)
+        .and_then(|kdf| {
+            kdf.expand(info, derived.as_mut_slice())
+                .map_err(|_| hkdf::InvalidPrkLength)
+        })
+        .expect("32 bytes are a valid key and a valid output length for HKDF-SHA-256");
+    derived
+}
+
+fn fill_from_os(bytes: &mut [u8]) -> Result<(), NoiseError> {
+    getrandom::fill(bytes).map_err(|error| NoiseError::NoEntropy(error.to_string()))
+}
+
+/// The public name of one life of a run. A run that cannot prove it continues the last released step (lost log,
+/// restored backup, second replica) must open a new instance, so that no address is ever used for two contents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Instance([u8; 16]);
+
+impl Instance {
+    /// A fresh random instance.
+    ///
+    /// # Errors
+    /// [`NoiseError::NoEntropy`] if the operating system has none to give.
+    pub fn from_os() -> Result<Self, NoiseError> {
+        let mut bytes = [0; 16];
+        fill_from_os(&mut bytes)?;
+        Ok(Self(bytes))
+    }
+
+    /// The instance with these bytes, as read back from a state file.
+    #[must_use]
+    pub fn from_bytes(bytes: [u8; 16]) -> Self {
+        Self(bytes)
+    }
+
+    /// The bytes to store.
+    #[must_use]
+    pub fn to_bytes(self) -> [u8; 16] {
+        self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stored_key_comes_back_with_its_mark() {
+        for key in [Key::insecure_from_seed(1), Key::from_os().unwrap()] {
+            let back = Key::import(key.export().as_slice()).unwrap();
+            assert_eq!(*back.bytes, *key.bytes);
+            assert_eq!(back.is_simulated(), key.is_simulated());
+        }
+    }
+
+    #[test]
+    fn other_bytes_are_refused() {
+        let stored = Key::insecure_from_seed(1).export();
+        for bad in [&stored[..32], &stored[1..], &[], &[7; 33]] {
+            assert_eq!(Key::import(bad).unwrap_err(), NoiseError::StoredKey);
+        }
+    }
+
+    #[test]
+    fn debug_does_not_show_the_secret() {
+        let key = Key::insecure_from_seed(1);
+        let shown = format!("{key:?}");
+        assert_eq!(shown, "Key { simulated: true, .. }");
+    }
+
+    #[test]
+    fn names_separate_subkeys() {
+        let key = Key::insecure_from_seed(1);
+        let (a, b) = (Instance::from_bytes([0; 16]), Instance::from_bytes([1; 16]));
+        assert_ne!(*key.subkey(a, 0), *key.subkey(b, 0));
+        assert_ne!(*key.subkey(a, 0), *key.subkey(a, 1));
+        assert_ne!(*key.subkey(a, 0), *Key::insecure_from_seed(2).subkey(a, 0));
+    }
+
+    #[test]
+    fn keys_and_instances_from_the_operating_system_differ() {
+        assert_ne!(
+            *Key::from_os().unwrap().bytes,
+            *Key::from_os().unwrap().bytes
+        );
+        assert_ne!(Instance::from_os().unwrap(), Instance::from_os().unwrap());
+    }
+}
