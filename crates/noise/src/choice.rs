@@ -3,10 +3,11 @@
 //! **Law.** Exact, for whole penalties and a dyadic γ = m/2ˢ (every finite floating-point number is one).
 //!
 //! **Method.** Let m be the least penalty and x_i = γ(penalty_i − m). Round each weight *up* to 64 bits, u_i between
-//! 2⁶⁴e^(−x_i) and three units more; choose i with probability ∝ u_i in integers; keep it with probability 2⁶⁴e^(−x_i)/u_i, else
+//! 2⁶⁴e^(−x_i) and three units more (2⁶⁴ itself for x_i = 0, 1 from ⌊x_i⌋ = 45 on, else the top 64 bits of a 128-bit evaluation
+//! plus 2, whose last units are part of the stored format: a replay must repeat them); choose i with probability ∝ u_i in integers; keep it with probability 2⁶⁴e^(−x_i)/u_i, else
 //! start over. What is kept is i with probability ∝ e^(−x_i), exactly. *The keeping coin* compares uniform bits with
 //! brackets of e^(−x_i) that are made narrower until they decide, so nothing is ever rounded; for a weight near
-//! the largest, 64 bits leave a doubt of 2⁻⁶².
+//! the largest, 64 bits leave a doubt of 2⁻⁶². It reads one word at a time, and none for x_i = 0.
 //!
 //! **Time.** One pass over the weights but for a chance of O(number/2⁶⁴); the arithmetic inside still depends on the
 //! penalties, so a clock can learn about them: draw ahead of need where that matters.

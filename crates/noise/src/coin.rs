@@ -4,7 +4,7 @@
 //!
 //! **Proof for e^(−x)** (Canonne, Kamath and Steinke 2020, after von Neumann). For 0 ≤ x ≤ 1 toss coins of probability x/1,
 //! x/2, x/3, … until the first tails, at toss k. P(k > m) = xᵐ/m!, so P(k is odd) = Σ(−x)ᵐ/m! = e^(−x). For x > 1
-//! toss ⌊x⌋ coins e^(−1) and one for the rest; all must show heads.
+//! toss ⌊x⌋ coins e^(−1), up to the first tails, and one for the rest (also when it is 0); all must show heads.
 //!
 //! **Time** depends on the outcome: a coin of this kind leaks through a clock what it shows. Learners publish
 //! the outcome anyway; where they do not, draw ahead of need.

@@ -16,7 +16,8 @@ pub(crate) fn multiply_q128(a: u128, b: u128) -> u128 {
     a1 * b1 + (middle >> 64) + (other >> 64)
 }
 
-/// Number of Taylor terms: for x ≤ 1/4 the first one left out is below 4^−31/31! < 2⁻¹⁷⁴.
+/// Number of Taylor terms: for x ≤ 1/4 the first one left out is below 4^−31/31! < 2⁻¹⁷⁴; for x < 1/16, as almost always, 22
+/// leave out less than 16^−23/23! < 2⁻¹⁶⁶.
 const TERMS: usize = 30;
 
 /// ⌊2¹²⁸/n⌋ for n = 0…TERMS (the first two entries are not used: 2¹²⁸ does not fit).

@@ -1,7 +1,10 @@
 //! Rounded normal noise: round(2³⁰·N(0,1)) and ⌊2³⁰⁺ᶠ·N(0,1)⌋.
 //!
-//! **Law.** One real standard normal Z belongs to each address. It is revealed digit by digit, and only as far as
-//! asked: [`RoundedGaussian`] gives ⌊2³⁰Z + ½⌋, [`FineGaussian`] gives ⌊2³⁰⁺ᶠZ⌋.
+//! **Law.** For each of the two samplers one real standard normal Z belongs to each address (the two do not share it). It is
+//! revealed digit by digit, and only as far as asked: [`RoundedGaussian`] gives ⌊2³⁰Z + ½⌋, [`FineGaussian`] gives ⌊2³⁰⁺ᶠZ⌋.
+//!
+//! **Addresses.** Rounded: coordinate c reads word c mod 2 of the block at lane ⌊c/2⌋, domain 0. Fine: both words of the block at
+//! lane c, domain 1. Extensions of both are at lane c.
 //!
 //! **Why it is private.** For an integer q, q + ⌊z+½⌋ = ⌊q+z+½⌋ and q + ⌊z⌋ = ⌊q+z⌋. Adding this noise to an integer
 //! query is a function of the ideal Gaussian mechanism's output, so its exact Gaussian-DP parameter μ holds, in any
@@ -10,7 +13,8 @@
 //! **Slack.** 2⁻¹¹² in total variation a draw: see the file `gaussian/attempt.rs`, where Z is made.
 //!
 //! **Speed.** 64 bits decide 99.7 % of the draws without a branch that depends on the value; the rest are decided
-//! exactly with further bits from the domain-separated extension of the same address.
+//! exactly with further bits from the domain-separated extension of the same address. **Time**, therefore, depends on the
+//! value: every |Z| above 5.09 takes the longer way. Draw ahead of need where a clock could see it.
 
 mod attempt;
 mod cells;

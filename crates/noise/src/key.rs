@@ -3,6 +3,10 @@
 //! Whoever knows the key can subtract the noise: it is as secret as the data. It is wiped from memory when dropped,
 //! has no `Debug` that shows it, no `Clone`, and is stored only through [`Key::export`], whose first byte remembers
 //! whether it came from the operating system or from a seed, so that a simulated key can never come back as a real one.
+//!
+//! Derived keys are HKDF-Expand (SHA-256) of the key with an `info` of fixed length: `hushstream noise v1 `, the 16 bytes of the
+//! instance and the 8 of the mechanism, little-endian. A seeded key is HKDF-Expand of 32 zero bytes with `hushstream insecure seed
+//! v1 ` and the 8 bytes of the seed.
 
 use crate::NoiseError;
 use hkdf::Hkdf;
@@ -77,6 +81,15 @@ impl Key {
         }
         bytes.copy_from_slice(secret);
         Ok(Self { bytes, simulated })
+    }
+
+    /// A public name of the key that says nothing about it otherwise: to notice that a run is resumed with another key.
+    #[must_use]
+    pub fn fingerprint(&self) -> [u8; 16] {
+        let derived = derive(&self.bytes, b"hushstream key fingerprint v1");
+        let mut name = [0; 16];
+        name.copy_from_slice(&derived[..16]);
+        name
     }
 
     /// The AES-256 key of one (instance, mechanism): HKDF-Expand with SHA-256, whose outputs for different names are
@@ -176,6 +189,14 @@ mod tests {
         assert_ne!(*key.subkey(a, 0), *key.subkey(b, 0));
         assert_ne!(*key.subkey(a, 0), *key.subkey(a, 1));
         assert_ne!(*key.subkey(a, 0), *Key::insecure_from_seed(2).subkey(a, 0));
+    }
+
+    #[test]
+    fn a_fingerprint_tells_keys_apart() {
+        let print = |seed| Key::insecure_from_seed(seed).fingerprint();
+        assert_eq!(print(1), print(1));
+        assert_ne!(print(1), print(2));
+        assert_ne!(print(1), Key::insecure_from_seed(1).bytes[..16]);
     }
 
     #[test]

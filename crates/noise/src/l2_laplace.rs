@@ -10,9 +10,10 @@
 //! the classical slip, and its privacy loss is unbounded near the origin.)
 //!
 //! **Slack.** The normals are known to 2⁻¹⁹⁹, so v is known to ±2⁻¹³⁰ in lattice units (the constructor keeps
-//! c·16·16·(√(d+1)+1) below 2⁶²). A value is rounded the wrong way only if v lies that close to a half-integer: below
-//! 2⁻¹²⁸. The 2d+1 normals err by 2⁻¹¹² each: in all less than 3·2⁻¹¹² + 2⁻¹²⁸ < 2⁻¹¹⁰ a coordinate. Since δ = 0 leaves no
-//! room for it, a guarantee with this noise names the slack.
+//! c·16·16·(⌊√(d+1)⌋+1) below 2⁶²). A value is rounded the wrong way only if v lies that close to a half-integer: below
+//! 2⁻¹²⁸. The 2d+1 normals err by 2⁻¹¹² each: a node of d coordinates is off by less than (2d+1)·2⁻¹¹² + d·2⁻¹²⁸ <
+//! d·2⁻¹¹⁰. The length is shared, so charge d·2⁻¹¹⁰ for every node touched, however few of its coordinates are read. Since δ =
+//! 0 leaves no room for it, a guarantee with this noise names the slack.
 //!
 //! **Time.** Any coordinate can be drawn alone, but its length ‖a‖ costs d+1 normals: draw a node at once where possible.
 
@@ -33,7 +34,8 @@ pub struct L2Laplace {
 }
 
 impl L2Laplace {
-    /// Bound on the total-variation distance a coordinate; a node of d coordinates is off by at most d times this.
+    /// Bound on a node's total-variation distance, divided by its dimension: charge dimension times this for every node
+    /// touched.
     pub const SLACK: f64 = 4.0 * gaussian::SLACK;
 
     /// Noise on `dimension` coordinates with scale `scale`; the expected length is `dimension`·`scale`.

@@ -1,15 +1,17 @@
 //! Discrete Laplace noise: P(k) = tanh(1/2b)·e^(−|k|/b) on the integers.
 //!
-//! **Law.** Exact, for every whole scale b ≥ 1.
+//! **Law.** Exact, for every whole scale b ≥ 1, but for one thing that a finite integer forces: magnitudes from b·2²² on are held there.
+//! That has probability below e^(−2²²) < 2^(−6,000,000), less than any number a float can hold, and is stated as 0.
 //!
 //! **Why it is private.** An integer query that one person can move by Δ in the L1 norm, plus this noise on every
-//! coordinate, changes no probability by more than a factor e^(Δ/b): ε = Δ/b, with no δ and no slack.
+//! coordinate, changes no probability by more than a factor e^(Δ/b): ε = Δ/b.
 //!
 //! **Proof of the method** (Canonne, Kamath and Steinke 2020). U uniform on 0…b−1 and kept with probability e^(−U/b), V the
 //! number of heads of a coin e^(−1) before its first tails: U + bV = m has probability ∝ e^(−m/b). A fair sign, with
 //! "−0" drawn again, makes it two-sided.
 
 use crate::coin::exp_minus_fraction;
+use crate::source::Domain;
 use crate::{Cursor, NoiseError, Source};
 
 /// Discrete Laplace noise of a whole scale.
@@ -19,10 +21,10 @@ pub struct DiscreteLaplace {
 }
 
 impl DiscreteLaplace {
-    /// The draw is exact.
+    /// Exact: what is left is below the smallest positive float.
     pub const SLACK: f64 = 0.0;
 
-    /// The largest scale: a draw reaches 2⁶² with probability e^(−2²²), and is then held there.
+    /// The largest scale: with it the largest magnitude is about 2⁶².
     pub const MAX_SCALE: u64 = 1 << 40;
 
     /// Noise with scale `scale`, standard deviation about √2·`scale`.
@@ -44,7 +46,7 @@ impl DiscreteLaplace {
         for (offset, value) in out.iter_mut().enumerate() {
             let lane = u32::try_from(offset as u64 + u64::from(first))
                 .expect("a node has at most 2^32 coordinates");
-            *value = self.draw(&mut source.cursor(node, lane));
+            *value = self.draw(&mut source.cursor_in(node, lane, Domain::Laplace));
         }
     }
 
@@ -59,7 +61,7 @@ impl DiscreteLaplace {
             while exp_minus_fraction(1, 1, bits) {
                 whole += 1;
             }
-            // 2²² heads in a row never happen; holding the value is a function of the draw and costs no privacy.
+            // 2²² heads in a row: the one place where the law is not exact, see above.
             let magnitude = (rest + self.scale * whole.min(1 << 22)) as i64;
             let negative = bits.below(2) == 1;
             if negative && magnitude == 0 {

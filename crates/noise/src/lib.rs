@@ -5,8 +5,8 @@
 //!
 //! 1. **Everything is an integer.** For an integer query q, q + round(Z) = round(q + Z): adding *rounded* noise to an
 //!    integer is post-processing of the ideal continuous mechanism, so its exact guarantee carries over.
-//! 2. **The law is the stated law**, exactly or up to a total-variation slack of at most 2⁻⁹⁶ a draw that each
-//!    sampler states as a number, for the accountant to add.
+//! 2. **The law is the stated law**, exactly or up to a total-variation slack, at most 2⁻⁹⁶ a draw (L2-Laplace: a coordinate of a
+//!    whole node), that each sampler states as a number, for the accountant to add.
 //!
 //! All bits come from a 256-bit [`Key`] through AES-256 in counter mode, *addressed* by (instance, mechanism, node,
 //! coordinate): noise is a pure function of its address. It can be regenerated instead of stored, a replay is
@@ -30,7 +30,7 @@
 //! |---|---|---|
 //! | [`RoundedGaussian`] | round(2³⁰·N(0,1)) | 2⁻¹¹² |
 //! | [`FineGaussian`] | ⌊2³⁰⁺ᶠ·N(0,1)⌋ | 2⁻¹¹² |
-//! | [`L2Laplace`] | round(v), density of v ∝ e^(−‖v‖₂/c) | 2⁻¹¹⁰ |
+//! | [`L2Laplace`] | round(v), density of v ∝ e^(−‖v‖₂/c) | d·2⁻¹¹⁰ a node |
 //! | [`DiscreteLaplace`] | P(k) ∝ e^(−\|k\|/b) | exact |
 //! | [`Coin`] | probability p/q, or e^(−p/q) | exact |
 //! | [`ExponentialChoice`] | P(i) ∝ e^(−γ·penalty_i) | exact |

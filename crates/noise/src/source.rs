@@ -1,13 +1,16 @@
 //! The addressed generator: AES-256 in counter mode, one cipher key for each (instance, mechanism).
 //!
-//! The 128-bit counter *is* the address, little-endian:
+//! The 128-bit counter *is* the address; it is encrypted as 16 little-endian bytes, and a block is read as two
+//! little-endian words, first bytes first:
 //!
 //! | bits | 64…127 | 32…63 | 28…31 | 0…27 |
 //! |---|---|---|---|---|
 //! | | node | lane (coordinate or group of coordinates) | domain | counter |
 //!
-//! The domain separates the samplers and, within one, the first bits of a draw from the rare extra bits it may ask for;
-//! so no two uses share a block.
+//! The domain separates the samplers (0 rounded Gaussian, 1 fine Gaussian, 2 cursors, 3 and 4 direction and length of L2-Laplace, 5
+//! discrete Laplace) and, with 8 added, the first bits of a draw from the rare extra bits it may ask for; so no two samplers
+//! share a block. What is read through one [`Cursor`] is the caller's to keep apart: a coin and a choice at the same (node,
+//! lane) see the same bits.
 //!
 //! **Assumption.** AES-256 is a pseudo-random permutation. A permutation never repeats a block, so q blocks under one
 //! cipher key differ from ideal bits by at most q²/2¹²⁹ (the switching lemma): 2⁻⁶³ for 2³³ blocks, about 2³⁴ Gaussian
@@ -29,6 +32,7 @@ pub(crate) enum Domain {
     Stream = 2,
     L2Direction = 3,
     L2Radius = 4,
+    Laplace = 5,
 }
 
 impl Domain {
@@ -59,12 +63,17 @@ impl Source {
         self.simulated
     }
 
-    /// An endless stream of bits at (node, lane), for coins, choices and Laplace draws.
+    /// A long stream of bits at (node, lane), for coins and choices. The same address gives the same bits: use it for one
+    /// purpose.
     #[must_use]
     pub fn cursor(&self, node: u64, lane: u32) -> Cursor<'_> {
+        self.cursor_in(node, lane, Domain::Stream)
+    }
+
+    pub(crate) fn cursor_in(&self, node: u64, lane: u32, domain: Domain) -> Cursor<'_> {
         Cursor {
             source: self,
-            address: address(node, lane, Domain::Stream as u8),
+            address: address(node, lane, domain as u8),
             next_block: 0,
             spare: None,
         }
@@ -86,7 +95,7 @@ impl Source {
         let mut next = address(node, first_lane, domain as u8);
         for block in blocks.iter_mut() {
             block.0 = next.to_le_bytes();
-            next += LANE;
+            next = next.wrapping_add(LANE); // the last lane of the last node has no successor, and needs none
         }
         self.cipher.encrypt_blocks(blocks);
     }
@@ -121,12 +130,17 @@ pub(crate) fn split(block: &Block) -> [u64; 2] {
 }
 
 /// Bits at one address, in order.
-#[derive(Debug)]
 pub struct Cursor<'a> {
     source: &'a Source,
     address: u128,
     next_block: u32,
     spare: Option<u64>,
+}
+
+impl std::fmt::Debug for Cursor<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Cursor(..)") // its unread bits are as secret as the key
+    }
 }
 
 impl Cursor<'_> {
@@ -151,7 +165,8 @@ impl Cursor<'_> {
         word
     }
 
-    /// An integer uniform on 0…bound−1, exactly: the smallest sufficient number of bits, drawn again when too large.
+    /// An integer uniform on 0…bound−1, exactly: the low bits, as few as suffice, of one word (of two, the first one low, above
+    /// 2⁶⁴), drawn again when too large.
     ///
     /// `bound` must not be 0.
     pub(crate) fn below(&mut self, bound: u128) -> u128 {

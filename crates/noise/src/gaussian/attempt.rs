@@ -16,7 +16,8 @@
 //! | U, to compare with e^(−x) | 13 bits: `first` 0…12, then the upper 115 of e2 | 128 in all |
 //!
 //! Attempt k = 0, 1, … takes its words from extension block 4k and e0, e1, e2 from blocks 4k+1, 4k+2, 4k+3; for k = 0 the
-//! words (for the rounded law: only `first`) come from the main block of the address instead. Further digits of V, when
+//! words come from the main block of the address instead (for the rounded law only `first` does, and `low` is the second word of
+//! extension block 0). Further digits of V, when
 //! all 192 are asked for, are the lower 64 bits of e1.
 //!
 //! **Slack**, in total variation: cells 2⁻¹¹⁷ (`cells.rs`), everything beyond 16 standard deviations 2⁻¹⁸⁷, e^(−x)
@@ -132,8 +133,8 @@ fn propose(cells: &Cells, [first, low]: [u64; 2], [e0, e1, e2]: [u128; 3]) -> (N
     (normal, uniform < acceptance(cell, position))
 }
 
-/// e^(−x) in Q128 for x = V(2j+V)/2¹⁵, which is at most 1/8: within 2⁻¹²⁴, of which x contributes four units (rounded
-/// down four times).
+/// e^(−x) in Q128 for x = V(2j+V)/2¹⁵, which is at most 1/8: within 2⁻¹²⁴, of which x contributes two units (rounded
+/// down twice).
 fn acceptance(cell: u64, position: u128) -> u128 {
     let twice = 2 * u128::from(cell);
     let linear = (position >> 15) * twice + (((position & 0x7fff) * twice) >> 15);
