@@ -1,0 +1,109 @@
+//! What one mechanism costs, in the notion of privacy in which it is known best.
+//!
+//! A charge is evidence about one mechanism against one neighbouring relation: it is up to the caller that
+//! sensitivity and noise belong to the adjacency that the guarantee will name.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{AccountError, Budget, Epsilon, Mu, Rho};
+
+/// The cost of one mechanism. The parameters were checked when they were made.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Charge {
+    /// A Gaussian mechanism (or the rounding of one): exactly μ-GDP.
+    Gaussian(Mu),
+    /// Any ε-DP mechanism, discrete Laplace and L2-Laplace among them.
+    Pure(Epsilon),
+    /// Continuous Laplace noise, or its rounding to a lattice that holds the query, with ratio ε = Δ₁/b. Also ε-DP, and a little better.
+    RoundedLaplace(Epsilon),
+    /// A ρ-zCDP mechanism, discrete Gaussian among them.
+    Zcdp(Rho),
+    /// A selection whose privacy loss lies in an interval of length η (exponential mechanism). Also η-DP, and four times better in ρ.
+    BoundedRange(Epsilon),
+    /// A mechanism of which only (ε, δ) is known.
+    Approximate(Budget),
+}
+
+impl Charge {
+    /// The ρ of this charge, rounded up.
+    ///
+    /// For [`Charge::Approximate`] with δ > 0 the ρ holds outside an event of probability δ, which must be charged besides:
+    /// an (ε, δ)-DP mechanism is post-processing of one that reveals everything with probability δ and is otherwise ε-DP
+    /// (Kairouz, Oh & Viswanath 2015).
+    ///
+    /// # Errors
+    /// [`AccountError::NotFinite`] if it overflows.
+    pub fn rho(&self) -> Result<Rho, AccountError> {
+        match *self {
+            Self::Gaussian(mu) => Rho::of_gaussian(mu),
+            Self::Pure(epsilon) => Ok(Rho::of_pure(epsilon)),
+            Self::RoundedLaplace(ratio) => Ok(Rho::of_laplace(ratio)),
+            Self::Zcdp(rho) => Ok(rho),
+            Self::BoundedRange(range) => Ok(Rho::of_bounded_range(range)),
+            Self::Approximate(budget) => Epsilon::new(budget.epsilon()).map(Rho::of_pure),
+        }
+    }
+
+    /// The ε of this charge if basic composition can add it: with [`Charge::delta`] it is (ε, δ)-DP.
+    #[must_use]
+    pub fn epsilon(&self) -> Option<f64> {
+        match *self {
+            Self::Pure(epsilon) | Self::RoundedLaplace(epsilon) | Self::BoundedRange(epsilon) => {
+                Some(epsilon.get())
+            }
+            Self::Approximate(budget) => Some(budget.epsilon()),
+            Self::Gaussian(_) | Self::Zcdp(_) => None,
+        }
+    }
+
+    /// The δ of this charge that no conversion removes: zero except for [`Charge::Approximate`].
+    #[must_use]
+    pub fn delta(&self) -> f64 {
+        match *self {
+            Self::Approximate(budget) => budget.delta(),
+            _ => 0.0,
+        }
+    }
+
+    /// The name of the kind, for messages.
+    pub(crate) fn kind(&self) -> &'static str {
+        match self {
+            Self::Gaussian(_) => "Gaussian",
+            Self::Pure(_) => "pure",
+            Self::RoundedLaplace(_) => "rounded Laplace",
+            Self::Zcdp(_) => "zCDP",
+            Self::BoundedRange(_) => "bounded-range",
+            Self::Approximate(_) => "approximate",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn costs() {
+        let e = Epsilon::new(1.0).unwrap();
+        let rho = |charge: Charge| charge.rho().unwrap().get();
+        assert!((rho(Charge::Gaussian(Mu::new(1.0).unwrap())) - 0.5).abs() < 1e-15);
+        assert!((rho(Charge::Pure(e)) - 0.462_117_157_260_009_8).abs() < 1e-14);
+        assert!((rho(Charge::RoundedLaplace(e)) - 0.367_879_441_171_442_3).abs() < 1e-14);
+        assert!((rho(Charge::BoundedRange(e)) - 0.125).abs() < 1e-15);
+        let approximate = Charge::Approximate(Budget::approx(1.0, 1e-6).unwrap());
+        assert!((rho(approximate) - rho(Charge::Pure(e))).abs() < 1e-15);
+        assert!(approximate.delta() > 0.0 && approximate.epsilon().is_some());
+        assert!(Charge::Zcdp(Rho::new(1.0).unwrap()).epsilon().is_none());
+    }
+
+    #[test]
+    fn what_is_read_back_is_checked() {
+        let charge = Charge::Gaussian(Mu::new(0.5).unwrap());
+        let json = serde_json::to_string(&charge).unwrap();
+        assert_eq!(json, r#"{"gaussian":0.5}"#);
+        assert_eq!(serde_json::from_str::<Charge>(&json).unwrap(), charge);
+        assert!(serde_json::from_str::<Charge>(r#"{"pure":-1.0}"#).is_err());
+    }
+}

@@ -1,0 +1,197 @@
+//! The guarantee in words: one sentence a lawyer can read, one line a theorist can check.
+//!
+//! Numbers are rounded towards more loss: a printed ε, δ, μ, ρ or slack is never below the real one, a printed σ never above.
+
+use std::fmt;
+
+use crate::Adjacency;
+use crate::digits::{grouped, rounded_down, rounded_up, scientific_up};
+use crate::guarantee::{Fields, Guarantee, Unit};
+
+impl fmt::Display for Guarantee {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let fields = self.fields();
+        if fields.simulated {
+            writeln!(
+                f,
+                "SIMULATED NOISE: this run gives NO privacy. What follows would hold if its noise were real."
+            )?;
+        }
+        sentence(f, fields)?;
+        writeln!(f)?;
+        theory(f, fields)
+    }
+}
+
+fn sentence(f: &mut fmt::Formatter<'_>, fields: &Fields) -> fmt::Result {
+    let subject = match fields.unit {
+        Unit::Record if fields.rounds == 1 => "the only record".to_owned(),
+        Unit::Record => format!("one of the {} records", grouped(fields.rounds)),
+        Unit::Person => format!(
+            "all records (at most {}) of one person",
+            grouped(fields.participations)
+        ),
+    };
+    let verb = match fields.unit {
+        Unit::Record => "is",
+        Unit::Person => "are",
+    };
+    match fields.adjacency {
+        Adjacency::ReplaceOne => write!(f, "Whatever {subject} {verb} replaced by, ")?,
+        Adjacency::ZeroOut => write!(
+            f,
+            "Whether {subject} {verb} present or replaced by the public null, "
+        )?,
+    }
+    match fields.window {
+        None => write!(
+            f,
+            "the probability of any set of published model sequences "
+        )?,
+        Some(window) => write!(
+            f,
+            "the probability of any set of sequences of the models published within {} rounds of that record ",
+            grouped(window)
+        )?,
+    }
+    write!(
+        f,
+        "changes by at most a factor of e^{}",
+        rounded_up(fields.epsilon)
+    )?;
+    if fields.delta > 0.0 {
+        write!(f, " plus {}", scientific_up(fields.delta))?;
+    }
+    write!(f, ".")?;
+    if fields.window.is_some() {
+        write!(
+            f,
+            " This does not protect the whole transcript: models published later may reveal the record."
+        )?;
+    }
+    Ok(())
+}
+
+fn theory(f: &mut fmt::Formatter<'_>, fields: &Fields) -> fmt::Result {
+    let mut facts = Vec::new();
+    facts.extend(fields.sum.clone().or_else(|| fields.mechanism.clone()));
+    facts.extend(fields.levels.map(|levels| format!("{levels} levels")));
+    let sigma = fields
+        .sigma
+        .map(|sigma| format!("σ = {}·L", rounded_down(sigma)));
+    match (&fields.noise, sigma) {
+        (Some(noise), Some(sigma)) => facts.push(format!("{noise} {sigma}")),
+        (Some(noise), None) => facts.push(noise.clone()),
+        (None, Some(sigma)) => facts.push(sigma),
+        (None, None) => {}
+    }
+    facts.extend(fields.mu.map(|mu| format!("μ = {}", rounded_up(mu))));
+    facts.extend(fields.rho.map(|rho| format!("ρ = {}", rounded_up(rho))));
+    facts.push(fields.adjacency.to_string());
+    facts.extend(
+        fields
+            .releases
+            .map(|releases| format!("n = {} releases", grouped(releases))),
+    );
+    facts.extend(
+        fields
+            .window
+            .map(|window| format!("window of {} rounds only", grouped(window))),
+    );
+    write!(f, "({}", facts.join(", "))?;
+    let errata = match fields.errata.as_slice() {
+        [] => String::new(),
+        [one] => format!("erratum {one}"),
+        many => format!("errata {}", many.join(", ")),
+    };
+    match (&fields.citation, errata.is_empty()) {
+        (Some(citation), true) => write!(f, "; {citation}")?,
+        (Some(citation), false) => write!(f, "; {citation} with {errata}")?,
+        (None, true) => {}
+        (None, false) => write!(f, "; {errata}")?,
+    }
+    if !fields.assumptions.is_empty() {
+        write!(f, "; assuming {}", fields.assumptions.join(", "))?;
+    }
+    write!(
+        f,
+        "; precision slack {})",
+        scientific_up(fields.precision_slack)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::GuaranteeBuilder;
+
+    fn tree(epsilon: f64, delta: f64, adjacency: Adjacency) -> GuaranteeBuilder {
+        Guarantee::builder(epsilon, delta, adjacency, 327_346)
+            .sum("binary tree")
+            .levels(19)
+            .noise("Gaussian")
+            .sigma(36.831)
+            .releases(327_345)
+            .citation("JKT12 Theorem 11")
+            .erratum("J1")
+    }
+
+    #[test]
+    fn the_lawyer_and_the_theorist() {
+        let guarantee = tree(1.0, 1e-6, Adjacency::ReplaceOne).build().unwrap();
+        assert_eq!(
+            guarantee.to_string(),
+            "Whatever one of the 327,346 records is replaced by, the probability of any set of published model sequences \
+             changes by at most a factor of e^1.00 plus 1e-6.\n\
+             (binary tree, 19 levels, Gaussian σ = 36.8·L, replace-one, n = 327,345 releases; \
+             JKT12 Theorem 11 with erratum J1; precision slack 0)"
+        );
+    }
+
+    #[test]
+    fn zero_out_and_pure() {
+        let text = Guarantee::builder(0.5, 0.0, Adjacency::ZeroOut, 1000)
+            .mechanism("private selection")
+            .assume("losses in [0, 1]")
+            .build()
+            .unwrap()
+            .to_string();
+        assert_eq!(
+            text,
+            "Whether one of the 1,000 records is present or replaced by the public null, the probability of any set of \
+             published model sequences changes by at most a factor of e^0.500.\n\
+             (private selection, zero-out; assuming losses in [0, 1]; precision slack 0)"
+        );
+    }
+
+    #[test]
+    fn one_person() {
+        let text = |adjacency| {
+            let builder = tree(2.0, 1e-6, adjacency).person(12);
+            builder.build().unwrap().to_string()
+        };
+        assert!(text(Adjacency::ReplaceOne).starts_with(
+            "Whatever all records (at most 12) of one person are replaced by, the probability"
+        ));
+        assert!(text(Adjacency::ZeroOut).starts_with(
+            "Whether all records (at most 12) of one person are present or replaced by the public null, "
+        ));
+    }
+
+    #[test]
+    fn a_window_says_what_it_does_not_cover() {
+        let windowed = tree(1.0, 1e-6, Adjacency::ReplaceOne).window(4096);
+        let text = windowed.build().unwrap().to_string();
+        assert!(text.contains("the models published within 4,096 rounds of that record changes"));
+        assert!(text.contains("does not protect the whole transcript"));
+        assert!(text.contains("window of 4,096 rounds only"));
+        assert!(!text.contains("published model sequences"));
+    }
+
+    #[test]
+    fn simulated_noise_is_said_first() {
+        let simulated = tree(1.0, 1e-6, Adjacency::ReplaceOne).simulated(true);
+        let text = simulated.build().unwrap().to_string();
+        assert!(text.starts_with("SIMULATED NOISE: this run gives NO privacy."));
+    }
+}
