@@ -141,6 +141,23 @@ impl Instance {
         Ok(Self(bytes))
     }
 
+    /// A fresh instance for a run's mechanism that begins after `before` items. Random, unless the key is simulated: then it is a
+    /// function of its arguments, so that experiments can be repeated.
+    ///
+    /// # Errors
+    /// [`NoiseError::NoEntropy`] if the operating system has none to give.
+    pub fn fresh(key: &Key, mechanism: u64, before: u64) -> Result<Self, NoiseError> {
+        if !key.is_simulated() {
+            return Self::from_os();
+        }
+        let mut info = *b"hushstream insecure instance v1 ................";
+        info[32..40].copy_from_slice(&mechanism.to_le_bytes());
+        info[40..].copy_from_slice(&before.to_le_bytes());
+        let mut bytes = [0; 16];
+        bytes.copy_from_slice(&derive(&key.bytes, &info)[..16]);
+        Ok(Self(bytes))
+    }
+
     /// The instance with these bytes, as read back from a state file.
     #[must_use]
     pub fn from_bytes(bytes: [u8; 16]) -> Self {
@@ -189,6 +206,25 @@ mod tests {
         assert_ne!(*key.subkey(a, 0), *key.subkey(b, 0));
         assert_ne!(*key.subkey(a, 0), *key.subkey(a, 1));
         assert_ne!(*key.subkey(a, 0), *Key::insecure_from_seed(2).subkey(a, 0));
+    }
+
+    #[test]
+    fn instances_are_random_unless_simulated() {
+        let real = Key::from_os().unwrap();
+        assert_ne!(Instance::fresh(&real, 1, 0), Instance::fresh(&real, 1, 0));
+        let seeded = Key::insecure_from_seed(1);
+        assert_eq!(
+            Instance::fresh(&seeded, 1, 0),
+            Instance::fresh(&seeded, 1, 0)
+        );
+        assert_ne!(
+            Instance::fresh(&seeded, 1, 0),
+            Instance::fresh(&seeded, 1, 5)
+        );
+        assert_ne!(
+            Instance::fresh(&seeded, 1, 0),
+            Instance::fresh(&seeded, 2, 0)
+        );
     }
 
     #[test]

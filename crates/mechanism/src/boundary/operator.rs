@@ -1,0 +1,31 @@
+//! What the operator of a run may see and nobody else.
+
+use std::fmt;
+
+/// A value computed from private data without noise: a loss, a count of null records. Showing it to its operator is
+/// legitimate; publishing it is a breach. It is never accepted where a release is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct OperatorOnly<T>(T);
+
+impl<T> OperatorOnly<T> {
+    pub(crate) fn new(value: T) -> Self {
+        Self(value)
+    }
+
+    /// The value, for a screen that only the operator sees.
+    pub fn for_the_operator(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T: fmt::Display> fmt::Display for OperatorOnly<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (operator only: computed from private data)", self.0)
+    }
+}
+
+impl<T> fmt::Debug for OperatorOnly<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("OperatorOnly(..)")
+    }
+}

@@ -1,0 +1,10 @@
+//! What must survive a crash: the ledger of what was spent, and the journal of what was taken in.
+
+mod ledger;
+mod log;
+mod storage;
+
+pub use ledger::{Ledger, LedgerError};
+pub use log::LogError;
+pub(crate) use log::{Log, Syncs};
+pub use storage::{FileStorage, MemoryStorage, Storage};

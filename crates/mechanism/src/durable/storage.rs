@@ -1,0 +1,222 @@
+//! Where bytes become durable. Files in production; tests bring disks that die.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+/// An appendable store. Contract: after [`Storage::sync`] returns, everything appended before survives a crash;
+/// [`Storage::replace`] is atomic and durable when it returns. Bytes not yet synced may survive in part, or not at all.
+pub trait Storage: Send {
+    /// All bytes.
+    ///
+    /// # Errors
+    /// What the device says.
+    fn load(&mut self) -> io::Result<Vec<u8>>;
+
+    /// Adds bytes at the end.
+    ///
+    /// # Errors
+    /// What the device says.
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()>;
+
+    /// Cuts everything after `length` bytes.
+    ///
+    /// # Errors
+    /// What the device says.
+    fn truncate(&mut self, length: u64) -> io::Result<()>;
+
+    /// Makes `bytes` the whole content: all of it or, after a crash, all of the old.
+    ///
+    /// # Errors
+    /// What the device says.
+    fn replace(&mut self, bytes: &[u8]) -> io::Result<()>;
+
+    /// Returns when everything is durable.
+    ///
+    /// # Errors
+    /// What the device says.
+    fn sync(&mut self) -> io::Result<()>;
+
+    /// Whether the content outlives the process. A ledger that does not is marked simulated.
+    fn is_durable(&self) -> bool {
+        true
+    }
+}
+
+/// A file that only its owner can read, locked against a second process for as long as it is open.
+#[derive(Debug)]
+pub struct FileStorage {
+    path: PathBuf,
+    file: File,
+    /// Held, not used: the lock ends when it is dropped. A file of its own, because `replace` puts a new file in the old
+    /// one's place.
+    _lock: File,
+}
+
+impl FileStorage {
+    /// Opens the file, creating it if there is none.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::WouldBlock`] if another process holds it; otherwise what the system says.
+    pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
+        let path = path.as_ref().to_path_buf();
+        let lock = private(OpenOptions::new().create(true).truncate(false).write(true))
+            .open(beside(&path, "lock"))?;
+        lock.try_lock().map_err(|error| match error {
+            TryLockError::Error(error) => error,
+            TryLockError::WouldBlock => io::Error::new(
+                io::ErrorKind::WouldBlock,
+                format!("{} is in use by another process", path.display()),
+            ),
+        })?;
+        let file = private(
+            OpenOptions::new()
+                .create(true)
+                .truncate(false)
+                .read(true)
+                .write(true),
+        )
+        .open(&path)?;
+        // The directory entry must be durable too, or a crash could lose the whole file.
+        sync_directory(&path)?;
+        Ok(Self {
+            path,
+            file,
+            _lock: lock,
+        })
+    }
+}
+
+fn private(options: &mut OpenOptions) -> &mut OpenOptions {
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
+    options
+}
+
+fn beside(path: &Path, extension: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".");
+    name.push(extension);
+    name.into()
+}
+
+fn sync_directory(path: &Path) -> io::Result<()> {
+    let parent = path
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty());
+    File::open(parent.unwrap_or(Path::new(".")))?.sync_all()
+}
+
+impl Storage for FileStorage {
+    fn load(&mut self) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        self.file.seek(SeekFrom::Start(0))?;
+        self.file.read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.file.seek(SeekFrom::End(0))?;
+        self.file.write_all(bytes)
+    }
+
+    fn truncate(&mut self, length: u64) -> io::Result<()> {
+        self.file.set_len(length)
+    }
+
+    fn replace(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let fresh = beside(&self.path, "new");
+        let mut file = private(
+            OpenOptions::new()
+                .create(true)
+                .truncate(true)
+                .read(true)
+                .write(true),
+        )
+        .open(&fresh)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        std::fs::rename(&fresh, &self.path)?;
+        sync_directory(&self.path)?;
+        self.file = file;
+        Ok(())
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.file.sync_data()
+    }
+}
+
+/// Bytes in memory, for simulations: gone with the process.
+#[derive(Debug, Default)]
+pub struct MemoryStorage {
+    bytes: Vec<u8>,
+}
+
+impl Storage for MemoryStorage {
+    fn load(&mut self) -> io::Result<Vec<u8>> {
+        Ok(self.bytes.clone())
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.bytes.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn truncate(&mut self, length: u64) -> io::Result<()> {
+        self.bytes
+            .truncate(usize::try_from(length).unwrap_or(usize::MAX));
+        Ok(())
+    }
+
+    fn replace(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.bytes = bytes.to_vec();
+        Ok(())
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn is_durable(&self) -> bool {
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_holder_is_refused_until_the_first_is_gone() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("ledger");
+        let first = FileStorage::open(&path).unwrap();
+        let error = FileStorage::open(&path).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
+        drop(first);
+        FileStorage::open(&path).unwrap();
+    }
+
+    #[test]
+    fn append_truncate_and_replace() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("log");
+        let mut storage = FileStorage::open(&path).unwrap();
+        storage.append(b"one two").unwrap();
+        storage.truncate(3).unwrap();
+        storage.append(b"!").unwrap();
+        assert_eq!(storage.load().unwrap(), b"one!");
+        storage.replace(b"new").unwrap();
+        storage.append(b"er").unwrap();
+        storage.sync().unwrap();
+        drop(storage);
+        assert_eq!(std::fs::read(&path).unwrap(), b"newer");
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o600);
+        }
+    }
+}

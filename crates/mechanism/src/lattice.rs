@@ -1,0 +1,331 @@
+//! From a person's real numbers to integers whose sensitivity is proved by integers.
+//!
+//! A contribution is clipped to the public bound in floating point, scaled so that the bound becomes the integer radius, and truncated
+//! toward zero. None of that is trusted: the *integers* that come out are checked, |u_i| ≤ radius and Σu² ≤ radius² (or
+//! Σ|u| ≤ radius), in arithmetic that cannot wrap. If the check fails the vector is shrunk a little and checked again;
+//! if it fails again, or anything was not a number, the contribution is null and the round still ticks. So whatever the floats did,
+//! two contributions differ by at most 2·radius (replace-one) or radius (zero-out).
+//!
+//! Why the per-coordinate check comes first: a float too large for an integer saturates when cast, and squares of
+//! saturated values can wrap a sum around to a small number.
+
+use crate::boundary::Raw;
+
+/// One person's vector, before clipping.
+pub enum Contribution {
+    /// All coordinates.
+    Dense(Vec<f64>),
+    /// (coordinate, value) in increasing order of coordinates; all others are zero.
+    Sparse(Vec<(u32, f64)>),
+    /// Nothing: what a malformed record becomes.
+    Null,
+}
+
+/// The length that is bounded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Norm {
+    /// Sum of absolute values.
+    L1,
+    /// Euclidean length.
+    L2,
+}
+
+/// Why a lattice cannot be made.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum LatticeError {
+    /// The public bound on a contribution's length.
+    #[error("bound = {0} is not allowed; allowed: a positive finite number")]
+    Bound(f64),
+    /// The integer radius.
+    #[error("radius = {0} is not allowed; allowed: 1 to 2^40")]
+    Radius(i64),
+    /// The number of coordinates.
+    #[error("dimension = 0 is not allowed; allowed: 1 to 2^32 - 2")]
+    Dimension,
+}
+
+/// What became of a contribution. It depends on private data: counts of it are for the operator only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    Kept,
+    Clipped,
+    Null,
+}
+
+/// The map from contributions to integers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Lattice {
+    dimension: u32,
+    norm: Norm,
+    bound: f64,
+    radius: i64,
+}
+
+impl Lattice {
+    /// Integers of length at most `radius` for contributions of length at most `bound`.
+    ///
+    /// # Errors
+    /// A bound that is not positive and finite, a radius out of range, no coordinates.
+    pub fn new(dimension: u32, norm: Norm, bound: f64, radius: i64) -> Result<Self, LatticeError> {
+        if !(bound > 0.0 && bound.is_finite()) {
+            return Err(LatticeError::Bound(bound));
+        }
+        if !(1..=1 << 40).contains(&radius) {
+            return Err(LatticeError::Radius(radius));
+        }
+        if dimension == 0 || dimension == u32::MAX {
+            return Err(LatticeError::Dimension);
+        }
+        Ok(Self {
+            dimension,
+            norm,
+            bound,
+            radius,
+        })
+    }
+
+    /// Number of coordinates.
+    #[must_use]
+    pub fn dimension(&self) -> usize {
+        self.dimension as usize
+    }
+
+    /// The integer image of the bound.
+    #[must_use]
+    pub fn radius(&self) -> i64 {
+        self.radius
+    }
+
+    /// The real value of one lattice unit.
+    #[must_use]
+    pub fn unit(&self) -> f64 {
+        self.bound / self.radius as f64
+    }
+
+    /// Adds the integers of a contribution to `total`.
+    pub(crate) fn add(&self, contribution: Raw<Contribution>, total: &mut [i64]) -> Outcome {
+        let contribution = contribution.open();
+        let entries = match &contribution {
+            Contribution::Null => return Outcome::Null,
+            Contribution::Dense(values) => {
+                if values.len() != self.dimension() {
+                    return Outcome::Null;
+                }
+                Entries::Dense(values)
+            }
+            Contribution::Sparse(entries) => {
+                let increasing = entries.windows(2).all(|pair| pair[0].0 < pair[1].0);
+                if !increasing || entries.last().is_some_and(|last| last.0 >= self.dimension) {
+                    return Outcome::Null;
+                }
+                Entries::Sparse(entries)
+            }
+        };
+        let Some(length) = self.length(&entries) else {
+            return Outcome::Null;
+        };
+        let clipped = length > self.bound;
+        // Not radius/length, which may overflow for a subnormal length: only lengths above the bound are divided by.
+        let scale = self.radius as f64 / if clipped { length } else { self.bound };
+        for shrink in [1.0, 1.0 - 1e-6] {
+            if self.fits(&entries, scale * shrink) {
+                entries.each(|index, value| {
+                    // Inside the radius by the check, so the cast is exact.
+                    total[index] += (value * (scale * shrink)).trunc() as i64;
+                });
+                return if clipped {
+                    Outcome::Clipped
+                } else {
+                    Outcome::Kept
+                };
+            }
+        }
+        Outcome::Null
+    }
+
+    /// The length, or nothing if a value is not finite. Dividing by the largest value first keeps squares from overflowing.
+    fn length(&self, entries: &Entries<'_>) -> Option<f64> {
+        let mut largest = 0.0_f64;
+        let mut finite = true;
+        entries.each(|_, value| {
+            finite &= value.is_finite();
+            largest = largest.max(value.abs());
+        });
+        if !finite {
+            return None;
+        }
+        if largest == 0.0 {
+            return Some(0.0);
+        }
+        let mut sum = 0.0;
+        entries.each(|_, value| {
+            let share = value.abs() / largest;
+            sum += match self.norm {
+                Norm::L1 => share,
+                Norm::L2 => share * share,
+            };
+        });
+        Some(match self.norm {
+            Norm::L1 => largest * sum,
+            Norm::L2 => largest * sum.sqrt(),
+        })
+    }
+
+    /// The proof: every integer within the radius, and their length too.
+    fn fits(&self, entries: &Entries<'_>, scale: f64) -> bool {
+        let radius = self.radius as f64; // at most 2⁴⁰: exact
+        let limit = match self.norm {
+            Norm::L1 => self.radius.unsigned_abs().into(),
+            Norm::L2 => u128::from(self.radius.unsigned_abs()).pow(2),
+        };
+        let mut inside = true;
+        let mut sum = Some(0_u128);
+        entries.each(|_, value| {
+            let integer = (value * scale).trunc();
+            if integer.is_nan() || integer.abs() > radius {
+                inside = false;
+                return;
+            }
+            let magnitude = u128::from((integer as i64).unsigned_abs());
+            sum = sum.and_then(|sum| {
+                sum.checked_add(match self.norm {
+                    Norm::L1 => magnitude,
+                    Norm::L2 => magnitude * magnitude,
+                })
+            });
+        });
+        inside && sum.is_some_and(|sum| sum <= limit)
+    }
+}
+
+enum Entries<'a> {
+    Dense(&'a [f64]),
+    Sparse(&'a [(u32, f64)]),
+}
+
+impl Entries<'_> {
+    fn each(&self, mut visit: impl FnMut(usize, f64)) {
+        match self {
+            Self::Dense(values) => values.iter().enumerate().for_each(|(i, &v)| visit(i, v)),
+            Self::Sparse(entries) => entries.iter().for_each(|&(i, v)| visit(i as usize, v)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn image(lattice: &Lattice, values: &[f64]) -> (Vec<i64>, Outcome) {
+        let mut total = vec![0; lattice.dimension()];
+        let outcome = lattice.add(Raw::seal(Contribution::Dense(values.to_vec())), &mut total);
+        (total, outcome)
+    }
+
+    #[test]
+    fn truncates_toward_zero_and_clips() {
+        let lattice = Lattice::new(2, Norm::L2, 1.0, 1000).unwrap();
+        assert_eq!(
+            image(&lattice, &[0.1239, -0.1239]),
+            (vec![123, -123], Outcome::Kept)
+        );
+        assert_eq!(
+            image(&lattice, &[3.0, -4.0]),
+            (vec![600, -800], Outcome::Clipped)
+        );
+        let lattice = Lattice::new(2, Norm::L1, 2.0, 1000).unwrap();
+        assert_eq!(
+            image(&lattice, &[3.0, -1.0]),
+            (vec![750, -250], Outcome::Clipped)
+        );
+    }
+
+    #[test]
+    fn malformed_contributions_are_null() {
+        let lattice = Lattice::new(3, Norm::L2, 1.0, 1 << 30).unwrap();
+        let bad = [
+            Contribution::Null,
+            Contribution::Dense(vec![0.1; 2]),
+            Contribution::Dense(vec![0.1, f64::NAN, 0.0]),
+            Contribution::Dense(vec![f64::INFINITY, 0.0, 0.0]),
+            Contribution::Sparse(vec![(0, 0.1), (0, 0.1)]),
+            Contribution::Sparse(vec![(1, 0.1), (0, 0.1)]),
+            Contribution::Sparse(vec![(3, 0.1)]),
+            Contribution::Sparse(vec![(0, f64::NEG_INFINITY)]),
+        ];
+        for contribution in bad {
+            let mut total = vec![7; 3];
+            assert_eq!(
+                lattice.add(Raw::seal(contribution), &mut total),
+                Outcome::Null
+            );
+            assert_eq!(total, [7; 3]);
+        }
+    }
+
+    #[test]
+    fn sparse_equals_dense() {
+        let lattice = Lattice::new(4, Norm::L2, 1.0, 1 << 24).unwrap();
+        let mut total = vec![0; 4];
+        lattice.add(
+            Raw::seal(Contribution::Sparse(vec![(1, 0.7), (3, -0.9)])),
+            &mut total,
+        );
+        assert_eq!(total, image(&lattice, &[0.0, 0.7, 0.0, -0.9]).0);
+    }
+
+    #[test]
+    fn bad_bounds_are_refused() {
+        for bound in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            assert!(matches!(
+                Lattice::new(1, Norm::L2, bound, 5),
+                Err(LatticeError::Bound(_))
+            ));
+        }
+        for radius in [0, -1, i64::MAX] {
+            assert_eq!(
+                Lattice::new(1, Norm::L2, 1.0, radius),
+                Err(LatticeError::Radius(radius))
+            );
+        }
+        assert_eq!(
+            Lattice::new(0, Norm::L2, 1.0, 5),
+            Err(LatticeError::Dimension)
+        );
+    }
+
+    proptest! {
+        /// Any bit patterns at all: no panic, and never more than the radius.
+        #[test]
+        fn nothing_exceeds_the_radius(
+            bits in proptest::collection::vec(any::<u64>(), 1..9),
+            bound in prop_oneof![Just(1.0), Just(5e-324), Just(1e300), Just(f64::MAX), 1e-9..1e9],
+            radius in 1_i64..=1 << 40,
+            l1: bool,
+        ) {
+            let values: Vec<f64> = bits.iter().map(|&b| f64::from_bits(b)).collect();
+            let norm = if l1 { Norm::L1 } else { Norm::L2 };
+            let lattice = Lattice::new(values.len() as u32, norm, bound, radius).unwrap();
+            let (integers, _) = image(&lattice, &values);
+            let wide: Vec<i128> = integers.iter().map(|&v| i128::from(v)).collect();
+            let radius = i128::from(radius);
+            match norm {
+                Norm::L1 => prop_assert!(wide.iter().map(|v| v.abs()).sum::<i128>() <= radius),
+                Norm::L2 => prop_assert!(wide.iter().map(|v| v * v).sum::<i128>() <= radius * radius),
+            }
+        }
+
+        #[test]
+        fn lengths_near_the_bound_are_kept(direction in proptest::collection::vec(-1.0..1.0_f64, 2..20), radius in 1_i64 << 20..1 << 30) {
+            let length = direction.iter().map(|v| v * v).sum::<f64>().sqrt();
+            prop_assume!(length > 1e-3);
+            let lattice = Lattice::new(direction.len() as u32, Norm::L2, length, radius).unwrap();
+            let (integers, outcome) = image(&lattice, &direction);
+            prop_assert!(outcome != Outcome::Null);
+            for (integer, value) in integers.iter().zip(&direction) {
+                prop_assert!((*integer as f64 * lattice.unit() - value).abs() <= 2e-6 * length);
+            }
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! At most k contributions a person, with a least distance between two: what a person-level guarantee rests on.
+//!
+//! A contribution beyond the limit becomes null and the round still ticks; that it did is never published. Persons are known by a
+//! 64-bit name (a hash will do: two persons who share one are limited together, which nulls more and breaks nothing).
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Who contributes how often.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Participation {
+    /// Every record is a unit of its own.
+    OncePerRecord,
+    /// One person has at most `most` contributions, any two at least `separation` items apart.
+    PerPerson {
+        /// k ≥ 1.
+        most: u64,
+        /// b ≥ 1; 1 is no restriction.
+        separation: u64,
+    },
+}
+
+impl Participation {
+    /// (k, b).
+    #[must_use]
+    pub fn limits(self) -> (u64, u64) {
+        match self {
+            Self::OncePerRecord => (1, 1),
+            Self::PerPerson { most, separation } => (most, separation),
+        }
+    }
+}
+
+/// Counts contributions. Private: it is state of the mechanism, stored with it.
+#[derive(Clone, PartialEq, Default, Serialize, Deserialize)]
+pub(crate) struct Persons {
+    /// (contributions so far, item of the last one).
+    seen: BTreeMap<u64, (u64, u64)>,
+}
+
+impl Persons {
+    /// Whether this person may contribute to `item`; if so it counts.
+    pub(crate) fn admit(&mut self, limits: (u64, u64), person: u64, item: u64) -> bool {
+        let (most, separation) = limits;
+        match self.seen.get_mut(&person) {
+            None => {
+                self.seen.insert(person, (1, item));
+                most > 0
+            }
+            Some((count, last)) => {
+                let admitted = *count < most && item - *last >= separation;
+                if admitted {
+                    (*count, *last) = (*count + 1, item);
+                }
+                admitted
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_and_distances_are_enforced() {
+        let mut persons = Persons::default();
+        let admitted: Vec<u64> = (1..=20)
+            .filter(|&item| persons.admit((3, 4), 7, item))
+            .collect();
+        assert_eq!(admitted, [1, 5, 9]);
+        assert!(
+            persons.admit((3, 4), 8, 20),
+            "another person has its own count"
+        );
+    }
+
+    #[test]
+    fn several_contributions_to_one_item_count_each() {
+        let mut persons = Persons::default();
+        assert!(persons.admit((2, 1), 7, 1));
+        assert!(
+            !persons.admit((2, 1), 7, 1),
+            "one item apart means not the same item"
+        );
+        assert!(persons.admit((2, 1), 7, 2));
+    }
+}

@@ -1,0 +1,316 @@
+//! The BLT encoder: rows of Cx in integer arithmetic, the same bits on every machine.
+//!
+//! For each coordinate, with X = x·2ᶠ, 1 − θ_j = a_j/2⁶², ω_j = w_j/2⁴⁰ and `>>` rounding down,
+//!
+//! Y = X + ((Σ_j w_j·buf_j) >> 40), *then* buf_j ← buf_j − ((a_j·buf_j) >> 62) + X.
+//!
+//! The row reads the buffers before its own item enters them: an impulse at step s gives c_0 = 1 in row s from X alone and
+//! Σ_j ω_jθ_j^{k−1} = c_k in row s + k, up to the floors.
+//!
+//! **Claim.** If the items of two streams differ so that ‖C·Δx‖ ≤ s (s = sens·Δ for one item), then the rows, in lattice units, differ by
+//! at most s + [inflation](super::DyadicBlt::inflation) in L2; add Gaussian noise of standard deviation 2³⁰ lattice units **to the rows with their
+//! guard bits** and the release has μ = (s + inflation)/2³⁰. Both proofs stand where the numbers are: the inflation in [`DyadicBlt`], the absence of overflow
+//! in [`Layout`]. They need |x_i| ≤ R, n rows at most and a state that came from this encoder; all three are checked here on
+//! every call, before anything changes. The L2 norm of an item is the caller's to check, together with its clipping.
+//!
+//! A row without noise is private data, and so are the buffers: neither is printed by `Debug`.
+
+use std::fmt;
+
+use super::dyadic::{DECAY_BITS, DyadicBlt, WEIGHT_BITS};
+use super::layout::{Layout, LayoutError, Width};
+use super::parameters::MAX_BUFFERS;
+use super::word::Word;
+
+/// Why an item or a state was refused. Nothing has changed then.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum EncodeError {
+    /// All releases have been made.
+    #[error("all {releases} releases have been made; the sensitivity covers no more")]
+    Exhausted {
+        /// The number the encoder was opened for.
+        releases: u64,
+    },
+    /// A vector of the wrong length.
+    #[error("a vector has {given} entries; {wanted} are needed")]
+    Length {
+        /// Its length.
+        given: usize,
+        /// What is needed.
+        wanted: usize,
+    },
+    /// A coordinate beyond the radius. Which one, and its value, are private.
+    #[error("a coordinate exceeds the radius {radius}; clip before encoding")]
+    Radius {
+        /// The bound.
+        radius: i64,
+    },
+    /// A state that no run of this encoder can have reached.
+    #[error("this state cannot come from an encoder with these parameters")]
+    State,
+}
+
+/// An encoder of the width that its layout demands.
+#[derive(Debug, Clone)]
+pub enum FixedBlt {
+    /// Buffers and rows in `i64`.
+    Narrow(FixedEncoder<i64>),
+    /// Buffers and rows in `i128`.
+    Wide(FixedEncoder<i128>),
+}
+
+impl FixedBlt {
+    /// An encoder for at most `releases` items of `dimension` coordinates, none larger than `radius`.
+    ///
+    /// # Errors
+    /// A [`LayoutError`] if any number could overflow.
+    pub fn open(
+        blt: &DyadicBlt,
+        layout: Layout,
+        releases: u64,
+        dimension: usize,
+        radius: i64,
+    ) -> Result<Self, LayoutError> {
+        layout.check(blt, releases, dimension, radius)?;
+        Ok(match layout.width() {
+            Width::Narrow => {
+                Self::Narrow(FixedEncoder::new(blt, layout, releases, dimension, radius))
+            }
+            Width::Wide => Self::Wide(FixedEncoder::new(blt, layout, releases, dimension, radius)),
+        })
+    }
+}
+
+/// The encoder itself.
+#[derive(Clone)]
+pub struct FixedEncoder<W> {
+    blt: DyadicBlt,
+    layout: Layout,
+    releases: u64,
+    used: u64,
+    dimension: usize,
+    radius: i64,
+    /// The buffers of coordinate 0, then those of coordinate 1, …: a step passes through memory once.
+    buffers: Vec<W>,
+}
+
+impl<W> fmt::Debug for FixedEncoder<W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FixedEncoder")
+            .field("blt", &self.blt)
+            .field("layout", &self.layout)
+            .field("releases", &self.releases)
+            .field("used", &self.used)
+            .field("dimension", &self.dimension)
+            .field("radius", &self.radius)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<W: Word> FixedEncoder<W> {
+    fn new(blt: &DyadicBlt, layout: Layout, releases: u64, dimension: usize, radius: i64) -> Self {
+        let buffers = vec![W::default(); dimension * blt.buffers()];
+        Self {
+            blt: blt.clone(),
+            layout,
+            releases,
+            used: 0,
+            dimension,
+            radius,
+            buffers,
+        }
+    }
+
+    /// Takes one item and writes its row, in units of 2⁻ᶠ, **without noise**.
+    ///
+    /// # Errors
+    /// [`EncodeError::Exhausted`], [`EncodeError::Length`] or [`EncodeError::Radius`]; the encoder is then unchanged.
+    pub fn encode(&mut self, item: &[i64], row: &mut [W]) -> Result<(), EncodeError> {
+        if self.used >= self.releases {
+            return Err(EncodeError::Exhausted {
+                releases: self.releases,
+            });
+        }
+        for given in [item.len(), row.len()] {
+            if given != self.dimension {
+                return Err(EncodeError::Length {
+                    given,
+                    wanted: self.dimension,
+                });
+            }
+        }
+        let radius = self.radius.unsigned_abs();
+        if item
+            .iter()
+            .fold(0, |largest, x| x.unsigned_abs().max(largest))
+            > radius
+        {
+            return Err(EncodeError::Radius {
+                radius: self.radius,
+            });
+        }
+        // One instance for each number of buffers, so that the inner loop is unrolled.
+        match self.blt.buffers() {
+            1 => self.pass::<1>(item, row),
+            2 => self.pass::<2>(item, row),
+            3 => self.pass::<3>(item, row),
+            4 => self.pass::<4>(item, row),
+            5 => self.pass::<5>(item, row),
+            6 => self.pass::<6>(item, row),
+            7 => self.pass::<7>(item, row),
+            _ => self.pass::<MAX_BUFFERS>(item, row),
+        }
+        self.used += 1;
+        Ok(())
+    }
+
+    fn pass<const M: usize>(&mut self, item: &[i64], row: &mut [W]) {
+        let guard = self.layout.guard_bits();
+        let mut factors = [(0, 0); M];
+        let numerators = self.blt.decay_numerators().iter().copied();
+        for (slot, factor) in factors
+            .iter_mut()
+            .zip(numerators.zip(self.blt.weight_numerators().iter().copied()))
+        {
+            *slot = factor;
+        }
+        for ((x, y), buffers) in item
+            .iter()
+            .zip(row)
+            .zip(self.buffers.as_chunks_mut::<M>().0)
+        {
+            let scaled = i128::from(*x) << guard;
+            let mut sum = 0_i128;
+            for (buffer, (a, w)) in buffers.iter_mut().zip(&factors) {
+                // Widened here and not before the loop: for narrow buffers the product is then a single instruction.
+                let (value, a, w) = (buffer.widen(), i128::from(*a), i128::from(*w));
+                // `Layout::check` excludes overflow here, so the arithmetic need not look for it, which would take
+                // several times as long; the tests run with the assertion in `Word::fit`.
+                sum = sum.wrapping_add(w.wrapping_mul(value));
+                let kept = value.wrapping_sub(a.wrapping_mul(value) >> DECAY_BITS);
+                *buffer = W::fit(kept.wrapping_add(scaled));
+            }
+            *y = W::fit(scaled.wrapping_add(sum >> WEIGHT_BITS));
+        }
+    }
+
+    /// The layout.
+    #[must_use]
+    pub fn layout(&self) -> Layout {
+        self.layout
+    }
+
+    /// How many items have been encoded.
+    #[must_use]
+    pub fn used(&self) -> u64 {
+        self.used
+    }
+
+    /// The buffers, coordinate by coordinate: with [`used`](Self::used) the whole state. Private data.
+    #[must_use]
+    pub fn state(&self) -> &[W] {
+        &self.buffers
+    }
+
+    /// Continues from a state.
+    ///
+    /// # Errors
+    /// [`EncodeError::Length`], or [`EncodeError::State`] if it exceeds what `used` ≤ n steps can reach.
+    pub fn restore(&mut self, used: u64, state: &[W]) -> Result<(), EncodeError> {
+        if state.len() != self.buffers.len() {
+            return Err(EncodeError::Length {
+                given: state.len(),
+                wanted: self.buffers.len(),
+            });
+        }
+        // What `used` steps can reach, not what n steps can: otherwise the steps that remain could overflow.
+        let limits = self.layout.limits(&self.blt, used, self.radius);
+        let within = |(value, limit): (&W, &f64)| value.widen().unsigned_abs() as f64 <= *limit;
+        if used > self.releases || !state.iter().zip(limits.iter().cycle()).all(within) {
+            return Err(EncodeError::State);
+        }
+        self.used = used;
+        self.buffers.copy_from_slice(state);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::parameters::tests::vector;
+    use super::*;
+
+    fn open(layout: Layout, n: u64, dimension: usize, radius: i64) -> FixedBlt {
+        FixedBlt::open(
+            &DyadicBlt::new(&vector()).unwrap(),
+            layout,
+            n,
+            dimension,
+            radius,
+        )
+        .unwrap()
+    }
+
+    fn narrow(n: u64, dimension: usize, radius: i64) -> FixedEncoder<i64> {
+        match open(Layout::new(Width::Narrow, 16), n, dimension, radius) {
+            FixedBlt::Narrow(encoder) => encoder,
+            FixedBlt::Wide(_) => panic!("asked for narrow"),
+        }
+    }
+
+    fn wide(n: u64, dimension: usize, radius: i64) -> FixedEncoder<i128> {
+        match open(Layout::new(Width::Wide, 16), n, dimension, radius) {
+            FixedBlt::Wide(encoder) => encoder,
+            FixedBlt::Narrow(_) => panic!("asked for wide"),
+        }
+    }
+
+    #[test]
+    fn an_impulse_reads_out_the_coefficients() {
+        let (n, radius) = (300, 1 << 30);
+        let mut encoder = narrow(n, 1, radius);
+        let blt = DyadicBlt::new(&vector()).unwrap();
+        let mut row = [0];
+        for k in 0..n {
+            let item = if k == 0 { radius } else { 0 };
+            encoder.encode(&[item], &mut row).unwrap();
+            let got = row[0] as f64 / (radius as f64 * 65536.0);
+            let exact = blt.parameters().coefficient(k);
+            // S_k units of 2⁻⁴⁶ at most, as the proof says.
+            assert!(
+                (got - exact).abs() <= blt.gain(k) / 2_f64.powi(46) + 1e-15,
+                "c_{k}: {got} {exact}"
+            );
+        }
+    }
+
+    #[test]
+    fn both_widths_agree_to_the_bit_at_the_extremes() {
+        // The largest radius that fits 64 bits, driven to its bounds in every sign pattern of period two to four.
+        let (n, radius) = (1 << 12, 1_i64 << 34);
+        for pattern in [
+            [1, 1, 1, 1],
+            [-1, -1, -1, -1],
+            [1, -1, 1, -1],
+            [1, 1, -1, -1],
+            [-1, 0, 0, 1],
+        ] {
+            let (mut short, mut long) = (narrow(n, 1, radius), wide(n, 1, radius));
+            let (mut y, mut z) = ([0_i64], [0_i128]);
+            for t in 0..n as usize {
+                let item = [radius * pattern[t % 4]];
+                short.encode(&item, &mut y).unwrap();
+                long.encode(&item, &mut z).unwrap();
+                assert_eq!(i128::from(y[0]), z[0]);
+            }
+            let limits = short.layout().limits(&short.blt, n, radius);
+            assert!(
+                short
+                    .state()
+                    .iter()
+                    .zip(&limits)
+                    .all(|(b, l)| b.unsigned_abs() as f64 <= *l)
+            );
+        }
+    }
+}

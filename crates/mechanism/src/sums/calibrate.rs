@@ -1,0 +1,239 @@
+//! From a budget to integers.
+//!
+//! There is one noise, of scale 2³⁰; the budget sets the integer radius R of the data instead:
+//!
+//! - Gaussian: R = ⌊(μ·2³⁰ − inflation)/(κ·sensitivity)⌋, so that κ·sensitivity·R + inflation ≤ μ·2³⁰;
+//! - pure: R = ⌊ε·2³⁰/(κ·sensitivity)⌋;
+//!
+//! κ = 2 for replace-one (two points of a ball are two radii apart), 1 for zero-out. The inflation is 0 for integer strategies and
+//! covers the floors of fixed-point filters. The price is then computed back *from the integer R*, rounded up: it
+//! never exceeds the budget, and it is what the ledger is asked for. The samplers' slack is taken out of δ beforehand.
+
+use super::blt::Layout;
+use super::cover::{NOISE_SCALE, Noise};
+use super::plan::{PlanError, SumPlan, SumRequest};
+use super::strategy::Strategy;
+use crate::lattice::{Lattice, Norm};
+use hushstream_account::{Budget, Charge, Epsilon, Mu, precision_slack};
+
+/// The share of the budget that a filter's floors may cost: next to nothing.
+const FLOORS: f64 = 1e-3;
+
+impl SumPlan {
+    /// Filters only: the width of the integers and the guard bits, and then the radius that is left once the floors are paid for.
+    pub(super) fn choose_layout(&mut self) -> Result<(), PlanError> {
+        let Strategy::Blt { blt, .. } = &self.fields.strategy else {
+            return Ok(());
+        };
+        let request = &self.fields.request;
+        let item = i64::try_from(self.largest_item()).unwrap_or(i64::MAX);
+        let room = self.limit()? * NOISE_SCALE as f64;
+        let dimension = request.dimension as usize;
+        let layout = Layout::choose(blt, request.releases, dimension, item, FLOORS * room)?;
+        self.fields.strategy = Strategy::Blt {
+            blt: blt.clone(),
+            layout,
+        };
+        self.fields.radius = self.radius_within_budget(0)?;
+        Ok(())
+    }
+
+    /// What the floors of fixed-point rows add to the distance of two runs, in lattice units.
+    fn inflation(&self) -> f64 {
+        match &self.fields.strategy {
+            Strategy::Blt { blt, layout } if layout.guard_bits() > 0 => {
+                let request = self.request();
+                blt.inflation(
+                    layout.guard_bits(),
+                    request.releases,
+                    request.dimension as usize,
+                )
+            }
+            _ => 0.0,
+        }
+    }
+
+    /// What was asked for.
+    #[must_use]
+    pub fn request(&self) -> &SumRequest {
+        &self.fields.request
+    }
+
+    /// How many releases there will be at the most; one more is refused.
+    #[must_use]
+    pub fn most_releases(&self) -> u64 {
+        match self.fields.strategy {
+            // As many whole octaves as the exact sums have room for.
+            Strategy::Octave => {
+                let items = (1_u128 << 61) / self.largest_item();
+                (1_u64 << (items.max(1).ilog2() + 1).min(44)) - 1
+            }
+            _ => self.request().releases,
+        }
+    }
+
+    pub(crate) fn largest_item(&self) -> u128 {
+        u128::from(self.request().batch) * self.fields.radius as u128
+    }
+
+    pub(super) fn check_overflow(&self) -> Result<(), PlanError> {
+        let request = self.request();
+        // Filters keep no exact sum; their layout was checked instead.
+        let sums = !matches!(self.fields.strategy, Strategy::Blt { .. });
+        let reach = self
+            .largest_item()
+            .saturating_mul(u128::from(request.releases));
+        if sums && (reach >= 1 << 61 || request.releases > self.most_releases()) {
+            return Err(PlanError::Overflow {
+                releases: request.releases,
+                batch: request.batch,
+                radius: self.fields.radius,
+            });
+        }
+        Ok(())
+    }
+
+    /// The lattice of an octave (0 for every sum but octaves).
+    pub(crate) fn lattice(&self, octave: u32) -> Result<Lattice, PlanError> {
+        let request = self.request();
+        let norm = if request.noise == Noise::Laplace {
+            Norm::L1
+        } else {
+            Norm::L2
+        };
+        let radius = if octave == 0 {
+            self.fields.radius
+        } else {
+            self.radius_within_budget(octave)?
+        };
+        Ok(Lattice::new(
+            request.dimension,
+            norm,
+            request.bound,
+            radius,
+        )?)
+    }
+
+    /// Nodes an item lies in at the most; for octaves up to the expected horizon. Filters have none.
+    #[must_use]
+    pub fn levels(&self) -> Option<u32> {
+        let last = self.request().releases.ilog2();
+        self.fields.strategy.depth(self.request().releases, last)
+    }
+
+    /// The largest column norm of the strategy, rounded up: L2 for Gaussian noise, L1 for pure noise; all of a person's items
+    /// together. For octaves: of the octave in which the expected horizon lies.
+    #[must_use]
+    pub fn sensitivity(&self) -> f64 {
+        self.sensitivity_in(self.request().releases.ilog2())
+            .unwrap_or(f64::NAN)
+    }
+
+    /// The integer image of the bound; for octaves that of the first.
+    #[must_use]
+    pub fn radius(&self) -> i64 {
+        self.fields.radius
+    }
+
+    fn sensitivity_in(&self, octave: u32) -> Result<f64, PlanError> {
+        let request = self.request();
+        let strategy = &self.fields.strategy;
+        Ok(strategy.sensitivity(
+            request.noise,
+            request.releases,
+            octave,
+            request.participation,
+        )?)
+    }
+
+    /// μ or ε that may be spent.
+    fn limit(&self) -> Result<f64, PlanError> {
+        if self.request().noise.is_pure() {
+            Ok(self.request().budget.epsilon())
+        } else {
+            Ok(self.mu_within_budget()?.get())
+        }
+    }
+
+    /// The largest radius whose price fits the budget.
+    pub(super) fn radius_within_budget(&self, octave: u32) -> Result<i64, PlanError> {
+        let request = self.request();
+        let limit = self.limit()?;
+        let step = request.adjacency.kappa() * self.sensitivity_in(octave)?;
+        let mut radius = ((limit * NOISE_SCALE as f64 - self.inflation()) / step).floor();
+        // The float quotient may be one too large: the price decides.
+        while radius >= 1.0 && self.price(radius, octave)? > limit {
+            radius -= 1.0;
+        }
+        if radius < 1.0 {
+            return Err(PlanError::BudgetTooSmall {
+                releases: request.releases,
+            });
+        }
+        Ok(radius.min((1_u64 << 40) as f64) as i64)
+    }
+
+    /// μ for the budget less the samplers' slack.
+    fn mu_within_budget(&self) -> Result<Mu, PlanError> {
+        let budget = self.request().budget;
+        let slack = self.slack()?;
+        // A little less than the difference, so that the sum, rounded up, is not above what was asked.
+        let delta = (budget.delta() - 2.0 * slack) * (1.0 - 1e-14);
+        if budget.is_pure() {
+            return Ok(Mu::within(budget)?); // refuses, and says why
+        }
+        Ok(Mu::within(Budget::approx(budget.epsilon(), delta)?)?)
+    }
+
+    /// μ or ε of a radius, rounded up.
+    fn price(&self, radius: f64, octave: u32) -> Result<f64, PlanError> {
+        let request = self.request();
+        let data = request.adjacency.kappa() * self.sensitivity_in(octave)? * radius;
+        let shift = (data.next_up().next_up() + self.inflation()).next_up();
+        Ok(if request.noise.is_pure() {
+            Epsilon::of_noise(shift, NOISE_SCALE as f64)?.get()
+        } else {
+            Mu::of_noise(shift, NOISE_SCALE as f64)?.get()
+        })
+    }
+
+    /// What the ledger is asked for. An item lies in one octave, so octaves do not add up.
+    ///
+    /// # Errors
+    /// Never for a plan that exists; the numbers were checked.
+    pub fn charge(&self) -> Result<Charge, PlanError> {
+        let mut price = self.price(self.fields.radius as f64, 0)?;
+        if self.fields.strategy == Strategy::Octave {
+            for octave in 1..=self.most_releases().ilog2() {
+                price = price.max(self.price(self.radius_within_budget(octave)? as f64, octave)?);
+            }
+        }
+        Ok(if self.request().noise.is_pure() {
+            Charge::Pure(Epsilon::new(price)?)
+        } else {
+            Charge::Gaussian(Mu::new(price)?)
+        })
+    }
+
+    /// Total-variation error of all draws that one person affects.
+    #[must_use]
+    pub fn total_variation(&self) -> f64 {
+        let request = self.request();
+        let coordinates = f64::from(request.dimension);
+        let people = request.participation.limits().0 as f64;
+        let draws = match self.fields.strategy {
+            Strategy::Octave => 64.0 * people,
+            // Every row after the first item depends on it.
+            Strategy::Blt { .. } => request.releases as f64,
+            _ => self.levels().map_or(0.0, f64::from) * people,
+        };
+        draws * coordinates * request.noise.slack()
+    }
+
+    fn slack(&self) -> Result<f64, PlanError> {
+        Ok(precision_slack(
+            self.request().budget.epsilon(),
+            self.total_variation(),
+        )?)
+    }
+}

@@ -1,0 +1,194 @@
+//! What a sum that releases "exact prefix + integer noise" needs to know: which noises are in release t.
+//!
+//! Trees, constant-weight codes, balanced k-ary digits and windows differ in nothing else. Each is a *walk*: for every
+//! release t a set of nodes with signs ±1, such that
+//!
+//! 1. **cover**: the signed nodes of release t contain each item 1…t exactly once and no other item, and
+//! 2. **depth**: no item lies in more than `depth` of the nodes that are ever used.
+//!
+//! By (1) the release S_t + Σ ±ξ(node) is what a release of noisy nodes would give, so the strategy matrix is
+//! C[node, item] = 1 if the item lies in the node, with largest column norms √depth (L2) and depth (L1). Node contents
+//! are never stored: the exact prefix S_t is the whole secret state, and noise is a function of its address.
+
+use hushstream_noise::{DiscreteLaplace, L2Laplace, NoiseError, RoundedGaussian, Source};
+use serde::{Deserialize, Serialize};
+
+/// Standard deviation (Gaussian) or scale (Laplace) of the one noise there is, in lattice units: privacy sets the
+/// scale of the data instead.
+pub(crate) const NOISE_SCALE: u64 = 1 << 30;
+
+/// The shape of the noise on a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Noise {
+    /// Rounded normal; Gaussian differential privacy.
+    Gaussian,
+    /// Discrete Laplace on every coordinate; pure differential privacy for L1-bounded items.
+    Laplace,
+    /// Density ∝ e^(−‖v‖₂/c), rounded; pure differential privacy for L2-bounded items.
+    L2Laplace,
+}
+
+impl Noise {
+    /// Whether the guarantee has δ = 0 (up to the sampler's slack).
+    #[must_use]
+    pub fn is_pure(self) -> bool {
+        self != Self::Gaussian
+    }
+
+    /// Variance of one coordinate of one node in units of its squared scale.
+    #[must_use]
+    pub fn variance(self, dimension: u32) -> f64 {
+        match self {
+            Self::Gaussian => 1.0,
+            Self::Laplace => 2.0,
+            // E‖v‖² = d(d+1)c², shared by d coordinates.
+            Self::L2Laplace => f64::from(dimension) + 1.0,
+        }
+    }
+
+    /// Total-variation slack of one coordinate's draw.
+    #[must_use]
+    pub fn slack(self) -> f64 {
+        match self {
+            Self::Gaussian => RoundedGaussian::SLACK,
+            Self::Laplace => DiscreteLaplace::SLACK,
+            Self::L2Laplace => L2Laplace::SLACK,
+        }
+    }
+}
+
+impl std::fmt::Display for Noise {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Gaussian => "Gaussian",
+            Self::Laplace => "Laplace",
+            Self::L2Laplace => "L2-Laplace",
+        })
+    }
+}
+
+/// Draws node noise of one shape and dimension.
+#[derive(Debug)]
+pub(crate) struct Draws {
+    law: Law,
+    source: Source,
+    buffer: Vec<i64>,
+}
+
+#[derive(Debug)]
+enum Law {
+    Gaussian(RoundedGaussian),
+    Laplace(DiscreteLaplace),
+    L2Laplace(L2Laplace),
+}
+
+impl Draws {
+    pub(crate) fn new(noise: Noise, dimension: u32, source: Source) -> Result<Self, NoiseError> {
+        let law = match noise {
+            Noise::Gaussian => Law::Gaussian(RoundedGaussian::STANDARD),
+            Noise::Laplace => Law::Laplace(DiscreteLaplace::new(NOISE_SCALE)?),
+            Noise::L2Laplace => Law::L2Laplace(L2Laplace::new(dimension, NOISE_SCALE)?),
+        };
+        Ok(Self {
+            law,
+            source,
+            buffer: vec![0; dimension as usize],
+        })
+    }
+
+    pub(crate) fn dimension(&self) -> usize {
+        self.buffer.len()
+    }
+
+    /// The noise of a node: always the same for the same node.
+    pub(crate) fn node(&mut self, node: u64) -> &[i64] {
+        let (source, out) = (&self.source, &mut self.buffer[..]);
+        match self.law {
+            Law::Gaussian(law) => law.fill(source, node, 0, out),
+            Law::Laplace(law) => law.fill(source, node, 0, out),
+            Law::L2Laplace(law) => law.fill(source, node, 0, out),
+        }
+        &self.buffer
+    }
+}
+
+/// Adds `sign`·`noise` to `total`. No overflow: a cover has fewer than 2⁸ terms, each below 2⁵³.
+pub(crate) fn add_signed(total: &mut [i64], noise: &[i64], sign: i64) {
+    for (total, noise) in total.iter_mut().zip(noise) {
+        *total += sign * noise;
+    }
+}
+
+/// A signed node of a cover.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Term {
+    /// The node's address.
+    pub node: u64,
+    /// +1 or −1.
+    pub sign: i8,
+}
+
+impl Term {
+    pub(crate) fn plus(node: u64) -> Self {
+        Self { node, sign: 1 }
+    }
+}
+
+/// Which nodes cover 1…t.
+pub trait Cover {
+    /// The signed nodes of release `t` ≥ 1, those that change most often last.
+    fn terms(&self, t: u64) -> Vec<Term>;
+
+    /// First and last item of a node: what is materialised to check cover and depth.
+    fn items(&self, node: u64) -> (u64, u64);
+}
+
+/// The integer noise of release t, kept up to date as t advances.
+///
+/// Consecutive covers share all but their last few terms. The walk keeps the running totals of the current terms in
+/// order; a step drops the terms that changed and adds the new ones: one draw a step for the binary tree.
+#[derive(Debug)]
+pub(crate) struct Walk<C> {
+    cover: C,
+    draws: Draws,
+    terms: Vec<Term>,
+    /// totals[i] is the noise of terms[..=i].
+    totals: Vec<Vec<i64>>,
+    spare: Vec<Vec<i64>>,
+    zero: Vec<i64>,
+}
+
+impl<C: Cover> Walk<C> {
+    pub(crate) fn new(cover: C, draws: Draws) -> Self {
+        let zero = vec![0; draws.buffer.len()];
+        Self {
+            cover,
+            draws,
+            terms: Vec::new(),
+            totals: Vec::new(),
+            spare: Vec::new(),
+            zero,
+        }
+    }
+
+    /// The noise of release `t` and the number of its terms; any t may follow any other.
+    pub(crate) fn at(&mut self, t: u64) -> (&[i64], usize) {
+        let next = self.cover.terms(t);
+        let kept = next
+            .iter()
+            .zip(&self.terms)
+            .take_while(|(a, b)| a == b)
+            .count();
+        self.spare.extend(self.totals.drain(kept..));
+        self.terms.truncate(kept);
+        for &term in &next[kept..] {
+            let mut total = self.spare.pop().unwrap_or_else(|| self.zero.clone());
+            total.copy_from_slice(self.totals.last().unwrap_or(&self.zero));
+            add_signed(&mut total, self.draws.node(term.node), i64::from(term.sign));
+            self.totals.push(total);
+        }
+        self.terms = next;
+        (self.totals.last().unwrap_or(&self.zero), self.terms.len())
+    }
+}

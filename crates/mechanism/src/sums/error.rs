@@ -1,0 +1,68 @@
+//! Everything a running sum can refuse.
+
+use super::plan::PlanError;
+use crate::durable::{LedgerError, LogError};
+use hushstream_account::Charge;
+use hushstream_noise::NoiseError;
+
+/// Why a sum refuses.
+#[derive(Debug, thiserror::Error)]
+pub enum SumError {
+    /// All planned releases have been made; one more has not been paid for.
+    #[error("release {refused} is refused: {planned} were planned and paid for")]
+    Exhausted {
+        /// n.
+        planned: u64,
+        /// n + 1.
+        refused: u64,
+    },
+    /// The grant does not cover the plan's price.
+    #[error("the grant of {granted:?} does not cover the price of {price:?}")]
+    GrantBelowPrice {
+        /// What was paid.
+        granted: Charge,
+        /// What it costs.
+        price: Charge,
+    },
+    /// A window plan where a transcript is promised, or the other way round.
+    #[error("a {0} plan cannot make releases of the other guarantee")]
+    WrongGuarantee(&'static str),
+    /// A contribution without its person, or with one that the plan does not know of.
+    #[error("this plan limits contributions {0}: use {1}")]
+    Participation(&'static str, &'static str),
+    /// A partial sum with more records than the batch has room for.
+    #[error("the batch has room for {room} records, not {given}")]
+    BatchFull {
+        /// What is left.
+        room: u64,
+        /// What was given.
+        given: u64,
+    },
+    /// The ledger is not the one the grant came from.
+    #[error("this is not the ledger that the sum was paid from")]
+    WrongLedger,
+    /// The key is not the one the run began with: its noise would be drawn anew.
+    #[error("this is not the key that the run began with")]
+    WrongKey,
+    /// The journal holds something else.
+    #[error("the journal does not fit: {0}")]
+    Journal(&'static str),
+    /// Published items are missing from the journal, and with them who has contributed how often.
+    #[error(
+        "the journal is older than what was published, so contributions per person are lost; \
+         a new run on new records must be opened and charged"
+    )]
+    PersonsLost,
+    /// The plan.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// The ledger.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+    /// The journal's storage.
+    #[error("journal: {0}")]
+    Log(#[from] LogError),
+    /// The noise.
+    #[error(transparent)]
+    Noise(#[from] NoiseError),
+}

@@ -1,0 +1,113 @@
+//! A BLT sum at work: integer rows, fine noise before any digit is dropped, decoding in floats afterwards.
+//!
+//! **Claim.** Gaussian differential privacy with μ = (κ·sens·R + inflation)/2³⁰.
+//!
+//! **Proof for this code path.** Row t is an integer vector in units of 2⁻ᶠ lattice units (`blt/fixed.rs`); two neighbouring runs differ, over
+//! all rows together, by at most (κ·sens·R + inflation)·2ᶠ in length, whatever the stream answers (`blt/dyadic.rs`). To it is
+//! added ⌊2³⁰⁺ᶠ·N(0,1)⌋, and row + ⌊z⌋ = ⌊row + z⌋: post-processing of Gaussian noise with standard deviation 2³⁰⁺ᶠ. A row depends only on
+//! items up to its own, so the guarantee holds for streams that react to releases (Denisov et al. 2022). What follows, inverse filter and
+//! prefix sum, sees the noisy integers only. ∎
+
+use super::blt::{BltDecoder, DyadicBlt, FixedBlt, Layout};
+use super::running::{Running, State, StateError};
+use hushstream_noise::{FineGaussian, NoiseError, Source};
+
+/// The running mechanism.
+pub(crate) struct Filter {
+    encoder: FixedBlt,
+    decoder: BltDecoder,
+    noise: FineGaussian,
+    source: Source,
+    narrow: [Vec<i64>; 2],
+    wide: [Vec<i128>; 2],
+}
+
+impl Filter {
+    pub(crate) fn new(
+        blt: &DyadicBlt,
+        layout: Layout,
+        encoder: FixedBlt,
+        dimension: usize,
+        unit: f64,
+        source: Source,
+    ) -> Result<Self, NoiseError> {
+        let (narrow, wide) = match encoder {
+            FixedBlt::Narrow(_) => (dimension, 0),
+            FixedBlt::Wide(_) => (0, dimension),
+        };
+        Ok(Self {
+            encoder,
+            decoder: BltDecoder::new(blt.parameters(), dimension, layout.unit() * unit),
+            noise: FineGaussian::new(layout.guard_bits())?,
+            source,
+            narrow: [vec![0; narrow], vec![0; narrow]],
+            wide: [vec![0; wide], vec![0; wide]],
+        })
+    }
+}
+
+impl Running for Filter {
+    fn step(&mut self, t: u64, item: &[i64], out: &mut [f64]) {
+        // The plan bounds every item, length and number of steps that the encoder and the decoder check again.
+        const FITS: &str = "the plan's lattice bounds what the encoder takes";
+        match &mut self.encoder {
+            FixedBlt::Narrow(encoder) => {
+                let [row, noise] = &mut self.narrow;
+                encoder.encode(item, row).expect(FITS);
+                self.noise.fill_i64(&self.source, t, 0, noise).expect(FITS);
+                row.iter_mut()
+                    .zip(noise)
+                    .for_each(|(row, noise)| *row += *noise);
+                self.decoder.step(row, out).expect(FITS);
+            }
+            FixedBlt::Wide(encoder) => {
+                let [row, noise] = &mut self.wide;
+                encoder.encode(item, row).expect(FITS);
+                self.noise.fill(&self.source, t, 0, noise);
+                row.iter_mut()
+                    .zip(noise)
+                    .for_each(|(row, noise)| *row += *noise);
+                self.decoder.step(row, out).expect(FITS);
+            }
+        }
+    }
+
+    fn last(&mut self, _t: u64, out: &mut [f64]) {
+        // The decoder ends with the prefix sum and what its additions lost: the release is their sum.
+        let state = self.decoder.state();
+        let (sum, lost) = state[state.len() - 2 * out.len()..].split_at(out.len());
+        for ((sum, lost), out) in sum.iter().zip(lost).zip(out) {
+            *out = sum + lost;
+        }
+    }
+
+    fn state(&self) -> State {
+        State {
+            integers: match &self.encoder {
+                FixedBlt::Narrow(encoder) => {
+                    encoder.state().iter().map(|&v| i128::from(v)).collect()
+                }
+                FixedBlt::Wide(encoder) => encoder.state().to_vec(),
+            },
+            floats: self.decoder.state().to_vec(),
+        }
+    }
+
+    fn restore(&mut self, t: u64, state: &State) -> Result<(), StateError> {
+        match &mut self.encoder {
+            FixedBlt::Narrow(encoder) => {
+                let integers = state.integers.iter().map(|&v| i64::try_from(v));
+                let integers = integers
+                    .collect::<Result<Vec<_>, _>>()
+                    .map_err(|_| StateError)?;
+                encoder.restore(t, &integers).map_err(|_| StateError)?;
+            }
+            FixedBlt::Wide(encoder) => {
+                encoder
+                    .restore(t, &state.integers)
+                    .map_err(|_| StateError)?;
+            }
+        }
+        self.decoder.restore(&state.floats).map_err(|_| StateError)
+    }
+}

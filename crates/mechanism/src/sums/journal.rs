@@ -1,0 +1,139 @@
+//! The journal of one sum: what it took in, item by item, so that a replay is bit-identical. Private, like the data.
+//!
+//! It begins with an opening (plan, instance, key's fingerprint, ledger), then perhaps a checkpoint, then items. When it has grown
+//! long it is written anew, atomically, with a checkpoint instead of the items.
+
+use super::plan::PlanFields;
+use super::running::State;
+use crate::durable::{Log, LogError, Storage, Syncs};
+use crate::persons::Persons;
+use serde::{Deserialize, Serialize};
+
+/// A journal is long from this many bytes, or from this many items' worth if items are large.
+const LONG: u64 = 1 << 20;
+const LONG_ITEMS: u64 = 64;
+
+/// How a run, or a new instance of it, began.
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) struct Opening {
+    pub(crate) plan: PlanFields,
+    pub(crate) instance: [u8; 16],
+    pub(crate) key: [u8; 16],
+    pub(crate) ledger: [u8; 16],
+    pub(crate) number: u64,
+    pub(crate) simulated: bool,
+    /// Items of earlier instances, published or lost.
+    pub(crate) before: u64,
+    /// The last known release of earlier instances: public.
+    pub(crate) base: Vec<f64>,
+}
+
+/// One item: the sum of a batch.
+#[derive(Default, Serialize, Deserialize)]
+pub(crate) struct Item {
+    pub(crate) values: Vec<i64>,
+    pub(crate) persons: Vec<u64>,
+    pub(crate) nulls: u64,
+    pub(crate) clipped: u64,
+}
+
+/// Everything after some number of items.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Checkpoint {
+    pub(crate) items: u64,
+    pub(crate) state: State,
+    pub(crate) persons: Persons,
+    pub(crate) nulls: u64,
+    pub(crate) clipped: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+enum Record {
+    Opened(Opening),
+    Checkpoint(Checkpoint),
+    Item(Item),
+}
+
+/// Written without taking ownership; same encoding as [`Record`].
+#[derive(Serialize)]
+enum RecordRef<'a> {
+    Opened(&'a Opening),
+    Checkpoint(&'a Checkpoint),
+    Item(&'a Item),
+}
+
+/// What an existing journal holds.
+pub(crate) struct Found {
+    pub(crate) opening: Opening,
+    pub(crate) checkpoint: Option<Checkpoint>,
+    pub(crate) items: Vec<Item>,
+}
+
+/// The journal.
+pub(crate) struct Journal {
+    log: Log,
+}
+
+impl Journal {
+    pub(crate) fn open(storage: Box<dyn Storage>) -> Result<(Self, Option<Found>), LogError> {
+        let (log, payloads) = Log::open(storage, Syncs::Groups)?;
+        let mut found: Option<Found> = None;
+        for (place, payload) in (0..).zip(payloads) {
+            let broken = || LogError::Record(place);
+            match (
+                postcard::from_bytes(&payload).map_err(|_| broken())?,
+                &mut found,
+            ) {
+                (Record::Opened(opening), None) => {
+                    found = Some(Found {
+                        opening,
+                        checkpoint: None,
+                        items: Vec::new(),
+                    });
+                }
+                (Record::Checkpoint(checkpoint), Some(found)) if found.items.is_empty() => {
+                    found.checkpoint = Some(checkpoint);
+                }
+                (Record::Item(item), Some(found)) => found.items.push(item),
+                _ => return Err(broken()),
+            }
+        }
+        Ok((Self { log }, found))
+    }
+
+    /// Writes the opening, durably: a run that has published can always be found again.
+    pub(crate) fn start(&mut self, opening: &Opening) -> Result<(), LogError> {
+        self.log.append(&encode(&RecordRef::Opened(opening))?)?;
+        self.log.sync()
+    }
+
+    pub(crate) fn item(&mut self, item: &Item) -> Result<(), LogError> {
+        self.log.append(&encode(&RecordRef::Item(item))?)
+    }
+
+    pub(crate) fn sync(&mut self) -> Result<(), LogError> {
+        self.log.sync()
+    }
+
+    /// Replaces everything by an opening and a checkpoint, atomically and durably.
+    pub(crate) fn restart(
+        &mut self,
+        opening: &Opening,
+        checkpoint: Option<&Checkpoint>,
+    ) -> Result<(), LogError> {
+        let mut payloads = vec![encode(&RecordRef::Opened(opening))?];
+        if let Some(checkpoint) = checkpoint {
+            payloads.push(encode(&RecordRef::Checkpoint(checkpoint))?);
+        }
+        self.log.replace(&payloads)
+    }
+
+    /// Whether a checkpoint would pay.
+    pub(crate) fn is_long(&self, dimension: usize) -> bool {
+        self.log.bytes() > LONG.max(LONG_ITEMS * 8 * dimension as u64)
+    }
+}
+
+fn encode(record: &RecordRef<'_>) -> Result<Vec<u8>, LogError> {
+    postcard::to_allocvec(record).map_err(|_| LogError::Record(0))
+}

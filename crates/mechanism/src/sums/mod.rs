@@ -1,0 +1,39 @@
+//! Continual sums: a private version of every prefix sum, behind one interface.
+//!
+//! A [`SumRequest`] says what is wanted, its [`SumPlan`] what that costs and how well it will do; a [`PrivateSum`] is the plan at
+//! work. One file for each strategy, opening with its claim and its proof.
+
+pub mod blt;
+mod build;
+mod calibrate;
+mod cover;
+mod error;
+mod filter;
+mod forecast;
+mod honaker;
+mod journal;
+mod kary;
+mod kind;
+mod octave;
+mod partial;
+mod plan;
+mod private_sum;
+mod promise;
+mod resume;
+mod running;
+mod smooth;
+mod strategy;
+mod tree;
+mod window;
+
+pub use cover::{Cover, Noise, Term};
+pub use error::SumError;
+pub use kary::BalancedDigits;
+pub use kind::{SumKind, Unfit};
+pub use partial::{PartialSum, PartialSumError};
+pub use plan::{PlanError, SumPlan, SumRequest};
+pub use private_sum::PrivateSum;
+pub use resume::{Resumed, Resumption};
+pub use smooth::ConstantWeight;
+pub use tree::BinaryTree;
+pub use window::Window;

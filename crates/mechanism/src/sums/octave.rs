@@ -1,0 +1,123 @@
+//! Unknown horizon: a fresh binary tree for every power of two (JKT12 Algorithm 7, with erratum J14).
+//!
+//! **Claim.** With noise for depth m + 1 in octave m, the whole infinite sequence of releases has the budget's guarantee.
+//!
+//! **Proof for this code path.** Octave m holds the items 2ᵐ…2ᵐ⁺¹−1, as 2ᵐ releases of a binary tree of depth bit_length(2ᵐ) =
+//! m + 1, on a lattice whose radius is calibrated for that depth. Release t is the sum of the past octaves' last releases, each a
+//! single node (the root), plus the current tree's release: post-processing of the trees. An item lies in one octave, so
+//! the octaves' guarantees hold side by side and do not add up; streams may react to releases, as in each tree. ∎
+//!
+//! **Error.** √(Σ_{m'<m} σ²_{m'} + popcount·σ²_m). **State.** The exact sum of the current octave, the public sum of past roots.
+
+use super::cover::{Draws, Noise};
+use super::plan::{PlanError, SumPlan};
+use super::running::{CoveredPrefix, Running, State, StateError};
+use super::tree::BinaryTree;
+use hushstream_noise::Source;
+
+/// The running mechanism.
+pub(crate) struct Octaves {
+    plan: SumPlan,
+    /// One generator for each octave, taken when it begins.
+    sources: Vec<Option<Source>>,
+    past: Vec<f64>,
+    current: Option<CoveredPrefix<BinaryTree>>,
+}
+
+impl Octaves {
+    pub(crate) fn new(plan: SumPlan, sources: Vec<Source>) -> Self {
+        Self {
+            past: vec![0.0; plan.request().dimension as usize],
+            plan,
+            sources: sources.into_iter().map(Some).collect(),
+            current: None,
+        }
+    }
+
+    /// The octave of item t and its place in it, from 1.
+    fn place(t: u64) -> (u32, u64) {
+        let octave = t.ilog2();
+        (octave, t - (1 << octave) + 1)
+    }
+
+    fn tree(&mut self, octave: u32) -> Result<CoveredPrefix<BinaryTree>, StateError> {
+        let lattice = self
+            .plan
+            .lattice(octave)
+            .map_err(|_: PlanError| StateError)?;
+        let source = self
+            .sources
+            .get_mut(octave as usize)
+            .and_then(Option::take)
+            .ok_or(StateError)?;
+        let request = self.plan.request();
+        let noise: Noise = request.noise;
+        let draws = Draws::new(noise, request.dimension, source).map_err(|_| StateError)?;
+        Ok(CoveredPrefix::new(BinaryTree, draws, None, lattice.unit()))
+    }
+}
+
+impl Running for Octaves {
+    fn step(&mut self, t: u64, item: &[i64], out: &mut [f64]) {
+        let (octave, place) = Self::place(t);
+        if place == 1 {
+            if let Some(finished) = &mut self.current {
+                finished.last(1 << (octave - 1), out);
+                for (past, root) in self.past.iter_mut().zip(out.iter()) {
+                    *past += root;
+                }
+            }
+            let fresh = self.tree(octave);
+            self.current =
+                Some(fresh.expect("the plan's last octave bounds t, and each begins once"));
+        }
+        if let Some(tree) = &mut self.current {
+            tree.step(place, item, out);
+        }
+        for (out, past) in out.iter_mut().zip(&self.past) {
+            *out += past;
+        }
+    }
+
+    fn last(&mut self, t: u64, out: &mut [f64]) {
+        out.fill(0.0);
+        if let (Some(tree), true) = (&mut self.current, t > 0) {
+            tree.last(Self::place(t).1, out);
+        }
+        for (out, past) in out.iter_mut().zip(&self.past) {
+            *out += past;
+        }
+    }
+
+    fn state(&self) -> State {
+        State {
+            integers: self
+                .current
+                .as_ref()
+                .map(|tree| tree.state().integers)
+                .unwrap_or_default(),
+            floats: self.past.clone(),
+        }
+    }
+
+    fn restore(&mut self, t: u64, state: &State) -> Result<(), StateError> {
+        let dimension = self.past.len();
+        if t == 0 {
+            return state.check(0, dimension);
+        }
+        state.check(dimension, dimension)?;
+        let (octave, place) = Self::place(t);
+        let mut tree = self.tree(octave)?;
+        let integers = state.integers.clone();
+        tree.restore(
+            place,
+            &State {
+                integers,
+                floats: Vec::new(),
+            },
+        )?;
+        self.current = Some(tree);
+        self.past.copy_from_slice(&state.floats);
+        Ok(())
+    }
+}

@@ -1,0 +1,80 @@
+//! Sums of records made elsewhere, for workers that share a batch.
+
+use crate::boundary::Raw;
+use crate::lattice::{Contribution, Lattice, Outcome};
+
+/// What became of records: for the operator only.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Counts {
+    pub(crate) nulls: u64,
+    pub(crate) clipped: u64,
+}
+
+/// Records summed elsewhere: exact integers, so the order and the split change nothing. As private as the records.
+pub struct PartialSum {
+    pub(super) values: Vec<i64>,
+    pub(super) lattice: Lattice,
+    pub(super) records: u64,
+    most: u64,
+    pub(super) counts: Counts,
+}
+
+/// A partial sum that does not fit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum PartialSumError {
+    /// A batch has no room for more records.
+    #[error("a partial sum holds at most one batch of {0} records")]
+    Full(u64),
+    /// The two were made at different moments, for different scales.
+    #[error("partial sums of different moments cannot be added")]
+    OtherMoment,
+}
+
+impl PartialSum {
+    pub(crate) fn new(lattice: Lattice, most: u64) -> Self {
+        Self {
+            values: vec![0; lattice.dimension()],
+            lattice,
+            records: 0,
+            most,
+            counts: Counts::default(),
+        }
+    }
+
+    /// Adds one record.
+    ///
+    /// # Errors
+    /// A batch of records is in it already.
+    pub fn add(&mut self, contribution: Raw<Contribution>) -> Result<(), PartialSumError> {
+        if self.records == self.most {
+            return Err(PartialSumError::Full(self.most));
+        }
+        match self.lattice.add(contribution, &mut self.values) {
+            Outcome::Kept => {}
+            Outcome::Clipped => self.counts.clipped += 1,
+            Outcome::Null => self.counts.nulls += 1,
+        }
+        self.records += 1;
+        Ok(())
+    }
+
+    /// Adds all records of another partial sum of the same moment.
+    ///
+    /// # Errors
+    /// The two together are more than a batch, or of different moments.
+    pub fn merge(&mut self, other: &Self) -> Result<(), PartialSumError> {
+        if other.lattice != self.lattice {
+            return Err(PartialSumError::OtherMoment);
+        }
+        if self.records + other.records > self.most {
+            return Err(PartialSumError::Full(self.most));
+        }
+        for (total, value) in self.values.iter_mut().zip(&other.values) {
+            *total += value;
+        }
+        self.records += other.records;
+        self.counts.nulls += other.counts.nulls;
+        self.counts.clipped += other.counts.clipped;
+        Ok(())
+    }
+}

@@ -1,0 +1,160 @@
+//! What is wanted of a private sum, and what comes of it before it sees anything.
+//!
+//! [`SumRequest::plan`] chooses the strategy's parameters and the integer radius of the data (`calibrate.rs`); the
+//! plan then tells its price, its error (`forecast.rs`) and its guarantee (`promise.rs`).
+
+use super::blt::{BltError, LayoutError};
+use super::cover::Noise;
+use super::kind::{SumKind, Unfit};
+use super::strategy::Strategy;
+use crate::lattice::LatticeError;
+use crate::persons::Participation;
+use hushstream_account::{AccountError, Adjacency, Budget};
+use serde::{Deserialize, Serialize};
+
+/// What is wanted.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SumRequest {
+    /// Which sum.
+    pub kind: SumKind,
+    /// Which noise.
+    pub noise: Noise,
+    /// How many prefix sums will be released, n. For octaves: how many are expected.
+    pub releases: u64,
+    /// Coordinates.
+    pub dimension: u32,
+    /// Public bound L on the length of one contribution (L1 for Laplace noise, otherwise L2).
+    pub bound: f64,
+    /// Records summed into one item.
+    pub batch: u64,
+    /// The neighbouring relation.
+    pub adjacency: Adjacency,
+    /// Who contributes how often.
+    pub participation: Participation,
+    /// What may be spent.
+    pub budget: Budget,
+}
+
+/// Why a request cannot be planned.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum PlanError {
+    /// A cell of the table that does not exist.
+    #[error(transparent)]
+    Unfit(#[from] Unfit),
+    /// A parameter of the lattice.
+    #[error(transparent)]
+    Lattice(#[from] LatticeError),
+    /// The budget.
+    #[error(transparent)]
+    Account(#[from] AccountError),
+    /// A count that must be positive, or is too large.
+    #[error("{parameter} = {given} is not allowed; allowed: {allowed}")]
+    Count {
+        /// Which.
+        parameter: &'static str,
+        /// What was given.
+        given: u64,
+        /// What is allowed.
+        allowed: &'static str,
+    },
+    /// The exact sums might leave 62 bits.
+    #[error(
+        "{releases} releases of batches of {batch} could overflow the exact sums at radius {radius}; \
+         allowed: releases*batch*radius below 2^61 (plan fewer releases, or several runs)"
+    )]
+    Overflow {
+        /// n.
+        releases: u64,
+        /// B.
+        batch: u64,
+        /// R.
+        radius: i64,
+    },
+    /// So little budget that the radius is below one lattice unit.
+    #[error(
+        "the budget is too small for {releases} releases: a contribution would round to nothing"
+    )]
+    BudgetTooSmall {
+        /// n.
+        releases: u64,
+    },
+    /// A filter's parameters.
+    #[error(transparent)]
+    Blt(#[from] BltError),
+    /// A filter's integers.
+    #[error(transparent)]
+    Layout(#[from] LayoutError),
+    /// A window guarantee speaks of records.
+    #[error("a window protects single records: it cannot be planned for persons with several")]
+    WindowForPersons,
+}
+
+/// A sum with everything fixed but the data.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SumPlan {
+    pub(crate) fields: PlanFields,
+}
+
+/// The stored form. Not public: a plan that did not come out of [`SumRequest::plan`] could name any price.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct PlanFields {
+    pub(crate) request: SumRequest,
+    pub(crate) strategy: Strategy,
+    /// R; for octaves that of octave 0.
+    pub(crate) radius: i64,
+}
+
+impl SumRequest {
+    /// Chooses the strategy's parameters and the integer radius.
+    ///
+    /// # Errors
+    /// Everything that is out of range, each with what is allowed.
+    pub fn plan(self) -> Result<SumPlan, PlanError> {
+        self.kind.accepts(self.noise)?;
+        self.check_counts()?;
+        let strategy = Strategy::choose(self.kind, self.noise, self.releases)?;
+        let mut plan = SumPlan {
+            fields: PlanFields {
+                request: self,
+                strategy,
+                radius: 1,
+            },
+        };
+        // Bad bounds and dimensions first, then the radius that the budget allows.
+        plan.lattice(0)?;
+        plan.fields.radius = plan.radius_within_budget(0)?;
+        plan.choose_layout()?;
+        plan.lattice(0)?;
+        plan.check_overflow()?;
+        Ok(plan)
+    }
+
+    fn check_counts(&self) -> Result<(), PlanError> {
+        const MOST: u64 = 1 << 44;
+        let (most, separation) = self.participation.limits();
+        let width = if let SumKind::Window(width) = self.kind {
+            width
+        } else {
+            1
+        };
+        for (parameter, given) in [
+            ("releases", self.releases),
+            ("batch", self.batch),
+            ("contributions per person", most),
+            ("separation", separation),
+            ("window", width),
+        ] {
+            if !(1..=MOST).contains(&given) {
+                return Err(PlanError::Count {
+                    parameter,
+                    given,
+                    allowed: "1 to 2^44",
+                });
+            }
+        }
+        if self.kind.is_windowed() && self.participation != Participation::OncePerRecord {
+            return Err(PlanError::WindowForPersons);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,367 @@
+//! A private sum: contributions go in sealed, prefix sums come out noisy, paid for and durable.
+
+use super::build::build;
+use super::error::SumError;
+use super::journal::{Checkpoint, Item, Journal, Opening};
+use super::partial::{Counts, PartialSum};
+use super::plan::SumPlan;
+use super::running::Running;
+use crate::boundary::{Grant, GuaranteeKind, OperatorOnly, Pending, Raw, Receipt, Released};
+use crate::durable::{Ledger, Storage};
+use crate::lattice::{Contribution, Lattice, Outcome};
+use crate::persons::{Participation, Persons};
+use hushstream_account::{Charge, Guarantee, GuaranteeError};
+use hushstream_noise::{Instance, Key};
+use std::marker::PhantomData;
+
+/// A private sum in progress.
+pub struct PrivateSum<G> {
+    pub(super) plan: SumPlan,
+    pub(super) running: Box<dyn Running>,
+    pub(super) journal: Journal,
+    pub(super) opening: Opening,
+    pub(super) grant: Grant,
+    pub(super) lattice: Lattice,
+    /// Items taken in by this instance.
+    pub(super) items: u64,
+    /// The last step, over all instances, that a sync covers.
+    pub(super) durable: u64,
+    pub(super) batch: Vec<i64>,
+    in_batch: u64,
+    record: Item,
+    pub(super) counts: Counts,
+    pub(super) persons: Persons,
+    kind: PhantomData<fn() -> G>,
+}
+
+impl<G: GuaranteeKind> PrivateSum<G> {
+    /// Opens a sum that has been paid for. `storage` must be new; it will hold private data.
+    ///
+    /// # Errors
+    /// A grant below the price; a guarantee of the other kind; a journal that is not empty; storage.
+    pub fn open(
+        plan: SumPlan,
+        grant: Grant,
+        key: &Key,
+        storage: impl Storage + 'static,
+    ) -> Result<Self, SumError> {
+        let (journal, found) = Journal::open(Box::new(storage))?;
+        if found.is_some() {
+            return Err(SumError::Journal("it holds a run already; resume it"));
+        }
+        check_grant(&plan, &grant)?;
+        let opening = Opening {
+            plan: plan.fields.clone(),
+            instance: Instance::fresh(key, grant.number, 0)?.to_bytes(),
+            key: key.fingerprint(),
+            ledger: grant.ledger,
+            number: grant.number,
+            simulated: grant.simulated || key.is_simulated(),
+            before: 0,
+            base: vec![0.0; plan.request().dimension as usize],
+        };
+        let mut sum = Self::assemble(plan, grant, key, journal, opening)?;
+        sum.journal.start(&sum.opening)?;
+        Ok(sum)
+    }
+
+    pub(super) fn assemble(
+        plan: SumPlan,
+        grant: Grant,
+        key: &Key,
+        journal: Journal,
+        opening: Opening,
+    ) -> Result<Self, SumError> {
+        if plan.request().kind.is_windowed() != G::WINDOWED {
+            let kind = if G::WINDOWED { "transcript" } else { "window" };
+            return Err(SumError::WrongGuarantee(kind));
+        }
+        let instance = Instance::from_bytes(opening.instance);
+        let dimension = plan.request().dimension as usize;
+        Ok(Self {
+            running: build(&plan, key, instance, grant.number)?,
+            lattice: plan.lattice(0)?,
+            plan,
+            journal,
+            opening,
+            grant,
+            items: 0,
+            durable: 0,
+            batch: vec![0; dimension],
+            in_batch: 0,
+            record: Item::default(),
+            counts: Counts::default(),
+            persons: Persons::default(),
+            kind: PhantomData,
+        })
+    }
+
+    /// Items taken in so far, over all instances; the next item is number `steps() + 1`.
+    #[must_use]
+    pub fn steps(&self) -> u64 {
+        self.opening.before + self.items
+    }
+
+    /// Adds one record. When it completes an item (always, if the batch is 1), the next prefix sum is drawn.
+    ///
+    /// # Errors
+    /// [`SumError::Exhausted`] after the last planned release; a plan that limits persons; storage.
+    pub fn add(
+        &mut self,
+        contribution: Raw<Contribution>,
+    ) -> Result<Option<Pending<Vec<f64>, G>>, SumError> {
+        if self.plan.request().participation != Participation::OncePerRecord {
+            return Err(SumError::Participation(
+                "per person",
+                "add_for, which names the person",
+            ));
+        }
+        self.begin_record()?;
+        self.take(contribution);
+        self.tick()
+    }
+
+    /// Adds one record of a person; it counts as null if the person has contributed often enough.
+    ///
+    /// # Errors
+    /// As [`PrivateSum::add`]; a plan that does not limit persons.
+    pub fn add_for(
+        &mut self,
+        person: u64,
+        contribution: Raw<Contribution>,
+    ) -> Result<Option<Pending<Vec<f64>, G>>, SumError> {
+        let participation = self.plan.request().participation;
+        if participation == Participation::OncePerRecord {
+            return Err(SumError::Participation("per record", "add"));
+        }
+        self.begin_record()?;
+        if self
+            .persons
+            .admit(participation.limits(), person, self.items + 1)
+        {
+            self.record.persons.push(person);
+            self.take(contribution);
+        } else {
+            self.take(Raw::seal(Contribution::Null));
+        }
+        self.tick()
+    }
+
+    /// An empty partial sum for this moment's lattice, to be filled elsewhere and given to [`PrivateSum::add_partial`].
+    ///
+    /// # Errors
+    /// A plan that limits persons: their order matters, so they are counted here.
+    pub fn partial(&self) -> Result<PartialSum, SumError> {
+        if self.plan.request().participation != Participation::OncePerRecord {
+            return Err(SumError::Participation(
+                "per person",
+                "add_for, which names the person",
+            ));
+        }
+        Ok(PartialSum::new(
+            self.lattice.clone(),
+            self.plan.request().batch,
+        ))
+    }
+
+    /// Adds the records of a partial sum: bit for bit what adding them one by one would have done, in any order.
+    ///
+    /// # Errors
+    /// More records than the batch has room for; a partial sum of another moment.
+    pub fn add_partial(
+        &mut self,
+        partial: &PartialSum,
+    ) -> Result<Option<Pending<Vec<f64>, G>>, SumError> {
+        self.begin_record()?;
+        let room = self.plan.request().batch - self.in_batch;
+        if partial.records > room || partial.lattice != self.lattice {
+            return Err(SumError::BatchFull {
+                room,
+                given: partial.records,
+            });
+        }
+        for (total, value) in self.batch.iter_mut().zip(&partial.values) {
+            *total += value;
+        }
+        self.record.nulls += partial.counts.nulls;
+        self.record.clipped += partial.counts.clipped;
+        self.in_batch += partial.records;
+        self.tick()
+    }
+
+    fn begin_record(&mut self) -> Result<(), SumError> {
+        let planned = self.plan.most_releases();
+        if self.steps() >= planned {
+            return Err(SumError::Exhausted {
+                planned,
+                refused: self.steps() + 1,
+            });
+        }
+        if self.in_batch == 0 {
+            self.shorten_journal()?;
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, contribution: Raw<Contribution>) {
+        match self.lattice.add(contribution, &mut self.batch) {
+            Outcome::Kept => {}
+            Outcome::Clipped => self.record.clipped += 1,
+            Outcome::Null => self.record.nulls += 1,
+        }
+        self.in_batch += 1;
+    }
+
+    fn tick(&mut self) -> Result<Option<Pending<Vec<f64>, G>>, SumError> {
+        if self.in_batch < self.plan.request().batch {
+            return Ok(None);
+        }
+        let mut record = std::mem::take(&mut self.record);
+        record.values = std::mem::replace(&mut self.batch, vec![0; self.lattice.dimension()]);
+        self.journal.item(&record)?;
+        self.in_batch = 0;
+        self.items += 1;
+        self.counts.nulls += record.nulls;
+        self.counts.clipped += record.clipped;
+        let release = self.release(&record.values);
+        if self.plan.request().kind == super::SumKind::Octave && (self.items + 1).is_power_of_two()
+        {
+            self.lattice = self.plan.lattice(self.octave())?;
+        }
+        Ok(Some(release))
+    }
+
+    /// Replaces a long journal by a checkpoint: not in the sync but before the next item, so that what a crash kept from
+    /// being published can still be repeated.
+    fn shorten_journal(&mut self) -> Result<(), SumError> {
+        let covered = self.durable == self.steps();
+        if covered && self.journal.is_long(self.batch.len()) {
+            let checkpoint = Checkpoint {
+                items: self.items,
+                state: self.running.state(),
+                persons: self.persons.clone(),
+                nulls: self.counts.nulls,
+                clipped: self.counts.clipped,
+            };
+            self.journal.restart(&self.opening, Some(&checkpoint))?;
+        }
+        Ok(())
+    }
+
+    /// Puts the item that was just counted through the mechanism.
+    pub(super) fn release(&mut self, item: &[i64]) -> Pending<Vec<f64>, G> {
+        let mut value = vec![0.0; item.len()];
+        self.running.step(self.items, item, &mut value);
+        for (value, base) in value.iter_mut().zip(&self.opening.base) {
+            *value += base;
+        }
+        self.pending(value)
+    }
+
+    /// The octave of the next item; 0 for every sum but octaves.
+    pub(super) fn octave(&self) -> u32 {
+        match self.plan.request().kind {
+            super::SumKind::Octave => (self.items + 1).ilog2(),
+            _ => 0,
+        }
+    }
+
+    fn pending(&self, value: Vec<f64>) -> Pending<Vec<f64>, G> {
+        Pending {
+            value,
+            receipt: Receipt {
+                mechanism: self.grant.number,
+                instance: self.opening.instance,
+                step: self.steps(),
+                simulated: self.opening.simulated,
+            },
+            ledger: self.grant.ledger,
+            kind: PhantomData,
+        }
+    }
+
+    /// What would be released before any item: zero, or pure noise for sums whose releases all have one law. Nothing once
+    /// items have come in.
+    pub fn before_the_first(&mut self) -> Option<Released<Vec<f64>, G>> {
+        if self.steps() > 0 {
+            return None;
+        }
+        let mut value = vec![0.0; self.batch.len()];
+        self.running.last(0, &mut value);
+        Some(self.pending(value).publish())
+    }
+
+    /// Makes everything taken in so far durable, in the journal and then in the ledger: releases up to here may leave.
+    ///
+    /// # Errors
+    /// Another ledger; storage. After a storage error the sum must be resumed from its journal.
+    pub fn sync(&mut self, ledger: &mut Ledger) -> Result<(), SumError> {
+        if ledger.name() != self.grant.ledger {
+            return Err(SumError::WrongLedger);
+        }
+        let steps = self.steps();
+        self.journal.sync()?;
+        ledger.mark(self.grant.number, steps)?;
+        self.durable = steps;
+        Ok(())
+    }
+
+    /// Lets a pending value of this sum leave, if a sync has covered it; otherwise gives it back.
+    ///
+    /// # Errors
+    /// The pending value itself: not yet durable, or of another sum.
+    pub fn publish<T>(&self, pending: Pending<T, G>) -> Result<Released<T, G>, Pending<T, G>> {
+        let receipt = pending.receipt;
+        let ours = pending.ledger == self.grant.ledger
+            && receipt.mechanism == self.grant.number
+            && receipt.instance == self.opening.instance;
+        if ours && receipt.step <= self.durable {
+            Ok(pending.publish())
+        } else {
+            Err(pending)
+        }
+    }
+
+    /// The plan it follows.
+    #[must_use]
+    pub fn plan(&self) -> &SumPlan {
+        &self.plan
+    }
+
+    /// How many contributions were null (malformed, or beyond a person's limit).
+    #[must_use]
+    pub fn nulls(&self) -> OperatorOnly<u64> {
+        OperatorOnly::new(self.counts.nulls + self.record.nulls)
+    }
+
+    /// How many contributions were longer than the bound.
+    #[must_use]
+    pub fn clipped(&self) -> OperatorOnly<u64> {
+        OperatorOnly::new(self.counts.clipped + self.record.clipped)
+    }
+
+    /// What is promised about everything this sum releases.
+    ///
+    /// # Errors
+    /// Never for a sum that exists; the numbers were checked.
+    pub fn guarantee(&self) -> Result<Guarantee, GuaranteeError> {
+        self.plan.guarantee(self.opening.simulated)
+    }
+}
+
+pub(super) fn check_grant(plan: &SumPlan, grant: &Grant) -> Result<(), SumError> {
+    let price = plan.charge()?;
+    let covered = match (grant.charge, price) {
+        (Charge::Gaussian(granted), Charge::Gaussian(price)) => granted.get() >= price.get(),
+        (Charge::Pure(granted), Charge::Pure(price)) => granted.get() >= price.get(),
+        _ => false,
+    };
+    if covered {
+        Ok(())
+    } else {
+        Err(SumError::GrantBelowPrice {
+            granted: grant.charge,
+            price,
+        })
+    }
+}

@@ -1,0 +1,149 @@
+//! Coming back after a stop: bit for bit, or under a new name.
+//!
+//! The journal holds what was taken in; the ledger holds how far releases may have left the process. If the journal reaches that
+//! far, replaying it gives the very same sum. If not (an old copy, a lost disk), items were published that it does not know: the same
+//! addresses would meet other contents, and the difference of two such releases is exact. So the run continues as a
+//! new instance, with fresh addresses, from the last release it does know, on items that nobody has seen. Each item is in one instance only, so this costs
+//! nothing: the guarantee of each instance covers its own items. The decision depends on counts, never on contents.
+
+use super::build::build;
+use super::error::SumError;
+use super::journal::{Checkpoint, Item, Journal};
+use super::plan::SumPlan;
+use super::private_sum::{PrivateSum, check_grant};
+use crate::boundary::{GuaranteeKind, Pending};
+use crate::durable::{Ledger, Storage};
+use crate::persons::Participation;
+use hushstream_noise::{Instance, Key};
+
+/// How a run came back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Resumed {
+    /// Everything that was ever published is in the journal: bit for bit as if it had never stopped.
+    Continued,
+    /// The journal is older than what was published. A new instance goes on from the last release it knows; the items in
+    /// between are lost to the sum and must not be fed again.
+    NewInstance {
+        /// How many items are missing.
+        lost: u64,
+    },
+}
+
+/// A run that came back.
+pub struct Resumption<G> {
+    /// The sum, ready for its next item.
+    pub sum: PrivateSum<G>,
+    /// How it came back.
+    pub outcome: Resumed,
+    /// Releases that may not have been seen outside: those after `last_published`, or all since the journal's last checkpoint
+    /// if that is not known. Sync, publish, and nothing is missing; what was published before may come again, never with
+    /// another value.
+    pub unpublished: Vec<Pending<Vec<f64>, G>>,
+}
+
+impl<G: GuaranteeKind> PrivateSum<G> {
+    /// Continues a run from its journal. `last_published` is the number of the last release known from outside to have been published,
+    /// if it is known: the ledger knows too, unless it was restored from a backup together with the journal.
+    ///
+    /// # Errors
+    /// Another key, another ledger, a run in use; lost persons; storage.
+    pub fn resume(
+        storage: impl Storage + 'static,
+        key: &Key,
+        ledger: &mut Ledger,
+        last_published: Option<u64>,
+    ) -> Result<Resumption<G>, SumError> {
+        let (journal, found) = Journal::open(Box::new(storage))?;
+        let found = found.ok_or(SumError::Journal("it holds no run"))?;
+        let opening = found.opening;
+        if opening.ledger != ledger.name() {
+            return Err(SumError::WrongLedger);
+        }
+        if opening.key != key.fingerprint() {
+            return Err(SumError::WrongKey);
+        }
+        let plan = SumPlan {
+            fields: opening.plan.clone(),
+        };
+        let grant = ledger.resume(opening.number)?;
+        check_grant(&plan, &grant)?;
+        let published = ledger
+            .marked(opening.number)
+            .max(last_published.unwrap_or(0));
+        let mut sum = Self::assemble(plan, grant, key, journal, opening)?;
+        let unpublished = sum.replay(found.checkpoint, found.items, last_published.unwrap_or(0))?;
+        let known = sum.steps();
+        let outcome = if known >= published {
+            sum.durable = published;
+            Resumed::Continued
+        } else {
+            sum.begin_new_instance(key, published)?;
+            Resumed::NewInstance {
+                lost: published - known,
+            }
+        };
+        Ok(Resumption {
+            sum,
+            outcome,
+            unpublished,
+        })
+    }
+
+    fn replay(
+        &mut self,
+        checkpoint: Option<Checkpoint>,
+        items: Vec<Item>,
+        seen: u64,
+    ) -> Result<Vec<Pending<Vec<f64>, G>>, SumError> {
+        let unfit = |_| SumError::Journal("its state belongs to another plan");
+        if let Some(checkpoint) = checkpoint {
+            self.running
+                .restore(checkpoint.items, &checkpoint.state)
+                .map_err(unfit)?;
+            self.items = checkpoint.items;
+            self.persons = checkpoint.persons;
+            (self.counts.nulls, self.counts.clipped) = (checkpoint.nulls, checkpoint.clipped);
+        }
+        let limits = self.plan.request().participation.limits();
+        let mut unpublished = Vec::new();
+        for item in items {
+            if item.values.len() != self.batch.len() {
+                return Err(SumError::Journal("an item has another dimension"));
+            }
+            self.items += 1;
+            for &person in &item.persons {
+                self.persons.admit(limits, person, self.items);
+            }
+            self.counts.nulls += item.nulls;
+            self.counts.clipped += item.clipped;
+            let release = self.release(&item.values);
+            if release.step() > seen {
+                unpublished.push(release);
+            }
+        }
+        self.lattice = self.plan.lattice(self.octave())?;
+        Ok(unpublished)
+    }
+
+    /// New addresses, from the last release that is known: what was published since is not known, so its noise must not be met again.
+    fn begin_new_instance(&mut self, key: &Key, published: u64) -> Result<(), SumError> {
+        if self.plan.request().participation != Participation::OncePerRecord {
+            return Err(SumError::PersonsLost);
+        }
+        let mut base = vec![0.0; self.batch.len()];
+        self.running.last(self.items, &mut base);
+        for (base, earlier) in base.iter_mut().zip(&self.opening.base) {
+            *base += earlier;
+        }
+        self.opening.base = base;
+        self.opening.before = published;
+        let instance = Instance::fresh(key, self.grant.number, published)?;
+        self.opening.instance = instance.to_bytes();
+        self.running = build(&self.plan, key, instance, self.grant.number)?;
+        self.lattice = self.plan.lattice(0)?;
+        self.items = 0;
+        self.durable = published;
+        self.journal.restart(&self.opening, None)?;
+        Ok(())
+    }
+}

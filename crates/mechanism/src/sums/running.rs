@@ -1,0 +1,117 @@
+//! A sum at work: the one interface behind which trees, codes, digits, windows and filters look alike.
+
+use super::cover::{Cover, Draws, Walk};
+use serde::{Deserialize, Serialize};
+
+/// What must be stored to continue bit for bit: exact accumulators, and (public) floats of decoders. Never O(T).
+#[derive(Clone, PartialEq, Serialize, Deserialize, Default)]
+pub(crate) struct State {
+    pub(crate) integers: Vec<i128>,
+    pub(crate) floats: Vec<f64>,
+}
+
+/// A stored state that does not fit the mechanism it is given to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the stored state does not fit this mechanism")]
+pub(crate) struct StateError;
+
+impl State {
+    pub(crate) fn check(&self, integers: usize, floats: usize) -> Result<(), StateError> {
+        if self.integers.len() == integers && self.floats.len() == floats {
+            Ok(())
+        } else {
+            Err(StateError)
+        }
+    }
+}
+
+/// A private sum in progress.
+pub(crate) trait Running: Send {
+    /// Takes in item `t` (1, 2, …) and writes release `t`, decoded to the units of the data.
+    fn step(&mut self, t: u64, item: &[i64], out: &mut [f64]);
+
+    /// Release `t` once more, for the last t; for t = 0 what would be released before any item.
+    fn last(&mut self, t: u64, out: &mut [f64]);
+
+    /// What [`Running::restore`] needs.
+    fn state(&self) -> State;
+
+    /// Continues after item `t`.
+    fn restore(&mut self, t: u64, state: &State) -> Result<(), StateError>;
+}
+
+/// Exact prefix plus the integer noise of its cover.
+pub(crate) struct CoveredPrefix<C> {
+    exact: Vec<i64>,
+    walk: Walk<C>,
+    padding: Option<Padding>,
+    unit: f64,
+}
+
+/// AS17's padding: every release carries `total` noises, so that all have one law. The extra ones are drawn anew for
+/// every release; they touch no data and cost no privacy.
+pub(crate) struct Padding {
+    pub(crate) total: u32,
+    pub(crate) draws: Draws,
+}
+
+impl<C: Cover> CoveredPrefix<C> {
+    pub(crate) fn new(cover: C, draws: Draws, padding: Option<Padding>, unit: f64) -> Self {
+        Self {
+            exact: vec![0; draws.dimension()],
+            walk: Walk::new(cover, draws),
+            padding,
+            unit,
+        }
+    }
+}
+
+impl<C: Cover + Send> Running for CoveredPrefix<C> {
+    fn step(&mut self, t: u64, item: &[i64], out: &mut [f64]) {
+        for (exact, item) in self.exact.iter_mut().zip(item) {
+            *exact += item;
+        }
+        self.last(t, out);
+    }
+
+    fn last(&mut self, t: u64, out: &mut [f64]) {
+        let (noise, terms) = self.walk.at(t);
+        let mut padded;
+        let noise = match &mut self.padding {
+            None => noise,
+            Some(padding) => {
+                padded = noise.to_vec();
+                padding.add(t, terms, &mut padded);
+                &padded
+            }
+        };
+        for ((exact, noise), out) in self.exact.iter().zip(noise).zip(out) {
+            // The integer is what is released; the float is made from it.
+            *out = (exact + noise) as f64 * self.unit;
+        }
+    }
+
+    fn state(&self) -> State {
+        State {
+            integers: self.exact.iter().map(|&v| i128::from(v)).collect(),
+            floats: Vec::new(),
+        }
+    }
+
+    fn restore(&mut self, _t: u64, state: &State) -> Result<(), StateError> {
+        state.check(self.exact.len(), 0)?;
+        for (exact, &stored) in self.exact.iter_mut().zip(&state.integers) {
+            *exact = i64::try_from(stored).map_err(|_| StateError)?;
+        }
+        Ok(())
+    }
+}
+
+impl Padding {
+    /// Adds what is missing to `total` noises in release t.
+    fn add(&mut self, t: u64, terms: usize, noise: &mut [i64]) {
+        for extra in terms as u64..u64::from(self.total) {
+            super::cover::add_signed(noise, self.draws.node(t << 6 | extra), 1);
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! The window tree (WDP20): an item is protected in the W releases after it arrives, and only there.
+//!
+//! **Claim.** Among the nodes used in the releases τ…τ+W−1, item τ lies in at most bit_length(W).
+//!
+//! **Cover.** Release t is the exact sum plus the noises of the maximal aligned dyadic nodes of (t−W, t]. Items up to t−W are in no
+//! node: they have entered the clean sum, τ at time τ+W exactly. Nodes are aligned on the absolute grid and no longer than W, so
+//! they never cross the blocks of 2^⌈log₂W⌉ items.
+//!
+//! **Why bit_length(W)** (erratum W6; brute-forced for every W ≤ 130). A node of level j contains τ in at most one copy, and a node of
+//! 2ʲ ≤ W items is the largest that fits: ⌊log₂W⌋ + 1 levels. ∎
+//!
+//! **What it does not promise** (erratum W7). From τ+W on the item is in the clear part of every release: two streams that differ in it
+//! differ in those releases by exactly the difference. The transcript as a whole is *not* private; the guarantee has its own type.
+
+use super::cover::{Cover, Term};
+use super::tree::{dyadic_items, dyadic_node};
+
+/// Dyadic nodes of the last `width` items.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Window {
+    /// W.
+    pub width: u64,
+}
+
+impl Window {
+    /// The largest number of nodes an item lies in while it is protected.
+    #[must_use]
+    pub fn depth(self, releases: u64) -> u32 {
+        self.width.min(releases).max(1).ilog2() + 1
+    }
+
+    /// A bound on the number of noises in one of the releases 1…n: two runs of levels below the largest node's, which may stand
+    /// twice; a full binary expansion while the window is not yet full.
+    #[must_use]
+    pub fn most_terms(self, releases: u64) -> u32 {
+        // Covers repeat with the window's block once it is full: look at every alignment for small windows.
+        let depth = self.depth(releases);
+        if releases <= self.width {
+            return super::tree::BinaryTree::most_terms(releases);
+        }
+        let block = self.width.next_power_of_two();
+        if block <= 1 << 12 {
+            let end = releases.min(3 * block);
+            (1..=end)
+                .map(|t| self.terms(t).len() as u32)
+                .max()
+                .unwrap_or(1)
+        } else {
+            2 * depth
+        }
+    }
+}
+
+impl Cover for Window {
+    fn terms(&self, t: u64) -> Vec<Term> {
+        let mut start = t.saturating_sub(self.width);
+        let mut terms = Vec::new();
+        while start < t {
+            // The largest node that starts at `start`, aligned, and ends by t.
+            let fits = (t - start).ilog2();
+            let aligned = if start == 0 {
+                63
+            } else {
+                start.trailing_zeros()
+            };
+            let level = fits.min(aligned);
+            start += 1 << level;
+            terms.push(Term::plus(dyadic_node(level, start)));
+        }
+        // Large nodes live longest: first, so that a walk keeps their totals.
+        terms.sort_by_key(|term| std::cmp::Reverse(term.node & 63));
+        terms
+    }
+
+    fn items(&self, node: u64) -> (u64, u64) {
+        dyadic_items(node)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tree::BinaryTree;
+    use super::*;
+    use std::collections::{HashMap, HashSet};
+
+    #[test]
+    fn a_wide_window_is_the_tree() {
+        let window = Window { width: 1000 };
+        for t in 1..=1000 {
+            assert_eq!(window.terms(t), BinaryTree.terms(t));
+        }
+    }
+
+    #[test]
+    fn depth_by_brute_force() {
+        for width in 1..=130 {
+            let window = Window { width };
+            let releases = 4 * width.next_power_of_two();
+            let mut nodes: HashMap<u64, HashSet<u64>> = HashMap::new();
+            for t in 1..=releases {
+                let mut covered = Vec::new();
+                for term in window.terms(t) {
+                    let (first, last) = window.items(term.node);
+                    covered.extend(first..=last);
+                    for item in first..=last {
+                        nodes.entry(item).or_default().insert(term.node);
+                    }
+                }
+                covered.sort_unstable();
+                let expected: Vec<u64> = (t.saturating_sub(width) + 1..=t).collect();
+                assert_eq!(
+                    covered, expected,
+                    "every item of the window once, none outside"
+                );
+            }
+            let deepest = nodes.values().map(HashSet::len).max().unwrap();
+            assert_eq!(deepest as u32, window.depth(releases), "W = {width}");
+        }
+    }
+
+    #[test]
+    fn the_bound_on_terms_holds_for_wide_windows() {
+        let window = Window { width: 5000 };
+        let most = (1..40_000).map(|t| window.terms(t).len()).max().unwrap();
+        assert!(most as u32 <= window.most_terms(40_000));
+    }
+}

@@ -1,0 +1,197 @@
+//! Everything that must be refused, and with which words.
+
+use crate::game::*;
+use hushstream_account::{Budget, Charge, Mu};
+use hushstream_mechanism::sums::{Noise, PlanError, PrivateSum, SumError, SumKind};
+use hushstream_mechanism::{
+    Ledger, LedgerError, MemoryStorage, Participation, Raw, Transcript, Windowed,
+};
+
+#[test]
+fn release_n_plus_one_is_refused() {
+    for (kind, noise) in cells() {
+        if kind == SumKind::Octave {
+            continue; // its horizon is what the integers hold
+        }
+        let (mut sum, mut ledger) = open(request(kind, noise, 3));
+        feed(&mut sum, &mut ledger, 1..=3);
+        let error = sum.add(Raw::seal(item(4))).unwrap_err();
+        assert!(
+            matches!(
+                error,
+                SumError::Exhausted {
+                    planned: 3,
+                    refused: 4
+                }
+            ),
+            "{kind} {error}"
+        );
+        assert_eq!(
+            error.to_string(),
+            "release 4 is refused: 3 were planned and paid for"
+        );
+    }
+}
+
+#[test]
+fn a_grant_below_the_price_is_refused() {
+    let plan = request(SumKind::Tree, Noise::Gaussian, 100).plan().unwrap();
+    let mut ledger = ledger_for(Noise::Gaussian);
+    let cheap = Charge::Gaussian(Mu::new(0.1).unwrap());
+    let grant = ledger.debit(cheap).unwrap();
+    let result = PrivateSum::<Transcript>::open(plan, grant, &key(), MemoryStorage::default());
+    assert!(matches!(
+        result.err(),
+        Some(SumError::GrantBelowPrice { .. })
+    ));
+}
+
+#[test]
+fn a_grant_of_another_kind_is_refused() {
+    let plan = request(SumKind::Tree, Noise::Gaussian, 100).plan().unwrap();
+    let mut ledger = ledger_for(Noise::Laplace);
+    let pure = request(SumKind::Tree, Noise::Laplace, 100).plan().unwrap();
+    let grant = ledger.debit(charge(&pure)).unwrap();
+    let result = PrivateSum::<Transcript>::open(plan, grant, &key(), MemoryStorage::default());
+    assert!(matches!(
+        result.err(),
+        Some(SumError::GrantBelowPrice { .. })
+    ));
+}
+
+#[test]
+fn the_ledger_refuses_a_second_spender() {
+    let plan = request(SumKind::Tree, Noise::Gaussian, 100).plan().unwrap();
+    let mut ledger = ledger_for(Noise::Gaussian);
+    ledger.debit(charge(&plan)).unwrap();
+    let error = ledger.debit(charge(&plan)).unwrap_err();
+    assert!(matches!(error, LedgerError::Refused(_)), "{error}");
+    assert_eq!(ledger.charges().count(), 1);
+}
+
+#[test]
+fn a_window_plan_cannot_make_transcript_releases() {
+    let mut ledger = ledger_for(Noise::Gaussian);
+    let window = request(SumKind::Window(5), Noise::Gaussian, 100)
+        .plan()
+        .unwrap();
+    let grant = ledger.debit(charge(&window)).unwrap();
+    let result = PrivateSum::<Transcript>::open(window, grant, &key(), MemoryStorage::default());
+    assert!(matches!(
+        result.err(),
+        Some(SumError::WrongGuarantee("window"))
+    ));
+    let mut ledger = ledger_for(Noise::Gaussian);
+    let tree = request(SumKind::Tree, Noise::Gaussian, 100).plan().unwrap();
+    let grant = ledger.debit(charge(&tree)).unwrap();
+    let result = PrivateSum::<Windowed>::open(tree, grant, &key(), MemoryStorage::default());
+    assert!(matches!(
+        result.err(),
+        Some(SumError::WrongGuarantee("transcript"))
+    ));
+}
+
+#[test]
+fn impossible_plans_are_refused_with_what_is_allowed() {
+    let base = || request(SumKind::Tree, Noise::Gaussian, 100);
+    let refused = |change: &dyn Fn(&mut hushstream_mechanism::sums::SumRequest)| {
+        let mut request = base();
+        change(&mut request);
+        request.plan().unwrap_err().to_string()
+    };
+    for bound in [f64::NAN, f64::INFINITY, 0.0, -1.0] {
+        let message = refused(&|request| request.bound = bound);
+        assert!(message.contains("a positive finite number"), "{message}");
+    }
+    assert!(
+        refused(&|r| r.releases = 0).contains("releases = 0 is not allowed; allowed: 1 to 2^44")
+    );
+    assert!(refused(&|r| r.releases = u64::MAX).contains("1 to 2^44"));
+    assert!(refused(&|r| r.batch = 0).contains("batch = 0"));
+    assert!(refused(&|r| r.dimension = 0).contains("dimension = 0"));
+    assert!(refused(&|r| r.kind = SumKind::Window(0)).contains("window = 0"));
+    assert!(refused(&|r| r.releases = 1 << 40).contains("could overflow the exact sums"));
+    assert!(refused(&|r| r.kind = SumKind::Kary).contains("sum kary cannot carry Gaussian noise"));
+    assert!(refused(&|r| r.budget = Budget::pure(1.0).unwrap()).contains("delta"));
+    let message = refused(&|r| {
+        r.noise = Noise::Laplace;
+        r.budget = Budget::pure(1e-9).unwrap();
+    });
+    assert!(message.contains("too small"), "{message}");
+    let message = refused(&|r| {
+        r.kind = SumKind::Window(5);
+        r.participation = Participation::PerPerson {
+            most: 2,
+            separation: 1,
+        };
+    });
+    assert!(
+        message.contains("a window protects single records"),
+        "{message}"
+    );
+    let mut pure_filter = request(SumKind::BLT, Noise::Laplace, 100);
+    pure_filter.budget = Budget::pure(1.0).unwrap();
+    assert!(matches!(pure_filter.plan(), Err(PlanError::Unfit(_))));
+}
+
+#[test]
+fn resuming_with_another_key_or_ledger_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name);
+    let storage = |name: &str| hushstream_mechanism::FileStorage::open(path(name)).unwrap();
+    let plan = request(SumKind::Tree, Noise::Gaussian, 100).plan().unwrap();
+    let new_ledger = |name| {
+        Ledger::create(
+            storage(name),
+            budget(Noise::Gaussian),
+            filter(Noise::Gaussian),
+        )
+        .unwrap()
+    };
+    let mut ledger = new_ledger("ledger");
+    let mut other = new_ledger("other");
+    let grant = ledger.debit(charge(&plan)).unwrap();
+    let sum = PrivateSum::<Transcript>::open(plan, grant, &key(), storage("journal")).unwrap();
+    let resume = |key: &hushstream_noise::Key, ledger: &mut Ledger| {
+        PrivateSum::<Transcript>::resume(storage("journal"), key, ledger, None).err()
+    };
+    drop(sum);
+    assert!(matches!(
+        resume(&key(), &mut other),
+        Some(SumError::WrongLedger)
+    ));
+    let stranger = hushstream_noise::Key::insecure_from_seed(99);
+    assert!(matches!(
+        resume(&stranger, &mut ledger),
+        Some(SumError::WrongKey)
+    ));
+    // The debit is still in use in this process.
+    assert!(matches!(
+        resume(&key(), &mut ledger),
+        Some(SumError::Ledger(LedgerError::InUse(1)))
+    ));
+    drop(ledger);
+    let mut ledger = Ledger::open(storage("ledger")).unwrap();
+    assert!(resume(&key(), &mut ledger).is_none());
+}
+
+#[test]
+fn nothing_leaves_before_its_sync() {
+    let (mut sum, mut ledger) = open(request(SumKind::Tree, Noise::Gaussian, 10));
+    let pending = sum.add(Raw::seal(item(1))).unwrap().unwrap();
+    let pending = sum.publish(pending).unwrap_err();
+    sum.sync(&mut ledger).unwrap();
+    let later = sum.add(Raw::seal(item(2))).unwrap().unwrap();
+    assert!(sum.publish(pending).is_ok());
+    assert!(sum.publish(later).is_err());
+}
+
+#[test]
+fn a_pending_value_of_another_sum_is_refused() {
+    let (mut sum, _) = open(request(SumKind::Tree, Noise::Gaussian, 10));
+    let (mut other, mut other_ledger) = open(request(SumKind::Tree, Noise::Gaussian, 10));
+    let pending = sum.add(Raw::seal(item(1))).unwrap().unwrap();
+    other.add(Raw::seal(item(1))).unwrap();
+    other.sync(&mut other_ledger).unwrap();
+    assert!(other.publish(pending).is_err());
+}

@@ -1,0 +1,226 @@
+//! Resuming equals never having stopped, bit for bit.
+
+use crate::game::*;
+use hushstream_mechanism::sums::{Noise, PrivateSum, Resumed, SumKind, SumRequest};
+use hushstream_mechanism::{Contribution, FileStorage, Ledger, Participation, Raw, Transcript};
+use std::path::Path;
+
+struct Files<'a>(&'a Path);
+
+impl Files<'_> {
+    fn storage(&self, name: &str) -> FileStorage {
+        FileStorage::open(self.0.join(name)).unwrap()
+    }
+
+    fn open(&self, request: SumRequest) -> (PrivateSum<Transcript>, Ledger) {
+        let noise = request.noise;
+        let mut ledger =
+            Ledger::create(self.storage("ledger"), budget(noise), filter(noise)).unwrap();
+        let plan = request.plan().unwrap();
+        let grant = ledger.debit(charge(&plan)).unwrap();
+        let sum = PrivateSum::open(plan, grant, &key(), self.storage("journal")).unwrap();
+        (sum, ledger)
+    }
+
+    fn resume(&self) -> (PrivateSum<Transcript>, Ledger, Resumed) {
+        let mut ledger = Ledger::open(self.storage("ledger")).unwrap();
+        let resumption =
+            PrivateSum::resume(self.storage("journal"), &key(), &mut ledger, None).unwrap();
+        (resumption.sum, ledger, resumption.outcome)
+    }
+}
+
+#[test]
+fn stopping_anywhere_changes_nothing() {
+    const RELEASES: u64 = 64;
+    for (kind, noise) in cells() {
+        let (mut sum, mut ledger) = open(request(kind, noise, RELEASES));
+        let whole = feed(&mut sum, &mut ledger, 1..=RELEASES);
+        // Stop after every item: the journal is replayed from the start each time.
+        let directory = tempfile::tempdir().unwrap();
+        let files = Files(directory.path());
+        let (sum, ledger) = files.open(request(kind, noise, RELEASES));
+        drop((sum, ledger));
+        for t in 1..=RELEASES {
+            let (mut sum, mut ledger, resumed) = files.resume();
+            assert_eq!((resumed, sum.steps()), (Resumed::Continued, t - 1));
+            assert_eq!(
+                feed(&mut sum, &mut ledger, [t]),
+                whole[t as usize - 1..t as usize],
+                "{kind} {noise} t={t}"
+            );
+        }
+    }
+}
+
+/// Long enough that journals are rewritten with checkpoints on the way.
+#[test]
+fn checkpoints_change_nothing() {
+    const RELEASES: u64 = 1200;
+    const WIDE: u32 = 300;
+    let wide = |t: u64| {
+        let value = |i: u32| ((t * 13 + u64::from(i) * 7) % 19) as f64 - 9.0;
+        Raw::seal(Contribution::Dense((0..WIDE).map(value).collect()))
+    };
+    for (kind, noise) in cells() {
+        if noise == Noise::L2Laplace {
+            continue; // the same code, only slower
+        }
+        let mut request = request(kind, noise, RELEASES);
+        request.dimension = WIDE;
+        let (mut sum, mut ledger) = open(request.clone());
+        let mut whole = Vec::new();
+        for t in 1..=RELEASES {
+            let pending = sum.add(wide(t)).unwrap().unwrap();
+            sum.sync(&mut ledger).unwrap();
+            whole.push(sum.publish(pending).unwrap().into_value());
+        }
+        let directory = tempfile::tempdir().unwrap();
+        let files = Files(directory.path());
+        let (sum, ledger) = files.open(request);
+        drop((sum, ledger));
+        let mut t = 0;
+        let mut longest = 0;
+        for stop in [1, 100, 701, 702, 1023, 1024, RELEASES] {
+            let (mut sum, mut ledger, _) = files.resume();
+            while t < stop {
+                t += 1;
+                let pending = sum.add(wide(t)).unwrap().unwrap();
+                // Group commit: many items a sync.
+                if t % 50 == 0 || t == stop {
+                    sum.sync(&mut ledger).unwrap();
+                    assert_eq!(
+                        sum.publish(pending).unwrap().value(),
+                        &whole[t as usize - 1],
+                        "{kind} {noise} t={t}"
+                    );
+                }
+            }
+            longest = longest.max(
+                std::fs::metadata(directory.path().join("journal"))
+                    .unwrap()
+                    .len(),
+            );
+        }
+        assert!(
+            longest < 1_400_000,
+            "a journal of {longest} bytes was never cut"
+        );
+    }
+}
+
+#[test]
+fn persons_are_remembered() {
+    let directory = tempfile::tempdir().unwrap();
+    let files = Files(directory.path());
+    let mut request = request(SumKind::Tree, Noise::Gaussian, 20);
+    request.participation = Participation::PerPerson {
+        most: 2,
+        separation: 1,
+    };
+    let (sum, ledger) = files.open(request);
+    drop((sum, ledger));
+    for t in 1..=5 {
+        let (mut sum, mut ledger, _) = files.resume();
+        sum.add_for(7, Raw::seal(item(t))).unwrap();
+        sum.sync(&mut ledger).unwrap();
+        assert_eq!(*sum.nulls().for_the_operator(), t.saturating_sub(2));
+    }
+}
+
+/// A journal restored from an old copy does not know what was published since: new addresses, and only new items.
+#[test]
+fn an_old_copy_opens_a_new_instance() {
+    for (kind, noise) in cells() {
+        let directory = tempfile::tempdir().unwrap();
+        let files = Files(directory.path());
+        let (mut sum, mut ledger) = files.open(request(kind, noise, 40));
+        feed(&mut sum, &mut ledger, 1..=6);
+        let old = std::fs::read(directory.path().join("journal")).unwrap();
+        let sixth = feed(&mut sum, &mut ledger, 7..=7); // published, then lost
+        let first_instance = instance(&mut sum, &mut ledger, 8);
+        drop((sum, ledger));
+        std::fs::write(directory.path().join("journal"), &old).unwrap();
+
+        let (mut sum, mut ledger, resumed) = files.resume();
+        assert_eq!(resumed, Resumed::NewInstance { lost: 2 });
+        assert_eq!(
+            sum.steps(),
+            8,
+            "the next item is number 9: 7 and 8 were published"
+        );
+        let second_instance = instance(&mut sum, &mut ledger, 9);
+        assert_ne!(first_instance, second_instance, "no address is met twice");
+        // It goes on, over further stops, to the end of the horizon and no further.
+        feed(&mut sum, &mut ledger, 10..=20);
+        drop((sum, ledger));
+        let (mut sum, mut ledger, resumed) = files.resume();
+        assert_eq!((resumed, sum.steps()), (Resumed::Continued, 20));
+        let rest = feed(&mut sum, &mut ledger, 21..=40);
+        assert_eq!((sixth.len(), rest.len()), (1, 20));
+        if kind != SumKind::Octave {
+            assert!(sum.add(Raw::seal(item(41))).is_err());
+        }
+    }
+
+    fn instance(sum: &mut PrivateSum<Transcript>, ledger: &mut Ledger, t: u64) -> [u8; 16] {
+        let pending = sum.add(Raw::seal(item(t))).unwrap().unwrap();
+        sum.sync(ledger).unwrap();
+        sum.publish(pending).unwrap().receipt().instance
+    }
+}
+
+/// The new instance starts from the last release that the old copy knows, not from nothing.
+#[test]
+fn a_new_instance_keeps_what_was_released() {
+    let directory = tempfile::tempdir().unwrap();
+    let files = Files(directory.path());
+    let mut request = request(SumKind::Tree, Noise::Gaussian, 4000);
+    request.bound = 1.0;
+    let ones = || Raw::seal(Contribution::Dense(vec![0.5; DIMENSION as usize]));
+    let (mut sum, mut ledger) = files.open(request);
+    for _ in 0..2000 {
+        sum.add(ones()).unwrap();
+    }
+    sum.sync(&mut ledger).unwrap();
+    drop((sum, ledger));
+    let mut ledger = Ledger::open(files.storage("ledger")).unwrap();
+    // Somebody knows that 2003 releases have been seen outside.
+    let resumption =
+        PrivateSum::<Transcript>::resume(files.storage("journal"), &key(), &mut ledger, Some(2003))
+            .unwrap();
+    let (mut sum, resumed) = (resumption.sum, resumption.outcome);
+    assert_eq!(resumed, Resumed::NewInstance { lost: 3 });
+    let pending = sum.add(ones()).unwrap().unwrap();
+    sum.sync(&mut ledger).unwrap();
+    let release = sum.publish(pending).unwrap();
+    // 2000 items of 0.5, noise of at most six times 160.
+    assert!(
+        release.value().iter().all(|v| (v - 1000.0).abs() < 960.0),
+        "{release:?}"
+    );
+    assert_eq!(release.receipt().step, 2004);
+}
+
+#[test]
+fn lost_persons_end_a_run() {
+    let directory = tempfile::tempdir().unwrap();
+    let files = Files(directory.path());
+    let mut request = request(SumKind::Tree, Noise::Gaussian, 20);
+    request.participation = Participation::PerPerson {
+        most: 2,
+        separation: 1,
+    };
+    let (sum, ledger) = files.open(request);
+    drop((sum, ledger));
+    let mut ledger = Ledger::open(files.storage("ledger")).unwrap();
+    let result =
+        PrivateSum::<Transcript>::resume(files.storage("journal"), &key(), &mut ledger, Some(3));
+    assert!(
+        result
+            .err()
+            .unwrap()
+            .to_string()
+            .contains("contributions per person are lost")
+    );
+}
