@@ -3,11 +3,13 @@
 PYTHON ?= python3
 VENV   := target/oracle
 PY     := $(VENV)/bin/python
+JAX    := target/oracle-jax
 
 .PHONY: demo test test-long bench oracle
 
 demo:
-	cargo run --release --locked --quiet --bin hushstream -- plan --releases 1048575 --dim 54 --epsilon 1 --delta 1e-6 --adjacency replace-one
+	cargo run --release --locked --quiet --bin hushstream -- plan --releases 1048575 --dim 54 --epsilon 1 --delta 1e-6 --sum all --svg target/sums.svg
+	@echo "A picture of this table: target/sums.svg"
 
 test:
 	cargo fmt --all --check
@@ -15,17 +17,25 @@ test:
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
 	cargo test --workspace --locked
 
-# Everything of `make test`, and the cross-checks against other people's implementations.
+# Everything of `make test`, the error codes of what must not compile, and cross-checks against other people's implementations.
 test-long: test oracle
+	RUSTC_BOOTSTRAP=1 cargo test --locked --quiet --doc -p hushstream-mechanism --target-dir target/error-codes
 	$(PY) oracle/accounting.py check
 	$(PY) oracle/noise.py check
+	$(JAX)/bin/python oracle/blt.py check
 
 bench: oracle
-	cargo run --release --locked --quiet -p hushstream-benches -- $(PY)
+	cargo run --release --locked --quiet -p hushstream-benches -- $(PY) $(JAX)/bin/python
 
-oracle: $(VENV)/installed
+oracle: $(VENV)/installed $(JAX)/installed
 
 $(VENV)/installed: oracle/requirements.txt
 	$(PYTHON) -m venv $(VENV)
 	$(PY) -m pip install --quiet --disable-pip-version-check -r oracle/requirements.txt
+	touch $@
+
+# Apart, because jax is large and pins its own versions.
+$(JAX)/installed: oracle/requirements-jax.txt
+	$(PYTHON) -m venv $(JAX)
+	$(JAX)/bin/python -m pip install --quiet --disable-pip-version-check -r oracle/requirements-jax.txt
 	touch $@

@@ -1,5 +1,41 @@
 //! The privacy boundary: the one crate that touches people's data, and pays for every release.
+//!
+//! Data flows one way. A contribution is sealed ([`Raw`]), mapped to integers ([`Lattice`]), summed, noised and released. Every mechanism is
+//! built with a [`Grant`], which only a [`Ledger`] hands out and only after the charge is on disk; what it draws is [`Pending`] until a sync
+//! has covered it, and then [`Released`]: whatever is computed from a release is free.
+//!
+//! ```
+//! use hushstream_account::{Adjacency, Budget, FilterKind};
+//! use hushstream_mechanism::sums::{Noise, PrivateSum, SumKind, SumRequest};
+//! use hushstream_mechanism::{Contribution, Ledger, MemoryStorage, Participation, Raw, Transcript};
+//! use hushstream_noise::Key;
+//!
+//! let budget = Budget::approx(1.0, 1e-6)?;
+//! let plan = SumRequest {
+//!     kind: SumKind::BLT,
+//!     noise: Noise::Gaussian,
+//!     releases: 1000,
+//!     dimension: 2,
+//!     bound: 1.0,
+//!     batch: 1,
+//!     adjacency: Adjacency::ReplaceOne,
+//!     participation: Participation::OncePerRecord,
+//!     budget,
+//! }
+//! .plan()?;
+//! let mut ledger = Ledger::simulated(budget, FilterKind::Gaussian)?; // `Ledger::create` with a `FileStorage` for real data
+//! let grant = ledger.debit(plan.charge()?)?;
+//! let mut sum = PrivateSum::<Transcript>::open(plan, grant, &Key::from_os()?, MemoryStorage::default())?;
+//!
+//! let pending = sum.add(Raw::seal(Contribution::Dense(vec![0.6, -0.8])))?.expect("a batch of one is full");
+//! sum.sync(&mut ledger)?;
+//! let release = sum.publish(pending).expect("a sync has covered it");
+//! assert_eq!(release.value().len(), 2);
+//! println!("{}", sum.guarantee()?);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
+#[doc = include_str!("boundary/what_does_not_compile.md")]
 mod boundary;
 mod durable;
 mod lattice;

@@ -146,27 +146,3 @@ fn the_optimiser_still_returns_what_the_vectors_hold() {
         }
     }
 }
-
-/// Prints the strategies for `oracle/blt.py write -`: to be run after a change of the optimiser.
-#[test]
-#[ignore = "writes a table for the oracle, tests nothing"]
-fn print_parameters() {
-    let sets = [
-        (2, 1),
-        (5, 2),
-        (1 << 8, 3),
-        (1 << 10, 4),
-        (1 << 16, 4),
-        (1 << 20, 3),
-        (1 << 20, 4),
-        (1 << 20, 5),
-        (1 << 20, 8),
-        (1 << 24, 6),
-        (1 << 32, 7),
-        (1 << 40, 8),
-    ];
-    for (n, m) in sets {
-        let blt = DyadicBlt::new(&optimise(n, m).unwrap()).unwrap();
-        println!("@{n} {}", serde_json::to_string(&blt).unwrap());
-    }
-}

@@ -172,7 +172,7 @@ fn live(
         while sum.steps() < RELEASES {
             let t = sum.steps() + 1;
             waiting.push(sum.add(Raw::seal(item(t)))?.unwrap());
-            if t % group == 0 || t == RELEASES {
+            if t.is_multiple_of(group) || t == RELEASES {
                 publish(&mut sum, &mut waiting)?;
             }
         }

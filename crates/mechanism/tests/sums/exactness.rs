@@ -4,9 +4,7 @@ use crate::game::*;
 use hushstream_mechanism::sums::{
     BalancedDigits, BinaryTree, ConstantWeight, Cover, Noise, PrivateSum, SumKind, Window,
 };
-use hushstream_mechanism::{
-    Contribution, Lattice, MemoryStorage, Norm, Participation, Raw, Windowed,
-};
+use hushstream_mechanism::{Contribution, MemoryStorage, Participation, Raw, Windowed};
 use hushstream_noise::{DiscreteLaplace, Instance, L2Laplace, RoundedGaussian, Source};
 
 /// The documented map to the lattice, written again.
@@ -270,10 +268,4 @@ fn contributions_beyond_a_persons_limit_are_null() {
         sum.add(Raw::seal(item(1))).is_err(),
         "the person must be named"
     );
-}
-
-#[test]
-fn the_lattice_is_public_arithmetic() {
-    let lattice = Lattice::new(2, Norm::L1, 4.0, 1 << 20).unwrap();
-    assert_eq!(lattice.unit(), 4.0 / f64::from(1 << 20));
 }

@@ -62,11 +62,11 @@ pub(crate) fn charge(plan: &SumPlan) -> Charge {
 
 /// A fixed stream: item t, some of them clipped, some null.
 pub(crate) fn item(t: u64) -> Contribution {
-    if t % 11 == 0 {
+    if t.is_multiple_of(11) {
         return Contribution::Dense(vec![f64::NAN; DIMENSION as usize]);
     }
     let x = |i: u64| ((t * 31 + i * 17) % 23) as f64 / 11.5 - 1.0;
-    let length = if t % 5 == 0 { 3.0 } else { 1.0 };
+    let length = if t.is_multiple_of(5) { 3.0 } else { 1.0 };
     Contribution::Dense((0..u64::from(DIMENSION)).map(|i| length * x(i)).collect())
 }
 

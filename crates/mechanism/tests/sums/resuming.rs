@@ -87,7 +87,7 @@ fn checkpoints_change_nothing() {
                 t += 1;
                 let pending = sum.add(wide(t)).unwrap().unwrap();
                 // Group commit: many items a sync.
-                if t % 50 == 0 || t == stop {
+                if t.is_multiple_of(50) || t == stop {
                     sum.sync(&mut ledger).unwrap();
                     assert_eq!(
                         sum.publish(pending).unwrap().value(),

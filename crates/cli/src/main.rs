@@ -1,0 +1,35 @@
+//! The `hushstream` program.
+
+mod chart;
+mod numbers;
+mod plan;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// Private online learning: publish every step of what is learned, with a proof that no one's record can be told from it.
+#[derive(Parser)]
+#[command(version, arg_required_else_help = true)]
+struct Program {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// What privacy will cost, before touching data.
+    Plan(Box<plan::Arguments>),
+}
+
+fn main() -> ExitCode {
+    let result = match Program::parse().command {
+        Command::Plan(arguments) => plan::run(&arguments),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("hushstream: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}

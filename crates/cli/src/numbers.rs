@@ -1,0 +1,85 @@
+//! Numbers as people write and read them.
+
+/// A whole number, also written 1e6 or 1_000_000.
+pub(crate) fn count(text: &str) -> Result<u64, String> {
+    let plain: String = text.chars().filter(|c| !matches!(c, '_' | ',')).collect();
+    if let Ok(whole) = plain.parse() {
+        return Ok(whole);
+    }
+    let limit = 2_f64.powi(53);
+    match plain.parse::<f64>() {
+        Ok(value) if value >= 0.0 && value <= limit && value.fract() == 0.0 => Ok(value as u64),
+        _ => Err("expected a whole number, such as 1000 or 1e6".to_owned()),
+    }
+}
+
+/// A finite number.
+pub(crate) fn finite(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if value.is_finite() => Ok(value),
+        _ => Err("expected a finite number, such as 0.5 or 1e-6".to_owned()),
+    }
+}
+
+/// Thousands separated.
+pub(crate) fn grouped(value: u64) -> String {
+    let digits = value.to_string();
+    let mut out = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// About four significant digits.
+pub(crate) fn short(value: f64) -> String {
+    let magnitude = value.abs();
+    if magnitude == 0.0 {
+        "0".to_owned()
+    } else if !(1e-3..1e6).contains(&magnitude) {
+        format!("{value:.3e}")
+    } else {
+        let decimals = (3 - magnitude.log10().floor() as i32).clamp(0, 6) as usize;
+        format!("{value:.decimals$}")
+    }
+}
+
+/// Bytes with a unit.
+pub(crate) fn bytes(value: u64) -> String {
+    let units = ["B", "kB", "MB", "GB", "TB"];
+    let mut scaled = value as f64;
+    let mut unit = 0;
+    while scaled >= 1000.0 && unit + 1 < units.len() {
+        scaled /= 1000.0;
+        unit += 1;
+    }
+    format!("{} {}", short(scaled), units[unit])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_read_as_people_write_them() {
+        assert_eq!(count("1e6"), Ok(1_000_000));
+        assert_eq!(count("1_000"), Ok(1000));
+        assert_eq!(count("327,346"), Ok(327_346));
+        for bad in ["", "1.5", "-3", "1e30", "nan", "ten"] {
+            assert!(count(bad).is_err(), "{bad}");
+        }
+        assert!(finite("inf").is_err() && finite("x").is_err());
+    }
+
+    #[test]
+    fn numbers_are_shown_short() {
+        assert_eq!(grouped(1_048_575), "1,048,575");
+        assert_eq!(grouped(7), "7");
+        assert_eq!(short(86.5712), "86.57");
+        assert_eq!(short(0.000_001), "1.000e-6");
+        assert_eq!(bytes(10_368), "10.37 kB");
+    }
+}
