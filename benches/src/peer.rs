@@ -2,14 +2,22 @@
 
 use std::process::Command;
 
-/// Nanoseconds a sample of OpenDP's exact discrete Gaussian at scale 2³⁰, as its own process measures them (so the
-/// start of the interpreter does not count). `None` if it is not installed.
-pub(crate) fn opendp_gaussian(python: &str) -> Option<f64> {
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/peers/opendp_gaussian.py");
-    let output = Command::new(python).arg(script).output().ok()?;
+/// What a peer script prints: nanoseconds a unit, measured in its own process (so the start of the interpreter does not
+/// count). `None` if it does not run here.
+pub(crate) fn nanoseconds(python: &str, script: &str, arguments: &[&str]) -> Option<f64> {
+    let path = format!("{}/peers/{script}", env!("CARGO_MANIFEST_DIR"));
+    let output = Command::new(python)
+        .arg(path)
+        .args(arguments)
+        .output()
+        .ok()?;
     if !output.status.success() {
-        eprintln!("{}", String::from_utf8_lossy(&output.stderr));
         return None;
     }
-    String::from_utf8_lossy(&output.stdout).trim().parse().ok()
+    String::from_utf8_lossy(&output.stdout)
+        .lines()
+        .last()?
+        .trim()
+        .parse()
+        .ok()
 }

@@ -31,6 +31,7 @@ pub(crate) struct Opening {
 /// One item: the sum of a batch.
 #[derive(Default, Serialize, Deserialize)]
 pub(crate) struct Item {
+    #[serde(with = "packed")]
     pub(crate) values: Vec<i64>,
     pub(crate) persons: Vec<u64>,
     pub(crate) nulls: u64,
@@ -131,6 +132,47 @@ impl Journal {
     /// Whether a checkpoint would pay.
     pub(crate) fn is_long(&self, dimension: usize) -> bool {
         self.log.bytes() > LONG.max(LONG_ITEMS * 8 * dimension as u64)
+    }
+}
+
+/// Integers as plain little-endian bytes: they are written once a round, and variable-length numbers cost more time than the bytes they
+/// save.
+mod packed {
+    use serde::de::{Deserializer, Error, Visitor};
+    use serde::ser::Serializer;
+    use std::fmt;
+
+    pub(super) fn serialize<S: Serializer>(
+        values: &[i64],
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        let mut bytes = Vec::with_capacity(8 * values.len());
+        for value in values {
+            bytes.extend_from_slice(&value.to_le_bytes());
+        }
+        serializer.serialize_bytes(&bytes)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Vec<i64>, D::Error> {
+        struct Bytes;
+        impl Visitor<'_> for Bytes {
+            type Value = Vec<i64>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("bytes of 64-bit integers")
+            }
+
+            fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<Vec<i64>, E> {
+                let (words, rest) = bytes.as_chunks::<8>();
+                if !rest.is_empty() {
+                    return Err(E::invalid_length(bytes.len(), &self));
+                }
+                Ok(words.iter().map(|word| i64::from_le_bytes(*word)).collect())
+            }
+        }
+        deserializer.deserialize_bytes(Bytes)
     }
 }
 
