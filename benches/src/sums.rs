@@ -3,7 +3,7 @@
 use crate::peer::nanoseconds;
 use crate::timing::{median, medians};
 use hushstream_account::{Adjacency, Budget, FilterKind};
-use hushstream_mechanism::sums::{Noise, PrivateSum, SumKind, SumRequest};
+use hushstream_mechanism::sums::{Geometry, Noise, PrivateSum, SumKind, SumRequest};
 use hushstream_mechanism::{Contribution, Ledger, MemoryStorage, Participation, Raw, Transcript};
 use hushstream_noise::Key;
 use std::hint::black_box;
@@ -29,6 +29,8 @@ impl Ours {
             releases: RELEASES,
             dimension,
             bound: 1.0,
+            geometry: Geometry::Ball,
+            least_sigma: 0.0,
             batch: 1,
             adjacency: Adjacency::ReplaceOne,
             participation: Participation::OncePerRecord,
@@ -36,12 +38,14 @@ impl Ours {
         }
         .plan()
         .expect("a plan");
-        let mut ledger = Ledger::simulated(budget, FilterKind::Gaussian).expect("a ledger");
+        let mut ledger =
+            Ledger::simulated(budget, FilterKind::Gaussian, plan.scope()).expect("a ledger");
         let grant = ledger
-            .debit(plan.charge().expect("a price"))
+            .debit(plan.charge().expect("a price"), plan.scope())
             .expect("a grant");
         let key = Key::insecure_from_seed(3);
-        let sum = PrivateSum::open(plan, grant, &key, MemoryStorage::default()).expect("a sum");
+        let sum = PrivateSum::open(plan, grant, &key, &mut ledger, MemoryStorage::default())
+            .expect("a sum");
         Self {
             kind,
             dimension,

@@ -74,7 +74,7 @@ impl GuaranteeBuilder {
         self
     }
 
-    /// Covers only what is published within `rounds` rounds of the record.
+    /// Covers only the `rounds` releases from the first that includes the record.
     pub fn window(mut self, rounds: u64) -> Self {
         self.fields.window = Some(rounds);
         self

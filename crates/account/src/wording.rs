@@ -50,7 +50,7 @@ fn sentence(f: &mut fmt::Formatter<'_>, fields: &Fields) -> fmt::Result {
         )?,
         Some(window) => write!(
             f,
-            "the probability of any set of sequences of the models published within {} rounds of that record ",
+            "the probability of any set of sequences of the {} releases from the first that includes that record on ",
             grouped(window)
         )?,
     }
@@ -182,7 +182,9 @@ mod tests {
     fn a_window_says_what_it_does_not_cover() {
         let windowed = tree(1.0, 1e-6, Adjacency::ReplaceOne).window(4096);
         let text = windowed.build().unwrap().to_string();
-        assert!(text.contains("the models published within 4,096 rounds of that record changes"));
+        assert!(
+            text.contains("the 4,096 releases from the first that includes that record on changes")
+        );
         assert!(text.contains("does not protect the whole transcript"));
         assert!(text.contains("window of 4,096 rounds only"));
         assert!(!text.contains("published model sequences"));

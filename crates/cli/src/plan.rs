@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use comfy_table::Table;
 use hushstream_account::{Adjacency, Budget, Charge, FilterKind, Guarantee};
-use hushstream_mechanism::sums::{Noise, PrivateSum, SumKind, SumPlan, SumRequest};
+use hushstream_mechanism::sums::{Geometry, Noise, PrivateSum, SumKind, SumPlan, SumRequest};
 use hushstream_mechanism::{
     Contribution, GuaranteeKind, Ledger, MemoryStorage, Participation, Raw, Transcript, Windowed,
 };
@@ -207,6 +207,8 @@ fn request(arguments: &Arguments, kind: SumKind, noise: Noise) -> Result<SumRequ
         releases,
         dimension: arguments.dim,
         bound: arguments.bound,
+        geometry: Geometry::Ball,
+        least_sigma: 0.0,
         batch: arguments.batch,
         adjacency: match arguments.adjacency {
             AdjacencyName::ReplaceOne => Adjacency::ReplaceOne,
@@ -268,10 +270,16 @@ fn nanoseconds_a_round<G: GuaranteeKind>(plan: &SumPlan) -> Result<f64> {
     } else {
         FilterKind::Gaussian
     };
-    let mut ledger = Ledger::simulated(request.budget, kind)?;
-    let grant = ledger.debit(plan.charge()?)?;
+    let mut ledger = Ledger::simulated(request.budget, kind, plan.scope())?;
+    let grant = ledger.debit(plan.charge()?, plan.scope())?;
     let key = Key::insecure_from_seed(0);
-    let mut sum = PrivateSum::<G>::open(plan.clone(), grant, &key, MemoryStorage::default())?;
+    let mut sum = PrivateSum::<G>::open(
+        plan.clone(),
+        grant,
+        &key,
+        &mut ledger,
+        MemoryStorage::default(),
+    )?;
     let start = Instant::now();
     let mut rounds = 0_u64;
     let most = plan.most_releases().saturating_mul(request.batch);

@@ -6,7 +6,7 @@
 //!
 //! ```
 //! use hushstream_account::{Adjacency, Budget, FilterKind};
-//! use hushstream_mechanism::sums::{Noise, PrivateSum, SumKind, SumRequest};
+//! use hushstream_mechanism::sums::{Geometry, Noise, PrivateSum, SumKind, SumRequest};
 //! use hushstream_mechanism::{Contribution, Ledger, MemoryStorage, Participation, Raw, Transcript};
 //! use hushstream_noise::Key;
 //!
@@ -17,15 +17,18 @@
 //!     releases: 1000,
 //!     dimension: 2,
 //!     bound: 1.0,
+//!     geometry: Geometry::Ball,
+//!     least_sigma: 0.0,
 //!     batch: 1,
 //!     adjacency: Adjacency::ReplaceOne,
 //!     participation: Participation::OncePerRecord,
 //!     budget,
 //! }
 //! .plan()?;
-//! let mut ledger = Ledger::simulated(budget, FilterKind::Gaussian)?; // `Ledger::create` with a `FileStorage` for real data
-//! let grant = ledger.debit(plan.charge()?)?;
-//! let mut sum = PrivateSum::<Transcript>::open(plan, grant, &Key::from_os()?, MemoryStorage::default())?;
+//! let mut ledger = Ledger::simulated(budget, FilterKind::Gaussian, plan.scope())?; // `Ledger::create` with a `FileStorage` for real data
+//! let grant = ledger.debit(plan.charge()?, plan.scope())?;
+//! let key = Key::from_os()?;
+//! let mut sum = PrivateSum::<Transcript>::open(plan, grant, &key, &mut ledger, MemoryStorage::default())?;
 //!
 //! let pending = sum.add(Raw::seal(Contribution::Dense(vec![0.6, -0.8])))?.expect("a batch of one is full");
 //! sum.sync(&mut ledger)?;
@@ -43,7 +46,8 @@ mod persons;
 pub mod sums;
 
 pub use boundary::{
-    Grant, GuaranteeKind, OperatorOnly, Pending, Raw, Receipt, Released, Transcript, Windowed,
+    Grant, GuaranteeKind, OperatorOnly, Pending, Raw, Receipt, Released, Scope, Transcript,
+    Windowed,
 };
 pub use durable::{FileStorage, Ledger, LedgerError, LogError, MemoryStorage, Storage};
 pub use lattice::{Contribution, Lattice, LatticeError, Norm};

@@ -7,7 +7,8 @@
 use hushstream_account::{Adjacency, Budget};
 use hushstream_mechanism::Participation;
 use hushstream_mechanism::sums::{
-    BalancedDigits, BinaryTree, ConstantWeight, Cover, Noise, SumKind, SumPlan, SumRequest,
+    BalancedDigits, BinaryTree, ConstantWeight, Cover, Geometry, Noise, SumKind, SumPlan,
+    SumRequest,
 };
 use std::collections::BTreeMap;
 
@@ -31,6 +32,8 @@ fn plan(
         releases,
         dimension: 1,
         bound: 1.0,
+        geometry: Geometry::Ball,
+        least_sigma: 0.0,
         batch: 1,
         adjacency,
         participation,

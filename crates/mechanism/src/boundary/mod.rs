@@ -13,7 +13,7 @@ mod operator;
 mod raw;
 mod released;
 
-pub use grant::Grant;
+pub use grant::{Grant, Scope};
 pub use operator::OperatorOnly;
 pub use raw::Raw;
 pub use released::{GuaranteeKind, Pending, Receipt, Released, Transcript, Windowed};

@@ -54,8 +54,8 @@ pub struct Receipt {
 pub struct Pending<T, G> {
     pub(crate) value: T,
     pub(crate) receipt: Receipt,
-    /// Whose it is, beyond what the receipt tells: simulated runs may share instances.
-    pub(crate) ledger: [u8; 16],
+    /// The object that drew it: only that one can let it leave. One that was resumed draws it again.
+    pub(crate) life: [u8; 16],
     pub(crate) kind: PhantomData<fn() -> G>,
 }
 
@@ -66,7 +66,7 @@ impl<T, G: GuaranteeKind> Pending<T, G> {
         Pending {
             value: f(self.value),
             receipt: self.receipt,
-            ledger: self.ledger,
+            life: self.life,
             kind: PhantomData,
         }
     }
@@ -117,7 +117,8 @@ impl<T, G: GuaranteeKind> Released<T, G> {
         self.receipt
     }
 
-    /// Post-processing: free, and of the same guarantee.
+    /// Post-processing: free, and of the same guarantee, as long as the function brings in nothing private of its own. The type cannot
+    /// see what a closure captures.
     pub fn map<U>(self, f: impl FnOnce(T) -> U) -> Released<U, G> {
         Released {
             value: f(self.value),

@@ -1,18 +1,24 @@
 //! The ledger of a data set: what was spent, durable before it is spent.
 //!
-//! One ledger guards one budget over one data set, across runs and restarts. [`Ledger::debit`] records a charge, waits for the
-//! disk, and only then hands out the [`Grant`]; a crash in between loses the grant, never the charge. It also keeps,
-//! for every mechanism, the last step that may have left the process (its *mark*): a journal that knows
-//! less than the mark is an old copy, and its run must open a new instance.
+//! One ledger guards one budget, of one [`Scope`], over one data set, across runs and restarts. [`Ledger::debit`] records a charge, waits for the
+//! disk, and only then hands out the [`Grant`]; a crash in between loses the grant, never the charge, and
+//! [`Ledger::grant_again`] brings it back as long as nothing has begun with it.
+//!
+//! For every mechanism that has begun the ledger also keeps
+//! - its *instance*: a journal of another instance belongs to an earlier life of the run, and is refused;
+//! - its *life*, a random name of the one object in one process that may publish: a later resume takes it over;
+//! - its *mark*, the last step that may have left the process: a journal that knows less is an old copy.
+//!
+//! **A ledger must never be restored from a backup**: charges and marks since then would be forgotten, and nothing could notice.
 
+use super::records::{Record, kind_from, opened};
 use super::{Log, LogError, MemoryStorage, Storage, Syncs};
-use crate::boundary::Grant;
+use crate::boundary::{Grant, Scope};
 use hushstream_account::{AccountError, Budget, Charge, Filter, FilterKind, Refused};
 use hushstream_noise::{Instance, NoiseError};
-use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
-/// How many marks are kept before the log is written anew with the last ones.
+/// How many marks are written before the log is written anew with the last ones.
 const MARKS_KEPT: u64 = 1 << 16;
 
 /// Why a ledger refuses.
@@ -21,13 +27,23 @@ pub enum LedgerError {
     /// The charge does not fit the budget. Nothing was spent.
     #[error(transparent)]
     Refused(#[from] Refused),
+    /// The charge is about something else than the budget.
+    #[error(
+        "the ledger's budget is about {budget:?}, the charge about {charge:?}: they cannot be added up"
+    )]
+    OtherScope {
+        /// The ledger's.
+        budget: Scope,
+        /// The charge's.
+        charge: Scope,
+    },
     /// The budget cannot be guarded in this way.
     #[error(transparent)]
     Budget(#[from] AccountError),
     /// The ledger's file.
     #[error("ledger: {0}")]
     Log(#[from] LogError),
-    /// No entropy for the ledger's name.
+    /// No entropy for a name.
     #[error(transparent)]
     Noise(#[from] NoiseError),
     /// A new ledger was asked for where one exists.
@@ -39,28 +55,20 @@ pub enum LedgerError {
     /// The ledger does not know this mechanism: it is another ledger, or it has lost a charge.
     #[error("the ledger has no charge number {0}")]
     Unknown(u64),
-    /// The mechanism is in use.
-    #[error("charge number {0} is in use in this process")]
-    InUse(u64),
+    /// The charge has been used.
+    #[error("charge number {0} has been used: its run has begun")]
+    Begun(u64),
+    /// The run goes on in another object or process.
+    #[error("charge number {0} has been taken over: its run was resumed elsewhere")]
+    TakenOver(u64),
 }
 
-#[derive(Serialize, Deserialize)]
-enum Record {
-    Opened {
-        name: [u8; 16],
-        epsilon: f64,
-        delta: f64,
-        kind: u8,
-        simulated: bool,
-    },
-    Debited {
-        number: u64,
-        charge: Charge,
-    },
-    Marked {
-        number: u64,
-        step: u64,
-    },
+/// One mechanism that has begun.
+#[derive(Clone, Copy)]
+pub(crate) struct Begun {
+    pub(crate) instance: [u8; 16],
+    pub(crate) life: [u8; 16],
+    pub(crate) mark: u64,
 }
 
 /// The ledger.
@@ -68,11 +76,11 @@ pub struct Ledger {
     log: Log,
     name: [u8; 16],
     simulated: bool,
+    scope: Scope,
     filter: Filter,
     charges: BTreeMap<u64, Charge>,
-    marks: BTreeMap<u64, u64>,
+    begun: BTreeMap<u64, Begun>,
     marks_written: u64,
-    in_use: HashSet<u64>,
 }
 
 impl Ledger {
@@ -84,25 +92,26 @@ impl Ledger {
         storage: impl Storage + 'static,
         budget: Budget,
         kind: FilterKind,
+        scope: Scope,
     ) -> Result<Self, LedgerError> {
-        let (mut log, records) = Log::open(Box::new(storage), Syncs::Each)?;
+        let (log, records) = Log::open(Box::new(storage), Syncs::Each)?;
         if !records.is_empty() {
             return Err(LedgerError::Exists);
         }
         let filter = Filter::open(budget, kind)?;
         let name = Instance::from_os()?.to_bytes();
         let simulated = !log.is_durable();
-        append(&mut log, &opened(name, &filter, simulated))?;
-        log.sync()?;
-        Ok(Self::empty(log, name, simulated, filter))
+        let mut ledger = Self::empty(log, name, simulated, scope, filter);
+        ledger.write(&opened(name, &ledger.filter, scope, simulated))?;
+        Ok(ledger)
     }
 
     /// A ledger for simulations: in memory, and everything paid from it is marked.
     ///
     /// # Errors
     /// A budget that the filter cannot guard.
-    pub fn simulated(budget: Budget, kind: FilterKind) -> Result<Self, LedgerError> {
-        Self::create(MemoryStorage::default(), budget, kind)
+    pub fn simulated(budget: Budget, kind: FilterKind, scope: Scope) -> Result<Self, LedgerError> {
+        Self::create(MemoryStorage::default(), budget, kind, scope)
     }
 
     /// Opens an existing ledger.
@@ -111,9 +120,9 @@ impl Ledger {
     /// No ledger, a damaged one, storage.
     pub fn open(storage: impl Storage + 'static) -> Result<Self, LedgerError> {
         let (log, payloads) = Log::open(Box::new(storage), Syncs::Each)?;
-        let mut records = (0..).zip(&payloads).map(|(number, payload)| {
-            postcard::from_bytes(payload).map_err(|_| LedgerError::Log(LogError::Record(number)))
-        });
+        let mut records = (0..)
+            .zip(&payloads)
+            .map(|(place, payload)| Record::decode(place, payload));
         let Some(first) = records.next() else {
             return Err(LedgerError::Missing);
         };
@@ -122,6 +131,7 @@ impl Ledger {
             epsilon,
             delta,
             kind,
+            scope,
             simulated,
         } = first?
         else {
@@ -129,123 +139,218 @@ impl Ledger {
         };
         let kind = kind_from(kind).ok_or(LogError::Record(0))?;
         let filter = Filter::open(Budget::approx(epsilon, delta)?, kind)?;
-        let mut ledger = Self::empty(log, name, simulated, filter);
+        let mut ledger = Self::empty(log, name, simulated, scope, filter);
         for (place, record) in (1..).zip(records) {
-            match record? {
-                Record::Opened { .. } => return Err(LogError::Record(place).into()),
-                Record::Debited { number, charge } => {
-                    ledger.filter.try_spend(&charge)?;
-                    ledger.charges.insert(number, charge);
-                }
-                Record::Marked { number, step } => {
-                    let mark = ledger.marks.entry(number).or_default();
-                    *mark = step.max(*mark);
-                    ledger.marks_written += 1;
-                }
-            }
+            ledger.replay(place, record?)?;
         }
         Ok(ledger)
     }
 
-    fn empty(log: Log, name: [u8; 16], simulated: bool, filter: Filter) -> Self {
+    fn replay(&mut self, place: u64, record: Record) -> Result<(), LedgerError> {
+        let broken = LogError::Record(place);
+        match record {
+            Record::Opened { .. } => return Err(broken.into()),
+            Record::Debited { number, charge } => {
+                self.filter.try_spend(&charge)?;
+                if self.charges.insert(number, charge).is_some() {
+                    return Err(broken.into());
+                }
+            }
+            Record::Begun {
+                number,
+                instance,
+                life,
+            } => {
+                let mark = self.begun.get(&number).map_or(0, |begun| begun.mark);
+                self.begun.insert(
+                    number,
+                    Begun {
+                        instance,
+                        life,
+                        mark,
+                    },
+                );
+            }
+            Record::Marked { number, step } => {
+                let begun = self.begun.get_mut(&number).ok_or(broken)?;
+                begun.mark = begun.mark.max(step);
+                self.marks_written += 1;
+            }
+        }
+        Ok(())
+    }
+
+    fn empty(log: Log, name: [u8; 16], simulated: bool, scope: Scope, filter: Filter) -> Self {
         Self {
             log,
             name,
             simulated,
+            scope,
             filter,
             charges: BTreeMap::new(),
-            marks: BTreeMap::new(),
+            begun: BTreeMap::new(),
             marks_written: 0,
-            in_use: HashSet::new(),
         }
     }
 
     /// Spends a charge, durably, and gives the permission to build one mechanism with it.
     ///
     /// # Errors
-    /// A charge that does not fit (nothing is spent); storage (the charge may be spent: open the ledger again).
-    pub fn debit(&mut self, charge: Charge) -> Result<Grant, LedgerError> {
+    /// A charge that does not fit or is about something else (nothing is spent); storage (the charge may be spent: open
+    /// the ledger again).
+    pub fn debit(&mut self, charge: Charge, scope: Scope) -> Result<Grant, LedgerError> {
+        if scope != self.scope {
+            return Err(LedgerError::OtherScope {
+                budget: self.scope,
+                charge: scope,
+            });
+        }
         let mut filter = self.filter.clone();
         filter.try_spend(&charge)?;
         let number = self
             .charges
             .last_key_value()
             .map_or(1, |(last, _)| last + 1);
-        append(&mut self.log, &Record::Debited { number, charge })?;
-        self.log.sync()?;
+        self.write(&Record::Debited { number, charge })?;
         self.filter = filter;
         self.charges.insert(number, charge);
-        self.in_use.insert(number);
-        Ok(self.grant(number, charge))
+        self.grant(number)
     }
 
-    /// The permission to continue the mechanism of an earlier debit: no new charge, once a process.
-    pub(crate) fn resume(&mut self, number: u64) -> Result<Grant, LedgerError> {
+    /// The grant of an earlier debit once more, if nothing has begun with it: after a crash, or when opening a mechanism failed.
+    ///
+    /// # Errors
+    /// A number the ledger does not know, or whose run has begun.
+    pub fn grant_again(&self, number: u64) -> Result<Grant, LedgerError> {
+        if self.begun.contains_key(&number) {
+            return Err(LedgerError::Begun(number));
+        }
+        self.grant(number)
+    }
+
+    pub(crate) fn grant(&self, number: u64) -> Result<Grant, LedgerError> {
         let charge = *self
             .charges
             .get(&number)
             .ok_or(LedgerError::Unknown(number))?;
-        if !self.in_use.insert(number) {
-            return Err(LedgerError::InUse(number));
-        }
-        Ok(self.grant(number, charge))
-    }
-
-    fn grant(&self, number: u64, charge: Charge) -> Grant {
-        Grant {
+        Ok(Grant {
             ledger: self.name,
             number,
             charge,
+            scope: self.scope,
             simulated: self.simulated,
-        }
+        })
     }
 
-    /// Records that releases up to `step` may leave the process.
-    pub(crate) fn mark(&mut self, number: u64, step: u64) -> Result<(), LedgerError> {
-        if !self.charges.contains_key(&number) {
-            return Err(LedgerError::Unknown(number));
-        }
-        if step <= self.marked(number) {
-            return Ok(());
-        }
-        if self.marks_written >= MARKS_KEPT {
-            self.marks.insert(number, step);
-            return self.compact();
-        }
-        append(&mut self.log, &Record::Marked { number, step })?;
-        self.log.sync()?;
-        self.marks_written += 1;
-        self.marks.insert(number, step);
+    /// What is known of a mechanism that has begun.
+    pub(crate) fn begun(&self, number: u64) -> Option<Begun> {
+        self.begun.get(&number).copied()
+    }
+
+    /// Records that a mechanism begins, or goes on, as `instance` in the one object named `life`.
+    pub(crate) fn begin(
+        &mut self,
+        number: u64,
+        instance: [u8; 16],
+        life: [u8; 16],
+    ) -> Result<(), LedgerError> {
+        self.grant(number)?;
+        self.write(&Record::Begun {
+            number,
+            instance,
+            life,
+        })?;
+        let mark = self.begun.get(&number).map_or(0, |begun| begun.mark);
+        self.begun.insert(
+            number,
+            Begun {
+                instance,
+                life,
+                mark,
+            },
+        );
         Ok(())
     }
 
-    /// The last step of a mechanism that may have left the process; 0 for none.
-    pub(crate) fn marked(&self, number: u64) -> u64 {
-        self.marks.get(&number).copied().unwrap_or(0)
+    /// Records that releases up to `step` may leave the process, if `life` still is the one that may publish.
+    pub(crate) fn mark(
+        &mut self,
+        number: u64,
+        life: [u8; 16],
+        step: u64,
+    ) -> Result<(), LedgerError> {
+        let begun = self.begun(number).ok_or(LedgerError::Unknown(number))?;
+        if begun.life != life {
+            return Err(LedgerError::TakenOver(number));
+        }
+        self.log.check()?;
+        if step <= begun.mark {
+            return Ok(());
+        }
+        let marked = Begun {
+            mark: step,
+            ..begun
+        };
+        if self.marks_written >= MARKS_KEPT {
+            let mut all = self.begun.clone();
+            all.insert(number, marked);
+            self.compact(&all)?;
+        } else {
+            self.write(&Record::Marked { number, step })?;
+            self.marks_written += 1;
+        }
+        self.begun.insert(number, marked);
+        Ok(())
     }
 
-    fn compact(&mut self) -> Result<(), LedgerError> {
-        let mut records = vec![opened(self.name, &self.filter, self.simulated)];
+    fn compact(&mut self, begun: &BTreeMap<u64, Begun>) -> Result<(), LedgerError> {
+        let mut records = vec![opened(self.name, &self.filter, self.scope, self.simulated)];
         records.extend(
             self.charges
                 .iter()
                 .map(|(&number, &charge)| Record::Debited { number, charge }),
         );
-        records.extend(
-            self.marks
-                .iter()
-                .map(|(&number, &step)| Record::Marked { number, step }),
-        );
-        let payloads = records.iter().map(encode).collect::<Result<Vec<_>, _>>()?;
+        for (
+            &number,
+            &Begun {
+                instance,
+                life,
+                mark,
+            },
+        ) in begun
+        {
+            records.push(Record::Begun {
+                number,
+                instance,
+                life,
+            });
+            records.push(Record::Marked { number, step: mark });
+        }
+        let payloads = records
+            .iter()
+            .map(Record::encode)
+            .collect::<Result<Vec<_>, _>>()?;
         self.log.replace(&payloads)?;
-        self.marks_written = self.marks.len() as u64;
+        self.marks_written = begun.len() as u64;
         Ok(())
+    }
+
+    /// Writes one record, durably.
+    fn write(&mut self, record: &Record) -> Result<(), LedgerError> {
+        self.log.append(&record.encode()?)?;
+        Ok(self.log.sync()?)
     }
 
     /// The budget it guards.
     #[must_use]
     pub fn budget(&self) -> Budget {
         self.filter.budget()
+    }
+
+    /// What its budget is about.
+    #[must_use]
+    pub fn scope(&self) -> Scope {
+        self.scope
     }
 
     /// What was spent and what may be, in the filter's unit (μ², ρ or ε).
@@ -270,32 +375,4 @@ impl Ledger {
     pub(crate) fn name(&self) -> [u8; 16] {
         self.name
     }
-}
-
-fn opened(name: [u8; 16], filter: &Filter, simulated: bool) -> Record {
-    Record::Opened {
-        name,
-        epsilon: filter.budget().epsilon(),
-        delta: filter.budget().delta(),
-        kind: match filter.kind() {
-            FilterKind::Gaussian => 0,
-            FilterKind::Zcdp => 1,
-            FilterKind::Pure => 2,
-        },
-        simulated,
-    }
-}
-
-fn kind_from(kind: u8) -> Option<FilterKind> {
-    [FilterKind::Gaussian, FilterKind::Zcdp, FilterKind::Pure]
-        .get(usize::from(kind))
-        .copied()
-}
-
-fn append(log: &mut Log, record: &Record) -> Result<(), LogError> {
-    log.append(&encode(record)?)
-}
-
-fn encode(record: &Record) -> Result<Vec<u8>, LogError> {
-    postcard::to_allocvec(record).map_err(|_| LogError::Record(0))
 }

@@ -28,6 +28,9 @@ pub enum LogError {
     /// An earlier write failed.
     #[error("an earlier write failed: open the log again to see what is durable")]
     Poisoned,
+    /// A record of 4 GiB or more.
+    #[error("a record is too large: at most 4 GiB can be written at once")]
+    TooLarge,
     /// A record does not decode.
     #[error("record {0} is not of this version")]
     Record(u64),
@@ -70,17 +73,14 @@ impl Log {
             records.push(payload.to_vec());
         }
         let rest = &bytes[place..];
-        let number_later = |at: usize| {
-            let number = rest.get(at + 8..at + HEAD)?;
-            let number = u64::from_le_bytes(number.try_into().ok()?);
-            (number >= records.len() as u64).then_some(number)
+        // Any intact frame, whatever its number: a second writer would have repeated numbers.
+        let intact = |at: usize| {
+            let number = rest
+                .get(at + 8..at + HEAD)
+                .and_then(|bytes| bytes.try_into().ok());
+            number.is_some_and(|number| frame(&rest[at..], u64::from_le_bytes(number)).is_some())
         };
-        let later = || {
-            (1..rest.len()).any(|at| {
-                number_later(at).is_some_and(|number| frame(&rest[at..], number).is_some())
-            })
-        };
-        if syncs == Syncs::Each && later() {
+        if syncs == Syncs::Each && (0..rest.len()).any(intact) {
             return Err(LogError::Damaged(place as u64));
         }
         if !rest.is_empty() {
@@ -98,6 +98,9 @@ impl Log {
 
     /// Adds a record; it is durable after the next sync.
     pub(crate) fn append(&mut self, payload: &[u8]) -> Result<(), LogError> {
+        if u32::try_from(payload.len()).is_err() {
+            return Err(LogError::TooLarge);
+        }
         let framed = encode(self.records, payload);
         self.guard(|storage| storage.append(&framed))?;
         self.records += 1;
@@ -111,6 +114,12 @@ impl Log {
 
     /// Makes these records the whole log, atomically and durably.
     pub(crate) fn replace(&mut self, payloads: &[Vec<u8>]) -> Result<(), LogError> {
+        if payloads
+            .iter()
+            .any(|payload| u32::try_from(payload.len()).is_err())
+        {
+            return Err(LogError::TooLarge);
+        }
         let mut bytes = MAGIC.to_vec();
         for (number, payload) in (0..).zip(payloads) {
             bytes.extend(encode(number, payload));
@@ -119,6 +128,15 @@ impl Log {
         self.records = payloads.len() as u64;
         self.bytes = bytes.len() as u64;
         Ok(())
+    }
+
+    /// Refuses if an earlier write failed.
+    pub(crate) fn check(&self) -> Result<(), LogError> {
+        if self.poisoned {
+            Err(LogError::Poisoned)
+        } else {
+            Ok(())
+        }
     }
 
     pub(crate) fn bytes(&self) -> u64 {
@@ -134,9 +152,7 @@ impl Log {
         &mut self,
         write: impl FnOnce(&mut dyn Storage) -> io::Result<()>,
     ) -> Result<(), LogError> {
-        if self.poisoned {
-            return Err(LogError::Poisoned);
-        }
+        self.check()?;
         self.poisoned = true;
         write(self.storage.as_mut())?;
         self.poisoned = false;

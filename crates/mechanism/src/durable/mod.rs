@@ -2,6 +2,7 @@
 
 mod ledger;
 mod log;
+mod records;
 mod storage;
 
 pub use ledger::{Ledger, LedgerError};

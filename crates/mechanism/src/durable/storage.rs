@@ -59,16 +59,6 @@ impl FileStorage {
     /// # Errors
     /// [`io::ErrorKind::WouldBlock`] if another process holds it; otherwise what the system says.
     pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
-        let path = path.as_ref().to_path_buf();
-        let lock = private(OpenOptions::new().create(true).truncate(false).write(true))
-            .open(beside(&path, "lock"))?;
-        lock.try_lock().map_err(|error| match error {
-            TryLockError::Error(error) => error,
-            TryLockError::WouldBlock => io::Error::new(
-                io::ErrorKind::WouldBlock,
-                format!("{} is in use by another process", path.display()),
-            ),
-        })?;
         let file = private(
             OpenOptions::new()
                 .create(true)
@@ -77,6 +67,24 @@ impl FileStorage {
                 .write(true),
         )
         .open(&path)?;
+        // By its real name, so that a link does not get a lock of its own; hard links share the file's own lock.
+        let path = path.as_ref().canonicalize()?;
+        let busy = |error| match error {
+            TryLockError::Error(error) => error,
+            TryLockError::WouldBlock => io::Error::new(
+                io::ErrorKind::WouldBlock,
+                format!("{} is in use", path.display()),
+            ),
+        };
+        let lock = private(OpenOptions::new().create(true).truncate(false).write(true))
+            .open(beside(&path, "lock"))?;
+        lock.try_lock().map_err(busy)?;
+        file.try_lock().map_err(busy)?;
+        // Another process may have replaced the file between opening and locking it.
+        drop(file);
+        let file = private(OpenOptions::new().read(true).write(true)).open(&path)?;
+        file.try_lock().map_err(busy)?;
+        restrict(&file)?;
         // The directory entry must be durable too, or a crash could lose the whole file.
         sync_directory(&path)?;
         Ok(Self {
@@ -85,6 +93,14 @@ impl FileStorage {
             _lock: lock,
         })
     }
+}
+
+/// Takes away what others may do, also where the file was there before.
+fn restrict(file: &File) -> io::Result<()> {
+    #[cfg(unix)]
+    file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o600))?;
+    let _ = file;
+    Ok(())
 }
 
 fn private(options: &mut OpenOptions) -> &mut OpenOptions {
@@ -126,16 +142,16 @@ impl Storage for FileStorage {
 
     fn replace(&mut self, bytes: &[u8]) -> io::Result<()> {
         let fresh = beside(&self.path, "new");
-        let mut file = private(
-            OpenOptions::new()
-                .create(true)
-                .truncate(true)
-                .read(true)
-                .write(true),
-        )
-        .open(&fresh)?;
+        // A leftover of an earlier crash; a file made by somebody else must not be written into.
+        match std::fs::remove_file(&fresh) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let mut file =
+            private(OpenOptions::new().create_new(true).read(true).write(true)).open(&fresh)?;
         file.write_all(bytes)?;
         file.sync_all()?;
+        file.lock()?;
         std::fs::rename(&fresh, &self.path)?;
         sync_directory(&self.path)?;
         self.file = file;
@@ -148,7 +164,7 @@ impl Storage for FileStorage {
 }
 
 /// Bytes in memory, for simulations: gone with the process.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct MemoryStorage {
     bytes: Vec<u8>,
 }
@@ -194,6 +210,17 @@ mod tests {
         let first = FileStorage::open(&path).unwrap();
         let error = FileStorage::open(&path).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
+        #[cfg(unix)]
+        {
+            let link = directory.path().join("link");
+            std::os::unix::fs::symlink(&path, &link).unwrap();
+            let hard = directory.path().join("hard");
+            std::fs::hard_link(&path, &hard).unwrap();
+            for other in [link, hard] {
+                let error = FileStorage::open(other).unwrap_err();
+                assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
+            }
+        }
         drop(first);
         FileStorage::open(&path).unwrap();
     }

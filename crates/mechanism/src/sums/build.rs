@@ -68,13 +68,14 @@ pub(crate) fn build(
             unit,
         )),
         Strategy::Blt { blt, layout } => {
+            let layout = layout.ok_or(PlanError::Stored)?;
             let dimension = request.dimension as usize;
             let item = i64::try_from(plan.largest_item()).unwrap_or(i64::MAX);
-            let encoder = FixedBlt::open(blt, *layout, request.releases, dimension, item)
+            let encoder = FixedBlt::open(blt, layout, request.releases, dimension, item)
                 .map_err(PlanError::from)?;
             Box::new(Filter::new(
                 blt,
-                *layout,
+                layout,
                 encoder,
                 dimension,
                 unit,

@@ -7,14 +7,17 @@
 //!
 //! κ = 2 for replace-one (two points of a ball are two radii apart), 1 for zero-out. The inflation is 0 for integer strategies and
 //! covers the floors of fixed-point filters. The price is then computed back *from the integer R*, rounded up: it
-//! never exceeds the budget, and it is what the ledger is asked for. The samplers' slack is taken out of δ beforehand.
+//! never exceeds the budget, and it is what the ledger is asked for. For Gaussian noise the samplers' slack is taken out of δ beforehand; pure
+//! noise leaves no room for it, and the guarantee then names it as a δ of its own.
 
 use super::blt::Layout;
 use super::cover::{NOISE_SCALE, Noise};
-use super::plan::{PlanError, SumPlan, SumRequest};
+use super::plan::{Geometry, PlanError, SumPlan, SumRequest};
 use super::strategy::Strategy;
+use crate::boundary::Scope;
 use crate::lattice::{Lattice, Norm};
-use hushstream_account::{Budget, Charge, Epsilon, Mu, precision_slack};
+use crate::persons::Participation;
+use hushstream_account::{Adjacency, Budget, Charge, Epsilon, Mu, precision_slack};
 
 /// The share of the budget that a filter's floors may cost: next to nothing.
 const FLOORS: f64 = 1e-3;
@@ -32,16 +35,19 @@ impl SumPlan {
         let layout = Layout::choose(blt, request.releases, dimension, item, FLOORS * room)?;
         self.fields.strategy = Strategy::Blt {
             blt: blt.clone(),
-            layout,
+            layout: Some(layout),
         };
-        self.fields.radius = self.radius_within_budget(0)?;
+        self.fields.radii = vec![self.radius_within_budget(0)?];
         Ok(())
     }
 
     /// What the floors of fixed-point rows add to the distance of two runs, in lattice units.
     fn inflation(&self) -> f64 {
         match &self.fields.strategy {
-            Strategy::Blt { blt, layout } if layout.guard_bits() > 0 => {
+            Strategy::Blt {
+                blt,
+                layout: Some(layout),
+            } => {
                 let request = self.request();
                 blt.inflation(
                     layout.guard_bits(),
@@ -73,23 +79,66 @@ impl SumPlan {
     }
 
     pub(crate) fn largest_item(&self) -> u128 {
-        u128::from(self.request().batch) * self.fields.radius as u128
+        u128::from(self.request().batch) * self.radius() as u128
     }
 
     pub(super) fn check_overflow(&self) -> Result<(), PlanError> {
         let request = self.request();
-        // Filters keep no exact sum; their layout was checked instead.
-        let sums = !matches!(self.fields.strategy, Strategy::Blt { .. });
-        let reach = self
-            .largest_item()
-            .saturating_mul(u128::from(request.releases));
-        if sums && (reach >= 1 << 61 || request.releases > self.most_releases()) {
+        // Filters keep no exact sum (their layout was checked instead), but a batch is summed exactly in every case.
+        let items = match self.fields.strategy {
+            Strategy::Blt { .. } => 1,
+            _ => request.releases,
+        };
+        let reach = self.largest_item().saturating_mul(u128::from(items));
+        if reach >= 1 << 61 || request.releases > self.most_releases() {
             return Err(PlanError::Overflow {
                 releases: request.releases,
                 batch: request.batch,
-                radius: self.fields.radius,
+                radius: self.radius(),
             });
         }
+        Ok(())
+    }
+
+    /// Octaves only: the radius of every octave up to the last.
+    pub(super) fn add_octaves(&mut self) -> Result<(), PlanError> {
+        if self.fields.strategy == Strategy::Octave {
+            let octaves = 0..=self.most_releases().ilog2();
+            self.fields.radii = octaves
+                .map(|octave| self.radius_within_budget(octave))
+                .collect::<Result<_, _>>()?;
+        }
+        Ok(())
+    }
+
+    /// Checks a plan that comes from a file: everything but the choice of parameters, which a later version may make otherwise.
+    pub(crate) fn check_stored(&self) -> Result<(), PlanError> {
+        let request = self.request();
+        let octaves = match self.fields.strategy {
+            Strategy::Octave => self.fields.radii.len() as u64,
+            _ => 1,
+        };
+        let sound = !self.fields.radii.is_empty()
+            && self.fields.radii.len() as u64 == octaves
+            && self
+                .fields
+                .radii
+                .iter()
+                .all(|radius| (1..=1 << 40).contains(radius))
+            && self.fields.strategy.fits(request.kind, request.releases);
+        if !sound {
+            return Err(PlanError::Stored);
+        }
+        request.kind.accepts(request.noise)?;
+        request.check_counts()?;
+        self.lattice(0)?;
+        self.check_overflow()?;
+        if self.fields.strategy == Strategy::Octave
+            && octaves != u64::from(self.most_releases().ilog2()) + 1
+        {
+            return Err(PlanError::Stored);
+        }
+        self.guarantee(true)?;
         Ok(())
     }
 
@@ -101,11 +150,8 @@ impl SumPlan {
         } else {
             Norm::L2
         };
-        let radius = if octave == 0 {
-            self.fields.radius
-        } else {
-            self.radius_within_budget(octave)?
-        };
+        let radii = &self.fields.radii;
+        let radius = *radii.get(octave as usize).ok_or(PlanError::Stored)?;
         Ok(Lattice::new(
             request.dimension,
             norm,
@@ -132,7 +178,7 @@ impl SumPlan {
     /// The integer image of the bound; for octaves that of the first.
     #[must_use]
     pub fn radius(&self) -> i64 {
-        self.fields.radius
+        self.fields.radii[0]
     }
 
     fn sensitivity_in(&self, octave: u32) -> Result<f64, PlanError> {
@@ -159,8 +205,14 @@ impl SumPlan {
     pub(super) fn radius_within_budget(&self, octave: u32) -> Result<i64, PlanError> {
         let request = self.request();
         let limit = self.limit()?;
-        let step = request.adjacency.kappa() * self.sensitivity_in(octave)?;
-        let mut radius = ((limit * NOISE_SCALE as f64 - self.inflation()) / step).floor();
+        let room = (limit * NOISE_SCALE as f64 - self.inflation()) / self.sensitivity_in(octave)?;
+        let slope = self.distance(1.0) - self.distance(0.0);
+        let mut radius = ((room - self.distance(0.0)) / slope).floor();
+        if request.least_sigma > 0.0 {
+            let spread = request.noise.variance(request.dimension).sqrt() * NOISE_SCALE as f64;
+            radius = radius.min((spread * request.bound / request.least_sigma).floor());
+        }
+        radius = radius.min((1_u64 << 40) as f64);
         // The float quotient may be one too large: the price decides.
         while radius >= 1.0 && self.price(radius, octave)? > limit {
             radius -= 1.0;
@@ -170,7 +222,7 @@ impl SumPlan {
                 releases: request.releases,
             });
         }
-        Ok(radius.min((1_u64 << 40) as f64) as i64)
+        Ok(radius as i64)
     }
 
     /// μ for the budget less the samplers' slack.
@@ -185,10 +237,27 @@ impl SumPlan {
         Ok(Mu::within(Budget::approx(budget.epsilon(), delta)?)?)
     }
 
+    /// How far apart, in lattice units, two neighbouring contributions can be.
+    ///
+    /// *Ball*: both integers are inside the radius, which the lattice has checked: κ·radius, nothing to add. *Moments*: with a = R⁴ and equal weight
+    /// for both blocks the largest distance of two real points is √4.5·R² = 1.5·(√2·R²) (the maximum of 2a + 2b + b²/2a at b = a),
+    /// where √2·R² is the bound. Truncation moves each of D coordinates by less than one unit, in the same direction for both points or not: √D at
+    /// the most; the floats before it err by less than 2⁻⁴⁰ of the radius.
+    fn distance(&self, radius: f64) -> f64 {
+        let request = self.request();
+        match (request.geometry, request.adjacency) {
+            (Geometry::Ball, _) | (_, Adjacency::ZeroOut) => request.adjacency.kappa() * radius,
+            (Geometry::Moments, Adjacency::ReplaceOne) => {
+                let truncation = f64::from(request.dimension).sqrt() + 1.0;
+                (1.5 + 1e-12) * radius + truncation
+            }
+        }
+    }
+
     /// μ or ε of a radius, rounded up.
     fn price(&self, radius: f64, octave: u32) -> Result<f64, PlanError> {
         let request = self.request();
-        let data = request.adjacency.kappa() * self.sensitivity_in(octave)? * radius;
+        let data = self.sensitivity_in(octave)? * self.distance(radius);
         let shift = (data.next_up().next_up() + self.inflation()).next_up();
         Ok(if request.noise.is_pure() {
             Epsilon::of_noise(shift, NOISE_SCALE as f64)?.get()
@@ -197,16 +266,25 @@ impl SumPlan {
         })
     }
 
+    /// What its charge is about.
+    #[must_use]
+    pub fn scope(&self) -> Scope {
+        let request = self.request();
+        Scope {
+            adjacency: request.adjacency,
+            per_person: request.participation != Participation::OncePerRecord,
+            windowed: request.kind.is_windowed(),
+        }
+    }
+
     /// What the ledger is asked for. An item lies in one octave, so octaves do not add up.
     ///
     /// # Errors
     /// Never for a plan that exists; the numbers were checked.
     pub fn charge(&self) -> Result<Charge, PlanError> {
-        let mut price = self.price(self.fields.radius as f64, 0)?;
-        if self.fields.strategy == Strategy::Octave {
-            for octave in 1..=self.most_releases().ilog2() {
-                price = price.max(self.price(self.radius_within_budget(octave)? as f64, octave)?);
-            }
+        let mut price = 0.0_f64;
+        for (octave, &radius) in (0..).zip(&self.fields.radii) {
+            price = price.max(self.price(radius as f64, octave)?);
         }
         Ok(if self.request().noise.is_pure() {
             Charge::Pure(Epsilon::new(price)?)
@@ -235,5 +313,94 @@ impl SumPlan {
             self.request().budget.epsilon(),
             self.total_variation(),
         )?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::kind::SumKind;
+    use super::*;
+
+    fn plan(kind: SumKind) -> SumPlan {
+        SumRequest {
+            kind,
+            noise: Noise::Gaussian,
+            releases: 9,
+            dimension: 2,
+            bound: 1.0,
+            geometry: Geometry::Ball,
+            least_sigma: 0.0,
+            batch: 1,
+            adjacency: Adjacency::ReplaceOne,
+            participation: Participation::OncePerRecord,
+            budget: Budget::approx(1.0, 1e-6).unwrap(),
+        }
+        .plan()
+        .unwrap()
+    }
+
+    /// A journal is a file: what it says of its plan is checked before it is believed.
+    #[test]
+    fn forged_plans_are_refused() {
+        for kind in SumKind::ALL {
+            if kind.accepts(Noise::Gaussian).is_ok() {
+                plan(kind).check_stored().unwrap();
+            }
+        }
+        type Forgery = fn(&mut SumPlan);
+        let forgeries: [(SumKind, Forgery); 8] = [
+            (SumKind::Smooth, |plan| {
+                plan.fields.strategy = Strategy::Smooth {
+                    width: 2,
+                    weight: 1,
+                }
+            }),
+            (SumKind::Tree, |plan| {
+                plan.fields.strategy = Strategy::Window { width: 1 }
+            }),
+            (SumKind::Tree, |plan| {
+                plan.fields.strategy = Strategy::Kary { base: 3, digits: 1 }
+            }),
+            (SumKind::Tree, |plan| plan.fields.radii = vec![]),
+            (SumKind::Tree, |plan| plan.fields.radii = vec![0]),
+            (SumKind::Octave, |plan| plan.fields.radii.truncate(2)),
+            (SumKind::Tree, |plan| {
+                plan.fields.request.kind = SumKind::Window(3)
+            }),
+            (SumKind::BLT, |plan| {
+                if let Strategy::Blt { layout, .. } = &mut plan.fields.strategy {
+                    *layout = None;
+                }
+            }),
+        ];
+        for (kind, forge) in forgeries {
+            let mut forged = plan(kind);
+            forge(&mut forged);
+            assert!(forged.check_stored().is_err(), "{forged:?}");
+        }
+        // A larger radius costs more than was granted, which the grant's check sees.
+        let mut larger = plan(SumKind::Tree);
+        larger.fields.radii[0] *= 2;
+        let (Charge::Gaussian(honest), Charge::Gaussian(forged)) = (
+            plan(SumKind::Tree).charge().unwrap(),
+            larger.charge().unwrap(),
+        ) else {
+            panic!("Gaussian noise has a Gaussian price");
+        };
+        assert!(forged.get() > 1.9 * honest.get());
+    }
+
+    #[test]
+    fn moments_are_closer_than_a_ball_and_least_noise_is_kept() {
+        let mut request = plan(SumKind::Tree).request().clone();
+        request.dimension = 9;
+        let ball = request.clone().plan().unwrap();
+        request.geometry = Geometry::Moments;
+        let moments = request.clone().plan().unwrap();
+        let ratio = moments.radius() as f64 / ball.radius() as f64;
+        assert!((ratio - 4.0 / 3.0).abs() < 1e-5, "{ratio}");
+        request.least_sigma = 1e4;
+        let noisy = request.plan().unwrap();
+        assert!((noisy.node_sigma() / 1e4 - 1.0).abs() < 1e-3 && noisy.node_sigma() >= 1e4);
     }
 }

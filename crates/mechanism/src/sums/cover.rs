@@ -9,6 +9,12 @@
 //! By (1) the release S_t + Σ ±ξ(node) is what a release of noisy nodes would give, so the strategy matrix is
 //! C[node, item] = 1 if the item lies in the node, with largest column norms √depth (L2) and depth (L1). Node contents
 //! are never stored: the exact prefix S_t is the whole secret state, and noise is a function of its address.
+//!
+//! **Lemma A (adaptive covers).** Let every node be complete when it is first used, and let a stream choose its items from what was released
+//! before. Fix the releases; then in two worlds that differ in item τ alone all other items coincide, and only noisy nodes that contain τ shift,
+//! each by the same Δ: at most `depth` of them. In order of first use the conditional laws compose: Gaussian μ = √depth·‖Δ‖/σ, pure
+//! ε = depth·‖Δ‖/b. If a person's items shift nodes by amounts chosen along the way, what counts is the largest Σ‖shift‖² on any path
+//! (fully adaptive composition of Gaussian mechanisms, Smith and Thakurta 2022), which the sensitivity of k columns bounds. ∎
 
 use hushstream_noise::{DiscreteLaplace, L2Laplace, NoiseError, RoundedGaussian, Source};
 use serde::{Deserialize, Serialize};
@@ -69,14 +75,12 @@ impl std::fmt::Display for Noise {
 }
 
 /// Draws node noise of one shape and dimension.
-#[derive(Debug)]
 pub(crate) struct Draws {
     law: Law,
     source: Source,
     buffer: Vec<i64>,
 }
 
-#[derive(Debug)]
 enum Law {
     Gaussian(RoundedGaussian),
     Laplace(DiscreteLaplace),
@@ -113,7 +117,7 @@ impl Draws {
     }
 }
 
-/// Adds `sign`·`noise` to `total`. No overflow: a cover has fewer than 2⁸ terms, each below 2⁵³.
+/// Adds `sign`·`noise` to `total`. No overflow: a cover has fewer than 2⁸ terms, each below 2⁵⁵.
 pub(crate) fn add_signed(total: &mut [i64], noise: &[i64], sign: i64) {
     for (total, noise) in total.iter_mut().zip(noise) {
         *total += sign * noise;
@@ -148,7 +152,6 @@ pub trait Cover {
 ///
 /// Consecutive covers share all but their last few terms. The walk keeps the running totals of the current terms in
 /// order; a step drops the terms that changed and adds the new ones: one draw a step for the binary tree.
-#[derive(Debug)]
 pub(crate) struct Walk<C> {
     cover: C,
     draws: Draws,

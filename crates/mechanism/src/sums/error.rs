@@ -1,6 +1,7 @@
 //! Everything a running sum can refuse.
 
 use super::plan::PlanError;
+use crate::boundary::Scope;
 use crate::durable::{LedgerError, LogError};
 use hushstream_account::Charge;
 use hushstream_noise::NoiseError;
@@ -37,6 +38,35 @@ pub enum SumError {
         room: u64,
         /// What was given.
         given: u64,
+    },
+    /// A partial sum that was made for another sum, or at another moment.
+    #[error("the partial sum belongs to another sum, or to another moment of this one")]
+    OtherMoment,
+    /// The grant was paid for something else.
+    #[error("the grant is about {granted:?}, the plan about {plan:?}")]
+    OtherScope {
+        /// The grant's.
+        granted: Scope,
+        /// The plan's.
+        plan: Scope,
+    },
+    /// An earlier write failed.
+    #[error("an earlier write failed: resume the sum from its journal")]
+    Broken,
+    /// The journal belongs to an earlier life of the run.
+    #[error(
+        "the journal belongs to an earlier life of this run, which has gone on in another journal: resume that one"
+    )]
+    Superseded,
+    /// More was published than can have been.
+    #[error(
+        "last published = {given} is not allowed; allowed: at most the {planned} planned releases"
+    )]
+    LastPublished {
+        /// What was given.
+        given: u64,
+        /// n.
+        planned: u64,
     },
     /// The ledger is not the one the grant came from.
     #[error("this is not the ledger that the sum was paid from")]

@@ -18,6 +18,8 @@ const LONG_ITEMS: u64 = 64;
 pub(crate) struct Opening {
     pub(crate) plan: PlanFields,
     pub(crate) instance: [u8; 16],
+    /// The instance this one took over from.
+    pub(crate) after: Option<[u8; 16]>,
     pub(crate) key: [u8; 16],
     pub(crate) ledger: [u8; 16],
     pub(crate) number: u64,
@@ -50,7 +52,7 @@ pub(crate) struct Checkpoint {
 
 #[derive(Serialize, Deserialize)]
 enum Record {
-    Opened(Opening),
+    Opened(Box<Opening>),
     Checkpoint(Checkpoint),
     Item(Item),
 }
@@ -70,9 +72,18 @@ pub(crate) struct Found {
     pub(crate) items: Vec<Item>,
 }
 
+impl Found {
+    /// Whether nothing has come in since the opening.
+    pub(crate) fn is_fresh(&self) -> bool {
+        self.checkpoint.is_none() && self.items.is_empty()
+    }
+}
+
 /// The journal.
 pub(crate) struct Journal {
     log: Log,
+    /// Length of the log when it was last written anew.
+    base: u64,
 }
 
 impl Journal {
@@ -87,7 +98,7 @@ impl Journal {
             ) {
                 (Record::Opened(opening), None) => {
                     found = Some(Found {
-                        opening,
+                        opening: *opening,
                         checkpoint: None,
                         items: Vec::new(),
                     });
@@ -99,7 +110,7 @@ impl Journal {
                 _ => return Err(broken()),
             }
         }
-        Ok((Self { log }, found))
+        Ok((Self { log, base: 0 }, found))
     }
 
     /// Writes the opening, durably: a run that has published can always be found again.
@@ -126,12 +137,15 @@ impl Journal {
         if let Some(checkpoint) = checkpoint {
             payloads.push(encode(&RecordRef::Checkpoint(checkpoint))?);
         }
-        self.log.replace(&payloads)
+        self.log.replace(&payloads)?;
+        self.base = self.log.bytes();
+        Ok(())
     }
 
     /// Whether a checkpoint would pay.
     pub(crate) fn is_long(&self, dimension: usize) -> bool {
-        self.log.bytes() > LONG.max(LONG_ITEMS * 8 * dimension as u64)
+        let since = self.log.bytes() - self.base;
+        since > LONG.max(LONG_ITEMS * 8 * dimension as u64).max(self.base)
     }
 }
 

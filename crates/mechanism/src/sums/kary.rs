@@ -40,6 +40,12 @@ impl BalancedDigits {
             .unwrap_or(Self { base: 3, digits: 1 })
     }
 
+    /// Whether the digits reach n.
+    pub(crate) fn reaches(self, releases: u64) -> bool {
+        let sound = self.base >= 3 && self.base % 2 == 1 && (1..=44).contains(&self.digits);
+        sound && Self::with_base(self.base, releases).digits <= self.digits
+    }
+
     /// The least number of digits that reaches n.
     fn with_base(base: u64, releases: u64) -> Self {
         let mut digits = 1;

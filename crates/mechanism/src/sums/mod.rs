@@ -31,7 +31,7 @@ pub use error::SumError;
 pub use kary::BalancedDigits;
 pub use kind::{SumKind, Unfit};
 pub use partial::{PartialSum, PartialSumError};
-pub use plan::{PlanError, SumPlan, SumRequest};
+pub use plan::{Geometry, PlanError, SumPlan, SumRequest};
 pub use private_sum::PrivateSum;
 pub use resume::{Resumed, Resumption};
 pub use smooth::ConstantWeight;

@@ -14,6 +14,8 @@ pub(crate) struct Counts {
 pub struct PartialSum {
     pub(super) values: Vec<i64>,
     pub(super) lattice: Lattice,
+    /// The object it was made for.
+    pub(super) life: [u8; 16],
     pub(super) records: u64,
     most: u64,
     pub(super) counts: Counts,
@@ -25,16 +27,17 @@ pub enum PartialSumError {
     /// A batch has no room for more records.
     #[error("a partial sum holds at most one batch of {0} records")]
     Full(u64),
-    /// The two were made at different moments, for different scales.
-    #[error("partial sums of different moments cannot be added")]
+    /// The two were made for different sums, or at different moments, for different scales.
+    #[error("partial sums of different sums or moments cannot be added")]
     OtherMoment,
 }
 
 impl PartialSum {
-    pub(crate) fn new(lattice: Lattice, most: u64) -> Self {
+    pub(crate) fn new(lattice: Lattice, life: [u8; 16], most: u64) -> Self {
         Self {
             values: vec![0; lattice.dimension()],
             lattice,
+            life,
             records: 0,
             most,
             counts: Counts::default(),
@@ -62,8 +65,12 @@ impl PartialSum {
     ///
     /// # Errors
     /// The two together are more than a batch, or of different moments.
-    pub fn merge(&mut self, other: &Self) -> Result<(), PartialSumError> {
-        if other.lattice != self.lattice {
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "by value, so that no record can count twice"
+    )]
+    pub fn merge(&mut self, other: Self) -> Result<(), PartialSumError> {
+        if other.lattice != self.lattice || other.life != self.life {
             return Err(PartialSumError::OtherMoment);
         }
         if self.records + other.records > self.most {

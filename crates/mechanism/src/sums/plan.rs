@@ -9,7 +9,7 @@ use super::kind::{SumKind, Unfit};
 use super::strategy::Strategy;
 use crate::lattice::LatticeError;
 use crate::persons::Participation;
-use hushstream_account::{AccountError, Adjacency, Budget};
+use hushstream_account::{AccountError, Adjacency, Budget, GuaranteeError};
 use serde::{Deserialize, Serialize};
 
 /// What is wanted.
@@ -25,6 +25,11 @@ pub struct SumRequest {
     pub dimension: u32,
     /// Public bound L on the length of one contribution (L1 for Laplace noise, otherwise L2).
     pub bound: f64,
+    /// What contributions can be.
+    pub geometry: Geometry,
+    /// Standard deviation, in the units of the data, below which a node's noise must not fall even if the budget would allow it; 0 for
+    /// none. Follow-the-perturbed-leader wants noise for its regret.
+    pub least_sigma: f64,
     /// Records summed into one item.
     pub batch: u64,
     /// The neighbouring relation.
@@ -33,6 +38,16 @@ pub struct SumRequest {
     pub participation: Participation,
     /// What may be spent.
     pub budget: Budget,
+}
+
+/// The set that contributions come from, which decides how far apart two of them can be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Geometry {
+    /// A ball around zero: two points are two radii apart.
+    Ball,
+    /// Second moments (vvᵀ, (R/Y)·y·v) of a vector with ‖v‖ ≤ R and a number with |y| ≤ Y, made by the mechanism itself from clipped data:
+    /// two of them are only 3/2 radii apart.
+    Moments,
 }
 
 /// Why a request cannot be planned.
@@ -70,6 +85,9 @@ pub enum PlanError {
         /// R.
         radius: i64,
     },
+    /// The least noise asked for.
+    #[error("least sigma = {0} is not allowed; allowed: 0, or a positive finite number")]
+    LeastSigma(f64),
     /// So little budget that the radius is below one lattice unit.
     #[error(
         "the budget is too small for {releases} releases: a contribution would round to nothing"
@@ -78,6 +96,12 @@ pub enum PlanError {
         /// n.
         releases: u64,
     },
+    /// A guarantee that would promise nothing.
+    #[error(transparent)]
+    Guarantee(#[from] GuaranteeError),
+    /// A stored plan that no request leads to.
+    #[error("the stored plan is not one that this program makes")]
+    Stored,
     /// A filter's parameters.
     #[error(transparent)]
     Blt(#[from] BltError),
@@ -100,8 +124,8 @@ pub struct SumPlan {
 pub(crate) struct PlanFields {
     pub(crate) request: SumRequest,
     pub(crate) strategy: Strategy,
-    /// R; for octaves that of octave 0.
-    pub(crate) radius: i64,
+    /// R, for octaves one for each; never empty.
+    pub(crate) radii: Vec<i64>,
 }
 
 impl SumRequest {
@@ -117,19 +141,22 @@ impl SumRequest {
             fields: PlanFields {
                 request: self,
                 strategy,
-                radius: 1,
+                radii: vec![1],
             },
         };
-        // Bad bounds and dimensions first, then the radius that the budget allows.
+        // Bad bounds and dimensions first, then the radii that the budget allows.
         plan.lattice(0)?;
-        plan.fields.radius = plan.radius_within_budget(0)?;
+        plan.fields.radii = vec![plan.radius_within_budget(0)?];
         plan.choose_layout()?;
-        plan.lattice(0)?;
         plan.check_overflow()?;
+        plan.add_octaves()?;
+        // What can be refused is refused here: a plan that exists has a price and a guarantee.
+        plan.charge()?;
+        plan.guarantee(true)?;
         Ok(plan)
     }
 
-    fn check_counts(&self) -> Result<(), PlanError> {
+    pub(super) fn check_counts(&self) -> Result<(), PlanError> {
         const MOST: u64 = 1 << 44;
         let (most, separation) = self.participation.limits();
         let width = if let SumKind::Window(width) = self.kind {
@@ -151,6 +178,9 @@ impl SumRequest {
                     allowed: "1 to 2^44",
                 });
             }
+        }
+        if !(self.least_sigma >= 0.0 && self.least_sigma.is_finite()) {
+            return Err(PlanError::LeastSigma(self.least_sigma));
         }
         if self.kind.is_windowed() && self.participation != Participation::OncePerRecord {
             return Err(PlanError::WindowForPersons);

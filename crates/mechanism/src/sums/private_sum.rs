@@ -7,7 +7,7 @@ use super::partial::{Counts, PartialSum};
 use super::plan::SumPlan;
 use super::running::Running;
 use crate::boundary::{Grant, GuaranteeKind, OperatorOnly, Pending, Raw, Receipt, Released};
-use crate::durable::{Ledger, Storage};
+use crate::durable::{Ledger, LedgerError, Storage};
 use crate::lattice::{Contribution, Lattice, Outcome};
 use crate::persons::{Participation, Persons};
 use hushstream_account::{Charge, Guarantee, GuaranteeError};
@@ -29,6 +29,8 @@ pub struct PrivateSum<G> {
     pub(super) batch: Vec<i64>,
     in_batch: u64,
     record: Item,
+    pub(super) life: [u8; 16],
+    broken: bool,
     pub(super) counts: Counts,
     pub(super) persons: Persons,
     kind: PhantomData<fn() -> G>,
@@ -38,13 +40,21 @@ impl<G: GuaranteeKind> PrivateSum<G> {
     /// Opens a sum that has been paid for. `storage` must be new; it will hold private data.
     ///
     /// # Errors
-    /// A grant below the price; a guarantee of the other kind; a journal that is not empty; storage.
+    /// A grant below the price, or used before; a guarantee of the other kind; a journal that is not empty; storage. The charge stays in the
+    /// ledger: [`Ledger::grant_again`] gives its grant again as long as no run has begun with it.
     pub fn open(
         plan: SumPlan,
         grant: Grant,
         key: &Key,
+        ledger: &mut Ledger,
         storage: impl Storage + 'static,
     ) -> Result<Self, SumError> {
+        if ledger.name() != grant.ledger {
+            return Err(SumError::WrongLedger);
+        }
+        if ledger.begun(grant.number).is_some() {
+            return Err(LedgerError::Begun(grant.number).into());
+        }
         let (journal, found) = Journal::open(Box::new(storage))?;
         if found.is_some() {
             return Err(SumError::Journal("it holds a run already; resume it"));
@@ -53,6 +63,7 @@ impl<G: GuaranteeKind> PrivateSum<G> {
         let opening = Opening {
             plan: plan.fields.clone(),
             instance: Instance::fresh(key, grant.number, 0)?.to_bytes(),
+            after: None,
             key: key.fingerprint(),
             ledger: grant.ledger,
             number: grant.number,
@@ -62,6 +73,7 @@ impl<G: GuaranteeKind> PrivateSum<G> {
         };
         let mut sum = Self::assemble(plan, grant, key, journal, opening)?;
         sum.journal.start(&sum.opening)?;
+        ledger.begin(sum.grant.number, sum.opening.instance, sum.life)?;
         Ok(sum)
     }
 
@@ -90,6 +102,8 @@ impl<G: GuaranteeKind> PrivateSum<G> {
             batch: vec![0; dimension],
             in_batch: 0,
             record: Item::default(),
+            life: Instance::from_os()?.to_bytes(),
+            broken: false,
             counts: Counts::default(),
             persons: Persons::default(),
             kind: PhantomData,
@@ -160,6 +174,7 @@ impl<G: GuaranteeKind> PrivateSum<G> {
         }
         Ok(PartialSum::new(
             self.lattice.clone(),
+            self.life,
             self.plan.request().batch,
         ))
     }
@@ -167,14 +182,21 @@ impl<G: GuaranteeKind> PrivateSum<G> {
     /// Adds the records of a partial sum: bit for bit what adding them one by one would have done, in any order.
     ///
     /// # Errors
-    /// More records than the batch has room for; a partial sum of another moment.
+    /// More records than the batch has room for; a partial sum of another sum or moment.
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "by value, so that no record can count twice"
+    )]
     pub fn add_partial(
         &mut self,
-        partial: &PartialSum,
+        partial: PartialSum,
     ) -> Result<Option<Pending<Vec<f64>, G>>, SumError> {
         self.begin_record()?;
+        if partial.life != self.life || partial.lattice != self.lattice {
+            return Err(SumError::OtherMoment);
+        }
         let room = self.plan.request().batch - self.in_batch;
-        if partial.records > room || partial.lattice != self.lattice {
+        if partial.records > room {
             return Err(SumError::BatchFull {
                 room,
                 given: partial.records,
@@ -190,6 +212,9 @@ impl<G: GuaranteeKind> PrivateSum<G> {
     }
 
     fn begin_record(&mut self) -> Result<(), SumError> {
+        if self.broken {
+            return Err(SumError::Broken);
+        }
         let planned = self.plan.most_releases();
         if self.steps() >= planned {
             return Err(SumError::Exhausted {
@@ -218,14 +243,17 @@ impl<G: GuaranteeKind> PrivateSum<G> {
         }
         let mut record = std::mem::take(&mut self.record);
         record.values = std::mem::replace(&mut self.batch, vec![0; self.lattice.dimension()]);
+        // Until the item is in the journal the sum is between two states; after a failure it stays there, and must be resumed.
+        self.broken = true;
         self.journal.item(&record)?;
+        self.broken = false;
         self.in_batch = 0;
         self.items += 1;
         self.counts.nulls += record.nulls;
         self.counts.clipped += record.clipped;
         let release = self.release(&record.values);
-        if self.plan.request().kind == super::SumKind::Octave && (self.items + 1).is_power_of_two()
-        {
+        let last = self.steps() >= self.plan.most_releases();
+        if !last && self.octave() > 0 && (self.items + 1).is_power_of_two() {
             self.lattice = self.plan.lattice(self.octave())?;
         }
         Ok(Some(release))
@@ -275,7 +303,7 @@ impl<G: GuaranteeKind> PrivateSum<G> {
                 step: self.steps(),
                 simulated: self.opening.simulated,
             },
-            ledger: self.grant.ledger,
+            life: self.life,
             kind: PhantomData,
         }
     }
@@ -301,7 +329,7 @@ impl<G: GuaranteeKind> PrivateSum<G> {
         }
         let steps = self.steps();
         self.journal.sync()?;
-        ledger.mark(self.grant.number, steps)?;
+        ledger.mark(self.grant.number, self.life, steps)?;
         self.durable = steps;
         Ok(())
     }
@@ -311,11 +339,7 @@ impl<G: GuaranteeKind> PrivateSum<G> {
     /// # Errors
     /// The pending value itself: not yet durable, or of another sum.
     pub fn publish<T>(&self, pending: Pending<T, G>) -> Result<Released<T, G>, Pending<T, G>> {
-        let receipt = pending.receipt;
-        let ours = pending.ledger == self.grant.ledger
-            && receipt.mechanism == self.grant.number
-            && receipt.instance == self.opening.instance;
-        if ours && receipt.step <= self.durable {
+        if pending.life == self.life && pending.receipt.step <= self.durable {
             Ok(pending.publish())
         } else {
             Err(pending)
@@ -350,6 +374,12 @@ impl<G: GuaranteeKind> PrivateSum<G> {
 }
 
 pub(super) fn check_grant(plan: &SumPlan, grant: &Grant) -> Result<(), SumError> {
+    if grant.scope != plan.scope() {
+        return Err(SumError::OtherScope {
+            granted: grant.scope,
+            plan: plan.scope(),
+        });
+    }
     let price = plan.charge()?;
     let covered = match (grant.charge, price) {
         (Charge::Gaussian(granted), Charge::Gaussian(price)) => granted.get() >= price.get(),

@@ -41,7 +41,7 @@ impl SumPlan {
                 }
             ))
             .assume("the number of records and the time of each are public")
-            .assume("AES-256 and HMAC-SHA-256 are pseudo-random")
+            .assume(self.cryptography())
             .total_variation(self.total_variation())
             .simulated(simulated);
         if let Some(levels) = self.levels() {
@@ -54,7 +54,9 @@ impl SumPlan {
             builder = builder.window(width);
         }
         if let Participation::PerPerson { most, separation } = request.participation {
-            builder = builder.person(most);
+            builder = builder
+                .person(most)
+                .assume("who contributes at which time is public to the mechanism's neighbours: a null keeps its person's name");
             if separation > 1 {
                 builder = builder.assume(format!(
                     "one person's contributions are at least {separation} items apart; others are nulled"
@@ -67,6 +69,28 @@ impl SumPlan {
             builder = builder.erratum(*erratum);
         }
         builder.build()
+    }
+
+    /// The computational assumption, with the number of blocks under one cipher key and the switching bound q²/2¹²⁹ for it.
+    fn cryptography(&self) -> String {
+        let request = self.request();
+        let blocks =
+            self.most_releases() as f64 * f64::from(request.dimension) * self.draws_a_release();
+        let distance = (blocks * blocks / 2_f64.powi(129)).min(1.0);
+        format!(
+            "AES-256 and HMAC-SHA-256 are pseudo-random (AES on up to {blocks:.1e} blocks, to within {distance:.1e})"
+        )
+    }
+
+    /// A bound on the draws a release adds, by coordinate: extra ones for padding, for every level, or inside L2-Laplace.
+    fn draws_a_release(&self) -> f64 {
+        let levels = self.levels().map_or(1.0, f64::from);
+        let inside = if self.request().noise == Noise::Gaussian {
+            1.0
+        } else {
+            16.0
+        };
+        (levels + 1.0) * inside
     }
 
     /// The sum's name for people.

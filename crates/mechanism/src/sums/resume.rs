@@ -46,7 +46,7 @@ impl<G: GuaranteeKind> PrivateSum<G> {
     /// if it is known: the ledger knows too, unless it was restored from a backup together with the journal.
     ///
     /// # Errors
-    /// Another key, another ledger, a run in use; lost persons; storage.
+    /// Another key or ledger; a journal that has been superseded; lost persons; storage.
     pub fn resume(
         storage: impl Storage + 'static,
         key: &Key,
@@ -55,7 +55,7 @@ impl<G: GuaranteeKind> PrivateSum<G> {
     ) -> Result<Resumption<G>, SumError> {
         let (journal, found) = Journal::open(Box::new(storage))?;
         let found = found.ok_or(SumError::Journal("it holds no run"))?;
-        let opening = found.opening;
+        let opening = found.opening.clone();
         if opening.ledger != ledger.name() {
             return Err(SumError::WrongLedger);
         }
@@ -65,23 +65,45 @@ impl<G: GuaranteeKind> PrivateSum<G> {
         let plan = SumPlan {
             fields: opening.plan.clone(),
         };
-        let grant = ledger.resume(opening.number)?;
+        plan.check_stored()?;
+        let planned = plan.most_releases();
+        if let Some(given) = last_published.filter(|&given| given > planned) {
+            return Err(SumError::LastPublished { given, planned });
+        }
+        let grant = ledger.grant(opening.number)?;
         check_grant(&plan, &grant)?;
-        let published = ledger
-            .marked(opening.number)
-            .max(last_published.unwrap_or(0));
+        let mark = match ledger.begun(grant.number) {
+            // The ledger's note of the beginning was lost in a crash: nothing can have been published.
+            None => 0,
+            Some(begun) if begun.instance == opening.instance => begun.mark,
+            // Likewise for a new instance: the journal had begun it, the ledger had not yet heard.
+            Some(begun)
+                if opening.after == Some(begun.instance)
+                    && found.is_fresh()
+                    && opening.before >= begun.mark =>
+            {
+                begun.mark
+            }
+            Some(_) => return Err(SumError::Superseded),
+        };
+        let published = mark.max(last_published.unwrap_or(0));
         let mut sum = Self::assemble(plan, grant, key, journal, opening)?;
-        let unpublished = sum.replay(found.checkpoint, found.items, last_published.unwrap_or(0))?;
+        let mut unpublished =
+            sum.replay(found.checkpoint, found.items, last_published.unwrap_or(0))?;
         let known = sum.steps();
         let outcome = if known >= published {
-            sum.durable = published;
             Resumed::Continued
         } else {
             sum.begin_new_instance(key, published)?;
+            unpublished.clear(); // all of them may have been published, under the old instance
             Resumed::NewInstance {
                 lost: published - known,
             }
         };
+        // From here on this object, and no other, may publish.
+        ledger.begin(sum.grant.number, sum.opening.instance, sum.life)?;
+        ledger.mark(sum.grant.number, sum.life, published)?;
+        sum.durable = published;
         Ok(Resumption {
             sum,
             outcome,
@@ -96,7 +118,12 @@ impl<G: GuaranteeKind> PrivateSum<G> {
         seen: u64,
     ) -> Result<Vec<Pending<Vec<f64>, G>>, SumError> {
         let unfit = |_| SumError::Journal("its state belongs to another plan");
+        let most = self.plan.most_releases();
+        let within = |steps: u64| steps <= most;
         if let Some(checkpoint) = checkpoint {
+            if !within(self.opening.before.saturating_add(checkpoint.items)) {
+                return Err(SumError::Journal("it is longer than its plan"));
+            }
             self.running
                 .restore(checkpoint.items, &checkpoint.state)
                 .map_err(unfit)?;
@@ -107,6 +134,9 @@ impl<G: GuaranteeKind> PrivateSum<G> {
         let limits = self.plan.request().participation.limits();
         let mut unpublished = Vec::new();
         for item in items {
+            if !within(self.steps() + 1) {
+                return Err(SumError::Journal("it is longer than its plan"));
+            }
             if item.values.len() != self.batch.len() {
                 return Err(SumError::Journal("an item has another dimension"));
             }
@@ -121,7 +151,9 @@ impl<G: GuaranteeKind> PrivateSum<G> {
                 unpublished.push(release);
             }
         }
-        self.lattice = self.plan.lattice(self.octave())?;
+        if self.steps() < most {
+            self.lattice = self.plan.lattice(self.octave())?;
+        }
         Ok(unpublished)
     }
 
@@ -138,11 +170,11 @@ impl<G: GuaranteeKind> PrivateSum<G> {
         self.opening.base = base;
         self.opening.before = published;
         let instance = Instance::fresh(key, self.grant.number, published)?;
+        self.opening.after = Some(self.opening.instance);
         self.opening.instance = instance.to_bytes();
         self.running = build(&self.plan, key, instance, self.grant.number)?;
         self.lattice = self.plan.lattice(0)?;
         self.items = 0;
-        self.durable = published;
         self.journal.restart(&self.opening, None)?;
         Ok(())
     }

@@ -46,6 +46,13 @@ impl ConstantWeight {
         self.width - self.weight
     }
 
+    /// Whether it has a word for every one of n releases.
+    pub(crate) fn reaches(self, releases: u64) -> bool {
+        (1..=63).contains(&self.width)
+            && self.weight >= 1
+            && binomial(self.width, self.weight) > releases
+    }
+
     /// The word at `rank` (0 is the smallest): the combinatorial number system.
     fn word(self, rank: u64) -> u64 {
         let (mut rank, mut word) = (rank, 0);

@@ -17,16 +17,27 @@ pub(crate) enum Strategy {
     Tree,
     PaddedTree,
     Honaker,
-    Smooth { width: u32, weight: u32 },
-    Kary { base: u64, digits: u32 },
-    Window { width: u64 },
+    Smooth {
+        width: u32,
+        weight: u32,
+    },
+    Kary {
+        base: u64,
+        digits: u32,
+    },
+    Window {
+        width: u64,
+    },
     Octave,
-    Blt { blt: DyadicBlt, layout: Layout },
+    /// The layout is chosen once the radius is known.
+    Blt {
+        blt: DyadicBlt,
+        layout: Option<Layout>,
+    },
 }
 
 impl Strategy {
-    /// The strategy of its kind with the least worst error for n releases. Filters start without guard bits: their layout
-    /// follows when the radius is known.
+    /// The strategy of its kind with the least worst error for n releases.
     pub(crate) fn choose(kind: SumKind, noise: Noise, releases: u64) -> Result<Self, BltError> {
         Ok(match kind {
             SumKind::Tree => Self::Tree,
@@ -47,9 +58,30 @@ impl Strategy {
             SumKind::Octave => Self::Octave,
             SumKind::Blt(buffers) => Self::Blt {
                 blt: DyadicBlt::new(&optimise(releases, usize::from(buffers))?)?,
-                layout: Layout::new(Width::Narrow, 0),
+                layout: None,
             },
         })
+    }
+
+    /// Whether it is a strategy of this kind that reaches n releases: what is read from a file is not taken on trust.
+    pub(crate) fn fits(&self, kind: SumKind, releases: u64) -> bool {
+        match (self, kind) {
+            (Self::Tree, SumKind::Tree)
+            | (Self::PaddedTree, SumKind::PaddedTree)
+            | (Self::Honaker, SumKind::Honaker)
+            | (Self::Octave, SumKind::Octave) => true,
+            (&Self::Smooth { width, weight }, SumKind::Smooth) => {
+                ConstantWeight { width, weight }.reaches(releases)
+            }
+            (&Self::Kary { base, digits }, SumKind::Kary) => {
+                BalancedDigits { base, digits }.reaches(releases)
+            }
+            (Self::Window { width }, SumKind::Window(asked)) => *width == asked,
+            (Self::Blt { blt, layout }, SumKind::Blt(buffers)) => {
+                blt.buffers() <= usize::from(buffers) && layout.is_some()
+            }
+            _ => false,
+        }
     }
 
     /// The largest number of nodes an item lies in. For octaves: in octave `octave`. Filters have none.
@@ -130,7 +162,8 @@ impl Strategy {
         match self {
             Self::Honaker => 3 * u64::from(BinaryTree::depth(releases)) + 2,
             Self::Blt { blt, layout } => {
-                let words = if layout.width() == Width::Wide { 2 } else { 1 };
+                let wide = layout.is_some_and(|layout| layout.width() == Width::Wide);
+                let words = if wide { 2 } else { 1 };
                 let buffers = blt.buffers() as u64;
                 words * (buffers + 2) + buffers + 4
             }

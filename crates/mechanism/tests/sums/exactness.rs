@@ -4,7 +4,7 @@ use crate::game::*;
 use hushstream_mechanism::sums::{
     BalancedDigits, BinaryTree, ConstantWeight, Cover, Noise, PrivateSum, SumKind, Window,
 };
-use hushstream_mechanism::{Contribution, MemoryStorage, Participation, Raw, Windowed};
+use hushstream_mechanism::{Contribution, Ledger, MemoryStorage, Participation, Raw, Windowed};
 use hushstream_noise::{DiscreteLaplace, Instance, L2Laplace, RoundedGaussian, Source};
 
 /// The documented map to the lattice, written again.
@@ -102,13 +102,19 @@ fn a_wide_window_releases_what_the_tree_releases() {
 
 #[test]
 fn windowed_sums_run_and_expire() {
-    let mut ledger = ledger_for(Noise::Gaussian);
     let plan = request(SumKind::Window(4), Noise::Gaussian, 30)
         .plan()
         .unwrap();
-    let grant = ledger.debit(charge(&plan)).unwrap();
+    let mut ledger = Ledger::simulated(
+        budget(Noise::Gaussian),
+        filter(Noise::Gaussian),
+        plan.scope(),
+    )
+    .unwrap();
+    let grant = ledger.debit(charge(&plan), plan.scope()).unwrap();
     let mut sum =
-        PrivateSum::<Windowed>::open(plan, grant, &key(), MemoryStorage::default()).unwrap();
+        PrivateSum::<Windowed>::open(plan, grant, &key(), &mut ledger, MemoryStorage::default())
+            .unwrap();
     assert!(sum.guarantee().unwrap().to_string().contains("transcript"));
     for t in 1..=30 {
         let pending = sum.add(Raw::seal(item(t))).unwrap().unwrap();
@@ -127,10 +133,16 @@ fn releases_have_the_promised_error() {
         let mut squares = vec![0.0; releases as usize];
         for seed in 0..RUNS {
             let mut ledger = ledger_for(noise);
-            let grant = ledger.debit(charge(&plan)).unwrap();
+            let grant = ledger.debit(charge(&plan), plan.scope()).unwrap();
             let key = hushstream_noise::Key::insecure_from_seed(seed);
-            let mut sum =
-                PrivateSum::open(plan.clone(), grant, &key, MemoryStorage::default()).unwrap();
+            let mut sum = PrivateSum::open(
+                plan.clone(),
+                grant,
+                &key,
+                &mut ledger,
+                MemoryStorage::default(),
+            )
+            .unwrap();
             let zero = || Raw::seal(Contribution::Null);
             for square in &mut squares {
                 let pending = sum.add(zero()).unwrap().unwrap();
@@ -161,39 +173,46 @@ fn order_and_split_change_no_bit() {
         request.batch = 12;
         open(request)
     };
-    let (sum, _) = run();
-    let fill = |order: &[u64]| {
-        let mut partial = sum.partial().unwrap();
-        order
-            .iter()
-            .for_each(|&t| partial.add(Raw::seal(item(t))).unwrap());
-        partial
-    };
-    let forward = fill(&[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
-    let backward = fill(&[12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1]);
-    let mut merged = fill(&[7, 1, 9]);
-    merged.merge(&fill(&[12, 3, 2, 4, 10])).unwrap();
-    merged.merge(&fill(&[5, 6, 8, 11])).unwrap();
-    let released = |partial| {
+    let items: Vec<u64> = (1..=12).collect();
+    let released = |groups: &[&[u64]]| {
         let (mut sum, mut ledger) = run();
-        let pending = sum.add_partial(partial).unwrap().unwrap();
+        let mut all = sum.partial().unwrap();
+        for group in groups {
+            let mut partial = sum.partial().unwrap();
+            group
+                .iter()
+                .for_each(|&t| partial.add(Raw::seal(item(t))).unwrap());
+            all.merge(partial).unwrap();
+        }
+        let pending = sum.add_partial(all).unwrap().unwrap();
         sum.sync(&mut ledger).unwrap();
         sum.publish(pending).unwrap().into_value()
     };
-    assert_eq!(released(&forward), released(&backward));
-    assert_eq!(released(&forward), released(&merged));
+    let forward = released(&[&items]);
+    let backwards: Vec<u64> = items.iter().rev().copied().collect();
+    assert_eq!(forward, released(&[&backwards]));
+    assert_eq!(
+        forward,
+        released(&[&[7, 1, 9], &[12, 3, 2, 4, 10], &[5, 6, 8, 11]])
+    );
     let (mut sum, mut ledger) = run();
     let mut last = None;
     for t in [3, 1, 2, 12, 11, 10, 4, 5, 6, 9, 8, 7] {
         last = sum.add(Raw::seal(item(t))).unwrap();
     }
     sum.sync(&mut ledger).unwrap();
-    assert_eq!(
-        sum.publish(last.unwrap()).unwrap().into_value(),
-        released(&forward)
-    );
-    let mut overfull = fill(&[1, 2, 3]);
-    assert!(overfull.merge(&forward).is_err());
+    assert_eq!(sum.publish(last.unwrap()).unwrap().into_value(), forward);
+    // More than a batch, or made for another sum: refused.
+    let mut full = sum.partial().unwrap();
+    items
+        .iter()
+        .for_each(|&t| full.add(Raw::seal(item(t))).unwrap());
+    assert!(full.add(Raw::seal(item(1))).is_err());
+    let mut one = sum.partial().unwrap();
+    one.add(Raw::seal(item(1))).unwrap();
+    assert!(one.merge(full).is_err());
+    let (mut other, _) = run();
+    assert!(other.add_partial(one).is_err());
 }
 
 #[test]

@@ -1,8 +1,10 @@
 //! What the tests share: plans, keys, ledgers and streams.
 
 use hushstream_account::{Adjacency, Budget, Charge, FilterKind};
-use hushstream_mechanism::sums::{Noise, PrivateSum, SumKind, SumPlan, SumRequest};
-use hushstream_mechanism::{Contribution, Ledger, MemoryStorage, Participation, Raw, Transcript};
+use hushstream_mechanism::sums::{Geometry, Noise, PrivateSum, SumKind, SumPlan, SumRequest};
+use hushstream_mechanism::{
+    Contribution, Ledger, MemoryStorage, Participation, Raw, Scope, Transcript,
+};
 use hushstream_noise::Key;
 
 pub(crate) const DIMENSION: u32 = 3;
@@ -18,6 +20,8 @@ pub(crate) fn request(kind: SumKind, noise: Noise, releases: u64) -> SumRequest 
         releases,
         dimension: DIMENSION,
         bound: 2.0,
+        geometry: Geometry::Ball,
+        least_sigma: 0.0,
         batch: 1,
         adjacency: Adjacency::ReplaceOne,
         participation: Participation::OncePerRecord,
@@ -45,7 +49,11 @@ pub(crate) fn cells() -> Vec<(SumKind, Noise)> {
 
 /// A ledger with room for exactly one such charge.
 pub(crate) fn ledger_for(noise: Noise) -> Ledger {
-    Ledger::simulated(budget(noise), filter(noise)).unwrap()
+    Ledger::simulated(budget(noise), filter(noise), scope()).unwrap()
+}
+
+pub(crate) fn scope() -> Scope {
+    Scope::records(Adjacency::ReplaceOne)
 }
 
 pub(crate) fn filter(noise: Noise) -> FilterKind {
@@ -71,10 +79,11 @@ pub(crate) fn item(t: u64) -> Contribution {
 }
 
 pub(crate) fn open(request: SumRequest) -> (PrivateSum<Transcript>, Ledger) {
-    let mut ledger = ledger_for(request.noise);
+    let noise = request.noise;
     let plan = request.plan().unwrap();
-    let grant = ledger.debit(charge(&plan)).unwrap();
-    let sum = PrivateSum::open(plan, grant, &key(), MemoryStorage::default()).unwrap();
+    let mut ledger = Ledger::simulated(budget(noise), filter(noise), plan.scope()).unwrap();
+    let grant = ledger.debit(charge(&plan), plan.scope()).unwrap();
+    let sum = PrivateSum::open(plan, grant, &key(), &mut ledger, MemoryStorage::default()).unwrap();
     (sum, ledger)
 }
 

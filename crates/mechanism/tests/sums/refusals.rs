@@ -2,7 +2,7 @@
 
 use crate::game::*;
 use hushstream_account::{Budget, Charge, Mu};
-use hushstream_mechanism::sums::{Noise, PlanError, PrivateSum, SumError, SumKind};
+use hushstream_mechanism::sums::{Noise, PlanError, PrivateSum, SumError, SumKind, SumPlan};
 use hushstream_mechanism::{
     Ledger, LedgerError, MemoryStorage, Participation, Raw, Transcript, Windowed,
 };
@@ -38,8 +38,9 @@ fn a_grant_below_the_price_is_refused() {
     let plan = request(SumKind::Tree, Noise::Gaussian, 100).plan().unwrap();
     let mut ledger = ledger_for(Noise::Gaussian);
     let cheap = Charge::Gaussian(Mu::new(0.1).unwrap());
-    let grant = ledger.debit(cheap).unwrap();
-    let result = PrivateSum::<Transcript>::open(plan, grant, &key(), MemoryStorage::default());
+    let grant = ledger.debit(cheap, scope()).unwrap();
+    let result =
+        PrivateSum::<Transcript>::open(plan, grant, &key(), &mut ledger, MemoryStorage::default());
     assert!(matches!(
         result.err(),
         Some(SumError::GrantBelowPrice { .. })
@@ -51,8 +52,9 @@ fn a_grant_of_another_kind_is_refused() {
     let plan = request(SumKind::Tree, Noise::Gaussian, 100).plan().unwrap();
     let mut ledger = ledger_for(Noise::Laplace);
     let pure = request(SumKind::Tree, Noise::Laplace, 100).plan().unwrap();
-    let grant = ledger.debit(charge(&pure)).unwrap();
-    let result = PrivateSum::<Transcript>::open(plan, grant, &key(), MemoryStorage::default());
+    let grant = ledger.debit(charge(&pure), pure.scope()).unwrap();
+    let result =
+        PrivateSum::<Transcript>::open(plan, grant, &key(), &mut ledger, MemoryStorage::default());
     assert!(matches!(
         result.err(),
         Some(SumError::GrantBelowPrice { .. })
@@ -63,31 +65,66 @@ fn a_grant_of_another_kind_is_refused() {
 fn the_ledger_refuses_a_second_spender() {
     let plan = request(SumKind::Tree, Noise::Gaussian, 100).plan().unwrap();
     let mut ledger = ledger_for(Noise::Gaussian);
-    ledger.debit(charge(&plan)).unwrap();
-    let error = ledger.debit(charge(&plan)).unwrap_err();
+    ledger.debit(charge(&plan), plan.scope()).unwrap();
+    let error = ledger.debit(charge(&plan), plan.scope()).unwrap_err();
     assert!(matches!(error, LedgerError::Refused(_)), "{error}");
     assert_eq!(ledger.charges().count(), 1);
 }
 
 #[test]
 fn a_window_plan_cannot_make_transcript_releases() {
-    let mut ledger = ledger_for(Noise::Gaussian);
     let window = request(SumKind::Window(5), Noise::Gaussian, 100)
         .plan()
         .unwrap();
-    let grant = ledger.debit(charge(&window)).unwrap();
-    let result = PrivateSum::<Transcript>::open(window, grant, &key(), MemoryStorage::default());
+    let new_ledger = |plan: &SumPlan| {
+        Ledger::simulated(
+            budget(Noise::Gaussian),
+            filter(Noise::Gaussian),
+            plan.scope(),
+        )
+        .unwrap()
+    };
+    let mut ledger = new_ledger(&window);
+    let grant = ledger.debit(charge(&window), window.scope()).unwrap();
+    let memory = MemoryStorage::default;
+    let result =
+        PrivateSum::<Transcript>::open(window.clone(), grant, &key(), &mut ledger, memory());
     assert!(matches!(
         result.err(),
         Some(SumError::WrongGuarantee("window"))
     ));
-    let mut ledger = ledger_for(Noise::Gaussian);
     let tree = request(SumKind::Tree, Noise::Gaussian, 100).plan().unwrap();
-    let grant = ledger.debit(charge(&tree)).unwrap();
-    let result = PrivateSum::<Windowed>::open(tree, grant, &key(), MemoryStorage::default());
+    let mut ledger = new_ledger(&tree);
+    let grant = ledger.debit(charge(&tree), tree.scope()).unwrap();
+    let result = PrivateSum::<Windowed>::open(tree, grant, &key(), &mut ledger, memory());
     assert!(matches!(
         result.err(),
         Some(SumError::WrongGuarantee("transcript"))
+    ));
+    // A transcript's budget does not pay for a window.
+    let error = ledger.debit(charge(&window), window.scope()).unwrap_err();
+    assert!(matches!(error, LedgerError::OtherScope { .. }), "{error}");
+}
+
+#[test]
+fn a_grant_comes_again_only_while_nothing_has_begun_with_it() {
+    let plan = request(SumKind::Tree, Noise::Gaussian, 100).plan().unwrap();
+    let mut ledger = ledger_for(Noise::Gaussian);
+    let lost = ledger.debit(charge(&plan), plan.scope()).unwrap();
+    drop(lost);
+    let grant = ledger.grant_again(1).unwrap();
+    let other = ledger.grant_again(1).unwrap();
+    let memory = MemoryStorage::default;
+    PrivateSum::<Transcript>::open(plan.clone(), grant, &key(), &mut ledger, memory()).unwrap();
+    assert!(matches!(ledger.grant_again(1), Err(LedgerError::Begun(1))));
+    let second = PrivateSum::<Transcript>::open(plan, other, &key(), &mut ledger, memory());
+    assert!(matches!(
+        second.err(),
+        Some(SumError::Ledger(LedgerError::Begun(1)))
+    ));
+    assert!(matches!(
+        ledger.grant_again(2),
+        Err(LedgerError::Unknown(2))
     ));
 }
 
@@ -132,6 +169,34 @@ fn impossible_plans_are_refused_with_what_is_allowed() {
     let mut pure_filter = request(SumKind::BLT, Noise::Laplace, 100);
     pure_filter.budget = Budget::pure(1.0).unwrap();
     assert!(matches!(pure_filter.plan(), Err(PlanError::Unfit(_))));
+    // Batches so large that their exact sum, or an octave's radius, leaves the integers.
+    for kind in [SumKind::BLT, SumKind::Tree] {
+        let mut huge = request(kind, Noise::Gaussian, 4);
+        huge.batch = 1 << 40;
+        assert!(huge.plan().is_err(), "{kind}");
+    }
+    let mut thin = request(SumKind::Octave, Noise::Gaussian, 4);
+    thin.budget = Budget::approx(3e-8, 1e-12).unwrap();
+    assert!(thin.plan().is_err());
+    let mut rich = request(SumKind::Tree, Noise::Laplace, 4);
+    rich.budget = Budget::pure(1e10).unwrap();
+    assert_eq!(rich.plan().unwrap().radius(), 1 << 40);
+}
+
+/// Without guard bits the floors of a filter are no smaller, and are paid for all the same.
+#[test]
+fn floors_without_guard_bits_are_paid_for() {
+    let mut request = request(SumKind::BLT, Noise::Gaussian, 64);
+    request.dimension = 2000;
+    let small = request.clone().plan().unwrap();
+    request.batch = 1_700_000_000;
+    let large = request.plan().unwrap();
+    assert!(
+        large.radius() < small.radius(),
+        "{} {}",
+        large.radius(),
+        small.radius()
+    );
 }
 
 #[test]
@@ -145,13 +210,15 @@ fn resuming_with_another_key_or_ledger_is_refused() {
             storage(name),
             budget(Noise::Gaussian),
             filter(Noise::Gaussian),
+            scope(),
         )
         .unwrap()
     };
     let mut ledger = new_ledger("ledger");
     let mut other = new_ledger("other");
-    let grant = ledger.debit(charge(&plan)).unwrap();
-    let sum = PrivateSum::<Transcript>::open(plan, grant, &key(), storage("journal")).unwrap();
+    let grant = ledger.debit(charge(&plan), plan.scope()).unwrap();
+    let sum = PrivateSum::<Transcript>::open(plan, grant, &key(), &mut ledger, storage("journal"))
+        .unwrap();
     let resume = |key: &hushstream_noise::Key, ledger: &mut Ledger| {
         PrivateSum::<Transcript>::resume(storage("journal"), key, ledger, None).err()
     };
@@ -165,13 +232,6 @@ fn resuming_with_another_key_or_ledger_is_refused() {
         resume(&stranger, &mut ledger),
         Some(SumError::WrongKey)
     ));
-    // The debit is still in use in this process.
-    assert!(matches!(
-        resume(&key(), &mut ledger),
-        Some(SumError::Ledger(LedgerError::InUse(1)))
-    ));
-    drop(ledger);
-    let mut ledger = Ledger::open(storage("ledger")).unwrap();
     assert!(resume(&key(), &mut ledger).is_none());
 }
 

@@ -14,11 +14,17 @@ impl Files<'_> {
 
     fn open(&self, request: SumRequest) -> (PrivateSum<Transcript>, Ledger) {
         let noise = request.noise;
-        let mut ledger =
-            Ledger::create(self.storage("ledger"), budget(noise), filter(noise)).unwrap();
         let plan = request.plan().unwrap();
-        let grant = ledger.debit(charge(&plan)).unwrap();
-        let sum = PrivateSum::open(plan, grant, &key(), self.storage("journal")).unwrap();
+        let mut ledger = Ledger::create(
+            self.storage("ledger"),
+            budget(noise),
+            filter(noise),
+            plan.scope(),
+        )
+        .unwrap();
+        let grant = ledger.debit(charge(&plan), plan.scope()).unwrap();
+        let sum =
+            PrivateSum::open(plan, grant, &key(), &mut ledger, self.storage("journal")).unwrap();
         (sum, ledger)
     }
 
@@ -223,4 +229,118 @@ fn lost_persons_end_a_run() {
             .to_string()
             .contains("contributions per person are lost")
     );
+}
+
+/// The lives of a run, as an attacker or an accident would mix them up.
+mod lives {
+    use super::*;
+    use hushstream_mechanism::LedgerError;
+    use hushstream_mechanism::sums::SumError;
+
+    fn start(files: &Files<'_>) -> (PrivateSum<Transcript>, Ledger) {
+        files.open(request(SumKind::Tree, Noise::Gaussian, 40))
+    }
+
+    fn copy(directory: &Path, name: &str, to: &str) {
+        std::fs::write(
+            directory.join(to),
+            std::fs::read(directory.join(name)).unwrap(),
+        )
+        .unwrap();
+    }
+
+    /// Two live objects of one run: the one that was resumed last may publish, the other is refused.
+    #[test]
+    fn a_resumed_copy_takes_over() {
+        let directory = tempfile::tempdir().unwrap();
+        let files = Files(directory.path());
+        let (mut first, mut ledger) = start(&files);
+        feed(&mut first, &mut ledger, 1..=1);
+        copy(directory.path(), "journal", "copy");
+        let mut second =
+            PrivateSum::<Transcript>::resume(files.storage("copy"), &key(), &mut ledger, None)
+                .unwrap()
+                .sum;
+        feed(&mut second, &mut ledger, 2..=2);
+        let pending = first.add(Raw::seal(item(3))).unwrap().unwrap();
+        let error = first.sync(&mut ledger).unwrap_err();
+        assert!(
+            matches!(error, SumError::Ledger(LedgerError::TakenOver(1))),
+            "{error}"
+        );
+        assert!(first.publish(pending).is_err());
+    }
+
+    /// A pending value of an object that is gone cannot leave through the one that was resumed.
+    #[test]
+    fn a_pending_value_dies_with_its_object() {
+        let directory = tempfile::tempdir().unwrap();
+        let files = Files(directory.path());
+        let (mut first, mut ledger) = start(&files);
+        feed(&mut first, &mut ledger, 1..=1);
+        copy(directory.path(), "journal", "copy"); // without item 2: as if a crash had lost it
+        let orphan = first.add(Raw::seal(item(2))).unwrap().unwrap();
+        drop(first);
+        let mut second =
+            PrivateSum::<Transcript>::resume(files.storage("copy"), &key(), &mut ledger, None)
+                .unwrap()
+                .sum;
+        feed(&mut second, &mut ledger, 3..=3);
+        assert!(second.publish(orphan).is_err());
+    }
+
+    /// A journal of an earlier instance is refused however many items it knows.
+    #[test]
+    fn an_earlier_instance_is_superseded() {
+        let directory = tempfile::tempdir().unwrap();
+        let files = Files(directory.path());
+        let (mut sum, mut ledger) = start(&files);
+        feed(&mut sum, &mut ledger, 1..=6);
+        copy(directory.path(), "journal", "old");
+        feed(&mut sum, &mut ledger, 7..=8);
+        // Items 9 and 10 reach the journal but are not marked: nobody has seen them.
+        sum.add(Raw::seal(item(9))).unwrap();
+        sum.add(Raw::seal(item(10))).unwrap();
+        copy(directory.path(), "journal", "newer");
+        drop(sum);
+        let resumption =
+            PrivateSum::<Transcript>::resume(files.storage("old"), &key(), &mut ledger, None)
+                .unwrap();
+        assert_eq!(resumption.outcome, Resumed::NewInstance { lost: 2 });
+        assert!(resumption.unpublished.is_empty());
+        let mut sum = resumption.sum;
+        feed(&mut sum, &mut ledger, 9..=10);
+        drop(sum);
+        let error =
+            PrivateSum::<Transcript>::resume(files.storage("newer"), &key(), &mut ledger, None)
+                .err()
+                .unwrap();
+        assert!(matches!(error, SumError::Superseded), "{error}");
+    }
+
+    #[test]
+    fn what_was_published_is_remembered_and_bounded() {
+        let directory = tempfile::tempdir().unwrap();
+        let files = Files(directory.path());
+        let (mut sum, mut ledger) = start(&files);
+        feed(&mut sum, &mut ledger, 1..=3);
+        drop(sum);
+        let resume = |ledger: &mut Ledger, seen| {
+            PrivateSum::<Transcript>::resume(files.storage("journal"), &key(), ledger, seen)
+        };
+        let error = resume(&mut ledger, Some(u64::MAX)).err().unwrap();
+        assert!(
+            matches!(error, SumError::LastPublished { planned: 40, .. }),
+            "{error}"
+        );
+        let resumption = resume(&mut ledger, Some(5)).unwrap();
+        assert_eq!(resumption.outcome, Resumed::NewInstance { lost: 2 });
+        drop(resumption);
+        // The ledger knows it now, also without being told.
+        let resumption = resume(&mut ledger, None).unwrap();
+        assert_eq!(
+            (resumption.outcome, resumption.sum.steps()),
+            (Resumed::Continued, 5)
+        );
+    }
 }
