@@ -22,6 +22,7 @@ mod promise;
 mod resume;
 mod running;
 mod smooth;
+mod stored;
 mod strategy;
 mod tree;
 mod window;

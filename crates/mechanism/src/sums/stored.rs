@@ -1,0 +1,130 @@
+//! Plans read back from a journal. A file is not taken on trust: safe code outside could have written it.
+
+use super::plan::{PlanError, SumPlan};
+use super::strategy::Strategy;
+
+impl SumPlan {
+    /// Checks a plan that comes from a file: everything but the choice of parameters, which a later version may make otherwise.
+    pub(crate) fn check_stored(&self) -> Result<(), PlanError> {
+        let request = self.request();
+        let octaves = match self.fields.strategy {
+            Strategy::Octave => self.fields.radii.len() as u64,
+            _ => 1,
+        };
+        let sound = !self.fields.radii.is_empty()
+            && self.fields.radii.len() as u64 == octaves
+            && self
+                .fields
+                .radii
+                .iter()
+                .all(|radius| (1..=1 << 40).contains(radius))
+            && self.fields.strategy.fits(request.kind, request.releases);
+        if !sound {
+            return Err(PlanError::Stored);
+        }
+        request.kind.accepts(request.noise)?;
+        request.check_counts()?;
+        self.lattice(0)?;
+        self.check_overflow()?;
+        if self.fields.strategy == Strategy::Octave
+            && octaves != u64::from(self.most_releases().ilog2()) + 1
+        {
+            return Err(PlanError::Stored);
+        }
+        self.guarantee(true)?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::cover::Noise;
+    use super::super::kind::SumKind;
+    use super::super::plan::{Geometry, SumRequest};
+    use super::*;
+    use crate::persons::Participation;
+    use hushstream_account::{Adjacency, Budget, Charge};
+
+    fn plan(kind: SumKind) -> SumPlan {
+        SumRequest {
+            kind,
+            noise: Noise::Gaussian,
+            releases: 9,
+            dimension: 2,
+            bound: 1.0,
+            geometry: Geometry::Ball,
+            least_sigma: 0.0,
+            batch: 1,
+            adjacency: Adjacency::ReplaceOne,
+            participation: Participation::OncePerRecord,
+            budget: Budget::approx(1.0, 1e-6).unwrap(),
+        }
+        .plan()
+        .unwrap()
+    }
+
+    /// A journal is a file: what it says of its plan is checked before it is believed.
+    #[test]
+    fn forged_plans_are_refused() {
+        for kind in SumKind::ALL {
+            if kind.accepts(Noise::Gaussian).is_ok() {
+                plan(kind).check_stored().unwrap();
+            }
+        }
+        type Forgery = fn(&mut SumPlan);
+        let forgeries: [(SumKind, Forgery); 8] = [
+            (SumKind::Smooth, |plan| {
+                plan.fields.strategy = Strategy::Smooth {
+                    width: 2,
+                    weight: 1,
+                }
+            }),
+            (SumKind::Tree, |plan| {
+                plan.fields.strategy = Strategy::Window { width: 1 }
+            }),
+            (SumKind::Tree, |plan| {
+                plan.fields.strategy = Strategy::Kary { base: 3, digits: 1 }
+            }),
+            (SumKind::Tree, |plan| plan.fields.radii = vec![]),
+            (SumKind::Tree, |plan| plan.fields.radii = vec![0]),
+            (SumKind::Octave, |plan| plan.fields.radii.truncate(2)),
+            (SumKind::Tree, |plan| {
+                plan.fields.request.kind = SumKind::Window(3);
+            }),
+            (SumKind::BLT, |plan| {
+                if let Strategy::Blt { layout, .. } = &mut plan.fields.strategy {
+                    *layout = None;
+                }
+            }),
+        ];
+        for (kind, forge) in forgeries {
+            let mut forged = plan(kind);
+            forge(&mut forged);
+            assert!(forged.check_stored().is_err(), "{forged:?}");
+        }
+        // A larger radius costs more than was granted, which the grant's check sees.
+        let mut larger = plan(SumKind::Tree);
+        larger.fields.radii[0] *= 2;
+        let (Charge::Gaussian(honest), Charge::Gaussian(forged)) = (
+            plan(SumKind::Tree).charge().unwrap(),
+            larger.charge().unwrap(),
+        ) else {
+            panic!("Gaussian noise has a Gaussian price");
+        };
+        assert!(forged.get() > 1.9 * honest.get());
+    }
+
+    #[test]
+    fn moments_are_closer_than_a_ball_and_least_noise_is_kept() {
+        let mut request = plan(SumKind::Tree).request().clone();
+        request.dimension = 9;
+        let ball = request.clone().plan().unwrap();
+        request.geometry = Geometry::Moments;
+        let moments = request.clone().plan().unwrap();
+        let ratio = moments.radius() as f64 / ball.radius() as f64;
+        assert!((ratio - 4.0 / 3.0).abs() < 1e-5, "{ratio}");
+        request.least_sigma = 1e4;
+        let noisy = request.plan().unwrap();
+        assert!((noisy.node_sigma() / 1e4 - 1.0).abs() < 1e-3 && noisy.node_sigma() >= 1e4);
+    }
+}
