@@ -42,6 +42,8 @@
 mod boundary;
 mod durable;
 mod lattice;
+pub mod losses;
+mod moments;
 mod persons;
 pub mod sums;
 
@@ -51,4 +53,5 @@ pub use boundary::{
 };
 pub use durable::{FileStorage, Ledger, LedgerError, LogError, MemoryStorage, Storage};
 pub use lattice::{Contribution, Lattice, LatticeError, Norm};
+pub use moments::Moments;
 pub use persons::Participation;

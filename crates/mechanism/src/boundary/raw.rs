@@ -18,4 +18,8 @@ impl<T> Raw<T> {
     pub(crate) fn open(self) -> T {
         self.0
     }
+
+    pub(crate) fn peek(&self) -> &T {
+        &self.0
+    }
 }

@@ -31,6 +31,11 @@ pub enum SumError {
     /// A contribution without its person, or with one that the plan does not know of.
     #[error("this plan limits contributions {0}: use {1}")]
     Participation(&'static str, &'static str),
+    /// Moments where the plan is for a ball, or the other way round.
+    #[error(
+        "this plan is for contributions of another geometry: second moments go through add_moments, everything else through add"
+    )]
+    Geometry,
     /// A partial sum with more records than the batch has room for.
     #[error("the batch has room for {room} records, not {given}")]
     BatchFull {

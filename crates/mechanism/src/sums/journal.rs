@@ -48,6 +48,8 @@ pub(crate) struct Checkpoint {
     pub(crate) persons: Persons,
     pub(crate) nulls: u64,
     pub(crate) clipped: u64,
+    /// Of whoever runs the sum.
+    pub(crate) note: Vec<u8>,
 }
 
 #[derive(Serialize, Deserialize)]

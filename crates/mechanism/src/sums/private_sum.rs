@@ -4,11 +4,13 @@ use super::build::build;
 use super::error::SumError;
 use super::journal::{Checkpoint, Item, Journal, Opening};
 use super::partial::{Counts, PartialSum};
-use super::plan::SumPlan;
+use super::plan::{Geometry, SumPlan};
 use super::running::Running;
 use crate::boundary::{Grant, GuaranteeKind, OperatorOnly, Pending, Raw, Receipt, Released};
 use crate::durable::{Ledger, LedgerError, Storage};
 use crate::lattice::{Contribution, Lattice, Outcome};
+use crate::losses::{Loss, Record};
+use crate::moments::Moments;
 use crate::persons::{Participation, Persons};
 use hushstream_account::{Charge, Guarantee, GuaranteeError};
 use hushstream_noise::{Instance, Key};
@@ -31,6 +33,8 @@ pub struct PrivateSum<G> {
     record: Item,
     pub(super) life: [u8; 16],
     broken: bool,
+    /// Who runs the sum keeps a note in its checkpoints, and says when.
+    pub(super) noted: bool,
     pub(super) counts: Counts,
     pub(super) persons: Persons,
     kind: PhantomData<fn() -> G>,
@@ -104,6 +108,7 @@ impl<G: GuaranteeKind> PrivateSum<G> {
             record: Item::default(),
             life: Instance::from_os()?.to_bytes(),
             broken: false,
+            noted: false,
             counts: Counts::default(),
             persons: Persons::default(),
             kind: PhantomData,
@@ -124,15 +129,8 @@ impl<G: GuaranteeKind> PrivateSum<G> {
         &mut self,
         contribution: Raw<Contribution>,
     ) -> Result<Option<Pending<Vec<f64>, G>>, SumError> {
-        if self.plan.request().participation != Participation::OncePerRecord {
-            return Err(SumError::Participation(
-                "per person",
-                "add_for, which names the person",
-            ));
-        }
-        self.begin_record()?;
-        self.take(contribution);
-        self.tick()
+        self.refuse_moments()?;
+        self.add_of(None, contribution)
     }
 
     /// Adds one record of a person; it counts as null if the person has contributed often enough.
@@ -144,19 +142,86 @@ impl<G: GuaranteeKind> PrivateSum<G> {
         person: u64,
         contribution: Raw<Contribution>,
     ) -> Result<Option<Pending<Vec<f64>, G>>, SumError> {
-        let participation = self.plan.request().participation;
-        if participation == Participation::OncePerRecord {
-            return Err(SumError::Participation("per record", "add"));
+        self.refuse_moments()?;
+        self.add_of(Some(person), contribution)
+    }
+
+    /// Asks one record for the gradient of `loss` at `weights`, and adds it. `weights` is the question: public, or about to be.
+    ///
+    /// # Errors
+    /// As [`PrivateSum::add`] and [`PrivateSum::add_for`].
+    pub fn add_gradient(
+        &mut self,
+        person: Option<u64>,
+        loss: &dyn Loss,
+        weights: &[f64],
+        record: Raw<Record>,
+    ) -> Result<Option<Pending<Vec<f64>, G>>, SumError> {
+        self.refuse_moments()?;
+        let gradient = loss.gradient(record.open(), weights);
+        self.add_of(person, Raw::seal(gradient))
+    }
+
+    /// Adds one record's second moments.
+    ///
+    /// # Errors
+    /// A plan of another geometry; as [`PrivateSum::add`] and [`PrivateSum::add_for`].
+    pub fn add_moments(
+        &mut self,
+        person: Option<u64>,
+        moments: &Moments,
+        record: Raw<Record>,
+    ) -> Result<Option<Pending<Vec<f64>, G>>, SumError> {
+        let request = self.plan.request();
+        // The plan's bound must be the moments' own: the distance it is priced with holds for them alone.
+        let same =
+            request.dimension as usize == moments.dimension() && request.bound >= moments.bound();
+        if request.geometry != Geometry::Moments || !same {
+            return Err(SumError::Geometry);
         }
+        let contribution = moments.of(&record.open());
+        self.add_of(person, Raw::seal(contribution))
+    }
+
+    fn refuse_moments(&self) -> Result<(), SumError> {
+        match self.plan.request().geometry {
+            Geometry::Ball => Ok(()),
+            Geometry::Moments => Err(SumError::Geometry),
+        }
+    }
+
+    fn add_of(
+        &mut self,
+        person: Option<u64>,
+        contribution: Raw<Contribution>,
+    ) -> Result<Option<Pending<Vec<f64>, G>>, SumError> {
+        let participation = self.plan.request().participation;
+        let person = match (person, participation) {
+            (None, Participation::OncePerRecord) => None,
+            (Some(person), Participation::PerPerson { .. }) => Some(person),
+            (None, Participation::PerPerson { .. }) => {
+                return Err(SumError::Participation(
+                    "per person",
+                    "add_for, which names the person",
+                ));
+            }
+            (Some(_), Participation::OncePerRecord) => {
+                return Err(SumError::Participation("per record", "add"));
+            }
+        };
         self.begin_record()?;
-        if self
-            .persons
-            .admit(participation.limits(), person, self.items + 1)
-        {
-            self.record.persons.push(person);
-            self.take(contribution);
-        } else {
-            self.take(Raw::seal(Contribution::Null));
+        match person {
+            Some(person)
+                if !self
+                    .persons
+                    .admit(participation.limits(), person, self.items + 1) =>
+            {
+                self.take(Raw::seal(Contribution::Null));
+            }
+            _ => {
+                self.record.persons.extend(person);
+                self.take(contribution);
+            }
         }
         self.tick()
     }
@@ -166,6 +231,7 @@ impl<G: GuaranteeKind> PrivateSum<G> {
     /// # Errors
     /// A plan that limits persons: their order matters, so they are counted here.
     pub fn partial(&self) -> Result<PartialSum, SumError> {
+        self.refuse_moments()?;
         if self.plan.request().participation != Participation::OncePerRecord {
             return Err(SumError::Participation(
                 "per person",
@@ -222,8 +288,8 @@ impl<G: GuaranteeKind> PrivateSum<G> {
                 refused: self.steps() + 1,
             });
         }
-        if self.in_batch == 0 {
-            self.shorten_journal()?;
+        if self.checkpoint_is_due() && !self.noted {
+            self.checkpoint(Vec::new())?;
         }
         Ok(())
     }
@@ -259,21 +325,36 @@ impl<G: GuaranteeKind> PrivateSum<G> {
         Ok(Some(release))
     }
 
-    /// Replaces a long journal by a checkpoint: not in the sync but before the next item, so that what a crash kept from
+    /// From now on checkpoints are made only by [`PrivateSum::checkpoint`], with a note.
+    pub fn keep_note(&mut self) {
+        self.noted = true;
+    }
+
+    /// Whether the journal has grown so long that a checkpoint would pay. Never inside a batch or with unsynced items, so that what a crash kept from
     /// being published can still be repeated.
-    fn shorten_journal(&mut self) -> Result<(), SumError> {
-        let covered = self.durable == self.steps();
-        if covered && self.journal.is_long(self.batch.len()) {
-            let checkpoint = Checkpoint {
-                items: self.items,
-                state: self.running.state(),
-                persons: self.persons.clone(),
-                nulls: self.counts.nulls,
-                clipped: self.counts.clipped,
-            };
-            self.journal.restart(&self.opening, Some(&checkpoint))?;
+    #[must_use]
+    pub fn checkpoint_is_due(&self) -> bool {
+        let covered = self.durable == self.steps() && self.in_batch == 0;
+        covered && self.journal.is_long(self.batch.len())
+    }
+
+    /// Replaces the journal by a checkpoint of the present state, with a note of the caller's (a learner's public state, say).
+    ///
+    /// # Errors
+    /// Items that no sync has covered; storage.
+    pub fn checkpoint(&mut self, note: Vec<u8>) -> Result<(), SumError> {
+        if self.durable != self.steps() || self.in_batch != 0 {
+            return Err(SumError::Journal("a checkpoint must follow a sync"));
         }
-        Ok(())
+        let checkpoint = Checkpoint {
+            items: self.items,
+            state: self.running.state(),
+            persons: self.persons.clone(),
+            nulls: self.counts.nulls,
+            clipped: self.counts.clipped,
+            note,
+        };
+        Ok(self.journal.restart(&self.opening, Some(&checkpoint))?)
     }
 
     /// Puts the item that was just counted through the mechanism.

@@ -35,10 +35,11 @@ pub struct Resumption<G> {
     pub sum: PrivateSum<G>,
     /// How it came back.
     pub outcome: Resumed,
-    /// Releases that may not have been seen outside: those after `last_published`, or all since the journal's last checkpoint
-    /// if that is not known. Sync, publish, and nothing is missing; what was published before may come again, never with
-    /// another value.
-    pub unpublished: Vec<Pending<Vec<f64>, G>>,
+    /// All releases since the journal's last checkpoint. Sync, publish, and nothing is missing; what was published before may come again,
+    /// never with another value.
+    pub recent: Vec<Pending<Vec<f64>, G>>,
+    /// The note of the last checkpoint, and how many steps it covers.
+    pub note: Option<(u64, Vec<u8>)>,
 }
 
 impl<G: GuaranteeKind> PrivateSum<G> {
@@ -88,14 +89,19 @@ impl<G: GuaranteeKind> PrivateSum<G> {
         };
         let published = mark.max(last_published.unwrap_or(0));
         let mut sum = Self::assemble(plan, grant, key, journal, opening)?;
-        let mut unpublished =
-            sum.replay(found.checkpoint, found.items, last_published.unwrap_or(0))?;
+        let note = found.checkpoint.as_ref();
+        let note = note.map(|checkpoint| {
+            (
+                sum.opening.before + checkpoint.items,
+                checkpoint.note.clone(),
+            )
+        });
+        let recent = sum.replay(found.checkpoint, found.items)?;
         let known = sum.steps();
         let outcome = if known >= published {
             Resumed::Continued
         } else {
             sum.begin_new_instance(key, published)?;
-            unpublished.clear(); // all of them may have been published, under the old instance
             Resumed::NewInstance {
                 lost: published - known,
             }
@@ -107,7 +113,8 @@ impl<G: GuaranteeKind> PrivateSum<G> {
         Ok(Resumption {
             sum,
             outcome,
-            unpublished,
+            recent,
+            note,
         })
     }
 
@@ -115,7 +122,6 @@ impl<G: GuaranteeKind> PrivateSum<G> {
         &mut self,
         checkpoint: Option<Checkpoint>,
         items: Vec<Item>,
-        seen: u64,
     ) -> Result<Vec<Pending<Vec<f64>, G>>, SumError> {
         let unfit = |_| SumError::Journal("its state belongs to another plan");
         let most = self.plan.most_releases();
@@ -132,7 +138,7 @@ impl<G: GuaranteeKind> PrivateSum<G> {
             (self.counts.nulls, self.counts.clipped) = (checkpoint.nulls, checkpoint.clipped);
         }
         let limits = self.plan.request().participation.limits();
-        let mut unpublished = Vec::new();
+        let mut recent = Vec::new();
         for item in items {
             if !within(self.steps() + 1) {
                 return Err(SumError::Journal("it is longer than its plan"));
@@ -147,14 +153,12 @@ impl<G: GuaranteeKind> PrivateSum<G> {
             self.counts.nulls += item.nulls;
             self.counts.clipped += item.clipped;
             let release = self.release(&item.values);
-            if release.step() > seen {
-                unpublished.push(release);
-            }
+            recent.push(release);
         }
         if self.steps() < most {
             self.lattice = self.plan.lattice(self.octave())?;
         }
-        Ok(unpublished)
+        Ok(recent)
     }
 
     /// New addresses, from the last release that is known: what was published since is not known, so its noise must not be met again.

@@ -147,7 +147,7 @@ fn live(
                     Resumed::Continued,
                     "what was published is always in the journal"
                 );
-                waiting = resumption.unpublished;
+                waiting = resumption.recent;
                 resumption.sum
             }
             Err(_) => {

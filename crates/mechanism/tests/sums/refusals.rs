@@ -110,8 +110,7 @@ fn a_window_plan_cannot_make_transcript_releases() {
 fn a_grant_comes_again_only_while_nothing_has_begun_with_it() {
     let plan = request(SumKind::Tree, Noise::Gaussian, 100).plan().unwrap();
     let mut ledger = ledger_for(Noise::Gaussian);
-    let lost = ledger.debit(charge(&plan), plan.scope()).unwrap();
-    drop(lost);
+    let _lost = ledger.debit(charge(&plan), plan.scope()).unwrap();
     let grant = ledger.grant_again(1).unwrap();
     let other = ledger.grant_again(1).unwrap();
     let memory = MemoryStorage::default;

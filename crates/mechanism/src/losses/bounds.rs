@@ -1,0 +1,122 @@
+//! Public bounds: what is known about records and weights without looking at them.
+
+/// Why bounds cannot be used.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("{parameter} = {given} is not allowed; allowed: {allowed}")]
+pub struct BoundsError {
+    /// Which.
+    pub parameter: &'static str,
+    /// What was given.
+    pub given: f64,
+    /// What is allowed.
+    pub allowed: &'static str,
+}
+
+/// Bounds on features, targets and weights.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Bounds {
+    features: f64,
+    target: (f64, f64),
+    weights: f64,
+}
+
+impl Bounds {
+    /// Features of Euclidean length at most `features`, targets between two numbers, weights of length at most `weights`.
+    ///
+    /// # Errors
+    /// Numbers that are not finite, lengths that are not positive, targets in the wrong order.
+    pub fn new(features: f64, target: (f64, f64), weights: f64) -> Result<Self, BoundsError> {
+        for (parameter, given) in [
+            ("bound on features", features),
+            ("bound on weights", weights),
+        ] {
+            if !(given > 0.0 && given.is_finite()) {
+                return Err(BoundsError {
+                    parameter,
+                    given,
+                    allowed: "a positive finite number",
+                });
+            }
+        }
+        let ordered = target.0 < target.1;
+        for given in [target.0, target.1] {
+            if !given.is_finite() || !ordered {
+                return Err(BoundsError {
+                    parameter: "bound on targets",
+                    given,
+                    allowed: "two finite numbers, the smaller first",
+                });
+            }
+        }
+        Ok(Self {
+            features,
+            target,
+            weights,
+        })
+    }
+
+    /// Bound on the length of the features.
+    #[must_use]
+    pub fn features(&self) -> f64 {
+        self.features
+    }
+
+    /// Smallest and largest target.
+    #[must_use]
+    pub fn target(&self) -> (f64, f64) {
+        self.target
+    }
+
+    /// Bound on the length of the weights.
+    #[must_use]
+    pub fn weights(&self) -> f64 {
+        self.weights
+    }
+
+    /// The largest |target|.
+    #[must_use]
+    pub fn target_magnitude(&self) -> f64 {
+        self.target.0.abs().max(self.target.1.abs())
+    }
+
+    /// The largest |⟨w, x⟩|.
+    #[must_use]
+    pub fn margin(&self) -> f64 {
+        self.features * self.weights
+    }
+
+    pub(crate) fn clip_target(&self, target: f64) -> f64 {
+        target.clamp(self.target.0, self.target.1)
+    }
+
+    /// The factor that brings features of this length inside their bound.
+    pub(crate) fn shrink(&self, length: f64) -> f64 {
+        if length > self.features {
+            self.features / length
+        } else {
+            1.0
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn impossible_bounds_are_refused() {
+        assert!(Bounds::new(1.0, (-1.0, 1.0), 1.0).is_ok());
+        for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            assert!(Bounds::new(bad, (-1.0, 1.0), 1.0).is_err());
+            assert!(Bounds::new(1.0, (-1.0, 1.0), bad).is_err());
+        }
+        for bad in [
+            (1.0, -1.0),
+            (0.0, 0.0),
+            (f64::NAN, 1.0),
+            (0.0, f64::INFINITY),
+        ] {
+            assert!(Bounds::new(1.0, bad, 1.0).is_err());
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! The one-dimensional part of a linear model's loss: φ(z, y) of the score z = ⟨w, x⟩ and the target y.
+
+use super::{Bounds, BoundsError};
+
+/// A loss of score and target.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Link {
+    /// ln(1 + e^(−yz)), y = ±1.
+    Logistic,
+    /// ½(z − y)².
+    Squared,
+    /// max(0, 1 − yz), y = ±1.
+    Hinge,
+    /// The hinge with its corner rounded over a width γ: quadratic where 1 − γ < yz < 1. Smooth, as one-pass gradient methods want.
+    SmoothedHinge(f64),
+    /// Pinball loss of the τ-quantile; τ = ½ is half the absolute error.
+    Quantile(f64),
+    /// |z − y|.
+    Absolute,
+    /// Quadratic up to an error of δ, linear beyond.
+    Huber(f64),
+}
+
+impl Link {
+    /// Checks the parameter.
+    ///
+    /// # Errors
+    /// γ or δ that is not positive and finite, τ outside (0, 1).
+    pub fn check(self) -> Result<(), BoundsError> {
+        let refused = |parameter, given, allowed| {
+            Err(BoundsError {
+                parameter,
+                given,
+                allowed,
+            })
+        };
+        match self {
+            Self::SmoothedHinge(width) if !(width > 0.0 && width.is_finite()) => refused(
+                "width of the smoothed hinge",
+                width,
+                "a positive finite number",
+            ),
+            Self::Huber(knee) if !(knee > 0.0 && knee.is_finite()) => {
+                refused("knee of the Huber loss", knee, "a positive finite number")
+            }
+            Self::Quantile(level) if !(level > 0.0 && level < 1.0) => {
+                refused("quantile", level, "between 0 and 1")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Logistic => "logistic",
+            Self::Squared => "squared",
+            Self::Hinge => "hinge",
+            Self::SmoothedHinge(_) => "smoothed hinge",
+            Self::Quantile(_) => "quantile",
+            Self::Absolute => "absolute",
+            Self::Huber(_) => "Huber",
+        }
+    }
+
+    /// Whether targets are ±1.
+    #[must_use]
+    pub fn is_classification(self) -> bool {
+        matches!(self, Self::Logistic | Self::Hinge | Self::SmoothedHinge(_))
+    }
+
+    /// A bound on |∂φ/∂z| for scores and targets within bounds.
+    pub(super) fn steepest(self, bounds: &Bounds) -> f64 {
+        match self {
+            Self::Logistic | Self::Hinge | Self::SmoothedHinge(_) | Self::Absolute => 1.0,
+            Self::Squared => bounds.margin() + bounds.target_magnitude(),
+            Self::Quantile(level) => level.max(1.0 - level),
+            Self::Huber(knee) => knee.min(bounds.margin() + bounds.target_magnitude()),
+        }
+    }
+
+    /// A bound on the second derivative in z.
+    pub(super) fn curvature(self) -> Option<f64> {
+        match self {
+            Self::Logistic => Some(0.25),
+            Self::Squared | Self::Huber(_) => Some(1.0),
+            Self::SmoothedHinge(width) => Some(1.0 / width),
+            Self::Hinge | Self::Absolute | Self::Quantile(_) => None,
+        }
+    }
+
+    /// φ(z, y).
+    pub(super) fn value(self, z: f64, y: f64) -> f64 {
+        match self {
+            // Written so that neither branch overflows.
+            Self::Logistic => (-(y * z).abs()).exp().ln_1p() + (-y * z).max(0.0),
+            Self::Squared => 0.5 * (z - y).powi(2),
+            Self::Hinge => (1.0 - y * z).max(0.0),
+            Self::SmoothedHinge(width) => {
+                let gap = 1.0 - y * z;
+                if gap <= 0.0 {
+                    0.0
+                } else if gap < width {
+                    gap * gap / (2.0 * width)
+                } else {
+                    gap - width / 2.0
+                }
+            }
+            Self::Quantile(level) => {
+                let error = y - z;
+                (level * error).max((level - 1.0) * error)
+            }
+            Self::Absolute => (z - y).abs(),
+            Self::Huber(knee) => {
+                let error = (z - y).abs();
+                if error <= knee {
+                    0.5 * error * error
+                } else {
+                    knee * (error - 0.5 * knee)
+                }
+            }
+        }
+    }
+
+    /// ∂φ/∂z, a subgradient at corners.
+    pub(super) fn slope(self, z: f64, y: f64) -> f64 {
+        match self {
+            Self::Logistic => -y / (1.0 + (y * z).exp()),
+            Self::Squared => z - y,
+            Self::Hinge => {
+                if y * z < 1.0 {
+                    -y
+                } else {
+                    0.0
+                }
+            }
+            Self::SmoothedHinge(width) => -y * ((1.0 - y * z) / width).clamp(0.0, 1.0),
+            Self::Quantile(level) => {
+                if z < y {
+                    -level
+                } else {
+                    1.0 - level
+                }
+            }
+            Self::Absolute => {
+                if z < y {
+                    -1.0
+                } else {
+                    1.0
+                }
+            }
+            Self::Huber(knee) => (z - y).clamp(-knee, knee),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: [Link; 7] = [
+        Link::Logistic,
+        Link::Squared,
+        Link::Hinge,
+        Link::SmoothedHinge(0.5),
+        Link::Quantile(0.9),
+        Link::Absolute,
+        Link::Huber(0.7),
+    ];
+
+    #[test]
+    fn slopes_are_derivatives_and_stay_within_their_bounds() {
+        let bounds = Bounds::new(2.0, (-1.0, 1.0), 3.0).unwrap();
+        for link in ALL {
+            for step in -59..=59 {
+                let z = f64::from(step) * 0.1 + 0.003;
+                for y in [-1.0, 1.0] {
+                    let h = 1e-6;
+                    let numeric = (link.value(z + h, y) - link.value(z - h, y)) / (2.0 * h);
+                    assert!(
+                        (numeric - link.slope(z, y)).abs() < 1e-5,
+                        "{link:?} {z} {y}"
+                    );
+                    assert!(link.slope(z, y).abs() <= link.steepest(&bounds) + 1e-12);
+                    if let Some(curvature) = link.curvature() {
+                        let bend = (link.slope(z + 0.01, y) - link.slope(z, y)) / 0.01;
+                        assert!(
+                            (-1e-9..=curvature + 1e-9).contains(&bend),
+                            "{link:?} {z} {y}: {bend}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn extreme_scores_do_not_overflow() {
+        for link in ALL {
+            for z in [-1e300, 1e300] {
+                for y in [-1.0, 1.0] {
+                    assert!(
+                        !link.value(z, y).is_nan() && !link.slope(z, y).is_nan(),
+                        "{link:?} {z}"
+                    );
+                }
+            }
+        }
+        assert!((Link::Logistic.value(-1000.0, 1.0) - 1000.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn bad_parameters_are_refused() {
+        for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            assert!(Link::SmoothedHinge(bad).check().is_err());
+            assert!(Link::Huber(bad).check().is_err());
+        }
+        assert!(Link::Quantile(1.0).check().is_err() && Link::Quantile(0.0).check().is_err());
+        assert!(ALL.iter().all(|link| link.check().is_ok()));
+    }
+}

@@ -1,0 +1,150 @@
+//! Losses: how a record and the public iterate become a contribution.
+//!
+//! A loss runs on the private side. Its constants follow from *public bounds* on features, targets and weights, and data is clipped to those bounds
+//! before anything is computed from it. Gradients go into sums; the sum's lattice clips them to the Lipschitz constant once more,
+//! so a loss that misjudges itself costs accuracy, never privacy.
+//!
+//! A loss of your own is one trait: see [`Loss`], with a worked example.
+
+mod bounds;
+mod linear_model;
+mod link;
+mod others;
+
+pub use bounds::{Bounds, BoundsError};
+pub use linear_model::LinearModel;
+pub use link::Link;
+pub use others::{Distance, LinearLoss};
+
+use crate::boundary::{OperatorOnly, Raw};
+use crate::lattice::Contribution;
+
+/// A person's record: features and a target.
+pub struct Record {
+    /// The features.
+    pub features: Features,
+    /// The target; ignored by losses that have none.
+    pub target: f64,
+}
+
+/// A feature vector.
+pub enum Features {
+    /// All values.
+    Dense(Vec<f64>),
+    /// (index, value) in increasing order of indices; all others are zero.
+    Sparse(Vec<(u32, f64)>),
+}
+
+impl Features {
+    /// Whether every value is finite and every index is inside the dimension, in order.
+    fn is_sound(&self, dimension: usize) -> bool {
+        match self {
+            Self::Dense(values) => {
+                values.len() == dimension && values.iter().all(|v| v.is_finite())
+            }
+            Self::Sparse(entries) => {
+                entries.iter().all(|(_, v)| v.is_finite())
+                    && entries.windows(2).all(|pair| pair[0].0 < pair[1].0)
+                    && entries
+                        .last()
+                        .is_none_or(|last| (last.0 as usize) < dimension)
+            }
+        }
+    }
+
+    /// ⟨w, x⟩; only for sound features.
+    fn dot(&self, weights: &[f64]) -> f64 {
+        match self {
+            Self::Dense(values) => values.iter().zip(weights).map(|(v, w)| v * w).sum(),
+            Self::Sparse(entries) => entries.iter().map(|&(i, v)| v * weights[i as usize]).sum(),
+        }
+    }
+
+    fn norm(&self) -> f64 {
+        let squares: f64 = match self {
+            Self::Dense(values) => values.iter().map(|v| v * v).sum(),
+            Self::Sparse(entries) => entries.iter().map(|(_, v)| v * v).sum(),
+        };
+        squares.sqrt()
+    }
+
+    /// The features times a number, as a contribution.
+    fn scaled(self, factor: f64) -> Contribution {
+        match self {
+            Self::Dense(mut values) => {
+                values.iter_mut().for_each(|v| *v *= factor);
+                Contribution::Dense(values)
+            }
+            Self::Sparse(mut entries) => {
+                entries.iter_mut().for_each(|(_, v)| *v *= factor);
+                Contribution::Sparse(entries)
+            }
+        }
+    }
+}
+
+/// A convex loss f(w; record), evaluated inside the boundary.
+///
+/// The caller's code runs on raw data here. What it computes leaves only through the mechanism, as long as it has no effect besides its
+/// result: no logging, no counters, no state.
+///
+/// ```
+/// use hushstream_mechanism::losses::{Features, Loss, Record};
+/// use hushstream_mechanism::{Contribution, Raw};
+///
+/// /// Poisson regression with rates e^⟨w,x⟩, for features of length at most 1, weights of length at most `radius`, counts up to `most`.
+/// struct Poisson { dimension: usize, radius: f64, most: f64 }
+///
+/// impl Loss for Poisson {
+///     fn name(&self) -> &str { "poisson" }
+///     fn dimension(&self) -> usize { self.dimension }
+///     fn lipschitz(&self) -> f64 { self.radius.exp().max(self.most) } // |e^z − y| for |z| ≤ radius, 0 ≤ y ≤ most
+///     fn value(&self, record: &Record, weights: &[f64]) -> f64 {
+///         let Features::Dense(x) = &record.features else { return 0.0 };
+///         let z: f64 = x.iter().zip(weights).map(|(x, w)| x * w).sum();
+///         z.exp() - record.target * z
+///     }
+///     fn gradient(&self, record: Record, weights: &[f64]) -> Contribution {
+///         let Features::Dense(x) = record.features else { return Contribution::Null };
+///         let z: f64 = x.iter().zip(weights).map(|(x, w)| x * w).sum();
+///         let slope = z.min(self.radius).exp() - record.target.clamp(0.0, self.most);
+///         Contribution::Dense(x.iter().map(|x| slope * x).collect())
+///     }
+/// }
+///
+/// let loss = Poisson { dimension: 2, radius: 1.0, most: 10.0 };
+/// assert_eq!(loss.lipschitz(), 10.0);
+/// # let _ = Raw::seal(Record { features: Features::Dense(vec![0.0; 2]), target: 1.0 });
+/// ```
+pub trait Loss: Send + Sync {
+    /// Its name.
+    fn name(&self) -> &str;
+
+    /// Length of the weights.
+    fn dimension(&self) -> usize;
+
+    /// L: a bound on the Euclidean length of a gradient, from public bounds alone.
+    fn lipschitz(&self) -> f64;
+
+    /// α: every f(·; record) − (α/2)‖w‖² is convex.
+    fn strong_convexity(&self) -> f64 {
+        0.0
+    }
+
+    /// β: gradients change by at most β‖w − w'‖; `None` if there is no bound.
+    fn smoothness(&self) -> Option<f64> {
+        None
+    }
+
+    /// f(w; record). For the operator only.
+    fn value(&self, record: &Record, weights: &[f64]) -> f64;
+
+    /// ∇f(w; record), or null for a malformed record.
+    fn gradient(&self, record: Record, weights: &[f64]) -> Contribution;
+}
+
+/// The loss of a record at `weights`: computed from private data, for the operator only.
+#[must_use]
+pub fn evaluate(loss: &dyn Loss, record: &Raw<Record>, weights: &[f64]) -> OperatorOnly<f64> {
+    OperatorOnly::new(loss.value(record.peek(), weights))
+}
