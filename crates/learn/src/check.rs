@@ -1,0 +1,189 @@
+//! Checks that every learner makes, and arithmetic on slices that survives noise of any size.
+
+use hushstream_sets::{Capability, ConvexSet, SetError, Unable};
+
+use crate::LearnError;
+
+/// Coordinates beyond this are held there before a projection: differences and norms then stay finite.
+const HUGE: f64 = 1e300;
+
+pub(crate) fn positive(parameter: &'static str, value: f64) -> Result<(), LearnError> {
+    if value.is_finite() && value > 0.0 {
+        Ok(())
+    } else {
+        let allowed = "a finite number above 0";
+        Err(LearnError::parameter(parameter, value, allowed))
+    }
+}
+
+pub(crate) fn not_negative(parameter: &'static str, value: f64) -> Result<(), LearnError> {
+    if value.is_finite() && value >= 0.0 {
+        Ok(())
+    } else {
+        let allowed = "a finite number of 0 or more";
+        Err(LearnError::parameter(parameter, value, allowed))
+    }
+}
+
+pub(crate) fn length(
+    parameter: &'static str,
+    given: usize,
+    expected: usize,
+) -> Result<(), LearnError> {
+    if given == expected {
+        Ok(())
+    } else {
+        Err(LearnError::Dimension {
+            parameter,
+            given,
+            expected,
+        })
+    }
+}
+
+/// The right length, and all finite.
+pub(crate) fn vector(
+    parameter: &'static str,
+    vector: &[f64],
+    expected: usize,
+) -> Result<(), LearnError> {
+    length(parameter, vector.len(), expected)?;
+    match vector.iter().position(|value| !value.is_finite()) {
+        Some(index) => Err(LearnError::NotFinite {
+            parameter,
+            index,
+            given: vector[index],
+        }),
+        None => Ok(()),
+    }
+}
+
+pub(crate) fn can(set: &dyn ConvexSet, capability: Capability) -> Result<(), LearnError> {
+    if set.can(capability) {
+        Ok(())
+    } else {
+        Err(Unable::new(set, capability).into())
+    }
+}
+
+/// Refuses a point that is not in the set: with it a learner would start, or go on, from nowhere.
+pub(crate) fn inside(
+    parameter: &'static str,
+    set: &dyn ConvexSet,
+    point: &[f64],
+) -> Result<(), LearnError> {
+    vector(parameter, point, set.dimension())?;
+    let allowed = 1e-9 * (1.0 + set.largest_norm());
+    if set.contains(point, allowed) {
+        return Ok(());
+    }
+    let mut nearest = point.to_vec();
+    let distance = match set.project(&mut nearest) {
+        Ok(_) => norm(&difference(point, &nearest)),
+        Err(_) => f64::INFINITY,
+    };
+    let set = set.name();
+    Err(LearnError::Set(SetError::Outside {
+        parameter,
+        set,
+        distance,
+        allowed,
+    }))
+}
+
+/// A sum over no items is for before the first one.
+pub(crate) fn not_begun(rounds: u64) -> Result<(), LearnError> {
+    if rounds == 0 {
+        return Ok(());
+    }
+    Err(LearnError::parameter(
+        "initial sum",
+        format!("after {rounds} rounds"),
+        "before the first round",
+    ))
+}
+
+pub(crate) fn centre(set: &dyn ConvexSet) -> Result<Vec<f64>, LearnError> {
+    let mut centre = vec![0.0; set.dimension()];
+    set.centre(&mut centre)?;
+    Ok(centre)
+}
+
+/// Projects a point that may have overflowed: coordinates are held within ±10³⁰⁰ first.
+pub(crate) fn project(set: &dyn ConvexSet, mut target: Vec<f64>) -> Result<Vec<f64>, LearnError> {
+    for value in &mut target {
+        *value = value.clamp(-HUGE, HUGE);
+    }
+    set.project(&mut target)?;
+    Ok(target)
+}
+
+/// The same direction, divided by a power of two if it is so long that products could overflow.
+pub(crate) fn direction(vector: &[f64]) -> Vec<f64> {
+    let largest = largest(vector);
+    let scale = if largest > 1e100 {
+        power_of_two(largest).recip()
+    } else {
+        1.0
+    };
+    vector.iter().map(|value| value * scale).collect()
+}
+
+/// A power of two within a factor of two of the value; 1 for 0.
+pub(crate) fn power_of_two(value: f64) -> f64 {
+    let exponent = if value > 0.0 { libm::ilogb(value) } else { 0 };
+    libm::scalbn(1.0, exponent.clamp(-1000, 1000))
+}
+
+pub(crate) fn largest(vector: &[f64]) -> f64 {
+    vector.iter().fold(0.0, |most, value| most.max(value.abs()))
+}
+
+pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+pub(crate) fn difference(a: &[f64], b: &[f64]) -> Vec<f64> {
+    a.iter().zip(b).map(|(a, b)| a - b).collect()
+}
+
+/// ‖a‖, also where squares would overflow.
+pub(crate) fn norm(a: &[f64]) -> f64 {
+    let scale = power_of_two(largest(a));
+    let squares: f64 = a.iter().map(|value| (value / scale).powi(2)).sum();
+    scale * squares.sqrt()
+}
+
+/// 1 + ln T, the harmonic sum's bound that regret bounds end with.
+pub(crate) fn harmonic(horizon: u64) -> f64 {
+    1.0 + libm::log((horizon.max(1)) as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_survive_any_scale() {
+        for scale in [1e-300, 1.0, 1e300] {
+            assert!((norm(&[3.0 * scale, 4.0 * scale]) / (5.0 * scale) - 1.0).abs() < 1e-14);
+        }
+        assert!(norm(&[0.0, 0.0]) == 0.0);
+        let short = direction(&[3e300, -4e300]);
+        assert!((short[0] / short[1] + 0.75).abs() < 1e-15 && short[1].abs() < 2.0);
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        let message = vector("prefix sum", &[0.0, f64::NAN], 2).unwrap_err();
+        assert!(message.to_string().contains("prefix sum[1] = NaN"));
+        let message = vector("prefix sum", &[0.0], 2).unwrap_err();
+        assert!(
+            message
+                .to_string()
+                .contains("has 1 coordinates; allowed: 2")
+        );
+        let message = positive("rate", -1.0).unwrap_err();
+        assert!(message.to_string().contains("rate = -1"));
+    }
+}

@@ -1,0 +1,273 @@
+//! Least squares by following the leader on noisy moments (JKT12 Algorithm 4, "PQFTL").
+//!
+//! **As we ship it.** f_t(x) = ½(y_t − ⟨v_t, x⟩)² + (α/2)‖x‖², ‖v_t‖ ≤ R, |y_t| ≤ Y. The sums hold (vvᵀ, κ·y·v) as [`crate::moments_layout`] says; V̂_t, û_t are read from them, V̂⁺ is V̂ with
+//! negative eigenvalues set to 0, and
+//!
+//! x̂_{t+1} = Π( (tα·I + V̂_t⁺)⁻¹·û_t ), Π the projection to the ball of radius ρ = min(RY/α, Y/(2√α)), x̂_1 = 0.
+//!
+//! Without noise nothing is clipped or projected: ‖x‖ ≤ tRY/(tα), and ≤ √t·Y·max_s s/(tα + s²) = Y/(2√α).
+//!
+//! **Errata.** J3: noise makes V̂ non-symmetric in the paper, and indefinite; here it is symmetric by its layout and clipped. J5: the radius; the ½ is kept.
+//!
+//! **Regret**, stated: Õ(R⁶·log(1/δ)·√d·log^1.5 T/(εα³)). As it holds, for every stream within the bounds, and noise of Frobenius norm at most N_V in V̂ and of norm at most N_u in û, with G = R(Rρ + Y) + αρ:
+//!
+//! regret ≤ (1 + ln T)·(G²/2 + G(N_u + ρ·N_V))/α.
+//!
+//! *Proof.* The leader x_{t+1} pays ‖∇f_t(x_t)‖²/(2tα) a round, as in the proof for the approximate leader. With M̂ = tα + V̂⁺: x̂ − x = M̂⁻¹((û − u) − (V̂⁺ − V)x), and clipping is the projection onto
+//! a convex cone that holds V, so ‖V̂⁺ − V‖ ≤ ‖V̂ − V‖: the distance is at most (N_u + ρN_V)/(tα), and the ball holds x. ∎
+//!
+//! **Cost** O(p²) to read a sum, and at rounds that are *due* ([`Recompute`]) two Cholesky factorisations of p³/3 operations if V̂ is positive definite, otherwise an
+//! eigendecomposition of about 10p³. Between due rounds the iterate stays. With [`Recompute::Every`]`(k)` it is at most k − 1 rounds old: the leader moves by at most G/(αj) in
+//! round j, so G²/2 becomes (k − ½)G², and 1 + ln T before the noise becomes 2 + ln T. The default is every round for p ≤ 12 and k = ⌈p/12⌉ above, which keeps the work
+//! at O(p²) a round.
+
+use hushstream_sets::{Ball, ConvexSet};
+use nalgebra::linalg::{Cholesky, SymmetricEigen};
+use nalgebra::{DMatrix, DVector};
+use serde::{Deserialize, Serialize};
+
+use crate::{LearnError, Learner, MomentsLayout, check, moments_layout};
+
+/// When the iterate is computed anew: a public function of the round alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Recompute {
+    /// In the first k rounds and in every k-th after them.
+    Every(u64),
+    /// At most about this many times between each power of two and the next, evenly. Cheap on long streams, and good if they
+    /// are stochastic; but the iterate's age grows with t, and an adversary can make it cost G²/(α·k) a round for ever.
+    PerDoubling(u64),
+}
+
+impl Recompute {
+    /// Every round for p ≤ 12, every ⌈p/12⌉ rounds above.
+    #[must_use]
+    pub fn for_dimension(dimension: usize) -> Self {
+        Self::Every(dimension.div_ceil(12) as u64)
+    }
+
+    /// Whether round t is one.
+    #[must_use]
+    pub fn is_due(self, t: u64) -> bool {
+        match self {
+            Self::Every(k) => t <= k || t.is_multiple_of(k.max(1)),
+            Self::PerDoubling(k) => {
+                let power = t.max(1).ilog2();
+                let start = 1_u64 << power;
+                (t - start.min(t)).is_multiple_of((start / k.max(1)).max(1))
+            }
+        }
+    }
+
+    fn checked(self) -> Result<Self, LearnError> {
+        match self {
+            Self::Every(0) | Self::PerDoubling(0) => {
+                Err(LearnError::parameter("recompute", 0, "1 or more"))
+            }
+            due => Ok(due),
+        }
+    }
+}
+
+/// The learner of JKT12 Algorithm 4.
+#[derive(Debug, Clone)]
+pub struct LeastSquares {
+    layout: MomentsLayout,
+    alpha: f64,
+    ball: Ball,
+    slope: f64,
+    recompute: Recompute,
+    rounds: u64,
+    iterate: Vec<f64>,
+}
+
+impl LeastSquares {
+    /// For p = `dimension` features of norm at most R = `feature_bound`, targets of size at most Y = `target_bound`, and
+    /// α = `regularisation`.
+    ///
+    /// # Errors
+    /// No features; bounds or an α that are not positive and finite, or whose radius is not.
+    pub fn new(
+        dimension: usize,
+        feature_bound: f64,
+        target_bound: f64,
+        regularisation: f64,
+    ) -> Result<Self, LearnError> {
+        let layout = moments_layout(dimension, feature_bound, target_bound)?;
+        check::positive("regularisation α", regularisation)?;
+        let far = feature_bound * target_bound / regularisation;
+        let near = target_bound / (2.0 * regularisation.sqrt());
+        let radius = far.min(near);
+        check::positive("radius min(RY/α, Y/(2√α))", radius)?;
+        let slope =
+            feature_bound * (feature_bound * radius + target_bound) + regularisation * radius;
+        Ok(Self {
+            layout,
+            alpha: regularisation,
+            ball: Ball::new(dimension, radius)?,
+            slope,
+            recompute: Recompute::for_dimension(dimension),
+            rounds: 0,
+            iterate: vec![0.0; dimension],
+        })
+    }
+
+    /// The same with another schedule.
+    ///
+    /// # Errors
+    /// A schedule of 0.
+    pub fn recompute(mut self, schedule: Recompute) -> Result<Self, LearnError> {
+        self.recompute = schedule.checked()?;
+        Ok(self)
+    }
+
+    /// How records are laid out in the sums.
+    #[must_use]
+    pub fn layout(&self) -> MomentsLayout {
+        self.layout
+    }
+
+    /// ρ, the largest norm of an iterate.
+    #[must_use]
+    pub fn radius(&self) -> f64 {
+        self.ball.largest_norm()
+    }
+
+    /// The bound of the file's documentation for [`Recompute::Every`], for noise of norms at most `matrix_noise` (Frobenius) and
+    /// `target_noise`; nothing for [`Recompute::PerDoubling`].
+    #[must_use]
+    pub fn regret_bound(&self, matrix_noise: f64, target_noise: f64, horizon: u64) -> Option<f64> {
+        let Recompute::Every(k) = self.recompute else {
+            return None;
+        };
+        let harmonic = check::harmonic(horizon);
+        let leader = harmonic * (k as f64 - 0.5) * self.slope * self.slope;
+        let noise = self.slope * (target_noise + self.radius() * matrix_noise);
+        let late = if k > 1 { 1.0 } else { 0.0 };
+        Some((leader + (harmonic + late) * noise) / self.alpha)
+    }
+
+    /// (tα·I + V⁺)⁻¹·u, also for moments near the largest floats.
+    fn solve(&self, t: f64, matrix: &[f64], targets: &[f64]) -> Result<Vec<f64>, LearnError> {
+        let p = self.layout.dimension();
+        let ridge = t * self.alpha;
+        let scale = check::power_of_two(check::largest(matrix));
+        let size = check::power_of_two(check::largest(targets));
+        let matrix = DMatrix::from_iterator(p, p, matrix.iter().map(|value| value / scale));
+        let targets = DVector::from_iterator(p, targets.iter().map(|value| value / size));
+
+        if Cholesky::new(matrix.clone()).is_some() {
+            let mut regularised = matrix.clone();
+            for i in 0..p {
+                regularised[(i, i)] += ridge / scale;
+            }
+            if let Some(factor) = Cholesky::new(regularised) {
+                let answer = factor.solve(&targets) * (size / scale);
+                if answer.iter().all(|value| value.is_finite()) {
+                    return Ok(answer.as_slice().to_vec());
+                }
+            }
+        }
+        let most = 1000 + 100 * p;
+        let eigen = SymmetricEigen::try_new(matrix, f64::EPSILON, most).ok_or_else(|| {
+            LearnError::parameter("sum of moments", "no eigenvalues", "a matrix that has them")
+        })?;
+        let mut along = eigen.eigenvectors.tr_mul(&targets);
+        for (value, eigenvalue) in along.iter_mut().zip(eigen.eigenvalues.iter()) {
+            // Held so that the sum below cannot be ∞ − ∞; the projection makes it short anyway.
+            *value = (*value / (ridge + scale * eigenvalue.max(0.0))).clamp(-1e150, 1e150);
+        }
+        let answer = eigen.eigenvectors * along;
+        Ok(answer.iter().map(|value| value * size).collect())
+    }
+}
+
+impl Learner for LeastSquares {
+    fn name(&self) -> &'static str {
+        "least-squares"
+    }
+
+    fn sum_dimension(&self) -> usize {
+        self.layout.len()
+    }
+
+    fn iterate(&self) -> &[f64] {
+        &self.iterate
+    }
+
+    fn observe(&mut self, prefix: &[f64]) -> Result<(), LearnError> {
+        check::vector("prefix sum", prefix, self.layout.len())?;
+        let t = self.rounds + 1;
+        if self.recompute.is_due(t) {
+            let (matrix, mut targets) = self.layout.read(prefix)?;
+            for value in &mut targets {
+                *value = value.clamp(f64::MIN, f64::MAX);
+            }
+            let answer = self.solve(t as f64, &matrix, &targets)?;
+            self.iterate = check::project(&self.ball, answer)?;
+        }
+        self.rounds = t;
+        Ok(())
+    }
+
+    fn rounds(&self) -> u64 {
+        self.rounds
+    }
+
+    fn state(&self) -> Vec<f64> {
+        self.iterate.clone()
+    }
+
+    fn restore(&mut self, rounds: u64, state: &[f64]) -> Result<(), LearnError> {
+        check::inside("saved iterate", &self.ball, state)?;
+        self.iterate = state.to_vec();
+        self.rounds = rounds;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn schedules_are_what_they_say() {
+        let due =
+            |schedule: Recompute| (1..=40).filter(|&t| schedule.is_due(t)).collect::<Vec<_>>();
+        assert_eq!(due(Recompute::Every(1)).len(), 40);
+        assert_eq!(
+            due(Recompute::Every(12)),
+            [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 24, 36]
+        );
+        assert_eq!(due(Recompute::PerDoubling(1)), [1, 2, 4, 8, 16, 32]);
+        assert_eq!(
+            due(Recompute::PerDoubling(4)),
+            [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40]
+        );
+        assert_eq!(Recompute::for_dimension(12), Recompute::Every(1));
+        assert_eq!(Recompute::for_dimension(54), Recompute::Every(5));
+    }
+
+    /// A negative eigenvalue is ignored, not inverted: V̂ = diag(−5, 3), t = 1, α = 1, û = (0.1, 0.4).
+    #[test]
+    fn indefinite_moments_are_clipped() {
+        let mut learner = LeastSquares::new(2, 1.0, 1.0, 1.0).unwrap();
+        learner.observe(&[-5.0, 3.0, 0.0, 0.1, 0.4]).unwrap();
+        let x = learner.iterate();
+        assert!(
+            (x[0] - 0.1).abs() < 1e-15 && (x[1] - 0.1).abs() < 1e-15,
+            "{x:?}"
+        );
+    }
+
+    #[test]
+    fn the_radius_is_the_corrected_one() {
+        let learner = LeastSquares::new(3, 100.0, 100.0, 100.0).unwrap();
+        assert!((learner.radius() - 5.0).abs() < 1e-14);
+        let learner = LeastSquares::new(3, 1.0, 1.0, 100.0).unwrap();
+        assert!((learner.radius() - 0.01).abs() < 1e-15);
+        assert!(LeastSquares::new(3, 1.0, 1.0, 0.0).is_err());
+        assert!(LeastSquares::new(0, 1.0, 1.0, 1.0).is_err());
+        assert!(learner.recompute(Recompute::Every(0)).is_err());
+    }
+}

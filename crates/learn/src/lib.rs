@@ -1,0 +1,61 @@
+//! Learners: public functions of released noisy prefix sums.
+//!
+//! A private online algorithm here is a mechanism and a learner. The mechanism sees people's data and releases, after every item, a noisy sum of what all items so far contributed; the
+//! learner turns the releases into the next point to play. **Nothing in this crate sees data**, so nothing in it can
+//! spend privacy: whatever a learner does is post-processing, and any learner may run on any sum.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use hushstream_learn::{FollowTheApproximateLeader, Learner};
+//! use hushstream_sets::Ball;
+//!
+//! // Find the mean of a stream of points in the unit ball: f(w) = ½‖w − point‖² is 1-strongly convex.
+//! let mut learner = FollowTheApproximateLeader::new(Arc::new(Ball::new(2, 1.0)?), 1.0)?;
+//! let mut sum = [0.0; 2]; // of gradients; a private run releases it with noise
+//! for point in [[0.5, 0.1], [0.7, -0.3], [0.3, 0.2]] {
+//!     for (sum, (w, point)) in sum.iter_mut().zip(learner.iterate().iter().zip(point)) {
+//!         *sum += w - point;
+//!     }
+//!     learner.observe(&sum)?;
+//! }
+//! assert!((learner.iterate()[0] - 0.5).abs() < 1e-12 && learner.iterate()[1].abs() < 1e-12);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! | learner | paper | losses | the set must | sums of |
+//! |---|---|---|---|---|
+//! | [`FollowTheApproximateLeader`] | ST13 Alg. 1, WDP20 Alg. 1 | strongly convex | project | gradients |
+//! | [`DualAveraging`] | ST13 App. C | convex | project | gradients |
+//! | [`LeastSquares`] | JKT12 Alg. 4 | squared, regularised | (its own ball) | [moments](moments_layout) |
+//! | [`RegularisedLeader`] | AS17 Alg. 1 | linear | be the simplex, or project | losses |
+//! | [`PerturbedLeader`] | AS17 Alg. 3 | linear | minimise | losses |
+//! | [`LocalLinear`] | WDP20 Alg. 2 | strongly convex | have a local oracle | gradients |
+//!
+//! JKT12 is Jain, Kothari and Thakurta 2012; ST13 Smith and Thakurta 2013; AS17 Agarwal and Singh 2017; WDP20 the window-private learner of 2020. Each file gives the formula as
+//! shipped, what was corrected (the errata's numbers), the regret bound as printed and, with its proof, as it holds, and the cost. Bounds that hold for
+//! every noise of a given size are methods, `regret_bound`, and tests run against them.
+//!
+//! All numbers are public floats. A sum that is not finite, or does not fit, is a typed error and changes nothing; a finite one, however large,
+//! leads to a point inside the set.
+
+mod check;
+mod dual_averaging;
+mod error;
+mod follow_the_approximate_leader;
+mod learner;
+mod least_squares;
+mod local_linear;
+mod local_steps;
+mod moments_layout;
+mod perturbed_leader;
+mod regularised_leader;
+
+pub use dual_averaging::DualAveraging;
+pub use error::LearnError;
+pub use follow_the_approximate_leader::FollowTheApproximateLeader;
+pub use learner::Learner;
+pub use least_squares::{LeastSquares, Recompute};
+pub use local_linear::LocalLinear;
+pub use moments_layout::{MomentsLayout, moments_layout};
+pub use perturbed_leader::PerturbedLeader;
+pub use regularised_leader::RegularisedLeader;

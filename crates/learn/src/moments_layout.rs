@@ -1,0 +1,177 @@
+//! How a pair (v, y) is laid out in the sums that [`crate::LeastSquares`] consumes (card C7's joint sum).
+//!
+//! A record v ∈ ℝᵖ, y ∈ ℝ contributes, in this order, p(p+1)/2 + p numbers:
+//!
+//! 1. v_i² for i = 0..p,
+//! 2. √2·v_i·v_j for i < j, row by row: (0,1), (0,2), …, (0,p−1), (1,2), …,
+//! 3. κ·y·v_i for i = 0..p, κ = R/Y.
+//!
+//! **Why.** With √2 the first two blocks are an isometry of the symmetric matrix vvᵀ with the Frobenius norm, so spherical noise on the numbers is symmetric noise
+//! on the matrix, and ‖contribution‖² = ‖v‖⁴ + κ²y²‖v‖² ≤ 2R⁴ for ‖v‖ ≤ R, |y| ≤ Y. κ weighs the two parts alike. Clip v and y *before* forming the products: a clip of the products' norm
+//! is no substitute.
+
+use crate::{LearnError, check};
+
+/// Where each moment stands in a sum, and how sums turn back into a matrix and a vector.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MomentsLayout {
+    dimension: usize,
+    kappa: f64,
+}
+
+/// The layout for p = `dimension` features of norm at most R = `feature_bound`, and targets at most Y = `target_bound` in size.
+///
+/// # Errors
+/// No features, or more than 65,536; bounds that are not positive and finite, or whose ratio is not.
+pub fn moments_layout(
+    dimension: usize,
+    feature_bound: f64,
+    target_bound: f64,
+) -> Result<MomentsLayout, LearnError> {
+    if !(1..=1 << 16).contains(&dimension) {
+        return Err(LearnError::parameter("dimension", dimension, "1 to 65536"));
+    }
+    check::positive("feature bound R", feature_bound)?;
+    check::positive("target bound Y", target_bound)?;
+    let kappa = feature_bound / target_bound;
+    check::positive("κ = R/Y", kappa)?;
+    Ok(MomentsLayout { dimension, kappa })
+}
+
+impl MomentsLayout {
+    /// p(p+1)/2 + p.
+    #[expect(clippy::len_without_is_empty, reason = "it is never empty")]
+    #[must_use]
+    pub fn len(self) -> usize {
+        self.targets_start() + self.dimension
+    }
+
+    /// p.
+    #[must_use]
+    pub fn dimension(self) -> usize {
+        self.dimension
+    }
+
+    /// κ = R/Y.
+    #[must_use]
+    pub fn kappa(self) -> f64 {
+        self.kappa
+    }
+
+    /// Where V_ij stands, in either order; off the diagonal it is √2·V_ij.
+    ///
+    /// # Panics
+    /// If i or j is not below p.
+    #[must_use]
+    pub fn matrix(self, i: usize, j: usize) -> usize {
+        assert!(i.max(j) < self.dimension, "there is no such coordinate");
+        let (row, column) = (i.min(j), i.max(j));
+        if row == column {
+            return row;
+        }
+        // Rows 0..row hold p−1, p−2, … entries.
+        let before = row * (2 * self.dimension - row - 1) / 2;
+        self.dimension + before + (column - row - 1)
+    }
+
+    /// Where κ·y·v_i stands.
+    ///
+    /// # Panics
+    /// If i is not below p.
+    #[must_use]
+    pub fn target(self, i: usize) -> usize {
+        assert!(i < self.dimension, "there is no such coordinate");
+        self.targets_start() + i
+    }
+
+    /// Writes what one record contributes.
+    ///
+    /// # Errors
+    /// Features that are not p numbers, or an output of another length.
+    pub fn write(self, features: &[f64], target: f64, out: &mut [f64]) -> Result<(), LearnError> {
+        check::length("features", features.len(), self.dimension)?;
+        check::length("contribution", out.len(), self.len())?;
+        let (squares, rest) = out.split_at_mut(self.dimension);
+        let (products, targets) = rest.split_at_mut(self.targets_start() - self.dimension);
+        let mut products = products.iter_mut();
+        for (i, &value) in features.iter().enumerate() {
+            squares[i] = value * value;
+            targets[i] = self.kappa * target * value;
+            for (other, product) in features[i + 1..].iter().zip(products.by_ref()) {
+                *product = std::f64::consts::SQRT_2 * value * other;
+            }
+        }
+        Ok(())
+    }
+
+    /// The symmetric matrix V (row by row) and the vector u that a sum stands for.
+    ///
+    /// # Errors
+    /// A sum of another length.
+    pub fn read(self, sum: &[f64]) -> Result<(Vec<f64>, Vec<f64>), LearnError> {
+        check::length("sum of moments", sum.len(), self.len())?;
+        let p = self.dimension;
+        let mut matrix = vec![0.0; p * p];
+        for i in 0..p {
+            matrix[i * p + i] = sum[i];
+            for j in i + 1..p {
+                let value = sum[self.matrix(i, j)] * std::f64::consts::FRAC_1_SQRT_2;
+                matrix[i * p + j] = value;
+                matrix[j * p + i] = value;
+            }
+        }
+        let targets = &sum[self.targets_start()..];
+        Ok((matrix, targets.iter().map(|u| u / self.kappa).collect()))
+    }
+
+    fn targets_start(self) -> usize {
+        self.dimension * (self.dimension + 1) / 2
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every index once, and what is written is an isometry that reads back.
+    #[test]
+    fn written_moments_read_back() {
+        for p in 1..9 {
+            let layout = moments_layout(p, 3.0, 2.0).unwrap();
+            let mut seen = vec![false; layout.len()];
+            for i in 0..p {
+                seen[layout.target(i)] = true;
+                for j in 0..p {
+                    assert_eq!(layout.matrix(i, j), layout.matrix(j, i));
+                    seen[layout.matrix(i, j)] = true;
+                }
+            }
+            assert!(seen.iter().all(|&seen| seen));
+
+            let v: Vec<f64> = (0..p).map(|i| (i as f64).sin() + 0.2).collect();
+            let mut out = vec![0.0; layout.len()];
+            layout.write(&v, -1.5, &mut out).unwrap();
+            let (matrix, u) = layout.read(&out).unwrap();
+            for i in 0..p {
+                assert!((u[i] + 1.5 * v[i]).abs() < 1e-15);
+                for j in 0..p {
+                    assert!((matrix[i * p + j] - v[i] * v[j]).abs() < 1e-15);
+                }
+            }
+            let size = check::dot(&v, &v);
+            let expected = size * size + (1.5_f64 * 1.5).powi(2) * size;
+            assert!((check::dot(&out, &out) / expected - 1.0).abs() < 1e-14);
+        }
+    }
+
+    #[test]
+    fn bad_parameters_are_named() {
+        assert!(moments_layout(0, 1.0, 1.0).is_err());
+        assert!(moments_layout(2, f64::NAN, 1.0).is_err());
+        let message = moments_layout(2, 1.0, 0.0).unwrap_err().to_string();
+        assert!(message.contains("target bound Y = 0"), "{message}");
+        let layout = moments_layout(2, 1.0, 1.0).unwrap();
+        assert!(layout.write(&[1.0], 0.0, &mut [0.0; 5]).is_err());
+        assert!(layout.read(&[0.0; 4]).is_err());
+    }
+}

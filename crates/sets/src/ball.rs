@@ -1,0 +1,227 @@
+//! The Euclidean ball {‖x‖ ≤ R}, centred at 0.
+//!
+//! **Projection** x·min(1, R/‖x‖). **Minimiser** −R·g/‖g‖ (for g = 0: −R·e₁). **Barrier** −ln(R² − ‖x‖²), ν = 1; ∇ = 2x/s,
+//! ∇² = 2I/s + 4xxᵀ/s² with s = R² − ‖x‖². All O(d), the Hessian O(d²).
+//!
+//! **Local oracle**, ρ = 1: the exact minimiser of ⟨·, g⟩ on the intersection with the ball of radius r around x. It is
+//! −Rg/‖g‖ or x − rg/‖g‖ if one of them lies in the other ball; otherwise both spheres bind, which puts p on the plane ⟨p,
+//! x⟩ = (R² + ‖x‖² − r²)/2 and, within it, on the circle's lowest point along the part of g orthogonal to x.
+
+use crate::local::{DirectOracle, LocalRule};
+use crate::{Barrier, Capability, ConvexSet, LocalOracle, SetError, barrier, vector};
+
+/// A ball around the origin.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Ball {
+    dimension: usize,
+    radius: f64,
+}
+
+impl Ball {
+    /// The ball of this radius around 0; [`crate::Shifted`] moves it.
+    ///
+    /// # Errors
+    /// No dimension, or a radius that is not positive and finite.
+    pub fn new(dimension: usize, radius: f64) -> Result<Self, SetError> {
+        vector::check_dimension(dimension, 1)?;
+        vector::check_positive("radius", radius)?;
+        Ok(Self { dimension, radius })
+    }
+
+    fn shrink(&self, point: &mut [f64]) -> f64 {
+        let norm = vector::norm(point);
+        if norm <= self.radius {
+            return 0.0;
+        }
+        // Dividing first keeps huge points from losing their direction to overflow.
+        for value in point {
+            *value = *value / norm * self.radius;
+        }
+        vector::rounding(self.dimension, self.radius)
+    }
+
+    fn slack(&self, free: &[f64]) -> Result<f64, SetError> {
+        vector::check("free coordinates", free, self.dimension)?;
+        let norm = vector::norm(free);
+        let slack = (self.radius - norm) * (self.radius + norm);
+        if slack > 0.0 {
+            Ok(slack)
+        } else {
+            Err(barrier::outside(self.name(), norm - self.radius))
+        }
+    }
+}
+
+impl ConvexSet for Ball {
+    fn name(&self) -> &'static str {
+        "ball"
+    }
+
+    fn dimension(&self) -> usize {
+        self.dimension
+    }
+
+    fn diameter(&self) -> f64 {
+        2.0 * self.radius
+    }
+
+    fn outer_radius(&self) -> f64 {
+        self.radius
+    }
+
+    fn inner_radius(&self) -> f64 {
+        self.radius
+    }
+
+    fn largest_norm(&self) -> f64 {
+        self.radius
+    }
+
+    fn centre(&self, out: &mut [f64]) -> Result<(), SetError> {
+        vector::check_length("centre", out, self.dimension)?;
+        out.fill(0.0);
+        Ok(())
+    }
+
+    fn can(&self, capability: Capability) -> bool {
+        capability != Capability::Vertices
+    }
+
+    fn project(&self, point: &mut [f64]) -> Result<f64, SetError> {
+        vector::check("point", point, self.dimension)?;
+        Ok(self.shrink(point))
+    }
+
+    fn minimise(&self, direction: &[f64], out: &mut [f64]) -> Result<(), SetError> {
+        vector::check("direction", direction, self.dimension)?;
+        vector::check_length("minimiser", out, self.dimension)?;
+        let norm = vector::norm(direction);
+        if norm > 0.0 {
+            for (out, value) in out.iter_mut().zip(direction) {
+                *out = -value / norm * self.radius;
+            }
+        } else {
+            out.fill(0.0);
+            out[0] = -self.radius;
+        }
+        Ok(())
+    }
+
+    fn local_oracle(&self) -> Result<Box<dyn LocalOracle>, SetError> {
+        Ok(Box::new(DirectOracle::new(*self)))
+    }
+
+    fn barrier(&self) -> Result<Box<dyn Barrier>, SetError> {
+        Ok(Box::new(*self))
+    }
+}
+
+impl LocalRule for Ball {
+    fn local_rho(&self) -> f64 {
+        1.0
+    }
+
+    fn move_within(&self, point: &[f64], radius: f64, gradient: &[f64], answer: &mut [f64]) {
+        let slope = vector::norm(gradient);
+        if slope == 0.0 {
+            return;
+        }
+        let down: Vec<f64> = gradient.iter().map(|value| -value / slope).collect();
+        vector::add(answer, radius, &down);
+        let free = vector::norm(answer);
+        if free <= self.radius {
+            return;
+        }
+        let lowest: Vec<f64> = down.iter().map(|value| value * self.radius).collect();
+        if vector::distance(&lowest, point) <= radius {
+            answer.copy_from_slice(&lowest);
+            return;
+        }
+        let norm = vector::norm(point);
+        let unit: Vec<f64> = point.iter().map(|value| value / norm).collect();
+        let mut across = down;
+        let along = vector::dot(&across, &unit);
+        vector::add(&mut across, -along, &unit);
+        let width = vector::norm(&across);
+        if norm > 0.0 && width > 0.0 {
+            let height = (self.radius * self.radius + norm * norm - radius * radius) / (2.0 * norm);
+            let reach = ((self.radius - height) * (self.radius + height))
+                .max(0.0)
+                .sqrt();
+            answer.fill(0.0);
+            vector::add(answer, height, &unit);
+            vector::add(answer, reach / width, &across);
+        }
+        // Only rounding is left to be outside, also where g is parallel to x and no case above applied.
+        self.shrink(answer);
+    }
+}
+
+impl Barrier for Ball {
+    fn free_dimension(&self) -> usize {
+        self.dimension
+    }
+
+    fn point_dimension(&self) -> usize {
+        self.dimension
+    }
+
+    fn parameter(&self) -> f64 {
+        1.0
+    }
+
+    fn value(&self, free: &[f64]) -> f64 {
+        self.slack(free).map_or(f64::INFINITY, |slack| -slack.ln())
+    }
+
+    fn gradient(&self, free: &[f64], out: &mut [f64]) -> Result<(), SetError> {
+        vector::check_length("gradient", out, self.dimension)?;
+        let slack = self.slack(free)?;
+        for (out, value) in out.iter_mut().zip(free) {
+            *out = 2.0 * value / slack;
+        }
+        Ok(())
+    }
+
+    fn hessian(&self, free: &[f64], out: &mut [f64]) -> Result<(), SetError> {
+        vector::check_length("hessian", out, self.dimension * self.dimension)?;
+        let slack = self.slack(free)?;
+        for (row, line) in out.chunks_exact_mut(self.dimension).enumerate() {
+            for (entry, value) in line.iter_mut().zip(free) {
+                *entry = 4.0 * (free[row] / slack) * (value / slack);
+            }
+            line[row] += 2.0 / slack;
+        }
+        Ok(())
+    }
+
+    fn start(&self, out: &mut [f64]) -> Result<(), SetError> {
+        self.centre(out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn huge_points_keep_their_direction() {
+        let ball = Ball::new(2, 1.0).unwrap();
+        let mut point = [3e300, 4e300];
+        assert!(ball.project(&mut point).unwrap() < 1e-13);
+        assert!(vector::distance(&point, &[0.6, 0.8]) < 1e-15);
+        let mut lowest = [0.0; 2];
+        ball.minimise(&[0.0, 0.0], &mut lowest).unwrap();
+        assert!(vector::distance(&lowest, &[-1.0, 0.0]) == 0.0);
+    }
+
+    #[test]
+    fn bad_parameters_are_named() {
+        let message = Ball::new(3, -1.0).unwrap_err().to_string();
+        assert!(message.contains("radius = -1"), "{message}");
+        assert!(Ball::new(0, 1.0).is_err());
+        assert!(Ball::new(2, 1.0).unwrap().project(&mut [1.0]).is_err());
+        let message = Ball::new(2, 1.0).unwrap().vertices().unwrap_err();
+        assert!(message.to_string().contains("pftal, "), "{message}");
+    }
+}

@@ -1,0 +1,193 @@
+//! Self-concordant barriers, what `scrible` plays with.
+//!
+//! **Claim.** A barrier R of parameter ν is convex, tends to +∞ at the boundary, |R'''[h,h,h]| ≤ 2·R''[h,h]^{3/2} and
+//! |R'[h]|² ≤ ν·R''[h,h]. For a concave quadratic or affine q, −ln q has ν = 1; sums add their ν; affine substitution keeps
+//! it (Nesterov and Nemirovskii 1994). All barriers here are sums of such terms.
+//!
+//! **Free coordinates.** A set with empty interior has its barrier in coordinates of its affine hull: x = origin + M·free.
+//! [`Barrier::lift`] computes x, [`Barrier::lower`] goes back, and [`Barrier::pull_back`] turns a linear loss on x into one
+//! on the free coordinates. Where the set has an interior the free coordinates are the coordinates.
+
+use std::fmt::Debug;
+
+use crate::{SetError, vector};
+
+/// A self-concordant barrier.
+pub trait Barrier: Send + Sync + Debug {
+    /// The number of free coordinates.
+    fn free_dimension(&self) -> usize;
+
+    /// The number of coordinates of a point of the set.
+    fn point_dimension(&self) -> usize;
+
+    /// ν.
+    fn parameter(&self) -> f64;
+
+    /// R at free coordinates; +∞ outside the interior.
+    fn value(&self, free: &[f64]) -> f64;
+
+    /// Writes ∇R.
+    ///
+    /// # Errors
+    /// Coordinates outside the interior, or slices that do not fit.
+    fn gradient(&self, free: &[f64], out: &mut [f64]) -> Result<(), SetError>;
+
+    /// Writes ∇²R, row by row.
+    ///
+    /// # Errors
+    /// Coordinates outside the interior, or slices that do not fit.
+    fn hessian(&self, free: &[f64], out: &mut [f64]) -> Result<(), SetError>;
+
+    /// Writes free coordinates of an interior point: the set's centre.
+    ///
+    /// # Errors
+    /// A slice of the wrong length.
+    fn start(&self, out: &mut [f64]) -> Result<(), SetError>;
+
+    /// Writes the point with these free coordinates.
+    ///
+    /// # Errors
+    /// Slices that do not fit.
+    fn lift(&self, free: &[f64], point: &mut [f64]) -> Result<(), SetError> {
+        vector::check("free coordinates", free, self.point_dimension())?;
+        vector::check_length("point", point, self.point_dimension())?;
+        point.copy_from_slice(free);
+        Ok(())
+    }
+
+    /// Writes the free coordinates of a point of the affine hull.
+    ///
+    /// # Errors
+    /// Slices that do not fit.
+    fn lower(&self, point: &[f64], free: &mut [f64]) -> Result<(), SetError> {
+        vector::check("point", point, self.point_dimension())?;
+        vector::check_length("free coordinates", free, self.point_dimension())?;
+        free.copy_from_slice(point);
+        Ok(())
+    }
+
+    /// Writes the gradient in free coordinates of a function with gradient `gradient` in x: Mᵀ·gradient.
+    ///
+    /// # Errors
+    /// Slices that do not fit.
+    fn pull_back(&self, gradient: &[f64], free: &mut [f64]) -> Result<(), SetError> {
+        self.lower(gradient, free)
+    }
+}
+
+/// The error for coordinates outside the interior.
+pub(crate) fn outside(set: &'static str, distance: f64) -> SetError {
+    SetError::Outside {
+        parameter: "barrier coordinates",
+        set,
+        distance,
+        allowed: 0.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::ConvexSet;
+    use crate::samples::Draws;
+    use crate::{
+        Ball, BoxSet, FlowPolytope, HalfspacePolytope, Scaled, Shifted, Simplex, UniformMatroid,
+        VertexPolytope, vector,
+    };
+    use std::sync::Arc;
+
+    fn sets() -> Vec<Arc<dyn ConvexSet>> {
+        let triangle = [vec![0.0, 0.0], vec![2.0, 0.0], vec![0.0, 1.0]];
+        let edges = [(0, 1), (0, 2), (1, 2), (1, 3), (2, 3)];
+        let rows = [vec![-1.0, 0.0], vec![0.0, -1.0], vec![1.0, 2.0]];
+        let simplex = Arc::new(Simplex::new(4).unwrap());
+        vec![
+            Arc::new(Ball::new(3, 2.0).unwrap()),
+            Arc::new(BoxSet::new(&[-1.0, 0.0], &[1.0, 5.0]).unwrap()),
+            simplex.clone(),
+            Arc::new(UniformMatroid::new(5, 2).unwrap()),
+            Arc::new(VertexPolytope::new(&triangle).unwrap()),
+            Arc::new(HalfspacePolytope::new(&rows, &[0.0, 0.0, 2.0]).unwrap()),
+            Arc::new(FlowPolytope::new(4, &edges, 0, 3).unwrap()),
+            Arc::new(Scaled::new(simplex.clone(), 3.0).unwrap()),
+            Arc::new(Shifted::new(simplex, &[1.0, 2.0, 3.0, 4.0]).unwrap()),
+        ]
+    }
+
+    /// Gradient and Hessian against central differences; |R'[h]|² ≤ ν·R''[h,h]; lifting, lowering and pulling back agree.
+    #[test]
+    fn derivatives_and_parameter() {
+        let mut draws = Draws::new(17);
+        for set in sets() {
+            let barrier = set.barrier().unwrap();
+            let size = barrier.free_dimension();
+            let mut start = vec![0.0; size];
+            barrier.start(&mut start).unwrap();
+            for _ in 0..20 {
+                let mut at = start.clone();
+                let way = draws.normals(size);
+                let mut reach = 1.0;
+                vector::add(&mut at, reach, &way);
+                while !barrier.value(&at).is_finite() {
+                    vector::add(&mut at, -0.3 * reach, &way);
+                    reach *= 0.7;
+                }
+                let mut gradient = vec![0.0; size];
+                let mut hessian = vec![0.0; size * size];
+                barrier.gradient(&at, &mut gradient).unwrap();
+                barrier.hessian(&at, &mut hessian).unwrap();
+                // Steps in units of the local metric, so that differences stay inside and well scaled.
+                let stiff = (0..size).fold(1.0_f64, |m, i| m.max(hessian[i * size + i]));
+                let step = 1e-4 / stiff.sqrt();
+                for i in 0..size {
+                    let (mut up, mut down) = (at.clone(), at.clone());
+                    up[i] += step;
+                    down[i] -= step;
+                    let slope = (barrier.value(&up) - barrier.value(&down)) / (2.0 * step);
+                    assert!((slope - gradient[i]).abs() < 1e-6 * stiff.sqrt(), "{set:?}");
+                    let (mut above, mut below) = (vec![0.0; size], vec![0.0; size]);
+                    barrier.gradient(&up, &mut above).unwrap();
+                    barrier.gradient(&down, &mut below).unwrap();
+                    for j in 0..size {
+                        let curve = (above[j] - below[j]) / (2.0 * step);
+                        assert!((curve - hessian[i * size + j]).abs() < 1e-6 * stiff);
+                    }
+                }
+                let along = draws.normals(size);
+                let first = vector::dot(&gradient, &along);
+                let second: f64 = hessian
+                    .chunks_exact(size)
+                    .zip(&along)
+                    .map(|(row, value)| value * vector::dot(row, &along))
+                    .sum();
+                assert!(first * first <= barrier.parameter() * second * (1.0 + 1e-9));
+
+                let mut point = vec![0.0; set.dimension()];
+                barrier.lift(&at, &mut point).unwrap();
+                assert!(set.contains(&point, 1e-9), "{set:?}");
+                let mut back = vec![0.0; size];
+                barrier.lower(&point, &mut back).unwrap();
+                assert!(vector::distance(&at, &back) < 1e-9);
+                let loss = draws.normals(set.dimension());
+                let mut pulled = vec![0.0; size];
+                barrier.pull_back(&loss, &mut pulled).unwrap();
+                let mut other = vec![0.0; set.dimension()];
+                barrier.lift(&start, &mut other).unwrap();
+                let directly = vector::dot(&loss, &vector::difference(&point, &other));
+                let reduced = vector::dot(&pulled, &vector::difference(&at, &start));
+                assert!((directly - reduced).abs() < 1e-9);
+            }
+        }
+    }
+
+    #[test]
+    fn outside_is_infinite_and_an_error() {
+        for set in sets() {
+            let barrier = set.barrier().unwrap();
+            let far = vec![1e3; barrier.free_dimension()];
+            let mut out = far.clone();
+            assert!(barrier.value(&far) == f64::INFINITY, "{set:?}");
+            assert!(barrier.gradient(&far, &mut out).is_err());
+            assert!(barrier.value(&far[1..]) == f64::INFINITY);
+        }
+    }
+}

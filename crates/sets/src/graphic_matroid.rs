@@ -1,0 +1,259 @@
+//! The base polytope of a graphic matroid: the hull of the indicators of a connected graph's spanning trees. One coordinate
+//! for each edge.
+//!
+//! **Minimiser** Kruskal's greedy tree, O(m log m); ties to the edge given first. **Projection** by Wolfe's method over the
+//! minimiser, with a checked gap. **Centre** the probability of each edge in a uniformly random spanning tree, which is its
+//! effective resistance (Kirchhoff): in the relative interior. **Diameter** an upper bound, √(2·min(r, m − r)): two trees
+//! differ in at most r = n − 1 edges of each, and in at most the m − r edges that the first leaves out; bridges, which are
+//! in every tree, are not counted in m and r. No barrier: there are too many inequalities.
+//!
+//! **Local oracle** (`decomposed.rs`) for any matroid of rank r on m elements: **κ = √m·r/2**. *Proof.* The rows are x(F) ≤
+//! rank(F) and −xₑ ≤ 0, with whole-numbered slacks at bases. Sets tight at z are closed under union and intersection, so a
+//! maximal chain of them spans them all together with the rows of the zeros of z; two neighbours of equal rank in the chain
+//! differ by zeros of z, so it is enough to keep one set of each rank 1, …, r − 1 (rank r is the equation Σ xₑ = r). The
+//! chosen rows add up to a vector with entries from −1 to r − 1. As x − y has sum 0, r/2 − 1 may be taken off every entry,
+//! and what is left is at most √m·r/2 long. ∎
+
+use std::sync::Arc;
+
+use crate::connected::{Parts, resistances};
+use crate::set::check_vertex_count;
+use crate::uniform_matroid::compare;
+use crate::{Capability, ConvexSet, DecomposedOracle, LocalOracle, SetError, vector, wolfe};
+
+/// The spanning trees of a connected graph.
+#[derive(Debug, Clone)]
+pub struct GraphicMatroid {
+    nodes: usize,
+    edges: Arc<Vec<(usize, usize)>>,
+    centre: Vec<f64>,
+    bridges: usize,
+    outer_radius: f64,
+}
+
+impl GraphicMatroid {
+    /// The largest number of nodes: the centre solves a dense linear system.
+    pub const MAX_NODES: usize = 1024;
+
+    /// The graph with nodes 0…nodes − 1 and these undirected edges; parallel edges are allowed.
+    ///
+    /// # Errors
+    /// Fewer than 2 or more than [`Self::MAX_NODES`] nodes, ends out of range, loops, or a graph that is not connected.
+    pub fn new(nodes: usize, edges: &[(usize, usize)]) -> Result<Self, SetError> {
+        if !(2..=Self::MAX_NODES).contains(&nodes) {
+            return Err(SetError::parameter("nodes", nodes, "2 to 1024"));
+        }
+        for &(a, b) in edges {
+            if a.max(b) >= nodes || a == b {
+                return Err(SetError::parameter(
+                    "edge",
+                    format!("({a}, {b})"),
+                    "two different nodes, 0 to nodes − 1",
+                ));
+            }
+        }
+        let mut parts = Parts::new(nodes);
+        let joined = edges.iter().filter(|&&(a, b)| parts.join(a, b)).count();
+        if joined + 1 < nodes {
+            return Err(SetError::parameter(
+                "edges",
+                format!("a graph of {} parts", nodes - joined),
+                "a connected graph",
+            ));
+        }
+        let centre = resistances(nodes, edges).ok_or_else(|| {
+            SetError::parameter("edges", "a singular Laplacian", "a connected graph")
+        })?;
+        // An edge that is not a bridge lies on a cycle of at most `nodes` edges: its probability is at most 1 − 1/nodes.
+        let bridges = centre
+            .iter()
+            .filter(|&&value| value > 1.0 - 0.5 / nodes as f64)
+            .count();
+        let mut set = Self {
+            nodes,
+            edges: Arc::new(edges.to_vec()),
+            centre,
+            bridges,
+            outer_radius: 0.0,
+        };
+        // For indicators, ‖v − c‖² = ‖c‖² + Σ vₑ(1 − 2cₑ) is linear.
+        let weights: Vec<f64> = set.centre.iter().map(|value| 2.0 * value - 1.0).collect();
+        let mut tree = vec![0.0; edges.len()];
+        set.minimise(&weights, &mut tree)?;
+        set.outer_radius = vector::distance(&tree, &set.centre);
+        Ok(set)
+    }
+
+    /// Rank and number of edges once bridges are contracted.
+    fn without_bridges(&self) -> (usize, usize) {
+        (
+            self.nodes - 1 - self.bridges,
+            self.edges.len() - self.bridges,
+        )
+    }
+
+    fn list_trees(
+        &self,
+        edge: usize,
+        parts: &Parts,
+        missing: usize,
+        tree: &mut Vec<f64>,
+        found: &mut Vec<Vec<f64>>,
+    ) -> Result<(), SetError> {
+        if missing == 0 {
+            found.push(tree.clone());
+            return check_vertex_count(found.len() as f64);
+        }
+        let mut rest = parts.clone();
+        let joined = self.edges[edge..]
+            .iter()
+            .filter(|&&(a, b)| rest.join(a, b))
+            .count();
+        if joined < missing {
+            return Ok(());
+        }
+        let (a, b) = self.edges[edge];
+        let mut with = parts.clone();
+        if with.join(a, b) {
+            tree[edge] = 1.0;
+            self.list_trees(edge + 1, &with, missing - 1, tree, found)?;
+            tree[edge] = 0.0;
+        }
+        self.list_trees(edge + 1, parts, missing, tree, found)
+    }
+}
+
+impl ConvexSet for GraphicMatroid {
+    fn name(&self) -> &'static str {
+        "graphic matroid"
+    }
+
+    fn dimension(&self) -> usize {
+        self.edges.len()
+    }
+
+    /// An upper bound: see above.
+    fn diameter(&self) -> f64 {
+        let (rank, edges) = self.without_bridges();
+        (2.0 * rank.min(edges - rank) as f64).sqrt()
+    }
+
+    fn outer_radius(&self) -> f64 {
+        self.outer_radius
+    }
+
+    /// 0: all trees have n − 1 edges, so the polytope has no interior.
+    fn inner_radius(&self) -> f64 {
+        0.0
+    }
+
+    fn largest_norm(&self) -> f64 {
+        ((self.nodes - 1) as f64).sqrt()
+    }
+
+    fn centre(&self, out: &mut [f64]) -> Result<(), SetError> {
+        vector::check_length("centre", out, self.dimension())?;
+        out.copy_from_slice(&self.centre);
+        Ok(())
+    }
+
+    fn can(&self, capability: Capability) -> bool {
+        capability != Capability::Barrier
+    }
+
+    fn project(&self, point: &mut [f64]) -> Result<f64, SetError> {
+        wolfe::project(self, point)
+    }
+
+    fn minimise(&self, direction: &[f64], out: &mut [f64]) -> Result<(), SetError> {
+        vector::check("direction", direction, self.dimension())?;
+        vector::check_length("minimiser", out, self.dimension())?;
+        let mut order: Vec<usize> = (0..self.dimension()).collect();
+        order.sort_by(|&a, &b| compare(direction[a], direction[b]));
+        let mut parts = Parts::new(self.nodes);
+        out.fill(0.0);
+        for edge in order {
+            let (a, b) = self.edges[edge];
+            if parts.join(a, b) {
+                out[edge] = 1.0;
+            }
+        }
+        Ok(())
+    }
+
+    fn local_oracle(&self) -> Result<Box<dyn LocalOracle>, SetError> {
+        let (rank, edges) = self.without_bridges();
+        let move_rate = ((edges as f64).sqrt() * rank as f64 / 2.0).max(f64::MIN_POSITIVE);
+        let set = Arc::new(self.clone());
+        Ok(Box::new(DecomposedOracle::new(set, move_rate)?))
+    }
+
+    /// All spanning trees.
+    fn vertices(&self) -> Result<Vec<Vec<f64>>, SetError> {
+        let mut found = Vec::new();
+        let mut tree = vec![0.0; self.dimension()];
+        let parts = Parts::new(self.nodes);
+        self.list_trees(0, &parts, self.nodes - 1, &mut tree, &mut found)?;
+        Ok(found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn complete(nodes: usize) -> GraphicMatroid {
+        let edges: Vec<(usize, usize)> = (0..nodes)
+            .flat_map(|b| (0..b).map(move |a| (a, b)))
+            .collect();
+        GraphicMatroid::new(nodes, &edges).unwrap()
+    }
+
+    /// Cayley's formula, and the centre as the mean of all trees.
+    #[test]
+    fn trees_are_counted_and_averaged() {
+        let set = complete(5);
+        let trees = set.vertices().unwrap();
+        assert_eq!(trees.len(), 125);
+        let bridged = [
+            (0, 1),
+            (1, 2),
+            (2, 0),
+            (2, 3),
+            (3, 4),
+            (2, 4),
+            (4, 3),
+            (4, 5),
+        ];
+        for set in [set, GraphicMatroid::new(6, &bridged).unwrap()] {
+            let trees = set.vertices().unwrap();
+            let mut mean = vec![0.0; set.dimension()];
+            let mut diameter = 0.0_f64;
+            for tree in &trees {
+                vector::add(&mut mean, 1.0 / trees.len() as f64, tree);
+                for other in &trees {
+                    diameter = diameter.max(vector::distance(tree, other));
+                }
+            }
+            let mut centre = mean.clone();
+            set.centre(&mut centre).unwrap();
+            assert!(vector::distance(&mean, &centre) < 1e-12);
+            assert!(diameter <= set.diameter() + 1e-12);
+            let outer = trees.iter().map(|tree| vector::distance(tree, &centre));
+            assert!((outer.fold(0.0, f64::max) - set.outer_radius()).abs() < 1e-12);
+        }
+        assert_eq!(GraphicMatroid::new(6, &bridged).unwrap().bridges, 1);
+    }
+
+    #[test]
+    fn bad_graphs_are_refused() {
+        assert!(GraphicMatroid::new(3, &[(0, 1)]).is_err());
+        assert!(GraphicMatroid::new(3, &[(0, 1), (1, 1), (1, 2)]).is_err());
+        assert!(GraphicMatroid::new(3, &[(0, 1), (1, 3)]).is_err());
+        assert!(GraphicMatroid::new(1, &[]).is_err());
+        let error = complete(4).barrier().unwrap_err().to_string();
+        assert!(error.contains("graphic matroid cannot"), "{error}");
+        let path = GraphicMatroid::new(3, &[(0, 1), (1, 2)]).unwrap();
+        assert!(path.diameter() == 0.0 && path.local_oracle().is_ok());
+    }
+}

@@ -1,0 +1,193 @@
+//! A polytope given by inequalities {⟨aⱼ, x⟩ ≤ bⱼ}, bounded and with an interior, in low dimension.
+//!
+//! When it is made, its vertices are found (at most 200,000 subsets of d rows) and the facets of their hull are compared
+//! with the rows: if every facet is a row the polytope is bounded and is the hull of its vertices. From then on it can do
+//! what a [`crate::VertexPolytope`] can. **Barrier** −Σ ln(bⱼ − ⟨aⱼ, x⟩) over the rows as given (scaled to length 1), ν =
+//! number of rows.
+
+use crate::enumerate::{SUBSET_CAP, corners, subsets};
+use crate::hull::AffineHull;
+use crate::log_barrier::LogBarrier;
+use crate::{Barrier, Capability, ConvexSet, LocalOracle, SetError, VertexPolytope, vector};
+
+/// A polytope by inequalities.
+#[derive(Debug, Clone)]
+pub struct HalfspacePolytope {
+    rows: Vec<Vec<f64>>,
+    offsets: Vec<f64>,
+    hull: VertexPolytope,
+}
+
+impl HalfspacePolytope {
+    /// The polytope of the points x with ⟨row, x⟩ ≤ offset for every row and its offset.
+    ///
+    /// # Errors
+    /// Rows that do not fit, are zero or not finite; more than 200,000 subsets of d rows; a polytope that is empty,
+    /// unbounded, or has no interior.
+    pub fn new(rows: &[Vec<f64>], offsets: &[f64]) -> Result<Self, SetError> {
+        let dimension = rows.first().map_or(0, Vec::len);
+        vector::check_dimension(dimension, 1)?;
+        vector::check("offsets", offsets, rows.len())?;
+        let mut scaled = (Vec::new(), Vec::new());
+        for (row, offset) in rows.iter().zip(offsets) {
+            vector::check("row", row, dimension)?;
+            let norm = vector::norm(row);
+            vector::check_positive("norm of a row", norm)?;
+            scaled
+                .0
+                .push(row.iter().map(|value| value / norm).collect::<Vec<f64>>());
+            scaled.1.push(offset / norm);
+        }
+        let (rows, offsets) = scaled;
+        let too_many = |count: usize, what| SetError::TooMany {
+            what,
+            count: subsets(count, dimension),
+            cap: SUBSET_CAP,
+        };
+        let vertices = corners(&rows, &offsets)
+            .ok_or_else(|| too_many(rows.len(), "subsets of rows to find the vertices"))?;
+        let shape = "a bounded polytope with an interior";
+        if vertices.len() <= dimension {
+            return Err(SetError::parameter(
+                "number of vertices",
+                vertices.len(),
+                shape,
+            ));
+        }
+        let hull = VertexPolytope::new(&vertices)?;
+        let (facets, coordinates) = hull
+            .facets()
+            .ok_or_else(|| too_many(vertices.len(), "subsets of vertices to check the facets"))?;
+        if coordinates.basis.len() < dimension {
+            return Err(SetError::parameter(
+                "dimension of the polytope",
+                coordinates.basis.len(),
+                shape,
+            ));
+        }
+        let size = hull.diameter();
+        for (normal, offset) in facets.normals.iter().zip(&facets.offsets) {
+            let normal = vector::difference(&coordinates.lift(normal), &coordinates.origin);
+            let offset = offset + vector::dot(&normal, &coordinates.origin);
+            let is_row = rows.iter().zip(&offsets).any(|(row, row_offset)| {
+                vector::distance(row, &normal) < 1e-6 && (row_offset - offset).abs() < 1e-6 * size
+            });
+            if !is_row {
+                return Err(SetError::parameter(
+                    "rows",
+                    "a polytope that is not bounded",
+                    shape,
+                ));
+            }
+        }
+        Ok(Self {
+            rows,
+            offsets,
+            hull,
+        })
+    }
+}
+
+impl ConvexSet for HalfspacePolytope {
+    fn name(&self) -> &'static str {
+        "halfspace polytope"
+    }
+
+    fn dimension(&self) -> usize {
+        self.hull.dimension()
+    }
+
+    fn diameter(&self) -> f64 {
+        self.hull.diameter()
+    }
+
+    fn outer_radius(&self) -> f64 {
+        self.hull.outer_radius()
+    }
+
+    fn inner_radius(&self) -> f64 {
+        self.hull.inner_radius()
+    }
+
+    fn largest_norm(&self) -> f64 {
+        self.hull.largest_norm()
+    }
+
+    fn centre(&self, out: &mut [f64]) -> Result<(), SetError> {
+        self.hull.centre(out)
+    }
+
+    fn can(&self, _: Capability) -> bool {
+        true
+    }
+
+    fn project(&self, point: &mut [f64]) -> Result<f64, SetError> {
+        self.hull.project(point)
+    }
+
+    fn minimise(&self, direction: &[f64], out: &mut [f64]) -> Result<(), SetError> {
+        self.hull.minimise(direction, out)
+    }
+
+    fn local_oracle(&self) -> Result<Box<dyn LocalOracle>, SetError> {
+        self.hull.local_oracle()
+    }
+
+    fn barrier(&self) -> Result<Box<dyn Barrier>, SetError> {
+        // The coordinates themselves, from 0: the centre is where the barrier starts, so it is the origin.
+        let mut origin = vec![0.0; self.dimension()];
+        self.centre(&mut origin)?;
+        let unit = |index| {
+            let mut direction = vec![0.0; self.dimension()];
+            direction[index] = 1.0;
+            direction
+        };
+        let basis = (0..self.dimension()).map(unit).collect();
+        Ok(Box::new(LogBarrier::in_hull(
+            self.name(),
+            &self.rows,
+            &self.offsets,
+            AffineHull { origin, basis },
+        )))
+    }
+
+    fn vertices(&self) -> Result<Vec<Vec<f64>>, SetError> {
+        self.hull.vertices()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_triangle() {
+        let rows = [vec![-2.0, 0.0], vec![0.0, -1.0], vec![3.0, 4.0]];
+        let set = HalfspacePolytope::new(&rows, &[0.0, 0.0, 12.0]).unwrap();
+        assert_eq!(set.vertices().unwrap().len(), 3);
+        assert!((set.diameter() - 5.0).abs() < 1e-12);
+        // The mean of a triangle is a third of a height from each side.
+        assert!((set.inner_radius() - 2.4 / 3.0).abs() < 1e-12);
+        assert!(set.contains(&[1.0, 1.0], 0.0) || set.contains(&[1.0, 1.0], 1e-15));
+        assert!(!set.contains(&[4.0, 3.0], 0.1));
+    }
+
+    #[test]
+    fn unbounded_empty_and_flat_are_refused() {
+        let wedge = [vec![-1.0, 0.0], vec![0.0, -1.0], vec![-1.0, -1.0]];
+        assert!(HalfspacePolytope::new(&wedge, &[0.0, 0.0, -1.0]).is_err());
+        let strip = [vec![-1.0, 0.0], vec![1.0, 0.0], vec![0.0, -1.0]];
+        assert!(HalfspacePolytope::new(&strip, &[0.0, 1.0, 0.0]).is_err());
+        let side = [vec![-1.0], vec![1.0]];
+        assert!(HalfspacePolytope::new(&side, &[0.0, -1.0]).is_err());
+        assert!(HalfspacePolytope::new(&side, &[0.0, 0.0]).is_err());
+        assert!(HalfspacePolytope::new(&side, &[0.0]).is_err());
+        // Unbounded with enough vertices: a prism that is open at the top.
+        let prism: Vec<Vec<f64>> = [[-1, 0, 0], [1, 0, 0], [0, -1, 0], [0, 1, 0], [0, 0, -1]]
+            .iter()
+            .map(|row| row.iter().map(|&value| f64::from(value)).collect())
+            .collect();
+        let error = HalfspacePolytope::new(&prism, &[1.0; 5]).unwrap_err();
+        assert!(error.to_string().contains("bounded"), "{error}");
+    }
+}

@@ -1,0 +1,222 @@
+//! Local linear optimisation oracles (Garber and Hazan 2016), what `coco-l` (WDP20 Algorithm 2) steps with.
+//!
+//! For a point x of the set, a radius r and a gradient g the oracle answers a point p with
+//!
+//! 1. p in the set,
+//! 2. ‖x − p‖ ≤ ρ·r,
+//! 3. ⟨p, g⟩ ≤ ⟨y, g⟩ for every y in the set with ‖x − y‖ ≤ r.
+//!
+//! The learner then moves to (1 − a)·x + a·p and asks again from there. Some oracles answer from x alone
+//! ([`DirectOracle`]: ball, box, simplex, L1 ball); the others keep x as a convex combination of vertices
+//! ([`crate::DecomposedOracle`]), which has to follow the learner: hence [`LocalOracle::advance`].
+//!
+//! ```
+//! use hushstream_sets::{ConvexSet, Simplex};
+//! let mut oracle = Simplex::new(4)?.local_oracle()?;
+//! let mut x = [0.25; 4];
+//! let mut p = [0.0; 4];
+//! oracle.step(&x, 0.1, &[3.0, 1.0, 2.0, 0.0], &mut p)?; // mass √4·0.1/2 goes from coordinate 0 to coordinate 3
+//! assert!((p[0] - 0.15).abs() < 1e-12 && (p[3] - 0.35).abs() < 1e-12);
+//! oracle.advance(0.5, &mut x)?; // x ← (x + p)/2
+//! assert!((x[3] - 0.30).abs() < 1e-12);
+//! # Ok::<(), hushstream_sets::SetError>(())
+//! ```
+
+use std::fmt::Debug;
+
+use crate::{ConvexSet, SetError, vector};
+
+/// How far a point that is said to be in the set may be from it, in units of 1 + the set's largest norm.
+pub(crate) const ON_TRACK: f64 = 1e-9;
+
+/// A local linear oracle and what it remembers of where the learner is.
+pub trait LocalOracle: Send + Debug {
+    /// ρ of property 2. It is at least 1: no oracle can have less.
+    fn rho(&self) -> f64;
+
+    /// Places the oracle at a point of the set, forgetting what was before. The first [`step`](Self::step) does it by
+    /// itself.
+    ///
+    /// # Errors
+    /// A point that is further than 10⁻⁹·(1 + largest norm) from the set.
+    fn start(&mut self, point: &[f64]) -> Result<(), SetError>;
+
+    /// Writes the answer for `point`, which must be where the oracle is.
+    ///
+    /// # Errors
+    /// A point elsewhere, by more than 10⁻⁹·(1 + largest norm); a negative radius; slices that do not fit.
+    fn step(
+        &mut self,
+        point: &[f64],
+        radius: f64,
+        gradient: &[f64],
+        answer: &mut [f64],
+    ) -> Result<(), SetError>;
+
+    /// Moves to (1 − fraction)·x + fraction·p, with p the last answer, and writes it to `point`. Use what is written:
+    /// it is the point the oracle holds, to the last bit.
+    ///
+    /// # Errors
+    /// A fraction outside 0 to 1; no answer to move to.
+    fn advance(&mut self, fraction: f64, point: &mut [f64]) -> Result<(), SetError>;
+
+    /// What must be saved, between an advance and the next step, to go on later bit for bit: weights and vertices, in order.
+    /// Empty for a [`DirectOracle`].
+    fn decomposition(&self) -> Vec<(f64, Vec<f64>)>;
+
+    /// Goes back to a saved [`decomposition`](Self::decomposition).
+    ///
+    /// # Errors
+    /// Weights that are not positive with sum 1, or vertices that do not fit.
+    fn restore(&mut self, saved: &[(f64, Vec<f64>)]) -> Result<(), SetError>;
+}
+
+/// How a set answers from the point alone.
+pub(crate) trait LocalRule: ConvexSet {
+    fn local_rho(&self) -> f64;
+    /// `answer` starts as a copy of `point`; all arguments are checked.
+    fn move_within(&self, point: &[f64], radius: f64, gradient: &[f64], answer: &mut [f64]);
+}
+
+/// An oracle that needs no memory but its last question and answer.
+#[derive(Debug)]
+pub struct DirectOracle<S> {
+    set: S,
+    last: Option<(Vec<f64>, Vec<f64>)>,
+}
+
+impl<S> DirectOracle<S> {
+    pub(crate) fn new(set: S) -> Self {
+        Self { set, last: None }
+    }
+}
+
+impl<S: LocalRule> LocalOracle for DirectOracle<S> {
+    fn rho(&self) -> f64 {
+        self.set.local_rho().max(1.0)
+    }
+
+    fn start(&mut self, point: &[f64]) -> Result<(), SetError> {
+        self.last = None;
+        let mut nearest = point.to_vec();
+        self.set.project(&mut nearest)?;
+        check_on_track(&self.set, point, &nearest)
+    }
+
+    fn step(
+        &mut self,
+        point: &[f64],
+        radius: f64,
+        gradient: &[f64],
+        answer: &mut [f64],
+    ) -> Result<(), SetError> {
+        check_question(self.set.dimension(), radius, gradient, answer)?;
+        self.start(point)?;
+        answer.copy_from_slice(point);
+        self.set.move_within(point, radius, gradient, answer);
+        self.last = Some((point.to_vec(), answer.to_vec()));
+        Ok(())
+    }
+
+    fn advance(&mut self, fraction: f64, point: &mut [f64]) -> Result<(), SetError> {
+        check_fraction(fraction)?;
+        vector::check_length("point", point, self.set.dimension())?;
+        let (from, to) = self.last.take().ok_or_else(no_answer)?;
+        for ((out, from), to) in point.iter_mut().zip(&from).zip(&to) {
+            *out = (1.0 - fraction) * from + fraction * to;
+        }
+        Ok(())
+    }
+
+    fn decomposition(&self) -> Vec<(f64, Vec<f64>)> {
+        Vec::new()
+    }
+
+    fn restore(&mut self, saved: &[(f64, Vec<f64>)]) -> Result<(), SetError> {
+        if !saved.is_empty() {
+            return Err(SetError::parameter(
+                "saved decomposition",
+                format!("{} vertices", saved.len()),
+                "none for this oracle",
+            ));
+        }
+        self.last = None;
+        Ok(())
+    }
+}
+
+pub(crate) fn check_on_track<S: ConvexSet + ?Sized>(
+    set: &S,
+    point: &[f64],
+    expected: &[f64],
+) -> Result<(), SetError> {
+    let distance = vector::distance(point, expected);
+    let allowed = ON_TRACK * (1.0 + set.largest_norm());
+    if distance <= allowed {
+        return Ok(());
+    }
+    Err(SetError::Outside {
+        parameter: "point of the local oracle",
+        set: set.name(),
+        distance,
+        allowed,
+    })
+}
+
+pub(crate) fn check_question(
+    dimension: usize,
+    radius: f64,
+    gradient: &[f64],
+    answer: &[f64],
+) -> Result<(), SetError> {
+    vector::check("gradient", gradient, dimension)?;
+    vector::check_length("answer", answer, dimension)?;
+    if radius >= 0.0 && radius.is_finite() {
+        Ok(())
+    } else {
+        Err(SetError::parameter(
+            "radius",
+            radius,
+            "a finite number of 0 or more",
+        ))
+    }
+}
+
+pub(crate) fn check_fraction(fraction: f64) -> Result<(), SetError> {
+    if (0.0..=1.0).contains(&fraction) {
+        Ok(())
+    } else {
+        Err(SetError::parameter("fraction", fraction, "0 to 1"))
+    }
+}
+
+pub(crate) fn no_answer() -> SetError {
+    SetError::parameter(
+        "advance",
+        "called before step",
+        "one advance after each step",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{ConvexSet, Simplex};
+
+    #[test]
+    fn misuse_is_refused() {
+        let mut oracle = Simplex::new(3).unwrap().local_oracle().unwrap();
+        let mut out = [0.0; 3];
+        let centre = [1.0 / 3.0; 3];
+        assert!(oracle.advance(0.5, &mut out).is_err());
+        assert!(
+            oracle
+                .step(&[0.5, 0.5, 0.5], 0.1, &[1.0; 3], &mut out)
+                .is_err()
+        );
+        assert!(oracle.step(&centre, -0.1, &[1.0; 3], &mut out).is_err());
+        assert!(oracle.step(&centre, 0.1, &[f64::NAN; 3], &mut out).is_err());
+        assert!(oracle.restore(&[(1.0, vec![1.0, 0.0, 0.0])]).is_err());
+        oracle.step(&centre, 0.1, &[1.0; 3], &mut out).unwrap();
+        assert!(oracle.advance(1.5, &mut out).is_err());
+    }
+}

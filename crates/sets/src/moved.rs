@@ -1,0 +1,213 @@
+//! Sets made from others: [`Scaled`] and [`Shifted`]. Every capability survives.
+//!
+//! For K′ = s·K + o: Π′(x) = s·Π((x − o)/s) + o; the minimiser is s·(minimiser of K) + o; the local oracle answers s·p + o
+//! for p at ((x − o)/s, r/s, g), with the same ρ; a barrier keeps its free coordinates, its values and its ν, and only the
+//! way from free coordinates to points changes; a net of radius r is a net of radius r/s; lengths are multiplied by s.
+
+use std::sync::Arc;
+
+use crate::affine_map::{Map, MovedBarrier, MovedOracle};
+use crate::{Barrier, Capability, ConvexSet, LocalOracle, SetError, vector};
+
+/// A set multiplied by a positive factor.
+#[derive(Debug, Clone)]
+pub struct Scaled(Moved);
+
+impl Scaled {
+    /// {factor·x : x in the set}.
+    ///
+    /// # Errors
+    /// A factor that is not positive and finite.
+    pub fn new(set: Arc<dyn ConvexSet>, factor: f64) -> Result<Self, SetError> {
+        vector::check_positive("factor", factor)?;
+        let offset = vec![0.0; set.dimension()];
+        let map = Map { factor, offset };
+        Ok(Self(Moved::new(set, map)?))
+    }
+}
+
+/// A set moved by a vector.
+#[derive(Debug, Clone)]
+pub struct Shifted(Moved);
+
+impl Shifted {
+    /// {x + offset : x in the set}.
+    ///
+    /// # Errors
+    /// An offset that does not fit or is not finite.
+    pub fn new(set: Arc<dyn ConvexSet>, offset: &[f64]) -> Result<Self, SetError> {
+        vector::check("offset", offset, set.dimension())?;
+        let map = Map {
+            factor: 1.0,
+            offset: offset.to_vec(),
+        };
+        Ok(Self(Moved::new(set, map)?))
+    }
+}
+
+#[derive(Debug, Clone)]
+struct Moved {
+    set: Arc<dyn ConvexSet>,
+    map: Map,
+    largest_norm: f64,
+}
+
+impl Moved {
+    fn new(set: Arc<dyn ConvexSet>, map: Map) -> Result<Self, SetError> {
+        let shift = vector::norm(&map.offset);
+        let mut centre = vec![0.0; set.dimension()];
+        set.centre(&mut centre)?;
+        map.out(&mut centre);
+        let exact = map.factor * set.largest_norm();
+        let around = vector::norm(&centre) + map.factor * set.outer_radius();
+        let largest_norm = if shift == 0.0 {
+            exact
+        } else if let Ok(vertices) = set.vertices() {
+            let norms = vertices.into_iter().map(|mut vertex| {
+                map.out(&mut vertex);
+                vector::norm(&vertex)
+            });
+            norms.fold(0.0, f64::max)
+        } else {
+            // Exact for a ball; an upper bound elsewhere.
+            around.min(exact + shift)
+        };
+        Ok(Self {
+            set,
+            map,
+            largest_norm,
+        })
+    }
+
+    fn project(&self, point: &mut [f64]) -> Result<f64, SetError> {
+        vector::check("point", point, self.set.dimension())?;
+        let mut inner = self.map.back(point);
+        let error = self.set.project(&mut inner)?;
+        let reach = self.largest_norm + vector::norm(&self.map.offset) + vector::norm(point);
+        self.map.out(&mut inner);
+        point.copy_from_slice(&inner);
+        Ok(self.map.factor * error + vector::rounding(1, reach))
+    }
+
+    fn minimise(&self, direction: &[f64], out: &mut [f64]) -> Result<(), SetError> {
+        self.set.minimise(direction, out)?;
+        self.map.out(out);
+        Ok(())
+    }
+
+    fn vertices(&self) -> Result<Vec<Vec<f64>>, SetError> {
+        let mut vertices = self.set.vertices()?;
+        vertices.iter_mut().for_each(|vertex| self.map.out(vertex));
+        Ok(vertices)
+    }
+
+    fn net(&self, radius: f64) -> Result<Vec<Vec<f64>>, SetError> {
+        vector::check_positive("radius", radius)?;
+        let mut net = self.set.net(radius / self.map.factor)?;
+        net.iter_mut().for_each(|point| self.map.out(point));
+        Ok(net)
+    }
+}
+
+/// Both wrappers are the same map under two names.
+macro_rules! moved_set {
+    ($type:ident, $name:literal) => {
+        impl ConvexSet for $type {
+            fn name(&self) -> &'static str {
+                $name
+            }
+
+            fn dimension(&self) -> usize {
+                self.0.set.dimension()
+            }
+
+            fn diameter(&self) -> f64 {
+                self.0.map.factor * self.0.set.diameter()
+            }
+
+            fn outer_radius(&self) -> f64 {
+                self.0.map.factor * self.0.set.outer_radius()
+            }
+
+            fn inner_radius(&self) -> f64 {
+                self.0.map.factor * self.0.set.inner_radius()
+            }
+
+            fn largest_norm(&self) -> f64 {
+                self.0.largest_norm
+            }
+
+            fn centre(&self, out: &mut [f64]) -> Result<(), SetError> {
+                self.0.set.centre(out)?;
+                self.0.map.out(out);
+                Ok(())
+            }
+
+            fn can(&self, capability: Capability) -> bool {
+                self.0.set.can(capability)
+            }
+
+            fn project(&self, point: &mut [f64]) -> Result<f64, SetError> {
+                self.0.project(point)
+            }
+
+            fn minimise(&self, direction: &[f64], out: &mut [f64]) -> Result<(), SetError> {
+                self.0.minimise(direction, out)
+            }
+
+            fn local_oracle(&self) -> Result<Box<dyn LocalOracle>, SetError> {
+                Ok(Box::new(MovedOracle {
+                    inner: self.0.set.local_oracle()?,
+                    map: self.0.map.clone(),
+                }))
+            }
+
+            fn barrier(&self) -> Result<Box<dyn Barrier>, SetError> {
+                Ok(Box::new(MovedBarrier {
+                    inner: self.0.set.barrier()?,
+                    map: self.0.map.clone(),
+                }))
+            }
+
+            fn net(&self, radius: f64) -> Result<Vec<Vec<f64>>, SetError> {
+                self.0.net(radius)
+            }
+
+            fn vertices(&self) -> Result<Vec<Vec<f64>>, SetError> {
+                self.0.vertices()
+            }
+        }
+    };
+}
+
+moved_set!(Scaled, "scaled set");
+moved_set!(Shifted, "shifted set");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Ball, Simplex};
+
+    #[test]
+    fn numbers_move_along() {
+        let ball = Arc::new(Ball::new(2, 1.0).unwrap());
+        let set = Shifted::new(Arc::new(Scaled::new(ball, 2.0).unwrap()), &[3.0, 4.0]).unwrap();
+        assert!((set.largest_norm() - 7.0).abs() < 1e-12);
+        assert!((set.inner_radius() - 2.0).abs() < 1e-12);
+        let mut point = [3.0, 14.0];
+        assert!(set.project(&mut point).unwrap() < 1e-12);
+        assert!(vector::distance(&point, &[3.0, 6.0]) < 1e-14);
+        let simplex = Arc::new(Simplex::new(2).unwrap());
+        let set = Shifted::new(simplex.clone(), &[1.0, 0.0]).unwrap();
+        assert!((set.largest_norm() - 2.0).abs() < 1e-12);
+        assert!(Scaled::new(simplex.clone(), 0.0).is_err());
+        assert!(Shifted::new(simplex, &[1.0]).is_err());
+    }
+
+    #[test]
+    fn what_is_missing_inside_is_missing_outside() {
+        let ball = Arc::new(Ball::new(2, 1.0).unwrap());
+        let set = Scaled::new(ball, 2.0).unwrap();
+        assert!(!set.can(Capability::Vertices) && set.vertices().is_err());
+    }
+}

@@ -1,0 +1,181 @@
+//! The one trait of this crate: what a convex set knows about itself and what it can do.
+//!
+//! **Conventions.** All geometry is Euclidean. Numbers that bound the set are safe to calibrate with: `diameter`,
+//! `outer_radius` and `largest_norm` are never below the truth, `inner_radius` never above it, and they are exact unless the
+//! set says otherwise. Every answer is a deterministic function of its arguments; ties go to the lowest index.
+
+use std::fmt::{self, Debug, Display};
+
+use crate::{Barrier, LocalOracle, SetError, Unable, net, vector};
+
+/// Something a set may or may not be able to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Capability {
+    /// Euclidean projection.
+    Project,
+    /// Minimising a linear function.
+    Minimise,
+    /// The local linear optimisation oracle of Garber and Hazan.
+    LocalOracle,
+    /// A self-concordant barrier.
+    Barrier,
+    /// A finite net in low dimension.
+    Net,
+    /// Listing all vertices.
+    Vertices,
+}
+
+impl Capability {
+    /// All of them, in the order of the table in the crate documentation.
+    pub const ALL: [Self; 6] = [
+        Self::Project,
+        Self::Minimise,
+        Self::LocalOracle,
+        Self::Barrier,
+        Self::Net,
+        Self::Vertices,
+    ];
+
+    /// The recipes for which this capability of the set is enough.
+    #[must_use]
+    pub fn recipes(self) -> &'static [&'static str] {
+        match self {
+            Self::Project => &[
+                "pftal",
+                "pftal-convex",
+                "ftrl",
+                "coco-p",
+                "pgiga",
+                "limited-updates",
+            ],
+            Self::Minimise => &["ftpl"],
+            Self::LocalOracle => &["coco-l"],
+            Self::Barrier => &["scrible"],
+            Self::Net => &["cover"],
+            Self::Vertices => &["exp2", "dartboard", "dartboard-batched"],
+        }
+    }
+}
+
+impl Display for Capability {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Project => "project",
+            Self::Minimise => "minimise a linear function",
+            Self::LocalOracle => "give a local linear oracle",
+            Self::Barrier => "give a barrier",
+            Self::Net => "give a net",
+            Self::Vertices => "list its vertices",
+        })
+    }
+}
+
+/// A non-empty, bounded, closed convex set in ℝᵈ.
+///
+/// A capability that a set lacks answers [`SetError::Unable`], which names the recipes the set does serve.
+pub trait ConvexSet: Send + Sync + Debug {
+    /// What the set is called in errors and tables.
+    fn name(&self) -> &'static str;
+
+    /// d, the number of coordinates of a point; the set itself may have fewer dimensions.
+    fn dimension(&self) -> usize;
+
+    /// The largest distance between two points of the set.
+    fn diameter(&self) -> f64;
+
+    /// The largest distance of a point of the set from its [`centre`](Self::centre).
+    fn outer_radius(&self) -> f64;
+
+    /// The radius of the largest full-dimensional ball around the centre that lies in the set: 0 if there is none.
+    fn inner_radius(&self) -> f64;
+
+    /// The largest norm of a point of the set.
+    fn largest_norm(&self) -> f64;
+
+    /// Writes the declared centre: a point of the (relative) interior.
+    ///
+    /// # Errors
+    /// A slice of the wrong length.
+    fn centre(&self, out: &mut [f64]) -> Result<(), SetError>;
+
+    /// Whether a capability is there. It may still refuse a size, with [`SetError::TooMany`].
+    fn can(&self, capability: Capability) -> bool;
+
+    /// Whether the point is at a distance of at most `tolerance` from the set. Never for a point that is not finite.
+    fn contains(&self, point: &[f64], tolerance: f64) -> bool {
+        let mut nearest = point.to_vec();
+        self.project(&mut nearest)
+            .is_ok_and(|_| vector::distance(point, &nearest) <= tolerance)
+    }
+
+    /// Replaces the point by the nearest point of the set and returns a bound on the distance between what was
+    /// written and the exact projection, rounding included.
+    ///
+    /// # Errors
+    /// A set that cannot project; a slice of the wrong length or with a coordinate that is not finite.
+    fn project(&self, point: &mut [f64]) -> Result<f64, SetError> {
+        let _ = point;
+        Err(Unable::new(self, Capability::Project).into())
+    }
+
+    /// Writes an extreme point of the set at which ⟨direction, ·⟩ is smallest.
+    ///
+    /// # Errors
+    /// A set that cannot minimise; a slice of the wrong length or with a coordinate that is not finite.
+    fn minimise(&self, direction: &[f64], out: &mut [f64]) -> Result<(), SetError> {
+        let _ = (direction, out);
+        Err(Unable::new(self, Capability::Minimise).into())
+    }
+
+    /// A local linear oracle, not yet anywhere: see [`LocalOracle`].
+    ///
+    /// # Errors
+    /// A set that has none.
+    fn local_oracle(&self) -> Result<Box<dyn LocalOracle>, SetError> {
+        Err(Unable::new(self, Capability::LocalOracle).into())
+    }
+
+    /// A self-concordant barrier of the set's relative interior: see [`Barrier`].
+    ///
+    /// # Errors
+    /// A set that has none.
+    fn barrier(&self) -> Result<Box<dyn Barrier>, SetError> {
+        Err(Unable::new(self, Capability::Barrier).into())
+    }
+
+    /// Finitely many points of the set such that every point of it is within `radius` of one of them (up to the error of
+    /// the projection). The number grows like (diameter/radius)ᵏ in the set's own dimension k.
+    ///
+    /// # Errors
+    /// A set that has none; a radius that is not positive; more than [`crate::NET_CAP`] cells.
+    fn net(&self, radius: f64) -> Result<Vec<Vec<f64>>, SetError> {
+        if self.can(Capability::Net) {
+            net::by_grid(self, radius)
+        } else {
+            Err(Unable::new(self, Capability::Net).into())
+        }
+    }
+
+    /// All vertices, each once.
+    ///
+    /// # Errors
+    /// A set that is not a polytope; more than [`crate::VERTEX_CAP`] vertices.
+    fn vertices(&self) -> Result<Vec<Vec<f64>>, SetError> {
+        Err(Unable::new(self, Capability::Vertices).into())
+    }
+}
+
+/// The largest number of vertices that [`ConvexSet::vertices`] lists.
+pub const VERTEX_CAP: usize = 1 << 16;
+
+/// Refuses to list more than [`VERTEX_CAP`] vertices.
+pub(crate) fn check_vertex_count(count: f64) -> Result<(), SetError> {
+    if count > VERTEX_CAP as f64 {
+        return Err(SetError::TooMany {
+            what: "too many vertices to list",
+            count,
+            cap: VERTEX_CAP,
+        });
+    }
+    Ok(())
+}

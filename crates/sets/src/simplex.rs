@@ -1,0 +1,244 @@
+//! The probability simplex {x ≥ 0, Σ xᵢ = 1}.
+//!
+//! **Projection** max(xᵢ − θ, 0) with the θ that makes the sum 1: sort, then the largest support on which θ = (Σ x − 1)/size
+//! leaves all positive (Held, Wolfe and Crowder 1974). O(d log d). Taking the largest coordinate off first makes the error
+//! independent of how far the point is. **Minimiser** the first smallest coordinate.
+//!
+//! **Barrier** −Σ ln xᵢ with ν = d, in the free coordinates y = (x₁, …, x_{d−1}), the last being 1 − Σ yᵢ: ∂ᵢ = −1/xᵢ +
+//! 1/x_d, ∂ᵢⱼ = [i = j]/xᵢ² + 1/x_d².
+//!
+//! **Local oracle** (WDP20 Algorithm 2, after Garber and Hazan 2016): the mass m = min(1, √d·r/2) moves from the coordinates
+//! with the largest gradient to the one with the smallest. *Proof.* For y within r of x, ‖x − y‖₁ ≤ √d·r, so y moves a mass
+//! of at most m, and no way of moving m lowers ⟨·, g⟩ further. ‖x − p‖² ≤ m² + m², so **ρ = √(d/2)**; the literature's √d is
+//! a looser bound on the same answer.
+
+use crate::local::{DirectOracle, LocalRule};
+use crate::{Barrier, Capability, ConvexSet, LocalOracle, SetError, barrier, vector};
+
+/// The probability simplex; [`crate::Scaled`] changes its sum.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Simplex {
+    dimension: usize,
+}
+
+impl Simplex {
+    /// Probabilities of `dimension` outcomes.
+    ///
+    /// # Errors
+    /// Fewer than 2 outcomes.
+    pub fn new(dimension: usize) -> Result<Self, SetError> {
+        vector::check_dimension(dimension, 2)?;
+        Ok(Self { dimension })
+    }
+
+    /// All d coordinates, if they are positive.
+    fn interior(&self, free: &[f64]) -> Result<Vec<f64>, SetError> {
+        vector::check("free coordinates", free, self.dimension - 1)?;
+        let mut point = free.to_vec();
+        point.push(1.0 - free.iter().sum::<f64>());
+        match point.iter().find(|&&value| value <= 0.0) {
+            Some(value) => Err(barrier::outside(self.name(), -value)),
+            None => Ok(point),
+        }
+    }
+}
+
+/// Projects finite numbers onto {x ≥ 0, Σ xᵢ = 1}.
+pub(crate) fn project_to_simplex(point: &mut [f64]) {
+    let largest = point.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    point.iter_mut().for_each(|value| *value -= largest);
+    let mut sorted = point.to_vec();
+    sorted.sort_by(|a, b| b.total_cmp(a));
+    let mut sum = 0.0;
+    let mut threshold = -1.0;
+    for (index, value) in sorted.iter().enumerate() {
+        sum += value;
+        let candidate = (sum - 1.0) / (index + 1) as f64;
+        if *value <= candidate {
+            break;
+        }
+        threshold = candidate;
+    }
+    for value in point {
+        *value = (*value - threshold).max(0.0);
+    }
+}
+
+impl ConvexSet for Simplex {
+    fn name(&self) -> &'static str {
+        "simplex"
+    }
+
+    fn dimension(&self) -> usize {
+        self.dimension
+    }
+
+    fn diameter(&self) -> f64 {
+        std::f64::consts::SQRT_2
+    }
+
+    fn outer_radius(&self) -> f64 {
+        (1.0 - 1.0 / self.dimension as f64).sqrt()
+    }
+
+    fn inner_radius(&self) -> f64 {
+        0.0
+    }
+
+    fn largest_norm(&self) -> f64 {
+        1.0
+    }
+
+    fn centre(&self, out: &mut [f64]) -> Result<(), SetError> {
+        vector::check_length("centre", out, self.dimension)?;
+        out.fill(1.0 / self.dimension as f64);
+        Ok(())
+    }
+
+    fn can(&self, _: Capability) -> bool {
+        true
+    }
+
+    fn project(&self, point: &mut [f64]) -> Result<f64, SetError> {
+        vector::check("point", point, self.dimension)?;
+        project_to_simplex(point);
+        Ok(vector::rounding(self.dimension, 1.0))
+    }
+
+    fn minimise(&self, direction: &[f64], out: &mut [f64]) -> Result<(), SetError> {
+        vector::check("direction", direction, self.dimension)?;
+        vector::check_length("minimiser", out, self.dimension)?;
+        out.fill(0.0);
+        out[vector::first_smallest(direction)] = 1.0;
+        Ok(())
+    }
+
+    fn local_oracle(&self) -> Result<Box<dyn LocalOracle>, SetError> {
+        Ok(Box::new(DirectOracle::new(*self)))
+    }
+
+    fn barrier(&self) -> Result<Box<dyn Barrier>, SetError> {
+        Ok(Box::new(*self))
+    }
+
+    fn vertices(&self) -> Result<Vec<Vec<f64>>, SetError> {
+        crate::set::check_vertex_count(self.dimension as f64)?;
+        let unit = |index| {
+            let mut vertex = vec![0.0; self.dimension];
+            vertex[index] = 1.0;
+            vertex
+        };
+        Ok((0..self.dimension).map(unit).collect())
+    }
+}
+
+impl LocalRule for Simplex {
+    fn local_rho(&self) -> f64 {
+        (self.dimension as f64 / 2.0).sqrt()
+    }
+
+    fn move_within(&self, point: &[f64], radius: f64, gradient: &[f64], answer: &mut [f64]) {
+        let mass = ((self.dimension as f64).sqrt() * radius / 2.0).min(1.0);
+        let mut order: Vec<usize> = (0..self.dimension).collect();
+        order.sort_by(|&a, &b| gradient[b].total_cmp(&gradient[a]));
+        let mut left = mass;
+        for index in order {
+            let moved = left.min(point[index]).max(0.0);
+            answer[index] -= moved;
+            left -= moved;
+        }
+        answer[vector::first_smallest(gradient)] += mass - left;
+    }
+}
+
+impl Barrier for Simplex {
+    fn free_dimension(&self) -> usize {
+        self.dimension - 1
+    }
+
+    fn point_dimension(&self) -> usize {
+        self.dimension
+    }
+
+    fn parameter(&self) -> f64 {
+        self.dimension as f64
+    }
+
+    fn value(&self, free: &[f64]) -> f64 {
+        self.interior(free).map_or(f64::INFINITY, |point| {
+            -point.iter().map(|value| value.ln()).sum::<f64>()
+        })
+    }
+
+    fn gradient(&self, free: &[f64], out: &mut [f64]) -> Result<(), SetError> {
+        vector::check_length("gradient", out, self.dimension - 1)?;
+        let point = self.interior(free)?;
+        for (out, value) in out.iter_mut().zip(&point) {
+            *out = 1.0 / point[self.dimension - 1] - 1.0 / value;
+        }
+        Ok(())
+    }
+
+    fn hessian(&self, free: &[f64], out: &mut [f64]) -> Result<(), SetError> {
+        let size = self.dimension - 1;
+        vector::check_length("hessian", out, size * size)?;
+        let point = self.interior(free)?;
+        out.fill(point[size].powi(-2));
+        for index in 0..size {
+            out[index * (size + 1)] += point[index].powi(-2);
+        }
+        Ok(())
+    }
+
+    fn start(&self, out: &mut [f64]) -> Result<(), SetError> {
+        vector::check_length("free coordinates", out, self.dimension - 1)?;
+        out.fill(1.0 / self.dimension as f64);
+        Ok(())
+    }
+
+    fn lift(&self, free: &[f64], point: &mut [f64]) -> Result<(), SetError> {
+        vector::check("free coordinates", free, self.dimension - 1)?;
+        vector::check_length("point", point, self.dimension)?;
+        point[..free.len()].copy_from_slice(free);
+        point[free.len()] = 1.0 - free.iter().sum::<f64>();
+        Ok(())
+    }
+
+    fn lower(&self, point: &[f64], free: &mut [f64]) -> Result<(), SetError> {
+        vector::check("point", point, self.dimension)?;
+        vector::check_length("free coordinates", free, self.dimension - 1)?;
+        free.copy_from_slice(&point[..self.dimension - 1]);
+        Ok(())
+    }
+
+    fn pull_back(&self, gradient: &[f64], free: &mut [f64]) -> Result<(), SetError> {
+        self.lower(gradient, free)?;
+        let last = gradient[self.dimension - 1];
+        free.iter_mut().for_each(|value| *value -= last);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn far_points_project_as_well_as_near_ones() {
+        let simplex = Simplex::new(4).unwrap();
+        let mut point = [1e9 + 0.25, 1e9, 1e9 - 0.25, -1e300];
+        simplex.project(&mut point).unwrap();
+        let exact = [7.0 / 12.0, 4.0 / 12.0, 1.0 / 12.0, 0.0];
+        assert!(vector::distance(&point, &exact) < 1e-15, "{point:?}");
+        // A difference that overflows.
+        let mut point = [f64::MAX, f64::MIN, 0.0, 0.0];
+        simplex.project(&mut point).unwrap();
+        assert!(vector::distance(&point, &[1.0, 0.0, 0.0, 0.0]) == 0.0);
+    }
+
+    #[test]
+    fn one_outcome_is_refused() {
+        let message = Simplex::new(1).unwrap_err().to_string();
+        assert!(message.contains("2 or more"), "{message}");
+    }
+}

@@ -1,0 +1,140 @@
+//! Arithmetic on slices, and the checks every public method makes first.
+
+use crate::SetError;
+
+pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+/// ‖a‖, also where the squares would overflow or vanish.
+pub(crate) fn norm(a: &[f64]) -> f64 {
+    let square = dot(a, a);
+    if square.is_finite() && square > f64::MIN_POSITIVE / f64::EPSILON {
+        return square.sqrt();
+    }
+    let largest = a
+        .iter()
+        .fold(0.0_f64, |largest, value| largest.max(value.abs()));
+    if largest == 0.0 || !largest.is_finite() {
+        return largest;
+    }
+    let square: f64 = a.iter().map(|value| (value / largest).powi(2)).sum();
+    largest * square.sqrt()
+}
+
+pub(crate) fn distance(a: &[f64], b: &[f64]) -> f64 {
+    norm(&difference(a, b))
+}
+
+pub(crate) fn difference(a: &[f64], b: &[f64]) -> Vec<f64> {
+    a.iter().zip(b).map(|(a, b)| a - b).collect()
+}
+
+/// target += factor·vector.
+pub(crate) fn add(target: &mut [f64], factor: f64, vector: &[f64]) {
+    for (target, value) in target.iter_mut().zip(vector) {
+        *target += factor * value;
+    }
+}
+
+/// Takes out of `vector` what lies in the span of orthonormal vectors. Twice, because once loses orthogonality to rounding.
+pub(crate) fn orthogonalise(vector: &mut [f64], basis: &[Vec<f64>]) {
+    for _ in 0..2 {
+        for direction in basis {
+            let along = dot(direction, vector);
+            add(vector, -along, direction);
+        }
+    }
+}
+
+/// The coordinate where ⟨·⟩ is smallest, the first of several; 0 for an empty slice.
+pub(crate) fn first_smallest(values: &[f64]) -> usize {
+    let mut best = 0;
+    for (index, &value) in values.iter().enumerate() {
+        if value < values[best] {
+            best = index;
+        }
+    }
+    best
+}
+
+pub(crate) fn check_length(
+    parameter: &'static str,
+    slice: &[f64],
+    expected: usize,
+) -> Result<(), SetError> {
+    if slice.len() != expected {
+        return Err(SetError::Dimension {
+            parameter,
+            given: slice.len(),
+            expected,
+        });
+    }
+    Ok(())
+}
+
+pub(crate) fn check(
+    parameter: &'static str,
+    slice: &[f64],
+    expected: usize,
+) -> Result<(), SetError> {
+    check_length(parameter, slice, expected)?;
+    match slice.iter().position(|value| !value.is_finite()) {
+        Some(index) => Err(SetError::NotFinite {
+            parameter,
+            index,
+            given: slice[index],
+        }),
+        None => Ok(()),
+    }
+}
+
+pub(crate) fn check_positive(parameter: &'static str, value: f64) -> Result<(), SetError> {
+    if value.is_finite() && value > 0.0 {
+        Ok(())
+    } else {
+        Err(SetError::parameter(
+            parameter,
+            value,
+            "a finite number above 0",
+        ))
+    }
+}
+
+pub(crate) fn check_dimension(dimension: usize, least: usize) -> Result<(), SetError> {
+    if dimension < least {
+        return Err(SetError::parameter(
+            "dimension",
+            dimension,
+            if least <= 1 { "1 or more" } else { "2 or more" },
+        ));
+    }
+    Ok(())
+}
+
+/// A bound on the Euclidean rounding error of d coordinates, each computed with about d operations on numbers up to `size`.
+pub(crate) fn rounding(dimension: usize, size: f64) -> f64 {
+    let d = dimension as f64;
+    4.0 * d.sqrt() * (d + 4.0) * f64::EPSILON * size
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn norms_survive_extreme_scales() {
+        for scale in [1e-300, 1e-160, 1.0, 1e160, 1e300] {
+            let norm = norm(&[3.0 * scale, 4.0 * scale]);
+            assert!((norm / (5.0 * scale) - 1.0).abs() < 1e-14, "{norm}");
+        }
+        assert!(norm(&[0.0, 0.0]) == 0.0);
+    }
+
+    #[test]
+    fn bad_slices_are_named() {
+        let message = check("point", &[0.0, f64::NAN], 2).unwrap_err().to_string();
+        assert!(message.contains("point[1] = NaN"), "{message}");
+        assert!(check("point", &[0.0], 2).is_err());
+    }
+}
