@@ -1,8 +1,10 @@
 //! The `hushstream` program.
 
 mod chart;
+mod compare;
 mod numbers;
 mod plan;
+mod recipes;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -19,11 +21,17 @@ struct Program {
 enum Command {
     /// What privacy will cost, before touching data.
     Plan(Box<plan::Arguments>),
+    /// Recipes against each other on synthetic games: table and picture of regret.
+    Compare(Box<compare::Arguments>),
+    /// All algorithms: paper, guarantee, when to use.
+    Recipes(recipes::Arguments),
 }
 
 fn main() -> ExitCode {
     let result = match Program::parse().command {
         Command::Plan(arguments) => plan::run(&arguments),
+        Command::Compare(arguments) => compare::run(&arguments),
+        Command::Recipes(arguments) => recipes::run(&arguments),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -22,6 +22,12 @@ impl Moments {
         Self { features, bounds }
     }
 
+    /// p.
+    #[must_use]
+    pub fn features(&self) -> usize {
+        self.features
+    }
+
     /// Number of coordinates: p(p+1)/2 + p.
     #[must_use]
     pub fn dimension(&self) -> usize {

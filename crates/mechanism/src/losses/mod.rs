@@ -10,11 +10,13 @@ mod bounds;
 mod linear_model;
 mod link;
 mod others;
+mod regularised;
 
 pub use bounds::{Bounds, BoundsError};
 pub use linear_model::LinearModel;
 pub use link::Link;
 pub use others::{Distance, LinearLoss};
+pub use regularised::Regularised;
 
 use crate::boundary::{OperatorOnly, Raw};
 use crate::lattice::Contribution;

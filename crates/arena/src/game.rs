@@ -1,0 +1,176 @@
+//! Streams and adversaries: who decides what the next record is.
+//!
+//! A game is played in coordinates: each round has a *direction* vector, and the task (linear losses, means, regression) turns it into a record.
+//! Stochastic and oblivious games fix everything in advance; adaptive ones look at the learner's iterate.
+
+use crate::dice::Dice;
+use std::fmt;
+use std::str::FromStr;
+
+/// How the environment behaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Game {
+    /// Independent rounds around one hidden direction.
+    Stochastic,
+    /// The hidden direction flips its sign at the middle and at three quarters: doing nothing, or never forgetting, costs a constant a round.
+    Switching,
+    /// The hidden direction turns slowly.
+    Drifting,
+    /// Blocks of doubling length, each with its own direction.
+    Blocks,
+    /// The environment answers with whatever hurts the present iterate, most of the time.
+    Adaptive,
+}
+
+impl Game {
+    /// All games.
+    pub const ALL: [Self; 5] = [
+        Self::Stochastic,
+        Self::Switching,
+        Self::Drifting,
+        Self::Blocks,
+        Self::Adaptive,
+    ];
+}
+
+impl fmt::Display for Game {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Stochastic => "stochastic",
+            Self::Switching => "switching",
+            Self::Drifting => "drifting",
+            Self::Blocks => "blocks",
+            Self::Adaptive => "adaptive",
+        })
+    }
+}
+
+impl FromStr for Game {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        let found = Self::ALL.into_iter().find(|game| game.to_string() == name);
+        found.ok_or_else(|| {
+            let names: Vec<String> = Self::ALL.iter().map(Self::to_string).collect();
+            format!("no game is called {name}; there are: {}", names.join(", "))
+        })
+    }
+}
+
+/// A game in progress.
+#[derive(Debug, Clone)]
+pub struct Environment {
+    game: Game,
+    rounds: u64,
+    hidden: Vec<f64>,
+    other: Vec<f64>,
+    dice: Dice,
+}
+
+impl Environment {
+    /// A game of `rounds` rounds in `dimension` coordinates.
+    #[must_use]
+    pub fn new(game: Game, dimension: usize, rounds: u64, seed: u64) -> Self {
+        let mut dice = Dice::new(seed ^ 0x68_75_73_68);
+        let hidden = unit(dimension, &mut dice);
+        let other = unit(dimension, &mut dice);
+        Self {
+            game,
+            rounds,
+            hidden,
+            other,
+            dice,
+        }
+    }
+
+    /// The vector of round t (from 1), of length about one: signal half, noise half.
+    pub fn direction(&mut self, t: u64, iterate: &[f64]) -> Vec<f64> {
+        let fraction = t as f64 / self.rounds.max(1) as f64;
+        let signal: Vec<f64> = match self.game {
+            Game::Stochastic => self.hidden.clone(),
+            Game::Switching => {
+                let sign = if (0.5..0.75).contains(&fraction) {
+                    -1.0
+                } else {
+                    1.0
+                };
+                self.hidden.iter().map(|h| sign * h).collect()
+            }
+            Game::Drifting => {
+                let (cos, sin) = ((3.0 * fraction).cos(), (3.0 * fraction).sin());
+                self.hidden
+                    .iter()
+                    .zip(&self.other)
+                    .map(|(a, b)| cos * a + sin * b)
+                    .collect()
+            }
+            Game::Blocks => {
+                let block = t.ilog2() as usize;
+                (0..self.hidden.len())
+                    .map(|i| self.hidden[(i + block) % self.hidden.len()])
+                    .collect()
+            }
+            Game::Adaptive => {
+                let length = iterate.iter().map(|x| x * x).sum::<f64>().sqrt();
+                if length > 1e-9 && self.dice.coin(0.7) {
+                    iterate.iter().map(|x| -x / length).collect()
+                } else {
+                    self.hidden.clone()
+                }
+            }
+        };
+        let scale = 0.5 / (signal.len() as f64).sqrt();
+        signal
+            .iter()
+            .map(|s| 0.5 * s + scale * self.dice.normal())
+            .collect()
+    }
+
+    /// One more draw of the game's dice.
+    pub fn noise(&mut self) -> f64 {
+        self.dice.normal()
+    }
+}
+
+fn unit(dimension: usize, dice: &mut Dice) -> Vec<f64> {
+    let values: Vec<f64> = (0..dimension).map(|_| dice.normal()).collect();
+    let length = values.iter().map(|v| v * v).sum::<f64>().sqrt().max(1e-12);
+    values.iter().map(|v| v / length).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn games_repeat_and_have_names() {
+        for game in Game::ALL {
+            assert_eq!(game.to_string().parse(), Ok(game));
+            let play = || {
+                let mut environment = Environment::new(game, 4, 100, 3);
+                (1..=100)
+                    .map(|t| environment.direction(t, &[0.1; 4]))
+                    .collect::<Vec<_>>()
+            };
+            assert_eq!(play(), play());
+        }
+        assert!("chess".parse::<Game>().is_err());
+    }
+
+    #[test]
+    fn switching_switches() {
+        let mut environment = Environment::new(Game::Switching, 3, 4000, 3);
+        let mut mean = |range: std::ops::RangeInclusive<u64>| -> Vec<f64> {
+            let mut total = vec![0.0; 3];
+            for t in range.clone() {
+                for (total, value) in total.iter_mut().zip(environment.direction(t, &[])) {
+                    *total += value / (range.end() - range.start()) as f64;
+                }
+            }
+            total
+        };
+        let (early, late) = (mean(1..=1900), mean(2001..=2900));
+        let product: f64 = early.iter().zip(&late).map(|(a, b)| a * b).sum();
+        assert!(product < -0.15, "{product}");
+    }
+}

@@ -1,0 +1,228 @@
+//! A recipe against a game: simulated noise, public data, and the regret that comes out.
+
+use crate::game::{Environment, Game};
+use crate::hindsight::best_in_hindsight;
+use crate::task::{Task, record};
+use hushstream_account::{Adjacency, Budget, FilterKind};
+use hushstream_engine::{Objective, Recipe, RecipeError, RecipeName, RecipeRequest, Run, RunError};
+use hushstream_mechanism::sums::{Noise, SumKind};
+use hushstream_mechanism::{
+    GuaranteeKind, Ledger, LedgerError, MemoryStorage, Participation, Raw, Transcript, Windowed,
+};
+use hushstream_noise::Key;
+use hushstream_sets::SetError;
+
+/// One contest.
+#[derive(Debug, Clone)]
+pub struct Contest {
+    /// Who plays.
+    pub recipe: RecipeName,
+    /// On which sum; the paper's own if none.
+    pub sum: Option<SumKind>,
+    /// With which noise; by the budget if none.
+    pub noise: Option<Noise>,
+    /// What is learned.
+    pub task: Task,
+    /// Against whom.
+    pub game: Game,
+    /// Coordinates.
+    pub dimension: usize,
+    /// T.
+    pub rounds: u64,
+    /// Records an item.
+    pub batch: u64,
+    /// The budget.
+    pub budget: Budget,
+    /// The neighbouring relation.
+    pub adjacency: Adjacency,
+    /// For the window recipes.
+    pub window: Option<u64>,
+    /// Curvature, if not the calibrated one.
+    pub curvature: Option<f64>,
+    /// `coco-l`, tuned.
+    pub tuned: bool,
+}
+
+/// Why a contest cannot be played.
+#[derive(Debug, thiserror::Error)]
+pub enum ArenaError {
+    /// The recipe.
+    #[error(transparent)]
+    Recipe(#[from] RecipeError),
+    /// The run.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// The set.
+    #[error(transparent)]
+    Set(#[from] SetError),
+    /// The simulated ledger.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+    /// A task that the recipe does not serve.
+    #[error("{recipe} does not serve the task {task}")]
+    Task {
+        /// The recipe.
+        recipe: RecipeName,
+        /// The task.
+        task: Task,
+    },
+}
+
+/// What came of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// Total loss.
+    pub loss: f64,
+    /// Total loss of the best fixed point.
+    pub hindsight: f64,
+    /// Total loss of never moving.
+    pub nothing: f64,
+    /// (t, loss so far − loss of the final best point so far), at geometrically spaced t.
+    pub curve: Vec<(u64, f64)>,
+}
+
+impl Outcome {
+    /// Total loss − total loss of the best fixed point.
+    #[must_use]
+    pub fn regret(&self) -> f64 {
+        self.loss - self.hindsight
+    }
+}
+
+impl Contest {
+    /// The recipe, calibrated for this contest.
+    ///
+    /// # Errors
+    /// A combination that does not fit.
+    pub fn recipe(&self) -> Result<Recipe, ArenaError> {
+        let unfit = || ArenaError::Task {
+            recipe: self.recipe,
+            task: self.task,
+        };
+        let objective = match self.recipe {
+            RecipeName::Pqftl => {
+                Objective::LeastSquares(self.task.moments(self.dimension).ok_or_else(unfit)?)
+            }
+            RecipeName::Ftrl | RecipeName::Ftpl => {
+                Objective::Linear(self.task.linear(self.dimension).ok_or_else(unfit)?)
+            }
+            _ => Objective::Convex(self.task.loss(self.dimension)),
+        };
+        Ok(RecipeRequest {
+            recipe: self.recipe,
+            objective,
+            set: self.task.set(self.dimension)?,
+            rounds: self.rounds,
+            batch: self.batch,
+            budget: self.budget,
+            adjacency: self.adjacency,
+            participation: Participation::OncePerRecord,
+            sum: self.sum,
+            noise: self.noise,
+            window: self.window,
+            curvature: self.curvature,
+            learning_rate: None,
+            tuned: self.tuned,
+        }
+        .plan()?)
+    }
+
+    /// Plays once. The seed fixes both the game and the (simulated) noise.
+    ///
+    /// # Errors
+    /// A combination that does not fit.
+    pub fn play(&self, seed: u64) -> Result<Outcome, ArenaError> {
+        let recipe = self.recipe()?;
+        if recipe.plan().request().kind.is_windowed() {
+            self.play_with::<Windowed>(recipe, seed)
+        } else {
+            self.play_with::<Transcript>(recipe, seed)
+        }
+    }
+
+    fn play_with<G: GuaranteeKind>(
+        &self,
+        recipe: Recipe,
+        seed: u64,
+    ) -> Result<Outcome, ArenaError> {
+        let plan = recipe.plan();
+        let kind = if plan.request().noise.is_pure() {
+            FilterKind::Pure
+        } else {
+            FilterKind::Gaussian
+        };
+        let mut ledger = Ledger::simulated(self.budget, kind, plan.scope())?;
+        let grant = ledger.debit(plan.charge().map_err(RecipeError::from)?, plan.scope())?;
+        let key = Key::insecure_from_seed(seed);
+        let mut run = Run::<G>::open(recipe, grant, &key, &mut ledger, MemoryStorage::default())?;
+        let set = self.task.set(self.dimension)?;
+        let loss = self.task.loss(self.dimension);
+        let mut still = vec![0.0; self.dimension];
+        set.centre(&mut still)?;
+        let mut environment = Environment::new(self.game, self.dimension, self.rounds, seed);
+        let mut rows = Vec::with_capacity(usize::try_from(self.rounds).unwrap_or(0));
+        let mut losses = Vec::with_capacity(rows.capacity());
+        for t in 1..=self.rounds {
+            let iterate = run.question();
+            let row = self.task.row(&mut environment, t, iterate);
+            losses.push(loss.value(&record(&row), iterate));
+            run.learn(None, Raw::seal(record(&row)))?;
+            rows.push(row);
+            if t.is_multiple_of(512) {
+                run.sync(&mut ledger)?;
+            }
+        }
+        run.sync(&mut ledger)?;
+        let best = best_in_hindsight(self.task, set.as_ref(), loss.as_ref(), &rows)?;
+        let mut curve = Vec::new();
+        let (mut ours, mut theirs, mut nothing) = (0.0, 0.0, 0.0);
+        let mut next = 1.0_f64;
+        for (t, (row, loss_here)) in (1..).zip(rows.iter().zip(&losses)) {
+            ours += loss_here;
+            theirs += loss.value(&record(row), &best.point);
+            nothing += loss.value(&record(row), &still);
+            if t as f64 >= next || t == self.rounds {
+                curve.push((t, ours - theirs));
+                next *= 1.1;
+            }
+        }
+        Ok(Outcome {
+            loss: ours,
+            hindsight: best.loss,
+            nothing,
+            curve,
+        })
+    }
+
+    /// Plays with several seeds, on as many threads as the machine has.
+    ///
+    /// # Errors
+    /// The first that occurs.
+    pub fn repeat(&self, seeds: std::ops::Range<u64>) -> Result<Vec<Outcome>, ArenaError> {
+        let threads = std::thread::available_parallelism().map_or(1, usize::from) as u64;
+        let next = std::sync::atomic::AtomicU64::new(seeds.start);
+        let mut outcomes = std::thread::scope(|scope| {
+            let workers: Vec<_> = (0..threads)
+                .map(|_| {
+                    scope.spawn(|| {
+                        let mut mine = Vec::new();
+                        loop {
+                            let seed = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                            if seed >= seeds.end {
+                                return Ok::<_, ArenaError>(mine);
+                            }
+                            mine.push((seed, self.play(seed)?));
+                        }
+                    })
+                })
+                .collect();
+            let mut all = Vec::new();
+            for worker in workers {
+                all.extend(worker.join().expect("a game does not panic")?);
+            }
+            Ok::<_, ArenaError>(all)
+        })?;
+        outcomes.sort_by_key(|(seed, _)| *seed);
+        Ok(outcomes.into_iter().map(|(_, outcome)| outcome).collect())
+    }
+}

@@ -1,0 +1,179 @@
+//! What is learned in a game: from a direction to a record, and the losses that measure regret.
+
+use crate::game::Environment;
+use hushstream_mechanism::Moments;
+use hushstream_mechanism::losses::{
+    Bounds, Distance, Features, LinearLoss, LinearModel, Link, Loss, Record, Regularised,
+};
+use hushstream_sets::{Ball, ConvexSet, SetError, Simplex};
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+/// α of the ridge task.
+const RIDGE: f64 = 1.0;
+
+/// A task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Task {
+    /// Experts: linear losses in [0, 1] over the simplex.
+    Experts,
+    /// Linear losses over the unit ball.
+    Linear,
+    /// The mean of points in the unit ball: strongly convex.
+    Mean,
+    /// Logistic classification over a ball of radius 2.
+    Classify,
+    /// Least squares with features of length 1 over the unit ball.
+    Regress,
+    /// The same with ½‖w‖² added to every loss: strongly convex.
+    Ridge,
+}
+
+impl Task {
+    /// All tasks.
+    pub const ALL: [Self; 6] = [
+        Self::Experts,
+        Self::Linear,
+        Self::Mean,
+        Self::Classify,
+        Self::Regress,
+        Self::Ridge,
+    ];
+
+    /// Where the weights live.
+    ///
+    /// # Errors
+    /// No dimensions.
+    pub fn set(self, dimension: usize) -> Result<Arc<dyn ConvexSet>, SetError> {
+        Ok(match self {
+            Self::Experts => Arc::new(Simplex::new(dimension)?),
+            Self::Classify => Arc::new(Ball::new(dimension, 2.0)?),
+            Self::Linear | Self::Mean | Self::Regress | Self::Ridge => {
+                Arc::new(Ball::new(dimension, 1.0)?)
+            }
+        })
+    }
+
+    /// The loss that is measured, and whose gradients are asked for.
+    #[must_use]
+    pub fn loss(self, dimension: usize) -> Arc<dyn Loss> {
+        const PUBLIC: &str = "the arena's public bounds are sound";
+        match self {
+            Self::Experts => Arc::new(LinearLoss::new(dimension, 0.0, 1.0).expect(PUBLIC)),
+            Self::Linear => Arc::new(LinearLoss::new(dimension, -1.0, 1.0).expect(PUBLIC)),
+            Self::Mean => Arc::new(Distance::new(dimension, 1.0, 1.0).expect(PUBLIC)),
+            Self::Classify => {
+                let bounds = Bounds::new(1.0, (-1.0, 1.0), 2.0).expect(PUBLIC);
+                Arc::new(LinearModel::new(dimension, Link::Logistic, bounds).expect(PUBLIC))
+            }
+            Self::Regress => Arc::new(self.squared(dimension)),
+            Self::Ridge => {
+                let inner = Arc::new(self.squared(dimension));
+                Arc::new(Regularised::new(inner, RIDGE, 1.0).expect(PUBLIC))
+            }
+        }
+    }
+
+    fn squared(self, dimension: usize) -> LinearModel {
+        let model = LinearModel::new(dimension, Link::Squared, self.bounds());
+        model.expect("the arena's public bounds are sound")
+    }
+
+    /// Linear losses as such, for the recipes that want them.
+    #[must_use]
+    pub fn linear(self, dimension: usize) -> Option<LinearLoss> {
+        match self {
+            Self::Experts => LinearLoss::new(dimension, 0.0, 1.0).ok(),
+            Self::Linear => LinearLoss::new(dimension, -1.0, 1.0).ok(),
+            _ => None,
+        }
+    }
+
+    /// Second moments, for least squares.
+    #[must_use]
+    pub fn moments(self, dimension: usize) -> Option<Moments> {
+        (self == Self::Ridge).then(|| Moments::new(dimension, self.bounds()))
+    }
+
+    fn bounds(self) -> Bounds {
+        Bounds::new(1.0, (-1.0, 1.0), 1.0).expect("the arena's public bounds are sound")
+    }
+
+    /// Features and target of round t.
+    pub fn row(self, environment: &mut Environment, t: u64, iterate: &[f64]) -> (Vec<f64>, f64) {
+        match self {
+            Self::Experts => {
+                let direction = environment.direction(t, iterate);
+                let scale = (direction.len() as f64).sqrt();
+                (
+                    direction
+                        .iter()
+                        .map(|v| (0.5 + 0.5 * scale * v).clamp(0.0, 1.0))
+                        .collect(),
+                    0.0,
+                )
+            }
+            Self::Linear | Self::Mean => (clipped(environment.direction(t, iterate)), 0.0),
+            Self::Classify | Self::Regress | Self::Ridge => {
+                // Random features; the game's direction is the hidden weights.
+                let hidden = environment.direction(t, iterate);
+                let features = clipped((0..hidden.len()).map(|_| environment.noise()).collect());
+                let score: f64 = features.iter().zip(&hidden).map(|(x, w)| x * w).sum();
+                let target = match self {
+                    Self::Classify => {
+                        if score + 0.1 * environment.noise() >= 0.0 {
+                            1.0
+                        } else {
+                            -1.0
+                        }
+                    }
+                    _ => (1.5 * score + 0.05 * environment.noise()).clamp(-1.0, 1.0),
+                };
+                (features, target)
+            }
+        }
+    }
+}
+
+fn clipped(mut values: Vec<f64>) -> Vec<f64> {
+    let length = values.iter().map(|v| v * v).sum::<f64>().sqrt();
+    if length > 1.0 {
+        values.iter_mut().for_each(|v| *v /= length);
+    }
+    values
+}
+
+/// A row as a record.
+#[must_use]
+pub fn record((features, target): &(Vec<f64>, f64)) -> Record {
+    Record {
+        features: Features::Dense(features.clone()),
+        target: *target,
+    }
+}
+
+impl fmt::Display for Task {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Experts => "experts",
+            Self::Linear => "linear",
+            Self::Mean => "mean",
+            Self::Classify => "classify",
+            Self::Regress => "regress",
+            Self::Ridge => "ridge",
+        })
+    }
+}
+
+impl FromStr for Task {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        let found = Self::ALL.into_iter().find(|task| task.to_string() == name);
+        found.ok_or_else(|| {
+            let names: Vec<String> = Self::ALL.iter().map(Self::to_string).collect();
+            format!("no task is called {name}; there are: {}", names.join(", "))
+        })
+    }
+}

@@ -1,0 +1,223 @@
+//! Every recipe: where it comes from, what was corrected, when to use it, and its regret as printed and as it holds.
+
+use hushstream_mechanism::sums::{Noise, SumKind};
+use std::fmt;
+use std::str::FromStr;
+
+/// A recipe's name, as its paper has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum RecipeName {
+    /// Private follow-the-approximate-leader, strongly convex losses.
+    Pftal,
+    /// The same for general convex losses.
+    PftalConvex,
+    /// Private quadratic follow-the-leader: least squares on second moments.
+    Pqftl,
+    /// Private follow-the-regularised-leader for linear losses.
+    Ftrl,
+    /// Private follow-the-perturbed-leader for linear losses.
+    Ftpl,
+    /// Window-private constrained online convex optimisation, with projection.
+    CocoP,
+    /// The same without projection.
+    CocoL,
+}
+
+/// What there is to know of a recipe.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Entry {
+    /// Its name.
+    pub recipe: RecipeName,
+    /// As written on a command line.
+    pub name: &'static str,
+    /// Paper and algorithm.
+    pub source: &'static str,
+    /// Errata that are corrected.
+    pub errata: &'static [&'static str],
+    /// What is promised.
+    pub guarantee: &'static str,
+    /// When to use it.
+    pub when: &'static str,
+    /// The paper's own sum, which it has by default.
+    pub sum: SumKind,
+    /// Regret as printed.
+    pub printed: &'static str,
+    /// Regret as it holds with our calibration.
+    pub holds: &'static str,
+}
+
+/// All recipes.
+pub const CATALOGUE: [Entry; 7] = [
+    Entry {
+        recipe: RecipeName::Pftal,
+        name: "pftal",
+        source: "ST13 Algorithm 1",
+        errata: &["S1", "S2", "S6", "S7"],
+        guarantee: "transcript",
+        when: "every loss is strongly convex by itself (means, regularised losses)",
+        sum: SumKind::Tree,
+        printed: "O(p (L+H|C|)^2 log^2.5 T / (eps H))",
+        holds: "2(L+H|C|)^2 (1+ln T)/H + (2/H) sum_t |noise_t| (L+H|C|)/t; pure noise: the printed rate with twice the noise for replace-one",
+    },
+    Entry {
+        recipe: RecipeName::PftalConvex,
+        name: "pftal-convex",
+        source: "ST13 Algorithm 1 on regularised losses (section 3.2)",
+        errata: &["S1", "S2", "S3"],
+        guarantee: "transcript",
+        when: "convex losses of a linear model: the general-purpose learner; on BLT sums it is DP-FTRL",
+        sum: SumKind::Tree,
+        printed: "O(sqrt(p log^2.5 T * T / eps) (L + ...))",
+        holds: "about |C| sqrt(L (L+N) (1+ln T) T), N the length of a release's noise",
+    },
+    Entry {
+        recipe: RecipeName::Pqftl,
+        name: "pqftl",
+        source: "JKT12 Algorithm 4",
+        errata: &["J1", "J2", "J3", "J5"],
+        guarantee: "transcript",
+        when: "least squares in few dimensions: second-order learning needs fewer rounds",
+        sum: SumKind::Tree,
+        printed: "O~(R^6 log(1/delta) sqrt(d) log^1.5 T / (eps alpha^3))",
+        holds: "polylogarithmic in T; noise of the second moments calibrated with R^2, symmetric, eigenvalues clipped",
+    },
+    Entry {
+        recipe: RecipeName::Ftrl,
+        name: "ftrl",
+        source: "AS17 Algorithms 1 and 2",
+        errata: &["A1", "A2", "A7", "A8"],
+        guarantee: "transcript",
+        when: "expert advice and other linear losses: privacy costs an additive polylogarithm",
+        sum: SumKind::PaddedTree,
+        printed: "sqrt(D_R sum max|l|^2) + D_Lap",
+        holds: "2 sqrt(D_R sum max|l|^2) + D_Lap, against losses fixed in advance",
+    },
+    Entry {
+        recipe: RecipeName::Ftpl,
+        name: "ftpl",
+        source: "AS17 Algorithm 3",
+        errata: &["A1", "A3", "A8"],
+        guarantee: "transcript, delta > 0",
+        when: "linear losses over a set that can only be minimised over (paths, spanning trees)",
+        sum: SumKind::PaddedTree,
+        printed: "O(N^(1/4) |X| |Y| sqrt(T) + N |X| log^1.5 T log(log T/delta)/eps)",
+        holds: "the printed rate with |Y| in both terms, against losses fixed in advance",
+    },
+    Entry {
+        recipe: RecipeName::CocoP,
+        name: "coco-p",
+        source: "WDP20 Algorithm 1",
+        errata: &["W1", "W2", "W5", "W6", "W7"],
+        guarantee: "window: not privacy of the transcript",
+        when: "a record only needs protection for a while, and projections are cheap",
+        sum: SumKind::Window(0),
+        printed: "O(d (L+mu D)^2 log^1.5 W ln(d/beta) ln T / (mu eps))",
+        holds: "the printed rate with sensitivity 2L (replace-one) instead of L + mu D",
+    },
+    Entry {
+        recipe: RecipeName::CocoL,
+        name: "coco-l",
+        source: "WDP20 Algorithm 2",
+        errata: &["W1", "W3", "W5", "W7", "W8"],
+        guarantee: "window: not privacy of the transcript",
+        when: "as coco-p, on sets where only a linear minimiser is cheap; useful constants only in few dimensions",
+        sum: SumKind::Window(0),
+        printed: "as coco-p",
+        holds: "as coco-p with constants (25 rho^2)^2; the tuned variant has the same privacy and an empirical regret",
+    },
+];
+
+impl RecipeName {
+    /// Its entry.
+    #[must_use]
+    pub fn entry(self) -> &'static Entry {
+        let found = CATALOGUE.iter().find(|entry| entry.recipe == self);
+        found.expect("every recipe is in the catalogue, which a test checks")
+    }
+
+    /// Whether it runs on this sum with this noise; if not, why.
+    ///
+    /// # Errors
+    /// The reason, for people.
+    pub fn accepts(self, sum: SumKind, noise: Noise) -> Result<(), String> {
+        sum.accepts(noise).map_err(|unfit| unfit.to_string())?;
+        let windowed = matches!(self, Self::CocoP | Self::CocoL);
+        let reason = match self {
+            _ if windowed != sum.is_windowed() => {
+                if windowed {
+                    "its guarantee is about a window: it needs --sum window"
+                } else {
+                    "it promises privacy of the transcript, which a window does not give; use coco-p"
+                }
+            }
+            Self::Ftpl if noise != Noise::Gaussian => {
+                "its regret needs Gaussian noise and delta > 0"
+            }
+            Self::Ftpl if !matches!(sum, SumKind::PaddedTree | SumKind::Smooth) => {
+                "its regret needs noise of one law for every release: use tree-padded or smooth"
+            }
+            Self::Pqftl if noise == Noise::Laplace => {
+                "second moments are bounded in L2: use l2-laplace or gaussian"
+            }
+            _ => return Ok(()),
+        };
+        Err(format!(
+            "{self} cannot run on sum {sum} with {noise} noise: {reason}"
+        ))
+    }
+}
+
+impl fmt::Display for RecipeName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.entry().name)
+    }
+}
+
+impl FromStr for RecipeName {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        let found = CATALOGUE.iter().find(|entry| entry.name == name);
+        found.map(|entry| entry.recipe).ok_or_else(|| {
+            let names: Vec<&str> = CATALOGUE.iter().map(|entry| entry.name).collect();
+            format!(
+                "no recipe is called {name}; there are: {}",
+                names.join(", ")
+            )
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_recipe_has_one_entry_and_its_name_comes_back() {
+        for entry in &CATALOGUE {
+            assert_eq!(entry.name.parse(), Ok(entry.recipe));
+            assert_eq!(entry.recipe.to_string(), entry.name);
+        }
+        assert!(
+            "svm"
+                .parse::<RecipeName>()
+                .unwrap_err()
+                .contains("pftal-convex")
+        );
+    }
+
+    #[test]
+    fn impossible_cells_say_why() {
+        let refused = |recipe: RecipeName, sum, noise| recipe.accepts(sum, noise).unwrap_err();
+        assert!(refused(RecipeName::Ftpl, SumKind::Tree, Noise::Gaussian).contains("one law"));
+        assert!(refused(RecipeName::Ftpl, SumKind::Smooth, Noise::Laplace).contains("Gaussian"));
+        assert!(refused(RecipeName::CocoP, SumKind::Tree, Noise::Gaussian).contains("window"));
+        assert!(refused(RecipeName::Pftal, SumKind::Window(9), Noise::Gaussian).contains("coco-p"));
+        assert!(refused(RecipeName::Pftal, SumKind::BLT, Noise::Laplace).contains("blt"));
+        assert!(
+            RecipeName::PftalConvex
+                .accepts(SumKind::BLT, Noise::Gaussian)
+                .is_ok()
+        );
+    }
+}

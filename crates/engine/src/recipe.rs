@@ -1,0 +1,449 @@
+//! A recipe: mechanism × learner × calibration, planned from public numbers alone.
+
+use crate::catalogue::RecipeName;
+use hushstream_account::{Adjacency, Budget};
+use hushstream_learn::{
+    DualAveraging, FollowTheApproximateLeader, LearnError, Learner, LeastSquares, LocalLinear,
+    PerturbedLeader, RegularisedLeader,
+};
+use hushstream_mechanism::losses::{LinearLoss, Loss};
+use hushstream_mechanism::sums::{
+    Geometry, Noise, PlanError, PrivateSum, SumKind, SumPlan, SumRequest,
+};
+use hushstream_mechanism::{GuaranteeKind, Moments, Participation};
+use hushstream_sets::{ConvexSet, SetError};
+use std::sync::Arc;
+
+/// What is learned.
+#[derive(Clone)]
+pub enum Objective {
+    /// A convex loss of the weights.
+    Convex(Arc<dyn Loss>),
+    /// Linear losses: the record is the loss vector.
+    Linear(LinearLoss),
+    /// Ridge regression on second moments.
+    LeastSquares(Moments),
+}
+
+/// What a record is asked for.
+#[derive(Clone)]
+pub enum Ask {
+    /// The gradient at the iterate.
+    Gradient(Arc<dyn Loss>),
+    /// Its second moments.
+    Moments(Moments),
+}
+
+/// What is wanted.
+#[derive(Clone)]
+pub struct RecipeRequest {
+    /// Which recipe.
+    pub recipe: RecipeName,
+    /// What is learned.
+    pub objective: Objective,
+    /// Where the weights live. Least squares has its own ball.
+    pub set: Arc<dyn ConvexSet>,
+    /// Records, T. For an unknown horizon: how many are expected.
+    pub rounds: u64,
+    /// Records summed into one item.
+    pub batch: u64,
+    /// What may be spent.
+    pub budget: Budget,
+    /// The neighbouring relation.
+    pub adjacency: Adjacency,
+    /// Who contributes how often.
+    pub participation: Participation,
+    /// The sum; the paper's own if none is named.
+    pub sum: Option<SumKind>,
+    /// The noise; Gaussian for δ > 0 and the paper's pure noise for δ = 0, if none is named.
+    pub noise: Option<Noise>,
+    /// Items for which the window recipes protect a record.
+    pub window: Option<u64>,
+    /// Curvature H (`pftal`, `coco`), regularisation H (`pftal-convex`) or α (`pqftl`), if not the calibrated one.
+    pub curvature: Option<f64>,
+    /// Learning rate η of `ftrl`, if not the calibrated one.
+    pub learning_rate: Option<f64>,
+    /// `coco-l` with tuned constants instead of the stated ones.
+    pub tuned: bool,
+}
+
+/// Why a recipe cannot be planned.
+#[derive(Debug, thiserror::Error)]
+pub enum RecipeError {
+    /// The sum.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// The learner.
+    #[error(transparent)]
+    Learn(#[from] LearnError),
+    /// The set.
+    #[error(transparent)]
+    Set(#[from] SetError),
+    /// A combination that does not exist.
+    #[error("{0}")]
+    Unfit(String),
+    /// A parameter out of range.
+    #[error("{parameter} = {given} is not allowed; allowed: {allowed}")]
+    Parameter {
+        /// Which.
+        parameter: &'static str,
+        /// What was given.
+        given: f64,
+        /// What is allowed.
+        allowed: &'static str,
+    },
+    /// An objective the recipe does not serve.
+    #[error("{recipe} learns from {wanted}, not from this objective")]
+    Objective {
+        /// The recipe.
+        recipe: RecipeName,
+        /// What it learns from.
+        wanted: &'static str,
+    },
+}
+
+/// A recipe with everything fixed but the data.
+#[derive(Clone)]
+pub struct Recipe {
+    request: RecipeRequest,
+    plan: SumPlan,
+    ask: Ask,
+    curvature: f64,
+    learning_rate: f64,
+}
+
+impl RecipeRequest {
+    /// Calibrates the recipe.
+    ///
+    /// # Errors
+    /// Everything that is out of range or does not fit, each with what is allowed.
+    pub fn plan(self) -> Result<Recipe, RecipeError> {
+        if self.rounds < 2 {
+            return Err(RecipeError::Parameter {
+                parameter: "rounds",
+                given: self.rounds as f64,
+                allowed: "at least 2: nothing is released after the last round",
+            });
+        }
+        let noise = self.noise.unwrap_or_else(|| self.default_noise());
+        let sum = self.sum.unwrap_or_else(|| self.default_sum());
+        self.recipe
+            .accepts(sum, noise)
+            .map_err(RecipeError::Unfit)?;
+        let ask = self.ask()?;
+        let plan = self.sum_request(sum, noise, &ask)?.plan()?;
+        let mut recipe = Recipe {
+            curvature: 0.0,
+            learning_rate: 0.0,
+            plan,
+            ask,
+            request: self,
+        };
+        recipe.curvature = recipe.calibrated_curvature()?;
+        recipe.learning_rate = recipe.calibrated_rate()?;
+        recipe.learner()?;
+        Ok(recipe)
+    }
+
+    fn default_noise(&self) -> Noise {
+        match self.recipe {
+            _ if !self.budget.is_pure() => Noise::Gaussian,
+            RecipeName::Ftrl => Noise::Laplace,
+            _ => Noise::L2Laplace,
+        }
+    }
+
+    fn default_sum(&self) -> SumKind {
+        match self.recipe.entry().sum {
+            SumKind::Window(_) => SumKind::Window(self.window.unwrap_or(0)),
+            other => other,
+        }
+    }
+
+    fn ask(&self) -> Result<Ask, RecipeError> {
+        let wrong = |wanted| {
+            Err(RecipeError::Objective {
+                recipe: self.recipe,
+                wanted,
+            })
+        };
+        match (self.recipe, &self.objective) {
+            (RecipeName::Pqftl, Objective::LeastSquares(moments)) => {
+                Ok(Ask::Moments(moments.clone()))
+            }
+            (RecipeName::Pqftl, _) => wrong("second moments (least squares)"),
+            (_, Objective::LeastSquares(_)) => wrong("gradients"),
+            (RecipeName::Ftrl | RecipeName::Ftpl, Objective::Convex(_)) => wrong("linear losses"),
+            (_, Objective::Linear(loss)) => Ok(Ask::Gradient(Arc::new(loss.clone()))),
+            (_, Objective::Convex(loss)) => Ok(Ask::Gradient(loss.clone())),
+        }
+    }
+
+    /// The mechanism's part.
+    fn sum_request(
+        &self,
+        kind: SumKind,
+        noise: Noise,
+        ask: &Ask,
+    ) -> Result<SumRequest, RecipeError> {
+        let (dimension, l2, geometry) = match ask {
+            Ask::Gradient(loss) => (loss.dimension(), loss.lipschitz(), Geometry::Ball),
+            Ask::Moments(moments) => (moments.dimension(), moments.bound(), Geometry::Moments),
+        };
+        let bound = match (&self.objective, noise) {
+            (Objective::Linear(loss), Noise::Laplace) => loss.l1_bound(),
+            (_, Noise::Laplace) => (dimension as f64).sqrt() * l2,
+            _ => l2,
+        };
+        let items = self.rounds.div_ceil(self.batch.max(1));
+        let least_sigma = match self.recipe {
+            // AS17's first branch: noise for the regret, whatever privacy needs.
+            RecipeName::Ftpl => {
+                let n = dimension as f64;
+                let t = items as f64;
+                l2 * (t / (n.sqrt() * t.ln().max(1.0))).sqrt()
+            }
+            _ => 0.0,
+        };
+        let dimension = u32::try_from(dimension).map_err(|_| RecipeError::Parameter {
+            parameter: "dimension",
+            given: dimension as f64,
+            allowed: "below 2^32",
+        })?;
+        Ok(SumRequest {
+            kind,
+            noise,
+            releases: items.saturating_sub(1).max(1),
+            dimension,
+            bound,
+            geometry,
+            least_sigma,
+            batch: self.batch,
+            adjacency: self.adjacency,
+            participation: self.participation,
+            budget: self.budget,
+        })
+    }
+}
+
+impl Recipe {
+    /// The mechanism's plan.
+    #[must_use]
+    pub fn plan(&self) -> &SumPlan {
+        &self.plan
+    }
+
+    /// T.
+    #[must_use]
+    pub fn rounds(&self) -> u64 {
+        match self.plan.request().kind {
+            SumKind::Octave => (self.plan.most_releases() + 1).saturating_mul(self.request.batch),
+            _ => self.request.rounds,
+        }
+    }
+
+    /// What was asked for.
+    #[must_use]
+    pub fn request(&self) -> &RecipeRequest {
+        &self.request
+    }
+
+    /// H, or α for least squares.
+    #[must_use]
+    pub fn curvature(&self) -> f64 {
+        self.curvature
+    }
+
+    /// η.
+    #[must_use]
+    pub fn learning_rate(&self) -> f64 {
+        self.learning_rate
+    }
+
+    /// What a record is asked for.
+    #[must_use]
+    pub fn ask(&self) -> &Ask {
+        &self.ask
+    }
+
+    /// The loss, if there is one to evaluate.
+    #[must_use]
+    pub fn loss(&self) -> Option<&dyn Loss> {
+        match &self.ask {
+            Ask::Gradient(loss) => Some(loss.as_ref()),
+            Ask::Moments(_) => None,
+        }
+    }
+
+    /// Everything that makes two runs the same, in one line: stored with a run and compared when it is resumed.
+    #[must_use]
+    pub fn description(&self) -> String {
+        let request = &self.request;
+        format!(
+            "{} on {} in {} dimensions, T = {}, curvature {:e}, rate {:e}, tuned {}, {:?}",
+            request.recipe,
+            request.set.name(),
+            request.set.dimension(),
+            request.rounds,
+            self.curvature,
+            self.learning_rate,
+            request.tuned,
+            self.plan.request()
+        )
+    }
+
+    fn positive(parameter: &'static str, given: f64) -> Result<f64, RecipeError> {
+        if given > 0.0 && given.is_finite() {
+            Ok(given)
+        } else {
+            Err(RecipeError::Parameter {
+                parameter,
+                given,
+                allowed: "a positive finite number",
+            })
+        }
+    }
+
+    /// The expected length of the worst release's noise.
+    fn noise_length(&self) -> f64 {
+        self.plan.prefix_sd_max() * f64::from(self.plan.request().dimension).sqrt()
+    }
+
+    fn calibrated_curvature(&self) -> Result<f64, RecipeError> {
+        if let Some(given) = self.request.curvature {
+            return Self::positive("curvature", given);
+        }
+        match (self.request.recipe, &self.ask) {
+            (RecipeName::PftalConvex, Ask::Gradient(loss)) => {
+                let lipschitz = loss.lipschitz() * self.request.batch as f64;
+                let diameter = self.request.set.diameter();
+                Ok(DualAveraging::suggested_h(
+                    diameter,
+                    lipschitz,
+                    self.noise_length(),
+                    self.items(),
+                )?)
+            }
+            (RecipeName::Ftrl | RecipeName::Ftpl, _) => Ok(0.0),
+            (RecipeName::Pqftl, _) => Ok(1.0),
+            (_, Ask::Gradient(loss)) => {
+                let given = loss.strong_convexity() * self.request.batch as f64;
+                if given > 0.0 {
+                    Ok(given)
+                } else {
+                    Err(RecipeError::Unfit(format!(
+                        "{} needs strongly convex losses, and {} is not; use pftal-convex, or state the curvature",
+                        self.request.recipe,
+                        loss.name()
+                    )))
+                }
+            }
+            (_, Ask::Moments(_)) => Ok(1.0),
+        }
+    }
+
+    fn calibrated_rate(&self) -> Result<f64, RecipeError> {
+        if let Some(given) = self.request.learning_rate {
+            return Self::positive("learning rate", given);
+        }
+        if self.request.recipe != RecipeName::Ftrl {
+            return Ok(0.0);
+        }
+        self.regulariser_rate()
+    }
+
+    /// Items, of a batch of records each.
+    fn items(&self) -> u64 {
+        self.plan.request().releases + 1
+    }
+
+    /// η = √(D_R/Σ‖l‖*²): entropy and the largest coordinate on the simplex, Euclidean otherwise. Losses are centred, so their largest
+    /// coordinate is half the range.
+    fn regulariser_rate(&self) -> Result<f64, RecipeError> {
+        let set = &self.request.set;
+        let Ask::Gradient(loss) = &self.ask else {
+            return Ok(0.0);
+        };
+        let dimension = loss.dimension() as f64;
+        let length = self.request.batch as f64 * loss.lipschitz();
+        let (range, norm) = if self.is_entropic() {
+            (dimension.ln(), length / dimension.sqrt())
+        } else {
+            (set.outer_radius().powi(2) / 2.0, length)
+        };
+        Ok(RegularisedLeader::stated_rate(
+            range,
+            self.items() as f64 * norm * norm,
+        )?)
+    }
+
+    fn is_entropic(&self) -> bool {
+        self.request.set.name() == "simplex"
+    }
+
+    /// A fresh learner.
+    ///
+    /// # Errors
+    /// A set that cannot serve it.
+    pub fn learner(&self) -> Result<Box<dyn Learner>, RecipeError> {
+        let set = self.request.set.clone();
+        Ok(match (self.request.recipe, &self.ask) {
+            (RecipeName::Pftal | RecipeName::CocoP, _) => {
+                Box::new(FollowTheApproximateLeader::new(set, self.curvature)?)
+            }
+            (RecipeName::PftalConvex, _) => Box::new(DualAveraging::new(set, self.curvature)?),
+            (RecipeName::Ftrl, _) if self.is_entropic() => Box::new(RegularisedLeader::entropic(
+                set.dimension(),
+                self.learning_rate,
+            )?),
+            (RecipeName::Ftrl, _) => {
+                Box::new(RegularisedLeader::euclidean(set, self.learning_rate)?)
+            }
+            (RecipeName::Ftpl, _) => Box::new(PerturbedLeader::new(set)?),
+            (RecipeName::CocoL, Ask::Gradient(loss)) => {
+                let lipschitz = loss.lipschitz() * self.request.batch as f64;
+                if self.request.tuned {
+                    Box::new(LocalLinear::tuned(set, self.curvature, 0.0)?)
+                } else {
+                    Box::new(LocalLinear::as_stated(
+                        set,
+                        self.curvature,
+                        lipschitz,
+                        self.noise_length(),
+                    )?)
+                }
+            }
+            (_, Ask::Moments(moments)) => {
+                // An item of B records is one record with features and target √B times as long, and B times the regularisation.
+                let batch = self.request.batch as f64;
+                let bounds = moments.bounds();
+                Box::new(LeastSquares::new(
+                    moments.features(),
+                    bounds.features() * batch.sqrt(),
+                    bounds.target_magnitude() * batch.sqrt(),
+                    self.curvature * batch,
+                )?)
+            }
+            (RecipeName::Pqftl, Ask::Gradient(_)) => {
+                return Err(RecipeError::Objective {
+                    recipe: RecipeName::Pqftl,
+                    wanted: "second moments (least squares)",
+                });
+            }
+        })
+    }
+
+    /// Before the first item: AS17's recipes start from noise alone, so that every iterate has the same law.
+    pub(crate) fn greet<G: GuaranteeKind>(
+        &self,
+        learner: &mut dyn Learner,
+        sum: &mut PrivateSum<G>,
+    ) -> Result<(), RecipeError> {
+        if matches!(self.request.recipe, RecipeName::Ftrl | RecipeName::Ftpl)
+            && let Some(noise) = sum.before_the_first()
+        {
+            learner.observe_initial(noise.value())?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,239 @@
+//! A recipe at work: the round loop, syncing, and resuming.
+//!
+//! Each round puts the learner's iterate as a question to one record; the mechanism answers with a noisy prefix sum; the learner moves. The
+//! learner may run ahead of the disk (its next iterate is only the next question), but an iterate leaves the run only after the sync that covers
+//! the release it was computed from. Resuming equals never having stopped, bit for bit: the sum replays its journal, and the learner, whose state
+//! is a note in the journal's checkpoint, replays the releases.
+
+use crate::recipe::{Ask, Recipe, RecipeError};
+use hushstream_account::{Guarantee, GuaranteeError};
+use hushstream_learn::{LearnError, Learner};
+use hushstream_mechanism::losses::Record;
+use hushstream_mechanism::sums::{PrivateSum, Resumed, SumError};
+use hushstream_mechanism::{
+    Grant, GuaranteeKind, Ledger, OperatorOnly, Pending, Raw, Released, Storage,
+};
+use hushstream_noise::Key;
+use serde::{Deserialize, Serialize};
+
+/// Why a run refuses.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The mechanism.
+    #[error(transparent)]
+    Sum(#[from] SumError),
+    /// The learner.
+    #[error(transparent)]
+    Learn(#[from] LearnError),
+    /// The recipe.
+    #[error(transparent)]
+    Recipe(#[from] RecipeError),
+    /// All rounds have been played.
+    #[error("round {refused} is refused: the recipe was planned for {planned}")]
+    Finished {
+        /// T.
+        planned: u64,
+        /// T + 1.
+        refused: u64,
+    },
+    /// The journal belongs to another recipe.
+    #[error("the journal belongs to another recipe: {stored}")]
+    OtherRecipe {
+        /// What the journal says.
+        stored: String,
+    },
+    /// The journal's note does not decode.
+    #[error("the journal holds no learner of this version")]
+    Note,
+}
+
+/// What a checkpoint says of the learner.
+#[derive(Serialize, Deserialize)]
+struct Note {
+    recipe: String,
+    rounds: u64,
+    state: Vec<f64>,
+}
+
+/// A recipe in progress.
+pub struct Run<G> {
+    recipe: Recipe,
+    sum: PrivateSum<G>,
+    learner: Box<dyn Learner>,
+    /// Iterates that no sync has covered yet.
+    waiting: Vec<Pending<Vec<f64>, G>>,
+    /// Records seen.
+    rounds: u64,
+}
+
+impl<G: GuaranteeKind> Run<G> {
+    /// Opens a run that has been paid for; `storage` must be new and will hold private data.
+    ///
+    /// # Errors
+    /// Those of the mechanism; a recipe of the other guarantee.
+    pub fn open(
+        recipe: Recipe,
+        grant: Grant,
+        key: &Key,
+        ledger: &mut Ledger,
+        storage: impl Storage + 'static,
+    ) -> Result<Self, RunError> {
+        let mut sum = PrivateSum::open(recipe.plan().clone(), grant, key, ledger, storage)?;
+        let mut learner = recipe.learner()?;
+        recipe.greet(learner.as_mut(), &mut sum)?;
+        sum.keep_note();
+        sum.sync(ledger)?;
+        let mut run = Self {
+            recipe,
+            sum,
+            learner,
+            waiting: Vec::new(),
+            rounds: 0,
+        };
+        run.checkpoint()?;
+        Ok(run)
+    }
+
+    /// Continues a run from its journal.
+    ///
+    /// # Errors
+    /// Those of the mechanism; a journal of another recipe.
+    pub fn resume(
+        recipe: Recipe,
+        storage: impl Storage + 'static,
+        key: &Key,
+        ledger: &mut Ledger,
+        last_published: Option<u64>,
+    ) -> Result<(Self, Resumed), RunError> {
+        let resumption = PrivateSum::resume(storage, key, ledger, last_published)?;
+        let (_, note) = resumption.note.ok_or(RunError::Note)?;
+        let note: Note = postcard::from_bytes(&note).map_err(|_| RunError::Note)?;
+        if note.recipe != recipe.description() {
+            return Err(RunError::OtherRecipe {
+                stored: note.recipe,
+            });
+        }
+        let mut learner = recipe.learner()?;
+        learner.restore(note.rounds, &note.state)?;
+        let mut sum = resumption.sum;
+        sum.keep_note();
+        let rounds = sum.steps() * recipe.plan().request().batch;
+        let mut run = Self {
+            recipe,
+            sum,
+            learner,
+            waiting: Vec::new(),
+            rounds,
+        };
+        for release in resumption.recent {
+            run.observe(release)?;
+        }
+        Ok((run, resumption.outcome))
+    }
+
+    /// The iterate that the next record will be asked about. **Not a release**: it may be ahead of what is durable, and is for the round loop and for
+    /// the operator's own measurements only.
+    pub fn question(&self) -> &[f64] {
+        self.learner.iterate()
+    }
+
+    /// The loss of a record at the present iterate: computed from private data.
+    #[must_use]
+    pub fn loss(&self, record: &Raw<Record>) -> Option<OperatorOnly<f64>> {
+        self.recipe
+            .loss()
+            .map(|loss| hushstream_mechanism::losses::evaluate(loss, record, self.question()))
+    }
+
+    /// Plays one round: asks the record, and moves when a batch is full. `person` must be given if and only if the recipe limits persons.
+    ///
+    /// # Errors
+    /// [`RunError::Finished`] after the last round; those of the mechanism.
+    pub fn learn(&mut self, person: Option<u64>, record: Raw<Record>) -> Result<(), RunError> {
+        let planned = self.recipe.rounds();
+        if self.rounds >= planned {
+            return Err(RunError::Finished {
+                planned,
+                refused: self.rounds + 1,
+            });
+        }
+        if self.sum.checkpoint_is_due() {
+            self.checkpoint()?;
+        }
+        self.rounds += 1;
+        if self.sum.steps() >= self.recipe.plan().most_releases() {
+            return Ok(()); // nothing is released after the last round, so nothing is asked
+        }
+        let answer = match self.recipe.ask() {
+            Ask::Gradient(loss) => {
+                let weights = self.learner.iterate();
+                self.sum
+                    .add_gradient(person, loss.as_ref(), weights, record)?
+            }
+            Ask::Moments(moments) => self.sum.add_moments(person, moments, record)?,
+        };
+        answer.map_or(Ok(()), |release| self.observe(release))
+    }
+
+    fn observe(&mut self, release: Pending<Vec<f64>, G>) -> Result<(), RunError> {
+        let learner = self.learner.as_mut();
+        let mut outcome = Ok(());
+        let iterate = release.map(|prefix| {
+            outcome = learner.observe(&prefix);
+            learner.iterate().to_vec()
+        });
+        outcome?;
+        self.waiting.push(iterate);
+        Ok(())
+    }
+
+    fn checkpoint(&mut self) -> Result<(), RunError> {
+        let note = Note {
+            recipe: self.recipe.description(),
+            rounds: self.learner.rounds(),
+            state: self.learner.state(),
+        };
+        let note = postcard::to_allocvec(&note).map_err(|_| RunError::Note)?;
+        Ok(self.sum.checkpoint(note)?)
+    }
+
+    /// Makes everything so far durable and gives the iterates that may now leave, in order.
+    ///
+    /// # Errors
+    /// Those of the mechanism.
+    pub fn sync(&mut self, ledger: &mut Ledger) -> Result<Vec<Released<Vec<f64>, G>>, RunError> {
+        self.sum.sync(ledger)?;
+        let mut out = Vec::with_capacity(self.waiting.len());
+        for pending in self.waiting.drain(..) {
+            // A sync has covered every step of this object, so nothing is given back.
+            out.extend(self.sum.publish(pending).ok());
+        }
+        Ok(out)
+    }
+
+    /// Records seen.
+    #[must_use]
+    pub fn rounds(&self) -> u64 {
+        self.rounds
+    }
+
+    /// The recipe.
+    #[must_use]
+    pub fn recipe(&self) -> &Recipe {
+        &self.recipe
+    }
+
+    /// Malformed or over-limit records, and clipped contributions.
+    #[must_use]
+    pub fn counts(&self) -> (OperatorOnly<u64>, OperatorOnly<u64>) {
+        (self.sum.nulls(), self.sum.clipped())
+    }
+
+    /// What is promised about everything this run publishes.
+    ///
+    /// # Errors
+    /// Never for a run that exists; the numbers were checked.
+    pub fn guarantee(&self) -> Result<Guarantee, GuaranteeError> {
+        self.sum.guarantee()
+    }
+}
