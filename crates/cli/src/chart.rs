@@ -10,10 +10,9 @@ pub(crate) struct Series {
     pub(crate) points: Vec<(f64, f64)>,
 }
 
-const WIDTH: f64 = 760.0;
+const PLOT: f64 = 540.0;
 const HEIGHT: f64 = 420.0;
 const LEFT: f64 = 70.0;
-const RIGHT: f64 = 150.0;
 const TOP: f64 = 40.0;
 const BOTTOM: f64 = 50.0;
 
@@ -24,15 +23,23 @@ const COLOURS: [&str; 7] = [
 
 /// The chart, as a whole SVG file.
 pub(crate) fn log_log(title: &str, x_label: &str, y_label: &str, series: &[Series]) -> String {
+    // Room for the longest name and its last value beside the lines.
+    let longest = series
+        .iter()
+        .map(|series| series.name.chars().count())
+        .max()
+        .unwrap_or(0);
+    let right = 80.0 + 7.0 * longest as f64;
+    let width = LEFT + PLOT + right;
     let points = || series.iter().flat_map(|series| &series.points);
     let (x_low, x_high) = decades(points().map(|point| point.0));
     let (y_low, y_high) = decades(points().map(|point| point.1));
-    let x = |value: f64| LEFT + (value.log10() - x_low) / (x_high - x_low) * (WIDTH - LEFT - RIGHT);
+    let x = |value: f64| LEFT + (value.log10() - x_low) / (x_high - x_low) * (PLOT);
     let y = |value: f64| {
         HEIGHT - BOTTOM - (value.log10() - y_low) / (y_high - y_low) * (HEIGHT - TOP - BOTTOM)
     };
     let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" font-family=\"sans-serif\" font-size=\"12\">\n\
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {HEIGHT}\" font-family=\"sans-serif\" font-size=\"12\">\n\
          <rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n\
          <text x=\"{LEFT}\" y=\"22\" font-size=\"15\">{}</text>\n",
         escape(title)
@@ -62,12 +69,12 @@ pub(crate) fn log_log(title: &str, x_label: &str, y_label: &str, series: &[Serie
     }
     for power in y_low.ceil() as i32..=y_high.floor() as i32 {
         let at = y(10_f64.powi(power));
-        line(&mut svg, (LEFT, at), (WIDTH - RIGHT, at));
+        line(&mut svg, (LEFT, at), (LEFT + PLOT, at));
         label(&mut svg, (LEFT - 8.0, at + 4.0), "end", &tick(power));
     }
     label(
         &mut svg,
-        ((LEFT + WIDTH - RIGHT) / 2.0, HEIGHT - 10.0),
+        (LEFT + PLOT / 2.0, HEIGHT - 10.0),
         "middle",
         x_label,
     );
@@ -104,7 +111,7 @@ pub(crate) fn log_log(title: &str, x_label: &str, y_label: &str, series: &[Serie
         let _ = writeln!(
             svg,
             "<text x=\"{:.1}\" y=\"{:.1}\" fill=\"{colour}\">{} ({})</text>",
-            WIDTH - RIGHT + 8.0,
+            LEFT + PLOT + 8.0,
             at + 4.0,
             escape(&series.name),
             short(end)

@@ -1,0 +1,134 @@
+//! `hushstream compare` and `hushstream recipes` as a person or a script meets them.
+
+#![allow(clippy::unwrap_used)] // a test may stop where it fails
+
+use std::process::{Command, Output};
+
+fn hushstream(arguments: &str) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_hushstream"))
+        .args(arguments.split_whitespace())
+        .output()
+        .unwrap()
+}
+
+fn json(arguments: &str) -> serde_json::Value {
+    let output = hushstream(arguments);
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[test]
+fn a_comparison_repeats_and_private_learning_beats_doing_nothing() {
+    let arguments =
+        "compare --recipes ftrl,ftpl --task experts --rounds 4096 --epsilon 1,4 --repeats 3 --json";
+    let first = json(arguments);
+    let second = json(arguments);
+    let rows = first.as_array().unwrap();
+    assert_eq!(rows.len(), 4);
+    for (row, again) in rows.iter().zip(second.as_array().unwrap()) {
+        assert_eq!(row["regret"], again["regret"], "seeds are fixed");
+        let regret = row["regret"]["mean"].as_f64().unwrap();
+        assert!(regret < 0.5 * row["nothing"].as_f64().unwrap(), "{row}");
+        for key in [
+            "recipe", "sum", "epsilon", "delta", "rounds", "loss", "seconds",
+        ] {
+            assert!(!row[key].is_null(), "{key}");
+        }
+    }
+    // More budget, less regret.
+    let regret = |i: usize| rows[i]["regret"]["mean"].as_f64().unwrap();
+    assert!(regret(1) < regret(0) && regret(3) < regret(2));
+}
+
+#[test]
+fn curves_pictures_and_pages_are_written() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name).display().to_string();
+    let arguments = format!(
+        "compare --recipes pftal,pqftl --sum tree,blt --task ridge --dim 3 --rounds 2000 --repeats 2 --csv {} --svg {} --html {}",
+        path("c.csv"),
+        path("c.svg"),
+        path("c.html")
+    );
+    let output = hushstream(&arguments);
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("nothing here protects anybody"));
+    let csv = std::fs::read_to_string(path("c.csv")).unwrap();
+    assert!(
+        csv.starts_with("recipe,sum,epsilon,delta,round,regret\n") && csv.lines().count() > 100
+    );
+    let page = std::fs::read_to_string(path("c.html")).unwrap();
+    assert_eq!(page.matches("<polyline").count(), 4);
+    assert!(page.contains("<td>pqftl</td><td>blt</td>") && !page.contains("NaN"));
+}
+
+#[test]
+fn every_recipe_is_listed_with_both_bounds() {
+    let output = hushstream("recipes --bounds");
+    let text = String::from_utf8(output.stdout).unwrap();
+    let list = json("recipes --json");
+    for recipe in [
+        "pftal",
+        "pftal-convex",
+        "pqftl",
+        "ftrl",
+        "ftpl",
+        "coco-p",
+        "coco-l",
+    ] {
+        assert!(text.contains(&format!("{recipe}  (")), "{recipe}");
+        assert!(
+            list.as_array()
+                .unwrap()
+                .iter()
+                .any(|entry| entry["recipe"] == recipe)
+        );
+    }
+    assert!(text.contains("as printed") && text.contains("as it holds"));
+}
+
+#[test]
+fn impossible_comparisons_end_with_code_two_and_the_reason() {
+    for (arguments, words) in [
+        ("compare --recipes svm", "no recipe is called svm"),
+        (
+            "compare --recipes ftrl --task chess",
+            "no task is called chess",
+        ),
+        (
+            "compare --recipes ftrl --game poker",
+            "no game is called poker",
+        ),
+        (
+            "compare --recipes ftrl --task mean",
+            "does not serve the task mean",
+        ),
+        (
+            "compare --recipes pftal --task classify",
+            "needs strongly convex losses",
+        ),
+        ("compare --recipes ftpl --sum tree", "noise of one law"),
+        ("compare --recipes coco-p --task mean", "window = 0"),
+        (
+            "compare --recipes ftrl --rounds 1",
+            "rounds = 1 is not allowed",
+        ),
+        ("compare --recipes ftrl --repeats 0", "--repeats = 0"),
+        ("compare --recipes ftrl --epsilon 0", "epsilon = 0"),
+        ("compare --recipes ftpl --delta 0", "Gaussian"),
+    ] {
+        let output = hushstream(arguments);
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments}: {message}");
+        assert!(message.contains(words), "{arguments}: {message}");
+    }
+}
