@@ -130,6 +130,23 @@ impl Guarantee {
     }
 
     /// What the wording reads.
+    /// The same guarantee for an algorithm that only post-processes what the mechanism releases: its name, its paper and the errata it respects are
+    /// added; no number changes.
+    #[must_use]
+    pub fn of_algorithm(mut self, name: &str, citation: &str, errata: &[&str]) -> Self {
+        self.0.mechanism = Some(name.to_owned());
+        self.0.citation = Some(match self.0.citation.take() {
+            Some(mechanism) => format!("{mechanism}, {citation}"),
+            None => citation.to_owned(),
+        });
+        for erratum in errata {
+            if !self.0.errata.iter().any(|known| known == erratum) {
+                self.0.errata.push((*erratum).to_owned());
+            }
+        }
+        self
+    }
+
     pub(crate) fn fields(&self) -> &Fields {
         &self.0
     }

@@ -234,6 +234,8 @@ impl<G: GuaranteeKind> Run<G> {
     /// # Errors
     /// Never for a run that exists; the numbers were checked.
     pub fn guarantee(&self) -> Result<Guarantee, GuaranteeError> {
-        self.sum.guarantee()
+        let entry = self.recipe.request().recipe.entry();
+        let guarantee = self.sum.guarantee()?;
+        Ok(guarantee.of_algorithm(entry.name, entry.source, entry.errata))
     }
 }
