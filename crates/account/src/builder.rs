@@ -166,6 +166,26 @@ mod tests {
     use super::*;
 
     #[test]
+    fn an_algorithm_adds_words_and_no_numbers() {
+        let sum = Guarantee::builder(1.0, 1e-6, crate::Adjacency::ReplaceOne, 1000)
+            .citation("JKT12 Theorem 11")
+            .erratum("J1")
+            .build()
+            .unwrap();
+        let algorithm = sum
+            .clone()
+            .of_algorithm("pftal", "ST13 Algorithm 1", &["S1", "J1"]);
+        let text = algorithm.to_string();
+        assert!(
+            text.contains("JKT12 Theorem 11, ST13 Algorithm 1 with errata J1, S1"),
+            "{text}"
+        );
+        let numbers =
+            |guarantee: &Guarantee| (guarantee.epsilon().to_bits(), guarantee.delta().to_bits());
+        assert_eq!(numbers(&algorithm), numbers(&sum));
+    }
+
+    #[test]
     fn delta_includes_the_slack() {
         let guarantee = Guarantee::builder(1.0, 1e-6, Adjacency::ReplaceOne, 1000)
             .total_variation(1e-8)
