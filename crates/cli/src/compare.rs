@@ -1,6 +1,7 @@
 //! `hushstream compare`: recipes against each other on synthetic games. Noise is simulated, data public: nothing here protects anybody.
 
 use crate::chart::{Series, log_log};
+use crate::names::{AdjacencyName, NoiseName};
 use crate::numbers::{count, finite, grouped, short};
 use anyhow::{Context, Result, bail};
 use clap::Args;
@@ -44,6 +45,12 @@ pub(crate) struct Arguments {
     /// Privacy loss δ; 0 means pure differential privacy.
     #[arg(long, value_parser = finite, default_value_t = 1e-6)]
     delta: f64,
+    /// The noise; by default Gaussian for δ > 0 and the paper's own for δ = 0.
+    #[arg(long, value_enum)]
+    noise: Option<NoiseName>,
+    /// What a neighbouring data set is.
+    #[arg(long, value_enum, default_value_t = AdjacencyName::ReplaceOne)]
+    adjacency: AdjacencyName,
     /// Protect a record in this many releases (window recipes).
     #[arg(long, value_parser = count)]
     window: Option<u64>,
@@ -124,12 +131,13 @@ fn write(path: &PathBuf, text: &str) -> Result<()> {
 
 fn title(arguments: &Arguments) -> String {
     format!(
-        "{} in {} dimensions, {} game, {} rounds, δ = {:e}, replace-one, {} repeats",
+        "{} in {} dimensions, {} game, {} rounds, δ = {:e}, {}, {} repeats",
         arguments.task,
         arguments.dim,
         arguments.game,
         grouped(arguments.rounds),
         arguments.delta,
+        Adjacency::from(arguments.adjacency),
         arguments.repeats
     )
 }
@@ -152,14 +160,14 @@ fn rows(arguments: &Arguments) -> Result<Vec<Row>> {
                 let contest = Contest {
                     recipe,
                     sum,
-                    noise: None,
+                    noise: arguments.noise.map(Into::into),
                     task: arguments.task,
                     game: arguments.game,
                     dimension: arguments.dim,
                     rounds: arguments.rounds,
                     batch: arguments.batch,
                     budget: Budget::approx(epsilon, arguments.delta)?,
-                    adjacency: Adjacency::ReplaceOne,
+                    adjacency: arguments.adjacency.into(),
                     window: arguments.window,
                     curvature: arguments.strong_convexity,
                     tuned: arguments.tuned,

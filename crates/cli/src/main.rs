@@ -2,6 +2,7 @@
 
 mod chart;
 mod compare;
+mod names;
 mod numbers;
 mod plan;
 mod recipes;

@@ -1,11 +1,12 @@
 //! `hushstream plan`: what a private sum will cost and how well it will do, before any data is touched.
 
 use crate::chart::{Series, log_log};
+use crate::names::{AdjacencyName, NoiseName};
 use crate::numbers::{bytes, count, finite, grouped, short};
 use anyhow::{Context, Result, bail};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use comfy_table::Table;
-use hushstream_account::{Adjacency, Budget, Charge, FilterKind, Guarantee};
+use hushstream_account::{Budget, Charge, FilterKind, Guarantee};
 use hushstream_mechanism::sums::{Geometry, Noise, PrivateSum, SumKind, SumPlan, SumRequest};
 use hushstream_mechanism::{
     Contribution, GuaranteeKind, Ledger, MemoryStorage, Participation, Raw, Transcript, Windowed,
@@ -66,19 +67,6 @@ pub(crate) struct Arguments {
     /// Write a picture of the error against the number of items.
     #[arg(long)]
     svg: Option<PathBuf>,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum AdjacencyName {
-    ReplaceOne,
-    ZeroOut,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum NoiseName {
-    Gaussian,
-    Laplace,
-    L2Laplace,
 }
 
 /// One planned sum, with the stable keys of `--json`.
@@ -185,9 +173,7 @@ fn kinds(arguments: &Arguments) -> Result<Vec<SumKind>> {
 
 fn noise(arguments: &Arguments) -> Noise {
     match arguments.noise {
-        Some(NoiseName::Gaussian) => Noise::Gaussian,
-        Some(NoiseName::Laplace) => Noise::Laplace,
-        Some(NoiseName::L2Laplace) => Noise::L2Laplace,
+        Some(name) => name.into(),
         None if arguments.delta > 0.0 => Noise::Gaussian,
         None => Noise::L2Laplace,
     }
@@ -210,10 +196,7 @@ fn request(arguments: &Arguments, kind: SumKind, noise: Noise) -> Result<SumRequ
         geometry: Geometry::Ball,
         least_sigma: 0.0,
         batch: arguments.batch,
-        adjacency: match arguments.adjacency {
-            AdjacencyName::ReplaceOne => Adjacency::ReplaceOne,
-            AdjacencyName::ZeroOut => Adjacency::ZeroOut,
-        },
+        adjacency: arguments.adjacency.into(),
         participation: match arguments.max_per_person {
             None => Participation::OncePerRecord,
             Some(most) => Participation::PerPerson {
