@@ -2,7 +2,7 @@
 
 use crate::chart::{Series, log_log};
 use crate::names::{AdjacencyName, NoiseName};
-use crate::numbers::{count, finite, grouped, short};
+use crate::numbers::{count, delta, finite, grouped, short};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use comfy_table::Table;
@@ -131,12 +131,12 @@ fn write(path: &PathBuf, text: &str) -> Result<()> {
 
 fn title(arguments: &Arguments) -> String {
     format!(
-        "{} in {} dimensions, {} game, {} rounds, δ = {:e}, {}, {} repeats",
+        "{} in {} dimensions, {} game, {} rounds, δ = {}, {}, {} repeats",
         arguments.task,
         arguments.dim,
         arguments.game,
         grouped(arguments.rounds),
-        arguments.delta,
+        delta(arguments.delta),
         Adjacency::from(arguments.adjacency),
         arguments.repeats
     )

@@ -47,6 +47,15 @@ pub(crate) fn short(value: f64) -> String {
     }
 }
 
+/// A δ: 0, or as a power of ten.
+pub(crate) fn delta(value: f64) -> String {
+    if value > 0.0 {
+        format!("{value:e}")
+    } else {
+        "0".to_owned()
+    }
+}
+
 /// Bytes with a unit.
 pub(crate) fn bytes(value: u64) -> String {
     let units = ["B", "kB", "MB", "GB", "TB"];
@@ -81,5 +90,6 @@ mod tests {
         assert_eq!(short(86.5712), "86.57");
         assert_eq!(short(0.000_001), "1.000e-6");
         assert_eq!(bytes(10_368), "10.37 kB");
+        assert_eq!((delta(1e-6).as_str(), delta(0.0).as_str()), ("1e-6", "0"));
     }
 }

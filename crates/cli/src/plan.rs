@@ -2,7 +2,7 @@
 
 use crate::chart::{Series, log_log};
 use crate::names::{AdjacencyName, NoiseName};
-use crate::numbers::{bytes, count, finite, grouped, short};
+use crate::numbers::{bytes, count, delta, finite, grouped, short};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use comfy_table::Table;
@@ -284,13 +284,13 @@ fn nanoseconds_a_round<G: GuaranteeKind>(plan: &SumPlan) -> Result<f64> {
 fn print(arguments: &Arguments, rows: &[Row]) {
     let request = rows[0].plan.request();
     println!(
-        "{} releases of a sum in {} dimension{}, contributions of length at most L = {}, (ε, δ) = ({}, {:e}), {}{}",
+        "{} releases of a sum in {} dimension{}, contributions of length at most L = {}, (ε, δ) = ({}, {}), {}{}",
         grouped(request.releases),
         grouped(u64::from(request.dimension)),
         if request.dimension == 1 { "" } else { "s" },
         arguments.bound,
         arguments.epsilon,
-        arguments.delta,
+        delta(arguments.delta),
         request.adjacency,
         if request.batch == 1 {
             String::new()
@@ -380,9 +380,9 @@ fn picture(arguments: &Arguments, rows: &[Row]) -> String {
         })
         .collect();
     let title = format!(
-        "Error of private prefix sums at ε = {}, δ = {:e}, {}",
+        "Error of private prefix sums at ε = {}, δ = {}, {}",
         arguments.epsilon,
-        arguments.delta,
+        delta(arguments.delta),
         rows[0].plan.request().adjacency
     );
     log_log(
