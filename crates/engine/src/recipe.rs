@@ -57,7 +57,7 @@ pub struct RecipeRequest {
     pub sum: Option<SumKind>,
     /// The noise; Gaussian for δ > 0 and the paper's pure noise for δ = 0, if none is named.
     pub noise: Option<Noise>,
-    /// Items for which the window recipes protect a record.
+    /// Items for which the window recipes protect a record, if no sum is named.
     pub window: Option<u64>,
     /// Curvature H (`pftal`, `coco`), regularisation H (`pftal-convex`) or α (`pqftl`), if not the calibrated one.
     pub curvature: Option<f64>,
@@ -82,6 +82,14 @@ pub enum RecipeError {
     /// A combination that does not exist.
     #[error("{0}")]
     Unfit(String),
+    /// A loss and a set that do not belong together.
+    #[error("the loss has {loss} weights, the set {set} dimensions: they must be the same")]
+    Dimensions {
+        /// Of the loss.
+        loss: usize,
+        /// Of the set.
+        set: usize,
+    },
     /// A parameter out of range.
     #[error("{parameter} = {given} is not allowed; allowed: {allowed}")]
     Parameter {
@@ -118,11 +126,12 @@ impl RecipeRequest {
     /// # Errors
     /// Everything that is out of range or does not fit, each with what is allowed.
     pub fn plan(self) -> Result<Recipe, RecipeError> {
-        if self.rounds < 2 {
+        let items = self.rounds.div_ceil(self.batch.max(1));
+        if items < 2 {
             return Err(RecipeError::Parameter {
                 parameter: "rounds",
                 given: self.rounds as f64,
-                allowed: "at least 2: nothing is released after the last round",
+                allowed: "at least two items (of a batch of records each): nothing is released after the last",
             });
         }
         let noise = self.noise.unwrap_or_else(|| self.default_noise());
@@ -131,6 +140,14 @@ impl RecipeRequest {
             .accepts(sum, noise)
             .map_err(RecipeError::Unfit)?;
         let ask = self.ask()?;
+        if let Ask::Gradient(loss) = &ask
+            && loss.dimension() != self.set.dimension()
+        {
+            return Err(RecipeError::Dimensions {
+                loss: loss.dimension(),
+                set: self.set.dimension(),
+            });
+        }
         let plan = self.sum_request(sum, noise, &ask)?.plan()?;
         let mut recipe = Recipe {
             curvature: 0.0,
@@ -279,11 +296,14 @@ impl Recipe {
     #[must_use]
     pub fn description(&self) -> String {
         let request = &self.request;
+        let ask = match &self.ask {
+            Ask::Gradient(loss) => loss.describe(),
+            Ask::Moments(moments) => format!("{moments:?}"),
+        };
         format!(
-            "{} on {} in {} dimensions, T = {}, curvature {:e}, rate {:e}, tuned {}, {:?}",
+            "{} of {ask} on {:?}, T = {}, curvature {:e}, rate {:e}, tuned {}, {:?}",
             request.recipe,
-            request.set.name(),
-            request.set.dimension(),
+            request.set,
             request.rounds,
             self.curvature,
             self.learning_rate,

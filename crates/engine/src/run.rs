@@ -106,17 +106,23 @@ impl<G: GuaranteeKind> Run<G> {
         last_published: Option<u64>,
     ) -> Result<(Self, Resumed), RunError> {
         let resumption = PrivateSum::resume(storage, key, ledger, last_published)?;
-        let (_, note) = resumption.note.ok_or(RunError::Note)?;
-        let note: Note = postcard::from_bytes(&note).map_err(|_| RunError::Note)?;
-        if note.recipe != recipe.description() {
-            return Err(RunError::OtherRecipe {
-                stored: note.recipe,
-            });
-        }
-        let mut learner = recipe.learner()?;
-        learner.restore(note.rounds, &note.state)?;
         let mut sum = resumption.sum;
         sum.keep_note();
+        let mut learner = recipe.learner()?;
+        match resumption.note {
+            Some((_, note)) => {
+                let note: Note = postcard::from_bytes(&note).map_err(|_| RunError::Note)?;
+                if note.recipe != recipe.description() {
+                    return Err(RunError::OtherRecipe {
+                        stored: note.recipe,
+                    });
+                }
+                learner.restore(note.rounds, &note.state)?;
+            }
+            // A crash while the run was being opened: nothing has been asked yet.
+            None if sum.steps() == 0 => recipe.greet(learner.as_mut(), &mut sum)?,
+            None => return Err(RunError::Note),
+        }
         let rounds = sum.steps() * recipe.plan().request().batch;
         let mut run = Self {
             recipe,
@@ -127,6 +133,10 @@ impl<G: GuaranteeKind> Run<G> {
         };
         for release in resumption.recent {
             run.observe(release)?;
+        }
+        // A new instance, or a run that had no note yet, gets one of its own.
+        if resumption.outcome != Resumed::Continued || run.sum.steps() == 0 {
+            run.checkpoint()?;
         }
         Ok((run, resumption.outcome))
     }
@@ -160,8 +170,8 @@ impl<G: GuaranteeKind> Run<G> {
         if self.sum.checkpoint_is_due() {
             self.checkpoint()?;
         }
-        self.rounds += 1;
         if self.sum.steps() >= self.recipe.plan().most_releases() {
+            self.rounds += 1;
             return Ok(()); // nothing is released after the last round, so nothing is asked
         }
         let answer = match self.recipe.ask() {
@@ -172,6 +182,7 @@ impl<G: GuaranteeKind> Run<G> {
             }
             Ask::Moments(moments) => self.sum.add_moments(person, moments, record)?,
         };
+        self.rounds += 1;
         answer.map_or(Ok(()), |release| self.observe(release))
     }
 

@@ -57,6 +57,10 @@ impl Loss for LinearModel {
         self.link.name()
     }
 
+    fn describe(&self) -> String {
+        format!("{self:?}")
+    }
+
     fn dimension(&self) -> usize {
         self.dimension
     }

@@ -122,6 +122,17 @@ pub trait Loss: Send + Sync {
     /// Its name.
     fn name(&self) -> &str;
 
+    /// Everything that makes two losses the same, for a run to recognise its own. The default tells name and constants; a loss with further
+    /// parameters should tell them too.
+    fn describe(&self) -> String {
+        let (name, dimension) = (self.name(), self.dimension());
+        let (lipschitz, convexity) = (self.lipschitz(), self.strong_convexity());
+        format!(
+            "{name} in {dimension} dimensions, {lipschitz:e}, {convexity:e}, {:?}",
+            self.smoothness()
+        )
+    }
+
     /// Length of the weights.
     fn dimension(&self) -> usize;
 

@@ -50,6 +50,10 @@ impl Loss for LinearLoss {
         "linear"
     }
 
+    fn describe(&self) -> String {
+        format!("{self:?}")
+    }
+
     fn dimension(&self) -> usize {
         self.dimension
     }
@@ -117,6 +121,10 @@ impl Distance {
 impl Loss for Distance {
     fn name(&self) -> &str {
         "squared distance"
+    }
+
+    fn describe(&self) -> String {
+        format!("{self:?}")
     }
 
     fn dimension(&self) -> usize {

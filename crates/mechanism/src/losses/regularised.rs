@@ -44,6 +44,14 @@ impl Loss for Regularised {
         self.inner.name()
     }
 
+    fn describe(&self) -> String {
+        let (strength, weights) = (self.strength, self.weights);
+        format!(
+            "{} regularised by {strength:e} up to {weights:e}",
+            self.inner.describe()
+        )
+    }
+
     fn dimension(&self) -> usize {
         self.inner.dimension()
     }

@@ -203,6 +203,13 @@ impl SumPlan {
         if budget.is_pure() {
             return Ok(Mu::within(budget)?); // refuses, and says why
         }
+        if delta <= 0.0 {
+            return Err(PlanError::Slack {
+                epsilon: budget.epsilon(),
+                delta: budget.delta(),
+                slack,
+            });
+        }
         Ok(Mu::within(Budget::approx(budget.epsilon(), delta)?)?)
     }
 

@@ -77,7 +77,11 @@ pub(crate) struct Found {
 impl Found {
     /// Whether nothing has come in since the opening.
     pub(crate) fn is_fresh(&self) -> bool {
-        self.checkpoint.is_none() && self.items.is_empty()
+        let untouched = self
+            .checkpoint
+            .as_ref()
+            .is_none_or(|checkpoint| checkpoint.items == 0);
+        untouched && self.items.is_empty()
     }
 }
 
@@ -133,12 +137,12 @@ impl Journal {
     pub(crate) fn restart(
         &mut self,
         opening: &Opening,
-        checkpoint: Option<&Checkpoint>,
+        checkpoint: &Checkpoint,
     ) -> Result<(), LogError> {
-        let mut payloads = vec![encode(&RecordRef::Opened(opening))?];
-        if let Some(checkpoint) = checkpoint {
-            payloads.push(encode(&RecordRef::Checkpoint(checkpoint))?);
-        }
+        let payloads = [
+            encode(&RecordRef::Opened(opening))?,
+            encode(&RecordRef::Checkpoint(checkpoint))?,
+        ];
         self.log.replace(&payloads)?;
         self.base = self.log.bytes();
         Ok(())

@@ -88,6 +88,19 @@ pub enum PlanError {
     /// The least noise asked for.
     #[error("least sigma = {0} is not allowed; allowed: 0, or a positive finite number")]
     LeastSigma(f64),
+    /// So large an ε that the samplers' slack uses up δ.
+    #[error(
+        "epsilon = {epsilon} is not allowed at delta = {delta}: the samplers' precision slack, {slack:.1e}, would use delta up; \
+         allowed: a smaller epsilon"
+    )]
+    Slack {
+        /// ε.
+        epsilon: f64,
+        /// δ.
+        delta: f64,
+        /// (1 + e^ε)·τ.
+        slack: f64,
+    },
     /// So little budget that the radius is below one lattice unit.
     #[error(
         "the budget is too small for {releases} releases: a contribution would round to nothing"

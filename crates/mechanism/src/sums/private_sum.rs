@@ -354,7 +354,7 @@ impl<G: GuaranteeKind> PrivateSum<G> {
             clipped: self.counts.clipped,
             note,
         };
-        Ok(self.journal.restart(&self.opening, Some(&checkpoint))?)
+        Ok(self.journal.restart(&self.opening, &checkpoint)?)
     }
 
     /// Puts the item that was just counted through the mechanism.

@@ -13,7 +13,7 @@ use super::plan::SumPlan;
 use super::private_sum::{PrivateSum, check_grant};
 use crate::boundary::{GuaranteeKind, Pending};
 use crate::durable::{Ledger, Storage};
-use crate::persons::Participation;
+use crate::persons::{Participation, Persons};
 use hushstream_noise::{Instance, Key};
 
 /// How a run came back.
@@ -101,7 +101,8 @@ impl<G: GuaranteeKind> PrivateSum<G> {
         let outcome = if known >= published {
             Resumed::Continued
         } else {
-            sum.begin_new_instance(key, published)?;
+            let kept = note.as_ref().map(|(_, note)| note.clone());
+            sum.begin_new_instance(key, published, kept.unwrap_or_default())?;
             Resumed::NewInstance {
                 lost: published - known,
             }
@@ -162,7 +163,12 @@ impl<G: GuaranteeKind> PrivateSum<G> {
     }
 
     /// New addresses, from the last release that is known: what was published since is not known, so its noise must not be met again.
-    fn begin_new_instance(&mut self, key: &Key, published: u64) -> Result<(), SumError> {
+    fn begin_new_instance(
+        &mut self,
+        key: &Key,
+        published: u64,
+        note: Vec<u8>,
+    ) -> Result<(), SumError> {
         if self.plan.request().participation != Participation::OncePerRecord {
             return Err(SumError::PersonsLost);
         }
@@ -179,7 +185,16 @@ impl<G: GuaranteeKind> PrivateSum<G> {
         self.running = build(&self.plan, key, instance, self.grant.number)?;
         self.lattice = self.plan.lattice(0)?;
         self.items = 0;
-        self.journal.restart(&self.opening, None)?;
+        // The caller's note goes along: a crash right here must not lose it.
+        let checkpoint = Checkpoint {
+            items: 0,
+            state: self.running.state(),
+            persons: Persons::default(),
+            nulls: self.counts.nulls,
+            clipped: self.counts.clipped,
+            note,
+        };
+        self.journal.restart(&self.opening, &checkpoint)?;
         Ok(())
     }
 }

@@ -1,0 +1,14 @@
+//! The behaviour of recipes from outside: what they publish and when, what they refuse, what is equal to what, and that stopping changes nothing.
+
+#![allow(clippy::unwrap_used)] // a test may stop where it fails
+
+mod disk;
+mod equivalences;
+mod game;
+mod lattice_error;
+mod long_runs;
+mod mended;
+mod publishing;
+mod refusals;
+mod resuming;
+mod rounds;
