@@ -90,7 +90,7 @@ pub const CATALOGUE: [Entry; 7] = [
         when: "expert advice and other linear losses: privacy costs an additive polylogarithm",
         sum: SumKind::PaddedTree,
         printed: "sqrt(D_R sum max|l|^2) + D_Lap",
-        holds: "2 sqrt(D_R sum max|l|^2) + D_Lap, against losses fixed in advance",
+        holds: "3/2 sqrt(D_R sum max|l|^2) + D_Lap with noise of one law (tree-padded, smooth), against losses fixed in advance",
     },
     Entry {
         recipe: RecipeName::Ftpl,

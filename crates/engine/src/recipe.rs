@@ -218,7 +218,7 @@ impl RecipeRequest {
             RecipeName::Ftpl => {
                 let n = dimension as f64;
                 let t = items as f64;
-                l2 * (t / (n.sqrt() * t.ln().max(1.0))).sqrt()
+                self.batch as f64 * l2 * (t / (n.sqrt() * t.ln().max(1.0))).sqrt()
             }
             _ => 0.0,
         };
@@ -281,6 +281,14 @@ impl Recipe {
     #[must_use]
     pub fn ask(&self) -> &Ask {
         &self.ask
+    }
+
+    /// What every item's gradients lack in every coordinate: public, and added back to the sums.
+    pub(crate) fn offset(&self) -> f64 {
+        match &self.ask {
+            Ask::Gradient(loss) => loss.offset() * self.request.batch as f64,
+            Ask::Moments(_) => 0.0,
+        }
     }
 
     /// The loss, if there is one to evaluate.

@@ -42,6 +42,9 @@ pub enum RunError {
         /// What the journal says.
         stored: String,
     },
+    /// The learner could not use a release.
+    #[error("the learner failed on an earlier release and cannot go on")]
+    Behind,
     /// The journal's note does not decode.
     #[error("the journal holds no learner of this version")]
     Note,
@@ -55,6 +58,20 @@ struct Note {
     state: Vec<f64>,
 }
 
+impl Note {
+    /// A note of this recipe.
+    fn read(bytes: &[u8], description: &str) -> Result<Self, RunError> {
+        let note: Self = postcard::from_bytes(bytes).map_err(|_| RunError::Note)?;
+        if note.recipe == description {
+            Ok(note)
+        } else {
+            Err(RunError::OtherRecipe {
+                stored: note.recipe,
+            })
+        }
+    }
+}
+
 /// A recipe in progress.
 pub struct Run<G> {
     recipe: Recipe,
@@ -64,6 +81,8 @@ pub struct Run<G> {
     waiting: Vec<Pending<Vec<f64>, G>>,
     /// Records seen.
     rounds: u64,
+    /// Whether the learner has failed on a release: it must not go on without it.
+    behind: bool,
 }
 
 impl<G: GuaranteeKind> Run<G> {
@@ -89,6 +108,7 @@ impl<G: GuaranteeKind> Run<G> {
             learner,
             waiting: Vec::new(),
             rounds: 0,
+            behind: false,
         };
         run.checkpoint()?;
         Ok(run)
@@ -105,20 +125,20 @@ impl<G: GuaranteeKind> Run<G> {
         ledger: &mut Ledger,
         last_published: Option<u64>,
     ) -> Result<(Self, Resumed), RunError> {
-        let resumption = PrivateSum::resume(storage, key, ledger, last_published)?;
+        let description = recipe.description();
+        let mut stored = Ok(None);
+        let resumption = PrivateSum::resume_if(storage, key, ledger, last_published, |note| {
+            stored = note.map_or(Ok(None), |note| Note::read(note, &description).map(Some));
+            stored.is_ok()
+        });
+        // Why the note was not accepted says more than that it was not.
+        let stored = stored?;
+        let resumption = resumption?;
         let mut sum = resumption.sum;
         sum.keep_note();
         let mut learner = recipe.learner()?;
-        match resumption.note {
-            Some((_, note)) => {
-                let note: Note = postcard::from_bytes(&note).map_err(|_| RunError::Note)?;
-                if note.recipe != recipe.description() {
-                    return Err(RunError::OtherRecipe {
-                        stored: note.recipe,
-                    });
-                }
-                learner.restore(note.rounds, &note.state)?;
-            }
+        match stored {
+            Some(note) => learner.restore(note.rounds, &note.state)?,
             // A crash while the run was being opened: nothing has been asked yet.
             None if sum.steps() == 0 => recipe.greet(learner.as_mut(), &mut sum)?,
             None => return Err(RunError::Note),
@@ -130,6 +150,7 @@ impl<G: GuaranteeKind> Run<G> {
             learner,
             waiting: Vec::new(),
             rounds,
+            behind: false,
         };
         for release in resumption.recent {
             run.observe(release)?;
@@ -160,6 +181,9 @@ impl<G: GuaranteeKind> Run<G> {
     /// # Errors
     /// [`RunError::Finished`] after the last round; those of the mechanism.
     pub fn learn(&mut self, person: Option<u64>, record: Raw<Record>) -> Result<(), RunError> {
+        if self.behind {
+            return Err(RunError::Behind);
+        }
         let planned = self.recipe.rounds();
         if self.rounds >= planned {
             return Err(RunError::Finished {
@@ -188,11 +212,15 @@ impl<G: GuaranteeKind> Run<G> {
 
     fn observe(&mut self, release: Pending<Vec<f64>, G>) -> Result<(), RunError> {
         let learner = self.learner.as_mut();
+        // Items that a new instance has lost are in no sum, so what counts is what the learner has seen.
+        let offset = (learner.rounds() + 1) as f64 * self.recipe.offset();
         let mut outcome = Ok(());
-        let iterate = release.map(|prefix| {
+        let iterate = release.map(|mut prefix| {
+            prefix.iter_mut().for_each(|sum| *sum += offset);
             outcome = learner.observe(&prefix);
             learner.iterate().to_vec()
         });
+        self.behind = outcome.is_err();
         outcome?;
         self.waiting.push(iterate);
         Ok(())

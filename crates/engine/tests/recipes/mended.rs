@@ -3,9 +3,9 @@
 use crate::disk::Machine;
 use crate::game::*;
 use hushstream_engine::{Objective, Recipe, RecipeName, RunError};
-use hushstream_mechanism::losses::{Bounds, LinearModel, Link};
+use hushstream_mechanism::losses::{Bounds, Features, LinearLoss, LinearModel, Link, Record};
 use hushstream_mechanism::sums::{Noise, PrivateSum, Resumed};
-use hushstream_mechanism::{Ledger, Moments, Transcript};
+use hushstream_mechanism::{Ledger, Moments, Raw, Transcript};
 use hushstream_sets::{Ball, BoxSet};
 use std::sync::Arc;
 
@@ -150,4 +150,35 @@ fn an_epsilon_that_uses_up_delta_is_named() {
         message.contains("epsilon = 100 is not allowed"),
         "{message}"
     );
+}
+
+/// Losses are centred before they are summed; on a set whose points do not all have the same total the middle must come back.
+#[test]
+fn centred_losses_are_put_back() {
+    let losses = LinearLoss::new(2, 0.0, 1.0).unwrap();
+    for name in [RecipeName::Ftrl, RecipeName::Ftpl, RecipeName::PftalConvex] {
+        let set = BoxSet::new(&[0.0, 0.0], &[1.0, 1.0]).unwrap();
+        let mut request = request(name, Objective::Linear(losses.clone()), set, 2000);
+        request.budget = hushstream_account::Budget::approx(10.0, 1e-6).unwrap();
+        request.noise = Some(Noise::Gaussian);
+        let machine = Machine::default();
+        let (mut run, _ledger) = machine
+            .open::<Transcript>(&request.plan().unwrap())
+            .unwrap();
+        let mut paid = 0.0;
+        for _ in 0..2000 {
+            paid += 0.4 * run.question().iter().sum::<f64>();
+            let features = Features::Dense(vec![0.4; 2]);
+            run.learn(
+                None,
+                Raw::seal(Record {
+                    features,
+                    target: 0.0,
+                }),
+            )
+            .unwrap();
+        }
+        // The best pays nothing, the worst 1600.
+        assert!(paid < 400.0, "{name}: {paid}");
+    }
 }

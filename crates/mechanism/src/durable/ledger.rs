@@ -137,6 +137,7 @@ impl Ledger {
         else {
             return Err(LogError::Record(0).into());
         };
+        let simulated = simulated || !log.is_durable();
         let kind = kind_from(kind).ok_or(LogError::Record(0))?;
         let filter = Filter::open(Budget::approx(epsilon, delta)?, kind)?;
         let mut ledger = Self::empty(log, name, simulated, scope, filter);

@@ -67,7 +67,7 @@ impl FileStorage {
                 .write(true),
         )
         .open(&path)?;
-        // By its real name, so that a link does not get a lock of its own; hard links share the file's own lock.
+        // By its real name, so that a symbolic link does not get a lock of its own.
         let path = path.as_ref().canonicalize()?;
         let busy = |error| match error {
             TryLockError::Error(error) => error,
@@ -84,6 +84,7 @@ impl FileStorage {
         drop(file);
         let file = private(OpenOptions::new().read(true).write(true)).open(&path)?;
         file.try_lock().map_err(busy)?;
+        refuse_links(&file)?;
         restrict(&file)?;
         // The directory entry must be durable too, or a crash could lose the whole file.
         sync_directory(&path)?;
@@ -93,6 +94,18 @@ impl FileStorage {
             _lock: lock,
         })
     }
+}
+
+/// A second name for the file would keep the old content when `replace` puts a new file in place of the first.
+fn refuse_links(file: &File) -> io::Result<()> {
+    #[cfg(unix)]
+    if std::os::unix::fs::MetadataExt::nlink(&file.metadata()?) > 1 {
+        return Err(io::Error::other(
+            "the file has more than one name (hard links)",
+        ));
+    }
+    let _ = file;
+    Ok(())
 }
 
 /// Takes away what others may do, also where the file was there before.
@@ -214,15 +227,14 @@ mod tests {
         {
             let link = directory.path().join("link");
             std::os::unix::fs::symlink(&path, &link).unwrap();
-            let hard = directory.path().join("hard");
-            std::fs::hard_link(&path, &hard).unwrap();
-            for other in [link, hard] {
-                let error = FileStorage::open(other).unwrap_err();
-                assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
-            }
+            let error = FileStorage::open(link).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
         }
         drop(first);
-        FileStorage::open(&path).unwrap();
+        drop(FileStorage::open(&path).unwrap());
+        let hard = directory.path().join("hard");
+        std::fs::hard_link(&path, &hard).unwrap();
+        assert!(FileStorage::open(&path).is_err() && FileStorage::open(&hard).is_err());
     }
 
     #[test]

@@ -149,6 +149,11 @@ pub trait Loss: Send + Sync {
         None
     }
 
+    /// A public constant that is subtracted from every coordinate of every gradient before it is summed, to halve its size: whoever uses the sums adds it back.
+    fn offset(&self) -> f64 {
+        0.0
+    }
+
     /// f(w; record). For the operator only.
     fn value(&self, record: &Record, weights: &[f64]) -> f64;
 

@@ -4,7 +4,7 @@ use super::{Loss, Record};
 use crate::lattice::Contribution;
 
 /// ⟨l, w⟩: the record's features are the loss vector, as in expert advice. Coordinates are clipped to an interval; what is summed is the
-/// distance from its middle, which halves the sensitivity and changes every prefix by a public constant.
+/// distance from its middle, which halves the sensitivity; the middle is public and is added back to the sums ([`Loss::offset`]). A null record counts as the middle.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LinearLoss {
     dimension: usize,
@@ -33,8 +33,7 @@ impl LinearLoss {
     }
 
     /// The middle of the interval: what is subtracted from every coordinate before it is summed.
-    #[must_use]
-    pub fn middle(&self) -> f64 {
+    fn middle(&self) -> f64 {
         f64::midpoint(self.low, self.high)
     }
 
@@ -64,6 +63,10 @@ impl Loss for LinearLoss {
 
     fn smoothness(&self) -> Option<f64> {
         Some(0.0)
+    }
+
+    fn offset(&self) -> f64 {
+        self.middle()
     }
 
     fn value(&self, record: &Record, weights: &[f64]) -> f64 {

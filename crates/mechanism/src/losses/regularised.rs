@@ -2,7 +2,7 @@
 //!
 //! The regulariser's gradient λw is public: learners that can should keep it out of the sum (erratum S3; `pftal-convex` and `pqftl` do), because inside it costs
 //! sensitivity, L + λ·(largest weight) instead of L. As a loss of its own it serves recipes that take strongly convex losses as they are, and it measures
-//! regret.
+//! regret. A malformed record still contributes the public λw; the null of zero-out is the zero contribution, not that.
 
 use super::{BoundsError, Loss, Record};
 use crate::lattice::Contribution;
@@ -68,6 +68,10 @@ impl Loss for Regularised {
         self.inner
             .smoothness()
             .map(|smoothness| smoothness + self.strength)
+    }
+
+    fn offset(&self) -> f64 {
+        self.inner.offset()
     }
 
     fn value(&self, record: &Record, weights: &[f64]) -> f64 {

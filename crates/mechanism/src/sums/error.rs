@@ -63,6 +63,9 @@ pub enum SumError {
         "the journal belongs to an earlier life of this run, which has gone on in another journal: resume that one"
     )]
     Superseded,
+    /// The caller did not recognise the run.
+    #[error("the journal belongs to another run")]
+    NotAccepted,
     /// More was published than can have been.
     #[error(
         "last published = {given} is not allowed; allowed: at most the {planned} planned releases"

@@ -18,8 +18,10 @@ const LONG_ITEMS: u64 = 64;
 pub(crate) struct Opening {
     pub(crate) plan: PlanFields,
     pub(crate) instance: [u8; 16],
-    /// The instance this one took over from.
+    /// The instance, as the ledger knew it, that this one took over from.
     pub(crate) after: Option<[u8; 16]>,
+    /// The object that wrote this.
+    pub(crate) life: Life,
     pub(crate) key: [u8; 16],
     pub(crate) ledger: [u8; 16],
     pub(crate) number: u64,
@@ -28,6 +30,15 @@ pub(crate) struct Opening {
     pub(crate) before: u64,
     /// The last known release of earlier instances: public.
     pub(crate) base: Vec<f64>,
+}
+
+/// The one object that writes a journal and may publish from it. Every resume begins another: two copies of a journal that went different ways have
+/// different lives, and the ledger knows the last.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Life {
+    pub(crate) name: [u8; 16],
+    /// The life, as the ledger knew it, that this one took over from.
+    pub(crate) after: Option<[u8; 16]>,
 }
 
 /// One item: the sum of a batch.
@@ -57,6 +68,7 @@ enum Record {
     Opened(Box<Opening>),
     Checkpoint(Checkpoint),
     Item(Item),
+    Life(Life),
 }
 
 /// Written without taking ownership; same encoding as [`Record`].
@@ -65,6 +77,7 @@ enum RecordRef<'a> {
     Opened(&'a Opening),
     Checkpoint(&'a Checkpoint),
     Item(&'a Item),
+    Life(&'a Life),
 }
 
 /// What an existing journal holds.
@@ -72,6 +85,10 @@ pub(crate) struct Found {
     pub(crate) opening: Opening,
     pub(crate) checkpoint: Option<Checkpoint>,
     pub(crate) items: Vec<Item>,
+    /// The last life.
+    pub(crate) life: Life,
+    /// Whether that life has taken nothing in.
+    pub(crate) life_is_fresh: bool,
 }
 
 impl Found {
@@ -104,15 +121,24 @@ impl Journal {
             ) {
                 (Record::Opened(opening), None) => {
                     found = Some(Found {
+                        life: opening.life,
+                        life_is_fresh: true,
                         opening: *opening,
                         checkpoint: None,
                         items: Vec::new(),
                     });
                 }
                 (Record::Checkpoint(checkpoint), Some(found)) if found.items.is_empty() => {
+                    found.life_is_fresh = checkpoint.items == 0;
                     found.checkpoint = Some(checkpoint);
                 }
-                (Record::Item(item), Some(found)) => found.items.push(item),
+                (Record::Item(item), Some(found)) => {
+                    found.life_is_fresh = false;
+                    found.items.push(item);
+                }
+                (Record::Life(life), Some(found)) => {
+                    (found.life, found.life_is_fresh) = (life, true);
+                }
                 _ => return Err(broken()),
             }
         }
@@ -122,6 +148,12 @@ impl Journal {
     /// Writes the opening, durably: a run that has published can always be found again.
     pub(crate) fn start(&mut self, opening: &Opening) -> Result<(), LogError> {
         self.log.append(&encode(&RecordRef::Opened(opening))?)?;
+        self.log.sync()
+    }
+
+    /// Writes down, durably, that another object goes on from here.
+    pub(crate) fn begin_life(&mut self, life: &Life) -> Result<(), LogError> {
+        self.log.append(&encode(&RecordRef::Life(life))?)?;
         self.log.sync()
     }
 

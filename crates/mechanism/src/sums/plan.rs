@@ -85,6 +85,11 @@ pub enum PlanError {
         /// R.
         radius: i64,
     },
+    /// Second moments are close in L2, not in L1.
+    #[error(
+        "second moments are bounded in L2: they cannot carry Laplace noise; use Gaussian or L2-Laplace"
+    )]
+    MomentsInL1,
     /// The least noise asked for.
     #[error("least sigma = {0} is not allowed; allowed: 0, or a positive finite number")]
     LeastSigma(f64),
@@ -194,6 +199,9 @@ impl SumRequest {
         }
         if !(self.least_sigma >= 0.0 && self.least_sigma.is_finite()) {
             return Err(PlanError::LeastSigma(self.least_sigma));
+        }
+        if self.geometry == Geometry::Moments && self.noise == Noise::Laplace {
+            return Err(PlanError::MomentsInL1);
         }
         if self.kind.is_windowed() && self.participation != Participation::OncePerRecord {
             return Err(PlanError::WindowForPersons);

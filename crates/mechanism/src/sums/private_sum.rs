@@ -2,7 +2,7 @@
 
 use super::build::build;
 use super::error::SumError;
-use super::journal::{Checkpoint, Item, Journal, Opening};
+use super::journal::{Checkpoint, Item, Journal, Life, Opening};
 use super::partial::{Counts, PartialSum};
 use super::plan::{Geometry, SumPlan};
 use super::running::Running;
@@ -68,6 +68,10 @@ impl<G: GuaranteeKind> PrivateSum<G> {
             plan: plan.fields.clone(),
             instance: Instance::fresh(key, grant.number, 0)?.to_bytes(),
             after: None,
+            life: Life {
+                name: Instance::from_os()?.to_bytes(),
+                after: None,
+            },
             key: key.fingerprint(),
             ledger: grant.ledger,
             number: grant.number,
@@ -97,6 +101,7 @@ impl<G: GuaranteeKind> PrivateSum<G> {
         Ok(Self {
             running: build(&plan, key, instance, grant.number)?,
             lattice: plan.lattice(0)?,
+            life: opening.life.name,
             plan,
             journal,
             opening,
@@ -106,7 +111,6 @@ impl<G: GuaranteeKind> PrivateSum<G> {
             batch: vec![0; dimension],
             in_batch: 0,
             record: Item::default(),
-            life: Instance::from_os()?.to_bytes(),
             broken: false,
             noted: false,
             counts: Counts::default(),

@@ -8,7 +8,7 @@
 
 use super::build::build;
 use super::error::SumError;
-use super::journal::{Checkpoint, Item, Journal};
+use super::journal::{Checkpoint, Item, Journal, Life};
 use super::plan::SumPlan;
 use super::private_sum::{PrivateSum, check_grant};
 use crate::boundary::{GuaranteeKind, Pending};
@@ -54,9 +54,23 @@ impl<G: GuaranteeKind> PrivateSum<G> {
         ledger: &mut Ledger,
         last_published: Option<u64>,
     ) -> Result<Resumption<G>, SumError> {
+        Self::resume_if(storage, key, ledger, last_published, |_| true)
+    }
+
+    /// As [`PrivateSum::resume`], if the caller accepts the note of the last checkpoint; nothing has changed if not.
+    ///
+    /// # Errors
+    /// [`SumError::NotAccepted`], and those of [`PrivateSum::resume`].
+    pub fn resume_if(
+        storage: impl Storage + 'static,
+        key: &Key,
+        ledger: &mut Ledger,
+        last_published: Option<u64>,
+        accepts: impl FnOnce(Option<&[u8]>) -> bool,
+    ) -> Result<Resumption<G>, SumError> {
         let (journal, found) = Journal::open(Box::new(storage))?;
         let found = found.ok_or(SumError::Journal("it holds no run"))?;
-        let opening = found.opening.clone();
+        let mut opening = found.opening.clone();
         if opening.ledger != ledger.name() {
             return Err(SumError::WrongLedger);
         }
@@ -73,21 +87,36 @@ impl<G: GuaranteeKind> PrivateSum<G> {
         }
         let grant = ledger.grant(opening.number)?;
         check_grant(&plan, &grant)?;
-        let mark = match ledger.begun(grant.number) {
-            // The ledger's note of the beginning was lost in a crash: nothing can have been published.
-            None => 0,
-            Some(begun) if begun.instance == opening.instance => begun.mark,
-            // Likewise for a new instance: the journal had begun it, the ledger had not yet heard.
-            Some(begun)
-                if opening.after == Some(begun.instance)
+        let begun = ledger.begun(grant.number);
+        let mark = match begun {
+            // The ledger's note of the beginning was lost in a crash: `open` has not returned, so nothing was taken in.
+            None if found.is_fresh() => 0,
+            None => return Err(SumError::Superseded),
+            Some(begun) => {
+                let same = begun.instance == opening.instance;
+                // A new instance or life that the journal had begun when a crash kept the ledger from hearing of it.
+                let heard = found.life.name == begun.life;
+                let unheard = found.life.after == Some(begun.life) && found.life_is_fresh;
+                let next = opening.after == Some(begun.instance)
                     && found.is_fresh()
-                    && opening.before >= begun.mark =>
-            {
+                    && opening.before >= begun.mark;
+                if !(same && (heard || unheard) || next && unheard) {
+                    return Err(SumError::Superseded);
+                }
                 begun.mark
             }
-            Some(_) => return Err(SumError::Superseded),
         };
         let published = mark.max(last_published.unwrap_or(0));
+        let note = found.checkpoint.as_ref();
+        if !accepts(note.map(|checkpoint| &checkpoint.note[..])) {
+            return Err(SumError::NotAccepted);
+        }
+        // From here on files change. The new life takes over from the one that the ledger knows.
+        opening.life = Life {
+            name: Instance::from_os()?.to_bytes(),
+            after: begun.map(|begun| begun.life),
+        };
+        opening.simulated |= grant.simulated || key.is_simulated();
         let mut sum = Self::assemble(plan, grant, key, journal, opening)?;
         let note = found.checkpoint.as_ref();
         let note = note.map(|checkpoint| {
@@ -99,10 +128,12 @@ impl<G: GuaranteeKind> PrivateSum<G> {
         let recent = sum.replay(found.checkpoint, found.items)?;
         let known = sum.steps();
         let outcome = if known >= published {
+            sum.journal.begin_life(&sum.opening.life)?;
             Resumed::Continued
         } else {
             let kept = note.as_ref().map(|(_, note)| note.clone());
-            sum.begin_new_instance(key, published, kept.unwrap_or_default())?;
+            let after = begun.map(|begun| begun.instance);
+            sum.begin_new_instance(key, published, after, kept.unwrap_or_default())?;
             Resumed::NewInstance {
                 lost: published - known,
             }
@@ -144,8 +175,13 @@ impl<G: GuaranteeKind> PrivateSum<G> {
             if !within(self.steps() + 1) {
                 return Err(SumError::Journal("it is longer than its plan"));
             }
-            if item.values.len() != self.batch.len() {
-                return Err(SumError::Journal("an item has another dimension"));
+            let largest = self.plan.largest_item();
+            let bounded = item
+                .values
+                .iter()
+                .all(|value| u128::from(value.unsigned_abs()) <= largest);
+            if item.values.len() != self.batch.len() || !bounded {
+                return Err(SumError::Journal("an item is not one of this plan"));
             }
             self.items += 1;
             for &person in &item.persons {
@@ -167,6 +203,7 @@ impl<G: GuaranteeKind> PrivateSum<G> {
         &mut self,
         key: &Key,
         published: u64,
+        after: Option<[u8; 16]>,
         note: Vec<u8>,
     ) -> Result<(), SumError> {
         if self.plan.request().participation != Participation::OncePerRecord {
@@ -180,7 +217,7 @@ impl<G: GuaranteeKind> PrivateSum<G> {
         self.opening.base = base;
         self.opening.before = published;
         let instance = Instance::fresh(key, self.grant.number, published)?;
-        self.opening.after = Some(self.opening.instance);
+        self.opening.after = after;
         self.opening.instance = instance.to_bytes();
         self.running = build(&self.plan, key, instance, self.grant.number)?;
         self.lattice = self.plan.lattice(0)?;

@@ -2,7 +2,9 @@
 
 use crate::game::*;
 use hushstream_account::{Budget, Charge, Mu};
-use hushstream_mechanism::sums::{Noise, PlanError, PrivateSum, SumError, SumKind, SumPlan};
+use hushstream_mechanism::sums::{
+    Geometry, Noise, PlanError, PrivateSum, SumError, SumKind, SumPlan,
+};
 use hushstream_mechanism::{
     Ledger, LedgerError, MemoryStorage, Participation, Raw, Transcript, Windowed,
 };
@@ -168,6 +170,9 @@ fn impossible_plans_are_refused_with_what_is_allowed() {
     let mut pure_filter = request(SumKind::BLT, Noise::Laplace, 100);
     pure_filter.budget = Budget::pure(1.0).unwrap();
     assert!(matches!(pure_filter.plan(), Err(PlanError::Unfit(_))));
+    let mut moments = request(SumKind::Tree, Noise::Laplace, 4);
+    moments.geometry = Geometry::Moments;
+    assert!(matches!(moments.plan(), Err(PlanError::MomentsInL1)));
     // Batches so large that their exact sum, or an octave's radius, leaves the integers.
     for kind in [SumKind::BLT, SumKind::Tree] {
         let mut huge = request(kind, Noise::Gaussian, 4);

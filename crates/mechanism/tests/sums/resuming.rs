@@ -343,4 +343,54 @@ mod lives {
             (Resumed::Continued, 5)
         );
     }
+
+    /// Two copies of one journal that went different ways: the one that was resumed first has taken the run over.
+    #[test]
+    fn a_forked_journal_is_superseded() {
+        for more in [1, 3] {
+            let directory = tempfile::tempdir().unwrap();
+            let files = Files(directory.path());
+            let (mut sum, mut ledger) = start(&files);
+            feed(&mut sum, &mut ledger, 1..=5);
+            copy(directory.path(), "journal", "copy");
+            // The original takes items in, unsynced, and is killed.
+            (6..6 + more).for_each(|t| drop(sum.add(Raw::seal(item(t))).unwrap()));
+            drop(sum);
+            let resume = |name: &str, ledger: &mut Ledger| {
+                PrivateSum::<Transcript>::resume(files.storage(name), &key(), ledger, None)
+            };
+            let mut branch = resume("copy", &mut ledger).unwrap().sum;
+            feed(&mut branch, &mut ledger, 16..=18);
+            drop(branch);
+            let error = resume("journal", &mut ledger).err().unwrap();
+            assert!(matches!(error, SumError::Superseded), "{error}");
+            // The branch that went on still can.
+            assert_eq!(resume("copy", &mut ledger).unwrap().sum.steps(), 8);
+        }
+    }
+
+    /// A ledger that was rolled back behind the beginning of a run with items is noticed.
+    #[test]
+    fn a_ledger_without_the_beginning_is_noticed() {
+        let directory = tempfile::tempdir().unwrap();
+        let files = Files(directory.path());
+        let plan = request(SumKind::Tree, Noise::Gaussian, 40).plan().unwrap();
+        let mut ledger = Ledger::create(
+            files.storage("ledger"),
+            budget(Noise::Gaussian),
+            filter(Noise::Gaussian),
+            scope(),
+        )
+        .unwrap();
+        let grant = ledger.debit(charge(&plan), plan.scope()).unwrap();
+        copy(directory.path(), "ledger", "early");
+        let mut sum =
+            PrivateSum::open(plan, grant, &key(), &mut ledger, files.storage("journal")).unwrap();
+        feed(&mut sum, &mut ledger, 1..=2);
+        drop((sum, ledger));
+        let mut ledger = Ledger::open(files.storage("early")).unwrap();
+        let result =
+            PrivateSum::<Transcript>::resume(files.storage("journal"), &key(), &mut ledger, None);
+        assert!(matches!(result.err(), Some(SumError::Superseded)));
+    }
 }
