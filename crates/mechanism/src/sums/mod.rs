@@ -3,6 +3,7 @@
 //! A [`SumRequest`] says what is wanted, its [`SumPlan`] what that costs and how well it will do; a [`PrivateSum`] is the plan at
 //! work. One file for each strategy, opening with its claim and its proof.
 
+mod adding;
 pub mod blt;
 mod build;
 mod calibrate;

@@ -3,15 +3,13 @@
 use super::build::build;
 use super::error::SumError;
 use super::journal::{Checkpoint, Item, Journal, Life, Opening};
-use super::partial::{Counts, PartialSum};
-use super::plan::{Geometry, SumPlan};
+use super::partial::Counts;
+use super::plan::SumPlan;
 use super::running::Running;
-use crate::boundary::{Grant, GuaranteeKind, OperatorOnly, Pending, Raw, Receipt, Released};
+use crate::boundary::{Grant, GuaranteeKind, OperatorOnly, Pending, Receipt, Released};
 use crate::durable::{Ledger, LedgerError, Storage};
-use crate::lattice::{Contribution, Lattice, Outcome};
-use crate::losses::{Loss, Record};
-use crate::moments::Moments;
-use crate::persons::{Participation, Persons};
+use crate::lattice::Lattice;
+use crate::persons::Persons;
 use hushstream_account::{Charge, Guarantee, GuaranteeError};
 use hushstream_noise::{Instance, Key};
 use std::marker::PhantomData;
@@ -29,10 +27,10 @@ pub struct PrivateSum<G> {
     /// The last step, over all instances, that a sync covers.
     pub(super) durable: u64,
     pub(super) batch: Vec<i64>,
-    in_batch: u64,
-    record: Item,
+    pub(super) in_batch: u64,
+    pub(super) record: Item,
     pub(super) life: [u8; 16],
-    broken: bool,
+    pub(super) broken: bool,
     /// Who runs the sum keeps a note in its checkpoints, and says when.
     pub(super) noted: bool,
     pub(super) counts: Counts,
@@ -123,210 +121,6 @@ impl<G: GuaranteeKind> PrivateSum<G> {
     #[must_use]
     pub fn steps(&self) -> u64 {
         self.opening.before + self.items
-    }
-
-    /// Adds one record. When it completes an item (always, if the batch is 1), the next prefix sum is drawn.
-    ///
-    /// # Errors
-    /// [`SumError::Exhausted`] after the last planned release; a plan that limits persons; storage.
-    pub fn add(
-        &mut self,
-        contribution: Raw<Contribution>,
-    ) -> Result<Option<Pending<Vec<f64>, G>>, SumError> {
-        self.refuse_moments()?;
-        self.add_of(None, contribution)
-    }
-
-    /// Adds one record of a person; it counts as null if the person has contributed often enough.
-    ///
-    /// # Errors
-    /// As [`PrivateSum::add`]; a plan that does not limit persons.
-    pub fn add_for(
-        &mut self,
-        person: u64,
-        contribution: Raw<Contribution>,
-    ) -> Result<Option<Pending<Vec<f64>, G>>, SumError> {
-        self.refuse_moments()?;
-        self.add_of(Some(person), contribution)
-    }
-
-    /// Asks one record for the gradient of `loss` at `weights`, and adds it. `weights` is the question: public, or about to be.
-    ///
-    /// # Errors
-    /// As [`PrivateSum::add`] and [`PrivateSum::add_for`].
-    pub fn add_gradient(
-        &mut self,
-        person: Option<u64>,
-        loss: &dyn Loss,
-        weights: &[f64],
-        record: Raw<Record>,
-    ) -> Result<Option<Pending<Vec<f64>, G>>, SumError> {
-        self.refuse_moments()?;
-        let gradient = loss.gradient(record.open(), weights);
-        self.add_of(person, Raw::seal(gradient))
-    }
-
-    /// Adds one record's second moments.
-    ///
-    /// # Errors
-    /// A plan of another geometry; as [`PrivateSum::add`] and [`PrivateSum::add_for`].
-    pub fn add_moments(
-        &mut self,
-        person: Option<u64>,
-        moments: &Moments,
-        record: Raw<Record>,
-    ) -> Result<Option<Pending<Vec<f64>, G>>, SumError> {
-        let request = self.plan.request();
-        // The plan's bound must be the moments' own: the distance it is priced with holds for them alone.
-        let same =
-            request.dimension as usize == moments.dimension() && request.bound >= moments.bound();
-        if request.geometry != Geometry::Moments || !same {
-            return Err(SumError::Geometry);
-        }
-        let contribution = moments.of(&record.open());
-        self.add_of(person, Raw::seal(contribution))
-    }
-
-    fn refuse_moments(&self) -> Result<(), SumError> {
-        match self.plan.request().geometry {
-            Geometry::Ball => Ok(()),
-            Geometry::Moments => Err(SumError::Geometry),
-        }
-    }
-
-    fn add_of(
-        &mut self,
-        person: Option<u64>,
-        contribution: Raw<Contribution>,
-    ) -> Result<Option<Pending<Vec<f64>, G>>, SumError> {
-        let participation = self.plan.request().participation;
-        let person = match (person, participation) {
-            (None, Participation::OncePerRecord) => None,
-            (Some(person), Participation::PerPerson { .. }) => Some(person),
-            (None, Participation::PerPerson { .. }) => {
-                return Err(SumError::Participation(
-                    "per person",
-                    "add_for, which names the person",
-                ));
-            }
-            (Some(_), Participation::OncePerRecord) => {
-                return Err(SumError::Participation("per record", "add"));
-            }
-        };
-        self.begin_record()?;
-        match person {
-            Some(person)
-                if !self
-                    .persons
-                    .admit(participation.limits(), person, self.items + 1) =>
-            {
-                self.take(Raw::seal(Contribution::Null));
-            }
-            _ => {
-                self.record.persons.extend(person);
-                self.take(contribution);
-            }
-        }
-        self.tick()
-    }
-
-    /// An empty partial sum for this moment's lattice, to be filled elsewhere and given to [`PrivateSum::add_partial`].
-    ///
-    /// # Errors
-    /// A plan that limits persons: their order matters, so they are counted here.
-    pub fn partial(&self) -> Result<PartialSum, SumError> {
-        self.refuse_moments()?;
-        if self.plan.request().participation != Participation::OncePerRecord {
-            return Err(SumError::Participation(
-                "per person",
-                "add_for, which names the person",
-            ));
-        }
-        Ok(PartialSum::new(
-            self.lattice.clone(),
-            self.life,
-            self.plan.request().batch,
-        ))
-    }
-
-    /// Adds the records of a partial sum: bit for bit what adding them one by one would have done, in any order.
-    ///
-    /// # Errors
-    /// More records than the batch has room for; a partial sum of another sum or moment.
-    #[expect(
-        clippy::needless_pass_by_value,
-        reason = "by value, so that no record can count twice"
-    )]
-    pub fn add_partial(
-        &mut self,
-        partial: PartialSum,
-    ) -> Result<Option<Pending<Vec<f64>, G>>, SumError> {
-        self.begin_record()?;
-        if partial.life != self.life || partial.lattice != self.lattice {
-            return Err(SumError::OtherMoment);
-        }
-        let room = self.plan.request().batch - self.in_batch;
-        if partial.records > room {
-            return Err(SumError::BatchFull {
-                room,
-                given: partial.records,
-            });
-        }
-        for (total, value) in self.batch.iter_mut().zip(&partial.values) {
-            *total += value;
-        }
-        self.record.nulls += partial.counts.nulls;
-        self.record.clipped += partial.counts.clipped;
-        self.in_batch += partial.records;
-        self.tick()
-    }
-
-    fn begin_record(&mut self) -> Result<(), SumError> {
-        if self.broken {
-            return Err(SumError::Broken);
-        }
-        let planned = self.plan.most_releases();
-        if self.steps() >= planned {
-            return Err(SumError::Exhausted {
-                planned,
-                refused: self.steps() + 1,
-            });
-        }
-        if self.checkpoint_is_due() && !self.noted {
-            self.checkpoint(Vec::new())?;
-        }
-        Ok(())
-    }
-
-    fn take(&mut self, contribution: Raw<Contribution>) {
-        match self.lattice.add(contribution, &mut self.batch) {
-            Outcome::Kept => {}
-            Outcome::Clipped => self.record.clipped += 1,
-            Outcome::Null => self.record.nulls += 1,
-        }
-        self.in_batch += 1;
-    }
-
-    fn tick(&mut self) -> Result<Option<Pending<Vec<f64>, G>>, SumError> {
-        if self.in_batch < self.plan.request().batch {
-            return Ok(None);
-        }
-        let mut record = std::mem::take(&mut self.record);
-        record.values = std::mem::replace(&mut self.batch, vec![0; self.lattice.dimension()]);
-        // Until the item is in the journal the sum is between two states; after a failure it stays there, and must be resumed.
-        self.broken = true;
-        self.journal.item(&record)?;
-        self.broken = false;
-        self.in_batch = 0;
-        self.items += 1;
-        self.counts.nulls += record.nulls;
-        self.counts.clipped += record.clipped;
-        let release = self.release(&record.values);
-        let last = self.steps() >= self.plan.most_releases();
-        if !last && self.octave() > 0 && (self.items + 1).is_power_of_two() {
-            self.lattice = self.plan.lattice(self.octave())?;
-        }
-        Ok(Some(release))
     }
 
     /// From now on checkpoints are made only by [`PrivateSum::checkpoint`], with a note.
