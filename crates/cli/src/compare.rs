@@ -1,6 +1,7 @@
 //! `hushstream compare`: recipes against each other on synthetic games. Noise is simulated, data public: nothing here protects anybody.
 
 use crate::chart::{Series, log_log};
+use crate::figure::{Figure, draw};
 use crate::names::{AdjacencyName, NoiseName};
 use crate::numbers::{count, delta, finite, grouped, short};
 use anyhow::{Context, Result, bail};
@@ -19,8 +20,16 @@ use std::time::Instant;
 #[derive(Args)]
 pub(crate) struct Arguments {
     /// Recipes, separated by commas.
-    #[arg(long, value_delimiter = ',', required = true)]
+    #[arg(
+        long,
+        value_delimiter = ',',
+        required_unless_present = "figure",
+        conflicts_with = "figure"
+    )]
     recipes: Vec<RecipeName>,
+    /// A figure of a paper instead, as printed and as corrected.
+    #[arg(long, value_enum)]
+    figure: Option<Figure>,
     /// Sums, separated by commas; each recipe's own if none is named.
     #[arg(long, value_delimiter = ',')]
     sum: Vec<SumKind>,
@@ -33,9 +42,9 @@ pub(crate) struct Arguments {
     /// Coordinates (experts: how many).
     #[arg(long, default_value_t = 4)]
     dim: usize,
-    /// Rounds of a game.
-    #[arg(long, value_parser = count, default_value = "16384")]
-    rounds: u64,
+    /// Rounds of a game; 16384 if not given (a figure's own number for figures).
+    #[arg(long, value_parser = count)]
+    rounds: Option<u64>,
     /// Records summed into one item.
     #[arg(long, value_parser = count, default_value_t = 1)]
     batch: u64,
@@ -103,6 +112,9 @@ struct Spread {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    if let Some(figure) = arguments.figure {
+        return run_figure(arguments, figure);
+    }
     let rows = rows(arguments)?;
     let title = title(arguments);
     let chart = || log_log(&title, "round t", "mean regret so far", &series(&rows));
@@ -125,8 +137,36 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
+fn run_figure(arguments: &Arguments, figure: Figure) -> Result<()> {
+    if arguments.json {
+        bail!("a figure has no JSON; use --csv for its numbers");
+    }
+    let drawn = draw(figure, arguments.rounds, arguments.repeats)?;
+    for (path, text) in [(&arguments.csv, &drawn.csv), (&arguments.svg, &drawn.svg)] {
+        if let Some(path) = path {
+            write(path, text)?;
+        }
+    }
+    if let Some(path) = &arguments.html {
+        let text = drawn.text.replace('&', "&amp;").replace('<', "&lt;");
+        write(
+            path,
+            &format!(
+                "<!doctype html>\n<meta charset=\"utf-8\">\n<title>Hushstream</title>\n{}\n<pre>{text}</pre>\n",
+                drawn.svg
+            ),
+        )?;
+    }
+    println!("{}", drawn.text);
+    Ok(())
+}
+
 fn write(path: &PathBuf, text: &str) -> Result<()> {
     std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+}
+
+fn rounds(arguments: &Arguments) -> u64 {
+    arguments.rounds.unwrap_or(16_384)
 }
 
 fn title(arguments: &Arguments) -> String {
@@ -135,7 +175,7 @@ fn title(arguments: &Arguments) -> String {
         arguments.task,
         arguments.dim,
         arguments.game,
-        grouped(arguments.rounds),
+        grouped(rounds(arguments)),
         delta(arguments.delta),
         Adjacency::from(arguments.adjacency),
         arguments.repeats
@@ -164,7 +204,7 @@ fn rows(arguments: &Arguments) -> Result<Vec<Row>> {
                     task: arguments.task,
                     game: arguments.game,
                     dimension: arguments.dim,
-                    rounds: arguments.rounds,
+                    rounds: rounds(arguments),
                     batch: arguments.batch,
                     budget: Budget::approx(epsilon, arguments.delta)?,
                     adjacency: arguments.adjacency.into(),

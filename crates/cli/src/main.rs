@@ -2,6 +2,7 @@
 
 mod chart;
 mod compare;
+mod figure;
 mod names;
 mod numbers;
 mod plan;

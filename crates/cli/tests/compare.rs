@@ -72,6 +72,35 @@ fn curves_pictures_and_pages_are_written() {
 }
 
 #[test]
+fn a_papers_figure_is_played_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name).display().to_string();
+    let arguments = format!(
+        "compare --figure jkt2a --rounds 1500 --repeats 1 --csv {} --svg {}",
+        path("f.csv"),
+        path("f.svg")
+    );
+    let output = hushstream(&arguments);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        output.status.success() && text.contains("as printed (UNSOUND)"),
+        "{text}"
+    );
+    assert_eq!(
+        std::fs::read_to_string(path("f.csv"))
+            .unwrap()
+            .lines()
+            .count(),
+        1 + 7 * 6
+    );
+    assert!(
+        !std::fs::read_to_string(path("f.svg"))
+            .unwrap()
+            .contains("NaN")
+    );
+}
+
+#[test]
 fn every_recipe_is_listed_with_both_bounds() {
     let output = hushstream("recipes --bounds");
     let text = String::from_utf8(output.stdout).unwrap();
