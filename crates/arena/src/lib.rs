@@ -30,6 +30,8 @@
 //! ```
 
 mod dice;
+pub mod figures;
+pub mod fit;
 mod game;
 mod hindsight;
 mod play;

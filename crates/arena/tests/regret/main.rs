@@ -1,0 +1,10 @@
+//! Regret, measured: does it grow as the theorems say, and is it worth anything?
+//!
+//! The default run plays few lengths with few seeds; `--features long` plays all of them and prints the tables (with `--nocapture`). The same seeds give the same games and the same noise
+//! on every machine.
+
+#[cfg(feature = "long")]
+mod additive_cost;
+mod common;
+mod exponents;
+mod projection_free;
