@@ -57,7 +57,7 @@ pub const CATALOGUE: [Entry; 7] = [
         when: "every loss is strongly convex by itself (means, regularised losses)",
         sum: SumKind::Tree,
         printed: "O(p (L+H|C|)^2 log^2.5 T / (eps H))",
-        holds: "2(L+H|C|)^2 (1+ln T)/H + (2/H) sum_t |noise_t| (L+H|C|)/t; pure noise: the printed rate with twice the noise for replace-one",
+        holds: "(1+ln T)((L+HD)^2/2 + L*N)/H, D the diameter, N the length of a release's noise",
     },
     Entry {
         recipe: RecipeName::PftalConvex,

@@ -33,7 +33,7 @@
 //!
 //! What to know when reading it. Below ½ is not a better rate: for `ftrl` and `ftpl` privacy's additive D_Z still dominates at small T, and `ftpl` grows like T^0.51 from 2¹⁴ on. `pftal-convex` moves little at small
 //! T (its share is 0.78 at 2¹⁰, 0.60 at 2¹²) and later stays on the boundary for ever longer: the points are not on one line, as the fit's error shows. `pftal` on ridge falls after 2¹⁴, because it assumes less curvature than the losses have, follows
-//! each switch further than the leader would, and gains on the fixed point: almost without noise (ε = 20, BLT) its regret is −147 at 2¹⁷. Hence the rows without switching. And it is of use in few dimensions only: its share is 0.34 at d = 2, 0.73 at
+//! each switch further than the leader would, and gains on the fixed point: almost without noise (ε = 20, BLT, one seed) its regret is −147 at 2¹⁷. Hence the rows without switching. And it is of use in few dimensions only: its share is 0.34 at d = 2, 0.73 at
 //! d = 3 and 1.31 at d = 4, where doing nothing would still be better at 2¹⁷; that of `pqftl` on the same records is 0.06, 0.12 and 0.20.
 
 use crate::common::{budget, lengths};
