@@ -27,7 +27,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
                     "errata": entry.errata,
                     "guarantee": entry.guarantee,
                     "when": entry.when,
-                    "sum": entry.sum.to_string(),
+                    "mechanism": entry.mechanism.to_string(),
                     "bound": { "printed": entry.printed, "holds": entry.holds },
                 })
             })
@@ -35,7 +35,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         println!("{}", serde_json::to_string_pretty(&list)?);
         return Ok(());
     }
-    for entry in &CATALOGUE {
+    for entry in CATALOGUE {
         println!(
             "{}  ({}; corrected: {})",
             entry.name,
@@ -44,7 +44,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         );
         println!("    guarantee  {}", entry.guarantee);
         println!("    use it     {}", entry.when);
-        println!("    its sum    {} (any that fits with --sum)", entry.sum);
+        println!("    mechanism  {}", entry.mechanism);
         if arguments.bounds {
             println!("    regret     as printed: {}", entry.printed);
             println!("               as it holds: {}", entry.holds);

@@ -23,6 +23,21 @@ pub enum RecipeName {
     CocoL,
 }
 
+/// The column of the design's table that a recipe stands in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MechanismKind {
+    /// A continual sum: the paper's own, which is the default.
+    Sum(SumKind),
+}
+
+impl fmt::Display for MechanismKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Sum(kind) => write!(f, "sum {kind} (any that fits with --sum)"),
+        }
+    }
+}
+
 /// What there is to know of a recipe.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Entry {
@@ -38,8 +53,8 @@ pub struct Entry {
     pub guarantee: &'static str,
     /// When to use it.
     pub when: &'static str,
-    /// The paper's own sum, which it has by default.
-    pub sum: SumKind,
+    /// What it asks people's records through.
+    pub mechanism: MechanismKind,
     /// Regret as printed.
     pub printed: &'static str,
     /// Regret as it holds with our calibration.
@@ -47,7 +62,7 @@ pub struct Entry {
 }
 
 /// All recipes.
-pub const CATALOGUE: [Entry; 7] = [
+pub const CATALOGUE: &[Entry] = &[
     Entry {
         recipe: RecipeName::Pftal,
         name: "pftal",
@@ -55,7 +70,7 @@ pub const CATALOGUE: [Entry; 7] = [
         errata: &["S1", "S2", "S6", "S7"],
         guarantee: "transcript",
         when: "every loss is strongly convex by itself (means, regularised losses)",
-        sum: SumKind::Tree,
+        mechanism: MechanismKind::Sum(SumKind::Tree),
         printed: "O(p (L+H|C|)^2 log^2.5 T / (eps H))",
         holds: "(1+ln T)((L+HD)^2/2 + L*N)/H, D the diameter, N the length of a release's noise",
     },
@@ -66,7 +81,7 @@ pub const CATALOGUE: [Entry; 7] = [
         errata: &["S1", "S2", "S3"],
         guarantee: "transcript",
         when: "convex losses of a linear model: the general-purpose learner; on BLT sums it is DP-FTRL",
-        sum: SumKind::Tree,
+        mechanism: MechanismKind::Sum(SumKind::Tree),
         printed: "O(sqrt(p log^2.5 T * T / eps) (L + ...))",
         holds: "about |C| sqrt(L (L+N) (1+ln T) T), N the length of a release's noise",
     },
@@ -77,7 +92,7 @@ pub const CATALOGUE: [Entry; 7] = [
         errata: &["J1", "J2", "J3", "J5"],
         guarantee: "transcript",
         when: "least squares in few dimensions: second-order learning needs fewer rounds",
-        sum: SumKind::Tree,
+        mechanism: MechanismKind::Sum(SumKind::Tree),
         printed: "O~(R^6 log(1/delta) sqrt(d) log^1.5 T / (eps alpha^3))",
         holds: "polylogarithmic in T; noise of the second moments calibrated with R^2, symmetric, eigenvalues clipped",
     },
@@ -88,7 +103,7 @@ pub const CATALOGUE: [Entry; 7] = [
         errata: &["A1", "A2", "A7", "A8"],
         guarantee: "transcript",
         when: "expert advice and other linear losses: privacy costs an additive polylogarithm",
-        sum: SumKind::PaddedTree,
+        mechanism: MechanismKind::Sum(SumKind::PaddedTree),
         printed: "sqrt(D_R sum max|l|^2) + D_Lap",
         holds: "3/2 sqrt(D_R sum max|l|^2) + D_Lap with noise of one law (tree-padded, smooth), against losses fixed in advance",
     },
@@ -99,7 +114,7 @@ pub const CATALOGUE: [Entry; 7] = [
         errata: &["A1", "A3", "A8"],
         guarantee: "transcript, delta > 0",
         when: "linear losses over a set that can only be minimised over (paths, spanning trees)",
-        sum: SumKind::PaddedTree,
+        mechanism: MechanismKind::Sum(SumKind::PaddedTree),
         printed: "O(N^(1/4) |X| |Y| sqrt(T) + N |X| log^1.5 T log(log T/delta)/eps)",
         holds: "the printed rate with |Y| in both terms, against losses fixed in advance",
     },
@@ -110,7 +125,7 @@ pub const CATALOGUE: [Entry; 7] = [
         errata: &["W1", "W2", "W5", "W6", "W7"],
         guarantee: "window: not privacy of the transcript",
         when: "a record only needs protection for a while, and projections are cheap",
-        sum: SumKind::Window(0),
+        mechanism: MechanismKind::Sum(SumKind::Window(0)),
         printed: "O(d (L+mu D)^2 log^1.5 W ln(d/beta) ln T / (mu eps))",
         holds: "the printed rate with sensitivity 2L (replace-one) instead of L + mu D",
     },
@@ -121,7 +136,7 @@ pub const CATALOGUE: [Entry; 7] = [
         errata: &["W1", "W3", "W5", "W7", "W8"],
         guarantee: "window: not privacy of the transcript",
         when: "as coco-p, on sets where only a linear minimiser is cheap; useful constants only in few dimensions",
-        sum: SumKind::Window(0),
+        mechanism: MechanismKind::Sum(SumKind::Window(0)),
         printed: "as coco-p",
         holds: "as coco-p with constants (25 rho^2)^2; the tuned variant has the same privacy and an empirical regret",
     },
@@ -194,7 +209,7 @@ mod tests {
 
     #[test]
     fn every_recipe_has_one_entry_and_its_name_comes_back() {
-        for entry in &CATALOGUE {
+        for entry in CATALOGUE {
             assert_eq!(entry.name.parse(), Ok(entry.recipe));
             assert_eq!(entry.recipe.to_string(), entry.name);
         }

@@ -3,11 +3,8 @@
 //! A [`RecipeRequest`] names an algorithm of the literature and what is public about the task; its [`Recipe`] is calibrated; a [`Run`] plays it:
 //! question to one record, noisy answer, next iterate. [`CATALOGUE`] tells where each recipe comes from and what it promises.
 
-mod calibration;
 mod catalogue;
-mod recipe;
-mod run;
+mod on_sums;
 
-pub use catalogue::{CATALOGUE, Entry, RecipeName};
-pub use recipe::{Ask, Objective, Recipe, RecipeError, RecipeRequest};
-pub use run::{Run, RunError};
+pub use catalogue::{CATALOGUE, Entry, MechanismKind, RecipeName};
+pub use on_sums::{Ask, Objective, Recipe, RecipeError, RecipeRequest, Run, RunError};

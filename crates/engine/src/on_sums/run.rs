@@ -5,7 +5,7 @@
 //! the release it was computed from. Resuming equals never having stopped, bit for bit: the sum replays its journal, and the learner, whose state
 //! is a note in the journal's checkpoint, replays the releases.
 
-use crate::recipe::{Ask, Recipe, RecipeError};
+use super::recipe::{Ask, Recipe, RecipeError};
 use hushstream_account::{Guarantee, GuaranteeError};
 use hushstream_learn::{LearnError, Learner};
 use hushstream_mechanism::losses::Record;

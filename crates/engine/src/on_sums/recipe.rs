@@ -1,6 +1,6 @@
 //! A recipe: mechanism × learner × calibration, planned from public numbers alone.
 
-use crate::catalogue::RecipeName;
+use crate::catalogue::{MechanismKind, RecipeName};
 use hushstream_account::{Adjacency, Budget};
 use hushstream_learn::LearnError;
 use hushstream_mechanism::losses::{LinearLoss, Loss};
@@ -166,9 +166,9 @@ impl RecipeRequest {
     }
 
     fn default_sum(&self) -> SumKind {
-        match self.recipe.entry().sum {
-            SumKind::Window(_) => SumKind::Window(self.window.unwrap_or(0)),
-            other => other,
+        match self.recipe.entry().mechanism {
+            MechanismKind::Sum(SumKind::Window(_)) => SumKind::Window(self.window.unwrap_or(0)),
+            MechanismKind::Sum(other) => other,
         }
     }
 

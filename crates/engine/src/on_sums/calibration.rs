@@ -1,7 +1,7 @@
 //! What a recipe chooses from public numbers: curvature, learning rate, and the learner they make.
 
+use super::recipe::{Ask, Recipe, RecipeError};
 use crate::catalogue::RecipeName;
-use crate::recipe::{Ask, Recipe, RecipeError};
 use hushstream_learn::{
     DualAveraging, FollowTheApproximateLeader, Learner, LeastSquares, LocalLinear, PerturbedLeader,
     RegularisedLeader,

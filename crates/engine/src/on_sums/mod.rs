@@ -1,0 +1,8 @@
+//! Recipes on continual sums: gradients or second moments in, noisy prefix sums out, a learner that reads them.
+
+mod calibration;
+mod recipe;
+mod run;
+
+pub use recipe::{Ask, Objective, Recipe, RecipeError, RecipeRequest};
+pub use run::{Run, RunError};
