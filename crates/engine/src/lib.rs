@@ -4,7 +4,9 @@
 //! question to one record, noisy answer, next iterate. [`CATALOGUE`] tells where each recipe comes from and what it promises.
 
 mod catalogue;
+mod choice;
 mod on_sums;
 
 pub use catalogue::{CATALOGUE, Entry, MechanismKind, RecipeName};
-pub use on_sums::{Ask, Objective, Recipe, RecipeError, RecipeRequest, Run, RunError};
+pub use choice::{Choice, Situation, Task, Wishes};
+pub use on_sums::{Ask, Objective, Recipe, RecipeError, RecipeRequest, Run, RunError, Shadow};

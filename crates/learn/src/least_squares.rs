@@ -5,6 +5,11 @@
 //!
 //! x̂_{t+1} = Π( (tα·I + V̂_t⁺)⁻¹·û_t ), Π the projection to the ball of radius ρ = min(RY/α, Y/(2√α)), x̂_1 = 0.
 //!
+//! **Classes.** With K classes there are K vectors û, one matrix, and x̂ is K vectors; y is the unit vector of the class, and every bound holds with Euclidean norms of all K together.
+//!
+//! **A fixed ridge** λ ([`LeastSquares::ridge`]) adds λ·I to the matrix in every round. It is for noise, not for the losses: noise of operator norm n in V̂ and ridge below it invert what is
+//! not there. The bound below then has λρ²/2 more (the leader of the losses and (λ/2)‖x‖²).
+//!
 //! Without noise nothing is clipped or projected: ‖x‖ ≤ tRY/(tα), and ≤ √t·Y·max_s s/(tα + s²) = Y/(2√α).
 //!
 //! **Errata.** J3: noise makes V̂ non-symmetric in the paper, and indefinite; here it is symmetric by its layout and clipped. J5: the radius; the ½ is kept.
@@ -22,8 +27,8 @@
 //! at O(p²) a round.
 
 use hushstream_sets::{Ball, ConvexSet};
+use nalgebra::DMatrix;
 use nalgebra::linalg::{Cholesky, SymmetricEigen};
-use nalgebra::{DMatrix, DVector};
 use serde::{Deserialize, Serialize};
 
 use crate::{LearnError, Learner, MomentsLayout, check, moments_layout};
@@ -74,6 +79,7 @@ impl Recompute {
 pub struct LeastSquares {
     layout: MomentsLayout,
     alpha: f64,
+    ridge: f64,
     ball: Ball,
     slope: f64,
     recompute: Recompute,
@@ -104,6 +110,7 @@ impl LeastSquares {
         Ok(Self {
             layout,
             alpha: regularisation,
+            ridge: 0.0,
             ball: Ball::new(dimension, radius)?,
             slope,
             recompute: Recompute::for_dimension(dimension),
@@ -118,6 +125,28 @@ impl LeastSquares {
     /// A schedule of 0.
     pub fn recompute(mut self, schedule: Recompute) -> Result<Self, LearnError> {
         self.recompute = schedule.checked()?;
+        Ok(self)
+    }
+
+    /// The same with λ·I added to the matrix in every round.
+    ///
+    /// # Errors
+    /// A λ that is negative or not finite.
+    pub fn ridge(mut self, ridge: f64) -> Result<Self, LearnError> {
+        check::not_negative("ridge λ", ridge)?;
+        self.ridge = ridge;
+        Ok(self)
+    }
+
+    /// The same for K classes: K vectors, one after another.
+    ///
+    /// # Errors
+    /// No class, or more than 65,536.
+    pub fn classes(mut self, classes: usize) -> Result<Self, LearnError> {
+        self.layout = self.layout.with_targets(classes)?;
+        let weights = classes * self.layout.dimension();
+        self.ball = Ball::new(weights, self.radius())?;
+        self.iterate = vec![0.0; weights];
         Ok(self)
     }
 
@@ -144,17 +173,20 @@ impl LeastSquares {
         let leader = harmonic * (k as f64 - 0.5) * self.slope * self.slope;
         let noise = self.slope * (target_noise + self.radius() * matrix_noise);
         let late = if k > 1 { 1.0 } else { 0.0 };
-        Some((leader + (harmonic + late) * noise) / self.alpha)
+        let ridge = self.ridge * self.radius() * self.radius() / 2.0;
+        Some((leader + (harmonic + late) * noise) / self.alpha + ridge)
     }
 
-    /// (tα·I + V⁺)⁻¹·u, also for moments near the largest floats.
+    /// ((tα + λ)·I + V⁺)⁻¹·u for every u, also for moments near the largest floats.
     fn solve(&self, t: f64, matrix: &[f64], targets: &[f64]) -> Result<Vec<f64>, LearnError> {
         let p = self.layout.dimension();
-        let ridge = t * self.alpha;
+        let ridge = t * self.alpha + self.ridge;
         let scale = check::power_of_two(check::largest(matrix));
         let size = check::power_of_two(check::largest(targets));
         let matrix = DMatrix::from_iterator(p, p, matrix.iter().map(|value| value / scale));
-        let targets = DVector::from_iterator(p, targets.iter().map(|value| value / size));
+        let columns = self.layout.targets();
+        let targets = targets.iter().map(|value| value / size);
+        let targets = DMatrix::from_iterator(p, columns, targets);
 
         if Cholesky::new(matrix.clone()).is_some() {
             let mut regularised = matrix.clone();
@@ -173,9 +205,11 @@ impl LeastSquares {
             LearnError::parameter("sum of moments", "no eigenvalues", "a matrix that has them")
         })?;
         let mut along = eigen.eigenvectors.tr_mul(&targets);
-        for (value, eigenvalue) in along.iter_mut().zip(eigen.eigenvalues.iter()) {
-            // Held so that the sum below cannot be ∞ − ∞; the projection makes it short anyway.
-            *value = (*value / (ridge + scale * eigenvalue.max(0.0))).clamp(-1e150, 1e150);
+        for mut column in along.column_iter_mut() {
+            for (value, eigenvalue) in column.iter_mut().zip(eigen.eigenvalues.iter()) {
+                // Held so that the sum below cannot be ∞ − ∞; the projection makes it short anyway.
+                *value = (*value / (ridge + scale * eigenvalue.max(0.0))).clamp(-1e150, 1e150);
+            }
         }
         let answer = eigen.eigenvectors * along;
         Ok(answer.iter().map(|value| value * size).collect())
@@ -258,6 +292,18 @@ mod tests {
             (x[0] - 0.1).abs() < 1e-15 && (x[1] - 0.1).abs() < 1e-15,
             "{x:?}"
         );
+    }
+
+    /// Two classes of one feature, V̂ = 4, û = (3, 1): with α = 1 and λ = 5 after one round, x̂ = û/(4 + 1 + 5).
+    #[test]
+    fn classes_share_the_matrix_and_a_ridge_is_added() {
+        let learner = LeastSquares::new(1, 2.0, 1.0, 1.0).unwrap();
+        let mut learner = learner.ridge(5.0).unwrap().classes(2).unwrap();
+        let kappa = learner.layout().kappa();
+        learner.observe(&[4.0, 3.0 * kappa, kappa]).unwrap();
+        let x = learner.iterate();
+        assert!((x[0] - 0.3).abs() < 1e-15 && (x[1] - 0.1).abs() < 1e-15);
+        assert!(learner.clone().ridge(-1.0).is_err() && learner.classes(0).is_err());
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //!
 //! 1. v_i² for i = 0..p,
 //! 2. √2·v_i·v_j for i < j, row by row: (0,1), (0,2), …, (0,p−1), (1,2), …,
-//! 3. κ·y·v_i for i = 0..p, κ = R/Y.
+//! 3. κ·y·v_i for i = 0..p, κ = R/Y; for K classes K such blocks, of which the one of the record's class is filled, with y = 1.
 //!
 //! **Why.** With √2 the first two blocks are an isometry of the symmetric matrix vvᵀ with the Frobenius norm, so spherical noise on the numbers is symmetric noise
 //! on the matrix, and ‖contribution‖² = ‖v‖⁴ + κ²y²‖v‖² ≤ 2R⁴ for ‖v‖ ≤ R, |y| ≤ Y. κ weighs the two parts alike. Clip v and y *before* forming the products: a clip of the products' norm
@@ -17,6 +17,7 @@ use crate::{LearnError, check};
 pub struct MomentsLayout {
     dimension: usize,
     kappa: f64,
+    targets: usize,
 }
 
 /// The layout for p = `dimension` features of norm at most R = `feature_bound`, and targets at most Y = `target_bound` in size.
@@ -35,15 +36,37 @@ pub fn moments_layout(
     check::positive("target bound Y", target_bound)?;
     let kappa = feature_bound / target_bound;
     check::positive("κ = R/Y", kappa)?;
-    Ok(MomentsLayout { dimension, kappa })
+    Ok(MomentsLayout {
+        dimension,
+        kappa,
+        targets: 1,
+    })
 }
 
 impl MomentsLayout {
-    /// p(p+1)/2 + p.
+    /// The same with so many blocks of targets.
+    ///
+    /// # Errors
+    /// None, or more than 65,536.
+    pub fn with_targets(self, targets: usize) -> Result<Self, LearnError> {
+        if (1..=1 << 16).contains(&targets) {
+            Ok(Self { targets, ..self })
+        } else {
+            Err(LearnError::parameter("targets", targets, "1 to 65536"))
+        }
+    }
+
+    /// K, the number of blocks of targets.
+    #[must_use]
+    pub fn targets(self) -> usize {
+        self.targets
+    }
+
+    /// p(p+1)/2 + K·p.
     #[expect(clippy::len_without_is_empty, reason = "it is never empty")]
     #[must_use]
     pub fn len(self) -> usize {
-        self.targets_start() + self.dimension
+        self.targets_start() + self.targets * self.dimension
     }
 
     /// p.
@@ -84,7 +107,7 @@ impl MomentsLayout {
         self.targets_start() + i
     }
 
-    /// Writes what one record contributes.
+    /// Writes what one record with a number as its target contributes.
     ///
     /// # Errors
     /// Features that are not p numbers, or an output of another length.
@@ -104,7 +127,7 @@ impl MomentsLayout {
         Ok(())
     }
 
-    /// The symmetric matrix V (row by row) and the vector u that a sum stands for.
+    /// The symmetric matrix V (row by row) and the vector u that a sum stands for; K vectors u one after another.
     ///
     /// # Errors
     /// A sum of another length.

@@ -41,10 +41,12 @@
 #[doc = include_str!("boundary/what_does_not_compile.md")]
 mod boundary;
 mod durable;
+mod exact;
 mod lattice;
 pub mod losses;
 mod moments;
 mod persons;
+mod scoreboard;
 pub mod sums;
 
 pub use boundary::{
@@ -52,6 +54,8 @@ pub use boundary::{
     Windowed,
 };
 pub use durable::{FileStorage, Ledger, LedgerError, LogError, MemoryStorage, Storage};
+pub use exact::ExactSum;
 pub use lattice::{Contribution, Lattice, LatticeError, Norm};
 pub use moments::Moments;
 pub use persons::Participation;
+pub use scoreboard::{Scoreboard, Summary, Yardstick};

@@ -4,22 +4,57 @@
 //! symmetric noise on the matrix. Its length is √(‖v‖⁴ + κ²y²‖v‖²) ≤ √2·R². Products are formed here, from clipped data: a clip of the
 //! product is no substitute (erratum J2 is a bound of R where R² is needed), and the distance of two such points, 1.5 radii instead of 2, holds only because
 //! of where they come from.
+//!
+//! **Several classes** share one matrix: the target is the unit vector y ∈ ℝᴷ of the record's class, and κ·y_k·v follows class by class. Length and distance depend on y
+//! only through ‖y‖ ≤ Y = 1 and |⟨y, y'⟩| ≤ Y², as for a number, so K classes cost no more sensitivity than one; K separate problems would cost √K.
 
 use crate::lattice::Contribution;
-use crate::losses::{Bounds, Features, Record};
+use crate::losses::{Bounds, BoundsError, Features, Record, class};
 
 /// The map from records to second moments.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Moments {
     features: usize,
     bounds: Bounds,
+    /// K, if the target is the number of a class.
+    classes: Option<usize>,
 }
 
 impl Moments {
     /// Moments of records with so many features; the bound on weights is not used.
     #[must_use]
     pub fn new(features: usize, bounds: Bounds) -> Self {
-        Self { features, bounds }
+        Self {
+            features,
+            bounds,
+            classes: None,
+        }
+    }
+
+    /// Moments of records whose target is a class 0, 1, …, `classes` − 1, and whose features have length at most `length`.
+    ///
+    /// # Errors
+    /// A length that is not positive and finite; fewer than two classes, or more than 65,536.
+    pub fn of_classes(features: usize, length: f64, classes: usize) -> Result<Self, BoundsError> {
+        let bounds = Bounds::new(length, (0.0, 1.0), 1.0)?;
+        if !(2..=1 << 16).contains(&classes) {
+            return Err(BoundsError {
+                parameter: "number of classes",
+                given: classes as f64,
+                allowed: "2 to 65536",
+            });
+        }
+        Ok(Self {
+            features,
+            bounds,
+            classes: Some(classes),
+        })
+    }
+
+    /// Number of target vectors: K, or 1 for a number.
+    #[must_use]
+    pub fn targets(&self) -> usize {
+        self.classes.unwrap_or(1)
     }
 
     /// p.
@@ -28,10 +63,10 @@ impl Moments {
         self.features
     }
 
-    /// Number of coordinates: p(p+1)/2 + p.
+    /// Number of coordinates: p(p+1)/2 + K·p.
     #[must_use]
     pub fn dimension(&self) -> usize {
-        self.features * (self.features + 1) / 2 + self.features
+        self.features * (self.features + 1) / 2 + self.targets() * self.features
     }
 
     /// √2·R².
@@ -77,14 +112,23 @@ impl Moments {
         // A little inside the bound, so that rounding cannot leave it: the distance of two points is proved for points inside.
         let shrink = self.bounds.shrink(norm) * (1.0 - 1e-14);
         v.iter_mut().for_each(|v| *v *= shrink);
-        let y = self.bounds.clip_target(record.target);
+        let (block, y) = match self.classes {
+            None => (0, self.bounds.clip_target(record.target)),
+            Some(classes) => match class(record.target, classes) {
+                Some(class) => (class, 1.0),
+                None => return Contribution::Null,
+            },
+        };
         let mut out = Vec::with_capacity(self.dimension());
         out.extend(v.iter().map(|v| v * v));
         for (i, a) in v.iter().enumerate() {
             out.extend(v[i + 1..].iter().map(|b| std::f64::consts::SQRT_2 * a * b));
         }
         let weight = self.weight();
+        let before = out.len() + block * self.features;
+        out.resize(before, 0.0);
         out.extend(v.iter().map(|v| weight * y * v));
+        out.resize(self.dimension(), 0.0);
         Contribution::Dense(out)
     }
 }
@@ -172,6 +216,43 @@ mod tests {
             best = best.max(value);
         }
         assert!((1.48..=1.5).contains(&best), "{best}");
+    }
+
+    /// Classes share the matrix; one class's block is filled, and the distance of two points stays 1.5 bounds.
+    #[test]
+    fn classes_cost_no_more_than_a_number() {
+        let moments = Moments::of_classes(2, 1.0, 3).unwrap();
+        let of = |features: [f64; 2], target| {
+            let features = Features::Dense(features.to_vec());
+            match moments.of(&Record { features, target }) {
+                Contribution::Dense(out) => out,
+                _ => panic!(),
+            }
+        };
+        let out = of([0.6, 0.8], 1.0);
+        assert_eq!(out.len(), 9);
+        assert!(out[3..5].iter().chain(&out[7..]).all(|v| v.abs() < 1e-300));
+        assert!((out[5] - 0.6).abs() < 1e-12 && (out[6] - 0.8).abs() < 1e-12);
+        let mut farthest = 0.0_f64;
+        for step in 0..=200 {
+            let angle = f64::from(step) / 200.0 * std::f64::consts::PI;
+            for class in [0.0, 1.0] {
+                let a = of([1.0, 0.0], 0.0);
+                let b = of([angle.cos(), angle.sin()], class);
+                let apart: Vec<f64> = a.iter().zip(&b).map(|(a, b)| a - b).collect();
+                farthest = farthest.max(length(&apart));
+            }
+        }
+        assert!(farthest <= 1.5 * moments.bound() + 1e-12, "{farthest}");
+        for bad in [-1.0, 3.0, 0.5, f64::NAN] {
+            let features = Features::Dense(vec![0.1, 0.1]);
+            let record = Record {
+                features,
+                target: bad,
+            };
+            assert!(matches!(moments.of(&record), Contribution::Null));
+        }
+        assert!(Moments::of_classes(2, 1.0, 1).is_err());
     }
 
     #[test]

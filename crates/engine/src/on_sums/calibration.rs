@@ -135,12 +135,13 @@ impl Recipe {
                 // An item of B records is one record with features and target √B times as long, and B times the regularisation.
                 let batch = self.request.batch as f64;
                 let bounds = moments.bounds();
-                Box::new(LeastSquares::new(
+                let learner = LeastSquares::new(
                     moments.features(),
                     bounds.features() * batch.sqrt(),
                     bounds.target_magnitude() * batch.sqrt(),
                     self.curvature * batch,
-                )?)
+                )?;
+                Box::new(learner.ridge(self.ridge)?.classes(moments.targets())?)
             }
             (RecipeName::Pqftl, Ask::Gradient(_)) => {
                 return Err(RecipeError::Objective {

@@ -3,6 +3,8 @@
 mod calibration;
 mod recipe;
 mod run;
+mod shadow;
 
 pub use recipe::{Ask, Objective, Recipe, RecipeError, RecipeRequest};
 pub use run::{Run, RunError};
+pub use shadow::Shadow;

@@ -113,6 +113,7 @@ pub struct Recipe {
     pub(crate) ask: Ask,
     pub(crate) curvature: f64,
     pub(crate) learning_rate: f64,
+    pub(crate) ridge: f64,
 }
 
 impl RecipeRequest {
@@ -147,6 +148,7 @@ impl RecipeRequest {
         let mut recipe = Recipe {
             curvature: 0.0,
             learning_rate: 0.0,
+            ridge: 0.0,
             plan,
             ask,
             request: self,
@@ -272,6 +274,41 @@ impl Recipe {
         self.learning_rate
     }
 
+    /// λ, added to the matrix of least squares.
+    #[must_use]
+    pub fn ridge(&self) -> f64 {
+        self.ridge
+    }
+
+    /// The same with λ·I added to the matrix of least squares in every round. A good λ is about half the operator norm of the
+    /// matrix's noise, [`Recipe::matrix_noise`].
+    ///
+    /// # Errors
+    /// A recipe without a matrix; a λ that is negative or not finite.
+    pub fn with_ridge(mut self, ridge: f64) -> Result<Self, RecipeError> {
+        if !matches!(self.ask, Ask::Moments(_)) {
+            return Err(RecipeError::Objective {
+                recipe: self.request.recipe,
+                wanted: "gradients, and has no matrix to add a ridge to",
+            });
+        }
+        self.ridge = ridge;
+        self.learner()?;
+        Ok(self)
+    }
+
+    /// Operator norm of the noise in the worst matrix of second moments, about: symmetric noise of standard deviation σ on the diagonal
+    /// and σ/√2 beside it has norm close to σ√(2p).
+    #[must_use]
+    pub fn matrix_noise(&self) -> Option<f64> {
+        match &self.ask {
+            Ask::Moments(moments) => {
+                Some(self.plan.prefix_sd_max() * (2.0 * moments.features() as f64).sqrt())
+            }
+            Ask::Gradient(_) => None,
+        }
+    }
+
     /// What a record is asked for.
     #[must_use]
     pub fn ask(&self) -> &Ask {
@@ -304,12 +341,13 @@ impl Recipe {
             Ask::Moments(moments) => format!("{moments:?}"),
         };
         format!(
-            "{} of {ask} on {:?}, T = {}, curvature {:e}, rate {:e}, tuned {}, {:?}",
+            "{} of {ask} on {:?}, T = {}, curvature {:e}, rate {:e}, ridge {:e}, tuned {}, {:?}",
             request.recipe,
             request.set,
             request.rounds,
             self.curvature,
             self.learning_rate,
+            self.ridge,
             request.tuned,
             self.plan.request()
         )

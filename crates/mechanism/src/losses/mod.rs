@@ -11,12 +11,14 @@ mod linear_model;
 mod link;
 mod others;
 mod regularised;
+mod softmax;
 
 pub use bounds::{Bounds, BoundsError};
 pub use linear_model::LinearModel;
 pub use link::Link;
 pub use others::{Distance, LinearLoss};
 pub use regularised::Regularised;
+pub use softmax::Softmax;
 
 use crate::boundary::{OperatorOnly, Raw};
 use crate::lattice::Contribution;
@@ -27,6 +29,25 @@ pub struct Record {
     pub features: Features,
     /// The target; ignored by losses that have none.
     pub target: f64,
+}
+
+impl Record {
+    /// Whether the features are sound numbers of this dimension.
+    pub(crate) fn features_in(&self, dimension: usize) -> bool {
+        self.features.is_sound(dimension)
+    }
+
+    /// Records are not `Clone`, so that none is copied by accident; the operator's own measurements need a copy.
+    pub(crate) fn duplicate(&self) -> Self {
+        let features = match &self.features {
+            Features::Dense(values) => Features::Dense(values.clone()),
+            Features::Sparse(entries) => Features::Sparse(entries.clone()),
+        };
+        Self {
+            features,
+            target: self.target,
+        }
+    }
 }
 
 /// A feature vector.
@@ -55,14 +76,22 @@ impl Features {
     }
 
     /// ⟨w, x⟩; only for sound features.
-    fn dot(&self, weights: &[f64]) -> f64 {
+    pub(crate) fn dot(&self, weights: &[f64]) -> f64 {
         match self {
             Self::Dense(values) => values.iter().zip(weights).map(|(v, w)| v * w).sum(),
             Self::Sparse(entries) => entries.iter().map(|&(i, v)| v * weights[i as usize]).sum(),
         }
     }
 
-    fn norm(&self) -> f64 {
+    /// Adds them to a vector of their dimension; only for sound features.
+    pub(crate) fn add_to(&self, total: &mut [f64]) {
+        match self {
+            Self::Dense(values) => total.iter_mut().zip(values).for_each(|(t, v)| *t += v),
+            Self::Sparse(entries) => entries.iter().for_each(|&(i, v)| total[i as usize] += v),
+        }
+    }
+
+    pub(crate) fn norm(&self) -> f64 {
         let squares: f64 = match self {
             Self::Dense(values) => values.iter().map(|v| v * v).sum(),
             Self::Sparse(entries) => entries.iter().map(|(_, v)| v * v).sum(),
@@ -83,6 +112,12 @@ impl Features {
             }
         }
     }
+}
+
+/// The class a target names, if it is one of 0, 1, …, `classes` − 1.
+pub(crate) fn class(target: f64, classes: usize) -> Option<usize> {
+    let named = target.fract().abs() == 0.0 && target >= 0.0 && target < classes as f64;
+    named.then_some(target as usize)
 }
 
 /// A convex loss f(w; record), evaluated inside the boundary.

@@ -1,0 +1,67 @@
+//! The same sums without noise, for the operator only: what a learner without privacy would have seen.
+//!
+//! A run's report compares the private learner with the same learner on these sums. Nothing computed from them may be published.
+
+use crate::boundary::{OperatorOnly, Raw};
+use crate::lattice::Contribution;
+use crate::losses::{Features, Loss, Record};
+use crate::moments::Moments;
+
+/// Exact running sums of what records would contribute.
+pub struct ExactSum {
+    total: Vec<f64>,
+}
+
+impl ExactSum {
+    /// The sum of nothing.
+    #[must_use]
+    pub fn new(dimension: usize) -> Self {
+        Self {
+            total: vec![0.0; dimension],
+        }
+    }
+
+    /// Adds a record's gradient at `weights`; its offset, if the loss has one, is not added back.
+    pub fn add_gradient(&mut self, loss: &dyn Loss, weights: &[f64], record: &Raw<Record>) {
+        self.add(loss.gradient(record.peek().duplicate(), weights));
+    }
+
+    /// Adds a record's second moments.
+    pub fn add_moments(&mut self, moments: &Moments, record: &Raw<Record>) {
+        self.add(moments.of(record.peek()));
+    }
+
+    fn add(&mut self, contribution: Contribution) {
+        let features = match contribution {
+            Contribution::Dense(values) => Features::Dense(values),
+            Contribution::Sparse(entries) => Features::Sparse(entries),
+            _ => return,
+        };
+        features.add_to(&mut self.total);
+    }
+
+    /// The sum so far.
+    #[must_use]
+    pub fn total(&self) -> OperatorOnly<&[f64]> {
+        OperatorOnly::new(&self.total)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::losses::Bounds;
+
+    #[test]
+    fn sums_are_exact_and_nulls_add_nothing() {
+        let moments = Moments::new(1, Bounds::new(1.0, (-1.0, 1.0), 1.0).unwrap());
+        let mut sum = ExactSum::new(moments.dimension());
+        for (x, target) in [(0.5, 1.0), (0.25, -1.0), (f64::NAN, 1.0)] {
+            let features = Features::Dense(vec![x]);
+            sum.add_moments(&moments, &Raw::seal(Record { features, target }));
+        }
+        let total = sum.total();
+        let total = total.for_the_operator();
+        assert!((total[0] - 0.3125).abs() < 1e-12 && (total[1] - 0.25).abs() < 1e-12);
+    }
+}

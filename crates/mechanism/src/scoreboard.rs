@@ -1,0 +1,249 @@
+//! How well a stream is being predicted: for the operator only, because every figure is computed from private data without noise.
+//!
+//! Each record is first predicted with the weights it is about to be asked with, then learned from (progressive validation). Two predictors that know
+//! nothing about features stand beside the model: the best constant so far, and the last label seen. A stream where the second is good (labels in long runs) is a
+//! stream where accuracy alone says little.
+
+use crate::boundary::{OperatorOnly, Raw};
+use crate::losses::{Record, class};
+
+/// What a prediction is measured by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Yardstick {
+    /// Targets ±1, predicted by the sign of the score: one or zero.
+    Sign,
+    /// Targets 0 … K − 1, predicted by the largest of K scores: one or zero.
+    Classes(usize),
+    /// Targets that are numbers: the squared error.
+    Number,
+    /// Features are losses of so many experts, weights say how much each is followed: the loss.
+    Experts(usize),
+}
+
+/// One line of progress.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Summary {
+    /// Records seen.
+    pub records: u64,
+    /// Average error of the model.
+    pub average: f64,
+    /// The same since the last summary.
+    pub since_last: f64,
+    /// Average error of the best constant so far (for experts: of following all alike).
+    pub constant: f64,
+    /// Average error of repeating the last label (for experts: of the best single one in hindsight).
+    pub repeat: f64,
+    /// The last record's label (for experts: its average loss).
+    pub label: f64,
+    /// What was predicted for it.
+    pub prediction: f64,
+}
+
+/// Keeps the score.
+pub struct Scoreboard {
+    yardstick: Yardstick,
+    length: f64,
+    records: u64,
+    marked: u64,
+    error: f64,
+    marked_error: f64,
+    constant: f64,
+    repeat: f64,
+    last: Option<f64>,
+    prediction: f64,
+    /// Counts of classes, sums of the experts' losses, or the running mean.
+    tallies: Vec<f64>,
+}
+
+impl Scoreboard {
+    /// An empty one, for a model that clips features to this length (∞: one that does not).
+    #[must_use]
+    pub fn new(yardstick: Yardstick, length: f64) -> Self {
+        let tallies = match yardstick {
+            Yardstick::Sign => 2,
+            Yardstick::Classes(count) | Yardstick::Experts(count) => count,
+            Yardstick::Number => 1,
+        };
+        Self {
+            yardstick,
+            length,
+            records: 0,
+            marked: 0,
+            error: 0.0,
+            marked_error: 0.0,
+            constant: 0.0,
+            repeat: 0.0,
+            last: None,
+            prediction: 0.0,
+            tallies: vec![0.0; tallies],
+        }
+    }
+
+    /// Predicts a record with these weights and compares. A record without a usable label counts as seen and as predicted perfectly.
+    pub fn score(&mut self, record: &Raw<Record>, weights: &[f64]) {
+        let record = record.peek();
+        self.records += 1;
+        match self.yardstick {
+            Yardstick::Experts(count) => self.score_experts(record, weights, count),
+            _ => self.score_label(record, weights),
+        }
+    }
+
+    fn score_label(&mut self, record: &Record, weights: &[f64]) {
+        let features = record.features_in(weights.len() / self.blocks());
+        let label = record.target;
+        let usable = match self.yardstick {
+            Yardstick::Classes(count) => class(label, count).is_some(),
+            _ => label.is_finite(),
+        };
+        if !features || !usable {
+            return;
+        }
+        let width = weights.len() / self.blocks();
+        let norm = record.features.norm();
+        let shrink = if norm > self.length {
+            self.length / norm
+        } else {
+            1.0
+        };
+        let blocks = weights.chunks_exact(width);
+        let scores = blocks.map(|block| shrink * record.features.dot(block));
+        self.prediction = match self.yardstick {
+            Yardstick::Classes(_) => largest(scores),
+            _ => scores.sum(),
+        };
+        self.error += self.mistake(self.prediction, label);
+        self.constant += self.mistake(self.best_constant(), label);
+        let repeated = self.last.unwrap_or(0.0);
+        self.repeat += self.mistake(repeated, label);
+        self.last = Some(label);
+        match self.yardstick {
+            Yardstick::Classes(count) => {
+                if let Some(class) = class(label, count) {
+                    self.tallies[class] += 1.0;
+                }
+            }
+            Yardstick::Sign => self.tallies[usize::from(label > 0.0)] += 1.0,
+            _ => self.tallies[0] += label,
+        }
+    }
+
+    fn score_experts(&mut self, record: &Record, weights: &[f64], count: usize) {
+        if !record.features_in(count) || weights.len() != count {
+            return;
+        }
+        self.prediction = record.features.dot(weights);
+        self.error += self.prediction;
+        let ones = vec![1.0; count];
+        let mean = record.features.dot(&ones) / count as f64;
+        self.constant += mean;
+        self.last = Some(mean);
+        record.features.add_to(&mut self.tallies);
+        self.repeat = self.tallies.iter().copied().fold(f64::INFINITY, f64::min);
+    }
+
+    fn blocks(&self) -> usize {
+        match self.yardstick {
+            Yardstick::Classes(count) => count,
+            _ => 1,
+        }
+    }
+
+    fn best_constant(&self) -> f64 {
+        match self.yardstick {
+            Yardstick::Sign if self.tallies[1] > self.tallies[0] => 1.0,
+            Yardstick::Sign => -1.0,
+            Yardstick::Classes(_) => largest(self.tallies.iter().copied()),
+            _ => self.tallies[0] / (self.records.max(2) - 1) as f64,
+        }
+    }
+
+    fn mistake(&self, prediction: f64, label: f64) -> f64 {
+        let right = match self.yardstick {
+            Yardstick::Sign => (prediction > 0.0) == (label > 0.0),
+            Yardstick::Classes(_) => (prediction - label).abs() < 0.5,
+            Yardstick::Number | Yardstick::Experts(_) => return (prediction - label).powi(2),
+        };
+        f64::from(u8::from(!right))
+    }
+
+    /// The score so far; the next one counts `since_last` from here.
+    pub fn summary(&mut self) -> OperatorOnly<Summary> {
+        let all = self.records.max(1) as f64;
+        let since = (self.records - self.marked).max(1) as f64;
+        let summary = Summary {
+            records: self.records,
+            average: self.error / all,
+            since_last: (self.error - self.marked_error) / since,
+            constant: self.constant / all,
+            repeat: self.repeat / all,
+            label: self.last.unwrap_or(0.0),
+            prediction: self.prediction,
+        };
+        (self.marked, self.marked_error) = (self.records, self.error);
+        OperatorOnly::new(summary)
+    }
+}
+
+/// Index of the first largest value.
+fn largest(values: impl Iterator<Item = f64>) -> f64 {
+    let mut best = (0, f64::NEG_INFINITY);
+    for (index, value) in values.enumerate() {
+        if value > best.1 {
+            best = (index, value);
+        }
+    }
+    best.0 as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::losses::Features;
+
+    fn record(values: &[f64], target: f64) -> Raw<Record> {
+        let features = Features::Dense(values.to_vec());
+        Raw::seal(Record { features, target })
+    }
+
+    #[test]
+    fn signs_constants_and_repeats() {
+        let mut board = Scoreboard::new(Yardstick::Sign, 1.0);
+        for (x, y) in [(1.0, 1.0), (1.0, 1.0), (-1.0, 1.0), (-1.0, -1.0)] {
+            board.score(&record(&[x], y), &[2.0]);
+        }
+        let summary = *board.summary().for_the_operator();
+        assert_eq!(summary.records, 4);
+        // Wrong once; the constant is wrong at first and at last; the repeat at first (0 counts as −1) and at last.
+        assert!((summary.average - 0.25).abs() < 1e-15);
+        assert!((summary.constant - 0.5).abs() < 1e-15);
+        assert!((summary.repeat - 0.5).abs() < 1e-15);
+        board.score(&record(&[1.0], 1.0), &[2.0]);
+        assert!(board.summary().for_the_operator().since_last.abs() < 1e-15);
+    }
+
+    #[test]
+    fn classes_take_the_largest_score_and_numbers_the_square() {
+        let mut board = Scoreboard::new(Yardstick::Classes(3), 1.0);
+        board.score(&record(&[1.0], 2.0), &[0.1, 0.2, 0.3]);
+        board.score(&record(&[1.0], 0.0), &[0.1, 0.2, 0.3]);
+        board.score(&record(&[1.0], 7.0), &[0.1, 0.2, 0.3]);
+        let summary = *board.summary().for_the_operator();
+        assert!((summary.average - 1.0 / 3.0).abs() < 1e-15);
+        // Features of length 2 are clipped to 1 before they are used.
+        let mut board = Scoreboard::new(Yardstick::Number, 1.0);
+        board.score(&record(&[2.0], 3.0), &[1.0]);
+        assert!((board.summary().for_the_operator().average - 4.0).abs() < 1e-15);
+    }
+
+    #[test]
+    fn experts_pay_what_they_follow() {
+        let mut board = Scoreboard::new(Yardstick::Experts(2), 1.0);
+        board.score(&record(&[0.0, 1.0], 0.0), &[0.5, 0.5]);
+        board.score(&record(&[0.0, 1.0], 0.0), &[1.0, 0.0]);
+        let summary = *board.summary().for_the_operator();
+        assert!((summary.average - 0.25).abs() < 1e-15);
+        assert!((summary.constant - 0.5).abs() < 1e-15);
+        assert!(summary.repeat.abs() < 1e-15);
+    }
+}
