@@ -7,6 +7,9 @@
 use crate::boundary::{OperatorOnly, Raw};
 use crate::losses::{Record, class};
 
+/// Steps by which scores between −1 and 1 are ranked.
+const HEIGHTS: usize = 512;
+
 /// What a prediction is measured by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Yardstick {
@@ -37,6 +40,10 @@ pub struct Summary {
     pub label: f64,
     /// What was predicted for it.
     pub prediction: f64,
+    /// Average squared error of the score, kept between −1 and 1 for signs; of the best constant so far beside it. Not for classes and experts.
+    pub squares: Option<(f64, f64)>,
+    /// How often a positive record has a higher score than a negative one, to 1/512 of the range of scores. For signs only.
+    pub ranking: Option<f64>,
 }
 
 /// Keeps the score.
@@ -51,6 +58,10 @@ pub struct Scoreboard {
     repeat: f64,
     last: Option<f64>,
     prediction: f64,
+    /// Squared errors of the score and of the best constant.
+    squares: (f64, f64),
+    /// For signs: counts of scores of negative and positive records, by height.
+    heights: [Vec<u64>; 2],
     /// Counts of classes, sums of the experts' losses, or the running mean.
     tallies: Vec<f64>,
 }
@@ -75,6 +86,8 @@ impl Scoreboard {
             repeat: 0.0,
             last: None,
             prediction: 0.0,
+            squares: (0.0, 0.0),
+            heights: [vec![0; HEIGHTS], vec![0; HEIGHTS]],
             tallies: vec![0.0; tallies],
         }
     }
@@ -117,6 +130,7 @@ impl Scoreboard {
         let repeated = self.last.unwrap_or(0.0);
         self.repeat += self.mistake(repeated, label);
         self.last = Some(label);
+        self.measure(label);
         match self.yardstick {
             Yardstick::Classes(count) => {
                 if let Some(class) = class(label, count) {
@@ -126,6 +140,34 @@ impl Scoreboard {
             Yardstick::Sign => self.tallies[usize::from(label > 0.0)] += 1.0,
             _ => self.tallies[0] += label,
         }
+    }
+
+    fn measure(&mut self, label: f64) {
+        let seen = (self.records - 1).max(1) as f64;
+        let (score, constant) = match self.yardstick {
+            Yardstick::Sign => {
+                let score = self.prediction.clamp(-1.0, 1.0);
+                let height = ((score + 1.0) / 2.0 * HEIGHTS as f64) as usize;
+                self.heights[usize::from(label > 0.0)][height.min(HEIGHTS - 1)] += 1;
+                (score, (self.tallies[1] - self.tallies[0]) / seen)
+            }
+            _ => (self.prediction, self.tallies[0] / seen),
+        };
+        self.squares.0 += (score - label).powi(2);
+        self.squares.1 += (constant - label).powi(2);
+    }
+
+    /// The area under the curve of true against false positives, ties counted half.
+    fn ranking(&self) -> Option<f64> {
+        let [negative, positive] = &self.heights;
+        let total = |counts: &[u64]| counts.iter().sum::<u64>() as f64;
+        let pairs = total(negative) * total(positive);
+        let (mut below, mut won) = (0.0, 0.0);
+        for (&negatives, &positives) in negative.iter().zip(positive) {
+            won += positives as f64 * (below + negatives as f64 / 2.0);
+            below += negatives as f64;
+        }
+        (self.yardstick == Yardstick::Sign && pairs > 0.0).then(|| won / pairs)
     }
 
     fn score_experts(&mut self, record: &Record, weights: &[f64], count: usize) {
@@ -179,6 +221,9 @@ impl Scoreboard {
             repeat: self.repeat / all,
             label: self.last.unwrap_or(0.0),
             prediction: self.prediction,
+            squares: matches!(self.yardstick, Yardstick::Sign | Yardstick::Number)
+                .then(|| (self.squares.0 / all, self.squares.1 / all)),
+            ranking: self.ranking(),
         };
         (self.marked, self.marked_error) = (self.records, self.error);
         OperatorOnly::new(summary)
@@ -218,6 +263,9 @@ mod tests {
         assert!((summary.average - 0.25).abs() < 1e-15);
         assert!((summary.constant - 0.5).abs() < 1e-15);
         assert!((summary.repeat - 0.5).abs() < 1e-15);
+        // Of three positives two are above the one negative, and one beside it; squares of clamped scores: 0, 0, 4, 0.
+        assert!((summary.ranking.unwrap() - 2.5 / 3.0).abs() < 1e-15);
+        assert!((summary.squares.unwrap().0 - 1.0).abs() < 1e-15);
         board.score(&record(&[1.0], 1.0), &[2.0]);
         assert!(board.summary().for_the_operator().since_last.abs() < 1e-15);
     }

@@ -55,6 +55,14 @@ pub enum LedgerError {
     /// The ledger does not know this mechanism: it is another ledger, or it has lost a charge.
     #[error("the ledger has no charge number {0}")]
     Unknown(u64),
+    /// A budget can be raised, not lowered: what was promised for it stands.
+    #[error("the budget is ({epsilon}, {delta}) already: it can be raised, not lowered")]
+    Narrower {
+        /// The present ε.
+        epsilon: f64,
+        /// The present δ.
+        delta: f64,
+    },
     /// The charge has been used.
     #[error("charge number {0} has been used: its run has begun")]
     Begun(u64),
@@ -172,6 +180,9 @@ impl Ledger {
                     },
                 );
             }
+            Record::Widened { epsilon, delta } => {
+                self.filter = self.refilled(Budget::approx(epsilon, delta)?)?;
+            }
             Record::Marked { number, step } => {
                 let begun = self.begun.get_mut(&number).ok_or(broken)?;
                 begun.mark = begun.mark.max(step);
@@ -216,6 +227,34 @@ impl Ledger {
         self.filter = filter;
         self.charges.insert(number, charge);
         self.grant(number)
+    }
+
+    /// Raises the budget, durably: a decision of whoever answers for the data. What was spent stays spent.
+    ///
+    /// # Errors
+    /// A budget below the present one in ε or δ, or one that the filter cannot guard (nothing changes); storage.
+    pub fn widen(&mut self, budget: Budget) -> Result<(), LedgerError> {
+        let present = self.filter.budget();
+        if budget.epsilon() < present.epsilon() || budget.delta() < present.delta() {
+            return Err(LedgerError::Narrower {
+                epsilon: present.epsilon(),
+                delta: present.delta(),
+            });
+        }
+        let filter = self.refilled(budget)?;
+        let (epsilon, delta) = (budget.epsilon(), budget.delta());
+        self.write(&Record::Widened { epsilon, delta })?;
+        self.filter = filter;
+        Ok(())
+    }
+
+    /// A filter of another budget in which everything so far is spent.
+    fn refilled(&self, budget: Budget) -> Result<Filter, LedgerError> {
+        let mut filter = Filter::open(budget, self.filter.kind())?;
+        for charge in self.charges.values() {
+            filter.try_spend(charge)?;
+        }
+        Ok(filter)
     }
 
     /// The grant of an earlier debit once more, if nothing has begun with it: after a crash, or when opening a mechanism failed.

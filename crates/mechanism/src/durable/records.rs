@@ -29,6 +29,10 @@ pub(crate) enum Record {
         number: u64,
         step: u64,
     },
+    Widened {
+        epsilon: f64,
+        delta: f64,
+    },
 }
 
 impl Record {

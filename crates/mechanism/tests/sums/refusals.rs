@@ -259,3 +259,28 @@ fn a_pending_value_of_another_sum_is_refused() {
     other.sync(&mut other_ledger).unwrap();
     assert!(other.publish(pending).is_err());
 }
+
+/// A budget can be raised, what was spent stays spent, and all of it is read back.
+#[test]
+fn a_budget_is_raised_durably_and_never_lowered() {
+    use hushstream_account::{Adjacency, Budget, Charge, Epsilon, FilterKind};
+    use hushstream_mechanism::{FileStorage, LedgerError, Scope};
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger");
+    let scope = Scope::records(Adjacency::ReplaceOne);
+    let charge = Charge::Pure(Epsilon::new(0.75).unwrap());
+    {
+        let storage = FileStorage::open(&path).unwrap();
+        let budget = Budget::pure(1.0).unwrap();
+        let mut ledger = Ledger::create(storage, budget, FilterKind::Pure, scope).unwrap();
+        ledger.debit(charge, scope).unwrap();
+        assert!(ledger.debit(charge, scope).is_err());
+        let lower = ledger.widen(Budget::pure(0.9).unwrap());
+        assert!(matches!(lower, Err(LedgerError::Narrower { .. })));
+        ledger.widen(Budget::pure(1.6).unwrap()).unwrap();
+    }
+    let mut ledger = Ledger::open(FileStorage::open(&path).unwrap()).unwrap();
+    assert!((ledger.budget().epsilon() - 1.6).abs() < 1e-15);
+    ledger.debit(charge, scope).unwrap();
+    assert!(ledger.debit(charge, scope).is_err(), "2.25 of 1.6");
+}
