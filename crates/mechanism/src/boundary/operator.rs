@@ -8,7 +8,8 @@ use std::fmt;
 pub struct OperatorOnly<T>(T);
 
 impl<T> OperatorOnly<T> {
-    pub(crate) fn new(value: T) -> Self {
+    /// Marks a value. Anyone may: the mark only restricts.
+    pub fn new(value: T) -> Self {
         Self(value)
     }
 

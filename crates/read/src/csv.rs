@@ -1,0 +1,169 @@
+//! Tables of separated values with a header: RFC 4180, with line breaks of either kind.
+//!
+//! A row without quotes is read in one pass: numbers are parsed where they stand, and only other fields are looked for first.
+
+use crate::encode::{Builder, Step, Targets};
+use crate::error::Fault;
+use crate::number;
+use memchr::memchr;
+
+/// Where in a row something is wrong.
+pub(crate) struct Failure {
+    /// Bytes from the beginning of the record.
+    pub(crate) at: usize,
+    /// The column, counted from 0, if the format has columns.
+    pub(crate) field: Option<usize>,
+    pub(crate) fault: Fault,
+}
+
+/// A row of so many fields without quotes.
+pub(crate) fn plain_row(
+    line: &[u8],
+    delimiter: u8,
+    steps: &[Step],
+    builder: &mut Builder,
+    targets: Targets,
+) -> Result<(), Failure> {
+    let mut at = 0;
+    for (field, step) in steps.iter().enumerate() {
+        let Some(rest) = line.get(at..) else {
+            return Err(short(line, steps, field));
+        };
+        if let Step::Number(scale) = step
+            && let Some((value, length)) = number::scan(rest)
+            && rest.get(length).is_none_or(|&byte| byte == delimiter)
+        {
+            builder.put_number(scale, value);
+            at += length + 1;
+            continue;
+        }
+        let length = memchr(delimiter, rest).unwrap_or(rest.len());
+        builder
+            .field(step, &rest[..length], targets)
+            .map_err(|fault| Failure {
+                at,
+                field: Some(field),
+                fault,
+            })?;
+        at += length + 1;
+    }
+    if at <= line.len() {
+        return Err(long(at, steps));
+    }
+    Ok(())
+}
+
+/// A row with quotes, which are known to be in order.
+pub(crate) fn quoted_row(
+    line: &[u8],
+    delimiter: u8,
+    steps: &[Step],
+    builder: &mut Builder,
+    targets: Targets,
+) -> Result<(), Failure> {
+    let mut fields = Fields {
+        line,
+        delimiter,
+        at: Some(0),
+    };
+    for (field, step) in steps.iter().enumerate() {
+        let Some((at, text)) = fields.next() else {
+            return Err(short(line, steps, field));
+        };
+        builder
+            .field(step, &text, targets)
+            .map_err(|fault| Failure {
+                at,
+                field: Some(field),
+                fault,
+            })?;
+    }
+    match fields.next() {
+        Some((at, _)) => Err(long(at, steps)),
+        None => Ok(()),
+    }
+}
+
+fn short(line: &[u8], steps: &[Step], found: usize) -> Failure {
+    let fault = Fault::ShortRow {
+        expected: steps.len(),
+        found,
+    };
+    Failure {
+        at: line.len(),
+        field: Some(found),
+        fault,
+    }
+}
+
+fn long(at: usize, steps: &[Step]) -> Failure {
+    let fault = Fault::LongRow {
+        expected: steps.len(),
+    };
+    Failure {
+        at,
+        field: Some(steps.len()),
+        fault,
+    }
+}
+
+/// The names in the first row.
+pub(crate) fn header(line: &[u8], delimiter: u8) -> Result<Vec<String>, Failure> {
+    let mut names: Vec<String> = Vec::new();
+    let mut seen = std::collections::HashSet::new();
+    for (at, text) in (Fields {
+        line,
+        delimiter,
+        at: Some(0),
+    }) {
+        let fail = |fault| Failure {
+            at,
+            field: Some(names.len()),
+            fault,
+        };
+        let name = String::from_utf8(text).map_err(|_| fail(Fault::NotUtf8))?;
+        if name.is_empty() {
+            return Err(fail(Fault::NamelessColumn));
+        }
+        if !seen.insert(name.clone()) {
+            return Err(fail(Fault::DuplicateColumn(name)));
+        }
+        names.push(name);
+    }
+    Ok(names)
+}
+
+/// Fields with where they begin, without their quotes.
+struct Fields<'a> {
+    line: &'a [u8],
+    delimiter: u8,
+    at: Option<usize>,
+}
+
+impl Iterator for Fields<'_> {
+    type Item = (usize, Vec<u8>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let begin = self.at?;
+        let rest = &self.line[begin..];
+        let mut text = Vec::new();
+        let mut length = 0;
+        if rest.first() == Some(&b'"') {
+            length = 1;
+            while let Some(part) = memchr(b'"', &rest[length..]) {
+                text.extend_from_slice(&rest[length..length + part]);
+                length += part + 1;
+                if rest.get(length) != Some(&b'"') {
+                    break;
+                }
+                text.push(b'"');
+                length += 1;
+            }
+        } else {
+            length += memchr(self.delimiter, rest).unwrap_or(rest.len());
+            text.extend_from_slice(&rest[..length]);
+        }
+        self.at = (length < rest.len()).then_some(begin + length + 1);
+        Some((begin, text))
+    }
+}

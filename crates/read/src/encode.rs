@@ -1,0 +1,259 @@
+//! From fields to coordinates: what a layout says, prepared for speed.
+
+use crate::error::Fault;
+use crate::hash;
+use crate::layout::{Encoding, Layout};
+use crate::schema::MissingTarget;
+use crate::target::{TargetEncoder, number};
+use hushstream_mechanism::losses::Features;
+use std::collections::HashMap;
+
+/// What to do with the field of one column.
+pub(crate) enum Step {
+    Skip,
+    Number(Scale),
+    Category {
+        first: u32,
+        offsets: HashMap<Box<[u8]>, u32>,
+    },
+    Hashed {
+        first: u32,
+        mask: u32,
+    },
+    Target,
+    Person,
+}
+
+/// A number's way to its coordinate: (value − shift)·factor, clipped.
+pub(crate) struct Scale {
+    slot: u32,
+    shift: f64,
+    factor: f64,
+    low: f64,
+    high: f64,
+    missing: f64,
+}
+
+impl Step {
+    pub(crate) fn new(encoding: &Encoding, first: u32) -> Self {
+        let scale = |shift, factor, low, high, missing| {
+            Self::Number(Scale {
+                slot: first,
+                shift,
+                factor,
+                low,
+                high,
+                missing,
+            })
+        };
+        match encoding {
+            Encoding::Number { low, high } => scale(
+                f64::midpoint(*low, *high),
+                2.0 / (high - low),
+                -1.0,
+                1.0,
+                0.0,
+            ),
+            Encoding::Loss { low, high } => {
+                scale(0.0, 1.0, *low, *high, f64::midpoint(*low, *high))
+            }
+            Encoding::Indicator { .. } => scale(0.0, 1.0, 0.0, 1.0, 0.0),
+            Encoding::Category { values } => Self::Category {
+                first,
+                offsets: values
+                    .iter()
+                    .map(|value| value.as_bytes().into())
+                    .zip(0..)
+                    .collect(),
+            },
+            Encoding::Hashed { bits } => Self::Hashed {
+                first,
+                mask: (1 << bits) - 1,
+            },
+        }
+    }
+}
+
+/// What is asked of targets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Targets {
+    /// A record needs one, or is null.
+    Needed(MissingTarget),
+    /// New data may have none.
+    Welcome,
+}
+
+/// A row in the making, and what all rows have in common.
+pub(crate) struct Builder {
+    sparse: bool,
+    dimension: usize,
+    intercept: Option<usize>,
+    /// The length to which features are scaled down, if they can be longer.
+    norm: Option<f64>,
+    target_encoder: TargetEncoder,
+    dense: Vec<f64>,
+    entries: Vec<(u32, f64)>,
+    /// The target, if there is one.
+    pub(crate) target: Option<f64>,
+    /// The person, if they are told apart.
+    pub(crate) person: Option<u64>,
+    /// Targets outside their bounds so far.
+    pub(crate) clipped_targets: u64,
+}
+
+impl Builder {
+    pub(crate) fn new(layout: &Layout) -> Self {
+        Self {
+            sparse: layout.is_sparse(),
+            dimension: layout.dimension(),
+            intercept: layout.intercept(),
+            norm: layout.may_exceed_norm().then(|| layout.features_norm()),
+            target_encoder: TargetEncoder::new(layout.target()),
+            dense: Vec::new(),
+            entries: Vec::new(),
+            target: None,
+            person: None,
+            clipped_targets: 0,
+        }
+    }
+
+    /// Begins a row.
+    pub(crate) fn begin(&mut self) {
+        if self.sparse {
+            self.entries.clear();
+        } else {
+            self.dense.clear();
+            self.dense.resize(self.dimension, 0.0);
+        }
+        self.target = matches!(self.target_encoder, TargetEncoder::None).then_some(0.0);
+        self.person = None;
+    }
+
+    /// Sets a coordinate.
+    #[inline]
+    pub(crate) fn put(&mut self, slot: u32, value: f64) {
+        if !self.sparse {
+            self.dense[slot as usize] = value;
+        } else if value != 0.0 {
+            self.entries.push((slot, value));
+        }
+    }
+
+    #[inline]
+    pub(crate) fn put_number(&mut self, scale: &Scale, value: f64) {
+        let scaled = ((value - scale.shift) * scale.factor).clamp(scale.low, scale.high);
+        self.put(scale.slot, scaled);
+    }
+
+    /// A field that is there.
+    pub(crate) fn field(
+        &mut self,
+        step: &Step,
+        field: &[u8],
+        targets: Targets,
+    ) -> Result<(), Fault> {
+        match step {
+            Step::Skip => {}
+            Step::Number(scale) => match number(field)? {
+                Some(value) => self.put_number(scale, value),
+                None => self.put(scale.slot, scale.missing),
+            },
+            Step::Category { first, offsets } => {
+                if let Some(offset) = offsets.get(field) {
+                    self.put(first + offset, 1.0);
+                }
+            }
+            Step::Hashed { first, mask } => {
+                if !field.is_empty() {
+                    self.put(first + (hash::murmur3(field, 0) & mask), 1.0);
+                }
+            }
+            Step::Target => self.set_target(field, targets)?,
+            Step::Person => self.person = Some(hash::person(field)),
+        }
+        Ok(())
+    }
+
+    /// A field that is not there.
+    pub(crate) fn missing(&mut self, step: &Step, targets: Targets) -> Result<(), Fault> {
+        match step {
+            Step::Number(scale) => {
+                self.put(scale.slot, scale.missing);
+                Ok(())
+            }
+            Step::Target | Step::Person => self.field(step, b"", targets),
+            Step::Skip | Step::Category { .. } | Step::Hashed { .. } => Ok(()),
+        }
+    }
+
+    pub(crate) fn set_target(&mut self, field: &[u8], targets: Targets) -> Result<(), Fault> {
+        match (self.target_encoder.encode(field), targets) {
+            (Ok((target, clipped)), _) => {
+                self.target = Some(target);
+                self.clipped_targets += u64::from(clipped);
+            }
+            (Err(_), Targets::Needed(MissingTarget::Null))
+            | (Err(Fault::MissingTarget), Targets::Welcome) => {}
+            (Err(fault), _) => return Err(fault),
+        }
+        Ok(())
+    }
+
+    /// Ends a row: its features, clipped, with the intercept.
+    pub(crate) fn finish(&mut self) -> Features {
+        if self.sparse {
+            sort_and_add(&mut self.entries);
+            if let Some(norm) = self.norm {
+                let squares: f64 = self.entries.iter().map(|(_, v)| v * v).sum();
+                if squares > norm * norm {
+                    let factor = norm / squares.sqrt();
+                    self.entries.iter_mut().for_each(|(_, v)| *v *= factor);
+                }
+            }
+            self.entries
+                .extend(self.intercept.map(|last| (last as u32, 1.0)));
+            return Features::Sparse(self.entries.clone());
+        }
+        if let Some(norm) = self.norm {
+            let squares = squared_length(&self.dense);
+            if squares > norm * norm {
+                let factor = norm / squares.sqrt();
+                self.dense.iter_mut().for_each(|v| *v *= factor);
+            }
+        }
+        if let Some(last) = self.intercept {
+            self.dense[last] = 1.0;
+        }
+        Features::Dense(std::mem::take(&mut self.dense))
+    }
+}
+
+/// In four lanes, because one addition has to wait for the other.
+fn squared_length(values: &[f64]) -> f64 {
+    let (chunks, rest) = values.as_chunks::<4>();
+    let mut lanes = [0.0; 4];
+    for chunk in chunks {
+        for (lane, value) in lanes.iter_mut().zip(chunk) {
+            *lane += value * value;
+        }
+    }
+    let rest: f64 = rest.iter().map(|value| value * value).sum();
+    (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]) + rest
+}
+
+/// Entries in the order of their coordinates; what falls on one coordinate is added.
+fn sort_and_add(entries: &mut Vec<(u32, f64)>) {
+    let increasing = entries.windows(2).all(|pair| pair[0].0 < pair[1].0);
+    if increasing {
+        return;
+    }
+    // A stable sort: sums must not depend on how the sort breaks ties.
+    entries.sort_by_key(|&(slot, _)| slot);
+    entries.dedup_by(|next, kept| {
+        let same = next.0 == kept.0;
+        if same {
+            kept.1 += next.1;
+        }
+        same
+    });
+}

@@ -1,0 +1,310 @@
+//! What can be wrong with a file or a schema: one line that names the file, the line, the column and what is allowed, and never a value.
+//!
+//! A message travels: into terminals, logs and tickets. So a [`Fault`] has no place for the text of a field; it holds what the schema
+//! says, column names of the header, and counts.
+
+use crate::format::Format;
+use std::fmt;
+use std::sync::Arc;
+
+/// Why something could not be read, and where.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("{place}{fault}")]
+pub struct ReadError {
+    /// Where.
+    pub place: Place,
+    /// What.
+    pub fault: Fault,
+}
+
+/// A place in a file.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Place {
+    /// The file; nothing for what was stated in the program or by flags.
+    pub file: Option<Arc<str>>,
+    /// The line, from 1.
+    pub line: Option<u64>,
+    /// The column.
+    pub column: Option<Column>,
+}
+
+/// A column: of a table, or of a line of text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Column {
+    /// A column of a table.
+    Field {
+        /// From 1.
+        number: u64,
+        /// Its name in the header.
+        name: Option<Arc<str>>,
+    },
+    /// A byte of the line, from 1.
+    Byte(u64),
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut parts = Vec::new();
+        parts.extend(self.file.as_ref().map(|file| one_line(file)));
+        parts.extend(self.line.map(|line| format!("line {line}")));
+        parts.extend(self.column.as_ref().map(ToString::to_string));
+        if parts.is_empty() {
+            return Ok(());
+        }
+        write!(f, "{}: ", parts.join(", "))
+    }
+}
+
+impl fmt::Display for Column {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Field {
+                number,
+                name: Some(name),
+            } => write!(f, "column {number} (`{}`)", one_line(name)),
+            Self::Field { number, name: None } => write!(f, "column {number}"),
+            Self::Byte(number) => write!(f, "column {number}"),
+        }
+    }
+}
+
+/// Names may hold line breaks; messages may not.
+pub(crate) fn one_line(text: &str) -> String {
+    text.chars()
+        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
+        .collect()
+}
+
+/// What is wrong. Names in it come from the schema or the header.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+#[allow(missing_docs)] // the messages are the documentation
+pub enum Fault {
+    // The file.
+    #[error("there is no such file")]
+    NotFound,
+    #[error("this is a directory; give a file, or `-` for standard input")]
+    IsDirectory,
+    #[error("cannot be read ({0})")]
+    Unreadable(String),
+    #[error("the name ends in .gz, but this is not gzip; rename it or compress it")]
+    NotGzip,
+    #[error("broken gzip: {0}; fetch or compress the file again")]
+    BrokenGzip(&'static str),
+    #[error("the name does not tell the format; state it: --format {formats}", formats = Format::NAMES)]
+    UnknownFormat,
+    #[error("`{}` is no format; allowed: {formats}", one_line(.0), formats = Format::NAMES)]
+    NoSuchFormat(String),
+    #[error("the file is empty; there must be at least {0}")]
+    Empty(&'static str),
+    #[error("there is a header and nothing after it; at least one row is needed")]
+    HeaderOnly,
+    #[error(
+        "the line is longer than 16 MiB, the most that is read as one line; is a quote not closed?"
+    )]
+    LineTooLong,
+    #[error("not UTF-8; convert the file to UTF-8")]
+    NotUtf8,
+    #[error("a NUL byte; text has none")]
+    Nul,
+
+    // The header.
+    #[error("the header has two columns named `{}`; names must differ", one_line(.0))]
+    DuplicateColumn(String),
+    #[error("the header has a column without a name; every column needs one")]
+    NamelessColumn,
+    #[error(
+        "the first row holds only numbers, so it is no header; the first row must name the columns"
+    )]
+    NoHeader,
+
+    // Rows of a table.
+    #[error("the row ends after {found} of {expected} columns")]
+    ShortRow { expected: usize, found: usize },
+    #[error("the row goes on after its {expected} columns")]
+    LongRow { expected: usize },
+    #[error("a quote is opened and never closed")]
+    OpenQuote,
+    #[error("a quote inside a field; write it twice and put the field in quotes")]
+    StrayQuote,
+    #[error(
+        "text where a number is needed; allowed: a decimal number, true, false, or nothing, NA, NaN, null for a missing value"
+    )]
+    NotANumber,
+    #[error("an infinite number; allowed: finite numbers up to 1.7e308")]
+    NotFinite,
+
+    // Targets.
+    #[error(
+        "the target is missing; remove the row, or count it as a round without a record: --missing-target null"
+    )]
+    MissingTarget,
+    #[error(
+        "not a label; allowed: 0 and 1, -1 and 1, false and true, or say which value is the positive one: --positive VALUE"
+    )]
+    NotALabel,
+    #[error("not one of the stated classes; state all of them: --classes A,B,C")]
+    UnknownClass,
+
+    // VW text.
+    #[error(
+        "no `|` on the line; an example is: label [importance] [tag]|namespace feature:value …"
+    )]
+    NoBar,
+    #[error("not a label of VW text; before the `|` stand: label [importance] [tag]")]
+    VwLabel,
+    #[error(
+        "an importance other than 1; records count alike here, so that none weighs more than its noise"
+    )]
+    Importance,
+    #[error("not a namespace; allowed: |name or |name:scale with a finite number")]
+    Namespace,
+    #[error("not a value; allowed after the colon: a finite decimal number")]
+    VwValue,
+    #[error("a feature without a name; allowed: name or name:value")]
+    NamelessFeature,
+
+    // libsvm.
+    #[error("not a pair; allowed: index:value with a whole number and a finite decimal number")]
+    Pair,
+    #[error("indices must increase along the line")]
+    IndexOrder,
+    #[error("the index is outside {first}..={last}, which is what --dim and --index-base allow")]
+    IndexRange { first: u64, last: u64 },
+
+    // JSON lines.
+    #[error("not a JSON object; every line is one: {{\"name\": value, …}}")]
+    NotAnObject,
+    #[error("not JSON: expected {0}")]
+    Json(&'static str),
+    #[error(
+        "a bad escape in a string; allowed: \\\" \\\\ \\/ \\b \\f \\n \\r \\t and \\u with four hexadecimal digits, surrogates in pairs"
+    )]
+    Escape,
+    #[error("a nested value; allowed: numbers, strings, true, false, null")]
+    Nested,
+    #[error("a key that the object already has; keys must differ")]
+    DuplicateKey,
+
+    // What was stated.
+    #[error("no column is named `{}`, which {what} names{}", one_line(.name), suggestion(.near))]
+    NoSuchColumn {
+        what: &'static str,
+        name: String,
+        near: Option<String>,
+    },
+    #[error("column `{name}` has no public bounds or categories; state them: --bounds '{name}=LOW:HIGH', --vocabulary '{name}=A|B|C', --hashed '{name}=BITS' or --one-hot '{name}', or leave it out: --ignore '{name}'", name = one_line(.0))]
+    Unstated(String),
+    #[error("column `{column}` is stated twice: by {first} and by {second}; one is needed", column = one_line(.column))]
+    StatedTwice {
+        column: String,
+        first: &'static str,
+        second: &'static str,
+    },
+    #[error("column `{}` cannot be a feature: it is the {role}", one_line(.column))]
+    Role { column: String, role: &'static str },
+    #[error("bounds of `{}`: allowed: two finite numbers, the smaller first", one_line(.0))]
+    Bounds(String),
+    #[error("vocabulary of `{}`: {why}", one_line(.column))]
+    Vocabulary { column: String, why: &'static str },
+    #[error("classes: {0}")]
+    Classes(&'static str),
+    #[error("bits of `{}`: allowed: 1 to 28", one_line(.0))]
+    Bits(String),
+    #[error("norm: allowed: a positive finite number")]
+    Norm,
+    #[error(
+        "{0} says nothing about the size of values; state the greatest length of a feature vector: --norm 1"
+    )]
+    NormNeeded(Format),
+    #[error("libsvm does not tell how many features there are; state it: --dim N")]
+    DimensionNeeded,
+    #[error("the dimension: allowed: 1 to {most} features", most = 1_u32 << 31)]
+    Dimension,
+    #[error("index base: allowed: 0 or 1")]
+    IndexBase,
+    #[error("no target is stated; name the column: --target COL")]
+    TargetNeeded,
+    #[error("no target bounds are stated; regression needs them: --target-bounds LOW:HIGH")]
+    TargetBoundsNeeded,
+    #[error("no classes are stated; they are part of what is published: --classes A,B,C")]
+    ClassesNeeded,
+    #[error("no feature is left: every column is the target, the person or ignored")]
+    NoFeatures,
+    #[error(
+        "the losses of experts are compared, so all columns need the same bounds: --bounds '*=LOW:HIGH'"
+    )]
+    ExpertBounds,
+    #[error("{what} does not fit here: {why}")]
+    DoesNotFit {
+        what: &'static str,
+        why: &'static str,
+    },
+    #[error("{flag}: allowed: {allowed}")]
+    Flag {
+        flag: &'static str,
+        allowed: &'static str,
+    },
+    #[error("schema: {}", one_line(.0))]
+    Toml(String),
+}
+
+fn suggestion(near: &Option<String>) -> String {
+    match near {
+        Some(name) => format!("; is it `{}`?", one_line(name)),
+        None => String::new(),
+    }
+}
+
+impl Fault {
+    /// In a file as a whole.
+    pub(crate) fn in_file(self, file: &Arc<str>) -> ReadError {
+        ReadError {
+            place: Place {
+                file: Some(Arc::clone(file)),
+                ..Place::default()
+            },
+            fault: self,
+        }
+    }
+}
+
+/// In no file: in what was stated.
+impl From<Fault> for ReadError {
+    fn from(fault: Fault) -> Self {
+        Self {
+            place: Place::default(),
+            fault,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_is_one_line_with_place_and_remedy() {
+        let error = ReadError {
+            place: Place {
+                file: Some("a\nb.csv".into()),
+                line: Some(3),
+                column: Some(Column::Field {
+                    number: 2,
+                    name: Some("age\r".into()),
+                }),
+            },
+            fault: Fault::StrayQuote,
+        };
+        assert_eq!(
+            error.to_string(),
+            "a\u{fffd}b.csv, line 3, column 2 (`age\u{fffd}`): a quote inside a field; write it twice and put the field in quotes"
+        );
+        let stated = ReadError::from(Fault::Unstated("age".into())).to_string();
+        assert!(
+            stated.starts_with("column `age` has no public bounds")
+                && stated.contains("--bounds 'age=LOW:HIGH'")
+        );
+        assert!(std::mem::size_of::<ReadError>() <= 128, "cheap to return");
+    }
+}

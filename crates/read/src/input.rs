@@ -1,0 +1,174 @@
+//! Where bytes come from: a file, standard input, or any reader; gzip is recognised by its first bytes, not by its name.
+
+use crate::error::{Fault, ReadError};
+use crate::format::Format;
+use flate2::bufread::MultiGzDecoder;
+use std::fs::File;
+use std::io::{self, BufReader, Cursor, Read};
+use std::sync::Arc;
+
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+const COMPRESSED_BLOCK: usize = 1 << 16;
+
+/// An opened source of bytes, decompressed on the way.
+///
+/// ```
+/// use hushstream_read::Input;
+///
+/// let missing = Input::open("no/such/file.csv").err().expect("there is none");
+/// assert_eq!(missing.to_string(), "no/such/file.csv: there is no such file");
+/// let in_memory = Input::from_reader("rows.csv", "a,b\n1,2\n".as_bytes())?;
+/// # let _ = in_memory;
+/// # Ok::<(), hushstream_read::ReadError>(())
+/// ```
+pub struct Input {
+    pub(crate) name: Arc<str>,
+    pub(crate) bytes: Box<dyn Read + Send>,
+    pub(crate) compressed: bool,
+}
+
+impl Input {
+    /// Opens a file, or standard input for `-`.
+    ///
+    /// # Errors
+    /// What cannot be opened; a directory; a name in `.gz` that holds something else.
+    pub fn open(path: &str) -> Result<Self, ReadError> {
+        if path == "-" {
+            return Self::from_reader("standard input", io::stdin());
+        }
+        let name: Arc<str> = path.into();
+        let fault = |error: &io::Error| fault(error, false).in_file(&name);
+        let file = File::open(path).map_err(|error| fault(&error))?;
+        let about = file.metadata().map_err(|error| fault(&error))?;
+        if about.is_dir() {
+            return Err(Fault::IsDirectory.in_file(&name));
+        }
+        Self::from_reader(path, file)
+    }
+
+    /// Takes any reader; `name` stands for it in messages.
+    ///
+    /// # Errors
+    /// What cannot be read; a name in `.gz` that holds something else.
+    pub fn from_reader(
+        name: &str,
+        mut bytes: impl Read + Send + 'static,
+    ) -> Result<Self, ReadError> {
+        let name: Arc<str> = name.into();
+        let mut start = Vec::new();
+        (&mut bytes)
+            .take(GZIP.len() as u64)
+            .read_to_end(&mut start)
+            .map_err(|error| fault(&error, false).in_file(&name))?;
+        let compressed = start == GZIP;
+        if !compressed && name.to_ascii_lowercase().ends_with(".gz") {
+            return Err(Fault::NotGzip.in_file(&name));
+        }
+        let bytes = Cursor::new(start).chain(bytes);
+        let bytes: Box<dyn Read + Send> = if compressed {
+            let blocks = BufReader::with_capacity(COMPRESSED_BLOCK, bytes);
+            Box::new(MultiGzDecoder::new(blocks))
+        } else {
+            Box::new(bytes)
+        };
+        Ok(Self {
+            name,
+            bytes,
+            compressed,
+        })
+    }
+
+    /// What the name says about the format.
+    ///
+    /// # Errors
+    /// A name that says nothing.
+    pub fn guess_format(&self) -> Result<Format, ReadError> {
+        Format::guess(&*self.name).ok_or_else(|| Fault::UnknownFormat.in_file(&self.name))
+    }
+
+    /// The name in messages.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+/// An error of the operating system or of decompression, in words that name no content.
+pub(crate) fn fault(error: &io::Error, compressed: bool) -> Fault {
+    match error.kind() {
+        io::ErrorKind::NotFound => Fault::NotFound,
+        io::ErrorKind::IsADirectory => Fault::IsDirectory,
+        io::ErrorKind::UnexpectedEof if compressed => Fault::BrokenGzip("it ends too early"),
+        io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData if compressed => {
+            Fault::BrokenGzip("its checksum or its structure is wrong")
+        }
+        kind => Fault::Unreadable(kind.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+    use std::io::Write;
+
+    fn gzip(text: &[u8]) -> Vec<u8> {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+        encoder.write_all(text).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    fn read(name: &str, bytes: Vec<u8>) -> io::Result<Vec<u8>> {
+        let mut all = Vec::new();
+        let mut input = Input::from_reader(name, Cursor::new(bytes)).unwrap();
+        input.bytes.read_to_end(&mut all)?;
+        Ok(all)
+    }
+
+    #[test]
+    fn gzip_is_recognised_by_content_also_in_several_members() {
+        let members = [gzip(b"one,"), gzip(b"two")].concat();
+        assert_eq!(read("a.csv", members).unwrap(), b"one,two");
+        assert_eq!(read("a.csv", b"plain".to_vec()).unwrap(), b"plain");
+        for short in [&b""[..], b"x"] {
+            assert_eq!(read("a.csv", short.to_vec()).unwrap(), short);
+        }
+    }
+
+    #[test]
+    fn broken_gzip_says_what_is_broken() {
+        let whole = gzip(&[7; 10_000]);
+        let cut = read("a.gz", whole[..whole.len() - 9].to_vec()).unwrap_err();
+        assert_eq!(fault(&cut, true), Fault::BrokenGzip("it ends too early"));
+        let mut flipped = whole;
+        let crc = flipped.len() - 8;
+        flipped[crc] ^= 1;
+        let bad = read("a.gz", flipped).unwrap_err();
+        assert_eq!(
+            fault(&bad, true),
+            Fault::BrokenGzip("its checksum or its structure is wrong")
+        );
+        let named = Input::from_reader("b.csv.gz", &b"a,b\n"[..]).err().unwrap();
+        assert_eq!(
+            named.to_string(),
+            "b.csv.gz: the name ends in .gz, but this is not gzip; rename it or compress it"
+        );
+    }
+
+    #[test]
+    fn files_that_cannot_be_opened_say_why() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().to_str().unwrap();
+        assert_eq!(Input::open(path).err().unwrap().fault, Fault::IsDirectory);
+        assert_eq!(
+            Input::open(&format!("{path}/x.csv")).err().unwrap().fault,
+            Fault::NotFound
+        );
+        let denied = io::Error::from(io::ErrorKind::PermissionDenied);
+        assert_eq!(
+            fault(&denied, false).to_string(),
+            "cannot be read (permission denied)"
+        );
+    }
+}

@@ -1,0 +1,373 @@
+//! Which coordinate means what: the public result of a schema and a header.
+//!
+//! A layout is part of a published model: whoever predicts with it encodes new rows in the same way.
+
+use crate::error::Fault;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeSet, HashSet};
+
+/// Bits that a hash may have: 2²⁸ weights are 2 GiB.
+const MOST_BITS: u8 = 28;
+
+/// How one column becomes coordinates.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Encoding {
+    /// Scaled from public bounds to [−1, 1].
+    Number {
+        /// Becomes −1.
+        low: f64,
+        /// Becomes 1.
+        high: f64,
+    },
+    /// An expert's loss: clipped to public bounds, not scaled.
+    Loss {
+        /// The least loss.
+        low: f64,
+        /// The greatest loss.
+        high: f64,
+    },
+    /// 0 to 1, one of a group that has length 1.
+    Indicator {
+        /// Which group.
+        group: u32,
+    },
+    /// One coordinate a category.
+    Category {
+        /// The public vocabulary.
+        values: Vec<String>,
+    },
+    /// 2^bits coordinates; MurmurHash3 (32 bits, seed 0) of the text says which.
+    Hashed {
+        /// Bits of the hash.
+        bits: u8,
+    },
+}
+
+/// A feature column.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FeatureColumn {
+    /// Its name in the header.
+    pub name: String,
+    /// How it becomes coordinates.
+    pub encoding: Encoding,
+}
+
+/// What coordinates stand for, without the intercept.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Space {
+    /// Columns, one after the other.
+    Columns(Vec<FeatureColumn>),
+    /// VW text: names hashed to bits.
+    Hashed {
+        /// Bits of the hash.
+        bits: u8,
+    },
+    /// libsvm: indices as they stand.
+    Indexed {
+        /// How many.
+        dimension: u32,
+        /// The first index, 0 or 1.
+        base: u8,
+    },
+}
+
+/// What the target means.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TargetKind {
+    /// −1 or 1.
+    Sign {
+        /// The value that means 1; by default 1 or true.
+        positive: Option<String>,
+    },
+    /// The index of a class.
+    Class {
+        /// All classes.
+        classes: Vec<String>,
+    },
+    /// A number, clipped to bounds and not scaled.
+    Number {
+        /// The least.
+        low: f64,
+        /// The greatest.
+        high: f64,
+    },
+    /// There is none; records carry 0.
+    None,
+}
+
+/// The part of a layout that is stored; the rest follows from it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Stated {
+    pub(crate) space: Space,
+    pub(crate) intercept: bool,
+    /// A stated bound on the length without the intercept.
+    pub(crate) norm: Option<f64>,
+    pub(crate) target_column: Option<String>,
+    pub(crate) target: TargetKind,
+}
+
+/// A layout. Serialise it with the model.
+///
+/// ```
+/// use hushstream_read::{Format, Layout, SchemaSpec};
+///
+/// let schema: SchemaSpec = "target = 'late'\nbounds = { hour = [0, 24] }\nvocabulary = { carrier = ['AA', 'DL'] }".parse()?;
+/// let layout = Layout::new(&schema, Format::Csv, &["late", "carrier", "hour"])?;
+/// let names: Vec<String> = (0..layout.dimension()).map(|i| layout.feature_name(i)).collect();
+/// assert_eq!(names, ["carrier=AA", "carrier=DL", "hour", "(intercept)"]);
+/// assert_eq!(layout.norm(), 3.0_f64.sqrt()); // one category, one number, one intercept
+/// # Ok::<(), hushstream_read::ReadError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Stated", into = "Stated")]
+pub struct Layout {
+    stated: Stated,
+    /// First coordinate of every column, and the end of the last.
+    firsts: Vec<u32>,
+    /// Bound on the squared length without the intercept.
+    features_square: f64,
+    /// The most coordinates of a record that are not zero.
+    entries: u64,
+}
+
+impl TryFrom<Stated> for Layout {
+    type Error = Fault;
+
+    fn try_from(stated: Stated) -> Result<Self, Fault> {
+        let (mut firsts, mut end, mut squares) = (vec![0], 0_u64, 0.0);
+        let mut entries = 1;
+        match &stated.space {
+            Space::Columns(columns) => {
+                let (mut names, mut groups) = (HashSet::new(), BTreeSet::new());
+                for column in columns {
+                    if !names.insert(&column.name) {
+                        return Err(Fault::DuplicateColumn(column.name.clone()));
+                    }
+                    let (width, square) = column.check()?;
+                    end += width;
+                    firsts.push(u32::try_from(end).map_err(|_| Fault::Dimension)?);
+                    squares += match column.encoding {
+                        Encoding::Indicator { group } if !groups.insert(group) => 0.0,
+                        _ => square,
+                    };
+                }
+                entries += columns.len() as u64;
+            }
+            Space::Hashed { bits } => {
+                check_bits(*bits, "the hash")?;
+                end = 1 << bits;
+            }
+            Space::Indexed { dimension, base } => {
+                end = u64::from(*dimension);
+                if *base > 1 {
+                    return Err(Fault::IndexBase);
+                }
+            }
+        }
+        match (end, stated.intercept) {
+            (0, _) => return Err(Fault::NoFeatures),
+            (1..=0x7fff_ffff, _) | (0x8000_0000, false) => {}
+            _ => return Err(Fault::Dimension),
+        }
+        if stated
+            .norm
+            .is_some_and(|norm| !(norm > 0.0 && norm.is_finite()))
+        {
+            return Err(Fault::Norm);
+        }
+        let implied = matches!(stated.space, Space::Columns(_)).then_some(squares);
+        let stated_square = stated.norm.map(|norm| norm * norm);
+        let features_square = stated_square.or(implied).ok_or(Fault::Norm)?;
+        stated.target.check(stated.target_column.as_deref())?;
+        Ok(Self {
+            stated,
+            firsts,
+            features_square,
+            entries,
+        })
+    }
+}
+
+impl From<Layout> for Stated {
+    fn from(layout: Layout) -> Self {
+        layout.stated
+    }
+}
+
+impl Layout {
+    /// Number of coordinates, the intercept included.
+    #[must_use]
+    pub fn dimension(&self) -> usize {
+        let features = match self.stated.space {
+            Space::Columns(_) => self.firsts.last().map_or(0, |&end| end as usize),
+            Space::Hashed { bits } => 1 << bits,
+            Space::Indexed { dimension, .. } => dimension as usize,
+        };
+        features + usize::from(self.stated.intercept)
+    }
+
+    /// R: a bound on the Euclidean length of every record's features, the intercept included.
+    #[must_use]
+    pub fn norm(&self) -> f64 {
+        (self.features_square + f64::from(u8::from(self.stated.intercept))).sqrt()
+    }
+
+    /// The bound without the intercept: longer rows are scaled down to it.
+    #[must_use]
+    pub fn features_norm(&self) -> f64 {
+        self.stated.norm.unwrap_or(self.features_square.sqrt())
+    }
+
+    /// What coordinates stand for.
+    #[must_use]
+    pub fn space(&self) -> &Space {
+        &self.stated.space
+    }
+
+    /// What the target means.
+    #[must_use]
+    pub fn target(&self) -> &TargetKind {
+        &self.stated.target
+    }
+
+    /// The target's column, in formats that have columns.
+    #[must_use]
+    pub fn target_column(&self) -> Option<&str> {
+        self.stated.target_column.as_deref()
+    }
+
+    /// The coordinate that is always 1: the last.
+    #[must_use]
+    pub fn intercept(&self) -> Option<usize> {
+        self.stated.intercept.then(|| self.dimension() - 1)
+    }
+
+    /// Whether records list their coordinates that are not zero: where those are few.
+    #[must_use]
+    pub fn is_sparse(&self) -> bool {
+        let dimension = self.dimension() as u64;
+        match self.stated.space {
+            Space::Columns(_) => dimension >= 64 && dimension > 4 * self.entries,
+            Space::Hashed { .. } | Space::Indexed { .. } => true,
+        }
+    }
+
+    /// The name of a coordinate, e.g. `age`, `carrier=AA`, `tailnum#17`, `(intercept)`. Nothing reads beyond the dimension.
+    #[must_use]
+    pub fn feature_name(&self, coordinate: usize) -> String {
+        if self.intercept() == Some(coordinate) {
+            return "(intercept)".to_owned();
+        }
+        match &self.stated.space {
+            Space::Columns(columns) => {
+                let at = self
+                    .firsts
+                    .partition_point(|&first| first as usize <= coordinate);
+                let Some((column, &first)) = columns.get(at - 1).zip(self.firsts.get(at - 1))
+                else {
+                    return String::new();
+                };
+                let inside = coordinate - first as usize;
+                match &column.encoding {
+                    Encoding::Category { values } => format!("{}={}", column.name, values[inside]),
+                    Encoding::Hashed { .. } => format!("{}#{inside}", column.name),
+                    _ => column.name.clone(),
+                }
+            }
+            Space::Hashed { .. } => format!("#{coordinate}"),
+            Space::Indexed { base, .. } => (coordinate + usize::from(*base)).to_string(),
+        }
+    }
+
+    /// Columns with their first coordinates.
+    pub(crate) fn columns(&self) -> impl Iterator<Item = (&FeatureColumn, u32)> {
+        let columns: &[FeatureColumn] = match &self.stated.space {
+            Space::Columns(columns) => columns,
+            _ => &[],
+        };
+        columns.iter().zip(self.firsts.iter().copied())
+    }
+
+    /// Whether a row can be longer than the bound.
+    pub(crate) fn may_exceed_norm(&self) -> bool {
+        self.stated.norm.is_some()
+            || self
+                .columns()
+                .any(|(column, _)| matches!(column.encoding, Encoding::Indicator { .. }))
+    }
+}
+
+impl FeatureColumn {
+    /// Number of coordinates and bound on the squared length.
+    fn check(&self) -> Result<(u64, f64), Fault> {
+        Ok(match &self.encoding {
+            Encoding::Number { low, high } => {
+                check_bounds((*low, *high), &self.name)?;
+                (1, 1.0)
+            }
+            Encoding::Loss { low, high } => {
+                check_bounds((*low, *high), &self.name)?;
+                (1, low.abs().max(high.abs()).powi(2))
+            }
+            Encoding::Indicator { .. } => (1, 1.0),
+            Encoding::Category { values } => {
+                let fault = |why| Fault::Vocabulary {
+                    column: self.name.clone(),
+                    why,
+                };
+                check_names(values).map_err(fault)?;
+                (values.len() as u64, 1.0)
+            }
+            Encoding::Hashed { bits } => {
+                check_bits(*bits, &self.name)?;
+                (1 << bits, 1.0)
+            }
+        })
+    }
+}
+
+impl TargetKind {
+    fn check(&self, column: Option<&str>) -> Result<(), Fault> {
+        match self {
+            Self::Number { low, high } => {
+                check_bounds((*low, *high), column.unwrap_or("the target"))
+            }
+            Self::Class { classes } if classes.len() < 2 => {
+                Err(Fault::Classes("at least two are needed"))
+            }
+            Self::Class { classes } => check_names(classes).map_err(Fault::Classes),
+            Self::Sign { .. } | Self::None => Ok(()),
+        }
+    }
+}
+
+fn check_bounds((low, high): (f64, f64), column: &str) -> Result<(), Fault> {
+    // The width must be finite too: values are divided by it.
+    if low < high && (high - low).is_finite() {
+        Ok(())
+    } else {
+        Err(Fault::Bounds(column.to_owned()))
+    }
+}
+
+fn check_bits(bits: u8, column: &str) -> Result<(), Fault> {
+    if (1..=MOST_BITS).contains(&bits) {
+        Ok(())
+    } else {
+        Err(Fault::Bits(column.to_owned()))
+    }
+}
+
+fn check_names(names: &[String]) -> Result<(), &'static str> {
+    if names.is_empty() || names.iter().any(String::is_empty) {
+        return Err("every value needs a name, and at least one is needed");
+    }
+    let distinct: HashSet<&String> = names.iter().collect();
+    if distinct.len() < names.len() {
+        return Err("a value is listed twice");
+    }
+    Ok(())
+}

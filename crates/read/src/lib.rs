@@ -1,0 +1,40 @@
+//! Readers: files of events into sealed records, by a public schema.
+//!
+//! A [`SchemaSpec`] states what is known about the columns without looking at the rows; with the header it makes a [`Layout`], which says what every
+//! coordinate means and how long a record can be; a [`Reader`] then turns rows into records that are sealed before anything else sees them.
+//! What is wrong with a file is told by place and never by value ([`ReadError`]).
+//!
+//! | format | columns | what becomes of them |
+//! |---|---|---|
+//! | CSV, TSV | header | [`SchemaSpec`] |
+//! | JSON lines | keys of the first object and those that the schema names | [`SchemaSpec`] |
+//! | VW text | hashed names | values as they are, [`SchemaSpec::norm`] |
+//! | libsvm | indices | values as they are, [`SchemaSpec::norm`] |
+//!
+//! Input may be compressed with gzip and may be standard input ([`Input`]). Column names, the number of rows and everything in the schema are public;
+//! nothing else is.
+
+mod csv;
+mod encode;
+mod error;
+mod format;
+mod hash;
+mod input;
+mod layout;
+mod number;
+mod pattern;
+mod reader;
+mod record_end;
+mod resolve;
+mod schema;
+mod schema_file;
+mod shuffle;
+mod source;
+mod target;
+
+pub use error::{Column, Fault, Place, ReadError};
+pub use format::Format;
+pub use input::Input;
+pub use layout::{Encoding, FeatureColumn, Layout, Space, TargetKind};
+pub use reader::{Reader, Row, Sealed};
+pub use schema::{MissingTarget, SchemaSpec, Task};

@@ -1,0 +1,351 @@
+//! Records as stretches of bytes: a window over the input that moves in large blocks, so that memory does not grow with the number of rows.
+
+use crate::error::{Column, Fault, Place, ReadError};
+use crate::input::{Input, fault};
+use crate::record_end::{Ends, Found};
+use crate::shuffle;
+use memchr::{memchr, memchr_iter, memrchr};
+use std::io::Read;
+use std::ops::Range;
+use std::sync::Arc;
+
+const BLOCK: usize = 1 << 20;
+/// The most that one record may take.
+const LONGEST: usize = 16 << 20;
+const BOM: [u8; 3] = [0xef, 0xbb, 0xbf];
+
+/// One record: its bytes in the window without the line break.
+pub(crate) struct Span {
+    pub(crate) bytes: Range<usize>,
+    /// Whether any field is quoted.
+    pub(crate) quoted: bool,
+}
+
+/// A window over the input.
+pub(crate) struct Source {
+    name: Arc<str>,
+    input: Box<dyn Read + Send>,
+    compressed: bool,
+    ends: Ends,
+    /// The window; only `start..end` of it is unread input.
+    window: Vec<u8>,
+    start: usize,
+    end: usize,
+    finished: bool,
+    /// Line on which the record that was read last begins, and the one after it.
+    line: u64,
+    next_line: u64,
+    shuffled: Option<Shuffled>,
+}
+
+/// Records in another order than the file's.
+struct Shuffled {
+    /// Offsets of those that remain, last first.
+    remaining: Vec<u64>,
+    /// Where the first record of the file begins, and on which line.
+    first: usize,
+    first_line: u64,
+}
+
+impl Source {
+    pub(crate) fn new(input: Input, ends: Ends) -> Result<Self, ReadError> {
+        let mut source = Self {
+            name: input.name,
+            input: input.bytes,
+            compressed: input.compressed,
+            ends,
+            window: Vec::new(),
+            start: 0,
+            end: 0,
+            finished: false,
+            line: 1,
+            next_line: 1,
+            shuffled: None,
+        };
+        while source.end < BOM.len() && source.more()? {}
+        if source.window[..source.end].starts_with(&BOM) {
+            source.start = BOM.len();
+        }
+        Ok(source)
+    }
+
+    pub(crate) fn name(&self) -> &Arc<str> {
+        &self.name
+    }
+
+    pub(crate) fn bytes(&self, span: &Span) -> &[u8] {
+        &self.window[span.bytes.clone()]
+    }
+
+    /// The next record that is not a blank line.
+    pub(crate) fn next(&mut self) -> Result<Option<Span>, ReadError> {
+        loop {
+            if let Some(shuffled) = &mut self.shuffled {
+                match shuffled.remaining.pop() {
+                    Some(offset) => self.start = offset as usize,
+                    None => return Ok(None),
+                }
+            }
+            let Some(span) = self.take()? else {
+                return Ok(None);
+            };
+            if !span.bytes.is_empty() {
+                self.check(&span)?;
+                return Ok(Some(span));
+            }
+        }
+    }
+
+    /// Reads all that remains and deals out its records in an order that depends only on their number and the seed. Needs memory for the whole
+    /// remaining input and eight bytes a record.
+    pub(crate) fn shuffle(&mut self, seed: u64) -> Result<(), ReadError> {
+        while self.more()? {}
+        let (first, first_line) = (self.start, self.next_line);
+        let mut remaining = Vec::new();
+        loop {
+            let offset = self.start as u64;
+            match self.take()? {
+                Some(span) if span.bytes.is_empty() => {}
+                Some(_) => remaining.push(offset),
+                None => break,
+            }
+        }
+        shuffle::shuffle(&mut remaining, seed);
+        remaining.reverse();
+        self.shuffled = Some(Shuffled {
+            remaining,
+            first,
+            first_line,
+        });
+        Ok(())
+    }
+
+    /// An error `at` bytes after the beginning of the record that was read last; in that field of a table, or else in that byte of the line.
+    pub(crate) fn error(
+        &self,
+        span: &Span,
+        at: usize,
+        field: Option<Column>,
+        fault: Fault,
+    ) -> ReadError {
+        let begin = span.bytes.start;
+        let before = &self.window[begin..(begin + at).min(span.bytes.end)];
+        let first_line = match &self.shuffled {
+            Some(shuffled) => {
+                let rows = &self.window[shuffled.first..begin];
+                shuffled.first_line + memchr_iter(b'\n', rows).count() as u64
+            }
+            None => self.line,
+        };
+        let byte = before.len() - memrchr(b'\n', before).map_or(0, |at| at + 1);
+        ReadError {
+            place: Place {
+                file: Some(Arc::clone(&self.name)),
+                line: Some(first_line + memchr_iter(b'\n', before).count() as u64),
+                column: Some(field.unwrap_or(Column::Byte(byte as u64 + 1))),
+            },
+            fault,
+        }
+    }
+
+    /// Text is UTF-8 without NUL.
+    fn check(&self, span: &Span) -> Result<(), ReadError> {
+        let bytes = self.bytes(span);
+        if let Some(at) = memchr(0, bytes) {
+            return Err(self.error(span, at, None, Fault::Nul));
+        }
+        std::str::from_utf8(bytes)
+            .map(|_| ())
+            .map_err(|error| self.error(span, error.valid_up_to(), None, Fault::NotUtf8))
+    }
+
+    /// Takes the next record out of the window, reading as much as it needs.
+    fn take(&mut self) -> Result<Option<Span>, ReadError> {
+        let mut searched = 0;
+        loop {
+            // What lies beyond the limit has no say, so that messages do not depend on how input arrives.
+            let limit = self.end.min(self.start + LONGEST + 1);
+            let unread = &self.window[self.start..limit];
+            match self.ends.find(unread, &mut searched) {
+                Found::End { length, quoted } => {
+                    return Ok(Some(self.cut(length, 1, quoted)));
+                }
+                Found::Stray(at) => return Err(self.fail(at, Fault::StrayQuote)),
+                _ if unread.len() > LONGEST => return Err(self.fail(0, Fault::LineTooLong)),
+                Found::Beyond { quoted, open } => {
+                    if !self.more()? {
+                        return match (self.end - self.start, open) {
+                            (0, _) => Ok(None),
+                            (_, Some(at)) => Err(self.fail(at, Fault::OpenQuote)),
+                            (length, None) => Ok(Some(self.cut(length, 0, quoted))),
+                        };
+                    }
+                }
+            }
+        }
+    }
+
+    fn cut(&mut self, length: usize, line_break: usize, quoted: bool) -> Span {
+        let (begin, mut end) = (self.start, self.start + length);
+        self.start = end + line_break;
+        self.line = self.next_line;
+        self.next_line += line_break as u64;
+        if quoted {
+            self.next_line += memchr_iter(b'\n', &self.window[begin..end]).count() as u64;
+        }
+        if self.window[begin..end].last() == Some(&b'\r') {
+            end -= 1;
+        }
+        Span {
+            bytes: begin..end,
+            quoted,
+        }
+    }
+
+    /// An error in the record that is being taken.
+    fn fail(&mut self, at: usize, fault: Fault) -> ReadError {
+        self.line = self.next_line;
+        let span = Span {
+            bytes: self.start..self.end,
+            quoted: true,
+        };
+        self.error(&span, at, None, fault)
+    }
+
+    /// Reads more behind the unread bytes; false at the end of the input.
+    fn more(&mut self) -> Result<bool, ReadError> {
+        if self.finished {
+            return Ok(false);
+        }
+        self.window.copy_within(self.start..self.end, 0);
+        (self.start, self.end) = (0, self.end - self.start);
+        // At least as much as there is already, so that a long record is not searched over and over.
+        let room = self.end + BLOCK.max(self.end);
+        if self.window.len() < room {
+            self.window.resize(room, 0);
+        }
+        loop {
+            match self.input.read(&mut self.window[self.end..room]) {
+                Ok(count) => {
+                    self.end += count;
+                    self.finished = count == 0;
+                    return Ok(count > 0);
+                }
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(fault(&error, self.compressed).in_file(&self.name)),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Gives a few bytes at a time, as a slow pipe does.
+    struct Trickle(Vec<u8>, usize);
+
+    impl Read for Trickle {
+        fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+            let count = self.1.min(self.0.len()).min(buffer.len());
+            buffer[..count].copy_from_slice(&self.0[..count]);
+            self.0.drain(..count);
+            Ok(count)
+        }
+    }
+
+    fn source(text: &str, ends: Ends, step: usize) -> Source {
+        let bytes = Trickle(text.as_bytes().to_vec(), step);
+        Source::new(Input::from_reader("t", bytes).unwrap(), ends).unwrap()
+    }
+
+    fn all(source: &mut Source) -> Result<Vec<(u64, String)>, ReadError> {
+        let mut rows = Vec::new();
+        while let Some(span) = source.next()? {
+            let text = String::from_utf8(source.bytes(&span).to_vec()).unwrap();
+            let line = source.error(&span, 0, None, Fault::Nul).place.line;
+            rows.push((line.unwrap(), text));
+        }
+        Ok(rows)
+    }
+
+    const QUOTED: Ends = Ends::Quoted { delimiter: b',' };
+
+    #[test]
+    fn records_do_not_depend_on_how_bytes_arrive() {
+        let text = "\u{feff}a,b\r\n\n1,\"x\ny\"\"\"\r\n\"\",2\n3,4";
+        for step in 1..=text.len() {
+            let rows = all(&mut source(text, QUOTED, step)).unwrap();
+            let expected = [(1, "a,b"), (3, "1,\"x\ny\"\"\""), (5, "\"\",2"), (6, "3,4")];
+            assert_eq!(rows, expected.map(|(n, t)| (n, t.to_owned())), "{step}");
+        }
+    }
+
+    #[test]
+    fn faults_name_line_and_byte() {
+        for (text, line, byte, fault) in [
+            ("a\n\"b\nc", 2, 1, Fault::OpenQuote),
+            ("a\n\"b\nc\"d\n", 3, 3, Fault::StrayQuote),
+            ("a\nb,c\"d\"", 2, 4, Fault::StrayQuote),
+            ("a\nb\0", 2, 2, Fault::Nul),
+        ] {
+            for step in 1..=text.len() {
+                let error = all(&mut source(text, QUOTED, step)).unwrap_err();
+                assert_eq!(error.fault, fault);
+                assert_eq!(error.place.line, Some(line), "{text}");
+                assert_eq!(error.place.column, Some(Column::Byte(byte)), "{text}");
+            }
+        }
+        let bytes = Trickle(b"ok\n\xff".to_vec(), 2);
+        let mut source = Source::new(Input::from_reader("t", bytes).unwrap(), Ends::Line).unwrap();
+        assert_eq!(
+            all(&mut source).unwrap_err().to_string(),
+            "t, line 2, column 1: not UTF-8; convert the file to UTF-8"
+        );
+    }
+
+    #[test]
+    fn a_line_beyond_the_limit_is_refused_and_one_at_the_limit_is_not() {
+        let longest = "x".repeat(LONGEST);
+        for ends in [Ends::Line, QUOTED] {
+            assert_eq!(
+                all(&mut source(&format!("{longest}\ny"), ends, 1 << 22))
+                    .unwrap()
+                    .len(),
+                2
+            );
+            let error = all(&mut source(&format!("y\n{longest}x\ny"), ends, 1 << 22)).unwrap_err();
+            assert_eq!(
+                (error.fault, error.place.line),
+                (Fault::LineTooLong, Some(2))
+            );
+        }
+    }
+
+    #[test]
+    fn a_shuffle_keeps_every_record_and_its_line() {
+        let text: String = (1..=50)
+            .map(|n| {
+                if n % 7 == 0 {
+                    "\n".to_owned()
+                } else {
+                    format!("{n}\n")
+                }
+            })
+            .collect();
+        let mut shuffled = source(&format!("header\n{text}"), QUOTED, 13);
+        let header = shuffled.next().unwrap().unwrap();
+        assert_eq!(shuffled.bytes(&header), b"header");
+        shuffled.shuffle(5).unwrap();
+        let mut rows = all(&mut shuffled).unwrap();
+        assert!(
+            rows.iter()
+                .all(|(line, row)| row.parse::<u64>().unwrap() + 1 == *line)
+        );
+        assert!(!rows.is_sorted());
+        rows.sort_unstable();
+        assert_eq!(rows.len(), 43);
+        rows.dedup();
+        assert_eq!(rows.len(), 43);
+    }
+}
