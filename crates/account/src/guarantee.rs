@@ -129,7 +129,14 @@ impl Guarantee {
         self.0.simulated
     }
 
-    /// What the wording reads.
+    /// The same guarantee for a stream of so many records, of which the mechanism takes in the first: records that nothing is computed from
+    /// are protected too.
+    #[must_use]
+    pub fn over_records(mut self, records: u64) -> Self {
+        self.0.rounds = self.0.rounds.max(records);
+        self
+    }
+
     /// The same guarantee for an algorithm that only post-processes what the mechanism releases: its name, its paper and the errata it respects are
     /// added; no number changes.
     #[must_use]
@@ -147,6 +154,7 @@ impl Guarantee {
         self
     }
 
+    /// What the wording reads.
     pub(crate) fn fields(&self) -> &Fields {
         &self.0
     }

@@ -1,4 +1,4 @@
-//! A small line chart as SVG: doubly logarithmic, one line a series, no scripts, readable in light and dark.
+//! A small line chart as SVG: a logarithmic x axis, y logarithmic or not, one line a series, no scripts, readable in light and dark.
 
 use crate::numbers::short;
 use std::fmt::Write;
@@ -21,8 +21,64 @@ const COLOURS: [&str; 7] = [
     "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f",
 ];
 
-/// The chart, as a whole SVG file.
+/// The chart with both axes logarithmic, as a whole SVG file.
 pub(crate) fn log_log(title: &str, x_label: &str, y_label: &str, series: &[Series]) -> String {
+    let values = series.iter().flat_map(|series| &series.points);
+    let (low, high) = decades(values.map(|point| point.1));
+    let powers = low.ceil() as i32..=high.floor() as i32;
+    let scale = Scale {
+        place: |value| value.log10(),
+        low,
+        high,
+        ticks: powers
+            .map(|power| (f64::from(power), tick(power)))
+            .collect(),
+    };
+    draw(title, x_label, y_label, series, &scale)
+}
+
+/// The chart with only x logarithmic.
+pub(crate) fn semi_log(title: &str, x_label: &str, y_label: &str, series: &[Series]) -> String {
+    let values = series.iter().flat_map(|series| &series.points);
+    let values = values.map(|point| point.1);
+    let (low, high) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
+        (low.min(value), high.max(value))
+    });
+    let (low, high) = if low < high { (low, high) } else { (0.0, 1.0) };
+    // The largest of 1, 2 and 5 times a power of ten that gives at least four steps.
+    let rough = (high - low) / 4.0;
+    let power = 10_f64.powf(rough.log10().floor());
+    let step = [5.0, 2.0, 1.0]
+        .map(|factor| factor * power)
+        .into_iter()
+        .find(|step| *step <= rough)
+        .unwrap_or(power);
+    let (low, high) = ((low / step).floor() * step, (high / step).ceil() * step);
+    let steps = ((high - low) / step).round() as i32;
+    let scale = Scale {
+        place: |value| value,
+        low,
+        high,
+        ticks: (0..=steps)
+            .map(|index| {
+                let at = low + f64::from(index) * step;
+                (at, format!("{:.*}", (-power.log10()).max(0.0) as usize, at))
+            })
+            .collect(),
+    };
+    draw(title, x_label, y_label, series, &scale)
+}
+
+/// The y axis.
+struct Scale {
+    place: fn(f64) -> f64,
+    low: f64,
+    high: f64,
+    /// Where, and what stands there.
+    ticks: Vec<(f64, String)>,
+}
+
+fn draw(title: &str, x_label: &str, y_label: &str, series: &[Series], scale: &Scale) -> String {
     // Room for the longest name and its last value beside the lines.
     let longest = series
         .iter()
@@ -33,11 +89,11 @@ pub(crate) fn log_log(title: &str, x_label: &str, y_label: &str, series: &[Serie
     let width = LEFT + PLOT + right;
     let points = || series.iter().flat_map(|series| &series.points);
     let (x_low, x_high) = decades(points().map(|point| point.0));
-    let (y_low, y_high) = decades(points().map(|point| point.1));
     let x = |value: f64| LEFT + (value.log10() - x_low) / (x_high - x_low) * (PLOT);
-    let y = |value: f64| {
-        HEIGHT - BOTTOM - (value.log10() - y_low) / (y_high - y_low) * (HEIGHT - TOP - BOTTOM)
+    let height = |place: f64| {
+        HEIGHT - BOTTOM - (place - scale.low) / (scale.high - scale.low) * (HEIGHT - TOP - BOTTOM)
     };
+    let y = |value: f64| height((scale.place)(value));
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {HEIGHT}\" font-family=\"sans-serif\" font-size=\"12\">\n\
          <rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n\
@@ -67,10 +123,10 @@ pub(crate) fn log_log(title: &str, x_label: &str, y_label: &str, series: &[Serie
             &tick(power),
         );
     }
-    for power in y_low.ceil() as i32..=y_high.floor() as i32 {
-        let at = y(10_f64.powi(power));
+    for (place, text) in &scale.ticks {
+        let at = height(*place);
         line(&mut svg, (LEFT, at), (LEFT + PLOT, at));
-        label(&mut svg, (LEFT - 8.0, at + 4.0), "end", &tick(power));
+        label(&mut svg, (LEFT - 8.0, at + 4.0), "end", text);
     }
     label(
         &mut svg,
@@ -140,7 +196,7 @@ fn tick(power: i32) -> String {
     }
 }
 
-fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('>', "&gt;")
@@ -160,6 +216,19 @@ mod tests {
         assert_eq!(svg.matches("<polyline").count(), 2);
         assert!(svg.contains("a&lt;b (50.00)") && svg.contains("title &amp; more"));
         assert!(!svg.contains("NaN"));
+    }
+
+    #[test]
+    fn a_plain_axis_has_round_ticks_around_its_values() {
+        let series = [Series {
+            name: "a".to_owned(),
+            points: vec![(1.0, 0.243), (100.0, 0.512)],
+        }];
+        let svg = semi_log("t", "x", "y", &series);
+        for text in [">0.20<", ">0.25<", ">0.50<", ">0.55<"] {
+            assert!(svg.contains(text), "{text} {svg}");
+        }
+        assert!(!semi_log("", "", "", &[]).contains("NaN"));
     }
 
     #[test]

@@ -2,10 +2,14 @@
 
 mod chart;
 mod compare;
+mod demo;
 mod figure;
+mod inspect;
+mod learn;
 mod names;
 mod numbers;
 mod plan;
+mod predict;
 mod recipes;
 
 use clap::{Parser, Subcommand};
@@ -21,6 +25,14 @@ struct Program {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Learn from a file of records: a model that may be published, and what is promised about it.
+    Learn(Box<learn::arguments::Arguments>),
+    /// A published model on new data.
+    Predict(predict::Arguments),
+    /// What a model, a ledger or a state folder holds.
+    Inspect(inspect::Arguments),
+    /// The main job on the embedded data set.
+    Demo(demo::Arguments),
     /// What privacy will cost, before touching data.
     Plan(Box<plan::Arguments>),
     /// Recipes against each other on synthetic games: table and picture of regret.
@@ -31,6 +43,10 @@ enum Command {
 
 fn main() -> ExitCode {
     let result = match Program::parse().command {
+        Command::Learn(arguments) => learn::run(&arguments),
+        Command::Predict(arguments) => predict::run(&arguments),
+        Command::Inspect(arguments) => inspect::run(&arguments),
+        Command::Demo(arguments) => demo::run(&arguments),
         Command::Plan(arguments) => plan::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
         Command::Recipes(arguments) => recipes::run(&arguments),

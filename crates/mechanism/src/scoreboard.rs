@@ -30,7 +30,7 @@ pub struct Summary {
     pub records: u64,
     /// Average error of the model.
     pub average: f64,
-    /// The same since the last summary.
+    /// The same since the last mark.
     pub since_last: f64,
     /// Average error of the best constant so far (for experts: of following all alike).
     pub constant: f64,
@@ -42,6 +42,8 @@ pub struct Summary {
     pub prediction: f64,
     /// Average squared error of the score, kept between −1 and 1 for signs; of the best constant so far beside it. Not for classes and experts.
     pub squares: Option<(f64, f64)>,
+    /// Records whose features were longer than the bound.
+    pub clipped: u64,
     /// How often a positive record has a higher score than a negative one, to 1/512 of the range of scores. For signs only.
     pub ranking: Option<f64>,
 }
@@ -58,6 +60,7 @@ pub struct Scoreboard {
     repeat: f64,
     last: Option<f64>,
     prediction: f64,
+    clipped: u64,
     /// Squared errors of the score and of the best constant.
     squares: (f64, f64),
     /// For signs: counts of scores of negative and positive records, by height.
@@ -86,6 +89,7 @@ impl Scoreboard {
             repeat: 0.0,
             last: None,
             prediction: 0.0,
+            clipped: 0,
             squares: (0.0, 0.0),
             heights: [vec![0; HEIGHTS], vec![0; HEIGHTS]],
             tallies: vec![0.0; tallies],
@@ -115,6 +119,7 @@ impl Scoreboard {
         let width = weights.len() / self.blocks();
         let norm = record.features.norm();
         let shrink = if norm > self.length {
+            self.clipped += 1;
             self.length / norm
         } else {
             1.0
@@ -209,8 +214,14 @@ impl Scoreboard {
         f64::from(u8::from(!right))
     }
 
-    /// The score so far; the next one counts `since_last` from here.
-    pub fn summary(&mut self) -> OperatorOnly<Summary> {
+    /// From here on `since_last` counts.
+    pub fn mark(&mut self) {
+        (self.marked, self.marked_error) = (self.records, self.error);
+    }
+
+    /// The score so far.
+    #[must_use]
+    pub fn summary(&self) -> OperatorOnly<Summary> {
         let all = self.records.max(1) as f64;
         let since = (self.records - self.marked).max(1) as f64;
         let summary = Summary {
@@ -223,9 +234,9 @@ impl Scoreboard {
             prediction: self.prediction,
             squares: matches!(self.yardstick, Yardstick::Sign | Yardstick::Number)
                 .then(|| (self.squares.0 / all, self.squares.1 / all)),
+            clipped: self.clipped,
             ranking: self.ranking(),
         };
-        (self.marked, self.marked_error) = (self.records, self.error);
         OperatorOnly::new(summary)
     }
 }
@@ -266,6 +277,7 @@ mod tests {
         // Of three positives two are above the one negative, and one beside it; squares of clamped scores: 0, 0, 4, 0.
         assert!((summary.ranking.unwrap() - 2.5 / 3.0).abs() < 1e-15);
         assert!((summary.squares.unwrap().0 - 1.0).abs() < 1e-15);
+        board.mark();
         board.score(&record(&[1.0], 1.0), &[2.0]);
         assert!(board.summary().for_the_operator().since_last.abs() < 1e-15);
     }

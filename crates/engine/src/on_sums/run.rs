@@ -250,6 +250,22 @@ impl<G: GuaranteeKind> Run<G> {
         Ok(out)
     }
 
+    /// Makes everything durable and gives the last iterate with the number of releases it comes from. After the sync it is a function of
+    /// releases that may leave, so it may leave too; iterates that were waiting are the caller's by [`Run::sync`], before.
+    ///
+    /// # Errors
+    /// Those of the mechanism.
+    pub fn settled(&mut self, ledger: &mut Ledger) -> Result<(u64, Vec<f64>), RunError> {
+        self.sum.sync(ledger)?;
+        Ok((self.sum.steps(), self.learner.iterate().to_vec()))
+    }
+
+    /// Whether the next record writes the journal anew, without the releases so far: whoever keeps all of them should sync and store them first.
+    #[must_use]
+    pub fn checkpoint_is_due(&self) -> bool {
+        self.sum.checkpoint_is_due()
+    }
+
     /// Records seen.
     #[must_use]
     pub fn rounds(&self) -> u64 {
@@ -275,6 +291,8 @@ impl<G: GuaranteeKind> Run<G> {
     pub fn guarantee(&self) -> Result<Guarantee, GuaranteeError> {
         let entry = self.recipe.request().recipe.entry();
         let guarantee = self.sum.guarantee()?;
-        Ok(guarantee.of_algorithm(entry.name, entry.source, entry.errata))
+        Ok(guarantee
+            .of_algorithm(entry.name, entry.source, entry.errata)
+            .over_records(self.recipe.request().rounds))
     }
 }

@@ -1,0 +1,109 @@
+//! `hushstream inspect`: what a model, a ledger or a state folder holds.
+
+use crate::learn::model::Model;
+use crate::numbers::{delta, grouped};
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use hushstream_mechanism::{FileStorage, Ledger};
+use std::path::{Path, PathBuf};
+
+/// Arguments of `inspect`.
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// A model, a ledger, or a state folder.
+    file: PathBuf,
+    /// Show so many of the largest weights.
+    #[arg(long, default_value_t = 20)]
+    weights: usize,
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    let path = &arguments.file;
+    if path.is_dir() {
+        return state(path);
+    }
+    let start = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    if start.first() == Some(&b'{') {
+        return model(&Model::read(path)?, arguments.weights);
+    }
+    ledger(path)
+}
+
+fn model(model: &Model, most: usize) -> Result<()> {
+    println!(
+        "A model that may be published, release {} of {}.",
+        grouped(model.release),
+        model.recipe
+    );
+    println!("It predicts {}.\n", target(model));
+    println!("{}\n", model.guarantee);
+    let dimension = model.layout.dimension();
+    let mut order: Vec<usize> = (0..model.weights.len()).collect();
+    order.sort_by(|a, b| model.weights[*b].abs().total_cmp(&model.weights[*a].abs()));
+    println!(
+        "Weights, the largest of {}:",
+        grouped(model.weights.len() as u64)
+    );
+    for index in order.into_iter().take(most) {
+        let name = model.layout.feature_name(index % dimension);
+        let class = match model.layout.target() {
+            hushstream_read::TargetKind::Class { classes } => {
+                format!(
+                    " [{}]",
+                    classes.get(index / dimension).map_or("", String::as_str)
+                )
+            }
+            _ => String::new(),
+        };
+        println!("  {:>14.6}  {name}{class}", model.weights[index]);
+    }
+    Ok(())
+}
+
+fn target(model: &Model) -> String {
+    use hushstream_read::TargetKind;
+    let column = model.layout.target_column().unwrap_or("the label");
+    match model.layout.target() {
+        TargetKind::Sign {
+            positive: Some(positive),
+        } => format!("whether {column} is {positive}"),
+        TargetKind::Sign { positive: None } => format!("whether {column} holds"),
+        TargetKind::Class { classes } => format!("{column}, one of {}", classes.join(", ")),
+        TargetKind::Number { low, high } => format!("{column}, a number from {low} to {high}"),
+        TargetKind::None => "which experts to follow".to_owned(),
+    }
+}
+
+fn ledger(path: &Path) -> Result<()> {
+    let unknown = || format!("{} is neither a model nor a ledger", path.display());
+    let ledger = Ledger::open(FileStorage::open(path)?).with_context(unknown)?;
+    let budget = ledger.budget();
+    println!(
+        "A ledger: the budget of one data set over all runs. Keep it with the data, and never restore an old copy."
+    );
+    println!(
+        "Budget (ε, δ) = ({}, {}), {:?}",
+        budget.epsilon(),
+        delta(budget.delta()),
+        ledger.scope()
+    );
+    let (spent, limit) = ledger.spent_of();
+    println!(
+        "Spent {spent:.6} of {limit:.6}, in the unit of its filter, by {} runs:",
+        ledger.charges().count()
+    );
+    for (number, charge) in ledger.charges() {
+        println!("  {number}: {charge:?}");
+    }
+    Ok(())
+}
+
+fn state(path: &Path) -> Result<()> {
+    let card = path.join("run.json");
+    let Ok(text) = std::fs::read_to_string(&card) else {
+        bail!("{} holds no run", path.display());
+    };
+    println!("The state of a run: SECRET, it holds private data and the key of its noise.\n{text}");
+    Ok(())
+}

@@ -1,0 +1,232 @@
+//! The flags of `learn`.
+
+use crate::names::{AdjacencyName, NoiseName};
+use crate::numbers::{count, finite};
+use clap::{Args, ValueEnum};
+use hushstream_engine::RecipeName;
+use hushstream_mechanism::losses::Link;
+use hushstream_mechanism::sums::SumKind;
+use std::path::PathBuf;
+
+/// Arguments of `learn`.
+#[derive(Args, Clone)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    pub(crate) data: Data,
+    #[command(flatten)]
+    pub(crate) privacy: Privacy,
+    #[command(flatten)]
+    pub(crate) method: Method,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+/// What is predicted.
+#[derive(Clone, Copy, ValueEnum, PartialEq, Eq)]
+pub(crate) enum TaskName {
+    /// A class: two of them, or as many as --classes names.
+    Classify,
+    /// A number.
+    Regress,
+    /// Which column, each the loss of one expert, to follow.
+    Experts,
+}
+
+/// The data and what is public about it.
+#[derive(Args, Clone)]
+#[command(next_help_heading = "Data")]
+pub(crate) struct Data {
+    /// The file of records, or - for standard input; gzip is recognised.
+    pub(crate) file: String,
+    /// csv, tsv, jsonl, vw or libsvm; by default what the file's name says.
+    #[arg(long)]
+    pub(crate) format: Option<String>,
+    /// A schema in TOML; flags add to it.
+    #[arg(long)]
+    pub(crate) schema: Option<String>,
+    /// What is predicted.
+    #[arg(long, value_enum)]
+    pub(crate) task: Option<TaskName>,
+    /// The column to predict.
+    #[arg(long)]
+    pub(crate) target: Option<String>,
+    /// The target's value that counts as positive; all others are negative.
+    #[arg(long)]
+    pub(crate) positive: Option<String>,
+    /// All classes, separated by commas: public.
+    #[arg(long, value_delimiter = ',')]
+    pub(crate) classes: Option<Vec<String>>,
+    /// Bounds of a target that is a number, as low:high.
+    #[arg(long, value_parser = range, allow_hyphen_values = true)]
+    pub(crate) target_bounds: Option<(f64, f64)>,
+    /// Columns to use, separated by commas; * stands for any letters.
+    #[arg(long, value_delimiter = ',')]
+    pub(crate) features: Vec<String>,
+    /// Columns not to use.
+    #[arg(long, value_delimiter = ',')]
+    pub(crate) ignore: Vec<String>,
+    /// Public bounds of numbers: name=low:high,…
+    #[arg(long)]
+    pub(crate) bounds: Vec<String>,
+    /// Public categories of texts: name=A|B|C,…
+    #[arg(long)]
+    pub(crate) vocabulary: Vec<String>,
+    /// Groups of 0/1 columns of which at most one is 1: names, or patterns with *, separated by commas.
+    #[arg(long, value_delimiter = ',')]
+    pub(crate) one_hot: Vec<String>,
+    /// Texts to be hashed: name=bits,…
+    #[arg(long)]
+    pub(crate) hashed: Vec<String>,
+    /// Bits for all columns that nothing else describes; for VW text the bits of its one space.
+    #[arg(long)]
+    pub(crate) hash_bits: Option<u8>,
+    /// Number of features in a libsvm file.
+    #[arg(long)]
+    pub(crate) dimension: Option<u32>,
+    /// Bound on the length of a record's features; longer records are scaled down to it.
+    #[arg(long, value_parser = finite)]
+    pub(crate) norm: Option<f64>,
+    /// No feature that is always 1.
+    #[arg(long)]
+    pub(crate) no_intercept: bool,
+    /// Rows without a usable target are rounds without a record, instead of an error.
+    #[arg(long)]
+    pub(crate) skip_missing_target: bool,
+    /// Read the rows in an order drawn from this public seed; the file is held in memory.
+    #[arg(long)]
+    pub(crate) shuffle: Option<u64>,
+}
+
+/// What is promised.
+#[derive(Args, Clone)]
+#[command(next_help_heading = "Privacy")]
+pub(crate) struct Privacy {
+    /// Privacy loss ε.
+    #[arg(long, value_parser = finite)]
+    pub(crate) epsilon: f64,
+    /// Privacy loss δ; 0 means pure differential privacy.
+    #[arg(long, value_parser = finite, default_value_t = 0.0)]
+    pub(crate) delta: f64,
+    /// What a neighbouring data set is.
+    #[arg(long, value_enum, default_value_t = AdjacencyName::ReplaceOne)]
+    pub(crate) adjacency: AdjacencyName,
+    /// Records; by default the file is counted.
+    #[arg(long, value_parser = count)]
+    pub(crate) rounds: Option<u64>,
+    /// `unknown`: the stream may go on for ever.
+    #[arg(long, value_parser = ["known", "unknown"], default_value = "known")]
+    pub(crate) horizon: String,
+    /// The column that tells persons apart: protect persons instead of records.
+    #[arg(long, requires = "max_per_person")]
+    pub(crate) person: Option<String>,
+    /// Records a person may contribute; further ones count as empty.
+    #[arg(long, value_parser = count, requires = "person")]
+    pub(crate) max_per_person: Option<u64>,
+    /// Batches between two records of one person, at least.
+    #[arg(long, value_parser = count, default_value_t = 1, requires = "person")]
+    pub(crate) min_separation: u64,
+    /// Batches for which a window recipe protects a record.
+    #[arg(long, value_parser = count)]
+    pub(crate) window: Option<u64>,
+    /// The ledger that keeps the budget of this data over all runs; by default beside the file.
+    #[arg(long)]
+    pub(crate) ledger: Option<PathBuf>,
+    /// The budget of this data over all runs; by default what this run needs.
+    #[arg(long, value_parser = finite)]
+    pub(crate) total_epsilon: Option<f64>,
+    /// The same for δ.
+    #[arg(long, value_parser = finite)]
+    pub(crate) total_delta: Option<f64>,
+    /// Simulated noise for experiments: protects nobody, and says so.
+    #[arg(long)]
+    pub(crate) seed_insecure: Option<u64>,
+}
+
+/// How it is learned; what is not stated is chosen.
+#[derive(Args, Clone)]
+#[command(next_help_heading = "Method (chosen from public numbers if not stated)")]
+pub(crate) struct Method {
+    /// A recipe by name: see `hushstream recipes`.
+    #[arg(long)]
+    pub(crate) recipe: Option<RecipeName>,
+    /// tree, tree-padded, honaker, smooth, blt, kary, window or octave.
+    #[arg(long)]
+    pub(crate) sum: Option<SumKind>,
+    /// The noise.
+    #[arg(long, value_enum)]
+    pub(crate) noise: Option<NoiseName>,
+    /// Records summed into one release.
+    #[arg(long, value_parser = count)]
+    pub(crate) batch: Option<u64>,
+    /// logistic, squared, hinge, smoothed-hinge, absolute, quantile or huber.
+    #[arg(long, value_parser = link)]
+    pub(crate) loss: Option<Link>,
+    /// Where weights live: ball, box or simplex.
+    #[arg(long)]
+    pub(crate) set: Option<String>,
+    /// Its radius.
+    #[arg(long, value_parser = finite)]
+    pub(crate) radius: Option<f64>,
+    /// Curvature H, or α of least squares.
+    #[arg(long, value_parser = finite)]
+    pub(crate) strong_convexity: Option<f64>,
+    /// Learning rate η.
+    #[arg(long, value_parser = finite)]
+    pub(crate) learning_rate: Option<f64>,
+    /// Ridge λ of least squares.
+    #[arg(long, value_parser = finite)]
+    pub(crate) ridge: Option<f64>,
+}
+
+/// What is shown and written.
+#[derive(Args, Clone)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct Output {
+    /// Write the last model here: publishable.
+    #[arg(long)]
+    pub(crate) model: Option<PathBuf>,
+    /// Write every released model here, one JSON object a line: publishable.
+    #[arg(long)]
+    pub(crate) releases: Option<PathBuf>,
+    /// Write a report here, one HTML file: for the operator only.
+    #[arg(long)]
+    pub(crate) report: Option<PathBuf>,
+    /// Keep what is needed to go on after a stop in this folder: secret.
+    #[arg(long)]
+    pub(crate) state: Option<PathBuf>,
+    /// Go on with the run in --state.
+    #[arg(long, requires = "state")]
+    pub(crate) resume: bool,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Show nothing that is computed from private data.
+    #[arg(long, conflicts_with = "report")]
+    pub(crate) quiet: bool,
+    /// Also run the same learner without privacy, to tell what privacy costs: for the operator only.
+    #[arg(long, conflicts_with = "quiet")]
+    pub(crate) without_privacy: bool,
+}
+
+fn range(text: &str) -> Result<(f64, f64), String> {
+    let parts = text.split_once(':').ok_or("expected low:high")?;
+    Ok((finite(parts.0)?, finite(parts.1)?))
+}
+
+fn link(name: &str) -> Result<Link, String> {
+    Ok(match name {
+        "logistic" => Link::Logistic,
+        "squared" => Link::Squared,
+        "hinge" => Link::Hinge,
+        "smoothed-hinge" => Link::SmoothedHinge(0.5),
+        "absolute" => Link::Absolute,
+        "quantile" => Link::Quantile(0.5),
+        "huber" => Link::Huber(1.0),
+        _ => {
+            return Err(
+                "allowed: logistic, squared, hinge, smoothed-hinge, absolute, quantile, huber"
+                    .to_owned(),
+            );
+        }
+    })
+}

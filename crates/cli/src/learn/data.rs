@@ -1,0 +1,193 @@
+//! From flags to a reader, and from a layout to what is public about the task.
+
+use super::arguments::{Arguments, Data, TaskName};
+use anyhow::{Result, bail};
+use hushstream_account::Budget;
+use hushstream_engine::{Situation, Task, Wishes};
+use hushstream_mechanism::{Participation, Yardstick};
+use hushstream_read::{
+    Encoding, Format, Input, Layout, MissingTarget, Reader, SchemaSpec, Space, TargetKind,
+};
+
+/// The schema: the file's, with the flags added.
+pub(crate) fn schema(data: &Data, person: Option<&String>) -> Result<SchemaSpec> {
+    let mut schema = match &data.schema {
+        Some(path) => SchemaSpec::from_file(path)?,
+        None => SchemaSpec::default(),
+    };
+    let set = |slot: &mut Option<String>, flag: Option<&String>| {
+        if let Some(value) = flag {
+            *slot = Some(value.clone());
+        }
+    };
+    set(&mut schema.target, data.target.as_ref());
+    set(&mut schema.positive, data.positive.as_ref());
+    set(&mut schema.person, person);
+    if data.classes.is_some() {
+        schema.classes.clone_from(&data.classes);
+    }
+    if data.target_bounds.is_some() {
+        schema.target_bounds = data.target_bounds;
+    }
+    schema.features.extend(data.features.iter().cloned());
+    schema.ignore.extend(data.ignore.iter().cloned());
+    schema.one_hot.extend(data.one_hot.iter().cloned());
+    for flag in &data.bounds {
+        schema.add_bounds(flag)?;
+    }
+    for flag in &data.vocabulary {
+        schema.add_vocabulary(flag)?;
+    }
+    for flag in &data.hashed {
+        schema.add_hashed(flag)?;
+    }
+    schema.hash_bits = data.hash_bits.or(schema.hash_bits);
+    schema.dimension = data.dimension.or(schema.dimension);
+    schema.norm = data.norm.or(schema.norm);
+    if data.no_intercept {
+        schema.intercept = Some(false);
+    }
+    if data.skip_missing_target {
+        schema.missing_target = Some(MissingTarget::Null);
+    }
+    schema.task = match data.task {
+        Some(TaskName::Classify) if schema.classes.is_some() => {
+            Some(hushstream_read::Task::Multiclass)
+        }
+        Some(TaskName::Classify) => Some(hushstream_read::Task::Classify),
+        Some(TaskName::Regress) => Some(hushstream_read::Task::Regress),
+        Some(TaskName::Experts) => Some(hushstream_read::Task::Experts),
+        None if schema.task.is_none() && schema.classes.is_some() => {
+            Some(hushstream_read::Task::Multiclass)
+        }
+        None if schema.task.is_none() && schema.target_bounds.is_some() => {
+            Some(hushstream_read::Task::Regress)
+        }
+        None => schema.task,
+    };
+    Ok(schema)
+}
+
+/// Opens the data.
+pub(crate) fn open(data: &Data, schema: &SchemaSpec) -> Result<Reader> {
+    let input = Input::open(&data.file)?;
+    let format = match &data.format {
+        Some(name) => name.parse::<Format>()?,
+        None => input.guess_format()?,
+    };
+    Ok(match data.shuffle {
+        Some(seed) => Reader::open(input, format, schema)?.shuffled(seed)?,
+        None => Reader::open(input, format, schema)?,
+    })
+}
+
+/// T: what was stated, what a stored run was planned for, or the number of rows.
+pub(crate) fn rounds(
+    arguments: &Arguments,
+    schema: &SchemaSpec,
+    stored: Option<u64>,
+) -> Result<u64> {
+    if let Some(rounds) = stored.or(arguments.privacy.rounds) {
+        return Ok(rounds);
+    }
+    if arguments.privacy.horizon == "unknown" {
+        return Ok(1 << 20);
+    }
+    if arguments.data.file == "-" {
+        bail!(
+            "the number of records on standard input is not known: state --rounds N, or --horizon unknown"
+        );
+    }
+    // The number of records is public.
+    let mut reader = open(
+        &Data {
+            shuffle: None,
+            ..arguments.data.clone()
+        },
+        schema,
+    )?;
+    let mut rows = 0;
+    while reader.next_record()?.is_some() {
+        rows += 1;
+    }
+    Ok(rows)
+}
+
+/// What a prediction is measured by.
+pub(crate) fn yardstick(layout: &Layout) -> Yardstick {
+    match layout.target() {
+        TargetKind::Sign { .. } => Yardstick::Sign,
+        TargetKind::Class { classes } => Yardstick::Classes(classes.len()),
+        TargetKind::Number { .. } => Yardstick::Number,
+        TargetKind::None => Yardstick::Experts(layout.dimension()),
+    }
+}
+
+/// What is public about the run.
+pub(crate) fn situation(arguments: &Arguments, layout: &Layout, rounds: u64) -> Result<Situation> {
+    let privacy = &arguments.privacy;
+    let task = match layout.target() {
+        TargetKind::Sign { .. } => Task::Sign,
+        TargetKind::Class { classes } => Task::Classes(classes.len()),
+        TargetKind::Number { low, high } => Task::Number(*low, *high),
+        TargetKind::None => {
+            let (low, high) = loss_bounds(layout)?;
+            Task::Experts(low, high)
+        }
+    };
+    Ok(Situation {
+        task,
+        features: layout.dimension(),
+        length: length(arguments, layout, task),
+        rounds,
+        horizon_unknown: privacy.horizon == "unknown",
+        budget: Budget::approx(privacy.epsilon, privacy.delta)?,
+        adjacency: privacy.adjacency.into(),
+        participation: match privacy.max_per_person {
+            Some(most) => Participation::PerPerson {
+                most,
+                separation: privacy.min_separation,
+            },
+            None => Participation::OncePerRecord,
+        },
+    })
+}
+
+/// Bound on the length of a record. A classifier needs directions more than lengths, and noise grows with the square of the bound: half of what the schema
+/// implies, if nothing is stated, brings most records to the same length.
+fn length(arguments: &Arguments, layout: &Layout, task: Task) -> f64 {
+    let is_classifier = matches!(task, Task::Sign | Task::Classes(_));
+    if arguments.data.norm.is_none() && is_classifier && matches!(layout.space(), Space::Columns(_))
+    {
+        layout.norm() / 2.0
+    } else {
+        layout.norm()
+    }
+}
+
+fn loss_bounds(layout: &Layout) -> Result<(f64, f64)> {
+    if let Space::Columns(columns) = layout.space()
+        && let Some(Encoding::Loss { low, high }) = columns.first().map(|column| &column.encoding)
+    {
+        return Ok((*low, *high));
+    }
+    bail!("experts need columns with bounds of their losses: --bounds '*=0:1'")
+}
+
+/// What the user has decided.
+pub(crate) fn wishes(arguments: &Arguments) -> Wishes {
+    let method = &arguments.method;
+    Wishes {
+        recipe: method.recipe,
+        sum: method.sum,
+        noise: method.noise.map(Into::into),
+        batch: method.batch,
+        set: method.set.clone(),
+        radius: method.radius,
+        curvature: method.strong_convexity,
+        learning_rate: method.learning_rate,
+        ridge: method.ridge,
+        link: method.loss,
+        window: arguments.privacy.window,
+    }
+}

@@ -1,0 +1,114 @@
+//! The model file: what may be published, with everything needed to use it and to know what it promises.
+//!
+//! JSON, one object, with a version and a checksum. It is written whole or not at all, and holds nothing but public statements
+//! and a released iterate.
+
+use anyhow::{Context, Result, bail};
+use hushstream_account::Guarantee;
+use hushstream_read::Layout;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+const FORMAT: &str = "hushstream model";
+const VERSION: u32 = 1;
+
+/// A published model.
+#[derive(Serialize, Deserialize, Clone)]
+pub(crate) struct Model {
+    format: String,
+    version: u32,
+    /// How it was learned.
+    pub(crate) recipe: String,
+    /// What features mean, and what is predicted.
+    pub(crate) layout: Layout,
+    /// Features longer than this are scaled down to it.
+    pub(crate) length: f64,
+    /// Which release it is.
+    pub(crate) release: u64,
+    /// Class after class, if there are several.
+    pub(crate) weights: Vec<f64>,
+    /// What is promised about it and all releases before it.
+    pub(crate) guarantee: Guarantee,
+    checksum: u32,
+}
+
+impl Model {
+    /// A model to be written.
+    pub(crate) fn new(
+        recipe: String,
+        layout: Layout,
+        length: f64,
+        (release, weights): (u64, Vec<f64>),
+        guarantee: Guarantee,
+    ) -> Self {
+        let checksum = checksum(&weights);
+        Self {
+            format: FORMAT.to_owned(),
+            version: VERSION,
+            recipe,
+            layout,
+            length,
+            release,
+            weights,
+            guarantee,
+            checksum,
+        }
+    }
+
+    /// The file's bytes.
+    pub(crate) fn to_bytes(&self) -> Result<Vec<u8>> {
+        let mut text = serde_json::to_string_pretty(self)?;
+        text.push('\n');
+        Ok(text.into_bytes())
+    }
+
+    /// Reads a model file.
+    pub(crate) fn read(path: &Path) -> Result<Self> {
+        let text =
+            std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+        let what = |problem: &str| {
+            format!(
+                "{} is not a model that this version can read: {problem}",
+                path.display()
+            )
+        };
+        let model: Self = serde_json::from_slice(&text)
+            .map_err(|error| anyhow::anyhow!(what(&error.to_string())))?;
+        if model.format != FORMAT || model.version != VERSION {
+            bail!(what("another format or version"));
+        }
+        if model.checksum != checksum(&model.weights) {
+            bail!(what("its checksum does not fit its weights"));
+        }
+        if model.weights.len() % model.layout.dimension().max(1) != 0
+            || model.weights.iter().any(|w| !w.is_finite())
+        {
+            bail!(what("weights that do not fit its layout"));
+        }
+        Ok(model)
+    }
+
+    /// One score a class, or the only one, for features that are clipped as they were in learning.
+    pub(crate) fn scores(&self, features: &[f64]) -> Vec<f64> {
+        let norm = features.iter().map(|x| x * x).sum::<f64>().sqrt();
+        let shrink = if norm > self.length {
+            self.length / norm
+        } else {
+            1.0
+        };
+        let dot =
+            |block: &[f64]| shrink * block.iter().zip(features).map(|(w, x)| w * x).sum::<f64>();
+        self.weights
+            .chunks_exact(features.len().max(1))
+            .map(dot)
+            .collect()
+    }
+}
+
+fn checksum(weights: &[f64]) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    weights
+        .iter()
+        .for_each(|weight| hasher.update(&weight.to_bits().to_le_bytes()));
+    hasher.finalize()
+}

@@ -1,0 +1,166 @@
+//! What a run has to tell: one object with stable keys.
+
+use hushstream_account::Guarantee;
+use hushstream_mechanism::Summary;
+use serde::Serialize;
+
+/// `--json`. What does not apply is null; with `--quiet` so is everything that is computed from private data.
+#[derive(Serialize, Clone)]
+pub(crate) struct Outcome {
+    pub(crate) recipe: String,
+    pub(crate) rounds: u64,
+    pub(crate) dim: usize,
+    pub(crate) guarantee: Guarantee,
+    /// This run and all earlier ones on the same ledger.
+    pub(crate) ledger: Together,
+    pub(crate) parameters: Parameters,
+    pub(crate) loss: Loss,
+    pub(crate) accuracy: Option<f64>,
+    /// How often a positive record is scored above a negative one.
+    pub(crate) ranking: Option<f64>,
+    pub(crate) baselines: Baselines,
+    pub(crate) without_privacy: Option<WithoutPrivacy>,
+    pub(crate) regret: Regret,
+    pub(crate) nulls: Option<u64>,
+    pub(crate) clipped: Option<u64>,
+    pub(crate) seconds: f64,
+    pub(crate) rows_per_second: f64,
+    pub(crate) peak_memory_bytes: Option<u64>,
+    /// Keys that are computed from private data and must not be published.
+    pub(crate) operator_only: Vec<&'static str>,
+}
+
+/// The ledger's view.
+#[derive(Serialize, Clone)]
+pub(crate) struct Together {
+    pub(crate) runs: usize,
+    pub(crate) epsilon: f64,
+    pub(crate) delta: f64,
+    pub(crate) total_epsilon: f64,
+    pub(crate) total_delta: f64,
+}
+
+/// What was chosen.
+#[derive(Serialize, Clone)]
+pub(crate) struct Parameters {
+    pub(crate) sum: String,
+    pub(crate) noise: String,
+    pub(crate) batch: u64,
+    pub(crate) releases: u64,
+    pub(crate) curvature: f64,
+    pub(crate) learning_rate: Option<f64>,
+    pub(crate) ridge: Option<f64>,
+    pub(crate) length: f64,
+    pub(crate) noise_sd: f64,
+    /// Records after which what is learned exceeds the noise, predicted before the start.
+    pub(crate) rows_until_signal: f64,
+    pub(crate) reasons: Vec<String>,
+}
+
+/// Average losses: squared error of scores and numbers, error rate for classes, loss for experts.
+#[derive(Serialize, Clone, Default)]
+pub(crate) struct Loss {
+    pub(crate) average: Option<f64>,
+    pub(crate) baseline: Option<f64>,
+    pub(crate) hindsight: Option<f64>,
+}
+
+/// Accuracy of predictors that know nothing of the features.
+#[derive(Serialize, Clone, Default)]
+pub(crate) struct Baselines {
+    /// Always the commonest class so far.
+    pub(crate) constant: Option<f64>,
+    /// Always the last label.
+    pub(crate) no_change: Option<f64>,
+}
+
+/// The same learner without privacy.
+#[derive(Serialize, Clone)]
+pub(crate) struct WithoutPrivacy {
+    pub(crate) loss: f64,
+    pub(crate) accuracy: Option<f64>,
+}
+
+/// What was lost against a comparator.
+#[derive(Serialize, Clone, Default)]
+pub(crate) struct Regret {
+    pub(crate) value: Option<f64>,
+    pub(crate) per_round: Option<f64>,
+    pub(crate) comparator: Option<&'static str>,
+}
+
+/// The keys that [`Outcome::tell`] fills.
+pub(crate) const OPERATOR_ONLY: [&str; 8] = [
+    "loss",
+    "accuracy",
+    "ranking",
+    "baselines",
+    "without_privacy",
+    "regret",
+    "nulls",
+    "clipped",
+];
+
+/// What kind of figures a summary holds.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Classes,
+    Number,
+    Experts,
+}
+
+/// (average, baseline) of the loss that this kind of task is measured by.
+pub(crate) fn losses(kind: Kind, summary: &Summary) -> (f64, f64) {
+    match (kind, summary.squares) {
+        (Kind::Classes | Kind::Number, Some(squares)) => squares,
+        _ => (summary.average, summary.constant),
+    }
+}
+
+impl Outcome {
+    /// Fills in what is computed from private data.
+    pub(crate) fn tell(
+        &mut self,
+        kind: Kind,
+        summary: &Summary,
+        shadow: Option<&Summary>,
+        nulls: u64,
+        clipped: u64,
+    ) {
+        // Features are clipped to their length, contributions once more by the lattice, which finds nothing left to clip unless a loss misjudges itself.
+        let clipped = summary.clipped.max(clipped);
+        let (average, baseline) = losses(kind, summary);
+        let accuracy = |summary: &Summary| (kind == Kind::Classes).then_some(1.0 - summary.average);
+        self.loss = Loss {
+            average: Some(average),
+            baseline: Some(baseline),
+            hindsight: (kind == Kind::Experts).then_some(summary.repeat),
+        };
+        self.accuracy = accuracy(summary);
+        self.ranking = summary.ranking;
+        if kind == Kind::Classes {
+            self.baselines = Baselines {
+                constant: Some(1.0 - summary.constant),
+                no_change: Some(1.0 - summary.repeat),
+            };
+        }
+        self.without_privacy = shadow.map(|shadow| WithoutPrivacy {
+            loss: losses(kind, shadow).0,
+            accuracy: accuracy(shadow),
+        });
+        let comparator = match (kind, &self.without_privacy) {
+            (Kind::Experts, _) => Some((summary.repeat, "best expert in hindsight")),
+            (_, Some(shadow)) => Some((shadow.loss, "the same learner without privacy")),
+            _ => None,
+        };
+        if let Some((loss, comparator)) = comparator {
+            self.regret = Regret {
+                value: Some((average - loss) * summary.records as f64),
+                per_round: Some(average - loss),
+                comparator: Some(comparator),
+            };
+        }
+        (self.nulls, self.clipped) = (Some(nulls), Some(clipped));
+        self.operator_only = OPERATOR_ONLY.to_vec();
+    }
+}
