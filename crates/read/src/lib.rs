@@ -14,6 +14,7 @@
 //! Input may be compressed with gzip and may be standard input ([`Input`]). Column names, the number of rows and everything in the schema are public;
 //! nothing else is.
 
+mod count;
 mod csv;
 mod encode;
 mod error;
@@ -37,6 +38,7 @@ mod source;
 mod target;
 mod vw;
 
+pub use count::count_records;
 pub use error::{Column, Fault, Place, ReadError};
 pub use format::Format;
 pub use input::Input;

@@ -194,6 +194,9 @@ pub(crate) struct Output {
     /// Keep what is needed to go on after a stop in this folder: secret.
     #[arg(long)]
     pub(crate) state: Option<PathBuf>,
+    /// Milliseconds between two syncs of the disk: released models leave then.
+    #[arg(long, default_value_t = 500)]
+    pub(crate) sync_milliseconds: u64,
     /// Go on with the run in --state.
     #[arg(long, requires = "state")]
     pub(crate) resume: bool,
