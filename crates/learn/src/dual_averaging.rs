@@ -101,8 +101,10 @@ impl Learner for DualAveraging {
     fn observe(&mut self, prefix: &[f64]) -> Result<(), LearnError> {
         check::vector("prefix sum", prefix, self.set.dimension())?;
         let t = (self.rounds + 1) as f64;
+        // t·H may underflow where the sums are small too, so it is divided by, once.
+        let step = (t * self.h).recip();
         let sums = self.centre.iter().zip(prefix);
-        let target = sums.map(|(centre, sum)| centre - sum / t / self.h);
+        let target = sums.map(|(centre, sum)| centre - sum * step);
         self.iterate = check::project(self.set.as_ref(), target.collect())?;
         self.rounds += 1;
         Ok(())

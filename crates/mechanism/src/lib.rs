@@ -53,7 +53,7 @@ pub use boundary::{
     Grant, GuaranteeKind, OperatorOnly, Pending, Raw, Receipt, Released, Scope, Transcript,
     Windowed,
 };
-pub use durable::{FileStorage, Ledger, LedgerError, LogError, MemoryStorage, Storage};
+pub use durable::{FileStorage, Ledger, LedgerError, LogError, MemoryStorage, NoStorage, Storage};
 pub use exact::ExactSum;
 pub use lattice::{Contribution, Lattice, LatticeError, Norm};
 pub use moments::Moments;

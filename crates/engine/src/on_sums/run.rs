@@ -79,6 +79,8 @@ pub struct Run<G> {
     learner: Box<dyn Learner>,
     /// Iterates that no sync has covered yet.
     waiting: Vec<Pending<Vec<f64>, G>>,
+    /// Whether only the last of them is kept.
+    keeps_last: bool,
     /// Records seen.
     rounds: u64,
     /// Whether the learner has failed on a release: it must not go on without it.
@@ -107,6 +109,7 @@ impl<G: GuaranteeKind> Run<G> {
             sum,
             learner,
             waiting: Vec::new(),
+            keeps_last: false,
             rounds: 0,
             behind: false,
         };
@@ -149,6 +152,7 @@ impl<G: GuaranteeKind> Run<G> {
             sum,
             learner,
             waiting: Vec::new(),
+            keeps_last: false,
             rounds,
             behind: false,
         };
@@ -160,6 +164,11 @@ impl<G: GuaranteeKind> Run<G> {
             run.checkpoint()?;
         }
         Ok((run, resumption.outcome))
+    }
+
+    /// From now on only the last iterate before a sync is given out: for whoever does not need every one, and has not the memory.
+    pub fn keep_only_the_last(&mut self) {
+        self.keeps_last = true;
     }
 
     /// The iterate that the next record will be asked about. **Not a release**: it may be ahead of what is durable, and is for the round loop and for
@@ -218,10 +227,15 @@ impl<G: GuaranteeKind> Run<G> {
         let iterate = release.map(|mut prefix| {
             prefix.iter_mut().for_each(|sum| *sum += offset);
             outcome = learner.observe(&prefix);
-            learner.iterate().to_vec()
+            prefix.resize(learner.iterate().len(), 0.0);
+            prefix.copy_from_slice(learner.iterate());
+            prefix
         });
         self.behind = outcome.is_err();
         outcome?;
+        if self.keeps_last {
+            self.waiting.clear();
+        }
         self.waiting.push(iterate);
         Ok(())
     }

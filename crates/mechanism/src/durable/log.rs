@@ -143,6 +143,10 @@ impl Log {
         self.bytes
     }
 
+    pub(crate) fn is_kept(&self) -> bool {
+        self.storage.is_kept()
+    }
+
     pub(crate) fn is_durable(&self) -> bool {
         self.storage.is_durable()
     }

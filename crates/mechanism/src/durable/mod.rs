@@ -8,4 +8,4 @@ mod storage;
 pub use ledger::{Ledger, LedgerError};
 pub use log::LogError;
 pub(crate) use log::{Log, Syncs};
-pub use storage::{FileStorage, MemoryStorage, Storage};
+pub use storage::{FileStorage, MemoryStorage, NoStorage, Storage};

@@ -41,6 +41,11 @@ pub trait Storage: Send {
     fn is_durable(&self) -> bool {
         true
     }
+
+    /// Whether the content can be read again at all. A journal that cannot is not written.
+    fn is_kept(&self) -> bool {
+        true
+    }
 }
 
 /// A file that only its owner can read, locked against a second process for as long as it is open.
@@ -180,6 +185,40 @@ impl Storage for FileStorage {
 #[derive(Default)]
 pub struct MemoryStorage {
     bytes: Vec<u8>,
+}
+
+/// Nowhere: for the journal of a run that will never be resumed. Its key must not be kept either; then no noise can ever be drawn again.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoStorage;
+
+impl Storage for NoStorage {
+    fn load(&mut self) -> io::Result<Vec<u8>> {
+        Ok(Vec::new())
+    }
+
+    fn append(&mut self, _: &[u8]) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn truncate(&mut self, _: u64) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn replace(&mut self, _: &[u8]) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn is_durable(&self) -> bool {
+        false
+    }
+
+    fn is_kept(&self) -> bool {
+        false
+    }
 }
 
 impl Storage for MemoryStorage {

@@ -198,7 +198,7 @@ impl<G: GuaranteeKind> PrivateSum<G> {
             return Ok(None);
         }
         let mut record = std::mem::take(&mut self.record);
-        record.values = std::mem::replace(&mut self.batch, vec![0; self.lattice.dimension()]);
+        record.values = std::mem::take(&mut self.batch);
         // Until the item is in the journal the sum is between two states; after a failure it stays there, and must be resumed.
         self.broken = true;
         self.journal.item(&record)?;
@@ -208,6 +208,8 @@ impl<G: GuaranteeKind> PrivateSum<G> {
         self.counts.nulls += record.nulls;
         self.counts.clipped += record.clipped;
         let release = self.release(&record.values);
+        self.batch = record.values;
+        self.batch.fill(0);
         let last = self.steps() >= self.plan.most_releases();
         if !last && self.octave() > 0 && (self.items + 1).is_power_of_two() {
             self.lattice = self.plan.lattice(self.octave())?;

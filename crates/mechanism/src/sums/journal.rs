@@ -158,6 +158,9 @@ impl Journal {
     }
 
     pub(crate) fn item(&mut self, item: &Item) -> Result<(), LogError> {
+        if !self.log.is_kept() {
+            return Ok(());
+        }
         self.log.append(&encode(&RecordRef::Item(item))?)
     }
 
