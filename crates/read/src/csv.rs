@@ -5,19 +5,32 @@
 use crate::encode::{Builder, Step, Targets};
 use crate::error::Fault;
 use crate::number;
+use crate::rows::Failure;
 use memchr::memchr;
+use std::sync::Arc;
 
-/// Where in a row something is wrong.
-pub(crate) struct Failure {
-    /// Bytes from the beginning of the record.
-    pub(crate) at: usize,
-    /// The column, counted from 0, if the format has columns.
-    pub(crate) field: Option<usize>,
-    pub(crate) fault: Fault,
+/// Rows of a table.
+pub(crate) struct Table {
+    pub(crate) delimiter: u8,
+    pub(crate) steps: Vec<Step>,
+    pub(crate) names: Vec<Arc<str>>,
+}
+
+impl Table {
+    pub(crate) fn row(
+        &self,
+        line: &[u8],
+        quoted: bool,
+        builder: &mut Builder,
+        targets: Targets,
+    ) -> Result<(), Failure> {
+        let row = if quoted { quoted_row } else { plain_row };
+        row(line, self.delimiter, &self.steps, builder, targets)
+    }
 }
 
 /// A row of so many fields without quotes.
-pub(crate) fn plain_row(
+fn plain_row(
     line: &[u8],
     delimiter: u8,
     steps: &[Step],
@@ -54,7 +67,7 @@ pub(crate) fn plain_row(
 }
 
 /// A row with quotes, which are known to be in order.
-pub(crate) fn quoted_row(
+fn quoted_row(
     line: &[u8],
     delimiter: u8,
     steps: &[Step],
@@ -129,6 +142,16 @@ pub(crate) fn header(line: &[u8], delimiter: u8) -> Result<Vec<String>, Failure>
             return Err(fail(Fault::DuplicateColumn(name)));
         }
         names.push(name);
+    }
+    if names
+        .iter()
+        .all(|name| number::parse(name.as_bytes()).is_some())
+    {
+        return Err(Failure {
+            at: 0,
+            field: None,
+            fault: Fault::NoHeader,
+        });
     }
     Ok(names)
 }

@@ -181,6 +181,9 @@ impl TryFrom<Stated> for Layout {
         let implied = matches!(stated.space, Space::Columns(_)).then_some(squares);
         let stated_square = stated.norm.map(|norm| norm * norm);
         let features_square = stated_square.or(implied).ok_or(Fault::Norm)?;
+        if !(features_square > 0.0 && features_square.is_finite()) {
+            return Err(Fault::Norm);
+        }
         stated.target.check(stated.target_column.as_deref())?;
         Ok(Self {
             stated,

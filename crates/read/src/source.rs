@@ -96,6 +96,12 @@ impl Source {
         }
     }
 
+    /// Undoes the last `next`, for a record that tells about the file and is a row too.
+    pub(crate) fn put_back(&mut self, span: &Span) {
+        self.start = span.bytes.start;
+        self.next_line = self.line;
+    }
+
     /// Reads all that remains and deals out its records in an order that depends only on their number and the seed. Needs memory for the whole
     /// remaining input and eight bytes a record.
     pub(crate) fn shuffle(&mut self, seed: u64) -> Result<(), ReadError> {
