@@ -11,12 +11,29 @@ use std::sync::Arc;
 
 /// Rows of a table.
 pub(crate) struct Table {
-    pub(crate) delimiter: u8,
-    pub(crate) steps: Vec<Step>,
+    delimiter: u8,
+    steps: Vec<Step>,
+    /// How many indicators follow each other from a column on.
+    indicators: Vec<usize>,
     pub(crate) names: Vec<Arc<str>>,
 }
 
 impl Table {
+    pub(crate) fn new(delimiter: u8, steps: Vec<Step>, names: Vec<Arc<str>>) -> Self {
+        let mut indicators = vec![0; steps.len()];
+        let mut run = 0;
+        for (step, indicators) in steps.iter().zip(&mut indicators).rev() {
+            run = if step.is_indicator() { run + 1 } else { 0 };
+            *indicators = run;
+        }
+        Self {
+            delimiter,
+            steps,
+            indicators,
+            names,
+        }
+    }
+
     pub(crate) fn row(
         &self,
         line: &[u8],
@@ -24,46 +41,63 @@ impl Table {
         builder: &mut Builder,
         targets: Targets,
     ) -> Result<(), Failure> {
-        let row = if quoted { quoted_row } else { plain_row };
-        row(line, self.delimiter, &self.steps, builder, targets)
-    }
-}
-
-/// A row of so many fields without quotes.
-fn plain_row(
-    line: &[u8],
-    delimiter: u8,
-    steps: &[Step],
-    builder: &mut Builder,
-    targets: Targets,
-) -> Result<(), Failure> {
-    let mut at = 0;
-    for (field, step) in steps.iter().enumerate() {
-        let Some(rest) = line.get(at..) else {
-            return Err(short(line, steps, field));
-        };
-        if let Step::Number(scale) = step
-            && let Some((value, length)) = number::scan(rest)
-            && rest.get(length).is_none_or(|&byte| byte == delimiter)
-        {
-            builder.put_number(scale, value);
-            at += length + 1;
-            continue;
+        if quoted {
+            quoted_row(line, self.delimiter, &self.steps, builder, targets)
+        } else {
+            self.plain_row(line, builder, targets)
         }
-        let length = memchr(delimiter, rest).unwrap_or(rest.len());
-        builder
-            .field(step, &rest[..length], targets)
-            .map_err(|fault| Failure {
-                at,
-                field: Some(field),
-                fault,
-            })?;
-        at += length + 1;
     }
-    if at <= line.len() {
-        return Err(long(at, steps));
+
+    /// A row without quotes.
+    fn plain_row(
+        &self,
+        line: &[u8],
+        builder: &mut Builder,
+        targets: Targets,
+    ) -> Result<(), Failure> {
+        let zeros = [
+            b'0',
+            self.delimiter,
+            b'0',
+            self.delimiter,
+            b'0',
+            self.delimiter,
+            b'0',
+            self.delimiter,
+        ];
+        let (mut at, mut field) = (0, 0);
+        while let Some(step) = self.steps.get(field) {
+            let Some(rest) = line.get(at..) else {
+                return Err(short(line, &self.steps, field));
+            };
+            // Four indicators that are not set, as in most of a one-hot group: coordinates begin as zero.
+            if self.indicators[field] >= 4 && rest.starts_with(&zeros) {
+                (at, field) = (at + 8, field + 4);
+                continue;
+            }
+            if let Step::Number(scale) = step
+                && let Some((value, length)) = number::scan(rest)
+                && rest.get(length).is_none_or(|&byte| byte == self.delimiter)
+            {
+                builder.put_number(scale, value);
+                (at, field) = (at + length + 1, field + 1);
+                continue;
+            }
+            let length = memchr(self.delimiter, rest).unwrap_or(rest.len());
+            builder
+                .field(step, &rest[..length], targets)
+                .map_err(|fault| Failure {
+                    at,
+                    field: Some(field),
+                    fault,
+                })?;
+            (at, field) = (at + length + 1, field + 1);
+        }
+        if at <= line.len() {
+            return Err(long(at, &self.steps));
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 /// A row with quotes, which are known to be in order.

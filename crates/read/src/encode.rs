@@ -74,6 +74,13 @@ impl Step {
     }
 }
 
+impl Step {
+    /// Whether a field `0` leaves its coordinate at 0.
+    pub(crate) fn is_indicator(&self) -> bool {
+        matches!(self, Self::Number(scale) if scale.shift == 0.0 && scale.low <= 0.0 && scale.high >= 0.0)
+    }
+}
+
 /// What is asked of targets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Targets {
@@ -146,6 +153,7 @@ impl Builder {
     }
 
     /// A field that is there.
+    #[inline(never)] // not in the way of numbers
     pub(crate) fn field(
         &mut self,
         step: &Step,

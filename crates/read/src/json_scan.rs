@@ -312,7 +312,7 @@ mod tests {
                 match expected {
                     serde_json::Value::String(text) => assert_eq!(*value, text),
                     serde_json::Value::Number(number) => {
-                        assert_eq!(value.parse::<f64>().ok(), number.as_f64())
+                        assert_eq!(value.parse::<f64>().ok(), number.as_f64());
                     }
                     serde_json::Value::Bool(truth) => assert_eq!(*value, truth.to_string()),
                     _ => assert_eq!(value, "<null>"),

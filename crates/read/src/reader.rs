@@ -140,11 +140,10 @@ impl Reader {
                 steps(&layout, &header, person).map_err(in_file)?,
                 shared(header),
             )),
-            (Space::Columns(_), Format::Csv | Format::Tsv) => Rows::Table(Table {
-                delimiter: delimiter(format),
-                steps: steps(&layout, &header, person).map_err(in_file)?,
-                names: shared(header),
-            }),
+            (Space::Columns(_), Format::Csv | Format::Tsv) => {
+                let steps = steps(&layout, &header, person).map_err(in_file)?;
+                Rows::Table(Table::new(delimiter(format), steps, shared(header)))
+            }
             (Space::Hashed { bits }, Format::Vw) => Rows::Examples(Examples {
                 mask: (1 << bits) - 1,
                 persons: person.is_some(),

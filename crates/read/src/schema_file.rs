@@ -57,14 +57,14 @@ fn parse(text: &str, name: Option<Arc<str>>) -> Result<SchemaSpec, ReadError> {
         let at = error.span().map(|span| span.start.min(text.len()));
         let before = at.and_then(|at| text.get(..at));
         ReadError {
-            place: Place {
+            place: Box::new(Place {
                 file: Some(name.unwrap_or_else(|| "schema".into())),
                 line: before.map(|before| before.matches('\n').count() as u64 + 1),
                 column: before.map(|before| {
                     let line = before.rsplit('\n').next().unwrap_or("");
                     Column::Byte(line.chars().count() as u64 + 1)
                 }),
-            },
+            }),
             fault: Fault::Toml(error.message().to_owned()),
         }
     })

@@ -145,11 +145,11 @@ impl Source {
         };
         let byte = before.len() - memrchr(b'\n', before).map_or(0, |at| at + 1);
         ReadError {
-            place: Place {
+            place: Box::new(Place {
                 file: Some(Arc::clone(&self.name)),
                 line: Some(first_line + memchr_iter(b'\n', before).count() as u64),
                 column: Some(field.unwrap_or(Column::Byte(byte as u64 + 1))),
-            },
+            }),
             fault,
         }
     }
