@@ -9,7 +9,7 @@ use std::io::Read;
 use std::ops::Range;
 use std::sync::Arc;
 
-const BLOCK: usize = 1 << 20;
+const BLOCK: usize = 1 << 17;
 /// The most that one record may take.
 const LONGEST: usize = 16 << 20;
 const BOM: [u8; 3] = [0xef, 0xbb, 0xbf];
