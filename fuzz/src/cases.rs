@@ -38,8 +38,8 @@ const SEEDS: [(Format, &str, &str, &str); 9] = [
     (
         Format::Csv,
         "target = 'y'\npositive = '2'\none_hot = ['a*', 'b1|b2']\nbounds = { x = [0, 10] }\nmissing_target = 'null'",
-        "x,a1,a2,a3,a4,a5,a6,b1,b2,y\n",
-        "5,0,0,0,0,1,0,1,0,2\n10,0,0,0,0,0,0,0,1,1\n0.125,1,0,0,0,0,0,0,0,zq7secret\n7,0,1,1,0,0,0,0,0,\n",
+        "a1,a2,a3,a4,a5,a6,b1,b2,x,y\n",
+        "0,0,0,0,1,0,1,0,5,2\n0,0,0,0,0,0,0,1,10,1\n1,0,0,0,0,0,0,0,0,zq7secret\n0,1,1,0,0,0,0,0,0.125,\n",
     ),
     (
         Format::Tsv,
