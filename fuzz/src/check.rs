@@ -168,7 +168,7 @@ fn sound(row: &Row, layout: &Layout) -> Result<(Vec<u64>, Option<u64>), String> 
         }
     }
     let bound = layout.norm() * (1.0 + 1e-12);
-    if !(squares.sqrt() <= bound) {
+    if squares.is_nan() || squares.sqrt() > bound {
         return Err(format!(
             "a row of length {} where {bound} is the bound",
             squares.sqrt()

@@ -16,6 +16,7 @@
 
 mod csv;
 mod encode;
+mod encoding;
 mod error;
 mod format;
 mod hash;
@@ -37,9 +38,10 @@ mod source;
 mod target;
 mod vw;
 
+pub use encoding::{Encoding, FeatureColumn, Space, TargetKind};
 pub use error::{Column, Fault, Place, ReadError};
 pub use format::Format;
 pub use input::Input;
-pub use layout::{Encoding, FeatureColumn, Layout, Space, TargetKind};
+pub use layout::Layout;
 pub use reader::{Reader, Row, Sealed};
 pub use schema::{MissingTarget, SchemaSpec, Task};
