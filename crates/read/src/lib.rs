@@ -11,7 +11,7 @@
 //! | VW text | hashed names | values as they are, [`SchemaSpec::norm`] |
 //! | libsvm | indices | values as they are, [`SchemaSpec::norm`] |
 //!
-//! Input may be compressed with gzip and may be standard input ([`Input`]). Column names, the number of rows and everything in the schema are public;
+//! Input may be compressed with gzip and may be standard input ([`Input`]). With the feature `parquet`, Parquet files are read as the CSV of their table. Column names, the number of rows and everything in the schema are public;
 //! nothing else is.
 
 mod csv;
@@ -26,6 +26,8 @@ mod json_scan;
 mod layout;
 mod libsvm;
 mod number;
+#[cfg(feature = "parquet")]
+mod parquet_table;
 mod pattern;
 mod reader;
 mod record_end;
