@@ -1,8 +1,9 @@
 //! From fields to coordinates: what a layout says, prepared for speed.
 
+use crate::encoding::Encoding;
 use crate::error::Fault;
 use crate::hash;
-use crate::layout::{Encoding, Layout};
+use crate::layout::Layout;
 use crate::schema::MissingTarget;
 use crate::target::{TargetEncoder, number};
 use hushstream_mechanism::losses::Features;

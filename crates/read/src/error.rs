@@ -91,6 +91,16 @@ pub enum Fault {
     NotGzip,
     #[error("broken gzip: {0}; fetch or compress the file again")]
     BrokenGzip(&'static str),
+    #[error(
+        "broken Parquet, or one that is compressed in another way than snappy, gzip, lz4 or not at all"
+    )]
+    BrokenParquet,
+    #[error(
+        "this is Parquet, which this program was built without; convert it to CSV, or build with --features parquet"
+    )]
+    NoParquet,
+    #[error("column `{}` is nested; only flat columns are read", one_line(.0))]
+    NestedColumn(String),
     #[error("the name does not tell the format; state it: --format {formats}", formats = Format::NAMES)]
     UnknownFormat,
     #[error("`{}` is no format; allowed: {formats}", one_line(.0), formats = Format::NAMES)]

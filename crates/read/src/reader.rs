@@ -2,11 +2,12 @@
 
 use crate::csv::{self, Table};
 use crate::encode::{Builder, Targets};
+use crate::encoding::Space;
 use crate::error::{Column, Fault, ReadError};
 use crate::format::Format;
 use crate::input::Input;
 use crate::json_lines::{self, Objects};
-use crate::layout::{Layout, Space};
+use crate::layout::Layout;
 use crate::libsvm::Pairs;
 use crate::record_end::Ends;
 use crate::rows::{Failure, Rows, shared, steps};

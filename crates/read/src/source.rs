@@ -1,7 +1,7 @@
 //! Records as stretches of bytes: a window over the input that moves in large blocks, so that memory does not grow with the number of rows.
 
 use crate::error::{Column, Fault, Place, ReadError};
-use crate::input::{Input, fault};
+use crate::input::{Input, Packing, fault};
 use crate::record_end::{Ends, Found};
 use crate::shuffle;
 use memchr::{memchr, memchr_iter, memrchr};
@@ -9,7 +9,7 @@ use std::io::Read;
 use std::ops::Range;
 use std::sync::Arc;
 
-const BLOCK: usize = 1 << 20;
+const BLOCK: usize = 1 << 17;
 /// The most that one record may take.
 const LONGEST: usize = 16 << 20;
 const BOM: [u8; 3] = [0xef, 0xbb, 0xbf];
@@ -25,7 +25,7 @@ pub(crate) struct Span {
 pub(crate) struct Source {
     name: Arc<str>,
     input: Box<dyn Read + Send>,
-    compressed: bool,
+    packing: Packing,
     ends: Ends,
     /// The window; only `start..end` of it is unread input.
     window: Vec<u8>,
@@ -52,7 +52,7 @@ impl Source {
         let mut source = Self {
             name: input.name,
             input: input.bytes,
-            compressed: input.compressed,
+            packing: input.packing,
             ends,
             window: Vec::new(),
             start: 0,
@@ -253,7 +253,7 @@ impl Source {
                     return Ok(count > 0);
                 }
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(fault(&error, self.compressed).in_file(&self.name)),
+                Err(error) => return Err(fault(&error, self.packing).in_file(&self.name)),
             }
         }
     }

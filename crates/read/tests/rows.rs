@@ -67,9 +67,9 @@ fn persons_are_hashes_of_their_field() {
 
 #[test]
 fn one_hot_groups_have_length_one_and_rows_that_break_them_are_scaled_down() {
-    let stated = "target = 'y'\none_hot = ['a*', 'b1|b2']\nbounds = { x = [-2, 2] }";
+    let stated = "target = 'y'\none_hot = ['a*', 'b1|b2']\nbounds = { x = [0, 4] }";
     let text =
-        b"a1,a2,a3,a4,a5,b1,b2,x,y\n0,0,0,0,1,1,0,2,0\n1,1,1,1,1,0,0,2,1\n0,0,0,0,true,9,,0,1\n";
+        b"a1,a2,a3,a4,a5,b1,b2,x,y\n0,0,0,0,1,1,0,4,0\n1,1,1,1,1,0,0,4,1\n0,0,0,0,true,9,,2,1\n0,0,0,0,0,0,0,0,1\n";
     let reader = open(Format::Csv, stated, text).unwrap();
     assert_eq!(
         reader.layout().norm(),
@@ -83,6 +83,7 @@ fn one_hot_groups_have_length_one_and_rows_that_break_them_are_scaled_down() {
         assert!((rows[1].0[coordinate] - expected).abs() < 1e-15);
     }
     assert_eq!(rows[2].0, [0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 1.0]);
+    assert_eq!(rows[3].0, [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -1.0, 1.0]);
 }
 
 #[test]
