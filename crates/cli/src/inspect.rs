@@ -92,8 +92,16 @@ fn ledger(path: &Path, bytes: &[u8]) -> Result<()> {
         budget.epsilon(),
         delta(budget.delta()),
         scope.adjacency,
-        if scope.per_person { "persons" } else { "records" },
-        if scope.windowed { ", over a window" } else { "" },
+        if scope.per_person {
+            "persons"
+        } else {
+            "records"
+        },
+        if scope.windowed {
+            ", over a window"
+        } else {
+            ""
+        },
     );
     let (spent, limit) = ledger.spent_of();
     let runs = ledger.charges().count();

@@ -41,8 +41,8 @@ mod source;
 mod target;
 mod vw;
 
-pub use encoding::{Encoding, FeatureColumn, Space, TargetKind};
 pub use count::count_records;
+pub use encoding::{Encoding, FeatureColumn, Space, TargetKind};
 pub use error::{Column, Fault, Place, ReadError};
 pub use format::Format;
 pub use input::Input;

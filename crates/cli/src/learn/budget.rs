@@ -76,7 +76,13 @@ pub(crate) fn refusal(ledger: &Ledger, charge: Charge, error: LedgerError) -> an
             spent.add(&charge)?;
             Ok(spent.epsilon_at(budget.delta())?)
         })
-        .map(|epsilon| format!("; with it the total would be ({}, {})", rounded_up(epsilon), delta(budget.delta())));
+        .map(|epsilon| {
+            format!(
+                "; with it the total would be ({}, {})",
+                rounded_up(epsilon),
+                delta(budget.delta())
+            )
+        });
     anyhow!(
         "this run does not fit the budget of its data, (ε, δ) = ({}, {}), after {runs} other run{}: {refused}{}. To raise the budget is a decision about the people in the data: --total-epsilon, --total-delta",
         budget.epsilon(),

@@ -43,12 +43,13 @@ pub(crate) fn schema(data: &Data, person: Option<&String>) -> Result<SchemaSpec>
         schema.add_hashed(flag)?;
     }
     schema.hash_bits = data.hash_bits.or(schema.hash_bits);
-    schema.dimension = data.dimension.or(schema.dimension);
+    schema.dimension = data.dim.or(schema.dimension);
+    schema.index_base = data.index_base.or(schema.index_base);
     schema.norm = data.norm.or(schema.norm);
     if data.no_intercept {
         schema.intercept = Some(false);
     }
-    if data.skip_missing_target {
+    if data.missing_target == "null" {
         schema.missing_target = Some(MissingTarget::Null);
     }
     schema.task = match data.task {

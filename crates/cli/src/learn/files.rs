@@ -69,7 +69,8 @@ impl Drop for WholeFile {
 /// Writes a file so that at every moment it is the old one or the new one, whole.
 pub(crate) fn write_whole(path: &Path, content: &[u8]) -> Result<()> {
     let mut file = WholeFile::create(path)?;
-    file.write_all(content).with_context(|| cannot_write(path))?;
+    file.write_all(content)
+        .with_context(|| cannot_write(path))?;
     file.finish()
 }
 
@@ -85,7 +86,8 @@ pub(crate) fn write_whole_secret(path: &Path, content: &[u8]) -> Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let mut file = WholeFile::create_with(path, options.create_new(true))?;
-    file.write_all(content).with_context(|| cannot_write(path))?;
+    file.write_all(content)
+        .with_context(|| cannot_write(path))?;
     file.finish()
 }
 
@@ -116,7 +118,9 @@ pub(crate) fn check_distinct(files: &[(&str, &Path)]) -> Result<()> {
 
 /// The name without links, also of a file that is not there yet.
 fn real(path: &Path) -> PathBuf {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));
     path.canonicalize().unwrap_or_else(|_| {
         let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
@@ -125,7 +129,9 @@ fn real(path: &Path) -> PathBuf {
 }
 
 fn sync_folder(path: &Path) -> io::Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
     File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
 }
 

@@ -8,7 +8,7 @@ use anyhow::{Result, bail};
 use hushstream_engine::{Recipe, Run, RunError};
 use hushstream_mechanism::sums::{Resumed, SumError};
 use hushstream_mechanism::{
-    Grant, GuaranteeKind, Ledger, LedgerError, MemoryStorage, Transcript, Windowed,
+    Grant, GuaranteeKind, Ledger, LedgerError, NoStorage, Transcript, Windowed,
 };
 use hushstream_noise::Key;
 use std::path::Path;
@@ -55,14 +55,26 @@ fn open_as<G: GuaranteeKind>(arguments: &Arguments, recipe: &Recipe) -> Result<O
             let grant = debit(&mut ledger, recipe)?;
             // Without a state folder the key is never stored, so no noise can ever be drawn again.
             let key = new_key(&arguments.privacy)?;
-            let storage = MemoryStorage::default();
+            let storage = NoStorage;
             let run = Run::<G>::open(recipe.clone(), grant, &key, &mut ledger, storage)?;
-            Ok(Opened {
-                session: Box::new(run),
-                ledger,
-                resumed: None,
-            })
+            Ok(opened(arguments, run, ledger, None))
         }
+    }
+}
+
+fn opened<G: GuaranteeKind>(
+    arguments: &Arguments,
+    mut run: Run<G>,
+    ledger: Ledger,
+    resumed: Option<String>,
+) -> Opened {
+    if arguments.output.releases.is_none() {
+        run.keep_only_the_last();
+    }
+    Opened {
+        session: Box::new(run),
+        ledger,
+        resumed,
     }
 }
 
@@ -79,18 +91,10 @@ fn begin<G: GuaranteeKind>(
     let grant = debit(&mut ledger, recipe)?;
     let storage = folder.into_journal();
     let run = Run::<G>::open(recipe.clone(), grant, &key, &mut ledger, storage)?;
-    Ok(Opened {
-        session: Box::new(run),
-        ledger,
-        resumed: None,
-    })
+    Ok(opened(arguments, run, ledger, None))
 }
 
-fn resume<G: GuaranteeKind>(
-    arguments: &Arguments,
-    recipe: &Recipe,
-    path: &Path,
-) -> Result<Opened> {
+fn resume<G: GuaranteeKind>(arguments: &Arguments, recipe: &Recipe, path: &Path) -> Result<Opened> {
     let card = Card::read(path)?;
     let folder = StateFolder::open(path)?;
     let key = folder.key()?;
@@ -119,11 +123,7 @@ fn resume<G: GuaranteeKind>(
         }
         Err(error) => return Err(error.into()),
     };
-    Ok(Opened {
-        session: Box::new(run),
-        ledger,
-        resumed: Some(told),
-    })
+    Ok(opened(arguments, run, ledger, Some(told)))
 }
 
 /// The charge that the card names: again if it was made, otherwise now.

@@ -196,16 +196,15 @@ fn table(page: &mut String, json: &Value, part: &str, keys: &[&str]) {
 }
 
 fn learning_curve(curves: &Curves, loss: impl Fn(Summary) -> f64) -> String {
-    let line =
-        |name: &str, value: &dyn Fn(&Point) -> Option<f64>| Series {
-            name: name.to_owned(),
-            points: curves
-                .points
-                .iter()
-                .filter(|point| point.0 >= 16)
-                .filter_map(|point| Some((point.0 as f64, value(point)?)))
-                .collect(),
-        };
+    let line = |name: &str, value: &dyn Fn(&Point) -> Option<f64>| Series {
+        name: name.to_owned(),
+        points: curves
+            .points
+            .iter()
+            .filter(|point| point.0 >= 16)
+            .filter_map(|point| Some((point.0 as f64, value(point)?)))
+            .collect(),
+    };
     let series = [
         line("private", &|point| Some(loss(point.1))),
         line("without privacy", &|point| point.2.map(&loss)),

@@ -54,10 +54,7 @@ pub(crate) fn announce(arguments: &Arguments, layout: &Layout, choice: &Choice) 
             short(share)
         )
     };
-    say(
-        arguments,
-        &format!("  cost of privacy, predicted: {cost}"),
-    );
+    say(arguments, &format!("  cost of privacy, predicted: {cost}"));
 }
 
 /// The operator's figures at the end of a run.

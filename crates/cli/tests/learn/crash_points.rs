@@ -11,7 +11,10 @@ fn flags() -> String {
 /// Lengths of a log after its head, and after each of its records.
 fn cuts(log: &[u8]) -> Vec<usize> {
     let mut ends = vec![8];
-    while let Some(length) = log.get(ends[ends.len() - 1]..).and_then(|rest| rest.first_chunk()) {
+    while let Some(length) = log
+        .get(ends[ends.len() - 1]..)
+        .and_then(|rest| rest.first_chunk())
+    {
         ends.push(ends[ends.len() - 1] + 16 + u32::from_le_bytes(*length) as usize);
     }
     ends
@@ -38,7 +41,11 @@ fn at(ledger_records: usize, journal: usize) -> (Folder, Vec<u8>, Vec<u8>) {
 }
 
 fn goes_on((folder, releases, model): &(Folder, Vec<u8>, Vec<u8>), resume: bool) {
-    folder.succeeds(&format!("{}{}", flags(), if resume { " --resume" } else { "" }));
+    folder.succeeds(&format!(
+        "{}{}",
+        flags(),
+        if resume { " --resume" } else { "" }
+    ));
     assert_eq!(folder.read("releases"), *releases);
     assert_eq!(folder.read("model"), *model);
     assert_eq!(folder.charges("ledger"), 1);
@@ -81,7 +88,8 @@ fn after_the_journal_was_begun_and_before_the_ledger_heard_of_it() {
 fn a_charge_is_not_lost_when_another_run_came_in_between() {
     // This run stopped before its charge, and its number went to another one.
     let (folder, ..) = at(1, 0);
-    let other = format!("learn d.csv {SCHEMA} {BUDGET} --seed-insecure 4 --state other --ledger ledger");
+    let other =
+        format!("learn d.csv {SCHEMA} {BUDGET} --seed-insecure 4 --state other --ledger ledger");
     folder.succeeds(&other);
     let message = folder.fails(&format!("{} --resume", flags()));
     assert!(message.contains("is not its own"), "{message}");

@@ -68,7 +68,12 @@ impl Victim {
         assert_eq!(folder.read("releases"), self.releases);
         assert_eq!(folder.read("model"), self.model);
         assert_eq!(folder.charges("ledger"), 1);
-        assert!(folder.names().iter().all(|name| !name.contains("unfinished")));
+        assert!(
+            folder
+                .names()
+                .iter()
+                .all(|name| !name.contains("unfinished"))
+        );
         killed
     }
 }
