@@ -4,7 +4,7 @@ use super::arguments::{Arguments, Privacy};
 use super::data::is_stream;
 use crate::numbers::delta;
 use anyhow::{Context, Result, anyhow, bail};
-use hushstream_account::{Budget, Charge, FilterKind, Spent};
+use hushstream_account::{Budget, Charge, FilterKind, Refused, Spent};
 use hushstream_mechanism::{FileStorage, Ledger, LedgerError, Scope};
 use std::path::PathBuf;
 
@@ -66,7 +66,7 @@ fn total(privacy: &Privacy, present: Budget) -> Result<Budget> {
 
 /// Why a charge is refused, and what would allow it.
 pub(crate) fn refusal(ledger: &Ledger, charge: Charge, error: LedgerError) -> anyhow::Error {
-    let LedgerError::Refused(refused) = error else {
+    let LedgerError::Refused(refused @ Refused::OverBudget { .. }) = error else {
         return error.into();
     };
     let budget = ledger.budget();

@@ -14,6 +14,9 @@ use hushstream_mechanism::{Ledger, Scoreboard};
 use hushstream_read::{Layout, Sealed};
 use std::time::{Duration, Instant};
 
+/// Weights of releases that wait for a sync, at most, so that memory does not depend on how fast records come.
+const NUMBERS_IN_MEMORY: usize = 1 << 15;
+
 /// What does not change during a run.
 pub(crate) struct Frame<'a> {
     pub(crate) arguments: &'a Arguments,
@@ -35,8 +38,8 @@ pub(crate) struct Learning<'a> {
     progress: Progress,
     releases: Option<Releases>,
     last_sync: Instant,
-    /// Whether a release waits for a sync.
-    waiting: bool,
+    /// Releases that wait for a sync.
+    waiting: usize,
 }
 
 impl<'a> Learning<'a> {
@@ -61,7 +64,7 @@ impl<'a> Learning<'a> {
                 None => None,
             },
             last_sync: Instant::now(),
-            waiting: true,
+            waiting: 0,
             frame,
         })
     }
@@ -97,9 +100,11 @@ impl<'a> Learning<'a> {
         let group = Duration::from_millis(self.frame.arguments.output.sync_milliseconds);
         let batch = self.frame.choice.recipe.request().batch;
         let at_the_end = self.session.rounds().is_multiple_of(batch);
-        self.waiting |= at_the_end;
+        self.waiting += usize::from(at_the_end);
         let patience = if at_the_end { group } else { 2 * group };
-        if self.waiting && self.last_sync.elapsed() >= patience {
+        let is_full = self.releases.is_some()
+            && self.waiting * self.session.question().len() > NUMBERS_IN_MEMORY;
+        if is_full || self.waiting > 0 && self.last_sync.elapsed() >= patience {
             self.sync()?;
         }
         Ok(())
@@ -127,7 +132,7 @@ impl<'a> Learning<'a> {
             file.sync()?;
         }
         self.last_sync = Instant::now();
-        self.waiting = false;
+        self.waiting = 0;
         Ok(())
     }
 

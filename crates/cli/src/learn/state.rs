@@ -69,17 +69,17 @@ impl StateFolder {
                 path.display()
             );
         }
-        if path.exists() && !path.is_dir() {
+        // The nearest part of the path that is there must be a folder, and ours to write in.
+        let there = path.ancestors().find(|part| part.exists());
+        let there = there.unwrap_or(Path::new("."));
+        if !there.is_dir() {
             bail!(
-                "cannot keep the state in {}: it is not a folder",
-                path.display()
+                "cannot keep the state in {}: {} is not a folder",
+                path.display(),
+                there.display()
             );
         }
-        let there = path.ancestors().find(|part| part.is_dir());
-        check_writable(
-            &there.unwrap_or(Path::new(".")).join("hushstream"),
-            "the state",
-        )
+        check_writable(&there.join("state"), "the state")
     }
 
     /// A folder for a new run, locked. Nothing is in it yet.

@@ -69,9 +69,11 @@ fn what_cannot_be_added_up_is_refused() {
         assert!(message.contains("cannot be added up"), "{flags}: {message}");
     }
     assert_eq!(folder.charges("ledger"), 1);
-    // A pure run can be paid from it: ε is the stronger promise.
-    folder.succeeds(&learn("--epsilon 0.5").replace("--delta 1e-6", "--delta 0"));
-    assert_eq!(folder.charges("ledger"), 2);
+    // The proof that Gaussian charges add up knows no others.
+    let message = folder.fails(&learn("--epsilon 0.5").replace("--delta 1e-6", "--delta 0"));
+    assert!(message.contains("admits Gaussian charges only"), "{message}");
+    assert!(!message.contains("--total-epsilon"), "{message}");
+    assert_eq!(folder.charges("ledger"), 1);
 }
 
 #[test]

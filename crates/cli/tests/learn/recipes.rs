@@ -28,7 +28,8 @@ fn every_sum_serves() {
             let named = told["parameters"]["sum"].as_str().unwrap();
             assert!(named.starts_with(sum), "{named}");
             assert_eq!(told["recipe"], recipe);
-            assert_eq!(told["guarantee"]["epsilon"], 1.0);
+            let epsilon = told["guarantee"]["epsilon"].as_f64().unwrap();
+            assert!(epsilon <= 1.0 && epsilon > 0.99, "{sum}: {epsilon}");
         }
     }
 }
@@ -77,7 +78,8 @@ fn persons_are_protected_and_limited() {
 fn pure_noise_and_unknown_horizons() {
     let folder = Folder::with_rows(400);
     let (told, words) = guarantee(&folder, "--epsilon 1");
-    assert_eq!(told["delta"], 0.0);
+    // Only what finite precision costs.
+    assert!(told["delta"].as_f64().unwrap() < 1e-25, "{told}");
     assert!(!words.contains("plus"), "{words}");
     let flags = format!("{BUDGET} --horizon unknown");
     let (_, words) = guarantee(&folder, &flags);

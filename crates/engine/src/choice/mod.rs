@@ -1,0 +1,365 @@
+//! The automatic choice: recipe, sum, batch and step sizes from what is public (the task, its bounds, the horizon and the budget) and nothing else.
+//!
+//! **Two ways to learn a linear model.** *Second order*: least squares on the running second moments (`pqftl`). It asks each record for p(p+3)/2 numbers whatever the iterate is, so it forgets nothing and
+//! needs no step size; against its noise a ridge of ½σ√p is put on the matrix (tried on public data: between σ√p/4 and σ√p the choice matters little). *First order*: dual averaging on gradients (`pftal-convex`): p numbers a record, any convex loss.
+//!
+//! **When second order pays.** If features are spread over their bounds, the matrix after t records has eigenvalues about t·R²/p, and its noise has operator norm about σ√(2p). The rounds after which the
+//! first exceeds the second, t₂ = σ√(2p)·p/R², are the price of privacy: until then nothing is learned. We take second order if t₂ is at most half the horizon and the moments fit 2^20 numbers. The same
+//! figure for first order is in `first_order`, with its radius and curvature. Both are printed as the forecast.
+//!
+//! **Batches** do not change what a record may contribute, only how often a sum is released, and a sum's error grows with the number of releases: so the horizon is cut into about 256 batches for
+//! second order, which learns from sums whatever was asked before, 1024 for first order, which moves once a batch, and 64 for pure noise, whose error grows faster.
+
+mod first_order;
+mod problem;
+
+use crate::catalogue::RecipeName;
+use crate::on_sums::{Recipe, RecipeError, RecipeRequest};
+use first_order::Strain;
+use hushstream_account::{Adjacency, Budget};
+use hushstream_mechanism::Participation;
+use hushstream_mechanism::losses::Link;
+use hushstream_mechanism::sums::{Noise, SumKind};
+
+/// What is predicted.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Task {
+    /// ±1.
+    Sign,
+    /// 0 … K − 1.
+    Classes(usize),
+    /// A number between two bounds.
+    Number(f64, f64),
+    /// Which of the experts, whose losses lie between two bounds, to follow.
+    Experts(f64, f64),
+}
+
+/// What is public about a run.
+#[derive(Debug, Clone)]
+pub struct Situation {
+    /// What is predicted.
+    pub task: Task,
+    /// Features, or experts.
+    pub features: usize,
+    /// Bound on the length of the features.
+    pub length: f64,
+    /// Records.
+    pub rounds: u64,
+    /// Whether `rounds` is only an expectation.
+    pub horizon_unknown: bool,
+    /// What may be spent.
+    pub budget: Budget,
+    /// The neighbouring relation.
+    pub adjacency: Adjacency,
+    /// Who contributes how often.
+    pub participation: Participation,
+}
+
+/// What the user has decided; the rest is chosen.
+#[derive(Debug, Clone, Default)]
+pub struct Wishes {
+    /// The recipe.
+    pub recipe: Option<RecipeName>,
+    /// The sum.
+    pub sum: Option<SumKind>,
+    /// The noise.
+    pub noise: Option<Noise>,
+    /// Records an item.
+    pub batch: Option<u64>,
+    /// Where the weights live: `ball`, `box` or `simplex`.
+    pub set: Option<String>,
+    /// Its radius.
+    pub radius: Option<f64>,
+    /// H, or α a record.
+    pub curvature: Option<f64>,
+    /// η.
+    pub learning_rate: Option<f64>,
+    /// λ of least squares.
+    pub ridge: Option<f64>,
+    /// The loss of first-order recipes.
+    pub link: Option<Link>,
+    /// Items for which a window recipe protects a record.
+    pub window: Option<u64>,
+}
+
+impl Wishes {
+    /// Refuses wishes that this recipe would not hear.
+    fn check(&self, recipe: RecipeName) -> Result<(), RecipeError> {
+        if let Some(given) = self
+            .radius
+            .filter(|radius| !(*radius > 0.0 && radius.is_finite()))
+        {
+            return Err(RecipeError::Parameter {
+                parameter: "radius",
+                given,
+                allowed: "a positive finite number",
+            });
+        }
+        let unheard = |wish: &str, why: &str| {
+            Err(RecipeError::Unfit(format!(
+                "{recipe} {why}: leave out {wish}, or name another recipe"
+            )))
+        };
+        let is_least_squares = recipe == RecipeName::Pqftl;
+        if is_least_squares && self.link.is_some_and(|link| link != Link::Squared) {
+            return unheard("the loss", "learns by least squares alone");
+        }
+        if is_least_squares && (self.set.is_some() || self.radius.is_some()) {
+            return unheard("set and radius", "keeps its weights in no set");
+        }
+        if !is_least_squares && self.ridge.is_some() {
+            return unheard("the ridge", "has no matrix to add a ridge to");
+        }
+        if recipe != RecipeName::Ftrl && self.learning_rate.is_some() {
+            return unheard("the learning rate", "has none");
+        }
+        Ok(())
+    }
+}
+
+/// Records a batch, where nobody knows how many will come.
+const UNKNOWN_BATCH: u64 = 64;
+
+/// A recipe, and why.
+pub struct Choice {
+    /// The recipe.
+    pub recipe: Recipe,
+    /// The reasons, for people.
+    pub reasons: Vec<String>,
+    /// Records after which what is learned exceeds the noise, about.
+    pub rows_until_signal: f64,
+}
+
+impl Situation {
+    /// Chooses what the wishes leave open.
+    ///
+    /// # Errors
+    /// Wishes that do not fit together or are out of range.
+    pub fn choose(&self, wishes: &Wishes) -> Result<Choice, RecipeError> {
+        if let Task::Experts(..) = self.task {
+            return self.chosen(RecipeName::Ftrl, wishes, Vec::new());
+        }
+        if let Some(recipe) = wishes.recipe {
+            return self.chosen(recipe, wishes, Vec::new());
+        }
+        let first = |reason: String| self.chosen(RecipeName::PftalConvex, wishes, vec![reason]);
+        if wishes.link.is_some_and(|link| link != Link::Squared) {
+            return first(
+                "pftal-convex, because a loss was named: it takes any convex one".to_owned(),
+            );
+        }
+        if wishes.set.is_some() || wishes.radius.is_some() {
+            return first(
+                "pftal-convex, because a set was named: its weights stay in it".to_owned(),
+            );
+        }
+        let numbers = self.moments()?.dimension();
+        if numbers > 1 << 20 {
+            return first(format!(
+                "pftal-convex, because second moments would be {numbers} numbers a record"
+            ));
+        }
+        let second = self.chosen(RecipeName::Pqftl, wishes, Vec::new());
+        match second {
+            Ok(mut choice) if choice.rows_until_signal <= 0.5 * self.rounds as f64 => {
+                choice.reasons.insert(0, format!(
+                    "pqftl, because with {} features second moments rise above their noise after about {:.0} of {} records",
+                    self.features, choice.rows_until_signal, self.rounds
+                ));
+                Ok(choice)
+            }
+            Ok(choice) => first(format!(
+                "pftal-convex, because with {} features second moments would need about {:.0} records to rise above their noise, and there are {}",
+                self.features, choice.rows_until_signal, self.rounds
+            )),
+            // What refuses second moments (a sum or noise that was wished for) may suit gradients.
+            Err(error) => first(format!("pftal-convex, because pqftl does not fit: {error}")),
+        }
+    }
+
+    fn chosen(
+        &self,
+        recipe: RecipeName,
+        wishes: &Wishes,
+        mut reasons: Vec<String>,
+    ) -> Result<Choice, RecipeError> {
+        let recipe = wishes.recipe.unwrap_or(recipe);
+        wishes.check(recipe)?;
+        let automatic = wishes.recipe.is_none();
+        let noise = wishes.noise.unwrap_or(if !self.budget.is_pure() {
+            Noise::Gaussian
+        } else if recipe == RecipeName::Ftrl {
+            Noise::Laplace
+        } else {
+            Noise::L2Laplace
+        });
+        let sum = self.sum(wishes, automatic, noise, &mut reasons);
+        let batch = self.batch(recipe, wishes, noise, &mut reasons);
+        let request = |radius: f64, curvature: Option<f64>| -> Result<RecipeRequest, RecipeError> {
+            Ok(RecipeRequest {
+                recipe,
+                objective: self.objective(recipe, wishes, radius)?,
+                set: self.set(wishes, radius)?,
+                rounds: self.rounds,
+                batch,
+                budget: self.budget,
+                adjacency: self.adjacency,
+                participation: self.participation,
+                sum,
+                noise: Some(noise),
+                window: wishes.window,
+                curvature: wishes.curvature.or(curvature),
+                learning_rate: wishes.learning_rate,
+                tuned: automatic,
+            })
+        };
+        let radius = wishes.radius.unwrap_or_else(|| self.default_radius());
+        let small_ridge = 1e-4 * self.length * self.length;
+        let planned = match recipe {
+            RecipeName::Pqftl => request(radius, Some(small_ridge))?.plan()?,
+            _ => request(radius, None)?.plan()?,
+        };
+        match recipe {
+            RecipeName::Pqftl => self.with_a_ridge(planned, wishes, reasons),
+            RecipeName::PftalConvex => self.freed(&planned, wishes, request, reasons),
+            _ => {
+                let strain = strain(&planned);
+                Ok(Choice {
+                    rows_until_signal: strain.noise / strain.lipschitz,
+                    recipe: planned,
+                    reasons,
+                })
+            }
+        }
+    }
+
+    fn sum(
+        &self,
+        wishes: &Wishes,
+        automatic: bool,
+        noise: Noise,
+        reasons: &mut Vec<String>,
+    ) -> Option<SumKind> {
+        let (sum, reason) = match wishes.sum {
+            Some(sum) => return Some(sum),
+            None if self.horizon_unknown => (
+                SumKind::Octave,
+                "sum octave, because the horizon is unknown",
+            ),
+            // A recipe that was named keeps its paper's sum.
+            None if !automatic => return None,
+            None if noise == Noise::Gaussian => (
+                SumKind::BLT,
+                "sum blt, because it has the least noise at a known horizon",
+            ),
+            None => (
+                SumKind::Smooth,
+                "sum smooth, because it has the least noise without δ",
+            ),
+        };
+        reasons.push(reason.to_owned());
+        Some(sum)
+    }
+
+    fn batch(
+        &self,
+        recipe: RecipeName,
+        wishes: &Wishes,
+        noise: Noise,
+        reasons: &mut Vec<String>,
+    ) -> u64 {
+        let is_experts = matches!(self.task, Task::Experts(..));
+        if wishes.batch.is_some() || wishes.recipe.is_some() || is_experts {
+            return wishes.batch.unwrap_or(1);
+        }
+        if self.horizon_unknown {
+            reasons.push(format!(
+                "batches of {UNKNOWN_BATCH}, so that a stream that turns out short has releases too"
+            ));
+            return UNKNOWN_BATCH;
+        }
+        let pieces = match (noise, recipe) {
+            (Noise::Gaussian, RecipeName::Pqftl) => 256,
+            (Noise::Gaussian, _) => 1024,
+            _ => 64,
+        };
+        let batch = (self.rounds / pieces).max(1);
+        reasons.push(format!(
+            "batches of {batch}, about {pieces} releases: a sum's noise grows with their number"
+        ));
+        batch
+    }
+
+    /// Least squares: a ridge against the noise of the matrix.
+    fn with_a_ridge(
+        &self,
+        planned: Recipe,
+        wishes: &Wishes,
+        mut reasons: Vec<String>,
+    ) -> Result<Choice, RecipeError> {
+        let noise = planned.matrix_noise().unwrap_or(0.0);
+        let ridge = wishes.ridge.unwrap_or_else(|| {
+            let ridge = noise / (2.0 * std::f64::consts::SQRT_2);
+            reasons.push(format!("ridge {ridge:.4}, half the noise of a row of the matrix: smaller eigenvalues are noise"));
+            ridge
+        });
+        Ok(Choice {
+            recipe: planned.with_ridge(ridge)?,
+            reasons,
+            rows_until_signal: noise * self.features as f64 / self.length.powi(2),
+        })
+    }
+
+    /// Dual averaging, with the radius and the curvature of [`first_order`] where none are stated.
+    fn freed(
+        &self,
+        planned: &Recipe,
+        wishes: &Wishes,
+        request: impl Fn(f64, Option<f64>) -> Result<RecipeRequest, RecipeError>,
+        mut reasons: Vec<String>,
+    ) -> Result<Choice, RecipeError> {
+        let is_classifier = matches!(self.task, Task::Sign | Task::Classes(_));
+        let radius = match wishes.radius {
+            Some(radius) => radius,
+            // What a classifier's record can change does not depend on the radius, so the first plan's noise stands.
+            None if is_classifier => {
+                let radius = strain(planned).radius(self.dimension() as f64, self.length);
+                reasons.push(format!(
+                    "radius {radius:.3}, as far as scores need and noise allows"
+                ));
+                radius
+            }
+            None => self.default_radius(),
+        };
+        let draft = request(radius, None)?.plan()?;
+        let strain = strain(&draft);
+        let radius_of_set = draft.request().set.outer_radius();
+        let curvature = strain.curvature(radius_of_set);
+        let batch = draft.request().batch as f64;
+        let recipe = if wishes.curvature.is_some() {
+            draft
+        } else {
+            reasons.push(format!("curvature {:.3e} a record: less would follow the noise, more would hold the weights back", curvature));
+            request(radius, Some(curvature * batch))?.plan()?
+        };
+        Ok(Choice {
+            rows_until_signal: strain
+                .records_until_signal(radius_of_set, recipe.curvature() / batch),
+            recipe,
+            reasons,
+        })
+    }
+}
+
+/// Noise against what a record can do, of a planned recipe.
+fn strain(recipe: &Recipe) -> Strain {
+    let request = recipe.plan().request();
+    Strain {
+        noise: recipe.plan().prefix_sd_max() * f64::from(request.dimension).sqrt(),
+        lipschitz: recipe.loss().map_or(request.bound, |loss| loss.lipschitz()),
+        records: recipe.request().rounds as f64,
+    }
+}
+
+#[cfg(test)]
+mod tests;
