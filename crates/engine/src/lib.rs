@@ -6,7 +6,9 @@
 mod catalogue;
 mod choice;
 mod on_sums;
+mod tables;
 
 pub use catalogue::{CATALOGUE, Entry, MechanismKind, RecipeName};
 pub use choice::{Choice, Situation, Task, Wishes};
 pub use on_sums::{Ask, Objective, Recipe, RecipeError, RecipeRequest, Run, RunError, Shadow};
+pub use tables::{Cell, TABLES, Table};
