@@ -138,7 +138,7 @@ pub const CATALOGUE: &[Entry] = &[
         when: "as coco-p, on sets where only a linear minimiser is cheap; useful constants only in few dimensions",
         mechanism: MechanismKind::Sum(SumKind::Window(0)),
         printed: "as coco-p",
-        holds: "as coco-p with constants (25 rho^2)^2; the tuned variant has the same privacy and an empirical regret",
+        holds: "as coco-p with constants (25 rho^2)^2; the tuned variant has the same privacy and an empirical regret; with a linear minimiser only (spectrahedron) online Frank-Wolfe, order T^(2/3)",
     },
 ];
 

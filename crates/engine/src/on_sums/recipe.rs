@@ -1,7 +1,7 @@
 //! A recipe: mechanism × learner × calibration, planned from public numbers alone.
 
 use crate::catalogue::{MechanismKind, RecipeName};
-use hushstream_account::{Adjacency, Budget};
+use hushstream_account::{Adjacency, Budget, Guarantee, GuaranteeError};
 use hushstream_learn::LearnError;
 use hushstream_mechanism::losses::{LinearLoss, Loss};
 use hushstream_mechanism::sums::{Geometry, Noise, PlanError, SumKind, SumPlan, SumRequest};
@@ -260,6 +260,16 @@ impl Recipe {
     #[must_use]
     pub fn request(&self) -> &RecipeRequest {
         &self.request
+    }
+
+    /// What a run would promise.
+    ///
+    /// # Errors
+    /// Never for a recipe that exists; the numbers were checked.
+    pub fn guarantee(&self, simulated: bool) -> Result<Guarantee, GuaranteeError> {
+        let entry = self.request.recipe.entry();
+        let guarantee = self.plan.guarantee(simulated)?;
+        Ok(guarantee.of_algorithm(entry.name, entry.source, entry.errata))
     }
 
     /// H, or α for least squares.
