@@ -105,6 +105,23 @@ impl Lattice {
         self.bound / self.radius as f64
     }
 
+    /// Whether these integers can be the sum of `batch` contributions: their length is at most batch·radius. In arithmetic that cannot wrap.
+    pub(crate) fn holds_sum(&self, values: &[i64], batch: u64) -> bool {
+        let most = u128::from(batch) * u128::from(self.radius.unsigned_abs());
+        let sizes = || values.iter().map(|value| u128::from(value.unsigned_abs()));
+        if values.len() != self.dimension() || sizes().any(|size| size > most) {
+            return false;
+        }
+        let total = |sizes: &mut dyn Iterator<Item = u128>| sizes.fold(0, u128::saturating_add);
+        match self.norm {
+            Norm::L1 => total(&mut sizes()) <= most,
+            Norm::L2 => {
+                let squares = total(&mut sizes().map(|size| size.saturating_mul(size)));
+                squares < u128::MAX && squares <= most.saturating_mul(most)
+            }
+        }
+    }
+
     /// Adds the integers of a contribution to `total`.
     pub(crate) fn add(&self, contribution: Raw<Contribution>, total: &mut [i64]) -> Outcome {
         let contribution = contribution.open();
@@ -327,6 +344,20 @@ mod tests {
             image(&lattice, &[3.0, -1.0]),
             (vec![750, -250], Outcome::Clipped)
         );
+    }
+
+    #[test]
+    fn sums_of_a_batch_are_inside_its_radius() {
+        let lattice = Lattice::new(2, Norm::L2, 1.0, 1000).unwrap();
+        assert!(lattice.holds_sum(&[600, -800], 1) && lattice.holds_sum(&[1200, -1600], 2));
+        assert!(!lattice.holds_sum(&[600, -801], 1) && !lattice.holds_sum(&[0, 1001], 1));
+        assert!(!lattice.holds_sum(&[600], 1) && !lattice.holds_sum(&[i64::MIN, 0], 1));
+        let lattice = Lattice::new(2, Norm::L1, 1.0, 1000).unwrap();
+        assert!(lattice.holds_sum(&[600, -400], 1) && !lattice.holds_sum(&[600, -401], 1));
+        // Nothing wraps.
+        let large = Lattice::new(64, Norm::L2, 1.0, 1 << 40).unwrap();
+        assert!(!large.holds_sum(&[1 << 62; 64], 1 << 22));
+        assert!(large.holds_sum(&[1 << 58; 64], 1 << 21));
     }
 
     #[test]

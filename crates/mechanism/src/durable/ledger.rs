@@ -416,3 +416,6 @@ impl Ledger {
         self.name
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -291,3 +291,6 @@ impl SumPlan {
         )?)
     }
 }
+
+#[cfg(test)]
+mod tests;
