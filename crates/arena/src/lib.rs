@@ -22,6 +22,8 @@
 //!     adjacency: Adjacency::ReplaceOne,
 //!     window: None,
 //!     curvature: None,
+//!     learning_rate: None,
+//!     set: None,
 //!     tuned: false,
 //! };
 //! let outcome = contest.play(1)?;

@@ -3,6 +3,7 @@
 use anyhow::{Result, bail};
 use clap::ValueEnum;
 use hushstream_sets::{Ball, BoxSet, ConvexSet, L1Ball, Simplex, Spectrahedron};
+use std::fmt;
 use std::sync::Arc;
 
 /// Where weights live.
@@ -42,6 +43,13 @@ impl SetName {
                 Arc::new(Spectrahedron::new(rows)?)
             }
         })
+    }
+}
+
+impl fmt::Display for SetName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let value = self.to_possible_value();
+        f.write_str(value.as_ref().map_or("", |value| value.get_name()))
     }
 }
 
