@@ -9,6 +9,7 @@ mod on_sums;
 mod tables;
 
 pub use catalogue::{CATALOGUE, Entry, MechanismKind, RecipeName};
+pub use choice::{Choice, Situation, Task, Wishes};
 pub use on_sums::{
     Ask, Holds, NOISE_BETA, Objective, Recipe, RecipeError, RecipeRequest, RegretBound, Run,
     RunError, Shadow,

@@ -4,11 +4,11 @@ use super::noise_length::{NOISE_BETA, mean_length, rare_length};
 use super::recipe::{Ask, Recipe, RecipeError};
 use crate::catalogue::RecipeName;
 use hushstream_learn::{
-    DualAveraging, FollowTheApproximateLeader, FrankWolfe, Learner, LeastSquares, LocalLinear,
-    PerturbedLeader, RegularisedLeader,
+    DualAveraging, FollowTheApproximateLeader, FrankWolfe, LearnError, Learner, LeastSquares,
+    LocalLinear, PerturbedLeader, RegularisedLeader,
 };
-use hushstream_mechanism::GuaranteeKind;
 use hushstream_mechanism::sums::PrivateSum;
+use hushstream_mechanism::{GuaranteeKind, Moments};
 use hushstream_sets::Capability;
 
 impl Recipe {
@@ -153,18 +153,7 @@ impl Recipe {
                     )?)
                 }
             }
-            (_, Ask::Moments(moments)) => {
-                // An item of B records is one record with features and target √B times as long, and B times the regularisation.
-                let batch = self.request.batch as f64;
-                let bounds = moments.bounds();
-                let learner = LeastSquares::new(
-                    moments.features(),
-                    bounds.features() * batch.sqrt(),
-                    bounds.target_magnitude() * batch.sqrt(),
-                    self.curvature * batch,
-                )?;
-                Box::new(learner.ridge(self.ridge)?.classes(moments.targets())?)
-            }
+            (_, Ask::Moments(moments)) => Box::new(self.least_squares(moments)?),
             (RecipeName::Pqftl, Ask::Gradient(_)) => {
                 return Err(RecipeError::Objective {
                     recipe: RecipeName::Pqftl,
@@ -172,6 +161,19 @@ impl Recipe {
                 });
             }
         })
+    }
+
+    /// An item of B records is one record with features and target √B times as long, and B times the regularisation.
+    pub(crate) fn least_squares(&self, moments: &Moments) -> Result<LeastSquares, LearnError> {
+        let batch = self.request.batch as f64;
+        let bounds = moments.bounds();
+        let learner = LeastSquares::new(
+            moments.features(),
+            bounds.features() * batch.sqrt(),
+            bounds.target_magnitude() * batch.sqrt(),
+            self.curvature * batch,
+        )?;
+        learner.ridge(self.ridge)?.classes(moments.targets())
     }
 
     /// Before the first item: AS17's recipes start from noise alone, so that every iterate has the same law.

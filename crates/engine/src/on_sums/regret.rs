@@ -8,7 +8,7 @@ use super::noise_length::{NOISE_BETA, mean_length, rare_length};
 use super::recipe::{Ask, Recipe};
 use crate::catalogue::RecipeName;
 use hushstream_learn::{
-    DualAveraging, FollowTheApproximateLeader, FrankWolfe, LearnError, LeastSquares, LocalLinear,
+    DualAveraging, FollowTheApproximateLeader, FrankWolfe, LearnError, LocalLinear,
     PerturbedLeader, RegularisedLeader,
 };
 use hushstream_mechanism::Moments;
@@ -163,28 +163,21 @@ impl Recipe {
     }
 
     fn least_squares_bound(&self, moments: &Moments) -> Result<RegretBound, String> {
-        let batch = self.request.batch as f64;
         if !self.request.rounds.is_multiple_of(self.request.batch) {
             return Err("the last item is not full, and is then less regularised than the theorem assumes: take rounds that the batch divides".to_owned());
         }
-        let bounds = moments.bounds();
-        let learner = LeastSquares::new(
-            moments.features(),
-            bounds.features() * batch.sqrt(),
-            bounds.target_magnitude() * batch.sqrt(),
-            self.curvature * batch,
-        )
-        .map_err(text)?;
+        let learner = self.least_squares(moments).map_err(text)?;
         let (p, sd) = (moments.features() as f64, self.plan.prefix_sd_max());
         let truncation = self.plan.truncation();
         let matrix = sd * (p * (p + 1.0) / 2.0).sqrt() + truncation;
-        let target = (sd * p.sqrt() + truncation) / moments.weight();
+        let targets = moments.targets() as f64;
+        let target = (sd * (p * targets).sqrt() + truncation) / moments.weight();
         let items = self.request.rounds / self.request.batch;
         let value = learner.regret_bound(matrix, target, items);
         let value = value.ok_or("the schedule of recomputing has no bound")?;
         Ok(RegretBound::expected(
             value,
-            "JKT12 Theorem 4 with errata J1, J2, J3, J5: (1 + ln T)(G^2/2 + G(N_u + rho N_V))/alpha",
+            "JKT12 Theorem 4 with errata J1, J2, J3, J5: (1 + ln T)(G^2/2 + G(N_u + rho N_V))/alpha, and lambda rho^2/2 for a ridge",
         ))
     }
 
