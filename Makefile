@@ -5,7 +5,7 @@ VENV   := target/oracle
 PY     := $(VENV)/bin/python
 JAX    := target/oracle-jax
 
-.PHONY: demo test test-long bench oracle
+.PHONY: demo test test-long fuzz bench oracle
 
 demo:
 	cargo run --release --locked --quiet --bin hushstream -- plan --releases 1048575 --dim 54 --epsilon 1 --delta 1e-6 --sum all --svg target/sums.svg
@@ -16,10 +16,16 @@ test:
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
 	cargo test --workspace --locked
+	cargo run --locked --quiet -p hushstream-fuzz -- --seconds 60
+
+# Damaged files for the readers, from a seed that has not been tried.
+fuzz:
+	cargo run --locked --quiet --release -p hushstream-fuzz -- --seconds 1800 --seed $$(date +%s)
 
 # Everything of `make test`, regret at full length, the error codes of what must not compile, and cross-checks against other people's implementations.
 test-long: test oracle
 	cargo test --release --locked -p hushstream-arena --features long
+	cargo test --locked -p hushstream-read --features parquet
 	RUSTC_BOOTSTRAP=1 cargo test --locked --quiet --doc -p hushstream-mechanism --target-dir target/error-codes
 	$(PY) oracle/accounting.py check
 	$(PY) oracle/noise.py check

@@ -5,56 +5,103 @@
 use crate::encode::{Builder, Step, Targets};
 use crate::error::Fault;
 use crate::number;
+use crate::rows::Failure;
 use memchr::memchr;
+use std::sync::Arc;
 
-/// Where in a row something is wrong.
-pub(crate) struct Failure {
-    /// Bytes from the beginning of the record.
-    pub(crate) at: usize,
-    /// The column, counted from 0, if the format has columns.
-    pub(crate) field: Option<usize>,
-    pub(crate) fault: Fault,
+/// Rows of a table.
+pub(crate) struct Table {
+    delimiter: u8,
+    steps: Vec<Step>,
+    /// How many indicators follow each other from a column on.
+    indicators: Vec<usize>,
+    pub(crate) names: Vec<Arc<str>>,
 }
 
-/// A row of so many fields without quotes.
-pub(crate) fn plain_row(
-    line: &[u8],
-    delimiter: u8,
-    steps: &[Step],
-    builder: &mut Builder,
-    targets: Targets,
-) -> Result<(), Failure> {
-    let mut at = 0;
-    for (field, step) in steps.iter().enumerate() {
-        let Some(rest) = line.get(at..) else {
-            return Err(short(line, steps, field));
-        };
-        if let Step::Number(scale) = step
-            && let Some((value, length)) = number::scan(rest)
-            && rest.get(length).is_none_or(|&byte| byte == delimiter)
-        {
-            builder.put_number(scale, value);
-            at += length + 1;
-            continue;
+impl Table {
+    pub(crate) fn new(delimiter: u8, steps: Vec<Step>, names: Vec<Arc<str>>) -> Self {
+        let mut indicators = vec![0; steps.len()];
+        let mut run = 0;
+        for (step, indicators) in steps.iter().zip(&mut indicators).rev() {
+            run = if step.is_indicator() { run + 1 } else { 0 };
+            *indicators = run;
         }
-        let length = memchr(delimiter, rest).unwrap_or(rest.len());
-        builder
-            .field(step, &rest[..length], targets)
-            .map_err(|fault| Failure {
-                at,
-                field: Some(field),
-                fault,
-            })?;
-        at += length + 1;
+        Self {
+            delimiter,
+            steps,
+            indicators,
+            names,
+        }
     }
-    if at <= line.len() {
-        return Err(long(at, steps));
+
+    pub(crate) fn row(
+        &self,
+        line: &[u8],
+        quoted: bool,
+        builder: &mut Builder,
+        targets: Targets,
+    ) -> Result<(), Failure> {
+        if quoted {
+            quoted_row(line, self.delimiter, &self.steps, builder, targets)
+        } else {
+            self.plain_row(line, builder, targets)
+        }
     }
-    Ok(())
+
+    /// A row without quotes.
+    fn plain_row(
+        &self,
+        line: &[u8],
+        builder: &mut Builder,
+        targets: Targets,
+    ) -> Result<(), Failure> {
+        let zeros = [
+            b'0',
+            self.delimiter,
+            b'0',
+            self.delimiter,
+            b'0',
+            self.delimiter,
+            b'0',
+            self.delimiter,
+        ];
+        let (mut at, mut field) = (0, 0);
+        while let Some(step) = self.steps.get(field) {
+            let Some(rest) = line.get(at..) else {
+                return Err(short(line, &self.steps, field));
+            };
+            // Four indicators that are not set, as in most of a one-hot group: coordinates begin as zero.
+            if self.indicators[field] >= 4 && rest.starts_with(&zeros) {
+                (at, field) = (at + 8, field + 4);
+                continue;
+            }
+            if let Step::Number(scale) = step
+                && let Some((value, length)) = number::scan(rest)
+                && rest.get(length).is_none_or(|&byte| byte == self.delimiter)
+            {
+                builder.put_number(scale, value);
+                (at, field) = (at + length + 1, field + 1);
+                continue;
+            }
+            let length = memchr(self.delimiter, rest).unwrap_or(rest.len());
+            builder
+                .field(step, &rest[..length], targets)
+                .map_err(|fault| Failure {
+                    at,
+                    field: Some(field),
+                    fault,
+                })?;
+            (at, field) = (at + length + 1, field + 1);
+        }
+        if at <= line.len() {
+            return Err(long(at, &self.steps));
+        }
+        Ok(())
+    }
 }
 
 /// A row with quotes, which are known to be in order.
-pub(crate) fn quoted_row(
+fn quoted_row(
     line: &[u8],
     delimiter: u8,
     steps: &[Step],
@@ -129,6 +176,16 @@ pub(crate) fn header(line: &[u8], delimiter: u8) -> Result<Vec<String>, Failure>
             return Err(fail(Fault::DuplicateColumn(name)));
         }
         names.push(name);
+    }
+    if names
+        .iter()
+        .all(|name| number::parse(name.as_bytes()).is_some())
+    {
+        return Err(Failure {
+            at: 0,
+            field: None,
+            fault: Fault::NoHeader,
+        });
     }
     Ok(names)
 }

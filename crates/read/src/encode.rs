@@ -1,8 +1,9 @@
 //! From fields to coordinates: what a layout says, prepared for speed.
 
+use crate::encoding::Encoding;
 use crate::error::Fault;
 use crate::hash;
-use crate::layout::{Encoding, Layout};
+use crate::layout::Layout;
 use crate::schema::MissingTarget;
 use crate::target::{TargetEncoder, number};
 use hushstream_mechanism::losses::Features;
@@ -71,6 +72,13 @@ impl Step {
                 mask: (1 << bits) - 1,
             },
         }
+    }
+}
+
+impl Step {
+    /// Whether a field `0` leaves its coordinate at 0.
+    pub(crate) fn is_indicator(&self) -> bool {
+        matches!(self, Self::Number(scale) if scale.shift == 0.0 && scale.low <= 0.0 && scale.high >= 0.0)
     }
 }
 
@@ -146,6 +154,7 @@ impl Builder {
     }
 
     /// A field that is there.
+    #[inline(never)] // not in the way of numbers
     pub(crate) fn field(
         &mut self,
         step: &Step,
@@ -199,33 +208,40 @@ impl Builder {
         Ok(())
     }
 
-    /// Ends a row: its features, clipped, with the intercept.
-    pub(crate) fn finish(&mut self) -> Features {
+    /// Ends a row: its features, clipped, with the intercept. Whatever `features` held before is used again.
+    pub(crate) fn finish(&mut self, features: &mut Features) {
         if self.sparse {
             sort_and_add(&mut self.entries);
-            if let Some(norm) = self.norm {
-                let squares: f64 = self.entries.iter().map(|(_, v)| v * v).sum();
-                if squares > norm * norm {
-                    let factor = norm / squares.sqrt();
-                    self.entries.iter_mut().for_each(|(_, v)| *v *= factor);
-                }
+            let squares = || self.entries.iter().map(|(_, v)| v * v).sum();
+            if let Some(factor) = shrink(self.norm, squares) {
+                self.entries.iter_mut().for_each(|(_, v)| *v *= factor);
             }
             self.entries
                 .extend(self.intercept.map(|last| (last as u32, 1.0)));
-            return Features::Sparse(self.entries.clone());
-        }
-        if let Some(norm) = self.norm {
-            let squares = squared_length(&self.dense);
-            if squares > norm * norm {
-                let factor = norm / squares.sqrt();
-                self.dense.iter_mut().for_each(|v| *v *= factor);
+            match features {
+                Features::Sparse(entries) => entries.clone_from(&self.entries),
+                Features::Dense(_) => *features = Features::Sparse(self.entries.clone()),
             }
+            return;
+        }
+        if let Some(factor) = shrink(self.norm, || squared_length(&self.dense)) {
+            self.dense.iter_mut().for_each(|v| *v *= factor);
         }
         if let Some(last) = self.intercept {
             self.dense[last] = 1.0;
         }
-        Features::Dense(std::mem::take(&mut self.dense))
+        match features {
+            Features::Dense(values) => std::mem::swap(values, &mut self.dense),
+            Features::Sparse(_) => *features = Features::Dense(std::mem::take(&mut self.dense)),
+        }
     }
+}
+
+/// The factor that brings features down to their norm, if they are longer.
+fn shrink(norm: Option<f64>, squares: impl FnOnce() -> f64) -> Option<f64> {
+    let norm = norm?;
+    let squares = squares();
+    (squares > norm * norm).then(|| norm / squares.sqrt())
 }
 
 /// In four lanes, because one addition has to wait for the other.

@@ -1,4 +1,4 @@
-//! Where bytes come from: a file, standard input, or any reader; gzip is recognised by its first bytes, not by its name.
+//! Where bytes come from: a file, standard input, or any reader; gzip and Parquet are recognised by their first bytes, not by their name.
 
 use crate::error::{Fault, ReadError};
 use crate::format::Format;
@@ -7,7 +7,8 @@ use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read};
 use std::sync::Arc;
 
-const GZIP: [u8; 2] = [0x1f, 0x8b];
+const GZIP: &[u8] = &[0x1f, 0x8b];
+const PARQUET: &[u8] = b"PAR1";
 const COMPRESSED_BLOCK: usize = 1 << 16;
 
 /// An opened source of bytes, decompressed on the way.
@@ -24,7 +25,16 @@ const COMPRESSED_BLOCK: usize = 1 << 16;
 pub struct Input {
     pub(crate) name: Arc<str>,
     pub(crate) bytes: Box<dyn Read + Send>,
-    pub(crate) compressed: bool,
+    pub(crate) packing: Packing,
+}
+
+/// What bytes were packed in, for messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Packing {
+    Plain,
+    Gzip,
+    /// The bytes are the table as CSV.
+    Parquet,
 }
 
 impl Input {
@@ -37,7 +47,7 @@ impl Input {
             return Self::from_reader("standard input", io::stdin());
         }
         let name: Arc<str> = path.into();
-        let fault = |error: &io::Error| fault(error, false).in_file(&name);
+        let fault = |error: &io::Error| fault(error, Packing::Plain).in_file(&name);
         let file = File::open(path).map_err(|error| fault(&error))?;
         let about = file.metadata().map_err(|error| fault(&error))?;
         if about.is_dir() {
@@ -57,32 +67,38 @@ impl Input {
         let name: Arc<str> = name.into();
         let mut start = Vec::new();
         (&mut bytes)
-            .take(GZIP.len() as u64)
+            .take(PARQUET.len() as u64)
             .read_to_end(&mut start)
-            .map_err(|error| fault(&error, false).in_file(&name))?;
-        let compressed = start == GZIP;
-        if !compressed && name.to_ascii_lowercase().ends_with(".gz") {
+            .map_err(|error| fault(&error, Packing::Plain).in_file(&name))?;
+        let (gzip, parquet) = (start.starts_with(GZIP), start == PARQUET);
+        if !gzip && name.to_ascii_lowercase().ends_with(".gz") {
             return Err(Fault::NotGzip.in_file(&name));
         }
         let bytes = Cursor::new(start).chain(bytes);
-        let bytes: Box<dyn Read + Send> = if compressed {
+        let (packing, bytes): (_, Box<dyn Read + Send>) = if gzip {
             let blocks = BufReader::with_capacity(COMPRESSED_BLOCK, bytes);
-            Box::new(MultiGzDecoder::new(blocks))
+            (Packing::Gzip, Box::new(MultiGzDecoder::new(blocks)))
+        } else if parquet {
+            let table = unpack_parquet(bytes).map_err(|fault| fault.in_file(&name))?;
+            (Packing::Parquet, table)
         } else {
-            Box::new(bytes)
+            (Packing::Plain, Box::new(bytes))
         };
         Ok(Self {
             name,
             bytes,
-            compressed,
+            packing,
         })
     }
 
-    /// What the name says about the format.
+    /// What the name says about the format; Parquet is read as CSV, whatever its name.
     ///
     /// # Errors
     /// A name that says nothing.
     pub fn guess_format(&self) -> Result<Format, ReadError> {
+        if self.packing == Packing::Parquet {
+            return Ok(Format::Csv);
+        }
         Format::guess(&*self.name).ok_or_else(|| Fault::UnknownFormat.in_file(&self.name))
     }
 
@@ -93,15 +109,25 @@ impl Input {
     }
 }
 
+#[cfg(feature = "parquet")]
+use crate::parquet_table::unpack as unpack_parquet;
+
+#[cfg(not(feature = "parquet"))]
+fn unpack_parquet(_: impl Read) -> Result<Box<dyn Read + Send>, Fault> {
+    Err(Fault::NoParquet)
+}
+
 /// An error of the operating system or of decompression, in words that name no content.
-pub(crate) fn fault(error: &io::Error, compressed: bool) -> Fault {
+pub(crate) fn fault(error: &io::Error, packing: Packing) -> Fault {
+    let gzip = packing == Packing::Gzip;
     match error.kind() {
         io::ErrorKind::NotFound => Fault::NotFound,
         io::ErrorKind::IsADirectory => Fault::IsDirectory,
-        io::ErrorKind::UnexpectedEof if compressed => Fault::BrokenGzip("it ends too early"),
-        io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData if compressed => {
+        io::ErrorKind::UnexpectedEof if gzip => Fault::BrokenGzip("it ends too early"),
+        io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData if gzip => {
             Fault::BrokenGzip("its checksum or its structure is wrong")
         }
+        io::ErrorKind::InvalidData if packing == Packing::Parquet => Fault::BrokenParquet,
         kind => Fault::Unreadable(kind.to_string()),
     }
 }
@@ -140,13 +166,16 @@ mod tests {
     fn broken_gzip_says_what_is_broken() {
         let whole = gzip(&[7; 10_000]);
         let cut = read("a.gz", whole[..whole.len() - 9].to_vec()).unwrap_err();
-        assert_eq!(fault(&cut, true), Fault::BrokenGzip("it ends too early"));
+        assert_eq!(
+            fault(&cut, Packing::Gzip),
+            Fault::BrokenGzip("it ends too early")
+        );
         let mut flipped = whole;
         let crc = flipped.len() - 8;
         flipped[crc] ^= 1;
         let bad = read("a.gz", flipped).unwrap_err();
         assert_eq!(
-            fault(&bad, true),
+            fault(&bad, Packing::Gzip),
             Fault::BrokenGzip("its checksum or its structure is wrong")
         );
         let named = Input::from_reader("b.csv.gz", &b"a,b\n"[..]).err().unwrap();
@@ -154,6 +183,13 @@ mod tests {
             named.to_string(),
             "b.csv.gz: the name ends in .gz, but this is not gzip; rename it or compress it"
         );
+    }
+
+    #[cfg(not(feature = "parquet"))]
+    #[test]
+    fn parquet_says_what_to_do() {
+        let parquet = Input::from_reader("a.csv", &b"PAR1..."[..]).err().unwrap();
+        assert_eq!(parquet.fault, Fault::NoParquet);
     }
 
     #[test]
@@ -167,7 +203,7 @@ mod tests {
         );
         let denied = io::Error::from(io::ErrorKind::PermissionDenied);
         assert_eq!(
-            fault(&denied, false).to_string(),
+            fault(&denied, Packing::Plain).to_string(),
             "cannot be read (permission denied)"
         );
     }

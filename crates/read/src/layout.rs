@@ -2,101 +2,10 @@
 //!
 //! A layout is part of a published model: whoever predicts with it encodes new rows in the same way.
 
+use crate::encoding::{Encoding, FeatureColumn, Space, TargetKind, check_bits};
 use crate::error::Fault;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, HashSet};
-
-/// Bits that a hash may have: 2²⁸ weights are 2 GiB.
-const MOST_BITS: u8 = 28;
-
-/// How one column becomes coordinates.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Encoding {
-    /// Scaled from public bounds to [−1, 1].
-    Number {
-        /// Becomes −1.
-        low: f64,
-        /// Becomes 1.
-        high: f64,
-    },
-    /// An expert's loss: clipped to public bounds, not scaled.
-    Loss {
-        /// The least loss.
-        low: f64,
-        /// The greatest loss.
-        high: f64,
-    },
-    /// 0 to 1, one of a group that has length 1.
-    Indicator {
-        /// Which group.
-        group: u32,
-    },
-    /// One coordinate a category.
-    Category {
-        /// The public vocabulary.
-        values: Vec<String>,
-    },
-    /// 2^bits coordinates; MurmurHash3 (32 bits, seed 0) of the text says which.
-    Hashed {
-        /// Bits of the hash.
-        bits: u8,
-    },
-}
-
-/// A feature column.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct FeatureColumn {
-    /// Its name in the header.
-    pub name: String,
-    /// How it becomes coordinates.
-    pub encoding: Encoding,
-}
-
-/// What coordinates stand for, without the intercept.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Space {
-    /// Columns, one after the other.
-    Columns(Vec<FeatureColumn>),
-    /// VW text: names hashed to bits.
-    Hashed {
-        /// Bits of the hash.
-        bits: u8,
-    },
-    /// libsvm: indices as they stand.
-    Indexed {
-        /// How many.
-        dimension: u32,
-        /// The first index, 0 or 1.
-        base: u8,
-    },
-}
-
-/// What the target means.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum TargetKind {
-    /// −1 or 1.
-    Sign {
-        /// The value that means 1; by default 1 or true.
-        positive: Option<String>,
-    },
-    /// The index of a class.
-    Class {
-        /// All classes.
-        classes: Vec<String>,
-    },
-    /// A number, clipped to bounds and not scaled.
-    Number {
-        /// The least.
-        low: f64,
-        /// The greatest.
-        high: f64,
-    },
-    /// There is none; records carry 0.
-    None,
-}
 
 /// The part of a layout that is stored; the rest follows from it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -181,6 +90,9 @@ impl TryFrom<Stated> for Layout {
         let implied = matches!(stated.space, Space::Columns(_)).then_some(squares);
         let stated_square = stated.norm.map(|norm| norm * norm);
         let features_square = stated_square.or(implied).ok_or(Fault::Norm)?;
+        if !(features_square > 0.0 && features_square.is_finite()) {
+            return Err(Fault::Norm);
+        }
         stated.target.check(stated.target_column.as_deref())?;
         Ok(Self {
             stated,
@@ -298,76 +210,4 @@ impl Layout {
                 .columns()
                 .any(|(column, _)| matches!(column.encoding, Encoding::Indicator { .. }))
     }
-}
-
-impl FeatureColumn {
-    /// Number of coordinates and bound on the squared length.
-    fn check(&self) -> Result<(u64, f64), Fault> {
-        Ok(match &self.encoding {
-            Encoding::Number { low, high } => {
-                check_bounds((*low, *high), &self.name)?;
-                (1, 1.0)
-            }
-            Encoding::Loss { low, high } => {
-                check_bounds((*low, *high), &self.name)?;
-                (1, low.abs().max(high.abs()).powi(2))
-            }
-            Encoding::Indicator { .. } => (1, 1.0),
-            Encoding::Category { values } => {
-                let fault = |why| Fault::Vocabulary {
-                    column: self.name.clone(),
-                    why,
-                };
-                check_names(values).map_err(fault)?;
-                (values.len() as u64, 1.0)
-            }
-            Encoding::Hashed { bits } => {
-                check_bits(*bits, &self.name)?;
-                (1 << bits, 1.0)
-            }
-        })
-    }
-}
-
-impl TargetKind {
-    fn check(&self, column: Option<&str>) -> Result<(), Fault> {
-        match self {
-            Self::Number { low, high } => {
-                check_bounds((*low, *high), column.unwrap_or("the target"))
-            }
-            Self::Class { classes } if classes.len() < 2 => {
-                Err(Fault::Classes("at least two are needed"))
-            }
-            Self::Class { classes } => check_names(classes).map_err(Fault::Classes),
-            Self::Sign { .. } | Self::None => Ok(()),
-        }
-    }
-}
-
-fn check_bounds((low, high): (f64, f64), column: &str) -> Result<(), Fault> {
-    // The width must be finite too: values are divided by it.
-    if low < high && (high - low).is_finite() {
-        Ok(())
-    } else {
-        Err(Fault::Bounds(column.to_owned()))
-    }
-}
-
-fn check_bits(bits: u8, column: &str) -> Result<(), Fault> {
-    if (1..=MOST_BITS).contains(&bits) {
-        Ok(())
-    } else {
-        Err(Fault::Bits(column.to_owned()))
-    }
-}
-
-fn check_names(names: &[String]) -> Result<(), &'static str> {
-    if names.is_empty() || names.iter().any(String::is_empty) {
-        return Err("every value needs a name, and at least one is needed");
-    }
-    let distinct: HashSet<&String> = names.iter().collect();
-    if distinct.len() < names.len() {
-        return Err("a value is listed twice");
-    }
-    Ok(())
 }

@@ -11,30 +11,39 @@
 //! | VW text | hashed names | values as they are, [`SchemaSpec::norm`] |
 //! | libsvm | indices | values as they are, [`SchemaSpec::norm`] |
 //!
-//! Input may be compressed with gzip and may be standard input ([`Input`]). Column names, the number of rows and everything in the schema are public;
+//! Input may be compressed with gzip and may be standard input ([`Input`]). With the feature `parquet`, Parquet files are read as the CSV of their table. Column names, the number of rows and everything in the schema are public;
 //! nothing else is.
 
 mod csv;
 mod encode;
+mod encoding;
 mod error;
 mod format;
 mod hash;
 mod input;
+mod json_lines;
+mod json_scan;
 mod layout;
+mod libsvm;
 mod number;
+#[cfg(feature = "parquet")]
+mod parquet_table;
 mod pattern;
 mod reader;
 mod record_end;
 mod resolve;
+mod rows;
 mod schema;
 mod schema_file;
 mod shuffle;
 mod source;
 mod target;
+mod vw;
 
+pub use encoding::{Encoding, FeatureColumn, Space, TargetKind};
 pub use error::{Column, Fault, Place, ReadError};
 pub use format::Format;
 pub use input::Input;
-pub use layout::{Encoding, FeatureColumn, Layout, Space, TargetKind};
+pub use layout::Layout;
 pub use reader::{Reader, Row, Sealed};
 pub use schema::{MissingTarget, SchemaSpec, Task};

@@ -1,18 +1,21 @@
 //! The reader: rows of a file as sealed records, or as rows for a published model.
 
-use crate::csv::{self, Failure};
-use crate::encode::{Builder, Step, Targets};
+use crate::csv::{self, Table};
+use crate::encode::{Builder, Targets};
+use crate::encoding::Space;
 use crate::error::{Column, Fault, ReadError};
 use crate::format::Format;
 use crate::input::Input;
+use crate::json_lines::{self, Objects};
 use crate::layout::Layout;
+use crate::libsvm::Pairs;
 use crate::record_end::Ends;
+use crate::rows::{Failure, Rows, shared, steps};
 use crate::schema::{MissingTarget, SchemaSpec};
-use crate::source::{Source, Span};
+use crate::source::Source;
+use crate::vw::Examples;
 use hushstream_mechanism::losses::{Features, Record};
 use hushstream_mechanism::{OperatorOnly, Raw};
-use std::collections::HashMap;
-use std::sync::Arc;
 
 /// A record on its way into a mechanism, and whose it is.
 pub struct Sealed {
@@ -78,27 +81,26 @@ pub struct Reader {
     nulls: u64,
 }
 
-/// How rows are parsed.
-enum Rows {
-    Table {
-        delimiter: u8,
-        steps: Vec<Step>,
-        names: Vec<Arc<str>>,
-    },
-}
-
 impl Reader {
     /// Opens a file by a schema.
     ///
     /// # Errors
     /// An empty file, a broken header, a schema that does not fit it.
     pub fn open(input: Input, format: Format, schema: &SchemaSpec) -> Result<Self, ReadError> {
+        let mut source = Source::new(input, ends(format))?;
+        let header = header(&mut source, format, |first| {
+            json_lines::columns(first, schema)
+        })?;
+        let layout =
+            Layout::new(schema, format, &header).map_err(|fault| fault.in_file(source.name()))?;
+        let missing_target = schema.missing_target.unwrap_or_default();
         Self::build(
-            input,
+            source,
             format,
-            |header| Layout::new(schema, format, header),
+            header,
+            layout,
             schema.person.as_deref(),
-            schema.missing_target.unwrap_or_default(),
+            missing_target,
         )
     }
 
@@ -107,47 +109,60 @@ impl Reader {
     /// # Errors
     /// An empty file, a broken header, a column of the layout that is not in it.
     pub fn with_layout(input: Input, format: Format, layout: &Layout) -> Result<Self, ReadError> {
+        let mut source = Source::new(input, ends(format))?;
+        let columns = layout
+            .columns()
+            .map(|(column, _)| &*column.name)
+            .chain(layout.target_column());
+        let header = header(&mut source, format, |_| {
+            Ok(columns.map(str::to_owned).collect())
+        })?;
         Self::build(
-            input,
+            source,
             format,
-            |_| Ok(layout.clone()),
+            header,
+            layout.clone(),
             None,
             MissingTarget::Error,
         )
     }
 
     fn build(
-        input: Input,
+        source: Source,
         format: Format,
-        layout: impl FnOnce(&[String]) -> Result<Layout, Fault>,
+        header: Vec<String>,
+        layout: Layout,
         person: Option<&str>,
         missing_target: MissingTarget,
     ) -> Result<Self, ReadError> {
-        let delimiter = if format == Format::Tsv { b'\t' } else { b',' };
-        let mut source = Source::new(input, Ends::Quoted { delimiter })?;
-        let Some(first) = source.next()? else {
-            return Err(Fault::Empty("a header and one row").in_file(source.name()));
-        };
-        let names = csv::header(source.bytes(&first), delimiter)
-            .map_err(|failure| locate(&source, &first, &[], failure))?;
-        if names
-            .iter()
-            .all(|name| crate::number::parse(name.as_bytes()).is_some())
-        {
-            return Err(source.error(&first, 0, None, Fault::NoHeader));
-        }
         let in_file = |fault: Fault| fault.in_file(source.name());
-        let layout = layout(&names).map_err(in_file)?;
-        let steps = steps(&layout, &names, person).map_err(in_file)?;
-        let names = names.into_iter().map(Arc::from).collect();
+        let rows = match (layout.space(), format) {
+            (Space::Columns(_), Format::JsonLines) => Rows::Objects(Objects::new(
+                steps(&layout, &header, person).map_err(in_file)?,
+                shared(header),
+            )),
+            (Space::Columns(_), Format::Csv | Format::Tsv) => {
+                let steps = steps(&layout, &header, person).map_err(in_file)?;
+                Rows::Table(Table::new(delimiter(format), steps, shared(header)))
+            }
+            (Space::Hashed { bits }, Format::Vw) => Rows::Examples(Examples {
+                mask: (1 << bits) - 1,
+                persons: person.is_some(),
+            }),
+            (&Space::Indexed { dimension, base }, Format::Libsvm) => {
+                Rows::Pairs(Pairs { dimension, base })
+            }
+            _ => {
+                return Err(in_file(Fault::DoesNotFit {
+                    what: "the format",
+                    why: "the model was learned from another kind: columns, VW text or libsvm",
+                }));
+            }
+        };
         Ok(Self {
             builder: Builder::new(&layout),
             source,
-            rows: Rows::Table {
-                delimiter,
-                steps,
-                names,
-            },
+            rows,
             layout,
             missing_target,
             count: 0,
@@ -180,10 +195,11 @@ impl Reader {
             return Ok(None);
         }
         let record = match self.builder.target {
-            Some(target) => Record {
-                features: self.builder.finish(),
-                target,
-            },
+            Some(target) => {
+                let mut features = Features::Dense(Vec::new());
+                self.builder.finish(&mut features);
+                Record { features, target }
+            }
             // No loss takes it for a record, so the round passes with nothing added.
             None => {
                 self.nulls += 1;
@@ -208,7 +224,7 @@ impl Reader {
             return Ok(false);
         }
         row.target = self.builder.target;
-        row.features = self.builder.finish();
+        self.builder.finish(&mut row.features);
         Ok(true)
     }
 
@@ -221,18 +237,13 @@ impl Reader {
         };
         self.builder.begin();
         let line = self.source.bytes(&span);
-        let Rows::Table {
-            delimiter,
-            steps,
-            names,
-        } = &self.rows;
-        let row = if span.quoted {
-            csv::quoted_row
-        } else {
-            csv::plain_row
-        };
-        row(line, *delimiter, steps, &mut self.builder, targets)
-            .map_err(|failure| locate(&self.source, &span, names, failure))?;
+        if let Err(failure) = self
+            .rows
+            .parse(line, span.quoted, &mut self.builder, targets)
+        {
+            let column = self.rows.column(&failure);
+            return Err(self.source.error(&span, failure.at, column, failure.fault));
+        }
         self.count += 1;
         Ok(true)
     }
@@ -256,33 +267,48 @@ impl Reader {
     }
 }
 
-fn locate(source: &Source, span: &Span, names: &[Arc<str>], failure: Failure) -> ReadError {
-    let column = failure.field.map(|field| Column::Field {
-        number: field as u64 + 1,
-        name: names.get(field).cloned(),
-    });
-    source.error(span, failure.at, column, failure.fault)
+fn delimiter(format: Format) -> u8 {
+    if format == Format::Tsv { b'\t' } else { b',' }
 }
 
-/// What to do with every column of a file.
-fn steps(layout: &Layout, names: &[String], person: Option<&str>) -> Result<Vec<Step>, Fault> {
-    let mut columns: HashMap<&str, Step> = layout
-        .columns()
-        .map(|(column, first)| (&*column.name, Step::new(&column.encoding, first)))
-        .collect();
-    columns.extend(layout.target_column().map(|name| (name, Step::Target)));
-    columns.extend(person.map(|name| (name, Step::Person)));
-    let steps = names
-        .iter()
-        .map(|name| columns.remove(&**name).unwrap_or(Step::Skip))
-        .collect();
-    columns.remove(layout.target_column().unwrap_or(""));
-    match columns.keys().min() {
-        Some(absent) => Err(Fault::NoSuchColumn {
-            what: "the model's layout",
-            name: (*absent).to_owned(),
-            near: None,
-        }),
-        None => Ok(steps),
+fn ends(format: Format) -> Ends {
+    match format {
+        Format::Csv | Format::Tsv => Ends::Quoted {
+            delimiter: delimiter(format),
+        },
+        Format::JsonLines | Format::Vw | Format::Libsvm => Ends::Line,
     }
+}
+
+/// The columns of a file: its header, what its first object and the schema say, or none.
+fn header(
+    source: &mut Source,
+    format: Format,
+    of_objects: impl FnOnce(&[u8]) -> Result<Vec<String>, Failure>,
+) -> Result<Vec<String>, ReadError> {
+    let Some(first) = source.next()? else {
+        let least = if matches!(ends(format), Ends::Quoted { .. }) {
+            "a header and one row"
+        } else {
+            "one line"
+        };
+        return Err(Fault::Empty(least).in_file(source.name()));
+    };
+    let line = source.bytes(&first);
+    let names = match format {
+        Format::Csv | Format::Tsv => csv::header(line, delimiter(format)),
+        Format::JsonLines => of_objects(line),
+        Format::Vw | Format::Libsvm => Ok(Vec::new()),
+    };
+    let names = names.map_err(|failure| {
+        let column = failure.field.map(|field| Column::Field {
+            number: field as u64 + 1,
+            name: None,
+        });
+        source.error(&first, failure.at, column, failure.fault)
+    })?;
+    if !matches!(ends(format), Ends::Quoted { .. }) {
+        source.put_back(&first);
+    }
+    Ok(names)
 }

@@ -1,8 +1,9 @@
 //! Schema and header together make a layout.
 
+use crate::encoding::{Encoding, FeatureColumn, Space, TargetKind};
 use crate::error::Fault;
 use crate::format::Format;
-use crate::layout::{Encoding, FeatureColumn, Layout, Space, Stated, TargetKind};
+use crate::layout::{Layout, Stated};
 use crate::pattern::{Closeness, closest, fits, nearest};
 use crate::schema::{SchemaSpec, Task};
 

@@ -115,6 +115,21 @@ impl SchemaSpec {
         self.task.unwrap_or_default()
     }
 
+    /// Columns that are named by their own name and not by a pattern.
+    pub(crate) fn named(&self) -> impl Iterator<Item = &str> {
+        let lists = self.features.iter().chain(&self.ignore);
+        let maps = (self.bounds.keys())
+            .chain(self.vocabulary.keys())
+            .chain(self.hashed.keys());
+        let groups = self.one_hot.iter().flat_map(|group| group.split('|'));
+        (self.target.iter().chain(&self.person))
+            .chain(lists)
+            .chain(maps)
+            .map(String::as_str)
+            .chain(groups)
+            .filter(|name| !name.contains('*'))
+    }
+
     /// Adds `name=low:high,…`, as on the command line.
     ///
     /// # Errors

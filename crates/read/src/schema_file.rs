@@ -1,7 +1,7 @@
 //! Schemas in files: TOML with the fields of [`SchemaSpec`] as keys.
 
 use crate::error::{Column, Fault, Place, ReadError};
-use crate::input::fault;
+use crate::input::{Packing, fault};
 use crate::schema::SchemaSpec;
 use serde::{Deserialize, Deserializer};
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ impl SchemaSpec {
         let name: Arc<str> = path.into();
         let text = std::fs::read_to_string(path).map_err(|error| match error.kind() {
             std::io::ErrorKind::InvalidData => Fault::NotUtf8.in_file(&name),
-            _ => fault(&error, false).in_file(&name),
+            _ => fault(&error, Packing::Plain).in_file(&name),
         })?;
         parse(&text, Some(name))
     }
@@ -57,14 +57,14 @@ fn parse(text: &str, name: Option<Arc<str>>) -> Result<SchemaSpec, ReadError> {
         let at = error.span().map(|span| span.start.min(text.len()));
         let before = at.and_then(|at| text.get(..at));
         ReadError {
-            place: Place {
+            place: Box::new(Place {
                 file: Some(name.unwrap_or_else(|| "schema".into())),
                 line: before.map(|before| before.matches('\n').count() as u64 + 1),
                 column: before.map(|before| {
                     let line = before.rsplit('\n').next().unwrap_or("");
                     Column::Byte(line.chars().count() as u64 + 1)
                 }),
-            },
+            }),
             fault: Fault::Toml(error.message().to_owned()),
         }
     })

@@ -1,7 +1,7 @@
 //! Records as stretches of bytes: a window over the input that moves in large blocks, so that memory does not grow with the number of rows.
 
 use crate::error::{Column, Fault, Place, ReadError};
-use crate::input::{Input, fault};
+use crate::input::{Input, Packing, fault};
 use crate::record_end::{Ends, Found};
 use crate::shuffle;
 use memchr::{memchr, memchr_iter, memrchr};
@@ -9,7 +9,7 @@ use std::io::Read;
 use std::ops::Range;
 use std::sync::Arc;
 
-const BLOCK: usize = 1 << 20;
+const BLOCK: usize = 1 << 17;
 /// The most that one record may take.
 const LONGEST: usize = 16 << 20;
 const BOM: [u8; 3] = [0xef, 0xbb, 0xbf];
@@ -25,7 +25,7 @@ pub(crate) struct Span {
 pub(crate) struct Source {
     name: Arc<str>,
     input: Box<dyn Read + Send>,
-    compressed: bool,
+    packing: Packing,
     ends: Ends,
     /// The window; only `start..end` of it is unread input.
     window: Vec<u8>,
@@ -52,7 +52,7 @@ impl Source {
         let mut source = Self {
             name: input.name,
             input: input.bytes,
-            compressed: input.compressed,
+            packing: input.packing,
             ends,
             window: Vec::new(),
             start: 0,
@@ -94,6 +94,12 @@ impl Source {
                 return Ok(Some(span));
             }
         }
+    }
+
+    /// Undoes the last `next`, for a record that tells about the file and is a row too.
+    pub(crate) fn put_back(&mut self, span: &Span) {
+        self.start = span.bytes.start;
+        self.next_line = self.line;
     }
 
     /// Reads all that remains and deals out its records in an order that depends only on their number and the seed. Needs memory for the whole
@@ -139,11 +145,11 @@ impl Source {
         };
         let byte = before.len() - memrchr(b'\n', before).map_or(0, |at| at + 1);
         ReadError {
-            place: Place {
+            place: Box::new(Place {
                 file: Some(Arc::clone(&self.name)),
                 line: Some(first_line + memchr_iter(b'\n', before).count() as u64),
                 column: Some(field.unwrap_or(Column::Byte(byte as u64 + 1))),
-            },
+            }),
             fault,
         }
     }
@@ -232,7 +238,7 @@ impl Source {
                     return Ok(count > 0);
                 }
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(fault(&error, self.compressed).in_file(&self.name)),
+                Err(error) => return Err(fault(&error, self.packing).in_file(&self.name)),
             }
         }
     }

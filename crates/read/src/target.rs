@@ -1,7 +1,7 @@
 //! Targets: from the text of a field to −1 and 1, a class, or a number.
 
+use crate::encoding::TargetKind;
 use crate::error::Fault;
-use crate::layout::TargetKind;
 use crate::number;
 use std::collections::HashMap;
 

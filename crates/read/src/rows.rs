@@ -1,0 +1,91 @@
+//! What the formats share: a line comes in, coordinates go to the builder, or a place and a fault come back.
+
+use crate::csv::Table;
+use crate::encode::{Builder, Step, Targets};
+use crate::error::{Column, Fault};
+use crate::json_lines::Objects;
+use crate::layout::Layout;
+use crate::libsvm::Pairs;
+use crate::vw::Examples;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Where in a row something is wrong.
+pub(crate) struct Failure {
+    /// Bytes from the beginning of the record.
+    pub(crate) at: usize,
+    /// The column, counted from 0, if it has a name.
+    pub(crate) field: Option<usize>,
+    pub(crate) fault: Fault,
+}
+
+/// How rows are parsed.
+pub(crate) enum Rows {
+    Table(Table),
+    Objects(Objects),
+    Examples(Examples),
+    Pairs(Pairs),
+}
+
+impl Rows {
+    pub(crate) fn parse(
+        &mut self,
+        line: &[u8],
+        quoted: bool,
+        builder: &mut Builder,
+        targets: Targets,
+    ) -> Result<(), Failure> {
+        match self {
+            Self::Table(table) => table.row(line, quoted, builder, targets),
+            Self::Objects(objects) => objects.row(line, builder, targets),
+            Self::Examples(examples) => examples.row(line, builder, targets),
+            Self::Pairs(pairs) => pairs.row(line, builder, targets),
+        }
+    }
+
+    /// The column of a failure, if it has a name; otherwise the byte has to do.
+    pub(crate) fn column(&self, failure: &Failure) -> Option<Column> {
+        let field = failure.field?;
+        let (number, names) = match self {
+            Self::Table(table) => (field, &table.names),
+            Self::Objects(objects) => (failure.at, &objects.names),
+            Self::Examples(_) | Self::Pairs(_) => return None,
+        };
+        Some(Column::Field {
+            number: number as u64 + 1,
+            name: names.get(field).cloned(),
+        })
+    }
+}
+
+/// What to do with every column of a file. The target may be absent: new data has none.
+pub(crate) fn steps(
+    layout: &Layout,
+    names: &[String],
+    person: Option<&str>,
+) -> Result<Vec<Step>, Fault> {
+    let mut columns: HashMap<&str, Step> = layout
+        .columns()
+        .map(|(column, first)| (&*column.name, Step::new(&column.encoding, first)))
+        .collect();
+    columns.extend(layout.target_column().map(|name| (name, Step::Target)));
+    columns.extend(person.map(|name| (name, Step::Person)));
+    let steps = names
+        .iter()
+        .map(|name| columns.remove(&**name).unwrap_or(Step::Skip))
+        .collect();
+    columns.remove(layout.target_column().unwrap_or(""));
+    match columns.keys().min() {
+        Some(absent) => Err(Fault::NoSuchColumn {
+            what: "the model's layout",
+            name: (*absent).to_owned(),
+            near: None,
+        }),
+        None => Ok(steps),
+    }
+}
+
+/// Names that messages can share.
+pub(crate) fn shared(names: Vec<String>) -> Vec<Arc<str>> {
+    names.into_iter().map(Arc::from).collect()
+}
