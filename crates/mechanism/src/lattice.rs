@@ -286,8 +286,8 @@ impl Lattice {
         let mut sum = Some(0_u128);
         entries.each(|_, value| {
             let scaled = value * scale;
-            // |trunc(x)| ≤ radius if and only if |x| < radius + 1; false for what is not a number.
-            if !(scaled.abs() < radius + 1.0) {
+            // |trunc(x)| ≤ radius if and only if |x| < radius + 1.
+            if scaled.is_nan() || scaled.abs() >= radius + 1.0 {
                 inside = false;
                 return;
             }
