@@ -45,13 +45,16 @@ mod lattice;
 pub mod losses;
 mod moments;
 mod persons;
+pub mod select;
 pub mod sums;
 
 pub use boundary::{
     Grant, GuaranteeKind, OperatorOnly, Pending, Raw, Receipt, Released, Scope, Transcript,
     Windowed,
 };
-pub use durable::{FileStorage, Ledger, LedgerError, LogError, MemoryStorage, Storage};
+pub use durable::{
+    CameBack, DiaryError, FileStorage, Ledger, LedgerError, LogError, MemoryStorage, Storage,
+};
 pub use lattice::{Contribution, Lattice, LatticeError, Norm};
 pub use moments::Moments;
 pub use persons::Participation;
