@@ -38,6 +38,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod batch;
 #[doc = include_str!("boundary/what_does_not_compile.md")]
 mod boundary;
 mod durable;
