@@ -42,6 +42,7 @@ pub mod batch;
 #[doc = include_str!("boundary/what_does_not_compile.md")]
 mod boundary;
 mod durable;
+pub mod feedback;
 mod lattice;
 pub mod losses;
 mod moments;
