@@ -42,18 +42,15 @@ pub mod batch;
 #[doc = include_str!("boundary/what_does_not_compile.md")]
 mod boundary;
 mod durable;
-pub use durable::{
-    CameBack, DiaryError, FileStorage, Ledger, LedgerError, LogError, MemoryStorage, NoStorage,
-    Storage,
-};
+mod exact;
+pub mod feedback;
 mod lattice;
 pub mod losses;
 mod moments;
 mod persons;
-pub use durable::{
-    CameBack, DiaryError, FileStorage, Ledger, LedgerError, LogError, MemoryStorage, NoStorage,
-    Storage,
-};
+mod scoreboard;
+pub mod select;
+pub mod sparse;
 pub mod sums;
 
 pub use boundary::{

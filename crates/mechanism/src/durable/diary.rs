@@ -279,6 +279,19 @@ impl Diary {
         Ok(())
     }
 
+    /// The same for items whose encoding costs something: not even made where nothing is kept.
+    pub(crate) fn item_with(
+        &mut self,
+        bytes: impl FnOnce() -> Result<Vec<u8>, DiaryError>,
+    ) -> Result<(), DiaryError> {
+        if self.log.is_kept() {
+            return self.item(bytes()?);
+        }
+        self.check_open()?;
+        self.items += 1;
+        Ok(())
+    }
+
     /// A value drawn after the last item.
     pub(crate) fn pending<T, G: GuaranteeKind>(&self, value: T) -> Pending<T, G> {
         Pending {
