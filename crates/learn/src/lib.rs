@@ -39,6 +39,7 @@
 //! All numbers are public floats. A sum that is not finite, or does not fit, is a typed error and changes nothing; a finite one, however large,
 //! leads to a point inside the set.
 
+pub mod bandits;
 mod check;
 mod dual_averaging;
 mod error;

@@ -147,26 +147,47 @@ impl Lattice {
                 Entries::Sparse(entries)
             }
         };
-        let Some(length) = self.length(&entries) else {
+        let Some((scale, clipped)) = self.scale(&entries) else {
             return Outcome::Null;
         };
+        entries.each(|index, value| {
+            // Inside the radius by the check; a cast truncates toward zero.
+            total[index] += (value * scale) as i64;
+        });
+        if clipped {
+            Outcome::Clipped
+        } else {
+            Outcome::Kept
+        }
+    }
+
+    /// The integers of a sparse contribution that are not zero; none for any that would be null.
+    pub(crate) fn sparse(&self, entries: &[(u32, f64)]) -> Vec<(u32, i64)> {
+        let increasing = entries.windows(2).all(|pair| pair[0].0 < pair[1].0);
+        if !increasing || entries.last().is_some_and(|last| last.0 >= self.dimension) {
+            return Vec::new();
+        }
+        match self.scale(&Entries::Sparse(entries)) {
+            Some((scale, _)) => entries
+                .iter()
+                .map(|&(index, value)| (index, (value * scale) as i64))
+                .filter(|&(_, value)| value != 0)
+                .collect(),
+            None => Vec::new(),
+        }
+    }
+
+    /// The factor that makes integers which are proved to fit, and whether it clips; nothing if there is none.
+    fn scale(&self, entries: &Entries<'_>) -> Option<(f64, bool)> {
+        let length = self.length(entries)?;
         let clipped = length > self.bound;
         // Not radius/length, which may overflow for a subnormal length: only lengths above the bound are divided by.
         let scale = self.radius as f64 / if clipped { length } else { self.bound };
-        for shrink in [1.0, 1.0 - 1e-6] {
-            if self.fits(&entries, scale * shrink) {
-                entries.each(|index, value| {
-                    // Inside the radius by the check; a cast truncates toward zero.
-                    total[index] += (value * (scale * shrink)) as i64;
-                });
-                return if clipped {
-                    Outcome::Clipped
-                } else {
-                    Outcome::Kept
-                };
-            }
-        }
-        Outcome::Null
+        [1.0, 1.0 - 1e-6]
+            .map(|shrink| scale * shrink)
+            .into_iter()
+            .find(|&scale| self.fits(entries, scale))
+            .map(|scale| (scale, clipped))
     }
 
     /// The same for all coordinates and small integers, in loops that a compiler turns into vectors: this is the round's hot path.
