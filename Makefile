@@ -25,6 +25,7 @@ fuzz:
 # Everything of `make test`, regret at full length, the error codes of what must not compile, and cross-checks against other people's implementations.
 test-long: test oracle
 	cargo test --release --locked -p hushstream-arena --features long
+	cargo test --release --locked -p hushstream --features long
 	cargo test --locked -p hushstream-read --features parquet
 	RUSTC_BOOTSTRAP=1 cargo test --locked --quiet --doc -p hushstream-mechanism --target-dir target/error-codes
 	$(PY) oracle/accounting.py check

@@ -4,7 +4,8 @@ use crate::learn::model::Model;
 use crate::numbers::{delta, grouped};
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use hushstream_mechanism::{FileStorage, Ledger};
+use hushstream_account::Charge;
+use hushstream_mechanism::{Ledger, MemoryStorage, Storage};
 use std::path::{Path, PathBuf};
 
 /// Arguments of `inspect`.
@@ -27,7 +28,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     if start.first() == Some(&b'{') {
         return model(&Model::read(path)?, arguments.weights);
     }
-    ledger(path)
+    ledger(path, &start)
 }
 
 fn model(model: &Model, most: usize) -> Result<()> {
@@ -75,28 +76,51 @@ fn target(model: &Model) -> String {
     }
 }
 
-fn ledger(path: &Path) -> Result<()> {
+/// Read from a copy, so that looking at a file changes nothing and does not wait for a run that holds it.
+fn ledger(path: &Path, bytes: &[u8]) -> Result<()> {
     let unknown = || format!("{} is neither a model nor a ledger", path.display());
-    let ledger = Ledger::open(FileStorage::open(path)?).with_context(unknown)?;
+    let mut copy = MemoryStorage::default();
+    copy.append(bytes)?;
+    let ledger = Ledger::open(copy).with_context(unknown)?;
     let budget = ledger.budget();
     println!(
         "A ledger: the budget of one data set over all runs. Keep it with the data, and never restore an old copy."
     );
+    let scope = ledger.scope();
     println!(
-        "Budget (ε, δ) = ({}, {}), {:?}",
+        "Budget (ε, δ) = ({}, {}), {}, for {}{}",
         budget.epsilon(),
         delta(budget.delta()),
-        ledger.scope()
+        scope.adjacency,
+        if scope.per_person {
+            "persons"
+        } else {
+            "records"
+        },
+        if scope.windowed {
+            ", over a window"
+        } else {
+            ""
+        },
     );
     let (spent, limit) = ledger.spent_of();
+    let runs = ledger.charges().count();
     println!(
-        "Spent {spent:.6} of {limit:.6}, in the unit of its filter, by {} runs:",
-        ledger.charges().count()
+        "Spent {spent:.6} of {limit:.6}, in the unit of its filter, by {runs} run{}:",
+        if runs == 1 { "" } else { "s" }
     );
     for (number, charge) in ledger.charges() {
-        println!("  {number}: {charge:?}");
+        println!("  {number}: {}", words(charge));
     }
     Ok(())
+}
+
+fn words(charge: Charge) -> String {
+    match charge {
+        Charge::Gaussian(mu) => format!("Gaussian, μ = {:.6}", mu.get()),
+        Charge::Pure(epsilon) => format!("pure, ε = {:.6}", epsilon.get()),
+        other => format!("{other:?}"),
+    }
 }
 
 fn state(path: &Path) -> Result<()> {

@@ -1,13 +1,12 @@
 //! `hushstream predict`: a published model on new data.
 
-use crate::learn::files::write_whole;
+use crate::learn::files::{WholeFile, check_distinct};
 use crate::learn::model::Model;
 use anyhow::{Result, bail};
 use clap::Args;
-use hushstream_mechanism::losses::Features;
 use hushstream_read::{Format, Input, Reader, Row, TargetKind};
-use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::io::{BufWriter, Stdout, Write};
+use std::path::{Path, PathBuf};
 
 /// Arguments of `predict`.
 #[derive(Args)]
@@ -33,6 +32,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     if *model.layout.target() == TargetKind::None {
         bail!("this model says which experts to follow: `hushstream inspect` shows their weights");
     }
+    if let Some(output) = &arguments.output {
+        check_distinct(&[
+            ("the model", &arguments.model),
+            ("the data", Path::new(&arguments.file)),
+            ("the output", output),
+        ])?;
+    }
     let input = Input::open(&arguments.file)?;
     let format = match &arguments.format {
         Some(name) => name.parse::<Format>()?,
@@ -41,44 +47,65 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let mut reader = Reader::with_layout(input, format, &model.layout)?;
     let mut row = Row::default();
     let mut tally = Tally::default();
-    let mut out = String::new();
+    let mut out = Destination::open(arguments)?;
     while reader.next_row(&mut row)? {
         let (text, value) = predict(&model, &row);
         if let Some(target) = row.target {
             tally.add(&model, value, target);
         }
         tally.rows += 1;
-        let _ = writeln!(out, "{text}");
-        if !arguments.json && arguments.output.is_none() && out.len() > 1 << 16 {
-            print!("{out}");
-            out.clear();
-        }
+        out.line(&text)?;
     }
-    match &arguments.output {
-        Some(path) => write_whole(path, out.as_bytes())?,
-        None if !arguments.json => print!("{out}"),
-        None => {}
-    }
+    out.close()?;
     if arguments.json {
-        println!("{}", serde_json::to_string_pretty(&tally.tell(&model))?);
+        let text = serde_json::to_string_pretty(&tally.tell(&model))?;
+        writeln!(std::io::stdout(), "{text}")?;
     } else if tally.labelled > 0 {
         eprintln!("{}", tally.words(&model));
     }
     Ok(())
 }
 
+/// Where predictions go.
+enum Destination {
+    File(BufWriter<WholeFile>),
+    Screen(BufWriter<Stdout>),
+    Nowhere,
+}
+
+impl Destination {
+    fn open(arguments: &Arguments) -> Result<Self> {
+        Ok(match &arguments.output {
+            Some(path) => Self::File(BufWriter::new(WholeFile::create(path)?)),
+            None if arguments.json => Self::Nowhere,
+            None => Self::Screen(BufWriter::new(std::io::stdout())),
+        })
+    }
+
+    fn line(&mut self, text: &str) -> Result<()> {
+        match self {
+            Self::File(file) => writeln!(file, "{text}")?,
+            Self::Screen(screen) => writeln!(screen, "{text}")?,
+            Self::Nowhere => {}
+        }
+        Ok(())
+    }
+
+    fn close(self) -> Result<()> {
+        match self {
+            Self::File(file) => match file.into_inner() {
+                Ok(file) => file.finish(),
+                Err(error) => Err(error.into_error().into()),
+            },
+            Self::Screen(mut screen) => Ok(screen.flush()?),
+            Self::Nowhere => Ok(()),
+        }
+    }
+}
+
 /// A prediction in words, and as the encoded target it stands for.
 fn predict(model: &Model, row: &Row) -> (String, f64) {
-    let dimension = model.layout.dimension();
-    let dense = match &row.features {
-        Features::Dense(values) => values.clone(),
-        Features::Sparse(entries) => {
-            let mut values = vec![0.0; dimension];
-            entries.iter().for_each(|&(i, x)| values[i as usize] = x);
-            values
-        }
-    };
-    let scores = model.scores(&dense);
+    let scores = model.scores(&row.features);
     match model.layout.target() {
         TargetKind::Class { classes } => {
             let best = (0..scores.len())

@@ -11,14 +11,14 @@ use crate::losses::{Record, class};
 const HEIGHTS: usize = 512;
 
 /// What a prediction is measured by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Yardstick {
     /// Targets ±1, predicted by the sign of the score: one or zero.
     Sign,
     /// Targets 0 … K − 1, predicted by the largest of K scores: one or zero.
     Classes(usize),
-    /// Targets that are numbers: the squared error.
-    Number,
+    /// Targets that are numbers between two bounds, which predictions are kept in too: the squared error.
+    Number(f64, f64),
     /// Features are losses of so many experts, weights say how much each is followed: the loss.
     Experts(usize),
 }
@@ -28,6 +28,8 @@ pub enum Yardstick {
 pub struct Summary {
     /// Records seen.
     pub records: u64,
+    /// Those of them that have a usable label: what all averages are over.
+    pub scored: u64,
     /// Average error of the model.
     pub average: f64,
     /// The same since the last mark.
@@ -53,6 +55,7 @@ pub struct Scoreboard {
     yardstick: Yardstick,
     length: f64,
     records: u64,
+    scored: u64,
     marked: u64,
     error: f64,
     marked_error: f64,
@@ -76,12 +79,13 @@ impl Scoreboard {
         let tallies = match yardstick {
             Yardstick::Sign => 2,
             Yardstick::Classes(count) | Yardstick::Experts(count) => count,
-            Yardstick::Number => 1,
+            Yardstick::Number(..) => 1,
         };
         Self {
             yardstick,
             length,
             records: 0,
+            scored: 0,
             marked: 0,
             error: 0.0,
             marked_error: 0.0,
@@ -96,7 +100,7 @@ impl Scoreboard {
         }
     }
 
-    /// Predicts a record with these weights and compares. A record without a usable label counts as seen and as predicted perfectly.
+    /// Predicts a record with these weights and compares. A record without a usable label counts as seen and for nothing else.
     pub fn score(&mut self, record: &Raw<Record>, weights: &[f64]) {
         let record = record.peek();
         self.records += 1;
@@ -116,6 +120,7 @@ impl Scoreboard {
         if !features || !usable {
             return;
         }
+        self.scored += 1;
         let width = weights.len() / self.blocks();
         let norm = record.features.norm();
         let shrink = if norm > self.length {
@@ -128,6 +133,7 @@ impl Scoreboard {
         let scores = blocks.map(|block| shrink * record.features.dot(block));
         self.prediction = match self.yardstick {
             Yardstick::Classes(_) => largest(scores),
+            Yardstick::Number(low, high) => scores.sum::<f64>().clamp(low, high),
             _ => scores.sum(),
         };
         self.error += self.mistake(self.prediction, label);
@@ -148,7 +154,7 @@ impl Scoreboard {
     }
 
     fn measure(&mut self, label: f64) {
-        let seen = (self.records - 1).max(1) as f64;
+        let seen = (self.scored - 1).max(1) as f64;
         let (score, constant) = match self.yardstick {
             Yardstick::Sign => {
                 let score = self.prediction.clamp(-1.0, 1.0);
@@ -179,6 +185,7 @@ impl Scoreboard {
         if !record.features_in(count) || weights.len() != count {
             return;
         }
+        self.scored += 1;
         self.prediction = record.features.dot(weights);
         self.error += self.prediction;
         let ones = vec![1.0; count];
@@ -201,7 +208,7 @@ impl Scoreboard {
             Yardstick::Sign if self.tallies[1] > self.tallies[0] => 1.0,
             Yardstick::Sign => -1.0,
             Yardstick::Classes(_) => largest(self.tallies.iter().copied()),
-            _ => self.tallies[0] / (self.records.max(2) - 1) as f64,
+            _ => self.tallies[0] / (self.scored.max(2) - 1) as f64,
         }
     }
 
@@ -209,30 +216,31 @@ impl Scoreboard {
         let right = match self.yardstick {
             Yardstick::Sign => (prediction > 0.0) == (label > 0.0),
             Yardstick::Classes(_) => (prediction - label).abs() < 0.5,
-            Yardstick::Number | Yardstick::Experts(_) => return (prediction - label).powi(2),
+            Yardstick::Number(..) | Yardstick::Experts(_) => return (prediction - label).powi(2),
         };
         f64::from(u8::from(!right))
     }
 
     /// From here on `since_last` counts.
     pub fn mark(&mut self) {
-        (self.marked, self.marked_error) = (self.records, self.error);
+        (self.marked, self.marked_error) = (self.scored, self.error);
     }
 
     /// The score so far.
     #[must_use]
     pub fn summary(&self) -> OperatorOnly<Summary> {
-        let all = self.records.max(1) as f64;
-        let since = (self.records - self.marked).max(1) as f64;
+        let all = self.scored.max(1) as f64;
+        let since = (self.scored - self.marked).max(1) as f64;
         let summary = Summary {
             records: self.records,
+            scored: self.scored,
             average: self.error / all,
             since_last: (self.error - self.marked_error) / since,
             constant: self.constant / all,
             repeat: self.repeat / all,
             label: self.last.unwrap_or(0.0),
             prediction: self.prediction,
-            squares: matches!(self.yardstick, Yardstick::Sign | Yardstick::Number)
+            squares: matches!(self.yardstick, Yardstick::Sign | Yardstick::Number(..))
                 .then(|| (self.squares.0 / all, self.squares.1 / all)),
             clipped: self.clipped,
             ranking: self.ranking(),
@@ -289,11 +297,19 @@ mod tests {
         board.score(&record(&[1.0], 0.0), &[0.1, 0.2, 0.3]);
         board.score(&record(&[1.0], 7.0), &[0.1, 0.2, 0.3]);
         let summary = *board.summary().for_the_operator();
-        assert!((summary.average - 1.0 / 3.0).abs() < 1e-15);
+        // The third has no such class, so two count.
+        assert_eq!((summary.records, summary.scored), (3, 2));
+        assert!((summary.average - 0.5).abs() < 1e-15);
         // Features of length 2 are clipped to 1 before they are used.
-        let mut board = Scoreboard::new(Yardstick::Number, 1.0);
+        let mut board = Scoreboard::new(Yardstick::Number(0.0, 3.0), 1.0);
         board.score(&record(&[2.0], 3.0), &[1.0]);
         assert!((board.summary().for_the_operator().average - 4.0).abs() < 1e-15);
+        // A prediction of −1 is kept at 0; a record without a target changes no average; the constant is the mean of what came before, 3.
+        board.score(&record(&[1.0], f64::NAN), &[1.0]);
+        board.score(&record(&[1.0], 2.0), &[-1.0]);
+        let summary = *board.summary().for_the_operator();
+        assert!((summary.average - 4.0).abs() < 1e-15);
+        assert!((summary.constant - (9.0 + 1.0) / 2.0).abs() < 1e-15);
     }
 
     #[test]

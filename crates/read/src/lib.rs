@@ -14,6 +14,7 @@
 //! Input may be compressed with gzip and may be standard input ([`Input`]). With the feature `parquet`, Parquet files are read as the CSV of their table. Column names, the number of rows and everything in the schema are public;
 //! nothing else is.
 
+mod count;
 mod csv;
 mod encode;
 mod encoding;
@@ -40,6 +41,7 @@ mod source;
 mod target;
 mod vw;
 
+pub use count::count_records;
 pub use encoding::{Encoding, FeatureColumn, Space, TargetKind};
 pub use error::{Column, Fault, Place, ReadError};
 pub use format::Format;

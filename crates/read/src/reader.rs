@@ -186,6 +186,12 @@ impl Reader {
         Ok(self)
     }
 
+    /// How many rows remain, where they have been read already: after [`Reader::shuffled`].
+    #[must_use]
+    pub fn remaining(&self) -> Option<u64> {
+        self.source.remaining()
+    }
+
     /// The next record, sealed; nothing at the end.
     ///
     /// # Errors
@@ -271,7 +277,7 @@ fn delimiter(format: Format) -> u8 {
     if format == Format::Tsv { b'\t' } else { b',' }
 }
 
-fn ends(format: Format) -> Ends {
+pub(crate) fn ends(format: Format) -> Ends {
     match format {
         Format::Csv | Format::Tsv => Ends::Quoted {
             delimiter: delimiter(format),

@@ -126,6 +126,21 @@ impl Source {
         Ok(())
     }
 
+    /// Takes all that remains and tells how many records it was, unlooked at.
+    pub(crate) fn count(&mut self) -> Result<u64, ReadError> {
+        let mut count = 0;
+        while let Some(span) = self.take()? {
+            count += u64::from(!span.bytes.is_empty());
+        }
+        Ok(count)
+    }
+
+    /// Records that have been dealt out in another order and not been taken yet.
+    pub(crate) fn remaining(&self) -> Option<u64> {
+        let shuffled = self.shuffled.as_ref()?;
+        Some(shuffled.remaining.len() as u64)
+    }
+
     /// An error `at` bytes after the beginning of the record that was read last; in that field of a table, or else in that byte of the line.
     pub(crate) fn error(
         &self,

@@ -82,16 +82,19 @@ pub(crate) struct Data {
     pub(crate) hash_bits: Option<u8>,
     /// Number of features in a libsvm file.
     #[arg(long)]
-    pub(crate) dimension: Option<u32>,
+    pub(crate) dim: Option<u32>,
+    /// The first index of a libsvm file, 0 or 1.
+    #[arg(long)]
+    pub(crate) index_base: Option<u8>,
     /// Bound on the length of a record's features; longer records are scaled down to it.
     #[arg(long, value_parser = finite)]
     pub(crate) norm: Option<f64>,
     /// No feature that is always 1.
     #[arg(long)]
     pub(crate) no_intercept: bool,
-    /// Rows without a usable target are rounds without a record, instead of an error.
-    #[arg(long)]
-    pub(crate) skip_missing_target: bool,
+    /// What a row without a target is: an error, or a round without a record (null).
+    #[arg(long, value_parser = ["error", "null"], default_value = "error")]
+    pub(crate) missing_target: String,
     /// Read the rows in an order drawn from this public seed; the file is held in memory.
     #[arg(long)]
     pub(crate) shuffle: Option<u64>,
@@ -194,6 +197,9 @@ pub(crate) struct Output {
     /// Keep what is needed to go on after a stop in this folder: secret.
     #[arg(long)]
     pub(crate) state: Option<PathBuf>,
+    /// Milliseconds between two syncs of the disk: released models leave then.
+    #[arg(long, default_value_t = 500)]
+    pub(crate) sync_milliseconds: u64,
     /// Go on with the run in --state.
     #[arg(long, requires = "state")]
     pub(crate) resume: bool,

@@ -7,6 +7,7 @@ use hushstream_engine::{Situation, Task, Wishes};
 use hushstream_mechanism::{Participation, Yardstick};
 use hushstream_read::{
     Encoding, Format, Input, Layout, MissingTarget, Reader, SchemaSpec, Space, TargetKind,
+    count_records,
 };
 
 /// The schema: the file's, with the flags added.
@@ -42,12 +43,13 @@ pub(crate) fn schema(data: &Data, person: Option<&String>) -> Result<SchemaSpec>
         schema.add_hashed(flag)?;
     }
     schema.hash_bits = data.hash_bits.or(schema.hash_bits);
-    schema.dimension = data.dimension.or(schema.dimension);
+    schema.dimension = data.dim.or(schema.dimension);
+    schema.index_base = data.index_base.or(schema.index_base);
     schema.norm = data.norm.or(schema.norm);
     if data.no_intercept {
         schema.intercept = Some(false);
     }
-    if data.skip_missing_target {
+    if data.missing_target == "null" {
         schema.missing_target = Some(MissingTarget::Null);
     }
     schema.task = match data.task {
@@ -71,46 +73,44 @@ pub(crate) fn schema(data: &Data, person: Option<&String>) -> Result<SchemaSpec>
 /// Opens the data.
 pub(crate) fn open(data: &Data, schema: &SchemaSpec) -> Result<Reader> {
     let input = Input::open(&data.file)?;
-    let format = match &data.format {
-        Some(name) => name.parse::<Format>()?,
-        None => input.guess_format()?,
-    };
+    let format = format(data, &input)?;
     Ok(match data.shuffle {
         Some(seed) => Reader::open(input, format, schema)?.shuffled(seed)?,
         None => Reader::open(input, format, schema)?,
     })
 }
 
-/// T: what was stated, what a stored run was planned for, or the number of rows.
-pub(crate) fn rounds(
-    arguments: &Arguments,
-    schema: &SchemaSpec,
-    stored: Option<u64>,
-) -> Result<u64> {
+fn format(data: &Data, input: &Input) -> Result<Format> {
+    Ok(match &data.format {
+        Some(name) => name.parse()?,
+        None => input.guess_format()?,
+    })
+}
+
+/// Whether the data can be read only once: standard input, or a pipe with a name.
+pub(crate) fn is_stream(file: &str) -> bool {
+    file == "-" || std::fs::metadata(file).is_ok_and(|about| !about.is_file() && !about.is_dir())
+}
+
+/// T: what a stored run was planned for, what was stated, or the number of rows, which is public.
+pub(crate) fn rounds(arguments: &Arguments, reader: &Reader, stored: Option<u64>) -> Result<u64> {
     if let Some(rounds) = stored.or(arguments.privacy.rounds) {
         return Ok(rounds);
     }
     if arguments.privacy.horizon == "unknown" {
         return Ok(1 << 20);
     }
-    if arguments.data.file == "-" {
+    if let Some(rows) = reader.remaining() {
+        return Ok(rows);
+    }
+    if is_stream(&arguments.data.file) {
         bail!(
-            "the number of records on standard input is not known: state --rounds N, or --horizon unknown"
+            "the number of records in a stream is not known: state --rounds N, or --horizon unknown"
         );
     }
-    // The number of records is public.
-    let mut reader = open(
-        &Data {
-            shuffle: None,
-            ..arguments.data.clone()
-        },
-        schema,
-    )?;
-    let mut rows = 0;
-    while reader.next_record()?.is_some() {
-        rows += 1;
-    }
-    Ok(rows)
+    let input = Input::open(&arguments.data.file)?;
+    let format = format(&arguments.data, &input)?;
+    Ok(count_records(input, format)?)
 }
 
 /// What a prediction is measured by.
@@ -118,7 +118,7 @@ pub(crate) fn yardstick(layout: &Layout) -> Yardstick {
     match layout.target() {
         TargetKind::Sign { .. } => Yardstick::Sign,
         TargetKind::Class { classes } => Yardstick::Classes(classes.len()),
-        TargetKind::Number { .. } => Yardstick::Number,
+        TargetKind::Number { low, high } => Yardstick::Number(*low, *high),
         TargetKind::None => Yardstick::Experts(layout.dimension()),
     }
 }

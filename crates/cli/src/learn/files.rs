@@ -1,53 +1,148 @@
 //! Files that a run writes: whole or not at all.
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use std::fs::{self, File, OpenOptions};
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+
+/// A file in the making. It takes its place in [`WholeFile::finish`], at once; dropped before, it leaves nothing.
+pub(crate) struct WholeFile {
+    path: PathBuf,
+    file: Option<File>,
+}
+
+impl WholeFile {
+    /// Begins beside the place.
+    pub(crate) fn create(path: &Path) -> Result<Self> {
+        Self::create_with(path, OpenOptions::new().create(true).truncate(true))
+    }
+
+    fn create_with(path: &Path, options: &mut OpenOptions) -> Result<Self> {
+        let file = options
+            .write(true)
+            .open(unfinished(path))
+            .with_context(|| cannot_write(path))?;
+        Ok(Self {
+            path: path.to_owned(),
+            file: Some(file),
+        })
+    }
+
+    /// Makes it durable and puts it in its place.
+    pub(crate) fn finish(mut self) -> Result<()> {
+        let Some(file) = self.file.take() else {
+            return Ok(());
+        };
+        let beside = unfinished(&self.path);
+        let placed = file
+            .sync_all()
+            .and_then(|()| fs::rename(&beside, &self.path))
+            .and_then(|()| sync_folder(&self.path));
+        if placed.is_err() {
+            let _ = fs::remove_file(&beside);
+        }
+        placed.with_context(|| cannot_write(&self.path))
+    }
+}
+
+impl Write for WholeFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut self.file {
+            Some(file) => file.write(bytes),
+            None => Err(io::ErrorKind::BrokenPipe.into()),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Drop for WholeFile {
+    fn drop(&mut self) {
+        if self.file.take().is_some() {
+            let _ = fs::remove_file(unfinished(&self.path));
+        }
+    }
+}
 
 /// Writes a file so that at every moment it is the old one or the new one, whole.
 pub(crate) fn write_whole(path: &Path, content: &[u8]) -> Result<()> {
-    let said = || format!("cannot write {}", path.display());
+    let mut file = WholeFile::create(path)?;
+    file.write_all(content)
+        .with_context(|| cannot_write(path))?;
+    file.finish()
+}
+
+/// The same for a file that only its owner can read.
+pub(crate) fn write_whole_secret(path: &Path, content: &[u8]) -> Result<()> {
+    match fs::remove_file(unfinished(path)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            return Err(error).with_context(|| cannot_write(path));
+        }
+        _ => {}
+    }
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = WholeFile::create_with(path, options.create_new(true))?;
+    file.write_all(content)
+        .with_context(|| cannot_write(path))?;
+    file.finish()
+}
+
+/// Whether a file can be written there, found out before anything is spent.
+pub(crate) fn check_writable(path: &Path, what: &str) -> Result<()> {
+    if path.is_dir() {
+        bail!("cannot write {what} to {}: it is a folder", path.display());
+    }
     let beside = unfinished(path);
-    let written = File::create(&beside).and_then(|mut file| {
-        file.write_all(content)?;
-        file.sync_all()
-    });
-    if let Err(error) = written.and_then(|()| fs::rename(&beside, path)) {
-        // Nothing half-written remains.
-        let _ = fs::remove_file(&beside);
-        return Err(error).with_context(said);
+    let said = || format!("cannot write {what} to {}", path.display());
+    File::create(&beside).with_context(said)?;
+    fs::remove_file(&beside).with_context(said)
+}
+
+/// Refuses a file that would be written over another one of the run.
+pub(crate) fn check_distinct(files: &[(&str, &Path)]) -> Result<()> {
+    for (place, (what, path)) in files.iter().enumerate() {
+        let same = |(_, other): &&(&str, &Path)| real(other) == real(path);
+        if let Some((first, _)) = files[..place].iter().find(same) {
+            bail!(
+                "{what} and {first} are the same file, {}: name another",
+                path.display()
+            );
+        }
     }
     Ok(())
 }
 
-/// Whether a file can be written there, found out before anything is spent.
-pub(crate) fn check_writable(path: &Path) -> Result<()> {
-    let said = || format!("cannot write {}", path.display());
-    if path.is_dir() {
-        anyhow::bail!("cannot write {}: it is a folder", path.display());
-    }
-    let beside = unfinished(path);
-    File::create(&beside).with_context(said)?;
-    fs::remove_file(&beside).with_context(said)
+/// The name without links, also of a file that is not there yet.
+fn real(path: &Path) -> PathBuf {
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new("."));
+    path.canonicalize().unwrap_or_else(|_| {
+        let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+        folder.join(path.file_name().unwrap_or_default())
+    })
+}
+
+fn sync_folder(path: &Path) -> io::Result<()> {
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
+}
+
+fn cannot_write(path: &Path) -> String {
+    format!("cannot write {}", path.display())
 }
 
 fn unfinished(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".unfinished");
     name.into()
-}
-
-/// A file that only its owner can read, durable when this returns.
-pub(crate) fn write_secret(path: &Path, content: &[u8]) -> Result<()> {
-    let said = || format!("cannot write {}", path.display());
-    let mut options = OpenOptions::new();
-    options.create_new(true).write(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(path).with_context(said)?;
-    file.write_all(content).with_context(said)?;
-    file.sync_all().with_context(said)
 }
 
 #[cfg(test)]
@@ -59,12 +154,28 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("model");
         write_whole(&path, b"old").unwrap();
-        write_whole(&path, b"new").unwrap();
+        write_whole_secret(&path, b"new").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+        let mut given_up = WholeFile::create(&path).unwrap();
+        given_up.write_all(b"half").unwrap();
+        drop(given_up);
         assert_eq!(fs::read(&path).unwrap(), b"new");
         let missing = folder.path().join("none/model");
-        assert!(write_whole(&missing, b"x").is_err() && check_writable(&missing).is_err());
-        assert!(check_writable(folder.path()).is_err());
-        check_writable(&path).unwrap();
+        assert!(write_whole(&missing, b"x").is_err());
+        assert!(check_writable(&missing, "x").is_err());
+        assert!(check_writable(folder.path(), "x").is_err());
+        check_writable(&path, "x").unwrap();
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn the_same_file_by_two_names_is_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let (a, b) = (folder.path().join("a"), folder.path().join("x/../a"));
+        fs::create_dir(folder.path().join("x")).unwrap();
+        let error = check_distinct(&[("the model", &a), ("the report", &b)]).unwrap_err();
+        assert!(error.to_string().contains("the report and the model"));
+        let other = folder.path().join("b");
+        check_distinct(&[("the model", &a), ("the report", &other)]).unwrap();
     }
 }

@@ -5,7 +5,8 @@
 
 use anyhow::{Context, Result, bail};
 use hushstream_account::Guarantee;
-use hushstream_read::Layout;
+use hushstream_mechanism::losses::Features;
+use hushstream_read::{Layout, TargetKind};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -80,7 +81,12 @@ impl Model {
         if model.checksum != checksum(&model.weights) {
             bail!(what("its checksum does not fit its weights"));
         }
-        if model.weights.len() % model.layout.dimension().max(1) != 0
+        let blocks = match model.layout.target() {
+            TargetKind::Class { classes } => classes.len(),
+            _ => 1,
+        };
+        if model.weights.len() != blocks * model.layout.dimension()
+            || !(model.length > 0.0 && model.length.is_finite())
             || model.weights.iter().any(|w| !w.is_finite())
         {
             bail!(what("weights that do not fit its layout"));
@@ -89,18 +95,16 @@ impl Model {
     }
 
     /// One score a class, or the only one, for features that are clipped as they were in learning.
-    pub(crate) fn scores(&self, features: &[f64]) -> Vec<f64> {
-        let norm = features.iter().map(|x| x * x).sum::<f64>().sqrt();
+    pub(crate) fn scores(&self, features: &Features) -> Vec<f64> {
+        let norm = features.norm();
         let shrink = if norm > self.length {
             self.length / norm
         } else {
             1.0
         };
-        let dot =
-            |block: &[f64]| shrink * block.iter().zip(features).map(|(w, x)| w * x).sum::<f64>();
         self.weights
-            .chunks_exact(features.len().max(1))
-            .map(dot)
+            .chunks_exact(self.layout.dimension().max(1))
+            .map(|block| shrink * features.dot(block))
             .collect()
     }
 }

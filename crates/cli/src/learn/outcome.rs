@@ -1,7 +1,7 @@
 //! What a run has to tell: one object with stable keys.
 
 use hushstream_account::Guarantee;
-use hushstream_mechanism::Summary;
+use hushstream_mechanism::{Summary, Yardstick};
 use serde::Serialize;
 
 /// `--json`. What does not apply is null; with `--quiet` so is everything that is computed from private data.
@@ -14,6 +14,8 @@ pub(crate) struct Outcome {
     /// This run and all earlier ones on the same ledger.
     pub(crate) ledger: Together,
     pub(crate) parameters: Parameters,
+    /// Records that the figures below are over: those with a usable target, since the last resume.
+    pub(crate) scored: Option<u64>,
     pub(crate) loss: Loss,
     pub(crate) accuracy: Option<f64>,
     /// How often a positive record is scored above a negative one.
@@ -47,6 +49,8 @@ pub(crate) struct Parameters {
     pub(crate) noise: String,
     pub(crate) batch: u64,
     pub(crate) releases: u64,
+    /// Of the set that the weights live in.
+    pub(crate) radius: f64,
     pub(crate) curvature: f64,
     pub(crate) learning_rate: Option<f64>,
     pub(crate) ridge: Option<f64>,
@@ -90,7 +94,8 @@ pub(crate) struct Regret {
 }
 
 /// The keys that [`Outcome::tell`] fills.
-pub(crate) const OPERATOR_ONLY: [&str; 8] = [
+pub(crate) const OPERATOR_ONLY: [&str; 9] = [
+    "scored",
     "loss",
     "accuracy",
     "ranking",
@@ -107,6 +112,16 @@ pub(crate) enum Kind {
     Classes,
     Number,
     Experts,
+}
+
+impl Kind {
+    pub(crate) fn of(yardstick: Yardstick) -> Self {
+        match yardstick {
+            Yardstick::Sign | Yardstick::Classes(_) => Self::Classes,
+            Yardstick::Number(..) => Self::Number,
+            Yardstick::Experts(_) => Self::Experts,
+        }
+    }
 }
 
 /// (average, baseline) of the loss that this kind of task is measured by.
@@ -128,7 +143,12 @@ impl Outcome {
         clipped: u64,
     ) {
         // Features are clipped to their length, contributions once more by the lattice, which finds nothing left to clip unless a loss misjudges itself.
-        let clipped = summary.clipped.max(clipped);
+        (self.nulls, self.clipped) = (Some(nulls), Some(summary.clipped.max(clipped)));
+        self.scored = Some(summary.scored);
+        self.operator_only = OPERATOR_ONLY.to_vec();
+        if summary.scored == 0 {
+            return; // an average over nothing says nothing
+        }
         let (average, baseline) = losses(kind, summary);
         let accuracy = |summary: &Summary| (kind == Kind::Classes).then_some(1.0 - summary.average);
         self.loss = Loss {
@@ -155,12 +175,10 @@ impl Outcome {
         };
         if let Some((loss, comparator)) = comparator {
             self.regret = Regret {
-                value: Some((average - loss) * summary.records as f64),
+                value: Some((average - loss) * summary.scored as f64),
                 per_round: Some(average - loss),
                 comparator: Some(comparator),
             };
         }
-        (self.nulls, self.clipped) = (Some(nulls), Some(clipped));
-        self.operator_only = OPERATOR_ONLY.to_vec();
     }
 }

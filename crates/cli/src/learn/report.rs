@@ -9,11 +9,14 @@ use hushstream_mechanism::{OperatorOnly, Summary};
 use serde_json::Value;
 use std::fmt::Write;
 
+/// Records so far, the run's averages, and those of the learner without privacy.
+type Point = (u64, Summary, Option<Summary>);
+
 /// Averages at geometrically spaced counts.
 #[derive(Default)]
 pub(crate) struct Curves {
     next: u64,
-    points: Vec<(u64, Summary, Option<Summary>)>,
+    points: Vec<Point>,
 }
 
 impl Curves {
@@ -193,16 +196,15 @@ fn table(page: &mut String, json: &Value, part: &str, keys: &[&str]) {
 }
 
 fn learning_curve(curves: &Curves, loss: impl Fn(Summary) -> f64) -> String {
-    let line =
-        |name: &str, value: &dyn Fn(&(u64, Summary, Option<Summary>)) -> Option<f64>| Series {
-            name: name.to_owned(),
-            points: curves
-                .points
-                .iter()
-                .filter(|point| point.0 >= 16)
-                .filter_map(|point| Some((point.0 as f64, value(point)?)))
-                .collect(),
-        };
+    let line = |name: &str, value: &dyn Fn(&Point) -> Option<f64>| Series {
+        name: name.to_owned(),
+        points: curves
+            .points
+            .iter()
+            .filter(|point| point.0 >= 16)
+            .filter_map(|point| Some((point.0 as f64, value(point)?)))
+            .collect(),
+    };
     let series = [
         line("private", &|point| Some(loss(point.1))),
         line("without privacy", &|point| point.2.map(&loss)),

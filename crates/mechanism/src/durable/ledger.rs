@@ -211,14 +211,7 @@ impl Ledger {
     /// A charge that does not fit or is about something else (nothing is spent); storage (the charge may be spent: open
     /// the ledger again).
     pub fn debit(&mut self, charge: Charge, scope: Scope) -> Result<Grant, LedgerError> {
-        if scope != self.scope {
-            return Err(LedgerError::OtherScope {
-                budget: self.scope,
-                charge: scope,
-            });
-        }
-        let mut filter = self.filter.clone();
-        filter.try_spend(&charge)?;
+        let filter = self.filter_after(&charge, scope)?;
         let number = self
             .charges
             .last_key_value()
@@ -227,6 +220,26 @@ impl Ledger {
         self.filter = filter;
         self.charges.insert(number, charge);
         self.grant(number)
+    }
+
+    /// Whether a charge could be spent now; nothing is.
+    ///
+    /// # Errors
+    /// A charge that does not fit or is about something else.
+    pub fn allows(&self, charge: &Charge, scope: Scope) -> Result<(), LedgerError> {
+        self.filter_after(charge, scope).map(|_| ())
+    }
+
+    fn filter_after(&self, charge: &Charge, scope: Scope) -> Result<Filter, LedgerError> {
+        if scope != self.scope {
+            return Err(LedgerError::OtherScope {
+                budget: self.scope,
+                charge: scope,
+            });
+        }
+        let mut filter = self.filter.clone();
+        filter.try_spend(charge)?;
+        Ok(filter)
     }
 
     /// Raises the budget, durably: a decision of whoever answers for the data. What was spent stays spent.

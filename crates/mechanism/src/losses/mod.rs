@@ -81,7 +81,8 @@ impl Features {
     }
 
     /// ⟨w, x⟩; only for sound features.
-    pub(crate) fn dot(&self, weights: &[f64]) -> f64 {
+    #[must_use]
+    pub fn dot(&self, weights: &[f64]) -> f64 {
         match self {
             Self::Dense(values) => lanes(values, weights),
             Self::Sparse(entries) => entries.iter().map(|&(i, v)| v * weights[i as usize]).sum(),
@@ -96,7 +97,9 @@ impl Features {
         }
     }
 
-    pub(crate) fn norm(&self) -> f64 {
+    /// ‖x‖; only for sound features.
+    #[must_use]
+    pub fn norm(&self) -> f64 {
         let squares: f64 = match self {
             Self::Dense(values) => lanes(values, values),
             Self::Sparse(entries) => entries.iter().map(|(_, v)| v * v).sum(),

@@ -85,6 +85,9 @@ pub enum SumError {
     /// The journal holds something else.
     #[error("the journal does not fit: {0}")]
     Journal(&'static str),
+    /// The journal is empty: a crash came before the run was written down, so nothing was taken in and it can be opened as if for the first time.
+    #[error("the journal holds no run")]
+    NoRun,
     /// Published items are missing from the journal, and with them who has contributed how often.
     #[error(
         "the journal is older than what was published, so contributions per person are lost; \

@@ -47,7 +47,7 @@ impl<G: GuaranteeKind> PrivateSum<G> {
     /// if it is known: the ledger knows too, unless it was restored from a backup together with the journal.
     ///
     /// # Errors
-    /// Another key or ledger; a journal that has been superseded; lost persons; storage.
+    /// [`SumError::NoRun`] if the journal is empty; another key or ledger; a journal that has been superseded; lost persons; storage.
     pub fn resume(
         storage: impl Storage + 'static,
         key: &Key,
@@ -69,7 +69,7 @@ impl<G: GuaranteeKind> PrivateSum<G> {
         accepts: impl FnOnce(Option<&[u8]>) -> bool,
     ) -> Result<Resumption<G>, SumError> {
         let (journal, found) = Journal::open(Box::new(storage))?;
-        let found = found.ok_or(SumError::Journal("it holds no run"))?;
+        let found = found.ok_or(SumError::NoRun)?;
         let mut opening = found.opening.clone();
         if opening.ledger != ledger.name() {
             return Err(SumError::WrongLedger);

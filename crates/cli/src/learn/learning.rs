@@ -1,0 +1,220 @@
+//! A run in progress, with everything that watches it.
+
+use super::arguments::Arguments;
+use super::opening::Opened;
+use super::outcome::{self, Kind, Outcome, losses};
+use super::progress::Progress;
+use super::releases::Releases;
+use super::report::{self, Curves};
+use super::session::Session;
+use super::{budget, data, files, memory, model::Model};
+use anyhow::Result;
+use hushstream_engine::{Choice, Shadow};
+use hushstream_mechanism::{Ledger, Scoreboard};
+use hushstream_read::{Layout, Sealed};
+use std::time::{Duration, Instant};
+
+/// What does not change during a run.
+pub(crate) struct Frame<'a> {
+    pub(crate) arguments: &'a Arguments,
+    pub(crate) layout: &'a Layout,
+    pub(crate) choice: &'a Choice,
+    /// Features longer than this are scaled down to it.
+    pub(crate) length: f64,
+}
+
+/// The run.
+pub(crate) struct Learning<'a> {
+    frame: Frame<'a>,
+    session: Box<dyn Session>,
+    ledger: Ledger,
+    kind: Kind,
+    board: Option<Scoreboard>,
+    shadow: Option<(Shadow, Scoreboard)>,
+    curves: Curves,
+    progress: Progress,
+    releases: Option<Releases>,
+    last_sync: Instant,
+    /// Whether a release waits for a sync.
+    waiting: bool,
+}
+
+impl<'a> Learning<'a> {
+    pub(crate) fn new(frame: Frame<'a>, opened: Opened) -> Result<Self> {
+        let output = &frame.arguments.output;
+        let yardstick = data::yardstick(frame.layout);
+        let compares = output.without_privacy || output.report.is_some();
+        let board = || Scoreboard::new(yardstick, frame.length);
+        Ok(Self {
+            session: opened.session,
+            ledger: opened.ledger,
+            kind: Kind::of(yardstick),
+            board: (!output.quiet).then(board),
+            shadow: match compares {
+                true => Some((Shadow::new(&frame.choice.recipe)?, board())),
+                false => None,
+            },
+            curves: Curves::default(),
+            progress: Progress::new(output.quiet || output.json),
+            releases: match &output.releases {
+                Some(path) => Some(Releases::open(path, output.resume)?),
+                None => None,
+            },
+            last_sync: Instant::now(),
+            waiting: true,
+            frame,
+        })
+    }
+
+    /// Records so far.
+    pub(crate) fn rounds(&self) -> u64 {
+        self.session.rounds()
+    }
+
+    /// One record: predicted, then learned from.
+    pub(crate) fn take(&mut self, sealed: Sealed) -> Result<()> {
+        let record = sealed.record;
+        if let Some(board) = &mut self.board {
+            board.score(&record, self.session.question());
+        }
+        if let Some((shadow, board)) = &mut self.shadow {
+            board.score(&record, shadow.weights());
+            shadow.learn(&record)?;
+        }
+        // What the journal forgets at a checkpoint must have been written out.
+        if self.session.checkpoint_is_due() {
+            self.sync()?;
+        }
+        self.session.learn(sealed.person, record)?;
+        self.sync_in_time()?;
+        self.watch();
+        Ok(())
+    }
+
+    /// Releases leave in groups: one sync of the disk covers them all. At the end of a batch, because only there the journal can be shortened; in the
+    /// middle of one only if the next end is long in coming.
+    fn sync_in_time(&mut self) -> Result<()> {
+        let group = Duration::from_millis(self.frame.arguments.output.sync_milliseconds);
+        let batch = self.frame.choice.recipe.request().batch;
+        let at_the_end = self.session.rounds().is_multiple_of(batch);
+        self.waiting |= at_the_end;
+        let patience = if at_the_end { group } else { 2 * group };
+        if self.waiting && self.last_sync.elapsed() >= patience {
+            self.sync()?;
+        }
+        Ok(())
+    }
+
+    fn watch(&mut self) {
+        let rounds = self.session.rounds();
+        let Some(board) = &mut self.board else { return };
+        if self.shadow.is_some() && self.curves.is_due(rounds) {
+            let shadow = self.shadow.as_ref().map(|(_, board)| board.summary());
+            self.curves.add(rounds, &board.summary(), shadow.as_ref());
+        }
+        if self.progress.is_due(rounds) {
+            self.progress.show(&board.summary());
+            board.mark();
+        }
+    }
+
+    fn sync(&mut self) -> Result<()> {
+        let released = self.session.sync(&mut self.ledger)?;
+        if let Some(file) = &mut self.releases {
+            for release in &released {
+                file.write(release)?;
+            }
+            file.sync()?;
+        }
+        self.last_sync = Instant::now();
+        self.waiting = false;
+        Ok(())
+    }
+
+    /// Settles the run, writes model and report, and tells what there is to tell. `rows` were read in `time`.
+    pub(crate) fn finish(mut self, rows: u64, time: Duration) -> Result<Outcome> {
+        self.sync()?;
+        let output = &self.frame.arguments.output;
+        let mut outcome = self.outcome(rows, time)?;
+        if let Some(path) = &output.model {
+            // After a sync the iterate is a function of releases that may leave.
+            let last = self.session.settled(&mut self.ledger)?;
+            let model = Model::new(
+                outcome.recipe.clone(),
+                self.frame.layout.clone(),
+                self.frame.length,
+                last,
+                outcome.guarantee.clone(),
+            );
+            files::write_whole(path, &model.to_bytes()?)?;
+        }
+        if let Some(board) = &self.board {
+            let of = |board: &Scoreboard| *board.summary().for_the_operator();
+            let shadow = self.shadow.as_ref().map(|(_, board)| of(board));
+            let (nulls, clipped) = self.session.counts();
+            outcome.tell(
+                self.kind,
+                &of(board),
+                shadow.as_ref(),
+                *nulls.for_the_operator(),
+                *clipped.for_the_operator(),
+            );
+            if let Some(path) = &output.report {
+                let average = |summary| losses(self.kind, &summary).0;
+                let page = report::page(&outcome, &self.curves, average, self.frame.choice);
+                files::write_whole(path, page.as_bytes())?;
+            }
+        }
+        Ok(outcome)
+    }
+
+    /// What is public about the run; the rest is told later.
+    fn outcome(&self, rows: u64, time: Duration) -> Result<Outcome> {
+        let choice = self.frame.choice;
+        let recipe = &choice.recipe;
+        let request = recipe.plan().request();
+        let positive = |value: f64| (value > 0.0).then_some(value);
+        let (epsilon, delta) = budget::together(&self.ledger)?;
+        let seconds = time.as_secs_f64();
+        Ok(Outcome {
+            recipe: recipe.request().recipe.to_string(),
+            rounds: self.session.rounds(),
+            dim: self.frame.layout.dimension(),
+            guarantee: self.session.guarantee()?,
+            ledger: outcome::Together {
+                runs: self.ledger.charges().count(),
+                epsilon,
+                delta,
+                total_epsilon: self.ledger.budget().epsilon(),
+                total_delta: self.ledger.budget().delta(),
+            },
+            parameters: outcome::Parameters {
+                sum: request.kind.to_string(),
+                noise: request.noise.to_string(),
+                batch: request.batch,
+                releases: request.releases,
+                radius: recipe.request().set.outer_radius(),
+                curvature: recipe.curvature(),
+                learning_rate: positive(recipe.learning_rate()),
+                ridge: positive(recipe.ridge()),
+                length: self.frame.length,
+                noise_sd: recipe.plan().prefix_sd_max(),
+                rows_until_signal: choice.rows_until_signal,
+                reasons: choice.reasons.clone(),
+            },
+            scored: None,
+            loss: outcome::Loss::default(),
+            accuracy: None,
+            ranking: None,
+            baselines: outcome::Baselines::default(),
+            without_privacy: None,
+            regret: outcome::Regret::default(),
+            nulls: None,
+            clipped: None,
+            seconds,
+            rows_per_second: rows as f64 / seconds.max(1e-9),
+            peak_memory_bytes: memory::peak(),
+            operator_only: Vec::new(),
+        })
+    }
+}

@@ -1,0 +1,127 @@
+//! The state folder: what a run needs to go on after a stop.
+//!
+//! | file | holds | written |
+//! |---|---|---|
+//! | `key` | the key of the noise | before the card |
+//! | `run.json` | the card: for how many records, and which charge | whole, before anything is spent |
+//! | `journal` | what was taken in | after the charge |
+//!
+//! So a crash leaves no card, and then nothing was spent, or a card with which the run can go on, whether its charge is in the ledger yet or not.
+
+use super::files::{check_writable, write_whole_secret};
+use anyhow::{Context, Result, bail};
+use hushstream_mechanism::FileStorage;
+use hushstream_noise::Key;
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const FORMAT: &str = "hushstream state";
+
+/// What the folder says about its run.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Card {
+    format: String,
+    version: u32,
+    /// The records that it was planned for.
+    pub(crate) rounds: u64,
+    /// The number that its charge has in its ledger, or will have.
+    pub(crate) charge: u64,
+}
+
+impl Card {
+    pub(crate) fn new(rounds: u64, charge: u64) -> Self {
+        Self {
+            format: FORMAT.to_owned(),
+            version: 1,
+            rounds,
+            charge,
+        }
+    }
+
+    /// The card of a run that is to be resumed.
+    pub(crate) fn read(folder: &Path) -> Result<Self> {
+        let path = folder.join("run.json");
+        let text = fs::read(&path)
+            .with_context(|| format!("no run to resume: cannot read {}", path.display()))?;
+        let card: Self = serde_json::from_slice(&text)
+            .with_context(|| format!("{} is not the card of a state folder", path.display()))?;
+        if card.format != FORMAT || card.version != 1 {
+            bail!("{} was written by another version", path.display());
+        }
+        Ok(card)
+    }
+}
+
+/// A folder whose journal is locked against other processes.
+pub(crate) struct StateFolder {
+    path: PathBuf,
+    /// The lock is the journal's own.
+    journal: FileStorage,
+}
+
+impl StateFolder {
+    /// Finds out, changing nothing, whether a new run can live there.
+    pub(crate) fn check_new(path: &Path) -> Result<()> {
+        if path.join("run.json").exists() {
+            bail!(
+                "{} holds a run already: add --resume to go on with it, or name another folder",
+                path.display()
+            );
+        }
+        if path.exists() && !path.is_dir() {
+            bail!(
+                "cannot keep the state in {}: it is not a folder",
+                path.display()
+            );
+        }
+        let there = path.ancestors().find(|part| part.is_dir());
+        check_writable(
+            &there.unwrap_or(Path::new(".")).join("hushstream"),
+            "the state",
+        )
+    }
+
+    /// A folder for a new run, locked. Nothing is in it yet.
+    pub(crate) fn create(path: &Path) -> Result<Self> {
+        fs::create_dir_all(path).with_context(|| format!("cannot create {}", path.display()))?;
+        #[cfg(unix)]
+        fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o700))
+            .with_context(|| format!("cannot restrict {}", path.display()))?;
+        let folder = Self::open(path)?;
+        // Once more, behind the lock: somebody else may have come first.
+        Self::check_new(path)?;
+        Ok(folder)
+    }
+
+    /// The folder of a run, locked.
+    pub(crate) fn open(path: &Path) -> Result<Self> {
+        let journal = path.join("journal");
+        let storage = FileStorage::open(&journal)
+            .with_context(|| format!("cannot open {}", journal.display()))?;
+        Ok(Self {
+            path: path.to_owned(),
+            journal: storage,
+        })
+    }
+
+    /// Makes everything that a resume needs durable, before anything is spent.
+    pub(crate) fn begin(&self, key: &Key, card: &Card) -> Result<()> {
+        // A key that is there already is from a crash before the card was written: nothing has been drawn with it.
+        write_whole_secret(&self.path.join("key"), key.export().as_slice())?;
+        write_whole_secret(
+            &self.path.join("run.json"),
+            &serde_json::to_vec_pretty(card)?,
+        )
+    }
+
+    pub(crate) fn key(&self) -> Result<Key> {
+        let path = self.path.join("key");
+        let bytes = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        Key::import(&bytes).with_context(|| format!("{} is damaged", path.display()))
+    }
+
+    pub(crate) fn into_journal(self) -> FileStorage {
+        self.journal
+    }
+}

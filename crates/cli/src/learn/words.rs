@@ -1,0 +1,122 @@
+//! What `learn` says to people, on standard error; the guarantee goes to standard output.
+
+use super::arguments::Arguments;
+use super::outcome::Outcome;
+use crate::numbers::{delta, grouped, short};
+use hushstream_engine::Choice;
+use hushstream_read::Layout;
+use std::fmt::Write;
+
+/// A line for people, who are not there with --json.
+pub(crate) fn say(arguments: &Arguments, text: &str) {
+    if !arguments.output.json {
+        eprintln!("{text}");
+    }
+}
+
+/// What was chosen and why, and what privacy will cost, before a record is read.
+pub(crate) fn announce(arguments: &Arguments, layout: &Layout, choice: &Choice) {
+    let request = choice.recipe.plan().request();
+    let records = choice.recipe.request().rounds;
+    let horizon = if arguments.privacy.horizon == "unknown" {
+        "any number of records".to_owned()
+    } else {
+        format!("{} records", grouped(records))
+    };
+    say(
+        arguments,
+        &format!(
+            "{} on {} sums with {} noise: {} features, {horizon}, batches of {}, (ε, δ) = ({}, {}), {}",
+            choice.recipe.request().recipe,
+            request.kind,
+            request.noise,
+            layout.dimension(),
+            grouped(request.batch),
+            request.budget.epsilon(),
+            delta(request.budget.delta()),
+            request.adjacency,
+        ),
+    );
+    for reason in &choice.reasons {
+        say(arguments, &format!("  chosen: {reason}"));
+    }
+    let until = choice.rows_until_signal;
+    let share = 100.0 * until / records as f64;
+    let cost = if share >= 100.0 {
+        format!(
+            "noise exceeds what is learned from all {} records: expect next to nothing, or state more ε, fewer features or a smaller --norm",
+            grouped(records)
+        )
+    } else {
+        format!(
+            "noise exceeds what is learned for about the first {} records ({}%)",
+            grouped(until.ceil() as u64),
+            short(share)
+        )
+    };
+    say(arguments, &format!("  cost of privacy, predicted: {cost}"));
+}
+
+/// The operator's figures at the end of a run.
+pub(crate) fn show_figures(outcome: &Outcome) {
+    let without = outcome.without_privacy.as_ref();
+    let figures = [
+        ("average loss", outcome.loss.average),
+        ("loss of the best constant", outcome.loss.baseline),
+        ("loss of the best expert", outcome.loss.hindsight),
+        ("accuracy", outcome.accuracy),
+        (
+            "accuracy of the commonest class",
+            outcome.baselines.constant,
+        ),
+        ("accuracy of no change", outcome.baselines.no_change),
+        ("positive scored above negative", outcome.ranking),
+        ("loss without privacy", without.map(|other| other.loss)),
+        (
+            "accuracy without privacy",
+            without.and_then(|other| other.accuracy),
+        ),
+    ];
+    if let Some(scored) = outcome.scored {
+        eprintln!(
+            "\noperator only: computed from private data, over {} records",
+            grouped(scored)
+        );
+        for (name, value) in figures {
+            if let Some(value) = value {
+                eprintln!("  {name:<34} {value:.6}");
+            }
+        }
+        let count = |value: Option<u64>| grouped(value.unwrap_or(0));
+        eprintln!(
+            "  records clipped {}, empty {}",
+            count(outcome.clipped),
+            count(outcome.nulls)
+        );
+    }
+    eprintln!(
+        "{} records in {} s, {} a second\n",
+        grouped(outcome.rounds),
+        short(outcome.seconds),
+        grouped(outcome.rows_per_second as u64)
+    );
+}
+
+/// What is promised, by this run and by all on its ledger.
+pub(crate) fn promise(outcome: &Outcome) -> String {
+    let mut text = format!("{}\n", outcome.guarantee);
+    let ledger = &outcome.ledger;
+    if ledger.runs > 1 {
+        let _ = writeln!(
+            text,
+            "Together with {} other run{} on this ledger: (ε, δ) = ({:.4}, {}), of a total of ({}, {}).",
+            ledger.runs - 1,
+            if ledger.runs == 2 { "" } else { "s" },
+            ledger.epsilon,
+            delta(ledger.delta),
+            ledger.total_epsilon,
+            delta(ledger.total_delta),
+        );
+    }
+    text
+}

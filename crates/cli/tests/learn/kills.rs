@@ -1,0 +1,104 @@
+//! The machine dies at any moment: whatever is killed and resumed ends with the same bytes as if it had never stopped, and has paid once.
+
+use crate::common::{BUDGET, Dice, Folder, SCHEMA};
+use std::time::{Duration, Instant};
+
+const KILLS: u32 = if cfg!(feature = "long") { 200 } else { 60 };
+
+/// One run that is killed over and over; `flags` say how it learns.
+struct Victim {
+    flags: String,
+    releases: Vec<u8>,
+    model: Vec<u8>,
+    /// How long it takes undisturbed.
+    time: Duration,
+}
+
+const FILES: &str =
+    "--state state --ledger ledger --releases releases --model model --sync-milliseconds 0";
+
+impl Victim {
+    fn new(data: &str, flags: &str) -> Self {
+        let folder = Folder::new();
+        folder.write("d.csv", data);
+        let flags = format!("learn d.csv {flags} --seed-insecure 7 {FILES}");
+        let start = Instant::now();
+        folder.succeeds(&flags);
+        Self {
+            time: start.elapsed(),
+            releases: folder.read("releases"),
+            model: folder.read("model"),
+            flags,
+        }
+    }
+
+    /// Kills a new run so often, and then lets it end. Gives how many kills came before the end.
+    fn suffer(&self, data: &str, kills: u32, dice: &mut Dice) -> u32 {
+        let folder = Folder::new();
+        folder.write("d.csv", data);
+        let mut killed = 0;
+        for attempt in 0.. {
+            // What a person would do: go on if there is something to go on with.
+            let resumes = folder.path("state/run.json").exists();
+            let flags = format!("{}{}", self.flags, if resumes { " --resume" } else { "" });
+            if attempt >= kills {
+                folder.succeeds(&flags);
+                break;
+            }
+            let mut child = folder
+                .command(&flags)
+                .stdout(std::process::Stdio::null())
+                .stderr(std::process::Stdio::null())
+                .spawn()
+                .unwrap();
+            // Half of the kills come while the run is being opened.
+            let longest = if attempt % 2 == 0 { 0.12 } else { 0.6 };
+            std::thread::sleep(self.time.mul_f64(longest * dice.share()));
+            child.kill().unwrap();
+            let status = child.wait().unwrap();
+            if status.success() {
+                break;
+            }
+            assert_eq!(status.code(), None, "it failed by itself: {flags}");
+            killed += 1;
+            if folder.path("ledger").exists() && folder.read("ledger").len() > 64 {
+                assert!(folder.charges("ledger") <= 1);
+            }
+        }
+        assert_eq!(folder.read("releases"), self.releases);
+        assert_eq!(folder.read("model"), self.model);
+        assert_eq!(folder.charges("ledger"), 1);
+        assert!(
+            folder
+                .names()
+                .iter()
+                .all(|name| !name.contains("unfinished"))
+        );
+        killed
+    }
+}
+
+/// Kills victims of one kind until enough have been killed.
+fn torment(data: &str, flags: &str, kills: u32, seed: u64) {
+    let victim = Victim::new(data, flags);
+    let mut dice = Dice(seed);
+    let mut killed = 0;
+    while killed < kills {
+        let most = 1 + dice.below(8) as u32;
+        killed += victim.suffer(data, most.min(kills - killed), &mut dice);
+    }
+}
+
+#[test]
+fn a_run_that_is_killed_ends_as_if_it_had_not_been() {
+    let data = crate::common::rows(120, 1);
+    let flags = format!("{SCHEMA} {BUDGET} --batch 3");
+    torment(&data, &flags, 2 * KILLS / 3, 11);
+}
+
+#[test]
+fn so_does_one_whose_journal_is_written_anew_in_between() {
+    let data = crate::common::rows(170, 1);
+    let flags = format!("--target y --ignore who --hash-bits 11 {BUDGET} --batch 2");
+    torment(&data, &flags, KILLS / 3, 12);
+}

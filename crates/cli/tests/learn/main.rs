@@ -1,0 +1,17 @@
+//! `hushstream learn`, `predict` and `inspect` as a person or a script meets them, also when the machine dies.
+
+#![allow(clippy::unwrap_used)] // a test may stop where it fails
+
+mod bad_files;
+mod bad_flags;
+mod bad_states;
+mod common;
+mod crash_points;
+mod figures;
+mod formats;
+mod kills;
+mod ledgers;
+mod memory;
+mod predictions;
+mod recipes;
+mod report;
