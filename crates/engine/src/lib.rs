@@ -4,7 +4,17 @@
 //! question to one record, noisy answer, next iterate. [`CATALOGUE`] tells where each recipe comes from and what it promises.
 
 mod catalogue;
+mod note;
+mod on_batch;
+mod on_feedback;
+mod on_selection;
 mod on_sums;
+mod on_values;
 
 pub use catalogue::{CATALOGUE, Entry, MechanismKind, RecipeName};
+pub use note::NoteError;
+pub use on_batch::{LimitedUpdates, LimitedUpdatesError, LimitedUpdatesRequest, LimitedUpdatesRun};
+pub use on_feedback::{Actions, BanditError, BanditRecipe, BanditRequest, BanditRun, Turn};
+pub use on_selection::{Advice, ExpertsError, ExpertsRecipe, ExpertsRequest, ExpertsRun};
 pub use on_sums::{Ask, Objective, Recipe, RecipeError, RecipeRequest, Run, RunError};
+pub use on_values::{ValuesError, ValuesRecipe, ValuesRequest, ValuesRun};
