@@ -30,6 +30,7 @@
 //! ```
 
 mod dice;
+pub mod experts;
 pub mod figures;
 pub mod fit;
 mod game;

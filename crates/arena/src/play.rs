@@ -58,6 +58,12 @@ pub enum ArenaError {
     /// The simulated ledger.
     #[error(transparent)]
     Ledger(#[from] LedgerError),
+    /// A recipe for experts.
+    #[error(transparent)]
+    Experts(#[from] hushstream_engine::ExpertsError),
+    /// An advisor with another number of experts.
+    #[error("the recipe was planned for another number of experts than the advisor has")]
+    Advice,
     /// A task that the recipe does not serve.
     #[error("{recipe} does not serve the task {task}")]
     Task {
