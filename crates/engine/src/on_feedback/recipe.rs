@@ -81,6 +81,30 @@ pub struct BanditRecipe {
 }
 
 impl BanditRequest {
+    /// The recipe with the least certified regret for these actions, whichever was named: `exp2` or `exp2-batched` on arms, `exp2` on points, `scrible` on sets.
+    ///
+    /// # Errors
+    /// As [`BanditRequest::plan`].
+    pub fn automatic(mut self) -> Result<BanditRecipe, BanditError> {
+        self.recipe = match self.actions {
+            Actions::Set(_) => RecipeName::Scrible,
+            // For one play a batch, the batched recipe is exp2 itself.
+            Actions::Arms(_) if self.rounds.is_some() => {
+                let held = Self {
+                    recipe: RecipeName::Exp2Batched,
+                    ..self.clone()
+                }
+                .plan()?;
+                if held.batch() > 1 {
+                    return Ok(held);
+                }
+                RecipeName::Exp2
+            }
+            _ => RecipeName::Exp2,
+        };
+        self.plan()
+    }
+
     /// Calibrates the recipe.
     ///
     /// # Errors

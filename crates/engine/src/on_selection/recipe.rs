@@ -85,6 +85,45 @@ pub struct ExpertsRecipe {
 }
 
 impl ExpertsRequest {
+    /// The recipe with the least certified regret among `dartboard`, `dartboard-batched` and `hedge-batched`, whichever was named; `dartboard` in octaves for an unknown horizon, and
+    /// `cover` on a net.
+    ///
+    /// # Errors
+    /// As [`ExpertsRequest::plan`].
+    pub fn automatic(mut self) -> Result<ExpertsRecipe, ExpertsError> {
+        self.recipe = match (&self.advice, self.rounds) {
+            (Advice::Net { .. }, _) => RecipeName::Cover,
+            (_, None) => RecipeName::Dartboard,
+            (_, Some(_)) => {
+                let candidates = [
+                    RecipeName::DartboardBatched,
+                    RecipeName::HedgeBatched,
+                    RecipeName::Dartboard,
+                ];
+                let bound = |recipe: RecipeName| {
+                    let request = Self {
+                        recipe,
+                        ..self.clone()
+                    };
+                    let planned = request.plan().ok();
+                    planned
+                        .and_then(|planned| planned.regret_bound())
+                        .unwrap_or(f64::INFINITY)
+                };
+                let bounds = candidates.map(|recipe| (bound(recipe), recipe));
+                let least =
+                    bounds.iter().fold(
+                        &bounds[2],
+                        |best, other| {
+                            if other.0 < best.0 { other } else { best }
+                        },
+                    );
+                least.1
+            }
+        };
+        self.plan()
+    }
+
     /// Calibrates the recipe.
     ///
     /// # Errors

@@ -156,3 +156,30 @@ fn values_find_a_minimum() {
     assert!(error < 0.15, "{mean:?}");
     assert!(run.guarantee().unwrap().to_string().contains("S8"));
 }
+
+/// What is chosen automatically is never worse than what could have been named, and a small budget holds plays for longer.
+#[test]
+fn the_automatic_choice_has_the_least_bound() {
+    for epsilon in [0.01, 0.1, 1.0, 10.0] {
+        let request = |recipe| ExpertsRequest {
+            advice: Advice::Experts(1000),
+            budget: budget(epsilon),
+            ..experts(recipe, Some(1 << 14), None)
+        };
+        let chosen = request(RecipeName::Dartboard).automatic().unwrap();
+        for recipe in [
+            RecipeName::Dartboard,
+            RecipeName::DartboardBatched,
+            RecipeName::HedgeBatched,
+        ] {
+            let named = request(recipe).plan().unwrap().regret_bound().unwrap();
+            assert!(chosen.regret_bound().unwrap() <= named);
+        }
+    }
+    let arms = |epsilon: f64| {
+        let mut request = bandit(RecipeName::Exp2, Actions::Arms(5), Some(1 << 20));
+        request.budget = Budget::pure(epsilon).unwrap();
+        request.automatic().unwrap()
+    };
+    assert!(arms(0.02).batch() > arms(0.5).batch());
+}
