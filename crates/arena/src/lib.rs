@@ -32,6 +32,7 @@
 //! ```
 
 mod dice;
+pub mod experts;
 pub mod figures;
 pub mod fit;
 mod game;

@@ -73,6 +73,12 @@ pub enum ArenaError {
         /// What is allowed.
         allowed: String,
     },
+    /// A recipe for experts.
+    #[error(transparent)]
+    Experts(#[from] hushstream_engine::ExpertsError),
+    /// An advisor with another number of experts.
+    #[error("the recipe was planned for another number of experts than the advisor has")]
+    Advice,
     /// A task that the recipe does not serve.
     #[error("{recipe} does not serve the task {task}")]
     Task {

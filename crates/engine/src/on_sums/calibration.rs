@@ -160,6 +160,12 @@ impl Recipe {
                     wanted: "second moments (least squares)",
                 });
             }
+            (recipe, Ask::Gradient(_)) => {
+                return Err(RecipeError::Objective {
+                    recipe,
+                    wanted: "something else than gradients in sums",
+                });
+            }
         })
     }
 

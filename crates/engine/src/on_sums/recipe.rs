@@ -130,6 +130,13 @@ impl RecipeRequest {
                 allowed: "at least two items (of a batch of records each): nothing is released after the last",
             });
         }
+        if !matches!(self.recipe.entry().mechanism, MechanismKind::Sum(_)) {
+            return Err(RecipeError::Unfit(format!(
+                "{} does not learn from gradients in sums: it stands on {}",
+                self.recipe,
+                self.recipe.entry().mechanism
+            )));
+        }
         let noise = self.noise.unwrap_or_else(|| self.default_noise());
         let sum = self.sum.unwrap_or_else(|| self.default_sum());
         self.recipe
@@ -171,6 +178,8 @@ impl RecipeRequest {
         match self.recipe.entry().mechanism {
             MechanismKind::Sum(SumKind::Window(_)) => SumKind::Window(self.window.unwrap_or(0)),
             MechanismKind::Sum(other) => other,
+            // Refused before a sum is made.
+            _ => SumKind::Tree,
         }
     }
 

@@ -240,10 +240,6 @@ impl Diary {
         self.items
     }
 
-    pub(crate) fn instance(&self) -> [u8; 16] {
-        self.opening.instance
-    }
-
     pub(crate) fn is_simulated(&self) -> bool {
         self.opening.simulated
     }

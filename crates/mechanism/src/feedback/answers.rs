@@ -269,10 +269,10 @@ impl Answers {
         self.diary.steps()
     }
 
-    /// The life of the run, for a learner's own coins.
+    /// A generator for the learner's own coins: of this run and instance, and apart from the noise.
     #[must_use]
-    pub fn instance(&self) -> [u8; 16] {
-        self.diary.instance()
+    pub fn coins(&self, key: &Key) -> Source {
+        self.diary.source(key, 1)
     }
 
     /// The plan it follows.

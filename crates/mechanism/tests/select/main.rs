@@ -1,6 +1,7 @@
 //! Selections: exact laws by enumeration, privacy against every neighbour on a grid, planted bugs, and coming back after a stop.
 #![allow(clippy::unwrap_used)]
 
+mod crashes;
 mod law;
 mod privacy;
 mod resuming;

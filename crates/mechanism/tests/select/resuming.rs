@@ -92,6 +92,7 @@ fn an_old_journal_goes_on_under_a_new_name_and_an_empty_state() {
     let key = Key::insecure_from_seed(5);
     let storage = Disk::default();
     let (mut ledger, mut selection) = open(plan, &key, storage.clone());
+    let first = selection.before_the_first().unwrap().receipt();
     for t in 0..5 {
         selection.add(Raw::seal(losses(t))).unwrap();
     }
@@ -112,7 +113,15 @@ fn an_old_journal_goes_on_under_a_new_name_and_an_empty_state() {
         Some(SelectError::Diary(DiaryError::Superseded))
     ));
     let mut selection = back.selection;
-    for t in 9..40 {
+    let pending = selection.add(Raw::seal(losses(9))).unwrap().unwrap();
+    selection.sync(&mut ledger).unwrap();
+    let receipt = selection.publish(pending).unwrap().receipt();
+    assert_eq!(receipt.step, 10);
+    assert_ne!(
+        receipt.instance, first.instance,
+        "addresses must not meet other contents"
+    );
+    for t in 10..40 {
         selection.add(Raw::seal(losses(t))).unwrap();
     }
     assert!(
