@@ -6,6 +6,8 @@
 //! * *zCDP*: Σρ ≤ B. Given the past, E_P[e^{(α−1)(L_t − αρ_t)}] ≤ 1, so e^{(α−1)Σ(L_t − αρ_t)} is a supermartingale; with Σρ_t ≤ B on
 //!   every path, E_P[e^{(α−1)ΣL_t}] ≤ e^{(α−1)αB}: the transcript is B-zCDP (Feldman & Zrnic 2021).
 //! * *Pure*: Σε ≤ ε, since the likelihood ratio of a transcript is at most the product of the e^{ε_t} on its own path.
+//! * *Approximate*: Σε ≤ ε and Σδ ≤ δ (Rogers, Roth, Ullman & Vadhan 2016). Given the past, step t of world P holds a part min(P_t, e^{ε_t}Q_t), which
+//!   misses mass δ_t at most. The product of these parts along a path is at most e^{Σε_t}·Q there, and what it misses of P is at most E_P Σδ_t.
 //!
 //! Filters for general trade-off functions are not valid in this form, so there is none. The kind is fixed when the filter is opened: choosing the best
 //! kind after the fact is not covered by any of the three arguments. Precision slack is not filtered; the guarantee adds it.
@@ -24,6 +26,8 @@ pub enum FilterKind {
     Zcdp,
     /// Charges with an ε and no δ: Σε.
     Pure,
+    /// Charges with an ε, with or without a δ: Σε and Σδ.
+    Approximate,
 }
 
 /// A budget with a running sum that never exceeds it.
@@ -33,6 +37,8 @@ pub struct Filter {
     kind: FilterKind,
     limit: f64,
     spent: f64,
+    /// Σδ; only an approximate filter admits any.
+    delta: f64,
 }
 
 /// Why a charge was not admitted. Nothing was spent.
@@ -44,7 +50,7 @@ pub enum Refused {
         "the charge of {unit} = {asked} does not fit: {spent} of {limit} is spent; use a smaller charge or a larger budget"
     )]
     OverBudget {
-        /// What is added up: μ², ρ or ε.
+        /// What is added up: μ², ρ, ε or δ.
         unit: &'static str,
         /// The size of the charge.
         asked: f64,
@@ -81,13 +87,14 @@ impl Filter {
                 mul_down(mu, mu)
             }
             FilterKind::Zcdp => Rho::within(budget)?.get(),
-            FilterKind::Pure => budget.epsilon(),
+            FilterKind::Pure | FilterKind::Approximate => budget.epsilon(),
         };
         Ok(Self {
             budget,
             kind,
             limit,
             spent: 0.0,
+            delta: 0.0,
         })
     }
 
@@ -98,10 +105,19 @@ impl Filter {
     pub fn try_spend(&mut self, charge: &Charge) -> Result<(), Refused> {
         let (unit, asked) = self.size(charge)?;
         let total = add_up(self.spent, asked);
+        let delta = add_up(self.delta, charge.delta());
         // Not `total > limit`: a NaN must not be admitted.
-        if total <= self.limit {
-            self.spent = total;
+        let fits = total <= self.limit;
+        if fits && delta <= self.budget.delta() {
+            (self.spent, self.delta) = (total, delta);
             Ok(())
+        } else if fits {
+            Err(Refused::OverBudget {
+                unit: "delta",
+                asked: charge.delta(),
+                spent: self.delta,
+                limit: self.budget.delta(),
+            })
         } else {
             Err(Refused::OverBudget {
                 unit,
@@ -152,6 +168,10 @@ impl Filter {
             (FilterKind::Pure, _) => match charge.epsilon() {
                 Some(epsilon) if charge.delta() <= 0.0 => Ok(("epsilon", epsilon)),
                 _ => refuse("pure", "charges with an epsilon and without delta"),
+            },
+            (FilterKind::Approximate, _) => match charge.epsilon() {
+                Some(epsilon) => Ok(("epsilon", epsilon)),
+                None => refuse("approximate", "charges with an epsilon"),
             },
         }
     }
@@ -221,6 +241,29 @@ mod tests {
         assert!(zcdp.try_spend(&small).is_ok());
         let pure_in_disguise = Charge::Approximate(Budget::pure(0.01).unwrap());
         assert!(only_pure.try_spend(&pure_in_disguise).is_ok());
+    }
+
+    #[test]
+    fn an_approximate_filter_adds_both() {
+        let mut filter = Filter::open(budget(), FilterKind::Approximate).unwrap();
+        let charge = |epsilon, delta| Charge::Approximate(Budget::approx(epsilon, delta).unwrap());
+        filter.try_spend(&charge(0.5, 5e-7)).unwrap();
+        let before = filter.clone();
+        let refused = filter.try_spend(&charge(0.25, 6e-7)).unwrap_err();
+        assert!(
+            refused.to_string().contains("delta = 0.0000006"),
+            "{refused}"
+        );
+        assert!(filter.try_spend(&charge(0.75, 1e-9)).is_err());
+        assert!(
+            filter
+                .try_spend(&Charge::Gaussian(Mu::new(0.01).unwrap()))
+                .is_err()
+        );
+        assert_eq!(filter, before);
+        filter.try_spend(&charge(0.25, 5e-7)).unwrap();
+        filter.try_spend(&pure(0.25)).unwrap();
+        assert!(filter.try_spend(&charge(1e-9, 1e-12)).is_err());
     }
 
     #[test]

@@ -95,7 +95,15 @@ impl RenyiCurve {
     pub fn bounded_range(range: Epsilon) -> Result<Self, AccountError> {
         let eta = range.get();
         let rho = mul_up(0.125, mul_up(eta, eta));
-        Self::from_bound(|alpha| mul_up(alpha, rho).min(randomised_response(alpha, eta)))
+        Self::from_bound(|alpha| {
+            let line = mul_up(alpha, rho);
+            // Below this the η-DP curve, which is dear to compute, is the larger one.
+            if alpha * eta <= 2.0 {
+                line
+            } else {
+                line.min(randomised_response(alpha, eta))
+            }
+        })
     }
 
     /// One coin, whose probability is exactly `p` in one world and exactly `q` in the other. Pass the rarer side, which a float

@@ -121,7 +121,7 @@ proptest! {
     #[test]
     fn what_a_filter_admits_stays_within_its_budget(sizes in prop::collection::vec(log_uniform(-4.0, 0.0), 1..40)) {
         let budget = Budget::approx(1.0, 1e-6).unwrap();
-        for kind in [FilterKind::Gaussian, FilterKind::Zcdp, FilterKind::Pure] {
+        for kind in [FilterKind::Gaussian, FilterKind::Zcdp, FilterKind::Pure, FilterKind::Approximate] {
             let mut filter = Filter::open(budget, kind).unwrap();
             let mut spent = Spent::new();
             for &size in &sizes {
@@ -129,6 +129,7 @@ proptest! {
                     FilterKind::Gaussian => Charge::Gaussian(Mu::new(size).unwrap()),
                     FilterKind::Zcdp => Charge::Zcdp(Rho::new(size).unwrap()),
                     FilterKind::Pure => Charge::Pure(Epsilon::new(size).unwrap()),
+                    FilterKind::Approximate => Charge::Approximate(Budget::approx(size, size * 1e-6).unwrap()),
                 };
                 if filter.try_spend(&charge).is_ok() {
                     spent.add(&charge).unwrap();

@@ -22,6 +22,8 @@
 //!     adjacency: Adjacency::ReplaceOne,
 //!     window: None,
 //!     curvature: None,
+//!     learning_rate: None,
+//!     set: None,
 //!     tuned: false,
 //! };
 //! let outcome = contest.play(1)?;
@@ -30,6 +32,7 @@
 //! ```
 
 mod dice;
+pub mod experts;
 pub mod figures;
 pub mod fit;
 mod game;

@@ -10,7 +10,8 @@ use hushstream_mechanism::{
     GuaranteeKind, Ledger, LedgerError, MemoryStorage, Participation, Raw, Transcript, Windowed,
 };
 use hushstream_noise::Key;
-use hushstream_sets::SetError;
+use hushstream_sets::{ConvexSet, SetError};
+use std::sync::Arc;
 
 /// One contest.
 #[derive(Debug, Clone)]
@@ -39,6 +40,10 @@ pub struct Contest {
     pub window: Option<u64>,
     /// Curvature, if not the calibrated one.
     pub curvature: Option<f64>,
+    /// Learning rate, if not the calibrated one.
+    pub learning_rate: Option<f64>,
+    /// Where the weights live, if not where the task has them.
+    pub set: Option<Arc<dyn ConvexSet>>,
     /// `coco-l`, tuned.
     pub tuned: bool,
 }
@@ -58,6 +63,22 @@ pub enum ArenaError {
     /// The simulated ledger.
     #[error(transparent)]
     Ledger(#[from] LedgerError),
+    /// A set that the task's public bounds do not cover.
+    #[error("{set} is not allowed for the task {task}: {allowed}")]
+    OtherSet {
+        /// The set.
+        set: &'static str,
+        /// The task.
+        task: Task,
+        /// What is allowed.
+        allowed: String,
+    },
+    /// A recipe for experts.
+    #[error(transparent)]
+    Experts(#[from] hushstream_engine::ExpertsError),
+    /// An advisor with another number of experts.
+    #[error("the recipe was planned for another number of experts than the advisor has")]
+    Advice,
     /// A task that the recipe does not serve.
     #[error("{recipe} does not serve the task {task}")]
     Task {
@@ -90,6 +111,33 @@ impl Outcome {
 }
 
 impl Contest {
+    /// Where the weights live.
+    fn set(&self) -> Result<Arc<dyn ConvexSet>, ArenaError> {
+        let Some(set) = &self.set else {
+            return Ok(self.task.set(self.dimension)?);
+        };
+        let refuse = |allowed: String| {
+            Err(ArenaError::OtherSet {
+                set: set.name(),
+                task: self.task,
+                allowed,
+            })
+        };
+        if self.recipe == RecipeName::Pqftl {
+            return refuse("least squares has a ball of its own".to_owned());
+        }
+        if set.dimension() != self.dimension {
+            return refuse(format!("it must have {} coordinates", self.dimension));
+        }
+        // Beyond, gradients would be clipped, and the losses not be what they are said to be.
+        match self.task.reach() {
+            Some(reach) if set.largest_norm() > reach * (1.0 + 1e-12) => {
+                refuse(format!("its points must have a length of at most {reach}"))
+            }
+            _ => Ok(set.clone()),
+        }
+    }
+
     /// The recipe, calibrated for this contest.
     ///
     /// # Errors
@@ -111,7 +159,7 @@ impl Contest {
         Ok(RecipeRequest {
             recipe: self.recipe,
             objective,
-            set: self.task.set(self.dimension)?,
+            set: self.set()?,
             rounds: self.rounds,
             batch: self.batch,
             budget: self.budget,
@@ -121,7 +169,7 @@ impl Contest {
             noise: self.noise,
             window: self.window,
             curvature: self.curvature,
-            learning_rate: None,
+            learning_rate: self.learning_rate,
             tuned: self.tuned,
         }
         .plan()?)
@@ -155,7 +203,7 @@ impl Contest {
         let grant = ledger.debit(plan.charge().map_err(RecipeError::from)?, plan.scope())?;
         let key = Key::insecure_from_seed(seed);
         let mut run = Run::<G>::open(recipe, grant, &key, &mut ledger, MemoryStorage::default())?;
-        let set = self.task.set(self.dimension)?;
+        let set = self.set()?;
         let loss = self.task.loss(self.dimension);
         let mut still = vec![0.0; self.dimension];
         set.centre(&mut still)?;

@@ -55,6 +55,16 @@ impl Task {
         })
     }
 
+    /// Length of weights up to which its losses have the slope they state; linear losses have none.
+    #[must_use]
+    pub fn reach(self) -> Option<f64> {
+        match self {
+            Self::Experts | Self::Linear => None,
+            Self::Classify => Some(2.0),
+            Self::Mean | Self::Regress | Self::Ridge => Some(1.0),
+        }
+    }
+
     /// The loss that is measured, and whose gradients are asked for.
     #[must_use]
     pub fn loss(self, dimension: usize) -> Arc<dyn Loss> {

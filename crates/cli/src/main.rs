@@ -11,6 +11,7 @@ mod numbers;
 mod plan;
 mod predict;
 mod recipes;
+mod sets;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;

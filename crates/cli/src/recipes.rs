@@ -1,16 +1,18 @@
-//! `hushstream recipes`: every algorithm, where it comes from, what it promises and when to use it.
+//! `hushstream recipes`: every algorithm, where it comes from, what it promises and when to use it; with `--bounds` also the papers' tables.
 
 use anyhow::Result;
 use clap::Args;
-use hushstream_engine::CATALOGUE;
+use comfy_table::{ContentArrangement, Table as Grid};
+use hushstream_engine::{CATALOGUE, Entry, TABLES, Table};
+use serde_json::{Value, json};
 
 /// Arguments of `recipes`.
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// Show the regret bounds, as printed in the papers and as they hold.
+    /// Show the regret bounds, and the papers' tables, as printed and as they hold.
     #[arg(long)]
     bounds: bool,
-    /// Print a JSON list.
+    /// Print a JSON list (with `--bounds` an object: `recipes` and `tables`).
     #[arg(long)]
     json: bool,
 }
@@ -18,38 +20,89 @@ pub(crate) struct Arguments {
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     if arguments.json {
-        let list: Vec<_> = CATALOGUE
-            .iter()
-            .map(|entry| {
-                serde_json::json!({
-                    "recipe": entry.name,
-                    "source": entry.source,
-                    "errata": entry.errata,
-                    "guarantee": entry.guarantee,
-                    "when": entry.when,
-                    "mechanism": entry.mechanism.to_string(),
-                    "bound": { "printed": entry.printed, "holds": entry.holds },
-                })
-            })
-            .collect();
-        println!("{}", serde_json::to_string_pretty(&list)?);
+        let recipes: Vec<Value> = CATALOGUE.iter().map(entry_json).collect();
+        let output = if arguments.bounds {
+            let tables: Vec<Value> = TABLES.iter().map(table_json).collect();
+            json!({ "recipes": recipes, "tables": tables })
+        } else {
+            Value::from(recipes)
+        };
+        println!("{}", serde_json::to_string_pretty(&output)?);
         return Ok(());
     }
     for entry in CATALOGUE {
-        println!(
-            "{}  ({}; corrected: {})",
-            entry.name,
-            entry.source,
-            entry.errata.join(", ")
-        );
-        println!("    guarantee  {}", entry.guarantee);
-        println!("    use it     {}", entry.when);
-        println!("    mechanism  {}", entry.mechanism);
-        if arguments.bounds {
-            println!("    regret     as printed: {}", entry.printed);
-            println!("               as it holds: {}", entry.holds);
+        print_entry(entry, arguments.bounds);
+    }
+    if arguments.bounds {
+        for table in TABLES {
+            print_table(table);
         }
-        println!();
     }
     Ok(())
+}
+
+fn entry_json(entry: &Entry) -> Value {
+    json!({
+        "recipe": entry.name,
+        "source": entry.source,
+        "errata": entry.errata,
+        "guarantee": entry.guarantee,
+        "when": entry.when,
+        "mechanism": entry.mechanism.to_string(),
+        "bound": { "printed": entry.printed, "holds": entry.holds },
+    })
+}
+
+fn table_json(table: &Table) -> Value {
+    let cells: Vec<Value> = table
+        .cells
+        .iter()
+        .map(|cell| {
+            json!({
+                "setting": cell.setting,
+                "whose": cell.whose,
+                "printed": cell.printed,
+                "holds": cell.holds,
+                "errata": cell.errata,
+            })
+        })
+        .collect();
+    json!({ "paper": table.paper, "table": table.number, "about": table.about, "cells": cells })
+}
+
+fn print_entry(entry: &Entry, bounds: bool) {
+    println!(
+        "{}  ({}; corrected: {})",
+        entry.name,
+        entry.source,
+        entry.errata.join(", ")
+    );
+    println!("    guarantee  {}", entry.guarantee);
+    println!("    use it     {}", entry.when);
+    println!("    mechanism  {}", entry.mechanism);
+    if bounds {
+        println!("    regret     as printed: {}", entry.printed);
+        println!("               as it holds: {}", entry.holds);
+    }
+    println!();
+}
+
+fn print_table(table: &Table) {
+    println!("{} Table {}: {}", table.paper, table.number, table.about);
+    let mut grid = Grid::new();
+    grid.load_style(comfy_table::presets::UTF8_HORIZONTAL_ONLY)
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_width(150)
+        .set_header(["setting", "whose", "as printed", "as it holds", "errata"]);
+    for cell in table.cells {
+        let errata = cell.errata.join(" ");
+        grid.add_row([
+            cell.setting,
+            cell.whose,
+            cell.printed,
+            cell.holds,
+            errata.as_str(),
+        ]);
+    }
+    println!("{grid}\n");
 }

@@ -1,4 +1,4 @@
-//! `hushstream compare` and `hushstream recipes` as a person or a script meets them.
+//! `hushstream compare` as a person or a script meets them.
 
 #![allow(clippy::unwrap_used)] // a test may stop where it fails
 
@@ -100,29 +100,29 @@ fn a_papers_figure_is_played_again() {
     );
 }
 
+/// Each override changes the regret it should, and the calibrated value changes nothing.
 #[test]
-fn every_recipe_is_listed_with_both_bounds() {
-    let output = hushstream("recipes --bounds");
-    let text = String::from_utf8(output.stdout).unwrap();
-    let list = json("recipes --json");
-    for recipe in [
-        "pftal",
-        "pftal-convex",
-        "pqftl",
-        "ftrl",
-        "ftpl",
-        "coco-p",
-        "coco-l",
-    ] {
-        assert!(text.contains(&format!("{recipe}  (")), "{recipe}");
-        assert!(
-            list.as_array()
-                .unwrap()
-                .iter()
-                .any(|entry| entry["recipe"] == recipe)
-        );
+fn calibration_and_set_can_be_overridden() {
+    let base = "compare --rounds 1024 --repeats 1 --json --recipes";
+    let regret = |arguments: &str| {
+        let rows = json(&format!("{base} {arguments}"));
+        rows[0]["regret"]["mean"].as_f64().unwrap()
+    };
+    // η = √(ln 4/(1024/4)) for four experts with losses in [0, 1].
+    let rate = (4.0_f64.ln() / 256.0).sqrt();
+    let calibrated = regret("ftrl");
+    assert!((regret(&format!("ftrl --learning-rate {rate}")) - calibrated).abs() < 1e-6);
+    assert!((regret("ftrl --learning-rate 1e-9") - calibrated).abs() > 1.0);
+    let linear = regret("pftal-convex --task linear");
+    assert!((regret("pftal-convex --task linear --set ball") - linear).abs() < 1e-9);
+    for other in ["--curvature 50", "--set box --radius 0.2", "--set l1-ball"] {
+        let changed = regret(&format!("pftal-convex --task linear {other}"));
+        assert!((changed - linear).abs() > 1e-3, "{other}");
     }
-    assert!(text.contains("as printed") && text.contains("as it holds"));
+    let alias = regret("pftal-convex --task linear --strong-convexity 50");
+    assert!((alias - regret("pftal-convex --task linear --curvature 50")).abs() < 1e-12);
+    let matrices = "coco-l --task mean --dim 3 --set spectrahedron --window 64 --epsilon 8";
+    assert!(regret(matrices).is_finite());
 }
 
 #[test]
@@ -154,6 +154,23 @@ fn impossible_comparisons_end_with_code_two_and_the_reason() {
         ("compare --recipes ftrl --repeats 0", "--repeats = 0"),
         ("compare --recipes ftrl --epsilon 0", "epsilon = 0"),
         ("compare --recipes ftpl --delta 0", "Gaussian"),
+        (
+            "compare --recipes ftrl --learning-rate 0",
+            "learning rate = 0",
+        ),
+        (
+            "compare --recipes pftal --task mean --curvature -1",
+            "curvature = -1",
+        ),
+        (
+            "compare --recipes pftal --task mean --set box --radius 1",
+            "a length of at most 1",
+        ),
+        (
+            "compare --recipes pqftl --task ridge --set box --radius 0.1",
+            "a ball of its own",
+        ),
+        ("compare --recipes ftrl --radius 2", "--set"),
     ] {
         let output = hushstream(arguments);
         let message = String::from_utf8(output.stderr).unwrap();

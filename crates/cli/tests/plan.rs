@@ -212,3 +212,140 @@ fn bad_requests_end_with_code_two_and_what_is_allowed() {
         assert!(message.contains(words), "{arguments}: {message}");
     }
 }
+
+const RECIPE: &str = "plan --rounds 1e5 --dim 10 --epsilon 1 --delta 1e-6";
+
+#[test]
+fn a_recipe_is_planned_with_its_calibration_and_bound() {
+    let plan = json(&format!(
+        "{RECIPE} --recipe pftal-convex --lipschitz 1 --radius 2 --json"
+    ));
+    assert_eq!(plan["recipe"], "pftal-convex");
+    assert_eq!(plan["sum"], "tree");
+    let parameters = &plan["parameters"];
+    assert_eq!(parameters["learner"], "dual-averaging");
+    // N = σ√(dh') with 16 of 17 levels in the worst release, H = (2/‖C‖)√(L(L + N)(1 + ln T)/T), ‖C‖ = 4.
+    let n = plan["prefix_sd_max"].as_f64().unwrap() * 10_f64.sqrt();
+    close(&parameters["noise_length"], n, 1e-9);
+    let log = 1.0 + 1e5_f64.ln();
+    let h = 0.5 * ((1.0 + n) * log / 1e5).sqrt();
+    close(&parameters["curvature"], h, 1e-12);
+    let bound = log * ((1.0 + 2.0 * h).powi(2) / 2.0 + n) / h + h * 1e5 * 2.0;
+    // The lattice adds a little to N.
+    let stated = plan["regret_bound"].as_f64().unwrap();
+    assert!(stated > bound && stated < bound * 1.001, "{stated} {bound}");
+    assert_eq!(parameters["regret_holds"], "in expectation");
+    assert!(
+        parameters["regret_theorem"]
+            .as_str()
+            .unwrap()
+            .contains("ST13")
+    );
+    assert!(parameters["regret_missing"].is_null());
+    let guarantee = &plan["guarantee"];
+    assert_eq!(guarantee["mechanism"], "pftal-convex");
+    assert!(
+        guarantee["errata"]
+            .as_array()
+            .unwrap()
+            .contains(&"S3".into())
+    );
+}
+
+#[test]
+fn every_recipe_can_be_planned() {
+    for (recipe, numbers) in [
+        ("pftal", "--lipschitz 2 --strong-convexity 1"),
+        ("pftal-convex", "--lipschitz 1 --set box --radius 0.5"),
+        ("pqftl", "--strong-convexity 0.5 --norm 2"),
+        ("ftrl", ""),
+        ("ftrl", "--set ball --lipschitz 1"),
+        ("ftpl", "--set l1-ball --lipschitz 1"),
+        ("coco-p", "--lipschitz 2 --strong-convexity 1 --window 100"),
+        ("coco-l", "--lipschitz 2 --strong-convexity 1 --window 100"),
+        (
+            "coco-l",
+            "--lipschitz 2 --strong-convexity 1 --window 100 --set spectrahedron",
+        ),
+    ] {
+        let plan = json(&format!("{RECIPE} --recipe {recipe} {numbers} --json"));
+        assert_eq!(plan["recipe"], recipe);
+        let bound = plan["regret_bound"].as_f64().unwrap();
+        assert!(bound > 0.0, "{recipe} {numbers}");
+        assert!(plan["ns_per_round"].as_f64().unwrap() > 0.0);
+        // Twice the rounds, more regret; half the rounds' share of it, if it is worth anything.
+        let longer = json(&format!(
+            "plan --rounds 2e5 --dim 10 --epsilon 1 --delta 1e-6 --recipe {recipe} {numbers} --json"
+        ));
+        let longer = longer["regret_bound"].as_f64().unwrap();
+        assert!(
+            longer > bound && longer < 2.0 * bound,
+            "{recipe}: {bound} {longer}"
+        );
+    }
+}
+
+#[test]
+fn recipes_stand_on_every_sum_that_fits() {
+    let all = json(&format!(
+        "{RECIPE} --recipe pftal-convex --lipschitz 1 --sum all --json"
+    ));
+    let bound = |sum: &str| {
+        let rows = all.as_array().unwrap();
+        let row = rows.iter().find(|row| row["sum"] == sum).unwrap();
+        row["regret_bound"].as_f64().unwrap()
+    };
+    assert!(bound("blt") < bound("honaker") && bound("honaker") < bound("tree"));
+    let best = json(&format!(
+        "{RECIPE} --recipe pftal-convex --lipschitz 1 --sum best --json"
+    ));
+    assert_eq!(best["sum"], "blt");
+    // No theorem for other laws: null, and why.
+    let all = json(&format!("{RECIPE} --recipe ftrl --sum blt --json"));
+    assert!(all["regret_bound"].is_null());
+    let reason = all["parameters"]["regret_missing"].as_str().unwrap();
+    assert!(reason.contains("one law"), "{reason}");
+    let text = hushstream(&format!("{RECIPE} --recipe ftrl --sum smooth"));
+    let text = String::from_utf8(text.stdout).unwrap();
+    assert!(text.contains("regret of 100,000 rounds at most"), "{text}");
+    assert!(text.contains("AS17 Theorem 3.4") && text.contains("fixed in advance"));
+}
+
+#[test]
+fn bad_recipes_end_with_code_two_and_what_is_allowed() {
+    for (arguments, words) in [
+        ("--recipe svm", "no recipe is called svm"),
+        ("--recipe pftal-convex", "needs --lipschitz"),
+        ("--recipe pftal --lipschitz 1", "strongly convex"),
+        (
+            "--recipe coco-p --lipschitz 1 --strong-convexity 1",
+            "window = 0",
+        ),
+        (
+            "--recipe ftrl --set simplex --radius 2",
+            "--radius is not for this set",
+        ),
+        (
+            "--recipe coco-l --lipschitz 1 --strong-convexity 1 --window 9 --set spectrahedron --dim 11",
+            "n(n+1)/2",
+        ),
+        (
+            "--recipe pftal-convex --lipschitz 0",
+            "a positive finite number",
+        ),
+        ("--recipe pftal-convex --lipschitz 1 --bound 2", "--bound"),
+        ("--lipschitz 1", "--recipe"),
+        ("--recipe ftpl --sum tree", "one law"),
+    ] {
+        // The last --dim counts once only, so it comes with the case if it differs.
+        let base = if arguments.contains("--dim") {
+            "plan --rounds 1e5 --epsilon 1 --delta 1e-6"
+        } else {
+            RECIPE
+        };
+        let output = hushstream(&format!("{base} {arguments}"));
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments}: {message}");
+        assert!(message.contains(words), "{arguments}: {message}");
+    }
+}

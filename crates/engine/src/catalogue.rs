@@ -21,6 +21,24 @@ pub enum RecipeName {
     CocoP,
     /// The same without projection.
     CocoL,
+    /// Private shrinking dartboard: prediction from expert advice.
+    Dartboard,
+    /// The same in batches.
+    DartboardBatched,
+    /// Hedge in batches, a private draw after each.
+    HedgeBatched,
+    /// Convex losses in few dimensions: a dartboard on a net.
+    Cover,
+    /// An update at every power of two, for stochastic losses.
+    LimitedUpdates,
+    /// Multiplicative weights for bandits.
+    Exp2,
+    /// The same, holding an arm for a batch of rounds.
+    Exp2Batched,
+    /// Linear bandits on convex sets with a barrier.
+    Scrible,
+    /// Private follow-the-approximate-leader from function values.
+    PftalBandit,
 }
 
 /// The column of the design's table that a recipe stands in.
@@ -28,12 +46,24 @@ pub enum RecipeName {
 pub enum MechanismKind {
     /// A continual sum: the paper's own, which is the default.
     Sum(SumKind),
+    /// Private selection: the choice itself.
+    Selection,
+    /// Scalar feedback: one noisy number a play.
+    Feedback,
+    /// A private batch solver.
+    Batch,
+    /// Function values, as one-point gradients, in a continual sum.
+    Values(SumKind),
 }
 
 impl fmt::Display for MechanismKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Sum(kind) => write!(f, "sum {kind} (any that fits with --sum)"),
+            Self::Selection => f.write_str("private selection"),
+            Self::Feedback => f.write_str("scalar feedback"),
+            Self::Batch => f.write_str("private batch solver"),
+            Self::Values(kind) => write!(f, "function values in sum {kind}"),
         }
     }
 }
@@ -138,7 +168,106 @@ pub const CATALOGUE: &[Entry] = &[
         when: "as coco-p, on sets where only a linear minimiser is cheap; useful constants only in few dimensions",
         mechanism: MechanismKind::Sum(SumKind::Window(0)),
         printed: "as coco-p",
-        holds: "as coco-p with constants (25 rho^2)^2; the tuned variant has the same privacy and an empirical regret",
+        holds: "as coco-p with constants (25 rho^2)^2; the tuned variant has the same privacy and an empirical regret; with a linear minimiser only (spectrahedron) online Frank-Wolfe, order T^(2/3)",
+    },
+    Entry {
+        recipe: RecipeName::Dartboard,
+        name: "dartboard",
+        source: "AFKT22 Algorithm 1",
+        errata: &["F1", "F2", "F3", "F4", "F7"],
+        guarantee: "transcript",
+        when: "expert advice with many experts: a loss for each is seen, one is followed",
+        mechanism: MechanismKind::Selection,
+        printed: "eta T + ln d/eta + 2T exp(-Tp/3); O(sqrt(T ln d) + (T ln(1/delta))^(1/3) ln d/eps)",
+        holds: "ln d/kappa + kappa T/8 + 1 with calibrated kappa, p and K, against losses fixed in advance",
+    },
+    Entry {
+        recipe: RecipeName::DartboardBatched,
+        name: "dartboard-batched",
+        source: "AFKT22 section 3.1.1",
+        errata: &["F1", "F2", "F3", "F4", "F5", "F6"],
+        guarantee: "transcript",
+        when: "as dartboard with a small budget: the expert is held for a batch of rounds",
+        mechanism: MechanismKind::Selection,
+        printed: "eta T + B ln d/eta + 2T exp(-Tp/3B); O(T^(2/5) ln^(1/5)(1/delta) ln^(4/5) d/eps^(4/5))",
+        holds: "ln d/kappa + kappa B T/8 + 1 with calibrated kappa, p, K and B, against losses fixed in advance",
+    },
+    Entry {
+        recipe: RecipeName::HedgeBatched,
+        name: "hedge-batched",
+        source: "beyond the papers: Hedge in batches, bounded-range draws (Cesar and Rogers 2021)",
+        errata: &[],
+        guarantee: "transcript",
+        when: "as dartboard-batched; one parameter less, and better for very small budgets",
+        mechanism: MechanismKind::Selection,
+        printed: "not in the papers",
+        holds: "sqrt(T B ln d/2) with B = 2 sqrt(ln d/rho) (replace-one), against losses fixed in advance",
+    },
+    Entry {
+        recipe: RecipeName::Cover,
+        name: "cover",
+        source: "AFKT22 Theorem 7",
+        errata: &["F1", "F3", "F8"],
+        guarantee: "transcript",
+        when: "convex losses in one to three dimensions, short runs",
+        mechanism: MechanismKind::Selection,
+        printed: "LD O(sqrt(T d log T) + T^(1/3) d log^(1/3)(1/delta) log T/eps)",
+        holds: "L D times the dartboard's bound on the net's points, plus L radius T, against losses fixed in advance",
+    },
+    Entry {
+        recipe: RecipeName::LimitedUpdates,
+        name: "limited-updates",
+        source: "AFKT22 Algorithm 2",
+        errata: &["F9"],
+        guarantee: "transcript; experts pure, convex losses delta > 0",
+        when: "losses are drawn from one distribution; the horizon need not be known",
+        mechanism: MechanismKind::Batch,
+        printed: "sum 2^i Delta_(2^i): experts O(sqrt(T log d) + log d log T/eps), convex O(LD(sqrt(T) + sqrt(d) log T/eps))",
+        holds: "the printed rates with Delta_(2^(i-1)), for stochastic losses only; convex losses must be smooth",
+    },
+    Entry {
+        recipe: RecipeName::Exp2,
+        name: "exp2",
+        source: "AS17 Theorem 4.1 (Algorithm 4 with EXP2)",
+        errata: &["A4", "A5"],
+        guarantee: "transcript of plays and noisy answers",
+        when: "bandits with arms, or finitely many actions with linear losses",
+        mechanism: MechanismKind::Feedback,
+        printed: "O(sqrt(N T log T log N)/eps)",
+        holds: "ln N/eta + eta N T (1+v)/(1-gamma) + 2 gamma T + O(1): sqrt(N T log N) log(NT)/eps",
+    },
+    Entry {
+        recipe: RecipeName::Exp2Batched,
+        name: "exp2-batched",
+        source: "beyond the papers: EXP2 on means of batches (after arXiv 2505.21790)",
+        errata: &["A4", "A5"],
+        guarantee: "transcript of plays and noisy answers",
+        when: "bandits with a small budget: an arm is held for about 1/eps rounds",
+        mechanism: MechanismKind::Feedback,
+        printed: "O(sqrt(N T/eps)) for its own learner",
+        holds: "B times exp2's bound for T/B rounds with noise 1/(eps B): about sqrt(N T log N/eps) log T",
+    },
+    Entry {
+        recipe: RecipeName::Scrible,
+        name: "scrible",
+        source: "AS17 Theorem 4.5 (Algorithm 4 with SCRiBLE)",
+        errata: &["A6"],
+        guarantee: "transcript of plays and noisy answers",
+        when: "linear bandits on a ball, box, simplex or polytope",
+        mechanism: MechanismKind::Feedback,
+        printed: "O~(sqrt(T log T) sqrt(N^2 nu |X|^2 (1 + lambda^2 N)))",
+        holds: "2 eta N^2 T (1+v) + nu ln T/eta + O(1), v the variance of scalar noise",
+    },
+    Entry {
+        recipe: RecipeName::PftalBandit,
+        name: "pftal-bandit",
+        source: "ST13 Algorithm 3",
+        errata: &["S1", "S2", "S7", "S8", "S9"],
+        guarantee: "transcript of plays",
+        when: "convex losses of which only the value at the play is seen",
+        mechanism: MechanismKind::Values(SumKind::Tree),
+        printed: "O~(p T^(2/3) chi) oblivious, O~(p T^(3/4) chi) adaptive",
+        holds: "the printed rates with sensitivity 2pB/beta (pB/beta for values in [0, B])",
     },
 ];
 
@@ -155,6 +284,14 @@ impl RecipeName {
     /// # Errors
     /// The reason, for people.
     pub fn accepts(self, sum: SumKind, noise: Noise) -> Result<(), String> {
+        if !matches!(
+            self.entry().mechanism,
+            MechanismKind::Sum(_) | MechanismKind::Values(_)
+        ) {
+            return Err(format!(
+                "{self} does not stand on sums: it has none to choose"
+            ));
+        }
         sum.accepts(noise).map_err(|unfit| unfit.to_string())?;
         let windowed = matches!(self, Self::CocoP | Self::CocoL);
         let reason = match self {

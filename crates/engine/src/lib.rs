@@ -5,8 +5,23 @@
 
 mod catalogue;
 mod choice;
+mod note;
+mod on_batch;
+mod on_feedback;
+mod on_selection;
 mod on_sums;
+mod on_values;
+mod tables;
 
 pub use catalogue::{CATALOGUE, Entry, MechanismKind, RecipeName};
 pub use choice::{Choice, Situation, Task, Wishes};
-pub use on_sums::{Ask, Objective, Recipe, RecipeError, RecipeRequest, Run, RunError, Shadow};
+pub use note::NoteError;
+pub use on_batch::{LimitedUpdates, LimitedUpdatesError, LimitedUpdatesRequest, LimitedUpdatesRun};
+pub use on_feedback::{Actions, BanditError, BanditRecipe, BanditRequest, BanditRun, Turn};
+pub use on_selection::{Advice, ExpertsError, ExpertsRecipe, ExpertsRequest, ExpertsRun};
+pub use on_sums::{
+    Ask, Holds, NOISE_BETA, Objective, Recipe, RecipeError, RecipeRequest, RegretBound, Run,
+    RunError, Shadow,
+};
+pub use on_values::{ValuesError, ValuesRecipe, ValuesRequest, ValuesRun};
+pub use tables::{Cell, TABLES, Table};

@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 use hushstream_sets::{Capability, ConvexSet};
 
-use crate::{LearnError, Learner, check};
+use crate::{LearnError, Learner, check, saved};
 
 /// The learner of ST13 Appendix C.
 #[derive(Debug, Clone)]
@@ -119,8 +119,8 @@ impl Learner for DualAveraging {
     }
 
     fn restore(&mut self, rounds: u64, state: &[f64]) -> Result<(), LearnError> {
-        check::inside("saved iterate", self.set.as_ref(), state)?;
-        self.iterate = state.to_vec();
+        let [iterate] = saved::read(self.set.as_ref(), state)?;
+        self.iterate = iterate;
         self.rounds = rounds;
         Ok(())
     }

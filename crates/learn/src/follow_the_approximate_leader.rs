@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 use hushstream_sets::{Capability, ConvexSet};
 
-use crate::{LearnError, Learner, check};
+use crate::{LearnError, Learner, check, saved};
 
 /// The learner of ST13 Algorithm 1 and WDP20 Algorithm 1.
 #[derive(Debug, Clone)]
@@ -109,12 +109,8 @@ impl Learner for FollowTheApproximateLeader {
     }
 
     fn restore(&mut self, rounds: u64, state: &[f64]) -> Result<(), LearnError> {
-        let dimension = self.set.dimension();
-        check::vector("saved state", state, 2 * dimension)?;
-        let (iterate, total) = state.split_at(dimension);
-        check::inside("saved iterate", self.set.as_ref(), iterate)?;
-        self.iterate = iterate.to_vec();
-        self.total = total.to_vec();
+        let [iterate, total] = saved::read(self.set.as_ref(), state)?;
+        (self.iterate, self.total) = (iterate, total);
         self.rounds = rounds;
         Ok(())
     }

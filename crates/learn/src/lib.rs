@@ -30,6 +30,7 @@
 //! | [`RegularisedLeader`] | AS17 Alg. 1 | linear | be the simplex, or project | losses |
 //! | [`PerturbedLeader`] | AS17 Alg. 3 | linear | minimise | losses |
 //! | [`LocalLinear`] | WDP20 Alg. 2 | strongly convex | have a local oracle | gradients |
+//! | [`FrankWolfe`] | in its place | strongly convex | minimise | gradients |
 //!
 //! JKT12 is Jain, Kothari and Thakurta 2012; ST13 Smith and Thakurta 2013; AS17 Agarwal and Singh 2017; WDP20 the window-private learner of 2020. Each file gives the formula as
 //! shipped, what was corrected (the errata's numbers), the regret bound as printed and, with its proof, as it holds, and the cost. Bounds that hold for
@@ -38,10 +39,12 @@
 //! All numbers are public floats. A sum that is not finite, or does not fit, is a typed error and changes nothing; a finite one, however large,
 //! leads to a point inside the set.
 
+pub mod bandits;
 mod check;
 mod dual_averaging;
 mod error;
 mod follow_the_approximate_leader;
+mod frank_wolfe;
 mod learner;
 mod least_squares;
 mod local_linear;
@@ -49,10 +52,12 @@ mod local_steps;
 mod moments_layout;
 mod perturbed_leader;
 mod regularised_leader;
+mod saved;
 
 pub use dual_averaging::DualAveraging;
 pub use error::LearnError;
 pub use follow_the_approximate_leader::FollowTheApproximateLeader;
+pub use frank_wolfe::FrankWolfe;
 pub use learner::Learner;
 pub use least_squares::{LeastSquares, Recompute};
 pub use local_linear::LocalLinear;

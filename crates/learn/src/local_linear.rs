@@ -32,7 +32,7 @@ use std::sync::Arc;
 use hushstream_sets::{Capability, ConvexSet, LocalOracle};
 
 use crate::local_steps::Steps;
-use crate::{LearnError, Learner, check};
+use crate::{LearnError, Learner, check, saved};
 
 /// Every so many rounds, rounding is taken out of points that an oracle without a decomposition drives.
 const TIDY: u64 = 1024;
@@ -126,6 +126,14 @@ impl LocalLinear {
     pub fn regret_bound(&self, lipschitz: f64, noise: f64) -> f64 {
         self.steps.regret_bound(self.rounds + 1, lipschitz, noise)
     }
+
+    /// The same for `horizon` rounds, before any is played. Nothing for the tuned variant, whose bound is known only afterwards, and nothing
+    /// where increments of up to L + 2N are more than the proof allows.
+    #[must_use]
+    pub fn stated_bound(&self, lipschitz: f64, noise: f64, horizon: u64) -> Option<f64> {
+        let proved = self.steps.largest_increment()? >= lipschitz + 2.0 * noise;
+        proved.then(|| self.steps.regret_bound(horizon, lipschitz, noise))
+    }
 }
 
 impl Learner for LocalLinear {
@@ -204,16 +212,13 @@ impl Learner for LocalLinear {
         let (fixed, decomposition) = state.split_at(fixed);
         check::not_negative("saved gap", fixed[3 * dimension])?;
         check::not_negative("saved lag", fixed[3 * dimension + 1])?;
-        let iterate = &fixed[..dimension];
-        check::inside("saved iterate", self.set.as_ref(), iterate)?;
-        let saved: Vec<(f64, Vec<f64>)> = decomposition
+        let [iterate, total, previous] = saved::read(self.set.as_ref(), &fixed[..3 * dimension])?;
+        let weighted: Vec<(f64, Vec<f64>)> = decomposition
             .chunks_exact(dimension + 1)
             .map(|entry| (entry[0], entry[1..].to_vec()))
             .collect();
-        self.oracle.restore(&saved)?;
-        self.iterate = iterate.to_vec();
-        self.total = fixed[dimension..2 * dimension].to_vec();
-        self.previous = fixed[2 * dimension..3 * dimension].to_vec();
+        self.oracle.restore(&weighted)?;
+        (self.iterate, self.total, self.previous) = (iterate, total, previous);
         self.steps.gap = fixed[3 * dimension];
         self.steps.lag = fixed[3 * dimension + 1];
         self.rounds = rounds;

@@ -68,6 +68,12 @@ impl Steps {
         self.stated.is_none()
     }
 
+    /// 4(L + μD)(1 + C_W) = 20a·C₁/26, unless tuned: how far the proof lets the sums move in a round.
+    pub(crate) fn largest_increment(&self) -> Option<f64> {
+        self.stated
+            .map(|(fraction, c1)| fraction * c1 * 20.0 / 26.0)
+    }
+
     pub(crate) fn forget(&mut self) {
         self.gap = 0.0;
         self.lag = 0.0;
@@ -148,6 +154,9 @@ mod tests {
         let (fraction, c1) = steps.stated.unwrap();
         assert!((steps.anchor - 625.0).abs() < 1e-12);
         assert!((fraction - 0.2).abs() < 1e-15 && (c1 - 156.0).abs() < 1e-12);
+        // 4·3·(1 + 1)
+        assert!((steps.largest_increment().unwrap() - 24.0).abs() < 1e-12);
+        assert!(tuned.largest_increment().is_none());
         // (2·156 + 5 + 2)/(1·(3 + 625)), below D = 2.
         assert!((steps.radius(3, 5.0) - 319.0 / 628.0).abs() < 1e-14);
         assert!((steps.radius(3, 1e9) - 2.0).abs() < 1e-15);

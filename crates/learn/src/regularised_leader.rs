@@ -25,7 +25,7 @@ use std::sync::Arc;
 
 use hushstream_sets::{Capability, ConvexSet, Simplex};
 
-use crate::{LearnError, Learner, check};
+use crate::{LearnError, Learner, check, saved};
 
 /// The learner of AS17 Algorithm 1.
 #[derive(Debug, Clone)]
@@ -157,8 +157,8 @@ impl Learner for RegularisedLeader {
     }
 
     fn restore(&mut self, rounds: u64, state: &[f64]) -> Result<(), LearnError> {
-        check::inside("saved iterate", self.set.as_ref(), state)?;
-        self.iterate = state.to_vec();
+        let [iterate] = saved::read(self.set.as_ref(), state)?;
+        self.iterate = iterate;
         self.rounds = rounds;
         Ok(())
     }

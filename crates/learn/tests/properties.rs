@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use common::sets;
 use hushstream_learn::{
-    DualAveraging, FollowTheApproximateLeader, LearnError, Learner, LeastSquares, LocalLinear,
-    PerturbedLeader, RegularisedLeader,
+    DualAveraging, FollowTheApproximateLeader, FrankWolfe, LearnError, Learner, LeastSquares,
+    LocalLinear, PerturbedLeader, RegularisedLeader,
 };
 use hushstream_sets::{Ball, ConvexSet, Simplex};
 use proptest::prelude::*;
@@ -35,6 +35,7 @@ fn learners(set: &Arc<dyn ConvexSet>) -> Vec<Box<dyn Learner>> {
         Box::new(DualAveraging::new(set.clone(), 1e-3).unwrap()),
         Box::new(RegularisedLeader::euclidean(set.clone(), 10.0).unwrap()),
         Box::new(PerturbedLeader::new(set.clone()).unwrap()),
+        Box::new(FrankWolfe::new(set.clone(), 0.1).unwrap()),
         Box::new(LocalLinear::as_stated(set.clone(), 0.1, 1.0, 1.0).unwrap()),
         Box::new(LocalLinear::tuned(set.clone(), 0.1, 0.0).unwrap()),
     ]

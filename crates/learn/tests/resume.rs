@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use common::{Draws, add, sets};
 use hushstream_learn::{
-    DualAveraging, FollowTheApproximateLeader, Learner, LeastSquares, LocalLinear, PerturbedLeader,
-    Recompute, RegularisedLeader,
+    DualAveraging, FollowTheApproximateLeader, FrankWolfe, Learner, LeastSquares, LocalLinear,
+    PerturbedLeader, Recompute, RegularisedLeader,
 };
 use hushstream_sets::{ConvexSet, Simplex};
 
@@ -34,6 +34,7 @@ fn makers() -> Vec<Make> {
     with(|set| Box::new(DualAveraging::new(set, 0.5).unwrap()));
     with(|set| Box::new(RegularisedLeader::euclidean(set, 0.5).unwrap()));
     with(|set| Box::new(PerturbedLeader::new(set).unwrap()));
+    with(|set| Box::new(FrankWolfe::new(set, 0.5).unwrap()));
     with(|set| Box::new(LocalLinear::as_stated(set, 0.5, 1.0, 2.0).unwrap()));
     with(|set| Box::new(LocalLinear::tuned(set, 0.5, 0.0).unwrap()));
     with(|set| Box::new(LocalLinear::tuned(set, 0.5, 7.0).unwrap()));

@@ -105,6 +105,23 @@ impl Lattice {
         self.bound / self.radius as f64
     }
 
+    /// Whether these integers can be the sum of `batch` contributions: their length is at most batch·radius. In arithmetic that cannot wrap.
+    pub(crate) fn holds_sum(&self, values: &[i64], batch: u64) -> bool {
+        let most = u128::from(batch) * u128::from(self.radius.unsigned_abs());
+        let sizes = || values.iter().map(|value| u128::from(value.unsigned_abs()));
+        if values.len() != self.dimension() || sizes().any(|size| size > most) {
+            return false;
+        }
+        let total = |sizes: &mut dyn Iterator<Item = u128>| sizes.fold(0, u128::saturating_add);
+        match self.norm {
+            Norm::L1 => total(&mut sizes()) <= most,
+            Norm::L2 => {
+                let squares = total(&mut sizes().map(|size| size.saturating_mul(size)));
+                squares < u128::MAX && squares <= most.saturating_mul(most)
+            }
+        }
+    }
+
     /// Adds the integers of a contribution to `total`.
     pub(crate) fn add(&self, contribution: Raw<Contribution>, total: &mut [i64]) -> Outcome {
         let contribution = contribution.open();
@@ -130,26 +147,47 @@ impl Lattice {
                 Entries::Sparse(entries)
             }
         };
-        let Some(length) = self.length(&entries) else {
+        let Some((scale, clipped)) = self.scale(&entries) else {
             return Outcome::Null;
         };
+        entries.each(|index, value| {
+            // Inside the radius by the check; a cast truncates toward zero.
+            total[index] += (value * scale) as i64;
+        });
+        if clipped {
+            Outcome::Clipped
+        } else {
+            Outcome::Kept
+        }
+    }
+
+    /// The integers of a sparse contribution that are not zero; none for any that would be null.
+    pub(crate) fn sparse(&self, entries: &[(u32, f64)]) -> Vec<(u32, i64)> {
+        let increasing = entries.windows(2).all(|pair| pair[0].0 < pair[1].0);
+        if !increasing || entries.last().is_some_and(|last| last.0 >= self.dimension) {
+            return Vec::new();
+        }
+        match self.scale(&Entries::Sparse(entries)) {
+            Some((scale, _)) => entries
+                .iter()
+                .map(|&(index, value)| (index, (value * scale) as i64))
+                .filter(|&(_, value)| value != 0)
+                .collect(),
+            None => Vec::new(),
+        }
+    }
+
+    /// The factor that makes integers which are proved to fit, and whether it clips; nothing if there is none.
+    fn scale(&self, entries: &Entries<'_>) -> Option<(f64, bool)> {
+        let length = self.length(entries)?;
         let clipped = length > self.bound;
         // Not radius/length, which may overflow for a subnormal length: only lengths above the bound are divided by.
         let scale = self.radius as f64 / if clipped { length } else { self.bound };
-        for shrink in [1.0, 1.0 - 1e-6] {
-            if self.fits(&entries, scale * shrink) {
-                entries.each(|index, value| {
-                    // Inside the radius by the check; a cast truncates toward zero.
-                    total[index] += (value * (scale * shrink)) as i64;
-                });
-                return if clipped {
-                    Outcome::Clipped
-                } else {
-                    Outcome::Kept
-                };
-            }
-        }
-        Outcome::Null
+        [1.0, 1.0 - 1e-6]
+            .map(|shrink| scale * shrink)
+            .into_iter()
+            .find(|&scale| self.fits(entries, scale))
+            .map(|scale| (scale, clipped))
     }
 
     /// The same for all coordinates and small integers, in loops that a compiler turns into vectors: this is the round's hot path.
@@ -269,8 +307,8 @@ impl Lattice {
         let mut sum = Some(0_u128);
         entries.each(|_, value| {
             let scaled = value * scale;
-            // |trunc(x)| ≤ radius if and only if |x| < radius + 1; false for what is not a number.
-            if !(scaled.abs() < radius + 1.0) {
+            // |trunc(x)| ≤ radius if and only if |x| < radius + 1.
+            if scaled.is_nan() || scaled.abs() >= radius + 1.0 {
                 inside = false;
                 return;
             }
@@ -327,6 +365,20 @@ mod tests {
             image(&lattice, &[3.0, -1.0]),
             (vec![750, -250], Outcome::Clipped)
         );
+    }
+
+    #[test]
+    fn sums_of_a_batch_are_inside_its_radius() {
+        let lattice = Lattice::new(2, Norm::L2, 1.0, 1000).unwrap();
+        assert!(lattice.holds_sum(&[600, -800], 1) && lattice.holds_sum(&[1200, -1600], 2));
+        assert!(!lattice.holds_sum(&[600, -801], 1) && !lattice.holds_sum(&[0, 1001], 1));
+        assert!(!lattice.holds_sum(&[600], 1) && !lattice.holds_sum(&[i64::MIN, 0], 1));
+        let lattice = Lattice::new(2, Norm::L1, 1.0, 1000).unwrap();
+        assert!(lattice.holds_sum(&[600, -400], 1) && !lattice.holds_sum(&[600, -401], 1));
+        // Nothing wraps.
+        let large = Lattice::new(64, Norm::L2, 1.0, 1 << 40).unwrap();
+        assert!(!large.holds_sum(&[1 << 62; 64], 1 << 22));
+        assert!(large.holds_sum(&[1 << 58; 64], 1 << 21));
     }
 
     #[test]

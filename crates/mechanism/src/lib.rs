@@ -38,22 +38,29 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod batch;
 #[doc = include_str!("boundary/what_does_not_compile.md")]
 mod boundary;
 mod durable;
 mod exact;
+pub mod feedback;
 mod lattice;
 pub mod losses;
 mod moments;
 mod persons;
 mod scoreboard;
+pub mod select;
+pub mod sparse;
 pub mod sums;
 
 pub use boundary::{
     Grant, GuaranteeKind, OperatorOnly, Pending, Raw, Receipt, Released, Scope, Transcript,
     Windowed,
 };
-pub use durable::{FileStorage, Ledger, LedgerError, LogError, MemoryStorage, NoStorage, Storage};
+pub use durable::{
+    CameBack, DiaryError, FileStorage, Ledger, LedgerError, LogError, MemoryStorage, NoStorage,
+    Storage,
+};
 pub use exact::ExactSum;
 pub use lattice::{Contribution, Lattice, LatticeError, Norm};
 pub use moments::Moments;

@@ -18,6 +18,7 @@
 
 mod attempt;
 mod cells;
+mod gather;
 
 use crate::NoiseError;
 use crate::source::{Block, Domain, Source, split};

@@ -100,6 +100,19 @@ impl Source {
         self.cipher.encrypt_blocks(blocks);
     }
 
+    /// The blocks at any (node, lane), in place.
+    pub(crate) fn gather(
+        &self,
+        places: impl Iterator<Item = (u64, u32)>,
+        domain: Domain,
+        blocks: &mut [Block],
+    ) {
+        for (block, (node, lane)) in blocks.iter_mut().zip(places) {
+            block.0 = address(node, lane, domain as u8).to_le_bytes();
+        }
+        self.cipher.encrypt_blocks(blocks);
+    }
+
     fn block(&self, address: u128) -> [u64; 2] {
         let mut block: Block = Array(address.to_le_bytes());
         self.cipher.encrypt_block(&mut block);

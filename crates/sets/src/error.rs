@@ -17,14 +17,20 @@ pub struct Unable {
 impl Unable {
     /// The error for `set` and `capability`, with the recipes that `set` does serve.
     pub fn new<S: ConvexSet + ?Sized>(set: &S, capability: Capability) -> Self {
+        let able = Capability::ALL
+            .into_iter()
+            .filter(|&other| other != capability && set.can(other));
+        let mut serves = Vec::new();
+        for recipe in able.flat_map(|other| other.recipes()) {
+            // More than one capability may be enough.
+            if !serves.contains(recipe) {
+                serves.push(*recipe);
+            }
+        }
         Self {
             set: set.name(),
             capability,
-            serves: Capability::ALL
-                .into_iter()
-                .filter(|&other| other != capability && set.can(other))
-                .flat_map(|other| other.recipes().iter().copied())
-                .collect(),
+            serves,
         }
     }
 }

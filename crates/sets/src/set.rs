@@ -48,7 +48,7 @@ impl Capability {
                 "pgiga",
                 "limited-updates",
             ],
-            Self::Minimise => &["ftpl"],
+            Self::Minimise => &["ftpl", "coco-l"],
             Self::LocalOracle => &["coco-l"],
             Self::Barrier => &["scrible"],
             Self::Net => &["cover"],

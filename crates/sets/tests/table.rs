@@ -5,6 +5,7 @@
 mod common;
 
 use hushstream_sets::{Capability, ConvexSet, SetError};
+use std::collections::HashSet;
 
 fn refusal(set: &dyn ConvexSet, capability: Capability) -> Option<SetError> {
     let mut point = vec![0.1; set.dimension()];
@@ -44,8 +45,17 @@ fn the_table_is_true() {
                     assert!(!expected, "{name}: {error}");
                     assert_eq!((error.set, error.capability), (set.name(), capability));
                     assert!(error.serves.contains(&"pftal"));
-                    let lacking = capability.recipes();
-                    assert!(error.serves.iter().all(|recipe| !lacking.contains(recipe)));
+                    // Exactly the recipes for which something that the set has is enough.
+                    let enough = |recipe: &str| {
+                        let able = Capability::ALL.into_iter().filter(|&able| set.can(able));
+                        able.flat_map(Capability::recipes)
+                            .any(|name| *name == recipe)
+                    };
+                    let all = Capability::ALL.into_iter().flat_map(Capability::recipes);
+                    let expected: HashSet<&str> =
+                        all.copied().filter(|name| enough(name)).collect();
+                    assert_eq!(error.serves.len(), expected.len(), "{name}: {error}");
+                    assert!(error.serves.iter().all(|recipe| expected.contains(recipe)));
                 }
                 Some(error) => panic!("{name}: {error}"),
             }

@@ -1,5 +1,6 @@
 //! Figures of the papers, played again.
 
+pub mod afkt1;
 pub mod jkt2a;
 
 use crate::play::ArenaError;

@@ -95,6 +95,8 @@ impl Claim {
             adjacency: Adjacency::ReplaceOne,
             window: self.window,
             curvature: None,
+            learning_rate: None,
+            set: None,
             tuned: false,
         }
     }

@@ -1,13 +1,15 @@
 //! What a recipe chooses from public numbers: curvature, learning rate, and the learner they make.
 
+use super::noise_length::{NOISE_BETA, mean_length, rare_length};
 use super::recipe::{Ask, Recipe, RecipeError};
 use crate::catalogue::RecipeName;
 use hushstream_learn::{
-    DualAveraging, FollowTheApproximateLeader, Learner, LeastSquares, LocalLinear, PerturbedLeader,
-    RegularisedLeader,
+    DualAveraging, FollowTheApproximateLeader, FrankWolfe, LearnError, Learner, LeastSquares,
+    LocalLinear, PerturbedLeader, RegularisedLeader,
 };
-use hushstream_mechanism::GuaranteeKind;
 use hushstream_mechanism::sums::PrivateSum;
+use hushstream_mechanism::{GuaranteeKind, Moments};
+use hushstream_sets::Capability;
 
 impl Recipe {
     fn positive(parameter: &'static str, given: f64) -> Result<f64, RecipeError> {
@@ -22,9 +24,26 @@ impl Recipe {
         }
     }
 
-    /// The expected length of the worst release's noise.
-    fn noise_length(&self) -> f64 {
-        self.plan.prefix_sd_max() * f64::from(self.plan.request().dimension).sqrt()
+    /// The length N that the calibration is for: `pftal-convex` takes the mean, `coco-l` one that is exceeded with probability [`NOISE_BETA`]; none for the others.
+    #[must_use]
+    pub fn noise_length(&self) -> Option<f64> {
+        match self.request.recipe {
+            RecipeName::PftalConvex => Some(mean_length(&self.plan)),
+            RecipeName::CocoL if !self.request.tuned && !self.minimises_only() => {
+                Some(self.rare_noise())
+            }
+            _ => None,
+        }
+    }
+
+    pub(crate) fn rare_noise(&self) -> f64 {
+        rare_length(&self.plan, NOISE_BETA)
+    }
+
+    /// Whether `coco-l` must do with a linear minimiser: the set has no local oracle.
+    pub(crate) fn minimises_only(&self) -> bool {
+        let set = &self.request.set;
+        !set.can(Capability::LocalOracle) && set.can(Capability::Minimise)
     }
 
     pub(crate) fn calibrated_curvature(&self) -> Result<f64, RecipeError> {
@@ -38,7 +57,7 @@ impl Recipe {
                 Ok(DualAveraging::suggested_h(
                     diameter,
                     lipschitz,
-                    self.noise_length(),
+                    mean_length(&self.plan),
                     self.items(),
                 )?)
             }
@@ -95,7 +114,7 @@ impl Recipe {
         )?)
     }
 
-    fn is_entropic(&self) -> bool {
+    pub(crate) fn is_entropic(&self) -> bool {
         self.request.set.name() == "simplex"
     }
 
@@ -118,6 +137,9 @@ impl Recipe {
                 Box::new(RegularisedLeader::euclidean(set, self.learning_rate)?)
             }
             (RecipeName::Ftpl, _) => Box::new(PerturbedLeader::new(set)?),
+            (RecipeName::CocoL, _) if self.minimises_only() => {
+                Box::new(FrankWolfe::new(set, self.curvature)?)
+            }
             (RecipeName::CocoL, Ask::Gradient(loss)) => {
                 let lipschitz = loss.lipschitz() * self.request.batch as f64;
                 if self.request.tuned {
@@ -127,29 +149,37 @@ impl Recipe {
                         set,
                         self.curvature,
                         lipschitz,
-                        self.noise_length(),
+                        self.rare_noise(),
                     )?)
                 }
             }
-            (_, Ask::Moments(moments)) => {
-                // An item of B records is one record with features and target √B times as long, and B times the regularisation.
-                let batch = self.request.batch as f64;
-                let bounds = moments.bounds();
-                let learner = LeastSquares::new(
-                    moments.features(),
-                    bounds.features() * batch.sqrt(),
-                    bounds.target_magnitude() * batch.sqrt(),
-                    self.curvature * batch,
-                )?;
-                Box::new(learner.ridge(self.ridge)?.classes(moments.targets())?)
-            }
+            (_, Ask::Moments(moments)) => Box::new(self.least_squares(moments)?),
             (RecipeName::Pqftl, Ask::Gradient(_)) => {
                 return Err(RecipeError::Objective {
                     recipe: RecipeName::Pqftl,
                     wanted: "second moments (least squares)",
                 });
             }
+            (recipe, Ask::Gradient(_)) => {
+                return Err(RecipeError::Objective {
+                    recipe,
+                    wanted: "something else than gradients in sums",
+                });
+            }
         })
+    }
+
+    /// An item of B records is one record with features and target √B times as long, and B times the regularisation.
+    pub(crate) fn least_squares(&self, moments: &Moments) -> Result<LeastSquares, LearnError> {
+        let batch = self.request.batch as f64;
+        let bounds = moments.bounds();
+        let learner = LeastSquares::new(
+            moments.features(),
+            bounds.features() * batch.sqrt(),
+            bounds.target_magnitude() * batch.sqrt(),
+            self.curvature * batch,
+        )?;
+        learner.ridge(self.ridge)?.classes(moments.targets())
     }
 
     /// Before the first item: AS17's recipes start from noise alone, so that every iterate has the same law.

@@ -1,7 +1,7 @@
 //! A recipe: mechanism × learner × calibration, planned from public numbers alone.
 
 use crate::catalogue::{MechanismKind, RecipeName};
-use hushstream_account::{Adjacency, Budget};
+use hushstream_account::{Adjacency, Budget, Guarantee, GuaranteeError};
 use hushstream_learn::LearnError;
 use hushstream_mechanism::losses::{LinearLoss, Loss};
 use hushstream_mechanism::sums::{Geometry, Noise, PlanError, SumKind, SumPlan, SumRequest};
@@ -130,6 +130,13 @@ impl RecipeRequest {
                 allowed: "at least two items (of a batch of records each): nothing is released after the last",
             });
         }
+        if !matches!(self.recipe.entry().mechanism, MechanismKind::Sum(_)) {
+            return Err(RecipeError::Unfit(format!(
+                "{} does not learn from gradients in sums: it stands on {}",
+                self.recipe,
+                self.recipe.entry().mechanism
+            )));
+        }
         let noise = self.noise.unwrap_or_else(|| self.default_noise());
         let sum = self.sum.unwrap_or_else(|| self.default_sum());
         self.recipe
@@ -171,6 +178,8 @@ impl RecipeRequest {
         match self.recipe.entry().mechanism {
             MechanismKind::Sum(SumKind::Window(_)) => SumKind::Window(self.window.unwrap_or(0)),
             MechanismKind::Sum(other) => other,
+            // Refused before a sum is made.
+            _ => SumKind::Tree,
         }
     }
 
@@ -260,6 +269,16 @@ impl Recipe {
     #[must_use]
     pub fn request(&self) -> &RecipeRequest {
         &self.request
+    }
+
+    /// What a run would promise.
+    ///
+    /// # Errors
+    /// Never for a recipe that exists; the numbers were checked.
+    pub fn guarantee(&self, simulated: bool) -> Result<Guarantee, GuaranteeError> {
+        let entry = self.request.recipe.entry();
+        let guarantee = self.plan.guarantee(simulated)?;
+        Ok(guarantee.of_algorithm(entry.name, entry.source, entry.errata))
     }
 
     /// H, or α for least squares.

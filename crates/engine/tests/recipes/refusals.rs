@@ -6,7 +6,7 @@ use hushstream_engine::{RecipeError, RecipeName, RecipeRequest};
 use hushstream_learn::LearnError;
 use hushstream_mechanism::Participation;
 use hushstream_mechanism::sums::{Noise, PlanError, SumKind};
-use hushstream_sets::{Ball, Capability, SetError, Simplex, Spectrahedron};
+use hushstream_sets::{Ball, Capability, ConvexSet, SetError, Simplex, Spectrahedron};
 
 const D: usize = 3;
 
@@ -246,12 +246,45 @@ fn counts_out_of_range() {
     ));
 }
 
+/// A set that can only project.
+#[derive(Debug)]
+struct Projecting(Ball);
+
+impl ConvexSet for Projecting {
+    fn name(&self) -> &'static str {
+        "projecting set"
+    }
+    fn dimension(&self) -> usize {
+        self.0.dimension()
+    }
+    fn diameter(&self) -> f64 {
+        self.0.diameter()
+    }
+    fn outer_radius(&self) -> f64 {
+        self.0.outer_radius()
+    }
+    fn inner_radius(&self) -> f64 {
+        self.0.inner_radius()
+    }
+    fn largest_norm(&self) -> f64 {
+        self.0.largest_norm()
+    }
+    fn centre(&self, out: &mut [f64]) -> Result<(), SetError> {
+        self.0.centre(out)
+    }
+    fn can(&self, capability: Capability) -> bool {
+        capability == Capability::Project
+    }
+    fn project(&self, point: &mut [f64]) -> Result<f64, SetError> {
+        self.0.project(point)
+    }
+}
+
 /// A set that lacks what a recipe needs says so, and which recipes it does serve.
 #[test]
 fn sets_that_cannot_serve() {
-    let set = Spectrahedron::new(2).unwrap(); // three coordinates; no local oracle
     for tuned in [false, true] {
-        let mut start = request(RecipeName::CocoL, distance(D), set, 64);
+        let mut start = request(RecipeName::CocoL, distance(D), Projecting(ball()), 64);
         start.tuned = tuned;
         let error = refusal(start);
         let RecipeError::Learn(LearnError::Set(SetError::Unable(unable))) = &error else {
@@ -261,19 +294,19 @@ fn sets_that_cannot_serve() {
         assert!(!unable.serves.contains(&"coco-l") && unable.serves.contains(&"coco-p"));
         names(
             &error,
-            &[
-                "spectrahedron cannot",
-                "local linear oracle",
-                "coco-p",
-                "ftpl",
-            ],
+            &["projecting set cannot", "local linear oracle", "coco-p"],
         );
     }
+    let error = refusal(request(RecipeName::Ftpl, linear(D), Projecting(ball()), 64));
+    names(&error, &["projecting set cannot minimise"]);
+    // Three coordinates; no local oracle, but a linear minimiser.
+    let set = Spectrahedron::new(2).unwrap();
     // What it serves, it serves.
     for (recipe, objective) in [
         (RecipeName::Pftal, distance(D)),
         (RecipeName::PftalConvex, logistic(D)),
         (RecipeName::CocoP, distance(D)),
+        (RecipeName::CocoL, distance(D)),
         (RecipeName::Ftrl, linear(D)),
         (RecipeName::Ftpl, linear(D)),
     ] {

@@ -7,7 +7,7 @@ use hushstream_mechanism::sums::{Noise, Resumed, SumKind};
 use hushstream_mechanism::{
     FileStorage, GuaranteeKind, Ledger, Participation, Transcript, Windowed,
 };
-use hushstream_sets::{Ball, Simplex};
+use hushstream_sets::{Ball, Simplex, Spectrahedron};
 
 const ROUNDS: u64 = 64;
 const DIMENSION: usize = 3;
@@ -111,6 +111,20 @@ fn stopping_ftrl_and_ftpl_anywhere_changes_nothing() {
 #[test]
 fn stopping_window_recipes_anywhere_changes_nothing() {
     stop_anywhere_in_every_cell(&[RecipeName::CocoP, RecipeName::CocoL]);
+}
+
+/// Where a set has a linear minimiser only, `coco-l` is online Frank–Wolfe, and can be stopped all the same.
+#[test]
+fn stopping_frank_wolfe_anywhere_changes_nothing() {
+    let set = Spectrahedron::new(2).unwrap();
+    let start = request(RecipeName::CocoL, distance(DIMENSION), set, ROUNDS);
+    assert_eq!(
+        start.clone().plan().unwrap().learner().unwrap().name(),
+        "frank-wolfe"
+    );
+    for cell in cells_of(&start, 10) {
+        stop_anywhere::<Windowed>(&cell.plan().unwrap());
+    }
 }
 
 /// A stop inside a batch loses the batch, whose records are fed again; nothing of them had been asked for in public.

@@ -429,3 +429,6 @@ impl Ledger {
         self.name
     }
 }
+
+#[cfg(test)]
+mod tests;

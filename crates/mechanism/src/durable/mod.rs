@@ -1,10 +1,13 @@
 //! What must survive a crash: the ledger of what was spent, and the journal of what was taken in.
 
+mod diary;
 mod ledger;
 mod log;
 mod records;
 mod storage;
 
+pub use diary::{CameBack, DiaryError};
+pub(crate) use diary::{Diary, FoundDiary, Terms, decode, encode};
 pub use ledger::{Ledger, LedgerError};
 pub use log::LogError;
 pub(crate) use log::{Log, Syncs};

@@ -55,6 +55,7 @@ pub(crate) fn opened(name: [u8; 16], filter: &Filter, scope: Scope, simulated: b
             FilterKind::Gaussian => 0,
             FilterKind::Zcdp => 1,
             FilterKind::Pure => 2,
+            FilterKind::Approximate => 3,
         },
         scope,
         simulated,
@@ -62,7 +63,12 @@ pub(crate) fn opened(name: [u8; 16], filter: &Filter, scope: Scope, simulated: b
 }
 
 pub(crate) fn kind_from(kind: u8) -> Option<FilterKind> {
-    [FilterKind::Gaussian, FilterKind::Zcdp, FilterKind::Pure]
-        .get(usize::from(kind))
-        .copied()
+    [
+        FilterKind::Gaussian,
+        FilterKind::Zcdp,
+        FilterKind::Pure,
+        FilterKind::Approximate,
+    ]
+    .get(usize::from(kind))
+    .copied()
 }

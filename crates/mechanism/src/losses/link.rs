@@ -71,7 +71,7 @@ impl Link {
     }
 
     /// A bound on |∂φ/∂z| for scores and targets within bounds.
-    pub(super) fn steepest(self, bounds: &Bounds) -> f64 {
+    pub(crate) fn steepest(self, bounds: &Bounds) -> f64 {
         match self {
             Self::Logistic | Self::Hinge | Self::SmoothedHinge(_) | Self::Absolute => 1.0,
             Self::Squared => bounds.margin() + bounds.target_magnitude(),
@@ -91,7 +91,7 @@ impl Link {
     }
 
     /// φ(z, y).
-    pub(super) fn value(self, z: f64, y: f64) -> f64 {
+    pub(crate) fn value(self, z: f64, y: f64) -> f64 {
         match self {
             // Written so that neither branch overflows.
             Self::Logistic => (-(y * z).abs()).exp().ln_1p() + (-y * z).max(0.0),
@@ -124,7 +124,7 @@ impl Link {
     }
 
     /// ∂φ/∂z, a subgradient at corners.
-    pub(super) fn slope(self, z: f64, y: f64) -> f64 {
+    pub(crate) fn slope(self, z: f64, y: f64) -> f64 {
         match self {
             Self::Logistic => -y / (1.0 + (y * z).exp()),
             Self::Squared => z - y,

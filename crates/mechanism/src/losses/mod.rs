@@ -37,6 +37,11 @@ impl Record {
         self.features.is_sound(dimension)
     }
 
+    /// Whether the target is a number too.
+    pub(crate) fn is_sound(&self, dimension: usize) -> bool {
+        self.features_in(dimension) && self.target.is_finite()
+    }
+
     /// Records are not `Clone`, so that none is copied by accident; the operator's own measurements need a copy.
     pub(crate) fn duplicate(&self) -> Self {
         let features = match &self.features {

@@ -42,7 +42,7 @@ impl SumPlan {
     }
 
     /// What the floors of fixed-point rows add to the distance of two runs, in lattice units.
-    fn inflation(&self) -> f64 {
+    pub(super) fn inflation(&self) -> f64 {
         match &self.fields.strategy {
             Strategy::Blt {
                 blt,
@@ -291,3 +291,6 @@ impl SumPlan {
         )?)
     }
 }
+
+#[cfg(test)]
+mod tests;

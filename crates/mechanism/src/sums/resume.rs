@@ -175,12 +175,9 @@ impl<G: GuaranteeKind> PrivateSum<G> {
             if !within(self.steps() + 1) {
                 return Err(SumError::Journal("it is longer than its plan"));
             }
-            let largest = self.plan.largest_item();
-            let bounded = item
-                .values
-                .iter()
-                .all(|value| u128::from(value.unsigned_abs()) <= largest);
-            if item.values.len() != self.batch.len() || !bounded {
+            // Noise was paid for items inside the radius; what the file says is no reason to believe more.
+            let lattice = self.plan.lattice(self.octave())?;
+            if !lattice.holds_sum(&item.values, self.plan.request().batch) {
                 return Err(SumError::Journal("an item is not one of this plan"));
             }
             self.items += 1;
@@ -235,3 +232,6 @@ impl<G: GuaranteeKind> PrivateSum<G> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

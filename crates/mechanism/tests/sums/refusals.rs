@@ -187,22 +187,6 @@ fn impossible_plans_are_refused_with_what_is_allowed() {
     assert_eq!(rich.plan().unwrap().radius(), 1 << 40);
 }
 
-/// Without guard bits the floors of a filter are no smaller, and are paid for all the same.
-#[test]
-fn floors_without_guard_bits_are_paid_for() {
-    let mut request = request(SumKind::BLT, Noise::Gaussian, 64);
-    request.dimension = 2000;
-    let small = request.clone().plan().unwrap();
-    request.batch = 1_700_000_000;
-    let large = request.plan().unwrap();
-    assert!(
-        large.radius() < small.radius(),
-        "{} {}",
-        large.radius(),
-        small.radius()
-    );
-}
-
 #[test]
 fn resuming_with_another_key_or_ledger_is_refused() {
     let directory = tempfile::tempdir().unwrap();

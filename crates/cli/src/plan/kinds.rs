@@ -1,0 +1,49 @@
+//! Which sums `--sum` means.
+
+use super::arguments::Arguments;
+use anyhow::{Result, bail};
+use hushstream_mechanism::sums::SumKind;
+
+/// The sums to plan; nothing stands for the recipe's own.
+pub(crate) fn kinds(arguments: &Arguments) -> Result<Vec<Option<SumKind>>> {
+    let name = match (&arguments.sum, arguments.recipe) {
+        (Some(name), _) => name.as_str(),
+        (None, Some(_)) => return Ok(vec![None]),
+        (None, None) => "best",
+    };
+    let chosen = match name {
+        "all" | "best" => fitting(arguments, name == "all"),
+        "window" => match arguments.window {
+            Some(width) => vec![SumKind::Window(width)],
+            None => bail!(
+                "--sum window needs --window, the number of items for which a record is protected"
+            ),
+        },
+        name => vec![name.parse().map_err(anyhow::Error::msg)?],
+    };
+    let buffers = |kind| {
+        if kind == SumKind::BLT {
+            SumKind::Blt(arguments.buffers)
+        } else {
+            kind
+        }
+    };
+    Ok(chosen.into_iter().map(buffers).map(Some).collect())
+}
+
+/// All that can carry the noise, and the recipe if there is one.
+fn fitting(arguments: &Arguments, all: bool) -> Vec<SumKind> {
+    let noise = arguments.noise_of_sum();
+    let windows = arguments.window.map(SumKind::Window);
+    let fits = |kind: SumKind| match arguments.recipe {
+        Some(recipe) => recipe.accepts(kind, noise).is_ok(),
+        // The best is wanted for a known horizon, and padding never makes a sum better.
+        None => {
+            kind.accepts(noise).is_ok()
+                && (all || !matches!(kind, SumKind::Octave | SumKind::PaddedTree))
+        }
+    };
+    let windows = windows.filter(|_| arguments.recipe.is_some());
+    let every = SumKind::ALL.into_iter().chain(windows);
+    every.filter(|&kind| fits(kind)).collect()
+}

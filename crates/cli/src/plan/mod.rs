@@ -1,0 +1,32 @@
+//! `hushstream plan`: what a private sum, or a recipe on one, will cost and how well it will do, before any data is touched.
+
+mod arguments;
+mod kinds;
+mod picture;
+mod print;
+mod rows;
+mod task;
+mod time;
+
+pub(crate) use arguments::Arguments;
+
+use anyhow::{Context, Result};
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    let rows = rows::rows(arguments)?;
+    if let Some(path) = &arguments.svg {
+        std::fs::write(path, picture::picture(arguments, &rows))
+            .with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    if arguments.json {
+        let json = match &rows[..] {
+            [row] if !arguments.wants("all") => serde_json::to_string_pretty(row)?,
+            _ => serde_json::to_string_pretty(&rows)?,
+        };
+        println!("{json}");
+    } else {
+        print::print(arguments, &rows);
+    }
+    Ok(())
+}

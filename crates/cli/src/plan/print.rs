@@ -1,0 +1,110 @@
+//! The table of `plan`, for people.
+
+use super::arguments::Arguments;
+use super::rows::Row;
+use crate::numbers::{bytes, delta, grouped, short};
+use comfy_table::Table;
+use hushstream_mechanism::sums::SumKind;
+
+pub(crate) fn print(arguments: &Arguments, rows: &[Row]) {
+    let request = rows[0].plan.request();
+    println!(
+        "{} releases of a sum in {} dimension{}, contributions of length at most L = {}, (ε, δ) = ({}, {}), {}{}",
+        grouped(request.releases),
+        grouped(u64::from(request.dimension)),
+        if request.dimension == 1 { "" } else { "s" },
+        request.bound,
+        arguments.epsilon,
+        delta(arguments.delta),
+        request.adjacency,
+        if request.batch == 1 {
+            String::new()
+        } else {
+            format!(", {} records an item", request.batch)
+        },
+    );
+    if let Some(mu) = rows[0].mu {
+        println!("Gaussian privacy parameter μ = {mu:.6}");
+    }
+    let mut table = Table::new();
+    table
+        .load_style(comfy_table::presets::UTF8_HORIZONTAL_ONLY)
+        .set_header([
+            "sum",
+            "levels",
+            "noise sd of a node",
+            "worst sd of a sum",
+            "against the tree",
+            "memory",
+            "time a round",
+        ]);
+    let tree = rows
+        .iter()
+        .find(|row| row.plan.request().kind == SumKind::Tree);
+    for row in rows {
+        table.add_row([
+            row.sum.clone(),
+            row.levels
+                .map_or("–".to_owned(), |levels| levels.to_string()),
+            short(row.node_sigma),
+            short(row.prefix_sd_max),
+            tree.map_or("–".to_owned(), |tree| {
+                format!("{:.2}", row.prefix_sd_max / tree.prefix_sd_max)
+            }),
+            bytes(row.memory_bytes),
+            format!("{} µs", short(row.ns_per_round / 1000.0)),
+        ]);
+    }
+    println!("{table}");
+    for row in rows.iter().filter(|row| row.recipe.is_some()) {
+        print_recipe(row);
+    }
+    if let Some(best) = rows
+        .iter()
+        .min_by(|a, b| a.prefix_sd_max.total_cmp(&b.prefix_sd_max))
+    {
+        println!(
+            "Least worst error: {} ({}). A run of it would promise:\n",
+            best.sum, best.parameters.name
+        );
+        println!("{}", best.guarantee);
+    }
+}
+
+/// What a recipe chose on this sum, and its bound.
+fn print_recipe(row: &Row) {
+    let chosen = &row.parameters.calibration;
+    let numbers = [
+        ("curvature", chosen.curvature),
+        ("learning rate", chosen.learning_rate),
+        ("noise length", chosen.noise_length),
+    ];
+    let numbers: Vec<String> = numbers
+        .iter()
+        .filter_map(|(name, value)| value.map(|value| format!(", {name} {}", short(value))))
+        .collect();
+    println!(
+        "{} on {}: {} over the {} of diameter {}{}",
+        row.recipe.as_deref().unwrap_or_default(),
+        row.sum,
+        chosen.learner.unwrap_or_default(),
+        chosen.set.unwrap_or_default(),
+        short(chosen.diameter.unwrap_or_default()),
+        numbers.concat()
+    );
+    match (row.regret_bound, &chosen.regret_missing) {
+        (Some(bound), _) => {
+            let rounds = chosen.rounds.unwrap_or(1).max(1);
+            println!(
+                "    regret of {} rounds at most {} ({} a round) {}\n    {}",
+                grouped(rounds),
+                short(bound),
+                short(bound / rounds as f64),
+                chosen.regret_holds.as_deref().unwrap_or_default(),
+                chosen.regret_theorem.unwrap_or_default()
+            );
+        }
+        (None, Some(reason)) => println!("    no regret bound: {reason}"),
+        (None, None) => {}
+    }
+}

@@ -1,0 +1,238 @@
+//! What `plan` answers: one row for each sum, with the stable keys of `--json`.
+
+use super::arguments::Arguments;
+use super::kinds::kinds;
+use super::time::{of_recipe, of_sum};
+use anyhow::{Result, bail};
+use hushstream_account::{Budget, Charge, Guarantee};
+use hushstream_engine::{NOISE_BETA, Recipe, RecipeError, RecipeName, RecipeRequest};
+use hushstream_mechanism::sums::{Geometry, Noise, PlanError, SumKind, SumPlan, SumRequest};
+use serde::Serialize;
+
+/// One planned sum, and the recipe on it if one was named.
+#[derive(Serialize)]
+pub(crate) struct Row {
+    pub(crate) recipe: Option<String>,
+    pub(crate) sum: String,
+    pub(crate) noise: Noise,
+    pub(crate) mu: Option<f64>,
+    pub(crate) releases: u64,
+    pub(crate) levels: Option<u32>,
+    pub(crate) node_sigma: f64,
+    pub(crate) prefix_sd_max: f64,
+    pub(crate) state_vectors: u64,
+    pub(crate) memory_bytes: u64,
+    pub(crate) ns_per_round: f64,
+    pub(crate) regret_bound: Option<f64>,
+    pub(crate) parameters: Parameters,
+    pub(crate) guarantee: Guarantee,
+    #[serde(skip)]
+    pub(crate) plan: SumPlan,
+}
+
+#[derive(Serialize)]
+pub(crate) struct Parameters {
+    pub(crate) name: String,
+    pub(crate) dim: u32,
+    pub(crate) bound: f64,
+    pub(crate) batch: u64,
+    pub(crate) radius: i64,
+    pub(crate) sensitivity: f64,
+    pub(crate) noise_scale: u64,
+    #[serde(flatten)]
+    pub(crate) calibration: Calibration,
+}
+
+/// What a recipe chose, and what is proved of it; all null for a sum alone.
+#[derive(Serialize, Default)]
+pub(crate) struct Calibration {
+    pub(crate) learner: Option<&'static str>,
+    pub(crate) set: Option<&'static str>,
+    pub(crate) diameter: Option<f64>,
+    pub(crate) rounds: Option<u64>,
+    /// H, or α.
+    pub(crate) curvature: Option<f64>,
+    /// η.
+    pub(crate) learning_rate: Option<f64>,
+    /// N that the constants are for, and the probability with which it is exceeded, if it is not the mean.
+    pub(crate) noise_length: Option<f64>,
+    pub(crate) noise_beta: Option<f64>,
+    /// Where the bound is proved, and in which sense it holds; or why there is none.
+    pub(crate) regret_theorem: Option<&'static str>,
+    pub(crate) regret_holds: Option<String>,
+    pub(crate) regret_missing: Option<String>,
+}
+
+/// The rows that were asked for.
+pub(crate) fn rows(arguments: &Arguments) -> Result<Vec<Row>> {
+    let kinds = kinds(arguments)?;
+    let mut planned = Vec::new();
+    for kind in &kinds {
+        match plan(arguments, *kind) {
+            Ok(plan) => planned.push(plan),
+            // Side by side, what does not fit is left out; alone, it is an error.
+            Err(error) if kinds.len() == 1 => return Err(error),
+            Err(error) => eprintln!(
+                "{}: {error}",
+                kind.map_or_else(String::new, |k| k.to_string())
+            ),
+        }
+    }
+    let best = arguments.wants("best") || (arguments.sum.is_none() && arguments.recipe.is_none());
+    if best {
+        let error = |planned: &Planned| planned.sum().prefix_sd_max();
+        planned.sort_by(|a, b| error(a).total_cmp(&error(b)));
+        planned.truncate(1);
+    }
+    if planned.is_empty() {
+        bail!("no sum fits this request");
+    }
+    planned.iter().map(row).collect()
+}
+
+enum Planned {
+    Sum(Box<SumPlan>),
+    Recipe(Box<Recipe>),
+}
+
+impl Planned {
+    fn sum(&self) -> &SumPlan {
+        match self {
+            Self::Sum(plan) => plan,
+            Self::Recipe(recipe) => recipe.plan(),
+        }
+    }
+}
+
+fn plan(arguments: &Arguments, kind: Option<SumKind>) -> Result<Planned> {
+    match (arguments.recipe, kind) {
+        (Some(recipe), kind) => {
+            let recipe = recipe_request(arguments, recipe, kind)?.plan()?;
+            Ok(Planned::Recipe(Box::new(recipe)))
+        }
+        (None, Some(kind)) => Ok(Planned::Sum(Box::new(
+            sum_request(arguments, kind)?.plan()?,
+        ))),
+        (None, None) => bail!("no sum fits this request"),
+    }
+}
+
+fn recipe_request(
+    arguments: &Arguments,
+    recipe: RecipeName,
+    sum: Option<SumKind>,
+) -> Result<RecipeRequest> {
+    let task = &arguments.task;
+    let dim = arguments.dim as usize;
+    Ok(RecipeRequest {
+        recipe,
+        objective: task.objective(recipe, dim)?,
+        set: task.set_of(recipe).build(dim, task.radius)?,
+        rounds: arguments.rounds.unwrap_or(0),
+        batch: arguments.batch,
+        budget: Budget::approx(arguments.epsilon, arguments.delta)?,
+        adjacency: arguments.adjacency.into(),
+        participation: arguments.participation(),
+        sum,
+        noise: arguments.noise.map(Into::into),
+        window: arguments.window,
+        curvature: task.curvature(recipe),
+        learning_rate: task.learning_rate,
+        tuned: task.tuned,
+    })
+}
+
+fn sum_request(arguments: &Arguments, kind: SumKind) -> Result<SumRequest> {
+    let releases = match (arguments.releases, arguments.rounds) {
+        (Some(releases), _) => releases,
+        (None, Some(rounds)) if rounds >= 2 => rounds - 1,
+        _ => bail!(
+            "--rounds must be at least 2: a learner releases one sum fewer than it has rounds"
+        ),
+    };
+    Ok(SumRequest {
+        kind,
+        noise: arguments.noise_of_sum(),
+        releases,
+        dimension: arguments.dim,
+        bound: arguments.bound,
+        geometry: Geometry::Ball,
+        least_sigma: 0.0,
+        batch: arguments.batch,
+        adjacency: arguments.adjacency.into(),
+        participation: arguments.participation(),
+        budget: Budget::approx(arguments.epsilon, arguments.delta)?,
+    })
+}
+
+fn row(planned: &Planned) -> Result<Row> {
+    let plan = planned.sum();
+    let request = plan.request();
+    let (ns_per_round, guarantee, calibration, regret_bound, recipe) = match planned {
+        Planned::Sum(plan) => {
+            let guarantee = plan.guarantee(false)?;
+            (of_sum(plan)?, guarantee, Calibration::default(), None, None)
+        }
+        Planned::Recipe(recipe) => {
+            let (calibration, bound) = calibration(recipe)?;
+            let name = recipe.request().recipe.to_string();
+            let guarantee = recipe.guarantee(false).map_err(PlanError::from)?;
+            (
+                of_recipe(recipe)?,
+                guarantee,
+                calibration,
+                bound,
+                Some(name),
+            )
+        }
+    };
+    Ok(Row {
+        recipe,
+        sum: request.kind.to_string(),
+        noise: request.noise,
+        mu: match plan.charge()? {
+            Charge::Gaussian(mu) => Some(mu.get()),
+            _ => None,
+        },
+        releases: request.releases,
+        levels: plan.levels(),
+        node_sigma: plan.node_sigma(),
+        prefix_sd_max: plan.prefix_sd_max(),
+        state_vectors: plan.state_vectors(),
+        memory_bytes: plan.memory_bytes(),
+        ns_per_round,
+        regret_bound,
+        parameters: Parameters {
+            name: plan.name(),
+            dim: request.dimension,
+            bound: request.bound,
+            batch: request.batch,
+            radius: plan.radius(),
+            sensitivity: plan.sensitivity(),
+            noise_scale: 1 << 30,
+            calibration,
+        },
+        guarantee,
+        plan: plan.clone(),
+    })
+}
+
+fn calibration(recipe: &Recipe) -> Result<(Calibration, Option<f64>), RecipeError> {
+    let positive = |value: f64| (value > 0.0).then_some(value);
+    let bound = recipe.regret_bound();
+    let set = &recipe.request().set;
+    let calibration = Calibration {
+        learner: Some(recipe.learner()?.name()),
+        set: Some(set.name()),
+        diameter: Some(set.diameter()),
+        rounds: Some(recipe.request().rounds),
+        curvature: positive(recipe.curvature()),
+        learning_rate: positive(recipe.learning_rate()),
+        noise_length: recipe.noise_length(),
+        noise_beta: (recipe.request().recipe == RecipeName::CocoL).then_some(NOISE_BETA),
+        regret_theorem: bound.as_ref().ok().map(|bound| bound.theorem),
+        regret_holds: bound.as_ref().ok().map(|bound| bound.holds.to_string()),
+        regret_missing: bound.as_ref().err().cloned(),
+    };
+    Ok((calibration, bound.ok().map(|bound| bound.value)))
+}

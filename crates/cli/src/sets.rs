@@ -1,0 +1,72 @@
+//! Names on the command line for sets of weights.
+
+use anyhow::{Result, bail};
+use clap::ValueEnum;
+use hushstream_sets::{Ball, BoxSet, ConvexSet, L1Ball, Simplex, Spectrahedron};
+use std::fmt;
+use std::sync::Arc;
+
+/// Where weights live.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SetName {
+    /// Length at most the radius.
+    Ball,
+    /// Every coordinate within ± the radius.
+    Box,
+    /// Probabilities.
+    Simplex,
+    /// Sum of absolute values at most the radius.
+    L1Ball,
+    /// Density matrices, as n(n+1)/2 coordinates.
+    Spectrahedron,
+}
+
+impl SetName {
+    /// The set; a simplex and a spectrahedron have no radius.
+    pub(crate) fn build(self, dim: usize, radius: Option<f64>) -> Result<Arc<dyn ConvexSet>> {
+        let size = radius.unwrap_or(1.0);
+        if radius.is_some() && matches!(self, Self::Simplex | Self::Spectrahedron) {
+            bail!("--radius is not for this set: its points sum to 1, or have trace 1");
+        }
+        Ok(match self {
+            Self::Ball => Arc::new(Ball::new(dim, size)?),
+            Self::Box => Arc::new(BoxSet::cube(dim, size)?),
+            Self::Simplex => Arc::new(Simplex::new(dim)?),
+            Self::L1Ball => Arc::new(L1Ball::new(dim, size)?),
+            Self::Spectrahedron => {
+                let found = (2..=1024).find(|n| n * (n + 1) / 2 == dim);
+                let Some(rows) = found else {
+                    bail!(
+                        "--dim {dim} is not allowed for a spectrahedron; allowed: n(n+1)/2, such as 3, 6, 10, 15"
+                    );
+                };
+                Arc::new(Spectrahedron::new(rows)?)
+            }
+        })
+    }
+}
+
+impl fmt::Display for SetName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let value = self.to_possible_value();
+        f.write_str(value.as_ref().map_or("", |value| value.get_name()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_is_a_set_of_its_dimension() {
+        for name in SetName::value_variants() {
+            let set = name.build(6, None).unwrap();
+            assert_eq!(set.dimension(), 6);
+        }
+        let wide = SetName::Box.build(4, Some(3.0)).unwrap();
+        assert!((wide.diameter() - 12.0).abs() < 1e-12);
+        assert!(SetName::Simplex.build(6, Some(2.0)).is_err());
+        assert!(SetName::Spectrahedron.build(7, None).is_err());
+        assert!(SetName::Ball.build(3, Some(-1.0)).is_err());
+    }
+}

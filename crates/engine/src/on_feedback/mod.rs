@@ -1,0 +1,7 @@
+//! Recipes on scalar feedback: a play, one noisy answer, the next play. AS17 Algorithm 4 wraps any bandit learner; [`BanditRun::with_learner`] does too.
+
+mod recipe;
+mod run;
+
+pub use recipe::{Actions, BanditError, BanditRecipe, BanditRequest};
+pub use run::{BanditRun, Turn};

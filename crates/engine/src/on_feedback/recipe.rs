@@ -1,0 +1,261 @@
+//! A recipe for bandits: actions, range of answers, learner and calibration.
+
+use crate::catalogue::RecipeName;
+use crate::note::NoteError;
+use hushstream_account::{Adjacency, Budget};
+use hushstream_learn::LearnError;
+use hushstream_learn::bandits::{
+    BanditLearner, Exp2, Exp2Actions, Exp2Rates, FeedbackNoiseSize, Octaves, Scrible,
+};
+use hushstream_mechanism::feedback::{
+    FeedbackError, FeedbackNoise, FeedbackPlan, FeedbackRequest, Range,
+};
+use hushstream_sets::ConvexSet;
+use std::sync::Arc;
+
+/// What can be played.
+#[derive(Clone, Debug)]
+pub enum Actions {
+    /// Arms: a record has a loss for each.
+    Arms(usize),
+    /// Finitely many points; losses are linear.
+    Points(Vec<Vec<f64>>),
+    /// A convex set with a barrier; losses are linear.
+    Set(Arc<dyn ConvexSet>),
+}
+
+/// What is wanted.
+#[derive(Clone, Debug)]
+pub struct BanditRequest {
+    /// `exp2`, `exp2-batched` or `scrible`.
+    pub recipe: RecipeName,
+    /// What can be played.
+    pub actions: Actions,
+    /// Where answers lie.
+    pub range: Range,
+    /// T, if it is known; otherwise the learner restarts in octaves.
+    pub rounds: Option<u64>,
+    /// Rounds for which a play is held; the best for `exp2-batched` if none is given, otherwise 1.
+    pub batch: Option<u64>,
+    /// The noise; by the budget if none.
+    pub noise: Option<FeedbackNoise>,
+    /// What may be spent.
+    pub budget: Budget,
+    /// The neighbouring relation.
+    pub adjacency: Adjacency,
+}
+
+/// Why a recipe or a run refuses.
+#[derive(Debug, thiserror::Error)]
+pub enum BanditError {
+    /// The mechanism.
+    #[error(transparent)]
+    Feedback(#[from] FeedbackError),
+    /// The learner.
+    #[error(transparent)]
+    Learn(#[from] LearnError),
+    /// A combination that does not exist.
+    #[error("{0}")]
+    Unfit(String),
+    /// All rounds have been played.
+    #[error("round {refused} is refused: the recipe was planned for {planned}")]
+    Finished {
+        /// T.
+        planned: u64,
+        /// T + 1.
+        refused: u64,
+    },
+    /// The learner could not use an answer.
+    #[error("the learner failed on an earlier answer and cannot go on")]
+    Behind,
+    /// The journal's note.
+    #[error(transparent)]
+    Note(#[from] NoteError),
+}
+
+/// A recipe with everything fixed but the data.
+#[derive(Clone, Debug)]
+pub struct BanditRecipe {
+    pub(crate) request: BanditRequest,
+    pub(crate) plan: FeedbackPlan,
+}
+
+impl BanditRequest {
+    /// The recipe with the least certified regret for these actions, whichever was named: `exp2` or `exp2-batched` on arms, `exp2` on points, `scrible` on sets.
+    ///
+    /// # Errors
+    /// As [`BanditRequest::plan`].
+    pub fn automatic(mut self) -> Result<BanditRecipe, BanditError> {
+        self.recipe = match self.actions {
+            Actions::Set(_) => RecipeName::Scrible,
+            // For one play a batch, the batched recipe is exp2 itself.
+            Actions::Arms(_) if self.rounds.is_some() => {
+                let held = Self {
+                    recipe: RecipeName::Exp2Batched,
+                    ..self.clone()
+                }
+                .plan()?;
+                if held.batch() > 1 {
+                    return Ok(held);
+                }
+                RecipeName::Exp2
+            }
+            _ => RecipeName::Exp2,
+        };
+        self.plan()
+    }
+
+    /// Calibrates the recipe.
+    ///
+    /// # Errors
+    /// Everything that is out of range or does not fit, each with what is allowed.
+    pub fn plan(self) -> Result<BanditRecipe, BanditError> {
+        let fits = match (self.recipe, &self.actions) {
+            (RecipeName::Exp2 | RecipeName::Exp2Batched, Actions::Arms(_) | Actions::Points(_))
+            | (RecipeName::Scrible, Actions::Set(_)) => Ok(()),
+            (RecipeName::Exp2 | RecipeName::Exp2Batched, Actions::Set(_)) => {
+                Err("it plays arms or finitely many points")
+            }
+            (RecipeName::Scrible, _) => Err("it plays on a convex set with a barrier"),
+            _ => Err("it is not a bandit recipe on scalar feedback"),
+        };
+        fits.map_err(|reason| BanditError::Unfit(format!("{}: {reason}", self.recipe)))?;
+        let batch = match (self.batch, self.recipe, self.rounds) {
+            (Some(batch), _, _) => batch,
+            (None, RecipeName::Exp2Batched, Some(rounds)) => self.best_batch(rounds)?,
+            // ⌈1/ε⌉ makes the noise of a mean as large as the losses.
+            (None, RecipeName::Exp2Batched, None) => {
+                (1.0 / self.budget.epsilon()).ceil().clamp(1.0, 1e6) as u64
+            }
+            (None, _, _) => 1,
+        };
+        let recipe = BanditRecipe {
+            plan: self.feedback(batch)?,
+            request: self,
+        };
+        recipe.learner()?;
+        Ok(recipe)
+    }
+
+    fn feedback(&self, batch: u64) -> Result<FeedbackPlan, BanditError> {
+        Ok(FeedbackRequest {
+            range: self.range,
+            batch,
+            rounds: self.rounds,
+            noise: self.noise,
+            adjacency: self.adjacency,
+            budget: self.budget,
+        }
+        .plan()?)
+    }
+
+    /// The power of two with the least regret bound.
+    fn best_batch(&self, rounds: u64) -> Result<u64, BanditError> {
+        let mut best = (f64::INFINITY, 1);
+        for power in 0..20 {
+            let batch = 1_u64 << power;
+            if batch > rounds.max(1) {
+                break;
+            }
+            let recipe = BanditRecipe {
+                plan: self.feedback(batch)?,
+                request: self.clone(),
+            };
+            let bound = recipe.regret_bound().unwrap_or(f64::INFINITY);
+            if bound < best.0 {
+                best = (bound, batch);
+            }
+        }
+        Ok(best.1)
+    }
+}
+
+impl BanditRecipe {
+    /// The mechanism's plan.
+    #[must_use]
+    pub fn plan(&self) -> &FeedbackPlan {
+        &self.plan
+    }
+
+    /// What was asked for.
+    #[must_use]
+    pub fn request(&self) -> &BanditRequest {
+        &self.request
+    }
+
+    /// Rounds for which a play is held.
+    #[must_use]
+    pub fn batch(&self) -> u64 {
+        self.plan.request().batch
+    }
+
+    /// The noise on one answer, in units of the range's bound.
+    #[must_use]
+    pub fn noise_size(&self) -> FeedbackNoiseSize {
+        let scale = self.plan.scale() / self.request.range.bound();
+        match self.plan.noise() {
+            FeedbackNoise::Laplace => FeedbackNoiseSize::Laplace(scale),
+            FeedbackNoise::Gaussian => FeedbackNoiseSize::Gaussian(scale),
+        }
+    }
+
+    /// A bound on the expected regret against losses that do not depend on the plays, for a known horizon (on general points the rates are those of arms, and there is none).
+    #[must_use]
+    pub fn regret_bound(&self) -> Option<f64> {
+        let items = self.request.rounds?.div_ceil(self.batch());
+        let noise = self.noise_size();
+        let whole = self.batch() as f64 * self.request.range.bound();
+        match &self.request.actions {
+            Actions::Arms(arms) => {
+                let rates = Exp2Rates::stated(*arms, *arms, items, noise);
+                Some(whole * rates.regret_bound(*arms, *arms, items, noise))
+            }
+            Actions::Points(_) => None,
+            Actions::Set(set) => {
+                let (rate, reach) = Scrible::stated(set.as_ref(), items, noise).ok()?;
+                let learner = Scrible::new(set.as_ref(), rate, reach).ok()?;
+                Some(whole * learner.regret_bound(items, noise))
+            }
+        }
+    }
+
+    /// A fresh learner.
+    ///
+    /// # Errors
+    /// Actions that cannot serve it.
+    pub fn learner(&self) -> Result<Box<dyn BanditLearner>, BanditError> {
+        let (actions, noise) = (self.request.actions.clone(), self.noise_size());
+        Ok(match self.request.rounds {
+            Some(rounds) => tuned(&actions, rounds.div_ceil(self.batch()), noise)?,
+            None => Box::new(Octaves::new(move |items| tuned(&actions, items, noise))?),
+        })
+    }
+
+    /// Everything that makes two runs the same, in one line.
+    #[must_use]
+    pub fn description(&self) -> String {
+        format!("{:?} with {:?}", self.request, self.plan)
+    }
+}
+
+fn tuned(
+    actions: &Actions,
+    items: u64,
+    noise: FeedbackNoiseSize,
+) -> Result<Box<dyn BanditLearner>, LearnError> {
+    Ok(match actions {
+        Actions::Arms(arms) => {
+            let rates = Exp2Rates::stated(*arms, *arms, items, noise);
+            Box::new(Exp2::new(*arms, rates)?)
+        }
+        Actions::Points(points) => {
+            let dimension = points.first().map_or(1, Vec::len).max(1);
+            let rates = Exp2Rates::stated(dimension, points.len(), items, noise);
+            Box::new(Exp2Actions::new(points.clone(), rates)?)
+        }
+        Actions::Set(set) => {
+            let (rate, reach) = Scrible::stated(set.as_ref(), items, noise)?;
+            Box::new(Scrible::new(set.as_ref(), rate, reach)?)
+        }
+    })
+}

@@ -1,0 +1,256 @@
+//! A recipe for experts: method, experts or a net, and a calibration.
+
+use crate::catalogue::RecipeName;
+use crate::note::NoteError;
+use hushstream_account::{Adjacency, Budget};
+use hushstream_mechanism::losses::Loss;
+use hushstream_mechanism::select::{
+    Board, Horizon, Method, SelectError, SelectPlan, SelectRequest,
+};
+use hushstream_sets::{ConvexSet, SetError};
+use std::sync::Arc;
+
+/// A net is made coarser until it has at most this many points.
+const MOST_POINTS: usize = 20_000;
+
+/// Who gives advice.
+#[derive(Clone)]
+pub enum Advice {
+    /// This many experts; a record is a loss for each.
+    Experts(u32),
+    /// The points of a net of a convex set; a record has a loss at each (`cover`).
+    Net {
+        /// The loss, with a Lipschitz constant on the set.
+        loss: Arc<dyn Loss>,
+        /// The set.
+        set: Arc<dyn ConvexSet>,
+        /// The net's radius; diameter/T, or as fine as is sensible, if none is given.
+        radius: Option<f64>,
+    },
+}
+
+/// What is wanted.
+#[derive(Clone)]
+pub struct ExpertsRequest {
+    /// `dartboard`, `dartboard-batched`, `hedge-batched`, `cover` or `limited-updates`.
+    pub recipe: RecipeName,
+    /// Who gives advice.
+    pub advice: Advice,
+    /// T, if it is known; otherwise octaves.
+    pub rounds: Option<u64>,
+    /// Rounds for which an expert is held; the best for the batched recipes if none is given.
+    pub batch: Option<u64>,
+    /// Parameters of one's own instead of calibrated ones, for a known horizon.
+    pub board: Option<Board>,
+    /// What may be spent.
+    pub budget: Budget,
+    /// The neighbouring relation.
+    pub adjacency: Adjacency,
+}
+
+/// Why a recipe or a run refuses.
+#[derive(Debug, thiserror::Error)]
+pub enum ExpertsError {
+    /// The mechanism.
+    #[error(transparent)]
+    Select(#[from] SelectError),
+    /// The net.
+    #[error(transparent)]
+    Set(#[from] SetError),
+    /// A combination that does not exist.
+    #[error("{0}")]
+    Unfit(String),
+    /// All rounds have been played.
+    #[error("round {refused} is refused: the recipe was planned for {planned}")]
+    Finished {
+        /// T.
+        planned: u64,
+        /// T + 1.
+        refused: u64,
+    },
+    /// The journal's note.
+    #[error(transparent)]
+    Note(#[from] NoteError),
+}
+
+/// A recipe with everything fixed but the data.
+#[derive(Clone)]
+pub struct ExpertsRecipe {
+    pub(crate) request: ExpertsRequest,
+    pub(crate) plan: SelectPlan,
+    pub(crate) points: Vec<Vec<f64>>,
+    /// What losses on a net are divided by.
+    pub(crate) range: f64,
+    pub(crate) radius: f64,
+}
+
+impl ExpertsRequest {
+    /// The recipe with the least certified regret among `dartboard`, `dartboard-batched` and `hedge-batched`, whichever was named; `dartboard` in octaves for an unknown horizon, and
+    /// `cover` on a net.
+    ///
+    /// # Errors
+    /// As [`ExpertsRequest::plan`].
+    pub fn automatic(mut self) -> Result<ExpertsRecipe, ExpertsError> {
+        self.recipe = match (&self.advice, self.rounds) {
+            (Advice::Net { .. }, _) => RecipeName::Cover,
+            (_, None) => RecipeName::Dartboard,
+            (_, Some(_)) => {
+                let candidates = [
+                    RecipeName::DartboardBatched,
+                    RecipeName::HedgeBatched,
+                    RecipeName::Dartboard,
+                ];
+                let bound = |recipe: RecipeName| {
+                    let request = Self {
+                        recipe,
+                        ..self.clone()
+                    };
+                    let planned = request.plan().ok();
+                    planned
+                        .and_then(|planned| planned.regret_bound())
+                        .unwrap_or(f64::INFINITY)
+                };
+                let bounds = candidates.map(|recipe| (bound(recipe), recipe));
+                let least =
+                    bounds.iter().fold(
+                        &bounds[2],
+                        |best, other| {
+                            if other.0 < best.0 { other } else { best }
+                        },
+                    );
+                least.1
+            }
+        };
+        self.plan()
+    }
+
+    /// Calibrates the recipe.
+    ///
+    /// # Errors
+    /// Everything that is out of range or does not fit, each with what is allowed.
+    pub fn plan(self) -> Result<ExpertsRecipe, ExpertsError> {
+        let unfit = |reason: &str| Err(ExpertsError::Unfit(format!("{}: {reason}", self.recipe)));
+        let method = match self.recipe {
+            RecipeName::Dartboard | RecipeName::Cover => Method::Dartboard,
+            RecipeName::DartboardBatched => Method::BatchedDartboard,
+            RecipeName::HedgeBatched => Method::BatchedHedge,
+            RecipeName::LimitedUpdates => Method::LimitedUpdates,
+            _ => return unfit("it does not choose among experts"),
+        };
+        let (mut points, mut range, mut radius) = (Vec::new(), 1.0, 0.0);
+        let experts = match (&self.advice, self.recipe) {
+            (Advice::Net { .. }, recipe) if recipe != RecipeName::Cover => {
+                return unfit("a net of points is for cover");
+            }
+            (Advice::Experts(_), RecipeName::Cover) => {
+                return unfit("it needs a loss and a set, whose net it plays on");
+            }
+            (Advice::Experts(experts), _) => *experts,
+            (
+                Advice::Net {
+                    loss,
+                    set,
+                    radius: wanted,
+                },
+                _,
+            ) => {
+                let Some(rounds) = self.rounds else {
+                    return unfit("it needs a known number of rounds: the net depends on it");
+                };
+                if loss.dimension() != set.dimension() {
+                    return unfit("the loss and the set have different dimensions");
+                }
+                range = loss.lipschitz() * set.diameter();
+                radius = wanted.unwrap_or(set.diameter() / rounds.max(1) as f64);
+                points = net(set.as_ref(), &mut radius, wanted.is_some())?;
+                u32::try_from(points.len())
+                    .map_err(|_| ExpertsError::Unfit(format!("{}: too many points", self.recipe)))?
+            }
+        };
+        let request = SelectRequest {
+            method,
+            experts,
+            horizon: self.rounds.map_or(Horizon::Unknown, Horizon::Known),
+            batch: self.batch,
+            adjacency: self.adjacency,
+            budget: self.budget,
+        };
+        let plan = match self.board {
+            Some(board) => request.plan_with(board)?,
+            None => request.plan()?,
+        };
+        Ok(ExpertsRecipe {
+            request: self,
+            plan,
+            points,
+            range,
+            radius,
+        })
+    }
+}
+
+/// The net, with a radius that is doubled until the net is small enough, unless it was asked for.
+fn net(set: &dyn ConvexSet, radius: &mut f64, fixed: bool) -> Result<Vec<Vec<f64>>, ExpertsError> {
+    loop {
+        match set.net(*radius) {
+            Ok(points) if fixed || points.len() <= MOST_POINTS => return Ok(points),
+            Err(error @ SetError::TooMany { .. }) if fixed => return Err(error.into()),
+            Ok(_) | Err(SetError::TooMany { .. }) => *radius *= 2.0,
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+impl ExpertsRecipe {
+    /// The mechanism's plan.
+    #[must_use]
+    pub fn plan(&self) -> &SelectPlan {
+        &self.plan
+    }
+
+    /// What was asked for.
+    #[must_use]
+    pub fn request(&self) -> &ExpertsRequest {
+        &self.request
+    }
+
+    /// T, as far as it is planned for.
+    #[must_use]
+    pub fn rounds(&self) -> u64 {
+        self.plan.rounds()
+    }
+
+    /// The points of the net; empty where there are only experts.
+    #[must_use]
+    pub fn points(&self) -> &[Vec<f64>] {
+        &self.points
+    }
+
+    /// A bound on the expected regret against losses that do not depend on the plays, where there is one; with a net, against every point of the set.
+    #[must_use]
+    pub fn regret_bound(&self) -> Option<f64> {
+        let bound = self.plan.regret_bound()?;
+        Some(match &self.request.advice {
+            Advice::Experts(_) => bound,
+            Advice::Net { loss, .. } => {
+                self.range * bound + loss.lipschitz() * self.radius * self.rounds() as f64
+            }
+        })
+    }
+
+    /// Everything that makes two runs the same, in one line.
+    #[must_use]
+    pub fn description(&self) -> String {
+        let advice = match &self.request.advice {
+            Advice::Experts(experts) => format!("{experts} experts"),
+            Advice::Net { loss, set, .. } => {
+                format!(
+                    "{} on {set:?}, net of radius {:e}",
+                    loss.describe(),
+                    self.radius
+                )
+            }
+        };
+        format!("{} with {advice}, {:?}", self.request.recipe, self.plan)
+    }
+}

@@ -1,0 +1,221 @@
+//! The recipe `pftal-bandit`, calibrated.
+//!
+//! Values are clipped to the range [0, B] or [−B, B]; half the range is subtracted (E[u] = 0, so that changes no mean), and (p/β)·value·u goes into the sum, a vector no longer than
+//! pB/(2β) or pB/β. Two persons meet the same u, so they are pB/β or 2pB/β apart under replace-one: the ball's 2·radius is exactly that.
+
+use crate::catalogue::RecipeName;
+use crate::note::NoteError;
+use hushstream_account::{Adjacency, Budget};
+use hushstream_learn::bandits::OnePoint;
+use hushstream_learn::{DualAveraging, FollowTheApproximateLeader, LearnError, Learner};
+use hushstream_mechanism::Participation;
+use hushstream_mechanism::feedback::Range;
+use hushstream_mechanism::losses::Loss;
+use hushstream_mechanism::sums::{
+    Geometry, Noise, PlanError, SumError, SumKind, SumPlan, SumRequest,
+};
+use hushstream_sets::ConvexSet;
+use std::sync::Arc;
+
+/// What is wanted.
+#[derive(Clone)]
+pub struct ValuesRequest {
+    /// The loss whose value is asked for.
+    pub loss: Arc<dyn Loss>,
+    /// Where plays live: a set with interior.
+    pub set: Arc<dyn ConvexSet>,
+    /// Where values lie.
+    pub range: Range,
+    /// T.
+    pub rounds: u64,
+    /// Whether losses may depend on earlier plays: another radius of plays.
+    pub adaptive: bool,
+    /// H of strongly convex losses; the general convex learner if the loss has none and none is given.
+    pub curvature: Option<f64>,
+    /// β, the radius of plays, if not the calibrated one.
+    pub radius: Option<f64>,
+    /// The sum; the tree if none is named.
+    pub sum: Option<SumKind>,
+    /// The noise; by the budget if none.
+    pub noise: Option<Noise>,
+    /// What may be spent.
+    pub budget: Budget,
+    /// The neighbouring relation.
+    pub adjacency: Adjacency,
+}
+
+/// Why a recipe or a run refuses.
+#[derive(Debug, thiserror::Error)]
+pub enum ValuesError {
+    /// The sum's plan.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// The sum.
+    #[error(transparent)]
+    Sum(#[from] SumError),
+    /// The learner.
+    #[error(transparent)]
+    Learn(#[from] LearnError),
+    /// A combination that does not exist.
+    #[error("{0}")]
+    Unfit(String),
+    /// All rounds have been played.
+    #[error("round {refused} is refused: the recipe was planned for {planned}")]
+    Finished {
+        /// T.
+        planned: u64,
+        /// T + 1.
+        refused: u64,
+    },
+    /// The learner could not use a release.
+    #[error("the learner failed on an earlier release and cannot go on")]
+    Behind,
+    /// The journal's note.
+    #[error(transparent)]
+    Note(#[from] NoteError),
+    /// No entropy for coins.
+    #[error(transparent)]
+    Noise(#[from] hushstream_noise::NoiseError),
+}
+
+/// The recipe with everything fixed but the data.
+#[derive(Clone)]
+pub struct ValuesRecipe {
+    pub(crate) request: ValuesRequest,
+    pub(crate) plan: SumPlan,
+    pub(crate) geometry: OnePoint,
+    strongly_convex: bool,
+    curvature: f64,
+}
+
+impl ValuesRequest {
+    /// Calibrates the recipe.
+    ///
+    /// # Errors
+    /// A set without interior; everything that is out of range or does not fit.
+    pub fn plan(self) -> Result<ValuesRecipe, ValuesError> {
+        if self.loss.dimension() != self.set.dimension() {
+            return Err(ValuesError::Unfit(
+                "the loss and the set have different dimensions".into(),
+            ));
+        }
+        if self.rounds < 2 {
+            return Err(ValuesError::Unfit(
+                "rounds: at least two, since nothing is released after the last".into(),
+            ));
+        }
+        let native = self.loss.strong_convexity();
+        let strongly_convex = self.curvature.is_some() || native > 0.0;
+        let (p, t) = (self.set.dimension() as f64, self.rounds as f64);
+        let root = if strongly_convex && !self.adaptive {
+            3.0
+        } else {
+            4.0
+        };
+        let inner = self.set.inner_radius();
+        let radius = self
+            .radius
+            .unwrap_or((inner * p * t.powf(-1.0 / root)).min(inner / 2.0));
+        let geometry = OnePoint::new(&self.set, radius)?;
+        let noise = self.noise.unwrap_or(if self.budget.is_pure() {
+            Noise::L2Laplace
+        } else {
+            Noise::Gaussian
+        });
+        let kind = self.sum.unwrap_or(SumKind::Tree);
+        RecipeName::PftalBandit
+            .accepts(kind, noise)
+            .map_err(ValuesError::Unfit)?;
+        let value = match self.range {
+            Range::ZeroTo(bound) => bound / 2.0,
+            Range::Symmetric(bound) => bound,
+        };
+        let bound = geometry.factor() * value;
+        let dimension = u32::try_from(self.set.dimension())
+            .map_err(|_| ValuesError::Unfit("dimension: below 2^32".into()))?;
+        let plan = SumRequest {
+            kind,
+            noise,
+            releases: self.rounds - 1,
+            dimension,
+            bound: if noise == Noise::Laplace {
+                bound * p.sqrt()
+            } else {
+                bound
+            },
+            geometry: Geometry::Ball,
+            least_sigma: 0.0,
+            batch: 1,
+            adjacency: self.adjacency,
+            participation: Participation::OncePerRecord,
+            budget: self.budget,
+        }
+        .plan()?;
+        let curvature = match self.curvature {
+            Some(given) => given,
+            None if strongly_convex => native,
+            None => {
+                let noise = plan.prefix_sd_max() * p.sqrt();
+                let slope = bound.min(self.loss.lipschitz() + bound / t.powf(0.25));
+                DualAveraging::suggested_h(self.set.diameter(), slope, noise, self.rounds)?
+            }
+        };
+        let recipe = ValuesRecipe {
+            request: self,
+            plan,
+            geometry,
+            strongly_convex,
+            curvature,
+        };
+        recipe.learner()?;
+        Ok(recipe)
+    }
+}
+
+impl ValuesRecipe {
+    /// The sum's plan.
+    #[must_use]
+    pub fn plan(&self) -> &SumPlan {
+        &self.plan
+    }
+
+    /// What was asked for.
+    #[must_use]
+    pub fn request(&self) -> &ValuesRequest {
+        &self.request
+    }
+
+    /// β.
+    #[must_use]
+    pub fn radius(&self) -> f64 {
+        self.geometry.radius()
+    }
+
+    /// A fresh learner, on the shrunk set.
+    ///
+    /// # Errors
+    /// A set that cannot serve it.
+    pub fn learner(&self) -> Result<Box<dyn Learner>, ValuesError> {
+        let set = self.geometry.shrunk().clone();
+        Ok(if self.strongly_convex {
+            Box::new(FollowTheApproximateLeader::new(set, self.curvature)?)
+        } else {
+            Box::new(DualAveraging::new(set, self.curvature)?)
+        })
+    }
+
+    /// Everything that makes two runs the same, in one line.
+    #[must_use]
+    pub fn description(&self) -> String {
+        format!(
+            "{} of {} on {:?}, radius {:e}, curvature {:e} ({}), {:?}",
+            RecipeName::PftalBandit,
+            self.request.loss.describe(),
+            self.request.set,
+            self.radius(),
+            self.curvature,
+            self.strongly_convex,
+            self.plan.request()
+        )
+    }
+}

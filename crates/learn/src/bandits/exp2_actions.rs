@@ -1,0 +1,146 @@
+//! EXP2 on a finite set of actions in ℝⁿ with linear losses (AS17 §4, card C12): l̃ = ŷ·P⁺a, P = E[aaᵀ].
+//!
+//! As on arms, with weights q_a ∝ e^{−η⟨Σl̃, a⟩} and exploration, of probability γ, uniform over a barycentric spanner: P ⪰ (γ/n)·Σ bbᵀ, so |⟨l̃, a⟩| ≤ Ȳ·4n²/γ.
+//! **Unbiased**: E[⟨l̃, x⟩] = xᵀP⁺E[a⟨a, l⟩] = ⟨l, x⟩ for x in the span, noise and sign of it dropping out.
+//! **Cost** O(actions·n²) a round: one pass for P, one solve, one pass for the weights.
+
+use super::exp2::{answered, mixed, recentre};
+use super::spanner::{reduced, spanner};
+use super::{BanditLearner, Coins, Exp2Rates, Play};
+use crate::{LearnError, check};
+use nalgebra::{DMatrix, DVector};
+
+/// EXP2 on actions.
+#[derive(Debug, Clone)]
+pub struct Exp2Actions {
+    rates: Exp2Rates,
+    actions: Vec<Vec<f64>>,
+    reduced: Vec<DVector<f64>>,
+    spanner: Vec<usize>,
+    log_weights: Vec<f64>,
+    played: Option<(usize, f64)>,
+    rounds: u64,
+}
+
+impl Exp2Actions {
+    /// A learner on these actions.
+    ///
+    /// # Errors
+    /// Fewer than two actions, of different lengths or not finite; actions that are all zero; rates out of range.
+    pub fn new(actions: Vec<Vec<f64>>, rates: Exp2Rates) -> Result<Self, LearnError> {
+        if actions.len() < 2 {
+            return Err(LearnError::parameter(
+                "actions",
+                actions.len(),
+                "at least 2",
+            ));
+        }
+        let dimension = actions[0].len();
+        for action in &actions {
+            check::vector("action", action, dimension)?;
+        }
+        check::positive("learning rate", rates.learning)?;
+        check::positive("reach of answers", rates.reach)?;
+        if !(rates.exploration > 0.0 && rates.exploration <= 1.0) {
+            let given = rates.exploration;
+            return Err(LearnError::parameter(
+                "exploration",
+                given,
+                "above 0 and at most 1",
+            ));
+        }
+        let reduced = reduced(&actions);
+        let spanner = spanner(&reduced)?;
+        Ok(Self {
+            log_weights: vec![0.0; actions.len()],
+            rates,
+            reduced,
+            spanner,
+            actions,
+            played: None,
+            rounds: 0,
+        })
+    }
+
+    /// p.
+    #[must_use]
+    pub fn probabilities(&self) -> Vec<f64> {
+        let share = self.rates.exploration / self.spanner.len() as f64;
+        let explore = |index: usize| {
+            let times = self.spanner.iter().filter(|&&chosen| chosen == index);
+            share * times.count() as f64
+        };
+        mixed(&self.log_weights, explore, self.rates.exploration)
+    }
+
+    /// P⁺a for the played action: what an answer is multiplied with.
+    fn estimate(&self, action: usize) -> Result<DVector<f64>, LearnError> {
+        let size = self.spanner.len();
+        let mut second = DMatrix::zeros(size, size);
+        for (action, p) in self.reduced.iter().zip(self.probabilities()) {
+            second.ger(p, action, action, 1.0);
+        }
+        let solved = second
+            .cholesky()
+            .map(|root| root.solve(&self.reduced[action]));
+        solved.ok_or_else(|| LearnError::parameter("exploration", self.rates.exploration, "larger"))
+    }
+
+    /// The estimate ⟨l̃, x⟩ of the loss of every action from one answer to one play: for tests of its mean.
+    ///
+    /// # Errors
+    /// Exploration too small to invert P.
+    pub fn estimates(&self, action: usize, answer: f64) -> Result<Vec<f64>, LearnError> {
+        let direction = self.estimate(action)?;
+        Ok(self
+            .reduced
+            .iter()
+            .map(|other| answer * direction.dot(other))
+            .collect())
+    }
+}
+
+impl BanditLearner for Exp2Actions {
+    fn name(&self) -> &'static str {
+        "exp2-actions"
+    }
+
+    fn play(&mut self, coins: &mut Coins<'_>) -> Result<Play, LearnError> {
+        let probabilities = self.probabilities();
+        let action = coins.choose(&probabilities);
+        self.played = Some((action, probabilities[action]));
+        Ok(Play {
+            action: Some(action),
+            point: self.actions[action].clone(),
+            propensity: probabilities[action],
+        })
+    }
+
+    fn observe(&mut self, answer: f64) -> Result<(), LearnError> {
+        let (action, _) = answered(self.played, answer)?;
+        let clipped = answer.clamp(-self.rates.reach, self.rates.reach);
+        let estimates = self.estimates(action, clipped)?;
+        for (weight, estimate) in self.log_weights.iter_mut().zip(estimates) {
+            *weight -= self.rates.learning * estimate;
+        }
+        recentre(&mut self.log_weights);
+        self.played = None;
+        self.rounds += 1;
+        Ok(())
+    }
+
+    fn rounds(&self) -> u64 {
+        self.rounds
+    }
+
+    fn state(&self) -> Vec<f64> {
+        self.log_weights.clone()
+    }
+
+    fn restore(&mut self, rounds: u64, state: &[f64]) -> Result<(), LearnError> {
+        check::vector("saved state", state, self.log_weights.len())?;
+        self.log_weights.copy_from_slice(state);
+        (self.rounds, self.played) = (rounds, None);
+        Ok(())
+    }
+}

@@ -1,0 +1,233 @@
+//! Bandit learners: unbiased estimates, plays inside the set, regret without and with noise, resuming.
+#![allow(clippy::unwrap_used)]
+
+use hushstream_learn::bandits::{
+    BanditLearner, Coins, Exp2, Exp2Actions, Exp2Rates, FeedbackNoiseSize, Octaves, OnePoint,
+    Scrible, sphere,
+};
+use hushstream_sets::{Ball, BoxSet, ConvexSet, HalfspacePolytope, Simplex};
+use std::sync::Arc;
+
+/// SplitMix64: the test's own coins.
+fn dice(seed: u64) -> impl FnMut() -> u64 {
+    let mut state = seed;
+    move || {
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = state;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+}
+
+fn laplace(coins: &mut Coins<'_>, scale: f64) -> f64 {
+    -scale * coins.sign() * (1.0 - coins.uniform()).ln()
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+fn rates() -> Exp2Rates {
+    Exp2Rates {
+        learning: 0.05,
+        exploration: 0.2,
+        reach: 50.0,
+    }
+}
+
+/// Σ_a p_a·⟨l̃(a), x⟩ = ⟨l, x⟩ for every action x, exactly: the expectation is a finite sum.
+#[test]
+fn exp2_estimates_are_unbiased() {
+    let actions: Vec<Vec<f64>> = (0..9)
+        .map(|i| {
+            let angle = 0.7 * f64::from(i);
+            vec![angle.cos(), angle.sin(), 0.1 * angle]
+        })
+        .collect();
+    let loss = [0.3, -0.8, 0.4];
+    let mut learner = Exp2Actions::new(actions.clone(), rates()).unwrap();
+    let mut bits = dice(1);
+    let mut coins = Coins::new(&mut bits);
+    for _ in 0..20 {
+        let p = learner.probabilities();
+        assert!((p.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+        let mut mean = vec![0.0; actions.len()];
+        for (action, p) in p.iter().enumerate() {
+            let answer = dot(&loss, &actions[action]);
+            for (mean, estimate) in mean
+                .iter_mut()
+                .zip(learner.estimates(action, answer).unwrap())
+            {
+                *mean += p * estimate;
+            }
+        }
+        for (mean, action) in mean.iter().zip(&actions) {
+            assert!((mean - dot(&loss, action)).abs() < 1e-9);
+        }
+        let play = learner.play(&mut coins).unwrap();
+        assert!((play.propensity - p[play.action.unwrap()]).abs() < 1e-15);
+        learner.observe(dot(&loss, &play.point)).unwrap();
+    }
+}
+
+fn sets() -> Vec<Arc<dyn ConvexSet>> {
+    let rows = [vec![-1.0, 0.0], vec![0.0, -1.0], vec![1.0, 2.0]];
+    vec![
+        Arc::new(Ball::new(3, 1.0).unwrap()),
+        Arc::new(BoxSet::cube(2, 1.0).unwrap()),
+        Arc::new(Simplex::new(4).unwrap()),
+        Arc::new(HalfspacePolytope::new(&rows, &[0.0, 0.0, 2.0]).unwrap()),
+    ]
+}
+
+/// The mean over axes and signs of l̂ is the loss pulled back to the free coordinates, exactly; plays stay in the set.
+#[test]
+fn scrible_estimates_are_unbiased_and_plays_inside() {
+    for set in sets() {
+        let mut learner = Scrible::new(set.as_ref(), 0.02, 50.0).unwrap();
+        let barrier = set.barrier().unwrap();
+        let loss: Vec<f64> = (0..set.dimension()).map(|i| 0.3 - 0.2 * i as f64).collect();
+        let mut pulled = vec![0.0; barrier.free_dimension()];
+        barrier.pull_back(&loss, &mut pulled).unwrap();
+        let mut bits = dice(2);
+        let mut coins = Coins::new(&mut bits);
+        for _ in 0..300 {
+            let all = learner.possibilities().unwrap();
+            let mut mean = vec![0.0; pulled.len()];
+            for (point, estimate) in &all {
+                assert!(set.contains(point, 1e-9), "{set:?} {point:?}");
+                let answer = dot(&loss, point);
+                for (mean, value) in mean.iter_mut().zip(estimate) {
+                    *mean += answer * value / all.len() as f64;
+                }
+            }
+            for (mean, exact) in mean.iter().zip(&pulled) {
+                assert!(
+                    (mean - exact).abs() < 1e-6 * (1.0 + exact.abs()),
+                    "{set:?} {mean} {exact}"
+                );
+            }
+            let play = learner.play(&mut coins).unwrap();
+            let noise = laplace(&mut coins, 1.0);
+            learner.observe(dot(&loss, &play.point) + noise).unwrap();
+        }
+    }
+}
+
+/// The one-point gradient of a quadratic is unbiased: ∇f_β = ∇f for quadratics. 200,000 draws; the limit is six standard errors.
+#[test]
+fn one_point_gradients_are_unbiased() {
+    let set: Arc<dyn ConvexSet> = Arc::new(Ball::new(3, 1.0).unwrap());
+    let geometry = OnePoint::new(&set, 0.3).unwrap();
+    let at = [0.2, -0.1, 0.3];
+    let f = |w: &[f64]| 0.5 * w[0] * w[0] + w[1] * w[2] + 0.3 * w[2];
+    let slope = [at[0], at[2], at[1] + 0.3];
+    let mut bits = dice(3);
+    let mut coins = Coins::new(&mut bits);
+    let draws = 200_000;
+    let (mut mean, mut square) = ([0.0; 3], [0.0; 3]);
+    for _ in 0..draws {
+        let u = sphere(3, &mut coins);
+        assert!((dot(&u, &u) - 1.0).abs() < 1e-12);
+        let play = geometry.play(&at, &u);
+        assert!(set.contains(&play, 1e-9));
+        let value = geometry.factor() * f(&play);
+        for ((mean, square), u) in mean.iter_mut().zip(&mut square).zip(&u) {
+            *mean += value * u / f64::from(draws);
+            *square += (value * u).powi(2) / f64::from(draws);
+        }
+    }
+    for ((mean, square), exact) in mean.iter().zip(&square).zip(&slope) {
+        let error = ((square - mean * mean) / f64::from(draws)).sqrt();
+        assert!((mean - exact).abs() < 6.0 * error, "{mean} {exact} {error}");
+    }
+}
+
+/// Every learner finds the best action with noisy answers, within its bound, and beats uniform play.
+#[test]
+fn regret_is_within_the_bound() {
+    let rounds = 20_000;
+    let noise = FeedbackNoiseSize::Laplace(1.0);
+    let arms = [0.9, 0.8, 0.2, 0.7, 0.9];
+    let stated = Exp2Rates::stated(5, 5, rounds, noise);
+    let mut learner = Exp2::new(5, stated).unwrap();
+    let mut bits = dice(4);
+    let mut coins = Coins::new(&mut bits);
+    let mut regret = 0.0;
+    for _ in 0..rounds {
+        let arm = learner.play(&mut coins).unwrap().action.unwrap();
+        regret += arms[arm] - 0.2;
+        let noisy = arms[arm] + laplace(&mut coins, 1.0);
+        learner.observe(noisy).unwrap();
+    }
+    let bound = stated.regret_bound(5, 5, rounds, noise);
+    assert!(
+        regret < bound && regret < 0.5 * 0.5 * rounds as f64,
+        "{regret} {bound}"
+    );
+
+    for set in sets() {
+        let (rate, reach) = Scrible::stated(set.as_ref(), rounds, noise).unwrap();
+        let mut learner = Scrible::new(set.as_ref(), rate, reach).unwrap();
+        let scale = 1.0 / set.largest_norm();
+        let mut loss = vec![0.0; set.dimension()];
+        loss[0] = scale;
+        let mut best = vec![0.0; set.dimension()];
+        set.minimise(&loss, &mut best).unwrap();
+        let mut centre = vec![0.0; set.dimension()];
+        set.centre(&mut centre).unwrap();
+        let mut regret = 0.0;
+        for _ in 0..rounds {
+            let point = learner.play(&mut coins).unwrap().point;
+            let value = dot(&loss, &point);
+            regret += value - dot(&loss, &best);
+            learner.observe(value + laplace(&mut coins, 1.0)).unwrap();
+        }
+        let nothing = (dot(&loss, &centre) - dot(&loss, &best)) * rounds as f64;
+        let bound = learner.regret_bound(rounds, noise);
+        assert!(
+            regret < bound && regret < 0.8 * nothing,
+            "{set:?} {regret} {bound} {nothing}"
+        );
+    }
+}
+
+#[test]
+fn learners_continue_bit_for_bit() {
+    let make: Vec<fn() -> Box<dyn BanditLearner>> = vec![
+        || Box::new(Exp2::new(4, rates()).unwrap()),
+        || {
+            let corners = vec![vec![1.0, 0.0], vec![0.0, 1.0], vec![1.0, 1.0]];
+            Box::new(Exp2Actions::new(corners, rates()).unwrap())
+        },
+        || Box::new(Scrible::new(&Ball::new(2, 1.0).unwrap(), 0.05, 9.0).unwrap()),
+        || {
+            Box::new(
+                Octaves::new(|rounds| {
+                    let noise = FeedbackNoiseSize::Laplace(1.0);
+                    let rates = Exp2Rates::stated(3, 3, rounds, noise);
+                    Ok(Box::new(Exp2::new(3, rates)?))
+                })
+                .unwrap(),
+            )
+        },
+    ];
+    for make in make {
+        let (mut whole, mut broken) = (make(), make());
+        for round in 0..40 {
+            let (mut a, mut b) = (dice(round), dice(round));
+            let here = whole.play(&mut Coins::new(&mut a)).unwrap();
+            let there = broken.play(&mut Coins::new(&mut b)).unwrap();
+            assert_eq!(here, there);
+            let answer = (round % 7) as f64 / 3.0 - 1.0;
+            whole.observe(answer).unwrap();
+            broken.observe(answer).unwrap();
+            assert!(whole.observe(answer).is_err(), "an answer without a play");
+            let (rounds, state) = (broken.rounds(), broken.state());
+            broken = make();
+            broken.restore(rounds, &state).unwrap();
+        }
+        assert!(whole.restore(1, &[f64::NAN]).is_err());
+    }
+}

@@ -1,0 +1,233 @@
+//! What is wanted of a batch solver, and what it costs.
+
+use crate::boundary::Scope;
+use crate::durable::{DiaryError, Terms};
+use crate::losses::Loss;
+use hushstream_account::{
+    AccountError, Adjacency, Budget, Charge, FilterKind, Guarantee, GuaranteeError, Mu,
+};
+use hushstream_noise::{NoiseError, RoundedGaussian};
+use hushstream_sets::{ConvexSet, SetError};
+use serde::{Deserialize, Serialize};
+
+/// Why a solver refuses.
+#[derive(Debug, thiserror::Error)]
+pub enum BatchError {
+    /// The set's projection is not in closed form, so its error is not bounded in advance.
+    #[error("{0} cannot be projected on in closed form; allowed: ball, box, simplex, L1 ball")]
+    Projection(&'static str),
+    /// The loss has no bound on its curvature: steps would not contract.
+    #[error(
+        "{0} is not smooth: limited-updates needs smooth losses (use a smoothed hinge, or huber)"
+    )]
+    NotSmooth(String),
+    /// A loss and a set that do not belong together, or are not the stored ones.
+    #[error("the loss, the set and the plan do not belong together")]
+    Mismatch,
+    /// The budget.
+    #[error(transparent)]
+    Account(#[from] AccountError),
+    /// A guarantee that would promise nothing.
+    #[error(transparent)]
+    Guarantee(#[from] GuaranteeError),
+    /// The set.
+    #[error(transparent)]
+    Set(#[from] SetError),
+    /// The journal or the ledger.
+    #[error(transparent)]
+    Diary(#[from] DiaryError),
+    /// The noise.
+    #[error(transparent)]
+    Noise(#[from] NoiseError),
+    /// A constant out of range.
+    #[error("{parameter} = {given} is not allowed; allowed: {allowed}")]
+    Parameter {
+        /// Which.
+        parameter: &'static str,
+        /// What was given.
+        given: f64,
+        /// What is allowed.
+        allowed: &'static str,
+    },
+}
+
+/// What is wanted.
+#[derive(Clone, Copy)]
+pub struct SolverRequest<'a> {
+    /// The loss, smooth, whose Lipschitz constant and curvature hold on the set by clipping of the data.
+    pub loss: &'a dyn Loss,
+    /// Where the points live.
+    pub set: &'a dyn ConvexSet,
+    /// The neighbouring relation.
+    pub adjacency: Adjacency,
+    /// What may be spent; δ > 0.
+    pub budget: Budget,
+}
+
+/// A solver with everything fixed but the data.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SolverPlan {
+    pub(crate) dimension: u32,
+    pub(crate) lipschitz: f64,
+    pub(crate) smoothness: f64,
+    pub(crate) diameter: f64,
+    pub(crate) reach: f64,
+    pub(crate) mu: f64,
+    pub(crate) adjacency: Adjacency,
+    pub(crate) budget: Budget,
+    /// Loss and set in words: a run is resumed with the same ones.
+    pub(crate) about: String,
+}
+
+impl SolverRequest<'_> {
+    /// Checks the request and calibrates the noise.
+    ///
+    /// # Errors
+    /// A loss that is not smooth, a set without a closed projection, δ = 0, constants out of range.
+    pub fn plan(self) -> Result<SolverPlan, BatchError> {
+        if !matches!(self.set.name(), "ball" | "box" | "simplex" | "L1 ball") {
+            return Err(BatchError::Projection(self.set.name()));
+        }
+        let Some(smoothness) = self.loss.smoothness() else {
+            return Err(BatchError::NotSmooth(self.loss.name().to_owned()));
+        };
+        if self.loss.dimension() != self.set.dimension() {
+            return Err(BatchError::Mismatch);
+        }
+        let plan = SolverPlan {
+            dimension: u32::try_from(self.set.dimension()).map_err(|_| BatchError::Mismatch)?,
+            lipschitz: self.loss.lipschitz(),
+            smoothness,
+            diameter: self.set.diameter(),
+            reach: self.set.largest_norm(),
+            mu: Mu::within(self.budget)?.get(),
+            adjacency: self.adjacency,
+            budget: self.budget,
+            about: about(self.loss, self.set),
+        };
+        plan.check()?;
+        Ok(plan)
+    }
+}
+
+pub(crate) fn about(loss: &dyn Loss, set: &dyn ConvexSet) -> String {
+    format!("{} on {set:?}", loss.describe())
+}
+
+impl SolverPlan {
+    pub(crate) fn check(&self) -> Result<(), BatchError> {
+        for (parameter, given) in [
+            ("Lipschitz constant", self.lipschitz),
+            ("smoothness", self.smoothness),
+            ("diameter", self.diameter),
+            ("largest norm", self.reach),
+            ("mu", self.mu),
+        ] {
+            if !(given > 0.0 && (1e-100..1e100).contains(&given)) {
+                return Err(BatchError::Parameter {
+                    parameter,
+                    given,
+                    allowed: "1e-100 to 1e100",
+                });
+            }
+        }
+        if self.mu * 2_f64.powi(30) < 4.0 * f64::from(self.dimension).sqrt() {
+            return Err(BatchError::Parameter {
+                parameter: "mu",
+                given: self.mu,
+                allowed: "a budget that leaves room for rounding: mu*2^30 above 4*sqrt(d)",
+            });
+        }
+        self.guarantee(true).map(|_| ())
+    }
+
+    /// The price of the whole run: one Gaussian of parameter μ, since a record is in one phase only.
+    ///
+    /// # Errors
+    /// Never for a plan that exists.
+    pub fn charge(&self) -> Result<Charge, BatchError> {
+        Ok(Charge::Gaussian(Mu::new(self.mu)?))
+    }
+
+    /// The filter of a ledger that admits the price.
+    #[must_use]
+    pub fn filter(&self) -> FilterKind {
+        FilterKind::Gaussian
+    }
+
+    /// What its budget is about.
+    #[must_use]
+    pub fn scope(&self) -> Scope {
+        Scope::records(self.adjacency)
+    }
+
+    pub(crate) fn terms(&self) -> Result<Terms, BatchError> {
+        Ok(Terms {
+            price: self.charge()?,
+            scope: self.scope(),
+            planned: 1 << 40,
+        })
+    }
+
+    /// What everything that is released promises.
+    ///
+    /// # Errors
+    /// Never for a plan that exists.
+    pub fn guarantee(&self, simulated: bool) -> Result<Guarantee, BatchError> {
+        let mu = Mu::new(self.mu)?;
+        let epsilon = self.budget.epsilon();
+        Ok(
+            Guarantee::builder(epsilon, mu.delta_at(epsilon)?, self.adjacency, 1 << 40)
+                .mu(mu)
+                .mechanism("phased gradient descent in octaves")
+                .noise("Gaussian")
+                .assume(format!(
+                    "losses have slope at most {} and curvature at most {} on the set, by clipping of the data",
+                    self.lipschitz, self.smoothness
+                ))
+                .assume("gradients are evaluated to within the stated rounding error")
+                .assume("the number of records and the time of each are public")
+                .assume("AES-256 and HMAC-SHA-256 are pseudo-random")
+                .total_variation(f64::from(self.dimension) * RoundedGaussian::SLACK)
+                .citation("AFKT22 Theorem 3, Feldman, Koren and Talwar 2020")
+                .erratum("F9")
+                .simulated(simulated)
+                .build()?,
+        )
+    }
+
+    /// The step size of phase i ≥ 1 in an epoch of n records: (D/L)·min(1/√n, μ/√d)/4ⁱ, and below 2/β, up to which steps do not expand.
+    pub(crate) fn step_size(&self, records: u64, phase: u32) -> f64 {
+        let privacy = self.mu / f64::from(self.dimension).sqrt();
+        let rate = (1.0 / (records as f64).sqrt()).min(privacy);
+        let wanted = self.diameter / self.lipschitz * rate * libm::scalbn(1.0, -2 * phase as i32);
+        wanted.min(2.0 * (1.0 - 1e-9) / self.smoothness)
+    }
+
+    /// How far the average of a phase can move when one record changes, rounding included.
+    ///
+    /// With exact arithmetic: κLη. One step of two records from one point ends within η‖∇f − ∇f'‖ ≤ 2Lη (Lη for a null), and w ↦ Π(w − η∇f(w)) does not expand for convex
+    /// β-smooth f and η ≤ 2/β, so neither iterates nor their average come further apart. In floats each step adds at most `rounding`, in each world.
+    pub(crate) fn sensitivity(&self, records: u64, phase: u32) -> f64 {
+        let step = self.step_size(records, phase);
+        let taken = (records >> phase) as f64;
+        let ideal = self.adjacency.kappa() * self.lipschitz * (1.0 + 1e-9) * step;
+        ideal + 2.0 * (taken + 2.0) * self.rounding(step)
+    }
+
+    /// A bound on the rounding error of one step: the update, the gradient, the projection, the running sum.
+    fn rounding(&self, step: f64) -> f64 {
+        let unit = f64::EPSILON;
+        let dimension = f64::from(self.dimension) + 16.0;
+        let update = 8.0 * unit * (self.reach + step * self.lipschitz);
+        let gradient = 64.0 * dimension * unit * (self.lipschitz + self.smoothness * self.reach);
+        let projection = 64.0 * dimension * unit * (1.0 + self.reach);
+        update + step * gradient + projection
+    }
+
+    /// The real value of a lattice unit, for noise of 2³⁰ units: Δ/unit and one unit of rounding a coordinate together stay within μ·2³⁰.
+    pub(crate) fn unit(&self, records: u64, phase: u32) -> f64 {
+        let room = self.mu * 2_f64.powi(30) - f64::from(self.dimension).sqrt();
+        self.sensitivity(records, phase) / room * (1.0 + 1e-12)
+    }
+}

@@ -1,0 +1,603 @@
+//! The diary of one run: what every mechanism but a sum writes down so that a stop changes nothing.
+//!
+//! It begins with an opening (plan, instance, key's fingerprint, ledger), then perhaps a checkpoint, then items, all as bytes that the mechanism
+//! encodes. Private, like the data. Three duties, the same for selections, feedback and solvers:
+//! - an item is written before anything that depends on it can leave: pending values wait for [`Diary::sync`];
+//! - one object, known to the ledger by a random name, may publish; a later resume takes over;
+//! - if more was published than the diary knows (an old copy), the run goes on as a new instance with fresh addresses **and an empty state**, on items
+//!   that nobody has seen. Each item is in one instance only, so the guarantee of one instance covers it. The decision depends on counts alone.
+
+use super::{Ledger, LedgerError, Log, LogError, Storage, Syncs};
+use crate::boundary::{Grant, GuaranteeKind, Pending, Receipt, Released, Scope};
+use hushstream_account::Charge;
+use hushstream_noise::{Instance, Key, NoiseError, Source};
+use serde::{Deserialize, Serialize};
+use std::marker::PhantomData;
+
+/// A diary is long from this many bytes, or from this many times its last checkpoint.
+const LONG: u64 = 1 << 20;
+/// Generators of one mechanism.
+const STREAMS: u64 = 128;
+
+/// Why a run cannot be opened, written down or resumed.
+#[derive(Debug, thiserror::Error)]
+pub enum DiaryError {
+    /// The grant does not cover the plan's price.
+    #[error("the grant of {granted:?} does not cover the price of {price:?}")]
+    GrantBelowPrice {
+        /// What was paid.
+        granted: Charge,
+        /// What it costs.
+        price: Charge,
+    },
+    /// The grant was paid for something else.
+    #[error("the grant is about {granted:?}, the plan about {plan:?}")]
+    OtherScope {
+        /// The grant's.
+        granted: Scope,
+        /// The plan's.
+        plan: Scope,
+    },
+    /// All planned releases have been made; one more has not been paid for.
+    #[error("item {refused} is refused: {planned} were planned and paid for")]
+    Exhausted {
+        /// What was planned.
+        planned: u64,
+        /// One more.
+        refused: u64,
+    },
+    /// An earlier write failed.
+    #[error("an earlier write failed: resume the run from its journal")]
+    Broken,
+    /// The journal belongs to an earlier life of the run.
+    #[error(
+        "the journal belongs to an earlier life of this run, which has gone on in another journal: resume that one"
+    )]
+    Superseded,
+    /// The caller did not recognise the run.
+    #[error("the journal belongs to another run")]
+    NotAccepted,
+    /// More was published than can have been.
+    #[error(
+        "last published = {given} is not allowed; allowed: at most the {planned} planned releases"
+    )]
+    LastPublished {
+        /// What was given.
+        given: u64,
+        /// What was planned.
+        planned: u64,
+    },
+    /// The ledger is not the one the grant came from.
+    #[error("this is not the ledger that the run was paid from")]
+    WrongLedger,
+    /// The key is not the one the run began with: its noise would be drawn anew.
+    #[error("this is not the key that the run began with")]
+    WrongKey,
+    /// The journal holds something else.
+    #[error("the journal does not fit: {0}")]
+    Journal(&'static str),
+    /// The ledger.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+    /// The journal's storage.
+    #[error("journal: {0}")]
+    Log(#[from] LogError),
+    /// The noise.
+    #[error(transparent)]
+    Noise(#[from] NoiseError),
+}
+
+/// How a run came back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CameBack {
+    /// Everything that was ever published is in the journal: bit for bit as if it had never stopped.
+    Continued,
+    /// The journal is older than what was published: a new instance goes on with an empty state. The items in between must not be fed again.
+    NewInstance {
+        /// How many items are missing.
+        lost: u64,
+    },
+}
+
+/// How a run, or a new instance of it, began.
+#[derive(Clone, Serialize, Deserialize)]
+struct Opening {
+    /// The kind of mechanism: a journal of another kind is refused.
+    kind: String,
+    plan: Vec<u8>,
+    instance: [u8; 16],
+    after: Option<[u8; 16]>,
+    life: Life,
+    key: [u8; 16],
+    ledger: [u8; 16],
+    number: u64,
+    simulated: bool,
+    before: u64,
+}
+
+/// The one object that writes, and the one, as the ledger knew it, that it took over from.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+struct Life {
+    name: [u8; 16],
+    after: Option<[u8; 16]>,
+}
+
+/// Everything after some number of items: the mechanism's state, and a note of whoever runs it.
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) struct Checkpoint {
+    pub(crate) items: u64,
+    #[serde(with = "bytes")]
+    pub(crate) state: Vec<u8>,
+    #[serde(with = "bytes")]
+    pub(crate) note: Vec<u8>,
+}
+
+#[derive(Serialize, Deserialize)]
+enum Record {
+    Opened(Box<Opening>),
+    Checkpoint(Checkpoint),
+    Item(#[serde(with = "bytes")] Vec<u8>),
+    Life(Life),
+}
+
+/// A journal that was read, before anything has changed.
+pub(crate) struct FoundDiary {
+    log: Log,
+    opening: Opening,
+    checkpoint: Option<Checkpoint>,
+    items: Vec<Vec<u8>>,
+    life: Life,
+    life_is_fresh: bool,
+}
+
+/// What a plan costs, about what, and how many items it may take in.
+pub(crate) struct Terms {
+    pub(crate) price: Charge,
+    pub(crate) scope: Scope,
+    pub(crate) planned: u64,
+}
+
+/// The diary.
+pub(crate) struct Diary {
+    log: Log,
+    /// Length of the log when it was last written anew.
+    base: u64,
+    opening: Opening,
+    grant: Grant,
+    planned: u64,
+    items: u64,
+    durable: u64,
+    broken: bool,
+    noted: bool,
+}
+
+impl Diary {
+    /// Begins a run that has been paid for, on empty storage.
+    pub(crate) fn open(
+        kind: &str,
+        plan: Vec<u8>,
+        terms: &Terms,
+        grant: Grant,
+        key: &Key,
+        ledger: &mut Ledger,
+        storage: Box<dyn Storage>,
+    ) -> Result<Self, DiaryError> {
+        if ledger.name() != grant.ledger {
+            return Err(DiaryError::WrongLedger);
+        }
+        if ledger.begun(grant.number).is_some() {
+            return Err(LedgerError::Begun(grant.number).into());
+        }
+        let (log, records) = Log::open(storage, Syncs::Groups)?;
+        if !records.is_empty() {
+            return Err(DiaryError::Journal("it holds a run already; resume it"));
+        }
+        check_grant(terms, &grant)?;
+        let opening = Opening {
+            kind: kind.to_owned(),
+            plan,
+            instance: Instance::fresh(key, grant.number, 0)?.to_bytes(),
+            after: None,
+            life: Life {
+                name: Instance::from_os()?.to_bytes(),
+                after: None,
+            },
+            key: key.fingerprint(),
+            ledger: grant.ledger,
+            number: grant.number,
+            simulated: grant.simulated || key.is_simulated(),
+            before: 0,
+        };
+        let mut diary = Self::assemble(log, opening, grant, terms.planned);
+        diary.append(&Record::Opened(Box::new(diary.opening.clone())))?;
+        diary.log.sync()?;
+        let (instance, life) = (diary.opening.instance, diary.opening.life.name);
+        ledger.begin(diary.grant.number, instance, life)?;
+        Ok(diary)
+    }
+
+    fn assemble(log: Log, opening: Opening, grant: Grant, planned: u64) -> Self {
+        Self {
+            log,
+            base: 0,
+            opening,
+            grant,
+            planned,
+            items: 0,
+            durable: 0,
+            broken: false,
+            noted: false,
+        }
+    }
+
+    /// Items taken in, over all instances.
+    pub(crate) fn steps(&self) -> u64 {
+        self.opening.before + self.items
+    }
+
+    /// Items taken in by this instance: the clock of its noise addresses and epochs.
+    pub(crate) fn items(&self) -> u64 {
+        self.items
+    }
+
+    pub(crate) fn is_simulated(&self) -> bool {
+        self.opening.simulated
+    }
+
+    /// Generator `stream` of this mechanism in this instance.
+    pub(crate) fn source(&self, key: &Key, stream: u64) -> Source {
+        debug_assert!(stream < STREAMS);
+        let instance = Instance::from_bytes(self.opening.instance);
+        Source::open(key, instance, self.grant.number * STREAMS + stream)
+    }
+
+    /// Whether one more item may come in.
+    pub(crate) fn check_open(&self) -> Result<(), DiaryError> {
+        if self.broken {
+            return Err(DiaryError::Broken);
+        }
+        if self.steps() >= self.planned {
+            return Err(DiaryError::Exhausted {
+                planned: self.planned,
+                refused: self.steps() + 1,
+            });
+        }
+        Ok(())
+    }
+
+    /// Writes one item. After a failure the run must be resumed.
+    pub(crate) fn item(&mut self, bytes: Vec<u8>) -> Result<(), DiaryError> {
+        self.check_open()?;
+        self.broken = true;
+        self.append(&Record::Item(bytes))?;
+        self.broken = false;
+        self.items += 1;
+        Ok(())
+    }
+
+    /// The same for items whose encoding costs something: not even made where nothing is kept.
+    pub(crate) fn item_with(
+        &mut self,
+        bytes: impl FnOnce() -> Result<Vec<u8>, DiaryError>,
+    ) -> Result<(), DiaryError> {
+        if self.log.is_kept() {
+            return self.item(bytes()?);
+        }
+        self.check_open()?;
+        self.items += 1;
+        Ok(())
+    }
+
+    /// A value drawn after the last item.
+    pub(crate) fn pending<T, G: GuaranteeKind>(&self, value: T) -> Pending<T, G> {
+        Pending {
+            value,
+            receipt: Receipt {
+                mechanism: self.grant.number,
+                instance: self.opening.instance,
+                step: self.steps(),
+                simulated: self.opening.simulated,
+            },
+            life: self.opening.life.name,
+            kind: PhantomData,
+        }
+    }
+
+    pub(crate) fn sync(&mut self, ledger: &mut Ledger) -> Result<(), DiaryError> {
+        if ledger.name() != self.grant.ledger {
+            return Err(DiaryError::WrongLedger);
+        }
+        let steps = self.steps();
+        self.log.sync()?;
+        ledger.mark(self.grant.number, self.opening.life.name, steps)?;
+        self.durable = steps;
+        Ok(())
+    }
+
+    pub(crate) fn publish<T, G: GuaranteeKind>(
+        &self,
+        pending: Pending<T, G>,
+    ) -> Result<Released<T, G>, Pending<T, G>> {
+        if pending.life == self.opening.life.name && pending.receipt.step <= self.durable {
+            Ok(pending.publish())
+        } else {
+            Err(pending)
+        }
+    }
+
+    /// From now on whoever runs the mechanism makes its checkpoints.
+    pub(crate) fn keep_note(&mut self) {
+        self.noted = true;
+    }
+
+    /// Whether a checkpoint would pay, and may be made: nothing unsynced may be lost by it.
+    pub(crate) fn checkpoint_is_due(&self) -> bool {
+        let since = self.log.bytes().saturating_sub(self.base);
+        self.durable == self.steps() && since > LONG.max(8 * self.base)
+    }
+
+    /// Whether the mechanism itself should checkpoint now.
+    pub(crate) fn must_checkpoint(&self) -> bool {
+        !self.noted && self.checkpoint_is_due()
+    }
+
+    /// Replaces the journal by a checkpoint of the present state.
+    pub(crate) fn checkpoint(
+        &mut self,
+        state: &impl Serialize,
+        note: Vec<u8>,
+    ) -> Result<(), DiaryError> {
+        if self.durable != self.steps() {
+            return Err(DiaryError::Journal("a checkpoint must follow a sync"));
+        }
+        let checkpoint = Checkpoint {
+            items: self.items,
+            state: encode(state)?,
+            note,
+        };
+        self.restart(checkpoint)
+    }
+
+    fn restart(&mut self, checkpoint: Checkpoint) -> Result<(), DiaryError> {
+        let payloads = [
+            encode(&Record::Opened(Box::new(self.opening.clone())))?,
+            encode(&Record::Checkpoint(checkpoint))?,
+        ];
+        self.log.replace(&payloads)?;
+        self.base = self.log.bytes();
+        Ok(())
+    }
+
+    fn append(&mut self, record: &Record) -> Result<(), DiaryError> {
+        Ok(self.log.append(&encode(record)?)?)
+    }
+}
+
+impl FoundDiary {
+    /// Reads a journal of this kind.
+    pub(crate) fn read(kind: &str, storage: Box<dyn Storage>) -> Result<Self, DiaryError> {
+        let (log, payloads) = Log::open(storage, Syncs::Groups)?;
+        let mut records = Vec::with_capacity(payloads.len());
+        for (place, payload) in (0..).zip(&payloads) {
+            let record = postcard::from_bytes(payload).map_err(|_| LogError::Record(place))?;
+            records.push(record);
+        }
+        let mut records = records.into_iter();
+        let Some(Record::Opened(opening)) = records.next() else {
+            return Err(DiaryError::Journal("it holds no run"));
+        };
+        if opening.kind != kind {
+            return Err(DiaryError::Journal("it holds a run of another mechanism"));
+        }
+        let mut found = Self {
+            log,
+            life: opening.life,
+            life_is_fresh: true,
+            opening: *opening,
+            checkpoint: None,
+            items: Vec::new(),
+        };
+        for (place, record) in (1..).zip(records) {
+            match record {
+                Record::Checkpoint(checkpoint) if found.items.is_empty() => {
+                    found.life_is_fresh = checkpoint.items == 0;
+                    found.checkpoint = Some(checkpoint);
+                }
+                Record::Item(item) => {
+                    found.life_is_fresh = false;
+                    found.items.push(item);
+                }
+                Record::Life(life) => (found.life, found.life_is_fresh) = (life, true),
+                Record::Opened(_) | Record::Checkpoint(_) => {
+                    return Err(LogError::Record(place).into());
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// The stored plan.
+    pub(crate) fn plan<P: for<'a> Deserialize<'a>>(&self) -> Result<P, DiaryError> {
+        postcard::from_bytes(&self.opening.plan)
+            .map_err(|_| DiaryError::Journal("its plan is not of this version"))
+    }
+
+    /// The note of the last checkpoint.
+    pub(crate) fn note(&self) -> Option<&[u8]> {
+        self.checkpoint
+            .as_ref()
+            .map(|checkpoint| &checkpoint.note[..])
+    }
+
+    fn is_fresh(&self) -> bool {
+        let untouched = self.checkpoint.as_ref().is_none_or(|kept| kept.items == 0);
+        untouched && self.items.is_empty()
+    }
+
+    /// Takes the run over. `empty` is the mechanism's state before any item.
+    pub(crate) fn resume(
+        self,
+        terms: &Terms,
+        key: &Key,
+        ledger: &mut Ledger,
+        last_published: Option<u64>,
+        empty: &impl Serialize,
+    ) -> Result<Back, DiaryError> {
+        let mut opening = self.opening.clone();
+        if opening.ledger != ledger.name() {
+            return Err(DiaryError::WrongLedger);
+        }
+        if opening.key != key.fingerprint() {
+            return Err(DiaryError::WrongKey);
+        }
+        let planned = terms.planned;
+        if let Some(given) = last_published.filter(|&given| given > planned) {
+            return Err(DiaryError::LastPublished { given, planned });
+        }
+        let grant = ledger.grant(opening.number)?;
+        check_grant(terms, &grant)?;
+        let begun = ledger.begun(grant.number);
+        let mark = match begun {
+            // The ledger's note of the beginning was lost in a crash: nothing was taken in.
+            None if self.is_fresh() => 0,
+            None => return Err(DiaryError::Superseded),
+            Some(begun) => {
+                let same = begun.instance == opening.instance;
+                let heard = self.life.name == begun.life;
+                let unheard = self.life.after == Some(begun.life) && self.life_is_fresh;
+                let next = opening.after == Some(begun.instance)
+                    && self.is_fresh()
+                    && opening.before >= begun.mark;
+                if !(same && (heard || unheard) || next && unheard) {
+                    return Err(DiaryError::Superseded);
+                }
+                begun.mark
+            }
+        };
+        let published = mark.max(last_published.unwrap_or(0));
+        let kept = self.checkpoint.as_ref().map_or(0, |kept| kept.items);
+        let items = kept + self.items.len() as u64;
+        let known = opening.before.saturating_add(items);
+        if known > planned {
+            return Err(DiaryError::Journal("it is longer than its plan"));
+        }
+        // From here on files change. The new life takes over from the one that the ledger knows.
+        opening.life = Life {
+            name: Instance::from_os()?.to_bytes(),
+            after: begun.map(|begun| begun.life),
+        };
+        opening.simulated |= grant.simulated || key.is_simulated();
+        let note = self.note().unwrap_or_default().to_vec();
+        let mut diary = Diary::assemble(self.log, opening, grant, planned);
+        let outcome = if known >= published {
+            diary.append(&Record::Life(diary.opening.life))?;
+            diary.log.sync()?;
+            diary.items = kept;
+            CameBack::Continued
+        } else {
+            diary.opening.after = begun.map(|begun| begun.instance);
+            diary.opening.before = published;
+            let instance = Instance::fresh(key, diary.grant.number, published)?;
+            diary.opening.instance = instance.to_bytes();
+            diary.restart(Checkpoint {
+                items: 0,
+                state: encode(empty)?,
+                note,
+            })?;
+            CameBack::NewInstance {
+                lost: published - known,
+            }
+        };
+        let (instance, life) = (diary.opening.instance, diary.opening.life.name);
+        ledger.begin(diary.grant.number, instance, life)?;
+        ledger.mark(diary.grant.number, life, published)?;
+        diary.durable = published;
+        Ok(Back {
+            diary,
+            outcome,
+            checkpoint: self.checkpoint,
+            items: self.items,
+        })
+    }
+}
+
+/// A run that was taken over. If it continued, the mechanism restores the checkpoint's state, if there is one, puts the items through itself, each counted by
+/// [`Diary::replayed`], and is where it was. In a new instance it begins empty; checkpoint and items then tell only what was known of the old one.
+pub(crate) struct Back {
+    pub(crate) diary: Diary,
+    pub(crate) outcome: CameBack,
+    pub(crate) checkpoint: Option<Checkpoint>,
+    pub(crate) items: Vec<Vec<u8>>,
+}
+
+impl Diary {
+    /// Counts an item that was read back.
+    pub(crate) fn replayed(&mut self) {
+        self.items += 1;
+    }
+}
+
+fn check_grant(terms: &Terms, grant: &Grant) -> Result<(), DiaryError> {
+    if grant.scope != terms.scope {
+        return Err(DiaryError::OtherScope {
+            granted: grant.scope,
+            plan: terms.scope,
+        });
+    }
+    let covered = match (grant.charge, terms.price) {
+        (Charge::Gaussian(granted), Charge::Gaussian(price)) => granted.get() >= price.get(),
+        (Charge::Pure(granted), Charge::Pure(price)) => granted.get() >= price.get(),
+        (Charge::Zcdp(granted), Charge::Zcdp(price)) => granted.get() >= price.get(),
+        (Charge::Approximate(granted), Charge::Approximate(price)) => {
+            granted.epsilon() >= price.epsilon() && granted.delta() >= price.delta()
+        }
+        _ => false,
+    };
+    if covered {
+        Ok(())
+    } else {
+        Err(DiaryError::GrantBelowPrice {
+            granted: grant.charge,
+            price: terms.price,
+        })
+    }
+}
+
+/// The bytes of a plan, a state or an item.
+pub(crate) fn encode(value: &impl Serialize) -> Result<Vec<u8>, DiaryError> {
+    postcard::to_allocvec(value).map_err(|_| LogError::TooLarge.into())
+}
+
+/// An item or a state that was read back.
+pub(crate) fn decode<T: for<'a> Deserialize<'a>>(bytes: &[u8]) -> Result<T, DiaryError> {
+    postcard::from_bytes(bytes).map_err(|_| DiaryError::Journal("a record is not of this version"))
+}
+
+/// Bytes as bytes: a sequence of small numbers would be visited one by one.
+mod bytes {
+    use serde::de::{Deserializer, Error, Visitor};
+    use serde::ser::Serializer;
+    use std::fmt;
+
+    pub(super) fn serialize<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_bytes(bytes)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Vec<u8>, D::Error> {
+        struct Bytes;
+        impl Visitor<'_> for Bytes {
+            type Value = Vec<u8>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("bytes")
+            }
+
+            fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<Vec<u8>, E> {
+                Ok(bytes.to_vec())
+            }
+        }
+        deserializer.deserialize_bytes(Bytes)
+    }
+}

@@ -1,0 +1,300 @@
+//! Private answers at work: one sealed number a person goes in, one noisy mean a play comes out.
+
+use super::plan::{FeedbackError, FeedbackNoise, FeedbackPlan, Range, SCALE};
+use crate::boundary::{Grant, OperatorOnly, Pending, Raw, Released, Transcript};
+use crate::durable::{CameBack, Diary, DiaryError, FoundDiary, Ledger, Storage, decode, encode};
+use crate::losses::{Loss, Record};
+use hushstream_account::Guarantee;
+use hushstream_noise::{DiscreteLaplace, Key, RoundedGaussian, Source};
+use serde::{Deserialize, Serialize};
+
+const KIND: &str = "feedback v1";
+
+/// One item: the sum of a batch, and the counts after it.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+struct Item {
+    sum: i64,
+    nulls: u64,
+    clipped: u64,
+}
+
+/// Feedback in progress.
+pub struct Answers {
+    plan: FeedbackPlan,
+    diary: Diary,
+    source: Source,
+    sum: i64,
+    in_batch: u64,
+    nulls: u64,
+    clipped: u64,
+}
+
+/// Feedback that came back.
+pub struct AnswersBack {
+    /// Ready for the next answer.
+    pub answers: Answers,
+    /// How it came back.
+    pub outcome: CameBack,
+    /// The noisy means since the last checkpoint that are known.
+    pub recent: Vec<Pending<f64, Transcript>>,
+    /// The note of the last checkpoint.
+    pub note: Option<Vec<u8>>,
+}
+
+impl Answers {
+    /// Opens feedback that has been paid for. `storage` must be new; it will hold private data.
+    ///
+    /// # Errors
+    /// A grant below the price, or used before; a journal that is not empty; storage.
+    pub fn open(
+        plan: FeedbackPlan,
+        grant: Grant,
+        key: &Key,
+        ledger: &mut Ledger,
+        storage: impl Storage + 'static,
+    ) -> Result<Self, FeedbackError> {
+        let (terms, bytes) = (plan.terms()?, encode(&plan)?);
+        let diary = Diary::open(KIND, bytes, &terms, grant, key, ledger, Box::new(storage))?;
+        Ok(Self::assemble(plan, diary, key))
+    }
+
+    fn assemble(plan: FeedbackPlan, diary: Diary, key: &Key) -> Self {
+        Self {
+            source: diary.source(key, 0),
+            plan,
+            diary,
+            sum: 0,
+            in_batch: 0,
+            nulls: 0,
+            clipped: 0,
+        }
+    }
+
+    /// Continues from a journal, if the caller accepts the note of the last checkpoint.
+    ///
+    /// # Errors
+    /// Another key or ledger; a journal that has been superseded or is not accepted; storage.
+    pub fn resume(
+        storage: impl Storage + 'static,
+        key: &Key,
+        ledger: &mut Ledger,
+        last_published: Option<u64>,
+        accepts: impl FnOnce(Option<&[u8]>) -> bool,
+    ) -> Result<AnswersBack, FeedbackError> {
+        let found = FoundDiary::read(KIND, Box::new(storage))?;
+        let plan: FeedbackPlan = found.plan()?;
+        plan.check()?;
+        if !accepts(found.note()) {
+            return Err(DiaryError::NotAccepted.into());
+        }
+        let note = found.note().map(<[u8]>::to_vec);
+        let none: Option<(u64, u64)> = None;
+        let back = found.resume(&plan.terms()?, key, ledger, last_published, &none)?;
+        let mut answers = Self::assemble(plan, back.diary, key);
+        let mut recent = Vec::new();
+        if back.outcome == CameBack::Continued {
+            if let Some(kept) = back.checkpoint
+                && let Some(counts) = decode::<Option<(u64, u64)>>(&kept.state)?
+            {
+                (answers.nulls, answers.clipped) = counts;
+            }
+            let most = answers.plan.radius * answers.plan.request.batch as i64;
+            for item in back.items {
+                let item: Item = decode(&item)?;
+                if item.sum.abs() > most {
+                    return Err(FeedbackError::Stored);
+                }
+                answers.diary.replayed();
+                (answers.nulls, answers.clipped) = (item.nulls, item.clipped);
+                recent.push(answers.noisy(item.sum));
+            }
+        }
+        Ok(AnswersBack {
+            answers,
+            outcome: back.outcome,
+            recent,
+            note,
+        })
+    }
+
+    /// One person's answer to the present play. When it completes a batch (always, if that is 1), the noisy mean is drawn. A number that is not finite counts as 0.
+    ///
+    /// # Errors
+    /// The horizon is over; storage.
+    pub fn answer(
+        &mut self,
+        value: Raw<f64>,
+    ) -> Result<Option<Pending<f64, Transcript>>, FeedbackError> {
+        self.diary.check_open()?;
+        if self.in_batch == 0 && self.diary.must_checkpoint() {
+            self.checkpoint(Vec::new())?;
+        }
+        let value = value.open();
+        self.count(value);
+        if self.in_batch < self.plan.request.batch {
+            return Ok(None);
+        }
+        let item = Item {
+            sum: self.sum,
+            nulls: self.nulls,
+            clipped: self.clipped,
+        };
+        self.diary.item(encode(&item)?)?;
+        (self.sum, self.in_batch) = (0, 0);
+        Ok(Some(self.noisy(item.sum)))
+    }
+
+    /// The answer of a person whose loss vector is linear in the play: ⟨losses, play⟩.
+    ///
+    /// # Errors
+    /// As [`Answers::answer`].
+    pub fn answer_linear(
+        &mut self,
+        play: &[f64],
+        losses: Raw<Vec<f64>>,
+    ) -> Result<Option<Pending<f64, Transcript>>, FeedbackError> {
+        let losses = losses.open();
+        let value = if losses.len() == play.len() {
+            losses.iter().zip(play).map(|(l, x)| l * x).sum()
+        } else {
+            f64::NAN // null
+        };
+        self.answer(Raw::seal(value))
+    }
+
+    /// The answer of a person who has a loss for every arm, of which only the played one is looked at.
+    ///
+    /// # Errors
+    /// As [`Answers::answer`].
+    pub fn answer_arm(
+        &mut self,
+        arm: usize,
+        losses: Raw<Vec<f64>>,
+    ) -> Result<Option<Pending<f64, Transcript>>, FeedbackError> {
+        let value = losses.open().get(arm).copied().unwrap_or(f64::NAN);
+        self.answer(Raw::seal(value))
+    }
+
+    /// The answer of a record: its loss at the play.
+    ///
+    /// # Errors
+    /// As [`Answers::answer`].
+    pub fn answer_loss(
+        &mut self,
+        loss: &dyn Loss,
+        play: &[f64],
+        record: Raw<Record>,
+    ) -> Result<Option<Pending<f64, Transcript>>, FeedbackError> {
+        self.answer(Raw::seal(loss.value(&record.open(), play)))
+    }
+
+    fn count(&mut self, value: f64) {
+        self.in_batch += 1;
+        if !value.is_finite() {
+            self.nulls += 1;
+            return;
+        }
+        let clipped = self.plan.request.range.clip(value);
+        self.clipped += u64::from(clipped.to_bits() != value.to_bits());
+        // Whatever the floats did, the integer is inside.
+        let radius = self.plan.radius;
+        let least = match self.plan.request.range {
+            Range::ZeroTo(_) => 0,
+            Range::Symmetric(_) => -radius,
+        };
+        let lattice = (clipped / self.plan.unit()) as i64;
+        self.sum += lattice.clamp(least, radius);
+    }
+
+    fn noisy(&self, sum: i64) -> Pending<f64, Transcript> {
+        let node = self.diary.items();
+        let mut noise = [0];
+        match self.plan.noise {
+            FeedbackNoise::Laplace => DiscreteLaplace::new(SCALE).expect("2^30 is a scale").fill(
+                &self.source,
+                node,
+                0,
+                &mut noise,
+            ),
+            FeedbackNoise::Gaussian => {
+                RoundedGaussian::STANDARD.fill(&self.source, node, 0, &mut noise);
+            }
+        }
+        let mean = (sum + noise[0]) as f64 * self.plan.unit() / self.plan.request.batch as f64;
+        self.diary.pending(mean)
+    }
+
+    /// Makes everything taken in so far durable: means up to here may leave.
+    ///
+    /// # Errors
+    /// Another ledger; storage.
+    pub fn sync(&mut self, ledger: &mut Ledger) -> Result<(), FeedbackError> {
+        Ok(self.diary.sync(ledger)?)
+    }
+
+    /// Lets a pending value leave, if a sync has covered it; otherwise gives it back.
+    ///
+    /// # Errors
+    /// The pending value itself.
+    pub fn publish<T>(
+        &self,
+        pending: Pending<T, Transcript>,
+    ) -> Result<Released<T, Transcript>, Pending<T, Transcript>> {
+        self.diary.publish(pending)
+    }
+
+    /// From now on checkpoints are made only by [`Answers::checkpoint`], with a note.
+    pub fn keep_note(&mut self) {
+        self.diary.keep_note();
+    }
+
+    /// Whether a checkpoint would pay and may be made.
+    #[must_use]
+    pub fn checkpoint_is_due(&self) -> bool {
+        self.in_batch == 0 && self.diary.checkpoint_is_due()
+    }
+
+    /// Replaces the journal by a checkpoint, with a note of the caller's.
+    ///
+    /// # Errors
+    /// Items that no sync has covered; storage.
+    pub fn checkpoint(&mut self, note: Vec<u8>) -> Result<(), FeedbackError> {
+        let counts = Some((self.nulls, self.clipped));
+        Ok(self.diary.checkpoint(&counts, note)?)
+    }
+
+    /// Items (batches) taken in, over all instances.
+    #[must_use]
+    pub fn steps(&self) -> u64 {
+        self.diary.steps()
+    }
+
+    /// A generator for the learner's own coins: of this run and instance, and apart from the noise.
+    #[must_use]
+    pub fn coins(&self, key: &Key) -> Source {
+        self.diary.source(key, 1)
+    }
+
+    /// The plan it follows.
+    #[must_use]
+    pub fn plan(&self) -> &FeedbackPlan {
+        &self.plan
+    }
+
+    /// How many answers were null, and how many had to be clipped.
+    #[must_use]
+    pub fn counts(&self) -> (OperatorOnly<u64>, OperatorOnly<u64>) {
+        (
+            OperatorOnly::new(self.nulls),
+            OperatorOnly::new(self.clipped),
+        )
+    }
+
+    /// What is promised about all plays and noisy answers.
+    ///
+    /// # Errors
+    /// Never for feedback that exists.
+    pub fn guarantee(&self) -> Result<Guarantee, FeedbackError> {
+        self.plan.guarantee(self.diary.is_simulated())
+    }
+}

@@ -1,0 +1,43 @@
+//! Everything a selection can refuse.
+
+use crate::durable::DiaryError;
+use hushstream_account::{AccountError, GuaranteeError};
+use hushstream_noise::NoiseError;
+
+/// Why a selection refuses.
+#[derive(Debug, thiserror::Error)]
+pub enum SelectError {
+    /// A count out of range.
+    #[error("{parameter} = {given} is not allowed; allowed: {allowed}")]
+    Count {
+        /// Which.
+        parameter: &'static str,
+        /// What was given.
+        given: u64,
+        /// What is allowed.
+        allowed: &'static str,
+    },
+    /// The budget.
+    #[error(transparent)]
+    Account(#[from] AccountError),
+    /// A guarantee that would promise nothing.
+    #[error(transparent)]
+    Guarantee(#[from] GuaranteeError),
+    /// The journal or the ledger.
+    #[error(transparent)]
+    Diary(#[from] DiaryError),
+    /// The draws.
+    #[error(transparent)]
+    Noise(#[from] NoiseError),
+    /// A stored plan that no request leads to.
+    #[error("the stored plan is not one that this program makes")]
+    Stored,
+    /// A list of points that does not belong to the plan.
+    #[error("{given} points were given for {experts} experts")]
+    Points {
+        /// The plan's.
+        experts: u64,
+        /// What was given.
+        given: u64,
+    },
+}

@@ -1,0 +1,24 @@
+//! Private selection: one of many experts a round, and nothing else, is released.
+//!
+//! | method | paper | epochs | a draw |
+//! |---|---|---|---|
+//! | [`Method::Dartboard`] | AFKT22 Algorithm 1 | the whole horizon, or octaves | when a coin says so, at most K − 1 times |
+//! | [`Method::BatchedDartboard`] | AFKT22 §3.1.1 | the same in batches | the same |
+//! | [`Method::BatchedHedge`] | beyond the papers | the same in batches | after every batch |
+//! | [`Method::LimitedUpdates`] | AFKT22 Algorithm 2 | octaves | at the end of each |
+//!
+//! Losses are clipped to [0, 1] and truncated to multiples of 2⁻²⁴ inside the mechanism; what is kept of them is one exact integer an expert. Coins and draws are
+//! exact, so the guarantee has no precision slack. `board.rs` has the proof, `calibrate.rs` the choice of parameters.
+
+mod board;
+mod calibrate;
+mod error;
+mod plan;
+mod play;
+mod selection;
+
+pub use board::Board;
+pub use calibrate::{Setting, best_board, best_hedge};
+pub use error::SelectError;
+pub use plan::{Horizon, Method, SelectPlan, SelectRequest};
+pub use selection::{Selection, SelectionBack};

@@ -1,0 +1,490 @@
+//! The sparse learner at work: see the folder's documentation for the claim and its proof.
+
+use super::cache::NoiseCache;
+use super::rule::Rule;
+use crate::boundary::{Grant, OperatorOnly, Raw, Released, Transcript};
+use crate::durable::{
+    CameBack, Diary, DiaryError, FoundDiary, Ledger, Storage, Terms, decode, encode,
+};
+use crate::lattice::Lattice;
+use crate::losses::{Bounds, Features, Link, Record};
+use crate::persons::Participation;
+use crate::sums::{Geometry, Noise, PlanError, PlanFields, SumKind, SumPlan};
+use hushstream_account::{Guarantee, GuaranteeError};
+use hushstream_noise::Key;
+
+const KIND: &str = "sparse v1";
+
+/// Why a sparse learner refuses.
+#[derive(Debug, thiserror::Error)]
+pub enum SparseError {
+    /// The plan.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// A plan of another mechanism.
+    #[error(
+        "a sparse learner runs on the binary tree with Gaussian noise, batches of 1 and single records; this plan has {0}"
+    )]
+    Unfit(String),
+    /// Bounds that allow longer gradients than the plan.
+    #[error("gradients may have length {lipschitz}, and the plan is for at most {bound}")]
+    Lipschitz {
+        /// Of the loss.
+        lipschitz: f64,
+        /// Of the plan.
+        bound: f64,
+    },
+    /// The journal.
+    #[error(transparent)]
+    Diary(#[from] DiaryError),
+    /// A journal that does not fit its plan.
+    #[error("the journal does not fit its plan")]
+    Stored,
+}
+
+/// A linear model over many features, learned one sparse record at a time.
+pub struct SparseLearner {
+    plan: SumPlan,
+    diary: Diary,
+    lattice: Lattice,
+    noise: NoiseCache,
+    link: Link,
+    bounds: Bounds,
+    rule: Rule,
+    /// S_t: secret.
+    exact: Vec<i64>,
+    nulls: u64,
+    coordinates: Vec<u32>,
+    sums: Vec<i64>,
+    gradient: Vec<(u32, i64)>,
+}
+
+/// A learner that came back.
+pub struct SparseBack {
+    /// Ready for its next record.
+    pub learner: SparseLearner,
+    /// How it came back.
+    pub outcome: CameBack,
+}
+
+/// A published model: all weights.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Model {
+    /// One weight a feature.
+    pub weights: Vec<f64>,
+    /// The standard deviation of the noise in a weight, where the box does not bind.
+    pub noise: f64,
+}
+
+impl Model {
+    /// Weights that noise alone explains become 0: those below noise·√(2 ln d). After the release, so free.
+    #[must_use]
+    pub fn thresholded(mut self) -> Self {
+        let least = self.noise * (2.0 * (self.weights.len().max(2) as f64).ln()).sqrt();
+        for weight in &mut self.weights {
+            if weight.abs() <= least {
+                *weight = 0.0;
+            }
+        }
+        self
+    }
+}
+
+impl SparseLearner {
+    /// Opens a learner that has been paid for: `plan` is the tree's, for gradients within `bounds`. `storage` must be new; it will hold
+    /// private data.
+    ///
+    /// # Errors
+    /// A plan of another sum, noise, batch or unit; gradients longer than planned; a grant below the price; storage.
+    pub fn open(
+        plan: SumPlan,
+        (link, bounds, rule): (Link, Bounds, Rule),
+        grant: Grant,
+        key: &Key,
+        ledger: &mut Ledger,
+        storage: impl Storage + 'static,
+    ) -> Result<Self, SparseError> {
+        check(&plan, link, &bounds)?;
+        let (terms, bytes) = (terms(&plan)?, encode(&plan.fields)?);
+        let diary = Diary::open(KIND, bytes, &terms, grant, key, ledger, Box::new(storage))?;
+        Self::assemble(plan, (link, bounds, rule), diary, key)
+    }
+
+    /// Continues from a journal, bit for bit, or under new addresses if more was published than it knows.
+    ///
+    /// # Errors
+    /// A journal of another plan, key or ledger, or one that has been superseded; storage.
+    pub fn resume(
+        plan: &SumPlan,
+        (link, bounds, rule): (Link, Bounds, Rule),
+        storage: impl Storage + 'static,
+        key: &Key,
+        ledger: &mut Ledger,
+    ) -> Result<SparseBack, SparseError> {
+        check(plan, link, &bounds)?;
+        let found = FoundDiary::read(KIND, Box::new(storage))?;
+        let stored = SumPlan {
+            fields: found.plan::<PlanFields>()?,
+        };
+        if stored != *plan {
+            return Err(DiaryError::NotAccepted.into());
+        }
+        let back = found.resume(
+            &terms(plan)?,
+            key,
+            ledger,
+            None,
+            &(Vec::<i64>::new(), 0_u64),
+        )?;
+        let mut learner = Self::assemble(plan.clone(), (link, bounds, rule), back.diary, key)?;
+        if back.outcome == CameBack::Continued {
+            if let Some(kept) = back.checkpoint {
+                let (exact, nulls): (Vec<i64>, u64) = decode(&kept.state)?;
+                if !exact.is_empty() && exact.len() != learner.exact.len() {
+                    return Err(SparseError::Stored);
+                }
+                if !exact.is_empty() {
+                    learner.exact = exact;
+                }
+                learner.nulls = nulls;
+            }
+            for item in back.items {
+                let entries: Vec<(u32, i64)> = decode(&item)?;
+                learner.replay(&entries)?;
+                learner.diary.replayed();
+            }
+        }
+        Ok(SparseBack {
+            learner,
+            outcome: back.outcome,
+        })
+    }
+
+    fn assemble(
+        plan: SumPlan,
+        (link, bounds, rule): (Link, Bounds, Rule),
+        diary: Diary,
+        key: &Key,
+    ) -> Result<Self, SparseError> {
+        let dimension = plan.request().dimension as usize;
+        Ok(Self {
+            lattice: plan.lattice(0)?,
+            noise: NoiseCache::new(diary.source(key, 0)),
+            exact: vec![0; dimension],
+            plan,
+            diary,
+            link,
+            bounds,
+            rule,
+            nulls: 0,
+            coordinates: Vec::new(),
+            sums: Vec::new(),
+            gradient: Vec::new(),
+        })
+    }
+
+    /// A replayed item must be one that the lattice allows.
+    fn replay(&mut self, entries: &[(u32, i64)]) -> Result<(), SparseError> {
+        let radius = i128::from(self.lattice.radius());
+        let squares = entries.iter().try_fold(0_i128, |sum, &(_, value)| {
+            sum.checked_add(i128::from(value).checked_pow(2)?)
+        });
+        let inside = entries
+            .iter()
+            .all(|&(index, _)| (index as usize) < self.exact.len());
+        if !inside || squares.is_none_or(|sum| sum > radius * radius) {
+            return Err(SparseError::Stored);
+        }
+        for &(index, value) in entries {
+            self.exact[index as usize] += value;
+        }
+        Ok(())
+    }
+
+    /// Asks one record for its gradient at the present weights and takes it in; the prediction is the operator's alone. A malformed record is null: the
+    /// round ticks, and nothing is added.
+    ///
+    /// # Errors
+    /// The horizon is over; storage.
+    pub fn learn(&mut self, record: Raw<Record>) -> Result<OperatorOnly<f64>, SparseError> {
+        self.diary.check_open()?;
+        if self.diary.must_checkpoint() {
+            let state = (self.exact.clone(), self.nulls);
+            self.diary.checkpoint(&state, Vec::new())?;
+        }
+        let record = record.open();
+        self.gradient.clear();
+        let mut score = 0.0;
+        match &record.features {
+            Features::Sparse(entries) if record.is_sound(self.exact.len()) => {
+                let shrink = self.bounds.shrink(record.features.norm());
+                score = shrink * self.read(entries);
+                let target = self.bounds.clip_target(record.target);
+                let slope = shrink * self.link.slope(score, target);
+                let scaled: Vec<(u32, f64)> =
+                    entries.iter().map(|&(i, x)| (i, slope * x)).collect();
+                self.gradient = self.lattice.sparse(&scaled);
+            }
+            _ => self.nulls += 1,
+        }
+        let gradient = &self.gradient;
+        self.diary.item_with(|| encode(gradient))?;
+        for &(index, value) in &self.gradient {
+            self.exact[index as usize] += value;
+        }
+        Ok(OperatorOnly::new(score))
+    }
+
+    /// ⟨w_t, x⟩, from the released coordinates where x is not zero. Before the first record all weights are 0.
+    fn read(&mut self, entries: &[(u32, f64)]) -> f64 {
+        let t = self.diary.items();
+        if t == 0 {
+            return 0.0;
+        }
+        self.coordinates.clear();
+        self.coordinates.extend(entries.iter().map(|entry| entry.0));
+        self.sums.clear();
+        let exact = self.coordinates.iter().map(|&at| self.exact[at as usize]);
+        self.sums.extend(exact);
+        self.noise.add(t, &self.coordinates, &mut self.sums);
+        let unit = self.lattice.unit();
+        let products = entries.iter().zip(&self.sums);
+        products
+            .map(|(&(_, x), &sum)| x * self.rule.weight(sum as f64 * unit))
+            .sum()
+    }
+
+    /// The prediction for a record that is not learned from: for its operator only.
+    #[must_use]
+    pub fn predict(&mut self, record: &Raw<Record>) -> OperatorOnly<f64> {
+        let record = record.peek();
+        OperatorOnly::new(match &record.features {
+            Features::Sparse(entries) if record.is_sound(self.exact.len()) => {
+                self.bounds.shrink(record.features.norm()) * self.read(entries)
+            }
+            _ => 0.0,
+        })
+    }
+
+    /// The model after all records so far, all d weights of it, durable before it leaves.
+    ///
+    /// # Errors
+    /// Another ledger; storage.
+    pub fn model(
+        &mut self,
+        ledger: &mut Ledger,
+    ) -> Result<Released<Model, Transcript>, SparseError> {
+        self.sync(ledger)?;
+        let (t, unit) = (self.diary.items(), self.lattice.unit());
+        let mut sums = self.exact.clone();
+        if t > 0 {
+            self.noise.add_all(t, &mut sums);
+        }
+        let weights = sums.iter().map(|&sum| self.rule.weight(sum as f64 * unit));
+        let model = Model {
+            weights: weights.collect(),
+            noise: self.rule.rate() * self.plan.prefix_sd(t.max(1)),
+        };
+        let pending = self.diary.pending(model);
+        self.diary.publish(pending).map_err(|_| SparseError::Stored)
+    }
+
+    /// Makes everything taken in so far durable.
+    ///
+    /// # Errors
+    /// Another ledger; storage.
+    pub fn sync(&mut self, ledger: &mut Ledger) -> Result<(), SparseError> {
+        Ok(self.diary.sync(ledger)?)
+    }
+
+    /// Records taken in.
+    #[must_use]
+    pub fn rounds(&self) -> u64 {
+        self.diary.steps()
+    }
+
+    /// How many records were malformed.
+    #[must_use]
+    pub fn nulls(&self) -> OperatorOnly<u64> {
+        OperatorOnly::new(self.nulls)
+    }
+
+    /// What is promised about every model of this learner, together.
+    ///
+    /// # Errors
+    /// Never for a learner that exists; the numbers were checked.
+    pub fn guarantee(&self) -> Result<Guarantee, GuaranteeError> {
+        self.plan.guarantee(self.diary.is_simulated())
+    }
+}
+
+fn terms(plan: &SumPlan) -> Result<Terms, SparseError> {
+    Ok(Terms {
+        price: plan.charge()?,
+        scope: plan.scope(),
+        planned: plan.most_releases(),
+    })
+}
+
+fn check(plan: &SumPlan, link: Link, bounds: &Bounds) -> Result<(), SparseError> {
+    let request = plan.request();
+    let fits = request.kind == SumKind::Tree
+        && request.noise == Noise::Gaussian
+        && request.batch == 1
+        && request.geometry == Geometry::Ball
+        && request.participation == Participation::OncePerRecord;
+    if !fits {
+        return Err(SparseError::Unfit(format!(
+            "sum {}, {} noise, batches of {}, {:?}",
+            request.kind, request.noise, request.batch, request.participation
+        )));
+    }
+    let lipschitz = bounds.features() * link.steepest(bounds);
+    if lipschitz > request.bound * (1.0 + 1e-12) {
+        return Err(SparseError::Lipschitz {
+            lipschitz,
+            bound: request.bound,
+        });
+    }
+    plan.check_stored()?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::durable::{MemoryStorage, NoStorage};
+    use crate::losses::Loss;
+    use crate::sums::{PrivateSum, SumRequest};
+    use crate::{Transcript, losses::LinearModel};
+    use hushstream_account::{Adjacency, Budget, FilterKind};
+
+    const DIMENSION: u32 = 64;
+
+    fn plan(releases: u64) -> SumPlan {
+        let request = SumRequest {
+            kind: SumKind::Tree,
+            noise: Noise::Gaussian,
+            releases,
+            dimension: DIMENSION,
+            bound: 1.0,
+            geometry: Geometry::Ball,
+            least_sigma: 0.0,
+            batch: 1,
+            adjacency: Adjacency::ReplaceOne,
+            participation: Participation::OncePerRecord,
+            budget: Budget::approx(8.0, 1e-6).unwrap(),
+        };
+        request.plan().unwrap()
+    }
+
+    fn task() -> (Link, Bounds, Rule) {
+        let bounds = Bounds::new(1.0, (-1.0, 1.0), 8.0).unwrap();
+        (Link::Logistic, bounds, Rule::new(0.05, 1.0).unwrap())
+    }
+
+    fn record(t: u64) -> Record {
+        let first = (t * 7 % 50) as u32;
+        let features = Features::Sparse(vec![(first, 0.9), (first + 3, -0.7), (first + 11, 0.4)]);
+        let target = if t.is_multiple_of(3) { 1.0 } else { -1.0 };
+        Record { features, target }
+    }
+
+    fn paid(plan: &SumPlan) -> (Ledger, Grant) {
+        let request = plan.request();
+        let mut ledger =
+            Ledger::simulated(request.budget, FilterKind::Gaussian, plan.scope()).unwrap();
+        let grant = ledger.debit(plan.charge().unwrap(), plan.scope()).unwrap();
+        (ledger, grant)
+    }
+
+    /// The lazy learner is the dense tree with the same key: every prediction, and the model, bit for bit.
+    #[test]
+    fn reading_a_few_coordinates_equals_releasing_all() {
+        let rounds = 300;
+        let plan = plan(rounds);
+        let key = Key::insecure_from_seed(4);
+        let (mut ledger, grant) = paid(&plan);
+        let (link, bounds, rule) = task();
+        let mut lazy =
+            SparseLearner::open(plan.clone(), task(), grant, &key, &mut ledger, NoStorage).unwrap();
+        let (mut other, grant) = paid(&plan);
+        let mut dense = PrivateSum::<Transcript>::open(
+            plan.clone(),
+            grant,
+            &key,
+            &mut other,
+            MemoryStorage::default(),
+        )
+        .unwrap();
+        let loss = LinearModel::new(DIMENSION as usize, link, bounds).unwrap();
+        let mut weights = vec![0.0; DIMENSION as usize];
+        for t in 1..=rounds {
+            let record = record(t);
+            let Features::Sparse(entries) = &record.features else {
+                panic!()
+            };
+            let norm = record.features.norm();
+            let shrink = if norm > 1.0 { 1.0 / norm } else { 1.0 };
+            let score = shrink
+                * entries
+                    .iter()
+                    .map(|&(i, x)| x * weights[i as usize])
+                    .sum::<f64>();
+            let predicted = lazy.learn(Raw::seal(record.duplicate())).unwrap();
+            assert_eq!(
+                predicted.for_the_operator().to_bits(),
+                score.to_bits(),
+                "{t}"
+            );
+            assert!(loss.lipschitz() <= 1.0);
+            let pending = dense
+                .add_gradient(None, &loss, &weights, Raw::seal(record))
+                .unwrap();
+            dense.sync(&mut other).unwrap();
+            let released = dense.publish(pending.unwrap()).ok().unwrap();
+            weights = released
+                .value()
+                .iter()
+                .map(|&sum| rule.weight(sum))
+                .collect();
+        }
+        let model = lazy.model(&mut ledger).unwrap();
+        assert_eq!(model.value().weights, weights);
+        assert!(lazy.learn(Raw::seal(record(1))).is_err(), "release n + 1");
+        assert!(lazy.guarantee().unwrap().is_simulated());
+    }
+
+    #[test]
+    fn untouched_coordinates_carry_noise_and_thresholds_come_after_it() {
+        let plan = plan(20);
+        let key = Key::insecure_from_seed(5);
+        let (mut ledger, grant) = paid(&plan);
+        let mut learner =
+            SparseLearner::open(plan, task(), grant, &key, &mut ledger, NoStorage).unwrap();
+        for t in 0..15 {
+            learner.learn(Raw::seal(record(t))).unwrap();
+        }
+        let bad = Record {
+            features: Features::Sparse(vec![(DIMENSION, 1.0)]),
+            target: 1.0,
+        };
+        learner.learn(Raw::seal(bad)).unwrap();
+        assert_eq!(*learner.nulls().for_the_operator(), 1);
+        let model = learner.model(&mut ledger).unwrap().into_value();
+        assert!(model.weights.iter().all(|weight| weight.abs() > 0.0));
+        let kept = model.thresholded().weights;
+        assert!(kept.iter().filter(|weight| weight.abs() > 0.0).count() < 32);
+    }
+
+    #[test]
+    fn plans_of_other_sums_are_refused() {
+        let key = Key::insecure_from_seed(5);
+        let mut request = plan(9).request().clone();
+        request.kind = SumKind::BLT;
+        let other = request.plan().unwrap();
+        let (mut ledger, grant) = paid(&other);
+        let refused = SparseLearner::open(other, task(), grant, &key, &mut ledger, NoStorage);
+        assert!(matches!(refused, Err(SparseError::Unfit(_))));
+    }
+}

@@ -1,0 +1,63 @@
+//! The public rule from a released coordinate to a weight: follow the regularised leader with a fixed rate, in a box.
+//!
+//! w[j] = clamp(−η·ŝ[j], −r, r) minimises η⟨ŝ, w⟩ + ‖w‖²/2 over the box, coordinate by coordinate.
+//!
+//! **Regret** against w* in the box, for gradients of length at most L and a stream fixed in advance: with exact sums ‖w*‖²/(2η) + η·T·L²/2 (follow the
+//! leader, be the leader). Noise ν_t in ŝ_t moves w_t by at most η·ν_t in each coordinate, and a record with features x loses at most its slope times ⟨|x|, η|ν_t|⟩; in expectation at most
+//! η·slope·‖x‖·σ_t: so privacy adds at most η·L·Σσ_t, σ_t the standard deviation of one coordinate. The rate that balances the terms for ‖w*‖ ≤ D is
+//! η = D/√(T·L·(L + 2σ)).
+
+/// φ.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rule {
+    rate: f64,
+    half_side: f64,
+}
+
+impl Rule {
+    /// Rate η and half the side r of the box; nothing if one is not positive and finite.
+    #[must_use]
+    pub fn new(rate: f64, half_side: f64) -> Option<Self> {
+        let fits = |value: f64| value > 0.0 && value.is_finite();
+        (fits(rate) && fits(half_side)).then_some(Self { rate, half_side })
+    }
+
+    /// The rate for weights of length about `length`, gradients of length at most `lipschitz`, `rounds` records, and noise of this standard deviation.
+    #[must_use]
+    pub fn balanced_rate(length: f64, lipschitz: f64, rounds: u64, noise: f64) -> f64 {
+        length / (rounds as f64 * lipschitz * (lipschitz + 2.0 * noise)).sqrt()
+    }
+
+    /// η.
+    #[must_use]
+    pub fn rate(self) -> f64 {
+        self.rate
+    }
+
+    /// r.
+    #[must_use]
+    pub fn half_side(self) -> f64 {
+        self.half_side
+    }
+
+    /// The weight for a released coordinate.
+    #[inline]
+    #[must_use]
+    pub fn weight(self, released: f64) -> f64 {
+        (-self.rate * released).clamp(-self.half_side, self.half_side)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_weight_is_the_clamped_step() {
+        let rule = Rule::new(0.5, 1.0).unwrap();
+        assert!((rule.weight(1.0) + 0.5).abs() < 1e-15);
+        assert!((rule.weight(-100.0) - 1.0).abs() < 1e-15);
+        assert!(Rule::new(0.0, 1.0).is_none() && Rule::new(1.0, f64::NAN).is_none());
+        assert!((Rule::balanced_rate(2.0, 1.0, 100, 0.0) - 0.2).abs() < 1e-15);
+    }
+}

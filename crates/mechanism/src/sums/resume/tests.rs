@@ -1,0 +1,106 @@
+//! A journal is a file: an item that no record could have made is refused when it is replayed.
+
+use super::super::{Geometry, Noise, SumKind, SumRequest};
+use super::*;
+use crate::boundary::{Raw, Transcript};
+use crate::durable::FileStorage;
+use crate::lattice::Contribution;
+use hushstream_account::{Adjacency, Budget, FilterKind};
+
+fn plan(kind: SumKind, noise: Noise, batch: u64) -> SumPlan {
+    let budget = if noise.is_pure() {
+        Budget::pure(1.0).unwrap()
+    } else {
+        Budget::approx(1.0, 1e-6).unwrap()
+    };
+    SumRequest {
+        kind,
+        noise,
+        releases: 20,
+        dimension: 2,
+        bound: 1.0,
+        geometry: Geometry::Ball,
+        least_sigma: 0.0,
+        batch,
+        adjacency: Adjacency::ReplaceOne,
+        participation: Participation::OncePerRecord,
+        budget,
+    }
+    .plan()
+    .unwrap()
+}
+
+/// Whether a run whose journal was given one more item, after `before` honest ones, goes on.
+fn goes_on(plan: &SumPlan, before: u64, forged: Vec<i64>) -> bool {
+    let directory = tempfile::tempdir().unwrap();
+    let file = |name: &str| FileStorage::open(directory.path().join(name)).unwrap();
+    let key = Key::insecure_from_seed(5);
+    let request = plan.request();
+    let kind = if request.noise.is_pure() {
+        FilterKind::Pure
+    } else {
+        FilterKind::Gaussian
+    };
+    let mut ledger = Ledger::create(file("ledger"), request.budget, kind, plan.scope()).unwrap();
+    let grant = ledger.debit(plan.charge().unwrap(), plan.scope()).unwrap();
+    let mut sum =
+        PrivateSum::<Transcript>::open(plan.clone(), grant, &key, &mut ledger, file("journal"))
+            .unwrap();
+    for _ in 0..before * request.batch {
+        sum.add(Raw::seal(Contribution::Dense(vec![1.0, 0.0])))
+            .unwrap();
+    }
+    sum.sync(&mut ledger).unwrap();
+    drop(sum);
+    let (mut journal, _) = Journal::open(Box::new(file("journal"))).unwrap();
+    let item = Item {
+        values: forged,
+        ..Item::default()
+    };
+    journal.item(&item).unwrap();
+    journal.sync().unwrap();
+    drop(journal);
+    let resumed = PrivateSum::<Transcript>::resume(file("journal"), &key, &mut ledger, None);
+    match resumed {
+        Ok(resumption) => {
+            assert_eq!(resumption.sum.steps(), before + 1);
+            true
+        }
+        Err(SumError::Journal("an item is not one of this plan")) => false,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+#[test]
+fn forged_items_outside_the_radius_are_refused() {
+    for (kind, noise) in [
+        (SumKind::Tree, Noise::Gaussian),
+        (SumKind::BLT, Noise::Gaussian),
+        (SumKind::Tree, Noise::Laplace),
+        (SumKind::Octave, Noise::L2Laplace),
+    ] {
+        for batch in [1, 3] {
+            let plan = plan(kind, noise, batch);
+            let most = plan.radius() * batch as i64;
+            let case = format!("{kind} {noise} {batch}");
+            assert!(goes_on(&plan, 0, vec![most, 0]), "{case}");
+            assert!(goes_on(&plan, 0, vec![0, -most]), "{case}");
+            assert!(!goes_on(&plan, 0, vec![most + 1, 0]), "{case}");
+            assert!(!goes_on(&plan, 0, vec![0, i64::MIN]), "{case}");
+            // Each coordinate inside, the vector outside.
+            assert!(!goes_on(&plan, 0, vec![most, most]), "{case}");
+            assert!(!goes_on(&plan, 0, vec![0]), "{case}");
+        }
+    }
+}
+
+/// Later octaves have smaller radii, which their noise is for.
+#[test]
+fn an_item_of_a_later_octave_has_that_octaves_radius() {
+    let plan = plan(SumKind::Octave, Noise::Gaussian, 1);
+    let radius = |octave| plan.lattice(octave).unwrap().radius();
+    assert!(radius(2) < radius(0));
+    assert!(goes_on(&plan, 4, vec![radius(2), 0]));
+    assert!(!goes_on(&plan, 4, vec![radius(2) + 1, 0]));
+    assert!(!goes_on(&plan, 4, vec![radius(0), 0]));
+}

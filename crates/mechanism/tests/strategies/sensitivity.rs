@@ -1,0 +1,129 @@
+//! Column norms: what calibrates the noise, for one item, for two of a person's, and for both adjacencies.
+
+use crate::matrices::Matrices;
+use crate::plans::{LARGEST, covering, plan, single};
+use hushstream_account::Adjacency;
+use hushstream_mechanism::Participation;
+use hushstream_mechanism::sums::{Noise, SumKind, SumPlan};
+
+#[test]
+fn the_calibrating_sensitivity_is_the_largest_column_norm() {
+    for (kind, noise) in covering() {
+        for releases in 1..=LARGEST {
+            let matrices = Matrices::of(kind, noise, releases);
+            let brute = (0..releases as usize)
+                .map(|item| matrices.columns(&[item], noise))
+                .fold(0.0, f64::max);
+            let claimed = single(kind, noise, releases).sensitivity();
+            assert!(
+                claimed >= brute,
+                "{kind} {noise} n={releases}: {claimed} < {brute}"
+            );
+            assert!(
+                (claimed - brute).abs() < 1e-12,
+                "{kind} {noise} n={releases}: {claimed} vs {brute}"
+            );
+        }
+    }
+}
+
+#[test]
+fn two_participations_never_exceed_what_is_calibrated() {
+    let twice = Participation::PerPerson {
+        most: 2,
+        separation: 1,
+    };
+    for (kind, noise) in covering() {
+        for releases in 2..=LARGEST {
+            let matrices = Matrices::of(kind, noise, releases);
+            let pairs = (0..releases as usize).flat_map(|i| (0..i).map(move |j| [i, j]));
+            let brute = pairs
+                .map(|pair| matrices.columns(&pair, noise))
+                .fold(0.0, f64::max);
+            let claimed = plan(kind, noise, releases, Adjacency::ZeroOut, twice).sensitivity();
+            assert!(
+                claimed >= brute,
+                "{kind} {noise} n={releases}: {claimed} < {brute}"
+            );
+            if (kind, noise) == (SumKind::Honaker, Noise::Gaussian) {
+                assert!(
+                    (claimed - brute).abs() < 1e-12,
+                    "n={releases}: {claimed} vs {brute}"
+                );
+            }
+            // Never looser than the worst that the triangle inequality gives.
+            assert!(claimed <= 2.0 * single(kind, noise, releases).sensitivity() * (1.0 + 1e-12));
+        }
+    }
+}
+
+#[test]
+fn the_price_is_what_the_adjacency_makes_of_the_sensitivity() {
+    for (kind, noise) in covering() {
+        for releases in 1..=LARGEST {
+            for adjacency in [Adjacency::ReplaceOne, Adjacency::ZeroOut] {
+                let plan = plan(
+                    kind,
+                    noise,
+                    releases,
+                    adjacency,
+                    Participation::OncePerRecord,
+                );
+                let matrices = Matrices::of(kind, noise, releases);
+                // Two neighbouring integer items as far apart as the lattice allows: R and −R, or R and 0.
+                let apart = match adjacency {
+                    Adjacency::ReplaceOne => 2 * plan.radius(),
+                    Adjacency::ZeroOut => plan.radius(),
+                } as f64;
+                let shift = (0..releases as usize)
+                    .map(|item| apart * matrices.columns(&[item], noise))
+                    .fold(0.0, f64::max);
+                let loss = shift / 2_f64.powi(30); // μ or ε
+                let price = match plan.charge().unwrap() {
+                    hushstream_account::Charge::Gaussian(mu) => {
+                        assert!(mu.delta_at(1.0).unwrap() <= 1e-6);
+                        mu.get()
+                    }
+                    hushstream_account::Charge::Pure(epsilon) => {
+                        assert!(epsilon.get() <= 1.0);
+                        epsilon.get()
+                    }
+                    other => panic!("{other:?}"),
+                };
+                assert!(loss <= price, "{kind} {noise} n={releases}");
+                assert!(
+                    loss >= price * (1.0 - 1e-12),
+                    "{kind} {noise} n={releases}: nothing is wasted"
+                );
+            }
+        }
+    }
+}
+
+/// Forgetting that two points of a ball are two radii apart misses the claimed δ by three orders of magnitude.
+#[test]
+fn without_kappa_the_claim_is_wrong_by_three_orders_of_magnitude() {
+    let forgotten = plan(
+        SumKind::Tree,
+        Noise::Gaussian,
+        1000,
+        Adjacency::ZeroOut,
+        Participation::OncePerRecord,
+    );
+    let honest = plan(
+        SumKind::Tree,
+        Noise::Gaussian,
+        1000,
+        Adjacency::ReplaceOne,
+        Participation::OncePerRecord,
+    );
+    let matrices = Matrices::of(SumKind::Tree, Noise::Gaussian, 1000);
+    let true_delta = |plan: &SumPlan| {
+        // Item 1 is R in one world and −R in the other.
+        let shift = 2.0 * plan.radius() as f64 * matrices.columns(&[0], Noise::Gaussian);
+        let mu = hushstream_account::Mu::of_noise(shift, 2_f64.powi(30)).unwrap();
+        mu.delta_at(1.0).unwrap()
+    };
+    assert!(true_delta(&honest) <= 1e-6);
+    assert!(true_delta(&forgotten) >= 1e-3, "{}", true_delta(&forgotten));
+}
