@@ -85,7 +85,8 @@ fn draw(title: &str, x_label: &str, y_label: &str, series: &[Series], scale: &Sc
         .map(|series| series.name.chars().count())
         .max()
         .unwrap_or(0);
-    let right = 80.0 + 7.0 * longest as f64;
+    // At least as much as most names need, so that charts on one page have one scale.
+    let right = (80.0 + 7.0 * longest as f64).max(230.0);
     let width = LEFT + PLOT + right;
     let points = || series.iter().flat_map(|series| &series.points);
     let (x_low, x_high) = decades(points().map(|point| point.0));

@@ -40,6 +40,13 @@ pub(crate) fn open(arguments: &Arguments, charge: Charge, scope: Scope) -> Resul
             path.display()
         );
     }
+    if !path.exists() {
+        // A budget that is too small from the start is refused before there is a file that holds it.
+        let trial = Ledger::simulated(total(privacy, own)?, kind, scope)?;
+        trial
+            .allows(&charge, scope)
+            .map_err(|error| refusal(&trial, charge, error))?;
+    }
     match Ledger::open(FileStorage::open(&path).with_context(said)?) {
         Ok(mut ledger) => {
             let wished = total(privacy, ledger.budget())?;

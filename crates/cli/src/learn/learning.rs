@@ -2,10 +2,11 @@
 
 use super::arguments::Arguments;
 use super::opening::Opened;
-use super::outcome::{self, Kind, Outcome, losses};
+use super::outcome::{self, Kind, Outcome};
+use super::pictures::Curves;
 use super::progress::Progress;
 use super::releases::Releases;
-use super::report::{self, Curves};
+use super::report;
 use super::session::Session;
 use super::{budget, data, files, memory, model::Model};
 use anyhow::Result;
@@ -165,8 +166,11 @@ impl<'a> Learning<'a> {
                 *clipped.for_the_operator(),
             );
             if let Some(path) = &output.report {
-                let average = |summary| losses(self.kind, &summary).0;
-                let page = report::page(&outcome, &self.curves, average, self.frame.choice);
+                // The lines end where the figures stand.
+                let shadow = self.shadow.as_ref().map(|(_, board)| board.summary());
+                self.curves
+                    .add(self.session.rounds(), &board.summary(), shadow.as_ref());
+                let page = report::page(&outcome, &self.curves, self.kind, self.frame.choice);
                 files::write_whole(path, page.as_bytes())?;
             }
         }

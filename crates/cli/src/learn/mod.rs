@@ -9,6 +9,7 @@ mod memory;
 pub(crate) mod model;
 mod opening;
 mod outcome;
+mod pictures;
 mod progress;
 mod releases;
 mod report;

@@ -2,57 +2,84 @@
 //!
 //! Every figure on the page is a figure of the run's JSON object, which the page also holds.
 
-use super::outcome::Outcome;
-use crate::chart::{Series, escape, log_log, semi_log};
+use super::outcome::{Kind, Outcome};
+use super::pictures::{Curves, average_loss, error_rate, noise_picture};
+use crate::chart::escape;
 use hushstream_engine::Choice;
-use hushstream_mechanism::{OperatorOnly, Summary};
 use serde_json::Value;
 use std::fmt::Write;
 
-/// Records so far, the run's averages, and those of the learner without privacy.
-type Point = (u64, Summary, Option<Summary>);
-
-/// Averages at geometrically spaced counts.
-#[derive(Default)]
-pub(crate) struct Curves {
-    next: u64,
-    points: Vec<Point>,
-}
-
-impl Curves {
-    /// Whether a point is due: about sixteen a doubling.
-    pub(crate) fn is_due(&self, records: u64) -> bool {
-        records >= self.next
-    }
-
-    /// Adds a point.
-    pub(crate) fn add(
-        &mut self,
-        records: u64,
-        own: &OperatorOnly<Summary>,
-        shadow: Option<&OperatorOnly<Summary>>,
-    ) {
-        self.points.push((
-            records,
-            *own.for_the_operator(),
-            shadow.map(|shadow| *shadow.for_the_operator()),
-        ));
-        self.next = (records + 1).max((records as f64 * 1.045) as u64);
-    }
-}
-
 const STYLE: &str = "body{font:16px/1.5 sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#222;background:#fff}\
-h1{font-size:1.6rem}h2{font-size:1.2rem;margin-top:2rem}table{border-collapse:collapse}td,th{padding:.2rem .8rem;text-align:left;border-bottom:1px solid #ddd}\
-td:last-child{font-variant-numeric:tabular-nums}.card{border:2px solid #0072b2;border-radius:.5rem;padding:1rem}.warning{background:#fff3cd;padding:.6rem 1rem;border-radius:.5rem}\
+h1{font-size:1.6rem}h2{font-size:1.2rem;margin-top:2rem}table{border-collapse:collapse;margin:1rem 0;width:100%}td,th{padding:.2rem .8rem;text-align:left;border-bottom:1px solid #ddd}\
+td:first-child{width:20rem;color:#555}td:last-child{font-variant-numeric:tabular-nums}.card{border:2px solid #0072b2;border-radius:.5rem;padding:1rem}.warning{background:#fff3cd;padding:.6rem 1rem;border-radius:.5rem}\
 svg{width:100%;height:auto}pre{white-space:pre-wrap}";
 
+/// What a row is called, and where its figure stands in the object.
+type Rows = [(&'static str, &'static str)];
+
+const PROMISE: &Rows = &[
+    ("privacy loss ε", "guarantee.epsilon"),
+    ("privacy loss δ", "guarantee.delta"),
+    ("as one Gaussian, μ", "guarantee.mu"),
+    ("as zero-concentrated, ρ", "guarantee.rho"),
+    ("neighbouring data sets", "guarantee.adjacency"),
+    ("what is protected", "guarantee.unit"),
+    ("contributions of one", "guarantee.participations"),
+    ("releases", "guarantee.releases"),
+    ("window", "guarantee.window"),
+    ("sum", "guarantee.sum"),
+    ("noise", "guarantee.noise"),
+    ("levels", "guarantee.levels"),
+    ("noise σ, in bounds", "guarantee.sigma"),
+    ("precision slack", "guarantee.precision_slack"),
+    ("simulated", "guarantee.simulated"),
+    ("runs on this ledger", "ledger.runs"),
+    ("ε of all of them", "ledger.epsilon"),
+    ("at δ", "ledger.delta"),
+    ("ε they may spend", "ledger.total_epsilon"),
+];
+
+const FIGURES: &Rows = &[
+    ("records", "rounds"),
+    ("of them scored here", "scored"),
+    ("average loss", "loss.average"),
+    ("average loss of the best constant", "loss.baseline"),
+    ("average loss of the best expert", "loss.hindsight"),
+    ("average loss without privacy", "without_privacy.loss"),
+    ("accuracy", "accuracy"),
+    ("accuracy of the commonest class", "baselines.constant"),
+    ("accuracy of the last class again", "baselines.no_change"),
+    ("accuracy without privacy", "without_privacy.accuracy"),
+    ("a positive scored above a negative", "ranking"),
+    ("regret", "regret.value"),
+    ("regret a record", "regret.per_round"),
+    ("regret is against", "regret.comparator"),
+    ("records without a usable target", "nulls"),
+    ("records that were clipped", "clipped"),
+    ("seconds", "seconds"),
+    ("records a second", "rows_per_second"),
+    ("memory at most, bytes", "peak_memory_bytes"),
+];
+
+const PARAMETERS: &Rows = &[
+    ("sum", "parameters.sum"),
+    ("noise", "parameters.noise"),
+    ("records a batch", "parameters.batch"),
+    ("releases", "parameters.releases"),
+    ("radius of the set", "parameters.radius"),
+    ("curvature", "parameters.curvature"),
+    ("learning rate", "parameters.learning_rate"),
+    ("ridge", "parameters.ridge"),
+    ("length of features, at most", "parameters.length"),
+    ("noise of a sum, at most", "parameters.noise_sd"),
+    (
+        "records until signal, predicted",
+        "parameters.rows_until_signal",
+    ),
+];
+
 /// The page.
-pub(crate) fn page(
-    outcome: &Outcome,
-    curves: &Curves,
-    loss: impl Fn(Summary) -> f64,
-    choice: &Choice,
-) -> String {
+pub(crate) fn page(outcome: &Outcome, curves: &Curves, kind: Kind, choice: &Choice) -> String {
     let json = serde_json::to_value(outcome).unwrap_or(Value::Null);
     let entry = choice.recipe.request().recipe.entry();
     let mut page = format!(
@@ -66,70 +93,18 @@ pub(crate) fn page(
         let _ = writeln!(page, "<p>{}</p>", escape(line));
     }
     page.push_str("</div>\n");
-    table(
-        &mut page,
-        &json,
-        "guarantee",
-        &[
-            "epsilon",
-            "delta",
-            "mu",
-            "rho",
-            "adjacency",
-            "unit",
-            "participations",
-            "releases",
-            "window",
-            "sum",
-            "noise",
-            "levels",
-            "sigma",
-            "precision_slack",
-            "simulated",
-        ],
-    );
+    table(&mut page, &json, PROMISE);
     page.push_str("<h2>How well it learned</h2>\n");
-    table(
-        &mut page,
-        &json,
-        "",
-        &[
-            "rounds",
-            "accuracy",
-            "ranking",
-            "nulls",
-            "clipped",
-            "seconds",
-            "rows_per_second",
-            "peak_memory_bytes",
-        ],
-    );
-    for part in ["loss", "baselines", "without_privacy", "regret"] {
-        table(
-            &mut page,
-            &json,
-            part,
-            &[
-                "average",
-                "baseline",
-                "hindsight",
-                "constant",
-                "no_change",
-                "loss",
-                "accuracy",
-                "value",
-                "per_round",
-                "comparator",
-            ],
-        );
+    table(&mut page, &json, FIGURES);
+    page.push_str(&average_loss(curves, kind));
+    if kind == Kind::Classes {
+        page.push_str(&error_rate(curves));
     }
-    page.push_str(&learning_curve(curves, loss));
-    page.push_str(&regret_curve(curves));
-    page.push_str("<h2>Noise against signal</h2>\n<p>What the records add up to at most, and the noise of a release. Where the lines cross, learning begins.</p>\n");
+    page.push_str("<h2>Noise against signal</h2>\n<p>What the records add up to at most, and the noise of a release. Where the lines cross, learning can begin.</p>\n");
     page.push_str(&noise_picture(choice));
     let _ = writeln!(
         page,
-        "<h2>The recipe</h2>\n<p><b>{}</b>: {}. Corrected from the paper: {}. {}.</p>\n<p>Regret as printed: {}. As it holds: {}.</p>",
+        "<h2>The recipe</h2>\n<p><b>{}</b>: {}, with errata {}. When: {}.</p>\n<p>Regret as printed: {}. As it holds: {}.</p>",
         escape(entry.name),
         escape(entry.source),
         escape(&entry.errata.join(", ")),
@@ -137,148 +112,39 @@ pub(crate) fn page(
         escape(entry.printed),
         escape(entry.holds)
     );
-    table(
-        &mut page,
-        &json,
-        "parameters",
-        &[
-            "sum",
-            "noise",
-            "batch",
-            "releases",
-            "curvature",
-            "learning_rate",
-            "ridge",
-            "length",
-            "noise_sd",
-            "rows_until_signal",
-        ],
-    );
-    page.push_str("<p>Chosen from public numbers alone:</p><ul>");
-    for reason in &choice.reasons {
-        let _ = write!(page, "<li>{}</li>", escape(reason));
+    table(&mut page, &json, PARAMETERS);
+    if !choice.reasons.is_empty() {
+        page.push_str("<p>Chosen from public numbers alone:</p><ul>");
+        for reason in &choice.reasons {
+            let _ = write!(page, "<li>{}</li>", escape(reason));
+        }
+        page.push_str("</ul>");
     }
     let text = serde_json::to_string_pretty(&json).unwrap_or_default();
     // A closing tag inside the data would end the element.
     let _ = writeln!(
         page,
-        "</ul>\n<script type=\"application/json\" id=\"run\">{}</script>\n</body></html>",
+        "\n<script type=\"application/json\" id=\"run\">{}</script>\n</body></html>",
         text.replace("</", "<\\/")
     );
     page
 }
 
-/// Rows of keys that are there; each carries its path, so that a test can find it in the JSON.
-fn table(page: &mut String, json: &Value, part: &str, keys: &[&str]) {
-    let object = if part.is_empty() { json } else { &json[part] };
-    let mut rows = String::new();
-    for key in keys {
-        let path = if part.is_empty() {
-            (*key).to_owned()
-        } else {
-            format!("{part}.{key}")
-        };
-        let text = match &object[*key] {
+/// Rows of figures that are there; each carries its path, so that a test can find it in the object.
+fn table(page: &mut String, json: &Value, rows: &Rows) {
+    page.push_str("<table>\n");
+    for (name, path) in rows {
+        let value = path.split('.').fold(json, |value, key| &value[key]);
+        let text = match value {
             Value::Null => continue,
             Value::String(text) => text.clone(),
             other => other.to_string(),
         };
         let _ = writeln!(
-            rows,
-            "<tr><td>{}</td><td data-key=\"{path}\">{}</td></tr>",
-            path.replace(['.', '_'], " "),
+            page,
+            "<tr><td>{name}</td><td data-key=\"{path}\">{}</td></tr>",
             escape(&text)
         );
     }
-    if !rows.is_empty() {
-        let _ = writeln!(page, "<table>{rows}</table>");
-    }
-}
-
-fn learning_curve(curves: &Curves, loss: impl Fn(Summary) -> f64) -> String {
-    let line = |name: &str, value: &dyn Fn(&Point) -> Option<f64>| Series {
-        name: name.to_owned(),
-        points: curves
-            .points
-            .iter()
-            .filter(|point| point.0 >= 16)
-            .filter_map(|point| Some((point.0 as f64, value(point)?)))
-            .collect(),
-    };
-    let series = [
-        line("private", &|point| Some(loss(point.1))),
-        line("without privacy", &|point| point.2.map(&loss)),
-    ];
-    semi_log("Average loss so far", "records", "average loss", &series)
-}
-
-/// Regret a record against the same learner without privacy, and error rates beside the predictors that know nothing.
-fn regret_curve(curves: &Curves) -> String {
-    let of = |name: &str, value: &dyn Fn(&Summary, &Summary) -> f64| Series {
-        name: name.to_owned(),
-        points: curves
-            .points
-            .iter()
-            .filter(|point| point.0 >= 16)
-            .filter_map(|(records, own, shadow)| {
-                Some((*records as f64, value(own, shadow.as_ref()?)))
-            })
-            .collect(),
-    };
-    let series = [
-        of("private", &|own, _| own.average),
-        of("without privacy", &|_, shadow| shadow.average),
-        of("best constant", &|own, _| own.constant),
-        of("last label again (experts: best one)", &|own, _| own.repeat),
-    ];
-    semi_log(
-        "Average error so far, beside predictors that see no features",
-        "records",
-        "average error",
-        &series,
-    )
-}
-
-fn noise_picture(choice: &Choice) -> String {
-    let plan = choice.recipe.plan();
-    let request = plan.request();
-    let last = request.releases;
-    let mut times: Vec<u64> = (0..=200)
-        .map(|step| (last as f64).powf(f64::from(step) / 200.0).round() as u64)
-        .collect();
-    times.dedup();
-    let noise = Series {
-        name: "noise, one coordinate".to_owned(),
-        points: times
-            .iter()
-            .map(|&t| ((t * request.batch) as f64, plan.prefix_sd(t)))
-            .collect(),
-    };
-    let dimension = f64::from(request.dimension);
-    let length = Series {
-        name: "noise, all coordinates".to_owned(),
-        points: noise
-            .points
-            .iter()
-            .map(|&(t, sd)| (t, sd * dimension.sqrt()))
-            .collect(),
-    };
-    let signal = Series {
-        name: "records, at most".to_owned(),
-        points: times
-            .iter()
-            .map(|&t| {
-                (
-                    (t * request.batch) as f64,
-                    (t * request.batch) as f64 * request.bound,
-                )
-            })
-            .collect(),
-    };
-    log_log(
-        "Noise against signal",
-        "records",
-        "length",
-        &[noise, length, signal],
-    )
+    page.push_str("</table>\n");
 }

@@ -79,7 +79,7 @@ impl StateFolder {
                 there.display()
             );
         }
-        check_writable(&there.join("state"), "the state")
+        check_writable(&there.join(".hushstream"), "the state")
     }
 
     /// A folder for a new run, locked. Nothing is in it yet.

@@ -98,7 +98,7 @@ fn wishes_that_do_not_go_together() {
         ("--epsilon 1 --delta 1e-6 --person who", "--max-per-person"),
         ("--epsilon 1 --delta 1e-6 --resume", "--state"),
         ("--epsilon 1 --delta 1e-6 --quiet --report r", "--report"),
-        ("--epsilon 1 --delta 1e-6 --task experts", "target"),
+        ("--epsilon 1 --delta 1e-6 --task experts", "same bounds"),
         ("--epsilon 1 --delta 1e-6 --task regress", "--target-bounds"),
         (
             "--epsilon 1 --delta 1e-6 --positive 1 --classes 0,1",

@@ -71,7 +71,10 @@ fn what_cannot_be_added_up_is_refused() {
     assert_eq!(folder.charges("ledger"), 1);
     // The proof that Gaussian charges add up knows no others.
     let message = folder.fails(&learn("--epsilon 0.5").replace("--delta 1e-6", "--delta 0"));
-    assert!(message.contains("admits Gaussian charges only"), "{message}");
+    assert!(
+        message.contains("admits Gaussian charges only"),
+        "{message}"
+    );
     assert!(!message.contains("--total-epsilon"), "{message}");
     assert_eq!(folder.charges("ledger"), 1);
 }
