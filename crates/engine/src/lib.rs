@@ -9,6 +9,7 @@ mod note;
 mod on_batch;
 mod on_feedback;
 mod on_selection;
+mod on_sparse;
 mod on_sums;
 mod on_values;
 mod tables;
@@ -19,6 +20,7 @@ pub use note::NoteError;
 pub use on_batch::{LimitedUpdates, LimitedUpdatesError, LimitedUpdatesRequest, LimitedUpdatesRun};
 pub use on_feedback::{Actions, BanditError, BanditRecipe, BanditRequest, BanditRun, Turn};
 pub use on_selection::{Advice, ExpertsError, ExpertsRecipe, ExpertsRequest, ExpertsRun};
+pub use on_sparse::{SparseRecipe, SparseRequest, SparseRun};
 pub use on_sums::{
     Ask, Holds, NOISE_BETA, Objective, Recipe, RecipeError, RecipeRequest, RegretBound, Run,
     RunError, Shadow,

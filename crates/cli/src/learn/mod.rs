@@ -6,6 +6,7 @@ mod data;
 pub(crate) mod files;
 mod learning;
 mod memory;
+mod methods;
 pub(crate) mod model;
 mod opening;
 mod outcome;
@@ -48,21 +49,21 @@ fn learn(arguments: &Arguments) -> Result<Outcome> {
     let layout = reader.layout().clone();
     let rounds = data::rounds(arguments, &reader, stored)?;
     let situation = data::situation(arguments, &layout, rounds)?;
-    let choice = situation.choose(&data::wishes(arguments))?;
-    words::announce(arguments, &layout, &choice);
-    let opened = opening::open(arguments, &choice.recipe)?;
+    let method = methods::choose(arguments, &layout, &situation)?;
+    words::announce(arguments, &layout, method.as_ref());
+    let opened = opening::open(arguments, method.as_ref())?;
     if let Some(told) = &opened.resumed {
         words::say(arguments, told);
     }
     let frame = Frame {
         arguments,
         layout: &layout,
-        choice: &choice,
+        method: method.as_ref(),
         length: situation.length,
     };
     let mut learning = Learning::new(frame, opened)?;
     let start = Instant::now();
-    let (planned, learned) = (choice.recipe.rounds(), learning.rounds());
+    let (planned, learned) = (method.records().1, learning.rounds());
     let mut seen = 0;
     while seen < planned
         && let Some(sealed) = reader

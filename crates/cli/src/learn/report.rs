@@ -2,9 +2,9 @@
 //!
 //! Every figure on the page is a figure of the run's JSON object, which the page also holds.
 
+use super::methods::Method;
 use super::outcome::Outcome;
-use crate::chart::{Series, escape, log_log, semi_log};
-use hushstream_engine::Choice;
+use crate::chart::{Series, escape, semi_log};
 use hushstream_mechanism::{OperatorOnly, Summary};
 use serde_json::Value;
 use std::fmt::Write;
@@ -51,10 +51,10 @@ pub(crate) fn page(
     outcome: &Outcome,
     curves: &Curves,
     loss: impl Fn(Summary) -> f64,
-    choice: &Choice,
+    method: &dyn Method,
 ) -> String {
     let json = serde_json::to_value(outcome).unwrap_or(Value::Null);
-    let entry = choice.recipe.request().recipe.entry();
+    let entry = method.recipe().entry();
     let mut page = format!(
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\
          <title>Hushstream: {0}</title><style>{STYLE}</style></head><body>\n<h1>Hushstream: a run of {0}</h1>\n\
@@ -125,8 +125,10 @@ pub(crate) fn page(
     }
     page.push_str(&learning_curve(curves, loss));
     page.push_str(&regret_curve(curves));
-    page.push_str("<h2>Noise against signal</h2>\n<p>What the records add up to at most, and the noise of a release. Where the lines cross, learning begins.</p>\n");
-    page.push_str(&noise_picture(choice));
+    if let Some(picture) = method.picture() {
+        page.push_str("<h2>Noise against signal</h2>\n<p>What the records add up to at most, and the noise of a release. Where the lines cross, learning begins.</p>\n");
+        page.push_str(&picture);
+    }
     let _ = writeln!(
         page,
         "<h2>The recipe</h2>\n<p><b>{}</b>: {}. Corrected from the paper: {}. {}.</p>\n<p>Regret as printed: {}. As it holds: {}.</p>",
@@ -151,11 +153,15 @@ pub(crate) fn page(
             "ridge",
             "length",
             "noise_sd",
+            "p",
+            "eta",
+            "k",
+            "regret_bound",
             "rows_until_signal",
         ],
     );
     page.push_str("<p>Chosen from public numbers alone:</p><ul>");
-    for reason in &choice.reasons {
+    for reason in &outcome.parameters.reasons {
         let _ = write!(page, "<li>{}</li>", escape(reason));
     }
     let text = serde_json::to_string_pretty(&json).unwrap_or_default();
@@ -236,49 +242,5 @@ fn regret_curve(curves: &Curves) -> String {
         "records",
         "average error",
         &series,
-    )
-}
-
-fn noise_picture(choice: &Choice) -> String {
-    let plan = choice.recipe.plan();
-    let request = plan.request();
-    let last = request.releases;
-    let mut times: Vec<u64> = (0..=200)
-        .map(|step| (last as f64).powf(f64::from(step) / 200.0).round() as u64)
-        .collect();
-    times.dedup();
-    let noise = Series {
-        name: "noise, one coordinate".to_owned(),
-        points: times
-            .iter()
-            .map(|&t| ((t * request.batch) as f64, plan.prefix_sd(t)))
-            .collect(),
-    };
-    let dimension = f64::from(request.dimension);
-    let length = Series {
-        name: "noise, all coordinates".to_owned(),
-        points: noise
-            .points
-            .iter()
-            .map(|&(t, sd)| (t, sd * dimension.sqrt()))
-            .collect(),
-    };
-    let signal = Series {
-        name: "records, at most".to_owned(),
-        points: times
-            .iter()
-            .map(|&t| {
-                (
-                    (t * request.batch) as f64,
-                    (t * request.batch) as f64 * request.bound,
-                )
-            })
-            .collect(),
-    };
-    log_log(
-        "Noise against signal",
-        "records",
-        "length",
-        &[noise, length, signal],
     )
 }
