@@ -255,8 +255,8 @@ impl Learning {
                 *clipped.for_the_operator(),
             );
             if let Some(path) = &arguments.output.report {
-                let losses = |summary| losses(self.kind, &summary);
-                let page = report::page(&outcome, &self.curves, losses, choice);
+                let average = |summary| losses(self.kind, &summary).0;
+                let page = report::page(&outcome, &self.curves, average, choice);
                 files::write_whole(path, page.as_bytes())?;
             }
         }

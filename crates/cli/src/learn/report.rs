@@ -47,7 +47,7 @@ svg{width:100%;height:auto}pre{white-space:pre-wrap}";
 pub(crate) fn page(
     outcome: &Outcome,
     curves: &Curves,
-    losses: impl Fn(Summary) -> (f64, f64),
+    loss: impl Fn(Summary) -> f64,
     choice: &Choice,
 ) -> String {
     let json = serde_json::to_value(outcome).unwrap_or(Value::Null);
@@ -120,7 +120,7 @@ pub(crate) fn page(
             ],
         );
     }
-    page.push_str(&learning_curve(curves, losses));
+    page.push_str(&learning_curve(curves, loss));
     page.push_str(&regret_curve(curves));
     page.push_str("<h2>Noise against signal</h2>\n<p>What the records add up to at most, and the noise of a release. Where the lines cross, learning begins.</p>\n");
     page.push_str(&noise_picture(choice));
@@ -192,8 +192,7 @@ fn table(page: &mut String, json: &Value, part: &str, keys: &[&str]) {
     }
 }
 
-/// `losses` gives a run's average loss and that of the best constant.
-fn learning_curve(curves: &Curves, losses: impl Fn(Summary) -> (f64, f64)) -> String {
+fn learning_curve(curves: &Curves, loss: impl Fn(Summary) -> f64) -> String {
     let line =
         |name: &str, value: &dyn Fn(&(u64, Summary, Option<Summary>)) -> Option<f64>| Series {
             name: name.to_owned(),
@@ -205,11 +204,11 @@ fn learning_curve(curves: &Curves, losses: impl Fn(Summary) -> (f64, f64)) -> St
                 .collect(),
         };
     let series = [
-        line("private", &|point| Some(losses(point.1).0)),
-        line("without privacy", &|point| {
-            point.2.map(|shadow| losses(shadow).0)
+        line("private", &|point| Some(loss(point.1))),
+        line("without privacy", &|point| point.2.map(&loss)),
+        line("best constant", &|(_, own, _)| {
+            Some(own.squares.map_or(own.constant, |squares| squares.1))
         }),
-        line("best constant", &|point| Some(losses(point.1).1)),
     ];
     semi_log("Average loss so far", "records", "average loss", &series)
 }
