@@ -10,3 +10,8 @@ mod on_sums;
 pub use catalogue::{CATALOGUE, Entry, MechanismKind, RecipeName};
 pub use choice::{Choice, Situation, Task, Wishes};
 pub use on_sums::{Ask, Objective, Recipe, RecipeError, RecipeRequest, Run, RunError, Shadow};
+
+/// The README's examples are compiled with the tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+mod readme {}
