@@ -7,9 +7,10 @@ JAX    := target/oracle-jax
 
 .PHONY: demo test test-long fuzz bench oracle
 
+# A year of flights, which is built into the program: what was chosen and why, how well it learned, and what is promised.
 demo:
-	cargo run --release --locked --quiet --bin hushstream -- plan --releases 1048575 --dim 54 --epsilon 1 --delta 1e-6 --sum all --svg target/sums.svg
-	@echo "A picture of this table: target/sums.svg"
+	cargo build --release --locked --bin hushstream
+	cargo run --release --locked --quiet --bin hushstream -- demo --folder target/demo
 
 test:
 	cargo fmt --all --check

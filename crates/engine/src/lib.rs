@@ -27,3 +27,8 @@ pub use on_sums::{
 };
 pub use on_values::{ValuesError, ValuesRecipe, ValuesRequest, ValuesRun};
 pub use tables::{Cell, TABLES, Table};
+
+/// The README's examples are compiled with the tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+mod readme {}

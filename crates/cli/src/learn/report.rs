@@ -214,6 +214,9 @@ fn learning_curve(curves: &Curves, loss: impl Fn(Summary) -> f64) -> String {
     let series = [
         line("private", &|point| Some(loss(point.1))),
         line("without privacy", &|point| point.2.map(&loss)),
+        line("best constant", &|(_, own, _)| {
+            Some(own.squares.map_or(own.constant, |squares| squares.1))
+        }),
     ];
     semi_log("Average loss so far", "records", "average loss", &series)
 }
