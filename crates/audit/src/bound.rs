@@ -58,12 +58,12 @@ impl Claim {
         }
     }
 
-    /// What an attack tries to make large: μ, ε, or δ at the claimed ε.
+    /// What an attack tries to make large: μ, ε, or δ at the claimed ε. Negative for attacks that prove nothing, so that they can be compared all the same.
     pub(crate) fn aim(self, rates: Rates) -> f64 {
         match self {
-            Self::Gaussian { .. } => rates.mu(),
-            Self::Pure { .. } => rates.epsilon(0.0),
-            Self::Approximate { epsilon, .. } => rates.delta(epsilon),
+            Self::Gaussian { .. } => rates.quantile_gap(),
+            Self::Pure { .. } => rates.log_ratio(0.0),
+            Self::Approximate { epsilon, .. } => rates.excess(epsilon),
         }
     }
 
@@ -106,29 +106,44 @@ impl Rates {
     /// No smaller μ is possible.
     #[must_use]
     pub fn mu(self) -> f64 {
-        let difference = quantile_low(self.hits) - quantile_high(self.alarms);
-        if difference.is_nan() {
-            return 0.0;
-        }
-        difference.next_down().max(0.0)
+        self.quantile_gap().max(0.0)
     }
 
     /// No smaller ε is possible at this δ.
     #[must_use]
     pub fn epsilon(self, delta: f64) -> f64 {
-        if self.hits <= delta {
-            return 0.0;
-        }
-        // A few units in the last place for the difference, the quotient and the logarithm.
-        let bound = libm::log((self.hits - delta) / self.alarms);
-        (bound - 1e-14 * (1.0 + bound.abs())).max(0.0)
+        self.log_ratio(delta).max(0.0)
     }
 
     /// No smaller δ is possible at this ε.
     #[must_use]
     pub fn delta(self, epsilon: f64) -> f64 {
-        let allowed = libm::exp(epsilon) * self.alarms * (1.0 + 1e-14);
-        ((self.hits - allowed) * (1.0 - 1e-14)).max(0.0)
+        self.excess(epsilon).max(0.0)
+    }
+
+    /// Φ⁻¹(b) − Φ⁻¹(a), rounded down.
+    fn quantile_gap(self) -> f64 {
+        let gap = quantile_low(self.hits) - quantile_high(self.alarms);
+        if gap.is_nan() {
+            f64::NEG_INFINITY
+        } else {
+            gap.next_down()
+        }
+    }
+
+    /// ln((b − δ)/a), rounded down: a few units in the last place for the difference, the quotient and the logarithm.
+    fn log_ratio(self, delta: f64) -> f64 {
+        if self.hits <= delta {
+            return f64::NEG_INFINITY;
+        }
+        let bound = libm::log((self.hits - delta) / self.alarms);
+        bound - 1e-14 * (1.0 + bound.abs())
+    }
+
+    /// b − e^ε·a, rounded down.
+    fn excess(self, epsilon: f64) -> f64 {
+        let allowed = libm::exp(epsilon) * self.alarms;
+        self.hits - allowed - 1e-14 * (1.0 + allowed)
     }
 }
 

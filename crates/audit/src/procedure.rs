@@ -28,12 +28,12 @@ pub struct Effort {
 }
 
 impl Effort {
-    /// So many proving runs, half as many choosing runs, a fifth as many fitting runs.
+    /// So many proving runs, half as many choosing runs and a fifth as many fitting runs, of which there is a number that is enough.
     #[must_use]
     pub fn runs(prove: u64, error: f64, seed: u64) -> Self {
         Self {
-            fit: (prove / 5).max(200),
-            choose: (prove / 2).max(200),
+            fit: (prove / 5).clamp(200, 20_000),
+            choose: (prove / 2).clamp(200, 200_000),
             prove,
             error,
             seed,
@@ -115,7 +115,7 @@ impl Verdict {
     /// What is proved of what is claimed: of μ for Gaussian claims, of ε for pure ones, of δ otherwise.
     #[must_use]
     pub fn tightness(&self) -> f64 {
-        self.claim.aim(self.rates) / self.claim.promised()
+        self.claim.aim(self.rates).max(0.0) / self.claim.promised()
     }
 }
 
@@ -217,7 +217,7 @@ fn best_event(claim: Claim, mut left: Vec<f64>, mut right: Vec<f64>, effort: Eff
         threshold: 0.0,
         above: true,
         speaks_for: World::Right,
-        promise: -1.0,
+        promise: f64::NEG_INFINITY,
     };
     for threshold in thresholds {
         let at_least =

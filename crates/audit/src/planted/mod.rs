@@ -12,7 +12,7 @@ mod structure;
 use crate::procedure::{Effort, Verdict, audit};
 use crate::{AuditError, Claim, Duel};
 
-pub(crate) use handmade::{Handmade, ones};
+pub(crate) use handmade::{Handmade, HandmadeDuel};
 pub use order::order_matters;
 
 /// What an audit says about a planted mechanism.
