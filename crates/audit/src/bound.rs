@@ -9,7 +9,7 @@
 //! All of them follow from the same two numbers, so stating all costs nothing.
 
 use crate::binomial;
-use crate::normal::{quantile_high, quantile_low};
+use crate::normal::{phi, quantile_high, quantile_low};
 
 /// What is promised.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -74,6 +74,20 @@ impl Claim {
             Self::Pure { epsilon } => epsilon,
             Self::Approximate { delta, .. } => delta,
         }
+    }
+
+    /// The largest rate of hits that it allows at a rate of alarms: the edge of its region, for pictures.
+    #[must_use]
+    pub fn allows(self, alarms: f64) -> f64 {
+        let (epsilon, delta) = self.budget();
+        let most = match self {
+            Self::Gaussian { mu, .. } => phi(quantile_high(alarms) + mu),
+            _ => {
+                let low = libm::exp(epsilon) * alarms + delta;
+                low.min(1.0 - libm::exp(-epsilon) * (1.0 - delta - alarms))
+            }
+        };
+        most.clamp(0.0, 1.0)
     }
 
     /// Whether proved rates contradict it.
@@ -163,6 +177,19 @@ mod tests {
         assert!((rates.epsilon(0.0) - ratio).abs() < 1e-9);
         assert!((rates.delta(1.0) - (0.841_344_746 - 0.158_655_253_9 * 1_f64.exp())).abs() < 1e-8);
         assert!(rates.epsilon(0.9).abs() < 1e-300 && rates.delta(9.0).abs() < 1e-300);
+    }
+
+    #[test]
+    fn a_region_ends_where_its_parameter_says() {
+        let claim = Claim::Gaussian {
+            mu: 2.0,
+            epsilon: 1.0,
+            delta: 0.5,
+        };
+        assert!((claim.allows(0.158_655_253_931) - 0.841_344_746_068).abs() < 1e-8);
+        let claim = Claim::Pure { epsilon: 1.0 };
+        assert!((claim.allows(0.1) - 0.1 * 1_f64.exp()).abs() < 1e-12);
+        assert!((claim.allows(0.9) - (1.0 - 0.1 / 1_f64.exp())).abs() < 1e-12);
     }
 
     #[test]

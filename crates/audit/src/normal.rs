@@ -8,7 +8,8 @@ const MARGIN: f64 = 1e-11;
 /// Beyond this the distribution function is 0 or 1 for every purpose here.
 const FAR: f64 = 37.0;
 
-fn phi(x: f64) -> f64 {
+/// Φ, to within the margin.
+pub(crate) fn phi(x: f64) -> f64 {
     0.5 * libm::erfc(-x / std::f64::consts::SQRT_2)
 }
 

@@ -173,7 +173,9 @@ impl Printed {
         Ok(mu.delta_at(EPSILON)?)
     }
 
-    fn duel(&self) -> Box<dyn Duel> {
+    /// Its streams.
+    #[must_use]
+    pub fn duel(&self) -> Box<dyn Duel> {
         let sum = Handmade::line(self.noise, self.scale);
         let (levels, half) = (self.levels(), 0.5 * self.reach);
         let pure = self.noise.is_pure();
