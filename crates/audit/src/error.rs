@@ -2,7 +2,7 @@
 
 use hushstream_account::AccountError;
 use hushstream_arena::ArenaError;
-use hushstream_engine::{RecipeError, RunError};
+use hushstream_engine::{RecipeError, RecipeName, RunError};
 use hushstream_learn::LearnError;
 use hushstream_mechanism::LedgerError;
 use hushstream_mechanism::losses::BoundsError;
@@ -56,6 +56,9 @@ pub enum AuditError {
         /// What is allowed.
         allowed: &'static str,
     },
+    /// A recipe that no attack has been written for.
+    #[error("{0} does not stand on sums: its attacks are not written yet")]
+    NotOnSums(RecipeName),
     /// What came back after an interruption is not what must.
     #[error("an interrupted run came back otherwise than it must: {0}")]
     Resumed(String),

@@ -8,7 +8,7 @@
 //! runs, did not find more. Where the bound is close to the claim, the calibration is also shown not to waste noise.
 //!
 //! - [`audit`] is the procedure: fit, choose, prove, each on runs of its own; [`Duel`] is what it attacks.
-//! - [`Target`] makes duels out of recipes: first, middle, last and deepest record, adaptive streams, persons, interrupted runs.
+//! - [`Target`] makes duels out of recipes on sums (the others have no attacks yet): first, middle, last and deepest record, adaptive streams, persons, interrupted runs.
 //! - [`LongStream`] puts many canaries into one run of a long stream.
 //! - [`planted`] holds bugs that must be found, each beside its correct twin, and [`Printed`] the papers' own constants where they break privacy.
 //!
@@ -20,7 +20,7 @@
 //! use hushstream_audit::{Effort, Target, audit};
 //! use hushstream_engine::RecipeName;
 //!
-//! let target = Target::new(RecipeName::Pftal, None, Budget::approx(8.0, 1e-5)?);
+//! let target = Target::new(RecipeName::Pftal, None, Budget::approx(8.0, 1e-5)?)?;
 //! let verdict = audit(target.claim()?, &target.duels()?, Effort::runs(1000, 1e-3, 1))?;
 //! assert!(!verdict.violated());
 //! # Ok::<(), Box<dyn std::error::Error>>(())

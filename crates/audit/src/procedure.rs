@@ -50,17 +50,24 @@ impl Effort {
         error: f64,
         seed: u64,
     ) -> Result<Self, AuditError> {
-        const TRIAL: u64 = 128;
-        let start = Instant::now();
-        for duel in duels {
-            let runs = Runs {
-                seed,
-                stage: u64::MAX,
-                count: TRIAL,
-            };
-            play_many(duel.as_ref(), World::Left, runs, drop)?;
-        }
-        let cost = start.elapsed().as_secs_f64() / (TRIAL * duels.len().max(1) as u64) as f64;
+        // Twice as many each time, until it takes long enough to be measured.
+        let mut trial = 64;
+        let cost = loop {
+            let start = Instant::now();
+            for duel in duels {
+                let runs = Runs {
+                    seed,
+                    stage: u64::MAX,
+                    count: trial,
+                };
+                play_many(duel.as_ref(), World::Left, runs, drop)?;
+            }
+            let seconds = start.elapsed().as_secs_f64();
+            if seconds > 0.02 * time.as_secs_f64() || trial >= 1 << 16 {
+                break seconds / (trial * duels.len().max(1) as u64) as f64;
+            }
+            trial *= 2;
+        };
         // prove·(1 + duels·(1/5 + 1/2)) runs of two worlds; scoring takes its share too.
         let weight = 2.3 * (1.0 + 0.7 * duels.len() as f64);
         let most = (time.as_secs_f64() / (cost * weight)).clamp(1000.0, 4e7);

@@ -19,6 +19,7 @@ fn a_thousand_audits_give_at_most_nine_violations() {
             Some(SumKind::Tree),
             if noise.is_pure() { pure } else { gaussian },
         )
+        .unwrap()
     };
     // Those whose audits are tightest, so that a bound has the best chance to be wrong.
     let targets = [

@@ -11,12 +11,7 @@ fn every_printed_constant_is_refuted() {
         if row.truth().unwrap() < 0.0025 && !cfg!(feature = "long") {
             continue;
         }
-        // Runs for a proof that a δ is not 10⁻⁶ grow as it falls; an ε is seen at once.
-        let runs = match row.truth().unwrap() {
-            truth if truth < 0.0025 => 1_500_000,
-            truth if truth < 0.01 => 400_000,
-            _ => 20_000,
-        };
+        let runs = row.enough_runs().unwrap();
         let verdict = row.audit(Effort::runs(runs, 1e-3, 3)).unwrap();
         assert!(
             verdict.violated(),

@@ -35,7 +35,7 @@ fn gaussian_sums_are_audited_to_four_fifths() {
         if sum.accepts(Noise::Gaussian).is_err() {
             continue;
         }
-        let target = Target::new(RecipeName::PftalConvex, Some(sum), gaussian);
+        let target = Target::new(RecipeName::PftalConvex, Some(sum), gaussian).unwrap();
         let effort = Effort::runs(4000, 1e-3, 5);
         let deepest = &target.duels().unwrap()[..1];
         let verdict = audit(target.claim().unwrap(), deepest, effort).unwrap();
@@ -53,7 +53,7 @@ fn laplace_sums_of_up_to_four_levels_are_audited_to_four_fifths() {
     let (_, pure) = budgets();
     let plain = |sum| Target {
         noise: Noise::Laplace,
-        ..Target::new(RecipeName::PftalConvex, Some(sum), pure)
+        ..Target::new(RecipeName::PftalConvex, Some(sum), pure).unwrap()
     };
     // Four levels: eight releases of a tree.
     let deep = Target {

@@ -53,6 +53,7 @@ impl Scene {
             RecipeName::Ftrl | RecipeName::Ftpl => Kind::Line,
             RecipeName::CocoL => Kind::Pair,
             RecipeName::Pqftl => Kind::Squares,
+            other => return Err(AuditError::NotOnSums(other)),
         };
         let objective = match kind {
             Kind::Points => Objective::Convex(Arc::new(Distance::new(1, 1.0, 0.01)?)),

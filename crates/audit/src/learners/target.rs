@@ -39,9 +39,17 @@ pub struct Target {
 
 impl Target {
     /// A recipe on its paper's own sum, or another, with Gaussian noise if the budget has a δ.
-    #[must_use]
-    pub fn new(recipe: RecipeName, sum: Option<SumKind>, budget: Budget) -> Self {
-        let MechanismKind::Sum(own) = recipe.entry().mechanism;
+    ///
+    /// # Errors
+    /// A recipe that does not stand on sums.
+    pub fn new(
+        recipe: RecipeName,
+        sum: Option<SumKind>,
+        budget: Budget,
+    ) -> Result<Self, AuditError> {
+        let MechanismKind::Sum(own) = recipe.entry().mechanism else {
+            return Err(AuditError::NotOnSums(recipe));
+        };
         let sum = match sum.unwrap_or(own) {
             SumKind::Window(0) => SumKind::Window(WINDOW),
             other => other,
@@ -51,7 +59,7 @@ impl Target {
             RecipeName::Ftrl => Noise::Laplace,
             _ => Noise::L2Laplace,
         };
-        Self {
+        Ok(Self {
             recipe,
             sum,
             noise,
@@ -60,10 +68,10 @@ impl Target {
             records_a_person: 1,
             releases: tight_releases(recipe, sum),
             interrupted: false,
-        }
+        })
     }
 
-    /// Every recipe on its own sum and `pftal-convex` on every sum, with every noise, at the length where an audit can be tight and, where that is a single release,
+    /// Every recipe that stands on sums on its own one and `pftal-convex` on every sum, with every noise, at the length where an audit can be tight and, where that is a single release,
     /// at seven too; persons, zero-out and interruptions on two sums. `gaussian` and `pure` are the budgets.
     #[must_use]
     pub fn all(gaussian: Budget, pure: Budget) -> Vec<Self> {
@@ -71,10 +79,10 @@ impl Target {
         let budget = |noise: Noise| if noise.is_pure() { pure } else { gaussian };
         let mut add = |recipe: RecipeName, sum: Option<SumKind>| {
             for noise in [Noise::Gaussian, Noise::Laplace, Noise::L2Laplace] {
-                let target = Self {
-                    noise,
-                    ..Self::new(recipe, sum, budget(noise))
+                let Ok(plain) = Self::new(recipe, sum, budget(noise)) else {
+                    return; // not on sums
                 };
+                let target = Self { noise, ..plain };
                 if recipe.accepts(target.sum, noise).is_ok() && !targets.contains(&target) {
                     targets.push(target);
                     if target.releases == 1 {
@@ -93,7 +101,9 @@ impl Target {
             add(RecipeName::PftalConvex, Some(sum));
         }
         for sum in [SumKind::Tree, SumKind::BLT] {
-            let plain = Self::new(RecipeName::PftalConvex, Some(sum), gaussian);
+            let Ok(plain) = Self::new(RecipeName::PftalConvex, Some(sum), gaussian) else {
+                continue;
+            };
             targets.push(Self {
                 adjacency: Adjacency::ZeroOut,
                 ..plain
