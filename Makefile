@@ -28,6 +28,7 @@ test-long: test oracle
 	cargo test --release --locked -p hushstream-arena --features long
 	cargo test --release --locked -p hushstream --features long
 	cargo test --locked -p hushstream-read --features parquet
+	cargo test --release --locked -p hushstream-audit --features long
 	RUSTC_BOOTSTRAP=1 cargo test --locked --quiet --doc -p hushstream-mechanism --target-dir target/error-codes
 	$(PY) oracle/accounting.py check
 	$(PY) oracle/noise.py check
