@@ -1,5 +1,6 @@
 //! `hushstream learn`: from a file of records to a model that may be published.
 
+mod ahead;
 pub(crate) mod arguments;
 mod budget;
 mod data;
@@ -18,9 +19,10 @@ mod state;
 mod words;
 
 use crate::numbers::grouped;
+use ahead::Ahead;
 use anyhow::{Result, anyhow};
 use arguments::Arguments;
-use hushstream_read::{ReadError, Reader};
+use hushstream_read::ReadError;
 use learning::{Frame, Learning};
 use outcome::Outcome;
 use std::io::Write;
@@ -45,7 +47,7 @@ fn learn(arguments: &Arguments) -> Result<Outcome> {
     check_outputs(arguments)?;
     let schema = data::schema(&arguments.data, arguments.privacy.person.as_ref())?;
     let stored = opening::stored_rounds(arguments)?;
-    let mut reader = data::open(&arguments.data, &schema)?;
+    let reader = data::open(&arguments.data, &schema)?;
     let layout = reader.layout().clone();
     let rounds = data::rounds(arguments, &reader, stored)?;
     let situation = data::situation(arguments, &layout, rounds)?;
@@ -65,8 +67,9 @@ fn learn(arguments: &Arguments) -> Result<Outcome> {
     let start = Instant::now();
     let (planned, learned) = (method.records().1, learning.rounds());
     let mut seen = 0;
+    let mut rows = Ahead::new(reader, data::is_stream(&arguments.data.file));
     while seen < planned
-        && let Some(sealed) = reader
+        && let Some(sealed) = rows
             .next_record()
             .map_err(|error| mid_stream(arguments, &error))?
     {
@@ -75,7 +78,7 @@ fn learn(arguments: &Arguments) -> Result<Outcome> {
             learning.take(sealed)?;
         }
     }
-    tell_of_the_rest(arguments, &mut reader, seen, planned);
+    tell_of_the_rest(arguments, &mut rows, seen, planned);
     learning.finish(seen.saturating_sub(learned), start.elapsed())
 }
 
@@ -116,7 +119,7 @@ fn mid_stream(arguments: &Arguments, error: &ReadError) -> anyhow::Error {
     }
 }
 
-fn tell_of_the_rest(arguments: &Arguments, reader: &mut Reader, seen: u64, planned: u64) {
+fn tell_of_the_rest(arguments: &Arguments, rows: &mut Ahead, seen: u64, planned: u64) {
     let text = if seen < planned {
         // A horizon that is not known has no end to miss.
         if arguments.privacy.horizon == "unknown" {
@@ -127,7 +130,7 @@ fn tell_of_the_rest(arguments: &Arguments, reader: &mut Reader, seen: u64, plann
             grouped(seen),
             grouped(planned)
         )
-    } else if !data::is_stream(&arguments.data.file) && !matches!(reader.next_record(), Ok(None)) {
+    } else if !data::is_stream(&arguments.data.file) && !matches!(rows.next_record(), Ok(None)) {
         format!(
             "the run was planned for {} records: the rest of the file was not read",
             grouped(planned)
