@@ -7,9 +7,10 @@ JAX    := target/oracle-jax
 
 .PHONY: demo test test-long fuzz bench oracle
 
+# A year of flights, which is built into the program: what was chosen and why, how well it learned, and what is promised.
 demo:
-	cargo run --release --locked --quiet --bin hushstream -- plan --releases 1048575 --dim 54 --epsilon 1 --delta 1e-6 --sum all --svg target/sums.svg
-	@echo "A picture of this table: target/sums.svg"
+	cargo build --release --locked --bin hushstream
+	cargo run --release --locked --quiet --bin hushstream -- demo --folder target/demo
 
 test:
 	cargo fmt --all --check
@@ -27,6 +28,7 @@ test-long: test oracle
 	cargo test --release --locked -p hushstream-arena --features long
 	cargo test --release --locked -p hushstream --features long
 	cargo test --locked -p hushstream-read --features parquet
+	cargo test --release --locked -p hushstream-audit --features long
 	RUSTC_BOOTSTRAP=1 cargo test --locked --quiet --doc -p hushstream-mechanism --target-dir target/error-codes
 	$(PY) oracle/accounting.py check
 	$(PY) oracle/noise.py check

@@ -1,5 +1,6 @@
 //! The `hushstream` program.
 
+mod audit;
 mod chart;
 mod compare;
 mod demo;
@@ -11,6 +12,7 @@ mod numbers;
 mod plan;
 mod predict;
 mod recipes;
+mod roc;
 mod sets;
 
 use clap::{Parser, Subcommand};
@@ -38,6 +40,8 @@ enum Command {
     Plan(Box<plan::Arguments>),
     /// Recipes against each other on synthetic games: table and picture of regret.
     Compare(Box<compare::Arguments>),
+    /// Attack a recipe from outside and report the privacy loss that is proved.
+    Audit(audit::Arguments),
     /// All algorithms: paper, guarantee, when to use.
     Recipes(recipes::Arguments),
 }
@@ -50,6 +54,7 @@ fn main() -> ExitCode {
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Plan(arguments) => plan::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
+        Command::Audit(arguments) => audit::run(&arguments),
         Command::Recipes(arguments) => recipes::run(&arguments),
     };
     match result {

@@ -39,6 +39,8 @@ pub enum RecipeName {
     Scrible,
     /// Private follow-the-approximate-leader from function values.
     PftalBandit,
+    /// Follow the regularised leader over millions of hashed features.
+    SparseFtrl,
 }
 
 /// The column of the design's table that a recipe stands in.
@@ -46,6 +48,8 @@ pub enum RecipeName {
 pub enum MechanismKind {
     /// A continual sum: the paper's own, which is the default.
     Sum(SumKind),
+    /// A binary tree that is read where a record has features.
+    SparseTree,
     /// Private selection: the choice itself.
     Selection,
     /// Scalar feedback: one noisy number a play.
@@ -60,6 +64,7 @@ impl fmt::Display for MechanismKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Sum(kind) => write!(f, "sum {kind} (any that fits with --sum)"),
+            Self::SparseTree => f.write_str("binary tree, read where a record has features"),
             Self::Selection => f.write_str("private selection"),
             Self::Feedback => f.write_str("scalar feedback"),
             Self::Batch => f.write_str("private batch solver"),
@@ -268,6 +273,17 @@ pub const CATALOGUE: &[Entry] = &[
         mechanism: MechanismKind::Values(SumKind::Tree),
         printed: "O~(p T^(2/3) chi) oblivious, O~(p T^(3/4) chi) adaptive",
         holds: "the printed rates with sensitivity 2pB/beta (pB/beta for values in [0, B])",
+    },
+    Entry {
+        recipe: RecipeName::SparseFtrl,
+        name: "sparse-ftrl",
+        source: "ST13 section 3.2 with a fixed rate, read coordinate by coordinate",
+        errata: &["J1", "S1", "S2"],
+        guarantee: "transcript, delta > 0",
+        when: "sparse records with thousands to millions of hashed features (VW text, libsvm)",
+        mechanism: MechanismKind::SparseTree,
+        printed: "-",
+        holds: "|w|^2/(2 eta) + eta T L^2/2 + eta L T s, s the noise of one coordinate of a release, against losses fixed in advance",
     },
 ];
 

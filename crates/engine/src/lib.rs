@@ -9,6 +9,7 @@ mod note;
 mod on_batch;
 mod on_feedback;
 mod on_selection;
+mod on_sparse;
 mod on_sums;
 mod on_values;
 mod tables;
@@ -19,9 +20,15 @@ pub use note::NoteError;
 pub use on_batch::{LimitedUpdates, LimitedUpdatesError, LimitedUpdatesRequest, LimitedUpdatesRun};
 pub use on_feedback::{Actions, BanditError, BanditRecipe, BanditRequest, BanditRun, Turn};
 pub use on_selection::{Advice, ExpertsError, ExpertsRecipe, ExpertsRequest, ExpertsRun};
+pub use on_sparse::{SparseRecipe, SparseRequest, SparseRun};
 pub use on_sums::{
     Ask, Holds, NOISE_BETA, Objective, Recipe, RecipeError, RecipeRequest, RegretBound, Run,
     RunError, Shadow,
 };
 pub use on_values::{ValuesError, ValuesRecipe, ValuesRequest, ValuesRun};
 pub use tables::{Cell, TABLES, Table};
+
+/// The README's examples are compiled with the tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+mod readme {}

@@ -111,17 +111,10 @@ impl Scoreboard {
     }
 
     fn score_label(&mut self, record: &Record, weights: &[f64]) {
-        let features = record.features_in(weights.len() / self.blocks());
-        let label = record.target;
-        let usable = match self.yardstick {
-            Yardstick::Classes(count) => class(label, count).is_some(),
-            _ => label.is_finite(),
-        };
-        if !features || !usable {
+        let width = weights.len() / self.blocks();
+        if !record.features_in(width) || !self.is_usable(record.target) {
             return;
         }
-        self.scored += 1;
-        let width = weights.len() / self.blocks();
         let norm = record.features.norm();
         let shrink = if norm > self.length {
             self.clipped += 1;
@@ -131,10 +124,38 @@ impl Scoreboard {
         };
         let blocks = weights.chunks_exact(width);
         let scores = blocks.map(|block| shrink * record.features.dot(block));
-        self.prediction = match self.yardstick {
+        let prediction = match self.yardstick {
             Yardstick::Classes(_) => largest(scores),
-            Yardstick::Number(low, high) => scores.sum::<f64>().clamp(low, high),
             _ => scores.sum(),
+        };
+        self.note_prediction(prediction, record.target);
+    }
+
+    /// Compares a prediction that was made elsewhere.
+    pub fn note(&mut self, record: &Raw<Record>, prediction: &OperatorOnly<f64>) {
+        self.compare(record.peek(), *prediction.for_the_operator());
+    }
+
+    pub(crate) fn compare(&mut self, record: &Record, prediction: f64) {
+        self.records += 1;
+        if self.is_usable(record.target) {
+            self.clipped += u64::from(record.features.norm() > self.length);
+            self.note_prediction(prediction, record.target);
+        }
+    }
+
+    fn is_usable(&self, label: f64) -> bool {
+        match self.yardstick {
+            Yardstick::Classes(count) => class(label, count).is_some(),
+            _ => label.is_finite(),
+        }
+    }
+
+    fn note_prediction(&mut self, prediction: f64, label: f64) {
+        self.scored += 1;
+        self.prediction = match self.yardstick {
+            Yardstick::Number(low, high) => prediction.clamp(low, high),
+            _ => prediction,
         };
         self.error += self.mistake(self.prediction, label);
         self.constant += self.mistake(self.best_constant(), label);

@@ -50,7 +50,7 @@ pub(crate) struct Data {
     /// The column to predict.
     #[arg(long)]
     pub(crate) target: Option<String>,
-    /// The target's value that counts as positive; all others are negative.
+    /// The target's value that counts as positive, all others as negative; by default 1 and true are positive, 0, -1 and false negative.
     #[arg(long)]
     pub(crate) positive: Option<String>,
     /// All classes, separated by commas: public.
@@ -62,7 +62,7 @@ pub(crate) struct Data {
     /// Columns to use, separated by commas; * stands for any letters.
     #[arg(long, value_delimiter = ',')]
     pub(crate) features: Vec<String>,
-    /// Columns not to use.
+    /// Columns not to use; * stands for any letters.
     #[arg(long, value_delimiter = ',')]
     pub(crate) ignore: Vec<String>,
     /// Public bounds of numbers: name=low:high,…
@@ -86,7 +86,7 @@ pub(crate) struct Data {
     /// The first index of a libsvm file, 0 or 1.
     #[arg(long)]
     pub(crate) index_base: Option<u8>,
-    /// Bound on the length of a record's features; longer records are scaled down to it.
+    /// Bound on the length of a record's features; longer records are scaled down to it. By default what the bounds imply, and for classes half of that.
     #[arg(long, value_parser = finite)]
     pub(crate) norm: Option<f64>,
     /// No feature that is always 1.
@@ -113,7 +113,7 @@ pub(crate) struct Privacy {
     /// What a neighbouring data set is.
     #[arg(long, value_enum, default_value_t = AdjacencyName::ReplaceOne)]
     pub(crate) adjacency: AdjacencyName,
-    /// Records; by default the file is counted.
+    /// Records; by default the file is counted. With an unknown horizon: about how many are expected.
     #[arg(long, value_parser = count)]
     pub(crate) rounds: Option<u64>,
     /// `unknown`: the stream may go on for ever.
@@ -122,10 +122,10 @@ pub(crate) struct Privacy {
     /// The column that tells persons apart: protect persons instead of records.
     #[arg(long, requires = "max_per_person")]
     pub(crate) person: Option<String>,
-    /// Records a person may contribute; further ones count as empty.
+    /// Records a person may contribute, at most one a batch; further ones count as empty.
     #[arg(long, value_parser = count, requires = "person")]
     pub(crate) max_per_person: Option<u64>,
-    /// Batches between two records of one person, at least.
+    /// Batches between two records of one person, at least; a record that comes sooner counts as empty.
     #[arg(long, value_parser = count, default_value_t = 1, requires = "person")]
     pub(crate) min_separation: u64,
     /// Batches for which a window recipe protects a record.
@@ -134,7 +134,7 @@ pub(crate) struct Privacy {
     /// The ledger that keeps the budget of this data over all runs; by default beside the file.
     #[arg(long)]
     pub(crate) ledger: Option<PathBuf>,
-    /// The budget of this data over all runs; by default what this run needs.
+    /// The budget of this data over all runs; by default what the first run needs.
     #[arg(long, value_parser = finite)]
     pub(crate) total_epsilon: Option<f64>,
     /// The same for δ.
@@ -158,7 +158,7 @@ pub(crate) struct Method {
     /// The noise.
     #[arg(long, value_enum)]
     pub(crate) noise: Option<NoiseName>,
-    /// Records summed into one release.
+    /// Records summed into one release; chosen so that there are about 256 releases, or 1 if a recipe is named.
     #[arg(long, value_parser = count)]
     pub(crate) batch: Option<u64>,
     /// logistic, squared, hinge, smoothed-hinge, absolute, quantile or huber.
@@ -167,7 +167,7 @@ pub(crate) struct Method {
     /// Where weights live: ball, box or simplex.
     #[arg(long)]
     pub(crate) set: Option<String>,
-    /// Its radius.
+    /// Its radius; by default so that scores reach 5, or twice the largest target.
     #[arg(long, value_parser = finite)]
     pub(crate) radius: Option<f64>,
     /// Curvature H, or α of least squares.

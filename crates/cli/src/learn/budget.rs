@@ -24,6 +24,7 @@ pub(crate) fn open(arguments: &Arguments, charge: Charge, scope: Scope) -> Resul
     let privacy = &arguments.privacy;
     let kind = match charge {
         Charge::Gaussian(_) => FilterKind::Gaussian,
+        Charge::Approximate(_) => FilterKind::Approximate,
         _ if privacy.delta > 0.0 => FilterKind::Zcdp,
         _ => FilterKind::Pure,
     };

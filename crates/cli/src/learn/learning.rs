@@ -1,6 +1,7 @@
 //! A run in progress, with everything that watches it.
 
 use super::arguments::Arguments;
+use super::methods::Method;
 use super::opening::Opened;
 use super::outcome::{self, Kind, Outcome};
 use super::pictures::Curves;
@@ -10,7 +11,7 @@ use super::report;
 use super::session::Session;
 use super::{budget, data, files, memory, model::Model};
 use anyhow::Result;
-use hushstream_engine::{Choice, Shadow};
+use hushstream_engine::Shadow;
 use hushstream_mechanism::{Ledger, Scoreboard};
 use hushstream_read::{Layout, Sealed};
 use std::time::{Duration, Instant};
@@ -22,7 +23,7 @@ const NUMBERS_IN_MEMORY: usize = 1 << 15;
 pub(crate) struct Frame<'a> {
     pub(crate) arguments: &'a Arguments,
     pub(crate) layout: &'a Layout,
-    pub(crate) choice: &'a Choice,
+    pub(crate) method: &'a dyn Method,
     /// Features longer than this are scaled down to it.
     pub(crate) length: f64,
 }
@@ -41,6 +42,8 @@ pub(crate) struct Learning<'a> {
     last_sync: Instant,
     /// Releases that wait for a sync.
     waiting: usize,
+    /// Records to a release.
+    batch: u64,
 }
 
 impl<'a> Learning<'a> {
@@ -55,7 +58,7 @@ impl<'a> Learning<'a> {
             kind: Kind::of(yardstick),
             board: (!output.quiet).then(board),
             shadow: match compares {
-                true => Some((Shadow::new(&frame.choice.recipe)?, board())),
+                true => frame.method.shadow()?.map(|shadow| (shadow, board())),
                 false => None,
             },
             curves: Curves::default(),
@@ -66,6 +69,7 @@ impl<'a> Learning<'a> {
             },
             last_sync: Instant::now(),
             waiting: 0,
+            batch: frame.method.parameters().batch.max(1),
             frame,
         })
     }
@@ -78,9 +82,6 @@ impl<'a> Learning<'a> {
     /// One record: predicted, then learned from.
     pub(crate) fn take(&mut self, sealed: Sealed) -> Result<()> {
         let record = sealed.record;
-        if let Some(board) = &mut self.board {
-            board.score(&record, self.session.question());
-        }
         if let Some((shadow, board)) = &mut self.shadow {
             board.score(&record, shadow.weights());
             shadow.learn(&record)?;
@@ -89,7 +90,8 @@ impl<'a> Learning<'a> {
         if self.session.checkpoint_is_due() {
             self.sync()?;
         }
-        self.session.learn(sealed.person, record)?;
+        self.session
+            .take(sealed.person, record, self.board.as_mut())?;
         self.sync_in_time()?;
         self.watch();
         Ok(())
@@ -99,8 +101,7 @@ impl<'a> Learning<'a> {
     /// middle of one only if the next end is long in coming.
     fn sync_in_time(&mut self) -> Result<()> {
         let group = Duration::from_millis(self.frame.arguments.output.sync_milliseconds);
-        let batch = self.frame.choice.recipe.request().batch;
-        let at_the_end = self.session.rounds().is_multiple_of(batch);
+        let at_the_end = self.session.rounds().is_multiple_of(self.batch);
         self.waiting += usize::from(at_the_end);
         let patience = if at_the_end { group } else { 2 * group };
         let is_full = self.releases.is_some()
@@ -114,7 +115,8 @@ impl<'a> Learning<'a> {
     fn watch(&mut self) {
         let rounds = self.session.rounds();
         let Some(board) = &mut self.board else { return };
-        if self.shadow.is_some() && self.curves.is_due(rounds) {
+        let draws = self.frame.arguments.output.report.is_some();
+        if draws && self.curves.is_due(rounds) {
             let shadow = self.shadow.as_ref().map(|(_, board)| board.summary());
             self.curves.add(rounds, &board.summary(), shadow.as_ref());
         }
@@ -170,7 +172,7 @@ impl<'a> Learning<'a> {
                 let shadow = self.shadow.as_ref().map(|(_, board)| board.summary());
                 self.curves
                     .add(self.session.rounds(), &board.summary(), shadow.as_ref());
-                let page = report::page(&outcome, &self.curves, self.kind, self.frame.choice);
+                let page = report::page(&outcome, &self.curves, self.kind, self.frame.method);
                 files::write_whole(path, page.as_bytes())?;
             }
         }
@@ -179,14 +181,10 @@ impl<'a> Learning<'a> {
 
     /// What is public about the run; the rest is told later.
     fn outcome(&self, rows: u64, time: Duration) -> Result<Outcome> {
-        let choice = self.frame.choice;
-        let recipe = &choice.recipe;
-        let request = recipe.plan().request();
-        let positive = |value: f64| (value > 0.0).then_some(value);
         let (epsilon, delta) = budget::together(&self.ledger)?;
         let seconds = time.as_secs_f64();
         Ok(Outcome {
-            recipe: recipe.request().recipe.to_string(),
+            recipe: self.frame.method.recipe().to_string(),
             rounds: self.session.rounds(),
             dim: self.frame.layout.dimension(),
             guarantee: self.session.guarantee()?,
@@ -198,18 +196,8 @@ impl<'a> Learning<'a> {
                 total_delta: self.ledger.budget().delta(),
             },
             parameters: outcome::Parameters {
-                sum: request.kind.to_string(),
-                noise: request.noise.to_string(),
-                batch: request.batch,
-                releases: request.releases,
-                radius: recipe.request().set.outer_radius(),
-                curvature: recipe.curvature(),
-                learning_rate: positive(recipe.learning_rate()),
-                ridge: positive(recipe.ridge()),
                 length: self.frame.length,
-                noise_sd: recipe.plan().prefix_sd_max(),
-                rows_until_signal: choice.rows_until_signal,
-                reasons: choice.reasons.clone(),
+                ..self.frame.method.parameters()
             },
             scored: None,
             loss: outcome::Loss::default(),

@@ -1,11 +1,13 @@
 //! `hushstream learn`: from a file of records to a model that may be published.
 
+mod ahead;
 pub(crate) mod arguments;
 mod budget;
 mod data;
 pub(crate) mod files;
 mod learning;
 mod memory;
+mod methods;
 pub(crate) mod model;
 mod opening;
 mod outcome;
@@ -18,9 +20,10 @@ mod state;
 mod words;
 
 use crate::numbers::grouped;
+use ahead::Ahead;
 use anyhow::{Result, anyhow};
 use arguments::Arguments;
-use hushstream_read::{ReadError, Reader};
+use hushstream_read::ReadError;
 use learning::{Frame, Learning};
 use outcome::Outcome;
 use std::io::Write;
@@ -45,28 +48,29 @@ fn learn(arguments: &Arguments) -> Result<Outcome> {
     check_outputs(arguments)?;
     let schema = data::schema(&arguments.data, arguments.privacy.person.as_ref())?;
     let stored = opening::stored_rounds(arguments)?;
-    let mut reader = data::open(&arguments.data, &schema)?;
+    let reader = data::open(&arguments.data, &schema)?;
     let layout = reader.layout().clone();
     let rounds = data::rounds(arguments, &reader, stored)?;
     let situation = data::situation(arguments, &layout, rounds)?;
-    let choice = situation.choose(&data::wishes(arguments))?;
-    words::announce(arguments, &layout, &choice);
-    let opened = opening::open(arguments, &choice.recipe)?;
+    let method = methods::choose(arguments, &layout, &situation)?;
+    words::announce(arguments, &layout, method.as_ref());
+    let opened = opening::open(arguments, method.as_ref())?;
     if let Some(told) = &opened.resumed {
         words::say(arguments, told);
     }
     let frame = Frame {
         arguments,
         layout: &layout,
-        choice: &choice,
+        method: method.as_ref(),
         length: situation.length,
     };
     let mut learning = Learning::new(frame, opened)?;
     let start = Instant::now();
-    let (planned, learned) = (choice.recipe.rounds(), learning.rounds());
+    let (planned, learned) = (method.records().1, learning.rounds());
     let mut seen = 0;
+    let mut rows = Ahead::new(reader, data::is_stream(&arguments.data.file));
     while seen < planned
-        && let Some(sealed) = reader
+        && let Some(sealed) = rows
             .next_record()
             .map_err(|error| mid_stream(arguments, &error))?
     {
@@ -75,7 +79,7 @@ fn learn(arguments: &Arguments) -> Result<Outcome> {
             learning.take(sealed)?;
         }
     }
-    tell_of_the_rest(arguments, &mut reader, seen, planned);
+    tell_of_the_rest(arguments, &mut rows, seen, planned);
     learning.finish(seen.saturating_sub(learned), start.elapsed())
 }
 
@@ -116,7 +120,7 @@ fn mid_stream(arguments: &Arguments, error: &ReadError) -> anyhow::Error {
     }
 }
 
-fn tell_of_the_rest(arguments: &Arguments, reader: &mut Reader, seen: u64, planned: u64) {
+fn tell_of_the_rest(arguments: &Arguments, rows: &mut Ahead, seen: u64, planned: u64) {
     let text = if seen < planned {
         // A horizon that is not known has no end to miss.
         if arguments.privacy.horizon == "unknown" {
@@ -127,7 +131,7 @@ fn tell_of_the_rest(arguments: &Arguments, reader: &mut Reader, seen: u64, plann
             grouped(seen),
             grouped(planned)
         )
-    } else if !data::is_stream(&arguments.data.file) && !matches!(reader.next_record(), Ok(None)) {
+    } else if !data::is_stream(&arguments.data.file) && !matches!(rows.next_record(), Ok(None)) {
         format!(
             "the run was planned for {} records: the rest of the file was not read",
             grouped(planned)

@@ -2,14 +2,11 @@
 
 use super::arguments::{Arguments, Privacy};
 use super::budget;
+use super::methods::{Method, Restart};
 use super::session::Session;
 use super::state::{Card, StateFolder};
 use anyhow::{Result, bail};
-use hushstream_engine::{Recipe, Run, RunError};
-use hushstream_mechanism::sums::{Resumed, SumError};
-use hushstream_mechanism::{
-    Grant, GuaranteeKind, Ledger, LedgerError, NoStorage, Transcript, Windowed,
-};
+use hushstream_mechanism::{Grant, Ledger, LedgerError, NoStorage};
 use hushstream_noise::Key;
 use std::path::Path;
 
@@ -37,100 +34,71 @@ pub(crate) fn stored_rounds(arguments: &Arguments) -> Result<Option<u64>> {
 }
 
 /// Opens or resumes the run that the flags ask for.
-pub(crate) fn open(arguments: &Arguments, recipe: &Recipe) -> Result<Opened> {
-    if recipe.plan().request().kind.is_windowed() {
-        open_as::<Windowed>(arguments, recipe)
-    } else {
-        open_as::<Transcript>(arguments, recipe)
-    }
-}
-
-fn open_as<G: GuaranteeKind>(arguments: &Arguments, recipe: &Recipe) -> Result<Opened> {
+pub(crate) fn open(arguments: &Arguments, method: &dyn Method) -> Result<Opened> {
     let output = &arguments.output;
+    let every = output.releases.is_some();
     match &output.state {
-        Some(folder) if output.resume => resume::<G>(arguments, recipe, folder),
-        Some(folder) => begin::<G>(arguments, recipe, folder),
+        Some(folder) if output.resume => resume(arguments, method, folder, every),
+        Some(folder) => begin(arguments, method, folder, every),
         None => {
-            let (mut ledger, _) = affordable(arguments, recipe)?;
-            let grant = debit(&mut ledger, recipe)?;
+            let (mut ledger, _) = affordable(arguments, method)?;
+            let grant = debit(&mut ledger, method)?;
             // Without a state folder the key is never stored, so no noise can ever be drawn again.
             let key = new_key(&arguments.privacy)?;
-            let storage = NoStorage;
-            let run = Run::<G>::open(recipe.clone(), grant, &key, &mut ledger, storage)?;
-            Ok(opened(arguments, run, ledger, None))
+            let session = method.start(grant, &key, &mut ledger, Box::new(NoStorage), every)?;
+            Ok(Opened {
+                session,
+                ledger,
+                resumed: None,
+            })
         }
     }
 }
 
-fn opened<G: GuaranteeKind>(
-    arguments: &Arguments,
-    mut run: Run<G>,
-    ledger: Ledger,
-    resumed: Option<String>,
-) -> Opened {
-    if arguments.output.releases.is_none() {
-        run.keep_only_the_last();
-    }
-    Opened {
-        session: Box::new(run),
-        ledger,
-        resumed,
-    }
-}
-
-fn begin<G: GuaranteeKind>(
-    arguments: &Arguments,
-    recipe: &Recipe,
-    folder: &Path,
-) -> Result<Opened> {
+fn begin(arguments: &Arguments, method: &dyn Method, folder: &Path, every: bool) -> Result<Opened> {
     StateFolder::check_new(folder)?;
-    let (mut ledger, next) = affordable(arguments, recipe)?;
+    let (mut ledger, next) = affordable(arguments, method)?;
     let key = new_key(&arguments.privacy)?;
     let folder = StateFolder::create(folder)?;
-    folder.begin(&key, &Card::new(recipe.request().rounds, next))?;
-    let grant = debit(&mut ledger, recipe)?;
-    let storage = folder.into_journal();
-    let run = Run::<G>::open(recipe.clone(), grant, &key, &mut ledger, storage)?;
-    Ok(opened(arguments, run, ledger, None))
+    folder.begin(&key, &Card::new(method.records().0, next))?;
+    let grant = debit(&mut ledger, method)?;
+    let storage = Box::new(folder.into_journal());
+    let session = method.start(grant, &key, &mut ledger, storage, every)?;
+    Ok(Opened {
+        session,
+        ledger,
+        resumed: None,
+    })
 }
 
-fn resume<G: GuaranteeKind>(arguments: &Arguments, recipe: &Recipe, path: &Path) -> Result<Opened> {
+fn resume(arguments: &Arguments, method: &dyn Method, path: &Path, every: bool) -> Result<Opened> {
     let card = Card::read(path)?;
     let folder = StateFolder::open(path)?;
     let key = folder.key()?;
-    let mut ledger = budget::open(arguments, recipe.plan().charge()?, recipe.plan().scope())?;
-    let storage = folder.into_journal();
-    let (run, told) = match Run::<G>::resume(recipe.clone(), storage, &key, &mut ledger, None) {
-        Ok((run, Resumed::Continued)) => {
-            let told = format!(
-                "resumed after {} records, as if it had never stopped",
-                run.rounds()
-            );
-            (run, told)
-        }
-        Ok((run, Resumed::NewInstance { lost })) => (
-            run,
-            format!(
-                "resumed from an old copy: {lost} batches that were learned after it are lost and are not learned again"
-            ),
-        ),
+    let mut ledger = budget::open(arguments, method.charge()?, method.scope())?;
+    let storage = Box::new(folder.into_journal());
+    let (session, told) = match method.restart(storage, &key, &mut ledger, every)? {
+        Restart::Run(session, told) => (session, told),
         // A crash before the journal was begun: with the charge that was made then, or that was about to be.
-        Err(RunError::Sum(SumError::NoRun)) => {
-            let grant = owed(&mut ledger, recipe, &card)?;
-            let storage = StateFolder::open(path)?.into_journal();
-            let run = Run::<G>::open(recipe.clone(), grant, &key, &mut ledger, storage)?;
-            (run, "resumed before its first record".to_owned())
+        Restart::NoRun => {
+            let grant = owed(&mut ledger, method, &card)?;
+            let storage = Box::new(StateFolder::open(path)?.into_journal());
+            let session = method.start(grant, &key, &mut ledger, storage, every)?;
+            (session, "resumed before its first record".to_owned())
         }
-        Err(error) => return Err(error.into()),
     };
-    Ok(opened(arguments, run, ledger, Some(told)))
+    Ok(Opened {
+        session,
+        ledger,
+        resumed: Some(told),
+    })
 }
 
 /// The charge that the card names: again if it was made, otherwise now.
-fn owed(ledger: &mut Ledger, recipe: &Recipe, card: &Card) -> Result<Grant> {
+fn owed(ledger: &mut Ledger, method: &dyn Method, card: &Card) -> Result<Grant> {
     let made = ledger.charges().count() as u64;
     if made + 1 == card.charge {
-        return debit(ledger, recipe);
+        return debit(ledger, method);
     }
     match ledger.grant_again(card.charge) {
         Ok(grant) => Ok(grant),
@@ -143,20 +111,20 @@ fn owed(ledger: &mut Ledger, recipe: &Recipe, card: &Card) -> Result<Grant> {
 }
 
 /// The ledger, if it has room for the run, and the number that the charge will have.
-fn affordable(arguments: &Arguments, recipe: &Recipe) -> Result<(Ledger, u64)> {
-    let charge = recipe.plan().charge()?;
-    let ledger = budget::open(arguments, charge, recipe.plan().scope())?;
+fn affordable(arguments: &Arguments, method: &dyn Method) -> Result<(Ledger, u64)> {
+    let charge = method.charge()?;
+    let ledger = budget::open(arguments, charge, method.scope())?;
     ledger
-        .allows(&charge, recipe.plan().scope())
+        .allows(&charge, method.scope())
         .map_err(|error| budget::refusal(&ledger, charge, error))?;
     let next = ledger.charges().count() as u64 + 1;
     Ok((ledger, next))
 }
 
-fn debit(ledger: &mut Ledger, recipe: &Recipe) -> Result<Grant> {
-    let charge = recipe.plan().charge()?;
+fn debit(ledger: &mut Ledger, method: &dyn Method) -> Result<Grant> {
+    let charge = method.charge()?;
     ledger
-        .debit(charge, recipe.plan().scope())
+        .debit(charge, method.scope())
         .map_err(|error| budget::refusal(ledger, charge, error))
 }
 

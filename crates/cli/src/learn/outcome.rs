@@ -43,21 +43,27 @@ pub(crate) struct Together {
 }
 
 /// What was chosen.
-#[derive(Serialize, Clone)]
+#[derive(Serialize, Clone, Default)]
 pub(crate) struct Parameters {
-    pub(crate) sum: String,
-    pub(crate) noise: String,
+    pub(crate) sum: Option<String>,
+    pub(crate) noise: Option<String>,
     pub(crate) batch: u64,
     pub(crate) releases: u64,
     /// Of the set that the weights live in.
-    pub(crate) radius: f64,
-    pub(crate) curvature: f64,
+    pub(crate) radius: Option<f64>,
+    pub(crate) curvature: Option<f64>,
     pub(crate) learning_rate: Option<f64>,
     pub(crate) ridge: Option<f64>,
     pub(crate) length: f64,
-    pub(crate) noise_sd: f64,
+    pub(crate) noise_sd: Option<f64>,
+    /// Of a selection: the chance of a draw whatever the loss, the rate, and the most draws.
+    pub(crate) p: Option<f64>,
+    pub(crate) eta: Option<f64>,
+    pub(crate) k: Option<u64>,
+    /// In the units of the losses.
+    pub(crate) regret_bound: Option<f64>,
     /// Records after which what is learned exceeds the noise, predicted before the start.
-    pub(crate) rows_until_signal: f64,
+    pub(crate) rows_until_signal: Option<f64>,
     pub(crate) reasons: Vec<String>,
 }
 

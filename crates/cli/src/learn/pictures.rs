@@ -1,8 +1,7 @@
 //! The pictures of a report: how averages went, and noise against signal.
 
 use super::outcome::{Kind, losses};
-use crate::chart::{Series, log_log, semi_log};
-use hushstream_engine::Choice;
+use crate::chart::{Series, semi_log};
 use hushstream_mechanism::{OperatorOnly, Summary};
 
 /// Records so far, the run's averages, and those of the learner without privacy.
@@ -80,49 +79,4 @@ fn line(curves: &Curves, name: &str, value: impl Fn(&Point) -> Option<f64>) -> S
             .filter_map(|point| Some((point.0 as f64, value(point)?)))
             .collect(),
     }
-}
-
-/// What the records add up to at most, and the noise of a release.
-pub(crate) fn noise_picture(choice: &Choice) -> String {
-    let plan = choice.recipe.plan();
-    let request = plan.request();
-    let last = request.releases;
-    let mut times: Vec<u64> = (0..=200)
-        .map(|step| (last as f64).powf(f64::from(step) / 200.0).round() as u64)
-        .collect();
-    times.dedup();
-    let noise = Series {
-        name: "noise, one coordinate".to_owned(),
-        points: times
-            .iter()
-            .map(|&t| ((t * request.batch) as f64, plan.prefix_sd(t)))
-            .collect(),
-    };
-    let dimension = f64::from(request.dimension);
-    let length = Series {
-        name: "noise, all coordinates".to_owned(),
-        points: noise
-            .points
-            .iter()
-            .map(|&(t, sd)| (t, sd * dimension.sqrt()))
-            .collect(),
-    };
-    let signal = Series {
-        name: "records, at most".to_owned(),
-        points: times
-            .iter()
-            .map(|&t| {
-                (
-                    (t * request.batch) as f64,
-                    (t * request.batch) as f64 * request.bound,
-                )
-            })
-            .collect(),
-    };
-    log_log(
-        "Length of a sum",
-        "records",
-        "length",
-        &[noise, length, signal],
-    )
 }

@@ -2,10 +2,10 @@
 //!
 //! Every figure on the page is a figure of the run's JSON object, which the page also holds.
 
+use super::methods::Method;
 use super::outcome::{Kind, Outcome};
-use super::pictures::{Curves, average_loss, error_rate, noise_picture};
+use super::pictures::{Curves, average_loss, error_rate};
 use crate::chart::escape;
-use hushstream_engine::Choice;
 use serde_json::Value;
 use std::fmt::Write;
 
@@ -72,6 +72,10 @@ const PARAMETERS: &Rows = &[
     ("ridge", "parameters.ridge"),
     ("length of features, at most", "parameters.length"),
     ("noise of a sum, at most", "parameters.noise_sd"),
+    ("forced draws p", "parameters.p"),
+    ("rate η of the board", "parameters.eta"),
+    ("experts drawn at most, a batch", "parameters.k"),
+    ("certified regret", "parameters.regret_bound"),
     (
         "records until signal, predicted",
         "parameters.rows_until_signal",
@@ -79,9 +83,9 @@ const PARAMETERS: &Rows = &[
 ];
 
 /// The page.
-pub(crate) fn page(outcome: &Outcome, curves: &Curves, kind: Kind, choice: &Choice) -> String {
+pub(crate) fn page(outcome: &Outcome, curves: &Curves, kind: Kind, method: &dyn Method) -> String {
     let json = serde_json::to_value(outcome).unwrap_or(Value::Null);
-    let entry = choice.recipe.request().recipe.entry();
+    let entry = method.recipe().entry();
     let mut page = format!(
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\
          <title>Hushstream: {0}</title><style>{STYLE}</style></head><body>\n<h1>Hushstream: a run of {0}</h1>\n\
@@ -100,8 +104,10 @@ pub(crate) fn page(outcome: &Outcome, curves: &Curves, kind: Kind, choice: &Choi
     if kind == Kind::Classes {
         page.push_str(&error_rate(curves));
     }
-    page.push_str("<h2>Noise against signal</h2>\n<p>What the records add up to at most, and the noise of a release. Where the lines cross, learning can begin.</p>\n");
-    page.push_str(&noise_picture(choice));
+    if let Some(picture) = method.picture() {
+        page.push_str("<h2>Noise against signal</h2>\n<p>What the records add up to at most, and the noise of a release. Where the lines cross, learning can begin.</p>\n");
+        page.push_str(&picture);
+    }
     let _ = writeln!(
         page,
         "<h2>The recipe</h2>\n<p><b>{}</b>: {}, with errata {}. When: {}.</p>\n<p>Regret as printed: {}. As it holds: {}.</p>",
@@ -113,9 +119,9 @@ pub(crate) fn page(outcome: &Outcome, curves: &Curves, kind: Kind, choice: &Choi
         escape(entry.holds)
     );
     table(&mut page, &json, PARAMETERS);
-    if !choice.reasons.is_empty() {
+    if !outcome.parameters.reasons.is_empty() {
         page.push_str("<p>Chosen from public numbers alone:</p><ul>");
-        for reason in &choice.reasons {
+        for reason in &outcome.parameters.reasons {
             let _ = write!(page, "<li>{}</li>", escape(reason));
         }
         page.push_str("</ul>");

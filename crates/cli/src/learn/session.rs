@@ -4,7 +4,7 @@ use anyhow::Result;
 use hushstream_account::Guarantee;
 use hushstream_engine::Run;
 use hushstream_mechanism::losses::Record;
-use hushstream_mechanism::{GuaranteeKind, Ledger, OperatorOnly, Raw};
+use hushstream_mechanism::{GuaranteeKind, Ledger, OperatorOnly, Raw, Scoreboard};
 
 /// A released model.
 pub(crate) struct Release {
@@ -16,6 +16,18 @@ pub(crate) struct Release {
 pub(crate) trait Session {
     fn question(&self) -> &[f64];
     fn learn(&mut self, person: Option<u64>, record: Raw<Record>) -> Result<()>;
+    /// Predicts a record for the board, if there is one, then learns from it.
+    fn take(
+        &mut self,
+        person: Option<u64>,
+        record: Raw<Record>,
+        board: Option<&mut Scoreboard>,
+    ) -> Result<()> {
+        if let Some(board) = board {
+            board.score(&record, self.question());
+        }
+        self.learn(person, record)
+    }
     fn sync(&mut self, ledger: &mut Ledger) -> Result<Vec<Release>>;
     /// Makes everything durable and gives the last model, with its number.
     fn settled(&mut self, ledger: &mut Ledger) -> Result<(u64, Vec<f64>)>;

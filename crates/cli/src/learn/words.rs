@@ -1,9 +1,9 @@
 //! What `learn` says to people, on standard error; the guarantee goes to standard output.
 
 use super::arguments::Arguments;
+use super::methods::Method;
 use super::outcome::Outcome;
 use crate::numbers::{delta, grouped, short};
-use hushstream_engine::Choice;
 use hushstream_read::Layout;
 use std::fmt::Write;
 
@@ -15,9 +15,10 @@ pub(crate) fn say(arguments: &Arguments, text: &str) {
 }
 
 /// What was chosen and why, and what privacy will cost, before a record is read.
-pub(crate) fn announce(arguments: &Arguments, layout: &Layout, choice: &Choice) {
-    let request = choice.recipe.plan().request();
-    let records = choice.recipe.request().rounds;
+pub(crate) fn announce(arguments: &Arguments, layout: &Layout, method: &dyn Method) {
+    let parameters = method.parameters();
+    let privacy = &arguments.privacy;
+    let records = method.records().0;
     let horizon = if arguments.privacy.horizon == "unknown" {
         "any number of records".to_owned()
     } else {
@@ -26,21 +27,20 @@ pub(crate) fn announce(arguments: &Arguments, layout: &Layout, choice: &Choice) 
     say(
         arguments,
         &format!(
-            "{} on {} sums with {} noise: {} features, {horizon}, batches of {}, (ε, δ) = ({}, {}), {}",
-            choice.recipe.request().recipe,
-            request.kind,
-            request.noise,
-            layout.dimension(),
-            grouped(request.batch),
-            request.budget.epsilon(),
-            delta(request.budget.delta()),
-            request.adjacency,
+            "{}: {} features, {horizon}, (ε, δ) = ({}, {}), {}",
+            method.headline(),
+            grouped(layout.dimension() as u64),
+            privacy.epsilon,
+            delta(privacy.delta),
+            hushstream_account::Adjacency::from(privacy.adjacency),
         ),
     );
-    for reason in &choice.reasons {
+    for reason in &parameters.reasons {
         say(arguments, &format!("  chosen: {reason}"));
     }
-    let until = choice.rows_until_signal;
+    let Some(until) = parameters.rows_until_signal else {
+        return;
+    };
     let share = 100.0 * until / records as f64;
     let cost = if share >= 100.0 {
         format!(

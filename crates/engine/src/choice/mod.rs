@@ -15,7 +15,7 @@ mod choosing;
 mod first_order;
 mod problem;
 
-use crate::catalogue::RecipeName;
+use crate::catalogue::{MechanismKind, RecipeName};
 use crate::on_sums::{Recipe, RecipeError};
 use hushstream_account::{Adjacency, Budget};
 use hushstream_mechanism::Participation;
@@ -85,10 +85,12 @@ pub struct Wishes {
 
 impl Wishes {
     /// Refuses wishes that this recipe would not hear.
-    fn check(&self, recipe: RecipeName) -> Result<(), RecipeError> {
-        if let Some(given) = self
-            .radius
-            .filter(|radius| !(*radius > 0.0 && radius.is_finite()))
+    ///
+    /// # Errors
+    /// The first of them; a radius that is not positive.
+    pub fn check(&self, recipe: RecipeName) -> Result<(), RecipeError> {
+        if let Some(given) = self.radius
+            && !(given > 0.0 && given.is_finite())
         {
             return Err(RecipeError::Parameter {
                 parameter: "radius",
@@ -96,25 +98,49 @@ impl Wishes {
                 allowed: "a positive finite number",
             });
         }
-        let unheard = |wish: &str, why: &str| {
-            Err(RecipeError::Unfit(format!(
-                "{recipe} {why}: leave out {wish}, or name another recipe"
-            )))
-        };
+        let is_on = |kinds: &[MechanismKind]| kinds.contains(&recipe.entry().mechanism);
+        let is_selection = is_on(&[MechanismKind::Selection, MechanismKind::Batch]);
+        let is_sparse = is_on(&[MechanismKind::SparseTree]);
         let is_least_squares = recipe == RecipeName::Pqftl;
-        if is_least_squares && self.link.is_some_and(|link| link != Link::Squared) {
-            return unheard("the loss", "learns by least squares alone");
+        let is_linear = matches!(recipe, RecipeName::Ftrl | RecipeName::Ftpl);
+        let other_loss = self.link.is_some_and(|link| link != Link::Squared);
+        let is_windowed = matches!(
+            (recipe.entry().mechanism, self.sum),
+            (MechanismKind::Sum(SumKind::Window(_)), _) | (_, Some(SumKind::Window(_)))
+        );
+        let unheard = [
+            ("a sum", self.sum.is_some() && is_selection),
+            ("a noise", self.noise.is_some() && is_selection),
+            (
+                "a loss",
+                other_loss && is_least_squares
+                    || self.link.is_some() && (is_selection || is_linear),
+            ),
+            (
+                "a set",
+                self.set.is_some() && (is_least_squares || is_selection || is_sparse),
+            ),
+            (
+                "a radius",
+                self.radius.is_some() && (is_least_squares || is_selection),
+            ),
+            (
+                "a curvature",
+                self.curvature.is_some() && (is_selection || is_sparse || is_linear),
+            ),
+            (
+                "a learning rate",
+                self.learning_rate.is_some() && recipe != RecipeName::Ftrl && !is_sparse,
+            ),
+            ("a ridge", self.ridge.is_some() && !is_least_squares),
+            ("a window", self.window.is_some() && !is_windowed),
+        ];
+        match unheard.into_iter().find(|(_, is_unheard)| *is_unheard) {
+            Some((wish, _)) => Err(RecipeError::Unfit(format!(
+                "{recipe} has no use for {wish}: leave it out, or name another recipe"
+            ))),
+            None => Ok(()),
         }
-        if is_least_squares && (self.set.is_some() || self.radius.is_some()) {
-            return unheard("set and radius", "keeps its weights in no set");
-        }
-        if !is_least_squares && self.ridge.is_some() {
-            return unheard("the ridge", "has no matrix to add a ridge to");
-        }
-        if recipe != RecipeName::Ftrl && self.learning_rate.is_some() {
-            return unheard("the learning rate", "has none");
-        }
-        Ok(())
     }
 }
 

@@ -161,6 +161,12 @@ impl ExpertsRun {
         Ok(out)
     }
 
+    /// Whether the next record writes the journal anew, without the releases so far.
+    #[must_use]
+    pub fn checkpoint_is_due(&self) -> bool {
+        self.selection.checkpoint_is_due()
+    }
+
     /// Records seen.
     #[must_use]
     pub fn rounds(&self) -> u64 {

@@ -1,5 +1,7 @@
 //! One person's data, sealed.
 
+use crate::losses::{Features, Record};
+
 /// A value that only this crate can open. There is no `Clone`, `Debug`, `Display`, `Deref` or serialisation, so it
 /// cannot be copied, printed or sent by accident.
 ///
@@ -21,5 +23,22 @@ impl<T> Raw<T> {
 
     pub(crate) fn peek(&self) -> &T {
         &self.0
+    }
+}
+
+impl Raw<Record> {
+    /// The record's features as losses of experts, from `low`…`high` to 0…1; still sealed. Sparse features are no loss vector: the mechanism will count
+    /// them as malformed.
+    #[must_use]
+    pub fn into_losses(self, low: f64, high: f64) -> Raw<Vec<f64>> {
+        Raw(match self.0.features {
+            Features::Dense(mut values) => {
+                for value in &mut values {
+                    *value = (*value - low) / (high - low);
+                }
+                values
+            }
+            Features::Sparse(_) => Vec::new(),
+        })
     }
 }

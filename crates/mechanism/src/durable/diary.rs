@@ -73,6 +73,9 @@ pub enum DiaryError {
     /// The key is not the one the run began with: its noise would be drawn anew.
     #[error("this is not the key that the run began with")]
     WrongKey,
+    /// The journal is empty.
+    #[error("the journal holds no run")]
+    NoRun,
     /// The journal holds something else.
     #[error("the journal does not fit: {0}")]
     Journal(&'static str),
@@ -383,8 +386,10 @@ impl FoundDiary {
             records.push(record);
         }
         let mut records = records.into_iter();
-        let Some(Record::Opened(opening)) = records.next() else {
-            return Err(DiaryError::Journal("it holds no run"));
+        let opening = match records.next() {
+            Some(Record::Opened(opening)) => opening,
+            Some(_) => return Err(LogError::Record(0).into()),
+            None => return Err(DiaryError::NoRun),
         };
         if opening.kind != kind {
             return Err(DiaryError::Journal("it holds a run of another mechanism"));

@@ -48,6 +48,36 @@ pub trait Storage: Send {
     }
 }
 
+impl Storage for Box<dyn Storage> {
+    fn load(&mut self) -> io::Result<Vec<u8>> {
+        (**self).load()
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        (**self).append(bytes)
+    }
+
+    fn truncate(&mut self, length: u64) -> io::Result<()> {
+        (**self).truncate(length)
+    }
+
+    fn replace(&mut self, bytes: &[u8]) -> io::Result<()> {
+        (**self).replace(bytes)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        (**self).sync()
+    }
+
+    fn is_durable(&self) -> bool {
+        (**self).is_durable()
+    }
+
+    fn is_kept(&self) -> bool {
+        (**self).is_kept()
+    }
+}
+
 /// A file that only its owner can read, locked against a second process for as long as it is open.
 #[derive(Debug)]
 pub struct FileStorage {

@@ -9,6 +9,7 @@ use crate::durable::{
 use crate::lattice::Lattice;
 use crate::losses::{Bounds, Features, Link, Record};
 use crate::persons::Participation;
+use crate::scoreboard::Scoreboard;
 use crate::sums::{Geometry, Noise, PlanError, PlanFields, SumKind, SumPlan};
 use hushstream_account::{Guarantee, GuaranteeError};
 use hushstream_noise::Key;
@@ -206,7 +207,11 @@ impl SparseLearner {
     ///
     /// # Errors
     /// The horizon is over; storage.
-    pub fn learn(&mut self, record: Raw<Record>) -> Result<OperatorOnly<f64>, SparseError> {
+    pub fn learn(
+        &mut self,
+        record: Raw<Record>,
+        board: Option<&mut Scoreboard>,
+    ) -> Result<OperatorOnly<f64>, SparseError> {
         self.diary.check_open()?;
         if self.diary.must_checkpoint() {
             let state = (self.exact.clone(), self.nulls);
@@ -226,6 +231,9 @@ impl SparseLearner {
                 self.gradient = self.lattice.sparse(&scaled);
             }
             _ => self.nulls += 1,
+        }
+        if let Some(board) = board {
+            board.compare(&record, score);
         }
         let gradient = &self.gradient;
         self.diary.item_with(|| encode(gradient))?;
@@ -431,7 +439,7 @@ mod tests {
                     .iter()
                     .map(|&(i, x)| x * weights[i as usize])
                     .sum::<f64>();
-            let predicted = lazy.learn(Raw::seal(record.duplicate())).unwrap();
+            let predicted = lazy.learn(Raw::seal(record.duplicate()), None).unwrap();
             assert_eq!(
                 predicted.for_the_operator().to_bits(),
                 score.to_bits(),
@@ -451,7 +459,10 @@ mod tests {
         }
         let model = lazy.model(&mut ledger).unwrap();
         assert_eq!(model.value().weights, weights);
-        assert!(lazy.learn(Raw::seal(record(1))).is_err(), "release n + 1");
+        assert!(
+            lazy.learn(Raw::seal(record(1)), None).is_err(),
+            "release n + 1"
+        );
         assert!(lazy.guarantee().unwrap().is_simulated());
     }
 
@@ -463,13 +474,13 @@ mod tests {
         let mut learner =
             SparseLearner::open(plan, task(), grant, &key, &mut ledger, NoStorage).unwrap();
         for t in 0..15 {
-            learner.learn(Raw::seal(record(t))).unwrap();
+            learner.learn(Raw::seal(record(t)), None).unwrap();
         }
         let bad = Record {
             features: Features::Sparse(vec![(DIMENSION, 1.0)]),
             target: 1.0,
         };
-        learner.learn(Raw::seal(bad)).unwrap();
+        learner.learn(Raw::seal(bad), None).unwrap();
         assert_eq!(*learner.nulls().for_the_operator(), 1);
         let model = learner.model(&mut ledger).unwrap().into_value();
         assert!(model.weights.iter().all(|weight| weight.abs() > 0.0));

@@ -1,0 +1,151 @@
+//! Two neighbouring streams, one mechanism, and what an attacker sees of it.
+
+use crate::AuditError;
+use hushstream_arena::Dice;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Which of two neighbouring streams is played.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum World {
+    /// One of them.
+    Left,
+    /// The other.
+    Right,
+}
+
+impl World {
+    /// −1 for left, +1 for right: what a canary multiplies its gradient by.
+    #[must_use]
+    pub fn sign(self) -> f64 {
+        match self {
+            Self::Left => -1.0,
+            Self::Right => 1.0,
+        }
+    }
+}
+
+/// A pair of neighbouring streams, played against a fresh instance of a mechanism as often as one likes.
+///
+/// Everything returned by [`Duel::play`] must be what an outsider may see, or what an outsider can compute from it: only then does a bound say something about
+/// the guarantee.
+pub trait Duel: Sync {
+    /// What differs between the streams, for people.
+    fn name(&self) -> String;
+
+    /// Plays once with noise from `seed` and gives what was published, always equally many numbers.
+    ///
+    /// # Errors
+    /// Whatever keeps the mechanism from running.
+    fn play(&self, world: World, seed: u64) -> Result<Vec<f64>, AuditError>;
+
+    /// A score that is large where the right world is more likely, if the noise's law tells one. A wrong one proves less, never too much.
+    fn likelihood(&self, seen: &[f64]) -> Option<f64> {
+        let _ = seen;
+        None
+    }
+}
+
+/// Which runs: no two stages, worlds or duels of one audit share a seed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Runs {
+    pub(crate) seed: u64,
+    pub(crate) stage: u64,
+    pub(crate) count: u64,
+}
+
+impl Runs {
+    fn seed_of(self, world: World, index: u64) -> u64 {
+        let side = u64::from(world == World::Right);
+        let mut dice = Dice::new(self.seed);
+        let mut mixed = dice.bits();
+        for part in [self.stage, side, index] {
+            mixed = Dice::new(mixed ^ part.wrapping_mul(0xd134_2543_de82_ef95)).bits();
+        }
+        mixed
+    }
+}
+
+/// Plays many times, on as many threads as the machine has, and keeps what `keep` makes of each; in the order of the seeds.
+pub(crate) fn play_many<T: Send>(
+    duel: &dyn Duel,
+    world: World,
+    runs: Runs,
+    keep: impl Fn(Vec<f64>) -> T + Sync,
+) -> Result<Vec<T>, AuditError> {
+    const PORTION: u64 = 64;
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let next = AtomicU64::new(0);
+    let mut portions = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads)
+            .map(|_| {
+                scope.spawn(|| {
+                    let mut mine = Vec::new();
+                    loop {
+                        let first = next.fetch_add(PORTION, Ordering::Relaxed);
+                        if first >= runs.count {
+                            return Ok::<_, AuditError>(mine);
+                        }
+                        let last = (first + PORTION).min(runs.count);
+                        let played = (first..last)
+                            .map(|index| duel.play(world, runs.seed_of(world, index)).map(&keep));
+                        mine.push((first, played.collect::<Result<Vec<T>, _>>()?));
+                    }
+                })
+            })
+            .collect();
+        let mut all = Vec::new();
+        for worker in workers {
+            all.extend(worker.join().expect("a duel does not panic")?);
+        }
+        Ok::<_, AuditError>(all)
+    })?;
+    portions.sort_by_key(|(first, _)| *first);
+    Ok(portions.into_iter().flat_map(|(_, part)| part).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn seeds_do_not_meet() {
+        let mut seen = HashSet::new();
+        for seed in 0..3 {
+            for stage in 0..4 {
+                for world in [World::Left, World::Right] {
+                    for index in 0..500 {
+                        let runs = Runs {
+                            seed,
+                            stage,
+                            count: 0,
+                        };
+                        assert!(seen.insert(runs.seed_of(world, index)));
+                    }
+                }
+            }
+        }
+    }
+
+    struct Echo;
+    impl Duel for Echo {
+        fn name(&self) -> String {
+            "echo".into()
+        }
+        fn play(&self, _: World, seed: u64) -> Result<Vec<f64>, AuditError> {
+            Ok(vec![seed as f64])
+        }
+    }
+
+    #[test]
+    fn runs_come_in_order_whatever_the_threads_do() {
+        let runs = Runs {
+            seed: 1,
+            stage: 2,
+            count: 1000,
+        };
+        let once = play_many(&Echo, World::Left, runs, |seen| seen[0].to_bits()).unwrap();
+        let again = play_many(&Echo, World::Left, runs, |seen| seen[0].to_bits()).unwrap();
+        assert_eq!((once.len(), &once), (1000, &again));
+    }
+}

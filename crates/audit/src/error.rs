@@ -1,0 +1,65 @@
+//! Why an audit cannot be held.
+
+use hushstream_account::AccountError;
+use hushstream_arena::ArenaError;
+use hushstream_engine::{RecipeError, RecipeName, RunError};
+use hushstream_learn::LearnError;
+use hushstream_mechanism::LedgerError;
+use hushstream_mechanism::losses::BoundsError;
+use hushstream_mechanism::sums::{PlanError, SumError};
+use hushstream_noise::NoiseError;
+use hushstream_sets::SetError;
+
+/// Why an audit cannot be held.
+#[derive(Debug, thiserror::Error)]
+pub enum AuditError {
+    /// The accountant.
+    #[error(transparent)]
+    Account(#[from] AccountError),
+    /// A game.
+    #[error(transparent)]
+    Arena(#[from] ArenaError),
+    /// A loss.
+    #[error(transparent)]
+    Bounds(#[from] BoundsError),
+    /// The learner.
+    #[error(transparent)]
+    Learn(#[from] LearnError),
+    /// The ledger.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+    /// A sampler.
+    #[error(transparent)]
+    Noise(#[from] NoiseError),
+    /// The sum's plan.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// The recipe.
+    #[error(transparent)]
+    Recipe(#[from] RecipeError),
+    /// The run.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// The set.
+    #[error(transparent)]
+    Set(#[from] SetError),
+    /// The sum.
+    #[error(transparent)]
+    Sum(#[from] SumError),
+    /// A parameter out of range.
+    #[error("{parameter} = {given} is not allowed; allowed: {allowed}")]
+    Parameter {
+        /// Which.
+        parameter: &'static str,
+        /// What was given.
+        given: f64,
+        /// What is allowed.
+        allowed: &'static str,
+    },
+    /// A recipe that no attack has been written for.
+    #[error("{0} does not stand on sums: its attacks are not written yet")]
+    NotOnSums(RecipeName),
+    /// What came back after an interruption is not what must.
+    #[error("an interrupted run came back otherwise than it must: {0}")]
+    Resumed(String),
+}

@@ -1,0 +1,136 @@
+//! A binary-tree sum as one would write it in an afternoon: exact integers, the product's samplers, a public learner on top. No ledger, no journal, no boundary.
+
+use crate::AuditError;
+use crate::duel::{Duel, World};
+use hushstream_learn::{DualAveraging, Learner};
+use hushstream_mechanism::sums::{BinaryTree, Cover, Noise};
+use hushstream_noise::{DiscreteLaplace, Instance, Key, L2Laplace, RoundedGaussian, Source};
+use hushstream_sets::Ball;
+use std::sync::Arc;
+
+/// Standard deviation or scale of a node's integer noise.
+pub(crate) const UNIT: u64 = 1 << 30;
+
+/// A sum of vectors whose bound is 1.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Handmade {
+    pub(crate) noise: Noise,
+    pub(crate) dimension: u32,
+    /// Standard deviation or scale of a node's noise, in units of the bound.
+    pub(crate) scale: f64,
+}
+
+impl Handmade {
+    /// One coordinate.
+    pub(crate) fn line(noise: Noise, scale: f64) -> Self {
+        Self {
+            noise,
+            dimension: 1,
+            scale,
+        }
+    }
+
+    /// The generator of one run.
+    pub(crate) fn source(seed: u64) -> Source {
+        let key = Key::insecure_from_seed(seed);
+        Source::open(&key, Instance::from_bytes([0; 16]), 1)
+    }
+
+    /// The noise at an address, in units of the bound.
+    pub(crate) fn node(&self, source: &Source, address: u64) -> Result<Vec<f64>, AuditError> {
+        let mut noise = vec![0; self.dimension as usize];
+        match self.noise {
+            Noise::Gaussian => RoundedGaussian::STANDARD.fill(source, address, 0, &mut noise),
+            Noise::Laplace => DiscreteLaplace::new(UNIT)?.fill(source, address, 0, &mut noise),
+            Noise::L2Laplace => {
+                L2Laplace::new(self.dimension, UNIT)?.fill(source, address, 0, &mut noise);
+            }
+        }
+        let unit = self.scale / UNIT as f64;
+        Ok(noise.into_iter().map(|value| value as f64 * unit).collect())
+    }
+
+    /// Release t of a stream of numbers, over the nodes of the binary tree; `address` may spoil a node's address.
+    pub(crate) fn release(
+        &self,
+        source: &Source,
+        items: &[f64],
+        t: u64,
+        address: impl Fn(u64) -> u64,
+    ) -> Result<f64, AuditError> {
+        let exact: f64 = items.iter().take(usize::try_from(t).unwrap_or(0)).sum();
+        let mut sum = exact;
+        for term in BinaryTree.terms(t) {
+            sum += self.node(source, address(term.node))?[0];
+        }
+        Ok(sum)
+    }
+
+    /// The releases 1 to n, as a public learner's iterates show them: read back, since inside its set dual averaging is −sum/t.
+    pub(crate) fn publish(
+        &self,
+        source: &Source,
+        items: &[f64],
+        n: u64,
+        address: impl Fn(u64, u64) -> u64,
+    ) -> Result<Vec<f64>, AuditError> {
+        let mut learner = DualAveraging::new(Arc::new(Ball::new(1, 1e12)?), 1.0)?;
+        (1..=n)
+            .map(|t| {
+                let sum = self.release(source, items, t, |node| address(node, t))?;
+                learner.observe(&[sum])?;
+                Ok(-(t as f64) * learner.iterate()[0])
+            })
+            .collect()
+    }
+}
+
+/// A duel made of functions.
+pub(crate) struct HandmadeDuel<P, L> {
+    pub(crate) name: &'static str,
+    pub(crate) play: P,
+    pub(crate) likelihood: L,
+}
+
+impl<P, L> Duel for HandmadeDuel<P, L>
+where
+    P: Fn(World, u64) -> Result<Vec<f64>, AuditError> + Sync,
+    L: Fn(&[f64]) -> Option<f64> + Sync,
+{
+    fn name(&self) -> String {
+        self.name.to_owned()
+    }
+
+    fn play(&self, world: World, seed: u64) -> Result<Vec<f64>, AuditError> {
+        (self.play)(world, seed)
+    }
+
+    fn likelihood(&self, seen: &[f64]) -> Option<f64> {
+        (self.likelihood)(seen)
+    }
+}
+
+/// A duel without a likelihood of its own.
+pub(crate) fn duel(
+    name: &'static str,
+    play: impl Fn(World, u64) -> Result<Vec<f64>, AuditError> + Sync + 'static,
+) -> Box<dyn Duel> {
+    Box::new(HandmadeDuel {
+        name,
+        play,
+        likelihood: |_: &[f64]| None,
+    })
+}
+
+/// A stream of zeros with the canary, ±1, at the given places from 1.
+pub(crate) fn ones(length: u64, places: &[u64], world: World) -> Vec<f64> {
+    (1..=length)
+        .map(|t| {
+            if places.contains(&t) {
+                world.sign()
+            } else {
+                0.0
+            }
+        })
+        .collect()
+}

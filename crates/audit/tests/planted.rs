@@ -1,0 +1,50 @@
+//! Every planted bug is flagged, and its correct twin is not.
+#![allow(clippy::unwrap_used)]
+
+use hushstream_audit::{Effort, planted};
+
+/// The chance that a correct twin is flagged is below 10⁻⁷ for each; seeds are fixed besides.
+const EFFORT: (u64, f64, u64) = (6000, 1e-7, 20);
+
+/// What must be in the list, whatever else is.
+const NAMES: [&str; 14] = [
+    "sensitivity halved",
+    "kappa forgotten",
+    "column norm forgotten",
+    "participations forgotten",
+    "one level too few",
+    "R for R²",
+    "noise redrawn",
+    "one release too many",
+    "overlapping batches",
+    "address reused",
+    "exponential radius",
+    "zero where untouched",
+    "clipping after noise",
+    "float sum before the lattice",
+];
+
+#[test]
+fn every_bug_is_flagged_and_no_twin_is() {
+    let (runs, error, seed) = EFFORT;
+    let effort = Effort::runs(runs, error, seed);
+    let bugs = planted::all();
+    let names: Vec<&str> = bugs.iter().map(|bug| bug.name()).collect();
+    for name in NAMES {
+        assert!(names.contains(&name), "{name} is missing from {names:?}");
+    }
+    for bug in bugs {
+        let found = bug.examine(true, effort).unwrap();
+        assert!(
+            found.is_flagged(),
+            "{} was not flagged: {found:?}",
+            bug.name()
+        );
+        let twin = bug.examine(false, effort).unwrap();
+        assert!(
+            !twin.is_flagged(),
+            "the twin of {} was flagged: {twin:?}",
+            bug.name()
+        );
+    }
+}

@@ -1,0 +1,138 @@
+//! Every recipe: no bound above its claim, and close to it where that is possible.
+#![allow(clippy::unwrap_used)]
+
+use hushstream_account::Budget;
+use hushstream_audit::{Effort, LongStream, Target, audit};
+use hushstream_engine::RecipeName;
+use hushstream_mechanism::sums::{Noise, SumKind};
+
+/// Budgets for which a few thousand runs tell much: μ = 1.67, and ε = 2.
+fn budgets() -> (Budget, Budget) {
+    (
+        Budget::approx(8.0, 1e-5).unwrap(),
+        Budget::pure(2.0).unwrap(),
+    )
+}
+
+/// A correct recipe is flagged with probability below 10⁻⁷; seeds are fixed besides.
+const ERROR: f64 = 1e-7;
+
+#[test]
+fn no_bound_exceeds_its_claim() {
+    let (gaussian, pure) = budgets();
+    for target in Target::all(gaussian, pure) {
+        let effort = Effort::runs(600, ERROR, 7);
+        let verdict = audit(target.claim().unwrap(), &target.duels().unwrap(), effort).unwrap();
+        assert!(!verdict.violated(), "{target}: {verdict:?}");
+    }
+}
+
+/// A tight audit, not an empty one.
+#[test]
+fn gaussian_sums_are_audited_to_four_fifths() {
+    let (gaussian, _) = budgets();
+    for sum in SumKind::ALL {
+        if sum.accepts(Noise::Gaussian).is_err() {
+            continue;
+        }
+        let target = Target::new(RecipeName::PftalConvex, Some(sum), gaussian).unwrap();
+        let effort = Effort::runs(4000, 1e-3, 5);
+        let deepest = &target.duels().unwrap()[..1];
+        let verdict = audit(target.claim().unwrap(), deepest, effort).unwrap();
+        assert!(
+            verdict.tightness() >= 0.8,
+            "{target}: {}",
+            verdict.tightness()
+        );
+        assert!(!verdict.violated());
+    }
+}
+
+#[test]
+fn laplace_sums_of_up_to_four_levels_are_audited_to_four_fifths() {
+    let (_, pure) = budgets();
+    let plain = |sum| Target {
+        noise: Noise::Laplace,
+        ..Target::new(RecipeName::PftalConvex, Some(sum), pure).unwrap()
+    };
+    // Four levels: eight releases of a tree.
+    let deep = Target {
+        releases: 8,
+        ..plain(SumKind::Tree)
+    };
+    let sums = SumKind::ALL.into_iter();
+    let carrying = sums.filter(|sum| sum.accepts(Noise::Laplace).is_ok());
+    for target in carrying.map(plain).chain([deep]) {
+        let effort = Effort::runs(25_000, 1e-3, 5);
+        let deepest = &target.duels().unwrap()[..1];
+        let verdict = audit(target.claim().unwrap(), deepest, effort).unwrap();
+        assert!(
+            verdict.tightness() >= 0.8,
+            "{target}: {}",
+            verdict.tightness()
+        );
+        assert!(!verdict.violated());
+    }
+}
+
+#[test]
+fn a_long_stream_with_many_canaries() {
+    let stream = LongStream {
+        releases: 256,
+        canaries: 32,
+        budget: budgets().0,
+    };
+    let verdict = stream.audit(1500, 1e-3, 1).unwrap();
+    assert!(
+        !verdict.violated() && verdict.tightness() > 0.6,
+        "{verdict:?}"
+    );
+}
+
+/// The order of the records in a batch must not matter: floats become integers before they are added.
+#[test]
+fn the_product_sums_exactly() {
+    use hushstream_account::{Adjacency, FilterKind};
+    use hushstream_mechanism::sums::{Geometry, PrivateSum, SumRequest};
+    use hushstream_mechanism::{
+        Contribution, Ledger, MemoryStorage, Participation, Raw, Transcript,
+    };
+    let records: Vec<f64> = (0..500_u32)
+        .map(|i| (f64::from(i) * 0.7).sin() * 0.9)
+        .collect();
+    let release = |records: &[f64]| {
+        let plan = SumRequest {
+            kind: SumKind::Tree,
+            noise: Noise::Gaussian,
+            releases: 1,
+            dimension: 1,
+            bound: 1.0,
+            geometry: Geometry::Ball,
+            least_sigma: 0.0,
+            batch: records.len() as u64,
+            adjacency: Adjacency::ReplaceOne,
+            participation: Participation::OncePerRecord,
+            budget: budgets().0,
+        }
+        .plan()
+        .unwrap();
+        let kind = FilterKind::Gaussian;
+        let mut ledger = Ledger::simulated(budgets().0, kind, plan.scope()).unwrap();
+        let grant = ledger.debit(plan.charge().unwrap(), plan.scope()).unwrap();
+        let key = hushstream_noise::Key::insecure_from_seed(4);
+        let storage = MemoryStorage::default();
+        let mut sum =
+            PrivateSum::<Transcript>::open(plan, grant, &key, &mut ledger, storage).unwrap();
+        let mut last = None;
+        for &record in records {
+            last = sum
+                .add(Raw::seal(Contribution::Dense(vec![record])))
+                .unwrap();
+        }
+        sum.sync(&mut ledger).unwrap();
+        sum.publish(last.unwrap()).unwrap().into_value()[0].to_bits()
+    };
+    assert!(!hushstream_audit::planted::order_matters(
+        &records, 10, 1, release
+    ));
+}

@@ -1,0 +1,377 @@
+//! `hushstream audit`: attack a recipe from outside; report what is proved. Noise is simulated, data public: nothing here protects anybody.
+
+use crate::chart::escape;
+use crate::names::{AdjacencyName, NoiseName};
+use crate::numbers::{count, delta, finite, grouped, short};
+use crate::roc::picture;
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use comfy_table::Table;
+use hushstream_account::Budget;
+use hushstream_audit::{Duel, Effort, Printed, Target, Verdict, audit, planted};
+use hushstream_engine::{MechanismKind, RecipeName};
+use hushstream_mechanism::sums::SumKind;
+use serde::Serialize;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Arguments of `audit`.
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// The recipe, or `all`.
+    #[arg(required_unless_present_any = ["as_printed", "planted"])]
+    recipe: Option<String>,
+    /// The sum under it; the paper's own if none is named.
+    #[arg(long)]
+    sum: Option<SumKind>,
+    /// The noise; by default Gaussian for δ > 0 and the paper's own for δ = 0.
+    #[arg(long, value_enum)]
+    noise: Option<NoiseName>,
+    /// The claimed ε. By default one at which few runs tell much: 8, and 2 without δ.
+    #[arg(long, value_parser = finite)]
+    epsilon: Option<f64>,
+    /// The claimed δ; 0 means pure differential privacy.
+    #[arg(long, value_parser = finite, default_value_t = 1e-5)]
+    delta: f64,
+    /// What a neighbouring data set is.
+    #[arg(long, value_enum, default_value_t = AdjacencyName::ReplaceOne)]
+    adjacency: AdjacencyName,
+    /// Rounds; by default the most for which an audit can be tight.
+    #[arg(long, value_parser = count)]
+    rounds: Option<u64>,
+    /// Time for each row, such as 60s or 5m: more runs, tighter bounds. By default 10s, and for --as-printed and --planted a fixed number of runs.
+    #[arg(long, value_parser = time)]
+    time: Option<Duration>,
+    /// The probability that a row's bound holds.
+    #[arg(long, value_parser = finite, default_value_t = 0.999)]
+    confidence: f64,
+    /// Fixes all noise.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// The papers' own constants, where they break privacy.
+    #[arg(long, conflicts_with_all = ["recipe", "planted"])]
+    as_printed: bool,
+    /// Mechanisms with planted bugs, and their correct twins.
+    #[arg(long, conflicts_with = "recipe")]
+    planted: bool,
+    /// Print a JSON list.
+    #[arg(long)]
+    json: bool,
+    /// Write table and pictures as one page.
+    #[arg(long)]
+    html: Option<PathBuf>,
+}
+
+/// One line, with the stable keys of `--json`.
+#[derive(Serialize)]
+struct Row {
+    recipe: String,
+    sum: Option<String>,
+    noise: Option<String>,
+    claimed: Claimed,
+    lower_bound: Proved,
+    runs: u64,
+    attack: String,
+    seconds: f64,
+    violated: bool,
+    #[serde(skip)]
+    name: String,
+    #[serde(skip)]
+    verdict: Verdict,
+}
+
+#[derive(Serialize)]
+struct Claimed {
+    epsilon: f64,
+    delta: f64,
+    mu: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct Proved {
+    /// At the claimed δ.
+    epsilon: f64,
+    /// At the claimed ε.
+    delta: f64,
+    mu: f64,
+    confidence: f64,
+}
+
+impl Row {
+    fn new(
+        name: String,
+        (recipe, sum, noise): (String, Option<String>, Option<String>),
+        verdict: Verdict,
+    ) -> Self {
+        let (epsilon, delta) = verdict.claim.budget();
+        Self {
+            recipe,
+            sum,
+            noise,
+            claimed: Claimed {
+                epsilon,
+                delta,
+                mu: verdict.claim.mu(),
+            },
+            lower_bound: Proved {
+                epsilon: verdict.rates.epsilon(delta),
+                delta: verdict.rates.delta(epsilon),
+                mu: verdict.rates.mu(),
+                confidence: 1.0 - verdict.error,
+            },
+            runs: verdict.runs,
+            attack: verdict.attack.clone(),
+            seconds: verdict.seconds,
+            violated: verdict.violated(),
+            name,
+            verdict,
+        }
+    }
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    let (title, rows) = if arguments.as_printed {
+        let title = "UNSOUND: the papers' own constants, on public synthetic streams";
+        (title, printed(arguments)?)
+    } else if arguments.planted {
+        ("Planted bugs, each with its correct twin", bugs(arguments)?)
+    } else {
+        ("What is proved from outside", recipes(arguments)?)
+    };
+    if let Some(path) = &arguments.html {
+        std::fs::write(path, page(title, &rows))
+            .with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    if arguments.json {
+        println!("{}", serde_json::to_string_pretty(&rows)?);
+    } else {
+        println!("{title}\n{}", table(&rows));
+        println!("{}", closing(arguments, &rows));
+        if arguments.recipe.as_deref() == Some("all") {
+            println!(
+                "Not audited, for lack of attacks: {}.",
+                not_audited().join(", ")
+            );
+        }
+    }
+    let expected = arguments.as_printed || arguments.planted;
+    if !expected && let Some(row) = rows.iter().find(|row| row.violated) {
+        bail!("a claim is refuted: {}", row.name);
+    }
+    Ok(())
+}
+
+/// Recipes that `all` leaves out, because their attacks are not written yet.
+fn not_audited() -> Vec<&'static str> {
+    let entries = hushstream_engine::CATALOGUE.iter();
+    let others = entries.filter(|entry| !matches!(entry.mechanism, MechanismKind::Sum(_)));
+    others.map(|entry| entry.name).collect()
+}
+
+/// The error probability of a row.
+fn error(arguments: &Arguments) -> f64 {
+    1.0 - arguments.confidence
+}
+
+/// As much as the time allows; without one, so many runs.
+fn effort(arguments: &Arguments, duels: &[Box<dyn Duel>], runs: Option<u64>) -> Result<Effort> {
+    let (error, seed) = (error(arguments), arguments.seed);
+    match (arguments.time, runs) {
+        (None, Some(runs)) => Ok(Effort::runs(runs, error, seed)),
+        (time, _) => {
+            let time = time.unwrap_or(Duration::from_secs(10));
+            Ok(Effort::within(time, duels, error, seed)?)
+        }
+    }
+}
+
+fn recipes(arguments: &Arguments) -> Result<Vec<Row>> {
+    let name = arguments.recipe.as_deref().unwrap_or("all");
+    let pure = |epsilon: Option<f64>| Budget::pure(epsilon.unwrap_or(2.0));
+    let targets = if name == "all" {
+        let gaussian = Budget::approx(arguments.epsilon.unwrap_or(8.0), arguments.delta)?;
+        Target::all(gaussian, pure(arguments.epsilon)?)
+    } else {
+        let recipe: RecipeName = name.parse().map_err(anyhow::Error::msg)?;
+        // A noise that is named decides which budget is meant.
+        let is_pure = match arguments.noise {
+            Some(noise) => hushstream_mechanism::sums::Noise::from(noise).is_pure(),
+            None => arguments.delta <= 0.0,
+        };
+        let budget = if is_pure {
+            pure(arguments.epsilon)?
+        } else {
+            Budget::approx(arguments.epsilon.unwrap_or(8.0), arguments.delta)?
+        };
+        let mut target = Target::new(recipe, arguments.sum, budget)?;
+        target.adjacency = arguments.adjacency.into();
+        if let Some(noise) = arguments.noise {
+            target.noise = noise.into();
+        }
+        if let Some(rounds) = arguments.rounds {
+            target.releases = rounds.saturating_sub(1);
+        }
+        vec![target]
+    };
+    let rows = targets.into_iter().map(|target| {
+        let (claim, duels) = (target.claim()?, target.duels()?);
+        let verdict = audit(claim, &duels, effort(arguments, &duels, None)?)?;
+        let parts = (
+            target.recipe.to_string(),
+            Some(target.sum.to_string()),
+            Some(target.noise.to_string()),
+        );
+        Ok(Row::new(target.to_string(), parts, verdict))
+    });
+    rows.collect()
+}
+
+fn printed(arguments: &Arguments) -> Result<Vec<Row>> {
+    let rows = Printed::all().into_iter().map(|row| {
+        let duels = [row.duel()];
+        let effort = effort(arguments, &duels, Some(row.enough_runs()?))?;
+        let verdict = audit(row.claim, &duels, effort)?;
+        let name = format!("{} {}: {}", row.erratum, row.place, row.setting);
+        Ok(Row::new(name.clone(), (name, None, None), verdict))
+    });
+    rows.collect()
+}
+
+fn bugs(arguments: &Arguments) -> Result<Vec<Row>> {
+    let mut rows = Vec::new();
+    for bug in planted::all() {
+        for faulty in [true, false] {
+            let effort = Effort::runs(20_000, error(arguments), arguments.seed);
+            let planted::Finding::Audited(verdict) = bug.examine(faulty, effort)? else {
+                continue; // seen by the order of records, not by an attack
+            };
+            let name = if faulty {
+                bug.name().to_owned()
+            } else {
+                "... its twin".to_owned()
+            };
+            rows.push(Row::new(name.clone(), (name, None, None), *verdict));
+        }
+    }
+    Ok(rows)
+}
+
+const HEAD: [&str; 8] = [
+    "audited", "claimed", "proved", "of it", "runs", "attack", "seconds", "",
+];
+
+fn cells(row: &Row) -> [String; 8] {
+    let (claim, proved) = (&row.claimed, &row.lower_bound);
+    let (claimed, bound) = match claim.mu {
+        Some(mu) => (
+            format!("μ = {}", short(mu)),
+            format!("μ ≥ {}", down(proved.mu)),
+        ),
+        None if claim.delta > 0.0 => (
+            format!("ε = {}, δ = {}", claim.epsilon, delta(claim.delta)),
+            format!(
+                "ε ≥ {}, or δ ≥ {}",
+                down(proved.epsilon),
+                down(proved.delta)
+            ),
+        ),
+        None => (
+            format!("ε = {}", short(claim.epsilon)),
+            format!("ε ≥ {}", down(proved.epsilon)),
+        ),
+    };
+    [
+        row.name.clone(),
+        claimed,
+        bound,
+        if claim.mu.is_some() || claim.delta <= 0.0 {
+            format!("{:.0} %", 100.0 * row.verdict.tightness())
+        } else {
+            String::new()
+        },
+        grouped(row.runs),
+        row.attack.clone(),
+        short(row.seconds),
+        if row.violated { "REFUTED" } else { "" }.to_owned(),
+    ]
+}
+
+/// Four digits of a lower bound, which must not be rounded up.
+fn down(bound: f64) -> String {
+    short(bound * (1.0 - 5e-4))
+}
+
+fn table(rows: &[Row]) -> Table {
+    let mut table = Table::new();
+    table
+        .load_style(comfy_table::presets::UTF8_HORIZONTAL_ONLY)
+        .set_header(HEAD);
+    for row in rows {
+        table.add_row(cells(row));
+    }
+    table
+}
+
+fn closing(arguments: &Arguments, rows: &[Row]) -> String {
+    let together = (rows.len() as f64 * error(arguments)).min(1.0);
+    format!(
+        "Each bound holds with probability {}; all {} together with at least {}. A bound below its claim is not a proof of privacy: see docs/auditing.md.\n\
+         Simulated noise on synthetic data: nothing here protects anybody.",
+        arguments.confidence,
+        rows.len(),
+        short(1.0 - together)
+    )
+}
+
+fn page(title: &str, rows: &[Row]) -> String {
+    let mut body = String::new();
+    for name in HEAD {
+        let _ = write!(body, "<th>{name}</th>");
+    }
+    for row in rows {
+        body.push_str("</tr>\n<tr>");
+        for text in cells(row) {
+            let _ = write!(body, "<td>{}</td>", escape(&text));
+        }
+    }
+    let pictures: String = rows
+        .iter()
+        .map(|row| picture(&row.name, &row.verdict))
+        .collect();
+    format!(
+        "<!doctype html>\n<meta charset=\"utf-8\">\n<title>Hushstream: {title}</title>\n\
+         <style>body{{font-family:sans-serif;margin:2em auto;max-width:90em}}td,th{{padding:.2em .8em;text-align:left}}</style>\n\
+         <h1>Audit</h1>\n<p>{title}. Simulated noise on synthetic data: nothing here protects anybody.</p>\n\
+         <table><tr>{body}</tr></table>\n\
+         <h2>Attacks</h2>\n<p>Black: what the attack measured. Blue: the region that the claim allows. Dot: what is proved, green inside, red outside.</p>\n{pictures}\n"
+    )
+}
+
+/// A time such as 60s, 5m or 30.
+fn time(text: &str) -> Result<Duration, String> {
+    let (digits, unit) = match text.strip_suffix('m') {
+        Some(digits) => (digits, 60.0),
+        None => (text.strip_suffix('s').unwrap_or(text), 1.0),
+    };
+    match digits.parse::<f64>() {
+        Ok(value) if value > 0.0 && value <= 1e6 => Ok(Duration::from_secs_f64(unit * value)),
+        _ => Err("expected a time, such as 60s or 5m".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_as_people_write_them() {
+        assert_eq!(time("60s"), Ok(Duration::from_secs(60)));
+        assert_eq!(time("5m"), Ok(Duration::from_secs(300)));
+        assert_eq!(time("1.5"), Ok(Duration::from_millis(1500)));
+        for bad in ["", "0", "-1s", "1h", "nan", "infs"] {
+            assert!(time(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Reading ahead: one thread parses rows while another learns from them. The rows and their order are the same; only time differs.
+
+use hushstream_read::{ReadError, Reader, Sealed};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::thread;
+
+/// Rows handed over at a time, and blocks that may wait: a few thousand rows in memory, whatever the length of the file.
+const BLOCK: usize = 256;
+const WAITING: usize = 8;
+
+type Block = Result<Vec<Sealed>, ReadError>;
+
+/// The rows of a reader, parsed in a thread of its own. The thread ends with the rows, at the first that cannot be read, or when this is dropped.
+pub(crate) struct Ahead {
+    blocks: Receiver<Block>,
+    /// Blocks sent and not yet taken.
+    underway: Arc<AtomicUsize>,
+    block: std::vec::IntoIter<Sealed>,
+    is_over: bool,
+}
+
+impl Ahead {
+    /// Starts reading. Rows of a live stream are handed over as soon as nothing else waits to be learned.
+    pub(crate) fn new(mut reader: Reader, is_live: bool) -> Self {
+        let (sender, blocks) = sync_channel::<Block>(WAITING);
+        let underway = Arc::new(AtomicUsize::new(0));
+        let sent = Arc::clone(&underway);
+        thread::spawn(move || {
+            loop {
+                let mut block = Vec::with_capacity(BLOCK);
+                let end = loop {
+                    match reader.next_record() {
+                        Ok(Some(row)) => block.push(row),
+                        Ok(None) => break Some(None),
+                        Err(error) => break Some(Some(error)),
+                    }
+                    let awaited = is_live && sent.load(Ordering::Relaxed) == 0;
+                    if block.len() == BLOCK || awaited {
+                        break None;
+                    }
+                };
+                // Rows before a bad one are learned first, as if they had been read one by one.
+                sent.fetch_add(1, Ordering::Relaxed);
+                let gone = sender.send(Ok(block)).is_err();
+                match end {
+                    Some(Some(error)) => {
+                        let _ = sender.send(Err(error));
+                        return;
+                    }
+                    Some(None) => return,
+                    None if gone => return,
+                    None => {}
+                }
+            }
+        });
+        Self {
+            blocks,
+            underway,
+            block: Vec::new().into_iter(),
+            is_over: false,
+        }
+    }
+
+    /// The next row.
+    pub(crate) fn next_record(&mut self) -> Result<Option<Sealed>, ReadError> {
+        loop {
+            if let Some(row) = self.block.next() {
+                return Ok(Some(row));
+            }
+            if self.is_over {
+                return Ok(None);
+            }
+            match self.blocks.recv() {
+                Ok(Ok(block)) => {
+                    self.underway.fetch_sub(1, Ordering::Relaxed);
+                    self.block = block.into_iter();
+                }
+                Ok(Err(error)) => {
+                    self.is_over = true;
+                    return Err(error);
+                }
+                Err(_) => self.is_over = true,
+            }
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! One interface for every kind of recipe: what it costs, how it begins, and what there is to tell about it.
+
+mod on_selection;
+mod on_sparse;
+mod on_sums;
+
+use super::arguments::Arguments;
+use super::data;
+use super::outcome::Parameters;
+use super::session::Session;
+use anyhow::{Result, bail};
+use hushstream_account::Charge;
+use hushstream_engine::{MechanismKind, RecipeName, Shadow, Situation, Task};
+use hushstream_mechanism::{Grant, Ledger, Scope, Storage};
+use hushstream_noise::Key;
+use hushstream_read::Layout;
+
+/// Features from which a sparse learner pays.
+const MANY: usize = 1 << 13;
+
+/// A recipe with everything fixed but the data.
+pub(crate) trait Method {
+    fn recipe(&self) -> RecipeName;
+    fn charge(&self) -> Result<Charge>;
+    fn scope(&self) -> Scope;
+    /// Records that it was asked for, and the most that it can take.
+    fn records(&self) -> (u64, u64);
+    fn parameters(&self) -> Parameters;
+    /// A sentence before the start.
+    fn headline(&self) -> String;
+    /// Begins on new storage; `every` says whether all releases are wanted, or the last alone.
+    fn start(
+        &self,
+        grant: Grant,
+        key: &Key,
+        ledger: &mut Ledger,
+        storage: Box<dyn Storage>,
+        every: bool,
+    ) -> Result<Box<dyn Session>>;
+    /// Goes on from a journal, with what to tell about it.
+    fn restart(
+        &self,
+        storage: Box<dyn Storage>,
+        key: &Key,
+        ledger: &mut Ledger,
+        every: bool,
+    ) -> Result<Restart>;
+    /// The same learner without privacy, where there is one.
+    fn shadow(&self) -> Result<Option<Shadow>> {
+        Ok(None)
+    }
+    /// Noise against signal, where both are lengths.
+    fn picture(&self) -> Option<String> {
+        None
+    }
+}
+
+/// A run that came back, or the news that none had begun.
+pub(crate) enum Restart {
+    Run(Box<dyn Session>, String),
+    NoRun,
+}
+
+/// The recipe that was named, or the best from public numbers.
+pub(crate) fn choose(
+    arguments: &Arguments,
+    layout: &Layout,
+    situation: &Situation,
+) -> Result<Box<dyn Method>> {
+    let wishes = data::wishes(arguments);
+    let kind = wishes.recipe.map(|recipe| recipe.entry().mechanism);
+    // Each model of a sparse learner would be all features long, so it makes only the last.
+    let every = arguments.output.releases.is_some();
+    let per_person = arguments.privacy.max_per_person.is_some();
+    match (kind, situation.task) {
+        (Some(MechanismKind::Sum(_)), _) => {}
+        (Some(MechanismKind::SparseTree), _) => {
+            if every {
+                bail!("sparse-ftrl publishes its last model only: leave out --releases");
+            }
+            return on_sparse::choose(situation, &wishes, Vec::new());
+        }
+        (Some(MechanismKind::Selection | MechanismKind::Batch), Task::Experts(low, high)) => {
+            return on_selection::choose(situation, &wishes, (low, high));
+        }
+        (Some(other), _) => bail!(
+            "{} ({other}) does not learn from a table of records with `learn`; see `hushstream recipes`",
+            wishes.recipe.map_or("", |recipe| recipe.entry().name)
+        ),
+        // Nothing but a sum was asked for.
+        (None, Task::Experts(low, high)) if wishes.sum.is_none() && !per_person => {
+            return on_selection::choose(situation, &wishes, (low, high));
+        }
+        (None, Task::Sign | Task::Number(..))
+            if layout.is_sparse()
+                && layout.dimension() > MANY
+                && !every
+                && on_sparse::fits(situation, &wishes) =>
+        {
+            let reason = format!(
+                "sparse-ftrl, because records have few of {} features",
+                layout.dimension()
+            );
+            return on_sparse::choose(situation, &wishes, vec![reason]);
+        }
+        (None, _) => {}
+    }
+    Ok(Box::new(situation.choose(&wishes)?))
+}

@@ -1,0 +1,252 @@
+//! Recipes on private selection: which of the experts to follow, one of them at a time.
+
+use super::super::outcome::Parameters;
+use super::super::session::{Release, Session};
+use super::{Method, Restart};
+use crate::numbers::{grouped, short};
+use anyhow::Result;
+use hushstream_account::{Charge, Guarantee};
+use hushstream_engine::{
+    Advice, ExpertsError, ExpertsRecipe, ExpertsRequest, ExpertsRun, RecipeName, Situation, Wishes,
+};
+use hushstream_mechanism::losses::Record;
+use hushstream_mechanism::select::SelectError;
+use hushstream_mechanism::{
+    CameBack, DiaryError, Grant, Ledger, OperatorOnly, Raw, Scope, Storage,
+};
+use hushstream_noise::Key;
+
+/// A selection among experts whose losses lie between two bounds.
+struct Choosing {
+    recipe: ExpertsRecipe,
+    bounds: (f64, f64),
+    rounds: u64,
+    reasons: Vec<String>,
+}
+
+/// The recipe that was named, or the one with the least certified regret.
+pub(crate) fn choose(
+    situation: &Situation,
+    wishes: &Wishes,
+    bounds: (f64, f64),
+) -> Result<Box<dyn Method>> {
+    wishes.check(wishes.recipe.unwrap_or(RecipeName::Dartboard))?;
+    let request = ExpertsRequest {
+        recipe: wishes.recipe.unwrap_or(RecipeName::Dartboard),
+        advice: Advice::Experts(u32::try_from(situation.features)?),
+        rounds: (!situation.horizon_unknown).then_some(situation.rounds),
+        batch: wishes.batch,
+        board: None,
+        budget: situation.budget,
+        adjacency: situation.adjacency,
+    };
+    let mut reasons = Vec::new();
+    let recipe = match wishes.recipe {
+        Some(_) => request.plan()?,
+        None => {
+            let recipe = request.automatic()?;
+            let name = recipe.request().recipe;
+            reasons.push(match recipe.regret_bound() {
+                Some(bound) => format!(
+                    "{name}, because its certified regret is the least: {} of a range of losses, over {} rounds",
+                    short(bound),
+                    grouped(situation.rounds)
+                ),
+                None => format!("{name}, because the horizon is unknown"),
+            });
+            recipe
+        }
+    };
+    Ok(Box::new(Choosing {
+        recipe,
+        bounds,
+        rounds: situation.rounds,
+        reasons,
+    }))
+}
+
+impl Choosing {
+    fn session(&self, run: ExpertsRun) -> Box<dyn Session> {
+        let mut session = Following {
+            weights: Vec::new(),
+            experts: match self.recipe.request().advice {
+                Advice::Experts(count) => count as usize,
+                Advice::Net { .. } => 0,
+            },
+            bounds: self.bounds,
+            last: None,
+            run,
+        };
+        session.look();
+        Box::new(session)
+    }
+}
+
+impl Method for Choosing {
+    fn recipe(&self) -> RecipeName {
+        self.recipe.request().recipe
+    }
+
+    fn charge(&self) -> Result<Charge> {
+        Ok(self.recipe.plan().charge()?)
+    }
+
+    fn scope(&self) -> Scope {
+        self.recipe.plan().scope()
+    }
+
+    fn records(&self) -> (u64, u64) {
+        (self.rounds, self.recipe.rounds())
+    }
+
+    fn parameters(&self) -> Parameters {
+        let plan = self.recipe.plan();
+        let board = plan.board();
+        Parameters {
+            batch: plan.batch(),
+            releases: self.recipe.rounds().div_ceil(plan.batch()),
+            p: board.map(|board| board.forced()),
+            eta: board.map(|board| board.rate()),
+            k: board.map(|board| board.resamples() + 1),
+            regret_bound: self
+                .recipe
+                .regret_bound()
+                .map(|bound| bound * (self.bounds.1 - self.bounds.0)),
+            reasons: self.reasons.clone(),
+            ..Parameters::default()
+        }
+    }
+
+    fn headline(&self) -> String {
+        let batch = self.recipe.plan().batch();
+        format!(
+            "{}, an expert held for {} round{}",
+            self.recipe.request().recipe,
+            grouped(batch),
+            if batch == 1 { "" } else { "s" }
+        )
+    }
+
+    fn start(
+        &self,
+        grant: Grant,
+        key: &Key,
+        ledger: &mut Ledger,
+        storage: Box<dyn Storage>,
+        _: bool,
+    ) -> Result<Box<dyn Session>> {
+        let run = ExpertsRun::open(self.recipe.clone(), grant, key, ledger, storage)?;
+        Ok(self.session(run))
+    }
+
+    fn restart(
+        &self,
+        storage: Box<dyn Storage>,
+        key: &Key,
+        ledger: &mut Ledger,
+        _: bool,
+    ) -> Result<Restart> {
+        match ExpertsRun::resume(self.recipe.clone(), storage, key, ledger, None) {
+            Ok((run, outcome)) => {
+                let told = came_back(outcome, run.rounds());
+                Ok(Restart::Run(self.session(run), told))
+            }
+            Err(ExpertsError::Select(SelectError::Diary(DiaryError::NoRun))) => Ok(Restart::NoRun),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// How a run came back, in words.
+pub(super) fn came_back(outcome: CameBack, rounds: u64) -> String {
+    match outcome {
+        CameBack::Continued => {
+            format!("resumed after {rounds} records, as if it had never stopped")
+        }
+        CameBack::NewInstance { lost } => format!(
+            "resumed from an old copy: it begins anew, and {lost} batches that were learned after the copy are not learned again"
+        ),
+    }
+}
+
+/// A run that follows one expert at a time.
+struct Following {
+    run: ExpertsRun,
+    experts: usize,
+    bounds: (f64, f64),
+    /// The followed expert as weights: all on one.
+    weights: Vec<f64>,
+    /// The last release.
+    last: Option<Release>,
+}
+
+impl Following {
+    fn look(&mut self) {
+        self.weights.clear();
+        self.weights.resize(self.experts, 0.0);
+        if let Some(weight) = self.weights.get_mut(self.run.question()) {
+            *weight = 1.0;
+        }
+    }
+}
+
+impl Session for Following {
+    fn question(&self) -> &[f64] {
+        &self.weights
+    }
+
+    fn learn(&mut self, _: Option<u64>, record: Raw<Record>) -> Result<()> {
+        let before = self.run.question();
+        self.run
+            .learn(record.into_losses(self.bounds.0, self.bounds.1))?;
+        if self.run.question() != before {
+            self.look();
+        }
+        Ok(())
+    }
+
+    fn sync(&mut self, ledger: &mut Ledger) -> Result<Vec<Release>> {
+        let played = self.run.sync(ledger)?;
+        let release = |played: hushstream_mechanism::Released<u32, _>| {
+            let mut weights = vec![0.0; self.experts];
+            if let Some(weight) = weights.get_mut(*played.value() as usize) {
+                *weight = 1.0;
+            }
+            Release {
+                step: played.receipt().step,
+                weights,
+            }
+        };
+        let releases: Vec<Release> = played.into_iter().map(release).collect();
+        if let Some(last) = releases.last() {
+            self.last = Some(Release {
+                step: last.step,
+                weights: last.weights.clone(),
+            });
+        }
+        Ok(releases)
+    }
+
+    fn settled(&mut self, ledger: &mut Ledger) -> Result<(u64, Vec<f64>)> {
+        self.sync(ledger)?;
+        // After a sync the followed expert is one that may leave.
+        let step = self.last.as_ref().map_or(0, |last| last.step);
+        Ok((step, self.weights.clone()))
+    }
+
+    fn checkpoint_is_due(&self) -> bool {
+        self.run.checkpoint_is_due()
+    }
+
+    fn rounds(&self) -> u64 {
+        self.run.rounds()
+    }
+
+    fn guarantee(&self) -> Result<Guarantee> {
+        Ok(self.run.guarantee()?)
+    }
+
+    fn counts(&self) -> (OperatorOnly<u64>, OperatorOnly<u64>) {
+        self.run.counts()
+    }
+}

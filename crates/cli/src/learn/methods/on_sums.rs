@@ -1,0 +1,170 @@
+//! Recipes on continual sums.
+
+use super::super::outcome::Parameters;
+use super::super::session::Session;
+use super::{Method, Restart};
+use crate::chart::{Series, log_log};
+use crate::numbers::grouped;
+use anyhow::Result;
+use hushstream_account::Charge;
+use hushstream_engine::{Choice, RecipeName, Run, RunError, Shadow};
+use hushstream_mechanism::sums::{Resumed, SumError};
+use hushstream_mechanism::{Grant, GuaranteeKind, Ledger, Scope, Storage, Transcript, Windowed};
+use hushstream_noise::Key;
+
+impl Method for Choice {
+    fn recipe(&self) -> RecipeName {
+        self.recipe.request().recipe
+    }
+
+    fn charge(&self) -> Result<Charge> {
+        Ok(self.recipe.plan().charge()?)
+    }
+
+    fn scope(&self) -> Scope {
+        self.recipe.plan().scope()
+    }
+
+    fn records(&self) -> (u64, u64) {
+        (self.recipe.request().rounds, self.recipe.rounds())
+    }
+
+    fn parameters(&self) -> Parameters {
+        let request = self.recipe.plan().request();
+        let positive = |value: f64| (value > 0.0).then_some(value);
+        Parameters {
+            sum: Some(request.kind.to_string()),
+            noise: Some(request.noise.to_string()),
+            batch: request.batch,
+            releases: request.releases,
+            radius: Some(self.recipe.request().set.outer_radius()),
+            curvature: Some(self.recipe.curvature()),
+            learning_rate: positive(self.recipe.learning_rate()),
+            ridge: positive(self.recipe.ridge()),
+            noise_sd: Some(self.recipe.plan().prefix_sd_max()),
+            rows_until_signal: Some(self.rows_until_signal),
+            reasons: self.reasons.clone(),
+            ..Parameters::default()
+        }
+    }
+
+    fn headline(&self) -> String {
+        let request = self.recipe.plan().request();
+        format!(
+            "{} on {} sums with {} noise, batches of {}",
+            self.recipe.request().recipe,
+            request.kind,
+            request.noise,
+            grouped(request.batch)
+        )
+    }
+
+    fn start(
+        &self,
+        grant: Grant,
+        key: &Key,
+        ledger: &mut Ledger,
+        storage: Box<dyn Storage>,
+        every: bool,
+    ) -> Result<Box<dyn Session>> {
+        if self.recipe.plan().request().kind.is_windowed() {
+            start_as::<Windowed>(self, grant, key, ledger, storage, every)
+        } else {
+            start_as::<Transcript>(self, grant, key, ledger, storage, every)
+        }
+    }
+
+    fn restart(
+        &self,
+        storage: Box<dyn Storage>,
+        key: &Key,
+        ledger: &mut Ledger,
+        every: bool,
+    ) -> Result<Restart> {
+        if self.recipe.plan().request().kind.is_windowed() {
+            restart_as::<Windowed>(self, storage, key, ledger, every)
+        } else {
+            restart_as::<Transcript>(self, storage, key, ledger, every)
+        }
+    }
+
+    fn shadow(&self) -> Result<Option<Shadow>> {
+        Ok(Some(Shadow::new(&self.recipe)?))
+    }
+
+    fn picture(&self) -> Option<String> {
+        Some(noise_picture(self))
+    }
+}
+
+fn start_as<G: GuaranteeKind>(
+    choice: &Choice,
+    grant: Grant,
+    key: &Key,
+    ledger: &mut Ledger,
+    storage: Box<dyn Storage>,
+    every: bool,
+) -> Result<Box<dyn Session>> {
+    let run = Run::<G>::open(choice.recipe.clone(), grant, key, ledger, storage)?;
+    Ok(watched(run, every))
+}
+
+fn watched<G: GuaranteeKind>(mut run: Run<G>, every: bool) -> Box<dyn Session> {
+    if !every {
+        run.keep_only_the_last();
+    }
+    Box::new(run)
+}
+
+fn restart_as<G: GuaranteeKind>(
+    choice: &Choice,
+    storage: Box<dyn Storage>,
+    key: &Key,
+    ledger: &mut Ledger,
+    every: bool,
+) -> Result<Restart> {
+    let (run, told) = match Run::<G>::resume(choice.recipe.clone(), storage, key, ledger, None) {
+        Ok((run, Resumed::Continued)) => {
+            let told = format!(
+                "resumed after {} records, as if it had never stopped",
+                run.rounds()
+            );
+            (run, told)
+        }
+        Ok((run, Resumed::NewInstance { lost })) => (
+            run,
+            format!(
+                "resumed from an old copy: {lost} batches that were learned after it are lost and are not learned again"
+            ),
+        ),
+        Err(RunError::Sum(SumError::NoRun)) => return Ok(Restart::NoRun),
+        Err(error) => return Err(error.into()),
+    };
+    Ok(Restart::Run(watched(run, every), told))
+}
+
+fn noise_picture(choice: &Choice) -> String {
+    let plan = choice.recipe.plan();
+    let request = plan.request();
+    let last = request.releases as f64;
+    let mut times: Vec<u64> = (0..=200)
+        .map(|step| last.powf(f64::from(step) / 200.0).round() as u64)
+        .collect();
+    times.dedup();
+    let line = |name: &str, value: &dyn Fn(u64) -> f64| Series {
+        name: name.to_owned(),
+        points: times
+            .iter()
+            .map(|&t| ((t * request.batch) as f64, value(t)))
+            .collect(),
+    };
+    let root = f64::from(request.dimension).sqrt();
+    let series = [
+        line("noise, one coordinate", &|t| plan.prefix_sd(t)),
+        line("noise, all coordinates", &|t| plan.prefix_sd(t) * root),
+        line("records, at most", &|t| {
+            (t * request.batch) as f64 * request.bound
+        }),
+    ];
+    log_log("Noise against signal", "records", "length", &series)
+}

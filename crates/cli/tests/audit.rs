@@ -1,0 +1,77 @@
+//! The `audit` command from outside: its table, its JSON keys, its page, its refusals.
+#![allow(clippy::unwrap_used)]
+
+use std::process::{Command, Output};
+
+fn audit(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_hushstream"))
+        .arg("audit")
+        .args(arguments)
+        .output()
+        .unwrap()
+}
+
+#[test]
+fn json_has_its_stable_keys_and_no_claim_is_refuted() {
+    let output = audit(&["ftrl", "--noise", "laplace", "--time", "0.2s", "--json"]);
+    assert!(output.status.success(), "{output:?}");
+    let rows: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let row = &rows[0];
+    for key in [
+        "recipe",
+        "sum",
+        "noise",
+        "claimed",
+        "lower_bound",
+        "runs",
+        "attack",
+        "seconds",
+        "violated",
+    ] {
+        assert!(!row[key].is_null(), "{key} in {row}");
+    }
+    for key in ["epsilon", "mu", "confidence"] {
+        assert!(row["lower_bound"][key].is_number(), "{key}");
+    }
+    assert_eq!(row["recipe"], "ftrl");
+    assert_eq!(row["violated"], false);
+    assert!(row["lower_bound"]["epsilon"].as_f64() <= row["claimed"]["epsilon"].as_f64());
+}
+
+#[test]
+fn a_page_holds_the_table_and_the_picture() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = folder.path().join("audit.html");
+    let arguments = [
+        "pftal",
+        "--delta",
+        "0",
+        "--time",
+        "0.2s",
+        "--html",
+        page.to_str().unwrap(),
+    ];
+    let output = audit(&arguments);
+    assert!(output.status.success(), "{output:?}");
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("nothing here protects anybody") && text.contains("ε ≥"));
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(page.contains("<svg") && page.contains("<polygon") && !page.contains("NaN"));
+}
+
+#[test]
+fn refusals_say_what_is_allowed() {
+    for (arguments, needle) in [
+        (vec!["nonesuch"], "there are: pftal"),
+        (vec!["pftal", "--sum", "kary"], "kary"),
+        (vec!["pftal", "--rounds", "1"], "rounds"),
+        (vec!["pftal", "--confidence", "1"], "confidence"),
+        (vec!["pftal", "--time", "soon"], "60s"),
+        (vec![], "required"),
+    ] {
+        let output = audit(&arguments);
+        assert!(!output.status.success(), "{arguments:?}");
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert!(message.contains(needle), "{arguments:?}: {message}");
+    }
+}

@@ -1,0 +1,230 @@
+//! `sparse-ftrl`: a private linear model over millions of hashed features. Follow the regularised leader, coordinate by coordinate, on the binary tree.
+
+use crate::catalogue::RecipeName;
+use crate::on_sums::RecipeError;
+use hushstream_account::{Adjacency, Budget, Guarantee, GuaranteeError};
+use hushstream_mechanism::losses::{Bounds, LinearModel, Link, Loss, Record};
+use hushstream_mechanism::sparse::{Model, Rule, SparseError, SparseLearner};
+use hushstream_mechanism::sums::{Geometry, Noise, SumKind, SumPlan, SumRequest};
+use hushstream_mechanism::{
+    CameBack, Grant, Ledger, OperatorOnly, Participation, Raw, Released, Scoreboard, Storage,
+    Transcript,
+};
+use hushstream_noise::Key;
+
+/// What is wanted.
+#[derive(Debug, Clone)]
+pub struct SparseRequest {
+    /// d.
+    pub features: u32,
+    /// Bounds on features and targets; the bound on weights is what their length is expected to be.
+    pub bounds: Bounds,
+    /// The loss.
+    pub link: Link,
+    /// T.
+    pub rounds: u64,
+    /// What may be spent.
+    pub budget: Budget,
+    /// The neighbouring relation.
+    pub adjacency: Adjacency,
+    /// η, if not the balanced one.
+    pub rate: Option<f64>,
+}
+
+/// A sparse recipe with everything fixed but the data.
+#[derive(Debug, Clone)]
+pub struct SparseRecipe {
+    request: SparseRequest,
+    plan: SumPlan,
+    rule: Rule,
+}
+
+impl SparseRequest {
+    /// Calibrates the recipe: the box is as wide as the weights are expected to be long.
+    ///
+    /// # Errors
+    /// Everything that is out of range or does not fit, each with what is allowed.
+    pub fn plan(self) -> Result<SparseRecipe, RecipeError> {
+        if self.rounds < 2 {
+            return Err(RecipeError::Parameter {
+                parameter: "rounds",
+                given: self.rounds as f64,
+                allowed: "at least two: nothing is released after the last",
+            });
+        }
+        if self.budget.is_pure() {
+            return Err(RecipeError::Unfit(
+                "sparse-ftrl needs delta > 0: pure noise has heavier tails than its weights bear"
+                    .to_owned(),
+            ));
+        }
+        let lipschitz =
+            LinearModel::new(self.features as usize, self.link, self.bounds)?.lipschitz();
+        let plan = SumRequest {
+            kind: SumKind::Tree,
+            noise: Noise::Gaussian,
+            releases: self.rounds - 1,
+            dimension: self.features,
+            bound: lipschitz,
+            geometry: Geometry::Ball,
+            least_sigma: 0.0,
+            batch: 1,
+            adjacency: self.adjacency,
+            participation: Participation::OncePerRecord,
+            budget: self.budget,
+        }
+        .plan()?;
+        let length = self.bounds.weights();
+        let balanced = Rule::balanced_rate(length, lipschitz, self.rounds, plan.prefix_sd_max());
+        let rate = self.rate.unwrap_or(balanced);
+        let rule = Rule::new(rate, length).ok_or(RecipeError::Parameter {
+            parameter: "learning rate",
+            given: rate,
+            allowed: "a positive finite number",
+        })?;
+        Ok(SparseRecipe {
+            plan,
+            rule,
+            request: self,
+        })
+    }
+}
+
+impl SparseRecipe {
+    /// The tree's plan.
+    #[must_use]
+    pub fn plan(&self) -> &SumPlan {
+        &self.plan
+    }
+
+    /// The rule from sums to weights.
+    #[must_use]
+    pub fn rule(&self) -> Rule {
+        self.rule
+    }
+
+    /// What was asked for.
+    #[must_use]
+    pub fn request(&self) -> &SparseRequest {
+        &self.request
+    }
+
+    fn task(&self) -> (Link, Bounds, Rule) {
+        (self.request.link, self.request.bounds, self.rule)
+    }
+}
+
+/// A sparse recipe in progress.
+pub struct SparseRun {
+    recipe: SparseRecipe,
+    learner: SparseLearner,
+    /// Records seen, of which the last is not learned from.
+    rounds: u64,
+}
+
+impl SparseRun {
+    /// Opens a run that has been paid for; `storage` must be new and will hold private data.
+    ///
+    /// # Errors
+    /// Those of the mechanism.
+    pub fn open(
+        recipe: SparseRecipe,
+        grant: Grant,
+        key: &Key,
+        ledger: &mut Ledger,
+        storage: impl Storage + 'static,
+    ) -> Result<Self, SparseError> {
+        let plan = recipe.plan.clone();
+        let learner = SparseLearner::open(plan, recipe.task(), grant, key, ledger, storage)?;
+        Ok(Self {
+            recipe,
+            learner,
+            rounds: 0,
+        })
+    }
+
+    /// Continues a run from its journal.
+    ///
+    /// # Errors
+    /// Those of the mechanism; a journal of another plan.
+    pub fn resume(
+        recipe: SparseRecipe,
+        storage: impl Storage + 'static,
+        key: &Key,
+        ledger: &mut Ledger,
+    ) -> Result<(Self, CameBack), SparseError> {
+        let back = SparseLearner::resume(&recipe.plan, recipe.task(), storage, key, ledger)?;
+        let rounds = back.learner.rounds();
+        let run = Self {
+            recipe,
+            learner: back.learner,
+            rounds,
+        };
+        Ok((run, back.outcome))
+    }
+
+    /// Plays one round; `board`, if there is one, compares the prediction with the target.
+    ///
+    /// # Errors
+    /// Those of the mechanism.
+    pub fn learn(
+        &mut self,
+        record: Raw<Record>,
+        board: Option<&mut Scoreboard>,
+    ) -> Result<(), SparseError> {
+        if self.learner.rounds() >= self.recipe.plan.most_releases() {
+            // Nothing is released after the last round, so nothing is asked.
+            let prediction = self.learner.predict(&record);
+            if let Some(board) = board {
+                board.note(&record, &prediction);
+            }
+        } else {
+            self.learner.learn(record, board)?;
+        }
+        self.rounds += 1;
+        Ok(())
+    }
+
+    /// The model after all records so far, durable before it leaves.
+    ///
+    /// # Errors
+    /// Those of the mechanism.
+    pub fn model(
+        &mut self,
+        ledger: &mut Ledger,
+    ) -> Result<Released<Model, Transcript>, SparseError> {
+        self.learner.model(ledger)
+    }
+
+    /// Makes everything so far durable.
+    ///
+    /// # Errors
+    /// Those of the mechanism.
+    pub fn sync(&mut self, ledger: &mut Ledger) -> Result<(), SparseError> {
+        self.learner.sync(ledger)
+    }
+
+    /// Records seen.
+    #[must_use]
+    pub fn rounds(&self) -> u64 {
+        self.rounds
+    }
+
+    /// Malformed records.
+    #[must_use]
+    pub fn nulls(&self) -> OperatorOnly<u64> {
+        self.learner.nulls()
+    }
+
+    /// What is promised about everything this run publishes.
+    ///
+    /// # Errors
+    /// Never for a run that exists; the numbers were checked.
+    pub fn guarantee(&self) -> Result<Guarantee, GuaranteeError> {
+        let entry = RecipeName::SparseFtrl.entry();
+        let guarantee = self.learner.guarantee()?;
+        Ok(guarantee
+            .of_algorithm(entry.name, entry.source, entry.errata)
+            .over_records(self.recipe.request.rounds))
+    }
+}
