@@ -182,7 +182,7 @@ impl SelectRequest {
             let Ok(board) = self.board(rounds, batch) else {
                 continue;
             };
-            let bound = self.setting(rounds, batch).regret_bound(&board);
+            let bound = self.setting(rounds, batch).objective(&board);
             if best.is_none_or(|(known, _, _)| bound < known) {
                 best = Some((bound, batch, board));
             }
