@@ -73,7 +73,7 @@ impl Fingerprint {
                 built.guesses.push((subset.clone(), signs));
             }
         }
-        built.rounds = built.rounds / k as u64;
+        built.rounds /= k as u64;
         built.until = built.rounds;
         Some(built)
     }

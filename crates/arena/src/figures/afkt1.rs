@@ -88,13 +88,13 @@ mod tests {
 
     #[test]
     fn the_papers_lines() {
-        assert_eq!(printed(0.0), [0.5, 0.5, 0.5]);
+        assert!(printed(0.0).iter().all(|beta| (beta - 0.5).abs() < 1e-12));
         let [prior, dartboard, batched] = printed(1.0 / 3.0);
         assert!((prior - 5.0 / 6.0).abs() < 1e-12);
         assert!((dartboard - 2.0 / 3.0).abs() < 1e-12 && (batched - 2.0 / 3.0).abs() < 1e-12);
         let [_, dartboard, batched] = printed(0.5);
         assert!(batched < dartboard, "batches pay from one third on");
-        assert_eq!(printed(1.0), [1.0, 1.0, 1.0]);
+        assert!(printed(1.0).iter().all(|beta| (beta - 1.0).abs() < 1e-12));
     }
 
     /// Certified bounds grow as the budget shrinks; batches never hurt.

@@ -1,6 +1,19 @@
 //! Exponents of T at a fixed budget, replace-one. Every game has a constant gap, so that doing nothing costs a constant a round, and a learner tuned for T pays about (ln d)/rate(T).
 //!
-//! MEASURED
+//! b is the power of ln T that is divided out: ½ where the rate has a √(ln T), 1 for `pftal-bandit` on strongly convex losses (whose theorem has more).
+//!
+//! **Measured** with the feature `long`, 16 seeds; "share" is regret divided by that of doing nothing, at the largest T.
+//!
+//! | recipe | budget | T | a | theorem | regret, first and last | share |
+//! |---|---|---|---|---|---|---|
+//! | `dartboard`, 16 experts | ε = 1 | 2¹⁰…2¹⁷ | 0.475 ± 0.013 | ½ | 344, 3480 | 0.047 |
+//! | `dartboard` | (1, 10⁻⁶) | 2¹⁰…2¹⁷ | 0.334 ± 0.008 | ⅓ while privacy dominates, then ½ | 144, 748 | 0.010 |
+//! | `hedge-batched` | (1, 10⁻⁶) | 2¹⁰…2¹⁷ | 0.491 ± 0.006 | ½ | 106, 1139 | 0.015 |
+//! | `exp2`, 3 arms, b = ½ | ε = 4 | 2¹²…2¹⁹ | 0.504 ± 0.001 | ½ | 778, 11261 | 0.018 |
+//! | `scrible`, disc, b = ½ | ε = 4 | 2¹²…2¹⁸ | 0.492 ± 0.002 | ½ | 428, 4005 | 0.015 |
+//! | `pftal-bandit`, squared distance, b = 1 | (20, 10⁻⁶) | 2¹⁰…2¹⁸ | 0.65 (0.746 ± 0.005 at b = 0) | ⅔ | 110, 6929 | 0.054 |
+//! | `pftal-bandit`, linear | (20, 10⁻⁶) | 2¹⁰…2¹⁸ | 0.744 ± 0.001 | ¾ | 389, 23977 | 0.091 |
+//! | `cover`, d = 1, b = ½ | (8, 10⁻⁶) | 2⁸…2¹² | 0.369 ± 0.052 | ½ | 36, 133 | 0.080 |
 
 use hushstream_account::{Adjacency, Budget, FilterKind};
 use hushstream_arena::Dice;
@@ -221,9 +234,9 @@ fn function_values_grow_like_two_thirds_and_three_quarters() {
     check(
         "pftal-bandit, strongly convex",
         &all,
-        0.0,
-        (0.4, 0.95),
-        2.0,
+        1.0,
+        (0.5, 0.8),
+        0.3,
         |rounds, seed| values(&distance, Range::ZeroTo(2.0), [0.9, -0.4], rounds, seed),
     );
     let linear: Arc<dyn Loss> = Arc::new(LinearLoss::new(2, -1.0, 1.0).unwrap());
@@ -231,8 +244,8 @@ fn function_values_grow_like_two_thirds_and_three_quarters() {
         "pftal-bandit, convex",
         &all,
         0.0,
-        (0.4, 0.95),
-        1.2,
+        (0.65, 0.85),
+        0.4,
         |rounds, seed| values(&linear, Range::Symmetric(1.0), [0.6, -0.8], rounds, seed),
     );
 }

@@ -2,4 +2,6 @@
 #![allow(clippy::unwrap_used)]
 
 mod exponents;
+#[cfg(feature = "long")]
+mod many_experts;
 mod separation;

@@ -30,6 +30,15 @@ pub struct Scrible {
     rounds: u64,
 }
 
+/// One of the equally likely plays.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Possibility {
+    /// The play.
+    pub point: Vec<f64>,
+    /// l̂ for the answer 1, in free coordinates.
+    pub estimate: Vec<f64>,
+}
+
 impl Scrible {
     /// A learner on `set` with rate η; answers beyond `reach` are clipped.
     ///
@@ -143,16 +152,17 @@ impl Scrible {
         Ok((point, vectors.column(axis) * (size * sign * root)))
     }
 
-    /// Every possible play with the estimate it would give for the answer 1: for tests of its mean.
+    /// Every possible play: for tests of what it estimates.
     ///
     /// # Errors
     /// A barrier that fails.
-    pub fn possibilities(&self) -> Result<Vec<(Vec<f64>, Vec<f64>)>, LearnError> {
+    pub fn possibilities(&self) -> Result<Vec<Possibility>, LearnError> {
         let mut all = Vec::new();
         for axis in 0..self.centre.len() {
             for sign in [-1.0, 1.0] {
                 let (point, estimate) = self.at_axis(axis, sign)?;
-                all.push((point, estimate.as_slice().to_vec()));
+                let estimate = estimate.as_slice().to_vec();
+                all.push(Possibility { point, estimate });
             }
         }
         Ok(all)

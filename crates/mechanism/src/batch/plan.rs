@@ -174,10 +174,15 @@ impl SolverPlan {
     /// # Errors
     /// Never for a plan that exists.
     pub fn guarantee(&self, simulated: bool) -> Result<Guarantee, BatchError> {
+        self.promise(1, simulated)
+    }
+
+    /// The same in words about this many records: there is no horizon.
+    pub(crate) fn promise(&self, records: u64, simulated: bool) -> Result<Guarantee, BatchError> {
         let mu = Mu::new(self.mu)?;
         let epsilon = self.budget.epsilon();
         Ok(
-            Guarantee::builder(epsilon, mu.delta_at(epsilon)?, self.adjacency, 1 << 40)
+            Guarantee::builder(epsilon, mu.delta_at(epsilon)?, self.adjacency, records)
                 .mu(mu)
                 .mechanism("phased gradient descent in octaves")
                 .noise("Gaussian")

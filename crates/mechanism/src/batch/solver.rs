@@ -240,6 +240,7 @@ impl Solver {
     /// # Errors
     /// Never for a solver that exists.
     pub fn guarantee(&self) -> Result<Guarantee, BatchError> {
-        self.plan.guarantee(self.diary.is_simulated())
+        let records = self.diary.steps().max(1);
+        self.plan.promise(records, self.diary.is_simulated())
     }
 }

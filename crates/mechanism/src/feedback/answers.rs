@@ -257,8 +257,11 @@ impl Answers {
     /// Replaces the journal by a checkpoint, with a note of the caller's.
     ///
     /// # Errors
-    /// Items that no sync has covered; storage.
+    /// Items that no sync has covered, or half a batch; storage.
     pub fn checkpoint(&mut self, note: Vec<u8>) -> Result<(), FeedbackError> {
+        if self.in_batch != 0 {
+            return Err(DiaryError::Journal("a checkpoint must follow a whole batch").into());
+        }
         let counts = Some((self.nulls, self.clipped));
         Ok(self.diary.checkpoint(&counts, note)?)
     }
@@ -295,6 +298,10 @@ impl Answers {
     /// # Errors
     /// Never for feedback that exists.
     pub fn guarantee(&self) -> Result<Guarantee, FeedbackError> {
-        self.plan.guarantee(self.diary.is_simulated())
+        let (steps, simulated) = (self.diary.steps(), self.diary.is_simulated());
+        match self.plan.request.rounds {
+            Some(_) => self.plan.guarantee(simulated),
+            None => self.plan.promise(steps.max(1), simulated),
+        }
     }
 }

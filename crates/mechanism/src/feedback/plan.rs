@@ -271,6 +271,11 @@ impl FeedbackPlan {
     /// # Errors
     /// Never for a plan that exists.
     pub fn guarantee(&self, simulated: bool) -> Result<Guarantee, FeedbackError> {
+        self.promise(self.most_items(), simulated)
+    }
+
+    /// The same in words about this many items: for an unknown horizon those that came in.
+    pub(crate) fn promise(&self, items: u64, simulated: bool) -> Result<Guarantee, FeedbackError> {
         let request = &self.request;
         let (epsilon, delta, noise, slack) = match self.charge()? {
             Charge::Gaussian(mu) => (
@@ -286,8 +291,9 @@ impl FeedbackPlan {
                 DiscreteLaplace::SLACK,
             ),
         };
-        let items = self.most_items();
-        let rounds = items.saturating_mul(request.batch);
+        let rounds = request
+            .rounds
+            .unwrap_or(items.saturating_mul(request.batch));
         let range = match request.range {
             Range::ZeroTo(bound) => format!("[0, {bound}]"),
             Range::Symmetric(bound) => format!("[-{bound}, {bound}]"),

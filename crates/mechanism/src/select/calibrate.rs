@@ -51,6 +51,11 @@ impl Setting {
     /// The bound on the expected regret, against losses that do not depend on the plays; never more than T.
     #[must_use]
     pub fn regret_bound(&self, board: &Board) -> f64 {
+        self.objective(board).min(self.rounds as f64)
+    }
+
+    /// The same where it says nothing, above T: also then some parameters are better than others.
+    pub(crate) fn objective(&self, board: &Board) -> f64 {
         let (rounds, batch) = (self.rounds as f64, self.batch as f64);
         let learning = self.log_experts() / board.rate() + board.rate() * batch * rounds / 8.0;
         let out = if board.has_coin() {
@@ -63,7 +68,7 @@ impl Setting {
         } else {
             0.0
         };
-        (learning + out + rounds / 2_f64.powi(24)).min(rounds)
+        learning + out + rounds / 2_f64.powi(24)
     }
 
     fn affords(&self, board: &Board) -> bool {
@@ -230,7 +235,7 @@ impl Search<'_> {
         let Some(board) = self.setting.rough(libm::exp(log_forced)) else {
             return f64::INFINITY;
         };
-        let bound = self.setting.regret_bound(&board);
+        let bound = self.setting.objective(&board);
         if self.best.is_none_or(|(known, _, _)| bound < known) {
             self.best = Some((bound, log_forced, board));
         }
@@ -311,6 +316,23 @@ mod tests {
                 assert!(setting.regret_bound(&board) > 0.995 * best, "{step}");
             }
         }
+    }
+
+    /// Where the bound says nothing, the choice must not degenerate: near the spec's start p ≈ 1/√(2T), κ ≈ ε/(2√(2T)).
+    #[test]
+    fn a_vacuous_bound_still_chooses() {
+        let setting = Setting {
+            experts: 44_444,
+            ..setting(0.1, 0.0, 20_000)
+        };
+        let board = best_board(&setting).unwrap();
+        assert!(setting.regret_bound(&board) >= 20_000.0);
+        let root = 1.0 / 40_000_f64.sqrt();
+        assert!((0.3..3.0).contains(&(board.forced() / root)), "{board:?}");
+        assert!(
+            (0.3..3.0).contains(&(board.rate() / (0.05 * root))),
+            "{board:?}"
+        );
     }
 
     #[test]

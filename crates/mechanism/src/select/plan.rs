@@ -182,7 +182,7 @@ impl SelectRequest {
             let Ok(board) = self.board(rounds, batch) else {
                 continue;
             };
-            let bound = self.setting(rounds, batch).regret_bound(&board);
+            let bound = self.setting(rounds, batch).objective(&board);
             if best.is_none_or(|(known, _, _)| bound < known) {
                 best = Some((bound, batch, board));
             }
@@ -327,6 +327,16 @@ impl SelectPlan {
     /// # Errors
     /// Never for a plan that exists; the numbers were checked.
     pub fn guarantee(&self, simulated: bool) -> Result<Guarantee, SelectError> {
+        self.promise(self.rounds(), self.most_items(), simulated)
+    }
+
+    /// The same in words about this many rounds: for an unknown horizon those that were played.
+    pub(crate) fn promise(
+        &self,
+        rounds: u64,
+        items: u64,
+        simulated: bool,
+    ) -> Result<Guarantee, SelectError> {
         let charge = self.charge()?;
         let (citation, errata): (&str, &[&str]) = match self.request.method {
             Method::Dartboard => ("AFKT22 Theorem 1", &["F1", "F2", "F3", "F4"]),
@@ -338,9 +348,9 @@ impl SelectPlan {
             charge.epsilon().unwrap_or(f64::NAN),
             charge.delta(),
             self.request.adjacency,
-            self.rounds(),
+            rounds,
         )
-        .releases(self.most_items())
+        .releases(items)
         .mechanism(self.request.method.to_string())
         .noise("exact coins and exponential mechanism")
         .assume("losses are clipped to [0, 1]")

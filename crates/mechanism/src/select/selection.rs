@@ -3,10 +3,10 @@
 //! **Cost.** One pass over the losses an item; O(d) memory; another pass, the exact draw, only when the expert is drawn anew.
 
 use super::error::SelectError;
-use super::plan::SelectPlan;
+use super::plan::{Horizon, SelectPlan};
 use super::play::{LOSS_BITS, Play};
 use crate::boundary::{Grant, OperatorOnly, Pending, Raw, Released, Transcript};
-use crate::durable::{CameBack, Diary, FoundDiary, Ledger, Storage, decode, encode};
+use crate::durable::{CameBack, Diary, DiaryError, FoundDiary, Ledger, Storage, decode, encode};
 use crate::losses::{Loss, Record};
 use hushstream_account::Guarantee;
 use hushstream_noise::{Key, Source};
@@ -94,7 +94,7 @@ impl Selection {
         let plan: SelectPlan = found.plan()?;
         plan.check_stored()?;
         if !accepts(found.note()) {
-            return Err(crate::durable::DiaryError::NotAccepted.into());
+            return Err(DiaryError::NotAccepted.into());
         }
         let note = found.note().map(<[u8]>::to_vec);
         let none: Option<Stored> = None;
@@ -307,8 +307,11 @@ impl Selection {
     /// Replaces the journal by a checkpoint of the present state, with a note of the caller's.
     ///
     /// # Errors
-    /// Items that no sync has covered; storage.
+    /// Items that no sync has covered, or half a batch; storage.
     pub fn checkpoint(&mut self, note: Vec<u8>) -> Result<(), SelectError> {
+        if self.in_batch != 0 {
+            return Err(DiaryError::Journal("a checkpoint must follow a whole batch").into());
+        }
         let stored = Some(Stored {
             play: self.play.clone(),
             nulls: self.nulls,
@@ -343,6 +346,14 @@ impl Selection {
     /// # Errors
     /// Never for a selection that exists; the numbers were checked.
     pub fn guarantee(&self) -> Result<Guarantee, SelectError> {
-        self.plan.guarantee(self.diary.is_simulated())
+        let simulated = self.diary.is_simulated();
+        match self.plan.request().horizon {
+            Horizon::Known(_) => self.plan.guarantee(simulated),
+            Horizon::Unknown => {
+                let items = self.diary.steps();
+                let rounds = (items * self.plan.batch()).max(1);
+                self.plan.promise(rounds, items, simulated)
+            }
+        }
     }
 }
