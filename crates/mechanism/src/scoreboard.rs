@@ -6,9 +6,7 @@
 
 use crate::boundary::{OperatorOnly, Raw};
 use crate::losses::{Record, class};
-
-/// Steps by which scores between −1 and 1 are ranked.
-const HEIGHTS: usize = 512;
+use crate::ranks::Ranks;
 
 /// What a prediction is measured by.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -66,8 +64,8 @@ pub struct Scoreboard {
     clipped: u64,
     /// Squared errors of the score and of the best constant.
     squares: (f64, f64),
-    /// For signs: counts of scores of negative and positive records, by height.
-    heights: [Vec<u64>; 2],
+    /// For signs.
+    ranks: Ranks,
     /// Counts of classes, sums of the experts' losses, or the running mean.
     tallies: Vec<f64>,
 }
@@ -95,7 +93,7 @@ impl Scoreboard {
             prediction: 0.0,
             clipped: 0,
             squares: (0.0, 0.0),
-            heights: [vec![0; HEIGHTS], vec![0; HEIGHTS]],
+            ranks: Ranks::default(),
             tallies: vec![0.0; tallies],
         }
     }
@@ -179,27 +177,13 @@ impl Scoreboard {
         let (score, constant) = match self.yardstick {
             Yardstick::Sign => {
                 let score = self.prediction.clamp(-1.0, 1.0);
-                let height = ((score + 1.0) / 2.0 * HEIGHTS as f64) as usize;
-                self.heights[usize::from(label > 0.0)][height.min(HEIGHTS - 1)] += 1;
+                self.ranks.add(score, label > 0.0);
                 (score, (self.tallies[1] - self.tallies[0]) / seen)
             }
             _ => (self.prediction, self.tallies[0] / seen),
         };
         self.squares.0 += (score - label).powi(2);
         self.squares.1 += (constant - label).powi(2);
-    }
-
-    /// The area under the curve of true against false positives, ties counted half.
-    fn ranking(&self) -> Option<f64> {
-        let [negative, positive] = &self.heights;
-        let total = |counts: &[u64]| counts.iter().sum::<u64>() as f64;
-        let pairs = total(negative) * total(positive);
-        let (mut below, mut won) = (0.0, 0.0);
-        for (&negatives, &positives) in negative.iter().zip(positive) {
-            won += positives as f64 * (below + negatives as f64 / 2.0);
-            below += negatives as f64;
-        }
-        (self.yardstick == Yardstick::Sign && pairs > 0.0).then(|| won / pairs)
     }
 
     fn score_experts(&mut self, record: &Record, weights: &[f64], count: usize) {
@@ -264,7 +248,7 @@ impl Scoreboard {
             squares: matches!(self.yardstick, Yardstick::Sign | Yardstick::Number(..))
                 .then(|| (self.squares.0 / all, self.squares.1 / all)),
             clipped: self.clipped,
-            ranking: self.ranking(),
+            ranking: self.ranks.area(),
         };
         OperatorOnly::new(summary)
     }
