@@ -3,8 +3,8 @@
 usage: results.py DATA [TABLE ...]    DATA is the folder that fetch_data.py filled; tables: covtype covtype7 elec2 weather flights nyse
 
 Runs target/release/hushstream with simulated noise (--seed-insecure), which has the law of real noise but a seed, so that everyone finds
-the same numbers. Each figure is the mean over the seeds, with the least and the greatest where they differ. All of it takes about half
-an hour on two cores, most of it for CoverType.
+the same numbers. Each figure is the mean over the seeds, with the least and the greatest where they differ. All of it takes about ten
+minutes of processor time, most of it for CoverType.
 """
 
 import json
@@ -24,7 +24,7 @@ TABLES = {
         ("automatic (second order on BLT)", ""),
         ("first order on BLT", f"{FIRST} --sum blt"),
         ("first order on the tree", FIRST),
-        ("first order on BLT, weights found by trying", f"{FIRST} --sum blt --radius 20 --strong-convexity 0.002"),
+        ("first order on BLT, radius and curvature found by trying", f"{FIRST} --sum blt --radius 20 --strong-convexity 0.002"),
     ]),
     "covtype7": ("covtype.csv --schema {root}/examples/covtype7.toml --shuffle 1", 3, [("automatic (second order on BLT)", "")]),
     "elec2": ("elec2.csv --schema {root}/examples/elec2.toml", 10, [("automatic (second order on BLT)", ""), ("first order on BLT", f"{FIRST} --sum blt")]),
