@@ -48,6 +48,7 @@ mod lattice;
 pub mod losses;
 mod moments;
 mod persons;
+pub mod perturb;
 mod scoreboard;
 pub mod select;
 pub mod sparse;
