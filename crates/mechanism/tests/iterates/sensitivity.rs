@@ -1,14 +1,17 @@
 //! Measured sensitivity: over more than 10⁵ adversarial neighbouring pairs of streams no iterate moves further than the schedule says, and where the schedule is tight it gets there.
 
 use crate::streams::*;
-use hushstream_account::Adjacency;
+use hushstream_account::{Adjacency, Budget, FilterKind};
 use hushstream_mechanism::losses::{
     Bounds, Distance, LinearLoss, LinearModel, Link, Loss, Regularised,
 };
 use hushstream_mechanism::perturb::{
-    Average, Curvature, GradientDescent, ImplicitDescent, Leader, QuadraticLeader, StableLearner,
-    StepSize,
+    Average, Curvature, GradientDescent, ImplicitDescent, Leader, PerturbRequest,
+    PerturbedIterates, QuadraticLeader, StableLearner, StepSize, Timing, Weighting,
 };
+use hushstream_mechanism::sums::Noise;
+use hushstream_mechanism::{Ledger, MemoryStorage, Participation, Raw, Transcript};
+use hushstream_noise::Key;
 use hushstream_sets::{Ball, BoxSet, ConvexSet, L1Ball, Shifted, Simplex};
 use std::sync::Arc;
 
@@ -240,4 +243,76 @@ fn precision_costs_little() {
     let ideal = 2.0 / (2.0 * 101_f64.powf(0.75));
     let ratio = learner.sensitivity(100, Adjacency::ReplaceOne) / ideal;
     assert!((1.0..1.000_001).contains(&ratio), "{ratio}");
+}
+
+/// What is released are integers: with the same noise, neighbouring runs differ by whole lattice units, by no more than s_t and the rounding that was paid for.
+#[test]
+fn released_integers_are_as_close_as_was_paid_for() {
+    let ball: Arc<dyn ConvexSet> = Arc::new(Ball::new(D, 4.0).unwrap());
+    let explicit = model(Link::Hinge).explicit().unwrap();
+    let curvature = Curvature::constant(1.0).unwrap();
+    let learner = Arc::new(ImplicitDescent::new(explicit, ball, curvature).unwrap());
+    for (noise, budget, bits) in [
+        (Noise::Gaussian, Budget::approx(1.0, 1e-6).unwrap(), 30),
+        (Noise::L2Laplace, Budget::pure(1.0).unwrap(), 40),
+    ] {
+        let plan = PerturbRequest {
+            learner: learner.clone(),
+            timing: Timing::Every(25),
+            weighting: Weighting::Lipschitz,
+            noise,
+            adjacency: Adjacency::ReplaceOne,
+            participation: Participation::OncePerRecord,
+            budget,
+        }
+        .plan()
+        .unwrap();
+        let kind = if noise == Noise::Gaussian {
+            FilterKind::Gaussian
+        } else {
+            FilterKind::Pure
+        };
+        let run = |rows: &[Row]| -> Vec<Vec<f64>> {
+            let mut ledger = Ledger::simulated(budget, kind, plan.scope()).unwrap();
+            let grant = ledger.debit(plan.charge().unwrap(), plan.scope()).unwrap();
+            let key = Key::insecure_from_seed(3);
+            let storage = MemoryStorage::default();
+            let mut run = PerturbedIterates::<Transcript>::open(
+                plan.clone(),
+                grant,
+                &key,
+                &mut ledger,
+                storage,
+            )
+            .unwrap();
+            let mut pending = Vec::new();
+            for row in rows {
+                let row = row.clone().unwrap_or((vec![f64::NAN; D], 0.0));
+                pending.extend(run.add(None, Raw::seal(record(&row))).unwrap());
+            }
+            run.sync(&mut ledger).unwrap();
+            let released = pending.into_iter().map(|p| run.publish(p).ok().unwrap());
+            released.map(|release| release.into_value()).collect()
+        };
+        let (ours, theirs) = (run(&opposite(1.0, 2, 25)), run(&opposite(-1.0, 2, 25)));
+        let mut largest = 0.0_f64;
+        for (t, (a, b)) in (1_u64..).zip(ours.iter().zip(&theirs)) {
+            let spread = noise.variance(D as u32).sqrt();
+            let unit = plan.sigma(t) / spread / 2_f64.powi(bits);
+            let cells = |x: &f64| x / unit;
+            let square: f64 = a
+                .iter()
+                .zip(b)
+                .map(|(a, b)| {
+                    // Noise of 2^30 and an iterate of as much leave float quotients exact to a millionth of a unit (2^40: a hundredth).
+                    let apart = cells(a) - cells(b);
+                    assert!((apart - apart.round()).abs() < 0.05, "{apart}");
+                    apart.round().powi(2)
+                })
+                .sum();
+            let paid = plan.sensitivity(t) / unit + (D as f64).sqrt();
+            largest = largest.max(square.sqrt() / paid);
+        }
+        assert!((0.999..=1.0).contains(&largest), "{largest}");
+    }
 }
