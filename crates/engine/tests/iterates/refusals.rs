@@ -105,5 +105,8 @@ fn sums_do_not_serve_them() {
     .plan()
     .err()
     .unwrap();
-    assert!(error.to_string().contains("releases iterates"), "{error}");
+    assert!(
+        error.to_string().contains("does not stand on sums"),
+        "{error}"
+    );
 }
