@@ -144,6 +144,12 @@ impl IterateRun {
         Ok(out)
     }
 
+    /// Whether the next record writes the journal anew, without the releases so far.
+    #[must_use]
+    pub fn checkpoint_is_due(&self) -> bool {
+        self.iterates.checkpoint_is_due()
+    }
+
     /// Records seen.
     #[must_use]
     pub fn rounds(&self) -> u64 {

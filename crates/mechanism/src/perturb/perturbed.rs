@@ -252,6 +252,12 @@ impl<G: GuaranteeKind> PerturbedIterates<G> {
         Some(self.diary.pending(value))
     }
 
+    /// Whether the next record writes the journal anew, without the releases so far.
+    #[must_use]
+    pub fn checkpoint_is_due(&self) -> bool {
+        self.diary.must_checkpoint()
+    }
+
     fn checkpoint(&mut self) -> Result<(), PerturbError> {
         Ok(self.diary.checkpoint(&self.state, Vec::new())?)
     }

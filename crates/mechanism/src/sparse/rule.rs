@@ -1,6 +1,6 @@
 //! The public rule from a released coordinate to a weight: follow the regularised leader with a fixed rate, in a box.
 //!
-//! w[j] = clamp(−η·ŝ[j], −r, r) minimises η⟨ŝ, w⟩ + ‖w‖²/2 over the box, coordinate by coordinate.
+//! w_j = clamp(−η·ŝ_j, −r, r) minimises η⟨ŝ, w⟩ + ‖w‖²/2 over the box, coordinate by coordinate.
 //!
 //! **Regret** against w* in the box, for gradients of length at most L and a stream fixed in advance: with exact sums ‖w*‖²/(2η) + η·T·L²/2 (follow the
 //! leader, be the leader). Noise ν_t in ŝ_t moves w_t by at most η·ν_t in each coordinate, and a record with features x loses at most its slope times ⟨|x|, η|ν_t|⟩; in expectation at most

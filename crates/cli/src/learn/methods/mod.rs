@@ -1,5 +1,6 @@
 //! One interface for every kind of recipe: what it costs, how it begins, and what there is to tell about it.
 
+mod on_iterates;
 mod on_selection;
 mod on_sparse;
 mod on_sums;
@@ -74,6 +75,10 @@ pub(crate) fn choose(
     let per_person = arguments.privacy.max_per_person.is_some();
     match (kind, situation.task) {
         (Some(MechanismKind::Sum(_)), _) => {}
+        (Some(MechanismKind::Iterate), _) => {
+            let recipe = wishes.recipe.unwrap_or(RecipeName::Pigd);
+            return on_iterates::choose(recipe, situation, &wishes);
+        }
         (Some(MechanismKind::SparseTree), _) => {
             if every {
                 bail!("sparse-ftrl publishes its last model only: leave out --releases");

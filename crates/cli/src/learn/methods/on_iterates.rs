@@ -1,0 +1,191 @@
+//! Recipes on perturbed iterates: `pigd`, `pigd-convex`, `pgiga`, `pocp-anytime`, and `pol`, which releases one model at the end.
+
+use super::super::outcome::Parameters;
+use super::super::session::{Release, Session};
+use super::on_selection::came_back;
+use super::{Method, Restart};
+use anyhow::{Result, bail};
+use hushstream_account::{Charge, Guarantee};
+use hushstream_engine::{
+    Insider, IterateRecipe, IterateRequest, IterateRun, RecipeName, RunError, Situation, Task,
+    Wishes,
+};
+use hushstream_mechanism::losses::{Bounds, LinearModel, Link, Record};
+use hushstream_mechanism::perturb::PerturbError;
+use hushstream_mechanism::{
+    DiaryError, Grant, Ledger, OperatorOnly, Raw, Scope, Storage, Transcript,
+};
+use hushstream_noise::Key;
+use hushstream_sets::{Ball, BoxSet, ConvexSet};
+use std::sync::Arc;
+
+struct Perturbed {
+    recipe: IterateRecipe,
+    rounds: u64,
+}
+
+/// The recipe that was named.
+pub(crate) fn choose(
+    recipe: RecipeName,
+    situation: &Situation,
+    wishes: &Wishes,
+) -> Result<Box<dyn Method>> {
+    let (targets, usual, scores) = match situation.task {
+        Task::Sign => ((-1.0, 1.0), Link::Logistic, 5.0),
+        Task::Number(low, high) => ((low, high), Link::Squared, low.abs().max(high.abs())),
+        _ => bail!("{recipe} predicts one of two classes, or a number"),
+    };
+    if wishes.sum.is_some() || wishes.batch.is_some() {
+        bail!("{recipe} has no sum and no batches: it releases iterates");
+    }
+    let radius = wishes.radius.unwrap_or(scores / situation.length);
+    let link = wishes.link.unwrap_or(usual);
+    let bounds = Bounds::new(situation.length, targets, radius)?;
+    let loss = LinearModel::new(situation.features, link, bounds)?;
+    let set: Arc<dyn ConvexSet> = match wishes.set.as_deref().unwrap_or("ball") {
+        "ball" => Arc::new(Ball::new(situation.features, radius)?),
+        "box" => {
+            let half = radius / (situation.features as f64).sqrt();
+            Arc::new(BoxSet::cube(situation.features, half)?)
+        }
+        other => bail!("{recipe} cannot use the set {other}; allowed: ball, box"),
+    };
+    // Losses of a linear model have no curvature of their own: as much as a slope of 1 leaves over the whole radius.
+    let curved = matches!(
+        recipe,
+        RecipeName::Pigd | RecipeName::Pgiga | RecipeName::PocpAnytime | RecipeName::Pol
+    );
+    let given = wishes
+        .curvature
+        .or_else(|| curved.then(|| 0.01 * situation.length / radius));
+    let planned = IterateRequest {
+        recipe,
+        insider: Insider::Loss(Arc::new(loss)),
+        set,
+        rounds: situation.rounds,
+        budget: situation.budget,
+        adjacency: situation.adjacency,
+        participation: situation.participation,
+        noise: wishes.noise,
+        curvature: given,
+        steps: None,
+        weighting: None,
+    }
+    .plan()?;
+    Ok(Box::new(Perturbed {
+        recipe: planned,
+        rounds: situation.rounds,
+    }))
+}
+
+impl Method for Perturbed {
+    fn recipe(&self) -> RecipeName {
+        self.recipe.request().recipe
+    }
+
+    fn charge(&self) -> Result<Charge> {
+        Ok(self.recipe.plan().charge()?)
+    }
+
+    fn scope(&self) -> Scope {
+        self.recipe.plan().scope()
+    }
+
+    fn records(&self) -> (u64, u64) {
+        (self.rounds, self.recipe.rounds())
+    }
+
+    fn parameters(&self) -> Parameters {
+        let plan = self.recipe.plan();
+        Parameters {
+            noise: Some(plan.request().noise.to_string()),
+            batch: 1,
+            releases: plan.releases(),
+            radius: Some(self.recipe.request().set.outer_radius()),
+            curvature: self.recipe.request().curvature,
+            noise_sd: Some(plan.sigma(plan.most_steps().min(self.rounds.max(2) - 1))),
+            regret_bound: self.recipe.regret_bound(None),
+            ..Parameters::default()
+        }
+    }
+
+    fn headline(&self) -> String {
+        let recipe = self.recipe();
+        if recipe == RecipeName::Pol {
+            format!("{recipe}: one model, at the end")
+        } else {
+            format!("{recipe}: every iterate, with its own noise")
+        }
+    }
+
+    fn start(
+        &self,
+        grant: Grant,
+        key: &Key,
+        ledger: &mut Ledger,
+        storage: Box<dyn Storage>,
+        _: bool,
+    ) -> Result<Box<dyn Session>> {
+        let run = IterateRun::open(self.recipe.clone(), grant, key, ledger, storage)?;
+        Ok(Box::new(run))
+    }
+
+    fn restart(
+        &self,
+        storage: Box<dyn Storage>,
+        key: &Key,
+        ledger: &mut Ledger,
+        _: bool,
+    ) -> Result<Restart> {
+        match IterateRun::resume(self.recipe.clone(), storage, key, ledger, None) {
+            Ok((run, outcome)) => {
+                let told = came_back(outcome, run.rounds());
+                Ok(Restart::Run(Box::new(run), told))
+            }
+            Err(RunError::Iterates(PerturbError::Diary(DiaryError::NoRun))) => Ok(Restart::NoRun),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+impl Session for IterateRun {
+    fn question(&self) -> &[f64] {
+        IterateRun::question(self)
+    }
+
+    fn learn(&mut self, person: Option<u64>, record: Raw<Record>) -> Result<()> {
+        Ok(IterateRun::learn(self, person, record)?)
+    }
+
+    fn sync(&mut self, ledger: &mut Ledger) -> Result<Vec<Release>> {
+        let released = IterateRun::sync(self, ledger)?;
+        let release = |iterate: hushstream_mechanism::Released<Vec<f64>, Transcript>| Release {
+            step: iterate.receipt().step,
+            weights: iterate.into_value(),
+        };
+        Ok(released.into_iter().map(release).collect())
+    }
+
+    fn settled(&mut self, ledger: &mut Ledger) -> Result<(u64, Vec<f64>)> {
+        IterateRun::sync(self, ledger)?;
+        // After a sync the last release may leave, and so may a copy of it.
+        let step = self.rounds().min(self.recipe().plan().most_steps());
+        Ok((step, IterateRun::question(self).to_vec()))
+    }
+
+    fn checkpoint_is_due(&self) -> bool {
+        IterateRun::checkpoint_is_due(self)
+    }
+
+    fn rounds(&self) -> u64 {
+        IterateRun::rounds(self)
+    }
+
+    fn guarantee(&self) -> Result<Guarantee> {
+        Ok(IterateRun::guarantee(self)?)
+    }
+
+    fn counts(&self) -> (OperatorOnly<u64>, OperatorOnly<u64>) {
+        IterateRun::counts(self)
+    }
+}
