@@ -7,6 +7,19 @@
 //! line can be read without its brackets (J10), there is almost no noise at all and **no privacy**. Both are simulated on public data.
 //!
 //! Beside them: the same learner without noise; the mean of the later half of the releases, which is free (they are public, and their noise is independent); `pol`, which releases one model and so needs the least noise; and always naming the commoner class.
+//!
+//! **Measured**, means of 10 repeats; the commoner class is 51.1 %, the learner without noise 70.7 %:
+//!
+//! | ε | `pigd` | mean of its later half | `pol` | as printed | its δ at ε | c as a product | its δ at ε |
+//! |---|---|---|---|---|---|---|---|
+//! | 0.1 | 48.6 % | 69.2 % | 56.6 % | 50.3 % | 5·10⁻⁹¹ | 50.3 % | 0 |
+//! | 0.3 | 48.8 % | 70.5 % | 65.8 % | 50.4 % | 2·10⁻⁹⁰ | 50.3 % | 0 |
+//! | 1 | 49.3 % | 70.7 % | 70.1 % | 50.7 % | 8·10⁻⁹⁰ | 70.7 % | 1 |
+//! | 3 | 50.6 % | 70.7 % | 70.6 % | 51.5 % | 7·10⁻⁸⁹ | 70.7 % | 1 |
+//! | 10 | 54.1 % | 70.7 % | 70.7 % | 54.1 % | 7·10⁻⁸⁷ | 70.7 % | 1 |
+//! | 30 | 61.2 % | 70.7 % | 70.7 % | 60.0 % | 3·10⁻⁸² | 70.7 % | 1 |
+//!
+//! The noise as printed is 30 times ours in total, but hardly larger on the last release, which is all that this figure looks at: the best split for regret spends more on the beginning.
 
 mod cover;
 
