@@ -38,6 +38,7 @@ pub mod fit;
 mod game;
 mod hindsight;
 mod play;
+mod player;
 mod task;
 
 pub use dice::Dice;

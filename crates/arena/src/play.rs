@@ -2,9 +2,12 @@
 
 use crate::game::{Environment, Game};
 use crate::hindsight::best_in_hindsight;
+use crate::player::Player;
 use crate::task::{Task, record};
 use hushstream_account::{Adjacency, Budget, FilterKind};
-use hushstream_engine::{Objective, Recipe, RecipeError, RecipeName, RecipeRequest, Run, RunError};
+use hushstream_engine::{
+    MechanismKind, Objective, Recipe, RecipeError, RecipeName, RecipeRequest, Run, RunError,
+};
 use hushstream_mechanism::sums::{Noise, SumKind};
 use hushstream_mechanism::{
     GuaranteeKind, Ledger, LedgerError, MemoryStorage, Participation, Raw, Transcript, Windowed,
@@ -112,7 +115,7 @@ impl Outcome {
 
 impl Contest {
     /// Where the weights live.
-    fn set(&self) -> Result<Arc<dyn ConvexSet>, ArenaError> {
+    pub(crate) fn set(&self) -> Result<Arc<dyn ConvexSet>, ArenaError> {
         let Some(set) = &self.set else {
             return Ok(self.task.set(self.dimension)?);
         };
@@ -180,6 +183,9 @@ impl Contest {
     /// # Errors
     /// A combination that does not fit.
     pub fn play(&self, seed: u64) -> Result<Outcome, ArenaError> {
+        if self.recipe.entry().mechanism == MechanismKind::Iterate {
+            return self.play_iterates(seed);
+        }
         let recipe = self.recipe()?;
         if recipe.plan().request().kind.is_windowed() {
             self.play_with::<Windowed>(recipe, seed)
@@ -203,6 +209,16 @@ impl Contest {
         let grant = ledger.debit(plan.charge().map_err(RecipeError::from)?, plan.scope())?;
         let key = Key::insecure_from_seed(seed);
         let mut run = Run::<G>::open(recipe, grant, &key, &mut ledger, MemoryStorage::default())?;
+        self.against(&mut run, &mut ledger, seed)
+    }
+
+    /// The game against a run that is open.
+    pub(crate) fn against(
+        &self,
+        run: &mut dyn Player,
+        ledger: &mut Ledger,
+        seed: u64,
+    ) -> Result<Outcome, ArenaError> {
         let set = self.set()?;
         let loss = self.task.loss(self.dimension);
         let mut still = vec![0.0; self.dimension];
@@ -214,13 +230,13 @@ impl Contest {
             let iterate = run.question();
             let row = self.task.row(&mut environment, t, iterate);
             losses.push(loss.value(&record(&row), iterate));
-            run.learn(None, Raw::seal(record(&row)))?;
+            run.take(Raw::seal(record(&row)))?;
             rows.push(row);
             if t.is_multiple_of(512) {
-                run.sync(&mut ledger)?;
+                run.settle(ledger)?;
             }
         }
-        run.sync(&mut ledger)?;
+        run.settle(ledger)?;
         let best = best_in_hindsight(self.task, set.as_ref(), loss.as_ref(), &rows)?;
         let mut curve = Vec::new();
         let (mut ours, mut theirs, mut nothing) = (0.0, 0.0, 0.0);

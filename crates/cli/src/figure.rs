@@ -1,20 +1,37 @@
-//! `hushstream compare --figure`: the papers' figures, as printed and as corrected, on synthetic public data.
+//! `hushstream compare --figure`: the papers' figures, as printed and as corrected, on public data.
 
 use crate::chart::{Series, log_log};
 use crate::numbers::short;
-use anyhow::Result;
+use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use comfy_table::Table;
-use hushstream_arena::figures::{afkt1, jkt2a};
+use hushstream_arena::figures::{afkt1, jkt2a, jkt2b, jkt2c};
 use std::fmt::Write as _;
+use std::fs::File;
+use std::path::Path;
 
 /// A figure.
 #[derive(Clone, Copy, ValueEnum)]
 pub(crate) enum Figure {
     /// JKT12 Figure 2a: private least squares, average regret against ε.
     Jkt2a,
+    /// Of the shape of JKT12 Figure 2b, on synthetic records: least squares in 90 dimensions.
+    Jkt2b,
+    /// JKT12 Figure 2c: private logistic regression on CoverType (--data covtype.csv), accuracy against ε.
+    Jkt2c,
     /// AFKT22 Figure 1: regret of experts against ε, for d = T.
     Afkt1,
+}
+
+/// What stands under a figure that shows constants whose claim is false.
+const UNSOUND: &str = "UNSOUND: the paper's own constants, whose privacy claim is false; simulated on public synthetic data.";
+
+/// What is asked of a figure; rounds are the paper's own unless they are given.
+pub(crate) struct Settings<'a> {
+    pub(crate) rounds: Option<u64>,
+    pub(crate) repeats: u64,
+    pub(crate) as_printed: bool,
+    pub(crate) data: Option<&'a Path>,
 }
 
 /// A figure as text, and the same as files want it.
@@ -24,59 +41,180 @@ pub(crate) struct Drawn {
     pub(crate) svg: String,
 }
 
-/// Plays a figure. `rounds` and `repeats` are the paper's own unless they are given.
-pub(crate) fn draw(figure: Figure, rounds: Option<u64>, repeats: u64) -> Result<Drawn> {
+/// One number of a figure: who, at which ε, mean, smallest and largest.
+struct Point {
+    epsilon: f64,
+    method: String,
+    unsound: bool,
+    mean: f64,
+    low: f64,
+    high: f64,
+}
+
+/// Plays a figure.
+pub(crate) fn draw(figure: Figure, settings: &Settings<'_>) -> Result<Drawn> {
+    if settings.data.is_some() && !matches!(figure, Figure::Jkt2c) {
+        bail!("--data is for jkt2c; the other figures make their own records");
+    }
     match figure {
-        Figure::Jkt2a => draw_jkt2a(rounds.unwrap_or(jkt2a::ROUNDS), repeats),
-        Figure::Afkt1 => draw_afkt1(rounds.unwrap_or(afkt1::ROUNDS)),
+        Figure::Jkt2a => draw_2a(settings),
+        Figure::Jkt2b => draw_2b(settings),
+        Figure::Jkt2c => draw_2c(settings),
+        Figure::Afkt1 => draw_afkt1(settings.rounds.unwrap_or(afkt1::ROUNDS)),
     }
 }
 
-fn draw_jkt2a(rounds: u64, repeats: u64) -> Result<Drawn> {
+fn draw_2a(settings: &Settings<'_>) -> Result<Drawn> {
+    let (rounds, repeats) = (settings.rounds.unwrap_or(jkt2a::ROUNDS), settings.repeats);
     let played = jkt2a::figure(rounds, repeats, &jkt2a::EPSILONS)?;
-    let mut table = Table::new();
-    let mut head = vec!["ε".to_owned()];
-    head.extend(jkt2a::Method::ALL.iter().map(ToString::to_string));
-    table
-        .load_style(comfy_table::presets::UTF8_HORIZONTAL_ONLY)
-        .set_header(head);
-    for rows in played.rows.chunks(jkt2a::Method::ALL.len()) {
-        let mut cells = vec![rows[0].epsilon.to_string()];
-        cells.extend(rows.iter().map(|row| short(row.mean)));
-        table.add_row(cells);
-    }
-    let mut csv = String::from("epsilon,method,unsound,mean,low,high\n");
-    for row in &played.rows {
-        let (method, unsound) = (row.method, row.method.is_unsound());
-        let _ = writeln!(
-            csv,
-            "{},{method},{unsound},{},{},{}",
-            row.epsilon, row.mean, row.low, row.high
-        );
-    }
-    let series: Vec<Series> = jkt2a::Method::ALL
-        .into_iter()
-        .map(|method| Series {
-            name: method.to_string(),
-            points: played
-                .rows
-                .iter()
-                .filter(|row| row.method == method && row.mean > 0.0)
-                .map(|row| (row.epsilon, row.mean))
-                .collect(),
-        })
-        .collect();
+    let points = played.rows.iter().map(|row| Point {
+        epsilon: row.epsilon,
+        method: row.method.to_string(),
+        unsound: row.method.is_unsound(),
+        mean: row.mean,
+        low: row.low,
+        high: row.high,
+    });
     let title = format!(
         "JKT12 Figure 2a: T = {rounds}, {repeats} repeats, δ = {:e}, replace-one",
         jkt2a::DELTA
     );
-    let text = format!(
-        "{title}\nAverage regret against ridge regression in hindsight, whose average loss is {}\n{table}\n\
-         UNSOUND: the paper's own constants, whose privacy claim is false; simulated on public synthetic data.",
+    let note = format!(
+        "Average regret against ridge regression in hindsight, whose average loss is {}",
         short(played.ridge)
     );
-    let svg = log_log(&title, "ε", "average regret", &series);
-    Ok(Drawn { text, csv, svg })
+    Ok(drawn(
+        &title,
+        &note,
+        "average regret",
+        &points.collect::<Vec<_>>(),
+        UNSOUND,
+    ))
+}
+
+fn draw_2b(settings: &Settings<'_>) -> Result<Drawn> {
+    let (rounds, repeats) = (settings.rounds.unwrap_or(jkt2b::ROUNDS), settings.repeats);
+    let methods: &[jkt2b::Method] = if settings.as_printed {
+        &jkt2b::Method::ALL
+    } else {
+        &jkt2b::Method::SOUND
+    };
+    let rows = jkt2b::figure(rounds, repeats, &jkt2b::EPSILONS, methods)?;
+    let points = rows.iter().map(|row| Point {
+        epsilon: row.epsilon,
+        method: row.method.to_string(),
+        unsound: row.method == jkt2b::Method::PrintedNoise,
+        mean: row.mean,
+        low: row.low,
+        high: row.high,
+    });
+    let title = format!(
+        "Of the shape of JKT12 Figure 2b, synthetic records: T = {rounds}, 90 dimensions, {repeats} repeats, δ = {:e}, replace-one",
+        jkt2b::DELTA
+    );
+    let unsound = if settings.as_printed { UNSOUND } else { "" };
+    let note = "Average regret against ridge regression in hindsight";
+    Ok(drawn(
+        &title,
+        note,
+        "average regret",
+        &points.collect::<Vec<_>>(),
+        unsound,
+    ))
+}
+
+fn draw_2c(settings: &Settings<'_>) -> Result<Drawn> {
+    let Some(path) = settings.data else {
+        bail!("jkt2c needs its data: --data covtype.csv (Forest CoverType with its header)");
+    };
+    let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
+    let data = jkt2c::Cover::read(file).with_context(|| path.display().to_string())?;
+    let repeats = settings.repeats;
+    let rounds = settings.rounds.unwrap_or(u64::MAX).min(data.rounds());
+    let methods: &[jkt2c::Method] = if settings.as_printed {
+        &jkt2c::Method::ALL
+    } else {
+        &jkt2c::Method::SOUND
+    };
+    let rows = jkt2c::figure(&data, Some(rounds), repeats, &jkt2c::EPSILONS, methods)?;
+    let points = rows.iter().map(|row| Point {
+        epsilon: row.epsilon,
+        method: row.method.to_string(),
+        unsound: row.method == jkt2c::Method::PrintedProduct,
+        mean: row.mean,
+        low: row.low,
+        high: row.high,
+    });
+    let title = format!(
+        "JKT12 Figure 2c: CoverType, class 2 against the rest, T = {rounds}, a tenth held out, {repeats} repeats, δ = {:e}, replace-one",
+        jkt2c::DELTA
+    );
+    let mut unsound = String::new();
+    if settings.as_printed {
+        unsound.push_str("Simulated on public data. True δ at ε of the noise as printed, and with c read as a product (UNSOUND):");
+        for epsilon in jkt2c::EPSILONS {
+            let printed = jkt2c::printed_delta(epsilon, rounds, false)?;
+            let product = jkt2c::printed_delta(epsilon, rounds, true)?;
+            let _ = write!(unsound, "\n  ε = {epsilon}: {printed:.1e}, {product:.1e}");
+        }
+    }
+    let note = "Accuracy of the last release on the held-out tenth";
+    Ok(drawn(
+        &title,
+        note,
+        "accuracy",
+        &points.collect::<Vec<_>>(),
+        &unsound,
+    ))
+}
+
+/// Table, list and picture of the points, which come for each ε in order, all methods in order.
+fn drawn(title: &str, note: &str, quantity: &str, points: &[Point], unsound: &str) -> Drawn {
+    let first = points.first().map_or(0.0, |point| point.epsilon);
+    let methods: Vec<&str> = points
+        .iter()
+        .take_while(|point| point.epsilon.total_cmp(&first).is_eq())
+        .map(|point| &point.method[..])
+        .collect();
+    let mut table = Table::new();
+    let mut head = vec!["ε"];
+    head.extend(&methods);
+    table
+        .load_style(comfy_table::presets::UTF8_HORIZONTAL_ONLY)
+        .set_header(head);
+    for line in points.chunks(methods.len().max(1)) {
+        let mut cells = vec![line[0].epsilon.to_string()];
+        cells.extend(line.iter().map(|point| short(point.mean)));
+        table.add_row(cells);
+    }
+    let mut csv = String::from("epsilon,method,unsound,mean,low,high\n");
+    for point in points {
+        let _ = writeln!(
+            csv,
+            "{},{},{},{},{},{}",
+            point.epsilon, point.method, point.unsound, point.mean, point.low, point.high
+        );
+    }
+    let series: Vec<Series> = methods
+        .iter()
+        .map(|method| Series {
+            name: (*method).to_owned(),
+            points: points
+                .iter()
+                .filter(|point| point.method == *method && point.mean > 0.0)
+                .map(|point| (point.epsilon, point.mean))
+                .collect(),
+        })
+        .collect();
+    let mut text = format!("{title}\n{note}\n{table}");
+    if !unsound.is_empty() {
+        let _ = write!(text, "\n{unsound}");
+    }
+    Drawn {
+        text,
+        csv,
+        svg: log_log(title, "ε", quantity, &series),
+    }
 }
 
 /// Exponents as the paper draws them, and bounds as they are certified: nothing is played.

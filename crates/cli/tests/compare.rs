@@ -100,6 +100,24 @@ fn a_papers_figure_is_played_again() {
     );
 }
 
+/// Three printed exponents and three certified bounds at each of thirteen budgets.
+#[test]
+fn the_experts_figure_is_drawn() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name).display().to_string();
+    let (csv, svg) = (path("f.csv"), path("f.svg"));
+    let arguments = format!("compare --figure afkt1 --rounds 4096 --csv {csv} --svg {svg}");
+    let output = hushstream(&arguments);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        output.status.success() && text.contains("T = d = 4096"),
+        "{text}"
+    );
+    let rows = std::fs::read_to_string(csv).unwrap();
+    assert_eq!(rows.lines().count(), 1 + 13 * 6);
+    assert!(!rows.contains("NaN") && !std::fs::read_to_string(svg).unwrap().contains("NaN"));
+}
+
 /// Each override changes the regret it should, and the calibrated value changes nothing.
 #[test]
 fn calibration_and_set_can_be_overridden() {

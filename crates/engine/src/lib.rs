@@ -1,13 +1,14 @@
 //! Recipes: a mechanism, a learner and a calibration with a name; the round loop, and resuming it.
 //!
 //! A [`RecipeRequest`] names an algorithm of the literature and what is public about the task; its [`Recipe`] is calibrated; a [`Run`] plays it:
-//! question to one record, noisy answer, next iterate. [`CATALOGUE`] tells where each recipe comes from and what it promises.
+//! question to one record, noisy answer, next iterate. [`IterateRequest`], [`IterateRecipe`] and [`IterateRun`] are the same for recipes that release the iterates of a learner on the private side. [`CATALOGUE`] tells where each recipe comes from and what it promises.
 
 mod catalogue;
 mod choice;
 mod note;
 mod on_batch;
 mod on_feedback;
+mod on_iterates;
 mod on_selection;
 mod on_sparse;
 mod on_sums;
@@ -19,6 +20,7 @@ pub use choice::{Choice, Situation, Task, Wishes};
 pub use note::NoteError;
 pub use on_batch::{LimitedUpdates, LimitedUpdatesError, LimitedUpdatesRequest, LimitedUpdatesRun};
 pub use on_feedback::{Actions, BanditError, BanditRecipe, BanditRequest, BanditRun, Turn};
+pub use on_iterates::{Insider, IterateRecipe, IterateRequest, IterateRun, PolQuestion, Steps};
 pub use on_selection::{Advice, ExpertsError, ExpertsRecipe, ExpertsRequest, ExpertsRun};
 pub use on_sparse::{SparseRecipe, SparseRequest, SparseRun};
 pub use on_sums::{

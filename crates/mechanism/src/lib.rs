@@ -49,6 +49,7 @@ pub mod losses;
 mod moments;
 mod persons;
 mod ranks;
+pub mod perturb;
 mod scoreboard;
 pub mod select;
 pub mod sparse;

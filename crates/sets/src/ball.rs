@@ -92,6 +92,11 @@ impl ConvexSet for Ball {
         Ok(self.shrink(point))
     }
 
+    /// The computed norm errs by less than (d/2 + 2)·2⁻⁵³ of itself, which is also how far outside a point may be that it lets pass; two more roundings scale.
+    fn projection_error(&self, _reach: f64) -> Option<f64> {
+        Some((self.dimension as f64 + 8.0) * 0.5 * f64::EPSILON * self.radius)
+    }
+
     fn minimise(&self, direction: &[f64], out: &mut [f64]) -> Result<(), SetError> {
         vector::check("direction", direction, self.dimension)?;
         vector::check_length("minimiser", out, self.dimension)?;

@@ -124,6 +124,11 @@ impl ConvexSet for BoxSet {
         Ok(0.0)
     }
 
+    /// Clamping rounds nothing.
+    fn projection_error(&self, _reach: f64) -> Option<f64> {
+        Some(0.0)
+    }
+
     fn minimise(&self, direction: &[f64], out: &mut [f64]) -> Result<(), SetError> {
         vector::check("direction", direction, self.lower.len())?;
         vector::check_length("minimiser", out, self.lower.len())?;

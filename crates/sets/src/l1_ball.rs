@@ -87,6 +87,11 @@ impl ConvexSet for L1Ball {
         Ok(2.0 * vector::rounding(self.dimension, self.radius))
     }
 
+    /// As on the simplex, on sizes divided by the radius.
+    fn projection_error(&self, reach: f64) -> Option<f64> {
+        Some(2.0 * vector::rounding(self.dimension, self.radius + reach))
+    }
+
     fn minimise(&self, direction: &[f64], out: &mut [f64]) -> Result<(), SetError> {
         vector::check("direction", direction, self.dimension)?;
         vector::check_length("minimiser", out, self.dimension)?;

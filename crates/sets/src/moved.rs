@@ -89,6 +89,14 @@ impl Moved {
         Ok(self.map.factor * error + vector::rounding(1, reach))
     }
 
+    fn projection_error(&self, reach: f64) -> Option<f64> {
+        let shift = vector::norm(&self.map.offset);
+        let inner = self
+            .set
+            .projection_error((reach + shift) / self.map.factor)?;
+        Some(self.map.factor * inner + vector::rounding(1, self.largest_norm + shift + reach))
+    }
+
     fn minimise(&self, direction: &[f64], out: &mut [f64]) -> Result<(), SetError> {
         self.set.minimise(direction, out)?;
         self.map.out(out);
@@ -149,6 +157,10 @@ macro_rules! moved_set {
 
             fn project(&self, point: &mut [f64]) -> Result<f64, SetError> {
                 self.0.project(point)
+            }
+
+            fn projection_error(&self, reach: f64) -> Option<f64> {
+                self.0.projection_error(reach)
             }
 
             fn minimise(&self, direction: &[f64], out: &mut [f64]) -> Result<(), SetError> {

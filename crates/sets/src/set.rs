@@ -45,7 +45,10 @@ impl Capability {
                 "pftal-convex",
                 "ftrl",
                 "coco-p",
+                "pigd",
+                "pigd-convex",
                 "pgiga",
+                "pol",
                 "limited-updates",
             ],
             Self::Minimise => &["ftpl", "coco-l"],
@@ -116,6 +119,13 @@ pub trait ConvexSet: Send + Sync + Debug {
     fn project(&self, point: &mut [f64]) -> Result<f64, SetError> {
         let _ = point;
         Err(Unable::new(self, Capability::Project).into())
+    }
+
+    /// A bound on the distance between what [`project`](Self::project) writes and the exact projection, for every point of length at most
+    /// `reach`: known before any point is, as a privacy proof needs it. Nothing, if the error depends on the point.
+    fn projection_error(&self, reach: f64) -> Option<f64> {
+        let _ = reach;
+        None
     }
 
     /// Writes an extreme point of the set at which ⟨direction, ·⟩ is smallest.

@@ -105,6 +105,11 @@ impl ConvexSet for Simplex {
         Ok(vector::rounding(self.dimension, 1.0))
     }
 
+    /// Subtracting the largest coordinate errs by ε·reach; what follows works on numbers up to 1, or on ones that become 0.
+    fn projection_error(&self, reach: f64) -> Option<f64> {
+        Some(vector::rounding(self.dimension, 1.0 + reach))
+    }
+
     fn minimise(&self, direction: &[f64], out: &mut [f64]) -> Result<(), SetError> {
         vector::check("direction", direction, self.dimension)?;
         vector::check_length("minimiser", out, self.dimension)?;

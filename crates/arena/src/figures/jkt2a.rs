@@ -30,6 +30,7 @@ mod stream;
 use super::in_parallel;
 use crate::play::ArenaError;
 use hushstream_account::{AccountError, Mu};
+pub(super) use noise_tree::NoiseTree;
 use std::fmt;
 use stream::Stream;
 

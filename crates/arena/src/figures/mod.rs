@@ -2,6 +2,8 @@
 
 pub mod afkt1;
 pub mod jkt2a;
+pub mod jkt2b;
+pub mod jkt2c;
 
 use crate::play::ArenaError;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -9,4 +9,5 @@
 mod additive_cost;
 mod common;
 mod exponents;
+mod iterates;
 mod projection_free;

@@ -25,6 +25,15 @@ pub(crate) struct Arguments {
     /// A figure of a paper instead, as printed and as corrected.
     #[arg(long, value_enum)]
     pub(crate) figure: Option<Figure>,
+    /// With --figure: the paper's own constants beside the corrected ones. Needs --public-data.
+    #[arg(long, requires = "public_data", requires = "figure")]
+    pub(crate) as_printed: bool,
+    /// The data is public, so that unsound noise harms nobody.
+    #[arg(long)]
+    pub(crate) public_data: bool,
+    /// The data of a figure that needs some (jkt2c: covtype.csv).
+    #[arg(long, requires = "figure")]
+    pub(crate) data: Option<PathBuf>,
     /// Sums, separated by commas; each recipe's own if none is named.
     #[arg(long, value_delimiter = ',')]
     pub(crate) sum: Vec<SumKind>,

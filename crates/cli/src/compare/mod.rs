@@ -7,7 +7,7 @@ mod rows;
 pub(crate) use arguments::Arguments;
 
 use crate::chart::log_log;
-use crate::figure::{Figure, draw};
+use crate::figure::{Figure, Settings, draw};
 use anyhow::{Context, Result, bail};
 use output::{csv, page, series, table};
 use std::path::PathBuf;
@@ -43,7 +43,13 @@ fn run_figure(arguments: &Arguments, figure: Figure) -> Result<()> {
     if arguments.json {
         bail!("a figure has no JSON; use --csv for its numbers");
     }
-    let drawn = draw(figure, arguments.rounds, arguments.repeats)?;
+    let settings = Settings {
+        rounds: arguments.rounds,
+        repeats: arguments.repeats,
+        as_printed: arguments.as_printed,
+        data: arguments.data.as_deref(),
+    };
+    let drawn = draw(figure, &settings)?;
     for (path, text) in [(&arguments.csv, &drawn.csv), (&arguments.svg, &drawn.svg)] {
         if let Some(path) = path {
             write(path, text)?;

@@ -80,7 +80,7 @@ pub(crate) fn rows(arguments: &Arguments) -> Result<Vec<Row>> {
 }
 
 fn row(contest: &Contest, repeats: u64) -> Result<Row> {
-    let sum = contest.recipe()?.plan().request().kind.to_string();
+    let sum = contest.mechanism()?;
     let start = Instant::now();
     let outcomes = contest.repeat(0..repeats)?;
     let seconds = start.elapsed().as_secs_f64();

@@ -4,6 +4,7 @@ use crate::catalogue::{MechanismKind, RecipeName};
 use hushstream_account::{Adjacency, Budget, Guarantee, GuaranteeError};
 use hushstream_learn::LearnError;
 use hushstream_mechanism::losses::{LinearLoss, Loss};
+use hushstream_mechanism::perturb::PerturbError;
 use hushstream_mechanism::sums::{Geometry, Noise, PlanError, SumKind, SumPlan, SumRequest};
 use hushstream_mechanism::{Moments, Participation};
 use hushstream_sets::{ConvexSet, SetError};
@@ -74,6 +75,9 @@ pub enum RecipeError {
     /// The set.
     #[error(transparent)]
     Set(#[from] SetError),
+    /// Perturbed iterates.
+    #[error(transparent)]
+    Iterates(#[from] PerturbError),
     /// A combination that does not exist.
     #[error("{0}")]
     Unfit(String),

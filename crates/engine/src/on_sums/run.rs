@@ -9,6 +9,7 @@ use super::recipe::{Ask, Recipe, RecipeError};
 use hushstream_account::{Guarantee, GuaranteeError};
 use hushstream_learn::{LearnError, Learner};
 use hushstream_mechanism::losses::Record;
+use hushstream_mechanism::perturb::PerturbError;
 use hushstream_mechanism::sums::{PrivateSum, Resumed, SumError};
 use hushstream_mechanism::{
     Grant, GuaranteeKind, Ledger, OperatorOnly, Pending, Raw, Released, Storage,
@@ -22,6 +23,9 @@ pub enum RunError {
     /// The mechanism.
     #[error(transparent)]
     Sum(#[from] SumError),
+    /// Perturbed iterates.
+    #[error(transparent)]
+    Iterates(#[from] PerturbError),
     /// The learner.
     #[error(transparent)]
     Learn(#[from] LearnError),

@@ -1,6 +1,6 @@
 //! Linear models: φ(⟨w, x⟩, y) for any [`Link`], with features and target clipped to public bounds.
 
-use super::{Bounds, BoundsError, Link, Loss, Record};
+use super::{Bounds, BoundsError, Explicit, Link, Loss, Part, Record};
 use crate::lattice::Contribution;
 
 /// A linear model's loss.
@@ -73,6 +73,11 @@ impl Loss for LinearModel {
         self.link
             .curvature()
             .map(|curvature| curvature * self.bounds.features().powi(2))
+    }
+
+    fn explicit(&self) -> Option<Explicit> {
+        let part = Part::Model(self.link, self.bounds);
+        Some(Explicit::new(self.dimension, part, 0.0))
     }
 
     fn value(&self, record: &Record, weights: &[f64]) -> f64 {

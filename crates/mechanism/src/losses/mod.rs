@@ -7,6 +7,7 @@
 //! A loss of your own is one trait: see [`Loss`], with a worked example.
 
 mod bounds;
+mod explicit;
 mod linear_model;
 mod link;
 mod others;
@@ -14,6 +15,8 @@ mod regularised;
 mod softmax;
 
 pub use bounds::{Bounds, BoundsError};
+pub use explicit::Explicit;
+pub(crate) use explicit::{Datum, Part, UNIT};
 pub use linear_model::LinearModel;
 pub use link::Link;
 pub use others::{Distance, LinearLoss};
@@ -209,6 +212,11 @@ pub trait Loss: Send + Sync {
     /// A public constant that is subtracted from every coordinate of every gradient before it is summed, to halve its size: whoever uses the sums adds it back.
     fn offset(&self) -> f64 {
         0.0
+    }
+
+    /// The loss written out, if it can be: what recipes on perturbed iterates need, whose proofs are about steps on this very loss.
+    fn explicit(&self) -> Option<Explicit> {
+        None
     }
 
     /// f(w; record). For the operator only.

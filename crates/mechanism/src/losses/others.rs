@@ -1,6 +1,6 @@
 //! Losses that are not linear models: linear losses, whose record is the gradient itself, and the squared distance, which is strongly convex.
 
-use super::{Loss, Record};
+use super::{Explicit, Loss, Part, Record};
 use crate::lattice::Contribution;
 
 /// ⟨l, w⟩: the record's features are the loss vector, as in expert advice. Coordinates are clipped to an interval; what is summed is the
@@ -67,6 +67,11 @@ impl Loss for LinearLoss {
 
     fn offset(&self) -> f64 {
         self.middle()
+    }
+
+    fn explicit(&self) -> Option<Explicit> {
+        let part = Part::Vector(self.low, self.high);
+        Some(Explicit::new(self.dimension, part, 0.0))
     }
 
     fn value(&self, record: &Record, weights: &[f64]) -> f64 {
@@ -144,6 +149,11 @@ impl Loss for Distance {
 
     fn smoothness(&self) -> Option<f64> {
         Some(1.0)
+    }
+
+    /// ½‖w − x‖² is ½‖w‖² − ⟨w, x⟩ and a constant.
+    fn explicit(&self) -> Option<Explicit> {
+        Some(Explicit::new(self.dimension, Part::Point(self.points), 1.0))
     }
 
     fn value(&self, record: &Record, weights: &[f64]) -> f64 {

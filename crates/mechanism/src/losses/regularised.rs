@@ -4,7 +4,7 @@
 //! sensitivity, L + λ·(largest weight) instead of L. As a loss of its own it serves recipes that take strongly convex losses as they are, and it measures
 //! regret. A malformed record still contributes the public λw; the null of zero-out is the zero contribution, not that.
 
-use super::{BoundsError, Loss, Record};
+use super::{BoundsError, Explicit, Loss, Record};
 use crate::lattice::Contribution;
 use std::sync::Arc;
 
@@ -72,6 +72,11 @@ impl Loss for Regularised {
 
     fn offset(&self) -> f64 {
         self.inner.offset()
+    }
+
+    fn explicit(&self) -> Option<Explicit> {
+        let inner = self.inner.explicit()?;
+        Some(inner.regularised(self.strength))
     }
 
     fn value(&self, record: &Record, weights: &[f64]) -> f64 {

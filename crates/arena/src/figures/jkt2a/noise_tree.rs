@@ -3,14 +3,14 @@
 use crate::Dice;
 
 /// One cached draw a node, with a deviation for each coordinate.
-pub(super) struct NoiseTree {
+pub(in crate::figures) struct NoiseTree {
     sigmas: Vec<f64>,
     levels: Vec<Vec<f64>>,
     dice: Dice,
 }
 
 impl NoiseTree {
-    pub(super) fn new(sigmas: Vec<f64>, seed: u64) -> Self {
+    pub(in crate::figures) fn new(sigmas: Vec<f64>, seed: u64) -> Self {
         Self {
             sigmas,
             levels: Vec::new(),
@@ -19,7 +19,7 @@ impl NoiseTree {
     }
 
     /// What is in the prefix sum of t items; t = 1, 2, … in turn.
-    pub(super) fn at(&mut self, t: u64) -> Vec<f64> {
+    pub(in crate::figures) fn at(&mut self, t: u64) -> Vec<f64> {
         // The node that is completed by item t is the largest that ends there; smaller ones that end there are in no prefix sum.
         let completed = t.trailing_zeros() as usize;
         self.levels

@@ -1,0 +1,305 @@
+//! A loss written out, f(w) = φ(⟨w, v⟩, y) + offset·Σw + (ridge/2)‖w‖², with data v, y clipped to public bounds: what a proof about *steps* needs.
+//!
+//! A sum clips whatever gradient it is given, so any [`Loss`](super::Loss) will do. A proof that steps contract needs the loss itself: convex in w, with slopes and
+//! curvature that hold because the *data* is clipped. (Clipping gradients is no substitute: a clipped gradient is the gradient of no convex function.) So the losses of
+//! this crate tell their form; ½‖w − v‖² is φ(z) = −z with ridge 1.
+//!
+//! **Corners are rounded** over a width of 2⁻¹⁶ for hinge, absolute and quantile losses. At a corner the slope is not determined by the score, and a score that is off by one bit
+//! could move a step by the square root of that; with curvature 2¹⁶ it moves it by 2¹⁶ times that at most. A loss changes by less than 2⁻¹⁶.
+//!
+//! **Bounds in floating point.** The clipped vector's length is at most R(1 + (d+8)·2⁻⁵³): the computed length errs by less than (d/2+2)·2⁻⁵³ of itself, and the
+//! shrinking by three roundings. [`Explicit::features`] is that number.
+
+use super::{Bounds, Features, Link, Record};
+
+/// Width over which corners are rounded.
+const CORNER: f64 = 1.0 / (1 << 16) as f64;
+/// 2⁻⁵³.
+pub(crate) const UNIT: f64 = f64::EPSILON / 2.0;
+
+/// What the data is, and φ with it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Part {
+    /// A linear model's features and target.
+    Model(Link, Bounds),
+    /// A point of bounded length: φ(z) = −z.
+    Point(f64),
+    /// A loss vector with coordinates in an interval, of which the middle is taken off: φ(z) = z.
+    Vector(f64, f64),
+}
+
+/// A loss written out. See the [module of losses](super).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Explicit {
+    dimension: usize,
+    part: Part,
+    ridge: f64,
+}
+
+/// A record's data, clipped.
+pub(crate) struct Datum {
+    pub(crate) v: Vec<f64>,
+    pub(crate) y: f64,
+    pub(crate) clipped: bool,
+}
+
+impl Explicit {
+    pub(crate) fn new(dimension: usize, part: Part, ridge: f64) -> Self {
+        Self {
+            dimension,
+            part,
+            ridge,
+        }
+    }
+
+    /// The same with more ridge.
+    #[must_use]
+    pub(crate) fn regularised(mut self, strength: f64) -> Self {
+        self.ridge += strength;
+        self
+    }
+
+    /// Length of the weights.
+    #[must_use]
+    pub fn dimension(&self) -> usize {
+        self.dimension
+    }
+
+    /// How much of the loss is (ridge/2)‖w‖²: public, and no part of the sensitivity.
+    #[must_use]
+    pub fn ridge(&self) -> f64 {
+        self.ridge
+    }
+
+    /// What is added to every coordinate of every gradient: public.
+    #[must_use]
+    pub fn offset(&self) -> f64 {
+        match self.part {
+            Part::Vector(low, high) => f64::midpoint(low, high),
+            Part::Model(..) | Part::Point(_) => 0.0,
+        }
+    }
+
+    /// A bound on ‖v‖, rounding included.
+    #[must_use]
+    pub fn features(&self) -> f64 {
+        let d = self.dimension as f64;
+        let bound = match self.part {
+            Part::Model(_, bounds) => bounds.features(),
+            Part::Point(length) => length,
+            // The middle of the interval is rounded.
+            Part::Vector(low, high) => {
+                d.sqrt() * (0.5 * (high - low) + 4.0 * UNIT * low.abs().max(high.abs()))
+            }
+        };
+        bound * (1.0 + (d + 16.0) * UNIT)
+    }
+
+    /// The least and the largest slope ∂φ/∂z for weights of length at most `reach`.
+    #[must_use]
+    pub fn slopes(&self, reach: f64) -> (f64, f64) {
+        match self.part {
+            Part::Point(_) => (-1.0, -1.0),
+            Part::Vector(..) => (1.0, 1.0),
+            Part::Model(link, bounds) => {
+                let score = self.features() * reach * (1.0 + 4.0 * UNIT);
+                let (low, high) = bounds.target();
+                match link {
+                    Link::Squared => (-score - high, score - low),
+                    Link::Huber(knee) => ((-score - high).max(-knee), (score - low).min(knee)),
+                    Link::Quantile(level) => (-level, 1.0 - level),
+                    Link::Logistic | Link::Hinge | Link::SmoothedHinge(_) | Link::Absolute => {
+                        (-1.0, 1.0)
+                    }
+                }
+            }
+        }
+    }
+
+    /// A bound on the length of a gradient's private part, slope times v, for weights of length at most `reach`.
+    #[must_use]
+    pub fn lipschitz(&self, reach: f64) -> f64 {
+        let (low, high) = self.slopes(reach);
+        self.features() * low.abs().max(high.abs())
+    }
+
+    /// A bound on the second derivative of φ, corners rounded.
+    #[must_use]
+    pub fn curvature(&self) -> f64 {
+        match self.part {
+            Part::Point(_) | Part::Vector(..) => 0.0,
+            Part::Model(Link::Absolute, _) => 2.0 / CORNER,
+            Part::Model(link, _) => link.curvature().unwrap_or(1.0 / CORNER),
+        }
+    }
+
+    /// Whether φ has no corner of its own, so that explicit gradient steps contract at a useful step size.
+    #[must_use]
+    pub fn is_smooth(&self) -> bool {
+        match self.part {
+            Part::Point(_) | Part::Vector(..) => true,
+            Part::Model(link, _) => link.curvature().is_some(),
+        }
+    }
+
+    /// The largest |y|.
+    pub(crate) fn target(&self) -> f64 {
+        match self.part {
+            Part::Point(_) | Part::Vector(..) => 0.0,
+            Part::Model(_, bounds) => bounds.target_magnitude(),
+        }
+    }
+
+    /// ∂φ/∂z, corners rounded.
+    pub(crate) fn slope(&self, z: f64, y: f64) -> f64 {
+        match self.part {
+            Part::Point(_) => -1.0,
+            Part::Vector(..) => 1.0,
+            Part::Model(link, _) => match link {
+                // The same bits everywhere: a platform's exponential function may differ in the last one.
+                Link::Logistic => -y / (1.0 + libm::exp(y * z)),
+                Link::Hinge => Link::SmoothedHinge(CORNER).slope(z, y),
+                Link::Absolute => (2.0 * (z - y) / CORNER).clamp(-1.0, 1.0),
+                Link::Quantile(level) => ((z - y) / CORNER + 0.5).clamp(0.0, 1.0) - level,
+                Link::Squared | Link::SmoothedHinge(_) | Link::Huber(_) => link.slope(z, y),
+            },
+        }
+    }
+
+    /// The record's data, clipped; nothing if it is malformed.
+    pub(crate) fn read(&self, record: &Record) -> Option<Datum> {
+        if !record.features.is_sound(self.dimension) {
+            return None;
+        }
+        let mut v = vec![0.0; self.dimension];
+        match &record.features {
+            Features::Dense(values) => v.copy_from_slice(values),
+            Features::Sparse(entries) => entries.iter().for_each(|&(i, x)| v[i as usize] = x),
+        }
+        let length = record.features.norm();
+        let (shrink, y) = match self.part {
+            Part::Vector(low, high) => {
+                let inside = v.iter().all(|value| (low..=high).contains(value));
+                let middle = self.offset();
+                v.iter_mut()
+                    .for_each(|value| *value = value.clamp(low, high) - middle);
+                return Some(Datum {
+                    v,
+                    y: 0.0,
+                    clipped: !inside,
+                });
+            }
+            Part::Point(bound) if length > bound => (bound / length, 0.0),
+            Part::Point(_) => (1.0, 0.0),
+            Part::Model(_, bounds) => {
+                if !record.target.is_finite() {
+                    return None;
+                }
+                (bounds.shrink(length), bounds.clip_target(record.target))
+            }
+        };
+        if shrink < 1.0 {
+            v.iter_mut().for_each(|value| *value *= shrink);
+        }
+        let clipped = shrink < 1.0 || (y - record.target).abs() > 0.0 && self.target() > 0.0;
+        Some(Datum { v, y, clipped })
+    }
+
+    /// In words, for a guarantee.
+    pub(crate) fn assumption(&self) -> String {
+        match self.part {
+            Part::Model(_, bounds) => {
+                let (low, high) = bounds.target();
+                format!(
+                    "features are clipped to length {} and targets to [{low}, {high}]",
+                    bounds.features()
+                )
+            }
+            Part::Point(length) => format!("points are clipped to length {length}"),
+            Part::Vector(low, high) => format!("loss vectors are clipped to [{low}, {high}]"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Distance, LinearLoss, LinearModel, Loss, Regularised};
+    use super::*;
+    use crate::lattice::Contribution;
+    use std::sync::Arc;
+
+    const LINKS: [Link; 7] = [
+        Link::Logistic,
+        Link::Squared,
+        Link::Hinge,
+        Link::SmoothedHinge(0.5),
+        Link::Quantile(0.9),
+        Link::Absolute,
+        Link::Huber(0.7),
+    ];
+
+    fn losses() -> Vec<Arc<dyn Loss>> {
+        let bounds = Bounds::new(1.5, (-1.0, 1.0), 2.0).unwrap();
+        let mut all: Vec<Arc<dyn Loss>> = vec![
+            Arc::new(Distance::new(3, 1.0, 2.0).unwrap()),
+            Arc::new(LinearLoss::new(3, 0.0, 1.0).unwrap()),
+        ];
+        for link in LINKS {
+            let model = Arc::new(LinearModel::new(3, link, bounds).unwrap());
+            all.push(model.clone());
+            all.push(Arc::new(Regularised::new(model, 0.25, 2.0).unwrap()));
+        }
+        all
+    }
+
+    /// What the loss writes out is the loss: same gradients, for short and for long records.
+    #[test]
+    fn gradients_are_the_losses_own() {
+        let weights = [0.3, -0.8, 1.1];
+        for loss in losses() {
+            let explicit = loss.explicit().unwrap();
+            for features in [vec![0.2, 0.3, -0.1], vec![9.0, -7.0, 3.0]] {
+                let record = || Record {
+                    features: Features::Dense(features.clone()),
+                    target: 0.7,
+                };
+                let datum = explicit.read(&record()).unwrap();
+                let z: f64 = datum.v.iter().zip(weights).map(|(v, w)| v * w).sum();
+                let slope = explicit.slope(z, datum.y);
+                let Contribution::Dense(gradient) = loss.gradient(record(), &weights) else {
+                    panic!()
+                };
+                for i in 0..3 {
+                    let ours = slope * datum.v[i] + explicit.ridge() * weights[i];
+                    assert!((ours - gradient[i]).abs() < 1e-12, "{}", loss.describe());
+                }
+                let length = datum.v.iter().map(|v| v * v).sum::<f64>().sqrt();
+                assert!(length <= explicit.features());
+                let (low, high) = explicit.slopes(2.0);
+                assert!((low..=high).contains(&slope));
+            }
+        }
+    }
+
+    #[test]
+    fn slopes_rise_no_faster_than_the_curvature() {
+        for loss in losses() {
+            let explicit = loss.explicit().unwrap();
+            for y in [-1.0, -0.4, 1.0] {
+                for step in 0..4000 {
+                    // Around the corner on its own scale, and everywhere on a coarse one.
+                    let fine = f64::from(step - 2000) * CORNER / 500.0;
+                    for (z, h) in [
+                        (y + fine, CORNER / 9.0),
+                        (1.0 / y + fine, CORNER / 9.0),
+                        (fine * 1e6, 1e-3),
+                    ] {
+                        let bend = (explicit.slope(z + h, y) - explicit.slope(z, y)) / h;
+                        let most = explicit.curvature() * (1.0 + 1e-6) + 1e-6;
+                        assert!((-1e-6..=most).contains(&bend), "{explicit:?} {z} {bend}");
+                    }
+                }
+            }
+        }
+    }
+}

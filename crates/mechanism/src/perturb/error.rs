@@ -1,0 +1,123 @@
+//! Everything that perturbed iterates can refuse.
+
+use crate::durable::DiaryError;
+use hushstream_account::{AccountError, GuaranteeError};
+use hushstream_noise::NoiseError;
+
+/// Why perturbed iterates cannot be planned or go on.
+#[derive(Debug, thiserror::Error)]
+pub enum PerturbError {
+    /// A number out of range.
+    #[error("{parameter} = {given} is not allowed; allowed: {allowed}")]
+    Parameter {
+        /// Which.
+        parameter: &'static str,
+        /// What was given.
+        given: f64,
+        /// What is allowed.
+        allowed: &'static str,
+    },
+    /// A loss and a set that do not belong together.
+    #[error("the loss has {loss} weights, the set {set} dimensions: they must be the same")]
+    Dimensions {
+        /// Of the loss.
+        loss: usize,
+        /// Of the set.
+        set: usize,
+    },
+    /// A set whose projection errs by an amount that is not known beforehand: it could not enter the sensitivity.
+    #[error(
+        "the error of projecting onto the set {0} is not known beforehand, so no sensitivity can be proved; \
+         sets that will do: ball, box, simplex, L1 ball, scaled or shifted"
+    )]
+    Projection(&'static str),
+    /// Explicit gradient steps on a loss with corners.
+    #[error(
+        "gradient steps on a loss with corners do not contract: use implicit steps (pigd), or the smoothed hinge or Huber loss"
+    )]
+    Corners,
+    /// Steps that would be too long for ever.
+    #[error(
+        "with smoothness {smoothness:e} and so little curvature gradient steps would not contract within 2^40 rounds"
+    )]
+    NeverContracts {
+        /// Of the losses.
+        smoothness: f64,
+    },
+    /// A loss that cannot be written out.
+    #[error(
+        "steps on the loss {0} have no proved error: it must be a linear model, a squared distance or linear, or come as a StableLearner with its own proof"
+    )]
+    Loss(String),
+    /// A bound on sensitivity that is no positive number.
+    #[error("a sensitivity of {0} is not allowed; allowed: 0, or a positive finite number")]
+    Sensitivity(f64),
+    /// All sensitivities are 0.
+    #[error(
+        "within so few rounds nothing would be learned: the iterate would stay at its public start"
+    )]
+    NothingLearned,
+    /// A horizon that is not possible.
+    #[error("rounds = {given} is not allowed; allowed: {allowed}")]
+    Rounds {
+        /// What was given.
+        given: u64,
+        /// What is allowed.
+        allowed: &'static str,
+    },
+    /// Noise that has no L2 proof.
+    #[error("perturbed iterates are close in L2: use Gaussian or L2-Laplace noise")]
+    Noise,
+    /// So little budget that rounding to the lattice would use it up.
+    #[error("the budget is too small for so many releases: rounding alone would use it up")]
+    BudgetTooSmall,
+    /// So large an ε that the samplers' slack uses up δ.
+    #[error(
+        "epsilon = {epsilon} is not allowed at delta = {delta}: the samplers' precision slack, {slack:.1e}, would use delta up; \
+         allowed: a smaller epsilon"
+    )]
+    Slack {
+        /// ε.
+        epsilon: f64,
+        /// δ.
+        delta: f64,
+        /// (1 + e^ε)·τ.
+        slack: f64,
+    },
+    /// A record without its person, or with one that the plan does not know of.
+    #[error("this plan protects {0}: a record must come {1} its person")]
+    Participation(&'static str, &'static str),
+    /// Published records are missing from the journal, and with them who has contributed how often.
+    #[error(
+        "the journal is older than what was published, so contributions per person are lost; \
+         a new run on new records must be opened and charged"
+    )]
+    PersonsLost,
+    /// One release needs all its records.
+    #[error(
+        "the journal has lost {lost} records, and the one release at the end needs them all; \
+         a new run must be opened and charged"
+    )]
+    RecordsLost {
+        /// How many.
+        lost: u64,
+    },
+    /// Iterates are released for ever.
+    #[error("perturbed iterates promise privacy of the transcript, not of a window")]
+    Windowed,
+    /// A stored state that does not fit the learner.
+    #[error("the stored state does not fit this learner")]
+    State,
+    /// The budget.
+    #[error(transparent)]
+    Account(#[from] AccountError),
+    /// A guarantee that would promise nothing.
+    #[error(transparent)]
+    Guarantee(#[from] GuaranteeError),
+    /// The noise.
+    #[error(transparent)]
+    Sampler(#[from] NoiseError),
+    /// Grant, ledger or journal.
+    #[error(transparent)]
+    Diary(#[from] DiaryError),
+}

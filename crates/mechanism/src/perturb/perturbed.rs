@@ -1,0 +1,324 @@
+//! Perturbed iterates at work: records go in sealed, noisy iterates come out, paid for and durable.
+//!
+//! The learner's state is secret, and written to the journal after every step: replaying it computes nothing again, so a release that comes twice is the same bits whatever has become of the program in between. Noise is
+//! addressed by the step. If more was published than the journal knows, the run goes on as a new instance from the learner's public start: each record is in one instance only, whose releases alone it can move, and they are at most as many
+//! as were paid for.
+
+use super::plan::{PerturbPlan, Stored};
+use super::schedule::noise_scale;
+use super::{Fate, PerturbError, Timing};
+use crate::boundary::{Grant, GuaranteeKind, OperatorOnly, Pending, Raw, Released};
+use crate::durable::{CameBack, Diary, FoundDiary, Ledger, Storage, decode, encode};
+use crate::losses::Record;
+use crate::persons::{Participation, Persons};
+use crate::sums::Noise;
+use hushstream_account::{Guarantee, GuaranteeError};
+use hushstream_noise::{Key, L2Laplace, RoundedGaussian, Source};
+use serde::{Deserialize, Serialize};
+use std::marker::PhantomData;
+
+const KIND: &str = "perturbed iterates";
+
+/// The largest integer an iterate may become before noise: a cut-off does not expand.
+const LARGEST: f64 = (1_u64 << 61) as f64;
+
+/// Everything secret, after some number of steps.
+#[derive(Clone, Serialize, Deserialize)]
+struct State {
+    learner: Vec<f64>,
+    persons: Persons,
+    nulls: u64,
+    clipped: u64,
+}
+
+/// What the journal keeps of one step.
+#[derive(Serialize, Deserialize)]
+struct Item {
+    learner: Vec<f64>,
+    person: Option<u64>,
+    nulls: u64,
+    clipped: u64,
+}
+
+enum Law {
+    Gaussian(RoundedGaussian),
+    L2Laplace(L2Laplace),
+}
+
+/// Perturbed iterates in progress.
+pub struct PerturbedIterates<G> {
+    plan: PerturbPlan,
+    diary: Diary,
+    source: Source,
+    law: Law,
+    state: State,
+    kind: PhantomData<fn() -> G>,
+}
+
+/// A run that came back.
+pub struct PerturbResumption<G> {
+    /// The run, ready for its next record.
+    pub iterates: PerturbedIterates<G>,
+    /// How it came back.
+    pub outcome: CameBack,
+    /// The last release before [`recent`](Self::recent), if there was one in this instance.
+    pub before: Option<Pending<Vec<f64>, G>>,
+    /// All releases since the journal's last checkpoint. Sync, publish, and nothing is missing; what was published before may come again, never with another value.
+    pub recent: Vec<Pending<Vec<f64>, G>>,
+}
+
+impl<G: GuaranteeKind> PerturbedIterates<G> {
+    /// Opens a run that has been paid for. `storage` must be new; it will hold private data.
+    ///
+    /// # Errors
+    /// A grant below the price, or used before; a journal that is not empty; storage; a window where a transcript is promised.
+    pub fn open(
+        plan: PerturbPlan,
+        grant: Grant,
+        key: &Key,
+        ledger: &mut Ledger,
+        storage: impl Storage + 'static,
+    ) -> Result<Self, PerturbError> {
+        let stored = encode(&plan.stored())?;
+        let terms = terms_of::<G>(&plan)?;
+        let diary = Diary::open(KIND, stored, &terms, grant, key, ledger, Box::new(storage))?;
+        Self::assemble(plan, diary, key)
+    }
+
+    fn assemble(plan: PerturbPlan, diary: Diary, key: &Key) -> Result<Self, PerturbError> {
+        let request = plan.request();
+        let dimension = u32::try_from(request.learner.dimension()).unwrap_or(u32::MAX);
+        let law = match request.noise {
+            Noise::Gaussian => Law::Gaussian(RoundedGaussian::STANDARD),
+            _ => Law::L2Laplace(L2Laplace::new(dimension, noise_scale(request.noise))?),
+        };
+        Ok(Self {
+            source: diary.source(key, 0),
+            law,
+            state: State::fresh(&plan),
+            plan,
+            diary,
+            kind: PhantomData,
+        })
+    }
+
+    /// Continues a run from its journal, which must be one of this plan. `last_published` is the number of the last step known from outside to have been published, if it is known.
+    ///
+    /// # Errors
+    /// A journal of another plan; another key or ledger; a journal that has been superseded; lost persons, or lost records where one release needs all; storage.
+    pub fn resume(
+        plan: PerturbPlan,
+        storage: impl Storage + 'static,
+        key: &Key,
+        ledger: &mut Ledger,
+        last_published: Option<u64>,
+    ) -> Result<PerturbResumption<G>, PerturbError> {
+        let found = FoundDiary::read(KIND, Box::new(storage))?;
+        if found.plan::<Stored>()? != plan.stored() {
+            return Err(crate::durable::DiaryError::NotAccepted.into());
+        }
+        let terms = terms_of::<G>(&plan)?;
+        let back = found.resume(&terms, key, ledger, last_published, &State::fresh(&plan))?;
+        let mut iterates = Self::assemble(plan, back.diary, key)?;
+        iterates.check_losable()?;
+        let (mut before, mut recent) = (None, Vec::new());
+        if back.outcome == CameBack::Continued {
+            if let Some(checkpoint) = back.checkpoint {
+                iterates.state = decode(&checkpoint.state)?;
+                iterates.check_state(&iterates.state.learner)?;
+                before = iterates.release();
+            }
+            for item in back.items {
+                iterates.replay(decode(&item)?)?;
+                recent.extend(iterates.release());
+            }
+        }
+        Ok(PerturbResumption {
+            iterates,
+            outcome: back.outcome,
+            before,
+            recent,
+        })
+    }
+
+    /// Whether a later instance than the first may go on: now, and whenever it is resumed again.
+    fn check_losable(&self) -> Result<(), PerturbError> {
+        let lost = self.diary.steps() - self.diary.items();
+        if lost == 0 {
+            return Ok(());
+        }
+        let request = self.plan.request();
+        if request.participation != Participation::OncePerRecord {
+            return Err(PerturbError::PersonsLost);
+        }
+        match request.timing {
+            Timing::Last(_) => Err(PerturbError::RecordsLost { lost }),
+            Timing::Every(_) | Timing::Unknown => Ok(()),
+        }
+    }
+
+    fn check_state(&self, learner: &[f64]) -> Result<(), PerturbError> {
+        if learner.len() == self.plan.request().learner.start().len() {
+            Ok(())
+        } else {
+            Err(PerturbError::State)
+        }
+    }
+
+    fn replay(&mut self, item: Item) -> Result<(), PerturbError> {
+        self.check_state(&item.learner)?;
+        self.diary.replayed();
+        if let Some(person) = item.person {
+            let limits = self.plan.request().participation.limits();
+            self.state.persons.admit(limits, person, self.diary.items());
+        }
+        self.state.learner = item.learner;
+        self.state.nulls += item.nulls;
+        self.state.clipped += item.clipped;
+        Ok(())
+    }
+
+    /// Takes one record in: a step of the learner and, if the plan releases it, its noisy iterate. `person` must be given if and only if the plan limits persons; a record beyond a person's limit is null.
+    ///
+    /// # Errors
+    /// [`DiaryError::Exhausted`](crate::DiaryError::Exhausted) after the last planned step; a person where none is expected, or none where one is; storage.
+    pub fn add(
+        &mut self,
+        person: Option<u64>,
+        record: Raw<Record>,
+    ) -> Result<Option<Pending<Vec<f64>, G>>, PerturbError> {
+        let participation = self.plan.request().participation;
+        match (person, participation) {
+            (Some(_), Participation::OncePerRecord) => {
+                return Err(PerturbError::Participation("single records", "without"));
+            }
+            (None, Participation::PerPerson { .. }) => {
+                return Err(PerturbError::Participation("persons", "with"));
+            }
+            _ => {}
+        }
+        self.diary.check_open()?;
+        if self.diary.must_checkpoint() {
+            self.checkpoint()?;
+        }
+        let t = self.diary.items() + 1;
+        let persons = &mut self.state.persons;
+        let admitted = person.is_none_or(|person| persons.admit(participation.limits(), person, t));
+        let record = Some(record.open()).filter(|_| admitted);
+        let mut learner = self.state.learner.clone();
+        let fate = self
+            .plan
+            .request()
+            .learner
+            .step(t, &mut learner, record.as_ref());
+        let item = Item {
+            learner,
+            person,
+            nulls: u64::from(fate == Fate::Null),
+            clipped: u64::from(fate == Fate::Clipped),
+        };
+        self.diary.item(encode(&item)?)?;
+        self.state.learner = item.learner;
+        self.state.nulls += item.nulls;
+        self.state.clipped += item.clipped;
+        Ok(self.release())
+    }
+
+    /// The present iterate with its noise: always the same for the same step.
+    fn release(&self) -> Option<Pending<Vec<f64>, G>> {
+        let t = self.diary.items();
+        if t == 0 || !self.plan.schedule.is_released(t) {
+            return None;
+        }
+        let learner = &self.plan.request().learner;
+        let mut value = vec![0.0; learner.dimension()];
+        learner.iterate(t, &self.state.learner, &mut value);
+        let sensitivity = self.plan.sensitivity(t);
+        if let Some(scale) = self.plan.schedule.scale(t, sensitivity) {
+            let mut noise = vec![0; value.len()];
+            match self.law {
+                Law::Gaussian(law) => law.fill(&self.source, t, 0, &mut noise),
+                Law::L2Laplace(law) => law.fill(&self.source, t, 0, &mut noise),
+            }
+            let unit = scale / noise_scale(self.plan.request().noise) as f64;
+            let reach = learner.reach();
+            for (value, noise) in value.iter_mut().zip(noise) {
+                let cells = (value.clamp(-reach, reach) / unit).round();
+                // The integer is what is released; the float is made from it. A number that is none becomes 0.
+                let integer = cells.clamp(-LARGEST, LARGEST) as i64 + noise;
+                *value = integer as f64 * unit;
+            }
+        }
+        Some(self.diary.pending(value))
+    }
+
+    fn checkpoint(&mut self) -> Result<(), PerturbError> {
+        Ok(self.diary.checkpoint(&self.state, Vec::new())?)
+    }
+
+    /// Steps taken so far, over all instances.
+    #[must_use]
+    pub fn steps(&self) -> u64 {
+        self.diary.steps()
+    }
+
+    /// Makes everything taken in so far durable, in the journal and then in the ledger: releases up to here may leave.
+    ///
+    /// # Errors
+    /// Another ledger; storage. After a storage error the run must be resumed from its journal.
+    pub fn sync(&mut self, ledger: &mut Ledger) -> Result<(), PerturbError> {
+        Ok(self.diary.sync(ledger)?)
+    }
+
+    /// Lets a pending value of this run leave, if a sync has covered it; otherwise gives it back.
+    ///
+    /// # Errors
+    /// The pending value itself: not yet durable, or of another run.
+    pub fn publish<T>(&self, pending: Pending<T, G>) -> Result<Released<T, G>, Pending<T, G>> {
+        self.diary.publish(pending)
+    }
+
+    /// The plan it follows.
+    #[must_use]
+    pub fn plan(&self) -> &PerturbPlan {
+        &self.plan
+    }
+
+    /// How many records were null (malformed, or beyond a person's limit).
+    #[must_use]
+    pub fn nulls(&self) -> OperatorOnly<u64> {
+        OperatorOnly::new(self.state.nulls)
+    }
+
+    /// How many records were clipped.
+    #[must_use]
+    pub fn clipped(&self) -> OperatorOnly<u64> {
+        OperatorOnly::new(self.state.clipped)
+    }
+
+    /// What is promised about everything this run releases.
+    ///
+    /// # Errors
+    /// Never for a run that exists; the numbers were checked.
+    pub fn guarantee(&self) -> Result<Guarantee, GuaranteeError> {
+        self.plan.guarantee(self.diary.is_simulated())
+    }
+}
+
+impl State {
+    fn fresh(plan: &PerturbPlan) -> Self {
+        Self {
+            learner: plan.request().learner.start(),
+            persons: Persons::default(),
+            nulls: 0,
+            clipped: 0,
+        }
+    }
+}
+
+fn terms_of<G: GuaranteeKind>(plan: &PerturbPlan) -> Result<crate::durable::Terms, PerturbError> {
+    if G::WINDOWED {
+        return Err(PerturbError::Windowed);
+    }
+    plan.terms()
+}

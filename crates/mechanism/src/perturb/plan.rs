@@ -1,0 +1,292 @@
+//! What is wanted of perturbed iterates, and what comes of it before any record is seen.
+
+use super::schedule::{Schedule, noise_scale};
+use super::{PerturbError, StableLearner, Timing, Weighting};
+use crate::boundary::Scope;
+use crate::durable::Terms;
+use crate::persons::Participation;
+use crate::sums::Noise;
+use hushstream_account::{
+    Adjacency, Budget, Charge, Epsilon, Guarantee, GuaranteeError, Mu, precision_slack,
+};
+use hushstream_noise::L2Laplace;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// Planning walks over all releases: more than this many take minutes.
+const MOST: u64 = 1 << 30;
+
+/// What is wanted.
+#[derive(Clone)]
+pub struct PerturbRequest {
+    /// Whose iterates.
+    pub learner: Arc<dyn StableLearner>,
+    /// When they are released.
+    pub timing: Timing,
+    /// What noise costs the learner.
+    pub weighting: Weighting,
+    /// Gaussian, or L2-Laplace for pure privacy.
+    pub noise: Noise,
+    /// The neighbouring relation.
+    pub adjacency: Adjacency,
+    /// Who contributes how often.
+    pub participation: Participation,
+    /// What may be spent.
+    pub budget: Budget,
+}
+
+/// Perturbed iterates with everything fixed but the data.
+#[derive(Clone)]
+pub struct PerturbPlan {
+    pub(super) request: PerturbRequest,
+    pub(super) schedule: Schedule,
+    price: f64,
+}
+
+/// What a journal stores of a plan, to recognise it.
+#[derive(PartialEq, Serialize, Deserialize)]
+pub(super) struct Stored {
+    learner: String,
+    schedule: Schedule,
+    adjacency: Adjacency,
+    participation: Participation,
+}
+
+impl PerturbRequest {
+    /// Splits the budget over the releases. O(number of releases).
+    ///
+    /// # Errors
+    /// Everything that is out of range, each with what is allowed.
+    pub fn plan(self) -> Result<PerturbPlan, PerturbError> {
+        let steps = match self.timing {
+            Timing::Every(steps) | Timing::Last(steps) => steps,
+            Timing::Unknown => 1,
+        };
+        if !(1..=MOST).contains(&steps) {
+            return Err(PerturbError::Rounds {
+                given: steps,
+                allowed: "1 to 2^30 releases (or an unknown horizon)",
+            });
+        }
+        let (most, _) = self.participation.limits();
+        if !(1..=1 << 30).contains(&most) {
+            return Err(PerturbError::Parameter {
+                parameter: "contributions per person",
+                given: most as f64,
+                allowed: "1 to 2^30",
+            });
+        }
+        let dimension = u32::try_from(self.learner.dimension()).unwrap_or(u32::MAX);
+        if dimension == 0 || dimension == u32::MAX {
+            return Err(PerturbError::Parameter {
+                parameter: "dimension",
+                given: f64::from(dimension),
+                allowed: "1 to 2^32 - 2",
+            });
+        }
+        let reach = self.learner.reach();
+        if !(reach > 0.0 && reach.is_finite()) {
+            return Err(PerturbError::Parameter {
+                parameter: "reach",
+                given: reach,
+                allowed: "a positive finite number",
+            });
+        }
+        let limit = self.limit(dimension)?;
+        let schedule = Schedule::new(
+            self.noise,
+            self.weighting,
+            self.timing,
+            limit,
+            dimension,
+            reach,
+            |t| self.sensitivity(t),
+        )?;
+        let price = schedule.price(|t| self.sensitivity(t))?;
+        if price > limit {
+            return Err(PerturbError::BudgetTooSmall);
+        }
+        let plan = PerturbPlan {
+            request: self,
+            schedule,
+            price,
+        };
+        // What can be refused is refused here: a plan that exists has a price and a guarantee.
+        plan.charge()?;
+        plan.guarantee(true)?;
+        Ok(plan)
+    }
+
+    /// A person's k records are k replacements, one after the other.
+    fn sensitivity(&self, t: u64) -> f64 {
+        let (most, _) = self.participation.limits();
+        self.learner.sensitivity(t, self.adjacency) * most as f64
+    }
+
+    /// μ or ε that may be spent. For Gaussian noise the samplers' slack is taken out of δ; for pure noise the guarantee names it.
+    fn limit(&self, dimension: u32) -> Result<f64, PerturbError> {
+        match self.noise {
+            Noise::Laplace => Err(PerturbError::Noise),
+            Noise::L2Laplace => {
+                L2Laplace::new(dimension, noise_scale(self.noise))?;
+                Ok(self.budget.epsilon())
+            }
+            Noise::Gaussian => {
+                let budget = self.budget;
+                if budget.is_pure() {
+                    return Ok(Mu::within(budget)?.get()); // refuses, and says why
+                }
+                let slack = precision_slack(budget.epsilon(), self.total_variation(dimension))?;
+                let delta = (budget.delta() - 2.0 * slack) * (1.0 - 1e-14);
+                if delta <= 0.0 {
+                    return Err(PerturbError::Slack {
+                        epsilon: budget.epsilon(),
+                        delta: budget.delta(),
+                        slack,
+                    });
+                }
+                Ok(Mu::within(Budget::approx(budget.epsilon(), delta)?)?.get())
+            }
+        }
+    }
+
+    /// Total-variation error of all draws: every release after a record may depend on it.
+    fn total_variation(&self, dimension: u32) -> f64 {
+        let releases = match self.timing {
+            Timing::Every(releases) => releases as f64,
+            Timing::Last(_) => 1.0,
+            Timing::Unknown => (1_u64 << 44) as f64,
+        };
+        releases * f64::from(dimension) * self.noise.slack()
+    }
+}
+
+impl PerturbPlan {
+    /// What was asked for.
+    #[must_use]
+    pub fn request(&self) -> &PerturbRequest {
+        &self.request
+    }
+
+    /// How many steps there will be at the most; one more is refused.
+    #[must_use]
+    pub fn most_steps(&self) -> u64 {
+        self.schedule.most_steps()
+    }
+
+    /// How many releases there will be at the most.
+    #[must_use]
+    pub fn releases(&self) -> u64 {
+        self.schedule.releases()
+    }
+
+    /// s_t of the plan: that of the learner, times the contributions of a person.
+    #[must_use]
+    pub fn sensitivity(&self, t: u64) -> f64 {
+        self.request.sensitivity(t)
+    }
+
+    /// Standard deviation of one coordinate of the noise on release t, in the units of the iterate; 0 where the iterate depends on no data, or where nothing is released.
+    #[must_use]
+    pub fn sigma(&self, t: u64) -> f64 {
+        let dimension = u32::try_from(self.request.learner.dimension()).unwrap_or(u32::MAX);
+        if !self.schedule.is_released(t) {
+            return 0.0;
+        }
+        let scale = self.schedule.scale(t, self.sensitivity(t)).unwrap_or(0.0);
+        scale * self.request.noise.variance(dimension).sqrt()
+    }
+
+    /// What its charge is about.
+    #[must_use]
+    pub fn scope(&self) -> Scope {
+        Scope {
+            adjacency: self.request.adjacency,
+            per_person: self.request.participation != Participation::OncePerRecord,
+            windowed: false,
+        }
+    }
+
+    /// What the ledger is asked for, once for all releases.
+    ///
+    /// # Errors
+    /// Never for a plan that exists; the numbers were checked.
+    pub fn charge(&self) -> Result<Charge, PerturbError> {
+        Ok(if self.request.noise.is_pure() {
+            Charge::Pure(Epsilon::new(self.price)?)
+        } else {
+            Charge::Gaussian(Mu::new(self.price)?)
+        })
+    }
+
+    pub(super) fn terms(&self) -> Result<Terms, PerturbError> {
+        Ok(Terms {
+            price: self.charge()?,
+            scope: self.scope(),
+            planned: self.most_steps(),
+        })
+    }
+
+    pub(super) fn stored(&self) -> Stored {
+        Stored {
+            learner: self.request.learner.describe(),
+            schedule: self.schedule.clone(),
+            adjacency: self.request.adjacency,
+            participation: self.request.participation,
+        }
+    }
+
+    /// What is promised about everything that will be released.
+    ///
+    /// # Errors
+    /// Never for a plan that exists; the numbers were checked.
+    pub fn guarantee(&self, simulated: bool) -> Result<Guarantee, GuaranteeError> {
+        let request = &self.request;
+        let (epsilon, delta) = if request.noise.is_pure() {
+            (self.price, 0.0)
+        } else {
+            let epsilon = request.budget.epsilon();
+            (epsilon, Mu::new(self.price)?.delta_at(epsilon)?)
+        };
+        let dimension = u32::try_from(request.learner.dimension()).unwrap_or(u32::MAX);
+        let mut builder = Guarantee::builder(epsilon, delta, request.adjacency, self.most_steps())
+            .releases(self.releases())
+            .mechanism("perturbed iterates")
+            .noise(request.noise.to_string())
+            .assume(request.learner.assumption())
+            .assume("the number of records and the time of each are public")
+            .assume(self.cryptography(dimension))
+            .total_variation(request.total_variation(dimension))
+            .simulated(simulated);
+        if !request.noise.is_pure() {
+            builder = builder.mu(Mu::new(self.price)?);
+        }
+        if let Participation::PerPerson { most, .. } = request.participation {
+            builder = builder.person(most).assume("who contributes at which time is public to the mechanism's neighbours: a null keeps its person's name");
+        }
+        let (citation, errata): (_, &[&str]) = match request.timing {
+            Timing::Every(_) => ("JKT12 Theorem 1", &["J8", "J9", "J10", "J11"]),
+            Timing::Unknown => ("JKT12 Theorem 13", &["J8", "J11", "J14"]),
+            Timing::Last(_) => ("JKT12 Theorem 5", &["J11", "J12", "J13"]),
+        };
+        builder = builder.citation(citation);
+        for erratum in errata {
+            builder = builder.erratum(*erratum);
+        }
+        builder.build()
+    }
+
+    /// The computational assumption, with the number of blocks under one cipher key and the switching bound q²/2¹²⁹ for it.
+    fn cryptography(&self, dimension: u32) -> String {
+        let inside = if self.request.noise.is_pure() {
+            16.0
+        } else {
+            1.0
+        };
+        let blocks = self.releases() as f64 * f64::from(dimension) * inside;
+        let distance = (blocks * blocks / 2_f64.powi(129)).min(1.0);
+        format!(
+            "AES-256 and HMAC-SHA-256 are pseudo-random (AES on up to {blocks:.1e} blocks, to within {distance:.1e})"
+        )
+    }
+}
