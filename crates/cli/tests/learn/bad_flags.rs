@@ -95,6 +95,18 @@ fn wishes_that_do_not_go_together() {
         ("--epsilon 1 --delta 1e-6 --recipe coco-l", "window"),
         ("--epsilon 1 --delta 1e-6 --recipe ftrl", "ftrl"),
         ("--epsilon 1 --delta 1e-6 --recipe pftal", "strongly convex"),
+        (
+            "--epsilon 1 --delta 1e-6 --recipe pigd --ridge 1",
+            "no use for a ridge",
+        ),
+        (
+            "--epsilon 1 --delta 1e-6 --recipe pigd --horizon unknown",
+            "needs a known horizon",
+        ),
+        (
+            "--epsilon 1 --delta 1e-6 --sum tree --horizon unknown",
+            "needs a known horizon",
+        ),
         ("--epsilon 1 --delta 1e-6 --person who", "--max-per-person"),
         ("--epsilon 1 --delta 1e-6 --resume", "--state"),
         ("--epsilon 1 --delta 1e-6 --quiet --report r", "--report"),
@@ -105,6 +117,27 @@ fn wishes_that_do_not_go_together() {
             "positive",
         ),
     ]);
+}
+
+#[test]
+fn who_is_protected_is_never_dropped_in_silence() {
+    let folder = Folder::with_rows(200);
+    let persons = "--person who --max-per-person 2 --epsilon 1 --delta 1e-6";
+    let experts =
+        format!("learn d.csv --task experts --features a,y --bounds a=0:1,y=0:1 {persons}");
+    let message = folder.fails(&format!("{experts} --recipe dartboard"));
+    assert!(message.contains("not persons"), "{message}");
+    let sparse = format!("learn d.csv --target y --hash-bits 14 {persons} --recipe sparse-ftrl");
+    assert!(folder.fails(&sparse).contains("protects records"));
+    // What does run says persons.
+    for flags in [
+        experts,
+        format!("learn d.csv {SCHEMA} {persons}"),
+        format!("learn d.csv {SCHEMA} {persons} --recipe pigd"),
+    ] {
+        let (out, _) = folder.succeeds(&format!("{flags} --seed-insecure 1"));
+        assert!(out.contains("of one person"), "{flags}\n{out}");
+    }
 }
 
 #[test]

@@ -109,11 +109,13 @@ fn so_does_one_whose_journal_is_written_anew_in_between() {
 }
 
 #[test]
-fn so_do_a_selection_among_experts_and_a_sparse_learner() {
+fn so_do_a_selection_a_sparse_learner_and_perturbed_iterates() {
     let data = crate::common::rows(150, 1);
     let experts =
         format!("--task experts --features a,y --bounds a=0:1,y=0:1 {BUDGET} --releases releases");
     torment(&data, &experts, KILLS / 6, 13);
     let sparse = format!("--target y --ignore who --hash-bits 14 {BUDGET}");
     torment(&data, &sparse, KILLS / 6, 14);
+    let iterates = format!("{SCHEMA} {BUDGET} --recipe pigd --releases releases");
+    torment(&data, &iterates, KILLS / 6, 15);
 }

@@ -68,6 +68,17 @@ pub(crate) fn choose(
     layout: &Layout,
     situation: &Situation,
 ) -> Result<Box<dyn Method>> {
+    let method = find(arguments, layout, situation)?;
+    if situation.horizon_unknown && method.records().1 <= situation.rounds {
+        bail!(
+            "{} needs a known horizon: state --rounds in place of --horizon unknown, or leave the choice of recipe and sum open",
+            method.headline()
+        );
+    }
+    Ok(method)
+}
+
+fn find(arguments: &Arguments, layout: &Layout, situation: &Situation) -> Result<Box<dyn Method>> {
     let wishes = data::wishes(arguments);
     let kind = wishes.recipe.map(|recipe| recipe.entry().mechanism);
     // Each model of a sparse learner would be all features long, so it makes only the last.
@@ -86,6 +97,11 @@ pub(crate) fn choose(
             return on_sparse::choose(situation, &wishes, Vec::new());
         }
         (Some(MechanismKind::Selection | MechanismKind::Batch), Task::Experts(low, high)) => {
+            if per_person {
+                bail!(
+                    "a selection protects records, not persons: leave out --person, or use --recipe ftrl"
+                );
+            }
             return on_selection::choose(situation, &wishes, (low, high));
         }
         (Some(other), _) => bail!(

@@ -35,6 +35,7 @@ pub(crate) fn choose(
         Task::Number(low, high) => ((low, high), Link::Squared, low.abs().max(high.abs())),
         _ => bail!("{recipe} predicts one of two classes, or a number"),
     };
+    wishes.check(recipe)?;
     if wishes.sum.is_some() || wishes.batch.is_some() {
         bail!("{recipe} has no sum and no batches: it releases iterates");
     }
