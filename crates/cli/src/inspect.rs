@@ -32,8 +32,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
 }
 
 fn model(model: &Model, most: usize) -> Result<()> {
+    let may = if model.guarantee.is_simulated() {
+        "A model with simulated noise, which protects nobody"
+    } else if model.guarantee.window().is_some() {
+        "A model that protects a record for a while only"
+    } else {
+        "A model that may be published"
+    };
     println!(
-        "A model that may be published, release {} of {}.",
+        "{may}, release {} of {}.",
         grouped(model.release),
         model.recipe
     );

@@ -1,6 +1,6 @@
 //! JSON lines: one flat object a line.
 //!
-//! Columns are the keys of the first object and those that the schema names; a key that a row does not have is a missing value, and a key that
+//! Columns are those that the schema names, in its order, because the keys of a record are private; a key that a row does not have is a missing value, and a key that
 //! is no column is passed over. A nested value is an error wherever it stands, because half of a structure is easily taken for all of it.
 
 use crate::encode::{Builder, Step, Targets};
@@ -78,29 +78,13 @@ impl Objects {
     }
 }
 
-/// The columns: keys of the first object, then what the schema names and it does not have.
-pub(crate) fn columns(first: &[u8], schema: &SchemaSpec) -> Result<Vec<String>, Failure> {
+/// The columns: what the schema names, in its order. Never the keys of an object: which keys a record has, and in which order, is private.
+pub(crate) fn columns(schema: &SchemaSpec) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
-    Scan::new(first).members(|at, key, _| {
-        let fail = |fault| Failure {
-            at,
-            field: None,
-            fault,
-        };
-        let key = String::from_utf8(key.to_vec()).map_err(|_| fail(Fault::NotUtf8))?;
-        match key.as_str() {
-            "" => Err(fail(Fault::NamelessColumn)),
-            _ if names.contains(&key) => Err(fail(Fault::DuplicateKey)),
-            _ => {
-                names.push(key);
-                Ok(())
-            }
-        }
-    })?;
     for name in schema.named() {
         if !names.iter().any(|known| known == name) {
             names.push(name.to_owned());
         }
     }
-    Ok(names)
+    names
 }

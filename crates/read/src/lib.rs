@@ -7,7 +7,7 @@
 //! | format | columns | what becomes of them |
 //! |---|---|---|
 //! | CSV, TSV | header | [`SchemaSpec`] |
-//! | JSON lines | keys of the first object and those that the schema names | [`SchemaSpec`] |
+//! | JSON lines | names in the schema; patterns find none | [`SchemaSpec`] |
 //! | VW text | hashed names | values as they are, [`SchemaSpec::norm`] |
 //! | libsvm | indices | values as they are, [`SchemaSpec::norm`] |
 //!

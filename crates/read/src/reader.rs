@@ -10,7 +10,7 @@ use crate::json_lines::{self, Objects};
 use crate::layout::Layout;
 use crate::libsvm::Pairs;
 use crate::record_end::Ends;
-use crate::rows::{Failure, Rows, shared, steps};
+use crate::rows::{Rows, shared, steps};
 use crate::schema::{MissingTarget, SchemaSpec};
 use crate::source::Source;
 use crate::vw::Examples;
@@ -88,9 +88,7 @@ impl Reader {
     /// An empty file, a broken header, a schema that does not fit it.
     pub fn open(input: Input, format: Format, schema: &SchemaSpec) -> Result<Self, ReadError> {
         let mut source = Source::new(input, ends(format))?;
-        let header = header(&mut source, format, |first| {
-            json_lines::columns(first, schema)
-        })?;
+        let header = header(&mut source, format, || json_lines::columns(schema))?;
         let layout =
             Layout::new(schema, format, &header).map_err(|fault| fault.in_file(source.name()))?;
         let missing_target = schema.missing_target.unwrap_or_default();
@@ -114,9 +112,7 @@ impl Reader {
             .columns()
             .map(|(column, _)| &*column.name)
             .chain(layout.target_column());
-        let header = header(&mut source, format, |_| {
-            Ok(columns.map(str::to_owned).collect())
-        })?;
+        let header = header(&mut source, format, || columns.map(str::to_owned).collect())?;
         Self::build(
             source,
             format,
@@ -286,11 +282,11 @@ pub(crate) fn ends(format: Format) -> Ends {
     }
 }
 
-/// The columns of a file: its header, what its first object and the schema say, or none.
+/// The columns of a file: its header, what the schema names, or none.
 fn header(
     source: &mut Source,
     format: Format,
-    of_objects: impl FnOnce(&[u8]) -> Result<Vec<String>, Failure>,
+    of_objects: impl FnOnce() -> Vec<String>,
 ) -> Result<Vec<String>, ReadError> {
     let Some(first) = source.next()? else {
         let least = if matches!(ends(format), Ends::Quoted { .. }) {
@@ -303,7 +299,7 @@ fn header(
     let line = source.bytes(&first);
     let names = match format {
         Format::Csv | Format::Tsv => csv::header(line, delimiter(format)),
-        Format::JsonLines => of_objects(line),
+        Format::JsonLines => Ok(of_objects()),
         Format::Vw | Format::Libsvm => Ok(Vec::new()),
     };
     let names = names.map_err(|failure| {

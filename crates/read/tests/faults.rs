@@ -166,11 +166,11 @@ fn objects() {
         ),
         (
             "{\"x\":0,\"x\":1}",
-            "t, line 1, column 12: a key that the object already has",
+            "t, line 1, column 12 (`x`): a key that the object already has",
         ),
         (
             "{\"\":0}",
-            "t, line 1, column 5: the header has a column without a name",
+            "t, line 1, column 7 (`y`): the target is missing",
         ),
         (
             "{\"x\":1e999,\"y\":1}",
@@ -207,6 +207,21 @@ fn objects() {
     ] {
         check(Format::JsonLines, XY, text, message);
     }
+}
+
+/// Which keys the first object has, and in which order, is one person's record: nothing that is published may depend on it.
+#[test]
+fn the_first_object_decides_no_column() {
+    let stated = "target = 'y'\nhash_bits = 4\nfeatures = ['a', 'b']\nbounds = { c = [0, 1] }";
+    let layout = |text: &'static str| {
+        let schema: SchemaSpec = stated.parse().unwrap();
+        let input = Input::from_reader("t", text.as_bytes()).unwrap();
+        let reader = Reader::open(input, Format::JsonLines, &schema).map(|r| r.layout().clone());
+        reader.map_err(|error| error.to_string())
+    };
+    let usual = layout("{\"a\":1,\"b\":2,\"c\":0,\"y\":1}");
+    assert_eq!(layout("{\"y\":1,\"zq7secret\":3,\"b\":2}"), usual);
+    assert_eq!(layout("zq7secret"), usual);
 }
 
 #[test]

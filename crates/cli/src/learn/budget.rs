@@ -6,7 +6,7 @@ use crate::numbers::delta;
 use anyhow::{Context, Result, anyhow, bail};
 use hushstream_account::{Budget, Charge, FilterKind, Refused, Spent};
 use hushstream_mechanism::{FileStorage, Ledger, LedgerError, Scope};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The ledger's file: what was named, or beside the data.
 pub(crate) fn path(arguments: &Arguments) -> Result<PathBuf> {
@@ -15,7 +15,16 @@ pub(crate) fn path(arguments: &Arguments) -> Result<PathBuf> {
         None if is_stream(&arguments.data.file) => bail!(
             "name the ledger of this stream with --ledger FILE: it keeps the budget over all runs on the same data"
         ),
-        None => Ok(format!("{}.ledger", arguments.data.file).into()),
+        None => {
+            // By its real name, so that a second name of the file does not get a budget of its own.
+            let file = Path::new(&arguments.data.file);
+            let mut name = file
+                .canonicalize()
+                .unwrap_or_else(|_| file.to_owned())
+                .into_os_string();
+            name.push(".ledger");
+            Ok(name.into())
+        }
     }
 }
 
@@ -101,7 +110,7 @@ pub(crate) fn refusal(ledger: &Ledger, charge: Charge, error: LedgerError) -> an
 }
 
 /// Four decimals that are enough.
-fn rounded_up(epsilon: f64) -> f64 {
+pub(crate) fn rounded_up(epsilon: f64) -> f64 {
     (epsilon * 1e4 + 1e-3).ceil() / 1e4
 }
 

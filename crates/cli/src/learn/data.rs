@@ -11,7 +11,11 @@ use hushstream_read::{
 };
 
 /// The schema: the file's, with the flags added.
-pub(crate) fn schema(data: &Data, person: Option<&String>) -> Result<SchemaSpec> {
+pub(crate) fn schema(
+    data: &Data,
+    person: Option<&String>,
+    max_per_person: Option<u64>,
+) -> Result<SchemaSpec> {
     let mut schema = match &data.schema {
         Some(path) => SchemaSpec::from_file(path)?,
         None => SchemaSpec::default(),
@@ -67,6 +71,11 @@ pub(crate) fn schema(data: &Data, person: Option<&String>) -> Result<SchemaSpec>
         }
         None => schema.task,
     };
+    if schema.person.is_some() && max_per_person.is_none() {
+        bail!(
+            "persons are told apart, so state how many records each may contribute: --max-per-person"
+        );
+    }
     Ok(schema)
 }
 
@@ -85,6 +94,20 @@ fn format(data: &Data, input: &Input) -> Result<Format> {
         Some(name) => name.parse()?,
         None => input.guess_format()?,
     })
+}
+
+/// How rows are read, in a line that a resumed run compares: which come when, and what they mean.
+pub(crate) fn reading(
+    arguments: &Arguments,
+    schema: &SchemaSpec,
+    layout: &Layout,
+) -> Result<String> {
+    let meaning = serde_json::to_vec(&(layout, &schema.person))?;
+    let order = arguments.data.shuffle.map_or_else(
+        || "in the order of the file".to_owned(),
+        |seed| format!("shuffled by {seed}"),
+    );
+    Ok(format!("{order}, layout {:08x}", crc32fast::hash(&meaning)))
 }
 
 /// Whether the data can be read only once: standard input, or a pipe with a name.

@@ -173,7 +173,7 @@ impl<'a> Learning<'a> {
                 self.curves
                     .add(self.session.rounds(), &board.summary(), shadow.as_ref());
                 let page = report::page(&outcome, &self.curves, self.kind, self.frame.method);
-                files::write_whole(path, page.as_bytes())?;
+                files::write_whole_secret(path, page.as_bytes())?;
             }
         }
         Ok(outcome)
@@ -183,6 +183,7 @@ impl<'a> Learning<'a> {
     fn outcome(&self, rows: u64, time: Duration) -> Result<Outcome> {
         let (epsilon, delta) = budget::together(&self.ledger)?;
         let seconds = time.as_secs_f64();
+        let shown = !self.frame.arguments.output.quiet;
         Ok(Outcome {
             recipe: self.frame.method.recipe().to_string(),
             rounds: self.session.rounds(),
@@ -208,9 +209,10 @@ impl<'a> Learning<'a> {
             regret: outcome::Regret::default(),
             nulls: None,
             clipped: None,
-            seconds,
-            rows_per_second: rows as f64 / seconds.max(1e-9),
-            peak_memory_bytes: memory::peak(),
+            // Time and memory depend on what records hold: the longest line, the number of features.
+            seconds: shown.then_some(seconds),
+            rows_per_second: shown.then(|| rows as f64 / seconds.max(1e-9)),
+            peak_memory_bytes: memory::peak().filter(|_| shown),
             operator_only: Vec::new(),
         })
     }

@@ -46,7 +46,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
 /// Learns, and tells. Everything that can be known to fail is found out before anything is spent.
 fn learn(arguments: &Arguments) -> Result<Outcome> {
     check_outputs(arguments)?;
-    let schema = data::schema(&arguments.data, arguments.privacy.person.as_ref())?;
+    let schema = data::schema(
+        &arguments.data,
+        arguments.privacy.person.as_ref(),
+        arguments.privacy.max_per_person,
+    )?;
     let stored = opening::stored_rounds(arguments)?;
     let reader = data::open(&arguments.data, &schema)?;
     let layout = reader.layout().clone();
@@ -54,7 +58,11 @@ fn learn(arguments: &Arguments) -> Result<Outcome> {
     let situation = data::situation(arguments, &layout, rounds)?;
     let method = methods::choose(arguments, &layout, &situation)?;
     words::announce(arguments, &layout, method.as_ref());
-    let opened = opening::open(arguments, method.as_ref())?;
+    let opened = opening::open(
+        arguments,
+        method.as_ref(),
+        &data::reading(arguments, &schema, &layout)?,
+    )?;
     if let Some(told) = &opened.resumed {
         words::say(arguments, told);
     }
@@ -112,7 +120,9 @@ fn check_outputs(arguments: &Arguments) -> Result<()> {
 /// A row that cannot be read, after the charge: what is lost, and how to go on.
 fn mid_stream(arguments: &Arguments, error: &ReadError) -> anyhow::Error {
     if arguments.output.state.is_some() {
-        anyhow!("{error}; the run is kept: mend the row and add --resume")
+        anyhow!(
+            "{error}; the run is kept: mend this row, leave all rows before it as they are, and add --resume"
+        )
     } else {
         anyhow!(
             "{error}; the run ends here and its charge is spent: with --state FOLDER it could go on"

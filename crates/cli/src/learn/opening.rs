@@ -34,12 +34,20 @@ pub(crate) fn stored_rounds(arguments: &Arguments) -> Result<Option<u64>> {
 }
 
 /// Opens or resumes the run that the flags ask for.
-pub(crate) fn open(arguments: &Arguments, method: &dyn Method) -> Result<Opened> {
+pub(crate) fn open(arguments: &Arguments, method: &dyn Method, reading: &str) -> Result<Opened> {
     let output = &arguments.output;
     let every = output.releases.is_some();
     match &output.state {
-        Some(folder) if output.resume => resume(arguments, method, folder, every),
-        Some(folder) => begin(arguments, method, folder, every),
+        Some(folder) if output.resume => {
+            if Card::read(folder)?.reading != reading {
+                bail!(
+                    "the run in {} reads its rows in another way: data, format, schema and --shuffle must stay as they were, or rows would be learned twice",
+                    folder.display()
+                );
+            }
+            resume(arguments, method, folder, every)
+        }
+        Some(folder) => begin(arguments, method, folder, every, reading),
         None => {
             let (mut ledger, _) = affordable(arguments, method)?;
             let grant = debit(&mut ledger, method)?;
@@ -55,12 +63,21 @@ pub(crate) fn open(arguments: &Arguments, method: &dyn Method) -> Result<Opened>
     }
 }
 
-fn begin(arguments: &Arguments, method: &dyn Method, folder: &Path, every: bool) -> Result<Opened> {
+fn begin(
+    arguments: &Arguments,
+    method: &dyn Method,
+    folder: &Path,
+    every: bool,
+    reading: &str,
+) -> Result<Opened> {
     StateFolder::check_new(folder)?;
     let (mut ledger, next) = affordable(arguments, method)?;
     let key = new_key(&arguments.privacy)?;
     let folder = StateFolder::create(folder)?;
-    folder.begin(&key, &Card::new(method.records().0, next))?;
+    folder.begin(
+        &key,
+        &Card::new(method.records().0, next, reading.to_owned()),
+    )?;
     let grant = debit(&mut ledger, method)?;
     let storage = Box::new(folder.into_journal());
     let session = method.start(grant, &key, &mut ledger, storage, every)?;

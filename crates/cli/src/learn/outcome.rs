@@ -25,8 +25,8 @@ pub(crate) struct Outcome {
     pub(crate) regret: Regret,
     pub(crate) nulls: Option<u64>,
     pub(crate) clipped: Option<u64>,
-    pub(crate) seconds: f64,
-    pub(crate) rows_per_second: f64,
+    pub(crate) seconds: Option<f64>,
+    pub(crate) rows_per_second: Option<f64>,
     pub(crate) peak_memory_bytes: Option<u64>,
     /// Keys that are computed from private data and must not be published.
     pub(crate) operator_only: Vec<&'static str>,
@@ -100,7 +100,7 @@ pub(crate) struct Regret {
 }
 
 /// The keys that [`Outcome::tell`] fills.
-pub(crate) const OPERATOR_ONLY: [&str; 9] = [
+pub(crate) const OPERATOR_ONLY: [&str; 12] = [
     "scored",
     "loss",
     "accuracy",
@@ -110,6 +110,9 @@ pub(crate) const OPERATOR_ONLY: [&str; 9] = [
     "regret",
     "nulls",
     "clipped",
+    "seconds",
+    "rows_per_second",
+    "peak_memory_bytes",
 ];
 
 /// What kind of figures a summary holds.

@@ -27,15 +27,18 @@ pub(crate) struct Card {
     pub(crate) rounds: u64,
     /// The number that its charge has in its ledger, or will have.
     pub(crate) charge: u64,
+    /// How rows are read: in which order, and what they mean. Rows are skipped by count, so another order would feed some of them twice.
+    pub(crate) reading: String,
 }
 
 impl Card {
-    pub(crate) fn new(rounds: u64, charge: u64) -> Self {
+    pub(crate) fn new(rounds: u64, charge: u64, reading: String) -> Self {
         Self {
             format: FORMAT.to_owned(),
             version: 1,
             rounds,
             charge,
+            reading,
         }
     }
 

@@ -1,6 +1,7 @@
 //! What `learn` says to people, on standard error; the guarantee goes to standard output.
 
 use super::arguments::Arguments;
+use super::budget;
 use super::methods::Method;
 use super::outcome::Outcome;
 use crate::numbers::{delta, grouped, short};
@@ -94,12 +95,14 @@ pub(crate) fn show_figures(outcome: &Outcome) {
             count(outcome.nulls)
         );
     }
-    eprintln!(
-        "{} records in {} s, {} a second\n",
-        grouped(outcome.rounds),
-        short(outcome.seconds),
-        grouped(outcome.rows_per_second as u64)
-    );
+    if let (Some(seconds), Some(rate)) = (outcome.seconds, outcome.rows_per_second) {
+        eprintln!(
+            "{} records in {} s, {} a second\n",
+            grouped(outcome.rounds),
+            short(seconds),
+            grouped(rate as u64)
+        );
+    }
 }
 
 /// What is promised, by this run and by all on its ledger.
@@ -109,10 +112,10 @@ pub(crate) fn promise(outcome: &Outcome) -> String {
     if ledger.runs > 1 {
         let _ = writeln!(
             text,
-            "Together with {} other run{} on this ledger: (ε, δ) = ({:.4}, {}), of a total of ({}, {}).",
+            "Together with {} other run{} on this ledger: (ε, δ) = ({}, {}) if each was planned without looking at the others, and ({}, {}), the total, in any case.",
             ledger.runs - 1,
             if ledger.runs == 2 { "" } else { "s" },
-            ledger.epsilon,
+            budget::rounded_up(ledger.epsilon),
             delta(ledger.delta),
             ledger.total_epsilon,
             delta(ledger.total_delta),

@@ -62,7 +62,8 @@ fn what_is_not_there_cannot_be_resumed() {
         ("--batch 5", "another recipe"),
         ("--recipe pftal-convex", "another recipe"),
         ("--rounds 99", "planned for 100 records"),
-        ("--norm 0.5", "another recipe"),
+        ("--norm 0.5", "reads its rows in another way"),
+        ("--shuffle 7", "reads its rows in another way"),
     ] {
         let message = folder.fails(&learn(&format!(
             "{} {other} --resume",

@@ -21,6 +21,16 @@ pub enum BatchError {
         "{0} is not smooth: limited-updates needs smooth losses (use a smoothed hinge, or huber)"
     )]
     NotSmooth(String),
+    /// A set that is larger than the loss's slope is known for.
+    #[error(
+        "the set reaches to {reach}, and the loss states its slope for weights up to {allowed} only: state the bound on weights at least as large"
+    )]
+    Reach {
+        /// The longest point.
+        reach: f64,
+        /// The loss's own bound.
+        allowed: f64,
+    },
     /// A loss and a set that do not belong together, or are not the stored ones.
     #[error("the loss, the set and the plan do not belong together")]
     Mismatch,
@@ -93,6 +103,11 @@ impl SolverRequest<'_> {
         };
         if self.loss.dimension() != self.set.dimension() {
             return Err(BatchError::Mismatch);
+        }
+        // Outside, a gradient could be longer than the slope that is charged, and whether it is would depend on the secret iterate.
+        let (reach, allowed) = (self.set.largest_norm(), self.loss.weights_bound());
+        if reach > allowed * (1.0 + 1e-12) {
+            return Err(BatchError::Reach { reach, allowed });
         }
         let plan = SolverPlan {
             dimension: u32::try_from(self.set.dimension()).map_err(|_| BatchError::Mismatch)?,

@@ -69,6 +69,13 @@ impl Loss for LinearModel {
         self.bounds.features() * self.link.steepest(&self.bounds)
     }
 
+    fn weights_bound(&self) -> f64 {
+        match self.link {
+            Link::Squared | Link::Huber(_) => self.bounds.weights(),
+            _ => f64::INFINITY,
+        }
+    }
+
     fn smoothness(&self) -> Option<f64> {
         self.link
             .curvature()

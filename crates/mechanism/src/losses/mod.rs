@@ -2,7 +2,7 @@
 //!
 //! A loss runs on the private side. Its constants follow from *public bounds* on features, targets and weights, and data is clipped to those bounds
 //! before anything is computed from it. Gradients go into sums; the sum's lattice clips them to the Lipschitz constant once more,
-//! so a loss that misjudges itself costs accuracy, never privacy.
+//! so in a sum a loss that misjudges itself costs accuracy, never privacy. Solvers and perturbed iterates rest on the constants and check what they can.
 //!
 //! A loss of your own is one trait: see [`Loss`], with a worked example.
 
@@ -207,6 +207,12 @@ pub trait Loss: Send + Sync {
     /// β: gradients change by at most β‖w − w'‖; `None` if there is no bound.
     fn smoothness(&self) -> Option<f64> {
         None
+    }
+
+    /// How long weights may be for [`Loss::lipschitz`] to hold; 0, if nothing is known. Where gradients are summed, the lattice clips what is longer; a solver that
+    /// takes steps on private data cannot clip them and must know.
+    fn weights_bound(&self) -> f64 {
+        0.0
     }
 
     /// A public constant that is subtracted from every coordinate of every gradient before it is summed, to halve its size: whoever uses the sums adds it back.

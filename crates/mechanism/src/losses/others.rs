@@ -57,6 +57,10 @@ impl Loss for LinearLoss {
         self.dimension
     }
 
+    fn weights_bound(&self) -> f64 {
+        f64::INFINITY
+    }
+
     fn lipschitz(&self) -> f64 {
         (self.dimension as f64).sqrt() * 0.5 * (self.high - self.low)
     }
@@ -137,6 +141,10 @@ impl Loss for Distance {
 
     fn dimension(&self) -> usize {
         self.dimension
+    }
+
+    fn weights_bound(&self) -> f64 {
+        self.weights
     }
 
     fn lipschitz(&self) -> f64 {

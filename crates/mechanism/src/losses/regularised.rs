@@ -56,6 +56,10 @@ impl Loss for Regularised {
         self.inner.dimension()
     }
 
+    fn weights_bound(&self) -> f64 {
+        self.weights.min(self.inner.weights_bound())
+    }
+
     fn lipschitz(&self) -> f64 {
         self.inner.lipschitz() + self.strength * self.weights
     }

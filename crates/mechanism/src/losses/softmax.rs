@@ -75,6 +75,10 @@ impl Loss for Softmax {
         std::f64::consts::SQRT_2 * self.bounds.features()
     }
 
+    fn weights_bound(&self) -> f64 {
+        f64::INFINITY
+    }
+
     fn smoothness(&self) -> Option<f64> {
         Some(0.5 * self.bounds.features().powi(2))
     }

@@ -219,7 +219,12 @@ pub fn best_board(setting: &Setting) -> Result<Board, AccountError> {
             at_right = search.consider(right);
         }
     }
-    search.best.map(|(_, _, board)| board).ok_or_else(too_small)
+    let (_, _, rough) = search.best.ok_or_else(too_small)?;
+    // The search is by rough orders; the price is by exact ones, and must fit.
+    if setting.affords(&rough) {
+        return Ok(rough);
+    }
+    setting.polished(&rough).ok_or_else(too_small)
 }
 
 /// The best p so far.

@@ -108,6 +108,14 @@ impl SelectRequest {
                 });
             }
         }
+        // Totals of one octave must stay below 2⁶² too.
+        if self.horizon == Horizon::Unknown && batch > MOST_ROUNDS >> OCTAVES {
+            return Err(SelectError::Count {
+                parameter: "batch",
+                given: batch,
+                allowed: "at most 64 for an unknown horizon",
+            });
+        }
         if matches!(self.method, Method::Dartboard | Method::LimitedUpdates) && batch != 1 {
             return Err(SelectError::Count {
                 parameter: "batch",

@@ -106,7 +106,8 @@ impl SparseLearner {
         storage: impl Storage + 'static,
     ) -> Result<Self, SparseError> {
         check(&plan, link, &bounds)?;
-        let (terms, bytes) = (terms(&plan)?, encode(&plan.fields)?);
+        let described = format!("{link:?} {bounds:?} {rule:?}");
+        let (terms, bytes) = (terms(&plan)?, encode(&(&plan.fields, described))?);
         let diary = Diary::open(KIND, bytes, &terms, grant, key, ledger, Box::new(storage))?;
         Self::assemble(plan, (link, bounds, rule), diary, key)
     }
@@ -124,10 +125,9 @@ impl SparseLearner {
     ) -> Result<SparseBack, SparseError> {
         check(plan, link, &bounds)?;
         let found = FoundDiary::read(KIND, Box::new(storage))?;
-        let stored = SumPlan {
-            fields: found.plan::<PlanFields>()?,
-        };
-        if stored != *plan {
+        let (fields, described) = found.plan::<(PlanFields, String)>()?;
+        let stored = SumPlan { fields };
+        if stored != *plan || described != format!("{link:?} {bounds:?} {rule:?}") {
             return Err(DiaryError::NotAccepted.into());
         }
         let back = found.resume(
@@ -193,7 +193,8 @@ impl SparseLearner {
         let inside = entries
             .iter()
             .all(|&(index, _)| (index as usize) < self.exact.len());
-        if !inside || squares.is_none_or(|sum| sum > radius * radius) {
+        let increasing = entries.windows(2).all(|pair| pair[0].0 < pair[1].0);
+        if !inside || !increasing || squares.is_none_or(|sum| sum > radius * radius) {
             return Err(SparseError::Stored);
         }
         for &(index, value) in entries {
@@ -486,6 +487,46 @@ mod tests {
         assert!(model.weights.iter().all(|weight| weight.abs() > 0.0));
         let kept = model.thresholded().weights;
         assert!(kept.iter().filter(|weight| weight.abs() > 0.0).count() < 32);
+    }
+
+    /// Stopped and resumed, the model is the same; under another rule the journal is refused.
+    #[test]
+    fn resuming_equals_never_having_stopped() {
+        use crate::durable::FileStorage;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("journal");
+        let plan = plan(40);
+        let key = Key::insecure_from_seed(6);
+        let weights = |stop: Option<u64>| {
+            let (mut ledger, grant) = paid(&plan);
+            let _ = std::fs::remove_file(&path);
+            let storage = FileStorage::open(&path).unwrap();
+            let mut learner =
+                SparseLearner::open(plan.clone(), task(), grant, &key, &mut ledger, storage)
+                    .unwrap();
+            for t in 0..30 {
+                if stop == Some(t) {
+                    learner.sync(&mut ledger).unwrap();
+                    drop(learner);
+                    let (link, bounds, _) = task();
+                    let other = (link, bounds, Rule::new(0.06, 1.0).unwrap());
+                    let storage = FileStorage::open(&path).unwrap();
+                    let refused = SparseLearner::resume(&plan, other, storage, &key, &mut ledger);
+                    assert!(refused.is_err());
+                    let storage = FileStorage::open(&path).unwrap();
+                    let back =
+                        SparseLearner::resume(&plan, task(), storage, &key, &mut ledger).unwrap();
+                    assert_eq!(back.outcome, CameBack::Continued);
+                    learner = back.learner;
+                }
+                learner.learn(Raw::seal(record(t)), None).unwrap();
+            }
+            learner.model(&mut ledger).unwrap().into_value().weights
+        };
+        let whole = weights(None);
+        for stop in [1, 13, 29] {
+            assert_eq!(weights(Some(stop)), whole);
+        }
     }
 
     #[test]
