@@ -24,7 +24,6 @@ TABLES = {
         ("automatic (second order on BLT)", ""),
         ("first order on BLT", f"{FIRST} --sum blt"),
         ("first order on the tree", FIRST),
-        ("first order on BLT, radius and curvature found by trying", f"{FIRST} --sum blt --radius 20 --strong-convexity 0.002"),
     ]),
     "covtype7": ("covtype.csv --schema {root}/examples/covtype7.toml --shuffle 1", 3, [("automatic (second order on BLT)", "")]),
     "elec2": ("elec2.csv --schema {root}/examples/elec2.toml", 10, [("automatic (second order on BLT)", ""), ("first order on BLT", f"{FIRST} --sum blt")]),
