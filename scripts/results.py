@@ -3,7 +3,7 @@
 usage: results.py DATA [TABLE ...]    DATA is the folder that fetch_data.py filled; tables: covtype covtype7 elec2 weather flights nyse
 
 Runs target/release/hushstream with simulated noise (--seed-insecure), which has the law of real noise but a seed, so that everyone finds
-the same numbers. Each figure is the mean over the seeds, with the least and the greatest where they differ. All of it takes about ten
+the same numbers. Each figure is the mean over the seeds, with the least and the greatest where they differ. All of it takes about two
 minutes of processor time, most of it for CoverType.
 """
 

@@ -158,7 +158,7 @@ pub(crate) struct Method {
     /// The noise.
     #[arg(long, value_enum)]
     pub(crate) noise: Option<NoiseName>,
-    /// Records summed into one release; chosen so that there are about 256 releases, or 1 if a recipe is named.
+    /// Records summed into one release; for pqftl and pftal-convex chosen from the number of records, otherwise 1.
     #[arg(long, value_parser = count)]
     pub(crate) batch: Option<u64>,
     /// logistic, squared, hinge, smoothed-hinge, absolute, quantile or huber.
@@ -167,7 +167,7 @@ pub(crate) struct Method {
     /// Where weights live: ball, box or simplex.
     #[arg(long)]
     pub(crate) set: Option<String>,
-    /// Its radius; by default so that scores reach 5, or twice the largest target.
+    /// Its radius; by default as far as scores need and noise allows, or twice the largest target.
     #[arg(long, value_parser = finite)]
     pub(crate) radius: Option<f64>,
     /// Curvature H, or α of least squares.
