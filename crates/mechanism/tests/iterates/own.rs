@@ -152,7 +152,7 @@ fn a_negative_bound_is_refused_before_anything_is_released() {
             assert!(run.add(None, target(0.5)).unwrap().is_some());
         }
         for _ in 0..2 {
-            let refused = run.add(None, target(0.5)).err().expect("refused");
+            let refused = run.add(None, target(0.5)).expect_err("refused");
             assert!(matches!(refused, PerturbError::Sensitivity(_)), "{refused}");
         }
         assert_eq!(run.steps(), 2);

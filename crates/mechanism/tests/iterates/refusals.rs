@@ -98,7 +98,7 @@ fn numbers_near_the_ends_of_the_floats() {
         assert!(message(Leader::new(far, ball(3), 0.0)).contains("length of points"));
         let long = Bounds::new(size, (-1.0, 1.0), 1.0).unwrap();
         let high = Bounds::new(1.0, (-size, size), 1.0).unwrap();
-        let alpha = (size * size).max(1.0).min(1e60);
+        let alpha = (size * size).clamp(1.0, 1e60);
         assert!(message(QuadraticLeader::new(3, long, alpha)).contains("bound on features"));
         assert!(message(QuadraticLeader::new(3, high, 1.0)).contains("bound on targets"));
         let bounds = Bounds::new(1e-59, (-1.0, 1.0), 1.0).unwrap();
