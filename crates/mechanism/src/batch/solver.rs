@@ -100,7 +100,7 @@ impl Solver {
         }
         let note = found.note().map(<[u8]>::to_vec);
         let none: Option<(Walk, u64)> = None;
-        let back = found.resume(&plan.terms()?, key, ledger, last_published, &none)?;
+        let back = found.resume(&plan.terms()?, key, ledger, last_published, &none, true)?;
         let mut solver = Self::assemble(plan, loss, set, back.diary, key)?;
         let mut recent = Vec::new();
         if back.outcome == CameBack::Continued {

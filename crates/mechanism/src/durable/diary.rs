@@ -67,6 +67,12 @@ pub enum DiaryError {
         /// What was planned.
         planned: u64,
     },
+    /// Items are missing, and the run cannot go on without them.
+    #[error("the journal lacks {lost} items that this run needs: resume a newer copy of it")]
+    Lost {
+        /// How many.
+        lost: u64,
+    },
     /// The ledger is not the one the grant came from.
     #[error("this is not the ledger that the run was paid from")]
     WrongLedger,
@@ -439,7 +445,7 @@ impl FoundDiary {
         untouched && self.items.is_empty()
     }
 
-    /// Takes the run over. `empty` is the mechanism's state before any item.
+    /// Takes the run over. `empty` is the mechanism's state before any item. Unless it `may_lose` items, a journal that lacks some is refused before anything changes: the right one can still be resumed.
     pub(crate) fn resume(
         self,
         terms: &Terms,
@@ -447,6 +453,7 @@ impl FoundDiary {
         ledger: &mut Ledger,
         last_published: Option<u64>,
         empty: &impl Serialize,
+        may_lose: bool,
     ) -> Result<Back, DiaryError> {
         let mut opening = self.opening.clone();
         if opening.ledger != ledger.name() {
@@ -485,6 +492,10 @@ impl FoundDiary {
         let known = opening.before.saturating_add(items);
         if known > planned {
             return Err(DiaryError::Journal("it is longer than its plan"));
+        }
+        let lost = known.max(published) - items;
+        if lost > 0 && !may_lose {
+            return Err(DiaryError::Lost { lost });
         }
         // From here on files change. The new life takes over from the one that the ledger knows.
         opening.life = Life {

@@ -89,7 +89,7 @@ impl Answers {
         }
         let note = found.note().map(<[u8]>::to_vec);
         let none: Option<(u64, u64)> = None;
-        let back = found.resume(&plan.terms()?, key, ledger, last_published, &none)?;
+        let back = found.resume(&plan.terms()?, key, ledger, last_published, &none, true)?;
         let mut answers = Self::assemble(plan, back.diary, key);
         let mut recent = Vec::new();
         if back.outcome == CameBack::Continued {

@@ -8,12 +8,15 @@
 //! could move a step by the square root of that; with curvature 2¹⁶ it moves it by 2¹⁶ times that at most. A loss changes by less than 2⁻¹⁶.
 //!
 //! **Bounds in floating point.** The clipped vector's length is at most R(1 + (d+8)·2⁻⁵³): the computed length errs by less than (d/2+2)·2⁻⁵³ of itself, and the
-//! shrinking by three roundings. [`Explicit::features`] is that number.
+//! shrinking by three roundings. [`Explicit::features`] is that number. A vector so long that its squares would overflow is first made shorter by 2⁻⁶⁰⁰, exactly but for coordinates that do not count beside
+//! its longest.
 
 use super::{Bounds, Features, Link, Record};
 
 /// Width over which corners are rounded.
 const CORNER: f64 = 1.0 / (1 << 16) as f64;
+/// Coordinates beyond this have squares that could overflow; every bound that a proof allows is far below.
+const HUGE: f64 = 1e100;
 /// 2⁻⁵³.
 pub(crate) const UNIT: f64 = f64::EPSILON / 2.0;
 
@@ -106,7 +109,11 @@ impl Explicit {
                 let (low, high) = bounds.target();
                 match link {
                     Link::Squared => (-score - high, score - low),
-                    Link::Huber(knee) => ((-score - high).max(-knee), (score - low).min(knee)),
+                    // All targets may lie beyond one knee.
+                    Link::Huber(knee) => (
+                        (-score - high).clamp(-knee, knee),
+                        (score - low).clamp(-knee, knee),
+                    ),
                     Link::Quantile(level) => (-level, 1.0 - level),
                     Link::Logistic | Link::Hinge | Link::SmoothedHinge(_) | Link::Absolute => {
                         (-1.0, 1.0)
@@ -176,8 +183,7 @@ impl Explicit {
             Features::Dense(values) => v.copy_from_slice(values),
             Features::Sparse(entries) => entries.iter().for_each(|&(i, x)| v[i as usize] = x),
         }
-        let length = record.features.norm();
-        let (shrink, y) = match self.part {
+        let (bound, y) = match self.part {
             Part::Vector(low, high) => {
                 let inside = v.iter().all(|value| (low..=high).contains(value));
                 let middle = self.offset();
@@ -189,19 +195,28 @@ impl Explicit {
                     clipped: !inside,
                 });
             }
-            Part::Point(bound) if length > bound => (bound / length, 0.0),
-            Part::Point(_) => (1.0, 0.0),
+            Part::Point(bound) => (bound, 0.0),
             Part::Model(_, bounds) => {
                 if !record.target.is_finite() {
                     return None;
                 }
-                (bounds.shrink(length), bounds.clip_target(record.target))
+                (bounds.features(), bounds.clip_target(record.target))
             }
         };
-        if shrink < 1.0 {
+        let huge = v.iter().any(|value| value.abs() > HUGE);
+        let length = if huge {
+            let shorter = libm::ldexp(1.0, -600);
+            v.iter_mut().for_each(|value| *value *= shorter);
+            v.iter().map(|value| value * value).sum::<f64>().sqrt()
+        } else {
+            record.features.norm()
+        };
+        let long = huge || length > bound;
+        if long {
+            let shrink = bound / length;
             v.iter_mut().for_each(|value| *value *= shrink);
         }
-        let clipped = shrink < 1.0 || (y - record.target).abs() > 0.0 && self.target() > 0.0;
+        let clipped = long || (y - record.target).abs() > 0.0 && self.target() > 0.0;
         Some(Datum { v, y, clipped })
     }
 
@@ -277,6 +292,27 @@ mod tests {
                 assert!(length <= explicit.features());
                 let (low, high) = explicit.slopes(2.0);
                 assert!((low..=high).contains(&slope));
+            }
+        }
+    }
+
+    /// A record keeps its direction however long it is, and is never longer than its bound.
+    #[test]
+    fn huge_records_are_clipped_like_others() {
+        let bounds = Bounds::new(1.5, (-1.0, 1.0), 2.0).unwrap();
+        let model = LinearModel::new(3, Link::Logistic, bounds).unwrap();
+        let distance = Distance::new(3, 1.5, 2.0).unwrap();
+        for explicit in [model.explicit().unwrap(), distance.explicit().unwrap()] {
+            for size in [1e3, 1e99, 1e101, 1e200, f64::MAX] {
+                let record = Record {
+                    features: Features::Dense(vec![size, -size, 0.0]),
+                    target: 1.0,
+                };
+                let datum = explicit.read(&record).unwrap();
+                assert!(datum.clipped);
+                let length = datum.v.iter().map(|v| v * v).sum::<f64>().sqrt();
+                assert!(length <= explicit.features() && length > 1.5 * (1.0 - 1e-12));
+                assert!((datum.v[0] + datum.v[1]).abs() < 1e-12 && datum.v[0] > 0.0);
             }
         }
     }

@@ -4,6 +4,7 @@
 //!
 //! **Error.** Each of t additions errs by at most u of a partial sum, whose length is at most (t+1)·D; the quotient errs by one rounding more: u·(t+2)·D in each world.
 
+use super::learner::ProvedHere;
 use super::{Fate, StableLearner};
 use crate::losses::{Record, UNIT};
 use hushstream_account::Adjacency;
@@ -73,5 +74,9 @@ impl StableLearner for Average {
         // A sum of t positive floats is within t roundings of the truth.
         let mean = total / count * (1.0 + UNIT * (count + 8.0));
         mean + 2.0 * UNIT * (count + 4.0) * self.inner.reach()
+    }
+
+    fn proof(&self) -> Option<ProvedHere> {
+        self.inner.proof()
     }
 }

@@ -26,14 +26,7 @@ impl Curvature {
     /// # Errors
     /// A scale that is not positive, finite and of ordinary size, a power outside (0, 1].
     pub fn growing(scale: f64, power: f64) -> Result<Self, PerturbError> {
-        // Far from the ends of the floats, so that no proof has to speak of underflow.
-        if !(1e-60..=1e60).contains(&scale) {
-            return Err(PerturbError::Parameter {
-                parameter: "curvature",
-                given: scale,
-                allowed: "1e-60 to 1e60",
-            });
-        }
+        super::check_size("curvature", scale)?;
         if !(power > 0.0 && power <= 1.0) {
             return Err(PerturbError::Parameter {
                 parameter: "power of the curvature",

@@ -90,13 +90,13 @@ pub enum PerturbError {
     /// Published records are missing from the journal, and with them who has contributed how often.
     #[error(
         "the journal is older than what was published, so contributions per person are lost; \
-         a new run on new records must be opened and charged"
+         resume a newer copy of it, or a new run on new records must be opened and charged"
     )]
     PersonsLost,
     /// One release needs all its records.
     #[error(
-        "the journal has lost {lost} records, and the one release at the end needs them all; \
-         a new run must be opened and charged"
+        "the journal lacks {lost} records, and the one release at the end needs them all; \
+         resume a newer copy of it, or a new run must be opened and charged"
     )]
     RecordsLost {
         /// How many.

@@ -13,6 +13,7 @@
 //! **Cost.** O(d). State: x.
 
 use super::ground::{Ground, StepError, outward};
+use super::learner::ProvedHere;
 use super::{Curvature, Fate, PerturbError, StableLearner};
 use crate::losses::{Explicit, Record, UNIT};
 use hushstream_account::Adjacency;
@@ -196,5 +197,9 @@ impl StableLearner for GradientDescent {
         let ideal = self.ideal_sensitivity(t, adjacency);
         let total = self.curvature.total(t);
         outward(ideal + self.error.accumulated(t, total), t)
+    }
+
+    fn proof(&self) -> Option<ProvedHere> {
+        Some(ProvedHere(()))
     }
 }

@@ -8,7 +8,7 @@
 //! - *Score*: ⟨v, x⟩ of d products errs by at most 1.01·(d+2)·u·R·D, where ‖v‖ ≤ R.
 //! - *Slope*: evaluated at a given score it errs by at most e_s = 8u·(κ·(RD + Y + 1) + G): κ bounds the curvature of φ and so what a rounded argument does, G the slopes.
 
-use super::PerturbError;
+use super::{PerturbError, check_size};
 use crate::losses::{Explicit, UNIT};
 use hushstream_sets::{Capability, ConvexSet};
 use std::sync::Arc;
@@ -52,18 +52,18 @@ impl Ground {
         let steepest = slopes.0.abs().max(slopes.1.abs());
         let features = loss.features();
         let offset = (loss.dimension() as f64).sqrt() * loss.offset().abs() * (1.0 + 1e-9);
-        for (parameter, given) in [
-            ("radius of the set", reach),
-            ("bound on features", features),
-            ("bound on slopes", steepest),
-        ] {
-            if !(1e-60..=1e60).contains(&given) {
-                return Err(PerturbError::Parameter {
-                    parameter,
-                    given,
-                    allowed: "1e-60 to 1e60",
-                });
-            }
+        check_size("radius of the set", reach)?;
+        check_size("bound on features", features)?;
+        check_size("bound on slopes", steepest)?;
+        if loss.target() > 0.0 {
+            check_size("bound on targets", loss.target())?;
+        }
+        if slopes.0 > slopes.1 {
+            return Err(PerturbError::Parameter {
+                parameter: "least slope",
+                given: slopes.0,
+                allowed: "at most the largest slope",
+            });
         }
         let longest = 2.0 * reach + step * (features * steepest + offset);
         let projection = set

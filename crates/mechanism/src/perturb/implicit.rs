@@ -16,6 +16,7 @@
 //! **Cost.** O(d) for each evaluation of ψ: three where no constraint binds, a dozen otherwise. State: x.
 
 use super::ground::{Ground, StepError, outward};
+use super::learner::ProvedHere;
 use super::{Curvature, Fate, PerturbError, StableLearner};
 use crate::losses::{Datum, Explicit, Record, UNIT};
 use hushstream_account::Adjacency;
@@ -160,6 +161,10 @@ impl StableLearner for ImplicitDescent {
         let ideal = self.ideal_sensitivity(t, adjacency);
         let total = self.curvature.total(t + 1);
         outward(ideal + self.error.accumulated(t, total), t)
+    }
+
+    fn proof(&self) -> Option<ProvedHere> {
+        Some(ProvedHere(()))
     }
 }
 

@@ -7,7 +7,8 @@
 //! **Error.** t additions of points to a sum of length at most tV: u·t²V, divided by t + ρ, with one rounding of the quotient, then the projection: u·(t+2)·V + e_Π a world; nothing accumulates beyond the sum itself.
 
 use super::ground::outward;
-use super::{Fate, PerturbError, StableLearner};
+use super::learner::ProvedHere;
+use super::{Fate, PerturbError, StableLearner, check_size};
 use crate::losses::{Distance, Loss, Record, UNIT};
 use hushstream_account::Adjacency;
 use hushstream_sets::{Capability, ConvexSet};
@@ -27,7 +28,7 @@ impl Leader {
     /// Follow the leader for `regularisation` = 0, the regularised leader for ρ > 0.
     ///
     /// # Errors
-    /// A set of another dimension, or that cannot bound the error of its projection beforehand; ρ that is negative or not finite.
+    /// A set of another dimension, or that cannot bound the error of its projection beforehand; a radius, a length or a ρ out of range.
     pub fn new(
         loss: Distance,
         set: Arc<dyn ConvexSet>,
@@ -48,6 +49,8 @@ impl Leader {
         }
         let explicit = loss.explicit();
         let length = explicit.map_or(f64::NAN, |explicit| explicit.features());
+        check_size("radius of the set", set.largest_norm())?;
+        check_size("length of points", length)?;
         let projection = set
             .projection_error(length)
             .filter(|_| set.can(Capability::Project))
@@ -118,5 +121,9 @@ impl StableLearner for Leader {
         let weight = t as f64 + self.regularisation;
         let error = UNIT * (t as f64 + 4.0) * self.length + self.projection;
         outward(adjacency.kappa() * self.length / weight + 2.0 * error, 1)
+    }
+
+    fn proof(&self) -> Option<ProvedHere> {
+        Some(ProvedHere(()))
     }
 }

@@ -3,6 +3,9 @@
 use crate::losses::Record;
 use hushstream_account::Adjacency;
 
+/// Says that a bound on sensitivity is proved in this crate. Its name does not leave the crate, so that no other learner can say it.
+pub struct ProvedHere(pub(super) ());
+
 /// What became of a record. It depends on private data: counts of it are for the operator only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
@@ -76,4 +79,10 @@ pub trait StableLearner: Send + Sync {
 
     /// s_t: how far apart the iterates after t steps can be on two streams that differ in one record, floating-point error of both included. 0 only if the iterate does not depend on data at all.
     fn sensitivity(&self, t: u64, adjacency: Adjacency) -> f64;
+
+    /// Whether the bound is proved in this crate; of others the guarantee says that it rests on their own proof.
+    #[doc(hidden)]
+    fn proof(&self) -> Option<ProvedHere> {
+        None
+    }
 }

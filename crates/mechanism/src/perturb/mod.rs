@@ -53,3 +53,16 @@ fn check_curvature(loss: &Explicit, curvature: &Curvature) -> Result<(), Perturb
         })
     }
 }
+
+/// Far from the ends of the floats, so that no proof has to speak of underflow.
+fn check_size(parameter: &'static str, given: f64) -> Result<(), PerturbError> {
+    if (1e-60..=1e60).contains(&given) {
+        Ok(())
+    } else {
+        Err(PerturbError::Parameter {
+            parameter,
+            given,
+            allowed: "1e-60 to 1e60",
+        })
+    }
+}

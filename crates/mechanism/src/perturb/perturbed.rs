@@ -1,14 +1,14 @@
 //! Perturbed iterates at work: records go in sealed, noisy iterates come out, paid for and durable.
 //!
-//! The learner's state is secret, and written to the journal after every step: replaying it computes nothing again, so a release that comes twice is the same bits whatever has become of the program in between. Noise is
-//! addressed by the step. If more was published than the journal knows, the run goes on as a new instance from the learner's public start: each record is in one instance only, whose releases alone it can move, and they are at most as many
+//! The learner's state is secret, and written to the journal after every step, together with the integers and the unit of its release: replaying computes nothing again but the noise, which is
+//! addressed by the step, so a release that comes twice is the same bits whatever has become of learner and program in between. (The same noise in another unit would give it away.) If more was published than the journal knows, the run goes on as a new instance from the learner's public start: each record is in one instance only, whose releases alone it can move, and they are at most as many
 //! as were paid for.
 
 use super::plan::{PerturbPlan, Stored};
 use super::schedule::noise_scale;
 use super::{Fate, PerturbError, Timing};
 use crate::boundary::{Grant, GuaranteeKind, OperatorOnly, Pending, Raw, Released};
-use crate::durable::{CameBack, Diary, FoundDiary, Ledger, Storage, decode, encode};
+use crate::durable::{CameBack, Diary, DiaryError, FoundDiary, Ledger, Storage, decode, encode};
 use crate::losses::Record;
 use crate::persons::{Participation, Persons};
 use crate::sums::Noise;
@@ -29,6 +29,18 @@ struct State {
     persons: Persons,
     nulls: u64,
     clipped: u64,
+    plain: Plain,
+}
+
+/// What a release is made of before its noise.
+#[derive(Clone, Serialize, Deserialize)]
+enum Plain {
+    /// Nothing is released.
+    Nothing,
+    /// An iterate that depends on no data.
+    Public(Vec<f64>),
+    /// Integers that noise is added to, and what one of them is worth.
+    Lattice { cells: Vec<i64>, unit: f64 },
 }
 
 /// What the journal keeps of one step.
@@ -38,6 +50,7 @@ struct Item {
     person: Option<u64>,
     nulls: u64,
     clipped: u64,
+    plain: Plain,
 }
 
 enum Law {
@@ -115,17 +128,32 @@ impl<G: GuaranteeKind> PerturbedIterates<G> {
     ) -> Result<PerturbResumption<G>, PerturbError> {
         let found = FoundDiary::read(KIND, Box::new(storage))?;
         if found.plan::<Stored>()? != plan.stored() {
-            return Err(crate::durable::DiaryError::NotAccepted.into());
+            return Err(DiaryError::NotAccepted.into());
         }
         let terms = terms_of::<G>(&plan)?;
-        let back = found.resume(&terms, key, ledger, last_published, &State::fresh(&plan))?;
+        let forgotten = |lost| match plan.request() {
+            request if request.participation != Participation::OncePerRecord => {
+                Some(PerturbError::PersonsLost)
+            }
+            request if matches!(request.timing, Timing::Last(_)) => {
+                Some(PerturbError::RecordsLost { lost })
+            }
+            _ => None,
+        };
+        let may_lose = forgotten(0).is_none();
+        let empty = State::fresh(&plan);
+        let back = found
+            .resume(&terms, key, ledger, last_published, &empty, may_lose)
+            .map_err(|error| match error {
+                DiaryError::Lost { lost } => forgotten(lost).unwrap_or(error.into()),
+                other => other.into(),
+            })?;
         let mut iterates = Self::assemble(plan, back.diary, key)?;
-        iterates.check_losable()?;
         let (mut before, mut recent) = (None, Vec::new());
         if back.outcome == CameBack::Continued {
             if let Some(checkpoint) = back.checkpoint {
                 iterates.state = decode(&checkpoint.state)?;
-                iterates.check_state(&iterates.state.learner)?;
+                iterates.check_state(&iterates.state.learner, &iterates.state.plain)?;
                 before = iterates.release();
             }
             for item in back.items {
@@ -141,24 +169,18 @@ impl<G: GuaranteeKind> PerturbedIterates<G> {
         })
     }
 
-    /// Whether a later instance than the first may go on: now, and whenever it is resumed again.
-    fn check_losable(&self) -> Result<(), PerturbError> {
-        let lost = self.diary.steps() - self.diary.items();
-        if lost == 0 {
-            return Ok(());
-        }
-        let request = self.plan.request();
-        if request.participation != Participation::OncePerRecord {
-            return Err(PerturbError::PersonsLost);
-        }
-        match request.timing {
-            Timing::Last(_) => Err(PerturbError::RecordsLost { lost }),
-            Timing::Every(_) | Timing::Unknown => Ok(()),
-        }
-    }
-
-    fn check_state(&self, learner: &[f64]) -> Result<(), PerturbError> {
-        if learner.len() == self.plan.request().learner.start().len() {
+    fn check_state(&self, learner: &[f64], plain: &Plain) -> Result<(), PerturbError> {
+        let ours = &self.plan.request().learner;
+        let fits = match plain {
+            Plain::Nothing => true,
+            Plain::Public(values) => values.len() == ours.dimension(),
+            Plain::Lattice { cells, unit } => {
+                let small = |cell: &i64| cell.unsigned_abs() <= 1 << 61;
+                let lattice = *unit > 0.0 && unit.is_normal() && cells.iter().all(small);
+                lattice && cells.len() == ours.dimension()
+            }
+        };
+        if fits && learner.len() == ours.start().len() {
             Ok(())
         } else {
             Err(PerturbError::State)
@@ -166,7 +188,7 @@ impl<G: GuaranteeKind> PerturbedIterates<G> {
     }
 
     fn replay(&mut self, item: Item) -> Result<(), PerturbError> {
-        self.check_state(&item.learner)?;
+        self.check_state(&item.learner, &item.plain)?;
         self.diary.replayed();
         if let Some(person) = item.person {
             let limits = self.plan.request().participation.limits();
@@ -175,13 +197,14 @@ impl<G: GuaranteeKind> PerturbedIterates<G> {
         self.state.learner = item.learner;
         self.state.nulls += item.nulls;
         self.state.clipped += item.clipped;
+        self.state.plain = item.plain;
         Ok(())
     }
 
     /// Takes one record in: a step of the learner and, if the plan releases it, its noisy iterate. `person` must be given if and only if the plan limits persons; a record beyond a person's limit is null.
     ///
     /// # Errors
-    /// [`DiaryError::Exhausted`](crate::DiaryError::Exhausted) after the last planned step; a person where none is expected, or none where one is; storage.
+    /// [`DiaryError::Exhausted`](crate::DiaryError::Exhausted) after the last planned step; a sensitivity that is no bound, which changes nothing; a person where none is expected, or none where one is; storage.
     pub fn add(
         &mut self,
         person: Option<u64>,
@@ -202,6 +225,12 @@ impl<G: GuaranteeKind> PerturbedIterates<G> {
             self.checkpoint()?;
         }
         let t = self.diary.items() + 1;
+        // Before anything changes: without a scale nothing could be released.
+        let scale = if self.plan.schedule.is_released(t) {
+            self.plan.schedule.scale(t, self.plan.sensitivity(t))?
+        } else {
+            None
+        };
         let persons = &mut self.state.persons;
         let admitted = person.is_none_or(|person| persons.admit(participation.limits(), person, t));
         let record = Some(record.open()).filter(|_| admitted);
@@ -212,6 +241,7 @@ impl<G: GuaranteeKind> PerturbedIterates<G> {
             .learner
             .step(t, &mut learner, record.as_ref());
         let item = Item {
+            plain: self.plain(t, &learner, scale),
             learner,
             person,
             nulls: u64::from(fate == Fate::Null),
@@ -221,34 +251,50 @@ impl<G: GuaranteeKind> PerturbedIterates<G> {
         self.state.learner = item.learner;
         self.state.nulls += item.nulls;
         self.state.clipped += item.clipped;
+        self.state.plain = item.plain;
         Ok(self.release())
     }
 
-    /// The present iterate with its noise: always the same for the same step.
+    /// What release t is made of, to be written down before it is drawn.
+    fn plain(&self, t: u64, state: &[f64], scale: Option<f64>) -> Plain {
+        if !self.plan.schedule.is_released(t) {
+            return Plain::Nothing;
+        }
+        let request = self.plan.request();
+        let mut value = vec![0.0; request.learner.dimension()];
+        request.learner.iterate(t, state, &mut value);
+        let Some(scale) = scale else {
+            return Plain::Public(value);
+        };
+        let unit = scale / noise_scale(request.noise) as f64;
+        let reach = request.learner.reach();
+        // A number that is none becomes 0.
+        let cell = |value: f64| {
+            let cells = (value.clamp(-reach, reach) / unit).round();
+            cells.clamp(-LARGEST, LARGEST) as i64
+        };
+        Plain::Lattice {
+            cells: value.into_iter().map(cell).collect(),
+            unit,
+        }
+    }
+
+    /// The last release, from what was written down and the noise of its step: always the same.
     fn release(&self) -> Option<Pending<Vec<f64>, G>> {
-        let t = self.diary.items();
-        if t == 0 || !self.plan.schedule.is_released(t) {
-            return None;
-        }
-        let learner = &self.plan.request().learner;
-        let mut value = vec![0.0; learner.dimension()];
-        learner.iterate(t, &self.state.learner, &mut value);
-        let sensitivity = self.plan.sensitivity(t);
-        if let Some(scale) = self.plan.schedule.scale(t, sensitivity) {
-            let mut noise = vec![0; value.len()];
-            match self.law {
-                Law::Gaussian(law) => law.fill(&self.source, t, 0, &mut noise),
-                Law::L2Laplace(law) => law.fill(&self.source, t, 0, &mut noise),
+        let value = match &self.state.plain {
+            Plain::Nothing => return None,
+            Plain::Public(value) => value.clone(),
+            Plain::Lattice { cells, unit } => {
+                let (t, mut noise) = (self.diary.items(), vec![0; cells.len()]);
+                match self.law {
+                    Law::Gaussian(law) => law.fill(&self.source, t, 0, &mut noise),
+                    Law::L2Laplace(law) => law.fill(&self.source, t, 0, &mut noise),
+                }
+                // The integer is what is released; the float is made from it.
+                let noisy = cells.iter().zip(noise).map(|(cell, noise)| cell + noise);
+                noisy.map(|integer| integer as f64 * unit).collect()
             }
-            let unit = scale / noise_scale(self.plan.request().noise) as f64;
-            let reach = learner.reach();
-            for (value, noise) in value.iter_mut().zip(noise) {
-                let cells = (value.clamp(-reach, reach) / unit).round();
-                // The integer is what is released; the float is made from it. A number that is none becomes 0.
-                let integer = cells.clamp(-LARGEST, LARGEST) as i64 + noise;
-                *value = integer as f64 * unit;
-            }
-        }
+        };
         Some(self.diary.pending(value))
     }
 
@@ -318,6 +364,7 @@ impl State {
             persons: Persons::default(),
             nulls: 0,
             clipped: 0,
+            plain: Plain::Nothing,
         }
     }
 }

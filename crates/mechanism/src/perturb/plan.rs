@@ -43,9 +43,15 @@ pub struct PerturbPlan {
     price: f64,
 }
 
+/// What releases are made of, and how a journal keeps it; to be raised with every change of either.
+const VERSION: u32 = 2;
+
 /// What a journal stores of a plan, to recognise it.
 #[derive(PartialEq, Serialize, Deserialize)]
 pub(super) struct Stored {
+    version: u32,
+    /// Bits of the sensitivities at the schedule's probes: a learner may have changed and not say so.
+    sensitivities: Vec<u64>,
     learner: String,
     schedule: Schedule,
     adjacency: Adjacency,
@@ -186,14 +192,17 @@ impl PerturbPlan {
         self.request.sensitivity(t)
     }
 
-    /// Standard deviation of one coordinate of the noise on release t, in the units of the iterate; 0 where the iterate depends on no data, or where nothing is released.
+    /// Standard deviation of one coordinate of the noise on release t, in the units of the iterate; 0 where the iterate depends on no data, or where nothing is released; infinite where the sensitivity is no bound, so that step t will be refused.
     #[must_use]
     pub fn sigma(&self, t: u64) -> f64 {
         let dimension = u32::try_from(self.request.learner.dimension()).unwrap_or(u32::MAX);
         if !self.schedule.is_released(t) {
             return 0.0;
         }
-        let scale = self.schedule.scale(t, self.sensitivity(t)).unwrap_or(0.0);
+        let scale = match self.schedule.scale(t, self.sensitivity(t)) {
+            Ok(scale) => scale.unwrap_or(0.0),
+            Err(_) => f64::INFINITY,
+        };
         scale * self.request.noise.variance(dimension).sqrt()
     }
 
@@ -228,7 +237,10 @@ impl PerturbPlan {
     }
 
     pub(super) fn stored(&self) -> Stored {
+        let probes = self.schedule.probes().into_iter();
         Stored {
+            version: VERSION,
+            sensitivities: probes.map(|t| self.sensitivity(t).to_bits()).collect(),
             learner: self.request.learner.describe(),
             schedule: self.schedule.clone(),
             adjacency: self.request.adjacency,
@@ -255,9 +267,14 @@ impl PerturbPlan {
             .noise(request.noise.to_string())
             .assume(request.learner.assumption())
             .assume("the number of records and the time of each are public")
+            .assume("the time a step takes is not observed")
             .assume(self.cryptography(dimension))
             .total_variation(request.total_variation(dimension))
             .simulated(simulated);
+        if request.learner.proof().is_none() {
+            builder = builder
+                .assume("the learner is a caller's own, and so is the proof of its sensitivity");
+        }
         if !request.noise.is_pure() {
             builder = builder.mu(Mu::new(self.price)?);
         }

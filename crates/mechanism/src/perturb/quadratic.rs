@@ -10,7 +10,8 @@
 //! ‖x̂ − x‖ ≤ (‖Δb‖ + (‖ΔV‖ + ‖E‖)·‖x̂‖)/(tα), ‖x̂‖ ≤ 1.01ρ as long as the relative perturbation is below a hundredth, which is asked for (beyond that the sensitivity is infinite, and no plan is made). An inexact leader adds 2τ_t; the errors of solvers do not accumulate.
 
 use super::ground::outward;
-use super::{Fate, PerturbError, StableLearner};
+use super::learner::ProvedHere;
+use super::{Fate, PerturbError, StableLearner, check_size};
 use crate::losses::{Bounds, Explicit, Link, Part, Record, UNIT};
 use hushstream_account::Adjacency;
 
@@ -30,7 +31,7 @@ impl QuadraticLeader {
     /// Least squares with features and targets within bounds (the bound on weights is not used), regularised by α each round.
     ///
     /// # Errors
-    /// More than 512 dimensions, α out of range.
+    /// More than 512 dimensions; features, targets or α out of range.
     pub fn new(dimension: usize, bounds: Bounds, alpha: f64) -> Result<Self, PerturbError> {
         if !(1..=MOST).contains(&dimension) {
             return Err(PerturbError::Parameter {
@@ -39,8 +40,11 @@ impl QuadraticLeader {
                 allowed: "1 to 512",
             });
         }
+        check_size("bound on features", bounds.features())?;
+        check_size("bound on targets", bounds.target_magnitude())?;
+        check_size("curvature", alpha)?;
         let condition = 1.0 + bounds.features().powi(2) / alpha;
-        if !(alpha > 0.0 && condition <= 1e6) {
+        if condition > 1e6 {
             return Err(PerturbError::Parameter {
                 parameter: "curvature",
                 given: alpha,
@@ -155,5 +159,9 @@ impl StableLearner for QuadraticLeader {
         let (r, y) = (self.loss.features(), self.bounds.target_magnitude());
         let fresh = adjacency.kappa() * r * (r * self.radius() + y);
         outward(fresh / (self.alpha * t as f64) + 2.0 * self.error(t), 1)
+    }
+
+    fn proof(&self) -> Option<ProvedHere> {
+        Some(ProvedHere(()))
     }
 }

@@ -1,7 +1,7 @@
 //! How much noise each release gets: the best split of a budget over releases of known sensitivities.
 //!
 //! Release t is an iterate on a lattice of unit σ_t/2^b, rounded, plus integer noise of scale 2^b (b = 30, or 40 for pure noise). Two neighbouring iterates, s_t apart, are at most s_t/unit + √d apart as
-//! integers (each coordinate is rounded by half a unit in each world; the float quotient errs by 2⁻⁵³ of itself, which [`Schedule::padded`] adds to s_t). So release t costs r_t = s_t/σ_t + √d/2^b.
+//! integers (each coordinate is rounded by half a unit in each world; the float quotient errs by 2⁻⁵³ of itself, and coordinates cut off at the reach leave a length of up to √d times it: [`Schedule::padded`] adds that to s_t). So release t costs r_t = s_t/σ_t + √d/2^b.
 //!
 //! **Lemma B.** Gaussian noise: all releases together are μ-GDP with μ² = Σr_t²; L2-Laplace noise of scale c_t = σ_t: ε-DP with ε = Σr_t. *Proof.* An iterate is a function of the records alone, so given the earlier releases, which may have decided the later records, two worlds differ in one
 //! record and the next release's mean by at most its bound: adaptive composition of mechanisms whose parameters were fixed in advance. Rounded noise on an integer is the rounding of continuous noise. ∎
@@ -16,7 +16,7 @@
 //! All are σ_t = K·s_t^p; K solves Σ(s_t^{1−p}/K + √d/2^b)² = μ², a quadratic in 1/K, or the linear equation for pure noise.
 //!
 //! **Unknown horizon** (JKT12's Algorithm 7 with erratum J14). Release t gets the share a_t = 1/(2^m(m+1)(m+2)), m = ⌊log₂t⌋, of μ² or of ε: Σ_{t≥1} a_t = Σ_m 1/((m+1)(m+2)) = 1, so everything ever released stays within the budget. The lattice ends it: when a share is no more than four times what rounding costs, the run
-//! is over (beyond 2³⁷ releases in 54 dimensions at (1, 10⁻⁶)).
+//! is over (after 2³⁶ − 1 releases in 54 dimensions at (1, 10⁻⁶)).
 
 use super::PerturbError;
 use crate::sums::Noise;
@@ -124,7 +124,7 @@ impl Schedule {
             timing,
             limit,
             rounding: f64::from(dimension).sqrt() * (1.0 + 1e-12) / scale,
-            quotient: 2.0 * f64::EPSILON * reach,
+            quotient: 2.0 * f64::EPSILON * f64::from(dimension).sqrt() * reach * (1.0 + 1e-12),
             constant: 0.0,
         };
         if let Timing::Every(releases) = timing {
@@ -147,7 +147,10 @@ impl Schedule {
         sensitivity: &impl Fn(u64) -> f64,
     ) -> Result<f64, PerturbError> {
         let (mut count, mut squares, mut sum) = (0.0, 0.0, 0.0);
-        for s in (1..=releases).filter_map(|t| self.padded(sensitivity(t))) {
+        for t in 1..=releases {
+            let Some(s) = self.padded(sensitivity(t))? else {
+                continue;
+            };
             let ratio = s / power(s, self.noise, self.weighting);
             if !ratio.is_finite() {
                 return Err(PerturbError::Sensitivity(s));
@@ -207,20 +210,42 @@ impl Schedule {
         }
     }
 
-    /// A sensitivity with what the quotient by the unit may add; nothing for an iterate that depends on no data.
-    pub(crate) fn padded(&self, sensitivity: f64) -> Option<f64> {
-        (sensitivity > 0.0 || sensitivity.is_nan())
-            .then_some((sensitivity + self.quotient) * (1.0 + 1e-15))
+    /// A sensitivity with what the quotient by the unit may add; nothing for an iterate that depends on no data, which 0 says and nothing else does.
+    pub(crate) fn padded(&self, sensitivity: f64) -> Result<Option<f64>, PerturbError> {
+        if sensitivity == 0.0 {
+            Ok(None)
+        } else if sensitivity > 0.0 && sensitivity.is_finite() {
+            Ok(Some((sensitivity + self.quotient) * (1.0 + 1e-15)))
+        } else {
+            Err(PerturbError::Sensitivity(sensitivity))
+        }
     }
 
-    /// σ_t or c_t; nothing where no noise is needed, because the iterate depends on no data, or where nothing is released.
-    pub(crate) fn scale(&self, t: u64, sensitivity: f64) -> Option<f64> {
-        let s = self.padded(sensitivity)?;
-        match self.timing {
-            Timing::Every(_) => Some(self.constant * power(s, self.noise, self.weighting)),
-            Timing::Unknown => Some(s / (self.share(t) - self.rounding) * (1.0 + 1e-14)),
-            Timing::Last(_) => Some(s / (self.limit - self.rounding) * (1.0 + 1e-14)),
+    /// σ_t or c_t, positive, finite and a whole lattice above underflow; nothing where no noise is needed, because the iterate depends on no data.
+    pub(crate) fn scale(&self, t: u64, sensitivity: f64) -> Result<Option<f64>, PerturbError> {
+        let Some(s) = self.padded(sensitivity)? else {
+            return Ok(None);
+        };
+        let scale = match self.timing {
+            Timing::Every(_) => self.constant * power(s, self.noise, self.weighting),
+            Timing::Unknown => s / (self.share(t) - self.rounding) * (1.0 + 1e-14),
+            Timing::Last(_) => s / (self.limit - self.rounding) * (1.0 + 1e-14),
+        };
+        if scale > 0.0 && (scale / noise_scale(self.noise) as f64).is_normal() {
+            Ok(Some(scale))
+        } else {
+            Err(PerturbError::Sensitivity(sensitivity))
         }
+    }
+
+    /// The steps at which planning looks at a sensitivity whatever the timing, and a journal remembers it: powers of two (2²⁰ at the most, for a bound may take O(t)), and the last if it is known.
+    pub(crate) fn probes(&self) -> Vec<u64> {
+        let most = self.most_steps();
+        let mut probes: Vec<u64> = (0..=20).map(|k| 1 << k).filter(|&t| t <= most).collect();
+        if self.timing != Timing::Unknown {
+            probes.push(most);
+        }
+        probes
     }
 
     /// Whether step t ends in a release.
@@ -235,18 +260,17 @@ impl Schedule {
     pub(crate) fn price(&self, sensitivity: impl Fn(u64) -> f64) -> Result<f64, PerturbError> {
         let cost = |t: u64| -> Result<f64, PerturbError> {
             let given = sensitivity(t);
-            match (self.padded(given), self.scale(t, given)) {
-                (Some(s), Some(scale)) if scale > 0.0 && scale.is_finite() => {
-                    Ok(s / scale + self.rounding)
-                }
-                (None, _) => Ok(0.0),
-                _ => Err(PerturbError::Sensitivity(given)),
-            }
+            let (Some(s), Some(scale)) = (self.padded(given)?, self.scale(t, given)?) else {
+                return Ok(0.0);
+            };
+            Ok(s / scale + self.rounding)
         };
         let releases = match self.timing {
             Timing::Unknown => {
-                // All shares add up to the limit; the first one tells whether sensitivities are numbers at all.
-                cost(1)?;
+                // All shares add up to the limit; a few tell whether sensitivities are numbers at all, the rest is checked step by step.
+                for t in self.probes() {
+                    cost(t)?;
+                }
                 return Ok(self.limit);
             }
             Timing::Last(steps) => return Ok(cost(steps)?.next_up()),
@@ -297,7 +321,7 @@ mod tests {
         // The lattice and the floats cost next to nothing beyond that.
         let schedule = every(Noise::Gaussian, Weighting::Lipschitz, mu(), &s);
         for t in [1, 1023] {
-            let real = schedule.scale(t, s[t as usize - 1]).unwrap();
+            let real = schedule.scale(t, s[t as usize - 1]).unwrap().unwrap();
             let ratio = real / sigma[t as usize - 1];
             assert!((1.0..1.000_01).contains(&ratio), "{ratio}");
         }
@@ -384,8 +408,8 @@ mod tests {
                 Schedule::new(noise, weighting, Timing::Unknown, 0.3, 3, 1.0, at).unwrap();
             let mut total = 0.0;
             for t in 1..200_000 {
-                let s = schedule.padded(at(t)).unwrap();
-                let here = s / schedule.scale(t, at(t)).unwrap() + schedule.rounding;
+                let s = schedule.padded(at(t)).unwrap().unwrap();
+                let here = s / schedule.scale(t, at(t)).unwrap().unwrap() + schedule.rounding;
                 total += if noise == Noise::Gaussian {
                     here * here
                 } else {
@@ -396,6 +420,29 @@ mod tests {
             // What is left for ever: 1/(m + 1) from octave m on.
             assert!(total <= limit * (1.0 - 1.0 / 19.0) && total > limit * (1.0 - 1.0 / 17.0));
             assert!(schedule.most_steps() > 1 << 24, "{}", schedule.most_steps());
+        }
+    }
+
+    /// The end that the text above names.
+    #[test]
+    fn an_unknown_horizon_ends_at_the_lattice() {
+        let (noise, weighting) = (Noise::Gaussian, Weighting::Lipschitz);
+        let schedule =
+            Schedule::new(noise, weighting, Timing::Unknown, mu(), 54, 1.0, |_| 1.0).unwrap();
+        assert_eq!(schedule.most_steps(), (1 << 36) - 1);
+    }
+
+    /// Two iterates cut off at the reach in every coordinate are √d times as long: the float quotient errs by no more than was paid for.
+    #[test]
+    fn the_quotient_of_the_longest_iterate_is_paid_for() {
+        let (noise, weighting) = (Noise::Gaussian, Weighting::Lipschitz);
+        for dimension in [1, 54, 10_000] {
+            let timing = Timing::Last(1);
+            let schedule =
+                Schedule::new(noise, weighting, timing, mu(), dimension, 3.0, |_| 1.0).unwrap();
+            let longest = 3.0 * f64::from(dimension).sqrt();
+            let paid = schedule.padded(1e-9).unwrap().unwrap() - 1e-9;
+            assert!(paid >= f64::EPSILON * longest, "{dimension}: {paid:e}");
         }
     }
 
@@ -415,6 +462,7 @@ mod tests {
         assert!(new(0.3, Timing::Every(9), 0.0).is_err());
         assert!(new(0.3, Timing::Every(9), f64::NAN).is_err());
         assert!(new(0.3, Timing::Every(9), f64::INFINITY).is_err());
+        assert!(new(0.3, Timing::Every(9), -1.0).is_err());
         assert!(new(1e-12, Timing::Every(9), 1.0).is_err());
         assert!(new(1e-12, Timing::Last(9), 1.0).is_err());
         assert!(new(1e-12, Timing::Unknown, 1.0).is_err());

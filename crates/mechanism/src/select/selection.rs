@@ -98,7 +98,7 @@ impl Selection {
         }
         let note = found.note().map(<[u8]>::to_vec);
         let none: Option<Stored> = None;
-        let back = found.resume(&plan.terms()?, key, ledger, last_published, &none)?;
+        let back = found.resume(&plan.terms()?, key, ledger, last_published, &none, true)?;
         let mut selection = Self::assemble(plan, back.diary, key)?;
         let mut recent = Vec::new();
         if back.outcome == CameBack::Continued {

@@ -136,6 +136,7 @@ impl SparseLearner {
             ledger,
             None,
             &(Vec::<i64>::new(), 0_u64),
+            true,
         )?;
         let mut learner = Self::assemble(plan.clone(), (link, bounds, rule), back.diary, key)?;
         if back.outcome == CameBack::Continued {

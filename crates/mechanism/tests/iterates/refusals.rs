@@ -87,6 +87,58 @@ fn losses_and_sets_without_a_proof() {
     assert!(message(steps).contains("2^40"));
 }
 
+/// No proof speaks of underflow or overflow: what comes near them is refused.
+#[test]
+fn numbers_near_the_ends_of_the_floats() {
+    for size in [1e-70, 1e70] {
+        let set: Arc<dyn ConvexSet> = Arc::new(Ball::new(3, size).unwrap());
+        let near = Distance::new(3, 1.0, 1.0).unwrap();
+        assert!(message(Leader::new(near, set, 0.0)).contains("radius of the set"));
+        let far = Distance::new(3, size, 1.0).unwrap();
+        assert!(message(Leader::new(far, ball(3), 0.0)).contains("length of points"));
+        let long = Bounds::new(size, (-1.0, 1.0), 1.0).unwrap();
+        let high = Bounds::new(1.0, (-size, size), 1.0).unwrap();
+        let alpha = (size * size).clamp(1.0, 1e60);
+        assert!(message(QuadraticLeader::new(3, long, alpha)).contains("bound on features"));
+        assert!(message(QuadraticLeader::new(3, high, 1.0)).contains("bound on targets"));
+        let bounds = Bounds::new(1e-59, (-1.0, 1.0), 1.0).unwrap();
+        assert!(message(QuadraticLeader::new(3, bounds, size)).contains("curvature"));
+    }
+}
+
+/// Targets that all lie beyond the knee: every slope is the same, and sound records are learned from.
+#[test]
+fn targets_beyond_the_knee() {
+    for targets in [(10.0, 20.0), (-20.0, -10.0)] {
+        let bounds = Bounds::new(1.0, targets, 1.0).unwrap();
+        let huber = LinearModel::new(3, Link::Huber(0.7), bounds).unwrap();
+        let explicit = huber.explicit().unwrap();
+        let (low, high) = explicit.slopes(1.0);
+        assert!(low <= high && low.abs().max(high.abs()) <= 0.7);
+        let implicit = ImplicitDescent::new(explicit.clone(), ball(3), constant(1.0)).unwrap();
+        let gradient =
+            GradientDescent::new(explicit, ball(3), constant(1.0), StepSize::Corrected).unwrap();
+        let learners: [Arc<dyn StableLearner>; 2] = [Arc::new(implicit), Arc::new(gradient)];
+        for learner in learners {
+            let mut state = learner.start();
+            let record = Record {
+                features: Features::Dense(vec![0.5, 0.0, 0.0]),
+                target: targets.0,
+            };
+            for t in 1..=5 {
+                assert_eq!(learner.step(t, &mut state, Some(&record)), Fate::Kept);
+            }
+            let mut iterate = vec![0.0; 3];
+            learner.iterate(5, &state, &mut iterate);
+            assert!(iterate[0] * targets.0.signum() > 0.01, "{iterate:?}");
+            for adjacency in [Adjacency::ReplaceOne, Adjacency::ZeroOut] {
+                let worst = crate::streams::search(&*learner, adjacency, 600, 5);
+                assert!(worst <= 1.0, "{worst}");
+            }
+        }
+    }
+}
+
 #[test]
 fn plans_out_of_range() {
     let refused = |change: fn(&mut PerturbRequest)| {

@@ -15,14 +15,14 @@ const D: usize = 3;
 
 /// A disk in memory that can be copied as it stands and can lose what was not synced.
 #[derive(Clone, Default)]
-struct Disk(Arc<Mutex<(Vec<u8>, usize)>>);
+pub(crate) struct Disk(Arc<Mutex<(Vec<u8>, usize)>>);
 
 impl Disk {
     fn copy(&self) -> Self {
         Self(Arc::new(Mutex::new(self.0.lock().unwrap().clone())))
     }
 
-    fn crash(&self, half: bool) {
+    pub(crate) fn crash(&self, half: bool) {
         let mut disk = self.0.lock().unwrap();
         let kept = disk.1 + if half { (disk.0.len() - disk.1) / 2 } else { 0 };
         disk.0.truncate(kept);
@@ -56,22 +56,22 @@ impl Storage for Disk {
 }
 
 #[derive(Default)]
-struct Machine {
-    ledger: Disk,
-    journal: Disk,
+pub(crate) struct Machine {
+    pub(crate) ledger: Disk,
+    pub(crate) journal: Disk,
 }
 
-type Iterates = PerturbedIterates<Transcript>;
+pub(crate) type Iterates = PerturbedIterates<Transcript>;
 
 impl Machine {
-    fn copy(&self) -> Self {
+    pub(crate) fn copy(&self) -> Self {
         Self {
             ledger: self.ledger.copy(),
             journal: self.journal.copy(),
         }
     }
 
-    fn open(&self, plan: &PerturbPlan) -> (Iterates, Ledger) {
+    pub(crate) fn open(&self, plan: &PerturbPlan) -> (Iterates, Ledger) {
         let request = plan.request();
         let kind = if request.noise == Noise::Gaussian {
             FilterKind::Gaussian
@@ -91,7 +91,7 @@ impl Machine {
         (run.unwrap(), ledger)
     }
 
-    fn resume(
+    pub(crate) fn resume(
         &self,
         plan: &PerturbPlan,
     ) -> Result<(PerturbResumption<Transcript>, Ledger), PerturbError> {
@@ -106,7 +106,7 @@ fn key() -> Key {
     Key::insecure_from_seed(9)
 }
 
-fn plan(learner: Arc<dyn StableLearner>, timing: Timing, noise: Noise) -> PerturbPlan {
+pub(crate) fn plan(learner: Arc<dyn StableLearner>, timing: Timing, noise: Noise) -> PerturbPlan {
     PerturbRequest {
         learner,
         timing,
@@ -124,7 +124,7 @@ fn plan(learner: Arc<dyn StableLearner>, timing: Timing, noise: Noise) -> Pertur
     .unwrap()
 }
 
-fn learners() -> Vec<Arc<dyn StableLearner>> {
+pub(crate) fn learners() -> Vec<Arc<dyn StableLearner>> {
     let bounds = Bounds::new(1.0, (-1.0, 1.0), 1.0).unwrap();
     let set = Arc::new(Ball::new(D, 1.0).unwrap());
     let logistic = LinearModel::new(D, Link::Logistic, bounds).unwrap();
@@ -162,7 +162,7 @@ fn play(run: &mut Iterates, ledger: &mut Ledger, t: u64, sync: bool) -> Vec<Vec<
         .collect()
 }
 
-fn bits(values: &[f64]) -> Vec<u64> {
+pub(crate) fn bits(values: &[f64]) -> Vec<u64> {
     values.iter().map(|value| value.to_bits()).collect()
 }
 
@@ -349,10 +349,49 @@ fn an_old_copy_of_a_single_release_is_refused_for_ever() {
     for _ in 0..3 {
         let refused = restored.resume(&last).err().unwrap();
         assert!(
-            matches!(refused, PerturbError::RecordsLost { .. }),
+            matches!(refused, PerturbError::RecordsLost { lost: 4 }),
             "{refused}"
         );
     }
+    // The mistake has cost nothing: the right journal goes on.
+    let (back, mut ledger) = machine.resume(&last).unwrap();
+    assert_eq!(back.outcome, CameBack::Continued);
+    let mut run = back.iterates;
+    assert_eq!(run.steps(), 9);
+    let released: Vec<_> = (10..=20)
+        .flat_map(|t| play(&mut run, &mut ledger, t, true))
+        .collect();
+    assert_eq!(released.len(), 1);
+}
+
+/// Nor may contributions per person be forgotten.
+#[test]
+fn an_old_copy_of_who_has_contributed_is_refused() {
+    let mut request = plan(learners()[0].clone(), Timing::Every(20), Noise::Gaussian)
+        .request()
+        .clone();
+    request.participation = Participation::PerPerson {
+        most: 2,
+        separation: 1,
+    };
+    let persons = request.plan().unwrap();
+    let machine = Machine::default();
+    let (mut run, mut ledger) = machine.open(&persons);
+    let old = machine.journal.copy();
+    for person in 0..3 {
+        let row = (vec![0.1; D], 1.0);
+        let _ = run.add(Some(person), Raw::seal(record(&row))).unwrap();
+    }
+    run.sync(&mut ledger).unwrap();
+    drop((run, ledger));
+    let restored = Machine {
+        ledger: machine.ledger.clone(),
+        journal: old,
+    };
+    let refused = restored.resume(&persons).err().unwrap();
+    assert!(matches!(refused, PerturbError::PersonsLost), "{refused}");
+    let (back, _) = machine.resume(&persons).unwrap();
+    assert_eq!(back.iterates.steps(), 3);
 }
 
 #[test]
