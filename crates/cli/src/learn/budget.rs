@@ -33,8 +33,8 @@ pub(crate) fn open(arguments: &Arguments, charge: Charge, scope: Scope) -> Resul
     let privacy = &arguments.privacy;
     let kind = match charge {
         Charge::Gaussian(_) => FilterKind::Gaussian,
-        Charge::Approximate(_) => FilterKind::Approximate,
-        _ if privacy.delta > 0.0 => FilterKind::Zcdp,
+        // Pure charges too: as concentrated ones they would cost many times as much.
+        _ if privacy.delta > 0.0 => FilterKind::Approximate,
         _ => FilterKind::Pure,
     };
     let own = Budget::approx(privacy.epsilon, privacy.delta)?;

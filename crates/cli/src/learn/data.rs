@@ -147,7 +147,12 @@ pub(crate) fn yardstick(layout: &Layout) -> Yardstick {
 }
 
 /// What is public about the run.
-pub(crate) fn situation(arguments: &Arguments, layout: &Layout, rounds: u64) -> Result<Situation> {
+pub(crate) fn situation(
+    arguments: &Arguments,
+    schema: &SchemaSpec,
+    layout: &Layout,
+    rounds: u64,
+) -> Result<Situation> {
     let privacy = &arguments.privacy;
     let task = match layout.target() {
         TargetKind::Sign { .. } => Task::Sign,
@@ -161,7 +166,7 @@ pub(crate) fn situation(arguments: &Arguments, layout: &Layout, rounds: u64) -> 
     Ok(Situation {
         task,
         features: layout.dimension(),
-        length: length(arguments, layout, task),
+        length: length(schema, layout, task),
         rounds,
         horizon_unknown: privacy.horizon == "unknown",
         budget: Budget::approx(privacy.epsilon, privacy.delta)?,
@@ -178,10 +183,9 @@ pub(crate) fn situation(arguments: &Arguments, layout: &Layout, rounds: u64) -> 
 
 /// Bound on the length of a record. A classifier needs directions more than lengths, and noise grows with the square of the bound: half of what the schema
 /// implies, if nothing is stated, brings most records to the same length.
-fn length(arguments: &Arguments, layout: &Layout, task: Task) -> f64 {
+fn length(schema: &SchemaSpec, layout: &Layout, task: Task) -> f64 {
     let is_classifier = matches!(task, Task::Sign | Task::Classes(_));
-    if arguments.data.norm.is_none() && is_classifier && matches!(layout.space(), Space::Columns(_))
-    {
+    if schema.norm.is_none() && is_classifier && matches!(layout.space(), Space::Columns(_)) {
         layout.norm() / 2.0
     } else {
         layout.norm()

@@ -55,7 +55,7 @@ fn learn(arguments: &Arguments) -> Result<Outcome> {
     let reader = data::open(&arguments.data, &schema)?;
     let layout = reader.layout().clone();
     let rounds = data::rounds(arguments, &reader, stored)?;
-    let situation = data::situation(arguments, &layout, rounds)?;
+    let situation = data::situation(arguments, &schema, &layout, rounds)?;
     let method = methods::choose(arguments, &layout, &situation)?;
     words::announce(arguments, &layout, method.as_ref());
     let opened = opening::open(

@@ -1,0 +1,146 @@
+use super::*;
+use proptest::prelude::*;
+
+fn image(lattice: &Lattice, values: &[f64]) -> (Vec<i64>, Outcome) {
+    let mut total = vec![0; lattice.dimension()];
+    let outcome = lattice.add(Raw::seal(Contribution::Dense(values.to_vec())), &mut total);
+    (total, outcome)
+}
+
+#[test]
+fn truncates_toward_zero_and_clips() {
+    let lattice = Lattice::new(2, Norm::L2, 1.0, 1000).unwrap();
+    assert_eq!(
+        image(&lattice, &[0.1239, -0.1239]),
+        (vec![123, -123], Outcome::Kept)
+    );
+    assert_eq!(
+        image(&lattice, &[3.0, -4.0]),
+        (vec![600, -800], Outcome::Clipped)
+    );
+    let lattice = Lattice::new(2, Norm::L1, 2.0, 1000).unwrap();
+    assert_eq!(
+        image(&lattice, &[3.0, -1.0]),
+        (vec![750, -250], Outcome::Clipped)
+    );
+}
+
+#[test]
+fn sums_of_a_batch_are_inside_its_radius() {
+    let lattice = Lattice::new(2, Norm::L2, 1.0, 1000).unwrap();
+    assert!(lattice.holds_sum(&[600, -800], 1) && lattice.holds_sum(&[1200, -1600], 2));
+    assert!(!lattice.holds_sum(&[600, -801], 1) && !lattice.holds_sum(&[0, 1001], 1));
+    assert!(!lattice.holds_sum(&[600], 1) && !lattice.holds_sum(&[i64::MIN, 0], 1));
+    let lattice = Lattice::new(2, Norm::L1, 1.0, 1000).unwrap();
+    assert!(lattice.holds_sum(&[600, -400], 1) && !lattice.holds_sum(&[600, -401], 1));
+    // Nothing wraps.
+    let large = Lattice::new(64, Norm::L2, 1.0, 1 << 40).unwrap();
+    assert!(!large.holds_sum(&[1 << 62; 64], 1 << 22));
+    assert!(large.holds_sum(&[1 << 58; 64], 1 << 21));
+}
+
+#[test]
+fn malformed_contributions_are_null() {
+    let lattice = Lattice::new(3, Norm::L2, 1.0, 1 << 30).unwrap();
+    let bad = [
+        Contribution::Null,
+        Contribution::Dense(vec![0.1; 2]),
+        Contribution::Dense(vec![0.1, f64::NAN, 0.0]),
+        Contribution::Dense(vec![f64::INFINITY, 0.0, 0.0]),
+        Contribution::Sparse(vec![(0, 0.1), (0, 0.1)]),
+        Contribution::Sparse(vec![(1, 0.1), (0, 0.1)]),
+        Contribution::Sparse(vec![(3, 0.1)]),
+        Contribution::Sparse(vec![(0, f64::NEG_INFINITY)]),
+    ];
+    for contribution in bad {
+        let mut total = vec![7; 3];
+        assert_eq!(
+            lattice.add(Raw::seal(contribution), &mut total),
+            Outcome::Null
+        );
+        assert_eq!(total, [7; 3]);
+    }
+}
+
+#[test]
+fn sparse_equals_dense() {
+    let lattice = Lattice::new(4, Norm::L2, 1.0, 1 << 24).unwrap();
+    let mut total = vec![0; 4];
+    lattice.add(
+        Raw::seal(Contribution::Sparse(vec![(1, 0.7), (3, -0.9)])),
+        &mut total,
+    );
+    assert_eq!(total, image(&lattice, &[0.0, 0.7, 0.0, -0.9]).0);
+}
+
+#[test]
+fn bad_bounds_are_refused() {
+    for bound in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        assert!(matches!(
+            Lattice::new(1, Norm::L2, bound, 5),
+            Err(LatticeError::Bound(_))
+        ));
+    }
+    for radius in [0, -1, i64::MAX] {
+        assert_eq!(
+            Lattice::new(1, Norm::L2, 1.0, radius),
+            Err(LatticeError::Radius(radius))
+        );
+    }
+    assert_eq!(
+        Lattice::new(0, Norm::L2, 1.0, 5),
+        Err(LatticeError::Dimension)
+    );
+}
+
+proptest! {
+    /// Any bit patterns at all: no panic, and never more than the radius.
+    #[test]
+    fn nothing_exceeds_the_radius(
+        bits in proptest::collection::vec(any::<u64>(), 1..9),
+        bound in prop_oneof![Just(1.0), Just(5e-324), Just(1e300), Just(f64::MAX), 1e-9..1e9],
+        radius in prop_oneof![1_i64..1 << 30, 1_i64..=1 << 40],
+        l1: bool,
+    ) {
+        let values: Vec<f64> = bits.iter().map(|&b| f64::from_bits(b)).collect();
+        let norm = if l1 { Norm::L1 } else { Norm::L2 };
+        let lattice = Lattice::new(values.len() as u32, norm, bound, radius).unwrap();
+        let (integers, _) = image(&lattice, &values);
+        let wide: Vec<i128> = integers.iter().map(|&v| i128::from(v)).collect();
+        let radius = i128::from(radius);
+        match norm {
+            Norm::L1 => prop_assert!(wide.iter().map(|v| v.abs()).sum::<i128>() <= radius),
+            Norm::L2 => prop_assert!(wide.iter().map(|v| v * v).sum::<i128>() <= radius * radius),
+        }
+    }
+
+    /// The fast loops and the careful ones give the same integers, whatever the bits.
+    #[test]
+    fn narrow_equals_wide(
+        bits in proptest::collection::vec(any::<u64>(), 1..14),
+        ordinary in proptest::collection::vec(-2.0..2.0_f64, 13),
+        choice: u16,
+        radius in 1_i64..1 << 30,
+        l1: bool,
+    ) {
+        let values: Vec<f64> = bits.iter().zip(&ordinary).enumerate()
+            .map(|(i, (&bits, &usual))| if choice >> i & 1 == 1 { f64::from_bits(bits) } else { usual })
+            .collect();
+        let norm = if l1 { Norm::L1 } else { Norm::L2 };
+        let narrow = Lattice::new(values.len() as u32, norm, 1.0, radius).unwrap();
+        let wide = Lattice { narrow: false, ..narrow.clone() };
+        prop_assert_eq!(image(&narrow, &values), image(&wide, &values));
+    }
+
+    #[test]
+    fn lengths_near_the_bound_are_kept(direction in proptest::collection::vec(-1.0..1.0_f64, 2..20), radius in 1_i64 << 20..1 << 30) {
+        let length = direction.iter().map(|v| v * v).sum::<f64>().sqrt();
+        prop_assume!(length > 1e-3);
+        let lattice = Lattice::new(direction.len() as u32, Norm::L2, length, radius).unwrap();
+        let (integers, outcome) = image(&lattice, &direction);
+        prop_assert!(outcome != Outcome::Null);
+        for (integer, value) in integers.iter().zip(&direction) {
+            prop_assert!((*integer as f64 * lattice.unit() - value).abs() <= 2e-6 * length);
+        }
+    }
+}
