@@ -349,3 +349,28 @@ fn bad_recipes_end_with_code_two_and_what_is_allowed() {
         assert!(message.contains(words), "{arguments}: {message}");
     }
 }
+
+/// JKT12 Theorem 6: fewer records for a larger error, more for more privacy; and only `pol` is asked.
+#[test]
+fn how_many_records_one_model_needs() {
+    let records = |flags: &str| {
+        let plan = json(&format!(
+            "plan --recipe pol --lipschitz 1 --dim 20 --delta 1e-6 --json {flags}"
+        ));
+        plan["records"].as_u64().unwrap()
+    };
+    let usual = records("--excess-risk 0.1 --epsilon 1");
+    assert!(usual > 100 && usual < 1 << 40, "{usual}");
+    assert!(records("--excess-risk 0.2 --epsilon 1") < usual);
+    assert!(records("--excess-risk 0.1 --epsilon 0.1") > usual);
+    for refused in [
+        "plan --recipe pftal --excess-risk 0.1 --epsilon 1 --delta 1e-6 --lipschitz 1",
+        "plan --recipe pol --excess-risk -1 --epsilon 1 --delta 1e-6 --lipschitz 1",
+        "plan --recipe pol --excess-risk 0.1 --epsilon 1 --delta 1e-6",
+        "plan --recipe pftal --releases 100 --epsilon 1 --delta 1e-6 --lipschitz 1",
+    ] {
+        let output = hushstream(refused);
+        assert_eq!(output.status.code(), Some(2), "{refused}");
+        assert!(!output.stderr.is_empty());
+    }
+}

@@ -13,14 +13,20 @@ use std::path::PathBuf;
 #[derive(Args)]
 pub(crate) struct Arguments {
     /// Prefix sums that will be released.
-    #[arg(long, value_parser = count, conflicts_with = "rounds", required_unless_present = "rounds")]
+    #[arg(long, value_parser = count, conflicts_with = "rounds", required_unless_present_any = ["rounds", "excess_risk"])]
     pub(crate) releases: Option<u64>,
     /// Rounds of a learner: it releases one sum fewer.
     #[arg(long, value_parser = count)]
     pub(crate) rounds: Option<u64>,
     /// A recipe: its calibration, its sum and its regret bound for the public numbers below.
-    #[arg(long, requires = "rounds")]
+    #[arg(long)]
     pub(crate) recipe: Option<RecipeName>,
+    /// How many records `--recipe pol` needs for a model whose expected loss is at most so far above the best.
+    #[arg(long, value_parser = finite, allow_negative_numbers = true, requires = "recipe", conflicts_with_all = ["rounds", "releases"])]
+    pub(crate) excess_risk: Option<f64>,
+    /// With which probability it may be farther.
+    #[arg(long, value_parser = finite, allow_negative_numbers = true, default_value_t = 0.05)]
+    pub(crate) failing: f64,
     /// Coordinates of a contribution (of the weights, with a recipe; `pqftl` sums their second moments).
     #[arg(long, default_value_t = 1)]
     pub(crate) dim: u32,

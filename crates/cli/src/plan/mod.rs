@@ -5,6 +5,7 @@ mod kinds;
 mod picture;
 mod print;
 mod rows;
+mod sample_size;
 mod task;
 mod time;
 
@@ -14,6 +15,9 @@ use anyhow::{Context, Result};
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    if let Some(error) = arguments.excess_risk {
+        return sample_size::run(arguments, error);
+    }
     let rows = rows::rows(arguments)?;
     if let Some(path) = &arguments.svg {
         std::fs::write(path, picture::picture(arguments, &rows))

@@ -251,3 +251,30 @@ impl SolverPlan {
         self.sensitivity(records, phase) / room * (1.0 + 1e-12)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::losses::{Bounds, LinearModel, Link};
+    use hushstream_sets::Ball;
+
+    /// The slope of a squared loss is known for weights up to 1 only: on a larger ball a record would be skipped or not depending on the secret iterate, and
+    /// the averages of two neighbours were 48 times as far apart as claimed.
+    #[test]
+    fn a_set_beyond_the_losses_bound_is_refused() {
+        let plan = |weights: f64, radius: f64| {
+            let bounds = Bounds::new(1.0, (-1.0, 1.0), weights).unwrap();
+            let loss = LinearModel::new(1, Link::Squared, bounds).unwrap();
+            let set = Ball::new(1, radius).unwrap();
+            let request = SolverRequest {
+                loss: &loss,
+                set: &set,
+                budget: Budget::approx(1.0, 1e-6).unwrap(),
+                adjacency: Adjacency::ReplaceOne,
+            };
+            request.plan()
+        };
+        assert!(plan(10.0, 10.0).is_ok());
+        assert!(matches!(plan(1.0, 10.0), Err(BatchError::Reach { .. })));
+    }
+}

@@ -1,0 +1,52 @@
+//! How many records `pol` needs (JKT12 Theorem 6, with erratum J12's 1/α).
+
+use super::Arguments;
+use crate::numbers::grouped;
+use anyhow::{Result, bail};
+use hushstream_account::Budget;
+use hushstream_engine::{PolQuestion, RecipeName};
+
+/// Answers `--excess-risk`.
+pub(crate) fn run(arguments: &Arguments, error: f64) -> Result<()> {
+    let task = &arguments.task;
+    if arguments.recipe != Some(RecipeName::Pol) {
+        bail!("--excess-risk is about the one model of pol: add --recipe pol");
+    }
+    let Some(lipschitz) = task.lipschitz else {
+        bail!(
+            "pol needs --lipschitz, a public bound on the length of a loss's gradient (1 for logistic losses on features of length 1)"
+        );
+    };
+    let question = PolQuestion {
+        error,
+        failing: arguments.failing,
+        lipschitz,
+        radius: task.radius.unwrap_or(1.0),
+        dimension: u64::from(arguments.dim),
+        budget: Budget::approx(arguments.epsilon, arguments.delta)?,
+        adjacency: arguments.adjacency.into(),
+    };
+    let (records, curvature) = (question.records()?, question.curvature());
+    if arguments.json {
+        let told = serde_json::json!({
+            "recipe": "pol",
+            "records": records,
+            "parameters": {
+                "excess_risk": error,
+                "failing": arguments.failing,
+                "strong_convexity": curvature,
+                "radius": question.radius,
+                "lipschitz": lipschitz,
+                "dim": arguments.dim,
+            },
+        });
+        println!("{}", serde_json::to_string_pretty(&told)?);
+    } else {
+        println!(
+            "pol needs {} records for an excess risk of at most {error}, except with probability {} (JKT12 Theorem 6 with erratum J12), with --strong-convexity {curvature}",
+            grouped(records),
+            arguments.failing
+        );
+    }
+    Ok(())
+}
