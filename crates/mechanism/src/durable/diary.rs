@@ -7,10 +7,15 @@
 //! - if more was published than the diary knows (an old copy), the run goes on as a new instance with fresh addresses **and an empty state**, on items
 //!   that nobody has seen. Each item is in one instance only, so the guarantee of one instance covers it. The decision depends on counts alone.
 
+mod error;
+mod found;
+
+pub use error::DiaryError;
+
 use super::{Ledger, LedgerError, Log, LogError, Storage, Syncs};
 use crate::boundary::{Grant, GuaranteeKind, Pending, Receipt, Released, Scope};
 use hushstream_account::Charge;
-use hushstream_noise::{Instance, Key, NoiseError, Source};
+use hushstream_noise::{Instance, Key, Source};
 use serde::{Deserialize, Serialize};
 use std::marker::PhantomData;
 
@@ -18,83 +23,6 @@ use std::marker::PhantomData;
 const LONG: u64 = 1 << 20;
 /// Generators of one mechanism.
 const STREAMS: u64 = 128;
-
-/// Why a run cannot be opened, written down or resumed.
-#[derive(Debug, thiserror::Error)]
-pub enum DiaryError {
-    /// The grant does not cover the plan's price.
-    #[error("the grant of {granted:?} does not cover the price of {price:?}")]
-    GrantBelowPrice {
-        /// What was paid.
-        granted: Charge,
-        /// What it costs.
-        price: Charge,
-    },
-    /// The grant was paid for something else.
-    #[error("the grant is about {granted:?}, the plan about {plan:?}")]
-    OtherScope {
-        /// The grant's.
-        granted: Scope,
-        /// The plan's.
-        plan: Scope,
-    },
-    /// All planned releases have been made; one more has not been paid for.
-    #[error("item {refused} is refused: {planned} were planned and paid for")]
-    Exhausted {
-        /// What was planned.
-        planned: u64,
-        /// One more.
-        refused: u64,
-    },
-    /// An earlier write failed.
-    #[error("an earlier write failed: resume the run from its journal")]
-    Broken,
-    /// The journal belongs to an earlier life of the run.
-    #[error(
-        "the journal belongs to an earlier life of this run, which has gone on in another journal: resume that one"
-    )]
-    Superseded,
-    /// The caller did not recognise the run.
-    #[error("the journal belongs to another run")]
-    NotAccepted,
-    /// More was published than can have been.
-    #[error(
-        "last published = {given} is not allowed; allowed: at most the {planned} planned releases"
-    )]
-    LastPublished {
-        /// What was given.
-        given: u64,
-        /// What was planned.
-        planned: u64,
-    },
-    /// Items are missing, and the run cannot go on without them.
-    #[error("the journal lacks {lost} items that this run needs: resume a newer copy of it")]
-    Lost {
-        /// How many.
-        lost: u64,
-    },
-    /// The ledger is not the one the grant came from.
-    #[error("this is not the ledger that the run was paid from")]
-    WrongLedger,
-    /// The key is not the one the run began with: its noise would be drawn anew.
-    #[error("this is not the key that the run began with")]
-    WrongKey,
-    /// The journal is empty.
-    #[error("the journal holds no run")]
-    NoRun,
-    /// The journal holds something else.
-    #[error("the journal does not fit: {0}")]
-    Journal(&'static str),
-    /// The ledger.
-    #[error(transparent)]
-    Ledger(#[from] LedgerError),
-    /// The journal's storage.
-    #[error("journal: {0}")]
-    Log(#[from] LogError),
-    /// The noise.
-    #[error(transparent)]
-    Noise(#[from] NoiseError),
-}
 
 /// How a run came back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -379,161 +307,6 @@ impl Diary {
 
     fn append(&mut self, record: &Record) -> Result<(), DiaryError> {
         Ok(self.log.append(&encode(record)?)?)
-    }
-}
-
-impl FoundDiary {
-    /// Reads a journal of this kind.
-    pub(crate) fn read(kind: &str, storage: Box<dyn Storage>) -> Result<Self, DiaryError> {
-        let (log, payloads) = Log::open(storage, Syncs::Groups)?;
-        let mut records = Vec::with_capacity(payloads.len());
-        for (place, payload) in (0..).zip(&payloads) {
-            let record = postcard::from_bytes(payload).map_err(|_| LogError::Record(place))?;
-            records.push(record);
-        }
-        let mut records = records.into_iter();
-        let opening = match records.next() {
-            Some(Record::Opened(opening)) => opening,
-            Some(_) => return Err(LogError::Record(0).into()),
-            None => return Err(DiaryError::NoRun),
-        };
-        if opening.kind != kind {
-            return Err(DiaryError::Journal("it holds a run of another mechanism"));
-        }
-        let mut found = Self {
-            log,
-            life: opening.life,
-            life_is_fresh: true,
-            opening: *opening,
-            checkpoint: None,
-            items: Vec::new(),
-        };
-        for (place, record) in (1..).zip(records) {
-            match record {
-                Record::Checkpoint(checkpoint) if found.items.is_empty() => {
-                    found.life_is_fresh = checkpoint.items == 0;
-                    found.checkpoint = Some(checkpoint);
-                }
-                Record::Item(item) => {
-                    found.life_is_fresh = false;
-                    found.items.push(item);
-                }
-                Record::Life(life) => (found.life, found.life_is_fresh) = (life, true),
-                Record::Opened(_) | Record::Checkpoint(_) => {
-                    return Err(LogError::Record(place).into());
-                }
-            }
-        }
-        Ok(found)
-    }
-
-    /// The stored plan.
-    pub(crate) fn plan<P: for<'a> Deserialize<'a>>(&self) -> Result<P, DiaryError> {
-        postcard::from_bytes(&self.opening.plan)
-            .map_err(|_| DiaryError::Journal("its plan is not of this version"))
-    }
-
-    /// The note of the last checkpoint.
-    pub(crate) fn note(&self) -> Option<&[u8]> {
-        self.checkpoint
-            .as_ref()
-            .map(|checkpoint| &checkpoint.note[..])
-    }
-
-    fn is_fresh(&self) -> bool {
-        let untouched = self.checkpoint.as_ref().is_none_or(|kept| kept.items == 0);
-        untouched && self.items.is_empty()
-    }
-
-    /// Takes the run over. `empty` is the mechanism's state before any item. Unless it `may_lose` items, a journal that lacks some is refused before anything changes: the right one can still be resumed.
-    pub(crate) fn resume(
-        self,
-        terms: &Terms,
-        key: &Key,
-        ledger: &mut Ledger,
-        last_published: Option<u64>,
-        empty: &impl Serialize,
-        may_lose: bool,
-    ) -> Result<Back, DiaryError> {
-        let mut opening = self.opening.clone();
-        if opening.ledger != ledger.name() {
-            return Err(DiaryError::WrongLedger);
-        }
-        if opening.key != key.fingerprint() {
-            return Err(DiaryError::WrongKey);
-        }
-        let planned = terms.planned;
-        if let Some(given) = last_published.filter(|&given| given > planned) {
-            return Err(DiaryError::LastPublished { given, planned });
-        }
-        let grant = ledger.grant(opening.number)?;
-        check_grant(terms, &grant)?;
-        let begun = ledger.begun(grant.number);
-        let mark = match begun {
-            // The ledger's note of the beginning was lost in a crash: nothing was taken in.
-            None if self.is_fresh() => 0,
-            None => return Err(DiaryError::Superseded),
-            Some(begun) => {
-                let same = begun.instance == opening.instance;
-                let heard = self.life.name == begun.life;
-                let unheard = self.life.after == Some(begun.life) && self.life_is_fresh;
-                let next = opening.after == Some(begun.instance)
-                    && self.is_fresh()
-                    && opening.before >= begun.mark;
-                if !(same && (heard || unheard) || next && unheard) {
-                    return Err(DiaryError::Superseded);
-                }
-                begun.mark
-            }
-        };
-        let published = mark.max(last_published.unwrap_or(0));
-        let kept = self.checkpoint.as_ref().map_or(0, |kept| kept.items);
-        let items = kept + self.items.len() as u64;
-        let known = opening.before.saturating_add(items);
-        if known > planned {
-            return Err(DiaryError::Journal("it is longer than its plan"));
-        }
-        let lost = known.max(published) - items;
-        if lost > 0 && !may_lose {
-            return Err(DiaryError::Lost { lost });
-        }
-        // From here on files change. The new life takes over from the one that the ledger knows.
-        opening.life = Life {
-            name: Instance::from_os()?.to_bytes(),
-            after: begun.map(|begun| begun.life),
-        };
-        opening.simulated |= grant.simulated || key.is_simulated();
-        let note = self.note().unwrap_or_default().to_vec();
-        let mut diary = Diary::assemble(self.log, opening, grant, planned);
-        let outcome = if known >= published {
-            diary.append(&Record::Life(diary.opening.life))?;
-            diary.log.sync()?;
-            diary.items = kept;
-            CameBack::Continued
-        } else {
-            diary.opening.after = begun.map(|begun| begun.instance);
-            diary.opening.before = published;
-            let instance = Instance::fresh(key, diary.grant.number, published)?;
-            diary.opening.instance = instance.to_bytes();
-            diary.restart(Checkpoint {
-                items: 0,
-                state: encode(empty)?,
-                note,
-            })?;
-            CameBack::NewInstance {
-                lost: published - known,
-            }
-        };
-        let (instance, life) = (diary.opening.instance, diary.opening.life.name);
-        ledger.begin(diary.grant.number, instance, life)?;
-        ledger.mark(diary.grant.number, life, published)?;
-        diary.durable = published;
-        Ok(Back {
-            diary,
-            outcome,
-            checkpoint: self.checkpoint,
-            items: self.items,
-        })
     }
 }
 
