@@ -3,5 +3,4 @@
 
 mod exponents;
 #[cfg(feature = "long")]
-mod many_experts;
 mod separation;
