@@ -42,12 +42,20 @@ pub(crate) fn length(
 }
 
 /// The right length, and all finite.
+#[inline(always)]
 pub(crate) fn vector(
     parameter: &'static str,
     vector: &[f64],
     expected: usize,
 ) -> Result<(), LearnError> {
     length(parameter, vector.len(), expected)?;
+    // First all at once, which becomes vectors; only then one by one.
+    if vector
+        .iter()
+        .fold(true, |finite, value| finite & value.is_finite())
+    {
+        return Ok(());
+    }
     match vector.iter().position(|value| !value.is_finite()) {
         Some(index) => Err(LearnError::NotFinite {
             parameter,
@@ -109,11 +117,15 @@ pub(crate) fn centre(set: &dyn ConvexSet) -> Result<Vec<f64>, LearnError> {
     Ok(centre)
 }
 
-/// Projects a point that may have overflowed: coordinates are held within ±10³⁰⁰ first.
+/// A coordinate that may have overflowed, held within ±10³⁰⁰.
+#[inline(always)]
+pub(crate) fn hold(value: f64) -> f64 {
+    value.clamp(-HUGE, HUGE)
+}
+
+/// Projects a point that may have overflowed.
 pub(crate) fn project(set: &dyn ConvexSet, mut target: Vec<f64>) -> Result<Vec<f64>, LearnError> {
-    for value in &mut target {
-        *value = value.clamp(-HUGE, HUGE);
-    }
+    target.iter_mut().for_each(|value| *value = hold(*value));
     set.project(&mut target)?;
     Ok(target)
 }

@@ -21,6 +21,8 @@
 
 use std::sync::Arc;
 
+use pulp::{Arch, Simd, WithSimd};
+
 use hushstream_sets::{Capability, ConvexSet};
 
 use crate::{LearnError, Learner, check, saved};
@@ -33,6 +35,8 @@ pub struct DualAveraging {
     h: f64,
     rounds: u64,
     iterate: Vec<f64>,
+    /// Room for the iterate after it.
+    next: Vec<f64>,
 }
 
 impl DualAveraging {
@@ -49,6 +53,7 @@ impl DualAveraging {
             h,
             rounds: 0,
             iterate: centre.clone(),
+            next: centre.clone(),
             centre,
         })
     }
@@ -85,6 +90,37 @@ impl DualAveraging {
     }
 }
 
+impl DualAveraging {
+    /// Where the next iterate would be without the set: in a vector of its own, so that a projection that fails leaves the last one as it was.
+    #[inline(always)]
+    fn aim(&mut self, prefix: &[f64]) -> Result<(), LearnError> {
+        check::vector("prefix sum", prefix, self.set.dimension())?;
+        let t = (self.rounds + 1) as f64;
+        // t·H may underflow where the sums are small too, so it is divided by, once.
+        let step = (t * self.h).recip();
+        let sums = self.centre.iter().zip(prefix);
+        for (next, (centre, sum)) in self.next.iter_mut().zip(sums) {
+            *next = check::hold(centre - sum * step);
+        }
+        Ok(())
+    }
+}
+
+/// [`DualAveraging::aim`], to be compiled for every width of vectors.
+struct Aim<'a> {
+    learner: &'a mut DualAveraging,
+    prefix: &'a [f64],
+}
+
+impl WithSimd for Aim<'_> {
+    type Output = Result<(), LearnError>;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> Result<(), LearnError> {
+        self.learner.aim(self.prefix)
+    }
+}
+
 impl Learner for DualAveraging {
     fn name(&self) -> &'static str {
         "dual-averaging"
@@ -99,13 +135,12 @@ impl Learner for DualAveraging {
     }
 
     fn observe(&mut self, prefix: &[f64]) -> Result<(), LearnError> {
-        check::vector("prefix sum", prefix, self.set.dimension())?;
-        let t = (self.rounds + 1) as f64;
-        // t·H may underflow where the sums are small too, so it is divided by, once.
-        let step = (t * self.h).recip();
-        let sums = self.centre.iter().zip(prefix);
-        let target = sums.map(|(centre, sum)| centre - sum * step);
-        self.iterate = check::project(self.set.as_ref(), target.collect())?;
+        Arch::new().dispatch(Aim {
+            learner: self,
+            prefix,
+        })?;
+        self.set.project(&mut self.next)?;
+        std::mem::swap(&mut self.iterate, &mut self.next);
         self.rounds += 1;
         Ok(())
     }

@@ -9,7 +9,7 @@
 //! Why the per-coordinate check comes first: a float too large for an integer saturates when cast, and squares of
 //! saturated values can wrap a sum around to a small number.
 
-use crate::boundary::Raw;
+use pulp::{Arch, Simd, WithSimd};
 
 /// One person's vector, before clipping.
 pub enum Contribution {
@@ -83,7 +83,7 @@ impl Lattice {
             norm,
             bound,
             radius,
-            narrow: radius < 1 << 30 && i128::from(radius).pow(2) * i128::from(dimension) < 1 << 63,
+            narrow: is_narrow(radius, dimension as usize),
         })
     }
 
@@ -123,15 +123,14 @@ impl Lattice {
     }
 
     /// Adds the integers of a contribution to `total`.
-    pub(crate) fn add(&self, contribution: Raw<Contribution>, total: &mut [i64]) -> Outcome {
-        let contribution = contribution.open();
-        if let Contribution::Dense(values) = &contribution
+    pub(crate) fn add(&self, contribution: &Contribution, total: &mut [i64]) -> Outcome {
+        if let Contribution::Dense(values) = contribution
             && self.narrow
             && values.len() == self.dimension()
         {
             return self.add_narrow(values, total);
         }
-        let entries = match &contribution {
+        let entries = match contribution {
             Contribution::Null => return Outcome::Null,
             Contribution::Dense(values) => {
                 if values.len() != self.dimension() {
@@ -161,19 +160,18 @@ impl Lattice {
         }
     }
 
-    /// The integers of a sparse contribution that are not zero; none for any that would be null.
-    pub(crate) fn sparse(&self, entries: &[(u32, f64)]) -> Vec<(u32, i64)> {
+    /// Writes the integers of a sparse contribution that are not zero; none for any that would be null.
+    pub(crate) fn sparse(&self, entries: &[(u32, f64)], out: &mut Vec<(u32, i64)>) {
+        out.clear();
         let increasing = entries.windows(2).all(|pair| pair[0].0 < pair[1].0);
         if !increasing || entries.last().is_some_and(|last| last.0 >= self.dimension) {
-            return Vec::new();
+            return;
         }
-        match self.scale(&Entries::Sparse(entries)) {
-            Some((scale, _)) => entries
+        if let Some((scale, _)) = self.scale(&Entries::Sparse(entries)) {
+            let integers = entries
                 .iter()
-                .map(|&(index, value)| (index, (value * scale) as i64))
-                .filter(|&(_, value)| value != 0)
-                .collect(),
-            None => Vec::new(),
+                .map(|&(i, value)| (i, (value * scale) as i64));
+            out.extend(integers.filter(|&(_, value)| value != 0));
         }
     }
 
@@ -186,22 +184,39 @@ impl Lattice {
         [1.0, 1.0 - 1e-6]
             .map(|shrink| scale * shrink)
             .into_iter()
-            .find(|&scale| self.fits(entries, scale))
+            .find(|&scale| match entries {
+                Entries::Sparse(entries) if is_narrow(self.radius, entries.len()) => {
+                    self.fits_narrow(entries.iter().map(|entry| entry.1), scale)
+                }
+                _ => self.fits(entries, scale),
+            })
             .map(|scale| (scale, clipped))
     }
 
     /// The same for all coordinates and small integers, in loops that a compiler turns into vectors: this is the round's hot path.
     fn add_narrow(&self, values: &[f64], total: &mut [i64]) -> Outcome {
-        let Some(length) = self.length(&Entries::Dense(values)) else {
+        Arch::new().dispatch(AddNarrow {
+            lattice: self,
+            values,
+            total,
+        })
+    }
+
+    #[inline(always)]
+    fn add_in_lanes(&self, values: &[f64], total: &mut [i64]) -> Outcome {
+        let entries = Entries::Dense(values);
+        let plain = self.plain_length(&entries);
+        let Some(length) = plain.or_else(|| self.careful_length(&entries)) else {
             return Outcome::Null;
         };
         let clipped = length > self.bound;
         let scale = self.radius as f64 / if clipped { length } else { self.bound };
         for shrink in [1.0, 1.0 - 1e-6] {
             let scale = scale * shrink;
-            if self.fits_narrow(values, scale) {
+            if self.fits_narrow(values.iter().copied(), scale) {
+                // Plans keep sums below 2⁶¹: nothing wraps, and a loop that need not look becomes vectors.
                 for (total, value) in total.iter_mut().zip(values) {
-                    *total += i64::from((value * scale) as i32);
+                    *total = total.wrapping_add(truncated(value * scale));
                 }
                 return if clipped {
                     Outcome::Clipped
@@ -215,6 +230,7 @@ impl Lattice {
 
     /// The length by squares as they are; nothing where they might be too large or too small for that. In four lanes, and what is left over: the same
     /// order of additions for dense and sparse vectors.
+    #[inline(always)]
     fn plain_length(&self, entries: &Entries<'_>) -> Option<f64> {
         let square = |value: f64| match self.norm {
             Norm::L1 => value.abs(),
@@ -249,27 +265,38 @@ impl Lattice {
         })
     }
 
-    /// [`Lattice::fits`] in 32 and 64 bits. A cast holds what is too large at 2³¹, which the radius excludes; as long as none is, the sum
-    /// stays below 2⁶³, and if one is, its value does not matter.
-    fn fits_narrow(&self, values: &[f64], scale: f64) -> bool {
-        let (mut largest, mut sum) = (0_u32, 0_u64);
+    /// [`Lattice::fits`] in 64 bits. If no value reaches radius + 1, the truncated ones are the integers that `fits` looks at, and the sum of their squares stays
+    /// below 2⁶³; if one does, the sum does not matter.
+    #[inline(always)]
+    fn fits_narrow(&self, values: impl Iterator<Item = f64>, scale: f64) -> bool {
+        let (mut largest, mut sum) = (0.0_f64, 0_u64);
         let squares = self.norm == Norm::L2;
         for value in values {
-            let magnitude = ((value * scale) as i32).unsigned_abs();
-            largest = largest.max(magnitude);
-            let term = u64::from(magnitude);
-            sum = sum.wrapping_add(if squares { term * term } else { term });
+            let scaled = value * scale;
+            let size = scaled.abs();
+            // NaN is never larger, but makes the length NaN, and does not come here.
+            largest = if size > largest { size } else { largest };
+            let magnitude = u64::from(truncated(size) as u32);
+            sum = sum.wrapping_add(if squares {
+                magnitude * magnitude
+            } else {
+                magnitude
+            });
         }
         let radius = self.radius.unsigned_abs();
         let limit = if squares { radius * radius } else { radius };
-        u64::from(largest) <= radius && sum <= limit
+        largest < (self.radius + 1) as f64 && sum <= limit
     }
 
-    /// The length, or nothing if a value is not finite. Dividing by the largest value first keeps squares from overflowing.
+    /// The length, or nothing if a value is not finite.
     fn length(&self, entries: &Entries<'_>) -> Option<f64> {
-        if let Some(length) = self.plain_length(entries) {
-            return Some(length);
-        }
+        self.plain_length(entries)
+            .or_else(|| self.careful_length(entries))
+    }
+
+    /// The same for any values: dividing by the largest first keeps squares from overflowing.
+    #[cold]
+    fn careful_length(&self, entries: &Entries<'_>) -> Option<f64> {
         let mut largest = 0.0_f64;
         let mut finite = true;
         entries.each(|_, value| {
@@ -321,6 +348,37 @@ impl Lattice {
             });
         });
         inside && sum.is_some_and(|sum| sum <= limit)
+    }
+}
+
+/// The integer toward zero of a number below 2⁵¹ in size; anything for others. A cast would ask of each whether it is one, and there is no vector for that: at
+/// 1.5·2⁵² the last digits of a float count ones.
+#[inline(always)]
+fn truncated(value: f64) -> i64 {
+    const ONES: f64 = 1.5 * (1_u64 << 52) as f64;
+    (value.trunc() + ONES)
+        .to_bits()
+        .wrapping_sub(ONES.to_bits()) as i64
+}
+
+/// Whether so many integers within the radius fit 32 bits and the sum of their squares 63.
+fn is_narrow(radius: i64, count: usize) -> bool {
+    radius < 1 << 30 && i128::from(radius).pow(2) * count as i128 <= i128::from(i64::MAX)
+}
+
+/// [`Lattice::add_narrow`], to be compiled for every width of vectors.
+struct AddNarrow<'a> {
+    lattice: &'a Lattice,
+    values: &'a [f64],
+    total: &'a mut [i64],
+}
+
+impl WithSimd for AddNarrow<'_> {
+    type Output = Outcome;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> Outcome {
+        self.lattice.add_in_lanes(self.values, self.total)
     }
 }
 

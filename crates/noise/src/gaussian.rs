@@ -76,11 +76,15 @@ impl RoundedGaussian {
         for batch in rest.chunks_mut(2 * BATCH) {
             let blocks = &mut blocks[..batch.len().div_ceil(2)];
             source.fill(node, coordinate / 2, Domain::Rounded, blocks);
-            for (pair, block) in batch.chunks_mut(2).zip(blocks.iter()) {
-                for (value, word) in pair.iter_mut().zip(split(block)) {
-                    *value = self.round(digits_31(cells, source, node, coordinate, word));
-                    coordinate = coordinate.wrapping_add(1);
-                }
+            let (pairs, odd) = batch.as_chunks_mut::<2>();
+            let draw = |at, word| self.round(digits_31(cells, source, node, at, word));
+            for (pair, block) in pairs.iter_mut().zip(blocks.iter()) {
+                let [first, second] = split(block);
+                *pair = [draw(coordinate, first), draw(coordinate | 1, second)];
+                coordinate = coordinate.wrapping_add(2);
+            }
+            if let ([last], Some(block)) = (odd, blocks.last()) {
+                *last = draw(coordinate, split(block)[0]);
             }
         }
     }
@@ -88,7 +92,7 @@ impl RoundedGaussian {
     /// From ⌊2³¹Z⌋: ⌊2^bits·Z + ½⌋ = ⌊(⌊2^(bits+1)·Z⌋ + 1)/2⌋.
     #[inline]
     fn round(self, floor_31: i64) -> i64 {
-        ((floor_31 >> (30 - self.bits)) + 1) >> 1
+        (floor_31 >> (30 - self.bits)).wrapping_add(1) >> 1
     }
 }
 
@@ -139,7 +143,9 @@ impl FineGaussian {
     /// # Panics
     /// If the coordinates run past 2³².
     pub fn fill(self, source: &Source, node: u64, first: u32, out: &mut [i128]) {
-        self.fill_with(source, node, first, out, |value| value);
+        let cut = 65 - self.guard_bits;
+        let join = |floor, low| (i128::from(floor) << 64 | i128::from(low)) >> cut;
+        self.fill_with(source, node, first, out, join, |value| value);
     }
 
     /// As [`FineGaussian::fill`], in 64 bits.
@@ -163,10 +169,16 @@ impl FineGaussian {
                 "0 to 28",
             ));
         }
-        self.fill_with(source, node, first, out, |value| value as i64);
+        let guard_bits = self.guard_bits;
+        // What `fill` computes, without 128 bits: |⌊2³¹Z⌋| ≤ 2³⁵ leaves room for 28 more. Two shifts, because one by 65 is none.
+        let join = |floor: i64, low: u64| {
+            (floor << guard_bits >> 1) + (low >> 32 >> (33 - guard_bits)) as i64
+        };
+        self.fill_with(source, node, first, out, join, |value| value as i64);
         Ok(())
     }
 
+    /// Draws every coordinate: put together by `join` from ⌊2³¹Z⌋ and the 64 digits that follow, or, where those do not decide, made from all digits.
     #[inline]
     fn fill_with<T>(
         self,
@@ -174,6 +186,7 @@ impl FineGaussian {
         node: u64,
         first: u32,
         out: &mut [T],
+        join: impl Fn(i64, u64) -> T,
         convert: impl Fn(i128) -> T,
     ) {
         check_range(first, out.len());
@@ -184,30 +197,15 @@ impl FineGaussian {
             let blocks = &mut blocks[..batch.len()];
             source.fill(node, coordinate, Domain::Fine, blocks);
             for (value, block) in batch.iter_mut().zip(blocks.iter()) {
-                *value = convert(self.draw(cells, source, node, coordinate, split(block)));
+                let words = split(block);
+                *value = match decide_fast(cells, words[0]) {
+                    // The second word is the next 64 digits of |Z|, inverted when Z is negative because ⌊−x⌋ is the bitwise complement
+                    // of ⌊x⌋ for an x that is no integer.
+                    Some(floor) => join(floor, words[1] ^ (floor >> 63) as u64),
+                    None => convert(self.draw_exactly(cells, source, node, coordinate, words)),
+                };
                 coordinate = coordinate.wrapping_add(1);
             }
-        }
-    }
-
-    /// The first word gives ⌊2³¹Z⌋; the second is the next 64 digits of |Z|, inverted when Z is negative because
-    /// ⌊−x⌋ is the bitwise complement of ⌊x⌋ for an x that is no integer.
-    #[inline]
-    fn draw(
-        self,
-        cells: &Cells,
-        source: &Source,
-        node: u64,
-        coordinate: u32,
-        words: [u64; 2],
-    ) -> i128 {
-        match decide_fast(cells, words[0]) {
-            Some(floor) => {
-                let low = words[1] ^ (floor >> 63) as u64;
-                let digits = i128::from(floor) << 64 | i128::from(low);
-                digits >> (65 - self.guard_bits)
-            }
-            None => self.draw_exactly(cells, source, node, coordinate, words),
         }
     }
 

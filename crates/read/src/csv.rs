@@ -7,6 +7,7 @@ use crate::error::Fault;
 use crate::number;
 use crate::rows::Failure;
 use memchr::memchr;
+use pulp::{Arch, Simd, WithSimd};
 use std::sync::Arc;
 
 /// Rows of a table.
@@ -44,11 +45,17 @@ impl Table {
         if quoted {
             quoted_row(line, self.delimiter, &self.steps, builder, targets)
         } else {
-            self.plain_row(line, builder, targets)
+            Arch::new().dispatch(PlainRow {
+                table: self,
+                line,
+                builder,
+                targets,
+            })
         }
     }
 
     /// A row without quotes.
+    #[inline(always)]
     fn plain_row(
         &self,
         line: &[u8],
@@ -76,6 +83,13 @@ impl Table {
                 continue;
             }
             if let Step::Number(scale) = step
+                && let Some((value, next)) = number::field(line, at, self.delimiter)
+            {
+                builder.put_number(scale, value);
+                (at, field) = (next, field + 1);
+                continue;
+            }
+            if let Step::Number(scale) = step
                 && let Some((value, length)) = number::scan(rest)
                 && rest.get(length).is_none_or(|&byte| byte == self.delimiter)
             {
@@ -97,6 +111,23 @@ impl Table {
             return Err(long(at, &self.steps));
         }
         Ok(())
+    }
+}
+
+/// [`Table::plain_row`], to be compiled for every generation of processors: the newer have shorter ways to shift.
+struct PlainRow<'a> {
+    table: &'a Table,
+    line: &'a [u8],
+    builder: &'a mut Builder,
+    targets: Targets,
+}
+
+impl WithSimd for PlainRow<'_> {
+    type Output = Result<(), Failure>;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> Self::Output {
+        self.table.plain_row(self.line, self.builder, self.targets)
     }
 }
 

@@ -100,6 +100,8 @@ pub(crate) struct Builder {
     norm: Option<f64>,
     target_encoder: TargetEncoder,
     dense: Vec<f64>,
+    /// Memory of records that have been learned from.
+    spare: Vec<Features>,
     entries: Vec<(u32, f64)>,
     /// The target, if there is one.
     pub(crate) target: Option<f64>,
@@ -118,11 +120,22 @@ impl Builder {
             norm: layout.may_exceed_norm().then(|| layout.features_norm()),
             target_encoder: TargetEncoder::new(layout.target()),
             dense: Vec::new(),
+            spare: Vec::new(),
             entries: Vec::new(),
             target: None,
             person: None,
             clipped_targets: 0,
         }
+    }
+
+    /// Takes memory for rows to come.
+    pub(crate) fn reuse(&mut self, mut emptied: Vec<Features>) {
+        self.spare.append(&mut emptied);
+    }
+
+    /// Memory for one.
+    pub(crate) fn spare(&mut self) -> Features {
+        self.spare.pop().unwrap_or(Features::Dense(Vec::new()))
     }
 
     /// Begins a row.
@@ -138,7 +151,7 @@ impl Builder {
     }
 
     /// Sets a coordinate.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn put(&mut self, slot: u32, value: f64) {
         if !self.sparse {
             self.dense[slot as usize] = value;
@@ -147,10 +160,21 @@ impl Builder {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn put_number(&mut self, scale: &Scale, value: f64) {
-        let scaled = ((value - scale.shift) * scale.factor).clamp(scale.low, scale.high);
-        self.put(scale.slot, scaled);
+        // Two instructions, which `clamp`, `min` and `max` are not, because of NaN: a value never is.
+        let scaled = (value - scale.shift) * scale.factor;
+        let above = if scaled > scale.low {
+            scaled
+        } else {
+            scale.low
+        };
+        let kept = if above < scale.high {
+            above
+        } else {
+            scale.high
+        };
+        self.put(scale.slot, kept);
     }
 
     /// A field that is there.
@@ -219,7 +243,7 @@ impl Builder {
             self.entries
                 .extend(self.intercept.map(|last| (last as u32, 1.0)));
             match features {
-                Features::Sparse(entries) => entries.clone_from(&self.entries),
+                Features::Sparse(entries) => std::mem::swap(entries, &mut self.entries),
                 Features::Dense(_) => *features = Features::Sparse(self.entries.clone()),
             }
             return;

@@ -16,6 +16,7 @@
 
 mod count;
 mod csv;
+mod digits;
 mod encode;
 mod encoding;
 mod error;

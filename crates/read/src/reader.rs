@@ -188,6 +188,11 @@ impl Reader {
         self.source.remaining()
     }
 
+    /// Memory of records that have been learned from, for records to come: a row then allocates nothing. Whatever the features hold is dropped.
+    pub fn reuse(&mut self, emptied: Vec<Features>) {
+        self.builder.reuse(emptied);
+    }
+
     /// The next record, sealed; nothing at the end.
     ///
     /// # Errors
@@ -198,7 +203,7 @@ impl Reader {
         }
         let record = match self.builder.target {
             Some(target) => {
-                let mut features = Features::Dense(Vec::new());
+                let mut features = self.builder.spare();
                 self.builder.finish(&mut features);
                 Record { features, target }
             }

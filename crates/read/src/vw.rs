@@ -4,12 +4,14 @@
 //! seed, or their sum if the name is a number. Features that meet in one coordinate are added. Values are as they stand; the stated
 //! norm bounds them. The last word before the bar is a tag if it touches the bar or begins with an apostrophe. Importance must be 1.
 
+use crate::digits;
 use crate::encode::{Builder, Targets};
 use crate::error::Fault;
 use crate::hash;
 use crate::number;
 use crate::rows::Failure;
 use memchr::memchr;
+use pulp::{Arch, Simd, WithSimd};
 
 /// Larger values could overflow when they are squared and added.
 const LARGEST: f64 = 1e100;
@@ -30,11 +32,12 @@ impl Examples {
     ) -> Result<(), Failure> {
         let bar = memchr(b'|', line).ok_or_else(|| fail(line.len(), Fault::NoBar))?;
         self.head(&line[..bar], builder, targets)?;
-        let mut at = bar;
-        while at < line.len() {
-            at = self.namespace(line, at + 1, builder)?;
-        }
-        Ok(())
+        Arch::new().dispatch(Namespaces {
+            examples: self,
+            line,
+            bar,
+            builder,
+        })
     }
 
     /// Label, importance and tag.
@@ -68,6 +71,7 @@ impl Examples {
     }
 
     /// A namespace from behind its bar; returns where the next bar is.
+    #[inline(always)]
     fn namespace(
         &self,
         line: &[u8],
@@ -90,6 +94,11 @@ impl Examples {
             if at == line.len() || line[at] == b'|' {
                 return Ok(at);
             }
+            if let Some((index, number, end)) = plain_feature(line, at) {
+                builder.put(index.wrapping_add(seed) & self.mask, number * scale);
+                at = end;
+                continue;
+            }
             let length = word_length(&line[at..]);
             let (name, given) = split(&line[at..at + length]);
             if name.is_empty() {
@@ -104,6 +113,50 @@ impl Examples {
             builder.put(hash::vw(name, seed) & self.mask, number * scale);
             at += length;
         }
+    }
+}
+
+/// All namespaces of a line, to be compiled for every generation of processors.
+struct Namespaces<'a> {
+    examples: &'a Examples,
+    line: &'a [u8],
+    bar: usize,
+    builder: &'a mut Builder,
+}
+
+impl WithSimd for Namespaces<'_> {
+    type Output = Result<(), Failure>;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> Self::Output {
+        let mut at = self.bar;
+        while at < self.line.len() {
+            at = self.examples.namespace(self.line, at + 1, self.builder)?;
+        }
+        Ok(())
+    }
+}
+
+/// A feature whose name is a short number, alone or with a value: the number, the value and where it ends. The way of most features that a program has
+/// written; any other is left to the long way, which judges it.
+#[inline(always)]
+fn plain_feature(line: &[u8], at: usize) -> Option<(u32, f64, usize)> {
+    let name = digits::short(line, at).filter(|name| name.decimals == 0)?;
+    let index = u32::try_from(name.mantissa).ok()?;
+    // A point behind the digits is part of the name.
+    if line[name.end - 1] == b'.' {
+        return None;
+    }
+    match line.get(name.end) {
+        None | Some(b' ' | b'\t' | b'|') => Some((index, 1.0, name.end)),
+        Some(b':') => {
+            let begin = name.end + 1;
+            let (value, length) = number::scan(&line[begin..])?;
+            let end = begin + length;
+            let ends = matches!(line.get(end), None | Some(b' ' | b'\t' | b'|'));
+            (ends && value.abs() < LARGEST).then_some((index, value, end))
+        }
+        Some(_) => None,
     }
 }
 

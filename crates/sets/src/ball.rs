@@ -7,6 +7,8 @@
 //! −Rg/‖g‖ or x − rg/‖g‖ if one of them lies in the other ball; otherwise both spheres bind, which puts p on the plane ⟨p,
 //! x⟩ = (R² + ‖x‖² − r²)/2 and, within it, on the circle's lowest point along the part of g orthogonal to x.
 
+use pulp::{Arch, Simd, WithSimd};
+
 use crate::local::{DirectOracle, LocalRule};
 use crate::{Barrier, Capability, ConvexSet, LocalOracle, SetError, barrier, vector};
 
@@ -28,6 +30,7 @@ impl Ball {
         Ok(Self { dimension, radius })
     }
 
+    #[inline(always)]
     fn shrink(&self, point: &mut [f64]) -> f64 {
         let norm = vector::norm(point);
         if norm <= self.radius {
@@ -49,6 +52,22 @@ impl Ball {
         } else {
             Err(barrier::outside(self.name(), norm - self.radius))
         }
+    }
+}
+
+/// The projection, to be compiled for every width of vectors.
+struct Project<'a> {
+    ball: &'a Ball,
+    point: &'a mut [f64],
+}
+
+impl WithSimd for Project<'_> {
+    type Output = Result<f64, SetError>;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> Self::Output {
+        vector::check("point", self.point, self.ball.dimension)?;
+        Ok(self.ball.shrink(self.point))
     }
 }
 
@@ -88,8 +107,7 @@ impl ConvexSet for Ball {
     }
 
     fn project(&self, point: &mut [f64]) -> Result<f64, SetError> {
-        vector::check("point", point, self.dimension)?;
-        Ok(self.shrink(point))
+        Arch::new().dispatch(Project { ball: self, point })
     }
 
     /// The computed norm errs by less than (d/2 + 2)·2⁻⁵³ of itself, which is also how far outside a point may be that it lets pass; two more roundings scale.

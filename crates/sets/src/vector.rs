@@ -3,6 +3,7 @@
 use crate::SetError;
 
 /// ⟨a, b⟩ in four lanes: one after the other, every addition would wait for the last.
+#[inline(always)]
 pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
     let (a_fours, a_rest) = a.as_chunks::<4>();
     let (b_fours, b_rest) = b.as_chunks::<4>();
@@ -17,6 +18,7 @@ pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
 }
 
 /// ‖a‖, also where the squares would overflow or vanish.
+#[inline(always)]
 pub(crate) fn norm(a: &[f64]) -> f64 {
     let square = dot(a, a);
     if square.is_finite() && square > f64::MIN_POSITIVE / f64::EPSILON {
@@ -83,12 +85,20 @@ pub(crate) fn check_length(
     Ok(())
 }
 
+#[inline(always)]
 pub(crate) fn check(
     parameter: &'static str,
     slice: &[f64],
     expected: usize,
 ) -> Result<(), SetError> {
     check_length(parameter, slice, expected)?;
+    // First all at once, which becomes vectors; only then one by one.
+    if slice
+        .iter()
+        .fold(true, |finite, value| finite & value.is_finite())
+    {
+        return Ok(());
+    }
     match slice.iter().position(|value| !value.is_finite()) {
         Some(index) => Err(SetError::NotFinite {
             parameter,

@@ -1,9 +1,10 @@
 //! Reading ahead: one thread parses rows while another learns from them. The rows and their order are the same; only time differs.
 
+use hushstream_mechanism::losses::Features;
 use hushstream_read::{ReadError, Reader, Sealed};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
 use std::thread;
 
 /// Rows handed over at a time, and blocks that may wait: a few thousand rows in memory, whatever the length of the file.
@@ -18,6 +19,9 @@ pub(crate) struct Ahead {
     /// Blocks sent and not yet taken.
     underway: Arc<AtomicUsize>,
     block: std::vec::IntoIter<Sealed>,
+    /// Memory of rows that have been learned from, on its way back.
+    emptied: Vec<Features>,
+    returned: Sender<Vec<Features>>,
     is_over: bool,
 }
 
@@ -25,10 +29,12 @@ impl Ahead {
     /// Starts reading. Rows of a live stream are handed over as soon as nothing else waits to be learned.
     pub(crate) fn new(mut reader: Reader, is_live: bool) -> Self {
         let (sender, blocks) = sync_channel::<Block>(WAITING);
+        let (returned, emptied) = channel::<Vec<Features>>();
         let underway = Arc::new(AtomicUsize::new(0));
         let sent = Arc::clone(&underway);
         thread::spawn(move || {
             loop {
+                emptied.try_iter().for_each(|memory| reader.reuse(memory));
                 let mut block = Vec::with_capacity(BLOCK);
                 let end = loop {
                     match reader.next_record() {
@@ -59,7 +65,18 @@ impl Ahead {
             blocks,
             underway,
             block: Vec::new().into_iter(),
+            emptied: Vec::new(),
+            returned,
             is_over: false,
+        }
+    }
+
+    /// Takes back the memory of a row: no row of a long file then allocates any.
+    pub(crate) fn reuse(&mut self, emptied: Option<Features>) {
+        self.emptied.extend(emptied);
+        if self.emptied.len() == BLOCK {
+            // Nobody is left to take it once the last row has been read.
+            let _ = self.returned.send(std::mem::take(&mut self.emptied));
         }
     }
 

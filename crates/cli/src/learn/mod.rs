@@ -84,7 +84,7 @@ fn learn(arguments: &Arguments) -> Result<Outcome> {
     {
         seen += 1;
         if seen > learned {
-            learning.take(sealed)?;
+            rows.reuse(learning.take(sealed)?);
         }
     }
     tell_of_the_rest(arguments, &mut rows, seen, planned);

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use hushstream_account::Guarantee;
 use hushstream_engine::Run;
-use hushstream_mechanism::losses::Record;
+use hushstream_mechanism::losses::{Features, Record};
 use hushstream_mechanism::{GuaranteeKind, Ledger, OperatorOnly, Raw, Scoreboard};
 
 /// A released model.
@@ -28,6 +28,10 @@ pub(crate) trait Session {
         }
         self.learn(person, record)
     }
+    /// Features without entries whose memory the next record may use.
+    fn emptied(&mut self) -> Option<Features> {
+        None
+    }
     fn sync(&mut self, ledger: &mut Ledger) -> Result<Vec<Release>>;
     /// Makes everything durable and gives the last model, with its number.
     fn settled(&mut self, ledger: &mut Ledger) -> Result<(u64, Vec<f64>)>;
@@ -45,6 +49,10 @@ impl<G: GuaranteeKind> Session for Run<G> {
 
     fn learn(&mut self, person: Option<u64>, record: Raw<Record>) -> Result<()> {
         Ok(Run::learn(self, person, record)?)
+    }
+
+    fn emptied(&mut self) -> Option<Features> {
+        Run::emptied(self)
     }
 
     fn sync(&mut self, ledger: &mut Ledger) -> Result<Vec<Release>> {

@@ -8,7 +8,7 @@
 use super::recipe::{Ask, Recipe, RecipeError};
 use hushstream_account::{Guarantee, GuaranteeError};
 use hushstream_learn::{LearnError, Learner};
-use hushstream_mechanism::losses::Record;
+use hushstream_mechanism::losses::{Features, Record};
 use hushstream_mechanism::perturb::PerturbError;
 use hushstream_mechanism::sums::{PrivateSum, Resumed, SumError};
 use hushstream_mechanism::{
@@ -170,6 +170,16 @@ impl<G: GuaranteeKind> Run<G> {
         Ok((run, resumption.outcome))
     }
 
+    /// Draws noise ahead of need in a thread of its own: see [`PrivateSum::draw_ahead`].
+    pub fn draw_ahead(&mut self) {
+        self.sum.draw_ahead();
+    }
+
+    /// Features without entries in the memory of the record that was learned last, for the next one to be read into.
+    pub fn emptied(&mut self) -> Option<Features> {
+        self.sum.emptied()
+    }
+
     /// From now on only the last iterate before a sync is given out: for whoever does not need every one, and has not the memory.
     pub fn keep_only_the_last(&mut self) {
         self.keeps_last = true;
@@ -229,7 +239,9 @@ impl<G: GuaranteeKind> Run<G> {
         let offset = (learner.rounds() + 1) as f64 * self.recipe.offset();
         let mut outcome = Ok(());
         let iterate = release.map(|mut prefix| {
-            prefix.iter_mut().for_each(|sum| *sum += offset);
+            if offset.abs() > 0.0 {
+                prefix.iter_mut().for_each(|sum| *sum += offset);
+            }
             outcome = learner.observe(&prefix);
             prefix.resize(learner.iterate().len(), 0.0);
             prefix.copy_from_slice(learner.iterate());
@@ -237,8 +249,10 @@ impl<G: GuaranteeKind> Run<G> {
         });
         self.behind = outcome.is_err();
         outcome?;
-        if self.keeps_last {
-            self.waiting.clear();
+        if self.keeps_last
+            && let Some(unwanted) = self.waiting.pop()
+        {
+            self.sum.discard(unwanted);
         }
         self.waiting.push(iterate);
         Ok(())

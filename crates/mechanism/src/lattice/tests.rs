@@ -3,7 +3,7 @@ use proptest::prelude::*;
 
 fn image(lattice: &Lattice, values: &[f64]) -> (Vec<i64>, Outcome) {
     let mut total = vec![0; lattice.dimension()];
-    let outcome = lattice.add(Raw::seal(Contribution::Dense(values.to_vec())), &mut total);
+    let outcome = lattice.add(&Contribution::Dense(values.to_vec()), &mut total);
     (total, outcome)
 }
 
@@ -54,10 +54,7 @@ fn malformed_contributions_are_null() {
     ];
     for contribution in bad {
         let mut total = vec![7; 3];
-        assert_eq!(
-            lattice.add(Raw::seal(contribution), &mut total),
-            Outcome::Null
-        );
+        assert_eq!(lattice.add(&contribution, &mut total), Outcome::Null);
         assert_eq!(total, [7; 3]);
     }
 }
@@ -66,10 +63,7 @@ fn malformed_contributions_are_null() {
 fn sparse_equals_dense() {
     let lattice = Lattice::new(4, Norm::L2, 1.0, 1 << 24).unwrap();
     let mut total = vec![0; 4];
-    lattice.add(
-        Raw::seal(Contribution::Sparse(vec![(1, 0.7), (3, -0.9)])),
-        &mut total,
-    );
+    lattice.add(&Contribution::Sparse(vec![(1, 0.7), (3, -0.9)]), &mut total);
     assert_eq!(total, image(&lattice, &[0.0, 0.7, 0.0, -0.9]).0);
 }
 

@@ -2,6 +2,7 @@
 
 use super::{Bounds, BoundsError, Explicit, Link, Loss, Part, Record};
 use crate::lattice::Contribution;
+use pulp::{Arch, Simd, WithSimd};
 
 /// A linear model's loss.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,6 +40,7 @@ impl LinearModel {
     }
 
     /// Score, target and the factor that clips the features; nothing if the record is malformed.
+    #[inline(always)]
     fn read(&self, record: &Record, weights: &[f64]) -> Option<(f64, f64, f64)> {
         let sound = record.features.is_sound(self.dimension)
             && record.target.is_finite()
@@ -49,6 +51,28 @@ impl LinearModel {
         let shrink = self.bounds.shrink(record.features.norm());
         let score = shrink * record.features.dot(weights);
         Some((score, self.bounds.clip_target(record.target), shrink))
+    }
+}
+
+/// The gradient at some weights, to be compiled for every width of vectors.
+struct Gradient<'a> {
+    model: &'a LinearModel,
+    record: Record,
+    weights: &'a [f64],
+}
+
+impl WithSimd for Gradient<'_> {
+    type Output = Contribution;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> Contribution {
+        match self.model.read(&self.record, self.weights) {
+            Some((score, target, shrink)) => {
+                let slope = self.model.link.slope(score, target);
+                self.record.features.scaled(shrink * slope)
+            }
+            None => Contribution::Null,
+        }
     }
 }
 
@@ -93,12 +117,11 @@ impl Loss for LinearModel {
     }
 
     fn gradient(&self, record: Record, weights: &[f64]) -> Contribution {
-        match self.read(&record, weights) {
-            Some((score, target, shrink)) => record
-                .features
-                .scaled(shrink * self.link.slope(score, target)),
-            None => Contribution::Null,
-        }
+        Arch::new().dispatch(Gradient {
+            model: self,
+            record,
+            weights,
+        })
     }
 }
 

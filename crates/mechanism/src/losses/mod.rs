@@ -67,11 +67,24 @@ pub enum Features {
 }
 
 impl Features {
+    /// Nothing of them but their memory.
+    #[must_use]
+    pub(crate) fn emptied(mut self) -> Self {
+        match &mut self {
+            Self::Dense(values) => values.clear(),
+            Self::Sparse(entries) => entries.clear(),
+        }
+        self
+    }
+
     /// Whether every value is finite and every index is inside the dimension, in order.
+    #[inline(always)]
     fn is_sound(&self, dimension: usize) -> bool {
         match self {
             Self::Dense(values) => {
-                values.len() == dimension && values.iter().all(|v| v.is_finite())
+                // All at once: a loop that may not stop early becomes vectors.
+                values.len() == dimension
+                    && values.iter().fold(true, |finite, v| finite & v.is_finite())
             }
             Self::Sparse(entries) => {
                 entries.iter().all(|(_, v)| v.is_finite())
@@ -85,6 +98,7 @@ impl Features {
 
     /// ⟨w, x⟩; only for sound features.
     #[must_use]
+    #[inline(always)]
     pub fn dot(&self, weights: &[f64]) -> f64 {
         match self {
             Self::Dense(values) => lanes(values, weights),
@@ -102,6 +116,7 @@ impl Features {
 
     /// ‖x‖; only for sound features.
     #[must_use]
+    #[inline(always)]
     pub fn norm(&self) -> f64 {
         let squares: f64 = match self {
             Self::Dense(values) => lanes(values, values),
@@ -111,6 +126,7 @@ impl Features {
     }
 
     /// The features times a number, as a contribution.
+    #[inline(always)]
     fn scaled(self, factor: f64) -> Contribution {
         match self {
             Self::Dense(mut values) => {
@@ -126,6 +142,7 @@ impl Features {
 }
 
 /// ⟨a, b⟩ in four lanes: one after the other, every addition would wait for the last.
+#[inline(always)]
 fn lanes(a: &[f64], b: &[f64]) -> f64 {
     let (a_fours, a_rest) = a.as_chunks::<4>();
     let (b_fours, b_rest) = b.as_chunks::<4>();

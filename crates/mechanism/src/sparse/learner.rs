@@ -57,7 +57,10 @@ pub struct SparseLearner {
     nulls: u64,
     coordinates: Vec<u32>,
     sums: Vec<i64>,
+    scaled: Vec<(u32, f64)>,
     gradient: Vec<(u32, i64)>,
+    /// The last record's memory.
+    emptied: Option<Features>,
 }
 
 /// A learner that came back.
@@ -181,7 +184,9 @@ impl SparseLearner {
             nulls: 0,
             coordinates: Vec::new(),
             sums: Vec::new(),
+            scaled: Vec::new(),
             gradient: Vec::new(),
+            emptied: None,
         })
     }
 
@@ -228,9 +233,10 @@ impl SparseLearner {
                 score = shrink * self.read(entries);
                 let target = self.bounds.clip_target(record.target);
                 let slope = shrink * self.link.slope(score, target);
-                let scaled: Vec<(u32, f64)> =
-                    entries.iter().map(|&(i, x)| (i, slope * x)).collect();
-                self.gradient = self.lattice.sparse(&scaled);
+                self.scaled.clear();
+                self.scaled
+                    .extend(entries.iter().map(|&(i, x)| (i, slope * x)));
+                self.lattice.sparse(&self.scaled, &mut self.gradient);
             }
             _ => self.nulls += 1,
         }
@@ -242,7 +248,13 @@ impl SparseLearner {
         for &(index, value) in &self.gradient {
             self.exact[index as usize] += value;
         }
+        self.emptied = Some(record.features.emptied());
         Ok(OperatorOnly::new(score))
+    }
+
+    /// Features without entries in the memory of the record that was learned last, for the next one to be read into.
+    pub fn emptied(&mut self) -> Option<Features> {
+        self.emptied.take()
     }
 
     /// ⟨w_t, x⟩, from the released coordinates where x is not zero. Before the first record all weights are 0.

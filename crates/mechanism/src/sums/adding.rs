@@ -6,7 +6,7 @@ use super::plan::Geometry;
 use super::private_sum::PrivateSum;
 use crate::boundary::{GuaranteeKind, Pending, Raw};
 use crate::lattice::{Contribution, Outcome};
-use crate::losses::{Loss, Record};
+use crate::losses::{Features, Loss, Record};
 use crate::moments::Moments;
 use crate::persons::Participation;
 
@@ -185,12 +185,18 @@ impl<G: GuaranteeKind> PrivateSum<G> {
     }
 
     fn take(&mut self, contribution: Raw<Contribution>) {
-        match self.lattice.add(contribution, &mut self.batch) {
+        let contribution = contribution.open();
+        match self.lattice.add(&contribution, &mut self.batch) {
             Outcome::Kept => {}
             Outcome::Clipped => self.record.clipped += 1,
             Outcome::Null => self.record.nulls += 1,
         }
         self.in_batch += 1;
+        self.emptied = match contribution {
+            Contribution::Dense(values) => Some(Features::Dense(values).emptied()),
+            Contribution::Sparse(entries) => Some(Features::Sparse(entries).emptied()),
+            Contribution::Null => None,
+        };
     }
 
     fn tick(&mut self) -> Result<Option<Pending<Vec<f64>, G>>, SumError> {

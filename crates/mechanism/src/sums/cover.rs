@@ -18,6 +18,9 @@
 
 use hushstream_noise::{DiscreteLaplace, L2Laplace, NoiseError, RoundedGaussian, Source};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+use super::ahead::NoiseAhead;
 
 /// Standard deviation (Gaussian) or scale (Laplace) of the one noise there is, in lattice units: privacy sets the
 /// scale of the data instead.
@@ -77,10 +80,11 @@ impl std::fmt::Display for Noise {
 /// Draws node noise of one shape and dimension.
 pub(crate) struct Draws {
     law: Law,
-    source: Source,
+    source: Arc<Source>,
     buffer: Vec<i64>,
 }
 
+#[derive(Clone, Copy)]
 enum Law {
     Gaussian(RoundedGaussian),
     Laplace(DiscreteLaplace),
@@ -96,7 +100,7 @@ impl Draws {
         };
         Ok(Self {
             law,
-            source,
+            source: Arc::new(source),
             buffer: vec![0; dimension as usize],
         })
     }
@@ -107,20 +111,50 @@ impl Draws {
 
     /// The noise of a node: always the same for the same node.
     pub(crate) fn node(&mut self, node: u64) -> &[i64] {
-        let (source, out) = (&self.source, &mut self.buffer[..]);
-        match self.law {
-            Law::Gaussian(law) => law.fill(source, node, 0, out),
-            Law::Laplace(law) => law.fill(source, node, 0, out),
-            Law::L2Laplace(law) => law.fill(source, node, 0, out),
-        }
+        self.law.fill(&self.source, node, &mut self.buffer);
         &self.buffer
+    }
+
+    /// The noises of the steps to come that `node_of` names, drawn in a thread of their own.
+    fn ahead(
+        &self,
+        from: u64,
+        last: u64,
+        mut node_of: impl FnMut(u64) -> Option<u64> + Send + 'static,
+    ) -> NoiseAhead {
+        let (law, source) = (self.law, Arc::clone(&self.source));
+        NoiseAhead::start(self.dimension(), from, last, move |t, out| {
+            if let Some(node) = node_of(t) {
+                law.fill(&source, node, out);
+            }
+        })
     }
 }
 
-/// Adds `sign`·`noise` to `total`. No overflow: a cover has fewer than 2⁸ terms, each below 2⁵⁵.
-pub(crate) fn add_signed(total: &mut [i64], noise: &[i64], sign: i64) {
-    for (total, noise) in total.iter_mut().zip(noise) {
-        *total += sign * noise;
+impl Law {
+    fn fill(self, source: &Source, node: u64, out: &mut [i64]) {
+        match self {
+            Self::Gaussian(law) => law.fill(source, node, 0, out),
+            Self::Laplace(law) => law.fill(source, node, 0, out),
+            Self::L2Laplace(law) => law.fill(source, node, 0, out),
+        }
+    }
+}
+
+/// Adds `noise` to `total`. No overflow: a cover has fewer than 2⁸ terms, each below 2⁵⁵, so nothing wraps; looking for it would keep the loop from being turned into
+/// vectors.
+pub(crate) fn add(total: &mut [i64], noise: &[i64]) {
+    let pairs = total.iter_mut().zip(noise);
+    pairs.for_each(|(total, noise)| *total = total.wrapping_add(*noise));
+}
+
+/// `total` = `above` + `sign`·`noise`, likewise.
+fn sum_signed(total: &mut [i64], above: &[i64], noise: &[i64], sign: i8) {
+    let triples = total.iter_mut().zip(above.iter().zip(noise));
+    if sign < 0 {
+        triples.for_each(|(total, (above, noise))| *total = above.wrapping_sub(*noise));
+    } else {
+        triples.for_each(|(total, (above, noise))| *total = above.wrapping_add(*noise));
     }
 }
 
@@ -141,8 +175,15 @@ impl Term {
 
 /// Which nodes cover 1…t.
 pub trait Cover {
+    /// Writes the signed nodes of release `t` ≥ 1 behind those in `out`, the ones that change most often last.
+    fn write_terms(&self, t: u64, out: &mut Vec<Term>);
+
     /// The signed nodes of release `t` ≥ 1, those that change most often last.
-    fn terms(&self, t: u64) -> Vec<Term>;
+    fn terms(&self, t: u64) -> Vec<Term> {
+        let mut terms = Vec::new();
+        self.write_terms(t, &mut terms);
+        terms
+    }
 
     /// First and last item of a node: what is materialised to check cover and depth.
     fn items(&self, node: u64) -> (u64, u64);
@@ -155,7 +196,11 @@ pub trait Cover {
 pub(crate) struct Walk<C> {
     cover: C,
     draws: Draws,
+    /// The noise of each step's last term, if it is drawn ahead.
+    ahead: Option<NoiseAhead>,
     terms: Vec<Term>,
+    /// Room for the terms of the next release.
+    next: Vec<Term>,
     /// totals[i] is the noise of terms[..=i].
     totals: Vec<Vec<i64>>,
     spare: Vec<Vec<i64>>,
@@ -168,7 +213,9 @@ impl<C: Cover> Walk<C> {
         Self {
             cover,
             draws,
+            ahead: None,
             terms: Vec::new(),
+            next: Vec::new(),
             totals: Vec::new(),
             spare: Vec::new(),
             zero,
@@ -177,21 +224,42 @@ impl<C: Cover> Walk<C> {
 
     /// The noise of release `t` and the number of its terms; any t may follow any other.
     pub(crate) fn at(&mut self, t: u64) -> (&[i64], usize) {
-        let next = self.cover.terms(t);
-        let kept = next
+        self.next.clear();
+        self.cover.write_terms(t, &mut self.next);
+        let kept = self
+            .next
             .iter()
             .zip(&self.terms)
             .take_while(|(a, b)| a == b)
             .count();
         self.spare.extend(self.totals.drain(kept..));
-        self.terms.truncate(kept);
-        for &term in &next[kept..] {
+        for (place, term) in self.next.iter().enumerate().skip(kept) {
             let mut total = self.spare.pop().unwrap_or_else(|| self.zero.clone());
-            total.copy_from_slice(self.totals.last().unwrap_or(&self.zero));
-            add_signed(&mut total, self.draws.node(term.node), i64::from(term.sign));
+            let above = self.totals.last().unwrap_or(&self.zero);
+            let is_last = place + 1 == self.next.len();
+            let ahead = self.ahead.as_mut().filter(|_| is_last);
+            match ahead.and_then(|ahead| ahead.at(t)) {
+                Some(noise) => sum_signed(&mut total, above, noise, term.sign),
+                None => sum_signed(&mut total, above, self.draws.node(term.node), term.sign),
+            }
             self.totals.push(total);
         }
-        self.terms = next;
+        std::mem::swap(&mut self.terms, &mut self.next);
         (self.totals.last().unwrap_or(&self.zero), self.terms.len())
+    }
+
+    /// From step `from` to step `last`, draws in a thread of its own what each step's last term needs: the only noise a step of the binary tree draws.
+    pub(crate) fn draw_ahead(&mut self, from: u64, last: u64)
+    where
+        C: Copy + Send + 'static,
+    {
+        let cover = self.cover;
+        let mut terms = Vec::new();
+        let node_of = move |t| {
+            terms.clear();
+            cover.write_terms(t, &mut terms);
+            terms.last().map(|term: &Term| term.node)
+        };
+        self.ahead = Some(self.draws.ahead(from, last, node_of));
     }
 }

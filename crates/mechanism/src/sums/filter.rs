@@ -8,16 +8,19 @@
 //! items up to its own, so the guarantee holds for streams that react to releases (Denisov et al. 2022). What follows, inverse filter and
 //! prefix sum, sees the noisy integers only. ∎
 
+use super::ahead::NoiseAhead;
 use super::blt::{BltDecoder, DyadicBlt, FixedBlt, Layout};
 use super::running::{Running, State, StateError};
 use hushstream_noise::{FineGaussian, NoiseError, Source};
+use std::sync::Arc;
 
 /// The running mechanism.
 pub(crate) struct Filter {
     encoder: FixedBlt,
     decoder: BltDecoder,
     noise: FineGaussian,
-    source: Source,
+    source: Arc<Source>,
+    ahead: Option<NoiseAhead>,
     narrow: [Vec<i64>; 2],
     wide: [Vec<i128>; 2],
 }
@@ -39,7 +42,8 @@ impl Filter {
             encoder,
             decoder: BltDecoder::new(blt.parameters(), dimension, layout.unit() * unit),
             noise: FineGaussian::new(layout.guard_bits())?,
-            source,
+            source: Arc::new(source),
+            ahead: None,
             narrow: [vec![0; narrow], vec![0; narrow]],
             wide: [vec![0; wide], vec![0; wide]],
         })
@@ -54,10 +58,17 @@ impl Running for Filter {
             FixedBlt::Narrow(encoder) => {
                 let [row, noise] = &mut self.narrow;
                 encoder.encode(item, row).expect(FITS);
-                self.noise.fill_i64(&self.source, t, 0, noise).expect(FITS);
+                let noise = match self.ahead.as_mut().and_then(|ahead| ahead.at(t)) {
+                    Some(drawn) => drawn,
+                    None => {
+                        self.noise.fill_i64(&self.source, t, 0, noise).expect(FITS);
+                        noise
+                    }
+                };
+                // `Layout::check` has left room for the noise.
                 row.iter_mut()
                     .zip(noise)
-                    .for_each(|(row, noise)| *row += *noise);
+                    .for_each(|(row, noise)| *row = row.wrapping_add(*noise));
                 self.decoder.step(row, out).expect(FITS);
             }
             FixedBlt::Wide(encoder) => {
@@ -78,6 +89,19 @@ impl Running for Filter {
         let (sum, lost) = state[state.len() - 2 * out.len()..].split_at(out.len());
         for ((sum, lost), out) in sum.iter().zip(lost).zip(out) {
             *out = sum + lost;
+        }
+    }
+
+    fn draw_ahead(&mut self, from: u64, last: u64) {
+        let (noise, source) = (self.noise, Arc::clone(&self.source));
+        // Only where draws fit 64 bits, which is what narrow rows hold.
+        if let FixedBlt::Narrow(_) = self.encoder {
+            let dimension = self.narrow[0].len();
+            self.ahead = Some(NoiseAhead::start(dimension, from, last, move |t, out| {
+                noise
+                    .fill_i64(&source, t, 0, out)
+                    .expect("narrow layouts have few guard bits");
+            }));
         }
     }
 

@@ -106,8 +106,7 @@ impl BalancedDigits {
 }
 
 impl Cover for BalancedDigits {
-    fn terms(&self, t: u64) -> Vec<Term> {
-        let mut terms = Vec::new();
+    fn write_terms(&self, t: u64, out: &mut Vec<Term>) {
         let mut offset = 0_i64; // in nodes of the current level
         for (level, digit) in (0..self.digits).rev().zip(self.of(t)) {
             offset *= self.base as i64;
@@ -118,11 +117,10 @@ impl Cover for BalancedDigits {
                     (offset - 1 - step, -1)
                 };
                 let node = (index as u64) << 6 | u64::from(level);
-                terms.push(Term { node, sign });
+                out.push(Term { node, sign });
             }
             offset += digit;
         }
-        terms
     }
 
     fn items(&self, node: u64) -> (u64, u64) {

@@ -4,6 +4,7 @@
 //! work. One file for each strategy, opening with its claim and its proof.
 
 mod adding;
+mod ahead;
 pub mod blt;
 mod build;
 mod calibrate;

@@ -52,7 +52,7 @@ impl PartialSum {
         if self.records == self.most {
             return Err(PartialSumError::Full(self.most));
         }
-        match self.lattice.add(contribution, &mut self.values) {
+        match self.lattice.add(&contribution.open(), &mut self.values) {
             Outcome::Kept => {}
             Outcome::Clipped => self.counts.clipped += 1,
             Outcome::Null => self.counts.nulls += 1,

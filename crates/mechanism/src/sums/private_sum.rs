@@ -9,6 +9,7 @@ use super::running::Running;
 use crate::boundary::{Grant, GuaranteeKind, OperatorOnly, Pending, Receipt, Released};
 use crate::durable::{Ledger, LedgerError, Storage};
 use crate::lattice::Lattice;
+use crate::losses::Features;
 use crate::persons::Persons;
 use hushstream_account::{Charge, Guarantee, GuaranteeError};
 use hushstream_noise::{Instance, Key};
@@ -35,6 +36,9 @@ pub struct PrivateSum<G> {
     pub(super) noted: bool,
     pub(super) counts: Counts,
     pub(super) persons: Persons,
+    /// The memory of the last contribution, and of a release that nobody wants.
+    pub(super) emptied: Option<Features>,
+    room: Vec<f64>,
     kind: PhantomData<fn() -> G>,
 }
 
@@ -113,6 +117,8 @@ impl<G: GuaranteeKind> PrivateSum<G> {
             noted: false,
             counts: Counts::default(),
             persons: Persons::default(),
+            emptied: None,
+            room: Vec::new(),
             kind: PhantomData,
         })
     }
@@ -157,12 +163,33 @@ impl<G: GuaranteeKind> PrivateSum<G> {
 
     /// Puts the item that was just counted through the mechanism.
     pub(super) fn release(&mut self, item: &[i64]) -> Pending<Vec<f64>, G> {
-        let mut value = vec![0.0; item.len()];
+        let mut value = std::mem::take(&mut self.room);
+        value.clear();
+        value.resize(item.len(), 0.0);
         self.running.step(self.items, item, &mut value);
-        for (value, base) in value.iter_mut().zip(&self.opening.base) {
-            *value += base;
+        if self.opening.before > 0 {
+            for (value, base) in value.iter_mut().zip(&self.opening.base) {
+                *value += base;
+            }
         }
         self.pending(value)
+    }
+
+    /// Draws noise ahead of need in a thread of its own, where the mechanism can: releases are the same bit for bit, only sooner. Worth it on a machine
+    /// with a core to spare.
+    pub fn draw_ahead(&mut self) {
+        let planned = self.plan.most_releases() - self.opening.before;
+        self.running.draw_ahead(self.items + 1, planned);
+    }
+
+    /// Features without entries in the memory of the contribution that was added last, for whoever makes the next one: a round then allocates nothing.
+    pub fn emptied(&mut self) -> Option<Features> {
+        self.emptied.take()
+    }
+
+    /// Takes back a release that will not be published; the next one is written into its memory.
+    pub fn discard(&mut self, pending: Pending<Vec<f64>, G>) {
+        self.room = pending.value;
     }
 
     /// The octave of the next item; 0 for every sum but octaves.

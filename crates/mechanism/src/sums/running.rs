@@ -33,6 +33,11 @@ pub(crate) trait Running: Send {
     /// Release `t` once more, for the last t; for t = 0 what would be released before any item.
     fn last(&mut self, t: u64, out: &mut [f64]);
 
+    /// Draws the noise of steps `from` to `last` in a thread of its own, where a mechanism can: the same noise, sooner.
+    fn draw_ahead(&mut self, from: u64, last: u64) {
+        let _ = (from, last);
+    }
+
     /// What [`Running::restore`] needs.
     fn state(&self) -> State;
 
@@ -66,10 +71,11 @@ impl<C: Cover> CoveredPrefix<C> {
     }
 }
 
-impl<C: Cover + Send> Running for CoveredPrefix<C> {
+impl<C: Cover + Copy + Send + 'static> Running for CoveredPrefix<C> {
     fn step(&mut self, t: u64, item: &[i64], out: &mut [f64]) {
+        // The plan keeps exact sums below 2⁶¹: nothing wraps, and a loop that need not look becomes vectors.
         for (exact, item) in self.exact.iter_mut().zip(item) {
-            *exact += item;
+            *exact = exact.wrapping_add(*item);
         }
         self.last(t, out);
     }
@@ -87,8 +93,12 @@ impl<C: Cover + Send> Running for CoveredPrefix<C> {
         };
         for ((exact, noise), out) in self.exact.iter().zip(noise).zip(out) {
             // The integer is what is released; the float is made from it.
-            *out = (exact + noise) as f64 * self.unit;
+            *out = exact.wrapping_add(*noise) as f64 * self.unit;
         }
+    }
+
+    fn draw_ahead(&mut self, from: u64, last: u64) {
+        self.walk.draw_ahead(from, last);
     }
 
     fn state(&self) -> State {
@@ -111,7 +121,7 @@ impl Padding {
     /// Adds what is missing to `total` noises in release t.
     fn add(&mut self, t: u64, terms: usize, noise: &mut [i64]) {
         for extra in terms as u64..u64::from(self.total) {
-            super::cover::add_signed(noise, self.draws.node(t << 6 | extra), 1);
+            super::cover::add(noise, self.draws.node(t << 6 | extra));
         }
     }
 }

@@ -85,14 +85,11 @@ fn binomial(n: u32, k: u32) -> u64 {
 }
 
 impl Cover for ConstantWeight {
-    fn terms(&self, t: u64) -> Vec<Term> {
+    fn write_terms(&self, t: u64, out: &mut Vec<Term>) {
         let label = self.word(t);
-        (0..64)
-            .rev()
-            .filter(|p| label >> p & 1 == 1)
-            // The label with everything below p cleared names the node: p is its lowest one.
-            .map(|p| Term::plus(label >> p << p))
-            .collect()
+        let ones = (0..64).rev().filter(|p| label >> p & 1 == 1);
+        // The label with everything below p cleared names the node: p is its lowest one.
+        out.extend(ones.map(|p| Term::plus(label >> p << p)));
     }
 
     fn items(&self, node: u64) -> (u64, u64) {

@@ -50,14 +50,14 @@ pub(crate) fn dyadic_items(node: u64) -> (u64, u64) {
 }
 
 impl Cover for BinaryTree {
-    fn terms(&self, t: u64) -> Vec<Term> {
-        let mut terms = Vec::with_capacity(t.count_ones() as usize);
-        let mut end = 0;
-        for level in (0..64).rev().filter(|level| t >> level & 1 == 1) {
-            end += 1 << level;
-            terms.push(Term::plus(dyadic_node(level, end)));
+    fn write_terms(&self, t: u64, out: &mut Vec<Term>) {
+        let (mut end, mut rest) = (0, t);
+        while rest > 0 {
+            let level = rest.ilog2();
+            end |= 1 << level;
+            rest ^= 1 << level;
+            out.push(Term::plus(dyadic_node(level, end)));
         }
-        terms
     }
 
     fn items(&self, node: u64) -> (u64, u64) {

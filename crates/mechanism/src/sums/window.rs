@@ -52,9 +52,9 @@ impl Window {
 }
 
 impl Cover for Window {
-    fn terms(&self, t: u64) -> Vec<Term> {
+    fn write_terms(&self, t: u64, out: &mut Vec<Term>) {
         let mut start = t.saturating_sub(self.width);
-        let mut terms = Vec::new();
+        let first = out.len();
         while start < t {
             // The largest node that starts at `start`, aligned, and ends by t.
             let fits = (t - start).ilog2();
@@ -65,11 +65,10 @@ impl Cover for Window {
             };
             let level = fits.min(aligned);
             start += 1 << level;
-            terms.push(Term::plus(dyadic_node(level, start)));
+            out.push(Term::plus(dyadic_node(level, start)));
         }
         // Large nodes live longest: first, so that a walk keeps their totals.
-        terms.sort_by_key(|term| std::cmp::Reverse(term.node & 63));
-        terms
+        out[first..].sort_by_key(|term| std::cmp::Reverse(term.node & 63));
     }
 
     fn items(&self, node: u64) -> (u64, u64) {

@@ -86,7 +86,9 @@ pub(super) fn decide_fast(cells: &Cells, first: u64) -> Option<i64> {
     };
     let v = (first >> 14) & 0xff_ffff;
     let u = first & 0x1fff;
-    let certain = ((u + 1) << 26) + (2 * cell + 1) * (v + 1) <= 1 << 39;
+    // At most 2³⁹ + 2³⁶: nothing wraps, and nothing need be looked at on the way.
+    let density = (2 * cell + 1).wrapping_mul(v + 1);
+    let certain = ((u + 1) << 26).wrapping_add(density) <= 1 << 39;
     if (place == threshold) | !certain {
         return None;
     }

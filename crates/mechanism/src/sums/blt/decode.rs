@@ -16,6 +16,7 @@
 //! error is 2u·|Ŝ_t|, this is 2·10⁻¹⁰ of t·X for 2²⁰ releases if all roundings conspire, and with √g in place of g if they do not.
 
 use super::parameters::BltParameters;
+use pulp::{Arch, Simd, WithSimd};
 
 /// A number of a row: `f64`, or an integer of the encoder.
 pub trait RowValue: Copy {
@@ -95,6 +96,16 @@ impl BltDecoder {
     pub fn step<T: RowValue>(&mut self, row: &[T], prefix: &mut [f64]) -> Result<(), DecodeError> {
         DecodeError::check(row.len(), self.dimension)?;
         DecodeError::check(prefix.len(), self.dimension)?;
+        Arch::new().dispatch(Step {
+            decoder: self,
+            row,
+            prefix,
+        });
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn step_in_lanes<T: RowValue>(&mut self, row: &[T], prefix: &mut [f64]) {
         let (buffers, sums) = self.state.split_at_mut(self.pairs.len() * self.dimension);
         let item = &mut self.item[..];
         for (x, y) in item.iter_mut().zip(row) {
@@ -121,7 +132,6 @@ impl BltDecoder {
             *s = next;
             *out = next + *l;
         }
-        Ok(())
     }
 
     /// The buffers, the prefix sum and its compensation, one vector after the other. Public, as the rows are.
@@ -138,6 +148,22 @@ impl BltDecoder {
         DecodeError::check(state.len(), self.state.len())?;
         self.state.copy_from_slice(state);
         Ok(())
+    }
+}
+
+/// One step, to be compiled for every width of vectors.
+struct Step<'a, T> {
+    decoder: &'a mut BltDecoder,
+    row: &'a [T],
+    prefix: &'a mut [f64],
+}
+
+impl<T: RowValue> WithSimd for Step<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        self.decoder.step_in_lanes(self.row, self.prefix);
     }
 }
 

@@ -21,6 +21,7 @@ use super::dyadic::{DECAY_BITS, DyadicBlt, WEIGHT_BITS};
 use super::layout::{Layout, LayoutError, Width};
 use super::parameters::MAX_BUFFERS;
 use super::word::Word;
+use pulp::{Arch, Simd, WithSimd};
 
 /// Why an item or a state was refused. Nothing has changed then.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -151,19 +152,28 @@ impl<W: Word> FixedEncoder<W> {
         }
         // One instance for each number of buffers, so that the inner loop is unrolled.
         match self.blt.buffers() {
-            1 => self.pass::<1>(item, row),
-            2 => self.pass::<2>(item, row),
-            3 => self.pass::<3>(item, row),
-            4 => self.pass::<4>(item, row),
-            5 => self.pass::<5>(item, row),
-            6 => self.pass::<6>(item, row),
-            7 => self.pass::<7>(item, row),
-            _ => self.pass::<MAX_BUFFERS>(item, row),
+            1 => self.dispatch::<1>(item, row),
+            2 => self.dispatch::<2>(item, row),
+            3 => self.dispatch::<3>(item, row),
+            4 => self.dispatch::<4>(item, row),
+            5 => self.dispatch::<5>(item, row),
+            6 => self.dispatch::<6>(item, row),
+            7 => self.dispatch::<7>(item, row),
+            _ => self.dispatch::<MAX_BUFFERS>(item, row),
         }
         self.used += 1;
         Ok(())
     }
 
+    fn dispatch<const M: usize>(&mut self, item: &[i64], row: &mut [W]) {
+        Arch::new().dispatch(Pass::<W, M> {
+            encoder: self,
+            item,
+            row,
+        });
+    }
+
+    #[inline(always)]
     fn pass<const M: usize>(&mut self, item: &[i64], row: &mut [W]) {
         let guard = self.layout.guard_bits();
         let mut factors = [(0, 0); M];
@@ -232,6 +242,22 @@ impl<W: Word> FixedEncoder<W> {
         self.used = used;
         self.buffers.copy_from_slice(state);
         Ok(())
+    }
+}
+
+/// One pass, to be compiled for every generation of processors: the newer have shorter ways to multiply.
+struct Pass<'a, W, const M: usize> {
+    encoder: &'a mut FixedEncoder<W>,
+    item: &'a [i64],
+    row: &'a mut [W],
+}
+
+impl<W: Word, const M: usize> WithSimd for Pass<'_, W, M> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        self.encoder.pass::<M>(self.item, self.row);
     }
 }
 
