@@ -36,6 +36,7 @@ mod many;
 mod normal;
 pub mod planted;
 mod printed;
+mod printed_offline;
 mod procedure;
 
 pub use attack::Attack;
