@@ -246,10 +246,10 @@ impl Duel for Perturbed {
                     IterateRun::resume(self.recipe.clone(), shelf.open(), &key, &mut ledger, None)?;
                 run = back.0;
                 self.interruption.check_diary(back.1, lost)?;
-                // What is published again must be the same; if it is not, the attacker sees both.
                 for release in run.sync(&mut ledger)? {
                     again.extend(release.into_value());
                 }
+                self.interruption.check_again(&releases, &again)?;
             }
             old = shelf.copy();
         }

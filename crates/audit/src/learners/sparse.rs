@@ -33,6 +33,8 @@ struct Touched {
     recipe: SparseRecipe,
     /// The round, from 1, whose record differs.
     canary: u64,
+    /// Whether it has other features in the right world, instead of the other sign.
+    elsewhere: bool,
     /// Whether the other records touch the feature whose published weight is largest.
     adaptive: bool,
     reading: Reading,
@@ -54,42 +56,50 @@ pub(super) fn recipe(target: &Target) -> Result<SparseRecipe, AuditError> {
     .plan()?)
 }
 
-/// First, middle and last record, among neutral ones and among those that touch what was published; thresholded models; interrupted runs.
+/// First, middle and last record, one that has other features, one among records that touch what was published; thresholded models; interrupted runs.
 pub(super) fn duels(target: &Target) -> Result<Vec<Box<dyn Duel>>, AuditError> {
     let recipe = recipe(target)?;
     let n = target.releases;
-    let duel = |canary: u64, adaptive: bool, reading: Reading, interruption: Interruption| {
-        let others = if adaptive { ", adaptive stream" } else { "" };
-        let models = match reading {
-            Reading::Dense => "",
-            Reading::Thresholded => ", thresholded models",
-        };
-        Box::new(Touched {
-            recipe: recipe.clone(),
-            canary,
-            adaptive,
-            reading,
-            interruption,
-            what: format!("record {canary} of {n}{others}{models}{interruption}"),
-        }) as Box<dyn Duel>
+    let plain = |canary: u64, interruption: Interruption| Touched {
+        recipe: recipe.clone(),
+        canary,
+        elsewhere: false,
+        adaptive: false,
+        reading: Reading::Dense,
+        interruption,
+        what: format!("record {canary} of {n}{interruption}"),
     };
-    let places = target.places(1).into_iter();
-    let mut duels: Vec<_> = places
-        .map(|place| duel(place, false, Reading::Dense, Interruption::Never))
+    let never = Interruption::Never;
+    let mut duels: Vec<Touched> = target
+        .places(1)
+        .into_iter()
+        .map(|place| plain(place, never))
         .collect();
-    duels.push(duel(1, true, Reading::Dense, Interruption::Never));
-    duels.push(duel(1, false, Reading::Thresholded, Interruption::Never));
+    duels.push(Touched {
+        elsewhere: true,
+        what: format!("features of record 1 of {n}"),
+        ..plain(1, never)
+    });
+    duels.push(Touched {
+        adaptive: true,
+        what: format!("record 1 of {n}, adaptive stream"),
+        ..plain(1, never)
+    });
+    duels.push(Touched {
+        reading: Reading::Thresholded,
+        what: format!("record 1 of {n}, thresholded models"),
+        ..plain(1, never)
+    });
     if target.interrupted && n > 2 {
         let middle = n / 2;
-        for (canary, interruption) in [
-            (1, Interruption::Stopped(middle)),
-            (1, Interruption::Restored(middle)),
-            (middle, Interruption::Restored(middle)),
-        ] {
-            duels.push(duel(canary, false, Reading::Dense, interruption));
-        }
+        duels.push(plain(1, Interruption::Stopped(middle)));
+        duels.push(plain(1, Interruption::Restored(middle)));
+        duels.push(plain(middle, Interruption::Restored(middle)));
     }
-    Ok(duels)
+    let boxed = duels
+        .into_iter()
+        .map(|duel| Box::new(duel) as Box<dyn Duel>);
+    Ok(boxed.collect())
 }
 
 impl Touched {
@@ -105,6 +115,7 @@ impl Touched {
                         target: 1.0,
                     };
                 }
+                (_, World::Right) if self.elsewhere => (vec![(2, share), (3, share)], 1.0),
                 _ => (vec![(0, share), (1, share)], -world.sign()),
             }
         } else if self.adaptive {
@@ -172,6 +183,7 @@ impl Duel for Touched {
                 run = back;
                 self.interruption.check_diary(outcome, lost)?;
                 again.extend(read(&mut run, &mut ledger)?);
+                self.interruption.check_again(&sums, &again)?;
             }
             old = shelf.copy();
         }
