@@ -82,12 +82,12 @@ fn gaussian_iterates_are_audited_to_four_fifths() {
     for (recipe, releases) in [
         (RecipeName::Pigd, 1),
         (RecipeName::Pigd, 7),
-        (RecipeName::Pgiga, 7),
-        (RecipeName::Pocp, 7),
+        (RecipeName::Pgiga, 3),
+        (RecipeName::Pocp, 3),
         // Of the budget of an unknown horizon fifteen releases use √(4/5).
         (RecipeName::PocpAnytime, 15),
-        (RecipeName::Pol, 7),
-        (RecipeName::SparseFtrl, 7),
+        (RecipeName::Pol, 3),
+        (RecipeName::SparseFtrl, 3),
     ] {
         let plain = Target::new(recipe, None, gaussian).unwrap();
         is_tight(&Target { releases, ..plain }, 4000);
@@ -118,7 +118,6 @@ fn is_tight(target: &Target, runs: u64) {
         Effort::runs(runs, 1e-3, 5),
     )
     .unwrap();
-    println!("{target}: {}", verdict.tightness());
     assert!(
         verdict.tightness() >= 0.8,
         "{target}: {}",

@@ -92,7 +92,7 @@ impl Target {
         )
     }
 
-    /// Every recipe that there are attacks on, on its own sum if it has one, and `pftal-convex` on every sum, with every noise, at the length where an audit can be tight and, where that is a single release,
+    /// Every recipe that there are attacks on, on its own sum if it has one, and `pftal-convex` on every sum, with every noise, at the length where an audit can be tight and, on sums where that is a single release,
     /// at seven too; persons, zero-out and interruptions on two sums, on iterates and on the sparse tree. `gaussian` and `pure` are the budgets.
     #[must_use]
     pub fn all(gaussian: Budget, pure: Budget) -> Vec<Self> {
@@ -106,7 +106,7 @@ impl Target {
                 let target = Self { noise, ..plain };
                 if target.exists() && !targets.contains(&target) {
                     targets.push(target);
-                    if target.releases == 1 {
+                    if target.sum.is_some() && target.releases == 1 {
                         targets.push(Self {
                             releases: 7,
                             ..target
