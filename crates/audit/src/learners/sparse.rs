@@ -171,7 +171,7 @@ impl Duel for Touched {
             });
             match self.reading {
                 Reading::Dense => {
-                    seen.extend(sums.iter().zip(&known).map(|(sum, known)| sum - known))
+                    seen.extend(sums.iter().zip(&known).map(|(sum, known)| sum - known));
                 }
                 Reading::Thresholded => seen.extend(&sums),
             }
