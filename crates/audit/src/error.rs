@@ -1,11 +1,13 @@
 //! Why an audit cannot be held.
 
-use hushstream_account::AccountError;
+use hushstream_account::{AccountError, GuaranteeError};
 use hushstream_arena::ArenaError;
 use hushstream_engine::{RecipeError, RecipeName, RunError};
 use hushstream_learn::LearnError;
 use hushstream_mechanism::LedgerError;
 use hushstream_mechanism::losses::BoundsError;
+use hushstream_mechanism::perturb::PerturbError;
+use hushstream_mechanism::sparse::SparseError;
 use hushstream_mechanism::sums::{PlanError, SumError};
 use hushstream_noise::NoiseError;
 use hushstream_sets::SetError;
@@ -22,6 +24,12 @@ pub enum AuditError {
     /// A loss.
     #[error(transparent)]
     Bounds(#[from] BoundsError),
+    /// A guarantee that would promise nothing.
+    #[error(transparent)]
+    Guarantee(#[from] GuaranteeError),
+    /// Perturbed iterates.
+    #[error(transparent)]
+    Iterates(#[from] PerturbError),
     /// The learner.
     #[error(transparent)]
     Learn(#[from] LearnError),
@@ -43,6 +51,9 @@ pub enum AuditError {
     /// The set.
     #[error(transparent)]
     Set(#[from] SetError),
+    /// The sparse learner.
+    #[error(transparent)]
+    Sparse(#[from] SparseError),
     /// The sum.
     #[error(transparent)]
     Sum(#[from] SumError),
@@ -57,8 +68,8 @@ pub enum AuditError {
         allowed: &'static str,
     },
     /// A recipe that no attack has been written for.
-    #[error("{0} does not stand on sums: its attacks are not written yet")]
-    NotOnSums(RecipeName),
+    #[error("there are no attacks on {0} yet")]
+    NoAttacks(RecipeName),
     /// What came back after an interruption is not what must.
     #[error("an interrupted run came back otherwise than it must: {0}")]
     Resumed(String),

@@ -4,7 +4,9 @@
 //! release 2ᵏ is a single node that contains the first record, so the releases 1, 2, 4, … show all of a record's nodes, one at a time.
 
 use crate::duel::{Duel, World};
+use crate::normal::phi;
 use crate::planted::{Handmade, HandmadeDuel};
+use crate::printed_offline::{self as offline, Chosen};
 use crate::procedure::{Effort, Verdict, audit};
 use crate::{AuditError, Claim};
 use hushstream_account::Mu;
@@ -33,6 +35,8 @@ pub struct Printed {
     reach: f64,
     /// The printed standard deviation or scale.
     scale: f64,
+    /// For a model whose radius the data chose: what was chosen in the two worlds.
+    chosen: Option<[Chosen; 2]>,
 }
 
 impl Printed {
@@ -44,6 +48,10 @@ impl Printed {
             rows.push(Self::jkt_tree(rounds, natural));
         }
         rows.push(Self::jkt_moments());
+        for (alpha, radius) in [(0.1, 2.0), (0.01, 20.0)] {
+            rows.push(Self::jkt_offline(10_000, alpha, radius));
+        }
+        rows.push(Self::jkt_radius());
         rows.push(Self::st_tree(4));
         for natural in [false, true] {
             rows.push(Self::as_tree(2, natural));
@@ -70,6 +78,7 @@ impl Printed {
             releases: rounds,
             reach: 2.0,
             scale: log / EPSILON * libm::log(log / DELTA).sqrt(),
+            chosen: None,
         }
     }
 
@@ -91,6 +100,44 @@ impl Printed {
             releases: rounds - 1,
             reach: 2.0 * radius * radius,
             scale: radius * noise,
+            chosen: None,
+        }
+    }
+
+    /// β without 1/α: J12.
+    fn jkt_offline(rounds: u64, alpha: f64, radius: f64) -> Self {
+        Self {
+            erratum: "J12",
+            place: "JKT12 (37), Algorithm 6",
+            setting: format!("T = {rounds}, alpha = {alpha}, |x*| = {radius}"),
+            claim: Claim::Approximate {
+                epsilon: EPSILON,
+                delta: DELTA,
+            },
+            noise: Noise::Gaussian,
+            releases: 1,
+            reach: offline::reach(rounds, (alpha, radius)),
+            scale: offline::noise(rounds, (alpha, radius), (EPSILON, DELTA)),
+            chosen: None,
+        }
+    }
+
+    /// ‖x*‖ of 0.1 or 0.2, whichever does better on records that were held out: J13.
+    fn jkt_radius() -> Self {
+        let choose = |world| Chosen::by_validation(world, [0.1, 0.2], (EPSILON, DELTA));
+        Self {
+            erratum: "J13",
+            place: "JKT12 section 5",
+            setting: "T = 8, |x*| of 0.1 or 0.2 by cross-validation".into(),
+            claim: Claim::Approximate {
+                epsilon: EPSILON,
+                delta: DELTA,
+            },
+            noise: Noise::Gaussian,
+            releases: 1,
+            reach: 0.0,
+            scale: 1.0,
+            chosen: Some([choose(World::Left), choose(World::Right)]),
         }
     }
 
@@ -105,6 +152,7 @@ impl Printed {
             releases: rounds - 1,
             reach: 2.0,
             scale: (f64::from(rounds.next_power_of_two().ilog2()) + 1.0) / EPSILON,
+            chosen: None,
         }
     }
 
@@ -119,6 +167,7 @@ impl Printed {
             releases: rounds - 1,
             reach: 2.0,
             scale: logarithm(rounds, natural) / EPSILON,
+            chosen: None,
         }
     }
 
@@ -133,6 +182,7 @@ impl Printed {
             releases: 1,
             reach: 2.0,
             scale: 1.0 / EPSILON,
+            chosen: None,
         }
     }
 
@@ -153,6 +203,7 @@ impl Printed {
             releases: rounds - 1,
             reach: 2.0 * length,
             scale: regret.max(log / EPSILON * libm::log(log / DELTA)),
+            chosen: None,
         }
     }
 
@@ -169,6 +220,7 @@ impl Printed {
             releases: width,
             reach: 2.0 - curvature,
             scale: (1.0 + curvature) * levels / EPSILON,
+            chosen: None,
         }
     }
 
@@ -181,6 +233,14 @@ impl Printed {
     /// # Errors
     /// None for the rows of [`Printed::all`].
     pub fn truth(&self) -> Result<f64, AuditError> {
+        if let Some([left, right]) = self.chosen {
+            // The smaller ball's ends are reached in one world only, what lies beyond them in the other only; inside it the densities are alike.
+            let share = |chosen: Chosen| {
+                let beyond = |side: f64| phi((side * chosen.mean - left.radius) / chosen.noise);
+                beyond(1.0) + beyond(-1.0)
+            };
+            return Ok(share(left).max(share(right)));
+        }
         let levels = f64::from(self.levels());
         if self.noise.is_pure() {
             return Ok(levels * self.reach / self.scale);
@@ -205,10 +265,28 @@ impl Printed {
     #[must_use]
     pub fn duel(&self) -> Box<dyn Duel> {
         let sum = Handmade::line(self.noise, self.scale);
+        if let Some([left, right]) = self.chosen {
+            return Box::new(HandmadeDuel {
+                name: "a record that decides about the radius",
+                play: move |world: World, seed| {
+                    let noise = sum.node(&Handmade::source(seed), 1)?[0];
+                    let chosen = match world {
+                        World::Left => left,
+                        World::Right => right,
+                    };
+                    Ok(vec![chosen.model(noise).abs()])
+                },
+                likelihood: |_: &[f64]| None,
+            });
+        }
         let (levels, half) = (self.levels(), 0.5 * self.reach);
         let pure = self.noise.is_pure();
         Box::new(HandmadeDuel {
-            name: "first record, releases 1, 2, 4, ...",
+            name: if levels == 1 {
+                "one record"
+            } else {
+                "first record, releases 1, 2, 4, ..."
+            },
             play: move |world: World, seed| {
                 let source = Handmade::source(seed);
                 let item = [half * world.sign()];
@@ -263,6 +341,8 @@ mod tests {
             ("J1", "T = 4, log2", 3.6e-3),
             ("J1", "T = 16, ln", 1.9e-3),
             ("J2", "R = 10", 5.5e-2),
+            ("J12", "T = 10000, alpha = 0.1", 0.235),
+            ("J13", "T = 8", 0.977),
             ("S1", "T = 4", 4.0 / 3.0),
             ("A1", "T = 2, log2", 2.0),
             ("A1", "T = 2, ln", 2.885),

@@ -75,6 +75,57 @@ fn laplace_sums_of_up_to_four_levels_are_audited_to_four_fifths() {
     }
 }
 
+/// Every iterate of these moves by its whole sensitivity.
+#[test]
+fn gaussian_iterates_are_audited_to_four_fifths() {
+    let (gaussian, _) = budgets();
+    for (recipe, releases) in [
+        (RecipeName::Pigd, 1),
+        (RecipeName::Pigd, 7),
+        (RecipeName::Pgiga, 3),
+        (RecipeName::Pocp, 3),
+        // Of the budget of an unknown horizon fifteen releases use √(4/5).
+        (RecipeName::PocpAnytime, 15),
+        (RecipeName::Pol, 3),
+        (RecipeName::SparseFtrl, 3),
+    ] {
+        let plain = Target::new(recipe, None, gaussian).unwrap();
+        is_tight(&Target { releases, ..plain }, 4000);
+    }
+}
+
+#[test]
+fn pure_iterates_are_audited_to_four_fifths() {
+    let (_, pure) = budgets();
+    for (recipe, releases) in [
+        (RecipeName::Pigd, 1),
+        (RecipeName::Pigd, 3),
+        (RecipeName::Pgiga, 3),
+        (RecipeName::Pocp, 3),
+        (RecipeName::Pol, 7),
+    ] {
+        let plain = Target::new(recipe, None, pure).unwrap();
+        is_tight(&Target { releases, ..plain }, 25_000);
+    }
+}
+
+/// The record that most noise tells of, four fifths of the claim, and not more than it.
+fn is_tight(target: &Target, runs: u64) {
+    let deepest = &target.duels().unwrap()[..1];
+    let verdict = audit(
+        target.claim().unwrap(),
+        deepest,
+        Effort::runs(runs, 1e-3, 5),
+    )
+    .unwrap();
+    assert!(
+        verdict.tightness() >= 0.8,
+        "{target}: {}",
+        verdict.tightness()
+    );
+    assert!(!verdict.violated());
+}
+
 #[test]
 fn a_long_stream_with_many_canaries() {
     let stream = LongStream {

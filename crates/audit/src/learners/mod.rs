@@ -2,8 +2,10 @@
 
 mod contest;
 mod interrupted;
+mod iterate;
 mod nodes;
 mod scene;
+mod sparse;
 mod target;
 
 pub(crate) use nodes::Nodes;

@@ -6,7 +6,9 @@
 mod calibration;
 mod content;
 mod handmade;
+mod iterates;
 mod order;
+mod sparse;
 mod structure;
 
 use crate::procedure::{Effort, Verdict, audit};
@@ -56,6 +58,8 @@ pub fn all() -> Vec<Box<dyn Planted>> {
     let mut bugs = calibration::all();
     bugs.extend(structure::all());
     bugs.extend(content::all());
+    bugs.extend(iterates::all());
+    bugs.extend(sparse::all());
     bugs.push(Box::new(order::FloatSum));
     bugs
 }

@@ -15,6 +15,14 @@ const NONE: usize = LEVELS.len();
 /// Number of places, as a power of two: half a megabyte, which stays near the processor. More would hardly be hit more often where features follow a power law.
 const PLACES_LOG2: u32 = 13;
 
+/// The round from which on places are kept: a short run needs none.
+const FIRST_WORTH: u64 = 16;
+const EMPTY: Place = Place {
+    coordinate: 0,
+    round: 0,
+    sums: [0; NONE],
+};
+
 /// One line of the processor's cache.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
@@ -72,6 +80,7 @@ const FIRST_ABOVE: [usize; 65] = {
 /// The cache of one generator.
 pub(crate) struct NoiseCache {
     source: Source,
+    /// Made when there is something worth keeping.
     places: Vec<Place>,
     /// What is known of each coordinate: the first level whose sum holds, and that sum.
     known: Vec<(usize, i64)>,
@@ -81,14 +90,9 @@ pub(crate) struct NoiseCache {
 
 impl NoiseCache {
     pub(crate) fn new(source: Source) -> Self {
-        let empty = Place {
-            coordinate: 0,
-            round: 0,
-            sums: [0; NONE],
-        };
         Self {
             source,
-            places: vec![empty; 1 << PLACES_LOG2],
+            places: Vec::new(),
             known: Vec::new(),
             wanted: Vec::new(),
             drawn: Vec::new(),
@@ -97,6 +101,9 @@ impl NoiseCache {
 
     /// Adds to `sums` the noise of release t at each coordinate; no coordinate twice.
     pub(crate) fn add(&mut self, t: u64, coordinates: &[u32], sums: &mut [i64]) {
+        if self.places.is_empty() && t >= FIRST_WORTH {
+            self.places = vec![EMPTY; 1 << PLACES_LOG2];
+        }
         // Nodes in the order in which they are drawn, the largest first, and how many of them lie below each level.
         let (mut all, mut count) = ([0; 64], 0);
         for (place, node) in all.iter_mut().zip(nodes(t)) {
@@ -112,8 +119,10 @@ impl NoiseCache {
         for ((&coordinate, sum), &(held, base)) in coordinates.iter().zip(sums).zip(&self.known) {
             let (mine, others) = drawn.split_at(below[held]);
             drawn = others;
-            *sum +=
-                self.places[slot(coordinate)].update((t, coordinate), (held, base), mine, &below);
+            let mut nowhere = EMPTY;
+            let place = self.places.get_mut(slot(coordinate));
+            let place = place.unwrap_or(&mut nowhere);
+            *sum += place.update((t, coordinate), (held, base), mine, &below);
         }
     }
 
@@ -122,7 +131,7 @@ impl NoiseCache {
         self.known.clear();
         self.wanted.clear();
         for &coordinate in coordinates {
-            let place = &self.places[slot(coordinate)];
+            let place = self.places.get(slot(coordinate)).unwrap_or(&EMPTY);
             let (mut held, mut base) = (NONE, 0);
             if place.coordinate == coordinate && place.round > 0 {
                 // Digits at and below the highest that has changed are other nodes now.
