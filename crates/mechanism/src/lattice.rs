@@ -356,9 +356,14 @@ impl Lattice {
 #[inline(always)]
 fn truncated(value: f64) -> i64 {
     const ONES: f64 = 1.5 * (1_u64 << 52) as f64;
-    (value.trunc() + ONES)
-        .to_bits()
-        .wrapping_sub(ONES.to_bits()) as i64
+    let nearest = (value + ONES) - ONES;
+    let beyond = if nearest.abs() > value.abs() {
+        1.0
+    } else {
+        0.0_f64
+    };
+    let toward_zero = nearest - beyond.copysign(value);
+    (toward_zero + ONES).to_bits().wrapping_sub(ONES.to_bits()) as i64
 }
 
 /// Whether so many integers within the radius fit 32 bits and the sum of their squares 63.

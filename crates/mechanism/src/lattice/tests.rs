@@ -26,6 +26,41 @@ fn truncates_toward_zero_and_clips() {
 }
 
 #[test]
+fn integers_toward_zero_are_the_casts() {
+    let mut state = 1_u64;
+    for _ in 0..200_000 {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        let size = (state >> 33) as f64 / 2_f64.powi((state & 31) as i32);
+        for value in [
+            size,
+            -size,
+            size.floor(),
+            -size.floor(),
+            size.floor() + 0.5,
+            0.5 - size.ceil(),
+        ] {
+            assert_eq!(truncated(value), value as i64, "{value:e}");
+        }
+    }
+    for value in [
+        0.0,
+        -0.0,
+        1e-300,
+        -1e-300,
+        0.5,
+        1.0 - f64::EPSILON,
+        2_f64.powi(40) + 0.75,
+    ] {
+        assert_eq!(
+            (truncated(value), truncated(-value)),
+            (value as i64, -(value as i64))
+        );
+    }
+}
+
+#[test]
 fn sums_of_a_batch_are_inside_its_radius() {
     let lattice = Lattice::new(2, Norm::L2, 1.0, 1000).unwrap();
     assert!(lattice.holds_sum(&[600, -800], 1) && lattice.holds_sum(&[1200, -1600], 2));
