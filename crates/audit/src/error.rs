@@ -1,8 +1,10 @@
 //! Why an audit cannot be held.
 
-use hushstream_account::AccountError;
+use hushstream_account::{AccountError, GuaranteeError};
 use hushstream_arena::ArenaError;
-use hushstream_engine::{RecipeError, RecipeName, RunError};
+use hushstream_engine::{
+    BanditError, ExpertsError, LimitedUpdatesError, RecipeError, RecipeName, RunError, ValuesError,
+};
 use hushstream_learn::LearnError;
 use hushstream_mechanism::LedgerError;
 use hushstream_mechanism::losses::BoundsError;
@@ -19,15 +21,27 @@ pub enum AuditError {
     /// A game.
     #[error(transparent)]
     Arena(#[from] ArenaError),
+    /// A bandit.
+    #[error(transparent)]
+    Bandit(#[from] BanditError),
     /// A loss.
     #[error(transparent)]
     Bounds(#[from] BoundsError),
+    /// Expert advice.
+    #[error(transparent)]
+    Experts(#[from] ExpertsError),
+    /// A guarantee that would promise nothing.
+    #[error(transparent)]
+    Guarantee(#[from] GuaranteeError),
     /// The learner.
     #[error(transparent)]
     Learn(#[from] LearnError),
     /// The ledger.
     #[error(transparent)]
     Ledger(#[from] LedgerError),
+    /// Limited updates.
+    #[error(transparent)]
+    LimitedUpdates(#[from] LimitedUpdatesError),
     /// A sampler.
     #[error(transparent)]
     Noise(#[from] NoiseError),
@@ -46,6 +60,9 @@ pub enum AuditError {
     /// The sum.
     #[error(transparent)]
     Sum(#[from] SumError),
+    /// Function values.
+    #[error(transparent)]
+    Values(#[from] ValuesError),
     /// A parameter out of range.
     #[error("{parameter} = {given} is not allowed; allowed: {allowed}")]
     Parameter {
@@ -57,8 +74,8 @@ pub enum AuditError {
         allowed: &'static str,
     },
     /// A recipe that no attack has been written for.
-    #[error("{0} does not stand on sums: its attacks are not written yet")]
-    NotOnSums(RecipeName),
+    #[error("there are no attacks on {0} yet")]
+    NoAttacks(RecipeName),
     /// What came back after an interruption is not what must.
     #[error("an interrupted run came back otherwise than it must: {0}")]
     Resumed(String),

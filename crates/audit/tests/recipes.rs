@@ -3,7 +3,7 @@
 
 use hushstream_account::Budget;
 use hushstream_audit::{Effort, LongStream, Target, audit};
-use hushstream_engine::RecipeName;
+use hushstream_engine::{CATALOGUE, RecipeName};
 use hushstream_mechanism::sums::{Noise, SumKind};
 
 /// Budgets for which a few thousand runs tell much: μ = 1.67, and ε = 2.
@@ -24,6 +24,62 @@ fn no_bound_exceeds_its_claim() {
         let effort = Effort::runs(600, ERROR, 7);
         let verdict = audit(target.claim().unwrap(), &target.duels().unwrap(), effort).unwrap();
         assert!(!verdict.violated(), "{target}: {verdict:?}");
+    }
+}
+
+/// A recipe is audited, or `audit all` names it as one that is not: none is forgotten.
+#[test]
+fn every_recipe_is_audited_or_named() {
+    const WITHOUT_ATTACKS: [RecipeName; 7] = [
+        RecipeName::SparseFtrl,
+        RecipeName::Pigd,
+        RecipeName::PigdConvex,
+        RecipeName::Pgiga,
+        RecipeName::Pocp,
+        RecipeName::PocpAnytime,
+        RecipeName::Pol,
+    ];
+    let (gaussian, pure) = budgets();
+    let targets = Target::all(gaussian, pure);
+    for entry in CATALOGUE {
+        let audited = targets.iter().any(|target| target.recipe == entry.recipe);
+        let named = WITHOUT_ATTACKS.contains(&entry.recipe);
+        assert!(audited != named, "{}", entry.name);
+        assert_eq!(audited, Target::has_attacks(entry.recipe), "{}", entry.name);
+    }
+}
+
+/// Where the truth is close to the claim, so is the bound: one draw among eight experts, one noisy answer, one phase, the sum under one-point gradients.
+#[test]
+fn draws_answers_phases_and_values_are_audited_closely() {
+    let (gaussian, pure) = budgets();
+    for (recipe, budget, runs, share) in [
+        (RecipeName::Dartboard, pure, 25_000, 0.7),
+        (RecipeName::DartboardBatched, pure, 25_000, 0.7),
+        (RecipeName::HedgeBatched, pure, 25_000, 0.7),
+        (RecipeName::Cover, pure, 25_000, 0.5),
+        (RecipeName::LimitedUpdates, pure, 25_000, 0.7),
+        (RecipeName::LimitedUpdates, gaussian, 4000, 0.8),
+        (RecipeName::Exp2, pure, 10_000, 0.8),
+        (RecipeName::Exp2, gaussian, 4000, 0.8),
+        (RecipeName::Exp2Batched, pure, 10_000, 0.8),
+        (RecipeName::Exp2Batched, gaussian, 4000, 0.8),
+        (RecipeName::Scrible, pure, 10_000, 0.8),
+        (RecipeName::Scrible, gaussian, 4000, 0.8),
+        (RecipeName::PftalBandit, pure, 25_000, 0.8),
+        (RecipeName::PftalBandit, gaussian, 4000, 0.8),
+    ] {
+        let target = Target::new(recipe, None, budget).unwrap();
+        let first = &target.duels().unwrap()[..1];
+        let effort = Effort::runs(runs, 1e-3, 5);
+        let verdict = audit(target.claim().unwrap(), first, effort).unwrap();
+        println!("{target}: {} {}", verdict.tightness(), verdict.seconds);
+        assert!(
+            verdict.tightness() >= share,
+            "{target}: {}",
+            verdict.tightness()
+        );
+        assert!(!verdict.violated());
     }
 }
 

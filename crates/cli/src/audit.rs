@@ -9,7 +9,7 @@ use clap::Args;
 use comfy_table::Table;
 use hushstream_account::Budget;
 use hushstream_audit::{Duel, Effort, Printed, Target, Verdict, audit, planted};
-use hushstream_engine::{MechanismKind, RecipeName};
+use hushstream_engine::RecipeName;
 use hushstream_mechanism::sums::SumKind;
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -166,7 +166,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
 /// Recipes that `all` leaves out, because their attacks are not written yet.
 fn not_audited() -> Vec<&'static str> {
     let entries = hushstream_engine::CATALOGUE.iter();
-    let others = entries.filter(|entry| !matches!(entry.mechanism, MechanismKind::Sum(_)));
+    let others = entries.filter(|entry| !Target::has_attacks(entry.recipe));
     others.map(|entry| entry.name).collect()
 }
 
@@ -220,8 +220,8 @@ fn recipes(arguments: &Arguments) -> Result<Vec<Row>> {
         let verdict = audit(claim, &duels, effort(arguments, &duels, None)?)?;
         let parts = (
             target.recipe.to_string(),
-            Some(target.sum.to_string()),
-            Some(target.noise.to_string()),
+            target.sum.map(|sum| sum.to_string()),
+            target.noise_added().map(|noise| noise.to_string()),
         );
         Ok(Row::new(target.to_string(), parts, verdict))
     });

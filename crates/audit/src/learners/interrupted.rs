@@ -1,10 +1,10 @@
 //! Runs that stop in the middle: the journal is kept, or an older copy of it comes back.
 
 use crate::AuditError;
-use hushstream_mechanism::Storage;
 use hushstream_mechanism::sums::Resumed;
-use std::io;
+use hushstream_mechanism::{CameBack, Storage};
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::{fmt, io};
 
 /// Where and how a run is interrupted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,6 +42,25 @@ impl Interruption {
             Ok(())
         } else {
             Err(AuditError::Resumed(format!("{outcome:?} after {self:?}")))
+        }
+    }
+
+    /// The same for mechanisms that keep a diary.
+    pub(crate) fn check_diary(self, outcome: CameBack, lost: u64) -> Result<(), AuditError> {
+        let outcome = match outcome {
+            CameBack::Continued => Resumed::Continued,
+            CameBack::NewInstance { lost } => Resumed::NewInstance { lost },
+        };
+        self.check(outcome, lost)
+    }
+}
+
+impl fmt::Display for Interruption {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Never => Ok(()),
+            Self::Stopped(at) => write!(f, ", stopped after {at}"),
+            Self::Restored(at) => write!(f, ", old journal after {at}"),
         }
     }
 }

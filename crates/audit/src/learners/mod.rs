@@ -1,10 +1,17 @@
-//! Whole learners as targets: played through their public interface, attacked by what they publish.
+//! Whole learners as targets: played through their public interface, attacked by what they publish. One file a family of mechanisms; [`Target`] knows which.
 
+mod batch;
 mod contest;
+mod feedback;
 mod interrupted;
+mod law;
 mod nodes;
+mod paid;
 mod scene;
+mod selection;
 mod target;
+mod values;
 
+pub(crate) use law::Law;
 pub(crate) use nodes::Nodes;
 pub use target::Target;

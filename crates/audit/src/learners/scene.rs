@@ -53,7 +53,7 @@ impl Scene {
             RecipeName::Ftrl | RecipeName::Ftpl => Kind::Line,
             RecipeName::CocoL => Kind::Pair,
             RecipeName::Pqftl => Kind::Squares,
-            other => return Err(AuditError::NotOnSums(other)),
+            other => return Err(AuditError::NoAttacks(other)),
         };
         let objective = match kind {
             Kind::Points => Objective::Convex(Arc::new(Distance::new(1, 1.0, 0.01)?)),

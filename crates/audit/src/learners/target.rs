@@ -4,25 +4,28 @@ use super::contest::Contest;
 use super::interrupted::Interruption;
 use super::nodes::Nodes;
 use super::scene::Scene;
+use super::{batch, feedback, selection, values};
 use crate::AuditError;
 use crate::bound::Claim;
 use crate::duel::Duel;
 use hushstream_account::{Adjacency, Budget, Charge};
-use hushstream_engine::{CATALOGUE, MechanismKind, Recipe, RecipeName, RecipeRequest};
+use hushstream_engine::{CATALOGUE, MechanismKind, Recipe, RecipeError, RecipeName, RecipeRequest};
 use hushstream_mechanism::Participation;
 use hushstream_mechanism::sums::{Noise, SumKind};
 use std::fmt;
 
 /// So many items a window protects in an audit.
 const WINDOW: u64 = 3;
+/// So many releases where none of them hides another: answers, one-point gradients, the points of three octaves.
+const SEVERAL: u64 = 7;
 
 /// A recipe to be audited.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Target {
     /// Which recipe.
     pub recipe: RecipeName,
-    /// On which sum.
-    pub sum: SumKind,
+    /// On which sum, if it stands on one.
+    pub sum: Option<SumKind>,
     /// With which noise.
     pub noise: Noise,
     /// What is promised.
@@ -38,41 +41,65 @@ pub struct Target {
 }
 
 impl Target {
-    /// A recipe on its paper's own sum, or another, with Gaussian noise if the budget has a δ.
+    /// A recipe, one on sums with its paper's own or another, with Gaussian noise if the budget has a δ.
     ///
     /// # Errors
-    /// A recipe that does not stand on sums.
+    /// A recipe that no attack has been written for.
     pub fn new(
         recipe: RecipeName,
         sum: Option<SumKind>,
         budget: Budget,
     ) -> Result<Self, AuditError> {
-        let MechanismKind::Sum(own) = recipe.entry().mechanism else {
-            return Err(AuditError::NotOnSums(recipe));
-        };
-        let sum = match sum.unwrap_or(own) {
-            SumKind::Window(0) => SumKind::Window(WINDOW),
-            other => other,
-        };
         let noise = match recipe {
             _ if !budget.is_pure() => Noise::Gaussian,
             RecipeName::Ftrl => Noise::Laplace,
+            _ if recipe.entry().mechanism == MechanismKind::Feedback => Noise::Laplace,
             _ => Noise::L2Laplace,
         };
+        let (on, releases) = match recipe.entry().mechanism {
+            MechanismKind::Sum(own) => {
+                let sum = match sum.unwrap_or(own) {
+                    SumKind::Window(0) => SumKind::Window(WINDOW),
+                    other => other,
+                };
+                (Some(sum), tight_releases(recipe, sum))
+            }
+            MechanismKind::Values(own) => (Some(sum.unwrap_or(own)), SEVERAL),
+            // One play, whose likelihood ratio can reach the claim.
+            MechanismKind::Selection => (None, 1),
+            MechanismKind::Feedback | MechanismKind::Batch => (None, SEVERAL),
+            _ => return Err(AuditError::NoAttacks(recipe)),
+        };
+        if let (None, Some(unfit)) = (on, sum) {
+            recipe.accepts(unfit, noise).map_err(RecipeError::Unfit)?;
+        }
         Ok(Self {
             recipe,
-            sum,
+            sum: on,
             noise,
             budget,
             adjacency: Adjacency::ReplaceOne,
             records_a_person: 1,
-            releases: tight_releases(recipe, sum),
+            releases,
             interrupted: false,
         })
     }
 
-    /// Every recipe that stands on sums on its own one and `pftal-convex` on every sum, with every noise, at the length where an audit can be tight and, where that is a single release,
-    /// at seven too; persons, zero-out and interruptions on two sums. `gaussian` and `pure` are the budgets.
+    /// Whether there are attacks on a recipe.
+    #[must_use]
+    pub fn has_attacks(recipe: RecipeName) -> bool {
+        matches!(
+            recipe.entry().mechanism,
+            MechanismKind::Sum(_)
+                | MechanismKind::Selection
+                | MechanismKind::Feedback
+                | MechanismKind::Batch
+                | MechanismKind::Values(_)
+        )
+    }
+
+    /// Every recipe that there are attacks on, on its own sum if it has one, and `pftal-convex` on every sum, with every noise, at the length where an audit can be tight and, where that is a single release,
+    /// at seven too; persons, zero-out and interruptions on two sums, on iterates and on the sparse tree. `gaussian` and `pure` are the budgets.
     #[must_use]
     pub fn all(gaussian: Budget, pure: Budget) -> Vec<Self> {
         let mut targets: Vec<Self> = Vec::new();
@@ -80,10 +107,10 @@ impl Target {
         let mut add = |recipe: RecipeName, sum: Option<SumKind>| {
             for noise in [Noise::Gaussian, Noise::Laplace, Noise::L2Laplace] {
                 let Ok(plain) = Self::new(recipe, sum, budget(noise)) else {
-                    return; // not on sums
+                    return; // no attacks
                 };
                 let target = Self { noise, ..plain };
-                if recipe.accepts(target.sum, noise).is_ok() && !targets.contains(&target) {
+                if target.exists() && !targets.contains(&target) {
                     targets.push(target);
                     if target.releases == 1 {
                         targets.push(Self {
@@ -100,8 +127,11 @@ impl Target {
         for sum in SumKind::ALL {
             add(RecipeName::PftalConvex, Some(sum));
         }
-        for sum in [SumKind::Tree, SumKind::BLT] {
-            let Ok(plain) = Self::new(RecipeName::PftalConvex, Some(sum), gaussian) else {
+        for (recipe, sum) in [
+            (RecipeName::PftalConvex, Some(SumKind::Tree)),
+            (RecipeName::PftalConvex, Some(SumKind::BLT)),
+        ] {
+            let Ok(plain) = Self::new(recipe, sum, gaussian) else {
                 continue;
             };
             targets.push(Self {
@@ -117,31 +147,92 @@ impl Target {
                 ..plain
             });
         }
+        for (recipe, budget) in [
+            (RecipeName::Dartboard, pure),
+            (RecipeName::HedgeBatched, pure),
+            (RecipeName::LimitedUpdates, pure),
+            (RecipeName::LimitedUpdates, gaussian),
+            (RecipeName::Exp2Batched, pure),
+            (RecipeName::PftalBandit, gaussian),
+        ] {
+            let Ok(plain) = Self::new(recipe, None, budget) else {
+                continue;
+            };
+            targets.push(Self {
+                adjacency: Adjacency::ZeroOut,
+                ..plain
+            });
+            targets.push(Self {
+                interrupted: true,
+                releases: SEVERAL,
+                ..plain
+            });
+        }
         targets
     }
 
-    /// The recipe, calibrated.
-    ///
-    /// # Errors
-    /// A combination that does not fit.
-    pub fn recipe(&self) -> Result<Recipe, AuditError> {
-        let scene = self.scene()?;
+    /// Whether the recipe runs on this sum with this noise.
+    fn exists(&self) -> bool {
+        match (self.recipe.entry().mechanism, self.sum) {
+            (MechanismKind::Feedback, _) => self.noise != Noise::L2Laplace,
+            // Where no noise is added, or one kind only, the budget decides.
+            (MechanismKind::Selection | MechanismKind::Batch, _) => self.noise != Noise::Laplace,
+            (MechanismKind::Values(_), _) => self.noise != Noise::Laplace,
+            (_, sum) => sum.is_some_and(|sum| self.recipe.accepts(sum, self.noise).is_ok()),
+        }
+    }
+
+    /// The noise, for mechanisms that add one: a selection draws.
+    #[must_use]
+    pub fn noise_added(&self) -> Option<Noise> {
+        let draws = match self.recipe.entry().mechanism {
+            MechanismKind::Selection => true,
+            MechanismKind::Batch => self.budget.is_pure(),
+            _ => false,
+        };
+        (!draws).then_some(self.noise)
+    }
+
+    pub(super) fn participation(&self) -> Participation {
+        match self.records_a_person {
+            1 => Participation::OncePerRecord,
+            most => Participation::PerPerson {
+                most,
+                separation: 1,
+            },
+        }
+    }
+
+    /// The canary's places: that which most noise tells of, then the first, the middle and the last.
+    pub(super) fn places(&self, deepest: u64) -> Vec<u64> {
+        let n = self.releases;
+        let mut places = Vec::new();
+        for place in [deepest, 1, n.div_ceil(2), n] {
+            if !places.contains(&place) {
+                places.push(place);
+            }
+        }
+        places
+    }
+
+    /// The recipe on a sum, calibrated.
+    fn on_sum(&self) -> Result<(Recipe, Scene), AuditError> {
+        let scene = Scene::of(self.recipe, self.noise.is_pure())?;
+        let recipe = self.planned(&scene)?;
+        Ok((recipe, scene))
+    }
+
+    fn planned(&self, scene: &Scene) -> Result<Recipe, AuditError> {
         Ok(RecipeRequest {
             recipe: self.recipe,
-            objective: scene.objective,
-            set: scene.set,
+            objective: scene.objective.clone(),
+            set: scene.set.clone(),
             rounds: self.releases.saturating_add(1),
             batch: 1,
             budget: self.budget,
             adjacency: self.adjacency,
-            participation: match self.records_a_person {
-                1 => Participation::OncePerRecord,
-                most => Participation::PerPerson {
-                    most,
-                    separation: 1,
-                },
-            },
-            sum: Some(self.sum),
+            participation: self.participation(),
+            sum: self.sum,
             noise: Some(self.noise),
             window: None,
             curvature: scene.curvature,
@@ -151,23 +242,29 @@ impl Target {
         .plan()?)
     }
 
-    fn scene(&self) -> Result<Scene, AuditError> {
-        Scene::of(self.recipe, self.noise.is_pure())
-    }
-
     /// What the recipe claims: the price its ledger is charged, which is never above the budget.
     ///
     /// # Errors
     /// A combination that does not fit.
     pub fn claim(&self) -> Result<Claim, AuditError> {
-        let recipe = self.recipe()?;
-        let guarantee = recipe.plan().guarantee(true).map_err(|error| {
-            AuditError::Plan(hushstream_mechanism::sums::PlanError::Guarantee(error))
-        })?;
-        let charge = recipe.plan().charge()?;
+        let (charge, guarantee) = match self.recipe.entry().mechanism {
+            MechanismKind::Sum(_) => {
+                let (recipe, _) = self.on_sum()?;
+                (recipe.plan().charge()?, recipe.plan().guarantee(true)?)
+            }
+            MechanismKind::Selection => selection::price(self)?,
+            MechanismKind::Feedback => feedback::price(self)?,
+            MechanismKind::Batch => batch::price(self)?,
+            MechanismKind::Values(_) => values::price(self)?,
+            _ => return Err(AuditError::NoAttacks(self.recipe)),
+        };
         Ok(match charge {
             Charge::Gaussian(mu) => Claim::Gaussian {
                 mu: mu.get(),
+                epsilon: guarantee.epsilon(),
+                delta: guarantee.delta(),
+            },
+            Charge::Approximate(_) => Claim::Approximate {
                 epsilon: guarantee.epsilon(),
                 delta: guarantee.delta(),
             },
@@ -183,25 +280,29 @@ impl Target {
     /// # Errors
     /// A combination that does not fit.
     pub fn duels(&self) -> Result<Vec<Box<dyn Duel>>, AuditError> {
-        let (recipe, scene) = (self.recipe()?, self.scene()?);
+        match (self.recipe.entry().mechanism, self.sum) {
+            (MechanismKind::Sum(_), Some(sum)) => self.duels_on_sum(sum),
+            (MechanismKind::Selection, _) => selection::duels(self),
+            (MechanismKind::Feedback, _) => feedback::duels(self),
+            (MechanismKind::Batch, _) => batch::duels(self),
+            (MechanismKind::Values(_), Some(sum)) => values::duels(self, sum),
+            _ => Err(AuditError::NoAttacks(self.recipe)),
+        }
+    }
+
+    fn duels_on_sum(&self, sum: SumKind) -> Result<Vec<Box<dyn Duel>>, AuditError> {
+        let (recipe, scene) = self.on_sum()?;
         let n = self.releases;
-        let deepest = match self.sum {
+        let deepest = match sum {
             SumKind::Octave => 1 << n.ilog2(),
             _ => 1,
         };
-        let mut places = vec![deepest, 1, n.div_ceil(2), n];
-        let mut unique = Vec::new();
-        places.retain(|place| {
-            let fresh = !unique.contains(place);
-            unique.push(*place);
-            fresh
-        });
         let contest = |place: u64, adaptive: bool, interruption: Interruption| {
             // A person's records stand as close together as they may: they share the most nodes.
             let canaries: Vec<u64> = (0..self.records_a_person)
                 .map(|k| (place + k).min(n))
                 .collect();
-            let seen = match self.sum {
+            let seen = match sum {
                 SumKind::Window(width) => n.min(place + width - 1),
                 _ => n,
             };
@@ -212,14 +313,9 @@ impl Target {
             };
             let readable = scene.reads_sums() && interruption == Interruption::Never;
             let nodes = (readable && self.noise.is_pure() && self.records_a_person == 1)
-                .then(|| Nodes::of(self.sum, n, seen, (reach, self.budget.epsilon())))
+                .then(|| Nodes::of(sum, n, seen, (reach, self.budget.epsilon())))
                 .flatten();
             let others = if adaptive { ", adaptive stream" } else { "" };
-            let stop = match interruption {
-                Interruption::Never => String::new(),
-                Interruption::Stopped(at) => format!(", stopped after {at}"),
-                Interruption::Restored(at) => format!(", old journal after {at}"),
-            };
             Box::new(Contest {
                 recipe: recipe.clone(),
                 scene: scene.clone(),
@@ -228,12 +324,12 @@ impl Target {
                 interruption,
                 seen,
                 nodes,
-                what: format!("record {place} of {n}{others}{stop}"),
+                what: format!("record {place} of {n}{others}{interruption}"),
             }) as Box<dyn Duel>
         };
+        let places = self.places(deepest).into_iter();
         let mut duels: Vec<Box<dyn Duel>> = places
-            .iter()
-            .map(|&place| contest(place, false, Interruption::Never))
+            .map(|place| contest(place, false, Interruption::Never))
             .collect();
         if n > 1 {
             duels.push(contest(deepest, true, Interruption::Never));
@@ -266,8 +362,16 @@ fn tight_releases(recipe: RecipeName, sum: SumKind) -> u64 {
 
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (recipe, sum, noise) = (self.recipe, self.sum, self.noise);
-        write!(f, "{recipe}, {sum}, {noise}, n = {}", self.releases)?;
+        write!(f, "{}, ", self.recipe)?;
+        if let Some(sum) = self.sum {
+            write!(f, "{sum}, ")?;
+        }
+        match self.noise_added() {
+            Some(noise) => write!(f, "{noise}, ")?,
+            None if self.budget.is_pure() => f.write_str("pure, ")?,
+            None => f.write_str("approximate, ")?,
+        }
+        write!(f, "n = {}", self.releases)?;
         if self.adjacency == Adjacency::ZeroOut {
             f.write_str(", zero-out")?;
         }
