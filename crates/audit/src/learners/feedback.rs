@@ -43,16 +43,24 @@ fn recipe(target: &Target) -> Result<BanditRecipe, AuditError> {
         }
         other => return Err(AuditError::NoAttacks(other)),
     };
+    let noise = match target.noise {
+        Noise::Gaussian => FeedbackNoise::Gaussian,
+        Noise::Laplace => FeedbackNoise::Laplace,
+        Noise::L2Laplace => {
+            let reason = format!(
+                "{}: one number has Laplace or Gaussian noise",
+                target.recipe
+            );
+            return Err(BanditError::Unfit(reason).into());
+        }
+    };
     let request = BanditRequest {
         recipe: target.recipe,
         actions,
         range,
         rounds: Some(target.releases.saturating_mul(batch)),
         batch: Some(batch),
-        noise: Some(match target.noise {
-            Noise::Gaussian => FeedbackNoise::Gaussian,
-            _ => FeedbackNoise::Laplace,
-        }),
+        noise: Some(noise),
         budget: target.budget,
         adjacency: target.adjacency,
     };

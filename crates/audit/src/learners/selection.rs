@@ -2,7 +2,8 @@
 //!
 //! A selection tells most about a record that makes the played expert's loss and one other's as unlike as they can be: the canary is therefore aimed, in both worlds, by what was
 //! played before it. "Play the other one next" then has a likelihood ratio that comes close to e^(ε_Z + R): the coin's share and that of one draw. A calibrated dartboard over two
-//! rounds draws nothing at all, so at one release the audit brings parameters of its own, whose price the plan computes as ever.
+//! rounds draws nothing at all, so at one release the audit brings parameters of its own, whose price the plan computes as ever; at sixteen it brings others, with a single draw, after
+//! which a dartboard must stay where it is.
 
 use super::Target;
 use super::interrupted::{Interruption, Shelf};
@@ -23,6 +24,8 @@ use std::sync::Arc;
 
 /// So many records a batch of the batched recipes has.
 const BATCH: u64 = 2;
+/// So many releases of a dartboard that may draw once.
+pub(super) const SPENT: u64 = 16;
 /// A net of this many points in [−1, 1].
 const POINTS: usize = 8;
 
@@ -55,22 +58,31 @@ fn recipe(target: &Target) -> Result<ExpertsRecipe, AuditError> {
     } else {
         Advice::Experts(if alone { 8 } else { 2 })
     };
-    let own = n == 1
-        && matches!(
-            target.recipe,
-            RecipeName::Dartboard | RecipeName::DartboardBatched | RecipeName::Cover
-        );
-    let board = own.then(|| Board::new((target.budget.epsilon() / 4.4).min(0.5), 0.3, 1));
     let request = ExpertsRequest {
         recipe: target.recipe,
         advice,
         rounds: Some(n.saturating_add(1).saturating_mul(batch)),
         batch: (batch > 1).then_some(batch),
-        board: board.transpose()?,
+        board: board(target)?,
         budget: target.budget,
         adjacency: target.adjacency,
     };
     Ok(request.plan()?)
+}
+
+/// Parameters of one's own that the budget affords, with one draw: one that a coin decides, or one that comes almost at once.
+fn board(target: &Target) -> Result<Option<Board>, AuditError> {
+    let dartboard = matches!(
+        target.recipe,
+        RecipeName::Dartboard | RecipeName::DartboardBatched | RecipeName::Cover
+    );
+    let (share, forced) = match target.releases {
+        1 if dartboard => (4.4, 0.3),
+        SPENT if dartboard => (3.1, 0.9),
+        _ => return Ok(None),
+    };
+    let rate = (target.budget.epsilon() / share).min(0.5);
+    Ok(Some(Board::new(rate, forced, 1)?))
 }
 
 fn batch(recipe: RecipeName) -> u64 {

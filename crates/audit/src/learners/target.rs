@@ -168,7 +168,19 @@ impl Target {
                 ..plain
             });
         }
+        targets.extend(Self::spent_dartboard(pure));
         targets
+    }
+
+    /// `dartboard` with a single draw, over many rounds after it.
+    ///
+    /// # Errors
+    /// None; as [`Target::new`].
+    pub fn spent_dartboard(budget: Budget) -> Result<Self, AuditError> {
+        Ok(Self {
+            releases: selection::SPENT,
+            ..Self::new(RecipeName::Dartboard, None, budget)?
+        })
     }
 
     /// Whether the recipe runs on this sum with this noise.
