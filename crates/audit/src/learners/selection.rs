@@ -202,6 +202,28 @@ impl Selected {
         slope * if at >= 0.0 { 1.0 } else { -1.0 }
     }
 
+    /// A play as seen from the first one: experts in a circle, points of a net with the first on the right. So fitted attacks see where a canary aims.
+    fn from_first(&self, first: usize, play: usize) -> usize {
+        match self.recipe.points().get(first) {
+            None => (play + self.experts - first) % self.experts,
+            Some(point) if point[0] < 0.0 => self.experts - 1 - play,
+            Some(_) => play,
+        }
+    }
+
+    /// The plays themselves again.
+    fn plays(&self, seen: &[f64]) -> Vec<usize> {
+        let first = seen.first().map_or(0, |&first| first as usize);
+        let back = |&play: &f64| match self.recipe.points().get(first) {
+            None => (play as usize + first) % self.experts,
+            Some(_) => self.from_first(first, play as usize),
+        };
+        let others = seen.get(1..).unwrap_or_default();
+        std::iter::once(first)
+            .chain(others.iter().map(back))
+            .collect()
+    }
+
     fn learn(
         &self,
         run: &mut ExpertsRun,
@@ -235,7 +257,8 @@ impl Duel for Selected {
         let recipe = self.recipe.clone();
         let mut run = ExpertsRun::open(recipe, grant, &key, &mut ledger, shelf.open())?;
         let mut played = run.question();
-        let mut seen = vec![played as f64];
+        let first = played;
+        let mut seen = vec![first as f64];
         let mut again = Vec::new();
         let mut old = shelf.copy();
         for item in 1..=self.items {
@@ -245,7 +268,7 @@ impl Duel for Selected {
             }
             for release in run.sync(&mut ledger)? {
                 played = release.into_value() as usize;
-                seen.push(played as f64);
+                seen.push(self.from_first(first, played) as f64);
             }
             if self.interruption.is_after(item) {
                 let lost = self.interruption.restore(&shelf, &old);
@@ -267,7 +290,7 @@ impl Duel for Selected {
 
     fn likelihood(&self, seen: &[f64]) -> Option<f64> {
         let law = self.law?;
-        let plays: Vec<usize> = seen.iter().map(|&play| play as usize).collect();
+        let plays = self.plays(seen);
         let ln = |world: World| {
             law.ln_probability(self.experts, &plays, |item| {
                 let played = plays[usize::try_from(item).unwrap_or(1) - 1];
