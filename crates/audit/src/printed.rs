@@ -4,8 +4,8 @@
 //! release 2ᵏ is a single node that contains the first record, so the releases 1, 2, 4, … show all of a record's nodes, one at a time. Of a dartboard the attacker knows the law.
 
 use crate::duel::{Duel, World};
-use crate::learners::Law;
-use crate::planted::{Dartboard, Handmade, HandmadeDuel, aimed, batch, with_vector_noise};
+use crate::planted::{Handmade, HandmadeDuel, with_vector_noise};
+use crate::printed_batches as batches;
 use crate::procedure::{Effort, Verdict, audit};
 use crate::{AuditError, Claim};
 use hushstream_account::{Adjacency, Mu};
@@ -49,11 +49,6 @@ enum Mechanism {
     /// A dartboard on batches that share their border.
     Overlapping(Board),
 }
-
-/// Experts of a dartboard, records of a batch and draws, K − 1.
-const EXPERTS: usize = 8;
-const BATCH: usize = 2;
-const DRAWS: u64 = 2;
 
 impl Printed {
     /// All of them.
@@ -189,8 +184,7 @@ impl Printed {
 
     /// Batches Σ from Bt to B(t+1), with parameters that cost ε = 1 when batches are disjoint: F5.
     fn overlapping() -> Option<Self> {
-        let rate = -libm::log1p(-0.2) / BATCH as f64;
-        let board = Board::new(rate, 0.125, DRAWS).ok()?;
+        let board = batches::board().ok()?;
         Some(Self {
             erratum: "F5",
             place: "AFKT22 section 3.1.1",
@@ -263,13 +257,7 @@ impl Printed {
             }
             // Far out, the ratio of a sum of Laplace numbers is that of its largest.
             Mechanism::Vector { scale } => 2.0 / (0.25 * scale),
-            Mechanism::Overlapping(board) => {
-                let transcripts = (0..EXPERTS * EXPERTS).map(|code| {
-                    let plays = [0, code % EXPERTS, code / EXPERTS];
-                    overlapping_ratio(board, &plays).abs()
-                });
-                transcripts.fold(0.0, f64::max)
-            }
+            Mechanism::Overlapping(board) => batches::truth(board),
         })
     }
 
@@ -297,7 +285,7 @@ impl Printed {
                 scale,
             } => tree(noise, BinaryTree::depth(releases), reach, scale),
             Mechanism::Vector { scale } => with_vector_noise(scale),
-            Mechanism::Overlapping(board) => overlapping(board),
+            Mechanism::Overlapping(board) => batches::duel(board),
         }
     }
 
@@ -326,43 +314,6 @@ fn tree(noise: Noise, levels: u32, reach: f64, scale: f64) -> Box<dyn Duel> {
             pure.then(|| seen.iter().map(ratio).sum())
         },
     })
-}
-
-/// Two batches that share their border, where the canary is: it loses with all experts but the second, or with that one alone.
-fn shared(world: World) -> Vec<Vec<f64>> {
-    let mut records = vec![vec![0.0; EXPERTS]; 2 * BATCH + 1];
-    records[BATCH] = aimed(EXPERTS, 1, world);
-    (0..2)
-        .map(|k| batch(&records[BATCH * k..=BATCH * (k + 1)]))
-        .collect()
-}
-
-fn overlapping(board: Board) -> Box<dyn Duel> {
-    let dartboard = Dartboard {
-        rate: board.rate(),
-        forced: board.forced(),
-        draws: board.resamples(),
-    };
-    Box::new(HandmadeDuel {
-        name: "the record at the border of two batches",
-        play: move |world: World, seed| {
-            Ok(dartboard.play(&Handmade::source(seed), 0, &shared(world)))
-        },
-        likelihood: move |seen: &[f64]| {
-            let plays: Vec<usize> = seen.iter().map(|&play| play as usize).collect();
-            Some(overlapping_ratio(board, &plays))
-        },
-    })
-}
-
-fn overlapping_ratio(board: Board, plays: &[usize]) -> f64 {
-    let ln = |world: World| {
-        let items = shared(world);
-        Law::Board(board).ln_probability(EXPERTS, plays, |item| {
-            items[usize::try_from(item).unwrap_or(1) - 1].clone()
-        })
-    };
-    ln(World::Right) - ln(World::Left)
 }
 
 fn logarithm(rounds: u64, natural: bool) -> f64 {

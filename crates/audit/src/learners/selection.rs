@@ -203,7 +203,7 @@ impl Selected {
     }
 
     /// A play as seen from the first one: experts in a circle, points of a net with the first on the right. So fitted attacks see where a canary aims.
-    fn from_first(&self, first: usize, play: usize) -> usize {
+    fn seen_from(&self, first: usize, play: usize) -> usize {
         match self.recipe.points().get(first) {
             None => (play + self.experts - first) % self.experts,
             Some(point) if point[0] < 0.0 => self.experts - 1 - play,
@@ -216,7 +216,7 @@ impl Selected {
         let first = seen.first().map_or(0, |&first| first as usize);
         let back = |&play: &f64| match self.recipe.points().get(first) {
             None => (play as usize + first) % self.experts,
-            Some(_) => self.from_first(first, play as usize),
+            Some(_) => self.seen_from(first, play as usize),
         };
         let others = seen.get(1..).unwrap_or_default();
         std::iter::once(first)
@@ -268,7 +268,7 @@ impl Duel for Selected {
             }
             for release in run.sync(&mut ledger)? {
                 played = release.into_value() as usize;
-                seen.push(self.from_first(first, played) as f64);
+                seen.push(self.seen_from(first, played) as f64);
             }
             if self.interruption.is_after(item) {
                 let lost = self.interruption.restore(&shelf, &old);
