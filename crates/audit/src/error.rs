@@ -8,6 +8,8 @@ use hushstream_engine::{
 use hushstream_learn::LearnError;
 use hushstream_mechanism::LedgerError;
 use hushstream_mechanism::losses::BoundsError;
+use hushstream_mechanism::perturb::PerturbError;
+use hushstream_mechanism::sparse::SparseError;
 use hushstream_mechanism::sums::{PlanError, SumError};
 use hushstream_noise::NoiseError;
 use hushstream_sets::SetError;
@@ -33,6 +35,9 @@ pub enum AuditError {
     /// A guarantee that would promise nothing.
     #[error(transparent)]
     Guarantee(#[from] GuaranteeError),
+    /// Perturbed iterates.
+    #[error(transparent)]
+    Iterates(#[from] PerturbError),
     /// The learner.
     #[error(transparent)]
     Learn(#[from] LearnError),
@@ -57,6 +62,9 @@ pub enum AuditError {
     /// The set.
     #[error(transparent)]
     Set(#[from] SetError),
+    /// The sparse learner.
+    #[error(transparent)]
+    Sparse(#[from] SparseError),
     /// The sum.
     #[error(transparent)]
     Sum(#[from] SumError),

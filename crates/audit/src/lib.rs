@@ -8,13 +8,13 @@
 //! runs, did not find more. Where the bound is close to the claim, the calibration is also shown not to waste noise.
 //!
 //! - [`audit`] is the procedure: fit, choose, prove, each on runs of its own; [`Duel`] is what it attacks.
-//! - [`Target`] makes duels out of recipes on sums, selections, feedback, batch solvers and function values (the others have no attacks yet): first, middle, last and deepest record,
-//!   adaptive streams, persons, interrupted runs.
+//! - [`Target`] makes duels out of every recipe: first, middle, last and deepest record, null records and records far outside their bound, aimed ones, adaptive streams, persons,
+//!   interrupted runs.
 //! - [`LongStream`] puts many canaries into one run of a long stream.
 //! - [`planted`] holds bugs that must be found, each beside its correct twin, and [`Printed`] the papers' own constants where they break privacy.
 //!
-//! What a user may publish besides iterates (model files, predictions, reports) is a function of them: an audit of it is a [`Duel`] whose `play` returns what
-//! the file holds.
+//! What a user may publish besides iterates (model files, predictions) is a function of them: an audit of it is a [`Duel`] whose `play` returns what
+//! the file holds. The command line's tests do that with the program itself.
 //!
 //! ```
 //! use hushstream_account::Budget;
@@ -38,6 +38,7 @@ mod normal;
 pub mod planted;
 mod printed;
 mod printed_batches;
+mod printed_offline;
 mod procedure;
 
 pub use attack::Attack;

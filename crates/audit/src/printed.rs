@@ -4,8 +4,10 @@
 //! release 2ᵏ is a single node that contains the first record, so the releases 1, 2, 4, … show all of a record's nodes, one at a time. Of a dartboard the attacker knows the law.
 
 use crate::duel::{Duel, World};
+use crate::normal::phi;
 use crate::planted::{Handmade, HandmadeDuel, with_vector_noise};
 use crate::printed_batches as batches;
+use crate::printed_offline::{self as offline, Chosen};
 use crate::procedure::{Effort, Verdict, audit};
 use crate::{AuditError, Claim};
 use hushstream_account::{Adjacency, Mu};
@@ -48,6 +50,8 @@ enum Mechanism {
     Vector { scale: f64 },
     /// A dartboard on batches that share their border.
     Overlapping(Board),
+    /// A model whose radius the data chose: what was chosen in the two worlds.
+    Chosen([Chosen; 2]),
 }
 
 impl Printed {
@@ -59,6 +63,10 @@ impl Printed {
             rows.push(Self::jkt_tree(rounds, natural));
         }
         rows.push(Self::jkt_moments());
+        for (alpha, radius) in [(0.1, 2.0), (0.01, 20.0)] {
+            rows.push(Self::jkt_offline(10_000, alpha, radius));
+        }
+        rows.push(Self::jkt_radius());
         rows.push(Self::st_tree("S1", "ST13 Algorithm 2", "one dimension"));
         rows.push(Self::st_tree(
             "S8",
@@ -117,6 +125,40 @@ impl Printed {
                 reach: 2.0 * radius * radius,
                 scale: radius * noise,
             },
+        }
+    }
+
+    /// β without 1/α: J12.
+    fn jkt_offline(rounds: u64, alpha: f64, radius: f64) -> Self {
+        Self {
+            erratum: "J12",
+            place: "JKT12 (37), Algorithm 6",
+            setting: format!("T = {rounds}, alpha = {alpha}, |x*| = {radius}"),
+            claim: Claim::Approximate {
+                epsilon: EPSILON,
+                delta: DELTA,
+            },
+            mechanism: Mechanism::Tree {
+                noise: Noise::Gaussian,
+                releases: 1,
+                reach: offline::reach(rounds, (alpha, radius)),
+                scale: offline::noise(rounds, (alpha, radius), (EPSILON, DELTA)),
+            },
+        }
+    }
+
+    /// ‖x*‖ of 0.1 or 0.2, whichever does better on records that were held out: J13.
+    fn jkt_radius() -> Self {
+        let choose = |world| Chosen::by_validation(world, [0.1, 0.2], (EPSILON, DELTA));
+        Self {
+            erratum: "J13",
+            place: "JKT12 section 5",
+            setting: "T = 8, |x*| of 0.1 or 0.2 by cross-validation".into(),
+            claim: Claim::Approximate {
+                epsilon: EPSILON,
+                delta: DELTA,
+            },
+            mechanism: Mechanism::Chosen([choose(World::Left), choose(World::Right)]),
         }
     }
 
@@ -258,6 +300,14 @@ impl Printed {
             // Far out, the ratio of a sum of Laplace numbers is that of its largest.
             Mechanism::Vector { scale } => 2.0 / (0.25 * scale),
             Mechanism::Overlapping(board) => batches::truth(board),
+            Mechanism::Chosen([left, right]) => {
+                // The smaller ball's ends are reached in one world only, what lies beyond them in the other only; inside it the densities are alike.
+                let share = |chosen: Chosen| {
+                    let beyond = |side: f64| phi((side * chosen.mean - left.radius) / chosen.noise);
+                    beyond(1.0) + beyond(-1.0)
+                };
+                share(left).max(share(right))
+            }
         })
     }
 
@@ -286,6 +336,7 @@ impl Printed {
             } => tree(noise, BinaryTree::depth(releases), reach, scale),
             Mechanism::Vector { scale } => with_vector_noise(scale),
             Mechanism::Overlapping(board) => batches::duel(board),
+            Mechanism::Chosen(worlds) => chosen(worlds),
         }
     }
 
@@ -302,7 +353,11 @@ fn tree(noise: Noise, levels: u32, reach: f64, scale: f64) -> Box<dyn Duel> {
     let sum = Handmade::line(noise, scale);
     let (half, pure) = (0.5 * reach, noise.is_pure());
     Box::new(HandmadeDuel {
-        name: "first record, releases 1, 2, 4, ...",
+        name: if levels == 1 {
+            "one record"
+        } else {
+            "first record, releases 1, 2, 4, ..."
+        },
         play: move |world: World, seed| {
             let source = Handmade::source(seed);
             let item = [half * world.sign()];
@@ -313,6 +368,22 @@ fn tree(noise: Noise, levels: u32, reach: f64, scale: f64) -> Box<dyn Duel> {
             let ratio = |value: &f64| (value + half).abs() - (value - half).abs();
             pure.then(|| seen.iter().map(ratio).sum())
         },
+    })
+}
+
+fn chosen([left, right]: [Chosen; 2]) -> Box<dyn Duel> {
+    let sum = Handmade::line(Noise::Gaussian, 1.0);
+    Box::new(HandmadeDuel {
+        name: "a record that decides about the radius",
+        play: move |world: World, seed| {
+            let noise = sum.node(&Handmade::source(seed), 1)?[0];
+            let chosen = match world {
+                World::Left => left,
+                World::Right => right,
+            };
+            Ok(vec![chosen.model(noise).abs()])
+        },
+        likelihood: |_: &[f64]| None,
     })
 }
 
@@ -348,6 +419,8 @@ mod tests {
             ("J1", "T = 4, log2", 3.6e-3),
             ("J1", "T = 16, ln", 1.9e-3),
             ("J2", "R = 10", 5.5e-2),
+            ("J12", "T = 10000, alpha = 0.1", 0.235),
+            ("J13", "T = 8", 0.977),
             ("S1", "T = 4", 4.0 / 3.0),
             ("S8", "T = 4", 4.0 / 3.0),
             ("A4", "N = 16", 8.0),

@@ -144,6 +144,7 @@ impl Duel for Solved {
                 for point in run.sync(&mut ledger)? {
                     again.extend(point.into_value());
                 }
+                self.interruption.check_again(&seen, &again)?;
             }
             old = shelf.copy();
         }

@@ -164,7 +164,7 @@ impl Duel for Answered {
         let shelf = Shelf::default();
         let recipe = self.recipe.clone();
         let mut run = BanditRun::open(recipe, grant, &key, &mut ledger, shelf.open())?;
-        let (mut seen, mut again) = (Vec::new(), Vec::new());
+        let (mut seen, mut answers, mut again) = (Vec::new(), Vec::new(), Vec::new());
         let mut old = shelf.copy();
         let (batch, mut other) = (self.recipe.batch(), 0.0);
         // Far outside counts as the end of the range.
@@ -184,6 +184,7 @@ impl Duel for Answered {
             }
             for turn in run.sync(&mut ledger)? {
                 let turn = turn.into_value();
+                answers.push(turn.answer);
                 seen.push(turn.answer - known / batch as f64);
                 match turn.next.action {
                     Some(arm) => seen.push(arm as f64),
@@ -204,6 +205,7 @@ impl Duel for Answered {
                 for turn in run.sync(&mut ledger)? {
                     again.push(turn.into_value().answer);
                 }
+                self.interruption.check_again(&answers, &again)?;
             }
             old = shelf.copy();
         }

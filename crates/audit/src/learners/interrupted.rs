@@ -53,6 +53,17 @@ impl Interruption {
         };
         self.check(outcome, lost)
     }
+
+    /// What is published again after a journal that was kept must be what was published last, bit for bit: other noise on the same record would be paid for by nobody.
+    pub(crate) fn check_again(self, published: &[f64], again: &[f64]) -> Result<(), AuditError> {
+        let tail = published.len().saturating_sub(again.len());
+        let bits = |values: &[f64]| values.iter().map(|v| v.to_bits()).collect::<Vec<u64>>();
+        if matches!(self, Self::Stopped(_)) && bits(&published[tail..]) != bits(again) {
+            let what = format!("{self:?}: a release came again with another value");
+            return Err(AuditError::Resumed(what));
+        }
+        Ok(())
+    }
 }
 
 impl fmt::Display for Interruption {

@@ -278,7 +278,9 @@ impl Duel for Selected {
                 run = back.0;
                 self.interruption.check_diary(back.1, lost)?;
                 let published = run.sync(&mut ledger)?.into_iter().map(Released::into_value);
-                again.extend(published.map(f64::from));
+                let published = published.map(|play| self.seen_from(first, play as usize) as f64);
+                again.extend(published);
+                self.interruption.check_again(&seen, &again)?;
                 played = run.question();
                 again.push(played as f64);
             }

@@ -4,20 +4,22 @@ use super::contest::Contest;
 use super::interrupted::Interruption;
 use super::nodes::Nodes;
 use super::scene::Scene;
-use super::{batch, feedback, selection, values};
+use super::{batch, feedback, iterate, selection, sparse, values};
 use crate::AuditError;
 use crate::bound::Claim;
 use crate::duel::Duel;
 use hushstream_account::{Adjacency, Budget, Charge};
-use hushstream_engine::{CATALOGUE, MechanismKind, Recipe, RecipeError, RecipeName, RecipeRequest};
+use hushstream_engine::{MechanismKind, Recipe, RecipeError, RecipeName, RecipeRequest};
 use hushstream_mechanism::Participation;
 use hushstream_mechanism::sums::{Noise, SumKind};
 use std::fmt;
 
 /// So many items a window protects in an audit.
 const WINDOW: u64 = 3;
+/// So many releases of iterates, and of a tree that is read where records have features. With pure noise a single one tells most: the claim is reached where all noises agree, which is rare among many.
+const ITERATES: u64 = 7;
 /// So many releases where none of them hides another: answers, one-point gradients, the points of three octaves.
-const SEVERAL: u64 = 7;
+pub(super) const SEVERAL: u64 = 7;
 
 /// A recipe to be audited.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -44,7 +46,7 @@ impl Target {
     /// A recipe, one on sums with its paper's own or another, with Gaussian noise if the budget has a δ.
     ///
     /// # Errors
-    /// A recipe that no attack has been written for.
+    /// A sum for a recipe that stands on none.
     pub fn new(
         recipe: RecipeName,
         sum: Option<SumKind>,
@@ -64,11 +66,13 @@ impl Target {
                 };
                 (Some(sum), tight_releases(recipe, sum))
             }
+            MechanismKind::Iterate | MechanismKind::SparseTree => {
+                (None, if budget.is_pure() { 1 } else { ITERATES })
+            }
             MechanismKind::Values(own) => (Some(sum.unwrap_or(own)), SEVERAL),
             // One play, whose likelihood ratio can reach the claim.
             MechanismKind::Selection => (None, 1),
             MechanismKind::Feedback | MechanismKind::Batch => (None, SEVERAL),
-            _ => return Err(AuditError::NoAttacks(recipe)),
         };
         if let (None, Some(unfit)) = (on, sum) {
             recipe.accepts(unfit, noise).map_err(RecipeError::Unfit)?;
@@ -85,107 +89,11 @@ impl Target {
         })
     }
 
-    /// Whether there are attacks on a recipe.
-    #[must_use]
-    pub fn has_attacks(recipe: RecipeName) -> bool {
-        matches!(
-            recipe.entry().mechanism,
-            MechanismKind::Sum(_)
-                | MechanismKind::Selection
-                | MechanismKind::Feedback
-                | MechanismKind::Batch
-                | MechanismKind::Values(_)
-        )
-    }
-
-    /// Every recipe that there are attacks on, on its own sum if it has one, and `pftal-convex` on every sum, with every noise, at the length where an audit can be tight and, where that is a single release,
-    /// at seven too; persons, zero-out and interruptions on two sums, on iterates and on the sparse tree. `gaussian` and `pure` are the budgets.
-    #[must_use]
-    pub fn all(gaussian: Budget, pure: Budget) -> Vec<Self> {
-        let mut targets: Vec<Self> = Vec::new();
-        let budget = |noise: Noise| if noise.is_pure() { pure } else { gaussian };
-        let mut add = |recipe: RecipeName, sum: Option<SumKind>| {
-            for noise in [Noise::Gaussian, Noise::Laplace, Noise::L2Laplace] {
-                let Ok(plain) = Self::new(recipe, sum, budget(noise)) else {
-                    return; // no attacks
-                };
-                let target = Self { noise, ..plain };
-                if target.exists() && !targets.contains(&target) {
-                    targets.push(target);
-                    if target.releases == 1 {
-                        targets.push(Self {
-                            releases: 7,
-                            ..target
-                        });
-                    }
-                }
-            }
-        };
-        for entry in CATALOGUE {
-            add(entry.recipe, None);
-        }
-        for sum in SumKind::ALL {
-            add(RecipeName::PftalConvex, Some(sum));
-        }
-        for (recipe, sum) in [
-            (RecipeName::PftalConvex, Some(SumKind::Tree)),
-            (RecipeName::PftalConvex, Some(SumKind::BLT)),
-        ] {
-            let Ok(plain) = Self::new(recipe, sum, gaussian) else {
-                continue;
-            };
-            targets.push(Self {
-                adjacency: Adjacency::ZeroOut,
-                ..plain
-            });
-            targets.push(Self {
-                records_a_person: 2,
-                ..plain
-            });
-            targets.push(Self {
-                interrupted: true,
-                ..plain
-            });
-        }
-        for (recipe, budget) in [
-            (RecipeName::Dartboard, pure),
-            (RecipeName::HedgeBatched, pure),
-            (RecipeName::LimitedUpdates, pure),
-            (RecipeName::LimitedUpdates, gaussian),
-            (RecipeName::Exp2Batched, pure),
-            (RecipeName::PftalBandit, gaussian),
-        ] {
-            let Ok(plain) = Self::new(recipe, None, budget) else {
-                continue;
-            };
-            targets.push(Self {
-                adjacency: Adjacency::ZeroOut,
-                ..plain
-            });
-            targets.push(Self {
-                interrupted: true,
-                releases: SEVERAL,
-                ..plain
-            });
-        }
-        targets.extend(Self::spent_dartboard(pure));
-        targets
-    }
-
-    /// `dartboard` with a single draw, over many rounds after it.
-    ///
-    /// # Errors
-    /// None; as [`Target::new`].
-    pub fn spent_dartboard(budget: Budget) -> Result<Self, AuditError> {
-        Ok(Self {
-            releases: selection::SPENT,
-            ..Self::new(RecipeName::Dartboard, None, budget)?
-        })
-    }
-
     /// Whether the recipe runs on this sum with this noise.
-    fn exists(&self) -> bool {
+    pub(super) fn exists(&self) -> bool {
         match (self.recipe.entry().mechanism, self.sum) {
+            (MechanismKind::Iterate, _) => self.noise != Noise::Laplace,
+            (MechanismKind::SparseTree, _) => self.noise == Noise::Gaussian,
             (MechanismKind::Feedback, _) => self.noise != Noise::L2Laplace,
             // Where no noise is added, or one kind only, the budget decides.
             (MechanismKind::Selection | MechanismKind::Batch, _) => self.noise != Noise::Laplace,
@@ -264,11 +172,18 @@ impl Target {
                 let (recipe, _) = self.on_sum()?;
                 (recipe.plan().charge()?, recipe.plan().guarantee(true)?)
             }
+            MechanismKind::Iterate => {
+                let recipe = iterate::recipe(self)?;
+                (recipe.plan().charge()?, recipe.plan().guarantee(true)?)
+            }
+            MechanismKind::SparseTree => {
+                let recipe = sparse::recipe(self)?;
+                (recipe.plan().charge()?, recipe.plan().guarantee(true)?)
+            }
             MechanismKind::Selection => selection::price(self)?,
             MechanismKind::Feedback => feedback::price(self)?,
             MechanismKind::Batch => batch::price(self)?,
             MechanismKind::Values(_) => values::price(self)?,
-            _ => return Err(AuditError::NoAttacks(self.recipe)),
         };
         Ok(match charge {
             Charge::Gaussian(mu) => Claim::Gaussian {
@@ -294,6 +209,8 @@ impl Target {
     pub fn duels(&self) -> Result<Vec<Box<dyn Duel>>, AuditError> {
         match (self.recipe.entry().mechanism, self.sum) {
             (MechanismKind::Sum(_), Some(sum)) => self.duels_on_sum(sum),
+            (MechanismKind::Iterate, _) => iterate::duels(self),
+            (MechanismKind::SparseTree, _) => sparse::duels(self),
             (MechanismKind::Selection, _) => selection::duels(self),
             (MechanismKind::Feedback, _) => feedback::duels(self),
             (MechanismKind::Batch, _) => batch::duels(self),

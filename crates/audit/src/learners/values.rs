@@ -185,6 +185,7 @@ impl Duel for Valued {
                 for play in run.sync(&mut ledger)? {
                     again.extend(play.into_value());
                 }
+                self.interruption.check_again(&plays, &again)?;
             }
             old = shelf.copy();
         }

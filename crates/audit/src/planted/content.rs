@@ -2,7 +2,6 @@
 
 use super::handmade::{Handmade, UNIT, duel};
 use super::{InDuel, Planted, gaussian};
-use crate::duel::World;
 use crate::{AuditError, Claim, Duel};
 use hushstream_learn::{Learner, LeastSquares, moments_layout};
 use hushstream_mechanism::sums::Noise;
@@ -15,12 +14,6 @@ pub(super) fn all() -> Vec<Box<dyn Planted>> {
             what: "L2-Laplace noise with a length drawn as an exponential, not as a Gamma",
             claim: Claim::Pure { epsilon: 1.0 },
             duel: exponential_radius,
-        }),
-        Box::new(InDuel {
-            name: "zero where untouched",
-            what: "a sparse read gives 0 for a coordinate that no record has touched",
-            claim: gaussian(1.0),
-            duel: untouched,
         }),
         Box::new(InDuel {
             name: "clipping after noise",
@@ -60,31 +53,6 @@ fn exponential_radius(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, Audit
         seen[0] += world.sign();
         Ok(seen)
     }))
-}
-
-/// Zero-out: a record that touches coordinate 2, or none.
-#[expect(clippy::unnecessary_wraps, reason = "one signature for all bugs")]
-fn untouched(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
-    let sum = Handmade {
-        noise: Noise::Gaussian,
-        dimension: 4,
-        scale: 1.0 / claim.promised(),
-    };
-    Ok(duel(
-        "a record of one feature, or none",
-        move |world, seed| {
-            let noise = sum.node(&Handmade::source(seed), 1)?;
-            let exact = [1.0, 0.0, if world == World::Right { 1.0 } else { 0.0 }, 0.0];
-            let read = |i: usize| {
-                if faulty && exact[i] == 0.0 {
-                    0.0
-                } else {
-                    exact[i] + noise[i]
-                }
-            };
-            Ok((0..4).map(read).collect())
-        },
-    ))
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "one signature for all bugs")]

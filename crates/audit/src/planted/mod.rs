@@ -7,9 +7,11 @@ mod answers;
 mod calibration;
 mod content;
 mod handmade;
+mod iterates;
 mod order;
 mod phases;
 mod selection;
+mod sparse;
 mod structure;
 
 use crate::procedure::{Effort, Verdict, audit};
@@ -64,6 +66,8 @@ pub fn all() -> Vec<Box<dyn Planted>> {
     bugs.extend(selection::all());
     bugs.extend(answers::all());
     bugs.extend(phases::all());
+    bugs.extend(iterates::all());
+    bugs.extend(sparse::all());
     bugs.push(Box::new(order::FloatSum));
     bugs
 }

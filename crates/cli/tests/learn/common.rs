@@ -19,6 +19,12 @@ impl Folder {
         Self(tempfile::tempdir().unwrap())
     }
 
+    /// In memory where the system has such a place: runs sync the disk, and thousands of them would wait for it.
+    pub(crate) fn in_memory() -> Self {
+        let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
+        Self(folder.unwrap())
+    }
+
     /// With `d.csv` of so many [`rows`].
     pub(crate) fn with_rows(count: u64) -> Self {
         let folder = Self::new();

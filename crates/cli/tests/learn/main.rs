@@ -13,5 +13,6 @@ mod kills;
 mod ledgers;
 mod memory;
 mod predictions;
+mod published;
 mod recipes;
 mod report;

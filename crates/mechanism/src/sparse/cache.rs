@@ -20,9 +20,16 @@ struct Place {
     sum: i64,
 }
 
+const EMPTY: Place = Place {
+    coordinate: 0,
+    epoch: 0,
+    sum: 0,
+};
+
 /// The caches of one generator.
 pub(crate) struct NoiseCache {
     source: Source,
+    /// Made when their level is first reached: a short run needs none.
     tiers: Vec<Vec<Place>>,
     wanted: Vec<(u64, u32)>,
     drawn: Vec<i64>,
@@ -30,14 +37,9 @@ pub(crate) struct NoiseCache {
 
 impl NoiseCache {
     pub(crate) fn new(source: Source) -> Self {
-        let empty = Place {
-            coordinate: 0,
-            epoch: 0,
-            sum: 0,
-        };
         Self {
             source,
-            tiers: vec![vec![empty; PLACES]; LEVELS.len()],
+            tiers: vec![Vec::new(); LEVELS.len()],
             wanted: Vec::new(),
             drawn: Vec::new(),
         }
@@ -73,7 +75,10 @@ impl NoiseCache {
         if nodes.is_empty() {
             return;
         }
-        let table = &self.tiers[tier];
+        let table = &mut self.tiers[tier];
+        if table.is_empty() {
+            table.resize(PLACES, EMPTY);
+        }
         let misses: Vec<usize> = coordinates
             .iter()
             .zip(sums.iter_mut())

@@ -13,6 +13,7 @@ use crate::scoreboard::Scoreboard;
 use crate::sums::{Geometry, Noise, PlanError, PlanFields, SumKind, SumPlan};
 use hushstream_account::{Guarantee, GuaranteeError};
 use hushstream_noise::Key;
+use std::borrow::Cow;
 
 const KIND: &str = "sparse v1";
 
@@ -222,17 +223,17 @@ impl SparseLearner {
         let record = record.open();
         self.gradient.clear();
         let mut score = 0.0;
-        match &record.features {
-            Features::Sparse(entries) if record.is_sound(self.exact.len()) => {
+        match entries(&record, self.exact.len()) {
+            Some(entries) => {
                 let shrink = self.bounds.shrink(record.features.norm());
-                score = shrink * self.read(entries);
+                score = shrink * self.read(&entries);
                 let target = self.bounds.clip_target(record.target);
                 let slope = shrink * self.link.slope(score, target);
                 let scaled: Vec<(u32, f64)> =
                     entries.iter().map(|&(i, x)| (i, slope * x)).collect();
                 self.gradient = self.lattice.sparse(&scaled);
             }
-            _ => self.nulls += 1,
+            None => self.nulls += 1,
         }
         if let Some(board) = board {
             board.compare(&record, score);
@@ -268,11 +269,9 @@ impl SparseLearner {
     #[must_use]
     pub fn predict(&mut self, record: &Raw<Record>) -> OperatorOnly<f64> {
         let record = record.peek();
-        OperatorOnly::new(match &record.features {
-            Features::Sparse(entries) if record.is_sound(self.exact.len()) => {
-                self.bounds.shrink(record.features.norm()) * self.read(entries)
-            }
-            _ => 0.0,
+        OperatorOnly::new(match entries(record, self.exact.len()) {
+            Some(entries) => self.bounds.shrink(record.features.norm()) * self.read(&entries),
+            None => 0.0,
         })
     }
 
@@ -326,6 +325,20 @@ impl SparseLearner {
     pub fn guarantee(&self) -> Result<Guarantee, GuaranteeError> {
         self.plan.guarantee(self.diary.is_simulated())
     }
+}
+
+/// The features that are not zero, of a record that is sound; a table's rows come with all of them.
+fn entries(record: &Record, dimension: usize) -> Option<Cow<'_, [(u32, f64)]>> {
+    if !record.is_sound(dimension) {
+        return None;
+    }
+    Some(match &record.features {
+        Features::Sparse(entries) => Cow::Borrowed(entries),
+        Features::Dense(values) => {
+            let all = (0_u32..).zip(values.iter().copied());
+            Cow::Owned(all.filter(|entry| entry.1 != 0.0).collect())
+        }
+    })
 }
 
 fn terms(plan: &SumPlan) -> Result<Terms, SparseError> {

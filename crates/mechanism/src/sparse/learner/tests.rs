@@ -43,6 +43,42 @@ fn paid(plan: &SumPlan) -> (Ledger, Grant) {
     (ledger, grant)
 }
 
+/// A table's rows, which hold all features, are learned from like the same records with a few.
+#[test]
+fn rows_of_a_table_are_records_too() {
+    let plan = plan(20);
+    let key = Key::insecure_from_seed(4);
+    let model = |dense: bool| {
+        let (mut ledger, grant) = paid(&plan);
+        let mut learner =
+            SparseLearner::open(plan.clone(), task(), grant, &key, &mut ledger, NoStorage).unwrap();
+        let mut said = Vec::new();
+        for t in 1..=20 {
+            let mut record = record(t);
+            if dense {
+                let mut values = vec![0.0; DIMENSION as usize];
+                record.features.add_to(&mut values);
+                record.features = Features::Dense(values);
+            }
+            let record = Raw::seal(record);
+            said.push(learner.predict(&record).for_the_operator().to_bits());
+            learner.learn(record, None).unwrap();
+        }
+        assert_eq!(*learner.nulls().for_the_operator(), 0);
+        said.extend(
+            learner
+                .model(&mut ledger)
+                .unwrap()
+                .into_value()
+                .weights
+                .iter()
+                .map(|weight| weight.to_bits()),
+        );
+        said
+    };
+    assert_eq!(model(true), model(false));
+}
+
 /// The lazy learner is the dense tree with the same key: every prediction, and the model, bit for bit.
 #[test]
 fn reading_a_few_coordinates_equals_releasing_all() {
