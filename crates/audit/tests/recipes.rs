@@ -43,11 +43,11 @@ fn every_recipe_is_audited() {
 fn draws_answers_phases_and_values_are_audited_closely() {
     let (gaussian, pure) = budgets();
     for (recipe, budget, runs, share) in [
-        (RecipeName::Dartboard, pure, 25_000, 0.7),
-        (RecipeName::DartboardBatched, pure, 25_000, 0.7),
-        (RecipeName::HedgeBatched, pure, 25_000, 0.7),
-        (RecipeName::Cover, pure, 25_000, 0.35),
-        (RecipeName::LimitedUpdates, pure, 25_000, 0.7),
+        (RecipeName::Dartboard, pure, 12_000, 0.65),
+        (RecipeName::DartboardBatched, pure, 12_000, 0.65),
+        (RecipeName::HedgeBatched, pure, 12_000, 0.65),
+        (RecipeName::Cover, pure, 12_000, 0.3),
+        (RecipeName::LimitedUpdates, pure, 12_000, 0.65),
         (RecipeName::LimitedUpdates, gaussian, 4000, 0.8),
         (RecipeName::Exp2, pure, 10_000, 0.8),
         (RecipeName::Exp2, gaussian, 4000, 0.8),
@@ -55,7 +55,7 @@ fn draws_answers_phases_and_values_are_audited_closely() {
         (RecipeName::Exp2Batched, gaussian, 4000, 0.8),
         (RecipeName::Scrible, pure, 10_000, 0.8),
         (RecipeName::Scrible, gaussian, 4000, 0.8),
-        (RecipeName::PftalBandit, pure, 25_000, 0.8),
+        (RecipeName::PftalBandit, pure, 12_000, 0.75),
         (RecipeName::PftalBandit, gaussian, 4000, 0.8),
     ] {
         let target = Target::new(recipe, None, budget).unwrap();
