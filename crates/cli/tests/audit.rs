@@ -38,6 +38,18 @@ fn json_has_its_stable_keys_and_no_claim_is_refuted() {
     assert!(row["lower_bound"]["epsilon"].as_f64() <= row["claimed"]["epsilon"].as_f64());
 }
 
+/// Iterates have no sum to name, and a tree that is read sparsely has none to choose.
+#[test]
+fn recipes_without_a_sum_are_audited_too() {
+    for recipe in ["pigd", "sparse-ftrl"] {
+        let output = audit(&[recipe, "--rounds", "3", "--time", "0.2s", "--json"]);
+        assert!(output.status.success(), "{output:?}");
+        let rows: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert!(rows[0]["sum"].is_null() && rows[0]["noise"] == "Gaussian");
+        assert_eq!(rows[0]["violated"], false);
+    }
+}
+
 #[test]
 fn a_page_holds_the_table_and_the_picture() {
     let folder = tempfile::tempdir().unwrap();
@@ -65,6 +77,9 @@ fn refusals_say_what_is_allowed() {
         (vec!["nonesuch"], "there are: pftal"),
         (vec!["pftal", "--sum", "kary"], "kary"),
         (vec!["pftal", "--rounds", "1"], "rounds"),
+        (vec!["pigd", "--sum", "tree"], "does not stand on sums"),
+        (vec!["pigd", "--noise", "laplace"], "close in L2"),
+        (vec!["sparse-ftrl", "--delta", "0"], "delta > 0"),
         (vec!["pftal", "--confidence", "1"], "confidence"),
         (vec!["pftal", "--time", "soon"], "60s"),
         (vec![], "required"),
