@@ -7,13 +7,19 @@
 //! - *Likelihood*: the duel's own, where the noise's law tells one (Laplace and L2-Laplace nodes).
 //! - *One number*: a single coordinate of what is published.
 //! - *Nearness*: how close what is published comes to the mean of the right world. It finds noise with too much mass in the middle.
+//! - *Transcripts*: where only few different transcripts occur (plays, choices), how much more often each was seen in the right world. As fitting runs grow, the likelihood ratio of
+//!   whatever the mechanism really does.
 //! - *Zeros*: how many numbers are exactly zero. It finds noise that was not added.
 
 use crate::duel::Duel;
+use std::collections::HashMap;
 use std::fmt;
 
 /// So many coordinates enter a matched filter at the most: those that differ most between the worlds.
 const WIDEST: usize = 64;
+
+/// So many fitting runs an average transcript must have for its share in each world to mean something.
+const REPEATED: usize = 8;
 
 /// A score.
 #[derive(Debug, Clone)]
@@ -31,6 +37,11 @@ pub enum Attack {
     Nearness {
         /// (coordinate, centre, spread).
         centre: Vec<(usize, f64, f64)>,
+    },
+    /// ln of how much more often a transcript was seen in the right world.
+    Transcripts {
+        /// By the bits of its numbers.
+        scores: HashMap<Vec<u64>, f64>,
     },
     /// Exact zeros.
     Zeros,
@@ -79,6 +90,9 @@ impl Attack {
         attacks.push(Self::Nearness {
             centre: centre.collect(),
         });
+        if let Some(scores) = transcripts(left, right) {
+            attacks.push(Self::Transcripts { scores });
+        }
         if left.iter().chain(right).any(|seen| zeros(seen) > 0.0) {
             attacks.push(Self::Zeros);
         }
@@ -98,6 +112,7 @@ impl Attack {
                 });
                 -squares.sum::<f64>()
             }
+            Self::Transcripts { scores } => scores.get(&bits(seen)).copied().unwrap_or(0.0),
             Self::Zeros => zeros(seen),
         };
         if score.is_nan() { 0.0 } else { score }
@@ -111,6 +126,7 @@ impl fmt::Display for Attack {
             Self::Likelihood => f.write_str("likelihood ratio"),
             Self::OneNumber(i) => write!(f, "number {} alone", i + 1),
             Self::Nearness { .. } => f.write_str("distance from the expected"),
+            Self::Transcripts { scores } => write!(f, "shares of {} transcripts", scores.len()),
             Self::Zeros => f.write_str("exact zeros"),
         }
     }
@@ -118,6 +134,31 @@ impl fmt::Display for Attack {
 
 fn zeros(seen: &[f64]) -> f64 {
     seen.iter().filter(|value| value.abs() <= 0.0).count() as f64
+}
+
+fn bits(seen: &[f64]) -> Vec<u64> {
+    seen.iter().map(|value| value.to_bits()).collect()
+}
+
+/// The log-ratio of every transcript's counts, a half added to each; nothing where most transcripts occur once.
+fn transcripts(left: &[Vec<f64>], right: &[Vec<f64>]) -> Option<HashMap<Vec<u64>, f64>> {
+    let most = (left.len() + right.len()) / REPEATED;
+    let mut counts: HashMap<Vec<u64>, [f64; 2]> = HashMap::new();
+    for (world, runs) in [left, right].into_iter().enumerate() {
+        for run in runs {
+            counts.entry(bits(run)).or_insert([0.5; 2])[world] += 1.0;
+            if counts.len() > most {
+                return None;
+            }
+        }
+    }
+    let score = |[left, right]: [f64; 2]| libm::log(right / left);
+    Some(
+        counts
+            .into_iter()
+            .map(|(key, pair)| (key, score(pair)))
+            .collect(),
+    )
 }
 
 fn mean(runs: &[Vec<f64>], i: usize) -> f64 {

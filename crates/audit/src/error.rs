@@ -2,7 +2,9 @@
 
 use hushstream_account::{AccountError, GuaranteeError};
 use hushstream_arena::ArenaError;
-use hushstream_engine::{RecipeError, RecipeName, RunError};
+use hushstream_engine::{
+    BanditError, ExpertsError, LimitedUpdatesError, RecipeError, RecipeName, RunError, ValuesError,
+};
 use hushstream_learn::LearnError;
 use hushstream_mechanism::LedgerError;
 use hushstream_mechanism::losses::BoundsError;
@@ -21,9 +23,15 @@ pub enum AuditError {
     /// A game.
     #[error(transparent)]
     Arena(#[from] ArenaError),
+    /// A bandit.
+    #[error(transparent)]
+    Bandit(#[from] BanditError),
     /// A loss.
     #[error(transparent)]
     Bounds(#[from] BoundsError),
+    /// Expert advice.
+    #[error(transparent)]
+    Experts(#[from] ExpertsError),
     /// A guarantee that would promise nothing.
     #[error(transparent)]
     Guarantee(#[from] GuaranteeError),
@@ -36,6 +44,9 @@ pub enum AuditError {
     /// The ledger.
     #[error(transparent)]
     Ledger(#[from] LedgerError),
+    /// Limited updates.
+    #[error(transparent)]
+    LimitedUpdates(#[from] LimitedUpdatesError),
     /// A sampler.
     #[error(transparent)]
     Noise(#[from] NoiseError),
@@ -57,6 +68,9 @@ pub enum AuditError {
     /// The sum.
     #[error(transparent)]
     Sum(#[from] SumError),
+    /// Function values.
+    #[error(transparent)]
+    Values(#[from] ValuesError),
     /// A parameter out of range.
     #[error("{parameter} = {given} is not allowed; allowed: {allowed}")]
     Parameter {

@@ -8,8 +8,8 @@
 //! runs, did not find more. Where the bound is close to the claim, the calibration is also shown not to waste noise.
 //!
 //! - [`audit`] is the procedure: fit, choose, prove, each on runs of its own; [`Duel`] is what it attacks.
-//! - [`Target`] makes duels out of recipes on sums, on perturbed iterates and on the sparse tree (the others have no attacks yet): first, middle, last and deepest record, null records and
-//!   records far outside their bound, adaptive streams, persons, interrupted runs.
+//! - [`Target`] makes duels out of every recipe: first, middle, last and deepest record, null records and records far outside their bound, aimed ones, adaptive streams, persons,
+//!   interrupted runs.
 //! - [`LongStream`] puts many canaries into one run of a long stream.
 //! - [`planted`] holds bugs that must be found, each beside its correct twin, and [`Printed`] the papers' own constants where they break privacy.
 //!
@@ -37,6 +37,7 @@ mod many;
 mod normal;
 pub mod planted;
 mod printed;
+mod printed_batches;
 mod printed_offline;
 mod procedure;
 

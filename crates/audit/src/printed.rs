@@ -1,15 +1,17 @@
 //! The papers as printed: every row of the errata that breaks privacy and whose recipe exists, attacked until it shows.
 //!
 //! **Unsound on purpose**: these are the papers' own constants, on public synthetic streams of zeros and ones. A tree with printed noise is read where it is weakest:
-//! release 2ᵏ is a single node that contains the first record, so the releases 1, 2, 4, … show all of a record's nodes, one at a time.
+//! release 2ᵏ is a single node that contains the first record, so the releases 1, 2, 4, … show all of a record's nodes, one at a time. Of a dartboard the attacker knows the law.
 
 use crate::duel::{Duel, World};
 use crate::normal::phi;
-use crate::planted::{Handmade, HandmadeDuel};
+use crate::planted::{Handmade, HandmadeDuel, with_vector_noise};
+use crate::printed_batches as batches;
 use crate::printed_offline::{self as offline, Chosen};
 use crate::procedure::{Effort, Verdict, audit};
 use crate::{AuditError, Claim};
-use hushstream_account::Mu;
+use hushstream_account::{Adjacency, Mu};
+use hushstream_mechanism::select::Board;
 use hushstream_mechanism::sums::{BinaryTree, Noise};
 
 /// ε of every printed claim.
@@ -28,15 +30,28 @@ pub struct Printed {
     pub setting: String,
     /// What is claimed.
     pub claim: Claim,
-    noise: Noise,
-    /// n.
-    releases: u64,
-    /// Distance of two records.
-    reach: f64,
-    /// The printed standard deviation or scale.
-    scale: f64,
-    /// For a model whose radius the data chose: what was chosen in the two worlds.
-    chosen: Option<[Chosen; 2]>,
+    mechanism: Mechanism,
+}
+
+/// What is printed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Mechanism {
+    /// A binary tree.
+    Tree {
+        noise: Noise,
+        /// n.
+        releases: u64,
+        /// Distance of two records.
+        reach: f64,
+        /// The printed standard deviation or scale.
+        scale: f64,
+    },
+    /// ⟨Z, play⟩ for answers −1 and 1 to the play (¼, …, ¼), Z of this scale.
+    Vector { scale: f64 },
+    /// A dartboard on batches that share their border.
+    Overlapping(Board),
+    /// A model whose radius the data chose: what was chosen in the two worlds.
+    Chosen([Chosen; 2]),
 }
 
 impl Printed {
@@ -52,14 +67,21 @@ impl Printed {
             rows.push(Self::jkt_offline(10_000, alpha, radius));
         }
         rows.push(Self::jkt_radius());
-        rows.push(Self::st_tree(4));
+        rows.push(Self::st_tree("S1", "ST13 Algorithm 2", "one dimension"));
+        rows.push(Self::st_tree(
+            "S8",
+            "ST13 Algorithm 3",
+            "one dimension, values in [-B, B], bound pB/beta",
+        ));
         for natural in [false, true] {
             rows.push(Self::as_tree(2, natural));
         }
         rows.push(Self::as_feedback("A4", "AS17 Theorem 4.1"));
         rows.push(Self::as_feedback("A6", "AS17 Theorem 4.5"));
+        rows.push(Self::as_vector());
         rows.push(Self::as_perturbed());
         rows.push(Self::window(2, 0.1));
+        rows.extend(Self::overlapping());
         rows
     }
 
@@ -74,11 +96,12 @@ impl Printed {
                 epsilon: EPSILON,
                 delta: DELTA,
             },
-            noise: Noise::Gaussian,
-            releases: rounds,
-            reach: 2.0,
-            scale: log / EPSILON * libm::log(log / DELTA).sqrt(),
-            chosen: None,
+            mechanism: Mechanism::Tree {
+                noise: Noise::Gaussian,
+                releases: rounds,
+                reach: 2.0,
+                scale: log / EPSILON * libm::log(log / DELTA).sqrt(),
+            },
         }
     }
 
@@ -96,11 +119,12 @@ impl Printed {
                 epsilon: EPSILON,
                 delta: DELTA,
             },
-            noise: Noise::Gaussian,
-            releases: rounds - 1,
-            reach: 2.0 * radius * radius,
-            scale: radius * noise,
-            chosen: None,
+            mechanism: Mechanism::Tree {
+                noise: Noise::Gaussian,
+                releases: rounds - 1,
+                reach: 2.0 * radius * radius,
+                scale: radius * noise,
+            },
         }
     }
 
@@ -114,11 +138,12 @@ impl Printed {
                 epsilon: EPSILON,
                 delta: DELTA,
             },
-            noise: Noise::Gaussian,
-            releases: 1,
-            reach: offline::reach(rounds, (alpha, radius)),
-            scale: offline::noise(rounds, (alpha, radius), (EPSILON, DELTA)),
-            chosen: None,
+            mechanism: Mechanism::Tree {
+                noise: Noise::Gaussian,
+                releases: 1,
+                reach: offline::reach(rounds, (alpha, radius)),
+                scale: offline::noise(rounds, (alpha, radius), (EPSILON, DELTA)),
+            },
         }
     }
 
@@ -133,26 +158,24 @@ impl Printed {
                 epsilon: EPSILON,
                 delta: DELTA,
             },
-            noise: Noise::Gaussian,
-            releases: 1,
-            reach: 0.0,
-            scale: 1.0,
-            chosen: Some([choose(World::Left), choose(World::Right)]),
+            mechanism: Mechanism::Chosen([choose(World::Left), choose(World::Right)]),
         }
     }
 
-    /// L2-Laplace of scale L(⌈log₂T⌉ + 1)/ε: S1.
-    fn st_tree(rounds: u64) -> Self {
+    /// L2-Laplace of scale L(⌈log₂T⌉ + 1)/ε, L = pB/β for one-point gradients, of which two with the same direction are 2pB/β apart: S1, S8.
+    fn st_tree(erratum: &'static str, place: &'static str, setting: &str) -> Self {
+        let rounds = 4_u64;
         Self {
-            erratum: "S1",
-            place: "ST13 Algorithm 2",
-            setting: format!("T = {rounds}, one dimension"),
+            erratum,
+            place,
+            setting: format!("T = {rounds}, {setting}"),
             claim: Claim::Pure { epsilon: EPSILON },
-            noise: Noise::L2Laplace,
-            releases: rounds - 1,
-            reach: 2.0,
-            scale: (f64::from(rounds.next_power_of_two().ilog2()) + 1.0) / EPSILON,
-            chosen: None,
+            mechanism: Mechanism::Tree {
+                noise: Noise::L2Laplace,
+                releases: rounds - 1,
+                reach: 2.0,
+                scale: (f64::from(rounds.next_power_of_two().ilog2()) + 1.0) / EPSILON,
+            },
         }
     }
 
@@ -163,11 +186,12 @@ impl Printed {
             place: "AS17 Lemma 3.3",
             setting: format!("T = {rounds}, {}, losses in [-1, 1]", base(natural)),
             claim: Claim::Pure { epsilon: EPSILON },
-            noise: Noise::Laplace,
-            releases: rounds - 1,
-            reach: 2.0,
-            scale: logarithm(rounds, natural) / EPSILON,
-            chosen: None,
+            mechanism: Mechanism::Tree {
+                noise: Noise::Laplace,
+                releases: rounds - 1,
+                reach: 2.0,
+                scale: logarithm(rounds, natural) / EPSILON,
+            },
         }
     }
 
@@ -178,12 +202,40 @@ impl Printed {
             place,
             setting: "one play, losses in [-1, 1]".into(),
             claim: Claim::Pure { epsilon: EPSILON },
-            noise: Noise::Laplace,
-            releases: 1,
-            reach: 2.0,
-            scale: 1.0 / EPSILON,
-            chosen: None,
+            mechanism: Mechanism::Tree {
+                noise: Noise::Laplace,
+                releases: 1,
+                reach: 2.0,
+                scale: 1.0 / EPSILON,
+            },
         }
+    }
+
+    /// ⟨Z, play⟩ with Laplace Z of scale B/ε off the unit vectors, losses in the unit ball: A4.
+    fn as_vector() -> Self {
+        Self {
+            erratum: "A4",
+            place: "AS17 Theorem 4.1",
+            setting: "N = 16, play (1/4, ..., 1/4), losses in the unit ball".into(),
+            claim: Claim::Pure { epsilon: EPSILON },
+            mechanism: Mechanism::Vector {
+                scale: 1.0 / EPSILON,
+            },
+        }
+    }
+
+    /// Batches Σ from Bt to B(t+1), with parameters that cost ε = 1 when batches are disjoint: F5.
+    fn overlapping() -> Option<Self> {
+        let board = batches::board().ok()?;
+        Some(Self {
+            erratum: "F5",
+            place: "AFKT22 section 3.1.1",
+            setting: "B = 2, eta = 0.2, p = 1/8, K = 3, d = 8".into(),
+            claim: Claim::Pure {
+                epsilon: board.pure_epsilon(Adjacency::ReplaceOne),
+            },
+            mechanism: Mechanism::Overlapping(board),
+        })
     }
 
     /// σ = max(‖Y‖√(T/(√N·log T)), (√N/ε)·log T·log(log T/δ)), N = 1, ‖Y‖ = 100, T = 2¹⁰: A3.
@@ -199,11 +251,12 @@ impl Printed {
                 epsilon: EPSILON,
                 delta: DELTA,
             },
-            noise: Noise::Gaussian,
-            releases: rounds - 1,
-            reach: 2.0 * length,
-            scale: regret.max(log / EPSILON * libm::log(log / DELTA)),
-            chosen: None,
+            mechanism: Mechanism::Tree {
+                noise: Noise::Gaussian,
+                releases: rounds - 1,
+                reach: 2.0 * length,
+                scale: regret.max(log / EPSILON * libm::log(log / DELTA)),
+            },
         }
     }
 
@@ -215,41 +268,50 @@ impl Printed {
             place: "WDP20 Theorem 1",
             setting: format!("W = {width}, one dimension, mu*D = {curvature}*L"),
             claim: Claim::Pure { epsilon: EPSILON },
-            noise: Noise::L2Laplace,
-            // The first W releases after an item are those that count.
-            releases: width,
-            reach: 2.0 - curvature,
-            scale: (1.0 + curvature) * levels / EPSILON,
-            chosen: None,
+            mechanism: Mechanism::Tree {
+                noise: Noise::L2Laplace,
+                // The first W releases after an item are those that count.
+                releases: width,
+                reach: 2.0 - curvature,
+                scale: (1.0 + curvature) * levels / EPSILON,
+            },
         }
     }
 
-    fn levels(&self) -> u32 {
-        BinaryTree::depth(self.releases)
-    }
-
-    /// What holds: δ at the claimed ε for Gaussian noise, ε for pure noise.
+    /// What holds: δ at the claimed ε for Gaussian noise, ε otherwise.
     ///
     /// # Errors
     /// None for the rows of [`Printed::all`].
     pub fn truth(&self) -> Result<f64, AuditError> {
-        if let Some([left, right]) = self.chosen {
-            // The smaller ball's ends are reached in one world only, what lies beyond them in the other only; inside it the densities are alike.
-            let share = |chosen: Chosen| {
-                let beyond = |side: f64| phi((side * chosen.mean - left.radius) / chosen.noise);
-                beyond(1.0) + beyond(-1.0)
-            };
-            return Ok(share(left).max(share(right)));
-        }
-        let levels = f64::from(self.levels());
-        if self.noise.is_pure() {
-            return Ok(levels * self.reach / self.scale);
-        }
-        let mu = Mu::of_noise(levels.sqrt() * self.reach, self.scale)?;
-        Ok(mu.delta_at(EPSILON)?)
+        Ok(match self.mechanism {
+            Mechanism::Tree {
+                noise,
+                releases,
+                reach,
+                scale,
+            } => {
+                let levels = f64::from(BinaryTree::depth(releases));
+                if noise.is_pure() {
+                    levels * reach / scale
+                } else {
+                    Mu::of_noise(levels.sqrt() * reach, scale)?.delta_at(EPSILON)?
+                }
+            }
+            // Far out, the ratio of a sum of Laplace numbers is that of its largest.
+            Mechanism::Vector { scale } => 2.0 / (0.25 * scale),
+            Mechanism::Overlapping(board) => batches::truth(board),
+            Mechanism::Chosen([left, right]) => {
+                // The smaller ball's ends are reached in one world only, what lies beyond them in the other only; inside it the densities are alike.
+                let share = |chosen: Chosen| {
+                    let beyond = |side: f64| phi((side * chosen.mean - left.radius) / chosen.noise);
+                    beyond(1.0) + beyond(-1.0)
+                };
+                share(left).max(share(right))
+            }
+        })
     }
 
-    /// Enough runs of each world to see it at 99.9 %: those that a δ needs grow as it falls, an ε is seen at once.
+    /// Enough runs of each world to see it at 99.9 %: those that a δ needs grow as it falls, most ε are seen at once.
     ///
     /// # Errors
     /// None for the rows of [`Printed::all`].
@@ -257,6 +319,7 @@ impl Printed {
         Ok(match self.truth()? {
             truth if truth < 0.0025 => 1_500_000,
             truth if truth < 0.01 => 400_000,
+            _ if matches!(self.mechanism, Mechanism::Overlapping(_)) => 400_000,
             _ => 40_000,
         })
     }
@@ -264,40 +327,17 @@ impl Printed {
     /// Its streams.
     #[must_use]
     pub fn duel(&self) -> Box<dyn Duel> {
-        let sum = Handmade::line(self.noise, self.scale);
-        if let Some([left, right]) = self.chosen {
-            return Box::new(HandmadeDuel {
-                name: "a record that decides about the radius",
-                play: move |world: World, seed| {
-                    let noise = sum.node(&Handmade::source(seed), 1)?[0];
-                    let chosen = match world {
-                        World::Left => left,
-                        World::Right => right,
-                    };
-                    Ok(vec![chosen.model(noise).abs()])
-                },
-                likelihood: |_: &[f64]| None,
-            });
+        match self.mechanism {
+            Mechanism::Tree {
+                noise,
+                releases,
+                reach,
+                scale,
+            } => tree(noise, BinaryTree::depth(releases), reach, scale),
+            Mechanism::Vector { scale } => with_vector_noise(scale),
+            Mechanism::Overlapping(board) => batches::duel(board),
+            Mechanism::Chosen(worlds) => chosen(worlds),
         }
-        let (levels, half) = (self.levels(), 0.5 * self.reach);
-        let pure = self.noise.is_pure();
-        Box::new(HandmadeDuel {
-            name: if levels == 1 {
-                "one record"
-            } else {
-                "first record, releases 1, 2, 4, ..."
-            },
-            play: move |world: World, seed| {
-                let source = Handmade::source(seed);
-                let item = [half * world.sign()];
-                let release = |k: u32| sum.release(&source, &item, 1 << k, |node| node);
-                (0..levels).map(release).collect()
-            },
-            likelihood: move |seen: &[f64]| {
-                let ratio = |value: &f64| (value + half).abs() - (value - half).abs();
-                pure.then(|| seen.iter().map(ratio).sum())
-            },
-        })
     }
 
     /// Attacks it.
@@ -307,6 +347,44 @@ impl Printed {
     pub fn audit(&self, effort: Effort) -> Result<Verdict, AuditError> {
         audit(self.claim, &[self.duel()], effort)
     }
+}
+
+fn tree(noise: Noise, levels: u32, reach: f64, scale: f64) -> Box<dyn Duel> {
+    let sum = Handmade::line(noise, scale);
+    let (half, pure) = (0.5 * reach, noise.is_pure());
+    Box::new(HandmadeDuel {
+        name: if levels == 1 {
+            "one record"
+        } else {
+            "first record, releases 1, 2, 4, ..."
+        },
+        play: move |world: World, seed| {
+            let source = Handmade::source(seed);
+            let item = [half * world.sign()];
+            let release = |k: u32| sum.release(&source, &item, 1 << k, |node| node);
+            (0..levels).map(release).collect()
+        },
+        likelihood: move |seen: &[f64]| {
+            let ratio = |value: &f64| (value + half).abs() - (value - half).abs();
+            pure.then(|| seen.iter().map(ratio).sum())
+        },
+    })
+}
+
+fn chosen([left, right]: [Chosen; 2]) -> Box<dyn Duel> {
+    let sum = Handmade::line(Noise::Gaussian, 1.0);
+    Box::new(HandmadeDuel {
+        name: "a record that decides about the radius",
+        play: move |world: World, seed| {
+            let noise = sum.node(&Handmade::source(seed), 1)?[0];
+            let chosen = match world {
+                World::Left => left,
+                World::Right => right,
+            };
+            Ok(vec![chosen.model(noise).abs()])
+        },
+        likelihood: |_: &[f64]| None,
+    })
 }
 
 fn logarithm(rounds: u64, natural: bool) -> f64 {
@@ -344,6 +422,9 @@ mod tests {
             ("J12", "T = 10000, alpha = 0.1", 0.235),
             ("J13", "T = 8", 0.977),
             ("S1", "T = 4", 4.0 / 3.0),
+            ("S8", "T = 4", 4.0 / 3.0),
+            ("A4", "N = 16", 8.0),
+            ("F5", "B = 2", 1.469),
             ("A1", "T = 2, log2", 2.0),
             ("A1", "T = 2, ln", 2.885),
             ("A3", "N = 1", 8.7e-3),

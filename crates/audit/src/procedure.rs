@@ -237,6 +237,9 @@ fn best_event(claim: Claim, mut left: Vec<f64>, mut right: Vec<f64>, effort: Eff
             (false, World::Left, n - a, n - b),
             (false, World::Right, n - b, n - a),
         ] {
+            if hits <= alarms {
+                continue; // proves nothing
+            }
             let promise = claim.aim(approximately(hits, alarms, n, z));
             if promise > best.promise {
                 best = Event {

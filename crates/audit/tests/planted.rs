@@ -7,7 +7,7 @@ use hushstream_audit::{Effort, planted};
 const EFFORT: (u64, f64, u64) = (6000, 1e-7, 20);
 
 /// What must be in the list, whatever else is.
-const NAMES: [&str; 23] = [
+const NAMES: [&str; 35] = [
     "sensitivity halved",
     "kappa forgotten",
     "column norm forgotten",
@@ -21,6 +21,18 @@ const NAMES: [&str; 23] = [
     "exponential radius",
     "zero where untouched",
     "clipping after noise",
+    "draws beyond the last",
+    "overlapping batches of losses",
+    "2Δ forgotten",
+    "net not scaled",
+    "vector noise",
+    "answered twice",
+    "divided by the batch twice",
+    "product not clipped",
+    "p/β forgotten",
+    "gradients clipped, not data",
+    "start not projected",
+    "secret start",
     "float sum before the lattice",
     "null record skipped",
     "gradients clipped",

@@ -3,7 +3,7 @@
 
 use hushstream_account::Budget;
 use hushstream_audit::{Effort, LongStream, Target, audit};
-use hushstream_engine::RecipeName;
+use hushstream_engine::{CATALOGUE, RecipeName};
 use hushstream_mechanism::sums::{Noise, SumKind};
 
 /// Budgets for which a few thousand runs tell much: μ = 1.67, and ε = 2.
@@ -25,6 +25,61 @@ fn no_bound_exceeds_its_claim() {
         let verdict = audit(target.claim().unwrap(), &target.duels().unwrap(), effort).unwrap();
         assert!(!verdict.violated(), "{target}: {verdict:?}");
     }
+}
+
+/// None is forgotten.
+#[test]
+fn every_recipe_is_audited() {
+    let (gaussian, pure) = budgets();
+    let targets = Target::all(gaussian, pure);
+    for entry in CATALOGUE {
+        let audited = targets.iter().any(|target| target.recipe == entry.recipe);
+        assert!(audited, "{}", entry.name);
+    }
+}
+
+/// Where the truth is close to the claim, so is the bound: one draw among eight experts, one noisy answer, one phase, the sum under one-point gradients.
+#[test]
+fn draws_answers_phases_and_values_are_audited_closely() {
+    let (gaussian, pure) = budgets();
+    for (recipe, budget, runs, share) in [
+        (RecipeName::Dartboard, pure, 12_000, 0.65),
+        (RecipeName::DartboardBatched, pure, 12_000, 0.65),
+        (RecipeName::HedgeBatched, pure, 12_000, 0.65),
+        (RecipeName::Cover, pure, 12_000, 0.3),
+        (RecipeName::LimitedUpdates, pure, 12_000, 0.65),
+        (RecipeName::LimitedUpdates, gaussian, 4000, 0.8),
+        (RecipeName::Exp2, pure, 10_000, 0.8),
+        (RecipeName::Exp2, gaussian, 4000, 0.8),
+        (RecipeName::Exp2Batched, pure, 10_000, 0.8),
+        (RecipeName::Exp2Batched, gaussian, 4000, 0.8),
+        (RecipeName::Scrible, pure, 10_000, 0.8),
+        (RecipeName::Scrible, gaussian, 4000, 0.8),
+        (RecipeName::PftalBandit, pure, 12_000, 0.75),
+        (RecipeName::PftalBandit, gaussian, 4000, 0.8),
+    ] {
+        let target = Target::new(recipe, None, budget).unwrap();
+        let first = &target.duels().unwrap()[..1];
+        let effort = Effort::runs(runs, 1e-3, 5);
+        let verdict = audit(target.claim().unwrap(), first, effort).unwrap();
+        assert!(
+            verdict.tightness() >= share,
+            "{target}: {}",
+            verdict.tightness()
+        );
+        assert!(!verdict.violated());
+    }
+}
+
+/// After its one draw a dartboard stays; if it drew on, sixteen plays would prove more than its claim.
+#[test]
+fn a_spent_dartboard_stays() {
+    let target = Target::spent_dartboard(budgets().1).unwrap();
+    let first = &target.duels().unwrap()[..1];
+    let effort = Effort::runs(6000, ERROR, 5);
+    let verdict = audit(target.claim().unwrap(), first, effort).unwrap();
+    assert!(!verdict.violated(), "{verdict:?}");
+    assert!(verdict.tightness() > 0.2, "{}", verdict.tightness());
 }
 
 /// A tight audit, not an empty one.

@@ -149,25 +149,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     } else {
         println!("{title}\n{}", table(&rows));
         println!("{}", closing(arguments, &rows));
-        if arguments.recipe.as_deref() == Some("all") {
-            println!(
-                "Not audited, for lack of attacks: {}.",
-                not_audited().join(", ")
-            );
-        }
     }
     let expected = arguments.as_printed || arguments.planted;
     if !expected && let Some(row) = rows.iter().find(|row| row.violated) {
         bail!("a claim is refuted: {}", row.name);
     }
     Ok(())
-}
-
-/// Recipes that `all` leaves out, because their attacks are not written yet.
-fn not_audited() -> Vec<&'static str> {
-    let entries = hushstream_engine::CATALOGUE.iter();
-    let others = entries.filter(|entry| !Target::has_attacks(entry.recipe));
-    others.map(|entry| entry.name).collect()
 }
 
 /// The error probability of a row.
@@ -221,7 +208,7 @@ fn recipes(arguments: &Arguments) -> Result<Vec<Row>> {
         let parts = (
             target.recipe.to_string(),
             target.sum.map(|sum| sum.to_string()),
-            Some(target.noise.to_string()),
+            target.noise_added().map(|noise| noise.to_string()),
         );
         Ok(Row::new(target.to_string(), parts, verdict))
     });

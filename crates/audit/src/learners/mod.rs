@@ -1,12 +1,20 @@
-//! Whole learners as targets: played through their public interface, attacked by what they publish.
+//! Whole learners as targets: played through their public interface, attacked by what they publish. One file a family of mechanisms; [`Target`] knows which.
 
+mod batch;
 mod contest;
+mod feedback;
 mod interrupted;
 mod iterate;
+mod law;
+mod list;
 mod nodes;
+mod paid;
 mod scene;
+mod selection;
 mod sparse;
 mod target;
+mod values;
 
+pub(crate) use law::Law;
 pub(crate) use nodes::Nodes;
 pub use target::Target;

@@ -4,12 +4,12 @@ use super::contest::Contest;
 use super::interrupted::Interruption;
 use super::nodes::Nodes;
 use super::scene::Scene;
-use super::{iterate, sparse};
+use super::{batch, feedback, iterate, selection, sparse, values};
 use crate::AuditError;
 use crate::bound::Claim;
 use crate::duel::Duel;
 use hushstream_account::{Adjacency, Budget, Charge};
-use hushstream_engine::{CATALOGUE, MechanismKind, Recipe, RecipeError, RecipeName, RecipeRequest};
+use hushstream_engine::{MechanismKind, Recipe, RecipeError, RecipeName, RecipeRequest};
 use hushstream_mechanism::Participation;
 use hushstream_mechanism::sums::{Noise, SumKind};
 use std::fmt;
@@ -18,6 +18,8 @@ use std::fmt;
 const WINDOW: u64 = 3;
 /// So many releases of iterates, and of a tree that is read where records have features. With pure noise a single one tells most: the claim is reached where all noises agree, which is rare among many.
 const ITERATES: u64 = 7;
+/// So many releases where none of them hides another: answers, one-point gradients, the points of three octaves.
+pub(super) const SEVERAL: u64 = 7;
 
 /// A recipe to be audited.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -44,7 +46,7 @@ impl Target {
     /// A recipe, one on sums with its paper's own or another, with Gaussian noise if the budget has a δ.
     ///
     /// # Errors
-    /// A recipe that no attack has been written for.
+    /// A sum for a recipe that stands on none.
     pub fn new(
         recipe: RecipeName,
         sum: Option<SumKind>,
@@ -53,9 +55,10 @@ impl Target {
         let noise = match recipe {
             _ if !budget.is_pure() => Noise::Gaussian,
             RecipeName::Ftrl => Noise::Laplace,
+            _ if recipe.entry().mechanism == MechanismKind::Feedback => Noise::Laplace,
             _ => Noise::L2Laplace,
         };
-        let (sum, releases) = match recipe.entry().mechanism {
+        let (on, releases) = match recipe.entry().mechanism {
             MechanismKind::Sum(own) => {
                 let sum = match sum.unwrap_or(own) {
                     SumKind::Window(0) => SumKind::Window(WINDOW),
@@ -64,16 +67,19 @@ impl Target {
                 (Some(sum), tight_releases(recipe, sum))
             }
             MechanismKind::Iterate | MechanismKind::SparseTree => {
-                if let Some(sum) = sum {
-                    recipe.accepts(sum, noise).map_err(RecipeError::Unfit)?;
-                }
                 (None, if budget.is_pure() { 1 } else { ITERATES })
             }
-            _ => return Err(AuditError::NoAttacks(recipe)),
+            MechanismKind::Values(own) => (Some(sum.unwrap_or(own)), SEVERAL),
+            // One play, whose likelihood ratio can reach the claim.
+            MechanismKind::Selection => (None, 1),
+            MechanismKind::Feedback | MechanismKind::Batch => (None, SEVERAL),
         };
+        if let (None, Some(unfit)) = (on, sum) {
+            recipe.accepts(unfit, noise).map_err(RecipeError::Unfit)?;
+        }
         Ok(Self {
             recipe,
-            sum,
+            sum: on,
             noise,
             budget,
             adjacency: Adjacency::ReplaceOne,
@@ -83,78 +89,28 @@ impl Target {
         })
     }
 
-    /// Whether there are attacks on a recipe.
-    #[must_use]
-    pub fn has_attacks(recipe: RecipeName) -> bool {
-        matches!(
-            recipe.entry().mechanism,
-            MechanismKind::Sum(_) | MechanismKind::Iterate | MechanismKind::SparseTree
-        )
-    }
-
-    /// Every recipe that there are attacks on, on its own sum if it has one, and `pftal-convex` on every sum, with every noise, at the length where an audit can be tight and, on sums where that is a single release,
-    /// at seven too; persons, zero-out and interruptions on two sums, on iterates and on the sparse tree. `gaussian` and `pure` are the budgets.
-    #[must_use]
-    pub fn all(gaussian: Budget, pure: Budget) -> Vec<Self> {
-        let mut targets: Vec<Self> = Vec::new();
-        let budget = |noise: Noise| if noise.is_pure() { pure } else { gaussian };
-        let mut add = |recipe: RecipeName, sum: Option<SumKind>| {
-            for noise in [Noise::Gaussian, Noise::Laplace, Noise::L2Laplace] {
-                let Ok(plain) = Self::new(recipe, sum, budget(noise)) else {
-                    return; // no attacks
-                };
-                let target = Self { noise, ..plain };
-                if target.exists() && !targets.contains(&target) {
-                    targets.push(target);
-                    if target.sum.is_some() && target.releases == 1 {
-                        targets.push(Self {
-                            releases: 7,
-                            ..target
-                        });
-                    }
-                }
-            }
-        };
-        for entry in CATALOGUE {
-            add(entry.recipe, None);
-        }
-        for sum in SumKind::ALL {
-            add(RecipeName::PftalConvex, Some(sum));
-        }
-        for (recipe, sum) in [
-            (RecipeName::PftalConvex, Some(SumKind::Tree)),
-            (RecipeName::PftalConvex, Some(SumKind::BLT)),
-            (RecipeName::Pigd, None),
-            (RecipeName::SparseFtrl, None),
-        ] {
-            let Ok(plain) = Self::new(recipe, sum, gaussian) else {
-                continue;
-            };
-            targets.push(Self {
-                adjacency: Adjacency::ZeroOut,
-                ..plain
-            });
-            if recipe != RecipeName::SparseFtrl {
-                targets.push(Self {
-                    records_a_person: 2,
-                    ..plain
-                });
-            }
-            targets.push(Self {
-                interrupted: true,
-                ..plain
-            });
-        }
-        targets
-    }
-
     /// Whether the recipe runs on this sum with this noise.
-    fn exists(&self) -> bool {
+    pub(super) fn exists(&self) -> bool {
         match (self.recipe.entry().mechanism, self.sum) {
             (MechanismKind::Iterate, _) => self.noise != Noise::Laplace,
             (MechanismKind::SparseTree, _) => self.noise == Noise::Gaussian,
+            (MechanismKind::Feedback, _) => self.noise != Noise::L2Laplace,
+            // Where no noise is added, or one kind only, the budget decides.
+            (MechanismKind::Selection | MechanismKind::Batch, _) => self.noise != Noise::Laplace,
+            (MechanismKind::Values(_), _) => self.noise != Noise::Laplace,
             (_, sum) => sum.is_some_and(|sum| self.recipe.accepts(sum, self.noise).is_ok()),
         }
+    }
+
+    /// The noise, for mechanisms that add one: a selection draws.
+    #[must_use]
+    pub fn noise_added(&self) -> Option<Noise> {
+        let draws = match self.recipe.entry().mechanism {
+            MechanismKind::Selection => true,
+            MechanismKind::Batch => self.budget.is_pure(),
+            _ => false,
+        };
+        (!draws).then_some(self.noise)
     }
 
     pub(super) fn participation(&self) -> Participation {
@@ -224,11 +180,18 @@ impl Target {
                 let recipe = sparse::recipe(self)?;
                 (recipe.plan().charge()?, recipe.plan().guarantee(true)?)
             }
-            _ => return Err(AuditError::NoAttacks(self.recipe)),
+            MechanismKind::Selection => selection::price(self)?,
+            MechanismKind::Feedback => feedback::price(self)?,
+            MechanismKind::Batch => batch::price(self)?,
+            MechanismKind::Values(_) => values::price(self)?,
         };
         Ok(match charge {
             Charge::Gaussian(mu) => Claim::Gaussian {
                 mu: mu.get(),
+                epsilon: guarantee.epsilon(),
+                delta: guarantee.delta(),
+            },
+            Charge::Approximate(_) => Claim::Approximate {
                 epsilon: guarantee.epsilon(),
                 delta: guarantee.delta(),
             },
@@ -248,6 +211,10 @@ impl Target {
             (MechanismKind::Sum(_), Some(sum)) => self.duels_on_sum(sum),
             (MechanismKind::Iterate, _) => iterate::duels(self),
             (MechanismKind::SparseTree, _) => sparse::duels(self),
+            (MechanismKind::Selection, _) => selection::duels(self),
+            (MechanismKind::Feedback, _) => feedback::duels(self),
+            (MechanismKind::Batch, _) => batch::duels(self),
+            (MechanismKind::Values(_), Some(sum)) => values::duels(self, sum),
             _ => Err(AuditError::NoAttacks(self.recipe)),
         }
     }
@@ -328,7 +295,12 @@ impl fmt::Display for Target {
         if let Some(sum) = self.sum {
             write!(f, "{sum}, ")?;
         }
-        write!(f, "{}, n = {}", self.noise, self.releases)?;
+        match self.noise_added() {
+            Some(noise) => write!(f, "{noise}, ")?,
+            None if self.budget.is_pure() => f.write_str("pure, ")?,
+            None => f.write_str("approximate, ")?,
+        }
+        write!(f, "n = {}", self.releases)?;
         if self.adjacency == Adjacency::ZeroOut {
             f.write_str(", zero-out")?;
         }

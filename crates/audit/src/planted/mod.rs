@@ -3,19 +3,24 @@
 //! They are written by hand on the samplers and the public learners, never on the product's mechanisms: no bug can leave this folder. Whoever adds a recipe adds its
 //! bugs here, as one more [`Planted`] in [`all`]; the test over the list does the rest.
 
+mod answers;
 mod calibration;
 mod content;
 mod handmade;
 mod iterates;
 mod order;
+mod phases;
+mod selection;
 mod sparse;
 mod structure;
 
 use crate::procedure::{Effort, Verdict, audit};
 use crate::{AuditError, Claim, Duel};
 
+pub(crate) use answers::with_vector_noise;
 pub(crate) use handmade::{Handmade, HandmadeDuel};
 pub use order::order_matters;
+pub(crate) use selection::{Dartboard, aimed, batch};
 
 /// What an audit says about a planted mechanism.
 #[derive(Debug, Clone)]
@@ -58,6 +63,9 @@ pub fn all() -> Vec<Box<dyn Planted>> {
     let mut bugs = calibration::all();
     bugs.extend(structure::all());
     bugs.extend(content::all());
+    bugs.extend(selection::all());
+    bugs.extend(answers::all());
+    bugs.extend(phases::all());
     bugs.extend(iterates::all());
     bugs.extend(sparse::all());
     bugs.push(Box::new(order::FloatSum));

@@ -58,7 +58,9 @@ impl Loss for OnePointValue<'_> {
 
     fn gradient(&self, record: Record, weights: &[f64]) -> Contribution {
         let value = self.loss.value(&record, weights);
-        if !value.is_finite() {
+        // A loss may give a malformed record the value 0, which is not nothing once half the range is subtracted; it gives it no gradient.
+        let malformed = matches!(self.loss.gradient(record, weights), Contribution::Null);
+        if malformed || !value.is_finite() {
             return Contribution::Null;
         }
         let centre = match self.range {

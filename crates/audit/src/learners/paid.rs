@@ -1,0 +1,23 @@
+//! What every run begins with: a simulated ledger, and a price that it has paid.
+
+use crate::AuditError;
+use hushstream_account::{Budget, Charge, FilterKind};
+use hushstream_mechanism::{Grant, Ledger, Scope};
+
+/// What a run is paid with.
+#[derive(Debug, Clone)]
+pub(super) struct Paid {
+    pub(super) budget: Budget,
+    pub(super) filter: FilterKind,
+    pub(super) scope: Scope,
+    pub(super) charge: Charge,
+}
+
+impl Paid {
+    /// A fresh ledger and the grant from it.
+    pub(super) fn open(&self) -> Result<(Ledger, Grant), AuditError> {
+        let mut ledger = Ledger::simulated(self.budget, self.filter, self.scope)?;
+        let grant = ledger.debit(self.charge, self.scope)?;
+        Ok((ledger, grant))
+    }
+}

@@ -1,0 +1,146 @@
+//! Bugs in private answers: with which noise one number leaves, how often, and what its range is.
+
+use super::handmade::{Handmade, HandmadeDuel, duel};
+use super::{InDuel, Planted};
+use crate::{AuditError, Claim, Duel};
+use hushstream_mechanism::sums::Noise;
+
+pub(super) fn all() -> Vec<Box<dyn Planted>> {
+    vec![
+        Box::new(InDuel {
+            name: "vector noise",
+            what: "⟨Z, play⟩ with Laplace Z of scale 2B/ε, for a play that is not a unit vector (erratum A4)",
+            claim: Claim::Pure { epsilon: 2.0 },
+            duel: vector,
+        }),
+        Box::new(InDuel {
+            name: "answered twice",
+            what: "an answer that is retried gets fresh noise, and both leave",
+            claim: Claim::Pure { epsilon: 1.5 },
+            duel: twice,
+        }),
+        Box::new(InDuel {
+            name: "divided by the batch twice",
+            what: "the noise of a mean of four made smaller again",
+            claim: Claim::Pure { epsilon: 1.0 },
+            duel: divided,
+        }),
+        Box::new(InDuel {
+            name: "product not clipped",
+            what: "⟨loss, play⟩ in nine dimensions taken to lie where the losses' coordinates do",
+            claim: Claim::Pure { epsilon: 1.0 },
+            duel: unclipped,
+        }),
+        Box::new(InDuel {
+            name: "p/β forgotten",
+            what: "a one-point gradient with noise for the value, not for (p/β)·value",
+            claim: Claim::Pure { epsilon: 1.0 },
+            duel: one_point,
+        }),
+    ]
+}
+
+/// Laplace noise of this scale.
+fn laplace(scale: f64, dimension: u32) -> Handmade {
+    Handmade {
+        noise: Noise::Laplace,
+        dimension,
+        scale,
+    }
+}
+
+/// B = 1, losses in the unit ball, N = 16, the play (¼, …, ¼): answers −1 and 1.
+pub(crate) fn with_vector_noise(scale: f64) -> Box<dyn Duel> {
+    let noise = laplace(scale, 16);
+    duel(
+        "answers -1 and 1 to the play (1/4, ...)",
+        move |world, seed| {
+            let vector = noise.node(&Handmade::source(seed), 1)?;
+            let product: f64 = vector.iter().map(|z| 0.25 * z).sum();
+            Ok(vec![world.sign() + product])
+        },
+    )
+}
+
+/// An answer −1 or 1 with noise of this scale, so many times.
+fn scalar(scale: f64, times: u64) -> Box<dyn Duel> {
+    let noise = laplace(scale, 1);
+    Box::new(HandmadeDuel {
+        name: "answers -1 and 1",
+        play: move |world: crate::World, seed| {
+            let source = Handmade::source(seed);
+            (1..=times)
+                .map(|address| Ok(world.sign() + noise.node(&source, address)?[0]))
+                .collect()
+        },
+        likelihood: |seen: &[f64]| {
+            let ratio = |value: &f64| (value + 1.0).abs() - (value - 1.0).abs();
+            Some(seen.iter().map(ratio).sum())
+        },
+    })
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "one signature for all bugs")]
+fn vector(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
+    let scale = 2.0 / claim.promised();
+    Ok(if faulty {
+        with_vector_noise(scale)
+    } else {
+        scalar(scale, 1)
+    })
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "one signature for all bugs")]
+fn twice(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
+    Ok(scalar(2.0 / claim.promised(), if faulty { 2 } else { 1 }))
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "one signature for all bugs")]
+fn divided(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
+    const BATCH: f64 = 4.0;
+    let right = 2.0 / (BATCH * claim.promised());
+    let noise = laplace(if faulty { right / BATCH } else { right }, 1);
+    Ok(duel("one of four answers, -1 or 1", move |world, seed| {
+        let mean = world.sign() / BATCH;
+        Ok(vec![mean + noise.node(&Handmade::source(seed), 1)?[0]])
+    }))
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "one signature for all bugs")]
+fn unclipped(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
+    let noise = laplace(2.0 / claim.promised(), 1);
+    Ok(duel(
+        "losses -1 and 1 everywhere, play (1/3, ...)",
+        move |world, seed| {
+            let product: f64 = [1.0 / 3.0; 9].iter().map(|x| world.sign() * x).sum();
+            let answer = if faulty {
+                product
+            } else {
+                product.clamp(-1.0, 1.0)
+            };
+            Ok(vec![answer + noise.node(&Handmade::source(seed), 1)?[0]])
+        },
+    ))
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "one signature for all bugs")]
+fn one_point(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
+    const DIMENSION: u32 = 2;
+    let factor = f64::from(DIMENSION) / 0.5;
+    let bound = if faulty { 1.0 } else { factor };
+    let noise = Handmade {
+        noise: Noise::L2Laplace,
+        dimension: DIMENSION,
+        scale: 2.0 * bound / claim.promised(),
+    };
+    // Both persons meet the same direction, which the play shows.
+    Ok(duel(
+        "values -1 and 1 in one direction",
+        move |world, seed| {
+            let mut seen = noise.node(&Handmade::source(seed), 1)?;
+            seen[0] += factor * world.sign() * 0.6;
+            seen[1] += factor * world.sign() * 0.8;
+            Ok(seen)
+        },
+    ))
+}
