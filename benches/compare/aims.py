@@ -30,6 +30,8 @@ class Aim:
         """The value with as many digits as it deserves."""
         if self.value is None:
             return "–"
+        if not self.unit:
+            return f"{self.value:.7f}"
         return f"{self.value:,.0f}{self.unit}" if self.value >= 100 else f"{self.value:.3g}{self.unit}"
 
 

@@ -199,7 +199,7 @@ def accounting(folder, sizes, kind):
         contenders.append(peer("dp-accounting PLDAccountant", "accounting.py", "pld", kind, once=True))
     say(f"accounting, {kind}")
     words = {"gaussian": "Gaussian mechanisms of 1000 sizes", "mixed": "Gaussian and Laplace mechanisms of 1000 sizes"}[kind]
-    yield Table(f"accounting-{kind}", f"Accounting: {words}, one core", "Composed one by one; ε at δ = 1e-6.", "answer", contenders[0].name, hold(contenders, folder, 1, sizes.rounds))
+    yield Table(f"accounting-{kind}", f"Accounting: {words}, one core", "Composed one by one, then ε at δ = 1e-6.", "sum of 1000", contenders[0].name, hold(contenders, folder, 1, sizes.rounds))
 
 
 def tables(folder, sizes):
@@ -210,7 +210,7 @@ def tables(folder, sizes):
     yield from covtype(folder, sizes)
     yield from outputs(folder, sizes)
     yield from samplers(folder, sizes)
-    yield from steps(folder, sizes, 54)
-    yield from steps(folder, sizes, 1024)
+    for dimension in sizes.steps:
+        yield from steps(folder, sizes, dimension)
     yield from accounting(folder, sizes, "mixed")
     yield from accounting(folder, sizes, "gaussian")

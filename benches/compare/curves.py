@@ -44,6 +44,19 @@ def gather(panel, x, outcomes):
             curve.points.append((x, outcome))
 
 
+def feeder(header, body, block_rows, total):
+    """Writes `total` rows, the block again and again."""
+
+    def feed(pipe):
+        pipe.write(header + b"\n")
+        for _ in range(total // block_rows):
+            pipe.write(body)
+        lines = body.split(b"\n", total % block_rows)
+        pipe.write(b"".join(line + b"\n" for line in lines[: total % block_rows]))
+
+    return feed
+
+
 def rows(folder, sizes):
     """T·d up to 10^9, or 10^10: rows come through a pipe, the same block again and again, so that no disk has to hold them."""
     block_rows = 100_000
@@ -57,15 +70,8 @@ def rows(folder, sizes):
     )
     for numbers in sizes.numbers:
         total = numbers // DIMENSION
-
-        def feed(pipe):
-            pipe.write(header + b"\n")
-            for _ in range(total // block_rows):
-                pipe.write(body)
-            lines = body.split(b"\n", total % block_rows)
-            pipe.write(b"".join(line + b"\n" for line in lines[: total % block_rows]))
-
         say(f"rows: T = {total:,}")
+        feed = feeder(header, body, block_rows, total)
         contenders = [learn(f"hushstream, {kind}", dense_flags("- --format csv", total, kind), feed=feed) for kind in ("tree", "blt")]
         gather(panel, total, hold(contenders, folder, 1, rounds_for(total / 200_000, sizes.rounds)))
     return panel

@@ -121,9 +121,11 @@ def experts(folder, rows, number):
     def write(file):
         random = numpy.random.default_rng(number)
         file.write((",".join(f"e{j}" for j in range(number)) + "\n").encode())
-        for _ in range(rows):
-            losses = random.integers(0, 10_000, size=(1, number))
-            file.write(decimals(losses, [b""] + [b","] * (number - 1), b"\n")[0])
+        # As many rows at once as memory allows: writing goes column by column.
+        at_once = max(1, 4_000_000 // number)
+        for start in range(0, rows, at_once):
+            losses = random.integers(0, 10_000, size=(min(at_once, rows - start), number))
+            file.write(b"".join(decimals(losses, [b""] + [b","] * (number - 1), b"\n")))
 
     return write_whole(folder / f"experts-{number}-{rows}.csv", write)
 

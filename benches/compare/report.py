@@ -9,7 +9,8 @@ Written by `make bench` (this run: `{command}`). Programs take turns in every ro
 rounds with the least and the greatest in brackets. Ratios travel better than times; times belong to the machine below.
 
 `hushstream learn` runs as a user would run it: real noise, a ledger on disk, every record predicted before it is learned from, and timed from outside, the start
-of the process included. The other programs time themselves, without the start of their interpreter. None of VW, River and scikit-learn is private.
+of the process included. The other programs run inside Python and time themselves, without the start of the interpreter; their memory includes it. VW, River and
+scikit-learn are not private.
 """
 
 
@@ -44,30 +45,38 @@ def aims_section(found):
     return [*lines, ""]
 
 
+def columns(table):
+    """Rates for rows, times for everything smaller."""
+    if table.unit == "row":
+        return ["", "rows a second", "processor time a row", "peak memory", f"rate, times *{table.base}*"]
+    return ["", f"time a {table.unit}", *(["ε"] if table.key.startswith("accounting") else []), f"time, times *{table.base}*"]
+
+
+def ratio(value):
+    """Three digits."""
+    return "–" if value is None else f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
 def row(table, outcome):
     """One contender."""
-    name, with_epsilon = outcome.contender.name, table.key.startswith("accounting")
+    name = outcome.contender.name
     if not outcome.runs:
-        return f"| {name} | not measured: {(outcome.trouble or 'no reason').replace('|', '/')} |" + " |" * 4
+        cells = [f"not measured: {(outcome.trouble or 'no reason').replace('|', '/')}"] + [""] * (len(columns(table)) - 2)
+        return f"| {name} | " + " | ".join(cells) + " |"
     middle, least, greatest = outcome.each()
+    found = table.ratio(name)
     if table.unit == "row":
-        speed = f"{rate(middle)} ({rate(greatest)} to {rate(least)})"
-        cpu = time(outcome.cpu()) if outcome.cpu() is not None else "–"
-        cells = [speed, cpu, megabytes(outcome)]
+        cells = [f"{rate(middle)} ({rate(greatest)} to {rate(least)})", time(outcome.cpu()) if outcome.cpu() else "–", megabytes(outcome), ratio(found)]
     else:
-        cells = [f"{time(middle)} ({time(least)} to {time(greatest)})", f"{outcome.epsilon():.6f}" if with_epsilon else "–", megabytes(outcome)]
-    ratio = table.ratio(name)
-    cells.append("–" if ratio is None else f"{ratio:.3g}")
+        epsilon = [f"{outcome.epsilon():.6f}"] if table.key.startswith("accounting") else []
+        cells = [f"{time(middle)} ({time(least)} to {time(greatest)})", *epsilon, ratio(found and 1 / found)]
     return f"| {name} | " + " | ".join(cells) + " |"
 
 
 def table_section(table):
     """One contest, with its commands."""
-    if table.unit == "row":
-        columns = ["", "rows a second", "processor time a row", "peak memory", f"times {table.base}"]
-    else:
-        columns = ["", f"time a {table.unit}", "ε" if table.key.startswith("accounting") else "", "peak memory", f"speed, times {table.base}"]
-    lines = [f"### {table.title}", "", table.note, "", "| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
+    heads = columns(table)
+    lines = [f"### {table.title}", "", table.note, "", "| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
     lines += [row(table, outcome) for outcome in table.outcomes]
     lines += ["", "<details><summary>commands</summary>", "", "```sh", *(outcome.contender.shown for outcome in table.outcomes), "```", "", "</details>", ""]
     return lines
@@ -79,8 +88,8 @@ def counts_section(counts):
     if counts is None:
         return [*lines, "Not measured: there is no valgrind here.", ""]
     lines += [
-        "By callgrind, as the difference of runs over 2,000 and 6,000 rows, all threads together; ours with a seed (`--seed-insecure`), so that the count is the same",
-        "every time. This is the figure to compare between versions: it hardly depends on the machine.",
+        "By callgrind, as the difference of runs over 2,000 and 6,000 rows, all threads together; ours with a seed (`--seed-insecure`), so that counts of two runs",
+        "agree to 0.1 %. This is the figure to compare between versions: it hardly depends on the machine.",
         "",
         "| | instructions a row |",
         "|---|---|",

@@ -11,6 +11,8 @@ class Sizes:
     sparse: int
     river: int
     rounds: int
+    # Dimensions of the private sums.
+    steps: list
     numbers: list
     sparse_bits: list
     sparse_curve: int
@@ -24,6 +26,7 @@ DEFAULT = Sizes(
     sparse=300_000,
     river=20_000,
     rounds=5,
+    steps=[54, 1024],
     numbers=[10**6, 10**7, 10**8, 10**9],
     sparse_bits=[18, 20, 22, 24],
     sparse_curve=200_000,
@@ -36,6 +39,7 @@ SIZES = {
         dense={54: 100_000, 90: 60_000},
         sparse=60_000,
         river=5_000,
+        steps=[54],
         numbers=[10**6, 10**7],
         sparse_bits=[18, 24],
         sparse_curve=60_000,
