@@ -4,6 +4,10 @@ PYTHON ?= python3
 VENV   := target/oracle
 PY     := $(VENV)/bin/python
 JAX    := target/oracle-jax
+# Programs to be measured beside ours; `BENCH=quick` is a short run to try, `BENCH=full` the longest curves.
+PEERS  := target/bench-python
+TFP    := target/bench-tensorflow
+BENCH  ?= default
 
 .PHONY: demo test test-long fuzz bench oracle
 
@@ -34,8 +38,10 @@ test-long: test oracle
 	$(PY) oracle/noise.py check
 	$(JAX)/bin/python oracle/blt.py check
 
-bench: oracle
-	cargo run --release --locked --quiet -p hushstream-benches -- $(PY) $(JAX)/bin/python
+# Ours and other people's programs on the same files, in turn; writes BENCHMARKS.md.
+bench: $(PEERS)/installed $(JAX)/installed $(TFP)/tried
+	cargo build --release --locked -p hushstream -p hushstream-benches
+	$(PEERS)/bin/python benches/compare $(BENCH)
 
 oracle: $(VENV)/installed $(JAX)/installed
 
@@ -48,4 +54,15 @@ $(VENV)/installed: oracle/requirements.txt
 $(JAX)/installed: oracle/requirements-jax.txt
 	$(PYTHON) -m venv $(JAX)
 	$(JAX)/bin/python -m pip install --quiet --disable-pip-version-check -r oracle/requirements-jax.txt
+	touch $@
+
+$(PEERS)/installed: benches/requirements.txt
+	$(PYTHON) -m venv $(PEERS)
+	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check -r benches/requirements.txt
+	touch $@
+
+# Old, large, and not for every Python: where it does not install, it is not measured.
+$(TFP)/tried: benches/requirements-tensorflow.txt
+	$(PYTHON) -m venv $(TFP)
+	$(TFP)/bin/python -m pip install --quiet --disable-pip-version-check -r benches/requirements-tensorflow.txt || echo "tensorflow-privacy does not install here: not measured"
 	touch $@

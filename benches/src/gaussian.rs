@@ -1,8 +1,6 @@
-//! Samples a second: the rounded Gaussian against a floating-point ziggurat fed by the same generator, and against
-//! OpenDP's exact discrete Gaussian.
+//! Gaussian samples: exact and addressed, and for comparison a floating-point ziggurat fed by the same generator.
 
-use crate::peer::nanoseconds;
-use crate::timing::{median, medians};
+use crate::timing::{Measured, measure};
 use aes::Aes256;
 use aes::cipher::{Array, BlockCipherEncrypt, KeyInit, consts::U16};
 use hushstream_noise::{FineGaussian, Instance, Key, RoundedGaussian, Source};
@@ -12,7 +10,7 @@ use std::convert::Infallible;
 use std::hint::black_box;
 
 const DIMENSION: usize = 1024;
-const NODES: u64 = 2000;
+const NODES: u64 = 200;
 
 /// AES-256 in counter mode, 64 blocks at a time: the generator under our sampler, as a plain stream.
 struct CounterMode {
@@ -72,69 +70,57 @@ impl TryRng for CounterMode {
     }
 }
 
-/// Prints the table.
-pub(crate) fn run(python: Option<&str>) {
-    let key = Key::insecure_from_seed(1);
-    let source = Source::open(&key, Instance::from_bytes([0; 16]), 1);
-    let fine = FineGaussian::new(16).expect("16 guard bits are allowed");
-    let mut stream = CounterMode::new();
-    let mut floats = vec![0.0_f64; DIMENSION];
-    let mut rounded = vec![0_i64; DIMENSION];
-    let mut finer = vec![0_i64; DIMENSION];
-    let mut peer = Vec::new();
-    let units = NODES * DIMENSION as u64;
-    let times = medians(&mut [
-        Box::new(|| {
-            for _ in 0..NODES {
-                for value in &mut floats {
-                    *value = StandardNormal.sample(&mut stream);
-                }
-                black_box(&floats);
-            }
-            units
-        }),
-        Box::new(|| {
-            for node in 0..NODES {
-                RoundedGaussian::STANDARD.fill(&source, node, 0, &mut rounded);
-                black_box(&rounded);
-            }
-            units
-        }),
-        Box::new(|| {
-            for node in 0..NODES {
-                fine.fill_i64(&source, node, 0, &mut finer)
-                    .expect("16 guard bits fit 64");
-                black_box(&finer);
-            }
-            units
-        }),
-        Box::new(|| {
-            peer.extend(python.and_then(|python| nanoseconds(python, "opendp_gaussian.py", &[])));
-            1
-        }),
-    ]);
-    println!("Gaussian samples (times are medians of alternating rounds in this run)");
-    let row = |name: &str, ns: f64| {
-        println!(
-            "  {name:<44} {ns:>10.2} ns   {:>8.2} times ours",
-            ns / times[1]
-        );
-    };
-    row("round(2^30 N(0,1)), exact, addressed (ours)", times[1]);
-    row("floor(2^46 N(0,1)), exact, addressed (ours)", times[2]);
-    row("rand_distr::StandardNormal, same generator", times[0]);
-    if peer.is_empty() {
-        println!("  OpenDP discrete Gaussian: not installed, not measured");
-    } else {
-        row("OpenDP exact discrete Gaussian, scale 2^30", median(&peer));
-    }
-    println!(
-        "  ours reaches {:.2} of the ziggurat's rate{}",
-        times[0] / times[1],
-        if peer.is_empty() {
-            String::new()
-        } else {
-            format!(" and {:.0} times OpenDP's", median(&peer) / times[1])
+fn source() -> Source {
+    Source::open(
+        &Key::insecure_from_seed(1),
+        Instance::from_bytes([0; 16]),
+        1,
+    )
+}
+
+/// round(2^30 N(0, 1)), the noise of trees.
+pub(crate) fn rounded() -> Measured {
+    let source = source();
+    let mut samples = vec![0_i64; DIMENSION];
+    let mut node = 0;
+    measure(|| {
+        for _ in 0..NODES {
+            RoundedGaussian::STANDARD.fill(&source, node, 0, &mut samples);
+            black_box(&samples);
+            node += 1;
         }
-    );
+        NODES * DIMENSION as u64
+    })
+}
+
+/// floor(2^46 N(0, 1)), the noise of filters.
+pub(crate) fn fine() -> Measured {
+    let source = source();
+    let fine = FineGaussian::new(16).expect("16 guard bits are allowed");
+    let mut samples = vec![0_i64; DIMENSION];
+    let mut node = 0;
+    measure(|| {
+        for _ in 0..NODES {
+            fine.fill_i64(&source, node, 0, &mut samples)
+                .expect("16 guard bits fit 64");
+            black_box(&samples);
+            node += 1;
+        }
+        NODES * DIMENSION as u64
+    })
+}
+
+/// `rand_distr::StandardNormal`: fast, in floating point, and not private.
+pub(crate) fn ziggurat() -> Measured {
+    let mut stream = CounterMode::new();
+    let mut samples = vec![0.0_f64; DIMENSION];
+    measure(|| {
+        for _ in 0..NODES {
+            for sample in &mut samples {
+                *sample = StandardNormal.sample(&mut stream);
+            }
+            black_box(&samples);
+        }
+        NODES * DIMENSION as u64
+    })
 }

@@ -1,18 +1,45 @@
-//! Side-by-side measurements. Every figure is a ratio of medians taken alternately in one run: absolute times belong
-//! to the machine of the day, ratios travel better.
+//! One contestant at a time, measured in its own process: `hushstream-benches NAME [ARGUMENT]` prints seconds and units as JSON.
 //!
-//! `hushstream-benches [PYTHON [PYTHON_WITH_JAX]]`: with Pythons that have OpenDP, tensorflow-privacy or jax-privacy
-//! installed, those are measured too.
+//! `make bench` lets these and other people's implementations take turns; see `compare/`.
 
+mod accounting;
 mod gaussian;
-mod peer;
 mod sums;
 mod timing;
 
-fn main() {
-    let pythons: Vec<String> = std::env::args().skip(1).collect();
-    let python = pythons.first().map(String::as_str);
-    let jax = pythons.get(1).map(String::as_str);
-    gaussian::run(python);
-    sums::run(python, jax);
+use std::process::ExitCode;
+use timing::Measured;
+
+const USAGE: &str = "usage: hushstream-benches NAME [ARGUMENT]
+  rounded, fine, ziggurat      Gaussian samples
+  tree D, blt D, plain D       steps of running sums in D dimensions
+  spent KIND, curves KIND      1000 charges added up; KIND is gaussian or mixed";
+
+fn run(arguments: &[&str]) -> Option<Measured> {
+    Some(match *arguments {
+        ["rounded"] => gaussian::rounded(),
+        ["fine"] => gaussian::fine(),
+        ["ziggurat"] => gaussian::ziggurat(),
+        ["tree", dimension] => sums::tree(dimension.parse().ok()?),
+        ["blt", dimension] => sums::blt(dimension.parse().ok()?),
+        ["plain", dimension] => sums::plain(dimension.parse().ok()?),
+        ["spent", kind] => accounting::spent(kind.parse().ok()?),
+        ["curves", kind] => accounting::curves(kind.parse().ok()?),
+        _ => return None,
+    })
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match run(&arguments) {
+        Some(measured) => {
+            println!("{measured}");
+            ExitCode::SUCCESS
+        }
+        None => {
+            eprintln!("{USAGE}");
+            ExitCode::from(2)
+        }
+    }
 }

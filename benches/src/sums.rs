@@ -1,7 +1,6 @@
-//! Steps a second of private sums: against the same loop without noise or journal, and against other implementations.
+//! Steps of private sums, one release a step, and the same loop without noise or journal.
 
-use crate::peer::nanoseconds;
-use crate::timing::{median, medians};
+use crate::timing::{Measured, measure};
 use hushstream_account::{Adjacency, Budget, FilterKind};
 use hushstream_mechanism::sums::{Geometry, Noise, PrivateSum, SumKind, SumRequest};
 use hushstream_mechanism::{Contribution, Ledger, MemoryStorage, Participation, Raw, Transcript};
@@ -71,7 +70,7 @@ impl Ours {
 }
 
 /// The same loop without noise and without a journal: clip, scale, truncate, add, decode.
-fn plain(steps: u64, dimension: usize, exact: &mut [i64]) {
+fn without_noise(steps: u64, dimension: usize, exact: &mut [i64]) {
     let radius = 2.5e7;
     for _ in 0..steps {
         let record = vec![0.01; dimension];
@@ -89,60 +88,31 @@ fn plain(steps: u64, dimension: usize, exact: &mut [i64]) {
     }
 }
 
-/// Prints the tables.
-pub(crate) fn run(python: Option<&str>, jax: Option<&str>) {
-    for dimension in [54_u32, 1024] {
-        let steps = if dimension > 100 { 4_000 } else { 40_000 };
-        let mut exact = vec![0; dimension as usize];
-        let mut tree = Ours::open(SumKind::Tree, dimension);
-        let mut blt = Ours::open(SumKind::BLT, dimension);
-        let (mut jax_times, mut tfp_times) = (Vec::new(), Vec::new());
-        let text = dimension.to_string();
-        let times = medians(&mut [
-            Box::new(|| {
-                plain(steps, dimension as usize, &mut exact);
-                steps
-            }),
-            Box::new(|| {
-                tree.steps(steps);
-                steps
-            }),
-            Box::new(|| {
-                blt.steps(steps);
-                steps
-            }),
-            Box::new(|| {
-                jax_times
-                    .extend(jax.and_then(|python| nanoseconds(python, "jax_blt.py", &[&text])));
-                tfp_times
-                    .extend(python.and_then(|python| nanoseconds(python, "tfp_tree.py", &[&text])));
-                1
-            }),
-        ]);
-        println!(
-            "Steps of private sums, d = {dimension}, 2^20 releases, one release a step, sync every {GROUP}"
-        );
-        let row = |name: &str, ns: f64| {
-            println!(
-                "  {name:<52} {ns:>12.0} ns   {:>9.2} times the tree",
-                ns / times[1]
-            );
-        };
-        row("the same loop without noise or journal", times[0]);
-        row("binary tree, exact noise, journalled (ours)", times[1]);
-        row(
-            "BLT with 4 buffers, exact noise, journalled (ours)",
-            times[2],
-        );
-        for (name, peer) in [
-            ("jax-privacy's BLT (compiled)", &jax_times),
-            ("tensorflow-privacy's tree", &tfp_times),
-        ] {
-            if peer.is_empty() {
-                println!("  {name}: not installed, not measured");
-            } else {
-                row(name, median(peer));
-            }
-        }
-    }
+const STEPS: u64 = 4096;
+
+fn private(kind: SumKind, dimension: u32) -> Measured {
+    let mut ours = Ours::open(kind, dimension);
+    measure(|| {
+        ours.steps(STEPS);
+        STEPS
+    })
+}
+
+/// The binary tree.
+pub(crate) fn tree(dimension: u32) -> Measured {
+    private(SumKind::Tree, dimension)
+}
+
+/// The BLT filter with four buffers.
+pub(crate) fn blt(dimension: u32) -> Measured {
+    private(SumKind::BLT, dimension)
+}
+
+/// No noise, no journal.
+pub(crate) fn plain(dimension: u32) -> Measured {
+    let mut exact = vec![0; dimension as usize];
+    measure(|| {
+        without_noise(STEPS, dimension as usize, &mut exact);
+        STEPS
+    })
 }

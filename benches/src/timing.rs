@@ -1,33 +1,51 @@
-//! Alternating rounds and medians.
+//! One contestant, measured once: the comparison itself (taking turns, medians, ratios) is made by `compare/`, for us and for other programs alike.
 
+use std::fmt;
 use std::time::Instant;
 
-/// How many rounds each contestant runs.
-const ROUNDS: usize = 7;
+/// Long enough that the clock and the start do not matter, short enough to take many turns.
+const SECONDS: f64 = 0.4;
 
-/// Does the work once and says how many units that was.
-pub(crate) type Contestant<'a> = Box<dyn FnMut() -> u64 + 'a>;
-
-/// Median nanoseconds a unit for each contestant; they take turns, so that a slow moment of the machine hits all.
-pub(crate) fn medians(contestants: &mut [Contestant<'_>]) -> Vec<f64> {
-    let mut times = vec![Vec::with_capacity(ROUNDS); contestants.len()];
-    for round in 0..=ROUNDS {
-        for (contestant, times) in contestants.iter_mut().zip(&mut times) {
-            let start = Instant::now();
-            let units = contestant();
-            let nanoseconds = start.elapsed().as_nanos() as f64 / units as f64;
-            // The first round warms caches and tables.
-            if round > 0 {
-                times.push(nanoseconds);
-            }
-        }
-    }
-    times.into_iter().map(|times| median(&times)).collect()
+/// What a contestant tells about itself, as one JSON object.
+pub(crate) struct Measured {
+    seconds: f64,
+    units: u64,
+    epsilon: Option<f64>,
 }
 
-/// The middle value.
-pub(crate) fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    sorted[sorted.len() / 2]
+impl Measured {
+    /// The same, and the privacy loss that was computed.
+    pub(crate) fn with_epsilon(mut self, epsilon: f64) -> Self {
+        self.epsilon = Some(epsilon);
+        self
+    }
+}
+
+impl fmt::Display for Measured {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { seconds, units, .. } = self;
+        write!(f, "{{\"seconds\": {seconds:e}, \"units\": {units}")?;
+        if let Some(epsilon) = self.epsilon {
+            write!(f, ", \"epsilon\": {epsilon:e}")?;
+        }
+        write!(f, "}}")
+    }
+}
+
+/// Does `work`, which answers how many units that was, again and again; the first time warms caches and tables and does not count.
+pub(crate) fn measure(mut work: impl FnMut() -> u64) -> Measured {
+    work();
+    let start = Instant::now();
+    let mut units = 0;
+    loop {
+        units += work();
+        let seconds = start.elapsed().as_secs_f64();
+        if seconds >= SECONDS {
+            return Measured {
+                seconds,
+                units,
+                epsilon: None,
+            };
+        }
+    }
 }

@@ -1,0 +1,83 @@
+//! A thousand charges, all different, added up and turned into ε at δ = 1e-6.
+
+use crate::timing::{Measured, measure};
+use hushstream_account::{Charge, Epsilon, Mu, RenyiCurve, Spent};
+use std::hint::black_box;
+use std::str::FromStr;
+
+const CHARGES: usize = 1000;
+const DELTA: f64 = 1e-6;
+
+/// Which charges.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Gaussian mechanisms of a thousand different sizes.
+    Gaussian,
+    /// Every other one is a Laplace mechanism.
+    Mixed,
+}
+
+impl FromStr for Kind {
+    type Err = ();
+
+    fn from_str(name: &str) -> Result<Self, ()> {
+        match name {
+            "gaussian" => Ok(Self::Gaussian),
+            "mixed" => Ok(Self::Mixed),
+            _ => Err(()),
+        }
+    }
+}
+
+/// Sensitivity over scale of the charge `index`; `peers/accounting.py` has the same.
+fn size(index: usize) -> f64 {
+    0.01 + 0.03 * index as f64 / CHARGES as f64
+}
+
+fn charges(kind: Kind) -> Vec<Charge> {
+    (0..CHARGES)
+        .map(|index| {
+            if kind == Kind::Mixed && index % 2 == 1 {
+                Charge::RoundedLaplace(Epsilon::new(size(index)).expect("positive"))
+            } else {
+                Charge::Gaussian(Mu::new(size(index)).expect("positive"))
+            }
+        })
+        .collect()
+}
+
+/// As the ledger does it.
+pub(crate) fn spent(kind: Kind) -> Measured {
+    let charges = charges(kind);
+    let mut epsilon = f64::NAN;
+    measure(|| {
+        let mut spent = Spent::new();
+        for charge in black_box(&charges) {
+            spent.add(charge).expect("finite");
+        }
+        epsilon = black_box(spent.epsilon_at(DELTA).expect("finite"));
+        1
+    })
+    .with_epsilon(epsilon)
+}
+
+/// By Rényi curves, charge after charge: the method of dp-accounting's `RdpAccountant`.
+pub(crate) fn curves(kind: Kind) -> Measured {
+    let charges = charges(kind);
+    let mut epsilon = f64::NAN;
+    measure(|| {
+        let curve = |charge: &Charge| match *charge {
+            Charge::RoundedLaplace(ratio) => RenyiCurve::laplace(ratio),
+            Charge::Gaussian(mu) => RenyiCurve::gaussian(mu),
+            _ => unreachable!("charges() makes no others"),
+        };
+        let mut curves = black_box(&charges).iter().map(curve);
+        let first = curves.next().expect("a thousand").expect("finite");
+        let total = curves
+            .try_fold(first, |total, next| total.compose(&next?))
+            .expect("finite");
+        epsilon = black_box(total.epsilon_at(DELTA).expect("finite"));
+        1
+    })
+    .with_epsilon(epsilon)
+}
