@@ -3,7 +3,7 @@
 use crate::catalogue::RecipeName;
 use crate::on_sums::RecipeError;
 use hushstream_account::{Adjacency, Budget, Guarantee, GuaranteeError};
-use hushstream_mechanism::losses::{Bounds, Features, LinearModel, Link, Loss, Record};
+use hushstream_mechanism::losses::{Bounds, LinearModel, Link, Loss, Memory, Record};
 use hushstream_mechanism::sparse::{Model, Rule, SparseError, SparseLearner};
 use hushstream_mechanism::sums::{Geometry, Noise, SumKind, SumPlan, SumRequest};
 use hushstream_mechanism::{
@@ -163,9 +163,9 @@ impl SparseRun {
         Ok((run, back.outcome))
     }
 
-    /// Features without entries in the memory of the record that was learned last, for the next one to be read into.
-    pub fn emptied(&mut self) -> Option<Features> {
-        self.learner.emptied()
+    /// The memory of the record that was learned last, for the next one to be read into.
+    pub fn memory(&mut self) -> Memory {
+        self.learner.memory()
     }
 
     /// Plays one round; `board`, if there is one, compares the prediction with the target.

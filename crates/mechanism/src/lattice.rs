@@ -34,7 +34,7 @@ pub enum Norm {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum LatticeError {
     /// The public bound on a contribution's length.
-    #[error("bound = {0} is not allowed; allowed: a positive finite number")]
+    #[error("bound = {0} is not allowed; allowed: a positive finite number, not below 1e-290")]
     Bound(f64),
     /// The integer radius.
     #[error("radius = {0} is not allowed; allowed: 1 to 2^40")]
@@ -74,6 +74,10 @@ impl Lattice {
         }
         if !(1..=1 << 40).contains(&radius) {
             return Err(LatticeError::Radius(radius));
+        }
+        // Otherwise nothing times the scale would not be nothing.
+        if !(radius as f64 / bound).is_finite() {
+            return Err(LatticeError::Bound(bound));
         }
         if dimension == 0 || dimension == u32::MAX {
             return Err(LatticeError::Dimension);
@@ -269,13 +273,13 @@ impl Lattice {
     /// below 2⁶³; if one does, the sum does not matter.
     #[inline(always)]
     fn fits_narrow(&self, values: impl Iterator<Item = f64>, scale: f64) -> bool {
-        let (mut largest, mut sum) = (0.0_f64, 0_u64);
+        let (mut inside, mut sum) = (true, 0_u64);
         let squares = self.norm == Norm::L2;
+        let beyond = (self.radius + 1) as f64;
         for value in values {
-            let scaled = value * scale;
-            let size = scaled.abs();
-            // NaN is never larger, but makes the length NaN, and does not come here.
-            largest = if size > largest { size } else { largest };
+            let size = (value * scale).abs();
+            // What is not a number is not inside either.
+            inside &= size < beyond;
             let magnitude = u64::from(truncated(size) as u32);
             sum = sum.wrapping_add(if squares {
                 magnitude * magnitude
@@ -285,7 +289,7 @@ impl Lattice {
         }
         let radius = self.radius.unsigned_abs();
         let limit = if squares { radius * radius } else { radius };
-        largest < (self.radius + 1) as f64 && sum <= limit
+        inside && sum <= limit
     }
 
     /// The length, or nothing if a value is not finite.

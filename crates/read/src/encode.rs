@@ -6,7 +6,7 @@ use crate::hash;
 use crate::layout::Layout;
 use crate::schema::MissingTarget;
 use crate::target::{TargetEncoder, number};
-use hushstream_mechanism::losses::Features;
+use hushstream_mechanism::losses::{Features, Memory};
 use std::collections::HashMap;
 
 /// What to do with the field of one column.
@@ -129,8 +129,9 @@ impl Builder {
     }
 
     /// Takes memory for rows to come.
-    pub(crate) fn reuse(&mut self, mut emptied: Vec<Features>) {
-        self.spare.append(&mut emptied);
+    pub(crate) fn reuse(&mut self, emptied: Vec<Memory>) {
+        self.spare
+            .extend(emptied.into_iter().filter_map(Memory::reuse));
     }
 
     /// Memory for one.

@@ -141,8 +141,9 @@ impl TargetKind {
 }
 
 fn check_bounds((low, high): (f64, f64), column: &str) -> Result<(), Fault> {
-    // The width must be finite too: values are divided by it.
-    if low < high && (high - low).is_finite() {
+    // The width must be finite too, and so must its inverse: values are divided by it.
+    let width = high - low;
+    if low < high && width.is_finite() && (2.0 / width).is_finite() {
         Ok(())
     } else {
         Err(Fault::Bounds(column.to_owned()))

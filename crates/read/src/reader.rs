@@ -14,7 +14,7 @@ use crate::rows::{Rows, shared, steps};
 use crate::schema::{MissingTarget, SchemaSpec};
 use crate::source::Source;
 use crate::vw::Examples;
-use hushstream_mechanism::losses::{Features, Record};
+use hushstream_mechanism::losses::{Features, Memory, Record};
 use hushstream_mechanism::{OperatorOnly, Raw};
 
 /// A record on its way into a mechanism, and whose it is.
@@ -188,8 +188,8 @@ impl Reader {
         self.source.remaining()
     }
 
-    /// Memory of records that have been learned from, for records to come: a row then allocates nothing. Whatever the features hold is dropped.
-    pub fn reuse(&mut self, emptied: Vec<Features>) {
+    /// Memory of records that have been learned from, for records to come: a row then allocates nothing.
+    pub fn reuse(&mut self, emptied: Vec<Memory>) {
         self.builder.reuse(emptied);
     }
 

@@ -1,6 +1,6 @@
 //! Reading ahead: one thread parses rows while another learns from them. The rows and their order are the same; only time differs.
 
-use hushstream_mechanism::losses::Features;
+use hushstream_mechanism::losses::Memory;
 use hushstream_read::{ReadError, Reader, Sealed};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -20,8 +20,8 @@ pub(crate) struct Ahead {
     underway: Arc<AtomicUsize>,
     block: std::vec::IntoIter<Sealed>,
     /// Memory of rows that have been learned from, on its way back.
-    emptied: Vec<Features>,
-    returned: Sender<Vec<Features>>,
+    emptied: Vec<Memory>,
+    returned: Sender<Vec<Memory>>,
     is_over: bool,
 }
 
@@ -29,7 +29,7 @@ impl Ahead {
     /// Starts reading. Rows of a live stream are handed over as soon as nothing else waits to be learned.
     pub(crate) fn new(mut reader: Reader, is_live: bool) -> Self {
         let (sender, blocks) = sync_channel::<Block>(WAITING);
-        let (returned, emptied) = channel::<Vec<Features>>();
+        let (returned, emptied) = channel::<Vec<Memory>>();
         let underway = Arc::new(AtomicUsize::new(0));
         let sent = Arc::clone(&underway);
         thread::spawn(move || {
@@ -72,8 +72,8 @@ impl Ahead {
     }
 
     /// Takes back the memory of a row: no row of a long file then allocates any.
-    pub(crate) fn reuse(&mut self, emptied: Option<Features>) {
-        self.emptied.extend(emptied);
+    pub(crate) fn reuse(&mut self, emptied: Memory) {
+        self.emptied.push(emptied);
         if self.emptied.len() == BLOCK {
             // Nobody is left to take it once the last row has been read.
             let _ = self.returned.send(std::mem::take(&mut self.emptied));

@@ -12,7 +12,7 @@ use super::session::Session;
 use super::{budget, data, files, memory, model::Model};
 use anyhow::Result;
 use hushstream_engine::Shadow;
-use hushstream_mechanism::losses::Features;
+use hushstream_mechanism::losses::Memory;
 use hushstream_mechanism::{Ledger, Scoreboard};
 use hushstream_read::{Layout, Sealed};
 use std::time::{Duration, Instant};
@@ -80,8 +80,8 @@ impl<'a> Learning<'a> {
         self.session.rounds()
     }
 
-    /// One record: predicted, then learned from. Gives back the record's memory, if it can be had.
-    pub(crate) fn take(&mut self, sealed: Sealed) -> Result<Option<Features>> {
+    /// One record: predicted, then learned from. Gives back the record's memory.
+    pub(crate) fn take(&mut self, sealed: Sealed) -> Result<Memory> {
         let record = sealed.record;
         if let Some((shadow, board)) = &mut self.shadow {
             board.score(&record, shadow.weights());
@@ -95,7 +95,7 @@ impl<'a> Learning<'a> {
             .take(sealed.person, record, self.board.as_mut())?;
         self.sync_in_time()?;
         self.watch();
-        Ok(self.session.emptied())
+        Ok(self.session.memory())
     }
 
     /// Releases leave in groups: one sync of the disk covers them all. At the end of a batch, because only there the journal can be shortened; in the

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use hushstream_account::Guarantee;
 use hushstream_engine::Run;
-use hushstream_mechanism::losses::{Features, Record};
+use hushstream_mechanism::losses::{Memory, Record};
 use hushstream_mechanism::{GuaranteeKind, Ledger, OperatorOnly, Raw, Scoreboard};
 
 /// A released model.
@@ -28,9 +28,9 @@ pub(crate) trait Session {
         }
         self.learn(person, record)
     }
-    /// Features without entries whose memory the next record may use.
-    fn emptied(&mut self) -> Option<Features> {
-        None
+    /// The memory of the last record, if it can be used again.
+    fn memory(&mut self) -> Memory {
+        Memory::default()
     }
     fn sync(&mut self, ledger: &mut Ledger) -> Result<Vec<Release>>;
     /// Makes everything durable and gives the last model, with its number.
@@ -51,8 +51,8 @@ impl<G: GuaranteeKind> Session for Run<G> {
         Ok(Run::learn(self, person, record)?)
     }
 
-    fn emptied(&mut self) -> Option<Features> {
-        Run::emptied(self)
+    fn memory(&mut self) -> Memory {
+        Run::memory(self)
     }
 
     fn sync(&mut self, ledger: &mut Ledger) -> Result<Vec<Release>> {

@@ -8,7 +8,7 @@
 use super::recipe::{Ask, Recipe, RecipeError};
 use hushstream_account::{Guarantee, GuaranteeError};
 use hushstream_learn::{LearnError, Learner};
-use hushstream_mechanism::losses::{Features, Record};
+use hushstream_mechanism::losses::{Memory, Record};
 use hushstream_mechanism::perturb::PerturbError;
 use hushstream_mechanism::sums::{PrivateSum, Resumed, SumError};
 use hushstream_mechanism::{
@@ -175,9 +175,9 @@ impl<G: GuaranteeKind> Run<G> {
         self.sum.draw_ahead();
     }
 
-    /// Features without entries in the memory of the record that was learned last, for the next one to be read into.
-    pub fn emptied(&mut self) -> Option<Features> {
-        self.sum.emptied()
+    /// The memory of the record that was learned last, for the next one to be read into.
+    pub fn memory(&mut self) -> Memory {
+        self.sum.memory()
     }
 
     /// From now on only the last iterate before a sync is given out: for whoever does not need every one, and has not the memory.
@@ -253,6 +253,7 @@ impl<G: GuaranteeKind> Run<G> {
             && let Some(unwanted) = self.waiting.pop()
         {
             self.sum.discard(unwanted);
+            self.waiting.clear();
         }
         self.waiting.push(iterate);
         Ok(())

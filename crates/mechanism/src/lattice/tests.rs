@@ -25,6 +25,24 @@ fn truncates_toward_zero_and_clips() {
     );
 }
 
+/// With an infinite scale nothing would become something.
+#[test]
+fn bounds_too_small_to_divide_by_are_refused() {
+    for bound in [1e-300, 5e-324, f64::MIN_POSITIVE] {
+        assert!(Lattice::new(1, Norm::L2, bound, 1 << 28).is_err());
+    }
+    let lattice = Lattice {
+        dimension: 2,
+        norm: Norm::L2,
+        bound: 1e-300,
+        radius: 1 << 28,
+        narrow: true,
+    };
+    for zero in [0.0, -0.0] {
+        assert_eq!(image(&lattice, &[zero, 0.0]), (vec![0, 0], Outcome::Null));
+    }
+}
+
 #[test]
 fn integers_toward_zero_are_the_casts() {
     let mut state = 1_u64;

@@ -7,7 +7,7 @@ use crate::durable::{
     CameBack, Diary, DiaryError, FoundDiary, Ledger, Storage, Terms, decode, encode,
 };
 use crate::lattice::Lattice;
-use crate::losses::{Bounds, Features, Link, Record};
+use crate::losses::{Bounds, Features, Link, Memory, Record};
 use crate::persons::Participation;
 use crate::scoreboard::Scoreboard;
 use crate::sums::{Geometry, Noise, PlanError, PlanFields, SumKind, SumPlan};
@@ -60,8 +60,7 @@ pub struct SparseLearner {
     sums: Vec<i64>,
     scaled: Vec<(u32, f64)>,
     gradient: Vec<(u32, i64)>,
-    /// The last record's memory.
-    emptied: Option<Features>,
+    memory: Memory,
 }
 
 /// A learner that came back.
@@ -187,7 +186,7 @@ impl SparseLearner {
             sums: Vec::new(),
             scaled: Vec::new(),
             gradient: Vec::new(),
-            emptied: None,
+            memory: Memory::default(),
         })
     }
 
@@ -249,13 +248,14 @@ impl SparseLearner {
         for &(index, value) in &self.gradient {
             self.exact[index as usize] += value;
         }
-        self.emptied = Some(record.features.emptied());
+        let size = record.features.size();
+        self.memory = Memory::left(Some(record.features), size);
         Ok(OperatorOnly::new(score))
     }
 
-    /// Features without entries in the memory of the record that was learned last, for the next one to be read into.
-    pub fn emptied(&mut self) -> Option<Features> {
-        self.emptied.take()
+    /// The memory of the record that was learned last.
+    pub fn memory(&mut self) -> Memory {
+        std::mem::take(&mut self.memory)
     }
 
     /// ⟨w_t, x⟩, from the released coordinates where x is not zero. Before the first record all weights are 0.

@@ -6,7 +6,7 @@ use super::plan::Geometry;
 use super::private_sum::PrivateSum;
 use crate::boundary::{GuaranteeKind, Pending, Raw};
 use crate::lattice::{Contribution, Outcome};
-use crate::losses::{Features, Loss, Record};
+use crate::losses::{Features, Loss, Memory, Record};
 use crate::moments::Moments;
 use crate::persons::Participation;
 
@@ -48,8 +48,12 @@ impl<G: GuaranteeKind> PrivateSum<G> {
         record: Raw<Record>,
     ) -> Result<Option<Pending<Vec<f64>, G>>, SumError> {
         self.refuse_moments()?;
-        let gradient = loss.gradient(record.open(), weights);
-        self.add_of(person, Raw::seal(gradient))
+        let record = record.open();
+        let size = record.features.size();
+        let gradient = loss.gradient(record, weights);
+        let release = self.add_of(person, Raw::seal(gradient));
+        self.memory = Memory::left(self.left.take(), size);
+        release
     }
 
     /// Adds one record's second moments.
@@ -70,7 +74,10 @@ impl<G: GuaranteeKind> PrivateSum<G> {
             return Err(SumError::Geometry);
         }
         let contribution = moments.of(&record.open());
-        self.add_of(person, Raw::seal(contribution))
+        let release = self.add_of(person, Raw::seal(contribution));
+        // A matrix, not a record.
+        self.left = None;
+        release
     }
 
     fn refuse_moments(&self) -> Result<(), SumError> {
@@ -192,9 +199,9 @@ impl<G: GuaranteeKind> PrivateSum<G> {
             Outcome::Null => self.record.nulls += 1,
         }
         self.in_batch += 1;
-        self.emptied = match contribution {
-            Contribution::Dense(values) => Some(Features::Dense(values).emptied()),
-            Contribution::Sparse(entries) => Some(Features::Sparse(entries).emptied()),
+        self.left = match contribution {
+            Contribution::Dense(values) => Some(Features::Dense(values)),
+            Contribution::Sparse(entries) => Some(Features::Sparse(entries)),
             Contribution::Null => None,
         };
     }

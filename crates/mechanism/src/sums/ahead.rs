@@ -9,6 +9,8 @@ use std::thread;
 /// Numbers in a block, about, and blocks that may wait: 64 kB each, or one vector if vectors are longer.
 const BLOCK: usize = 1 << 13;
 const WAITING: usize = 3;
+/// Above this many numbers a vector takes more memory ahead than it saves time.
+const LARGEST: usize = 1 << 16;
 
 /// The noise of consecutive steps.
 struct Block {
@@ -25,17 +27,20 @@ pub(crate) struct NoiseAhead {
 }
 
 impl NoiseAhead {
-    /// Starts drawing the noise of `from`, `from` + 1, …, `last`: `draw` writes that of one step. The thread ends with the last, or when this is dropped.
+    /// Nothing if vectors are too long for it, or the system gives no thread. Starts drawing the noise of `from`, `from` + 1, …, `last`: `draw` writes that of one step. The thread ends with the last, or when this is dropped.
     pub(crate) fn start(
         dimension: usize,
         from: u64,
         last: u64,
         mut draw: impl FnMut(u64, &mut [i64]) + Send + 'static,
-    ) -> Self {
+    ) -> Option<Self> {
+        if dimension > LARGEST {
+            return None;
+        }
         let steps = (BLOCK / dimension.max(1)).max(1) as u64;
         let (sender, blocks) = sync_channel(WAITING);
         let (used, spare) = channel::<Vec<i64>>();
-        thread::spawn(move || {
+        let drawing = thread::Builder::new().spawn(move || {
             let mut first = from;
             while first <= last {
                 let count = steps.min(last - first + 1);
@@ -49,16 +54,18 @@ impl NoiseAhead {
                 first += count;
             }
         });
+        // Without a thread, noise is drawn when it is needed.
+        drawing.ok()?;
         let current = Block {
             first: from,
             values: Vec::new(),
         };
-        Self {
+        Some(Self {
             dimension,
             current,
             blocks,
             used,
-        }
+        })
     }
 
     /// The noise of step t; nothing if it was never to be drawn here, or lies behind.
@@ -89,7 +96,8 @@ mod tests {
                 out.iter_mut()
                     .zip(0..)
                     .for_each(|(out, i)| *out = 1000 * t as i64 + i);
-            });
+            })
+            .unwrap();
             assert_eq!(ahead.at(4), None);
             // Steps may be left out.
             for t in (5..=last).filter(|t| t % 7 != 3) {

@@ -121,7 +121,7 @@ impl Draws {
         from: u64,
         last: u64,
         mut node_of: impl FnMut(u64) -> Option<u64> + Send + 'static,
-    ) -> NoiseAhead {
+    ) -> Option<NoiseAhead> {
         let (law, source) = (self.law, Arc::clone(&self.source));
         NoiseAhead::start(self.dimension(), from, last, move |t, out| {
             if let Some(node) = node_of(t) {
@@ -260,6 +260,6 @@ impl<C: Cover> Walk<C> {
             cover.write_terms(t, &mut terms);
             terms.last().map(|term: &Term| term.node)
         };
-        self.ahead = Some(self.draws.ahead(from, last, node_of));
+        self.ahead = self.draws.ahead(from, last, node_of);
     }
 }

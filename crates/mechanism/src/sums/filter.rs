@@ -97,11 +97,11 @@ impl Running for Filter {
         // Only where draws fit 64 bits, which is what narrow rows hold.
         if let FixedBlt::Narrow(_) = self.encoder {
             let dimension = self.narrow[0].len();
-            self.ahead = Some(NoiseAhead::start(dimension, from, last, move |t, out| {
+            self.ahead = NoiseAhead::start(dimension, from, last, move |t, out| {
                 noise
                     .fill_i64(&source, t, 0, out)
                     .expect("narrow layouts have few guard bits");
-            }));
+            });
         }
     }
 

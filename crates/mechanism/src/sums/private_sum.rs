@@ -9,7 +9,7 @@ use super::running::Running;
 use crate::boundary::{Grant, GuaranteeKind, OperatorOnly, Pending, Receipt, Released};
 use crate::durable::{Ledger, LedgerError, Storage};
 use crate::lattice::Lattice;
-use crate::losses::Features;
+use crate::losses::{Features, Memory};
 use crate::persons::Persons;
 use hushstream_account::{Charge, Guarantee, GuaranteeError};
 use hushstream_noise::{Instance, Key};
@@ -36,8 +36,9 @@ pub struct PrivateSum<G> {
     pub(super) noted: bool,
     pub(super) counts: Counts,
     pub(super) persons: Persons,
-    /// The memory of the last contribution, and of a release that nobody wants.
-    pub(super) emptied: Option<Features>,
+    /// What is left of the last contribution, of the last record, and of a release that nobody wants.
+    pub(super) left: Option<Features>,
+    pub(super) memory: Memory,
     room: Vec<f64>,
     kind: PhantomData<fn() -> G>,
 }
@@ -117,7 +118,8 @@ impl<G: GuaranteeKind> PrivateSum<G> {
             noted: false,
             counts: Counts::default(),
             persons: Persons::default(),
-            emptied: None,
+            left: None,
+            memory: Memory::default(),
             room: Vec::new(),
             kind: PhantomData,
         })
@@ -182,9 +184,9 @@ impl<G: GuaranteeKind> PrivateSum<G> {
         self.running.draw_ahead(self.items + 1, planned);
     }
 
-    /// Features without entries in the memory of the contribution that was added last, for whoever makes the next one: a round then allocates nothing.
-    pub fn emptied(&mut self) -> Option<Features> {
-        self.emptied.take()
+    /// The memory of the record that was asked last.
+    pub fn memory(&mut self) -> Memory {
+        std::mem::take(&mut self.memory)
     }
 
     /// Takes back a release that will not be published; the next one is written into its memory.

@@ -9,7 +9,7 @@ use hushstream_account::{Charge, Guarantee};
 use hushstream_engine::{
     RecipeName, Situation, SparseRecipe, SparseRequest, SparseRun, Task, Wishes,
 };
-use hushstream_mechanism::losses::{Bounds, Features, Link, Record};
+use hushstream_mechanism::losses::{Bounds, Link, Memory, Record};
 use hushstream_mechanism::sparse::SparseError;
 use hushstream_mechanism::{
     DiaryError, Grant, Ledger, OperatorOnly, Participation, Raw, Scope, Scoreboard, Storage,
@@ -151,8 +151,8 @@ impl Session for SparseRun {
         Ok(SparseRun::learn(self, record, None)?)
     }
 
-    fn emptied(&mut self) -> Option<Features> {
-        SparseRun::emptied(self)
+    fn memory(&mut self) -> Memory {
+        SparseRun::memory(self)
     }
 
     fn sync(&mut self, ledger: &mut Ledger) -> Result<Vec<Release>> {
