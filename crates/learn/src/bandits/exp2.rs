@@ -206,6 +206,10 @@ impl BanditLearner for Exp2 {
         Ok(())
     }
 
+    fn policy(&self) -> Option<Vec<f64>> {
+        Some(self.probabilities())
+    }
+
     fn rounds(&self) -> u64 {
         self.rounds
     }

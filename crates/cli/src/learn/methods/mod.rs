@@ -1,5 +1,6 @@
 //! One interface for every kind of recipe: what it costs, how it begins, and what there is to tell about it.
 
+mod on_feedback;
 mod on_iterates;
 mod on_selection;
 mod on_sparse;
@@ -8,10 +9,10 @@ mod on_sums;
 use super::arguments::Arguments;
 use super::data;
 use super::outcome::Parameters;
-use super::session::Session;
+use super::session::{Baseline, Session};
 use anyhow::{Result, bail};
 use hushstream_account::Charge;
-use hushstream_engine::{MechanismKind, RecipeName, Shadow, Situation, Task};
+use hushstream_engine::{MechanismKind, RecipeName, Situation, Task};
 use hushstream_mechanism::{Grant, Ledger, Scope, Storage};
 use hushstream_noise::Key;
 use hushstream_read::Layout;
@@ -47,7 +48,7 @@ pub(crate) trait Method {
         every: bool,
     ) -> Result<Restart>;
     /// The same learner without privacy, where there is one.
-    fn shadow(&self) -> Result<Option<Shadow>> {
+    fn shadow(&self) -> Result<Option<Box<dyn Baseline>>> {
         Ok(None)
     }
     /// Noise against signal, where both are lengths.
@@ -85,6 +86,19 @@ fn find(arguments: &Arguments, layout: &Layout, situation: &Situation) -> Result
     let every = arguments.output.releases.is_some();
     let per_person = arguments.privacy.max_per_person.is_some();
     match (kind, situation.task) {
+        (_, Task::Bandit(..)) => {
+            if per_person {
+                bail!(
+                    "a bandit protects records, not persons: each row has one answer, and the noise is for one; leave out --person, and if a person has several rows, state that every row is protected by itself"
+                );
+            }
+            let reading = data::feedback(&arguments.data, layout)?;
+            return on_feedback::choose(situation, &wishes, layout, reading);
+        }
+        (Some(MechanismKind::Feedback), _) => bail!(
+            "{} plays arms: --task bandit",
+            wishes.recipe.map_or("", |recipe| recipe.entry().name)
+        ),
         (Some(MechanismKind::Sum(_)), _) => {}
         (Some(MechanismKind::Iterate), _) => {
             let recipe = wishes.recipe.unwrap_or(RecipeName::Pigd);

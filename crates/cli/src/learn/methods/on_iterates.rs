@@ -1,7 +1,7 @@
 //! Recipes on perturbed iterates: `pigd`, `pigd-convex`, `pgiga`, `pocp-anytime`, and `pol`, which releases one model at the end.
 
 use super::super::outcome::Parameters;
-use super::super::session::{Release, Session};
+use super::super::session::{Content, Release, Session};
 use super::on_selection::came_back;
 use super::{Method, Restart};
 use anyhow::{Result, bail};
@@ -162,7 +162,9 @@ impl Session for IterateRun {
         let released = IterateRun::sync(self, ledger)?;
         let release = |iterate: hushstream_mechanism::Released<Vec<f64>, Transcript>| Release {
             step: iterate.receipt().step,
-            weights: iterate.into_value(),
+            content: Content::Weights {
+                weights: iterate.into_value(),
+            },
         };
         Ok(released.into_iter().map(release).collect())
     }
