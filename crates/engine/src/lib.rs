@@ -22,7 +22,9 @@ pub use on_batch::{LimitedUpdates, LimitedUpdatesError, LimitedUpdatesRequest, L
 pub use on_feedback::{
     Actions, ArmEstimate, BanditError, BanditRecipe, BanditRequest, BanditRun, BanditShadow, Turn,
 };
-pub use on_iterates::{Insider, IterateRecipe, IterateRequest, IterateRun, PolQuestion, Steps};
+pub use on_iterates::{
+    Averaged, Insider, IterateRecipe, IterateRequest, IterateRun, PolQuestion, Steps,
+};
 pub use on_selection::{
     Advice, ExpertsError, ExpertsRecipe, ExpertsRequest, ExpertsRun, ExpertsShadow,
 };

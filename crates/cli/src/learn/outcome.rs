@@ -73,6 +73,8 @@ pub(crate) struct Parameters {
     /// Records after which what is learned exceeds the noise, predicted before the start.
     pub(crate) rows_until_signal: Option<f64>,
     pub(crate) reasons: Vec<String>,
+    /// What the model is, where it is not the last release.
+    pub(crate) model: Option<String>,
 }
 
 /// Average losses: squared error of scores and numbers, error rate for classes, loss for experts.

@@ -73,6 +73,7 @@ const PARAMETERS: &Rows = &[
     ("sum", "parameters.sum"),
     ("noise", "parameters.noise"),
     ("records a batch", "parameters.batch"),
+    ("the model is", "parameters.model"),
     ("releases", "parameters.releases"),
     ("radius of the set", "parameters.radius"),
     ("curvature", "parameters.curvature"),

@@ -132,3 +132,14 @@ fn so_do_bandits_on_a_table_and_on_a_log() {
     );
     torment(&data, &log, KILLS / 6, 17);
 }
+
+#[test]
+fn so_do_limited_updates_and_a_net() {
+    let data = crate::common::rows(150, 1);
+    let doubling = format!("{SCHEMA} {BUDGET} --recipe limited-updates --releases releases");
+    torment(&data, &doubling, KILLS / 10, 18);
+    let net = format!(
+        "--target y --features a --bounds a=0:1 {BUDGET} --recipe cover --radius 1 --releases releases"
+    );
+    torment(&data, &net, KILLS / 10, 19);
+}

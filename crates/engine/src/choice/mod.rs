@@ -103,6 +103,9 @@ impl Wishes {
         let is_on = |kinds: &[MechanismKind]| kinds.contains(&recipe.entry().mechanism);
         let is_selection = is_on(&[MechanismKind::Selection, MechanismKind::Batch]);
         let is_choice = is_selection || is_on(&[MechanismKind::Feedback]);
+        // On convex losses these take a loss and a set; among experts they have neither.
+        let is_on_points = matches!(recipe, RecipeName::Cover | RecipeName::LimitedUpdates);
+        let has_no_set = is_choice && !is_on_points;
         let is_sparse = is_on(&[MechanismKind::SparseTree]);
         let is_least_squares = recipe == RecipeName::Pqftl;
         let is_linear = matches!(recipe, RecipeName::Ftrl | RecipeName::Ftpl);
@@ -116,15 +119,15 @@ impl Wishes {
             ("a noise", self.noise.is_some() && is_selection),
             (
                 "a loss",
-                other_loss && is_least_squares || self.link.is_some() && (is_choice || is_linear),
+                other_loss && is_least_squares || self.link.is_some() && (has_no_set || is_linear),
             ),
             (
                 "a set",
-                self.set.is_some() && (is_least_squares || is_choice || is_sparse),
+                self.set.is_some() && (is_least_squares || has_no_set || is_sparse),
             ),
             (
                 "a radius",
-                self.radius.is_some() && (is_least_squares || is_choice),
+                self.radius.is_some() && (is_least_squares || has_no_set),
             ),
             (
                 "a curvature",

@@ -2,9 +2,11 @@
 
 mod on_feedback;
 mod on_iterates;
+mod on_points;
 mod on_selection;
 mod on_sparse;
 mod on_sums;
+mod problem;
 
 use super::arguments::Arguments;
 use super::data;
@@ -79,6 +81,16 @@ pub(crate) fn choose(
     Ok(method)
 }
 
+/// A recipe that protects records, if nothing else was asked for.
+fn whole_records(per_person: bool, method: Result<Box<dyn Method>>) -> Result<Box<dyn Method>> {
+    if per_person {
+        bail!(
+            "this recipe protects records, not persons: leave out --person, or use --recipe pftal-convex"
+        );
+    }
+    method
+}
+
 fn find(arguments: &Arguments, layout: &Layout, situation: &Situation) -> Result<Box<dyn Method>> {
     let wishes = data::wishes(arguments);
     let kind = wishes.recipe.map(|recipe| recipe.entry().mechanism);
@@ -113,10 +125,18 @@ fn find(arguments: &Arguments, layout: &Layout, situation: &Situation) -> Result
         (Some(MechanismKind::Selection | MechanismKind::Batch), Task::Experts(low, high)) => {
             if per_person {
                 bail!(
-                    "a selection protects records, not persons: leave out --person, or use --recipe ftrl"
+                    "a selection protects records, not persons: the chance of a draw is accounted for one changed round, not for several; leave out --person, or use --recipe ftrl"
                 );
             }
             return on_selection::choose(situation, &wishes, (low, high));
+        }
+        (Some(MechanismKind::Batch), Task::Sign | Task::Number(..)) => {
+            return whole_records(per_person, on_points::limited_updates(situation, &wishes));
+        }
+        (Some(MechanismKind::Selection), Task::Sign | Task::Number(..))
+            if wishes.recipe == Some(RecipeName::Cover) =>
+        {
+            return whole_records(per_person, on_points::cover(situation, &wishes));
         }
         (Some(other), _) => bail!(
             "{} ({other}) does not learn from a table of records with `learn`; see `hushstream recipes`",

@@ -4,7 +4,7 @@ use super::super::outcome::Parameters;
 use super::super::session::{Baseline, Content, Release, Session};
 use super::{Method, Restart};
 use crate::numbers::{grouped, short};
-use anyhow::Result;
+use anyhow::{Result, bail};
 use hushstream_account::{Charge, Guarantee};
 use hushstream_engine::{
     Advice, ExpertsError, ExpertsRecipe, ExpertsRequest, ExpertsRun, ExpertsShadow, RecipeName,
@@ -32,6 +32,9 @@ pub(crate) fn choose(
     bounds: (f64, f64),
 ) -> Result<Box<dyn Method>> {
     wishes.check(wishes.recipe.unwrap_or(RecipeName::Dartboard))?;
+    if wishes.link.is_some() || wishes.set.is_some() || wishes.radius.is_some() {
+        bail!("experts have losses of their own: leave out --loss, --set and --radius");
+    }
     let request = ExpertsRequest {
         recipe: wishes.recipe.unwrap_or(RecipeName::Dartboard),
         advice: Advice::Experts(u32::try_from(situation.features)?),
