@@ -64,8 +64,8 @@ impl Estimates {
     }
 
     /// A learner's state with these sums in front.
-    pub(super) fn with(&self, state: Vec<f64>) -> Vec<f64> {
-        [self.0.as_slice(), &state].concat()
+    pub(super) fn with(&self, state: &[f64]) -> Vec<f64> {
+        [self.0.as_slice(), state].concat()
     }
 
     /// Takes the sums back, and gives the learner's part.
@@ -111,7 +111,7 @@ mod tests {
         assert!((first.standard_error - (variance / 4.0).sqrt()).abs() < 1e-12);
         assert!((second.ips + 0.1).abs() < 1e-12);
         // What a checkpoint keeps comes back, with the learner's own part behind it.
-        let kept = estimates.with(vec![7.0]);
+        let kept = estimates.with(&[7.0]);
         let mut back = Estimates::of(&Actions::Arms(2));
         assert_eq!(back.restore(&kept).unwrap(), [7.0]);
         assert_eq!(back.each(), estimates.each());

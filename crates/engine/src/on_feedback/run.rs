@@ -280,7 +280,7 @@ impl BanditRun {
         let note = Note {
             recipe: self.recipe.description(),
             rounds: self.learner.rounds(),
-            state: self.estimates.with(self.learner.state()),
+            state: self.estimates.with(&self.learner.state()),
             coins: [0; 16],
         };
         Ok(self.answers.checkpoint(note.write()?)?)
