@@ -25,7 +25,7 @@ pub enum Yardstick {
     Number(f64, f64),
     /// Features are losses of so many experts, weights say how much each is followed: the loss.
     Experts(usize),
-    /// Features are a round of a log, weights a policy: what it would have lost.
+    /// Features are a round of a log, weights a policy: what it would have lost, self-normalised.
     Log(Reading),
 }
 
@@ -232,7 +232,7 @@ impl Scoreboard {
         let whole = |average: f64| reading.unscaled(average) * self.scored as f64;
         let (alike, best) = self.log.arms();
         (self.constant, self.repeat) = (whole(alike), whole(best));
-        self.error = whole(self.log.policy().ips);
+        self.error = whole(self.log.policy().snips);
     }
 
     fn off_policy(&self) -> Option<OffPolicy> {

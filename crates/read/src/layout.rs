@@ -58,7 +58,8 @@ impl TryFrom<Stated> for Layout {
                     let (width, square) = column.check()?;
                     end += width;
                     entries += match column.encoding {
-                        Encoding::Label { .. } => width,
+                        // Every arm is asked for by its place.
+                        Encoding::Label { .. } | Encoding::Arm { .. } => width,
                         _ => 1,
                     };
                     firsts.push(u32::try_from(end).map_err(|_| Fault::Dimension)?);

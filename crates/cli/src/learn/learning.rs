@@ -9,7 +9,7 @@ use super::progress::Progress;
 use super::releases::Releases;
 use super::report;
 use super::session::{Baseline, Session};
-use super::{budget, data, files, memory, model::Model};
+use super::{budget, data, files, memory, model::Model, words};
 use anyhow::Result;
 use hushstream_mechanism::Yardstick;
 use hushstream_mechanism::losses::Features;
@@ -54,15 +54,24 @@ impl<'a> Learning<'a> {
         let yardstick = frame.yardstick;
         let compares = output.without_privacy || output.report.is_some();
         let board = || Scoreboard::new(yardstick, frame.length);
+        let twin = if compares {
+            frame.method.shadow()?
+        } else {
+            None
+        };
+        if output.without_privacy && twin.is_none() {
+            let recipe = frame.method.recipe();
+            words::say(
+                frame.arguments,
+                &format!("{recipe} has no twin without privacy: there is nothing to compare with"),
+            );
+        }
         Ok(Self {
             session: opened.session,
             ledger: opened.ledger,
             kind: Kind::of(yardstick, frame.method.recipe()),
             board: (!output.quiet).then(board),
-            shadow: match compares {
-                true => frame.method.shadow()?.map(|shadow| (shadow, board())),
-                false => None,
-            },
+            shadow: twin.map(|twin| (twin, board())),
             curves: Curves::default(),
             progress: Progress::new(output.quiet || output.json),
             releases: match &output.releases {

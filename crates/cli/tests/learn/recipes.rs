@@ -136,6 +136,10 @@ fn convex_losses_are_learned_on_few_points() {
         let (own, constant) = (own.as_f64().unwrap(), constant.as_f64().unwrap());
         assert!(own > constant + 0.05, "{recipe}: {own} {constant}");
     }
+    let (_, said) = folder.succeeds(&format!(
+        "{flags} --recipe limited-updates --without-privacy"
+    ));
+    assert!(said.contains("no twin without privacy"), "{said}");
     for (flags, told) in [
         (format!("{SCHEMA} --recipe cover"), "at most 3 dimensions"),
         (format!("{SCHEMA} --recipe limited-updates --loss hinge"), "smooth"),

@@ -29,14 +29,14 @@ pub(crate) struct LogTally {
     rows: f64,
     /// Σ cℓ, Σ c and Σ of the doubly robust terms.
     own: [f64; 3],
-    /// Σ wℓ, Σ ℓ and the number of rows of each arm.
-    arms: Vec<[f64; 3]>,
+    /// Σ wℓ, Σ w, Σ ℓ and the number of rows of each arm.
+    arms: Vec<[f64; 4]>,
 }
 
 impl LogTally {
     pub(crate) fn new(arms: usize) -> Self {
         Self {
-            arms: vec![[0.0; 3]; arms],
+            arms: vec![[0.0; 4]; arms],
             ..Self::default()
         }
     }
@@ -44,7 +44,7 @@ impl LogTally {
     pub(crate) fn add(&mut self, row: &Logged, policy: &[f64]) {
         self.rows += 1.0;
         let likely = policy[row.arm] * row.weight;
-        let model = |[_, sum, count]: &[f64; 3]| if *count > 0.0 { sum / count } else { 0.5 };
+        let model = |[.., sum, count]: &[f64; 4]| if *count > 0.0 { sum / count } else { 0.5 };
         let expected: f64 = policy
             .iter()
             .zip(&self.arms)
@@ -53,8 +53,9 @@ impl LogTally {
         self.own[0] += likely * row.loss;
         self.own[1] += likely;
         self.own[2] += expected + likely * (row.loss - model(&self.arms[row.arm]));
-        let [weighed, sum, count] = &mut self.arms[row.arm];
+        let [weighed, weights, sum, count] = &mut self.arms[row.arm];
         *weighed += row.weight * row.loss;
+        *weights += row.weight;
         *sum += row.loss;
         *count += 1.0;
     }
@@ -68,11 +69,11 @@ impl LogTally {
         }
     }
 
-    /// By inverse propensities: the loss of all arms alike, and of the best one.
+    /// Self-normalised, of the arms that the log has: the loss of all alike, and of the best one.
     pub(crate) fn arms(&self) -> (f64, f64) {
-        let rows = self.rows.max(1.0);
-        let each = || self.arms.iter().map(|[weighed, ..]| weighed / rows);
-        let alike = each().sum::<f64>() / self.arms.len().max(1) as f64;
+        let seen = || self.arms.iter().filter(|[_, weights, ..]| *weights > 0.0);
+        let each = || seen().map(|[weighed, weights, ..]| weighed / weights);
+        let alike = each().sum::<f64>() / each().count().max(1) as f64;
         (alike, each().fold(f64::INFINITY, f64::min))
     }
 }
