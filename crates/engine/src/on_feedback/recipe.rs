@@ -5,7 +5,7 @@ use crate::note::NoteError;
 use hushstream_account::{Adjacency, Budget};
 use hushstream_learn::LearnError;
 use hushstream_learn::bandits::{
-    BanditLearner, Exp2, Exp2Actions, Exp2Rates, FeedbackNoiseSize, Octaves, Scrible,
+    AnswerSize, BanditLearner, Exp2, Exp2Actions, Exp2Rates, FeedbackNoiseSize, Octaves, Scrible,
 };
 use hushstream_mechanism::feedback::{
     FeedbackError, FeedbackNoise, FeedbackPlan, FeedbackRequest, Range, Reading,
@@ -184,6 +184,14 @@ impl BanditRequest {
         })
     }
 
+    /// What is known of the size of answers: those of a log are null but where arms agree.
+    fn answers(&self, batch: u64) -> AnswerSize {
+        match &self.reading {
+            Some(reading) if reading.is_log() => AnswerSize::of_weights(self.range.bound(), batch),
+            _ => AnswerSize::ANY,
+        }
+    }
+
     /// The power of two with the least regret bound.
     fn best_batch(&self, rounds: u64) -> Result<u64, BanditError> {
         let mut best = (f64::INFINITY, 1);
@@ -242,8 +250,9 @@ impl BanditRecipe {
         let whole = self.batch() as f64 * self.request.range.bound();
         match &self.request.actions {
             Actions::Arms(arms) => {
-                let rates = Exp2Rates::stated(*arms, *arms, items, noise);
-                Some(whole * rates.regret_bound(*arms, *arms, items, noise))
+                let size = self.request.answers(self.batch());
+                let rates = Exp2Rates::for_answers(*arms, *arms, items, noise, size);
+                Some(whole * rates.regret_bound(*arms, *arms, items, noise, size))
             }
             Actions::Points(_) => None,
             Actions::Set(set) => {
@@ -260,9 +269,12 @@ impl BanditRecipe {
     /// Actions that cannot serve it.
     pub fn learner(&self) -> Result<Box<dyn BanditLearner>, BanditError> {
         let (actions, noise) = (self.request.actions.clone(), self.noise_size());
+        let size = self.request.answers(self.batch());
         Ok(match self.request.rounds {
-            Some(rounds) => tuned(&actions, rounds.div_ceil(self.batch()), noise)?,
-            None => Box::new(Octaves::new(move |items| tuned(&actions, items, noise))?),
+            Some(rounds) => tuned(&actions, rounds.div_ceil(self.batch()), noise, size)?,
+            None => Box::new(Octaves::new(move |items| {
+                tuned(&actions, items, noise, size)
+            })?),
         })
     }
 
@@ -272,9 +284,12 @@ impl BanditRecipe {
             self.request.actions.clone(),
             FeedbackNoiseSize::Laplace(0.0),
         );
+        let size = self.request.answers(1);
         Ok(match self.request.rounds {
-            Some(rounds) => tuned(&actions, rounds, none)?,
-            None => Box::new(Octaves::new(move |items| tuned(&actions, items, none))?),
+            Some(rounds) => tuned(&actions, rounds, none, size)?,
+            None => Box::new(Octaves::new(move |items| {
+                tuned(&actions, items, none, size)
+            })?),
         })
     }
 
@@ -289,10 +304,11 @@ fn tuned(
     actions: &Actions,
     items: u64,
     noise: FeedbackNoiseSize,
+    size: AnswerSize,
 ) -> Result<Box<dyn BanditLearner>, LearnError> {
     Ok(match actions {
         Actions::Arms(arms) => {
-            let rates = Exp2Rates::stated(*arms, *arms, items, noise);
+            let rates = Exp2Rates::for_answers(*arms, *arms, items, noise, size);
             Box::new(Exp2::new(*arms, rates)?)
         }
         Actions::Points(points) => {
