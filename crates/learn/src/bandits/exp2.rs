@@ -67,7 +67,7 @@ impl AnswerSize {
         square: 1.0,
     };
 
-    /// Answers ℓ/π with probability π ≥ 1/M, otherwise null: in units of M, E[y] = ℓ/M and E[y²] = ℓ²/(πM²) ≤ 1/M; the mean of B independent ones has a B-th of the variance.
+    /// Answers ℓ/π with probability π ≥ 1/M, otherwise null: in units of M their mean is ℓ/M and their mean square ℓ²/(πM²) ≤ 1/M; the mean of B independent ones has a B-th of the variance.
     #[must_use]
     pub fn of_weights(most: f64, batch: u64) -> Self {
         let mean = 1.0 / most;
