@@ -1,6 +1,6 @@
 """Measures the tables of docs/results.md again.
 
-usage: results.py DATA [TABLE ...]    DATA is the folder that fetch_data.py filled; tables: covtype covtype7 elec2 weather flights nyse
+usage: results.py DATA [TABLE ...]    DATA is the folder that fetch_data.py filled; tables: covtype covtype7 bandit elec2 weather flights nyse
 
 Runs target/release/hushstream with simulated noise (--seed-insecure), which has the law of real noise but a seed, so that everyone finds
 the same numbers. Each figure is the mean over the seeds, with the least and the greatest where they differ. All of it takes about two
@@ -26,6 +26,10 @@ TABLES = {
         ("first order on the tree", FIRST),
     ]),
     "covtype7": ("covtype.csv --schema {root}/examples/covtype7.toml --shuffle 1", 3, [("automatic (second order on BLT)", "")]),
+    "bandit": ("covtype.csv --task bandit --target Cover_Type --arms 1,2,3,4,5,6,7 --shuffle 1", 3, [
+        ("automatic", ""),
+        ("exp2, an arm a round, as in its paper", "--recipe exp2 --noise laplace"),
+    ]),
     "elec2": ("elec2.csv --schema {root}/examples/elec2.toml", 10, [("automatic (second order on BLT)", ""), ("first order on BLT", f"{FIRST} --sum blt")]),
     "weather": ("weather.csv --schema {root}/examples/weather.toml", 10, [("automatic", ""), ("first order on BLT", f"{FIRST} --sum blt")]),
     "flights": ("flights.csv.gz --schema {root}/examples/flights.toml", 3, [("automatic (second order on BLT)", ""), ("first order on BLT", f"{FIRST} --sum blt")]),
@@ -55,9 +59,11 @@ def spread(values):
 
 
 def figures(outcome):
-    """What a table shows of a run: accuracy and ranking, or for experts what 1 has become (e to the minus summed loss)."""
+    """What a table shows of a run: accuracy and ranking, the reward a round, or for experts what 1 has become (e to the minus summed loss)."""
     if outcome["accuracy"] is not None:
         return {"accuracy": outcome["accuracy"], "ranking": outcome["ranking"]}
+    if outcome["rewards"] is not None:
+        return {"reward": outcome["rewards"]["average"]}
     return {"log wealth": -outcome["loss"]["average"] * outcome["rounds"]}
 
 
@@ -67,7 +73,9 @@ def references(outcome):
     if outcome["accuracy"] is not None:
         base = outcome["baselines"]
         return f"without privacy {other['accuracy']:.4f}; commonest class {base['constant']:.4f}; no change {base['no_change']:.4f}"
-    # Recipes that draw an expert have no twin without noise.
+    if outcome["rewards"] is not None:
+        all_of = outcome["rewards"]
+        return f"without privacy {all_of['without_privacy']:.4f}; uniform {all_of['uniform']:.4f}; best arm {all_of['best']:.4f}"
     twin = f"without privacy {-other['loss'] * rounds:.4f}; " if other else ""
     return f"{twin}uniform {-loss['baseline'] * rounds:.4f}; best stock {-loss['hindsight'] * rounds:.4f}"
 

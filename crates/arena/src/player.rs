@@ -3,7 +3,7 @@
 use crate::play::{ArenaError, Contest, Outcome};
 use hushstream_account::FilterKind;
 use hushstream_engine::{
-    Insider, IterateRecipe, IterateRequest, IterateRun, RecipeError, RecipeName, Run,
+    Averaged, Insider, IterateRecipe, IterateRequest, IterateRun, RecipeError, RecipeName, Run,
 };
 use hushstream_mechanism::losses::Record;
 use hushstream_mechanism::{GuaranteeKind, Ledger, MemoryStorage, Participation, Raw};
@@ -83,6 +83,7 @@ impl Contest {
             curvature: self.curvature,
             steps: None,
             weighting: None,
+            average: Averaged::All,
         }
         .plan()?)
     }

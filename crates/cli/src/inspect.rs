@@ -66,6 +66,18 @@ fn model(model: &Model, most: usize) -> Result<()> {
         };
         println!("  {:>14.6}  {name}{class}", model.weights[index]);
     }
+    if let Some(arms) = &model.arms {
+        println!("\nWhat its releases tell about each arm, by inverse propensities:");
+        for arm in arms.iter().take(most) {
+            println!(
+                "  {:>14.6} ± {:.6}  {}, played in {} batches",
+                arm.ips,
+                arm.standard_error,
+                arm.arm,
+                grouped(arm.plays)
+            );
+        }
+    }
     Ok(())
 }
 
@@ -79,6 +91,7 @@ fn target(model: &Model) -> String {
         TargetKind::Sign { positive: None } => format!("whether {column} holds"),
         TargetKind::Class { classes } => format!("{column}, one of {}", classes.join(", ")),
         TargetKind::Number { low, high } => format!("{column}, a number from {low} to {high}"),
+        TargetKind::None if model.arms.is_some() => "how often to play each arm".to_owned(),
         TargetKind::None => "which experts to follow".to_owned(),
     }
 }

@@ -30,7 +30,9 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let model = Model::read(&arguments.model)?;
     if *model.layout.target() == TargetKind::None {
-        bail!("this model says which experts to follow: `hushstream inspect` shows their weights");
+        bail!(
+            "this model says which experts to follow, or arms to play: `hushstream inspect` shows their weights"
+        );
     }
     if let Some(output) = &arguments.output {
         check_distinct(&[

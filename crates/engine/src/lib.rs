@@ -19,9 +19,15 @@ pub use catalogue::{CATALOGUE, Entry, MechanismKind, RecipeName};
 pub use choice::{Choice, Situation, Task, Wishes};
 pub use note::NoteError;
 pub use on_batch::{LimitedUpdates, LimitedUpdatesError, LimitedUpdatesRequest, LimitedUpdatesRun};
-pub use on_feedback::{Actions, BanditError, BanditRecipe, BanditRequest, BanditRun, Turn};
-pub use on_iterates::{Insider, IterateRecipe, IterateRequest, IterateRun, PolQuestion, Steps};
-pub use on_selection::{Advice, ExpertsError, ExpertsRecipe, ExpertsRequest, ExpertsRun};
+pub use on_feedback::{
+    Actions, ArmEstimate, BanditError, BanditRecipe, BanditRequest, BanditRun, BanditShadow, Turn,
+};
+pub use on_iterates::{
+    Averaged, Insider, IterateRecipe, IterateRequest, IterateRun, PolQuestion, Steps,
+};
+pub use on_selection::{
+    Advice, ExpertsError, ExpertsRecipe, ExpertsRequest, ExpertsRun, ExpertsShadow,
+};
 pub use on_sparse::{SparseRecipe, SparseRequest, SparseRun};
 pub use on_sums::{
     Ask, Holds, NOISE_BETA, Objective, Recipe, RecipeError, RecipeRequest, RegretBound, Run,

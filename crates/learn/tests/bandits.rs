@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used)]
 
 use hushstream_learn::bandits::{
-    BanditLearner, Coins, Exp2, Exp2Actions, Exp2Rates, FeedbackNoiseSize, Octaves, OnePoint,
-    Possibility, Scrible, sphere,
+    AnswerSize, BanditLearner, Coins, Exp2, Exp2Actions, Exp2Rates, FeedbackNoiseSize, Octaves,
+    OnePoint, Possibility, Scrible, sphere,
 };
 use hushstream_sets::{Ball, BoxSet, ConvexSet, HalfspacePolytope, Simplex};
 use std::sync::Arc;
@@ -161,7 +161,7 @@ fn regret_is_within_the_bound() {
         let noisy = arms[arm] + laplace(&mut coins, 1.0);
         learner.observe(noisy).unwrap();
     }
-    let bound = stated.regret_bound(5, 5, rounds, noise);
+    let bound = stated.regret_bound(5, 5, rounds, noise, AnswerSize::ANY);
     assert!(
         regret < bound && regret < 0.5 * 0.5 * rounds as f64,
         "{regret} {bound}"
@@ -229,5 +229,33 @@ fn learners_continue_bit_for_bit() {
             broken.restore(rounds, &state).unwrap();
         }
         assert!(whole.restore(1, &[f64::NAN]).is_err());
+    }
+}
+
+/// All outcomes of a batch of two logged rounds: the mean and the mean square of their answers are no larger than stated, and as large where the propensity is the least.
+#[test]
+fn weighted_answers_are_as_small_as_stated() {
+    let most = 8.0;
+    for batch in [1_u64, 2] {
+        let size = AnswerSize::of_weights(most, batch);
+        for (propensity, tight) in [(1.0 / most, true), (0.5, false)] {
+            // Matches among the rounds, each worth 1/propensity, in units of the greatest weight.
+            let (mut mean, mut square) = (0.0, 0.0);
+            for matches in 0..=batch {
+                let ways = if batch == 2 && matches == 1 { 2.0 } else { 1.0 };
+                let chance = ways
+                    * f64::powi(propensity, matches as i32)
+                    * f64::powi(1.0 - propensity, (batch - matches) as i32);
+                let answer = matches as f64 / propensity / batch as f64 / most;
+                mean += chance * answer;
+                square += chance * answer * answer;
+            }
+            assert!((mean - size.mean).abs() < 1e-12);
+            assert!(square <= size.square);
+            assert!(!tight || square > 0.85 * size.square, "{square} {size:?}");
+        }
+        let rates =
+            |size| Exp2Rates::for_answers(8, 8, 10_000, FeedbackNoiseSize::Laplace(0.1), size);
+        assert!(rates(size).learning > 1.5 * rates(AnswerSize::ANY).learning);
     }
 }

@@ -31,6 +31,14 @@ impl ExactSum {
         self.add(moments.of(record.peek()));
     }
 
+    /// Adds a record's losses of experts; a vector of another length adds nothing.
+    pub fn add_losses(&mut self, record: &Raw<Record>) {
+        let record = record.peek();
+        if record.features_in(self.total.len()) {
+            record.features.add_to(&mut self.total);
+        }
+    }
+
     fn add(&mut self, contribution: Contribution) {
         let features = match contribution {
             Contribution::Dense(values) => Features::Dense(values),

@@ -67,4 +67,4 @@ pub use exact::ExactSum;
 pub use lattice::{Contribution, Lattice, LatticeError, Norm};
 pub use moments::Moments;
 pub use persons::Participation;
-pub use scoreboard::{Scoreboard, Summary, Yardstick};
+pub use scoreboard::{OffPolicy, Scoreboard, Summary, Yardstick};

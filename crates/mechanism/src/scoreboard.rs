@@ -4,9 +4,15 @@
 //! nothing about features stand beside the model: the best constant so far, and the last label seen. A stream where the second is good (labels in long runs) is a
 //! stream where accuracy alone says little.
 
+mod logged;
+
+pub use logged::OffPolicy;
+
 use crate::boundary::{OperatorOnly, Raw};
+use crate::feedback::Reading;
 use crate::losses::{Record, class};
 use crate::ranks::Ranks;
+use logged::LogTally;
 
 /// What a prediction is measured by.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -19,6 +25,8 @@ pub enum Yardstick {
     Number(f64, f64),
     /// Features are losses of so many experts, weights say how much each is followed: the loss.
     Experts(usize),
+    /// Features are a round of a log, weights a policy: what it would have lost, self-normalised.
+    Log(Reading),
 }
 
 /// One line of progress.
@@ -46,6 +54,8 @@ pub struct Summary {
     pub clipped: u64,
     /// How often a positive record has a higher score than a negative one, to 1/512 of the range of scores. For signs only.
     pub ranking: Option<f64>,
+    /// For a log: estimates of the policy's loss, in the units of losses.
+    pub off_policy: Option<OffPolicy>,
 }
 
 /// Keeps the score.
@@ -68,6 +78,8 @@ pub struct Scoreboard {
     ranks: Ranks,
     /// Counts of classes, sums of the experts' losses, or the running mean.
     tallies: Vec<f64>,
+    /// For a log.
+    log: LogTally,
 }
 
 impl Scoreboard {
@@ -78,6 +90,7 @@ impl Scoreboard {
             Yardstick::Sign => 2,
             Yardstick::Classes(count) | Yardstick::Experts(count) => count,
             Yardstick::Number(..) => 1,
+            Yardstick::Log(_) => 0,
         };
         Self {
             yardstick,
@@ -95,6 +108,10 @@ impl Scoreboard {
             squares: (0.0, 0.0),
             ranks: Ranks::default(),
             tallies: vec![0.0; tallies],
+            log: match yardstick {
+                Yardstick::Log(reading) => LogTally::new(reading.arms()),
+                _ => LogTally::default(),
+            },
         }
     }
 
@@ -104,6 +121,7 @@ impl Scoreboard {
         self.records += 1;
         match self.yardstick {
             Yardstick::Experts(count) => self.score_experts(record, weights, count),
+            Yardstick::Log(reading) => self.score_log(reading, record, weights),
             _ => self.score_label(record, weights),
         }
     }
@@ -201,6 +219,34 @@ impl Scoreboard {
         self.repeat = self.tallies.iter().copied().fold(f64::INFINITY, f64::min);
     }
 
+    fn score_log(&mut self, reading: Reading, record: &Record, policy: &[f64]) {
+        let row = reading.logged(record);
+        let Some(row) = row.filter(|_| policy.len() == reading.arms()) else {
+            return;
+        };
+        self.scored += 1;
+        self.log.add(&row, policy);
+        self.prediction = reading.unscaled(row.loss);
+        self.last = Some(self.prediction);
+        // Sums, as for all others: averages divide them by the rows.
+        let whole = |average: f64| reading.unscaled(average) * self.scored as f64;
+        let (alike, best) = self.log.arms();
+        (self.constant, self.repeat) = (whole(alike), whole(best));
+        self.error = whole(self.log.policy().snips);
+    }
+
+    fn off_policy(&self) -> Option<OffPolicy> {
+        let Yardstick::Log(reading) = self.yardstick else {
+            return None;
+        };
+        let scaled = self.log.policy();
+        Some(OffPolicy {
+            ips: reading.unscaled(scaled.ips),
+            snips: reading.unscaled(scaled.snips),
+            doubly_robust: reading.unscaled(scaled.doubly_robust),
+        })
+    }
+
     fn blocks(&self) -> usize {
         match self.yardstick {
             Yardstick::Classes(count) => count,
@@ -221,7 +267,7 @@ impl Scoreboard {
         let right = match self.yardstick {
             Yardstick::Sign => (prediction > 0.0) == (label > 0.0),
             Yardstick::Classes(_) => (prediction - label).abs() < 0.5,
-            Yardstick::Number(..) | Yardstick::Experts(_) => return (prediction - label).powi(2),
+            _ => return (prediction - label).powi(2),
         };
         f64::from(u8::from(!right))
     }
@@ -249,6 +295,7 @@ impl Scoreboard {
                 .then(|| (self.squares.0 / all, self.squares.1 / all)),
             clipped: self.clipped,
             ranking: self.ranks.area(),
+            off_policy: self.off_policy(),
         };
         OperatorOnly::new(summary)
     }

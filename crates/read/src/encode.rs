@@ -1,6 +1,6 @@
 //! From fields to coordinates: what a layout says, prepared for speed.
 
-use crate::encoding::Encoding;
+use crate::encoding::{Encoding, TargetKind};
 use crate::error::Fault;
 use crate::hash;
 use crate::layout::Layout;
@@ -21,8 +21,43 @@ pub(crate) enum Step {
         first: u32,
         mask: u32,
     },
+    /// Losses of all arms: 0 for the one that is named.
+    Label(Arms),
+    /// 1 for the arm that is named.
+    Arm(Arms),
+    /// A number that must be there.
+    Outcome(Scale),
+    Propensity {
+        slot: u32,
+    },
     Target,
     Person,
+}
+
+/// Names of arms, and the coordinate of the first.
+pub(crate) struct Arms {
+    first: u32,
+    count: u32,
+    names: TargetEncoder,
+}
+
+impl Arms {
+    fn new(first: u32, values: &[String]) -> Self {
+        let classes = values.to_vec();
+        Self {
+            first,
+            count: classes.len() as u32,
+            names: TargetEncoder::new(&TargetKind::Class { classes }),
+        }
+    }
+
+    fn find(&self, field: &[u8]) -> Result<u32, Fault> {
+        match self.names.encode(field) {
+            Ok((arm, _)) => Ok(arm as u32),
+            Err(Fault::UnknownClass) => Err(Fault::UnknownArm),
+            Err(fault) => Err(fault),
+        }
+    }
 }
 
 /// A number's way to its coordinate: (value − shift)·factor, clipped.
@@ -58,6 +93,20 @@ impl Step {
             Encoding::Loss { low, high } => {
                 scale(0.0, 1.0, *low, *high, f64::midpoint(*low, *high))
             }
+            Encoding::Reward { low, high } => {
+                scale(low + high, -1.0, *low, *high, f64::midpoint(*low, *high))
+            }
+            Encoding::Outcome { low, high, rewards } => Self::Outcome(Scale {
+                slot: first,
+                shift: if *rewards { low + high } else { 0.0 },
+                factor: if *rewards { -1.0 } else { 1.0 },
+                low: *low,
+                high: *high,
+                missing: f64::NAN,
+            }),
+            Encoding::Label { values } => Self::Label(Arms::new(first, values)),
+            Encoding::Arm { values } => Self::Arm(Arms::new(first, values)),
+            Encoding::Propensity => Self::Propensity { slot: first },
             Encoding::Indicator { .. } => scale(0.0, 1.0, 0.0, 1.0, 0.0),
             Encoding::Category { values } => Self::Category {
                 first,
@@ -202,8 +251,45 @@ impl Builder {
                     self.put(first + (hash::murmur3(field, 0) & mask), 1.0);
                 }
             }
+            Step::Label(_) | Step::Arm(_) | Step::Outcome(_) | Step::Propensity { .. } => {
+                match (self.feedback(step, field), targets) {
+                    // A coordinate that is no number makes the whole record null.
+                    (Err((slot, _)), Targets::Needed(MissingTarget::Null)) => {
+                        self.put(slot, f64::NAN);
+                    }
+                    (Err((_, fault)), _) => return Err(fault),
+                    (Ok(()), _) => {}
+                }
+            }
             Step::Target => self.set_target(field, targets)?,
             Step::Person => self.person = Some(hash::person(field)),
+        }
+        Ok(())
+    }
+
+    /// What a bandit learns from; a fault comes with the coordinate that it leaves open.
+    fn feedback(&mut self, step: &Step, field: &[u8]) -> Result<(), (u32, Fault)> {
+        match step {
+            Step::Label(arms) => {
+                let right = arms.find(field).map_err(|fault| (arms.first, fault))?;
+                for arm in (0..arms.count).filter(|&arm| arm != right) {
+                    self.put(arms.first + arm, 1.0);
+                }
+            }
+            Step::Arm(arms) => {
+                let played = arms.find(field).map_err(|fault| (arms.first, fault))?;
+                self.put(arms.first + played, 1.0);
+            }
+            Step::Outcome(scale) => {
+                let open = |fault| (scale.slot, fault);
+                let value = number(field).map_err(open)?;
+                self.put_number(scale, value.ok_or(open(Fault::MissingTarget))?);
+            }
+            Step::Propensity { slot } => match number(field) {
+                Ok(Some(value)) if value > 0.0 && value <= 1.0 => self.put(*slot, value),
+                _ => return Err((*slot, Fault::NotAPropensity)),
+            },
+            _ => {}
         }
         Ok(())
     }
@@ -215,7 +301,12 @@ impl Builder {
                 self.put(scale.slot, scale.missing);
                 Ok(())
             }
-            Step::Target | Step::Person => self.field(step, b"", targets),
+            Step::Target
+            | Step::Person
+            | Step::Label(_)
+            | Step::Arm(_)
+            | Step::Outcome(_)
+            | Step::Propensity { .. } => self.field(step, b"", targets),
             Step::Skip | Step::Category { .. } | Step::Hashed { .. } => Ok(()),
         }
     }

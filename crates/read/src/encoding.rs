@@ -25,6 +25,34 @@ pub enum Encoding {
         /// The greatest loss.
         high: f64,
     },
+    /// An expert's reward: clipped to public bounds, and turned into the loss low + high − reward.
+    Reward {
+        /// The least reward.
+        low: f64,
+        /// The greatest reward.
+        high: f64,
+    },
+    /// One loss an arm: 0 for the arm that the value names, 1 for all others. Another value is an error.
+    Label {
+        /// All arms.
+        values: Vec<String>,
+    },
+    /// One coordinate an arm: 1 for the one that was played. Another value is an error.
+    Arm {
+        /// All arms.
+        values: Vec<String>,
+    },
+    /// The loss, or reward, of the arm that was played. Clipped to public bounds; a reward is turned into a loss as in a table. Missing is an error.
+    Outcome {
+        /// The least.
+        low: f64,
+        /// The greatest.
+        high: f64,
+        /// Whether more is better.
+        rewards: bool,
+    },
+    /// How likely the played arm was: above 0, at most 1. Anything else is an error.
+    Propensity,
     /// 0 to 1, one of a group that has length 1.
     Indicator {
         /// Which group.
@@ -104,11 +132,20 @@ impl FeatureColumn {
                 check_bounds((*low, *high), &self.name)?;
                 (1, 1.0)
             }
-            Encoding::Loss { low, high } => {
+            Encoding::Loss { low, high }
+            | Encoding::Reward { low, high }
+            | Encoding::Outcome { low, high, .. } => {
                 check_bounds((*low, *high), &self.name)?;
                 (1, low.abs().max(high.abs()).powi(2))
             }
-            Encoding::Indicator { .. } => (1, 1.0),
+            Encoding::Label { values } | Encoding::Arm { values } => {
+                if values.len() < 2 {
+                    return Err(Fault::Arms("at least two are needed"));
+                }
+                check_names(values).map_err(Fault::Arms)?;
+                (values.len() as u64, values.len() as f64)
+            }
+            Encoding::Indicator { .. } | Encoding::Propensity => (1, 1.0),
             Encoding::Category { values } => {
                 let fault = |why| Fault::Vocabulary {
                     column: self.name.clone(),

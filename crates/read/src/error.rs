@@ -155,6 +155,10 @@ pub enum Fault {
     NotALabel,
     #[error("not one of the stated classes; state all of them: --classes A,B,C")]
     UnknownClass,
+    #[error("not one of the stated arms; state all of them: --arms A,B,C")]
+    UnknownArm,
+    #[error("not a propensity; allowed: a number above 0 and at most 1")]
+    NotAPropensity,
 
     // VW text.
     #[error(
@@ -219,6 +223,10 @@ pub enum Fault {
     Vocabulary { column: String, why: &'static str },
     #[error("classes: {0}")]
     Classes(&'static str),
+    #[error("arms: {0}")]
+    Arms(&'static str),
+    #[error("no arms are stated; they are part of what is published: --arms A,B,C")]
+    ArmsNeeded,
     #[error("bits of `{}`: allowed: 1 to 28", one_line(.0))]
     Bits(String),
     #[error("norm: allowed: a positive finite number")]

@@ -57,13 +57,17 @@ impl TryFrom<Stated> for Layout {
                     }
                     let (width, square) = column.check()?;
                     end += width;
+                    entries += match column.encoding {
+                        // Every arm is asked for by its place.
+                        Encoding::Label { .. } | Encoding::Arm { .. } => width,
+                        _ => 1,
+                    };
                     firsts.push(u32::try_from(end).map_err(|_| Fault::Dimension)?);
                     squares += match column.encoding {
                         Encoding::Indicator { group } if !groups.insert(group) => 0.0,
                         _ => square,
                     };
                 }
-                entries += columns.len() as u64;
             }
             Space::Hashed { bits } => {
                 check_bits(*bits, "the hash")?;
@@ -184,7 +188,9 @@ impl Layout {
                 };
                 let inside = coordinate - first as usize;
                 match &column.encoding {
-                    Encoding::Category { values } => format!("{}={}", column.name, values[inside]),
+                    Encoding::Category { values }
+                    | Encoding::Label { values }
+                    | Encoding::Arm { values } => format!("{}={}", column.name, values[inside]),
                     Encoding::Hashed { .. } => format!("{}#{inside}", column.name),
                     _ => column.name.clone(),
                 }
@@ -192,6 +198,31 @@ impl Layout {
             Space::Hashed { .. } => format!("#{coordinate}"),
             Space::Indexed { base, .. } => (coordinate + usize::from(*base)).to_string(),
         }
+    }
+
+    /// Arms or experts, where records are about those: the first coordinates.
+    #[must_use]
+    pub fn arms(&self) -> Option<usize> {
+        let Space::Columns(columns) = &self.stated.space else {
+            return None;
+        };
+        match &columns.first()?.encoding {
+            Encoding::Label { values } | Encoding::Arm { values } => Some(values.len()),
+            Encoding::Loss { .. } | Encoding::Reward { .. } => Some(columns.len()),
+            _ => None,
+        }
+    }
+
+    /// The name of an arm or expert: its column, or its value.
+    #[must_use]
+    pub fn arm_name(&self, arm: usize) -> String {
+        if let Space::Columns(columns) = &self.stated.space
+            && let Some(Encoding::Label { values } | Encoding::Arm { values }) =
+                columns.first().map(|column| &column.encoding)
+        {
+            return values.get(arm).cloned().unwrap_or_default();
+        }
+        self.feature_name(arm)
     }
 
     /// Columns with their first coordinates.

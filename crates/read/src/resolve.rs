@@ -43,7 +43,11 @@ fn of_columns(schema: &SchemaSpec, header: &[&str]) -> Result<Layout, Fault> {
         }
     }
     check_names(schema, header)?;
-    let experts = schema.task() == Task::Experts;
+    check_feedback(schema)?;
+    if schema.task() == Task::Bandit && schema.target.is_some() {
+        return of_arms(schema);
+    }
+    let experts = matches!(schema.task(), Task::Experts | Task::Bandit);
     let mut columns = Vec::new();
     for &name in header {
         if is_feature(schema, name)? {
@@ -55,7 +59,7 @@ fn of_columns(schema: &SchemaSpec, header: &[&str]) -> Result<Layout, Fault> {
         }
     }
     if experts {
-        as_losses(&mut columns)?;
+        as_losses(&mut columns, schema.rewards == Some(true))?;
     }
     if columns.is_empty() {
         return Err(Fault::NoFeatures);
@@ -69,6 +73,99 @@ fn of_columns(schema: &SchemaSpec, header: &[&str]) -> Result<Layout, Fault> {
         norm: schema.norm,
         target_column: schema.target.clone().filter(|_| !experts),
         target: target(schema)?,
+    })
+}
+
+/// What is said about arms must be about arms.
+fn check_feedback(schema: &SchemaSpec) -> Result<(), Fault> {
+    let (task, is_log) = (schema.task(), schema.arm.is_some());
+    let is_bandit = task == Task::Bandit;
+    let has_arms = is_bandit && schema.target.is_some();
+    for (what, stated, fits, why) in [
+        (
+            "--arm",
+            is_log,
+            has_arms,
+            "it is for --task bandit, with the loss or reward as --target",
+        ),
+        (
+            "--arms",
+            schema.arms.is_some(),
+            has_arms,
+            "it is for --task bandit with a --target; the columns of a table name their arms themselves",
+        ),
+        (
+            "--propensity",
+            schema.propensity.is_some(),
+            is_log,
+            "it is for a log of arms: --arm",
+        ),
+        (
+            "--rewards",
+            schema.rewards == Some(true),
+            is_log || !has_arms && (is_bandit || task == Task::Experts),
+            "it is for columns of rewards, and for a log of arms",
+        ),
+        (
+            "--norm",
+            schema.norm.is_some(),
+            !is_bandit,
+            "losses are bounded one by one",
+        ),
+        (
+            "--features",
+            !schema.features.is_empty(),
+            !has_arms,
+            "the arms are values of one column, and nothing else is read",
+        ),
+    ] {
+        if stated && !fits {
+            return Err(Fault::DoesNotFit { what, why });
+        }
+    }
+    Ok(())
+}
+
+/// Arms that are values of a column: the right one, or the one that was played. Nothing else is read.
+fn of_arms(schema: &SchemaSpec) -> Result<Layout, Fault> {
+    let values = schema.arms.clone().ok_or(Fault::ArmsNeeded)?;
+    let target = schema.target.clone().ok_or(Fault::TargetNeeded)?;
+    let column = |name: &String, encoding| FeatureColumn {
+        name: name.clone(),
+        encoding,
+    };
+    let mut columns = Vec::new();
+    match &schema.arm {
+        None if schema.target_bounds.is_some() => {
+            return Err(Fault::DoesNotFit {
+                what: "--target-bounds",
+                why: "the target is the right arm; for a log name the column of the played one: --arm",
+            });
+        }
+        None => columns.push(column(&target, Encoding::Label { values })),
+        Some(arm) => {
+            let own = schema.bounds.get(&target);
+            let (low, high) = schema
+                .target_bounds
+                .or(own.copied())
+                .ok_or(Fault::TargetBoundsNeeded)?;
+            let rewards = schema.rewards == Some(true);
+            columns.push(column(arm, Encoding::Arm { values }));
+            columns.push(column(&target, Encoding::Outcome { low, high, rewards }));
+            columns.extend(
+                schema
+                    .propensity
+                    .iter()
+                    .map(|name| column(name, Encoding::Propensity)),
+            );
+        }
+    }
+    Layout::try_from(Stated {
+        space: Space::Columns(columns),
+        intercept: false,
+        norm: None,
+        target_column: None,
+        target: TargetKind::None,
     })
 }
 
@@ -91,6 +188,11 @@ fn without_columns(schema: &SchemaSpec, format: Format) -> Result<Layout, Fault>
             "--task experts",
             schema.task() == Task::Experts,
             "experts are columns with names",
+        ),
+        (
+            "--task bandit",
+            schema.task() == Task::Bandit,
+            "arms are columns with names, or values of one",
         ),
         (
             "--person",
@@ -151,12 +253,14 @@ fn check_names(schema: &SchemaSpec, header: &[&str]) -> Result<(), Fault> {
         .flat_map(|(what, list)| list.iter().map(move |name| (*what, name)));
     let named = (schema.target.iter().map(|name| ("--target", name)))
         .chain(schema.person.iter().map(|name| ("--person", name)))
+        .chain(schema.arm.iter().map(|name| ("--arm", name)))
+        .chain(schema.propensity.iter().map(|name| ("--propensity", name)))
         .chain(lists)
         .chain(schema.bounds.keys().map(|name| ("--bounds", name)))
         .chain(schema.vocabulary.keys().map(|name| ("--vocabulary", name)))
         .chain(schema.hashed.keys().map(|name| ("--hashed", name)));
     for (what, name) in named {
-        let exact = matches!(what, "--target" | "--person");
+        let exact = matches!(what, "--target" | "--person" | "--arm" | "--propensity");
         let alternatives: Vec<&str> = if what == "--one-hot" {
             name.split('|').collect()
         } else {
@@ -256,7 +360,7 @@ fn encoding(schema: &SchemaSpec, name: &str) -> Result<Encoding, Fault> {
 }
 
 /// Losses are compared with each other, so they keep their scale and share their bounds.
-fn as_losses(columns: &mut [FeatureColumn]) -> Result<(), Fault> {
+fn as_losses(columns: &mut [FeatureColumn], rewards: bool) -> Result<(), Fault> {
     let mut shared = None;
     for column in columns {
         let Encoding::Number { low, high } = column.encoding else {
@@ -266,7 +370,11 @@ fn as_losses(columns: &mut [FeatureColumn]) -> Result<(), Fault> {
         if *shared.get_or_insert(bits) != bits {
             return Err(Fault::ExpertBounds);
         }
-        column.encoding = Encoding::Loss { low, high };
+        column.encoding = if rewards {
+            Encoding::Reward { low, high }
+        } else {
+            Encoding::Loss { low, high }
+        };
     }
     Ok(())
 }
@@ -321,6 +429,6 @@ fn target(schema: &SchemaSpec) -> Result<TargetKind, Fault> {
                 why: "experts have losses and no target",
             });
         }
-        Task::Experts => TargetKind::None,
+        Task::Experts | Task::Bandit => TargetKind::None,
     })
 }

@@ -21,6 +21,8 @@ pub enum Task {
     Regress,
     /// No target: every column is the loss of one expert, as it is, clipped to bounds that all share.
     Experts,
+    /// Arms of which one is played: a table of losses as for experts, a target whose value is the right arm, or a log of arms that were played.
+    Bandit,
 }
 
 /// What becomes of a row without a target.
@@ -106,6 +108,14 @@ pub struct SchemaSpec {
     pub intercept: Option<bool>,
     /// The column that tells persons apart; for VW text `tag`.
     pub person: Option<String>,
+    /// All arms of a bandit whose columns are not the arms themselves.
+    pub arms: Option<Vec<String>>,
+    /// The column of a log that tells which arm was played; its loss is the target.
+    pub arm: Option<String>,
+    /// The column of a log that tells how likely that arm was; if not stated, all arms were equally likely.
+    pub propensity: Option<String>,
+    /// Whether what is stated as losses are rewards, of which more is better.
+    pub rewards: Option<bool>,
 }
 
 impl SchemaSpec {
@@ -123,6 +133,7 @@ impl SchemaSpec {
             .chain(self.hashed.keys());
         let groups = self.one_hot.iter().flat_map(|group| group.split('|'));
         (self.target.iter().chain(&self.person))
+            .chain(self.arm.iter().chain(&self.propensity))
             .chain(lists)
             .chain(maps)
             .map(String::as_str)
@@ -226,6 +237,10 @@ impl SchemaSpec {
             norm: over.norm.or(self.norm),
             intercept: over.intercept.or(self.intercept),
             person: over.person.or(self.person),
+            arms: over.arms.or(self.arms),
+            arm: over.arm.or(self.arm),
+            propensity: over.propensity.or(self.propensity),
+            rewards: over.rewards.or(self.rewards),
         }
     }
 }

@@ -31,7 +31,7 @@ use crate::play::ArenaError;
 use cover::Example;
 use hushstream_account::{AccountError, Adjacency, Budget, FilterKind, Mu};
 use hushstream_engine::{
-    Insider, IterateRecipe, IterateRequest, IterateRun, RecipeError, RecipeName,
+    Averaged, Insider, IterateRecipe, IterateRequest, IterateRun, RecipeError, RecipeName,
 };
 use hushstream_mechanism::losses::{Bounds, LinearModel, Link};
 use hushstream_mechanism::perturb::{PerturbError, StableLearner};
@@ -227,6 +227,7 @@ fn recipe(name: RecipeName, epsilon: f64, rounds: u64) -> Result<IterateRecipe, 
         curvature: Some(ALPHA),
         steps: None,
         weighting: None,
+        average: Averaged::All,
     }
     .plan()?)
 }

@@ -143,6 +143,7 @@ fn request(recipe: RecipeName, actions: Actions, rounds: u64) -> BanditRequest {
     BanditRequest {
         recipe,
         actions,
+        reading: None,
         range: Range::Symmetric(1.0),
         rounds: Some(rounds),
         batch: None,

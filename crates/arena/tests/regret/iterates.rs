@@ -18,7 +18,7 @@ use crate::common::{budget, lengths};
 use hushstream_account::{Adjacency, Budget, FilterKind};
 use hushstream_arena::fit::{growth, power};
 use hushstream_arena::{Contest, Environment, Game, Task, best_in_hindsight, record};
-use hushstream_engine::{Insider, IterateRequest, IterateRun, RecipeName};
+use hushstream_engine::{Averaged, Insider, IterateRequest, IterateRun, RecipeName};
 use hushstream_mechanism::perturb::StableLearner;
 use hushstream_mechanism::{Ledger, MemoryStorage, Participation, Raw};
 use hushstream_noise::Key;
@@ -143,6 +143,7 @@ fn excess_risk_of_one_model() {
                 curvature: None,
                 steps: None,
                 weighting: None,
+                average: Averaged::All,
             }
             .plan()
             .unwrap();

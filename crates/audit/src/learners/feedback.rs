@@ -57,6 +57,7 @@ fn recipe(target: &Target) -> Result<BanditRecipe, AuditError> {
     let request = BanditRequest {
         recipe: target.recipe,
         actions,
+        reading: None,
         range,
         rounds: Some(target.releases.saturating_mul(batch)),
         batch: Some(batch),

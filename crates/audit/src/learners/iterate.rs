@@ -82,6 +82,7 @@ pub(super) fn recipe(target: &Target) -> Result<IterateRecipe, AuditError> {
         curvature,
         steps: None,
         weighting: None,
+        average: hushstream_engine::Averaged::All,
     }
     .plan()?)
 }

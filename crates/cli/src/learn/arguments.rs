@@ -30,6 +30,8 @@ pub(crate) enum TaskName {
     Regress,
     /// Which column, each the loss of one expert, to follow.
     Experts,
+    /// Which arm to play, when only the loss of the played one is seen: a table with a column an arm, a --target whose value is the right one of --arms, or a log of played ones with --arm.
+    Bandit,
 }
 
 /// The data and what is public about it.
@@ -59,6 +61,21 @@ pub(crate) struct Data {
     /// Bounds of a target that is a number, as low:high.
     #[arg(long, value_parser = range, allow_hyphen_values = true)]
     pub(crate) target_bounds: Option<(f64, f64)>,
+    /// Losses are rewards: more is better.
+    #[arg(long)]
+    pub(crate) rewards: bool,
+    /// All arms, separated by commas: public. With --target alone, its value is the arm that earns 1.
+    #[arg(long, value_delimiter = ',')]
+    pub(crate) arms: Option<Vec<String>>,
+    /// Of a log: the column that tells which arm was played; --target is its loss or reward.
+    #[arg(long)]
+    pub(crate) arm: Option<String>,
+    /// Of a log: the column that tells how likely that arm was; by default all were equally likely.
+    #[arg(long, requires = "least_propensity")]
+    pub(crate) propensity: Option<String>,
+    /// Of a log: no propensity counts as smaller than this. Public; noise grows with its inverse.
+    #[arg(long, value_parser = finite, requires = "propensity")]
+    pub(crate) least_propensity: Option<f64>,
     /// Columns to use, separated by commas; * stands for any letters.
     #[arg(long, value_delimiter = ',')]
     pub(crate) features: Vec<String>,

@@ -4,6 +4,7 @@ use super::arguments::{Arguments, Data, TaskName};
 use anyhow::{Result, bail};
 use hushstream_account::Budget;
 use hushstream_engine::{Situation, Task, Wishes};
+use hushstream_mechanism::feedback::Reading;
 use hushstream_mechanism::{Participation, Yardstick};
 use hushstream_read::{
     Encoding, Format, Input, Layout, MissingTarget, Reader, SchemaSpec, Space, TargetKind,
@@ -28,6 +29,14 @@ pub(crate) fn schema(
     set(&mut schema.target, data.target.as_ref());
     set(&mut schema.positive, data.positive.as_ref());
     set(&mut schema.person, person);
+    set(&mut schema.arm, data.arm.as_ref());
+    set(&mut schema.propensity, data.propensity.as_ref());
+    if data.arms.is_some() {
+        schema.arms.clone_from(&data.arms);
+    }
+    if data.rewards {
+        schema.rewards = Some(true);
+    }
     if data.classes.is_some() {
         schema.classes.clone_from(&data.classes);
     }
@@ -63,6 +72,7 @@ pub(crate) fn schema(
         Some(TaskName::Classify) => Some(hushstream_read::Task::Classify),
         Some(TaskName::Regress) => Some(hushstream_read::Task::Regress),
         Some(TaskName::Experts) => Some(hushstream_read::Task::Experts),
+        Some(TaskName::Bandit) => Some(hushstream_read::Task::Bandit),
         None if schema.task.is_none() && schema.classes.is_some() => {
             Some(hushstream_read::Task::Multiclass)
         }
@@ -137,13 +147,72 @@ pub(crate) fn rounds(arguments: &Arguments, reader: &Reader, stored: Option<u64>
 }
 
 /// What a prediction is measured by.
-pub(crate) fn yardstick(layout: &Layout) -> Yardstick {
-    match layout.target() {
+pub(crate) fn yardstick(data: &Data, layout: &Layout) -> Result<Yardstick> {
+    Ok(match layout.target() {
         TargetKind::Sign { .. } => Yardstick::Sign,
         TargetKind::Class { classes } => Yardstick::Classes(classes.len()),
         TargetKind::Number { low, high } => Yardstick::Number(*low, *high),
-        TargetKind::None => Yardstick::Experts(layout.dimension()),
+        TargetKind::None => {
+            let reading = feedback(data, layout)?;
+            if reading.is_log() {
+                Yardstick::Log(reading)
+            } else {
+                Yardstick::Experts(reading.arms())
+            }
+        }
+    })
+}
+
+/// How records answer a play.
+pub(crate) fn feedback(data: &Data, layout: &Layout) -> Result<Reading> {
+    let (low, high) = loss_bounds(layout)?;
+    let arms = layout.arms().unwrap_or(0);
+    if !is_log(layout) {
+        return Ok(Reading::table(arms, low, high)?);
     }
+    let most = match data.least_propensity {
+        Some(least) if least > 0.0 && least <= 1.0 => 1.0 / least,
+        Some(least) => bail!(
+            "--least-propensity = {least} is not allowed; allowed: a number above 0 and at most 1"
+        ),
+        None if layout.dimension() > arms + 1 => bail!(
+            "a log with propensities needs the least of them, from what is known of the logging policy: --least-propensity P"
+        ),
+        None => arms as f64,
+    };
+    Ok(Reading::log(arms, low, high, most)?)
+}
+
+/// The first encoding says what columns hold.
+fn first_encoding(layout: &Layout) -> Option<&Encoding> {
+    match layout.space() {
+        Space::Columns(columns) => columns.first().map(|column| &column.encoding),
+        _ => None,
+    }
+}
+
+fn is_log(layout: &Layout) -> bool {
+    matches!(first_encoding(layout), Some(Encoding::Arm { .. }))
+}
+
+/// Whether numbers were stated as rewards, and are losses only inside.
+pub(crate) fn is_rewards(layout: &Layout) -> bool {
+    match first_encoding(layout) {
+        Some(Encoding::Reward { .. } | Encoding::Label { .. }) => true,
+        Some(Encoding::Arm { .. }) => outcome(layout).is_some_and(|(.., rewards)| rewards),
+        _ => false,
+    }
+}
+
+/// Bounds of a log's outcome, and whether it is a reward.
+fn outcome(layout: &Layout) -> Option<(f64, f64, bool)> {
+    let Space::Columns(columns) = layout.space() else {
+        return None;
+    };
+    columns.iter().find_map(|column| match column.encoding {
+        Encoding::Outcome { low, high, rewards } => Some((low, high, rewards)),
+        _ => None,
+    })
 }
 
 /// What is public about the run.
@@ -160,12 +229,16 @@ pub(crate) fn situation(
         TargetKind::Number { low, high } => Task::Number(*low, *high),
         TargetKind::None => {
             let (low, high) = loss_bounds(layout)?;
-            Task::Experts(low, high)
+            if schema.task() == hushstream_read::Task::Bandit {
+                Task::Bandit(low, high)
+            } else {
+                Task::Experts(low, high)
+            }
         }
     };
     Ok(Situation {
         task,
-        features: layout.dimension(),
+        features: layout.arms().unwrap_or(layout.dimension()),
         length: length(schema, layout, task),
         rounds,
         horizon_unknown: privacy.horizon == "unknown",
@@ -192,13 +265,16 @@ fn length(schema: &SchemaSpec, layout: &Layout, task: Task) -> f64 {
     }
 }
 
-fn loss_bounds(layout: &Layout) -> Result<(f64, f64)> {
-    if let Space::Columns(columns) = layout.space()
-        && let Some(Encoding::Loss { low, high }) = columns.first().map(|column| &column.encoding)
-    {
-        return Ok((*low, *high));
+/// What losses, or rewards, lie between.
+pub(crate) fn loss_bounds(layout: &Layout) -> Result<(f64, f64)> {
+    match (first_encoding(layout), outcome(layout)) {
+        (Some(Encoding::Loss { low, high } | Encoding::Reward { low, high }), _) => {
+            Ok((*low, *high))
+        }
+        (Some(Encoding::Label { .. }), _) => Ok((0.0, 1.0)),
+        (_, Some((low, high, _))) => Ok((low, high)),
+        _ => bail!("experts need columns with bounds of their losses: --bounds '*=0:1'"),
     }
-    bail!("experts need columns with bounds of their losses: --bounds '*=0:1'")
 }
 
 /// What the user has decided.

@@ -8,10 +8,10 @@ use super::pictures::Curves;
 use super::progress::Progress;
 use super::releases::Releases;
 use super::report;
-use super::session::Session;
-use super::{budget, data, files, memory, model::Model};
+use super::session::{Baseline, Session};
+use super::{budget, data, files, memory, model::Model, words};
 use anyhow::Result;
-use hushstream_engine::Shadow;
+use hushstream_mechanism::Yardstick;
 use hushstream_mechanism::losses::Memory;
 use hushstream_mechanism::{Ledger, Scoreboard};
 use hushstream_read::{Layout, Sealed};
@@ -27,6 +27,7 @@ pub(crate) struct Frame<'a> {
     pub(crate) method: &'a dyn Method,
     /// Features longer than this are scaled down to it.
     pub(crate) length: f64,
+    pub(crate) yardstick: Yardstick,
 }
 
 /// The run.
@@ -36,7 +37,7 @@ pub(crate) struct Learning<'a> {
     ledger: Ledger,
     kind: Kind,
     board: Option<Scoreboard>,
-    shadow: Option<(Shadow, Scoreboard)>,
+    shadow: Option<(Box<dyn Baseline>, Scoreboard)>,
     curves: Curves,
     progress: Progress,
     releases: Option<Releases>,
@@ -50,18 +51,27 @@ pub(crate) struct Learning<'a> {
 impl<'a> Learning<'a> {
     pub(crate) fn new(frame: Frame<'a>, opened: Opened) -> Result<Self> {
         let output = &frame.arguments.output;
-        let yardstick = data::yardstick(frame.layout);
+        let yardstick = frame.yardstick;
         let compares = output.without_privacy || output.report.is_some();
         let board = || Scoreboard::new(yardstick, frame.length);
+        let twin = if compares {
+            frame.method.shadow()?
+        } else {
+            None
+        };
+        if output.without_privacy && twin.is_none() {
+            let recipe = frame.method.recipe();
+            words::say(
+                frame.arguments,
+                &format!("{recipe} has no twin without privacy: there is nothing to compare with"),
+            );
+        }
         Ok(Self {
             session: opened.session,
             ledger: opened.ledger,
-            kind: Kind::of(yardstick),
+            kind: Kind::of(yardstick, frame.method.recipe()),
             board: (!output.quiet).then(board),
-            shadow: match compares {
-                true => frame.method.shadow()?.map(|shadow| (shadow, board())),
-                false => None,
-            },
+            shadow: twin.map(|twin| (twin, board())),
             curves: Curves::default(),
             progress: Progress::new(output.quiet || output.json),
             releases: match &output.releases {
@@ -154,7 +164,8 @@ impl<'a> Learning<'a> {
                 self.frame.length,
                 last,
                 outcome.guarantee.clone(),
-            );
+            )
+            .with_arms(outcome.arms.clone());
             files::write_whole(path, &model.to_bytes()?)?;
         }
         if let Some(board) = &self.board {
@@ -168,6 +179,9 @@ impl<'a> Learning<'a> {
                 *nulls.for_the_operator(),
                 *clipped.for_the_operator(),
             );
+            if data::is_rewards(self.frame.layout) {
+                outcome.tell_rewards(data::loss_bounds(self.frame.layout)?);
+            }
             if let Some(path) = &output.report {
                 // The lines end where the figures stand.
                 let shadow = self.shadow.as_ref().map(|(_, board)| board.summary());
@@ -185,10 +199,11 @@ impl<'a> Learning<'a> {
         let (epsilon, delta) = budget::together(&self.ledger)?;
         let seconds = time.as_secs_f64();
         let shown = !self.frame.arguments.output.quiet;
+        let layout = self.frame.layout;
         Ok(Outcome {
             recipe: self.frame.method.recipe().to_string(),
             rounds: self.session.rounds(),
-            dim: self.frame.layout.dimension(),
+            dim: layout.arms().unwrap_or(layout.dimension()),
             guarantee: self.session.guarantee()?,
             ledger: outcome::Together {
                 runs: self.ledger.charges().count(),
@@ -208,6 +223,9 @@ impl<'a> Learning<'a> {
             baselines: outcome::Baselines::default(),
             without_privacy: None,
             regret: outcome::Regret::default(),
+            rewards: None,
+            off_policy: None,
+            arms: Some(self.session.arms()).filter(|arms| !arms.is_empty()),
             nulls: None,
             clipped: None,
             // Time and memory depend on what records hold: the longest line, the number of features.

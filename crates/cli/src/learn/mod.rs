@@ -71,6 +71,7 @@ fn learn(arguments: &Arguments) -> Result<Outcome> {
         layout: &layout,
         method: method.as_ref(),
         length: situation.length,
+        yardstick: data::yardstick(&arguments.data, &layout)?,
     };
     let mut learning = Learning::new(frame, opened)?;
     let start = Instant::now();

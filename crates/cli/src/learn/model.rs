@@ -3,6 +3,7 @@
 //! JSON, one object, with a version and a checksum. It is written whole or not at all, and holds nothing but public statements
 //! and a released iterate.
 
+use super::session::Arm;
 use anyhow::{Context, Result, bail};
 use hushstream_account::Guarantee;
 use hushstream_mechanism::losses::Features;
@@ -30,6 +31,9 @@ pub(crate) struct Model {
     pub(crate) weights: Vec<f64>,
     /// What is promised about it and all releases before it.
     pub(crate) guarantee: Guarantee,
+    /// Of a bandit: what its releases tell about each arm.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) arms: Option<Vec<Arm>>,
     checksum: u32,
 }
 
@@ -52,8 +56,15 @@ impl Model {
             release,
             weights,
             guarantee,
+            arms: None,
             checksum,
         }
+    }
+
+    /// With what the releases tell about each arm.
+    pub(crate) fn with_arms(mut self, arms: Option<Vec<Arm>>) -> Self {
+        self.arms = arms;
+        self
     }
 
     /// The file's bytes.
@@ -81,11 +92,13 @@ impl Model {
         if model.checksum != checksum(&model.weights) {
             bail!(what("its checksum does not fit its weights"));
         }
-        let blocks = match model.layout.target() {
-            TargetKind::Class { classes } => classes.len(),
-            _ => 1,
+        let dimension = model.layout.dimension();
+        let weights = match model.layout.target() {
+            TargetKind::Class { classes } => classes.len() * dimension,
+            TargetKind::None => model.layout.arms().unwrap_or(dimension),
+            _ => dimension,
         };
-        if model.weights.len() != blocks * model.layout.dimension()
+        if model.weights.len() != weights
             || !(model.length > 0.0 && model.length.is_finite())
             || model.weights.iter().any(|w| !w.is_finite())
         {

@@ -1,6 +1,8 @@
 //! What a run has to tell: one object with stable keys.
 
+use super::session::Arm;
 use hushstream_account::Guarantee;
+use hushstream_engine::{MechanismKind, RecipeName};
 use hushstream_mechanism::{Summary, Yardstick};
 use serde::Serialize;
 
@@ -23,6 +25,12 @@ pub(crate) struct Outcome {
     pub(crate) baselines: Baselines,
     pub(crate) without_privacy: Option<WithoutPrivacy>,
     pub(crate) regret: Regret,
+    /// Where losses were stated as rewards: the same figures as rewards.
+    pub(crate) rewards: Option<Rewards>,
+    /// On a log: estimates of what the learner's plays would have lost.
+    pub(crate) off_policy: Option<OffPolicyLoss>,
+    /// Of a bandit, what its releases tell about each arm: publishable.
+    pub(crate) arms: Option<Vec<Arm>>,
     pub(crate) nulls: Option<u64>,
     pub(crate) clipped: Option<u64>,
     pub(crate) seconds: Option<f64>,
@@ -65,6 +73,8 @@ pub(crate) struct Parameters {
     /// Records after which what is learned exceeds the noise, predicted before the start.
     pub(crate) rows_until_signal: Option<f64>,
     pub(crate) reasons: Vec<String>,
+    /// What the model is, where it is not the last release.
+    pub(crate) model: Option<String>,
 }
 
 /// Average losses: squared error of scores and numbers, error rate for classes, loss for experts.
@@ -91,6 +101,23 @@ pub(crate) struct WithoutPrivacy {
     pub(crate) accuracy: Option<f64>,
 }
 
+/// Average rewards a round.
+#[derive(Serialize, Clone)]
+pub(crate) struct Rewards {
+    pub(crate) average: Option<f64>,
+    pub(crate) uniform: Option<f64>,
+    pub(crate) best: Option<f64>,
+    pub(crate) without_privacy: Option<f64>,
+}
+
+/// Average losses, estimated from a log of another policy: by inverse propensities, self-normalised, and doubly robust.
+#[derive(Serialize, Clone, Copy)]
+pub(crate) struct OffPolicyLoss {
+    pub(crate) ips: f64,
+    pub(crate) snips: f64,
+    pub(crate) doubly_robust: f64,
+}
+
 /// What was lost against a comparator.
 #[derive(Serialize, Clone, Default)]
 pub(crate) struct Regret {
@@ -100,7 +127,7 @@ pub(crate) struct Regret {
 }
 
 /// The keys that [`Outcome::tell`] fills.
-pub(crate) const OPERATOR_ONLY: [&str; 12] = [
+pub(crate) const OPERATOR_ONLY: [&str; 14] = [
     "scored",
     "loss",
     "accuracy",
@@ -108,6 +135,8 @@ pub(crate) const OPERATOR_ONLY: [&str; 12] = [
     "baselines",
     "without_privacy",
     "regret",
+    "rewards",
+    "off_policy",
     "nulls",
     "clipped",
     "seconds",
@@ -121,14 +150,18 @@ pub(crate) enum Kind {
     Classes,
     Number,
     Experts,
+    Bandit,
 }
 
 impl Kind {
-    pub(crate) fn of(yardstick: Yardstick) -> Self {
+    pub(crate) fn of(yardstick: Yardstick, recipe: RecipeName) -> Self {
         match yardstick {
             Yardstick::Sign | Yardstick::Classes(_) => Self::Classes,
             Yardstick::Number(..) => Self::Number,
-            Yardstick::Experts(_) => Self::Experts,
+            Yardstick::Experts(_) | Yardstick::Log(_) => match recipe.entry().mechanism {
+                MechanismKind::Feedback => Self::Bandit,
+                _ => Self::Experts,
+            },
         }
     }
 }
@@ -163,7 +196,7 @@ impl Outcome {
         self.loss = Loss {
             average: Some(average),
             baseline: Some(baseline),
-            hindsight: (kind == Kind::Experts).then_some(summary.repeat),
+            hindsight: matches!(kind, Kind::Experts | Kind::Bandit).then_some(summary.repeat),
         };
         self.accuracy = accuracy(summary);
         self.ranking = summary.ranking;
@@ -173,12 +206,18 @@ impl Outcome {
                 no_change: Some(1.0 - summary.repeat),
             };
         }
+        self.off_policy = summary.off_policy.map(|loss| OffPolicyLoss {
+            ips: loss.ips,
+            snips: loss.snips,
+            doubly_robust: loss.doubly_robust,
+        });
         self.without_privacy = shadow.map(|shadow| WithoutPrivacy {
             loss: losses(kind, shadow).0,
             accuracy: accuracy(shadow),
         });
         let comparator = match (kind, &self.without_privacy) {
             (Kind::Experts, _) => Some((summary.repeat, "best expert in hindsight")),
+            (Kind::Bandit, _) => Some((summary.repeat, "best arm in hindsight")),
             (_, Some(shadow)) => Some((shadow.loss, "the same learner without privacy")),
             _ => None,
         };
@@ -189,5 +228,16 @@ impl Outcome {
                 comparator: Some(comparator),
             };
         }
+    }
+
+    /// The same figures as rewards, which were turned into losses between these bounds.
+    pub(crate) fn tell_rewards(&mut self, (low, high): (f64, f64)) {
+        let reward = |loss: Option<f64>| loss.map(|loss| low + high - loss);
+        self.rewards = Some(Rewards {
+            average: reward(self.loss.average),
+            uniform: reward(self.loss.baseline),
+            best: reward(self.loss.hindsight),
+            without_privacy: reward(self.without_privacy.as_ref().map(|other| other.loss)),
+        });
     }
 }

@@ -46,6 +46,7 @@ pub(crate) fn average_loss(curves: &Curves, kind: Kind) -> String {
     ];
     let (constant, other) = match kind {
         Kind::Experts => ("all experts alike", "best expert"),
+        Kind::Bandit => ("all arms alike", "best arm"),
         Kind::Number | Kind::Classes => ("best constant", "last target again"),
     };
     series.push(line(curves, constant, |point| {

@@ -1,17 +1,24 @@
-//! The file of every released model, one JSON object a line. After a crash it goes on where it stopped: a torn last line is cut, and a release that
+//! The file of every release, a model or a play, one JSON object a line. After a crash it goes on where it stopped: a torn last line is cut, and a release that
 //! comes again, which has the same value, is not written twice.
 
-use super::session::Release;
+use super::session::{Content, Release};
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, BufWriter, Seek, SeekFrom, Write};
 use std::path::Path;
 
-#[derive(Serialize, Deserialize)]
-struct Line {
+#[derive(Serialize)]
+struct Line<'a> {
     release: u64,
-    weights: Vec<f64>,
+    #[serde(flatten)]
+    content: &'a Content,
+}
+
+/// What is read of a line.
+#[derive(Deserialize)]
+struct Numbered {
+    release: u64,
 }
 
 /// The open file.
@@ -35,7 +42,7 @@ impl Releases {
         let mut reader = BufReader::new(&file);
         let mut line = Vec::new();
         while reader.read_until(b'\n', &mut line).with_context(said)? > 0 && line.ends_with(b"\n") {
-            let read: Line = serde_json::from_slice(&line)
+            let read: Numbered = serde_json::from_slice(&line)
                 .with_context(|| format!("{} is not a file of releases", path.display()))?;
             last = read.release;
             whole += line.len() as u64;
@@ -54,7 +61,7 @@ impl Releases {
         if release.step > self.last {
             let line = Line {
                 release: release.step,
-                weights: release.weights.clone(),
+                content: &release.content,
             };
             serde_json::to_writer(&mut self.file, &line)?;
             self.file.write_all(b"\n")?;
@@ -80,7 +87,9 @@ mod tests {
         let path = folder.path().join("releases");
         let release = |step| Release {
             step,
-            weights: vec![step as f64],
+            content: Content::Weights {
+                weights: vec![step as f64],
+            },
         };
         let mut releases = Releases::open(&path, false).unwrap();
         releases.write(&release(1)).unwrap();

@@ -5,6 +5,7 @@
 use super::methods::Method;
 use super::outcome::{Kind, Outcome};
 use super::pictures::{Curves, average_loss, error_rate};
+use super::session::Arm;
 use crate::chart::escape;
 use serde_json::Value;
 use std::fmt::Write;
@@ -44,7 +45,7 @@ const FIGURES: &Rows = &[
     ("of them scored here", "scored"),
     ("average loss", "loss.average"),
     ("average loss of the best constant", "loss.baseline"),
-    ("average loss of the best expert", "loss.hindsight"),
+    ("average loss of the best expert or arm", "loss.hindsight"),
     ("average loss without privacy", "without_privacy.loss"),
     ("accuracy", "accuracy"),
     ("accuracy of the commonest class", "baselines.constant"),
@@ -54,6 +55,13 @@ const FIGURES: &Rows = &[
     ("regret", "regret.value"),
     ("regret a record", "regret.per_round"),
     ("regret is against", "regret.comparator"),
+    ("reward a round", "rewards.average"),
+    ("reward of all alike", "rewards.uniform"),
+    ("reward of the best", "rewards.best"),
+    ("reward without privacy", "rewards.without_privacy"),
+    ("loss from the log, by propensities", "off_policy.ips"),
+    ("the same, self-normalised", "off_policy.snips"),
+    ("the same, doubly robust", "off_policy.doubly_robust"),
     ("records without a usable target", "nulls"),
     ("records that were clipped", "clipped"),
     ("seconds", "seconds"),
@@ -65,6 +73,7 @@ const PARAMETERS: &Rows = &[
     ("sum", "parameters.sum"),
     ("noise", "parameters.noise"),
     ("records a batch", "parameters.batch"),
+    ("the model is", "parameters.model"),
     ("releases", "parameters.releases"),
     ("radius of the set", "parameters.radius"),
     ("curvature", "parameters.curvature"),
@@ -101,6 +110,9 @@ pub(crate) fn page(outcome: &Outcome, curves: &Curves, kind: Kind, method: &dyn 
     page.push_str("<h2>How well it learned</h2>\n");
     table(&mut page, &json, FIGURES);
     page.push_str(&average_loss(curves, kind));
+    if let Some(arms) = &outcome.arms {
+        page.push_str(&of_arms(arms));
+    }
     if kind == Kind::Classes {
         page.push_str(&error_rate(curves));
     }
@@ -134,6 +146,28 @@ pub(crate) fn page(outcome: &Outcome, curves: &Curves, kind: Kind, method: &dyn 
         text.replace("</", "<\\/")
     );
     page
+}
+
+/// What the releases tell about each arm: the one part of the figures that may be published.
+fn of_arms(arms: &[Arm]) -> String {
+    let mut text = "<h2>The arms</h2>\n<p>From plays, propensities and noisy answers alone, so this table may be published: the loss or reward of each arm by inverse propensities, and self-normalised.</p>\n\
+        <table>\n<tr><th>arm</th><th>probability</th><th>batches</th><th>by propensities</th><th>standard error</th><th>self-normalised</th></tr>\n".to_owned();
+    for arm in arms {
+        let snips = arm
+            .snips
+            .map_or(String::new(), |value| format!("{value:.6}"));
+        let _ = writeln!(
+            text,
+            "<tr><td>{}</td><td>{:.6}</td><td>{}</td><td>{:.6}</td><td>{:.6}</td><td>{snips}</td></tr>",
+            escape(&arm.arm),
+            arm.probability,
+            arm.plays,
+            arm.ips,
+            arm.standard_error,
+        );
+    }
+    text.push_str("</table>\n");
+    text
 }
 
 /// Rows of figures that are there; each carries its path, so that a test can find it in the object.

@@ -2,14 +2,65 @@
 
 use anyhow::Result;
 use hushstream_account::Guarantee;
-use hushstream_engine::Run;
+use hushstream_engine::{Run, Shadow};
 use hushstream_mechanism::losses::{Memory, Record};
 use hushstream_mechanism::{GuaranteeKind, Ledger, OperatorOnly, Raw, Scoreboard};
+use serde::{Deserialize, Serialize};
 
-/// A released model.
+/// What a run releases: one of many, with its number.
 pub(crate) struct Release {
     pub(crate) step: u64,
-    pub(crate) weights: Vec<f64>,
+    pub(crate) content: Content,
+}
+
+/// As it stands in the file of releases.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(crate) enum Content {
+    /// A model.
+    Weights { weights: Vec<f64> },
+    /// An arm that was played, how likely it was, and the noisy answer: a mean over its batch, in the units of the data.
+    Play {
+        arm: String,
+        propensity: f64,
+        answer: f64,
+    },
+    /// The same of a mixture of arms.
+    Mixture {
+        weights: Vec<f64>,
+        propensity: f64,
+        answer: f64,
+    },
+}
+
+/// What the releases of a bandit tell about an arm, in the units of the data: publishable.
+#[derive(Serialize, Deserialize, Clone)]
+pub(crate) struct Arm {
+    pub(crate) arm: String,
+    /// With which it would be played next.
+    pub(crate) probability: f64,
+    /// Batches in which it was played.
+    pub(crate) plays: u64,
+    /// Its loss or reward by inverse propensities, with the standard error, and self-normalised.
+    pub(crate) ips: f64,
+    pub(crate) standard_error: f64,
+    pub(crate) snips: Option<f64>,
+}
+
+/// The same learner without privacy.
+pub(crate) trait Baseline {
+    fn weights(&self) -> &[f64];
+    fn learn(&mut self, record: &Raw<Record>) -> Result<()>;
+}
+
+impl Baseline for Shadow {
+    fn weights(&self) -> &[f64] {
+        Shadow::weights(self)
+    }
+
+    fn learn(&mut self, record: &Raw<Record>) -> Result<()> {
+        Ok(Shadow::learn(self, record)?)
+    }
 }
 
 /// A run of any guarantee.
@@ -40,6 +91,10 @@ pub(crate) trait Session {
     fn rounds(&self) -> u64;
     fn guarantee(&self) -> Result<Guarantee>;
     fn counts(&self) -> (OperatorOnly<u64>, OperatorOnly<u64>);
+    /// What the releases tell about each arm, where there are arms; after a sync it may leave.
+    fn arms(&self) -> Vec<Arm> {
+        Vec::new()
+    }
 }
 
 impl<G: GuaranteeKind> Session for Run<G> {
@@ -59,7 +114,9 @@ impl<G: GuaranteeKind> Session for Run<G> {
         let released = Run::sync(self, ledger)?;
         let release = |iterate: hushstream_mechanism::Released<Vec<f64>, G>| Release {
             step: iterate.receipt().step,
-            weights: iterate.into_value(),
+            content: Content::Weights {
+                weights: iterate.into_value(),
+            },
         };
         Ok(released.into_iter().map(release).collect())
     }

@@ -5,6 +5,7 @@ use super::budget;
 use super::methods::Method;
 use super::outcome::Outcome;
 use crate::numbers::{delta, grouped, short};
+use hushstream_engine::MechanismKind;
 use hushstream_read::Layout;
 use std::fmt::Write;
 
@@ -25,12 +26,18 @@ pub(crate) fn announce(arguments: &Arguments, layout: &Layout, method: &dyn Meth
     } else {
         format!("{} records", grouped(records))
     };
+    let mechanism = method.recipe().entry().mechanism;
+    let (count, things) = match (layout.arms(), mechanism) {
+        (Some(arms), MechanismKind::Feedback) => (arms, "arms"),
+        (Some(experts), _) => (experts, "experts"),
+        (None, _) => (layout.dimension(), "features"),
+    };
     say(
         arguments,
         &format!(
-            "{}: {} features, {horizon}, (ε, δ) = ({}, {}), {}",
+            "{}: {} {things}, {horizon}, (ε, δ) = ({}, {}), {}",
             method.headline(),
-            grouped(layout.dimension() as u64),
+            grouped(count as u64),
             privacy.epsilon,
             delta(privacy.delta),
             hushstream_account::Adjacency::from(privacy.adjacency),
@@ -61,10 +68,11 @@ pub(crate) fn announce(arguments: &Arguments, layout: &Layout, method: &dyn Meth
 /// The operator's figures at the end of a run.
 pub(crate) fn show_figures(outcome: &Outcome) {
     let without = outcome.without_privacy.as_ref();
+    let (rewards, log) = (outcome.rewards.as_ref(), outcome.off_policy.as_ref());
     let figures = [
         ("average loss", outcome.loss.average),
         ("loss of the best constant", outcome.loss.baseline),
-        ("loss of the best expert", outcome.loss.hindsight),
+        ("loss of the best expert or arm", outcome.loss.hindsight),
         ("accuracy", outcome.accuracy),
         (
             "accuracy of the commonest class",
@@ -72,6 +80,16 @@ pub(crate) fn show_figures(outcome: &Outcome) {
         ),
         ("accuracy of no change", outcome.baselines.no_change),
         ("positive scored above negative", outcome.ranking),
+        ("reward a round", rewards.and_then(|all| all.average)),
+        ("reward of all alike", rewards.and_then(|all| all.uniform)),
+        ("reward of the best", rewards.and_then(|all| all.best)),
+        (
+            "reward without privacy",
+            rewards.and_then(|all| all.without_privacy),
+        ),
+        ("loss from the log, by propensities", log.map(|all| all.ips)),
+        ("the same, self-normalised", log.map(|all| all.snips)),
+        ("the same, doubly robust", log.map(|all| all.doubly_robust)),
         ("loss without privacy", without.map(|other| other.loss)),
         (
             "accuracy without privacy",

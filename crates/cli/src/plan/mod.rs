@@ -1,6 +1,7 @@
 //! `hushstream plan`: what a private sum, or a recipe on one, will cost and how well it will do, before any data is touched.
 
 mod arguments;
+mod choices;
 mod kinds;
 mod picture;
 mod print;
@@ -17,6 +18,11 @@ use anyhow::{Context, Result};
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     if let Some(error) = arguments.excess_risk {
         return sample_size::run(arguments, error);
+    }
+    if let Some(recipe) = arguments.recipe
+        && choices::is_one(recipe)
+    {
+        return choices::run(arguments, recipe);
     }
     let rows = rows::rows(arguments)?;
     if let Some(path) = &arguments.svg {

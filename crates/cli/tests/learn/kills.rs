@@ -119,3 +119,27 @@ fn so_do_a_selection_a_sparse_learner_and_perturbed_iterates() {
     let iterates = format!("{SCHEMA} {BUDGET} --recipe pigd --releases releases");
     torment(&data, &iterates, KILLS / 6, 15);
 }
+
+#[test]
+fn so_do_bandits_on_a_table_and_on_a_log() {
+    let data = crate::common::rows(150, 1);
+    let table = format!(
+        "--task bandit --features a,y --bounds a=0:1,y=0:1 {BUDGET} --batch 2 --recipe exp2-batched --releases releases"
+    );
+    torment(&data, &table, KILLS / 6, 16);
+    let log = format!(
+        "--task bandit --arm c --arms x,y,z --target a --target-bounds 0:1 {BUDGET} --recipe exp2 --releases releases"
+    );
+    torment(&data, &log, KILLS / 6, 17);
+}
+
+#[test]
+fn so_do_limited_updates_and_a_net() {
+    let data = crate::common::rows(150, 1);
+    let doubling = format!("{SCHEMA} {BUDGET} --recipe limited-updates --releases releases");
+    torment(&data, &doubling, KILLS / 10, 18);
+    let net = format!(
+        "--target y --features a --bounds a=0:1 {BUDGET} --recipe cover --radius 1 --releases releases"
+    );
+    torment(&data, &net, KILLS / 10, 19);
+}

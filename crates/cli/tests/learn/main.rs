@@ -5,6 +5,7 @@
 mod bad_files;
 mod bad_flags;
 mod bad_states;
+mod bandits;
 mod common;
 mod crash_points;
 mod figures;

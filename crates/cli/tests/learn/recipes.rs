@@ -88,3 +88,66 @@ fn pure_noise_and_unknown_horizons() {
     assert_eq!(told["rounds"], 400);
     assert_eq!(told["parameters"]["sum"], "octave");
 }
+
+/// The mean of the later half of what was released, by the test's own sum.
+#[test]
+fn the_model_of_perturbed_iterates_is_a_mean_of_releases() {
+    let folder = Folder::with_rows(400);
+    for recipe in ["pigd", "pgiga", "pigd-convex"] {
+        let told = folder.json(&format!(
+            "learn d.csv {SCHEMA} {BUDGET} --recipe {recipe} --seed-insecure 1 --releases releases --model model"
+        ));
+        assert_eq!(
+            told["parameters"]["model"],
+            "the mean of releases 200 to 399"
+        );
+        let releases: Vec<Vec<f64>> = folder
+            .text("releases")
+            .lines()
+            .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap())
+            .map(|line| serde_json::from_value(line["weights"].clone()).unwrap())
+            .collect();
+        assert_eq!(releases.len(), 399);
+        let model: serde_json::Value = serde_json::from_str(&folder.text("model")).unwrap();
+        let weights: Vec<f64> = serde_json::from_value(model["weights"].clone()).unwrap();
+        for (index, weight) in weights.iter().enumerate() {
+            let mean = releases[199..].iter().map(|w| w[index]).sum::<f64>() / 200.0;
+            assert!((weight - mean).abs() < 1e-12, "{weight} {mean}");
+        }
+    }
+}
+
+#[test]
+fn convex_losses_are_learned_on_few_points() {
+    let folder = Folder::with_rows(3000);
+    let flags = "learn d.csv --target y --features a --bounds a=0:1 --seed-insecure 1 --epsilon 8 --delta 1e-6 --model model --releases releases";
+    for (recipe, releases, last) in [("limited-updates", 11, 2047), ("cover", 2999, 2999)] {
+        let told = folder.json(&format!("{flags} --recipe {recipe}"));
+        let text = folder.text("releases");
+        assert_eq!(text.lines().count(), releases, "{recipe}");
+        let line: serde_json::Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
+        let model: serde_json::Value = serde_json::from_str(&folder.text("model")).unwrap();
+        assert_eq!(
+            (&line["release"], &model["release"]),
+            (&last.into(), &last.into())
+        );
+        assert_eq!(line["weights"], model["weights"], "{recipe}");
+        let (own, constant) = (&told["accuracy"], &told["baselines"]["constant"]);
+        let (own, constant) = (own.as_f64().unwrap(), constant.as_f64().unwrap());
+        assert!(own > constant + 0.05, "{recipe}: {own} {constant}");
+    }
+    let (_, said) = folder.succeeds(&format!(
+        "{flags} --recipe limited-updates --without-privacy"
+    ));
+    assert!(said.contains("no twin without privacy"), "{said}");
+    for (flags, told) in [
+        (format!("{SCHEMA} --recipe cover"), "at most 3 dimensions"),
+        (format!("{SCHEMA} --recipe limited-updates --loss hinge"), "smooth"),
+        (format!("{SCHEMA} --recipe limited-updates --person who --max-per-person 2"), "not persons"),
+        (format!("{SCHEMA} --recipe dartboard"), "does not learn from a table"),
+        ("--task experts --features a,y --bounds a=0:1,y=0:1 --recipe limited-updates --radius 1".to_owned(), "--radius"),
+    ] {
+        let message = folder.fails(&format!("learn d.csv {flags} {BUDGET}"));
+        assert!(message.contains(told), "{message}");
+    }
+}

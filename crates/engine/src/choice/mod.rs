@@ -33,6 +33,8 @@ pub enum Task {
     Number(f64, f64),
     /// Which of the experts, whose losses lie between two bounds, to follow.
     Experts(f64, f64),
+    /// Which of the arms, whose losses lie between two bounds, to play, when only its loss is seen.
+    Bandit(f64, f64),
 }
 
 /// What is public about a run.
@@ -40,7 +42,7 @@ pub enum Task {
 pub struct Situation {
     /// What is predicted.
     pub task: Task,
-    /// Features, or experts.
+    /// Features, experts or arms.
     pub features: usize,
     /// Bound on the length of the features.
     pub length: f64,
@@ -100,6 +102,10 @@ impl Wishes {
         }
         let is_on = |kinds: &[MechanismKind]| kinds.contains(&recipe.entry().mechanism);
         let is_selection = is_on(&[MechanismKind::Selection, MechanismKind::Batch]);
+        let is_choice = is_selection || is_on(&[MechanismKind::Feedback]);
+        // On convex losses these take a loss and a set; among experts they have neither.
+        let is_on_points = matches!(recipe, RecipeName::Cover | RecipeName::LimitedUpdates);
+        let has_no_set = is_choice && !is_on_points;
         let is_sparse = is_on(&[MechanismKind::SparseTree]);
         let is_least_squares = recipe == RecipeName::Pqftl;
         let is_linear = matches!(recipe, RecipeName::Ftrl | RecipeName::Ftpl);
@@ -109,24 +115,23 @@ impl Wishes {
             (MechanismKind::Sum(SumKind::Window(_)), _) | (_, Some(SumKind::Window(_)))
         );
         let unheard = [
-            ("a sum", self.sum.is_some() && is_selection),
+            ("a sum", self.sum.is_some() && is_choice),
             ("a noise", self.noise.is_some() && is_selection),
             (
                 "a loss",
-                other_loss && is_least_squares
-                    || self.link.is_some() && (is_selection || is_linear),
+                other_loss && is_least_squares || self.link.is_some() && (has_no_set || is_linear),
             ),
             (
                 "a set",
-                self.set.is_some() && (is_least_squares || is_selection || is_sparse),
+                self.set.is_some() && (is_least_squares || has_no_set || is_sparse),
             ),
             (
                 "a radius",
-                self.radius.is_some() && (is_least_squares || is_selection),
+                self.radius.is_some() && (is_least_squares || has_no_set),
             ),
             (
                 "a curvature",
-                self.curvature.is_some() && (is_selection || is_sparse || is_linear),
+                self.curvature.is_some() && (is_choice || is_sparse || is_linear),
             ),
             (
                 "a learning rate",
@@ -160,6 +165,11 @@ impl Situation {
     /// # Errors
     /// Wishes that do not fit together or are out of range.
     pub fn choose(&self, wishes: &Wishes) -> Result<Choice, RecipeError> {
+        if let Task::Bandit(..) = self.task {
+            return Err(RecipeError::Unfit(
+                "sums need all losses of a record, and a bandit sees one: see BanditRequest".into(),
+            ));
+        }
         if let Task::Experts(..) = self.task {
             return self.chosen(RecipeName::Ftrl, wishes, Vec::new());
         }

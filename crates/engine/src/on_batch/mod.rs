@@ -189,6 +189,12 @@ impl LimitedUpdatesRun {
         Ok(out)
     }
 
+    /// Whether the next record writes the journal anew, without the releases so far.
+    #[must_use]
+    pub fn checkpoint_is_due(&self) -> bool {
+        self.solver.checkpoint_is_due()
+    }
+
     /// Records seen.
     #[must_use]
     pub fn rounds(&self) -> u64 {

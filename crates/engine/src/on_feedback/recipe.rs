@@ -5,10 +5,10 @@ use crate::note::NoteError;
 use hushstream_account::{Adjacency, Budget};
 use hushstream_learn::LearnError;
 use hushstream_learn::bandits::{
-    BanditLearner, Exp2, Exp2Actions, Exp2Rates, FeedbackNoiseSize, Octaves, Scrible,
+    AnswerSize, BanditLearner, Exp2, Exp2Actions, Exp2Rates, FeedbackNoiseSize, Octaves, Scrible,
 };
 use hushstream_mechanism::feedback::{
-    FeedbackError, FeedbackNoise, FeedbackPlan, FeedbackRequest, Range,
+    FeedbackError, FeedbackNoise, FeedbackPlan, FeedbackRequest, Range, Reading,
 };
 use hushstream_sets::ConvexSet;
 use std::sync::Arc;
@@ -33,11 +33,13 @@ pub struct BanditRequest {
     pub actions: Actions,
     /// Where answers lie.
     pub range: Range,
+    /// How records become answers, if records come in; its range must be that of the answers.
+    pub reading: Option<Reading>,
     /// T, if it is known; otherwise the learner restarts in octaves.
     pub rounds: Option<u64>,
     /// Rounds for which a play is held; the best for `exp2-batched` if none is given, otherwise 1.
     pub batch: Option<u64>,
-    /// The noise; by the budget if none.
+    /// The noise; if none is named, the one of the budget's two with the smaller variance.
     pub noise: Option<FeedbackNoise>,
     /// What may be spent.
     pub budget: Budget,
@@ -120,6 +122,9 @@ impl BanditRequest {
             _ => Err("it is not a bandit recipe on scalar feedback"),
         };
         fits.map_err(|reason| BanditError::Unfit(format!("{}: {reason}", self.recipe)))?;
+        if let Some(reading) = &self.reading {
+            self.check_reading(reading)?;
+        }
         let batch = match (self.batch, self.recipe, self.rounds) {
             (Some(batch), _, _) => batch,
             (None, RecipeName::Exp2Batched, Some(rounds)) => self.best_batch(rounds)?,
@@ -137,16 +142,54 @@ impl BanditRequest {
         Ok(recipe)
     }
 
-    fn feedback(&self, batch: u64) -> Result<FeedbackPlan, BanditError> {
-        Ok(FeedbackRequest {
-            range: self.range,
-            batch,
-            rounds: self.rounds,
-            noise: self.noise,
-            adjacency: self.adjacency,
-            budget: self.budget,
+    fn check_reading(&self, reading: &Reading) -> Result<(), BanditError> {
+        let unfit = |reason: &str| Err(BanditError::Unfit(format!("{}: {reason}", self.recipe)));
+        let arms = match &self.actions {
+            Actions::Arms(arms) => *arms,
+            _ if reading.is_log() => {
+                return unfit("a log tells of arms that were played, and of no other points");
+            }
+            Actions::Points(points) => points.first().map_or(0, Vec::len),
+            Actions::Set(set) => set.dimension(),
+        };
+        if reading.arms() != arms {
+            return unfit("records have another number of arms");
         }
-        .plan()?)
+        if reading.range() != self.range {
+            return unfit("records answer in another range");
+        }
+        Ok(())
+    }
+
+    fn feedback(&self, batch: u64) -> Result<FeedbackPlan, BanditError> {
+        let with = |noise| {
+            FeedbackRequest {
+                range: self.range,
+                batch,
+                rounds: self.rounds,
+                noise,
+                adjacency: self.adjacency,
+                budget: self.budget,
+            }
+            .plan()
+        };
+        let usual = with(self.noise)?;
+        if self.noise.is_some() || self.budget.is_pure() {
+            return Ok(usual);
+        }
+        // One number a person: there is nothing to compose, which is where Gaussian noise wins.
+        Ok(match with(Some(FeedbackNoise::Laplace)) {
+            Ok(pure) if pure.variance() < usual.variance() => pure,
+            _ => usual,
+        })
+    }
+
+    /// What is known of the size of answers: those of a log are null but where arms agree.
+    fn answers(&self, batch: u64) -> AnswerSize {
+        match &self.reading {
+            Some(reading) if reading.is_log() => AnswerSize::of_weights(self.range.bound(), batch),
+            _ => AnswerSize::ANY,
+        }
     }
 
     /// The power of two with the least regret bound.
@@ -207,8 +250,9 @@ impl BanditRecipe {
         let whole = self.batch() as f64 * self.request.range.bound();
         match &self.request.actions {
             Actions::Arms(arms) => {
-                let rates = Exp2Rates::stated(*arms, *arms, items, noise);
-                Some(whole * rates.regret_bound(*arms, *arms, items, noise))
+                let size = self.request.answers(self.batch());
+                let rates = Exp2Rates::for_answers(*arms, *arms, items, noise, size);
+                Some(whole * rates.regret_bound(*arms, *arms, items, noise, size))
             }
             Actions::Points(_) => None,
             Actions::Set(set) => {
@@ -225,9 +269,27 @@ impl BanditRecipe {
     /// Actions that cannot serve it.
     pub fn learner(&self) -> Result<Box<dyn BanditLearner>, BanditError> {
         let (actions, noise) = (self.request.actions.clone(), self.noise_size());
+        let size = self.request.answers(self.batch());
         Ok(match self.request.rounds {
-            Some(rounds) => tuned(&actions, rounds.div_ceil(self.batch()), noise)?,
-            None => Box::new(Octaves::new(move |items| tuned(&actions, items, noise))?),
+            Some(rounds) => tuned(&actions, rounds.div_ceil(self.batch()), noise, size)?,
+            None => Box::new(Octaves::new(move |items| {
+                tuned(&actions, items, noise, size)
+            })?),
+        })
+    }
+
+    /// A fresh learner for exact answers, one a round.
+    pub(crate) fn exact_learner(&self) -> Result<Box<dyn BanditLearner>, BanditError> {
+        let (actions, none) = (
+            self.request.actions.clone(),
+            FeedbackNoiseSize::Laplace(0.0),
+        );
+        let size = self.request.answers(1);
+        Ok(match self.request.rounds {
+            Some(rounds) => tuned(&actions, rounds, none, size)?,
+            None => Box::new(Octaves::new(move |items| {
+                tuned(&actions, items, none, size)
+            })?),
         })
     }
 
@@ -242,10 +304,11 @@ fn tuned(
     actions: &Actions,
     items: u64,
     noise: FeedbackNoiseSize,
+    size: AnswerSize,
 ) -> Result<Box<dyn BanditLearner>, LearnError> {
     Ok(match actions {
         Actions::Arms(arms) => {
-            let rates = Exp2Rates::stated(*arms, *arms, items, noise);
+            let rates = Exp2Rates::for_answers(*arms, *arms, items, noise, size);
             Box::new(Exp2::new(*arms, rates)?)
         }
         Actions::Points(points) => {

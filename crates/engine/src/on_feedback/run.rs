@@ -1,10 +1,12 @@
 //! A bandit recipe at work: play, one person's answer (or a batch of them), noise, next play.
 
+use super::estimates::{ArmEstimate, Estimates};
 use super::recipe::{Actions, BanditError, BanditRecipe};
 use crate::note::Note;
 use hushstream_account::Guarantee;
 use hushstream_learn::bandits::{BanditLearner, Coins, Play};
-use hushstream_mechanism::feedback::Answers;
+use hushstream_mechanism::feedback::{Answers, Ask};
+use hushstream_mechanism::losses::Record;
 use hushstream_mechanism::{
     CameBack, Grant, Ledger, OperatorOnly, Pending, Raw, Released, Storage, Transcript,
 };
@@ -28,6 +30,9 @@ pub struct BanditRun {
     learner: Box<dyn BanditLearner>,
     coins: Source,
     play: Play,
+    /// The probabilities that it was drawn with, where there are finitely many.
+    policy: Option<Vec<f64>>,
+    estimates: Estimates,
     waiting: Vec<Pending<Turn, Transcript>>,
     rounds: u64,
     behind: bool,
@@ -75,8 +80,11 @@ impl BanditRun {
     ) -> Result<Self, BanditError> {
         answers.keep_note();
         let coins = answers.coins(key);
+        let policy = learner.policy();
         let play = choose(learner.as_mut(), &coins, learner_round(&answers))?;
         Ok(Self {
+            estimates: Estimates::of(&recipe.request.actions),
+            policy,
             rounds: answers.steps() * recipe.batch(),
             recipe,
             answers,
@@ -122,14 +130,18 @@ impl BanditRun {
         });
         let note = kept?;
         let back = back?;
+        let mut estimates = Estimates::of(&recipe.request.actions);
         if let Some(note) = note {
-            learner.restore(note.rounds, &note.state)?;
+            let state = estimates.restore(&note.state)?;
+            learner.restore(note.rounds, state)?;
         }
         let mut answers = back.answers;
         answers.keep_note();
         let coins = answers.coins(key);
         let first = learner_round(&answers) - back.recent.len() as u64;
         let mut run = Self {
+            estimates,
+            policy: learner.policy(),
             play: choose(learner.as_mut(), &coins, first)?,
             rounds: answers.steps() * recipe.batch(),
             recipe,
@@ -174,6 +186,25 @@ impl BanditRun {
         self.end_round(pending)
     }
 
+    /// Plays one round with a record, as the request's reading says.
+    ///
+    /// # Errors
+    /// A request without a reading; as [`BanditRun::learn`].
+    pub fn learn_record(&mut self, record: Raw<Record>) -> Result<(), BanditError> {
+        let Some(reading) = self.recipe.request.reading else {
+            return Err(BanditError::Unfit(
+                "no reading was planned for: use learn with answers".into(),
+            ));
+        };
+        self.begin_round()?;
+        let ask = match (&self.recipe.request.actions, self.play.action) {
+            (Actions::Arms(_), Some(arm)) => Ask::Arm(arm),
+            _ => Ask::Mixture(&self.play.point),
+        };
+        let pending = self.answers.answer_record(&reading, ask, record)?;
+        self.end_round(pending)
+    }
+
     fn begin_round(&mut self) -> Result<(), BanditError> {
         if self.behind {
             return Err(BanditError::Behind);
@@ -209,14 +240,19 @@ impl BanditRun {
         round: u64,
     ) -> Result<(), BanditError> {
         let (learner, coins) = (self.learner.as_mut(), &self.coins);
+        let (estimates, policy) = (&mut self.estimates, &mut self.policy);
         let bound = self.recipe.request.range.bound();
         let before = self.play.clone();
         let mut outcome = Ok(());
         let turn = pending.map(|answer| {
+            estimates.add(&before, answer);
             let next = learner
                 .observe(answer / bound)
                 .map_err(BanditError::from)
-                .and_then(|()| choose(learner, coins, round));
+                .and_then(|()| {
+                    *policy = learner.policy();
+                    choose(learner, coins, round)
+                });
             let next = next.unwrap_or_else(|error| {
                 outcome = Err(error);
                 before.clone()
@@ -244,7 +280,7 @@ impl BanditRun {
         let note = Note {
             recipe: self.recipe.description(),
             rounds: self.learner.rounds(),
-            state: self.learner.state(),
+            state: self.estimates.with(&self.learner.state()),
             coins: [0; 16],
         };
         Ok(self.answers.checkpoint(note.write()?)?)
@@ -264,6 +300,24 @@ impl BanditRun {
             out.extend(self.answers.publish(pending).ok());
         }
         Ok(out)
+    }
+
+    /// The probabilities that the present play was drawn with, where there are finitely many actions. **Not a release** until a sync has covered it.
+    #[must_use]
+    pub fn policy(&self) -> Option<&[f64]> {
+        self.policy.as_deref()
+    }
+
+    /// What the released answers tell about each arm. **Not a release** until a sync has covered it.
+    #[must_use]
+    pub fn estimates(&self) -> Vec<ArmEstimate> {
+        self.estimates.each()
+    }
+
+    /// Whether the next record writes the journal anew, without the releases so far.
+    #[must_use]
+    pub fn checkpoint_is_due(&self) -> bool {
+        self.answers.checkpoint_is_due()
     }
 
     /// Records seen.
@@ -290,7 +344,8 @@ impl BanditRun {
     /// Never for a run that exists.
     pub fn guarantee(&self) -> Result<Guarantee, BanditError> {
         let entry = self.recipe.request.recipe.entry();
-        let guarantee = self.answers.guarantee()?;
+        let reading = self.recipe.request.reading.as_ref();
+        let guarantee = self.answers.guarantee(reading)?;
         Ok(guarantee.of_algorithm(entry.name, entry.source, entry.errata))
     }
 }

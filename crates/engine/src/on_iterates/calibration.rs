@@ -5,7 +5,7 @@
 //! - `pigd-convex`, A(t) = a·t^¾: noise L√d·Σσ_t with s_t = κL/A(t+1); learning L²Σ1/(2A(t)); bias A(T)ρ²/2. With T^¾ on both sides it is the best power for Lipschitz losses (erratum J15).
 //! - `pol`, A(t) = α·t: noise L√d·κL(H_T − 1)/(αTμ); learning L²(1 + ln T)/(2αT); bias αρ²/2. JKT12's α = ε_g/ρ² is the one for a stated error ([`super::PolQuestion`]).
 
-use super::recipe::IterateRequest;
+use super::recipe::{Averaged, IterateRequest};
 use crate::catalogue::RecipeName;
 use crate::on_sums::RecipeError;
 use hushstream_account::Mu;
@@ -77,8 +77,12 @@ impl IterateRequest {
         };
         let learning = lipschitz * lipschitz * power_sum(self.rounds, power) / 2.0;
         let total = if self.recipe == RecipeName::Pol {
-            // One release: the average of all sensitivities, counted once a round.
-            spread * (power_sum(self.rounds, 1.0) - 1.0) / limit
+            // One release: the average of all sensitivities that it is of, counted once a round.
+            let mean = match self.average {
+                Averaged::All => power_sum(self.rounds, 1.0) - 1.0,
+                Averaged::LaterHalf => 2.0 * std::f64::consts::LN_2,
+            };
+            spread * mean / limit
         } else if noise == Noise::Gaussian {
             spread * power_sum(self.rounds, 2.0 * power / 3.0).powf(1.5) / limit
         } else {

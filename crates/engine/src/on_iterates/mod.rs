@@ -5,7 +5,8 @@ mod recipe;
 mod regret;
 mod run;
 mod sample_size;
+mod tail;
 
-pub use recipe::{Insider, IterateRecipe, IterateRequest, Steps};
+pub use recipe::{Averaged, Insider, IterateRecipe, IterateRequest, Steps};
 pub use run::IterateRun;
 pub use sample_size::PolQuestion;

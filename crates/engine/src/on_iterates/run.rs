@@ -3,6 +3,7 @@
 //! Each round gives one record to the secret learner; the noisy iterate that comes out, projected onto the set, is what is published and what the next record is evaluated at. It may run ahead of the disk, but leaves the run only after the sync that covers it.
 
 use super::recipe::IterateRecipe;
+use super::tail::Tail;
 use crate::on_sums::RunError;
 use hushstream_account::{Guarantee, GuaranteeError};
 use hushstream_mechanism::losses::Record;
@@ -20,6 +21,8 @@ pub struct IterateRun {
     question: Vec<f64>,
     /// Releases that no sync has covered yet.
     waiting: Vec<Pending<Vec<f64>, Transcript>>,
+    /// The mean of the later half of the releases.
+    tail: Tail,
     /// Records seen.
     rounds: u64,
 }
@@ -46,6 +49,7 @@ impl IterateRun {
         // The length is the set's own.
         let _ = recipe.request().set.centre(&mut question);
         Self {
+            tail: Tail::of(&recipe),
             recipe,
             iterates,
             question,
@@ -70,9 +74,11 @@ impl IterateRun {
         let mut run = Self::begin(recipe, back.iterates);
         run.rounds = run.iterates.steps();
         if let Some(before) = back.before {
-            // Published before the checkpoint was made: only the place to go on from.
+            // Published before the checkpoint was made: only the place to go on from. The note counts it already.
             let _ = run.observe(before);
         }
+        run.tail = Tail::of(&run.recipe);
+        run.tail.restore(&back.note)?;
         for release in back.recent {
             let waiting = run.observe(release);
             run.waiting.push(waiting);
@@ -83,10 +89,12 @@ impl IterateRun {
     /// Projects a release, and moves there.
     fn observe(&mut self, release: Pending<Vec<f64>, Transcript>) -> Pending<Vec<f64>, Transcript> {
         let (set, question) = (&self.recipe.request().set, &mut self.question);
+        let tail = &mut self.tail;
         release.map(|mut point| {
             // A set that cannot project leaves releases as they are; those that serve a loss all can.
             let _ = set.project(&mut point);
             question.copy_from_slice(&point);
+            tail.add(&point);
             point
         })
     }
@@ -94,6 +102,13 @@ impl IterateRun {
     /// The release that the next record will be evaluated at. **Not a release** yet: it may be ahead of what is durable, and is for the round loop and for the operator's own measurements only.
     pub fn question(&self) -> &[f64] {
         &self.question
+    }
+
+    /// The mean of the releases after half of the planned records, and how many they are: post-processing, so it costs nothing, with noise that is smaller by about the square root of their number. Nothing before the first of them, and where the
+    /// horizon is not known or one model is all that is released. **Not a release** until a sync has covered it.
+    #[must_use]
+    pub fn mean(&self) -> Option<(u64, Vec<f64>)> {
+        self.tail.mean()
     }
 
     /// The loss of a record at the present release: computed from private data.
@@ -115,6 +130,9 @@ impl IterateRun {
                 planned,
                 refused: self.rounds + 1,
             });
+        }
+        if self.iterates.checkpoint_is_due() {
+            self.iterates.note(self.tail.note()?);
         }
         // Nothing is released after the last round, so nothing is asked.
         if self.iterates.steps() < self.recipe.plan().most_steps()

@@ -2,6 +2,8 @@
 
 mod recipe;
 mod run;
+mod shadow;
 
 pub use recipe::{Advice, ExpertsError, ExpertsRecipe, ExpertsRequest};
 pub use run::ExpertsRun;
+pub use shadow::ExpertsShadow;

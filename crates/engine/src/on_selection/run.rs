@@ -31,19 +31,27 @@ impl ExpertsRun {
         storage: impl Storage + 'static,
     ) -> Result<Self, ExpertsError> {
         let selection = Selection::open(recipe.plan.clone(), grant, key, ledger, storage)?;
-        let mut run = Self::assemble(recipe, selection, 0);
+        let mut run = Self::assemble(recipe, selection, 0)?;
         run.checkpoint()?;
         Ok(run)
     }
 
-    fn assemble(recipe: ExpertsRecipe, mut selection: Selection, rounds: u64) -> Self {
+    fn assemble(
+        recipe: ExpertsRecipe,
+        mut selection: Selection,
+        rounds: u64,
+    ) -> Result<Self, ExpertsError> {
         selection.keep_note();
-        Self {
+        if !recipe.points.is_empty() {
+            // Losses on a net are relative to the least of them, and at most L times the diameter.
+            selection.losses_between(0.0, recipe.range)?;
+        }
+        Ok(Self {
             recipe,
             selection,
             waiting: Vec::new(),
             rounds,
-        }
+        })
     }
 
     /// Continues a run from its journal. In a new instance (see [`CameBack`]) what was learned is forgotten.
@@ -65,9 +73,22 @@ impl ExpertsRun {
         kept?;
         let back = back?;
         let rounds = back.selection.steps() * recipe.plan.batch();
-        let mut run = Self::assemble(recipe, back.selection, rounds);
+        let mut run = Self::assemble(recipe, back.selection, rounds)?;
         run.waiting = back.recent;
         Ok((run, back.outcome))
+    }
+
+    /// From now on losses come between these bounds and not between 0 and 1.
+    ///
+    /// # Errors
+    /// Bounds that are not finite, the smaller first; a recipe that plays on a net, which has bounds of its own.
+    pub fn losses_between(&mut self, low: f64, high: f64) -> Result<(), ExpertsError> {
+        if !self.recipe.points.is_empty() {
+            return Err(ExpertsError::Unfit(
+                "cover: the loss and its net have bounds of their own".into(),
+            ));
+        }
+        Ok(self.selection.losses_between(low, high)?)
     }
 
     /// The expert whose loss the next record decides. **Not a release** until a sync has covered it.

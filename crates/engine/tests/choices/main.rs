@@ -59,6 +59,7 @@ fn bandit(recipe: RecipeName, actions: Actions, rounds: Option<u64>) -> BanditRe
     BanditRequest {
         recipe,
         actions,
+        reading: None,
         range: Range::Symmetric(1.0),
         rounds,
         batch: None,

@@ -187,3 +187,37 @@ fn of_limited_updates_and_values() {
     };
     assert_eq!(run(false), run(true));
 }
+
+/// So long that the journal is written anew: what the forgotten answers told about the arms is not forgotten.
+#[test]
+fn what_a_bandit_knows_of_its_arms_outlives_its_journal() {
+    let key = Key::insecure_from_seed(4);
+    let recipe = bandit(RecipeName::Exp2, Actions::Arms(5), Some(60_000));
+    let recipe = recipe.plan().unwrap();
+    let mut ends = Vec::new();
+    for stops in [false, true] {
+        let directory = tempfile::tempdir().unwrap();
+        let file = || FileStorage::open(directory.path().join("journal")).unwrap();
+        let (mut ledger, grant) = pay_bandit(&recipe);
+        let mut run = BanditRun::open(recipe.clone(), grant, &key, &mut ledger, file()).unwrap();
+        let mut anew = 0;
+        for t in 0..60_000 {
+            anew += u32::from(run.checkpoint_is_due());
+            run.learn_losses(Raw::seal(losses(t))).unwrap();
+            if t % 1000 == 999 {
+                run.sync(&mut ledger).unwrap();
+            }
+            if stops && t % 10_000 == 9_999 {
+                drop(run);
+                let back = BanditRun::resume(recipe.clone(), file(), &key, &mut ledger, None);
+                run = back.unwrap().0;
+            }
+        }
+        assert!(anew > 0);
+        let estimates = run.estimates();
+        let plays: u64 = estimates.iter().map(|arm| arm.plays).sum();
+        assert_eq!(plays, 60_000);
+        ends.push((estimates, run.policy().unwrap().to_vec()));
+    }
+    assert_eq!(ends[0], ends[1]);
+}

@@ -1,7 +1,7 @@
 //! Requests, records and ledgers for the tests.
 
 use hushstream_account::{Adjacency, Budget, FilterKind};
-use hushstream_engine::{Insider, IterateRecipe, IterateRequest, IterateRun, RecipeName};
+use hushstream_engine::{Averaged, Insider, IterateRecipe, IterateRequest, IterateRun, RecipeName};
 use hushstream_mechanism::losses::{
     Bounds, Distance, Features, LinearModel, Link, Loss, Record, Regularised,
 };
@@ -53,6 +53,7 @@ pub(crate) fn request(recipe: RecipeName, rounds: u64) -> IterateRequest {
         curvature: None,
         steps: None,
         weighting: None,
+        average: Averaged::All,
     }
 }
 

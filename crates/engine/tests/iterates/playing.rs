@@ -2,7 +2,9 @@
 
 use crate::common::*;
 use hushstream_account::Budget;
-use hushstream_engine::{Insider, IterateRecipe, IterateRun, RecipeName, RunError};
+use hushstream_engine::{
+    Averaged, Insider, IterateRecipe, IterateRequest, IterateRun, RecipeName, RunError,
+};
 use hushstream_mechanism::losses::Bounds;
 use hushstream_mechanism::perturb::{Leader, QuadraticLeader};
 use hushstream_mechanism::{CameBack, FileStorage, Ledger, MemoryStorage, Participation};
@@ -150,4 +152,86 @@ fn guarantees_say_what_holds() {
     assert!(pigd.contains("n = 999 releases"), "{pigd}");
     assert!(text(RecipeName::Pol).contains("n = 1 releases"));
     assert!(text(RecipeName::PocpAnytime).contains("J14"));
+}
+
+/// So long that the journal is written anew: the mean is still that of the later half of all releases.
+#[test]
+fn the_mean_of_releases_outlives_its_journal() {
+    let rounds = 24_000;
+    let recipe = request(RecipeName::Pgiga, rounds).plan().unwrap();
+    let mut ends = Vec::new();
+    for stops in [false, true] {
+        let directory = tempfile::tempdir().unwrap();
+        let file = || FileStorage::open(directory.path().join("journal")).unwrap();
+        let (mut run, mut ledger) = open(&recipe, MemoryStorage::default(), file());
+        let (mut total, mut count, mut anew) = (vec![0.0; D], 0.0, 0);
+        for t in 1..=rounds {
+            anew += u32::from(run.checkpoint_is_due());
+            run.learn(None, record(t)).unwrap();
+            if t % 500 != 0 {
+                continue;
+            }
+            for release in run.sync(&mut ledger).unwrap() {
+                if !stops && release.receipt().step > (rounds - 1) / 2 {
+                    let parts = total.iter_mut().zip(release.value());
+                    parts.for_each(|(total, part)| *total += part);
+                    count += 1.0;
+                }
+            }
+            if stops && t % 4_000 == 0 {
+                drop(run);
+                let back = IterateRun::resume(recipe.clone(), file(), &key(), &mut ledger, None);
+                run = back.unwrap().0;
+                // The last round asks nothing, so nothing of it is kept.
+                if t == rounds {
+                    break;
+                }
+            }
+        }
+        assert!(anew > 0);
+        let (of, mean) = run.mean().unwrap();
+        assert_eq!(of, rounds / 2);
+        if !stops {
+            assert!((count - of as f64).abs() < 0.5);
+            for (mean, total) in mean.iter().zip(&total) {
+                assert!((mean - total / count).abs() < 1e-12);
+            }
+        }
+        ends.push(bits(&mean));
+    }
+    assert_eq!(ends[0], ends[1]);
+    // Where one model is released, or nobody knows how many, there is none.
+    for recipe in [RecipeName::Pol, RecipeName::PocpAnytime] {
+        let recipe = request(recipe, 10).plan().unwrap();
+        let (mut run, _) = open(&recipe, MemoryStorage::default(), MemoryStorage::default());
+        (1..=9).for_each(|t| run.learn(None, record(t)).unwrap());
+        assert!(run.mean().is_none());
+    }
+}
+
+/// The average of the later half has less noise, and that of very few records is the one that moves less.
+#[test]
+fn later_iterates_need_less_noise() {
+    let sigma = |average, rounds| {
+        let planned = IterateRequest {
+            average,
+            ..request(RecipeName::Pol, rounds)
+        };
+        let planned = planned.plan().unwrap();
+        planned.plan().sigma(rounds - 1)
+    };
+    let (all, later) = (
+        sigma(Averaged::All, 10_000),
+        sigma(Averaged::LaterHalf, 10_000),
+    );
+    let harmonic = |count: u32| (1..=count).map(|j| 1.0 / f64::from(j)).sum::<f64>();
+    let expected = (harmonic(10_000) - 1.0) / (2.0 * (harmonic(10_000) - harmonic(5_000)));
+    assert!(
+        (all / later / expected - 1.0).abs() < 1e-3,
+        "{}",
+        all / later
+    );
+    for few in 2..=4 {
+        assert!((sigma(Averaged::All, few) - sigma(Averaged::LaterHalf, few)).abs() < 1e-12);
+    }
 }

@@ -10,7 +10,7 @@
 //! regret ≤ ln N/η + ηNT(1 + v)/(1−γ) + 2γT + 4(1 + λ).
 //!
 //! *Proof.* |ηl̂| ≤ ηNȲ/γ = 1, and e^{−x} ≤ 1 − x + x² for x ≥ −1, so Σ⟨q, l̂⟩ − Σ l̂_k ≤ ln N/η + ηΣ⟨q, l̂²⟩, and E⟨q, l̂²⟩ = Σ q_i E[ŷ²]/p_i ≤ N(1+v)/(1−γ). Playing p instead of q costs at most 2γ a
-//! round. The bias of a clipped answer is at most E[(|Z| − 2λ ln T)⁺] ≤ λT⁻² (σT⁻² for Gaussian noise), and it counts twice, T times. ∎
+//! round. If answers are known to be small, E[y²] ≤ q and E[y] ≤ m in units of M, as those of a log are, which are mostly null, the same proof has q in place of 1 and 2γmT in place of 2γT: [`AnswerSize`]. The bias of a clipped answer is at most E[(|Z| − 2λ ln T)⁺] ≤ λT⁻² (σT⁻² for Gaussian noise), and it counts twice, T times. ∎
 
 use super::{BanditLearner, Coins, Play};
 use crate::{LearnError, check};
@@ -51,6 +51,33 @@ impl FeedbackNoiseSize {
     }
 }
 
+/// How large answers are before noise, in units of the range's bound.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct AnswerSize {
+    /// m: no arm's expected answer is larger.
+    pub mean: f64,
+    /// q: no arm's expected squared answer is larger.
+    pub square: f64,
+}
+
+impl AnswerSize {
+    /// Answers of which nothing is known but their range.
+    pub const ANY: Self = Self {
+        mean: 1.0,
+        square: 1.0,
+    };
+
+    /// Answers ℓ/π with probability π ≥ 1/M, otherwise null: in units of M their mean is ℓ/M and their mean square ℓ²/(πM²) ≤ 1/M; the mean of B independent ones has a B-th of the variance.
+    #[must_use]
+    pub fn of_weights(most: f64, batch: u64) -> Self {
+        let mean = 1.0 / most;
+        Self {
+            mean,
+            square: (mean * mean + mean / batch.max(1) as f64).min(1.0),
+        }
+    }
+}
+
 /// η, γ and Ȳ.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Exp2Rates {
@@ -66,10 +93,23 @@ impl Exp2Rates {
     /// The rates of card C12 for `dimension` (arms, or the dimension of general actions), `actions` of them, and T rounds.
     #[must_use]
     pub fn stated(dimension: usize, actions: usize, rounds: u64, noise: FeedbackNoiseSize) -> Self {
+        Self::for_answers(dimension, actions, rounds, noise, AnswerSize::ANY)
+    }
+
+    /// The same for answers that are known to be small.
+    #[must_use]
+    pub fn for_answers(
+        dimension: usize,
+        actions: usize,
+        rounds: u64,
+        noise: FeedbackNoiseSize,
+        size: AnswerSize,
+    ) -> Self {
         let (n, t) = (dimension as f64, rounds.max(1) as f64);
         let log = libm::log(actions.max(2) as f64);
         let reach = noise.reach(rounds);
-        let learning = (log / (n * t * (1.0 + noise.variance() + 2.0 * reach))).sqrt();
+        let learning =
+            (log / (n * t * (size.square + noise.variance() + 2.0 * size.mean * reach))).sqrt();
         // γ ≤ ½ keeps the estimates bounded; in short runs η has to give way.
         let learning = learning.min(0.5 / (n * reach));
         Self {
@@ -87,12 +127,13 @@ impl Exp2Rates {
         actions: usize,
         rounds: u64,
         noise: FeedbackNoiseSize,
+        size: AnswerSize,
     ) -> f64 {
         let (n, t) = (dimension as f64, rounds as f64);
         let log = libm::log(actions.max(2) as f64);
         log / self.learning
-            + self.learning * n * t * (1.0 + noise.variance()) / (1.0 - self.exploration)
-            + 2.0 * self.exploration * t
+            + self.learning * n * t * (size.square + noise.variance()) / (1.0 - self.exploration)
+            + 2.0 * self.exploration * size.mean * t
             + 4.0 * (1.0 + noise.size())
     }
 }
@@ -204,6 +245,10 @@ impl BanditLearner for Exp2 {
         self.played = None;
         self.rounds += 1;
         Ok(())
+    }
+
+    fn policy(&self) -> Option<Vec<f64>> {
+        Some(self.probabilities())
     }
 
     fn rounds(&self) -> u64 {

@@ -31,6 +31,11 @@ pub trait BanditLearner: Send {
     /// No play before, or an answer that is not finite; nothing changes then.
     fn observe(&mut self, answer: f64) -> Result<(), LearnError>;
 
+    /// The probabilities of its next play, where there are finitely many actions.
+    fn policy(&self) -> Option<Vec<f64>> {
+        None
+    }
+
     /// Answers observed.
     fn rounds(&self) -> u64;
 

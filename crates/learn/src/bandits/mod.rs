@@ -13,7 +13,7 @@ mod scrible;
 mod spanner;
 
 pub use coins::Coins;
-pub use exp2::{Exp2, Exp2Rates, FeedbackNoiseSize};
+pub use exp2::{AnswerSize, Exp2, Exp2Rates, FeedbackNoiseSize};
 pub use exp2_actions::Exp2Actions;
 pub use learner::{BanditLearner, Play};
 pub use octaves::Octaves;

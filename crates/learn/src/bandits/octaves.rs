@@ -49,6 +49,10 @@ impl BanditLearner for Octaves {
         Ok(())
     }
 
+    fn policy(&self) -> Option<Vec<f64>> {
+        self.inner.policy()
+    }
+
     fn rounds(&self) -> u64 {
         self.rounds
     }

@@ -27,17 +27,11 @@ impl<T> Raw<T> {
 }
 
 impl Raw<Record> {
-    /// The record's features as losses of experts, from `low`…`high` to 0…1; still sealed. Sparse features are no loss vector: the mechanism will count
-    /// them as malformed.
+    /// The record's features as losses of experts; still sealed. Sparse features are no loss vector: the mechanism will count them as malformed.
     #[must_use]
-    pub fn into_losses(self, low: f64, high: f64) -> Raw<Vec<f64>> {
+    pub fn into_losses(self) -> Raw<Vec<f64>> {
         Raw(match self.0.features {
-            Features::Dense(mut values) => {
-                for value in &mut values {
-                    *value = (*value - low) / (high - low);
-                }
-                values
-            }
+            Features::Dense(values) => values,
             Features::Sparse(_) => Vec::new(),
         })
     }

@@ -1,6 +1,7 @@
 //! Private answers at work: one sealed number a person goes in, one noisy mean a play comes out.
 
 use super::plan::{FeedbackError, FeedbackNoise, FeedbackPlan, Range, SCALE};
+use super::reading::{Ask, Reading};
 use crate::boundary::{Grant, OperatorOnly, Pending, Raw, Released, Transcript};
 use crate::durable::{CameBack, Diary, DiaryError, FoundDiary, Ledger, Storage, decode, encode};
 use crate::losses::{Loss, Record};
@@ -188,6 +189,31 @@ impl Answers {
         self.answer(Raw::seal(loss.value(&record.open(), play)))
     }
 
+    /// The answer of a record, as its reading says.
+    ///
+    /// # Errors
+    /// A reading whose range is not the plan's; as [`Answers::answer`].
+    pub fn answer_record(
+        &mut self,
+        reading: &Reading,
+        play: Ask<'_>,
+        record: Raw<Record>,
+    ) -> Result<Option<Pending<f64, Transcript>>, FeedbackError> {
+        if reading.range() != self.plan.request.range {
+            return Err(FeedbackError::Parameter {
+                parameter: "range of a record's answers",
+                given: reading.range().bound(),
+                allowed: "the range that was planned for",
+            });
+        }
+        let record = record.open();
+        let value = match play {
+            Ask::Arm(arm) => reading.answer(&record, arm),
+            Ask::Mixture(shares) => reading.answer_mixture(&record, shares),
+        };
+        self.answer(Raw::seal(value))
+    }
+
     fn count(&mut self, value: f64) {
         self.in_batch += 1;
         if !value.is_finite() {
@@ -293,15 +319,16 @@ impl Answers {
         )
     }
 
-    /// What is promised about all plays and noisy answers.
+    /// What is promised about all plays and noisy answers, which records gave by this reading, if they did.
     ///
     /// # Errors
     /// Never for feedback that exists.
-    pub fn guarantee(&self) -> Result<Guarantee, FeedbackError> {
+    pub fn guarantee(&self, reading: Option<&Reading>) -> Result<Guarantee, FeedbackError> {
         let (steps, simulated) = (self.diary.steps(), self.diary.is_simulated());
-        match self.plan.request.rounds {
-            Some(_) => self.plan.guarantee(simulated),
-            None => self.plan.promise(steps.max(1), simulated),
-        }
+        let items = match self.plan.request.rounds {
+            Some(_) => self.plan.most_items(),
+            None => steps.max(1),
+        };
+        self.plan.promise(items, reading, simulated)
     }
 }

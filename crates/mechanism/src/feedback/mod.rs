@@ -9,6 +9,9 @@
 
 mod answers;
 mod plan;
+mod reading;
 
 pub use answers::{Answers, AnswersBack};
 pub use plan::{FeedbackError, FeedbackNoise, FeedbackPlan, FeedbackRequest, Range};
+pub(crate) use reading::Logged;
+pub use reading::{Ask, Reading};

@@ -3,6 +3,7 @@
 //! Noise is fixed: discrete Laplace of scale 2³⁰ or ⌊2³⁰·N(0,1)⌉. Privacy sets the integer image R of the range's bound M: a number y becomes ⌊yR/M⌋ toward zero, in [0, R] or [−R, R], checked in
 //! integers, so a person moves the sum of a batch by at most Δ = R, or 2R for a symmetric range and replace-one. Then ε = Δ/2³⁰, respectively μ = Δ/2³⁰, exactly.
 
+use super::reading::Reading;
 use crate::boundary::Scope;
 use crate::durable::{DiaryError, Terms};
 use hushstream_account::{
@@ -271,11 +272,16 @@ impl FeedbackPlan {
     /// # Errors
     /// Never for a plan that exists.
     pub fn guarantee(&self, simulated: bool) -> Result<Guarantee, FeedbackError> {
-        self.promise(self.most_items(), simulated)
+        self.promise(self.most_items(), None, simulated)
     }
 
     /// The same in words about this many items: for an unknown horizon those that came in.
-    pub(crate) fn promise(&self, items: u64, simulated: bool) -> Result<Guarantee, FeedbackError> {
+    pub(crate) fn promise(
+        &self,
+        items: u64,
+        reading: Option<&Reading>,
+        simulated: bool,
+    ) -> Result<Guarantee, FeedbackError> {
         let request = &self.request;
         let (epsilon, delta, noise, slack) = match self.charge()? {
             Charge::Gaussian(mu) => (
@@ -294,16 +300,19 @@ impl FeedbackPlan {
         let rounds = request
             .rounds
             .unwrap_or(items.saturating_mul(request.batch));
-        let range = match request.range {
-            Range::ZeroTo(bound) => format!("[0, {bound}]"),
-            Range::Symmetric(bound) => format!("[-{bound}, {bound}]"),
+        let clipped = match (reading, request.range) {
+            (Some(reading), _) => reading.words(),
+            (None, Range::ZeroTo(bound)) => format!("answers are clipped to [0, {bound}]"),
+            (None, Range::Symmetric(bound)) => {
+                format!("answers are clipped to [-{bound}, {bound}]")
+            }
         };
         let mut builder = Guarantee::builder(epsilon, delta, request.adjacency, rounds)
             .releases(items)
             .mechanism("scalar feedback")
             .noise(noise)
             .sigma(self.variance().sqrt() / request.range.bound())
-            .assume(format!("answers are clipped to {range}"))
+            .assume(clipped)
             .assume("the learner sees only its plays, its coins and the noisy answers")
             .assume("the number of records and the time of each are public")
             .assume("AES-256 and HMAC-SHA-256 are pseudo-random")

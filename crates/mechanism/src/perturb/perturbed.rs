@@ -65,6 +65,8 @@ pub struct PerturbedIterates<G> {
     source: Source,
     law: Law,
     state: State,
+    /// What the next checkpoint will carry for the caller.
+    note: Vec<u8>,
     kind: PhantomData<fn() -> G>,
 }
 
@@ -78,6 +80,8 @@ pub struct PerturbResumption<G> {
     pub before: Option<Pending<Vec<f64>, G>>,
     /// All releases since the journal's last checkpoint. Sync, publish, and nothing is missing; what was published before may come again, never with another value.
     pub recent: Vec<Pending<Vec<f64>, G>>,
+    /// The note of the last checkpoint in this instance.
+    pub note: Vec<u8>,
 }
 
 impl<G: GuaranteeKind> PerturbedIterates<G> {
@@ -111,6 +115,7 @@ impl<G: GuaranteeKind> PerturbedIterates<G> {
             state: State::fresh(&plan),
             plan,
             diary,
+            note: Vec::new(),
             kind: PhantomData,
         })
     }
@@ -130,6 +135,7 @@ impl<G: GuaranteeKind> PerturbedIterates<G> {
         if found.plan::<Stored>()? != plan.stored() {
             return Err(DiaryError::NotAccepted.into());
         }
+        let note = found.note().map(<[u8]>::to_vec);
         let terms = terms_of::<G>(&plan)?;
         let forgotten = |lost| match plan.request() {
             request if request.participation != Participation::OncePerRecord => {
@@ -151,6 +157,7 @@ impl<G: GuaranteeKind> PerturbedIterates<G> {
         let mut iterates = Self::assemble(plan, back.diary, key)?;
         let (mut before, mut recent) = (None, Vec::new());
         if back.outcome == CameBack::Continued {
+            iterates.note = note.unwrap_or_default();
             if let Some(checkpoint) = back.checkpoint {
                 iterates.state = decode(&checkpoint.state)?;
                 iterates.check_state(&iterates.state.learner, &iterates.state.plain)?;
@@ -162,6 +169,7 @@ impl<G: GuaranteeKind> PerturbedIterates<G> {
             }
         }
         Ok(PerturbResumption {
+            note: iterates.note.clone(),
             iterates,
             outcome: back.outcome,
             before,
@@ -304,8 +312,13 @@ impl<G: GuaranteeKind> PerturbedIterates<G> {
         self.diary.must_checkpoint()
     }
 
+    /// Gives the next checkpoint something to carry: what the caller made of the releases that it forgets.
+    pub fn note(&mut self, note: Vec<u8>) {
+        self.note = note;
+    }
+
     fn checkpoint(&mut self) -> Result<(), PerturbError> {
-        Ok(self.diary.checkpoint(&self.state, Vec::new())?)
+        Ok(self.diary.checkpoint(&self.state, self.note.clone())?)
     }
 
     /// Steps taken so far, over all instances.

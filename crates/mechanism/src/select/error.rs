@@ -17,6 +17,16 @@ pub enum SelectError {
         /// What is allowed.
         allowed: &'static str,
     },
+    /// A number out of range.
+    #[error("{parameter} = {given} is not allowed; allowed: {allowed}")]
+    Parameter {
+        /// Which.
+        parameter: &'static str,
+        /// What was given.
+        given: f64,
+        /// What is allowed.
+        allowed: &'static str,
+    },
     /// The budget.
     #[error(transparent)]
     Account(#[from] AccountError),

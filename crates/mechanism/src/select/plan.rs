@@ -335,14 +335,15 @@ impl SelectPlan {
     /// # Errors
     /// Never for a plan that exists; the numbers were checked.
     pub fn guarantee(&self, simulated: bool) -> Result<Guarantee, SelectError> {
-        self.promise(self.rounds(), self.most_items(), simulated)
+        self.promise(self.rounds(), self.most_items(), (0.0, 1.0), simulated)
     }
 
-    /// The same in words about this many rounds: for an unknown horizon those that were played.
+    /// The same in words about this many rounds (for an unknown horizon those that were played) with losses between these bounds.
     pub(crate) fn promise(
         &self,
         rounds: u64,
         items: u64,
+        (low, high): (f64, f64),
         simulated: bool,
     ) -> Result<Guarantee, SelectError> {
         let charge = self.charge()?;
@@ -361,7 +362,7 @@ impl SelectPlan {
         .releases(items)
         .mechanism(self.request.method.to_string())
         .noise("exact coins and exponential mechanism")
-        .assume("losses are clipped to [0, 1]")
+        .assume(format!("losses are clipped to [{low}, {high}]"))
         .assume("the number of records and the time of each are public")
         .assume("AES-256 and HMAC-SHA-256 are pseudo-random")
         .citation(citation)

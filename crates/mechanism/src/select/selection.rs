@@ -33,6 +33,8 @@ pub struct Selection {
     in_batch: u64,
     nulls: u64,
     clipped: u64,
+    /// What losses are clipped to, and scaled from.
+    bounds: (f64, f64),
 }
 
 /// A selection that came back.
@@ -76,7 +78,25 @@ impl Selection {
             in_batch: 0,
             nulls: 0,
             clipped: 0,
+            bounds: (0.0, 1.0),
         })
+    }
+
+    /// From now on losses come between these bounds and not between 0 and 1: they are scaled, and the guarantee says so. Privacy is the same for all bounds, so they are not
+    /// stored: the caller's note tells a run from another.
+    ///
+    /// # Errors
+    /// Bounds that are not finite, the smaller first.
+    pub fn losses_between(&mut self, low: f64, high: f64) -> Result<(), SelectError> {
+        if !(low < high && (high - low).is_finite()) {
+            return Err(SelectError::Parameter {
+                parameter: "width of losses",
+                given: high - low,
+                allowed: "a positive finite number",
+            });
+        }
+        self.bounds = (low, high);
+        Ok(())
     }
 
     /// Continues from a journal, if the caller accepts the note of the last checkpoint. `last_published` is the last release known from outside to have been published.
@@ -157,7 +177,12 @@ impl Selection {
         losses: Raw<Vec<f64>>,
     ) -> Result<Option<Pending<u32, Transcript>>, SelectError> {
         self.begin_record()?;
-        self.count(&losses.open());
+        let (low, high) = self.bounds;
+        let mut losses = losses.open();
+        losses
+            .iter_mut()
+            .for_each(|loss| *loss = (*loss - low) / (high - low));
+        self.count(&losses);
         self.tick()
     }
 
@@ -347,13 +372,13 @@ impl Selection {
     /// Never for a selection that exists; the numbers were checked.
     pub fn guarantee(&self) -> Result<Guarantee, SelectError> {
         let simulated = self.diary.is_simulated();
-        match self.plan.request().horizon {
-            Horizon::Known(_) => self.plan.guarantee(simulated),
+        let (rounds, items) = match self.plan.request().horizon {
+            Horizon::Known(_) => (self.plan.rounds(), self.plan.most_items()),
             Horizon::Unknown => {
                 let items = self.diary.steps();
-                let rounds = (items * self.plan.batch()).max(1);
-                self.plan.promise(rounds, items, simulated)
+                ((items * self.plan.batch()).max(1), items)
             }
-        }
+        };
+        self.plan.promise(rounds, items, self.bounds, simulated)
     }
 }

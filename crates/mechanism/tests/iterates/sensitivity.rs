@@ -100,7 +100,11 @@ fn learners() -> Vec<Arc<dyn StableLearner>> {
     let averaged: Vec<Arc<dyn StableLearner>> = all
         .iter()
         .step_by(7)
-        .map(|inner| Arc::new(Average::of(inner.clone())) as Arc<dyn StableLearner>)
+        .flat_map(|inner| {
+            let (all, later) = (inner.clone(), inner.clone());
+            [Average::of(all), Average::of_later(later, 3)]
+        })
+        .map(|average| Arc::new(average) as Arc<dyn StableLearner>)
         .collect();
     all.extend(averaged);
     all
@@ -210,7 +214,8 @@ fn leaders_and_averages_attain_theirs() {
     let curvature = Curvature::constant(1.0).unwrap();
     let explicit = distance.explicit().unwrap();
     let inner = ImplicitDescent::new(explicit, ball, curvature).unwrap();
-    let average = Average::of(Arc::new(inner));
+    let inner: Arc<dyn StableLearner> = Arc::new(inner);
+    let average = Average::of(inner.clone());
     let t = 20;
     let harmonic: f64 = (1..=t + 1).map(|j| 1.0 / j as f64).sum();
     let stated = 2.0 * (harmonic - 1.0) / (t + 1) as f64;
@@ -218,6 +223,23 @@ fn leaders_and_averages_attain_theirs() {
     assert!((ours / stated - 1.0).abs() < 1e-9, "{ours} {stated}");
     let ratio = attained(&average, 1);
     assert!((0.9999..=1.0).contains(&ratio), "{ratio}");
+    // The later half of T = 21: what a record at the very start moves it by, and what one in the middle does.
+    let later = Average::of_later(inner, 10);
+    let before: f64 = (1..=10).map(|j| 1.0 / f64::from(j)).sum();
+    let stated = 2.0 * (harmonic - before) / 11.0;
+    let ours = later.sensitivity(t, Adjacency::ReplaceOne);
+    assert!((ours / stated - 1.0).abs() < 1e-9, "{ours} {stated}");
+    for first in [1, 10] {
+        let (a, b) = (opposite(1.0, first, t), opposite(-1.0, first, t));
+        // At the last step alone, which is the one that is released.
+        let moved = apart(
+            &later,
+            &a,
+            &b,
+            |at| if at == t { ours } else { f64::INFINITY },
+        );
+        assert!((0.9999..=1.0).contains(&moved), "{moved}");
+    }
 }
 
 /// Spec values of the schedule, and that precision adds little to it: a hundred-thousandth at 10⁵ rounds on smooth losses, a thousandth with rounded corners.

@@ -1,17 +1,20 @@
 //! One interface for every kind of recipe: what it costs, how it begins, and what there is to tell about it.
 
+mod on_feedback;
 mod on_iterates;
+mod on_points;
 mod on_selection;
 mod on_sparse;
 mod on_sums;
+mod problem;
 
 use super::arguments::Arguments;
 use super::data;
 use super::outcome::Parameters;
-use super::session::Session;
+use super::session::{Baseline, Session};
 use anyhow::{Result, bail};
 use hushstream_account::Charge;
-use hushstream_engine::{MechanismKind, RecipeName, Shadow, Situation, Task};
+use hushstream_engine::{MechanismKind, RecipeName, Situation, Task};
 use hushstream_mechanism::{Grant, Ledger, Scope, Storage};
 use hushstream_noise::Key;
 use hushstream_read::Layout;
@@ -47,7 +50,7 @@ pub(crate) trait Method {
         every: bool,
     ) -> Result<Restart>;
     /// The same learner without privacy, where there is one.
-    fn shadow(&self) -> Result<Option<Shadow>> {
+    fn shadow(&self) -> Result<Option<Box<dyn Baseline>>> {
         Ok(None)
     }
     /// Noise against signal, where both are lengths.
@@ -78,6 +81,16 @@ pub(crate) fn choose(
     Ok(method)
 }
 
+/// A recipe that protects records, if nothing else was asked for.
+fn whole_records(per_person: bool, method: Result<Box<dyn Method>>) -> Result<Box<dyn Method>> {
+    if per_person {
+        bail!(
+            "this recipe protects records, not persons: leave out --person, or use --recipe pftal-convex"
+        );
+    }
+    method
+}
+
 fn find(arguments: &Arguments, layout: &Layout, situation: &Situation) -> Result<Box<dyn Method>> {
     let wishes = data::wishes(arguments);
     let kind = wishes.recipe.map(|recipe| recipe.entry().mechanism);
@@ -85,6 +98,19 @@ fn find(arguments: &Arguments, layout: &Layout, situation: &Situation) -> Result
     let every = arguments.output.releases.is_some();
     let per_person = arguments.privacy.max_per_person.is_some();
     match (kind, situation.task) {
+        (_, Task::Bandit(..)) => {
+            if per_person {
+                bail!(
+                    "a bandit protects records, not persons: each row has one answer, and the noise is for one; leave out --person, and if a person has several rows, state that every row is protected by itself"
+                );
+            }
+            let reading = data::feedback(&arguments.data, layout)?;
+            return on_feedback::choose(situation, &wishes, layout, reading);
+        }
+        (Some(MechanismKind::Feedback), _) => bail!(
+            "{} plays arms: --task bandit",
+            wishes.recipe.map_or("", |recipe| recipe.entry().name)
+        ),
         (Some(MechanismKind::Sum(_)), _) => {}
         (Some(MechanismKind::Iterate), _) => {
             let recipe = wishes.recipe.unwrap_or(RecipeName::Pigd);
@@ -99,10 +125,18 @@ fn find(arguments: &Arguments, layout: &Layout, situation: &Situation) -> Result
         (Some(MechanismKind::Selection | MechanismKind::Batch), Task::Experts(low, high)) => {
             if per_person {
                 bail!(
-                    "a selection protects records, not persons: leave out --person, or use --recipe ftrl"
+                    "a selection protects records, not persons: the chance of a draw is accounted for one changed round, not for several; leave out --person, or use --recipe ftrl"
                 );
             }
             return on_selection::choose(situation, &wishes, (low, high));
+        }
+        (Some(MechanismKind::Batch), Task::Sign | Task::Number(..)) => {
+            return whole_records(per_person, on_points::limited_updates(situation, &wishes));
+        }
+        (Some(MechanismKind::Selection), Task::Sign | Task::Number(..))
+            if wishes.recipe == Some(RecipeName::Cover) =>
+        {
+            return whole_records(per_person, on_points::cover(situation, &wishes));
         }
         (Some(other), _) => bail!(
             "{} ({other}) does not learn from a table of records with `learn`; see `hushstream recipes`",

@@ -1,23 +1,22 @@
 //! Recipes on perturbed iterates: `pigd`, `pigd-convex`, `pgiga`, `pocp-anytime`, and `pol`, which releases one model at the end.
 
 use super::super::outcome::Parameters;
-use super::super::session::{Release, Session};
+use super::super::session::{Content, Release, Session};
 use super::on_selection::came_back;
+use super::problem::LinearProblem;
 use super::{Method, Restart};
 use anyhow::{Result, bail};
 use hushstream_account::{Charge, Guarantee};
 use hushstream_engine::{
-    Insider, IterateRecipe, IterateRequest, IterateRun, RecipeName, RunError, Situation, Task,
+    Averaged, Insider, IterateRecipe, IterateRequest, IterateRun, RecipeName, RunError, Situation,
     Wishes,
 };
-use hushstream_mechanism::losses::{Bounds, LinearModel, Link, Record};
-use hushstream_mechanism::perturb::PerturbError;
+use hushstream_mechanism::losses::Record;
+use hushstream_mechanism::perturb::{PerturbError, Timing};
 use hushstream_mechanism::{
     DiaryError, Grant, Ledger, OperatorOnly, Raw, Scope, Storage, Transcript,
 };
 use hushstream_noise::Key;
-use hushstream_sets::{Ball, BoxSet, ConvexSet};
-use std::sync::Arc;
 
 struct Perturbed {
     recipe: IterateRecipe,
@@ -30,27 +29,11 @@ pub(crate) fn choose(
     situation: &Situation,
     wishes: &Wishes,
 ) -> Result<Box<dyn Method>> {
-    let (targets, usual, scores) = match situation.task {
-        Task::Sign => ((-1.0, 1.0), Link::Logistic, 5.0),
-        Task::Number(low, high) => ((low, high), Link::Squared, low.abs().max(high.abs())),
-        _ => bail!("{recipe} predicts one of two classes, or a number"),
-    };
     wishes.check(recipe)?;
     if wishes.sum.is_some() || wishes.batch.is_some() {
         bail!("{recipe} has no sum and no batches: it releases iterates");
     }
-    let radius = wishes.radius.unwrap_or(scores / situation.length);
-    let link = wishes.link.unwrap_or(usual);
-    let bounds = Bounds::new(situation.length, targets, radius)?;
-    let loss = LinearModel::new(situation.features, link, bounds)?;
-    let set: Arc<dyn ConvexSet> = match wishes.set.as_deref().unwrap_or("ball") {
-        "ball" => Arc::new(Ball::new(situation.features, radius)?),
-        "box" => {
-            let half = radius / (situation.features as f64).sqrt();
-            Arc::new(BoxSet::cube(situation.features, half)?)
-        }
-        other => bail!("{recipe} cannot use the set {other}; allowed: ball, box"),
-    };
+    let LinearProblem { loss, set, radius } = LinearProblem::new(recipe, situation, wishes)?;
     // Losses of a linear model have no curvature of their own: as much as a slope of 1 leaves over the whole radius.
     let curved = matches!(
         recipe,
@@ -61,7 +44,7 @@ pub(crate) fn choose(
         .or_else(|| curved.then(|| 0.01 * situation.length / radius));
     let planned = IterateRequest {
         recipe,
-        insider: Insider::Loss(Arc::new(loss)),
+        insider: Insider::Loss(loss),
         set,
         rounds: situation.rounds,
         budget: situation.budget,
@@ -71,6 +54,7 @@ pub(crate) fn choose(
         curvature: given,
         steps: None,
         weighting: None,
+        average: Averaged::LaterHalf,
     }
     .plan()?;
     Ok(Box::new(Perturbed {
@@ -106,6 +90,13 @@ impl Method for Perturbed {
             curvature: self.recipe.request().curvature,
             noise_sd: Some(plan.sigma(plan.most_steps().min(self.rounds.max(2) - 1))),
             regret_bound: self.recipe.regret_bound(None),
+            model: Some(match plan.request().timing {
+                Timing::Every(releases) => {
+                    format!("the mean of releases {} to {}", releases / 2 + 1, releases)
+                }
+                Timing::Last(_) => "an average of secret iterates, with noise".to_owned(),
+                Timing::Unknown => "the last release".to_owned(),
+            }),
             ..Parameters::default()
         }
     }
@@ -162,16 +153,22 @@ impl Session for IterateRun {
         let released = IterateRun::sync(self, ledger)?;
         let release = |iterate: hushstream_mechanism::Released<Vec<f64>, Transcript>| Release {
             step: iterate.receipt().step,
-            weights: iterate.into_value(),
+            content: Content::Weights {
+                weights: iterate.into_value(),
+            },
         };
         Ok(released.into_iter().map(release).collect())
     }
 
     fn settled(&mut self, ledger: &mut Ledger) -> Result<(u64, Vec<f64>)> {
         IterateRun::sync(self, ledger)?;
-        // After a sync the last release may leave, and so may a copy of it.
+        // After a sync all releases may leave, and so may a mean of them.
         let step = self.rounds().min(self.recipe().plan().most_steps());
-        Ok((step, IterateRun::question(self).to_vec()))
+        let mean = self.mean().map(|(_, mean)| mean);
+        Ok((
+            step,
+            mean.unwrap_or_else(|| IterateRun::question(self).to_vec()),
+        ))
     }
 
     fn checkpoint_is_due(&self) -> bool {

@@ -1,13 +1,14 @@
 //! Recipes on private selection: which of the experts to follow, one of them at a time.
 
 use super::super::outcome::Parameters;
-use super::super::session::{Release, Session};
+use super::super::session::{Baseline, Content, Release, Session};
 use super::{Method, Restart};
 use crate::numbers::{grouped, short};
-use anyhow::Result;
+use anyhow::{Result, bail};
 use hushstream_account::{Charge, Guarantee};
 use hushstream_engine::{
-    Advice, ExpertsError, ExpertsRecipe, ExpertsRequest, ExpertsRun, RecipeName, Situation, Wishes,
+    Advice, ExpertsError, ExpertsRecipe, ExpertsRequest, ExpertsRun, ExpertsShadow, RecipeName,
+    Situation, Wishes,
 };
 use hushstream_mechanism::losses::Record;
 use hushstream_mechanism::select::SelectError;
@@ -31,6 +32,9 @@ pub(crate) fn choose(
     bounds: (f64, f64),
 ) -> Result<Box<dyn Method>> {
     wishes.check(wishes.recipe.unwrap_or(RecipeName::Dartboard))?;
+    if wishes.link.is_some() || wishes.set.is_some() || wishes.radius.is_some() {
+        bail!("experts have losses of their own: leave out --loss, --set and --radius");
+    }
     let request = ExpertsRequest {
         recipe: wishes.recipe.unwrap_or(RecipeName::Dartboard),
         advice: Advice::Experts(u32::try_from(situation.features)?),
@@ -66,19 +70,19 @@ pub(crate) fn choose(
 }
 
 impl Choosing {
-    fn session(&self, run: ExpertsRun) -> Box<dyn Session> {
+    fn session(&self, mut run: ExpertsRun) -> Result<Box<dyn Session>> {
+        run.losses_between(self.bounds.0, self.bounds.1)?;
         let mut session = Following {
             weights: Vec::new(),
             experts: match self.recipe.request().advice {
                 Advice::Experts(count) => count as usize,
                 Advice::Net { .. } => 0,
             },
-            bounds: self.bounds,
-            last: None,
+            last: 0,
             run,
         };
         session.look();
-        Box::new(session)
+        Ok(Box::new(session))
     }
 }
 
@@ -136,7 +140,7 @@ impl Method for Choosing {
         _: bool,
     ) -> Result<Box<dyn Session>> {
         let run = ExpertsRun::open(self.recipe.clone(), grant, key, ledger, storage)?;
-        Ok(self.session(run))
+        self.session(run)
     }
 
     fn restart(
@@ -149,11 +153,27 @@ impl Method for Choosing {
         match ExpertsRun::resume(self.recipe.clone(), storage, key, ledger, None) {
             Ok((run, outcome)) => {
                 let told = came_back(outcome, run.rounds());
-                Ok(Restart::Run(self.session(run), told))
+                Ok(Restart::Run(self.session(run)?, told))
             }
             Err(ExpertsError::Select(SelectError::Diary(DiaryError::NoRun))) => Ok(Restart::NoRun),
             Err(error) => Err(error.into()),
         }
+    }
+
+    fn shadow(&self) -> Result<Option<Box<dyn Baseline>>> {
+        let width = self.bounds.1 - self.bounds.0;
+        Ok(Some(Box::new(ExpertsShadow::new(&self.recipe, width)?)))
+    }
+}
+
+impl Baseline for ExpertsShadow {
+    fn weights(&self) -> &[f64] {
+        ExpertsShadow::weights(self)
+    }
+
+    fn learn(&mut self, record: &Raw<Record>) -> Result<()> {
+        ExpertsShadow::learn(self, record);
+        Ok(())
     }
 }
 
@@ -173,11 +193,10 @@ pub(super) fn came_back(outcome: CameBack, rounds: u64) -> String {
 struct Following {
     run: ExpertsRun,
     experts: usize,
-    bounds: (f64, f64),
     /// The followed expert as weights: all on one.
     weights: Vec<f64>,
-    /// The last release.
-    last: Option<Release>,
+    /// The number of the last release.
+    last: u64,
 }
 
 impl Following {
@@ -197,8 +216,7 @@ impl Session for Following {
 
     fn learn(&mut self, _: Option<u64>, record: Raw<Record>) -> Result<()> {
         let before = self.run.question();
-        self.run
-            .learn(record.into_losses(self.bounds.0, self.bounds.1))?;
+        self.run.learn(record.into_losses())?;
         if self.run.question() != before {
             self.look();
         }
@@ -214,24 +232,18 @@ impl Session for Following {
             }
             Release {
                 step: played.receipt().step,
-                weights,
+                content: Content::Weights { weights },
             }
         };
         let releases: Vec<Release> = played.into_iter().map(release).collect();
-        if let Some(last) = releases.last() {
-            self.last = Some(Release {
-                step: last.step,
-                weights: last.weights.clone(),
-            });
-        }
+        self.last = releases.last().map_or(self.last, |last| last.step);
         Ok(releases)
     }
 
     fn settled(&mut self, ledger: &mut Ledger) -> Result<(u64, Vec<f64>)> {
         self.sync(ledger)?;
         // After a sync the followed expert is one that may leave.
-        let step = self.last.as_ref().map_or(0, |last| last.step);
-        Ok((step, self.weights.clone()))
+        Ok((self.last, self.weights.clone()))
     }
 
     fn checkpoint_is_due(&self) -> bool {

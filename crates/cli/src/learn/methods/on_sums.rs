@@ -1,7 +1,7 @@
 //! Recipes on continual sums.
 
 use super::super::outcome::Parameters;
-use super::super::session::Session;
+use super::super::session::{Baseline, Session};
 use super::{Method, Restart};
 use crate::chart::{Series, log_log};
 use crate::numbers::grouped;
@@ -88,8 +88,8 @@ impl Method for Choice {
         }
     }
 
-    fn shadow(&self) -> Result<Option<Shadow>> {
-        Ok(Some(Shadow::new(&self.recipe)?))
+    fn shadow(&self) -> Result<Option<Box<dyn Baseline>>> {
+        Ok(Some(Box::new(Shadow::new(&self.recipe)?)))
     }
 
     fn picture(&self) -> Option<String> {

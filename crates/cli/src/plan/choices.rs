@@ -1,0 +1,163 @@
+//! What `plan` answers about recipes that choose: among experts whose losses are all seen, or among arms of which one is.
+
+use super::Arguments;
+use crate::numbers::{grouped, short};
+use anyhow::{Result, bail};
+use hushstream_account::{Budget, Guarantee};
+use hushstream_engine::{
+    Actions, Advice, BanditRequest, ExpertsRequest, MechanismKind, RecipeName,
+};
+use hushstream_mechanism::feedback::{FeedbackNoise, Range};
+use hushstream_mechanism::sums::Noise;
+use hushstream_sets::Simplex;
+use serde::Serialize;
+use std::io::Write;
+use std::sync::Arc;
+
+/// One planned choice, with the stable keys of `--json`. Losses lie in [0, 1].
+#[derive(Serialize)]
+struct Planned {
+    recipe: String,
+    choices: u32,
+    rounds: u64,
+    batch: u64,
+    releases: u64,
+    noise: Option<&'static str>,
+    /// Of one answer.
+    noise_sd: Option<f64>,
+    regret_bound: Option<f64>,
+    guarantee: Guarantee,
+}
+
+/// Whether a recipe chooses.
+pub(crate) fn is_one(recipe: RecipeName) -> bool {
+    use MechanismKind::{Batch, Feedback, Selection};
+    matches!(recipe.entry().mechanism, Selection | Feedback | Batch) && recipe != RecipeName::Cover
+}
+
+/// Plans for --dim choices and --rounds.
+pub(crate) fn run(arguments: &Arguments, recipe: RecipeName) -> Result<()> {
+    let Some(rounds) = arguments.rounds else {
+        bail!("{recipe} plays rounds: state --rounds");
+    };
+    if arguments.max_per_person.is_some() {
+        bail!("{recipe} protects records, not persons: leave out --max-per-person");
+    }
+    if arguments.sum.is_some() {
+        bail!("{recipe} does not stand on sums: leave out --sum");
+    }
+    let planned = if recipe.entry().mechanism == MechanismKind::Feedback {
+        bandit(arguments, recipe, rounds)?
+    } else {
+        experts(arguments, recipe, rounds)?
+    };
+    let mut out = std::io::stdout().lock();
+    if arguments.json {
+        writeln!(out, "{}", serde_json::to_string_pretty(&planned)?)?;
+        return Ok(());
+    }
+    writeln!(
+        out,
+        "{}: {} choices, {} rounds, a choice held for {}",
+        planned.recipe,
+        planned.choices,
+        grouped(rounds),
+        grouped(planned.batch)
+    )?;
+    if let (Some(noise), Some(deviation)) = (planned.noise, planned.noise_sd) {
+        writeln!(
+            out,
+            "  noise of an answer: {noise}, standard deviation {}",
+            short(deviation)
+        )?;
+    }
+    match planned.regret_bound {
+        Some(bound) => writeln!(
+            out,
+            "  certified regret, for losses in [0, 1]: {}, {} a round",
+            short(bound),
+            short(bound / rounds as f64)
+        ),
+        None => writeln!(out, "  no regret is certified"),
+    }?;
+    Ok(writeln!(out, "\n{}", planned.guarantee)?)
+}
+
+/// The batch that was stated; 1 is the flag's own default and leaves it open.
+fn batch(arguments: &Arguments) -> Option<u64> {
+    (arguments.batch > 1).then_some(arguments.batch)
+}
+
+fn bandit(arguments: &Arguments, recipe: RecipeName, rounds: u64) -> Result<Planned> {
+    let actions = match recipe {
+        RecipeName::Scrible => Actions::Set(Arc::new(Simplex::new(arguments.dim as usize)?)),
+        _ => Actions::Arms(arguments.dim as usize),
+    };
+    let noise = match arguments.noise.map(Noise::from) {
+        None => None,
+        Some(Noise::Laplace) => Some(FeedbackNoise::Laplace),
+        Some(Noise::Gaussian) => Some(FeedbackNoise::Gaussian),
+        Some(other) => bail!("{other} noise is for vectors: an answer is one number; use laplace"),
+    };
+    let planned = BanditRequest {
+        recipe,
+        actions,
+        range: Range::ZeroTo(1.0),
+        reading: None,
+        rounds: Some(rounds),
+        batch: batch(arguments),
+        noise,
+        budget: Budget::approx(arguments.epsilon, arguments.delta)?,
+        adjacency: arguments.adjacency.into(),
+    }
+    .plan()?;
+    let entry = recipe.entry();
+    let plan = planned.plan();
+    Ok(Planned {
+        recipe: entry.name.to_owned(),
+        choices: arguments.dim,
+        rounds,
+        batch: planned.batch(),
+        releases: rounds / planned.batch(),
+        noise: Some(match plan.noise() {
+            FeedbackNoise::Laplace => "laplace",
+            FeedbackNoise::Gaussian => "gaussian",
+        }),
+        noise_sd: Some(plan.variance().sqrt()),
+        regret_bound: planned.regret_bound(),
+        guarantee: plan
+            .guarantee(false)?
+            .of_algorithm(entry.name, entry.source, entry.errata),
+    })
+}
+
+fn experts(arguments: &Arguments, recipe: RecipeName, rounds: u64) -> Result<Planned> {
+    if arguments.noise.is_some() {
+        bail!("{recipe} draws choices and adds no noise: leave out --noise");
+    }
+    let planned = ExpertsRequest {
+        recipe,
+        advice: Advice::Experts(arguments.dim),
+        rounds: Some(rounds),
+        batch: batch(arguments),
+        board: None,
+        budget: Budget::approx(arguments.epsilon, arguments.delta)?,
+        adjacency: arguments.adjacency.into(),
+    }
+    .plan()?;
+    let entry = recipe.entry();
+    let plan = planned.plan();
+    Ok(Planned {
+        recipe: entry.name.to_owned(),
+        choices: arguments.dim,
+        rounds,
+        batch: plan.batch(),
+        releases: plan.most_items(),
+        noise: None,
+        noise_sd: None,
+        regret_bound: planned.regret_bound(),
+        guarantee: plan
+            .guarantee(false)?
+            .of_algorithm(entry.name, entry.source, entry.errata),
+    })
+}

@@ -1,0 +1,268 @@
+//! How a record answers a play: from a table of losses, or from a log of rounds that another policy played.
+//!
+//! **A table** has a loss for every arm; the answer is the played one's, from `low` … `high` to 0 … 1. Nothing else of the record is looked at.
+//!
+//! **A log** has, in each row, the arm a that was played then, its loss ℓ and the propensity π with which it was chosen. The row answers the learner's play i with
+//! y = 1{a = i}·min(1/π, M)·ℓ, ℓ scaled to 0 … 1 first: null, if the arms differ. M is public.
+//!
+//! *Unbiased.* If a was drawn with probabilities π, all at least 1/M, and independently of what its losses are, E[y] = π(i)·ℓ_i/π(i) = ℓ_i: what a table would have said.
+//!
+//! *Private.* Row t is asked in round t, whatever it holds: rounds are counted in rows, and a batch ends after B rows and not after B matches. So two logs that differ in row t give, after the same
+//! releases and the same coins, the same plays and the same sums in every batch but the one of row t, where the sum moves by at most M, since y lies in 0 … M. The density of a transcript is the
+//! product of those of its noisy answers given what came before; in the ratio of two such products all factors but one are 1, and that one is at most e^ε for Laplace noise of
+//! scale M/ε. The unit is a row, under replace-one as under zero-out, and the plays, which see noisy answers alone, are post-processing. ∎
+//!
+//! *Why rows that do not match are not skipped*, as replay from a log usually does. Whether a row is skipped is a function of the row. A row that matches uses up a play; were it
+//! replaced by one that does not, the same play would wait for the next match, and from there on every play would meet another row: one row would move all later answers, each by the whole range, and
+//! the guarantee of one answer would hold for none. A null keeps the rounds in step. Its price is known: noise M times as large as a table's.
+
+use super::plan::{FeedbackError, Range};
+use crate::boundary::{OperatorOnly, Raw};
+use crate::losses::{Features, Record};
+use serde::{Deserialize, Serialize};
+
+/// What records hold, and the public bounds of it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Reading {
+    low: f64,
+    high: f64,
+    arms: usize,
+    /// M, for a log.
+    most: Option<f64>,
+}
+
+impl Reading {
+    /// Features are the losses of all arms, between two bounds.
+    ///
+    /// # Errors
+    /// No arms; bounds that are not finite, the smaller first.
+    pub fn table(arms: usize, low: f64, high: f64) -> Result<Self, FeedbackError> {
+        Self::checked(arms, low, high, None)
+    }
+
+    /// Features are one coordinate an arm, 1 for the one that was played, then its loss, then its propensity if that is logged: without, all arms were equally
+    /// likely. Weights 1/π are clipped to `most`.
+    ///
+    /// # Errors
+    /// As [`Reading::table`]; a weight below 1, or not finite.
+    pub fn log(arms: usize, low: f64, high: f64, most: f64) -> Result<Self, FeedbackError> {
+        if !(1.0..=1e9).contains(&most) {
+            return Err(FeedbackError::Parameter {
+                parameter: "greatest weight of a logged round",
+                given: most,
+                allowed: "1 to 1e9, the inverse of the least propensity",
+            });
+        }
+        Self::checked(arms, low, high, Some(most))
+    }
+
+    fn checked(arms: usize, low: f64, high: f64, most: Option<f64>) -> Result<Self, FeedbackError> {
+        let wrong = |parameter, given, allowed| {
+            Err(FeedbackError::Parameter {
+                parameter,
+                given,
+                allowed,
+            })
+        };
+        if !(1..=1 << 24).contains(&arms) {
+            return wrong("arms", arms as f64, "1 to 2^24");
+        }
+        if !(low < high && (high - low).is_finite()) {
+            return wrong("width of losses", high - low, "a positive finite number");
+        }
+        Ok(Self {
+            low,
+            high,
+            arms,
+            most,
+        })
+    }
+
+    /// Where answers lie.
+    #[must_use]
+    pub fn range(&self) -> Range {
+        Range::ZeroTo(self.most.unwrap_or(1.0))
+    }
+
+    /// The number of arms.
+    #[must_use]
+    pub fn arms(&self) -> usize {
+        self.arms
+    }
+
+    /// Bounds of losses.
+    #[must_use]
+    pub fn bounds(&self) -> (f64, f64) {
+        (self.low, self.high)
+    }
+
+    /// Whether records are rounds of a log.
+    #[must_use]
+    pub fn is_log(&self) -> bool {
+        self.most.is_some()
+    }
+
+    /// A loss of 0 … 1 in the units of the bounds.
+    #[must_use]
+    pub fn unscaled(&self, loss: f64) -> f64 {
+        self.low + (self.high - self.low) * loss
+    }
+
+    /// What a guarantee has to assume.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let (low, high) = (self.low, self.high);
+        match self.most {
+            None => format!("losses are clipped to [{low}, {high}]"),
+            Some(most) => format!(
+                "every row of the log answers one round: with its loss times its weight if its arm is the one that is played, and with nothing otherwise; losses are clipped to [{low}, {high}] and weights to {most}"
+            ),
+        }
+    }
+
+    /// The answer of a record to an arm, before it is clipped to the range; not a number if the record is malformed.
+    pub(crate) fn answer(&self, record: &Record, arm: usize) -> f64 {
+        if self.is_log() {
+            let Some(logged) = self.logged(record) else {
+                return f64::NAN;
+            };
+            if logged.arm == arm {
+                logged.weight * logged.loss
+            } else {
+                0.0
+            }
+        } else {
+            match &record.features {
+                Features::Dense(losses) if losses.len() == self.arms && arm < self.arms => {
+                    self.scaled(losses[arm])
+                }
+                _ => f64::NAN,
+            }
+        }
+    }
+
+    /// The answer to a mixture of arms.
+    pub(crate) fn answer_mixture(&self, record: &Record, shares: &[f64]) -> f64 {
+        let parts = shares.iter().enumerate();
+        parts
+            .map(|(arm, share)| share * self.answer(record, arm))
+            .sum()
+    }
+
+    /// A round of a log, or nothing if it is malformed.
+    pub(crate) fn logged(&self, record: &Record) -> Option<Logged> {
+        let most = self.most?;
+        let Features::Dense(values) = &record.features else {
+            return None;
+        };
+        let (played, rest) = values.split_at_checked(self.arms)?;
+        let (loss, propensity) = match *rest {
+            [loss] => (loss, 1.0 / self.arms as f64),
+            [loss, propensity] => (loss, propensity),
+            _ => return None,
+        };
+        let arm = played.iter().position(|one| *one > 0.5)?;
+        let sound = values.iter().all(|value| value.is_finite()) && propensity > 0.0;
+        sound.then(|| Logged {
+            arm,
+            loss: self.scaled(loss),
+            weight: (1.0 / propensity).min(most),
+        })
+    }
+
+    fn scaled(&self, loss: f64) -> f64 {
+        (loss.clamp(self.low, self.high) - self.low) / (self.high - self.low)
+    }
+
+    /// The exact answer, for a learner without privacy: computed from private data.
+    #[must_use]
+    pub fn exact(&self, record: &Raw<Record>, play: Ask<'_>) -> OperatorOnly<f64> {
+        OperatorOnly::new(match play {
+            Ask::Arm(arm) => self.answer(record.peek(), arm),
+            Ask::Mixture(shares) => self.answer_mixture(record.peek(), shares),
+        })
+    }
+}
+
+/// What is asked about.
+#[derive(Debug, Clone, Copy)]
+pub enum Ask<'a> {
+    /// One arm.
+    Arm(usize),
+    /// All arms, each by its share.
+    Mixture(&'a [f64]),
+}
+
+/// A round of a log.
+pub(crate) struct Logged {
+    pub(crate) arm: usize,
+    /// 0 to 1.
+    pub(crate) loss: f64,
+    /// 1/π, clipped.
+    pub(crate) weight: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(values: &[f64]) -> Record {
+        Record {
+            features: Features::Dense(values.to_vec()),
+            target: 0.0,
+        }
+    }
+
+    fn close(a: f64, b: f64) {
+        assert!((a - b).abs() < 1e-12, "{a} {b}");
+    }
+
+    #[test]
+    fn a_table_is_scaled_and_clipped() {
+        let reading = Reading::table(3, -1.0, 3.0).unwrap();
+        let row = record(&[-1.0, 1.0, 7.0]);
+        close(reading.answer(&row, 0), 0.0);
+        close(reading.answer(&row, 1), 0.5);
+        close(reading.answer(&row, 2), 1.0);
+        close(reading.answer_mixture(&row, &[0.5, 0.5, 0.0]), 0.25);
+        assert!(reading.answer(&record(&[1.0]), 0).is_nan());
+        assert!(reading.answer(&row, 3).is_nan());
+    }
+
+    /// All logs of one row: with the logging policy's own weights the answer is the arm's loss on average, and it never leaves the range.
+    #[test]
+    fn a_log_is_unbiased_and_stays_in_its_range() {
+        let (losses, policy) = ([0.2, 0.9, 0.5], [0.5, 0.2, 0.3]);
+        let reading = Reading::log(3, 0.0, 1.0, 5.0).unwrap();
+        for play in 0..3 {
+            let mut mean = 0.0;
+            for arm in 0..3 {
+                let mut row = [0.0; 5];
+                (row[arm], row[3], row[4]) = (1.0, losses[arm], policy[arm]);
+                let answer = reading.answer(&record(&row), play);
+                assert!((0.0..=5.0).contains(&answer));
+                mean += policy[arm] * answer;
+            }
+            close(mean, losses[play]);
+        }
+        // Without propensities all arms were equally likely; a rare arm's weight is clipped.
+        close(reading.answer(&record(&[0.0, 1.0, 0.0, 0.5]), 1), 1.5);
+        close(reading.answer(&record(&[0.0, 1.0, 0.0, 0.5, 0.01]), 1), 2.5);
+        for bad in [
+            vec![0.0, 0.0, 0.0, 0.5, 0.5],
+            vec![1.0, 0.0, 0.0, f64::NAN, 0.5],
+            vec![1.0, 0.0, 0.0, 0.5, 0.0],
+            vec![1.0, 0.0, 0.0],
+        ] {
+            assert!(reading.answer(&record(&bad), 0).is_nan(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn bounds_that_make_no_sense_are_refused() {
+        assert!(Reading::table(0, 0.0, 1.0).is_err());
+        assert!(Reading::table(2, 1.0, 1.0).is_err());
+        assert!(Reading::log(2, 0.0, 1.0, 0.5).is_err());
+        assert!(Reading::log(2, 0.0, f64::INFINITY, 2.0).is_err());
+    }
+}
