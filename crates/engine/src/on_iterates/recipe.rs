@@ -66,7 +66,7 @@ pub enum Averaged {
     /// All of them, as in JKT12: what its sample size (Theorem 6) is proved for.
     #[default]
     All,
-    /// The later half, where that moves less, which it does from five records on: up to nine times less noise, and the first iterates, which know least, do not count.
+    /// The later half, where that moves less, which it does from six records on: up to nine times less noise, and the first iterates, which know least, do not count.
     LaterHalf,
 }
 

@@ -161,6 +161,11 @@ impl ExpertsRequest {
                     return unfit("the loss and the set have different dimensions");
                 }
                 range = loss.lipschitz() * set.diameter();
+                if !(range > 0.0 && range.is_finite()) {
+                    return unfit(
+                        "the losses' range, slope times diameter, is not a positive finite number",
+                    );
+                }
                 radius = wanted.unwrap_or(set.diameter() / rounds.max(1) as f64);
                 points = net(set.as_ref(), &mut radius, wanted.is_some())?;
                 u32::try_from(points.len())

@@ -157,8 +157,11 @@ impl<G: GuaranteeKind> PerturbedIterates<G> {
         let mut iterates = Self::assemble(plan, back.diary, key)?;
         let (mut before, mut recent) = (None, Vec::new());
         if back.outcome == CameBack::Continued {
-            iterates.note = note.unwrap_or_default();
             if let Some(checkpoint) = back.checkpoint {
+                // A new instance begins with the note of the one before it, whose releases are not its own.
+                if checkpoint.items > 0 {
+                    iterates.note = note.unwrap_or_default();
+                }
                 iterates.state = decode(&checkpoint.state)?;
                 iterates.check_state(&iterates.state.learner, &iterates.state.plain)?;
                 before = iterates.release();

@@ -85,6 +85,12 @@ pub(crate) fn choose(
                 ),
                 None => format!("{name}, because the horizon is unknown"),
             });
+            if reading.is_log() {
+                reasons.push(
+                    "regret on a log is as certified only if its propensities are true and none is below the least"
+                        .to_owned(),
+                );
+            }
             recipe
         }
     };

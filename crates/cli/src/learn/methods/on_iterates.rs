@@ -92,7 +92,11 @@ impl Method for Perturbed {
             regret_bound: self.recipe.regret_bound(None),
             model: Some(match plan.request().timing {
                 Timing::Every(releases) => {
-                    format!("the mean of releases {} to {}", releases / 2 + 1, releases)
+                    format!(
+                        "the mean of releases {} to {}, as far as they come; the last release before the first of them",
+                        releases / 2 + 1,
+                        releases
+                    )
                 }
                 Timing::Last(_) => "an average of secret iterates, with noise".to_owned(),
                 Timing::Unknown => "the last release".to_owned(),

@@ -24,6 +24,7 @@ const MOST_DIMENSIONS: usize = 3;
 struct Doubling {
     recipe: LimitedUpdates,
     rounds: u64,
+    horizon_unknown: bool,
     radius: f64,
 }
 
@@ -45,6 +46,7 @@ pub(crate) fn limited_updates(situation: &Situation, wishes: &Wishes) -> Result<
     Ok(Box::new(Doubling {
         recipe,
         rounds: situation.rounds,
+        horizon_unknown: situation.horizon_unknown,
         radius,
     }))
 }
@@ -63,7 +65,13 @@ impl Method for Doubling {
     }
 
     fn records(&self) -> (u64, u64) {
-        (self.rounds, u64::MAX)
+        // The mechanism could go on for ever; who states a number means it.
+        let most = if self.horizon_unknown {
+            u64::MAX
+        } else {
+            self.rounds
+        };
+        (self.rounds, most)
     }
 
     fn parameters(&self) -> Parameters {
