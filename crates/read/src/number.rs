@@ -36,7 +36,13 @@ pub(crate) fn scan(bytes: &[u8]) -> Option<(f64, usize)> {
 pub(crate) fn field(bytes: &[u8], at: usize, delimiter: u8) -> Option<(f64, usize)> {
     let (mantissa, decimals, next) = digits::field(bytes, at, delimiter)?;
     // At most eight digits: both are exact as floats. Minus zero is zero here, which no encoding tells apart.
-    Some((mantissa as f64 / EXACT_POWERS[decimals & 15], next))
+    let size = mantissa as f64;
+    // Whole numbers need not wait for a division.
+    let value = match decimals {
+        0 => size,
+        decimals => size / EXACT_POWERS[decimals & 15],
+    };
+    Some((value, next))
 }
 
 /// A number of any shape, byte by byte.

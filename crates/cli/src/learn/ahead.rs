@@ -8,8 +8,8 @@ use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
 use std::thread;
 
 /// Rows handed over at a time, and blocks that may wait: a few thousand rows in memory, whatever the length of the file.
-const BLOCK: usize = 256;
-const WAITING: usize = 8;
+const BLOCK: usize = 128;
+const WAITING: usize = 4;
 
 type Block = Result<Vec<Sealed>, ReadError>;
 
