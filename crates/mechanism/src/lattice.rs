@@ -9,7 +9,9 @@
 //! Why the per-coordinate check comes first: a float too large for an integer saturates when cast, and squares of
 //! saturated values can wrap a sum around to a small number.
 
-use pulp::{Arch, Simd, WithSimd};
+mod lanes;
+
+use lanes::is_narrow;
 
 /// One person's vector, before clipping.
 pub enum Contribution {
@@ -61,7 +63,12 @@ pub struct Lattice {
     radius: i64,
     /// Whether integers fit 32 bits and their squares' sum 63: then plain loops prove it.
     narrow: bool,
+    /// By what to shrink a vector until its integers fit.
+    shrinks: &'static [f64],
 }
+
+/// As it is; and a little smaller, which always helps.
+const SHRINKS: [f64; 2] = [1.0, 1.0 - 1e-6];
 
 impl Lattice {
     /// Integers of length at most `radius` for contributions of length at most `bound`.
@@ -88,7 +95,14 @@ impl Lattice {
             bound,
             radius,
             narrow: is_narrow(radius, dimension as usize),
+            shrinks: &SHRINKS,
         })
+    }
+
+    /// The same without a second try: for second moments, whose distances are proved for vectors as they are, not for smaller copies.
+    pub(crate) fn rigid(mut self) -> Self {
+        self.shrinks = &SHRINKS[..1];
+        self
     }
 
     /// Number of coordinates.
@@ -185,9 +199,9 @@ impl Lattice {
         let clipped = length > self.bound;
         // Not radius/length, which may overflow for a subnormal length: only lengths above the bound are divided by.
         let scale = self.radius as f64 / if clipped { length } else { self.bound };
-        [1.0, 1.0 - 1e-6]
+        self.shrinks
+            .iter()
             .map(|shrink| scale * shrink)
-            .into_iter()
             .find(|&scale| match entries {
                 Entries::Sparse(entries) if is_narrow(self.radius, entries.len()) => {
                     self.fits_narrow(entries.iter().map(|entry| entry.1), scale)
@@ -195,101 +209,6 @@ impl Lattice {
                 _ => self.fits(entries, scale),
             })
             .map(|scale| (scale, clipped))
-    }
-
-    /// The same for all coordinates and small integers, in loops that a compiler turns into vectors: this is the round's hot path.
-    fn add_narrow(&self, values: &[f64], total: &mut [i64]) -> Outcome {
-        Arch::new().dispatch(AddNarrow {
-            lattice: self,
-            values,
-            total,
-        })
-    }
-
-    #[inline(always)]
-    fn add_in_lanes(&self, values: &[f64], total: &mut [i64]) -> Outcome {
-        let entries = Entries::Dense(values);
-        let plain = self.plain_length(&entries);
-        let Some(length) = plain.or_else(|| self.careful_length(&entries)) else {
-            return Outcome::Null;
-        };
-        let clipped = length > self.bound;
-        let scale = self.radius as f64 / if clipped { length } else { self.bound };
-        for shrink in [1.0, 1.0 - 1e-6] {
-            let scale = scale * shrink;
-            if self.fits_narrow(values.iter().copied(), scale) {
-                // Plans keep sums below 2⁶¹: nothing wraps, and a loop that need not look becomes vectors.
-                for (total, value) in total.iter_mut().zip(values) {
-                    *total = total.wrapping_add(truncated(value * scale));
-                }
-                return if clipped {
-                    Outcome::Clipped
-                } else {
-                    Outcome::Kept
-                };
-            }
-        }
-        Outcome::Null
-    }
-
-    /// The length by squares as they are; nothing where they might be too large or too small for that. In four lanes, and what is left over: the same
-    /// order of additions for dense and sparse vectors.
-    #[inline(always)]
-    fn plain_length(&self, entries: &Entries<'_>) -> Option<f64> {
-        let square = |value: f64| match self.norm {
-            Norm::L1 => value.abs(),
-            Norm::L2 => value * value,
-        };
-        let (mut lanes, mut rest) = ([0.0; 4], 0.0);
-        match entries {
-            Entries::Dense(values) => {
-                let (fours, left) = values.as_chunks::<4>();
-                for four in fours {
-                    for (lane, value) in lanes.iter_mut().zip(four) {
-                        *lane += square(*value);
-                    }
-                }
-                left.iter().for_each(|value| rest += square(*value));
-            }
-            Entries::Sparse(entries) => {
-                let left = self.dimension & !3;
-                for &(index, value) in *entries {
-                    if index < left {
-                        lanes[index as usize & 3] += square(value);
-                    } else {
-                        rest += square(value);
-                    }
-                }
-            }
-        }
-        let sum = lanes.iter().sum::<f64>() + rest;
-        (1e-200..1e300).contains(&sum).then(|| match self.norm {
-            Norm::L1 => sum,
-            Norm::L2 => sum.sqrt(),
-        })
-    }
-
-    /// [`Lattice::fits`] in 64 bits. If no value reaches radius + 1, the truncated ones are the integers that `fits` looks at, and the sum of their squares stays
-    /// below 2⁶³; if one does, the sum does not matter.
-    #[inline(always)]
-    fn fits_narrow(&self, values: impl Iterator<Item = f64>, scale: f64) -> bool {
-        let (mut inside, mut sum) = (true, 0_u64);
-        let squares = self.norm == Norm::L2;
-        let beyond = (self.radius + 1) as f64;
-        for value in values {
-            let size = (value * scale).abs();
-            // What is not a number is not inside either.
-            inside &= size < beyond;
-            let magnitude = u64::from(truncated(size) as u32);
-            sum = sum.wrapping_add(if squares {
-                magnitude * magnitude
-            } else {
-                magnitude
-            });
-        }
-        let radius = self.radius.unsigned_abs();
-        let limit = if squares { radius * radius } else { radius };
-        inside && sum <= limit
     }
 
     /// The length, or nothing if a value is not finite.
@@ -352,42 +271,6 @@ impl Lattice {
             });
         });
         inside && sum.is_some_and(|sum| sum <= limit)
-    }
-}
-
-/// The integer toward zero of a number below 2⁵¹ in size; anything for others. A cast would ask of each whether it is one, and there is no vector for that: at
-/// 1.5·2⁵² the last digits of a float count ones.
-#[inline(always)]
-fn truncated(value: f64) -> i64 {
-    const ONES: f64 = 1.5 * (1_u64 << 52) as f64;
-    let nearest = (value + ONES) - ONES;
-    let beyond = if nearest.abs() > value.abs() {
-        1.0
-    } else {
-        0.0_f64
-    };
-    let toward_zero = nearest - beyond.copysign(value);
-    (toward_zero + ONES).to_bits().wrapping_sub(ONES.to_bits()) as i64
-}
-
-/// Whether so many integers within the radius fit 32 bits and the sum of their squares 63.
-fn is_narrow(radius: i64, count: usize) -> bool {
-    radius < 1 << 30 && i128::from(radius).pow(2) * count as i128 <= i128::from(i64::MAX)
-}
-
-/// [`Lattice::add_narrow`], to be compiled for every width of vectors.
-struct AddNarrow<'a> {
-    lattice: &'a Lattice,
-    values: &'a [f64],
-    total: &'a mut [i64],
-}
-
-impl WithSimd for AddNarrow<'_> {
-    type Output = Outcome;
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) -> Outcome {
-        self.lattice.add_in_lanes(self.values, self.total)
     }
 }
 

@@ -1,3 +1,4 @@
+use super::lanes::truncated;
 use super::*;
 use proptest::prelude::*;
 
@@ -37,6 +38,7 @@ fn bounds_too_small_to_divide_by_are_refused() {
         bound: 1e-300,
         radius: 1 << 28,
         narrow: true,
+        shrinks: &SHRINKS,
     };
     for zero in [0.0, -0.0] {
         assert_eq!(image(&lattice, &[zero, 0.0]), (vec![0, 0], Outcome::Null));

@@ -121,12 +121,11 @@ impl SumPlan {
         };
         let radii = &self.fields.radii;
         let radius = *radii.get(octave as usize).ok_or(PlanError::Stored)?;
-        Ok(Lattice::new(
-            request.dimension,
-            norm,
-            request.bound,
-            radius,
-        )?)
+        let lattice = Lattice::new(request.dimension, norm, request.bound, radius)?;
+        Ok(match request.geometry {
+            Geometry::Ball => lattice,
+            Geometry::Moments => lattice.rigid(),
+        })
     }
 
     /// Nodes an item lies in at the most; for octaves up to the expected horizon. Filters have none.

@@ -1,0 +1,137 @@
+//! Small integers in loops that a compiler turns into vectors: the round's hot path. They prove what the careful loops prove, in arithmetic whose bounds are stated.
+
+use super::{Entries, Lattice, Norm, Outcome};
+use pulp::{Arch, Simd, WithSimd};
+
+impl Lattice {
+    /// The same for all coordinates and small integers, in loops that a compiler turns into vectors: this is the round's hot path.
+    pub(super) fn add_narrow(&self, values: &[f64], total: &mut [i64]) -> Outcome {
+        Arch::new().dispatch(AddNarrow {
+            lattice: self,
+            values,
+            total,
+        })
+    }
+
+    #[inline(always)]
+    fn add_in_lanes(&self, values: &[f64], total: &mut [i64]) -> Outcome {
+        let entries = Entries::Dense(values);
+        let plain = self.plain_length(&entries);
+        let Some(length) = plain.or_else(|| self.careful_length(&entries)) else {
+            return Outcome::Null;
+        };
+        let clipped = length > self.bound;
+        let scale = self.radius as f64 / if clipped { length } else { self.bound };
+        for shrink in self.shrinks {
+            let scale = scale * shrink;
+            if self.fits_narrow(values.iter().copied(), scale) {
+                // Plans keep sums below 2⁶¹: nothing wraps, and a loop that need not look becomes vectors.
+                for (total, value) in total.iter_mut().zip(values) {
+                    *total = total.wrapping_add(truncated(value * scale));
+                }
+                return if clipped {
+                    Outcome::Clipped
+                } else {
+                    Outcome::Kept
+                };
+            }
+        }
+        Outcome::Null
+    }
+
+    /// The length by squares as they are; nothing where they might be too large or too small for that. In four lanes, and what is left over: the same
+    /// order of additions for dense and sparse vectors.
+    #[inline(always)]
+    pub(super) fn plain_length(&self, entries: &Entries<'_>) -> Option<f64> {
+        let square = |value: f64| match self.norm {
+            Norm::L1 => value.abs(),
+            Norm::L2 => value * value,
+        };
+        let (mut lanes, mut rest) = ([0.0; 4], 0.0);
+        match entries {
+            Entries::Dense(values) => {
+                let (fours, left) = values.as_chunks::<4>();
+                for four in fours {
+                    for (lane, value) in lanes.iter_mut().zip(four) {
+                        *lane += square(*value);
+                    }
+                }
+                left.iter().for_each(|value| rest += square(*value));
+            }
+            Entries::Sparse(entries) => {
+                let left = self.dimension & !3;
+                for &(index, value) in *entries {
+                    if index < left {
+                        lanes[index as usize & 3] += square(value);
+                    } else {
+                        rest += square(value);
+                    }
+                }
+            }
+        }
+        let sum = lanes.iter().sum::<f64>() + rest;
+        (1e-200..1e300).contains(&sum).then(|| match self.norm {
+            Norm::L1 => sum,
+            Norm::L2 => sum.sqrt(),
+        })
+    }
+
+    /// [`Lattice::fits`] in 64 bits. If no value reaches radius + 1, the truncated ones are the integers that `fits` looks at, and the sum of their squares stays
+    /// below 2⁶³; if one does, the sum does not matter.
+    #[inline(always)]
+    pub(super) fn fits_narrow(&self, values: impl Iterator<Item = f64>, scale: f64) -> bool {
+        let (mut inside, mut sum) = (true, 0_u64);
+        let squares = self.norm == Norm::L2;
+        let beyond = (self.radius + 1) as f64;
+        for value in values {
+            let size = (value * scale).abs();
+            // What is not a number is not inside either.
+            inside &= size < beyond;
+            let magnitude = u64::from(truncated(size) as u32);
+            sum = sum.wrapping_add(if squares {
+                magnitude * magnitude
+            } else {
+                magnitude
+            });
+        }
+        let radius = self.radius.unsigned_abs();
+        let limit = if squares { radius * radius } else { radius };
+        inside && sum <= limit
+    }
+}
+
+/// The integer toward zero of a number below 2⁵¹ in size; anything for others. A cast would ask of each whether it is one, and there is no vector for that: at
+/// 1.5·2⁵² the last digits of a float count ones.
+#[inline(always)]
+pub(super) fn truncated(value: f64) -> i64 {
+    const ONES: f64 = 1.5 * (1_u64 << 52) as f64;
+    let nearest = (value + ONES) - ONES;
+    let beyond = if nearest.abs() > value.abs() {
+        1.0
+    } else {
+        0.0_f64
+    };
+    let toward_zero = nearest - beyond.copysign(value);
+    (toward_zero + ONES).to_bits().wrapping_sub(ONES.to_bits()) as i64
+}
+
+/// Whether so many integers within the radius fit 32 bits and the sum of their squares 63.
+pub(super) fn is_narrow(radius: i64, count: usize) -> bool {
+    radius < 1 << 30 && i128::from(radius).pow(2) * count as i128 <= i128::from(i64::MAX)
+}
+
+/// [`Lattice::add_narrow`], to be compiled for every width of vectors.
+struct AddNarrow<'a> {
+    lattice: &'a Lattice,
+    values: &'a [f64],
+    total: &'a mut [i64],
+}
+
+impl WithSimd for AddNarrow<'_> {
+    type Output = Outcome;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> Outcome {
+        self.lattice.add_in_lanes(self.values, self.total)
+    }
+}
