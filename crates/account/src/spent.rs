@@ -181,8 +181,12 @@ impl Spent {
             zcdp::epsilon_upper(concentrated, delta),
             self.epsilon,
         ));
+        // One look tells whether the curve of a Gaussian can do better; only then is it searched.
+        let (mu, room) = (root_up(self.mu_squared), best - self.epsilon);
         if self.rho <= 0.0
-            && let Some(gaussian) = tradeoff::epsilon_upper(root_up(self.mu_squared), delta)
+            && room > 0.0
+            && tradeoff::delta_upper(mu, room) <= delta
+            && let Some(gaussian) = tradeoff::epsilon_upper(mu, delta)
         {
             best = best.min(add_up(gaussian, self.epsilon));
         }
