@@ -37,8 +37,6 @@ mod many;
 mod normal;
 pub mod planted;
 mod printed;
-mod printed_batches;
-mod printed_offline;
 mod procedure;
 
 pub use attack::Attack;

@@ -11,73 +11,18 @@
 //!
 //! **A ledger must never be restored from a backup**: charges and marks since then would be forgotten, and nothing could notice.
 
+mod error;
+mod lives;
+
+pub use error::LedgerError;
+pub(crate) use lives::Begun;
+
 use super::records::{Record, kind_from, opened};
 use super::{Log, LogError, MemoryStorage, Storage, Syncs};
 use crate::boundary::{Grant, Scope};
-use hushstream_account::{AccountError, Budget, Charge, Filter, FilterKind, Refused};
-use hushstream_noise::{Instance, NoiseError};
+use hushstream_account::{Budget, Charge, Filter, FilterKind};
+use hushstream_noise::Instance;
 use std::collections::BTreeMap;
-
-/// How many marks are written before the log is written anew with the last ones.
-const MARKS_KEPT: u64 = 1 << 16;
-
-/// Why a ledger refuses.
-#[derive(Debug, thiserror::Error)]
-pub enum LedgerError {
-    /// The charge does not fit the budget. Nothing was spent.
-    #[error(transparent)]
-    Refused(#[from] Refused),
-    /// The charge is about something else than the budget.
-    #[error(
-        "the ledger's budget is about {budget:?}, the charge about {charge:?}: they cannot be added up"
-    )]
-    OtherScope {
-        /// The ledger's.
-        budget: Scope,
-        /// The charge's.
-        charge: Scope,
-    },
-    /// The budget cannot be guarded in this way.
-    #[error(transparent)]
-    Budget(#[from] AccountError),
-    /// The ledger's file.
-    #[error("ledger: {0}")]
-    Log(#[from] LogError),
-    /// No entropy for a name.
-    #[error(transparent)]
-    Noise(#[from] NoiseError),
-    /// A new ledger was asked for where one exists.
-    #[error("there is a ledger here already: open it instead")]
-    Exists,
-    /// A ledger was asked for where none exists.
-    #[error("there is no ledger here: create one with a budget")]
-    Missing,
-    /// The ledger does not know this mechanism: it is another ledger, or it has lost a charge.
-    #[error("the ledger has no charge number {0}")]
-    Unknown(u64),
-    /// A budget can be raised, not lowered: what was promised for it stands.
-    #[error("the budget is ({epsilon}, {delta}) already: it can be raised, not lowered")]
-    Narrower {
-        /// The present ε.
-        epsilon: f64,
-        /// The present δ.
-        delta: f64,
-    },
-    /// The charge has been used.
-    #[error("charge number {0} has been used: its run has begun")]
-    Begun(u64),
-    /// The run goes on in another object or process.
-    #[error("charge number {0} has been taken over: its run was resumed elsewhere")]
-    TakenOver(u64),
-}
-
-/// One mechanism that has begun.
-#[derive(Clone, Copy)]
-pub(crate) struct Begun {
-    pub(crate) instance: [u8; 16],
-    pub(crate) life: [u8; 16],
-    pub(crate) mark: u64,
-}
 
 /// The ledger.
 pub struct Ledger {
@@ -293,99 +238,6 @@ impl Ledger {
             scope: self.scope,
             simulated: self.simulated,
         })
-    }
-
-    /// What is known of a mechanism that has begun.
-    pub(crate) fn begun(&self, number: u64) -> Option<Begun> {
-        self.begun.get(&number).copied()
-    }
-
-    /// Records that a mechanism begins, or goes on, as `instance` in the one object named `life`.
-    pub(crate) fn begin(
-        &mut self,
-        number: u64,
-        instance: [u8; 16],
-        life: [u8; 16],
-    ) -> Result<(), LedgerError> {
-        self.grant(number)?;
-        self.write(&Record::Begun {
-            number,
-            instance,
-            life,
-        })?;
-        let mark = self.begun.get(&number).map_or(0, |begun| begun.mark);
-        self.begun.insert(
-            number,
-            Begun {
-                instance,
-                life,
-                mark,
-            },
-        );
-        Ok(())
-    }
-
-    /// Records that releases up to `step` may leave the process, if `life` still is the one that may publish.
-    pub(crate) fn mark(
-        &mut self,
-        number: u64,
-        life: [u8; 16],
-        step: u64,
-    ) -> Result<(), LedgerError> {
-        let begun = self.begun(number).ok_or(LedgerError::Unknown(number))?;
-        if begun.life != life {
-            return Err(LedgerError::TakenOver(number));
-        }
-        self.log.check()?;
-        if step <= begun.mark {
-            return Ok(());
-        }
-        let marked = Begun {
-            mark: step,
-            ..begun
-        };
-        if self.marks_written >= MARKS_KEPT {
-            let mut all = self.begun.clone();
-            all.insert(number, marked);
-            self.compact(&all)?;
-        } else {
-            self.write(&Record::Marked { number, step })?;
-            self.marks_written += 1;
-        }
-        self.begun.insert(number, marked);
-        Ok(())
-    }
-
-    fn compact(&mut self, begun: &BTreeMap<u64, Begun>) -> Result<(), LedgerError> {
-        let mut records = vec![opened(self.name, &self.filter, self.scope, self.simulated)];
-        records.extend(
-            self.charges
-                .iter()
-                .map(|(&number, &charge)| Record::Debited { number, charge }),
-        );
-        for (
-            &number,
-            &Begun {
-                instance,
-                life,
-                mark,
-            },
-        ) in begun
-        {
-            records.push(Record::Begun {
-                number,
-                instance,
-                life,
-            });
-            records.push(Record::Marked { number, step: mark });
-        }
-        let payloads = records
-            .iter()
-            .map(Record::encode)
-            .collect::<Result<Vec<_>, _>>()?;
-        self.log.replace(&payloads)?;
-        self.marks_written = begun.len() as u64;
-        Ok(())
     }
 
     /// Writes one record, durably.

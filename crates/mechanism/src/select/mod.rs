@@ -15,10 +15,12 @@ mod calibrate;
 mod error;
 mod plan;
 mod play;
+mod request;
 mod selection;
 
 pub use board::Board;
 pub use calibrate::{Setting, best_board, best_hedge};
 pub use error::SelectError;
-pub use plan::{Horizon, Method, SelectPlan, SelectRequest};
+pub use plan::SelectPlan;
+pub use request::{Horizon, Method, SelectRequest};
 pub use selection::{Selection, SelectionBack};

@@ -3,8 +3,9 @@
 //! **Cost.** One pass over the losses an item; O(d) memory; another pass, the exact draw, only when the expert is drawn anew.
 
 use super::error::SelectError;
-use super::plan::{Horizon, SelectPlan};
+use super::plan::SelectPlan;
 use super::play::{LOSS_BITS, Play};
+use super::request::Horizon;
 use crate::boundary::{Grant, OperatorOnly, Pending, Raw, Released, Transcript};
 use crate::durable::{CameBack, Diary, DiaryError, FoundDiary, Ledger, Storage, decode, encode};
 use crate::losses::{Loss, Record};

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)] // a test may stop where it fails
 
+mod machine;
 mod own;
 mod planted;
 mod refusals;

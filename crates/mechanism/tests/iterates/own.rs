@@ -1,6 +1,6 @@
 //! A caller's own learner: its bound is trusted, but neither its staying the same nor its being a number is.
 
-use crate::resuming::{Machine, bits, plan};
+use crate::machine::{Machine, bits, plan};
 use crate::streams::record;
 use hushstream_account::Adjacency;
 use hushstream_mechanism::losses::Record;
@@ -169,7 +169,7 @@ fn the_guarantee_names_a_proof_that_is_not_ours() {
         assert!(words.contains("the time a step takes"), "{words}");
         words.contains("proof of its sensitivity")
     };
-    for ours in crate::resuming::learners() {
+    for ours in crate::machine::learners() {
         assert!(!says(ours.clone()));
         assert!(!says(Arc::new(Average::of(ours))));
     }

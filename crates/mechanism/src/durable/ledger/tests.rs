@@ -1,5 +1,6 @@
 //! What a ledger must not believe: a compaction that failed, and storage that forgets.
 
+use super::lives::MARKS_KEPT;
 use super::*;
 use crate::boundary::{Raw, Transcript};
 use crate::lattice::Contribution;

@@ -1,0 +1,111 @@
+//! What a ledger knows of mechanisms that have begun: which instance, in which object, and how far it may have published.
+
+use super::{Ledger, LedgerError};
+use crate::durable::records::{Record, opened};
+use std::collections::BTreeMap;
+
+/// How many marks are written before the log is written anew with the last ones.
+pub(super) const MARKS_KEPT: u64 = 1 << 16;
+
+/// One mechanism that has begun.
+#[derive(Clone, Copy)]
+pub(crate) struct Begun {
+    pub(crate) instance: [u8; 16],
+    pub(crate) life: [u8; 16],
+    pub(crate) mark: u64,
+}
+
+impl Ledger {
+    /// What is known of a mechanism that has begun.
+    pub(crate) fn begun(&self, number: u64) -> Option<Begun> {
+        self.begun.get(&number).copied()
+    }
+
+    /// Records that a mechanism begins, or goes on, as `instance` in the one object named `life`.
+    pub(crate) fn begin(
+        &mut self,
+        number: u64,
+        instance: [u8; 16],
+        life: [u8; 16],
+    ) -> Result<(), LedgerError> {
+        self.grant(number)?;
+        self.write(&Record::Begun {
+            number,
+            instance,
+            life,
+        })?;
+        let mark = self.begun.get(&number).map_or(0, |begun| begun.mark);
+        self.begun.insert(
+            number,
+            Begun {
+                instance,
+                life,
+                mark,
+            },
+        );
+        Ok(())
+    }
+
+    /// Records that releases up to `step` may leave the process, if `life` still is the one that may publish.
+    pub(crate) fn mark(
+        &mut self,
+        number: u64,
+        life: [u8; 16],
+        step: u64,
+    ) -> Result<(), LedgerError> {
+        let begun = self.begun(number).ok_or(LedgerError::Unknown(number))?;
+        if begun.life != life {
+            return Err(LedgerError::TakenOver(number));
+        }
+        self.log.check()?;
+        if step <= begun.mark {
+            return Ok(());
+        }
+        let marked = Begun {
+            mark: step,
+            ..begun
+        };
+        if self.marks_written >= MARKS_KEPT {
+            let mut all = self.begun.clone();
+            all.insert(number, marked);
+            self.compact(&all)?;
+        } else {
+            self.write(&Record::Marked { number, step })?;
+            self.marks_written += 1;
+        }
+        self.begun.insert(number, marked);
+        Ok(())
+    }
+
+    fn compact(&mut self, begun: &BTreeMap<u64, Begun>) -> Result<(), LedgerError> {
+        let mut records = vec![opened(self.name, &self.filter, self.scope, self.simulated)];
+        records.extend(
+            self.charges
+                .iter()
+                .map(|(&number, &charge)| Record::Debited { number, charge }),
+        );
+        for (
+            &number,
+            &Begun {
+                instance,
+                life,
+                mark,
+            },
+        ) in begun
+        {
+            records.push(Record::Begun {
+                number,
+                instance,
+                life,
+            });
+            records.push(Record::Marked { number, step: mark });
+        }
+        let payloads = records
+            .iter()
+            .map(Record::encode)
+            .collect::<Result<Vec<_>, _>>()?;
+        self.log.replace(&payloads)?;
+        self.marks_written = begun.len() as u64;
+        Ok(())
+    }
+}

@@ -1,0 +1,209 @@
+//! What is wanted of a selection, and how its parameters are chosen.
+
+use super::board::{Board, RATE_BITS};
+use super::calibrate::{Setting, best_board, best_hedge};
+use super::error::SelectError;
+use super::plan::{Schedule, SelectPlan};
+use hushstream_account::{Adjacency, Budget};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Items of a selection that does not know its horizon: 32 octaves.
+pub(super) const OCTAVES: u32 = 32;
+/// Totals stay below 2⁶² in units of 2⁻²⁴.
+pub(super) const MOST_ROUNDS: u64 = 1 << 38;
+
+/// How an expert is chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Method {
+    /// AFKT22 Algorithm 1.
+    Dartboard,
+    /// The same in batches (AFKT22 §3.1.1).
+    BatchedDartboard,
+    /// A draw after every batch.
+    BatchedHedge,
+    /// A draw at every power of two, on the items since the last (AFKT22 Algorithm 2): for stochastic losses.
+    LimitedUpdates,
+}
+
+impl fmt::Display for Method {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Dartboard => "private shrinking dartboard",
+            Self::BatchedDartboard => "private shrinking dartboard, batched",
+            Self::BatchedHedge => "private Hedge in batches",
+            Self::LimitedUpdates => "limited updates by the exponential mechanism",
+        })
+    }
+}
+
+/// How many rounds there will be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Horizon {
+    /// T.
+    Known(u64),
+    /// Octaves of 1, 2, 4, … items, each with the whole budget: an item is in one of them, so nothing adds up.
+    Unknown,
+}
+
+/// What is wanted.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SelectRequest {
+    /// How.
+    pub method: Method,
+    /// d.
+    pub experts: u32,
+    /// T, if it is known. Limited updates need not know.
+    pub horizon: Horizon,
+    /// Loss vectors in one item, B; the best one if none is given and the method is a batched one.
+    pub batch: Option<u64>,
+    /// The neighbouring relation.
+    pub adjacency: Adjacency,
+    /// What may be spent.
+    pub budget: Budget,
+}
+
+impl SelectRequest {
+    /// Chooses the parameters.
+    ///
+    /// # Errors
+    /// Everything that is out of range, each with what is allowed.
+    pub fn plan(self) -> Result<SelectPlan, SelectError> {
+        let batch = self.batch.unwrap_or(1);
+        let whole = if let Horizon::Known(rounds) = self.horizon {
+            rounds
+        } else {
+            batch
+        };
+        for (parameter, given) in [
+            ("experts", u64::from(self.experts)),
+            ("rounds", whole),
+            ("batch", batch),
+        ] {
+            if !(1..=MOST_ROUNDS).contains(&given) {
+                return Err(SelectError::Count {
+                    parameter,
+                    given,
+                    allowed: "1 to 2^38 (experts: below 2^32)",
+                });
+            }
+        }
+        // Totals of one octave must stay below 2⁶² too.
+        if self.horizon == Horizon::Unknown && batch > MOST_ROUNDS >> OCTAVES {
+            return Err(SelectError::Count {
+                parameter: "batch",
+                given: batch,
+                allowed: "at most 64 for an unknown horizon",
+            });
+        }
+        if matches!(self.method, Method::Dartboard | Method::LimitedUpdates) && batch != 1 {
+            return Err(SelectError::Count {
+                parameter: "batch",
+                given: batch,
+                allowed: "1 for this method; use dartboard-batched",
+            });
+        }
+        let (batch, schedule) = match self.method {
+            Method::LimitedUpdates => (1, self.doubling()?),
+            _ => match (self.horizon, self.batch) {
+                (Horizon::Unknown, _) => (batch, self.octaves(batch)?),
+                (Horizon::Known(rounds), None) if self.method != Method::Dartboard => {
+                    self.best_batch(rounds)?
+                }
+                (Horizon::Known(rounds), _) => (batch, Schedule::Whole(self.board(rounds, batch)?)),
+            },
+        };
+        let plan = SelectPlan {
+            request: self,
+            batch,
+            schedule,
+        };
+        plan.guarantee(true)?;
+        Ok(plan)
+    }
+
+    /// The plan with parameters of one's own instead of the calibrated ones, for a known horizon. Its price is what they cost, whatever the budget's ε.
+    ///
+    /// # Errors
+    /// An unknown horizon or a method without a board; a rate above 1/B; counts out of range.
+    pub fn plan_with(self, board: Board) -> Result<SelectPlan, SelectError> {
+        let plan = SelectPlan {
+            batch: self.batch.unwrap_or(1),
+            request: self,
+            schedule: Schedule::Whole(board),
+        };
+        if plan.request.method == Method::LimitedUpdates {
+            return Err(SelectError::Stored);
+        }
+        plan.check_stored()?;
+        Ok(plan)
+    }
+
+    pub(super) fn setting(&self, rounds: u64, batch: u64) -> Setting {
+        Setting {
+            experts: u64::from(self.experts),
+            rounds,
+            batch,
+            adjacency: self.adjacency,
+            budget: self.budget,
+        }
+    }
+
+    fn board(&self, rounds: u64, batch: u64) -> Result<Board, SelectError> {
+        let setting = self.setting(rounds, batch);
+        Ok(match self.method {
+            Method::BatchedHedge => best_hedge(&setting)?,
+            _ => best_board(&setting)?,
+        })
+    }
+
+    /// The power of two with the least bound; for Hedge, whose bound is cheap to compute, also its neighbours.
+    fn best_batch(&self, rounds: u64) -> Result<(u64, Schedule), SelectError> {
+        let mut best: Option<(f64, u64, Board)> = None;
+        let mut worse = 0;
+        let mut last = f64::INFINITY;
+        for power in 0..38 {
+            let batch = 1_u64 << power;
+            if batch > rounds.max(1) {
+                break;
+            }
+            let Ok(board) = self.board(rounds, batch) else {
+                continue;
+            };
+            let bound = self.setting(rounds, batch).objective(&board);
+            if best.is_none_or(|(known, _, _)| bound < known) {
+                best = Some((bound, batch, board));
+            }
+            worse = if bound > last { worse + 1 } else { 0 };
+            last = bound;
+            if worse == 2 {
+                break;
+            }
+        }
+        match best {
+            Some((_, batch, board)) => Ok((batch, Schedule::Whole(board))),
+            None => Ok((1, Schedule::Whole(self.board(rounds, 1)?))),
+        }
+    }
+
+    fn octaves(&self, batch: u64) -> Result<Schedule, SelectError> {
+        let boards = (0..OCTAVES)
+            .map(|octave| self.board((1_u64 << octave) * batch, batch))
+            .collect::<Result<_, _>>()?;
+        Ok(Schedule::Octaves(boards))
+    }
+
+    /// κ = ε/2 for replace-one, ε for zero-out: one draw, whose loss lies in an interval of length 2κ or κ.
+    fn doubling(&self) -> Result<Schedule, SelectError> {
+        let rate = self.budget.epsilon().min(64.0) / self.adjacency.kappa();
+        let rate = (rate * (1_u64 << RATE_BITS) as f64) as u64;
+        if rate == 0 {
+            return Err(SelectError::Account(
+                hushstream_account::AccountError::NotFinite {
+                    quantity: "rate of a selection",
+                },
+            ));
+        }
+        Ok(Schedule::Doubling { rate })
+    }
+}
