@@ -2,7 +2,7 @@
 
 use super::arguments::{Arguments, Privacy};
 use super::budget;
-use super::methods::{Method, Restart};
+use super::methods::{Method, Place, Restart};
 use super::session::Session;
 use super::state::{Card, StateFolder};
 use anyhow::{Result, bail};
@@ -53,7 +53,8 @@ pub(crate) fn open(arguments: &Arguments, method: &dyn Method, reading: &str) ->
             let grant = debit(&mut ledger, method)?;
             // Without a state folder the key is never stored, so no noise can ever be drawn again.
             let key = new_key(&arguments.privacy)?;
-            let session = method.start(grant, &key, &mut ledger, Box::new(NoStorage), every)?;
+            let place = Place::new(&key, &mut ledger, Box::new(NoStorage), every);
+            let session = method.start(grant, place)?;
             Ok(Opened {
                 session,
                 ledger,
@@ -80,7 +81,7 @@ fn begin(
     )?;
     let grant = debit(&mut ledger, method)?;
     let storage = Box::new(folder.into_journal());
-    let session = method.start(grant, &key, &mut ledger, storage, every)?;
+    let session = method.start(grant, Place::new(&key, &mut ledger, storage, every))?;
     Ok(Opened {
         session,
         ledger,
@@ -94,13 +95,13 @@ fn resume(arguments: &Arguments, method: &dyn Method, path: &Path, every: bool) 
     let key = folder.key()?;
     let mut ledger = budget::open(arguments, method.charge()?, method.scope())?;
     let storage = Box::new(folder.into_journal());
-    let (session, told) = match method.restart(storage, &key, &mut ledger, every)? {
+    let (session, told) = match method.restart(Place::new(&key, &mut ledger, storage, every))? {
         Restart::Run(session, told) => (session, told),
         // A crash before the journal was begun: with the charge that was made then, or that was about to be.
         Restart::NoRun => {
             let grant = owed(&mut ledger, method, &card)?;
             let storage = Box::new(StateFolder::open(path)?.into_journal());
-            let session = method.start(grant, &key, &mut ledger, storage, every)?;
+            let session = method.start(grant, Place::new(&key, &mut ledger, storage, every))?;
             (session, "resumed before its first record".to_owned())
         }
     };

@@ -4,13 +4,25 @@ use anyhow::Result;
 use hushstream_account::Guarantee;
 use hushstream_engine::{Run, Shadow};
 use hushstream_mechanism::losses::{Memory, Record};
-use hushstream_mechanism::{GuaranteeKind, Ledger, OperatorOnly, Raw, Scoreboard};
+use hushstream_mechanism::{GuaranteeKind, Ledger, OperatorOnly, Raw, Released, Scoreboard};
 use serde::{Deserialize, Serialize};
 
 /// What a run releases: one of many, with its number.
 pub(crate) struct Release {
     pub(crate) step: u64,
     pub(crate) content: Content,
+}
+
+impl Release {
+    /// A model that may leave.
+    pub(crate) fn model<G: GuaranteeKind>(released: Released<Vec<f64>, G>) -> Self {
+        Self {
+            step: released.receipt().step,
+            content: Content::Weights {
+                weights: released.into_value(),
+            },
+        }
+    }
 }
 
 /// As it stands in the file of releases.
@@ -112,13 +124,7 @@ impl<G: GuaranteeKind> Session for Run<G> {
 
     fn sync(&mut self, ledger: &mut Ledger) -> Result<Vec<Release>> {
         let released = Run::sync(self, ledger)?;
-        let release = |iterate: hushstream_mechanism::Released<Vec<f64>, G>| Release {
-            step: iterate.receipt().step,
-            content: Content::Weights {
-                weights: iterate.into_value(),
-            },
-        };
-        Ok(released.into_iter().map(release).collect())
+        Ok(released.into_iter().map(Release::model).collect())
     }
 
     fn settled(&mut self, ledger: &mut Ledger) -> Result<(u64, Vec<f64>)> {

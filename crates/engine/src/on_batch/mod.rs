@@ -201,6 +201,12 @@ impl LimitedUpdatesRun {
         self.solver.steps()
     }
 
+    /// The number of the last release; 0 before the first.
+    #[must_use]
+    pub fn last_release(&self) -> u64 {
+        self.solver.last_release()
+    }
+
     /// Malformed records.
     #[must_use]
     pub fn nulls(&self) -> OperatorOnly<u64> {

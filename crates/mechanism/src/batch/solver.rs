@@ -223,6 +223,13 @@ impl Solver {
         self.diary.steps()
     }
 
+    /// The number of the last release: they come after 1, 3, 7, … records of an instance. 0 before the first.
+    #[must_use]
+    pub fn last_release(&self) -> u64 {
+        let items = self.diary.items();
+        self.steps() - items + (1 << (items + 1).ilog2()) - 1
+    }
+
     /// The plan it follows.
     #[must_use]
     pub fn plan(&self) -> &SolverPlan {

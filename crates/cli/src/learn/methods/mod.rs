@@ -1,8 +1,9 @@
 //! One interface for every kind of recipe: what it costs, how it begins, and what there is to tell about it.
 
+mod on_doubling;
 mod on_feedback;
 mod on_iterates;
-mod on_points;
+mod on_net;
 mod on_selection;
 mod on_sparse;
 mod on_sums;
@@ -15,7 +16,7 @@ use super::session::{Baseline, Session};
 use anyhow::{Result, bail};
 use hushstream_account::Charge;
 use hushstream_engine::{MechanismKind, RecipeName, Situation, Task};
-use hushstream_mechanism::{Grant, Ledger, Scope, Storage};
+use hushstream_mechanism::{CameBack, Grant, Ledger, Scope, Storage};
 use hushstream_noise::Key;
 use hushstream_read::Layout;
 
@@ -32,23 +33,10 @@ pub(crate) trait Method {
     fn parameters(&self) -> Parameters;
     /// A sentence before the start.
     fn headline(&self) -> String;
-    /// Begins on new storage; `every` says whether all releases are wanted, or the last alone.
-    fn start(
-        &self,
-        grant: Grant,
-        key: &Key,
-        ledger: &mut Ledger,
-        storage: Box<dyn Storage>,
-        every: bool,
-    ) -> Result<Box<dyn Session>>;
+    /// Begins on new storage.
+    fn start(&self, grant: Grant, place: Place<'_>) -> Result<Box<dyn Session>>;
     /// Goes on from a journal, with what to tell about it.
-    fn restart(
-        &self,
-        storage: Box<dyn Storage>,
-        key: &Key,
-        ledger: &mut Ledger,
-        every: bool,
-    ) -> Result<Restart>;
+    fn restart(&self, place: Place<'_>) -> Result<Restart>;
     /// The same learner without privacy, where there is one.
     fn shadow(&self) -> Result<Option<Box<dyn Baseline>>> {
         Ok(None)
@@ -59,10 +47,61 @@ pub(crate) trait Method {
     }
 }
 
+/// Where a run takes place.
+pub(crate) struct Place<'a> {
+    key: &'a Key,
+    ledger: &'a mut Ledger,
+    storage: Box<dyn Storage>,
+    every: bool,
+}
+
+impl<'a> Place<'a> {
+    /// `every` says whether all releases are wanted, or the last alone.
+    pub(crate) fn new(
+        key: &'a Key,
+        ledger: &'a mut Ledger,
+        storage: Box<dyn Storage>,
+        every: bool,
+    ) -> Self {
+        Self {
+            key,
+            ledger,
+            storage,
+            every,
+        }
+    }
+}
+
 /// A run that came back, or the news that none had begun.
 pub(crate) enum Restart {
     Run(Box<dyn Session>, String),
     NoRun,
+}
+
+impl Restart {
+    /// What a diary gave back, as a session and in words; `is_none` tells an error that says there was no run from others.
+    fn of<R, E: std::error::Error + Send + Sync + 'static>(
+        back: Result<(R, CameBack), E>,
+        is_none: impl FnOnce(&E) -> bool,
+        session: impl FnOnce(R) -> Result<Box<dyn Session>>,
+    ) -> Result<Self> {
+        let (run, outcome) = match back {
+            Ok(back) => back,
+            Err(error) if is_none(&error) => return Ok(Self::NoRun),
+            Err(error) => return Err(error.into()),
+        };
+        let session = session(run)?;
+        let told = match outcome {
+            CameBack::Continued => format!(
+                "resumed after {} records, as if it had never stopped",
+                session.rounds()
+            ),
+            CameBack::NewInstance { lost } => format!(
+                "resumed from an old copy: it begins anew, and {lost} batches that were learned after the copy are not learned again"
+            ),
+        };
+        Ok(Self::Run(session, told))
+    }
 }
 
 /// The recipe that was named, or the best from public numbers.
@@ -131,12 +170,12 @@ fn find(arguments: &Arguments, layout: &Layout, situation: &Situation) -> Result
             return on_selection::choose(situation, &wishes, (low, high));
         }
         (Some(MechanismKind::Batch), Task::Sign | Task::Number(..)) => {
-            return whole_records(per_person, on_points::limited_updates(situation, &wishes));
+            return whole_records(per_person, on_doubling::choose(situation, &wishes));
         }
         (Some(MechanismKind::Selection), Task::Sign | Task::Number(..))
             if wishes.recipe == Some(RecipeName::Cover) =>
         {
-            return whole_records(per_person, on_points::cover(situation, &wishes));
+            return whole_records(per_person, on_net::choose(situation, &wishes));
         }
         (Some(other), _) => bail!(
             "{} ({other}) does not learn from a table of records with `learn`; see `hushstream recipes`",

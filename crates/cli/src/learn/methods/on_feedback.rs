@@ -3,8 +3,7 @@
 use super::super::data;
 use super::super::outcome::Parameters;
 use super::super::session::{Arm, Baseline, Content, Release, Session};
-use super::on_selection::came_back;
-use super::{Method, Restart};
+use super::{Method, Place, Restart};
 use crate::numbers::{grouped, short};
 use anyhow::{Result, bail};
 use hushstream_account::{Charge, Guarantee};
@@ -16,9 +15,8 @@ use hushstream_mechanism::feedback::{FeedbackError, FeedbackNoise, Reading};
 use hushstream_mechanism::losses::Record;
 use hushstream_mechanism::sums::Noise;
 use hushstream_mechanism::{
-    DiaryError, Grant, Ledger, OperatorOnly, Raw, Released, Scope, Storage, Transcript,
+    DiaryError, Grant, Ledger, OperatorOnly, Raw, Released, Scope, Transcript,
 };
-use hushstream_noise::Key;
 use hushstream_read::Layout;
 use hushstream_sets::Simplex;
 use std::sync::Arc;
@@ -166,35 +164,27 @@ impl Method for Bandit {
         )
     }
 
-    fn start(
-        &self,
-        grant: Grant,
-        key: &Key,
-        ledger: &mut Ledger,
-        storage: Box<dyn Storage>,
-        _: bool,
-    ) -> Result<Box<dyn Session>> {
-        let run = BanditRun::open(self.recipe.clone(), grant, key, ledger, storage)?;
+    fn start(&self, grant: Grant, place: Place<'_>) -> Result<Box<dyn Session>> {
+        let run = BanditRun::open(
+            self.recipe.clone(),
+            grant,
+            place.key,
+            place.ledger,
+            place.storage,
+        )?;
         Ok(self.session(run))
     }
 
-    fn restart(
-        &self,
-        storage: Box<dyn Storage>,
-        key: &Key,
-        ledger: &mut Ledger,
-        _: bool,
-    ) -> Result<Restart> {
-        match BanditRun::resume(self.recipe.clone(), storage, key, ledger, None) {
-            Ok((run, outcome)) => {
-                let told = came_back(outcome, run.rounds());
-                Ok(Restart::Run(self.session(run), told))
-            }
-            Err(BanditError::Feedback(FeedbackError::Diary(DiaryError::NoRun))) => {
-                Ok(Restart::NoRun)
-            }
-            Err(error) => Err(error.into()),
-        }
+    fn restart(&self, place: Place<'_>) -> Result<Restart> {
+        let recipe = self.recipe.clone();
+        let back = BanditRun::resume(recipe, place.storage, place.key, place.ledger, None);
+        let is_none = |error: &_| {
+            matches!(
+                error,
+                BanditError::Feedback(FeedbackError::Diary(DiaryError::NoRun))
+            )
+        };
+        Restart::of(back, is_none, |run| Ok(self.session(run)))
     }
 
     fn shadow(&self) -> Result<Option<Box<dyn Baseline>>> {

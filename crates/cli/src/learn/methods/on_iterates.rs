@@ -1,10 +1,9 @@
 //! Recipes on perturbed iterates: `pigd`, `pigd-convex`, `pgiga`, `pocp-anytime`, and `pol`, which releases one model at the end.
 
 use super::super::outcome::Parameters;
-use super::super::session::{Content, Release, Session};
-use super::on_selection::came_back;
+use super::super::session::{Release, Session};
 use super::problem::LinearProblem;
-use super::{Method, Restart};
+use super::{Method, Place, Restart};
 use anyhow::{Result, bail};
 use hushstream_account::{Charge, Guarantee};
 use hushstream_engine::{
@@ -13,10 +12,7 @@ use hushstream_engine::{
 };
 use hushstream_mechanism::losses::Record;
 use hushstream_mechanism::perturb::{PerturbError, Timing};
-use hushstream_mechanism::{
-    DiaryError, Grant, Ledger, OperatorOnly, Raw, Scope, Storage, Transcript,
-};
-use hushstream_noise::Key;
+use hushstream_mechanism::{DiaryError, Grant, Ledger, OperatorOnly, Raw, Scope};
 
 struct Perturbed {
     recipe: IterateRecipe,
@@ -114,33 +110,27 @@ impl Method for Perturbed {
         }
     }
 
-    fn start(
-        &self,
-        grant: Grant,
-        key: &Key,
-        ledger: &mut Ledger,
-        storage: Box<dyn Storage>,
-        _: bool,
-    ) -> Result<Box<dyn Session>> {
-        let run = IterateRun::open(self.recipe.clone(), grant, key, ledger, storage)?;
+    fn start(&self, grant: Grant, place: Place<'_>) -> Result<Box<dyn Session>> {
+        let run = IterateRun::open(
+            self.recipe.clone(),
+            grant,
+            place.key,
+            place.ledger,
+            place.storage,
+        )?;
         Ok(Box::new(run))
     }
 
-    fn restart(
-        &self,
-        storage: Box<dyn Storage>,
-        key: &Key,
-        ledger: &mut Ledger,
-        _: bool,
-    ) -> Result<Restart> {
-        match IterateRun::resume(self.recipe.clone(), storage, key, ledger, None) {
-            Ok((run, outcome)) => {
-                let told = came_back(outcome, run.rounds());
-                Ok(Restart::Run(Box::new(run), told))
-            }
-            Err(RunError::Iterates(PerturbError::Diary(DiaryError::NoRun))) => Ok(Restart::NoRun),
-            Err(error) => Err(error.into()),
-        }
+    fn restart(&self, place: Place<'_>) -> Result<Restart> {
+        let recipe = self.recipe.clone();
+        let back = IterateRun::resume(recipe, place.storage, place.key, place.ledger, None);
+        let is_none = |error: &_| {
+            matches!(
+                error,
+                RunError::Iterates(PerturbError::Diary(DiaryError::NoRun))
+            )
+        };
+        Restart::of(back, is_none, |run| Ok(Box::new(run)))
     }
 }
 
@@ -155,13 +145,7 @@ impl Session for IterateRun {
 
     fn sync(&mut self, ledger: &mut Ledger) -> Result<Vec<Release>> {
         let released = IterateRun::sync(self, ledger)?;
-        let release = |iterate: hushstream_mechanism::Released<Vec<f64>, Transcript>| Release {
-            step: iterate.receipt().step,
-            content: Content::Weights {
-                weights: iterate.into_value(),
-            },
-        };
-        Ok(released.into_iter().map(release).collect())
+        Ok(released.into_iter().map(Release::model).collect())
     }
 
     fn settled(&mut self, ledger: &mut Ledger) -> Result<(u64, Vec<f64>)> {

@@ -2,7 +2,7 @@
 
 use super::super::outcome::Parameters;
 use super::super::session::{Baseline, Content, Release, Session};
-use super::{Method, Restart};
+use super::{Method, Place, Restart};
 use crate::numbers::{grouped, short};
 use anyhow::{Result, bail};
 use hushstream_account::{Charge, Guarantee};
@@ -12,10 +12,7 @@ use hushstream_engine::{
 };
 use hushstream_mechanism::losses::Record;
 use hushstream_mechanism::select::SelectError;
-use hushstream_mechanism::{
-    CameBack, DiaryError, Grant, Ledger, OperatorOnly, Raw, Scope, Storage,
-};
-use hushstream_noise::Key;
+use hushstream_mechanism::{DiaryError, Grant, Ledger, OperatorOnly, Raw, Scope};
 
 /// A selection among experts whose losses lie between two bounds.
 struct Choosing {
@@ -131,33 +128,27 @@ impl Method for Choosing {
         )
     }
 
-    fn start(
-        &self,
-        grant: Grant,
-        key: &Key,
-        ledger: &mut Ledger,
-        storage: Box<dyn Storage>,
-        _: bool,
-    ) -> Result<Box<dyn Session>> {
-        let run = ExpertsRun::open(self.recipe.clone(), grant, key, ledger, storage)?;
+    fn start(&self, grant: Grant, place: Place<'_>) -> Result<Box<dyn Session>> {
+        let run = ExpertsRun::open(
+            self.recipe.clone(),
+            grant,
+            place.key,
+            place.ledger,
+            place.storage,
+        )?;
         self.session(run)
     }
 
-    fn restart(
-        &self,
-        storage: Box<dyn Storage>,
-        key: &Key,
-        ledger: &mut Ledger,
-        _: bool,
-    ) -> Result<Restart> {
-        match ExpertsRun::resume(self.recipe.clone(), storage, key, ledger, None) {
-            Ok((run, outcome)) => {
-                let told = came_back(outcome, run.rounds());
-                Ok(Restart::Run(self.session(run)?, told))
-            }
-            Err(ExpertsError::Select(SelectError::Diary(DiaryError::NoRun))) => Ok(Restart::NoRun),
-            Err(error) => Err(error.into()),
-        }
+    fn restart(&self, place: Place<'_>) -> Result<Restart> {
+        let recipe = self.recipe.clone();
+        let back = ExpertsRun::resume(recipe, place.storage, place.key, place.ledger, None);
+        let is_none = |error: &_| {
+            matches!(
+                error,
+                ExpertsError::Select(SelectError::Diary(DiaryError::NoRun))
+            )
+        };
+        Restart::of(back, is_none, |run| self.session(run))
     }
 
     fn shadow(&self) -> Result<Option<Box<dyn Baseline>>> {
@@ -174,18 +165,6 @@ impl Baseline for ExpertsShadow {
     fn learn(&mut self, record: &Raw<Record>) -> Result<()> {
         ExpertsShadow::learn(self, record);
         Ok(())
-    }
-}
-
-/// How a run came back, in words.
-pub(super) fn came_back(outcome: CameBack, rounds: u64) -> String {
-    match outcome {
-        CameBack::Continued => {
-            format!("resumed after {rounds} records, as if it had never stopped")
-        }
-        CameBack::NewInstance { lost } => format!(
-            "resumed from an old copy: it begins anew, and {lost} batches that were learned after the copy are not learned again"
-        ),
     }
 }
 

@@ -2,8 +2,7 @@
 
 use super::super::outcome::Parameters;
 use super::super::session::{Release, Session};
-use super::on_selection::came_back;
-use super::{Method, Restart};
+use super::{Method, Place, Restart};
 use anyhow::{Result, bail};
 use hushstream_account::{Charge, Guarantee};
 use hushstream_engine::{
@@ -12,9 +11,8 @@ use hushstream_engine::{
 use hushstream_mechanism::losses::{Bounds, Link, Memory, Record};
 use hushstream_mechanism::sparse::SparseError;
 use hushstream_mechanism::{
-    DiaryError, Grant, Ledger, OperatorOnly, Participation, Raw, Scope, Scoreboard, Storage,
+    DiaryError, Grant, Ledger, OperatorOnly, Participation, Raw, Scope, Scoreboard,
 };
-use hushstream_noise::Key;
 
 struct Sparse {
     recipe: SparseRecipe,
@@ -102,33 +100,22 @@ impl Method for Sparse {
         "sparse-ftrl on tree sums with Gaussian noise, read where records have features".to_owned()
     }
 
-    fn start(
-        &self,
-        grant: Grant,
-        key: &Key,
-        ledger: &mut Ledger,
-        storage: Box<dyn Storage>,
-        _: bool,
-    ) -> Result<Box<dyn Session>> {
-        let run = SparseRun::open(self.recipe.clone(), grant, key, ledger, storage)?;
+    fn start(&self, grant: Grant, place: Place<'_>) -> Result<Box<dyn Session>> {
+        let run = SparseRun::open(
+            self.recipe.clone(),
+            grant,
+            place.key,
+            place.ledger,
+            place.storage,
+        )?;
         Ok(Box::new(run))
     }
 
-    fn restart(
-        &self,
-        storage: Box<dyn Storage>,
-        key: &Key,
-        ledger: &mut Ledger,
-        _: bool,
-    ) -> Result<Restart> {
-        match SparseRun::resume(self.recipe.clone(), storage, key, ledger) {
-            Ok((run, outcome)) => {
-                let told = came_back(outcome, run.rounds());
-                Ok(Restart::Run(Box::new(run), told))
-            }
-            Err(SparseError::Diary(DiaryError::NoRun)) => Ok(Restart::NoRun),
-            Err(error) => Err(error.into()),
-        }
+    fn restart(&self, place: Place<'_>) -> Result<Restart> {
+        let recipe = self.recipe.clone();
+        let back = SparseRun::resume(recipe, place.storage, place.key, place.ledger);
+        let is_none = |error: &_| matches!(error, SparseError::Diary(DiaryError::NoRun));
+        Restart::of(back, is_none, |run| Ok(Box::new(run)))
     }
 }
 

@@ -2,15 +2,14 @@
 
 use super::super::outcome::Parameters;
 use super::super::session::{Baseline, Session};
-use super::{Method, Restart};
+use super::{Method, Place, Restart};
 use crate::chart::{Series, log_log};
 use crate::numbers::grouped;
 use anyhow::Result;
 use hushstream_account::Charge;
 use hushstream_engine::{Choice, RecipeName, Run, RunError, Shadow};
 use hushstream_mechanism::sums::{Resumed, SumError};
-use hushstream_mechanism::{Grant, GuaranteeKind, Ledger, Scope, Storage, Transcript, Windowed};
-use hushstream_noise::Key;
+use hushstream_mechanism::{Grant, GuaranteeKind, Scope, Transcript, Windowed};
 
 impl Method for Choice {
     fn recipe(&self) -> RecipeName {
@@ -59,32 +58,19 @@ impl Method for Choice {
         )
     }
 
-    fn start(
-        &self,
-        grant: Grant,
-        key: &Key,
-        ledger: &mut Ledger,
-        storage: Box<dyn Storage>,
-        every: bool,
-    ) -> Result<Box<dyn Session>> {
+    fn start(&self, grant: Grant, place: Place<'_>) -> Result<Box<dyn Session>> {
         if self.recipe.plan().request().kind.is_windowed() {
-            start_as::<Windowed>(self, grant, key, ledger, storage, every)
+            start_as::<Windowed>(self, grant, place)
         } else {
-            start_as::<Transcript>(self, grant, key, ledger, storage, every)
+            start_as::<Transcript>(self, grant, place)
         }
     }
 
-    fn restart(
-        &self,
-        storage: Box<dyn Storage>,
-        key: &Key,
-        ledger: &mut Ledger,
-        every: bool,
-    ) -> Result<Restart> {
+    fn restart(&self, place: Place<'_>) -> Result<Restart> {
         if self.recipe.plan().request().kind.is_windowed() {
-            restart_as::<Windowed>(self, storage, key, ledger, every)
+            restart_as::<Windowed>(self, place)
         } else {
-            restart_as::<Transcript>(self, storage, key, ledger, every)
+            restart_as::<Transcript>(self, place)
         }
     }
 
@@ -100,13 +86,11 @@ impl Method for Choice {
 fn start_as<G: GuaranteeKind>(
     choice: &Choice,
     grant: Grant,
-    key: &Key,
-    ledger: &mut Ledger,
-    storage: Box<dyn Storage>,
-    every: bool,
+    place: Place<'_>,
 ) -> Result<Box<dyn Session>> {
-    let run = Run::<G>::open(choice.recipe.clone(), grant, key, ledger, storage)?;
-    Ok(watched(run, every))
+    let recipe = choice.recipe.clone();
+    let run = Run::<G>::open(recipe, grant, place.key, place.ledger, place.storage)?;
+    Ok(watched(run, place.every))
 }
 
 fn watched<G: GuaranteeKind>(mut run: Run<G>, every: bool) -> Box<dyn Session> {
@@ -119,14 +103,9 @@ fn watched<G: GuaranteeKind>(mut run: Run<G>, every: bool) -> Box<dyn Session> {
     Box::new(run)
 }
 
-fn restart_as<G: GuaranteeKind>(
-    choice: &Choice,
-    storage: Box<dyn Storage>,
-    key: &Key,
-    ledger: &mut Ledger,
-    every: bool,
-) -> Result<Restart> {
-    let (run, told) = match Run::<G>::resume(choice.recipe.clone(), storage, key, ledger, None) {
+fn restart_as<G: GuaranteeKind>(choice: &Choice, place: Place<'_>) -> Result<Restart> {
+    let (recipe, every) = (choice.recipe.clone(), place.every);
+    let (run, told) = match Run::<G>::resume(recipe, place.storage, place.key, place.ledger, None) {
         Ok((run, Resumed::Continued)) => {
             let told = format!(
                 "resumed after {} records, as if it had never stopped",
