@@ -13,6 +13,7 @@ use crate::feedback::Reading;
 use crate::losses::{Record, class};
 use crate::ranks::Ranks;
 use logged::LogTally;
+use pulp::{Arch, Simd, WithSimd};
 
 /// What a prediction is measured by.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -122,10 +123,15 @@ impl Scoreboard {
         match self.yardstick {
             Yardstick::Experts(count) => self.score_experts(record, weights, count),
             Yardstick::Log(reading) => self.score_log(reading, record, weights),
-            _ => self.score_label(record, weights),
+            _ => Arch::new().dispatch(ScoreLabel {
+                board: self,
+                record,
+                weights,
+            }),
         }
     }
 
+    #[inline(always)]
     fn score_label(&mut self, record: &Record, weights: &[f64]) {
         let width = weights.len() / self.blocks();
         if !record.features_in(width) || !self.is_usable(record.target) {
@@ -298,6 +304,22 @@ impl Scoreboard {
             off_policy: self.off_policy(),
         };
         OperatorOnly::new(summary)
+    }
+}
+
+/// [`Scoreboard::score_label`], to be compiled for every width of vectors.
+struct ScoreLabel<'a> {
+    board: &'a mut Scoreboard,
+    record: &'a Record,
+    weights: &'a [f64],
+}
+
+impl WithSimd for ScoreLabel<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        self.board.score_label(self.record, self.weights);
     }
 }
 

@@ -1,64 +1,101 @@
 //! Tables of separated values with a header: RFC 4180, with line breaks of either kind.
 //!
-//! A row without quotes is read in one pass: numbers are parsed where they stand, and only other fields are looked for first.
+//! Columns of numbers that lie side by side are read many at a time (`many.rs`); other numbers are parsed where they stand, and only other fields are looked for first.
 
-use crate::encode::{Builder, Step, Targets};
+use crate::encode::{Builder, Scale, Step, Targets};
 use crate::error::Fault;
+use crate::many::{Fields, Marks, Scales, Words};
 use crate::number;
 use crate::rows::Failure;
 use memchr::memchr;
-use pulp::{Arch, Simd, WithSimd};
 use std::sync::Arc;
 
 /// Rows of a table.
 pub(crate) struct Table {
+    columns: Columns,
+    /// Room for fields that are read many at a time.
+    found: Box<Fields>,
+    pub(crate) names: Vec<Arc<str>>,
+}
+
+/// What to do with the fields of a row.
+struct Columns {
     delimiter: u8,
     steps: Vec<Step>,
     /// How many indicators follow each other from a column on.
     indicators: Vec<usize>,
-    pub(crate) names: Vec<Arc<str>>,
+    /// How many numbers whose coordinates follow each other.
+    numbers: Vec<usize>,
+    scales: Scales,
+}
+
+/// A row in its file: what lies behind it may be loaded with it, and is not looked at.
+#[derive(Clone, Copy)]
+pub(crate) struct Line<'a> {
+    pub(crate) row: &'a [u8],
+    /// The row and what lies behind it.
+    pub(crate) room: &'a [u8],
 }
 
 impl Table {
     pub(crate) fn new(delimiter: u8, steps: Vec<Step>, names: Vec<Arc<str>>) -> Self {
-        let mut indicators = vec![0; steps.len()];
-        let mut run = 0;
-        for (step, indicators) in steps.iter().zip(&mut indicators).rev() {
-            run = if step.is_indicator() { run + 1 } else { 0 };
-            *indicators = run;
-        }
-        Self {
+        let mut scales = Scales::default();
+        steps.iter().for_each(|step| scales.push(step.number()));
+        let is_number = |step: &Step| step.number().is_some() && !step.is_indicator();
+        let columns = Columns {
             delimiter,
+            indicators: runs(&steps, Step::is_indicator, |_, _| true),
+            numbers: runs(&steps, is_number, |step, next| {
+                let slot = |step: &Step| step.number().map(Scale::slot);
+                slot(next) == slot(step).map(|slot| slot + 1)
+            }),
+            scales,
             steps,
-            indicators,
+        };
+        Self {
+            columns,
+            found: Box::default(),
             names,
         }
     }
 
     pub(crate) fn row(
-        &self,
-        line: &[u8],
+        &mut self,
+        line: Line<'_>,
         quoted: bool,
         builder: &mut Builder,
         targets: Targets,
     ) -> Result<(), Failure> {
         if quoted {
-            quoted_row(line, self.delimiter, &self.steps, builder, targets)
-        } else {
-            Arch::new().dispatch(PlainRow {
-                table: self,
+            let Columns {
+                delimiter, steps, ..
+            } = &self.columns;
+            return quoted_row(line.row, *delimiter, steps, builder, targets);
+        }
+        let found = &mut self.found;
+        #[cfg(target_arch = "x86_64")]
+        if let Some(v3) = pulp::x86::V3::try_new() {
+            return v3.vectorize(PlainRow {
+                columns: &self.columns,
+                marks: v3,
+                found,
                 line,
                 builder,
                 targets,
-            })
+            });
         }
+        self.columns.plain_row(Words, found, line, builder, targets)
     }
+}
 
+impl Columns {
     /// A row without quotes.
     #[inline(always)]
-    fn plain_row(
+    fn plain_row<M: Marks>(
         &self,
-        line: &[u8],
+        marks: M,
+        found: &mut Fields,
+        Line { row, room }: Line<'_>,
         builder: &mut Builder,
         targets: Targets,
     ) -> Result<(), Failure> {
@@ -73,29 +110,45 @@ impl Table {
             self.delimiter,
         ];
         let (mut at, mut field) = (0, 0);
+        // Up to here fields are read one by one.
+        let mut one_by_one = 0;
         while let Some(step) = self.steps.get(field) {
-            let Some(rest) = line.get(at..) else {
-                return Err(short(line, &self.steps, field));
+            let Some(rest) = row.get(at..) else {
+                return Err(short(row, &self.steps, field));
             };
             // Four indicators that are not set, as in most of a one-hot group: coordinates begin as zero.
             if self.indicators[field] >= 4 && rest.starts_with(&zeros) {
                 (at, field) = (at + 8, field + 4);
                 continue;
             }
-            if let Step::Number(scale) = step
-                && let Some((value, next)) = number::field(line, at, self.delimiter)
-            {
-                builder.put_number(scale, value);
-                (at, field) = (next, field + 1);
-                continue;
-            }
-            if let Step::Number(scale) = step
-                && let Some((value, length)) = number::scan(rest)
-                && rest.get(length).is_none_or(|&byte| byte == self.delimiter)
-            {
-                builder.put_number(scale, value);
-                (at, field) = (at + length + 1, field + 1);
-                continue;
+            if let Step::Number(scale) = step {
+                if self.numbers[field] >= 4 && field >= one_by_one {
+                    let most = self.numbers[field];
+                    found.find(marks, (room, row.len()), at, self.delimiter, most);
+                    let (count, next) = found.extent();
+                    if let Some(out) = builder.side_by_side(scale.slot(), count)
+                        && count > 0
+                        && found.decode(&self.scales, field, out)
+                    {
+                        (at, field) = (next, field + count);
+                        // The one that stopped it, if any.
+                        one_by_one = field + 1;
+                        continue;
+                    }
+                    one_by_one = field + count.max(1);
+                }
+                if let Some((value, next)) = number::field(row, at, self.delimiter) {
+                    builder.put_number(scale, value);
+                    (at, field) = (next, field + 1);
+                    continue;
+                }
+                if let Some((value, length)) = number::scan(rest)
+                    && rest.get(length).is_none_or(|&byte| byte == self.delimiter)
+                {
+                    builder.put_number(scale, value);
+                    (at, field) = (at + length + 1, field + 1);
+                    continue;
+                }
             }
             let length = memchr(self.delimiter, rest).unwrap_or(rest.len());
             builder
@@ -107,28 +160,56 @@ impl Table {
                 })?;
             (at, field) = (at + length + 1, field + 1);
         }
-        if at <= line.len() {
+        if at <= row.len() {
             return Err(long(at, &self.steps));
         }
         Ok(())
     }
 }
 
-/// [`Table::plain_row`], to be compiled for every generation of processors: the newer have shorter ways to shift.
-struct PlainRow<'a> {
-    table: &'a Table,
-    line: &'a [u8],
+/// [`Columns::plain_row`], to be compiled once more for newer processors: they have wider vectors and shorter ways to shift.
+#[cfg(target_arch = "x86_64")]
+struct PlainRow<'a, M> {
+    columns: &'a Columns,
+    marks: M,
+    found: &'a mut Fields,
+    line: Line<'a>,
     builder: &'a mut Builder,
     targets: Targets,
 }
 
-impl WithSimd for PlainRow<'_> {
+#[cfg(target_arch = "x86_64")]
+impl<M: Marks> pulp::NullaryFnOnce for PlainRow<'_, M> {
     type Output = Result<(), Failure>;
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) -> Self::Output {
-        self.table.plain_row(self.line, self.builder, self.targets)
+    fn call(self) -> Self::Output {
+        self.columns.plain_row(
+            self.marks,
+            self.found,
+            self.line,
+            self.builder,
+            self.targets,
+        )
     }
+}
+
+/// From every column on, how many of a kind follow each other, each joined to the next.
+fn runs(
+    steps: &[Step],
+    is_kind: impl Fn(&Step) -> bool,
+    is_joined: impl Fn(&Step, &Step) -> bool,
+) -> Vec<usize> {
+    let mut runs: Vec<usize> = steps
+        .iter()
+        .map(|step| usize::from(is_kind(step)))
+        .collect();
+    for at in (1..steps.len()).rev() {
+        if runs[at - 1] > 0 && is_joined(&steps[at - 1], &steps[at]) {
+            runs[at - 1] += runs[at];
+        }
+    }
+    runs
 }
 
 /// A row with quotes, which are known to be in order.
@@ -139,7 +220,7 @@ fn quoted_row(
     builder: &mut Builder,
     targets: Targets,
 ) -> Result<(), Failure> {
-    let mut fields = Fields {
+    let mut fields = Quoted {
         line,
         delimiter,
         at: Some(0),
@@ -189,7 +270,7 @@ fn long(at: usize, steps: &[Step]) -> Failure {
 pub(crate) fn header(line: &[u8], delimiter: u8) -> Result<Vec<String>, Failure> {
     let mut names: Vec<String> = Vec::new();
     let mut seen = std::collections::HashSet::new();
-    for (at, text) in (Fields {
+    for (at, text) in (Quoted {
         line,
         delimiter,
         at: Some(0),
@@ -222,13 +303,13 @@ pub(crate) fn header(line: &[u8], delimiter: u8) -> Result<Vec<String>, Failure>
 }
 
 /// Fields with where they begin, without their quotes.
-struct Fields<'a> {
+struct Quoted<'a> {
     line: &'a [u8],
     delimiter: u8,
     at: Option<usize>,
 }
 
-impl Iterator for Fields<'_> {
+impl Iterator for Quoted<'_> {
     type Item = (usize, Vec<u8>);
 
     fn next(&mut self) -> Option<Self::Item> {

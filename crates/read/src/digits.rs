@@ -15,9 +15,9 @@ pub(crate) struct Short {
     pub(crate) end: usize,
 }
 
-const ZEROS: u64 = 0x3030_3030_3030_3030;
-const HIGH: u64 = 0x8080_8080_8080_8080;
-const POINT: u8 = b'.' ^ b'0';
+pub(crate) const ZEROS: u64 = 0x3030_3030_3030_3030;
+pub(crate) const HIGH: u64 = 0x8080_8080_8080_8080;
+pub(crate) const POINT: u8 = b'.' ^ b'0';
 
 /// A field of at most eight bytes behind its sign, all digits with perhaps a point, and the delimiter that ends it: the way of most fields of most tables. Gives the number's
 /// digits with their sign, how many stand behind the point, and where the next field begins.
@@ -131,7 +131,7 @@ fn load(bytes: &[u8], at: usize) -> Option<u64> {
 
 /// The high bit of every byte that is not 0 to 9. No carry leaves a byte.
 #[inline(always)]
-fn not_digits(word: u64) -> u64 {
+pub(crate) fn not_digits(word: u64) -> u64 {
     ((word & !HIGH).wrapping_add(0x7676_7676_7676_7676) | word) & HIGH
 }
 

@@ -70,6 +70,18 @@ pub(crate) struct Scale {
     missing: f64,
 }
 
+impl Scale {
+    /// Shift, factor, and the bounds after both.
+    pub(crate) fn parts(&self) -> [f64; 4] {
+        [self.shift, self.factor, self.low, self.high]
+    }
+
+    /// Its coordinate.
+    pub(crate) fn slot(&self) -> u32 {
+        self.slot
+    }
+}
+
 impl Step {
     pub(crate) fn new(encoding: &Encoding, first: u32) -> Self {
         let scale = |shift, factor, low, high, missing| {
@@ -125,6 +137,14 @@ impl Step {
 }
 
 impl Step {
+    /// The scale of a number.
+    pub(crate) fn number(&self) -> Option<&Scale> {
+        match self {
+            Self::Number(scale) => Some(scale),
+            _ => None,
+        }
+    }
+
     /// Whether a field `0` leaves its coordinate at 0.
     pub(crate) fn is_indicator(&self) -> bool {
         matches!(self, Self::Number(scale) if scale.shift == 0.0 && scale.low <= 0.0 && scale.high >= 0.0)
@@ -208,6 +228,13 @@ impl Builder {
         } else if value != 0.0 {
             self.entries.push((slot, value));
         }
+    }
+
+    /// The coordinates of `count` columns from `slot` on, where they lie side by side.
+    #[inline(always)]
+    pub(crate) fn side_by_side(&mut self, slot: u32, count: usize) -> Option<&mut [f64]> {
+        let first = slot as usize;
+        self.dense.get_mut(first..first + count)
     }
 
     #[inline(always)]

@@ -27,6 +27,7 @@ mod json_lines;
 mod json_scan;
 mod layout;
 mod libsvm;
+mod many;
 mod number;
 #[cfg(feature = "parquet")]
 mod parquet_table;

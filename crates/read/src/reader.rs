@@ -243,7 +243,7 @@ impl Reader {
             return Ok(false);
         };
         self.builder.begin();
-        let line = self.source.bytes(&span);
+        let line = self.source.line(&span);
         if let Err(failure) = self
             .rows
             .parse(line, span.quoted, &mut self.builder, targets)

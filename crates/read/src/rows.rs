@@ -1,6 +1,6 @@
 //! What the formats share: a line comes in, coordinates go to the builder, or a place and a fault come back.
 
-use crate::csv::Table;
+use crate::csv::{Line, Table};
 use crate::encode::{Builder, Step, Targets};
 use crate::error::{Column, Fault};
 use crate::json_lines::Objects;
@@ -30,16 +30,16 @@ pub(crate) enum Rows {
 impl Rows {
     pub(crate) fn parse(
         &mut self,
-        line: &[u8],
+        line: Line<'_>,
         quoted: bool,
         builder: &mut Builder,
         targets: Targets,
     ) -> Result<(), Failure> {
         match self {
             Self::Table(table) => table.row(line, quoted, builder, targets),
-            Self::Objects(objects) => objects.row(line, builder, targets),
-            Self::Examples(examples) => examples.row(line, builder, targets),
-            Self::Pairs(pairs) => pairs.row(line, builder, targets),
+            Self::Objects(objects) => objects.row(line.row, builder, targets),
+            Self::Examples(examples) => examples.row(line.row, builder, targets),
+            Self::Pairs(pairs) => pairs.row(line.row, builder, targets),
         }
     }
 

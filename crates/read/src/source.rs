@@ -1,5 +1,6 @@
 //! Records as stretches of bytes: a window over the input that moves in large blocks, so that memory does not grow with the number of rows.
 
+use crate::csv::Line;
 use crate::error::{Column, Fault, Place, ReadError};
 use crate::input::{Input, Packing, fault};
 use crate::record_end::{Ends, Found};
@@ -75,6 +76,14 @@ impl Source {
 
     pub(crate) fn bytes(&self, span: &Span) -> &[u8] {
         &self.window[span.bytes.clone()]
+    }
+
+    /// The same, with what lies behind it in the window.
+    pub(crate) fn line(&self, span: &Span) -> Line<'_> {
+        Line {
+            row: self.bytes(span),
+            room: &self.window[span.bytes.start..],
+        }
     }
 
     /// The next record that is not a blank line.

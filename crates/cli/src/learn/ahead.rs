@@ -80,6 +80,11 @@ impl Ahead {
         }
     }
 
+    /// Whether the next row may have to be waited for.
+    pub(crate) fn is_waiting(&self) -> bool {
+        self.block.len() == 0
+    }
+
     /// The next row.
     pub(crate) fn next_record(&mut self) -> Result<Option<Sealed>, ReadError> {
         loop {

@@ -20,6 +20,9 @@ use std::time::{Duration, Instant};
 /// Weights of releases that wait for a sync, at most, so that memory does not depend on how fast records come.
 const NUMBERS_IN_MEMORY: usize = 1 << 15;
 
+/// Rounds from one look at the clock to the next, while records come without a pause.
+const ROUNDS_WITHOUT_A_LOOK: u64 = 16;
+
 /// What does not change during a run.
 pub(crate) struct Frame<'a> {
     pub(crate) arguments: &'a Arguments,
@@ -90,8 +93,8 @@ impl<'a> Learning<'a> {
         self.session.rounds()
     }
 
-    /// One record: predicted, then learned from. Gives back the record's memory.
-    pub(crate) fn take(&mut self, sealed: Sealed) -> Result<Memory> {
+    /// One record: predicted, then learned from. Gives back the record's memory. After a record behind which nothing waits it is time for a look at the clock.
+    pub(crate) fn take(&mut self, sealed: Sealed, is_last_for_now: bool) -> Result<Memory> {
         let record = sealed.record;
         if let Some((shadow, board)) = &mut self.shadow {
             board.score(&record, shadow.weights());
@@ -103,21 +106,25 @@ impl<'a> Learning<'a> {
         }
         self.session
             .take(sealed.person, record, self.board.as_mut())?;
-        self.sync_in_time()?;
+        self.sync_in_time(is_last_for_now)?;
         self.watch();
         Ok(self.session.memory())
     }
 
     /// Releases leave in groups: one sync of the disk covers them all. At the end of a batch, because only there the journal can be shortened; in the
     /// middle of one only if the next end is long in coming.
-    fn sync_in_time(&mut self) -> Result<()> {
+    fn sync_in_time(&mut self, is_last_for_now: bool) -> Result<()> {
         let group = Duration::from_millis(self.frame.arguments.output.sync_milliseconds);
         let at_the_end = self.session.rounds().is_multiple_of(self.batch);
         self.waiting += usize::from(at_the_end);
         let patience = if at_the_end { group } else { 2 * group };
         let is_full = self.releases.is_some()
             && self.waiting * self.session.question().len() > NUMBERS_IN_MEMORY;
-        if is_full || self.waiting > 0 && self.last_sync.elapsed() >= patience {
+        // To tell the time takes as long as a tenth of a short round.
+        let is_due = self.session.rounds().is_multiple_of(ROUNDS_WITHOUT_A_LOOK);
+        let looks = is_last_for_now || is_due || at_the_end && self.batch > 1;
+        let is_late = || self.last_sync.elapsed() >= patience;
+        if is_full || self.waiting > 0 && looks && is_late() {
             self.sync()?;
         }
         Ok(())

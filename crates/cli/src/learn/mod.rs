@@ -85,7 +85,7 @@ fn learn(arguments: &Arguments) -> Result<Outcome> {
     {
         seen += 1;
         if seen > learned {
-            rows.reuse(learning.take(sealed)?);
+            rows.reuse(learning.take(sealed, rows.is_waiting())?);
         }
     }
     tell_of_the_rest(arguments, &mut rows, seen, planned);

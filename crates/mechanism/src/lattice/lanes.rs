@@ -3,6 +3,9 @@
 use super::{Entries, Lattice, Norm, Outcome};
 use pulp::{Arch, Simd, WithSimd};
 
+/// Sums of squares run side by side, because one addition has to wait for the other.
+const LANES: usize = 8;
+
 impl Lattice {
     /// The same for all coordinates and small integers, in loops that a compiler turns into vectors: this is the round's hot path.
     pub(super) fn add_narrow(&self, values: &[f64], total: &mut [i64]) -> Outcome {
@@ -24,22 +27,35 @@ impl Lattice {
         let scale = self.radius as f64 / if clipped { length } else { self.bound };
         for shrink in self.shrinks {
             let scale = scale * shrink;
-            if self.fits_narrow(values.iter().copied(), scale) {
-                // Plans keep sums below 2⁶¹: nothing wraps, and a loop that need not look becomes vectors.
-                for (total, value) in total.iter_mut().zip(values) {
-                    *total = total.wrapping_add(truncated(value * scale));
-                }
+            if self.add_checked(values, scale, total) {
                 return if clipped {
                     Outcome::Clipped
                 } else {
                     Outcome::Kept
                 };
             }
+            // What was added is taken out again: it did not fit.
+            for (total, value) in total.iter_mut().zip(values) {
+                *total = total.wrapping_sub(truncated(value * scale));
+            }
         }
         Outcome::Null
     }
 
-    /// The length by squares as they are; nothing where they might be too large or too small for that. In four lanes, and what is left over: the same
+    /// Adds the integers and proves on the way what [`Lattice::fits`] proves, as [`Lattice::fits_narrow`] does. Plans keep sums below 2⁶¹: integers that fit wrap nothing, and what wraps is undone
+    /// exactly.
+    #[inline(always)]
+    fn add_checked(&self, values: &[f64], scale: f64, total: &mut [i64]) -> bool {
+        let mut proof = Proof::new(self);
+        for (total, value) in total.iter_mut().zip(values) {
+            let integer = truncated(value * scale);
+            proof.look(value * scale, integer);
+            *total = total.wrapping_add(integer);
+        }
+        proof.holds()
+    }
+
+    /// The length by squares as they are; nothing where they might be too large or too small for that. In eight lanes, and what is left over: the same
     /// order of additions for dense and sparse vectors.
     #[inline(always)]
     pub(super) fn plain_length(&self, entries: &Entries<'_>) -> Option<f64> {
@@ -47,22 +63,22 @@ impl Lattice {
             Norm::L1 => value.abs(),
             Norm::L2 => value * value,
         };
-        let (mut lanes, mut rest) = ([0.0; 4], 0.0);
+        let (mut lanes, mut rest) = ([0.0; LANES], 0.0);
         match entries {
             Entries::Dense(values) => {
-                let (fours, left) = values.as_chunks::<4>();
-                for four in fours {
-                    for (lane, value) in lanes.iter_mut().zip(four) {
+                let (parts, left) = values.as_chunks::<LANES>();
+                for part in parts {
+                    for (lane, value) in lanes.iter_mut().zip(part) {
                         *lane += square(*value);
                     }
                 }
                 left.iter().for_each(|value| rest += square(*value));
             }
             Entries::Sparse(entries) => {
-                let left = self.dimension & !3;
+                let left = self.dimension & !(LANES as u32 - 1);
                 for &(index, value) in *entries {
                     if index < left {
-                        lanes[index as usize & 3] += square(value);
+                        lanes[index as usize % LANES] += square(value);
                     } else {
                         rest += square(value);
                     }
@@ -76,27 +92,59 @@ impl Lattice {
         })
     }
 
-    /// [`Lattice::fits`] in 64 bits. If no value reaches radius + 1, the truncated ones are the integers that `fits` looks at, and the sum of their squares stays
-    /// below 2⁶³; if one does, the sum does not matter.
+    /// [`Lattice::fits`] in 64 bits.
     #[inline(always)]
     pub(super) fn fits_narrow(&self, values: impl Iterator<Item = f64>, scale: f64) -> bool {
-        let (mut inside, mut sum) = (true, 0_u64);
-        let squares = self.norm == Norm::L2;
-        let beyond = (self.radius + 1) as f64;
+        let mut proof = Proof::new(self);
         for value in values {
-            let size = (value * scale).abs();
-            // What is not a number is not inside either.
-            inside &= size < beyond;
-            let magnitude = u64::from(truncated(size) as u32);
-            sum = sum.wrapping_add(if squares {
-                magnitude * magnitude
-            } else {
-                magnitude
-            });
+            proof.look(value * scale, truncated(value * scale));
         }
-        let radius = self.radius.unsigned_abs();
-        let limit = if squares { radius * radius } else { radius };
-        inside && sum <= limit
+        proof.holds()
+    }
+}
+
+/// That integers fit. If no value reaches radius + 1, the truncated ones are the integers that [`Lattice::fits`] looks at, and the sum of their squares stays
+/// below 2⁶³; if one does, the sum does not matter.
+struct Proof {
+    inside: bool,
+    sum: u64,
+    squares: bool,
+    beyond: f64,
+    radius: u64,
+}
+
+impl Proof {
+    #[inline(always)]
+    fn new(lattice: &Lattice) -> Self {
+        Self {
+            inside: true,
+            sum: 0,
+            squares: lattice.norm == Norm::L2,
+            beyond: (lattice.radius + 1) as f64,
+            radius: lattice.radius.unsigned_abs(),
+        }
+    }
+
+    #[inline(always)]
+    fn look(&mut self, value: f64, integer: i64) {
+        // What is not a number is not inside either.
+        self.inside &= value.abs() < self.beyond;
+        let magnitude = u64::from(integer.unsigned_abs() as u32);
+        self.sum = self.sum.wrapping_add(if self.squares {
+            magnitude * magnitude
+        } else {
+            magnitude
+        });
+    }
+
+    #[inline(always)]
+    fn holds(&self) -> bool {
+        let limit = if self.squares {
+            self.radius * self.radius
+        } else {
+            self.radius
+        };
+        self.inside && self.sum <= limit
     }
 }
 

@@ -36,6 +36,7 @@ pub struct Record {
 
 impl Record {
     /// Whether the features are sound numbers of this dimension.
+    #[inline(always)]
     pub(crate) fn features_in(&self, dimension: usize) -> bool {
         self.features.is_sound(dimension)
     }
@@ -173,19 +174,29 @@ impl Memory {
 #[derive(Clone, Copy)]
 pub(crate) struct Size(bool, usize);
 
-/// ⟨a, b⟩ in four lanes: one after the other, every addition would wait for the last.
+/// Lanes of a sum of products: one after the other, every addition would wait for the last.
+const LANES: usize = 8;
+
+/// ⟨a, b⟩ in lanes.
 #[inline(always)]
 fn lanes(a: &[f64], b: &[f64]) -> f64 {
-    let (a_fours, a_rest) = a.as_chunks::<4>();
-    let (b_fours, b_rest) = b.as_chunks::<4>();
-    let mut sums = [0.0; 4];
-    for (a, b) in a_fours.iter().zip(b_fours) {
+    let (a_parts, a_rest) = a.as_chunks::<LANES>();
+    let (b_parts, b_rest) = b.as_chunks::<LANES>();
+    let mut sums = [0.0; LANES];
+    for (a, b) in a_parts.iter().zip(b_parts) {
         for (sum, (a, b)) in sums.iter_mut().zip(a.iter().zip(b)) {
             *sum += a * b;
         }
     }
     let rest: f64 = a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum();
-    sums.iter().sum::<f64>() + rest
+    folded(sums) + rest
+}
+
+/// The sum of the lanes, in pairs.
+#[inline(always)]
+fn folded(lanes: [f64; LANES]) -> f64 {
+    let [a, b, c, d, e, f, g, h] = lanes;
+    ((a + e) + (c + g)) + ((b + f) + (d + h))
 }
 
 /// The class a target names, if it is one of 0, 1, …, `classes` − 1.

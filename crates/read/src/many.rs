@@ -1,0 +1,346 @@
+//! Numbers many at a time: the way of most tables.
+//!
+//! A row of numbers is read in two passes. The first marks the delimiters, 64 bytes at a time, and takes eight bytes from where each field begins: no field waits
+//! for the one before it. The second turns fields into coordinates without a branch, in a loop that a compiler turns into vectors. What has another shape than sign,
+//! digits and perhaps a point in eight bytes is left to the caller, one field at a time.
+
+use crate::digits::{HIGH, POINT, ZEROS, not_digits};
+use crate::encode::Scale;
+
+/// Fields at a time.
+pub(crate) const MOST: usize = 64;
+/// Bytes marked at a time.
+const BLOCK: usize = 64;
+
+/// How delimiters are found.
+pub(crate) trait Marks: Copy {
+    /// One bit for every byte, the first one lowest: whether it is `byte`.
+    fn marks(self, bytes: &[u8; BLOCK], byte: u8) -> u64;
+}
+
+/// Eight bytes at a time, on any processor.
+#[derive(Clone, Copy)]
+pub(crate) struct Words;
+
+impl Marks for Words {
+    #[inline(always)]
+    fn marks(self, bytes: &[u8; BLOCK], byte: u8) -> u64 {
+        let wanted = u64::from_le_bytes([byte; 8]);
+        let (words, _) = bytes.as_chunks::<8>();
+        words.iter().rev().fold(0, |marks, word| {
+            let found = equal_zero(u64::from_le_bytes(*word) ^ wanted) >> 7;
+            // The product gathers the lowest bits of all bytes in the highest byte, first byte lowest.
+            marks << 8 | found.wrapping_mul(0x0102_0408_1020_4080) >> 56
+        })
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Marks for pulp::x86::V3 {
+    #[inline(always)]
+    fn marks(self, bytes: &[u8; BLOCK], byte: u8) -> u64 {
+        let wanted = self.avx._mm256_set1_epi8(byte as i8);
+        let [low, high]: [[u8; 32]; 2] = pulp::cast(*bytes);
+        let [low, high] = [low, high].map(|half| {
+            let found = self.avx2._mm256_cmpeq_epi8(pulp::cast(half), wanted);
+            u64::from(self.avx2._mm256_movemask_epi8(found) as u32)
+        });
+        high << 32 | low
+    }
+}
+
+/// Columns of numbers as arrays, so that a loop can pass over them: for each column (value − shift)·factor, clipped to [low, high].
+#[derive(Default)]
+pub(crate) struct Scales {
+    shift: Vec<f64>,
+    factor: Vec<f64>,
+    low: Vec<f64>,
+    high: Vec<f64>,
+}
+
+impl Scales {
+    /// The next column; what is no number takes a place too.
+    pub(crate) fn push(&mut self, scale: Option<&Scale>) {
+        self.push_parts(scale.map_or([0.0; 4], Scale::parts));
+    }
+
+    fn push_parts(&mut self, [shift, factor, low, high]: [f64; 4]) {
+        self.shift.push(shift);
+        self.factor.push(factor);
+        self.low.push(low);
+        self.high.push(high);
+    }
+}
+
+/// Fields of a row, found but not yet read.
+pub(crate) struct Fields {
+    /// Eight bytes from where each begins.
+    words: [u64; MOST],
+    /// Eight times their lengths, which are 1 to 8.
+    bits: [u64; MOST],
+    count: usize,
+    /// Where the next one begins.
+    next: usize,
+}
+
+impl Default for Fields {
+    fn default() -> Self {
+        Self {
+            words: [0; MOST],
+            bits: [0; MOST],
+            count: 0,
+            next: 0,
+        }
+    }
+}
+
+impl Fields {
+    /// Finds the fields from `at` on, at most `most` of them, up to the first that is empty or longer than eight bytes or not ended by a delimiter. `room` holds a row of `length` bytes, and
+    /// perhaps more behind it, which is not looked at but may be loaded.
+    #[inline(always)]
+    pub(crate) fn find<M: Marks>(
+        &mut self,
+        marks: M,
+        (room, length): (&[u8], usize),
+        mut at: usize,
+        delimiter: u8,
+        most: usize,
+    ) {
+        (self.count, self.next) = (0, at);
+        let most = most.min(MOST);
+        while let Some(rest) = room.get(at..)
+            && let Some(block) = rest.first_chunk::<BLOCK>()
+            && at < length
+        {
+            let mut ends = marks.marks(block, delimiter);
+            if length - at < BLOCK {
+                ends &= (1 << (length - at)) - 1;
+            }
+            while ends != 0 {
+                let end = at + ends.trailing_zeros() as usize;
+                ends &= ends - 1;
+                let bits = 8 * (end - self.next) as u64;
+                let Some(word) = room[self.next..].first_chunk::<8>() else {
+                    return;
+                };
+                if self.count == most || bits.wrapping_sub(8) >= 64 {
+                    return;
+                }
+                self.words[self.count] = u64::from_le_bytes(*word);
+                self.bits[self.count] = bits;
+                self.count += 1;
+                self.next = end + 1;
+            }
+            at += BLOCK;
+        }
+    }
+
+    /// How many, and where the next one begins.
+    pub(crate) fn extent(&self) -> (usize, usize) {
+        (self.count, self.next)
+    }
+
+    /// Writes their coordinates; false if any is not of the plain shape, and then nothing that was written counts. Their columns begin at `first`.
+    #[inline(always)]
+    pub(crate) fn decode(&self, scales: &Scales, first: usize, out: &mut [f64]) -> bool {
+        let columns = first..first + self.count;
+        let fields = self.words[..self.count].iter().zip(&self.bits);
+        let scales = scales.shift[columns.clone()]
+            .iter()
+            .zip(&scales.factor[columns.clone()])
+            .zip(&scales.low[columns.clone()])
+            .zip(&scales.high[columns]);
+        let mut odd = 0;
+        for (((word, bits), (((shift, factor), low), high)), out) in fields.zip(scales).zip(out) {
+            let (mantissa, power, is_odd) = read(*word, *bits);
+            odd |= is_odd;
+            // At most eight digits: both are exact as floats, so the quotient is the nearest float.
+            let scaled = (mantissa / power - shift) * factor;
+            let above = if scaled > *low { scaled } else { *low };
+            *out = if above < *high { above } else { *high };
+        }
+        odd == 0
+    }
+}
+
+/// A field of `bits`/8 bytes, the first one lowest: its digits with their sign, the power of ten to divide by, and anything but 0 if it has another shape.
+#[inline(always)]
+fn read(word: u64, bits: u64) -> (f64, f64, u64) {
+    let is_negative = word as u8 == b'-';
+    let (sign, sign_bits) = if is_negative { (0xff, 8) } else { (0, 0) };
+    // The last byte goes to the top; below the first, and in the sign's place, are zeros, which are digits.
+    let text = ((word ^ ZEROS) & !sign) << (64_u64.wrapping_sub(bits) & 63);
+    let points = equal_zero(text ^ u64::from_le_bytes([POINT; 8]));
+    // Every byte but digits is a point, and there is at most one.
+    let odd = (not_digits(text) ^ points) | (points & points.wrapping_sub(1));
+    // What stands before the point moves up to close the gap. A one in the point's byte spells the power of ten, read as the other digits are.
+    let has_point = points != 0;
+    let below = (points >> 7).wrapping_sub(1);
+    let above = !(points | points.wrapping_sub(1));
+    let (digits, place, point_bits) = if has_point {
+        ((text & below) << 8 | text & above, points >> 7, 8)
+    } else {
+        (text, 1 << 56, 0)
+    };
+    // A sign or a point alone is no number.
+    let is_empty = bits == sign_bits + point_bits;
+    let odd = if is_empty { 1 } else { odd };
+    let negative = 0_u64.wrapping_sub(sign & 1);
+    let mantissa = (value(digits) ^ negative).wrapping_sub(negative);
+    (small(mantissa), small(value(place)), odd)
+}
+
+/// The number that eight digits spell, the first one lowest: by pairs, fours and eights, without a product of 64 bits.
+#[inline(always)]
+fn value(digits: u64) -> u64 {
+    let tens = (digits << 3).wrapping_add(digits << 1);
+    let pairs = tens.wrapping_add(digits >> 8) & 0x00ff_00ff_00ff_00ff;
+    let hundreds = (pairs << 6)
+        .wrapping_add(pairs << 5)
+        .wrapping_add(pairs << 2);
+    let fours = hundreds.wrapping_add(pairs >> 16) & 0x0000_ffff_0000_ffff;
+    ((fours & 0xffff_ffff) * 10_000).wrapping_add(fours >> 32) & 0xffff_ffff
+}
+
+/// An integer below 2⁵¹ in size as a float: at 1.5·2⁵² the last digits of a float count ones. A cast has no vector for it.
+#[inline(always)]
+fn small(value: u64) -> f64 {
+    const ONES: f64 = 1.5 * (1_u64 << 52) as f64;
+    f64::from_bits(ONES.to_bits().wrapping_add(value)) - ONES
+}
+
+/// The high bit of every byte that is zero, exactly.
+#[inline(always)]
+fn equal_zero(word: u64) -> u64 {
+    !((word & !HIGH).wrapping_add(!HIGH) | word) & HIGH
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::number;
+
+    /// Random bytes of a small alphabet.
+    struct Dice(u64);
+
+    impl Dice {
+        fn below(&mut self, sides: u64) -> u64 {
+            self.0 = self
+                .0
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (self.0 >> 33) % sides
+        }
+    }
+
+    /// What every finder of delimiters finds in this row, and the coordinates, if all are plain numbers.
+    fn read(row: &str, behind: &str, most: usize) -> (usize, usize, Option<Vec<f64>>) {
+        let room = format!("{row}{behind}");
+        let mut scales = Scales::default();
+        (0..MOST).for_each(|_| scales.push_parts([0.0, 1.0, -1e9, 1e9]));
+        let of = |fields: &Fields| {
+            let mut out = vec![0.0; fields.count];
+            let is_plain = fields.decode(&scales, 0, &mut out);
+            (fields.count, fields.next, is_plain.then_some(out))
+        };
+        let mut fields = Fields::default();
+        fields.find(Words, (room.as_bytes(), row.len()), 0, b',', most);
+        let found = of(&fields);
+        #[cfg(target_arch = "x86_64")]
+        if let Some(v3) = pulp::x86::V3::try_new() {
+            fields.find(v3, (room.as_bytes(), row.len()), 0, b',', most);
+            assert_eq!(of(&fields), found, "{row}");
+        }
+        found
+    }
+
+    const BEHIND: &str =
+        "\n9,9,9,9,9,9,9,9,9,9,9,9,9,9,9,9,9,9,9,9,9,9,9,9,9,9,9,9,9,9,9,9,9,9,9,9,9,9,9,9";
+
+    #[test]
+    fn fields_are_the_numbers_that_the_standard_library_reads() {
+        let mut dice = Dice(7);
+        let mut seen = [0; 2];
+        for _ in 0..200_000 {
+            let length = 1 + dice.below(8);
+            let field: String = (0..length)
+                .map(|_| char::from(b"0123456789.-"[dice.below(12) as usize]))
+                .collect();
+            let (count, next, found) = read(&format!("{field},1"), BEHIND, MOST);
+            assert_eq!((count, next), (1, field.len() + 1));
+            // Minus zero is zero here.
+            let expected = number::parse(field.as_bytes()).map(|value| vec![value + 0.0]);
+            assert_eq!(found, expected, "{field}");
+            seen[usize::from(found.is_some())] += 1;
+        }
+        assert!(seen.iter().all(|&count| count > 10_000), "{seen:?}");
+    }
+
+    #[test]
+    fn every_byte_that_is_no_digit_is_seen() {
+        for byte in 0..=127_u8 {
+            if byte.is_ascii_digit() || [b'.', b'-', b','].contains(&byte) {
+                continue;
+            }
+            for place in 0..8 {
+                let mut field = *b"12345678";
+                field[place] = byte;
+                let field = std::str::from_utf8(&field).unwrap();
+                assert_eq!(read(&format!("{field},1"), BEHIND, MOST).2, None, "{field}");
+            }
+        }
+        assert_eq!(read("1é5,1", BEHIND, MOST).2, None);
+    }
+
+    #[test]
+    fn rows_of_many_fields_across_blocks_are_cut_where_they_end() {
+        let mut dice = Dice(11);
+        for _ in 0..20_000 {
+            let numbers: Vec<String> = (0..1 + dice.below(70))
+                .map(|_| {
+                    let cut = 10_u64.pow(dice.below(8) as u32);
+                    (dice.below(100_000_000) / cut).to_string()
+                })
+                .collect();
+            let row = numbers.join(",");
+            // The last has no delimiter behind it: what follows the row does not count.
+            let plain = (numbers.len() - 1).min(MOST);
+            let (count, next, found) = read(&row, BEHIND, MOST);
+            assert_eq!(count, plain, "{row}");
+            let taken: usize = numbers[..plain].iter().map(|text| text.len() + 1).sum();
+            assert_eq!(next, taken);
+            let expected: Vec<f64> = numbers[..plain]
+                .iter()
+                .map(|text| text.parse().unwrap())
+                .collect();
+            assert_eq!(found, Some(expected));
+            let fewer = dice.below(5) as usize;
+            assert_eq!(read(&row, BEHIND, fewer).0, fewer.min(plain));
+        }
+    }
+
+    #[test]
+    fn what_is_too_long_or_empty_or_too_near_the_end_stops_the_search() {
+        assert_eq!(read("1,123456789,3,", BEHIND, MOST).0, 1);
+        assert_eq!(read("1,,3,", BEHIND, MOST).0, 1);
+        assert_eq!(read(",1,", BEHIND, MOST).0, 0);
+        assert_eq!(read("1,2,3,", "", MOST).0, 0);
+        let long = format!("1,2,{},3", "x".repeat(100));
+        assert_eq!(read(&long, BEHIND, MOST).0, 2);
+    }
+
+    #[test]
+    fn coordinates_are_shifted_scaled_and_clipped() {
+        let mut scales = Scales::default();
+        for _ in 0..3 {
+            scales.push_parts([0.5, 2.0, -1.0, 1.0]);
+        }
+        let mut fields = Fields::default();
+        let row = b"0.25,7,-3,";
+        let room = [&row[..], &[b'x'; 64]].concat();
+        fields.find(Words, (&room, row.len()), 0, b',', MOST);
+        let mut out = [0.0; 3];
+        assert!(fields.decode(&scales, 0, &mut out));
+        assert_eq!(out.to_vec(), vec![-0.5, 1.0, -1.0]);
+    }
+}
