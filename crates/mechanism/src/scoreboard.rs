@@ -144,11 +144,12 @@ impl Scoreboard {
         } else {
             1.0
         };
-        let blocks = weights.chunks_exact(width);
-        let scores = blocks.map(|block| shrink * record.features.dot(block));
         let prediction = match self.yardstick {
-            Yardstick::Classes(_) => largest(scores),
-            _ => scores.sum(),
+            Yardstick::Classes(_) => {
+                let blocks = weights.chunks_exact(width);
+                largest(blocks.map(|block| shrink * record.features.dot(block)))
+            }
+            _ => shrink * record.features.dot(weights),
         };
         self.note_prediction(prediction, record.target);
     }

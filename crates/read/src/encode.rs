@@ -198,7 +198,7 @@ impl Builder {
     }
 
     /// Takes memory for rows to come.
-    pub(crate) fn reuse(&mut self, emptied: Vec<Memory>) {
+    pub(crate) fn reuse(&mut self, emptied: impl IntoIterator<Item = Memory>) {
         self.spare
             .extend(emptied.into_iter().filter_map(Memory::reuse));
     }

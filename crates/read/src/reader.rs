@@ -189,7 +189,7 @@ impl Reader {
     }
 
     /// Memory of records that have been learned from, for records to come: a row then allocates nothing.
-    pub fn reuse(&mut self, emptied: Vec<Memory>) {
+    pub fn reuse(&mut self, emptied: impl IntoIterator<Item = Memory>) {
         self.builder.reuse(emptied);
     }
 

@@ -15,17 +15,18 @@ mod pictures;
 mod progress;
 mod releases;
 mod report;
+mod rows;
 mod session;
 mod state;
 mod words;
 
 use crate::numbers::grouped;
-use ahead::Ahead;
 use anyhow::{Result, anyhow};
 use arguments::Arguments;
 use hushstream_read::ReadError;
 use learning::{Frame, Learning};
 use outcome::Outcome;
+use rows::Rows;
 use std::io::Write;
 use std::path::Path;
 use std::time::Instant;
@@ -77,7 +78,7 @@ fn learn(arguments: &Arguments) -> Result<Outcome> {
     let start = Instant::now();
     let (planned, learned) = (method.records().1, learning.rounds());
     let mut seen = 0;
-    let mut rows = Ahead::new(reader, data::is_stream(&arguments.data.file));
+    let mut rows = Rows::new(reader, data::is_stream(&arguments.data.file));
     while seen < planned
         && let Some(sealed) = rows
             .next_record()
@@ -131,7 +132,7 @@ fn mid_stream(arguments: &Arguments, error: &ReadError) -> anyhow::Error {
     }
 }
 
-fn tell_of_the_rest(arguments: &Arguments, rows: &mut Ahead, seen: u64, planned: u64) {
+fn tell_of_the_rest(arguments: &Arguments, rows: &mut Rows, seen: u64, planned: u64) {
     let text = if seen < planned {
         // A horizon that is not known has no end to miss.
         if arguments.privacy.horizon == "unknown" {

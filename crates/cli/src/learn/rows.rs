@@ -1,0 +1,47 @@
+//! Where rows come from: a thread that reads ahead, or, on a single core, the reader itself, because handing rows over would only take time from learning.
+
+use super::ahead::Ahead;
+use hushstream_mechanism::losses::Memory;
+use hushstream_read::{ReadError, Reader, Sealed};
+use std::thread;
+
+/// Rows in the order of their file, by either way.
+pub(crate) enum Rows {
+    Here(Box<Reader>),
+    Ahead(Ahead),
+}
+
+impl Rows {
+    pub(crate) fn new(reader: Reader, is_live: bool) -> Self {
+        let cores = thread::available_parallelism().map_or(1, usize::from);
+        if cores > 1 || is_live {
+            Self::Ahead(Ahead::new(reader, is_live))
+        } else {
+            Self::Here(Box::new(reader))
+        }
+    }
+
+    /// The next row.
+    pub(crate) fn next_record(&mut self) -> Result<Option<Sealed>, ReadError> {
+        match self {
+            Self::Here(reader) => reader.next_record(),
+            Self::Ahead(ahead) => ahead.next_record(),
+        }
+    }
+
+    /// Takes back the memory of a row: no row of a long file then allocates any.
+    pub(crate) fn reuse(&mut self, emptied: Memory) {
+        match self {
+            Self::Here(reader) => reader.reuse([emptied]),
+            Self::Ahead(ahead) => ahead.reuse(emptied),
+        }
+    }
+
+    /// Whether the next row may have to be waited for.
+    pub(crate) fn is_waiting(&self) -> bool {
+        match self {
+            Self::Here(_) => false,
+            Self::Ahead(ahead) => ahead.is_waiting(),
+        }
+    }
+}
