@@ -4,7 +4,7 @@
 
 use crate::encode::{Builder, Scale, Step, Targets};
 use crate::error::Fault;
-use crate::many::{Fields, Marks, Scales, Words};
+use crate::many::{Fields, Scales, Vectors, Words};
 use crate::number;
 use crate::rows::Failure;
 use memchr::memchr;
@@ -39,8 +39,6 @@ pub(crate) struct Line<'a> {
 
 impl Table {
     pub(crate) fn new(delimiter: u8, steps: Vec<Step>, names: Vec<Arc<str>>) -> Self {
-        let mut scales = Scales::default();
-        steps.iter().for_each(|step| scales.push(step.number()));
         let is_number = |step: &Step| step.number().is_some() && !step.is_indicator();
         let columns = Columns {
             delimiter,
@@ -49,7 +47,7 @@ impl Table {
                 let slot = |step: &Step| step.number().map(Scale::slot);
                 slot(next) == slot(step).map(|slot| slot + 1)
             }),
-            scales,
+            scales: Scales::new(steps.iter().map(Step::number)),
             steps,
         };
         Self {
@@ -77,7 +75,7 @@ impl Table {
         if let Some(v3) = pulp::x86::V3::try_new() {
             return v3.vectorize(PlainRow {
                 columns: &self.columns,
-                marks: v3,
+                vectors: v3,
                 found,
                 line,
                 builder,
@@ -91,9 +89,9 @@ impl Table {
 impl Columns {
     /// A row without quotes.
     #[inline(always)]
-    fn plain_row<M: Marks>(
+    fn plain_row<V: Vectors>(
         &self,
-        marks: M,
+        vectors: V,
         found: &mut Fields,
         Line { row, room }: Line<'_>,
         builder: &mut Builder,
@@ -124,11 +122,11 @@ impl Columns {
             if let Step::Number(scale) = step {
                 if self.numbers[field] >= 4 && field >= one_by_one {
                     let most = self.numbers[field];
-                    found.find(marks, (room, row.len()), at, self.delimiter, most);
+                    found.find(vectors, (room, row.len()), at, self.delimiter, most);
                     let (count, next) = found.extent();
                     if let Some(out) = builder.side_by_side(scale.slot(), count)
                         && count > 0
-                        && found.decode(&self.scales, field, out)
+                        && found.decode(vectors, &self.scales, field, out)
                     {
                         (at, field) = (next, field + count);
                         // The one that stopped it, if any.
@@ -169,9 +167,9 @@ impl Columns {
 
 /// [`Columns::plain_row`], to be compiled once more for newer processors: they have wider vectors and shorter ways to shift.
 #[cfg(target_arch = "x86_64")]
-struct PlainRow<'a, M> {
+struct PlainRow<'a, V> {
     columns: &'a Columns,
-    marks: M,
+    vectors: V,
     found: &'a mut Fields,
     line: Line<'a>,
     builder: &'a mut Builder,
@@ -179,13 +177,13 @@ struct PlainRow<'a, M> {
 }
 
 #[cfg(target_arch = "x86_64")]
-impl<M: Marks> pulp::NullaryFnOnce for PlainRow<'_, M> {
+impl<V: Vectors> pulp::NullaryFnOnce for PlainRow<'_, V> {
     type Output = Result<(), Failure>;
 
     #[inline(always)]
     fn call(self) -> Self::Output {
         self.columns.plain_row(
-            self.marks,
+            self.vectors,
             self.found,
             self.line,
             self.builder,

@@ -4,48 +4,63 @@
 //! for the one before it. The second turns fields into coordinates without a branch, in a loop that a compiler turns into vectors. What has another shape than sign,
 //! digits and perhaps a point in eight bytes is left to the caller, one field at a time.
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+
 use crate::digits::{HIGH, POINT, ZEROS, not_digits};
 use crate::encode::Scale;
 
 /// Fields at a time.
 pub(crate) const MOST: usize = 64;
+/// Numbers in a vector.
+pub(crate) const WIDTH: usize = 4;
 /// Bytes marked at a time.
-const BLOCK: usize = 64;
+pub(crate) const BLOCK: usize = 64;
 
-/// How delimiters are found.
-pub(crate) trait Marks: Copy {
+/// What is done with many bytes at a time, by a processor's own means.
+pub(crate) trait Vectors: Copy {
     /// One bit for every byte, the first one lowest: whether it is `byte`.
     fn marks(self, bytes: &[u8; BLOCK], byte: u8) -> u64;
+
+    /// Writes the numbers that fields of `bits`/8 bytes are, the first byte lowest. Gives anything but 0 for one that has another shape than a sign, digits and a point.
+    fn numbers(
+        self,
+        words: &[u64; WIDTH],
+        bits: &[u64; WIDTH],
+        out: &mut [f64; WIDTH],
+    ) -> [u64; WIDTH];
 }
 
-/// Eight bytes at a time, on any processor.
+/// In words of eight bytes, on any processor.
 #[derive(Clone, Copy)]
 pub(crate) struct Words;
 
-impl Marks for Words {
+impl Vectors for Words {
     #[inline(always)]
     fn marks(self, bytes: &[u8; BLOCK], byte: u8) -> u64 {
         let wanted = u64::from_le_bytes([byte; 8]);
         let (words, _) = bytes.as_chunks::<8>();
         words.iter().rev().fold(0, |marks, word| {
-            let found = equal_zero(u64::from_le_bytes(*word) ^ wanted) >> 7;
+            let found = zeros(u64::from_le_bytes(*word) ^ wanted) >> 7;
             // The product gathers the lowest bits of all bytes in the highest byte, first byte lowest.
             marks << 8 | found.wrapping_mul(0x0102_0408_1020_4080) >> 56
         })
     }
-}
 
-#[cfg(target_arch = "x86_64")]
-impl Marks for pulp::x86::V3 {
     #[inline(always)]
-    fn marks(self, bytes: &[u8; BLOCK], byte: u8) -> u64 {
-        let wanted = self.avx._mm256_set1_epi8(byte as i8);
-        let [low, high]: [[u8; 32]; 2] = pulp::cast(*bytes);
-        let [low, high] = [low, high].map(|half| {
-            let found = self.avx2._mm256_cmpeq_epi8(pulp::cast(half), wanted);
-            u64::from(self.avx2._mm256_movemask_epi8(found) as u32)
-        });
-        high << 32 | low
+    fn numbers(
+        self,
+        words: &[u64; WIDTH],
+        bits: &[u64; WIDTH],
+        out: &mut [f64; WIDTH],
+    ) -> [u64; WIDTH] {
+        let mut odd = [0; WIDTH];
+        let places = out.iter_mut().zip(&mut odd);
+        for ((word, bits), (out, odd)) in words.iter().zip(bits).zip(places) {
+            let (mantissa, power, is_odd) = read(*word, *bits);
+            (*out, *odd) = (mantissa / power, is_odd);
+        }
+        odd
     }
 }
 
@@ -59,16 +74,20 @@ pub(crate) struct Scales {
 }
 
 impl Scales {
-    /// The next column; what is no number takes a place too.
-    pub(crate) fn push(&mut self, scale: Option<&Scale>) {
-        self.push_parts(scale.map_or([0.0; 4], Scale::parts));
+    /// Of all columns; what is no number takes a place too.
+    pub(crate) fn new<'a>(columns: impl Iterator<Item = Option<&'a Scale>>) -> Self {
+        Self::of(columns.map(|scale| scale.map_or([0.0; 4], Scale::parts)))
     }
 
-    fn push_parts(&mut self, [shift, factor, low, high]: [f64; 4]) {
-        self.shift.push(shift);
-        self.factor.push(factor);
-        self.low.push(low);
-        self.high.push(high);
+    fn of(columns: impl Iterator<Item = [f64; 4]>) -> Self {
+        let mut scales = Self::default();
+        for [shift, factor, low, high] in columns {
+            scales.shift.push(shift);
+            scales.factor.push(factor);
+            scales.low.push(low);
+            scales.high.push(high);
+        }
+        scales
     }
 }
 
@@ -81,6 +100,8 @@ pub(crate) struct Fields {
     count: usize,
     /// Where the next one begins.
     next: usize,
+    /// Room for their coordinates.
+    values: [f64; MOST],
 }
 
 impl Default for Fields {
@@ -90,6 +111,7 @@ impl Default for Fields {
             bits: [0; MOST],
             count: 0,
             next: 0,
+            values: [0.0; MOST],
         }
     }
 }
@@ -98,40 +120,48 @@ impl Fields {
     /// Finds the fields from `at` on, at most `most` of them, up to the first that is empty or longer than eight bytes or not ended by a delimiter. `room` holds a row of `length` bytes, and
     /// perhaps more behind it, which is not looked at but may be loaded.
     #[inline(always)]
-    pub(crate) fn find<M: Marks>(
+    pub(crate) fn find<V: Vectors>(
         &mut self,
-        marks: M,
+        vectors: V,
         (room, length): (&[u8], usize),
         mut at: usize,
         delimiter: u8,
         most: usize,
     ) {
-        (self.count, self.next) = (0, at);
-        let most = most.min(MOST);
-        while let Some(rest) = room.get(at..)
+        let mut slots = self.words.iter_mut().zip(&mut self.bits).take(most);
+        let mut next = at;
+        let mut count = 0;
+        'row: while let Some(rest) = room.get(at..)
             && let Some(block) = rest.first_chunk::<BLOCK>()
             && at < length
         {
-            let mut ends = marks.marks(block, delimiter);
+            let mut ends = vectors.marks(block, delimiter);
             if length - at < BLOCK {
                 ends &= (1 << (length - at)) - 1;
             }
             while ends != 0 {
                 let end = at + ends.trailing_zeros() as usize;
-                ends &= ends - 1;
-                let bits = 8 * (end - self.next) as u64;
-                let Some(word) = room[self.next..].first_chunk::<8>() else {
-                    return;
-                };
-                if self.count == most || bits.wrapping_sub(8) >= 64 {
-                    return;
+                let size = end - next;
+                if size.wrapping_sub(1) >= 8 {
+                    break 'row;
                 }
-                self.words[self.count] = u64::from_le_bytes(*word);
-                self.bits[self.count] = bits;
-                self.count += 1;
-                self.next = end + 1;
+                let (Some(word), Some(slot)) = (room.get(next..next + 8), slots.next()) else {
+                    break 'row;
+                };
+                let mut eight = [0; 8];
+                eight.copy_from_slice(word);
+                *slot.0 = u64::from_le_bytes(eight);
+                *slot.1 = 8 * size as u64;
+                count += 1;
+                ends &= ends - 1;
+                next = end + 1;
             }
             at += BLOCK;
+        }
+        (self.count, self.next) = (count, next);
+        // To the end of the last vector: numbers that nobody asked for.
+        for rest in count..count.next_multiple_of(WIDTH) {
+            (self.words[rest], self.bits[rest]) = (ZEROS, 8);
         }
     }
 
@@ -140,26 +170,36 @@ impl Fields {
         (self.count, self.next)
     }
 
-    /// Writes their coordinates; false if any is not of the plain shape, and then nothing that was written counts. Their columns begin at `first`.
+    /// Writes their coordinates; false if any is not of the plain shape. Their columns begin at `first`.
     #[inline(always)]
-    pub(crate) fn decode(&self, scales: &Scales, first: usize, out: &mut [f64]) -> bool {
+    pub(crate) fn decode<V: Vectors>(
+        &mut self,
+        vectors: V,
+        scales: &Scales,
+        first: usize,
+        out: &mut [f64],
+    ) -> bool {
+        let mut odd = [0; WIDTH];
+        let parts = self.words.as_chunks().0.iter().zip(self.bits.as_chunks().0);
+        let values = self.values.as_chunks_mut().0;
+        for ((words, bits), values) in parts.zip(values).take(self.count.div_ceil(WIDTH)) {
+            let found = vectors.numbers(words, bits, values);
+            odd.iter_mut()
+                .zip(found)
+                .for_each(|(odd, found)| *odd |= found);
+        }
         let columns = first..first + self.count;
-        let fields = self.words[..self.count].iter().zip(&self.bits);
         let scales = scales.shift[columns.clone()]
             .iter()
             .zip(&scales.factor[columns.clone()])
             .zip(&scales.low[columns.clone()])
             .zip(&scales.high[columns]);
-        let mut odd = 0;
-        for (((word, bits), (((shift, factor), low), high)), out) in fields.zip(scales).zip(out) {
-            let (mantissa, power, is_odd) = read(*word, *bits);
-            odd |= is_odd;
-            // At most eight digits: both are exact as floats, so the quotient is the nearest float.
-            let scaled = (mantissa / power - shift) * factor;
+        for (((((shift, factor), low), high), value), out) in scales.zip(&self.values).zip(out) {
+            let scaled = (value - shift) * factor;
             let above = if scaled > *low { scaled } else { *low };
             *out = if above < *high { above } else { *high };
         }
-        odd == 0
+        odd == [0; WIDTH]
     }
 }
 
@@ -170,7 +210,7 @@ fn read(word: u64, bits: u64) -> (f64, f64, u64) {
     let (sign, sign_bits) = if is_negative { (0xff, 8) } else { (0, 0) };
     // The last byte goes to the top; below the first, and in the sign's place, are zeros, which are digits.
     let text = ((word ^ ZEROS) & !sign) << (64_u64.wrapping_sub(bits) & 63);
-    let points = equal_zero(text ^ u64::from_le_bytes([POINT; 8]));
+    let points = zeros(text ^ u64::from_le_bytes([POINT; 8]));
     // Every byte but digits is a point, and there is at most one.
     let odd = (not_digits(text) ^ points) | (points & points.wrapping_sub(1));
     // What stands before the point moves up to close the gap. A one in the point's byte spells the power of ten, read as the other digits are.
@@ -211,7 +251,7 @@ fn small(value: u64) -> f64 {
 
 /// The high bit of every byte that is zero, exactly.
 #[inline(always)]
-fn equal_zero(word: u64) -> u64 {
+fn zeros(word: u64) -> u64 {
     !((word & !HIGH).wrapping_add(!HIGH) | word) & HIGH
 }
 
@@ -236,22 +276,27 @@ mod tests {
     /// What every finder of delimiters finds in this row, and the coordinates, if all are plain numbers.
     fn read(row: &str, behind: &str, most: usize) -> (usize, usize, Option<Vec<f64>>) {
         let room = format!("{row}{behind}");
-        let mut scales = Scales::default();
-        (0..MOST).for_each(|_| scales.push_parts([0.0, 1.0, -1e9, 1e9]));
-        let of = |fields: &Fields| {
-            let mut out = vec![0.0; fields.count];
-            let is_plain = fields.decode(&scales, 0, &mut out);
-            (fields.count, fields.next, is_plain.then_some(out))
-        };
-        let mut fields = Fields::default();
-        fields.find(Words, (room.as_bytes(), row.len()), 0, b',', most);
-        let found = of(&fields);
+        let scales = Scales::of([[0.0, 1.0, -1e9, 1e9]; MOST].into_iter());
+        let found = read_by(Words, &scales, (room.as_bytes(), row.len()), most);
         #[cfg(target_arch = "x86_64")]
         if let Some(v3) = pulp::x86::V3::try_new() {
-            fields.find(v3, (room.as_bytes(), row.len()), 0, b',', most);
-            assert_eq!(of(&fields), found, "{row}");
+            let by_vectors = read_by(v3, &scales, (room.as_bytes(), row.len()), most);
+            assert_eq!(by_vectors, found, "{row}");
         }
         found
+    }
+
+    fn read_by<V: Vectors>(
+        vectors: V,
+        scales: &Scales,
+        line: (&[u8], usize),
+        most: usize,
+    ) -> (usize, usize, Option<Vec<f64>>) {
+        let mut fields = Fields::default();
+        fields.find(vectors, line, 0, b',', most);
+        let mut out = vec![0.0; fields.count];
+        let is_plain = fields.decode(vectors, scales, 0, &mut out);
+        (fields.count, fields.next, is_plain.then_some(out))
     }
 
     const BEHIND: &str =
@@ -331,16 +376,13 @@ mod tests {
 
     #[test]
     fn coordinates_are_shifted_scaled_and_clipped() {
-        let mut scales = Scales::default();
-        for _ in 0..3 {
-            scales.push_parts([0.5, 2.0, -1.0, 1.0]);
-        }
+        let scales = Scales::of([[0.5, 2.0, -1.0, 1.0]; 3].into_iter());
         let mut fields = Fields::default();
         let row = b"0.25,7,-3,";
         let room = [&row[..], &[b'x'; 64]].concat();
         fields.find(Words, (&room, row.len()), 0, b',', MOST);
         let mut out = [0.0; 3];
-        assert!(fields.decode(&scales, 0, &mut out));
+        assert!(fields.decode(Words, &scales, 0, &mut out));
         assert_eq!(out.to_vec(), vec![-0.5, 1.0, -1.0]);
     }
 }

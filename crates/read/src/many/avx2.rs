@@ -1,0 +1,80 @@
+//! The same in vectors of 256 bits. Compilers do not find these instructions by themselves: marks gathered in an integer, sums of neighbouring products, sums of
+//! bytes, and a table that fits a vector.
+
+use super::{BLOCK, POINT, Vectors, WIDTH, ZEROS};
+use pulp::cast;
+use pulp::x86::V3;
+
+impl Vectors for V3 {
+    #[inline(always)]
+    fn marks(self, bytes: &[u8; BLOCK], byte: u8) -> u64 {
+        let wanted = self.avx._mm256_set1_epi8(byte as i8);
+        let halves: [[u8; 32]; 2] = cast(*bytes);
+        let [low, high] = halves.map(|half| {
+            let found = self.avx2._mm256_cmpeq_epi8(cast(half), wanted);
+            u64::from(self.avx2._mm256_movemask_epi8(found) as u32)
+        });
+        high << 32 | low
+    }
+
+    #[inline(always)]
+    fn numbers(
+        self,
+        words: &[u64; WIDTH],
+        bits: &[u64; WIDTH],
+        out: &mut [f64; WIDTH],
+    ) -> [u64; WIDTH] {
+        let (avx, v) = (self.avx, self.avx2);
+        let all = |value: u64| avx._mm256_set1_epi64x(value as i64);
+        let bytes = |value: u8| avx._mm256_set1_epi8(value as i8);
+        let (words, bits, zero) = (cast(*words), cast(*bits), avx._mm256_setzero_si256());
+        // The last byte goes to the top; below the first, and in the sign's place, are zeros, which are digits.
+        let first = v._mm256_and_si256(words, all(0xff));
+        let negative = v._mm256_cmpeq_epi64(first, all(b'-'.into()));
+        let sign = v._mm256_srli_epi64::<56>(negative);
+        let plain = v._mm256_andnot_si256(sign, v._mm256_xor_si256(words, all(ZEROS)));
+        let text = v._mm256_sllv_epi64(plain, v._mm256_sub_epi64(all(64), bits));
+        // Every byte but digits is a point, and there is at most one.
+        let points = v._mm256_cmpeq_epi8(text, bytes(POINT));
+        let others = v._mm256_cmpeq_epi8(v._mm256_max_epu8(text, bytes(10)), text);
+        let ones = v._mm256_and_si256(points, bytes(1));
+        let count = v._mm256_sad_epu8(ones, zero);
+        let odd = v._mm256_xor_si256(others, points);
+        let odd = v._mm256_or_si256(odd, v._mm256_cmpgt_epi64(count, all(1)));
+        // A sign or a point alone is no number.
+        let others_bits = v._mm256_add_epi64(
+            v._mm256_and_si256(negative, all(8)),
+            v._mm256_slli_epi64::<3>(count),
+        );
+        let odd = v._mm256_or_si256(odd, v._mm256_cmpeq_epi64(bits, others_bits));
+        // What stands before the point moves up to close the gap; without a point everything is below it, and stays.
+        let below = v._mm256_sub_epi64(ones, all(1));
+        let above = v._mm256_or_si256(points, below);
+        let before = v._mm256_sllv_epi64(
+            v._mm256_and_si256(text, below),
+            v._mm256_slli_epi64::<3>(count),
+        );
+        let digits = v._mm256_or_si256(before, v._mm256_andnot_si256(above, text));
+        // Pairs, fours, eights: the first digit is the lowest byte.
+        let pairs = v._mm256_maddubs_epi16(digits, avx._mm256_set1_epi16(0x010a));
+        let fours = v._mm256_madd_epi16(pairs, avx._mm256_set1_epi32(0x0001_0064));
+        let eights = v._mm256_add_epi64(
+            v._mm256_mul_epu32(fours, all(10_000)),
+            v._mm256_srli_epi64::<32>(fours),
+        );
+        let mantissa = v._mm256_sub_epi64(v._mm256_xor_si256(eights, negative), negative);
+        // Bytes above the point, counted, name the power of ten.
+        let decimals = v._mm256_sad_epu8(v._mm256_andnot_si256(above, bytes(1)), zero);
+        let powers: [i32; 8] = [1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000];
+        let powers = v._mm256_permutevar8x32_epi32(cast(powers), decimals);
+        let power = v._mm256_and_si256(powers, all(0xffff_ffff));
+        // At 1.5·2⁵² the last digits of a float count ones.
+        let ones = 1.5 * (1_u64 << 52) as f64;
+        let small = |value| {
+            let shifted = v._mm256_add_epi64(value, all(ones.to_bits()));
+            avx._mm256_sub_pd(cast(shifted), avx._mm256_set1_pd(ones))
+        };
+        *out = cast(avx._mm256_div_pd(small(mantissa), small(power)));
+        cast(odd)
+    }
+}
