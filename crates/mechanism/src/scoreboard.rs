@@ -133,11 +133,14 @@ impl Scoreboard {
 
     #[inline(always)]
     fn score_label(&mut self, record: &Record, weights: &[f64]) {
-        let width = weights.len() / self.blocks();
-        if !record.features_in(width) || !self.is_usable(record.target) {
+        if !self.is_usable(record.target) {
             return;
         }
-        let norm = record.features.norm();
+        let width = weights.len() / self.blocks();
+        let first = weights.get(..width).unwrap_or_default();
+        let Some((norm, dot)) = record.features.measured(first) else {
+            return;
+        };
         let shrink = if norm > self.length {
             self.clipped += 1;
             self.length / norm
@@ -149,7 +152,7 @@ impl Scoreboard {
                 let blocks = weights.chunks_exact(width);
                 largest(blocks.map(|block| shrink * record.features.dot(block)))
             }
-            _ => shrink * record.features.dot(weights),
+            _ => shrink * dot,
         };
         self.note_prediction(prediction, record.target);
     }

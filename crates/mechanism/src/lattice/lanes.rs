@@ -42,8 +42,8 @@ impl Lattice {
         Outcome::Null
     }
 
-    /// Adds the integers and proves on the way what [`Lattice::fits`] proves, as [`Lattice::fits_narrow`] does. Plans keep sums below 2⁶¹: integers that fit wrap nothing, and what wraps is undone
-    /// exactly.
+    /// Adds the integers and proves on the way what [`Lattice::fits`] proves, as [`Lattice::fits_narrow`] does. Plans keep sums below 2⁶¹, so integers that fit wrap nothing. What does not fit can be taken out again exactly: a length
+    /// was found, so values are finite, no larger than the bound or clipped to it, and every step of their truncation is a function.
     #[inline(always)]
     fn add_checked(&self, values: &[f64], scale: f64, total: &mut [i64]) -> bool {
         let mut proof = Proof::new(self);
@@ -153,14 +153,9 @@ impl Proof {
 #[inline(always)]
 pub(super) fn truncated(value: f64) -> i64 {
     const ONES: f64 = 1.5 * (1_u64 << 52) as f64;
-    let nearest = (value + ONES) - ONES;
-    let beyond = if nearest.abs() > value.abs() {
-        1.0
-    } else {
-        0.0_f64
-    };
-    let toward_zero = nearest - beyond.copysign(value);
-    (toward_zero + ONES).to_bits().wrapping_sub(ONES.to_bits()) as i64
+    (value.trunc() + ONES)
+        .to_bits()
+        .wrapping_sub(ONES.to_bits()) as i64
 }
 
 /// Whether so many integers within the radius fit 32 bits and the sum of their squares 63.

@@ -42,15 +42,12 @@ impl LinearModel {
     /// Score, target and the factor that clips the features; nothing if the record is malformed.
     #[inline(always)]
     fn read(&self, record: &Record, weights: &[f64]) -> Option<(f64, f64, f64)> {
-        let sound = record.features.is_sound(self.dimension)
-            && record.target.is_finite()
-            && weights.len() == self.dimension;
-        if !sound {
+        if !record.target.is_finite() || weights.len() != self.dimension {
             return None;
         }
-        let shrink = self.bounds.shrink(record.features.norm());
-        let score = shrink * record.features.dot(weights);
-        Some((score, self.bounds.clip_target(record.target), shrink))
+        let (norm, dot) = record.features.measured(weights)?;
+        let shrink = self.bounds.shrink(norm);
+        Some((shrink * dot, self.bounds.clip_target(record.target), shrink))
     }
 }
 

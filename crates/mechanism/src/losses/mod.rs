@@ -114,6 +114,22 @@ impl Features {
         }
     }
 
+    /// ‖x‖ and ⟨w, x⟩ in one pass; nothing unless the features are sound and as many as the weights.
+    #[inline(always)]
+    pub(crate) fn measured(&self, weights: &[f64]) -> Option<(f64, f64)> {
+        match self {
+            Self::Dense(values) if values.len() == weights.len() => {
+                let [squares, dot] = two_sums(values, weights);
+                // A sum of squares that is a number has only numbers in it; where it is too large for one, each is looked at.
+                let is_sound = squares.is_finite() || self.is_sound(weights.len());
+                is_sound.then(|| (squares.sqrt(), dot))
+            }
+            _ => self
+                .is_sound(weights.len())
+                .then(|| (self.norm(), self.dot(weights))),
+        }
+    }
+
     /// Adds them to a vector of their dimension; only for sound features.
     pub(crate) fn add_to(&self, total: &mut [f64]) {
         match self {
@@ -190,6 +206,23 @@ fn lanes(a: &[f64], b: &[f64]) -> f64 {
     }
     let rest: f64 = a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum();
     folded(sums) + rest
+}
+
+/// ⟨a, a⟩ and ⟨a, b⟩, each as [`lanes`] adds it.
+#[inline(always)]
+fn two_sums(a: &[f64], b: &[f64]) -> [f64; 2] {
+    let (a_parts, a_rest) = a.as_chunks::<LANES>();
+    let (b_parts, b_rest) = b.as_chunks::<LANES>();
+    let (mut squares, mut products) = ([0.0; LANES], [0.0; LANES]);
+    for (a, b) in a_parts.iter().zip(b_parts) {
+        for i in 0..LANES {
+            squares[i] += a[i] * a[i];
+            products[i] += a[i] * b[i];
+        }
+    }
+    let rest: f64 = a_rest.iter().map(|a| a * a).sum();
+    let products_rest: f64 = a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum();
+    [folded(squares) + rest, folded(products) + products_rest]
 }
 
 /// The sum of the lanes, in pairs.
