@@ -2,14 +2,13 @@
 
 use super::interrupted::{Interruption, Shelf};
 use super::nodes::Nodes;
+use super::paid::{Paid, filter_for};
 use super::scene::Scene;
 use crate::AuditError;
 use crate::duel::{Duel, World};
-use hushstream_account::{Adjacency, FilterKind};
+use hushstream_account::Adjacency;
 use hushstream_engine::{Recipe, RecipeError, Run};
-use hushstream_mechanism::{
-    Grant, GuaranteeKind, Ledger, Participation, Raw, Released, Transcript, Windowed,
-};
+use hushstream_mechanism::{GuaranteeKind, Participation, Raw, Released, Transcript, Windowed};
 use hushstream_noise::Key;
 
 /// The person whose records are the canary, where persons count.
@@ -50,14 +49,13 @@ impl Contest {
 
     fn play_with<G: GuaranteeKind>(&self, world: World, seed: u64) -> Result<Vec<f64>, AuditError> {
         let plan = self.recipe.plan();
-        let kind = if plan.request().noise.is_pure() {
-            FilterKind::Pure
-        } else {
-            FilterKind::Gaussian
+        let paid = Paid {
+            budget: plan.request().budget,
+            filter: filter_for(plan.request().noise),
+            scope: plan.scope(),
+            charge: plan.charge().map_err(RecipeError::from)?,
         };
-        let mut ledger = Ledger::simulated(plan.request().budget, kind, plan.scope())?;
-        let charge = plan.charge().map_err(RecipeError::from)?;
-        let grant: Grant = ledger.debit(charge, plan.scope())?;
+        let (mut ledger, grant) = paid.open()?;
         let key = Key::insecure_from_seed(seed);
         let shelf = Shelf::default();
         let mut run = Run::<G>::open(self.recipe.clone(), grant, &key, &mut ledger, shelf.open())?;

@@ -103,18 +103,7 @@ pub(super) fn duels(target: &Target) -> Result<Vec<Box<dyn Duel>>, AuditError> {
             what: format!("answer {place} of {n}{others}{interruption}"),
         }) as Box<dyn Duel>
     };
-    let places = target.places(1).into_iter();
-    let mut duels: Vec<_> = places
-        .map(|place| duel(place, false, Interruption::Never))
-        .collect();
-    duels.push(duel(1, true, Interruption::Never));
-    if target.interrupted && n > 2 {
-        let middle = n / 2;
-        duels.push(duel(1, true, Interruption::Stopped(middle)));
-        duels.push(duel(1, true, Interruption::Restored(middle)));
-        duels.push(duel(middle, true, Interruption::Restored(middle)));
-    }
-    Ok(duels)
+    Ok(target.line_up([true, true], duel))
 }
 
 impl Answered {

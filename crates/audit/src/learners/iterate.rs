@@ -7,14 +7,15 @@
 
 use super::Target;
 use super::interrupted::{Interruption, Shelf};
+use super::paid::{Paid, filter_for};
 use crate::AuditError;
 use crate::duel::{Duel, World};
-use hushstream_account::{Adjacency, FilterKind};
+use hushstream_account::Adjacency;
 use hushstream_engine::{Insider, IterateRecipe, IterateRequest, IterateRun, RecipeName};
 use hushstream_mechanism::losses::{Distance, Features, LinearLoss, Record};
 use hushstream_mechanism::perturb::{Leader, Timing};
 use hushstream_mechanism::sums::Noise;
-use hushstream_mechanism::{Ledger, Participation, Raw, Released};
+use hushstream_mechanism::{Participation, Raw, Released};
 use hushstream_noise::Key;
 use hushstream_sets::Ball;
 use std::sync::Arc;
@@ -206,13 +207,13 @@ impl Duel for Perturbed {
     fn play(&self, world: World, seed: u64) -> Result<Vec<f64>, AuditError> {
         let plan = self.recipe.plan();
         let learner = &plan.request().learner;
-        let kind = if plan.request().noise.is_pure() {
-            FilterKind::Pure
-        } else {
-            FilterKind::Gaussian
+        let paid = Paid {
+            budget: plan.request().budget,
+            filter: filter_for(plan.request().noise),
+            scope: plan.scope(),
+            charge: plan.charge()?,
         };
-        let mut ledger = Ledger::simulated(plan.request().budget, kind, plan.scope())?;
-        let grant = ledger.debit(plan.charge()?, plan.scope())?;
+        let (mut ledger, grant) = paid.open()?;
         let key = Key::insecure_from_seed(seed);
         let shelf = Shelf::default();
         let mut run =

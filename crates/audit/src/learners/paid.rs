@@ -2,6 +2,7 @@
 
 use crate::AuditError;
 use hushstream_account::{Budget, Charge, FilterKind};
+use hushstream_mechanism::sums::Noise;
 use hushstream_mechanism::{Grant, Ledger, Scope};
 
 /// What a run is paid with.
@@ -11,6 +12,15 @@ pub(super) struct Paid {
     pub(super) filter: FilterKind,
     pub(super) scope: Scope,
     pub(super) charge: Charge,
+}
+
+/// The filter for a noise.
+pub(super) fn filter_for(noise: Noise) -> FilterKind {
+    if noise.is_pure() {
+        FilterKind::Pure
+    } else {
+        FilterKind::Gaussian
+    }
 }
 
 impl Paid {

@@ -5,6 +5,7 @@
 
 use super::Target;
 use super::interrupted::{Interruption, Shelf};
+use super::paid::Paid;
 use crate::AuditError;
 use crate::duel::{Duel, World};
 use hushstream_account::{Adjacency, FilterKind};
@@ -138,9 +139,13 @@ impl Duel for Touched {
     /// Every coordinate of every sum without what the others added, then the last model read again, then what came after an interruption.
     fn play(&self, world: World, seed: u64) -> Result<Vec<f64>, AuditError> {
         let plan = self.recipe.plan();
-        let budget = self.recipe.request().budget;
-        let mut ledger = Ledger::simulated(budget, FilterKind::Gaussian, plan.scope())?;
-        let grant = ledger.debit(plan.charge()?, plan.scope())?;
+        let paid = Paid {
+            budget: self.recipe.request().budget,
+            filter: FilterKind::Gaussian,
+            scope: plan.scope(),
+            charge: plan.charge()?,
+        };
+        let (mut ledger, grant) = paid.open()?;
         let key = Key::insecure_from_seed(seed);
         let shelf = Shelf::default();
         let mut run = SparseRun::open(self.recipe.clone(), grant, &key, &mut ledger, shelf.open())?;

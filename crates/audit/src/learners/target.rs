@@ -135,6 +135,33 @@ impl Target {
         places
     }
 
+    /// The canary at every place of a stream that does not react; at the first place of one that does, if there is such a stream; and around an interruption,
+    /// on a stream that reacts or not.
+    pub(super) fn line_up(
+        &self,
+        [reacts, interrupted_reacts]: [bool; 2],
+        duel: impl Fn(u64, bool, Interruption) -> Box<dyn Duel>,
+    ) -> Vec<Box<dyn Duel>> {
+        let places = self.places(1).into_iter();
+        let mut duels: Vec<_> = places
+            .map(|place| duel(place, false, Interruption::Never))
+            .collect();
+        if reacts {
+            duels.push(duel(1, true, Interruption::Never));
+        }
+        if self.interrupted && self.releases > 2 {
+            let middle = self.releases / 2;
+            for (place, interruption) in [
+                (1, Interruption::Stopped(middle)),
+                (1, Interruption::Restored(middle)),
+                (middle, Interruption::Restored(middle)),
+            ] {
+                duels.push(duel(place, interrupted_reacts, interruption));
+            }
+        }
+        duels
+    }
+
     /// The recipe on a sum, calibrated.
     fn on_sum(&self) -> Result<(Recipe, Scene), AuditError> {
         let scene = Scene::of(self.recipe, self.noise.is_pure())?;

@@ -6,10 +6,10 @@
 use super::Target;
 use super::interrupted::{Interruption, Shelf};
 use super::nodes::Nodes;
-use super::paid::Paid;
+use super::paid::{Paid, filter_for};
 use crate::AuditError;
 use crate::duel::{Duel, World};
-use hushstream_account::{Adjacency, Charge, FilterKind, Guarantee};
+use hushstream_account::{Adjacency, Charge, Guarantee};
 use hushstream_engine::{ValuesRecipe, ValuesRequest, ValuesRun};
 use hushstream_mechanism::feedback::Range;
 use hushstream_mechanism::losses::{Bounds, Features, LinearModel, Link, Record};
@@ -69,11 +69,7 @@ pub(super) fn duels(target: &Target, sum: SumKind) -> Result<Vec<Box<dyn Duel>>,
     let plan = recipe.plan();
     let paid = Paid {
         budget: target.budget,
-        filter: if target.noise.is_pure() {
-            FilterKind::Pure
-        } else {
-            FilterKind::Gaussian
-        },
+        filter: filter_for(target.noise),
         scope: plan.scope(),
         charge: plan.charge()?,
     };
@@ -95,20 +91,7 @@ pub(super) fn duels(target: &Target, sum: SumKind) -> Result<Vec<Box<dyn Duel>>,
             what: format!("record {place} of {n}{others}{interruption}"),
         }) as Box<dyn Duel>
     };
-    let places = target.places(1).into_iter();
-    let mut duels: Vec<_> = places
-        .map(|place| duel(place, false, Interruption::Never))
-        .collect();
-    if n > 1 {
-        duels.push(duel(1, true, Interruption::Never));
-    }
-    if target.interrupted && n > 2 {
-        let middle = n / 2;
-        duels.push(duel(1, false, Interruption::Stopped(middle)));
-        duels.push(duel(1, false, Interruption::Restored(middle)));
-        duels.push(duel(middle, false, Interruption::Restored(middle)));
-    }
-    Ok(duels)
+    Ok(target.line_up([n > 1, false], duel))
 }
 
 impl Valued {
