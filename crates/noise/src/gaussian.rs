@@ -12,25 +12,24 @@
 //!
 //! **Slack.** 2⁻¹¹² in total variation a draw: see the file `gaussian/attempt.rs`, where Z is made.
 //!
-//! **Speed.** 64 bits decide 99.7 % of the draws without a branch that depends on the value; the rest are decided
-//! exactly with further bits from the domain-separated extension of the same address. **Time**, therefore, depends on the
-//! value: every |Z| above 5.09 takes the longer way. Draw ahead of need where a clock could see it.
+//! **Speed.** 64 bits decide 99.7 % of the draws without a branch that depends on the value, many at a time; the rest are decided
+//! exactly with further bits from the domain-separated extension of the same address: nearly all are rejected by the same 64 bits, and two more
+//! words are the next attempt. **Time**, therefore, depends on the value: every |Z| above 5.09 takes the longer way. Draw ahead of need where a clock could see it.
 
 mod attempt;
+mod batch;
 mod cells;
 mod gather;
 
 use crate::NoiseError;
 use crate::source::{Block, Domain, Source, split};
 pub(crate) use attempt::Normal;
-use attempt::{decide_fast, decide_fully};
+use attempt::{Digits, decide_digits, decide_fully};
+use batch::{BATCH, WORDS, decide_many};
 use cells::Cells;
 
 /// Upper bound on the total-variation distance between one draw and its stated law, given ideal bits: 2⁻¹¹².
 pub(crate) const SLACK: f64 = 1.0 / (1_u128 << 112) as f64;
-
-/// Blocks encrypted at a time: enough for the cipher's widest pipeline, small enough for the first-level cache.
-const BATCH: usize = 64;
 
 /// round(2^bits·N(0,1)) with round(z) = ⌊z+½⌋.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,55 +62,74 @@ impl RoundedGaussian {
     pub fn fill(self, source: &Source, node: u64, first: u32, out: &mut [i64]) {
         check_range(first, out.len());
         let cells = Cells::get();
-        let mut blocks = [Block::default(); BATCH];
+        let mut blocks = [Block::default(); BATCH / 2 + 1];
+        let mut words = [0; WORDS];
         let mut coordinate = first;
-        let mut rest = out;
-        // Two coordinates share a block; an odd start takes only the second half of its own.
-        if coordinate % 2 == 1 && !rest.is_empty() {
-            let word = source.words(node, coordinate / 2, Domain::Rounded)[1];
-            rest[0] = self.round(digits_31(cells, source, node, coordinate, word));
-            rest = &mut rest[1..];
-            coordinate = coordinate.wrapping_add(1);
-        }
-        for batch in rest.chunks_mut(2 * BATCH) {
-            let blocks = &mut blocks[..batch.len().div_ceil(2)];
+        for batch in out.chunks_mut(BATCH) {
+            // Two coordinates share a block; an odd start takes only the second half of its own.
+            let skipped = (coordinate % 2) as usize;
+            let blocks = &mut blocks[..(skipped + batch.len()).div_ceil(2)];
             source.fill(node, coordinate / 2, Domain::Rounded, blocks);
-            let (pairs, odd) = batch.as_chunks_mut::<2>();
-            let draw = |at, word| self.round(digits_31(cells, source, node, at, word));
-            for (pair, block) in pairs.iter_mut().zip(blocks.iter()) {
-                let [first, second] = split(block);
-                *pair = [draw(coordinate, first), draw(coordinate | 1, second)];
-                coordinate = coordinate.wrapping_add(2);
+            for (pair, block) in words.as_chunks_mut::<2>().0.iter_mut().zip(&*blocks) {
+                *pair = split(block);
             }
-            if let ([last], Some(block)) = (odd, blocks.last()) {
-                *last = draw(coordinate, split(block)[0]);
-            }
+            self.decide(cells, &words[skipped..], batch, source, |place| {
+                (node, coordinate + place as u32)
+            });
+            coordinate = coordinate.wrapping_add(BATCH as u32);
         }
     }
 
-    /// From ⌊2³¹Z⌋: ⌊2^bits·Z + ½⌋ = ⌊(⌊2^(bits+1)·Z⌋ + 1)/2⌋.
+    /// The draws of up to [`BATCH`] words; `address` names node and coordinate of each.
     #[inline]
-    fn round(self, floor_31: i64) -> i64 {
-        (floor_31 >> (30 - self.bits)).wrapping_add(1) >> 1
+    fn decide(
+        self,
+        cells: &Cells,
+        words: &[u64],
+        out: &mut [i64],
+        source: &Source,
+        address: impl Fn(usize) -> (u64, u32),
+    ) {
+        let round = |magnitude, _, sign| self.round(magnitude, sign);
+        decide_many(cells, [words, words], out, round, |place| {
+            let (node, coordinate) = address(place);
+            self.draw_exactly(cells, source, node, coordinate, words[place])
+        });
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn draw_exactly(
+        self,
+        cells: &Cells,
+        source: &Source,
+        node: u64,
+        coordinate: u32,
+        word: u64,
+    ) -> i64 {
+        let low = source.extension(node, coordinate, Domain::Rounded, 0)[1];
+        let digits = decide_digits(cells, [word, low], |block| {
+            source.extension(node, coordinate, Domain::Rounded, block)
+        });
+        self.round(digits.magnitude, sign_mask(digits.negative))
+    }
+
+    /// From ⌊2³¹|Z|⌋ and the sign of Z (all ones for a negative one). With n = ⌊2^(bits+1)·|Z|⌋, ⌊2^bits·Z + ½⌋ is ⌊(n+1)/2⌋ for a positive Z; for a
+    /// negative one, ⌊2^(bits+1)·Z⌋ = −n−1 and so ⌊2^bits·Z + ½⌋ = ⌊−n/2⌋ = −⌊(n+1)/2⌋.
+    #[inline(always)]
+    fn round(self, magnitude: u64, sign: u64) -> i64 {
+        // Where overflow is looked for, so are shifts that are too far, and a loop that looks does not become vectors.
+        let rounded = magnitude
+            .wrapping_shr(30_u32.wrapping_sub(self.bits))
+            .wrapping_add(1)
+            >> 1;
+        (rounded ^ sign).wrapping_sub(sign) as i64
     }
 }
 
-#[inline]
-fn digits_31(cells: &Cells, source: &Source, node: u64, coordinate: u32, word: u64) -> i64 {
-    match decide_fast(cells, word) {
-        Some(floor) => floor,
-        None => exact_digits_31(cells, source, node, coordinate, word),
-    }
-}
-
-#[cold]
-#[inline(never)]
-fn exact_digits_31(cells: &Cells, source: &Source, node: u64, coordinate: u32, word: u64) -> i64 {
-    let low = source.extension(node, coordinate, Domain::Rounded, 0)[1];
-    let normal = decide_fully(cells, [word, low], |block| {
-        source.extension(node, coordinate, Domain::Rounded, block)
-    });
-    normal.floor(31) as i64
+/// All ones for a negative number.
+fn sign_mask(negative: bool) -> u64 {
+    u64::from(negative).wrapping_neg()
 }
 
 /// ⌊2^(30+f)·N(0,1)⌋: for mechanisms that keep f guard bits and drop them only after the noise is added.
@@ -143,9 +161,22 @@ impl FineGaussian {
     /// # Panics
     /// If the coordinates run past 2³².
     pub fn fill(self, source: &Source, node: u64, first: u32, out: &mut [i128]) {
+        check_range(first, out.len());
+        let cells = Cells::get();
         let cut = 65 - self.guard_bits;
-        let join = |floor, low| (i128::from(floor) << 64 | i128::from(low)) >> cut;
-        self.fill_with(source, node, first, out, join, |value| value);
+        let mut blocks = [Block::default(); BATCH];
+        let mut coordinate = first;
+        for batch in out.chunks_mut(BATCH) {
+            let blocks = &mut blocks[..batch.len()];
+            source.fill(node, coordinate, Domain::Fine, blocks);
+            for (value, block) in batch.iter_mut().zip(blocks.iter()) {
+                let digits = fine_digits(cells, source, node, coordinate, split(block));
+                let all = u128::from(digits.magnitude) << 64 | u128::from(digits.low);
+                // ⌊−x⌋ is the bitwise complement of ⌊x⌋ for an x that is no integer.
+                *value = (all >> cut) as i128 ^ -i128::from(digits.negative);
+                coordinate = coordinate.wrapping_add(1);
+            }
+        }
     }
 
     /// As [`FineGaussian::fill`], in 64 bits.
@@ -169,61 +200,51 @@ impl FineGaussian {
                 "0 to 28",
             ));
         }
-        let guard_bits = self.guard_bits;
-        // What `fill` computes, without 128 bits: |⌊2³¹Z⌋| ≤ 2³⁵ leaves room for 28 more. Two shifts, because one by 65 is none.
-        let join = |floor: i64, low: u64| {
-            (floor << guard_bits >> 1) + (low >> 32 >> (33 - guard_bits)) as i64
-        };
-        self.fill_with(source, node, first, out, join, |value| value as i64);
-        Ok(())
-    }
-
-    /// Draws every coordinate: put together by `join` from ⌊2³¹Z⌋ and the 64 digits that follow, or, where those do not decide, made from all digits.
-    #[inline]
-    fn fill_with<T>(
-        self,
-        source: &Source,
-        node: u64,
-        first: u32,
-        out: &mut [T],
-        join: impl Fn(i64, u64) -> T,
-        convert: impl Fn(i128) -> T,
-    ) {
         check_range(first, out.len());
         let cells = Cells::get();
         let mut blocks = [Block::default(); BATCH];
+        let (mut firsts, mut seconds) = ([0; BATCH], [0; BATCH]);
         let mut coordinate = first;
         for batch in out.chunks_mut(BATCH) {
             let blocks = &mut blocks[..batch.len()];
             source.fill(node, coordinate, Domain::Fine, blocks);
-            for (value, block) in batch.iter_mut().zip(blocks.iter()) {
-                let words = split(block);
-                *value = match decide_fast(cells, words[0]) {
-                    // The second word is the next 64 digits of |Z|, inverted when Z is negative because ⌊−x⌋ is the bitwise complement
-                    // of ⌊x⌋ for an x that is no integer.
-                    Some(floor) => join(floor, words[1] ^ (floor >> 63) as u64),
-                    None => convert(self.draw_exactly(cells, source, node, coordinate, words)),
-                };
-                coordinate = coordinate.wrapping_add(1);
+            let words = firsts.iter_mut().zip(&mut seconds);
+            for ((first, second), block) in words.zip(blocks.iter()) {
+                [*first, *second] = split(block);
             }
+            let join = |magnitude, low, sign| self.join(magnitude, low, sign);
+            decide_many(cells, [&firsts, &seconds], batch, join, |place| {
+                let words = [firsts[place], seconds[place]];
+                let digits = fine_digits(cells, source, node, coordinate + place as u32, words);
+                self.join(digits.magnitude, digits.low, sign_mask(digits.negative))
+            });
+            coordinate = coordinate.wrapping_add(BATCH as u32);
         }
+        Ok(())
     }
 
-    #[cold]
-    #[inline(never)]
-    fn draw_exactly(
-        self,
-        cells: &Cells,
-        source: &Source,
-        node: u64,
-        coordinate: u32,
-        words: [u64; 2],
-    ) -> i128 {
-        let normal = decide_fully(cells, words, |block| {
-            source.extension(node, coordinate, Domain::Fine, block)
-        });
-        normal.floor(30 + self.guard_bits)
+    /// What `fill` computes, without 128 bits: ⌊2³¹|Z|⌋ < 2³⁵ leaves room for 28 more. Two shifts, because one by 65 is none.
+    #[inline(always)]
+    fn join(self, magnitude: u64, low: u64, sign: u64) -> i64 {
+        // Where overflow is looked for, so are shifts that are too far, and a loop that looks does not become vectors.
+        let high = magnitude.wrapping_shl(self.guard_bits) >> 1;
+        let low = (low >> 32).wrapping_shr(33_u32.wrapping_sub(self.guard_bits));
+        ((high | low) ^ sign) as i64
     }
+}
+
+#[cold]
+#[inline(never)]
+fn fine_digits(
+    cells: &Cells,
+    source: &Source,
+    node: u64,
+    coordinate: u32,
+    words: [u64; 2],
+) -> Digits {
+    decide_digits(cells, words, |block| {
+        source.extension(node, coordinate, Domain::Fine, block)
+    })
 }
 
 /// One normal with all its 199 binary digits, for samplers built on normals.

@@ -92,10 +92,11 @@ impl Source {
 
     /// The blocks of consecutive lanes, in place: the fast way to many draws.
     pub(crate) fn fill(&self, node: u64, first_lane: u32, domain: Domain, blocks: &mut [Block]) {
-        let mut next = address(node, first_lane, domain as u8);
+        let first = address(node, first_lane, domain as u8);
+        let (mut low, node) = (first as u64, first >> 64 << 64);
         for block in blocks.iter_mut() {
-            block.0 = next.to_le_bytes();
-            next = next.wrapping_add(LANE); // the last lane of the last node has no successor, and needs none
+            block.0 = (node | u128::from(low)).to_le_bytes();
+            low = low.wrapping_add(LANE); // the last lane of a node has no successor, and needs none
         }
         self.cipher.encrypt_blocks(blocks);
     }
@@ -128,7 +129,7 @@ impl std::fmt::Debug for Source {
     }
 }
 
-const LANE: u128 = 1 << 32;
+const LANE: u64 = 1 << 32;
 const COUNTERS: u32 = 1 << 28;
 
 fn address(node: u64, lane: u32, domain: u8) -> u128 {

@@ -43,17 +43,13 @@ pub(crate) struct Normal {
 }
 
 impl Normal {
-    /// ⌊2^bits·Z⌋ for bits from 7 to 120. The complement of ⌊x⌋ is ⌊−x⌋: Z is an integer multiple with probability 0.
-    pub(super) fn floor(self, bits: u32) -> i128 {
-        debug_assert!((7..=120).contains(&bits));
-        let digits = bits - 7;
-        let position = if digits == 0 {
-            0
-        } else {
-            self.position >> (128 - digits)
-        };
-        let magnitude = (u128::from(self.cell) << digits | position) as i128;
-        if self.negative { !magnitude } else { magnitude }
+    /// The first 95.
+    fn digits(self) -> Digits {
+        Digits {
+            negative: self.negative,
+            magnitude: self.cell << 24 | (self.position >> 104) as u64,
+            low: (self.position >> 40) as u64,
+        }
     }
 
     /// Whether Z < 0.
@@ -69,32 +65,112 @@ impl Normal {
     }
 }
 
-/// ⌊2³¹Z⌋ if `first` alone decides the cell and acceptance, whatever the bits not yet read turn out to be.
+/// A normal with 95 binary digits after the point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Digits {
+    pub(super) negative: bool,
+    /// ⌊2³¹|Z|⌋.
+    pub(super) magnitude: u64,
+    /// The next 64 digits of |Z|.
+    pub(super) low: u64,
+}
+
+/// What 64 bits say about a draw.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Fast {
+    /// Whether they decide cell and acceptance; the rest means nothing otherwise.
+    pub(super) decided: bool,
+    /// ⌊2³¹|Z|⌋.
+    pub(super) magnitude: u64,
+    /// 1 for a negative Z, or 0.
+    pub(super) negative: u64,
+}
+
+/// Whether `first` alone decides the cell and acceptance, whatever the bits not yet read turn out to be; `entry` is the table's for its column.
 ///
 /// Accepted here means U < e^(−x) for certain: U < (u+1)/2¹³ for the 13 bits u, and e^(−x) ≥ 1 − x with
 /// x ≤ (2j+1)(v+1)/2³⁹ for the 24 bits v. Both sides times 2³⁹:
 #[inline(always)]
-pub(super) fn decide_fast(cells: &Cells, first: u64) -> Option<i64> {
-    let column = (first >> 53) as usize;
-    let place = (first >> 38) as u32 & ((1 << FAST_BITS) - 1);
-    let entry = cells.fast[column];
-    let threshold = entry >> 16;
+pub(super) fn decide_from(entry: u32, first: u64) -> Fast {
+    let (cell, settled) = cell_of(entry, first);
+    let v = position_of(first);
+    // At most 2³⁹ + 2³⁶: nothing wraps, and nothing need be looked at on the way.
+    let density = (2 * cell + 1).wrapping_mul(v + 1);
+    let certain = ((uniform_of(first) + 1) << 26).wrapping_add(density) <= 1 << 39;
+    Fast {
+        decided: settled & certain,
+        magnitude: cell << 24 | v,
+        negative: (first >> 13) & 1,
+    }
+}
+
+/// Whether `first` alone decides the cell and *rejection*, whatever the bits not yet read turn out to be.
+///
+/// V ≥ v/2²⁴ for the 24 bits v, so x ≥ X/2⁶³ with X = v·(2j·2²⁴ + v) < 2⁶¹, and e^(−x) ≤ 1 − X/2⁶³ + (X/2⁶³)²/2, whose last term is X²/2⁶⁴ units
+/// of 2⁻⁶³. Rounded up it is at most one unit more than rounded down; a second unit covers the 2⁻¹²⁴ by which [`acceptance`] may exceed the
+/// truth. U ≥ u/2¹³ for the 13 bits u. So where u·2⁵⁰ reaches this bound, the full comparison finds U not below e^(−x) either.
+fn rejects(entry: u32, first: u64) -> bool {
+    let (cell, settled) = cell_of(entry, first);
+    let v = position_of(first);
+    let x = v * (cell << 25 | v);
+    let square = ((u128::from(x) * u128::from(x)) >> 64) as u64;
+    settled && uniform_of(first) << 50 >= (1 << 63) - x + square + 2
+}
+
+/// The proposed cell, and whether the 15 bits of the place settle it.
+#[inline(always)]
+fn cell_of(entry: u32, first: u64) -> (u64, bool) {
+    let threshold = u64::from(entry >> 16);
+    let place = (first >> 38) & ((1 << FAST_BITS) - 1);
     let cell = if place < threshold {
-        column as u64
+        first >> 53
     } else {
         u64::from(entry & 0xffff)
     };
-    let v = (first >> 14) & 0xff_ffff;
-    let u = first & 0x1fff;
-    // At most 2³⁹ + 2³⁶: nothing wraps, and nothing need be looked at on the way.
-    let density = (2 * cell + 1).wrapping_mul(v + 1);
-    let certain = ((u + 1) << 26).wrapping_add(density) <= 1 << 39;
-    if (place == threshold) | !certain {
-        return None;
+    (cell, place != threshold)
+}
+
+/// The first 24 bits of V.
+#[inline(always)]
+fn position_of(first: u64) -> u64 {
+    (first >> 14) & 0xff_ffff
+}
+
+/// The first 13 bits of U.
+#[inline(always)]
+fn uniform_of(first: u64) -> u64 {
+    first & 0x1fff
+}
+
+/// The first digits of the draw that [`decide_fully`] makes from the same bits. An attempt's own two words nearly always suffice for them, because they
+/// decide nearly every rejection and hold all these digits.
+pub(super) fn decide_digits(
+    cells: &Cells,
+    words: [u64; 2],
+    extension: impl Fn(u32) -> [u64; 2],
+) -> Digits {
+    let mut words = words;
+    let mut attempt = 0;
+    loop {
+        let entry = cells.entry(words[0]);
+        let fast = decide_from(entry, words[0]);
+        if fast.decided {
+            return Digits {
+                negative: fast.negative == 1,
+                magnitude: fast.magnitude,
+                low: words[1],
+            };
+        }
+        let is_last = attempt + 1 == ATTEMPTS;
+        if is_last || !rejects(entry, words[0]) {
+            let (normal, accepted) = propose(cells, words, extra_bits(attempt, &extension));
+            if accepted || is_last {
+                return normal.digits();
+            }
+        }
+        attempt += 1;
+        words = extension(4 * attempt);
     }
-    let magnitude = (cell << 24 | v) as i64;
-    let negative = (first >> 13) & 1;
-    Some(magnitude ^ -(negative as i64))
 }
 
 /// The draw at an address whose first two words are given, by as many full attempts as it takes.
@@ -103,18 +179,24 @@ pub(super) fn decide_fully(
     words: [u64; 2],
     extension: impl Fn(u32) -> [u64; 2],
 ) -> Normal {
-    let join = |[high, low]: [u64; 2]| u128::from(high) << 64 | u128::from(low);
     let mut words = words;
     let mut attempt = 0;
     loop {
-        let extra = [1, 2, 3].map(|i| join(extension(4 * attempt + i)));
-        let (normal, accepted) = propose(cells, words, extra);
+        let (normal, accepted) = propose(cells, words, extra_bits(attempt, &extension));
         attempt += 1;
         if accepted || attempt == ATTEMPTS {
             return normal;
         }
         words = extension(4 * attempt);
     }
+}
+
+/// e0, e1 and e2 of an attempt.
+fn extra_bits(attempt: u32, extension: impl Fn(u32) -> [u64; 2]) -> [u128; 3] {
+    [1, 2, 3].map(|block| {
+        let [high, low] = extension(4 * attempt + block);
+        u128::from(high) << 64 | u128::from(low)
+    })
 }
 
 /// One attempt on all its bits.
@@ -151,6 +233,21 @@ mod tests {
     use crate::exponential::exp_minus_bounds;
     use proptest::prelude::*;
 
+    impl Normal {
+        /// ⌊2^bits·Z⌋ for bits from 7 to 120. The complement of ⌊x⌋ is ⌊−x⌋: Z is an integer multiple with probability 0.
+        fn floor(self, bits: u32) -> i128 {
+            debug_assert!((7..=120).contains(&bits));
+            let digits = bits - 7;
+            let position = if digits == 0 {
+                0
+            } else {
+                self.position >> (128 - digits)
+            };
+            let magnitude = (u128::from(self.cell) << digits | position) as i128;
+            if self.negative { !magnitude } else { magnitude }
+        }
+    }
+
     #[test]
     fn acceptance_is_the_density_ratio() {
         let mut position = 0x0123_4567_89ab_cdef_1357_9bdf_0246_8ace_u128;
@@ -170,8 +267,48 @@ mod tests {
         }
     }
 
+    fn decide_fast(cells: &Cells, first: u64) -> Option<i64> {
+        let fast = decide_from(cells.entry(first), first);
+        let floor = fast.magnitude as i64 ^ -(fast.negative as i64);
+        fast.decided.then_some(floor)
+    }
+
+    fn rejects_fast(cells: &Cells, first: u64) -> bool {
+        rejects(cells.entry(first), first)
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(20_000))]
+
+        /// What 64 bits reject, all bits reject, whatever the others are: also the last that could be accepted, V all zeros and U all zeros behind them.
+        #[test]
+        fn fast_rejections_stand(word: u64, below in 0..64_u64, low: u64, e0: u128, e1: u128, e2: u128) {
+            let cells = Cells::get();
+            // U so large that a rejection is about as likely as not.
+            let first = word | 0x1fff ^ below;
+            if rejects_fast(cells, first) {
+                prop_assert!(decide_fast(cells, first).is_none());
+                for extra in [[e0, e1, e2], [0; 3], [u128::MAX; 3]] {
+                    for low in [low, 0, u64::MAX] {
+                        prop_assert!(!propose(cells, [first, low], extra).1);
+                    }
+                }
+            }
+        }
+
+        /// The short way makes the long way's draws, whatever the bits: large U here, so that several attempts are made.
+        #[test]
+        fn digits_are_those_of_the_full_draw(words: [u64; 2], bits: [[u64; 2]; 12], far in 0..3_u32) {
+            let cells = Cells::get();
+            let hard = |[first, low]: [u64; 2]| [first | 0x1fff & (0x1fff << (3 * far)), low];
+            let extension = |block: u32| match bits.get(block as usize) {
+                Some(words) if block.is_multiple_of(4) => hard(*words),
+                Some(words) => *words,
+                None => [u64::from(block).wrapping_mul(0x9e37_79b9_7f4a_7c15), 5],
+            };
+            let full = decide_fully(cells, hard(words), extension);
+            prop_assert_eq!(decide_digits(cells, hard(words), extension), full.digits());
+        }
 
         /// What the fast path decides on 64 bits, the full path decides on all of them, whatever the others are.
         #[test]
@@ -214,6 +351,42 @@ mod tests {
     }
 
     #[test]
+    fn fast_rejections_stand_at_the_edge_of_certainty() {
+        let cells = Cells::get();
+        let mut rejected = 0;
+        for column in 0..CELLS as u64 {
+            // Where the head of the place is the threshold's, the cell is open, and nothing may be rejected.
+            let head = u64::from(cells.fast[column as usize] >> 16);
+            let largest = column << 53 | head << 38 | 0x3f_ffff_dfff;
+            assert!(head == 1 << FAST_BITS || !rejects_fast(cells, largest));
+            for place in [0, 0x7fff] {
+                for u in [0x1fff, 0x1ffe, 0x1ff0, 0x1f80, 0x1e00] {
+                    let word = |v: u64| column << 53 | place << 38 | v << 14 | u;
+                    // The smallest v that is rejected for certain: x grows with it.
+                    let (mut below, mut v) = (0, 0xff_ffff);
+                    while below < v {
+                        let middle = (below + v) / 2;
+                        if rejects_fast(cells, word(middle)) {
+                            v = middle;
+                        } else {
+                            below = middle + 1;
+                        }
+                    }
+                    if rejects_fast(cells, word(v)) {
+                        // V and U as small as they can still turn out, whatever the place.
+                        for e0 in [0, u128::MAX] {
+                            let (_, accepted) = propose(cells, [word(v), 0], [e0, 0, 0]);
+                            assert!(!accepted, "column {column} place {place} v {v} u {u}");
+                        }
+                        rejected += 1;
+                    }
+                }
+            }
+        }
+        assert!(rejected > 3 * CELLS, "{rejected}");
+    }
+
+    #[test]
     fn attempts_end() {
         // Bits that are always rejected: U all ones, V all ones in a far cell.
         let cells = Cells::get();
@@ -224,5 +397,13 @@ mod tests {
         });
         assert_eq!(reads.get(), 4 * ATTEMPTS - 1);
         assert!(normal.is_negative());
+        // The short way sees each rejection in the first word, but not the last attempt's, which stands.
+        reads.set(0);
+        let digits = decide_digits(cells, [u64::MAX; 2], |_| {
+            reads.set(reads.get() + 1);
+            [u64::MAX; 2]
+        });
+        assert_eq!(digits, normal.digits());
+        assert_eq!(reads.get(), ATTEMPTS - 1 + 3);
     }
 }

@@ -39,6 +39,12 @@ impl Cells {
         &TABLE
     }
 
+    /// The fast form of the column that a first word's upper 11 bits choose.
+    #[inline(always)]
+    pub(super) fn entry(&self, first: u64) -> u32 {
+        self.fast[(first >> 53) as usize]
+    }
+
     /// The cell that 128 uniform bits choose: 11 for the column, 117 for the place in it.
     pub(super) fn choose(&self, column: usize, place: u128) -> usize {
         if place < self.thresholds[column] {

@@ -3,8 +3,9 @@
 //! A sparse read needs a few coordinates of a few nodes. Each is the very draw that [`RoundedGaussian::fill`] makes at that address; only the order of the
 //! cipher's work differs: blocks of different nodes are encrypted together, to fill its pipeline.
 
+use super::RoundedGaussian;
+use super::batch::BATCH;
 use super::cells::Cells;
-use super::{BATCH, RoundedGaussian, digits_31};
 use crate::source::{Block, Domain, Source, split};
 
 impl RoundedGaussian {
@@ -16,14 +17,15 @@ impl RoundedGaussian {
         assert_eq!(addresses.len(), out.len(), "one draw an address");
         let cells = Cells::get();
         let mut blocks = [Block::default(); BATCH];
+        let mut words = [0; BATCH];
         for (addresses, out) in addresses.chunks(BATCH).zip(out.chunks_mut(BATCH)) {
             let blocks = &mut blocks[..addresses.len()];
             let lanes = addresses.iter().map(|&(node, at)| (node, at / 2));
             source.gather(lanes, Domain::Rounded, blocks);
-            for ((&(node, coordinate), block), out) in addresses.iter().zip(&*blocks).zip(out) {
-                let word = split(block)[(coordinate % 2) as usize];
-                *out = self.round(digits_31(cells, source, node, coordinate, word));
+            for ((word, block), &(_, at)) in words.iter_mut().zip(&*blocks).zip(addresses) {
+                *word = split(block)[(at % 2) as usize];
             }
+            self.decide(cells, &words, out, source, |place| addresses[place]);
         }
     }
 }
