@@ -252,7 +252,7 @@ fn an_adversary_that_sees_the_state() {
                 }
                 let state = one
                     .state()
-                    .iter()
+                    .into_iter()
                     .zip(two.state())
                     .zip(blt.parameters().weight());
                 state.map(|((a, b), w)| (a - b) as f64 * w).sum::<f64>()

@@ -1,7 +1,7 @@
 //! BLT parameters that integers can follow exactly, and the sensitivity of exactly those.
 //!
 //! 1 − θ_j = a_j/2⁶² and ω_j = w_j/2⁴⁰ with integers a_j ≥ 1, w_j ≥ 1: the decay to the nearest (for 2⁴⁰ releases a_j is still above 10⁶), the weight
-//! down. Weights get fewer bits because Σ_j w_j·buf_j, the largest number in the encoder, must fit 127 bits. An a_j or w_j that comes from a float has at most
+//! down; to 31 bits each where that is harmless, because their products are then fast (`lanes.rs`). Weights get fewer bits because Σ_j w_j·buf_j, the largest number in the encoder, must fit 127 bits. An a_j or w_j that comes from a float has at most
 //! 53 significant bits, so a_j/2⁶² and w_j/2⁴⁰ are floats *exactly*: [`DyadicBlt::parameters`] are not an approximation of what the encoder
 //! does but the same numbers, and the closed forms apply to them.
 //!
@@ -29,12 +29,16 @@ use serde::{Deserialize, Serialize};
 
 use super::error::BltError;
 use super::geometric::geometric;
+use super::lanes::DROPPED_WEIGHT_BITS;
 use super::parameters::BltParameters;
 
 /// Decays are multiples of 2⁻⁶².
 pub const DECAY_BITS: u32 = 62;
 /// Weights are multiples of 2⁻⁴⁰.
 pub const WEIGHT_BITS: u32 = 40;
+
+/// Weights from here on may lose the last 9 bits: less than 2⁻¹⁹ of themselves, and where they are optimal the error does not change to first order.
+const LEAST_SHORT_WEIGHT: f64 = 1.0 / (1 << 12) as f64;
 
 /// Outward margin of a single-participation sensitivity, and of everything computed from geometric sums.
 const MARGIN: f64 = 1.0 / (1_u64 << 44) as f64;
@@ -87,10 +91,8 @@ impl DyadicBlt {
                 .map(|a| *a as f64 / (1_u64 << bits) as f64)
                 .collect()
         };
-        let blt = Self::new(&BltParameters::new(
-            fractions(decay, DECAY_BITS),
-            fractions(weight, WEIGHT_BITS),
-        )?)?;
+        let blt = BltParameters::new(fractions(decay, DECAY_BITS), fractions(weight, WEIGHT_BITS))?;
+        let blt = Self::rounded(&blt, false)?;
         // Weights are at most 2⁴⁰ by now and were exact.
         match blt
             .decay
@@ -106,12 +108,25 @@ impl DyadicBlt {
         }
     }
 
-    /// Rounds parameters: decays to the nearest multiple of 2⁻⁶² (at least one), weights down to a multiple of 2⁻⁴⁰.
+    /// Rounds parameters: decays to the nearest multiple of 2⁻⁶² (at least one) with 31 significant bits, weights down to a multiple of 2⁻³¹. The encoder is
+    /// faster with such. Where a weight is below 2⁻¹², or two decays would coincide, decays keep all their bits and weights are multiples of 2⁻⁴⁰.
     ///
     /// # Errors
     /// [`BltError::Weight`] for a weight below 2⁻⁴⁰, [`BltError::Decay`] if two decays coincide once rounded,
     /// [`BltError::TotalWeight`] if the weights exceed one (which a float sum may have missed).
     pub fn new(blt: &BltParameters) -> Result<Self, BltError> {
+        let short = blt
+            .weight()
+            .iter()
+            .all(|weight| *weight >= LEAST_SHORT_WEIGHT);
+        match short.then(|| Self::rounded(blt, true)) {
+            Some(Ok(rounded)) => Ok(rounded),
+            _ => Self::rounded(blt, false),
+        }
+    }
+
+    /// With short factors or all bits.
+    fn rounded(blt: &BltParameters, short: bool) -> Result<Self, BltError> {
         let decay_one = (1_u64 << DECAY_BITS) as f64;
         let weight_one = (1_u64 << WEIGHT_BITS) as f64;
         // Products with powers of two are exact, and the values are at most 2⁶², so the casts are exact too.
@@ -119,11 +134,13 @@ impl DyadicBlt {
             .decay()
             .iter()
             .map(|a| (a * decay_one).round().max(1.0) as i64)
+            .map(|a| if short { to_31_bits(a) } else { a })
             .collect();
+        let dropped = if short { DROPPED_WEIGHT_BITS } else { 0 };
         let weight: Vec<i64> = blt
             .weight()
             .iter()
-            .map(|w| (w * weight_one).floor() as i64)
+            .map(|w| (w * weight_one).floor() as i64 >> dropped << dropped)
             .collect();
         if let Some(index) = weight.iter().position(|w| *w == 0) {
             return Err(BltError::Weight {
@@ -221,6 +238,12 @@ impl DyadicBlt {
             .map(|&a| geometric(a, releases) * (1.0 + MARGIN))
             .collect()
     }
+}
+
+/// To the nearest integer with 31 significant bits, for one in 1…2⁶².
+fn to_31_bits(value: i64) -> i64 {
+    let dropped = (i64::BITS - value.leading_zeros()).saturating_sub(31);
+    (value + (1 << dropped >> 1)) >> dropped << dropped
 }
 
 /// A positive value widened by a relative margin.

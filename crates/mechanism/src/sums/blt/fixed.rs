@@ -18,6 +18,7 @@
 use std::fmt;
 
 use super::dyadic::{DECAY_BITS, DyadicBlt, WEIGHT_BITS};
+use super::lanes::Lanes;
 use super::layout::{Layout, LayoutError, Width};
 use super::parameters::MAX_BUFFERS;
 use super::word::Word;
@@ -91,8 +92,10 @@ pub struct FixedEncoder<W> {
     used: u64,
     dimension: usize,
     radius: i64,
-    /// The buffers of coordinate 0, then those of coordinate 1, …: a step passes through memory once.
+    /// The buffers of coordinate 0, then those of coordinate 1, …: a step passes through memory once. Empty if they are in `lanes`.
     buffers: Vec<W>,
+    /// Narrow buffers with short factors.
+    lanes: Option<Lanes>,
 }
 
 impl<W> fmt::Debug for FixedEncoder<W> {
@@ -110,7 +113,12 @@ impl<W> fmt::Debug for FixedEncoder<W> {
 
 impl<W: Word> FixedEncoder<W> {
     fn new(blt: &DyadicBlt, layout: Layout, releases: u64, dimension: usize, radius: i64) -> Self {
-        let buffers = vec![W::default(); dimension * blt.buffers()];
+        let lanes =
+            W::narrow(&mut []).and_then(|_| Lanes::new(blt, layout.guard_bits(), dimension));
+        let buffers = match lanes {
+            Some(_) => Vec::new(),
+            None => vec![W::default(); dimension * blt.buffers()],
+        };
         Self {
             blt: blt.clone(),
             layout,
@@ -119,6 +127,7 @@ impl<W: Word> FixedEncoder<W> {
             dimension,
             radius,
             buffers,
+            lanes,
         }
     }
 
@@ -140,17 +149,20 @@ impl<W: Word> FixedEncoder<W> {
                 });
             }
         }
-        let radius = self.radius.unsigned_abs();
-        if item
-            .iter()
-            .fold(0, |largest, x| x.unsigned_abs().max(largest))
-            > radius
-        {
-            return Err(EncodeError::Radius {
-                radius: self.radius,
-            });
+        let radius = self.radius;
+        if !Arch::new().dispatch(Within { item, radius }) {
+            return Err(EncodeError::Radius { radius });
         }
-        // One instance for each number of buffers, so that the inner loop is unrolled.
+        match (&mut self.lanes, W::narrow(row)) {
+            (Some(lanes), Some(row)) => lanes.step(item, row),
+            _ => self.pass_for_all(item, row),
+        }
+        self.used += 1;
+        Ok(())
+    }
+
+    /// One instance for each number of buffers, so that the inner loop is unrolled.
+    fn pass_for_all(&mut self, item: &[i64], row: &mut [W]) {
         match self.blt.buffers() {
             1 => self.dispatch::<1>(item, row),
             2 => self.dispatch::<2>(item, row),
@@ -161,8 +173,6 @@ impl<W: Word> FixedEncoder<W> {
             7 => self.dispatch::<7>(item, row),
             _ => self.dispatch::<MAX_BUFFERS>(item, row),
         }
-        self.used += 1;
-        Ok(())
     }
 
     fn dispatch<const M: usize>(&mut self, item: &[i64], row: &mut [W]) {
@@ -218,8 +228,11 @@ impl<W: Word> FixedEncoder<W> {
 
     /// The buffers, coordinate by coordinate: with [`used`](Self::used) the whole state. Private data.
     #[must_use]
-    pub fn state(&self) -> &[W] {
-        &self.buffers
+    pub fn state(&self) -> Vec<W> {
+        match &self.lanes {
+            Some(lanes) => lanes.state().map(|value| W::fit(value.into())).collect(),
+            None => self.buffers.clone(),
+        }
     }
 
     /// Continues from a state.
@@ -227,10 +240,11 @@ impl<W: Word> FixedEncoder<W> {
     /// # Errors
     /// [`EncodeError::Length`], or [`EncodeError::State`] if it exceeds what `used` ≤ n steps can reach.
     pub fn restore(&mut self, used: u64, state: &[W]) -> Result<(), EncodeError> {
-        if state.len() != self.buffers.len() {
+        let wanted = self.dimension * self.blt.buffers();
+        if state.len() != wanted {
             return Err(EncodeError::Length {
                 given: state.len(),
-                wanted: self.buffers.len(),
+                wanted,
             });
         }
         // What `used` steps can reach, not what n steps can: otherwise the steps that remain could overflow.
@@ -240,7 +254,11 @@ impl<W: Word> FixedEncoder<W> {
             return Err(EncodeError::State);
         }
         self.used = used;
-        self.buffers.copy_from_slice(state);
+        match &mut self.lanes {
+            // Only narrow words are in lanes.
+            Some(lanes) => lanes.restore(state.iter().map(|value| value.widen() as i64)),
+            None => self.buffers.copy_from_slice(state),
+        }
         Ok(())
     }
 }
@@ -258,6 +276,23 @@ impl<W: Word, const M: usize> WithSimd for Pass<'_, W, M> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
         self.encoder.pass::<M>(self.item, self.row);
+    }
+}
+
+/// Whether no coordinate exceeds the radius, to be compiled for every width of vectors.
+struct Within<'a> {
+    item: &'a [i64],
+    radius: i64,
+}
+
+impl WithSimd for Within<'_> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> bool {
+        let least = self.radius.wrapping_neg();
+        let beyond = |x: &i64| u64::from((*x > self.radius) | (*x < least));
+        self.item.iter().fold(0, |any, x| any | beyond(x)) == 0
     }
 }
 
@@ -338,5 +373,32 @@ mod tests {
                     .all(|(b, l)| b.unsigned_abs() as f64 <= *l)
             );
         }
+    }
+
+    #[test]
+    fn coordinates_never_mix() {
+        // More than a block of lanes and a remainder; restored in the middle, in the order of coordinates.
+        let (n, radius, dimension) = (40, 1 << 30, 150);
+        let mut all = narrow(n, dimension, radius);
+        let mut each: Vec<_> = (0..dimension).map(|_| wide(n, 1, radius)).collect();
+        let (mut row, mut single) = (vec![0; dimension], [0]);
+        for t in 0..n as i64 {
+            let item: Vec<i64> = (0..dimension as i64)
+                .map(|i| ((t + 3) * (i * i + 7) * 7_654_321) % (radius + 1) * (1 - 2 * (i % 2)))
+                .collect();
+            all.encode(&item, &mut row).unwrap();
+            for (i, one) in each.iter_mut().enumerate() {
+                one.encode(&item[i..=i], &mut single).unwrap();
+                assert_eq!(i128::from(row[i]), single[0]);
+            }
+            if t == n as i64 / 2 {
+                let state = all.state();
+                let wanted: Vec<_> = each.iter().flat_map(FixedEncoder::state).collect();
+                assert!(state.iter().map(|b| i128::from(*b)).eq(wanted));
+                all = narrow(n, dimension, radius);
+                all.restore(t as u64 + 1, &state).unwrap();
+            }
+        }
+        assert!(all.lanes.is_some(), "this strategy has short factors");
     }
 }

@@ -45,6 +45,7 @@ mod error;
 mod fixed;
 mod geometric;
 mod inverse;
+mod lanes;
 mod layout;
 mod objective;
 mod optimise;

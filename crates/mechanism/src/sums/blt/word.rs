@@ -8,6 +8,8 @@ pub trait Word: Copy + Default + PartialEq + fmt::Debug + sealed::Sealed + 'stat
     fn widen(self) -> i128;
     /// From an `i128` that the static checks have shown to fit.
     fn fit(value: i128) -> Self;
+    /// As narrow words, if they are.
+    fn narrow(words: &mut [Self]) -> Option<&mut [i64]>;
 }
 
 mod sealed {
@@ -28,6 +30,10 @@ impl Word for i64 {
         );
         value as Self
     }
+
+    fn narrow(words: &mut [Self]) -> Option<&mut [i64]> {
+        Some(words)
+    }
 }
 
 impl Word for i128 {
@@ -37,5 +43,9 @@ impl Word for i128 {
 
     fn fit(value: i128) -> Self {
         value
+    }
+
+    fn narrow(_: &mut [Self]) -> Option<&mut [i64]> {
+        None
     }
 }
