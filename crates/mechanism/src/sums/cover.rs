@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 use super::ahead::NoiseAhead;
+use super::vectors::sum_signed;
 
 /// Standard deviation (Gaussian) or scale (Laplace) of the one noise there is, in lattice units: privacy sets the
 /// scale of the data instead.
@@ -141,23 +142,6 @@ impl Law {
     }
 }
 
-/// Adds `noise` to `total`. No overflow: a cover has fewer than 2⁸ terms, each below 2⁵⁵, so nothing wraps; looking for it would keep the loop from being turned into
-/// vectors.
-pub(crate) fn add(total: &mut [i64], noise: &[i64]) {
-    let pairs = total.iter_mut().zip(noise);
-    pairs.for_each(|(total, noise)| *total = total.wrapping_add(*noise));
-}
-
-/// `total` = `above` + `sign`·`noise`, likewise.
-fn sum_signed(total: &mut [i64], above: &[i64], noise: &[i64], sign: i8) {
-    let triples = total.iter_mut().zip(above.iter().zip(noise));
-    if sign < 0 {
-        triples.for_each(|(total, (above, noise))| *total = above.wrapping_sub(*noise));
-    } else {
-        triples.for_each(|(total, (above, noise))| *total = above.wrapping_add(*noise));
-    }
-}
-
 /// A signed node of a cover.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Term {
@@ -233,6 +217,7 @@ impl<C: Cover> Walk<C> {
             .take_while(|(a, b)| a == b)
             .count();
         self.spare.extend(self.totals.drain(kept..));
+        // Nothing wraps: a cover has fewer than 2⁸ terms, each below 2⁵⁵.
         for (place, term) in self.next.iter().enumerate().skip(kept) {
             let mut total = self.spare.pop().unwrap_or_else(|| self.zero.clone());
             let above = self.totals.last().unwrap_or(&self.zero);

@@ -11,6 +11,7 @@
 use super::ahead::NoiseAhead;
 use super::blt::{BltDecoder, DyadicBlt, FixedBlt, Layout};
 use super::running::{Running, State, StateError};
+use super::vectors;
 use hushstream_noise::{FineGaussian, NoiseError, Source};
 use std::sync::Arc;
 
@@ -66,9 +67,7 @@ impl Running for Filter {
                     }
                 };
                 // `Layout::check` has left room for the noise.
-                row.iter_mut()
-                    .zip(noise)
-                    .for_each(|(row, noise)| *row = row.wrapping_add(*noise));
+                vectors::add(row, noise);
                 self.decoder.step(row, out).expect(FITS);
             }
             FixedBlt::Wide(encoder) => {
@@ -84,12 +83,7 @@ impl Running for Filter {
     }
 
     fn last(&mut self, _t: u64, out: &mut [f64]) {
-        // The decoder ends with the prefix sum and what its additions lost: the release is their sum.
-        let state = self.decoder.state();
-        let (sum, lost) = state[state.len() - 2 * out.len()..].split_at(out.len());
-        for ((sum, lost), out) in sum.iter().zip(lost).zip(out) {
-            *out = sum + lost;
-        }
+        self.decoder.last(out);
     }
 
     fn draw_ahead(&mut self, from: u64, last: u64) {
@@ -108,12 +102,10 @@ impl Running for Filter {
     fn state(&self) -> State {
         State {
             integers: match &self.encoder {
-                FixedBlt::Narrow(encoder) => {
-                    encoder.state().iter().map(|&v| i128::from(v)).collect()
-                }
-                FixedBlt::Wide(encoder) => encoder.state().to_vec(),
+                FixedBlt::Narrow(encoder) => encoder.state().into_iter().map(i128::from).collect(),
+                FixedBlt::Wide(encoder) => encoder.state(),
             },
-            floats: self.decoder.state().to_vec(),
+            floats: self.decoder.state(),
         }
     }
 

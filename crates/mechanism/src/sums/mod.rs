@@ -27,6 +27,7 @@ mod smooth;
 mod stored;
 mod strategy;
 mod tree;
+mod vectors;
 mod window;
 
 pub use cover::{Cover, Noise, Term};

@@ -1,6 +1,7 @@
 //! A sum at work: the one interface behind which trees, codes, digits, windows and filters look alike.
 
 use super::cover::{Cover, Draws, Walk};
+use super::vectors;
 use serde::{Deserialize, Serialize};
 
 /// What must be stored to continue bit for bit: exact accumulators, and (public) floats of decoders. Never O(T).
@@ -73,10 +74,8 @@ impl<C: Cover> CoveredPrefix<C> {
 
 impl<C: Cover + Copy + Send + 'static> Running for CoveredPrefix<C> {
     fn step(&mut self, t: u64, item: &[i64], out: &mut [f64]) {
-        // The plan keeps exact sums below 2⁶¹: nothing wraps, and a loop that need not look becomes vectors.
-        for (exact, item) in self.exact.iter_mut().zip(item) {
-            *exact = exact.wrapping_add(*item);
-        }
+        // The plan keeps exact sums below 2⁶¹: nothing wraps.
+        vectors::add(&mut self.exact, item);
         self.last(t, out);
     }
 
@@ -91,10 +90,7 @@ impl<C: Cover + Copy + Send + 'static> Running for CoveredPrefix<C> {
                 &padded
             }
         };
-        for ((exact, noise), out) in self.exact.iter().zip(noise).zip(out) {
-            // The integer is what is released; the float is made from it.
-            *out = exact.wrapping_add(*noise) as f64 * self.unit;
-        }
+        vectors::release(out, &self.exact, noise, self.unit);
     }
 
     fn draw_ahead(&mut self, from: u64, last: u64) {
@@ -121,7 +117,7 @@ impl Padding {
     /// Adds what is missing to `total` noises in release t.
     fn add(&mut self, t: u64, terms: usize, noise: &mut [i64]) {
         for extra in terms as u64..u64::from(self.total) {
-            super::cover::add(noise, self.draws.node(t << 6 | extra));
+            vectors::add(noise, self.draws.node(t << 6 | extra));
         }
     }
 }

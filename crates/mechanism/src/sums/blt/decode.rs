@@ -15,8 +15,14 @@
 //! Since B·C·1 = A·1 and an optimised strategy has b_k ≥ 0, |error of Ŝ_t| ≤ (3g + 2m + 6)·u·t·X: with the compensated running sum, whose own
 //! error is 2u·|Ŝ_t|, this is 2·10⁻¹⁰ of t·X for 2²⁰ releases if all roundings conspire, and with √g in place of g if they do not.
 
+use super::super::vectors::nearest;
 use super::parameters::BltParameters;
 use pulp::{Arch, Simd, WithSimd};
+
+/// Coordinates decoded together: whole vectors of any processor…
+const LANES: usize = 8;
+/// …and as many as are kept on the stack.
+const BLOCK: usize = 64;
 
 /// A number of a row: `f64`, or an integer of the encoder.
 pub trait RowValue: Copy {
@@ -31,8 +37,9 @@ impl RowValue for f64 {
 }
 
 impl RowValue for i64 {
+    #[inline(always)]
     fn to_float(self) -> f64 {
-        self as f64
+        nearest(self)
     }
 }
 
@@ -67,10 +74,10 @@ pub struct BltDecoder {
     pairs: Vec<(f64, f64)>,
     unit: f64,
     dimension: usize,
+    /// The dimension in whole vectors of any processor; what is added stays 0.
+    padded: usize,
     /// Vectors one after the other: the m buffers, Ŝ, and what its additions lost.
     state: Vec<f64>,
-    /// x̂ of the current row.
-    item: Vec<f64>,
 }
 
 impl BltDecoder {
@@ -79,13 +86,14 @@ impl BltDecoder {
     #[must_use]
     pub fn new(blt: &BltParameters, dimension: usize, unit: f64) -> Self {
         let pairs: Vec<_> = blt.pairs().collect();
-        let state = vec![0.0; (pairs.len() + 2) * dimension];
+        let padded = dimension.next_multiple_of(LANES);
+        let state = vec![0.0; (pairs.len() + 2) * padded];
         Self {
             pairs,
             unit,
             dimension,
+            padded,
             state,
-            item: vec![0.0; dimension],
         }
     }
 
@@ -106,38 +114,58 @@ impl BltDecoder {
 
     #[inline(always)]
     fn step_in_lanes<T: RowValue>(&mut self, row: &[T], prefix: &mut [f64]) {
-        let (buffers, sums) = self.state.split_at_mut(self.pairs.len() * self.dimension);
-        let item = &mut self.item[..];
-        for (x, y) in item.iter_mut().zip(row) {
-            *x = y.to_float() * self.unit;
-        }
-        // max(1) only because an empty vector has no chunks of length 0.
-        let length = self.dimension.max(1);
-        for (buffer, (_, weight)) in buffers.chunks_exact(length).zip(&self.pairs) {
-            for (x, b) in item.iter_mut().zip(buffer) {
-                *x -= weight * b;
+        let (buffers, sums) = self.state.split_at_mut(self.pairs.len() * self.padded);
+        let (sums, losses) = sums.split_at_mut(self.padded);
+        for (block, (row, prefix)) in row.chunks(BLOCK).zip(prefix.chunks_mut(BLOCK)).enumerate() {
+            let start = block * BLOCK;
+            let place = start..start + row.len().next_multiple_of(LANES);
+            // x̂ on the stack, where nothing else can point: else every loop would first look whether its vectors overlap.
+            let mut item = [0.0; BLOCK];
+            for (x, y) in item.iter_mut().zip(row) {
+                *x = y.to_float() * self.unit;
             }
-        }
-        for (buffer, (decay, _)) in buffers.chunks_exact_mut(length).zip(&self.pairs) {
-            for (x, b) in item.iter().zip(buffer) {
-                *b += x - decay * *b;
+            for (buffer, (_, weight)) in buffers.chunks_exact(self.padded).zip(&self.pairs) {
+                for (x, b) in item.iter_mut().zip(&buffer[place.clone()]) {
+                    *x -= weight * b;
+                }
             }
+            for (buffer, &(decay, _)) in buffers.chunks_exact_mut(self.padded).zip(&self.pairs) {
+                for (x, b) in item.iter().zip(&mut buffer[place.clone()]) {
+                    *b += x - decay * *b;
+                }
+            }
+            let running = sums[place.clone()].iter_mut().zip(&mut losses[place]);
+            let mut out = [0.0; BLOCK];
+            for ((x, (sum, lost)), out) in item.iter().zip(running).zip(&mut out) {
+                // Two-sum: what sum + x loses, exactly.
+                let next = *sum + x;
+                let part = next - *sum;
+                *lost += (*sum - (next - part)) + (x - part);
+                *sum = next;
+                *out = next + *lost;
+            }
+            prefix.copy_from_slice(&out[..prefix.len()]);
         }
-        let (sum, lost) = sums.split_at_mut(self.dimension);
-        for (((x, s), l), out) in item.iter().zip(sum).zip(lost).zip(prefix) {
-            // Two-sum: what s + x loses, exactly.
-            let next = *s + x;
-            let part = next - *s;
-            *l += (*s - (next - part)) + (x - part);
-            *s = next;
-            *out = next + *l;
+    }
+
+    /// Writes the last prefix sum once more.
+    pub(crate) fn last(&self, prefix: &mut [f64]) {
+        let sums = &self.state[self.pairs.len() * self.padded..];
+        let (sums, losses) = sums.split_at(self.padded);
+        for ((sum, lost), out) in sums.iter().zip(losses).zip(prefix) {
+            *out = sum + lost;
         }
     }
 
     /// The buffers, the prefix sum and its compensation, one vector after the other. Public, as the rows are.
     #[must_use]
-    pub fn state(&self) -> &[f64] {
-        &self.state
+    pub fn state(&self) -> Vec<f64> {
+        // max(1) only because an empty vector has no chunks of length 0.
+        let vectors = self.state.chunks_exact(self.padded.max(1));
+        vectors
+            .flat_map(|vector| &vector[..self.dimension])
+            .copied()
+            .collect()
     }
 
     /// Continues from a state.
@@ -145,8 +173,11 @@ impl BltDecoder {
     /// # Errors
     /// [`DecodeError`] if it has the wrong length.
     pub fn restore(&mut self, state: &[f64]) -> Result<(), DecodeError> {
-        DecodeError::check(state.len(), self.state.len())?;
-        self.state.copy_from_slice(state);
+        DecodeError::check(state.len(), (self.pairs.len() + 2) * self.dimension)?;
+        let vectors = self.state.chunks_exact_mut(self.padded.max(1));
+        for (vector, stored) in vectors.zip(state.chunks_exact(self.dimension.max(1))) {
+            vector[..self.dimension].copy_from_slice(stored);
+        }
         Ok(())
     }
 }
@@ -241,10 +272,37 @@ mod tests {
         for t in 0..50_i64 {
             first.step(&[t, -3 * t], &mut a).unwrap();
         }
-        second.restore(first.state()).unwrap();
+        second.restore(&first.state()).unwrap();
         first.step(&[7_i128, 9], &mut a).unwrap();
         second.step(&[7_i64, 9], &mut b).unwrap();
         assert_eq!(a.map(f64::to_bits), b.map(f64::to_bits));
         assert!(second.restore(&[0.0]).is_err() && second.step(&[1.0], &mut b).is_err());
+    }
+
+    #[test]
+    fn coordinates_never_mix() {
+        // More than a block and a remainder; restored in the middle.
+        let (blt, dimension) = (vector(), 150);
+        let mut all = BltDecoder::new(&blt, dimension, 0.3);
+        let mut each = vec![BltDecoder::new(&blt, 1, 0.3); dimension];
+        let (mut prefix, mut single) = (vec![0.0; dimension], [0.0]);
+        for t in 1..=20 {
+            let row: Vec<i64> = (1..=dimension as i64)
+                .map(|i| (t * i).wrapping_mul(0x1357_9bdf_0246_8ace) >> (i % 20))
+                .collect();
+            all.step(&row, &mut prefix).unwrap();
+            for (i, one) in each.iter_mut().enumerate() {
+                one.step(&row[i..=i], &mut single).unwrap();
+                assert_eq!(prefix[i].to_bits(), single[0].to_bits());
+            }
+            if t == 10 {
+                let state = all.state();
+                all = BltDecoder::new(&blt, dimension, 0.3);
+                all.restore(&state).unwrap();
+                let mut again = vec![0.0; dimension];
+                all.last(&mut again);
+                assert_eq!(again, prefix);
+            }
+        }
     }
 }
