@@ -201,9 +201,9 @@ mod packed {
         values: &[i64],
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
-        let mut bytes = Vec::with_capacity(8 * values.len());
-        for value in values {
-            bytes.extend_from_slice(&value.to_le_bytes());
+        let mut bytes = vec![0; 8 * values.len()];
+        for (word, value) in bytes.as_chunks_mut().0.iter_mut().zip(values) {
+            *word = value.to_le_bytes();
         }
         serializer.serialize_bytes(&bytes)
     }
@@ -232,5 +232,10 @@ mod packed {
 }
 
 fn encode(record: &RecordRef<'_>) -> Result<Vec<u8>, LogError> {
-    postcard::to_allocvec(record).map_err(|_| LogError::Record(0))
+    // Items are written once a round: all their bytes at once, instead of a vector that grows.
+    let bytes = match record {
+        RecordRef::Item(item) => Vec::with_capacity(8 * item.values.len() + 64),
+        _ => Vec::new(),
+    };
+    postcard::to_extend(record, bytes).map_err(|_| LogError::Record(0))
 }
