@@ -294,6 +294,32 @@ mod tests {
     }
 
     #[test]
+    fn factors_are_short_where_that_is_harmless() {
+        let new = |decay: &[f64], weight: &[f64]| {
+            DyadicBlt::new(&BltParameters::new(decay.to_vec(), weight.to_vec()).unwrap()).unwrap()
+        };
+        let significant = |a: i64| i64::BITS - a.leading_zeros() - a.trailing_zeros();
+        let blt = new(&[1e-6 / 3.0, 1.0 / 3.0], &[1.0 / 3000.0, 1.0 / 3.0]);
+        assert!(blt.decay_numerators().iter().all(|a| significant(*a) <= 31));
+        assert!(blt.weight_numerators().iter().all(|w| w % 512 == 0));
+        // A faint weight, or decays closer than 31 bits can tell: nothing is lost.
+        let third = 1.0_f64 / 3.0;
+        for blt in [
+            new(&[third], &[1.0 / 5000.0]),
+            new(&[third, third.next_up()], &[third, third]),
+        ] {
+            assert!(significant(blt.decay_numerators()[0]) > 31);
+            assert!(blt.weight_numerators()[0] % 512 != 0);
+            let back = DyadicBlt::from_numerators(blt.decay_numerators(), blt.weight_numerators());
+            assert_eq!(back.unwrap(), blt, "what is stored is never rounded again");
+        }
+        // Rounding to nearest, also up to the next power of two.
+        assert_eq!(to_31_bits((1 << 62) - 1), 1 << 62);
+        assert_eq!(to_31_bits((1 << 31) + 1), (1 << 31) + 2);
+        assert_eq!(to_31_bits((1 << 31) - 1), (1 << 31) - 1);
+    }
+
+    #[test]
     fn rounded_up() {
         let blt = DyadicBlt::new(&vector()).unwrap();
         for n in [1, 2, 100, 1 << 20] {
