@@ -2,6 +2,7 @@
 
 use crate::learn::model::Model;
 use crate::numbers::{delta, grouped};
+use crate::output::tell;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use hushstream_account::Charge;
@@ -39,17 +40,17 @@ fn model(model: &Model, most: usize) -> Result<()> {
     } else {
         "A model that may be published"
     };
-    println!(
+    tell!(
         "{may}, release {} of {}.",
         grouped(model.release),
         model.recipe
     );
-    println!("It predicts {}.\n", target(model));
-    println!("{}\n", model.guarantee);
+    tell!("It predicts {}.\n", target(model));
+    tell!("{}\n", model.guarantee);
     let dimension = model.layout.dimension();
     let mut order: Vec<usize> = (0..model.weights.len()).collect();
     order.sort_by(|a, b| model.weights[*b].abs().total_cmp(&model.weights[*a].abs()));
-    println!(
+    tell!(
         "Weights, the largest of {}:",
         grouped(model.weights.len() as u64)
     );
@@ -64,12 +65,12 @@ fn model(model: &Model, most: usize) -> Result<()> {
             }
             _ => String::new(),
         };
-        println!("  {:>14.6}  {name}{class}", model.weights[index]);
+        tell!("  {:>14.6}  {name}{class}", model.weights[index]);
     }
     if let Some(arms) = &model.arms {
-        println!("\nWhat its releases tell about each arm, by inverse propensities:");
+        tell!("\nWhat its releases tell about each arm, by inverse propensities:");
         for arm in arms.iter().take(most) {
-            println!(
+            tell!(
                 "  {:>14.6} ± {:.6}  {}, played in {} batches",
                 arm.ips,
                 arm.standard_error,
@@ -103,11 +104,11 @@ fn ledger(path: &Path, bytes: &[u8]) -> Result<()> {
     copy.append(bytes)?;
     let ledger = Ledger::open(copy).with_context(unknown)?;
     let budget = ledger.budget();
-    println!(
+    tell!(
         "A ledger: the budget of one data set over all runs. Keep it with the data, and never restore an old copy."
     );
     let scope = ledger.scope();
-    println!(
+    tell!(
         "Budget (ε, δ) = ({}, {}), {}, for {}{}",
         budget.epsilon(),
         delta(budget.delta()),
@@ -125,12 +126,17 @@ fn ledger(path: &Path, bytes: &[u8]) -> Result<()> {
     );
     let (spent, limit) = ledger.spent_of();
     let runs = ledger.charges().count();
-    println!(
+    tell!(
         "Spent {spent:.6} of {limit:.6}, in the unit of its filter, by {runs} run{}:",
         if runs == 1 { "" } else { "s" }
     );
     for (number, charge) in ledger.charges() {
-        println!("  {number}: {}", words(charge));
+        let noise = if ledger.is_unprotected(number) {
+            ", with simulated noise, which protects nobody"
+        } else {
+            ""
+        };
+        tell!("  {number}: {}{noise}", words(charge));
     }
     Ok(())
 }
@@ -148,6 +154,6 @@ fn state(path: &Path) -> Result<()> {
     let Ok(text) = std::fs::read_to_string(&card) else {
         bail!("{} holds no run", path.display());
     };
-    println!("The state of a run: SECRET, it holds private data and the key of its noise.\n{text}");
+    tell!("The state of a run: SECRET, it holds private data and the key of its noise.\n{text}");
     Ok(())
 }

@@ -9,6 +9,7 @@ mod inspect;
 mod learn;
 mod names;
 mod numbers;
+mod output;
 mod plan;
 mod predict;
 mod recipes;

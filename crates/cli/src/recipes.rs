@@ -1,5 +1,6 @@
 //! `hushstream recipes`: every algorithm, where it comes from, what it promises and when to use it; with `--bounds` also the papers' tables.
 
+use crate::output::tell;
 use anyhow::Result;
 use clap::Args;
 use comfy_table::{ContentArrangement, Table as Grid};
@@ -27,7 +28,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         } else {
             Value::from(recipes)
         };
-        println!("{}", serde_json::to_string_pretty(&output)?);
+        tell!("{}", serde_json::to_string_pretty(&output)?);
         return Ok(());
     }
     for entry in CATALOGUE {
@@ -71,24 +72,24 @@ fn table_json(table: &Table) -> Value {
 }
 
 fn print_entry(entry: &Entry, bounds: bool) {
-    println!(
+    tell!(
         "{}  ({}; corrected: {})",
         entry.name,
         entry.source,
         entry.errata.join(", ")
     );
-    println!("    guarantee  {}", entry.guarantee);
-    println!("    use it     {}", entry.when);
-    println!("    mechanism  {}", entry.mechanism);
+    tell!("    guarantee  {}", entry.guarantee);
+    tell!("    use it     {}", entry.when);
+    tell!("    mechanism  {}", entry.mechanism);
     if bounds {
-        println!("    regret     as printed: {}", entry.printed);
-        println!("               as it holds: {}", entry.holds);
+        tell!("    regret     as printed: {}", entry.printed);
+        tell!("               as it holds: {}", entry.holds);
     }
-    println!();
+    tell!("");
 }
 
 fn print_table(table: &Table) {
-    println!("{} Table {}: {}", table.paper, table.number, table.about);
+    tell!("{} Table {}: {}", table.paper, table.number, table.about);
     let mut grid = Grid::new();
     grid.load_style(comfy_table::presets::UTF8_HORIZONTAL_ONLY)
         .set_content_arrangement(ContentArrangement::Dynamic)
@@ -104,5 +105,5 @@ fn print_table(table: &Table) {
             errata.as_str(),
         ]);
     }
-    println!("{grid}\n");
+    tell!("{grid}\n");
 }

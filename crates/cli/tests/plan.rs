@@ -374,3 +374,26 @@ fn how_many_records_one_model_needs() {
         assert!(!output.stderr.is_empty());
     }
 }
+
+/// A reader that has enough, as `head` does, is no error.
+#[test]
+fn a_closed_pipe_ends_the_program_quietly() {
+    for arguments in [
+        "plan --releases 1e3 --dim 2 --epsilon 1 --delta 1e-6",
+        "recipes --bounds",
+    ] {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_hushstream"))
+            .args(arguments.split_whitespace())
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert!(
+            output.status.success() && told.is_empty(),
+            "{arguments}: {told}"
+        );
+    }
+}

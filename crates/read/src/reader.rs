@@ -188,6 +188,12 @@ impl Reader {
         self.source.remaining()
     }
 
+    /// Whether the next record has been read in already, so that [`Reader::next_record`] does not wait for a slow stream.
+    #[must_use]
+    pub fn holds_record(&self) -> bool {
+        self.source.holds_record()
+    }
+
     /// Memory of records that have been learned from, for records to come: a row then allocates nothing.
     pub fn reuse(&mut self, emptied: impl IntoIterator<Item = Memory>) {
         self.builder.reuse(emptied);

@@ -105,6 +105,12 @@ impl Source {
         }
     }
 
+    /// Whether the next record can be had without waiting for more input.
+    pub(crate) fn holds_record(&self) -> bool {
+        let unread = &self.window[self.start..self.end];
+        self.finished || matches!(self.ends.find(unread, &mut 0), Found::End { .. })
+    }
+
     /// Undoes the last `next`, for a record that tells about the file and is a row too.
     pub(crate) fn put_back(&mut self, span: &Span) {
         self.start = span.bytes.start;

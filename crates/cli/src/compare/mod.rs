@@ -8,6 +8,7 @@ pub(crate) use arguments::Arguments;
 
 use crate::chart::log_log;
 use crate::figure::{Figure, Settings, draw};
+use crate::output::tell;
 use anyhow::{Context, Result, bail};
 use output::{csv, page, series, table};
 use std::path::PathBuf;
@@ -30,11 +31,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         write(path, &page(&title, &rows, &chart()))?;
     }
     if arguments.json {
-        println!("{}", serde_json::to_string_pretty(&rows)?);
+        tell!("{}", serde_json::to_string_pretty(&rows)?);
     } else {
-        println!("{title}");
-        println!("{}", table(&rows));
-        println!("Simulated noise on synthetic data: nothing here protects anybody.");
+        tell!("{title}");
+        tell!("{}", table(&rows));
+        tell!("Simulated noise on synthetic data: nothing here protects anybody.");
     }
     Ok(())
 }
@@ -65,7 +66,7 @@ fn run_figure(arguments: &Arguments, figure: Figure) -> Result<()> {
             ),
         )?;
     }
-    println!("{}", drawn.text);
+    tell!("{}", drawn.text);
     Ok(())
 }
 

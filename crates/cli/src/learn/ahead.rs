@@ -2,10 +2,9 @@
 
 use hushstream_mechanism::losses::Memory;
 use hushstream_read::{ReadError, Reader, Sealed};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel, sync_channel};
 use std::thread;
+use std::time::Duration;
 
 /// Rows handed over at a time, and blocks that may wait: a few thousand rows in memory, whatever the length of the file.
 const BLOCK: usize = 128;
@@ -13,11 +12,17 @@ const WAITING: usize = 4;
 
 type Block = Result<Vec<Sealed>, ReadError>;
 
+/// What comes next.
+pub(crate) enum Next {
+    Row(Sealed),
+    /// Nothing yet.
+    Late,
+    End,
+}
+
 /// The rows of a reader, parsed in a thread of its own. The thread ends with the rows, at the first that cannot be read, or when this is dropped.
 pub(crate) struct Ahead {
     blocks: Receiver<Block>,
-    /// Blocks sent and not yet taken.
-    underway: Arc<AtomicUsize>,
     block: std::vec::IntoIter<Sealed>,
     /// Memory of rows that have been learned from, on its way back.
     emptied: Vec<Memory>,
@@ -26,12 +31,10 @@ pub(crate) struct Ahead {
 }
 
 impl Ahead {
-    /// Starts reading. Rows of a live stream are handed over as soon as nothing else waits to be learned.
+    /// Starts reading. Rows of a live stream are handed over before the next one has to be waited for.
     pub(crate) fn new(mut reader: Reader, is_live: bool) -> Self {
         let (sender, blocks) = sync_channel::<Block>(WAITING);
         let (returned, emptied) = channel::<Vec<Memory>>();
-        let underway = Arc::new(AtomicUsize::new(0));
-        let sent = Arc::clone(&underway);
         thread::spawn(move || {
             loop {
                 emptied.try_iter().for_each(|memory| reader.reuse(memory));
@@ -42,13 +45,11 @@ impl Ahead {
                         Ok(None) => break Some(None),
                         Err(error) => break Some(Some(error)),
                     }
-                    let awaited = is_live && sent.load(Ordering::Relaxed) == 0;
-                    if block.len() == BLOCK || awaited {
+                    if block.len() == BLOCK || is_live && !reader.holds_record() {
                         break None;
                     }
                 };
                 // Rows before a bad one are learned first, as if they had been read one by one.
-                sent.fetch_add(1, Ordering::Relaxed);
                 let gone = sender.send(Ok(block)).is_err();
                 match end {
                     Some(Some(error)) => {
@@ -63,7 +64,6 @@ impl Ahead {
         });
         Self {
             blocks,
-            underway,
             block: Vec::new().into_iter(),
             emptied: Vec::new(),
             returned,
@@ -85,25 +85,30 @@ impl Ahead {
         self.block.len() == 0
     }
 
-    /// The next row.
-    pub(crate) fn next_record(&mut self) -> Result<Option<Sealed>, ReadError> {
+    /// The next row, if it comes within this time.
+    pub(crate) fn next_record(&mut self, patience: Option<Duration>) -> Result<Next, ReadError> {
         loop {
             if let Some(row) = self.block.next() {
-                return Ok(Some(row));
+                return Ok(Next::Row(row));
             }
             if self.is_over {
-                return Ok(None);
+                return Ok(Next::End);
             }
-            match self.blocks.recv() {
-                Ok(Ok(block)) => {
-                    self.underway.fetch_sub(1, Ordering::Relaxed);
-                    self.block = block.into_iter();
-                }
+            let received = match patience {
+                Some(patience) => self.blocks.recv_timeout(patience),
+                None => self
+                    .blocks
+                    .recv()
+                    .map_err(|_| RecvTimeoutError::Disconnected),
+            };
+            match received {
+                Ok(Ok(block)) => self.block = block.into_iter(),
                 Ok(Err(error)) => {
                     self.is_over = true;
                     return Err(error);
                 }
-                Err(_) => self.is_over = true,
+                Err(RecvTimeoutError::Timeout) => return Ok(Next::Late),
+                Err(RecvTimeoutError::Disconnected) => self.is_over = true,
             }
         }
     }

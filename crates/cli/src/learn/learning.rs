@@ -22,6 +22,8 @@ const NUMBERS_IN_MEMORY: usize = 1 << 15;
 
 /// Rounds from one look at the clock to the next, while records come without a pause.
 const ROUNDS_WITHOUT_A_LOOK: u64 = 16;
+/// Weights from which on a round takes longer than a look.
+const LONG_ROUND: usize = 1 << 10;
 
 /// What does not change during a run.
 pub(crate) struct Frame<'a> {
@@ -114,20 +116,38 @@ impl<'a> Learning<'a> {
     /// Releases leave in groups: one sync of the disk covers them all. At the end of a batch, because only there the journal can be shortened; in the
     /// middle of one only if the next end is long in coming.
     fn sync_in_time(&mut self, is_last_for_now: bool) -> Result<()> {
-        let group = Duration::from_millis(self.frame.arguments.output.sync_milliseconds);
-        let at_the_end = self.session.rounds().is_multiple_of(self.batch);
+        let rounds = self.session.rounds();
+        let at_the_end = rounds.is_multiple_of(self.batch);
         self.waiting += usize::from(at_the_end);
-        let patience = if at_the_end { group } else { 2 * group };
-        let is_full = self.releases.is_some()
-            && self.waiting * self.session.question().len() > NUMBERS_IN_MEMORY;
+        if self.waiting == 0 {
+            return Ok(());
+        }
+        let size = self.session.question().len();
+        let is_full = self.releases.is_some() && self.waiting * size > NUMBERS_IN_MEMORY;
         // To tell the time takes as long as a tenth of a short round.
-        let is_due = self.session.rounds().is_multiple_of(ROUNDS_WITHOUT_A_LOOK);
-        let looks = is_last_for_now || is_due || at_the_end && self.batch > 1;
-        let is_late = || self.last_sync.elapsed() >= patience;
-        if is_full || self.waiting > 0 && looks && is_late() {
+        let is_short = size < LONG_ROUND && !self.group().is_zero();
+        let looks = is_last_for_now
+            || !is_short
+            || rounds.is_multiple_of(ROUNDS_WITHOUT_A_LOOK)
+            || at_the_end && self.batch > 1;
+        if is_full || looks && self.patience() == Some(Duration::ZERO) {
             self.sync()?;
         }
         Ok(())
+    }
+
+    /// How long releases may still wait for a sync; nothing, if none waits.
+    pub(crate) fn patience(&self) -> Option<Duration> {
+        if self.waiting == 0 {
+            return None;
+        }
+        let at_the_end = self.session.rounds().is_multiple_of(self.batch);
+        let patience = if at_the_end { 1 } else { 2 } * self.group();
+        Some(patience.saturating_sub(self.last_sync.elapsed()))
+    }
+
+    fn group(&self) -> Duration {
+        Duration::from_millis(self.frame.arguments.output.sync_milliseconds)
     }
 
     fn watch(&mut self) {
@@ -144,7 +164,8 @@ impl<'a> Learning<'a> {
         }
     }
 
-    fn sync(&mut self) -> Result<()> {
+    /// Makes everything durable, and gives out what may now leave.
+    pub(crate) fn sync(&mut self) -> Result<()> {
         let released = self.session.sync(&mut self.ledger)?;
         if let Some(file) = &mut self.releases {
             for release in &released {
@@ -214,6 +235,12 @@ impl<'a> Learning<'a> {
             guarantee: self.session.guarantee()?,
             ledger: outcome::Together {
                 runs: self.ledger.charges().count(),
+                simulated: self
+                    .ledger
+                    .charges()
+                    .filter(|&(number, _)| self.ledger.is_unprotected(number))
+                    .count(),
+                raised: self.ledger.is_widened(),
                 epsilon,
                 delta,
                 total_epsilon: self.ledger.budget().epsilon(),

@@ -21,6 +21,7 @@ mod state;
 mod words;
 
 use crate::numbers::grouped;
+use ahead::Next;
 use anyhow::{Result, anyhow};
 use arguments::Arguments;
 use hushstream_read::ReadError;
@@ -79,14 +80,23 @@ fn learn(arguments: &Arguments) -> Result<Outcome> {
     let (planned, learned) = (method.records().1, learning.rounds());
     let mut seen = 0;
     let mut rows = Rows::new(reader, data::is_stream(&arguments.data.file));
-    while seen < planned
-        && let Some(sealed) = rows
-            .next_record()
-            .map_err(|error| mid_stream(arguments, &error))?
-    {
-        seen += 1;
-        if seen > learned {
-            rows.reuse(learning.take(sealed, rows.is_waiting())?);
+    while seen < planned {
+        // Only where a row is not at hand is there time to look at the clock.
+        let patience = if rows.is_waiting() {
+            learning.patience()
+        } else {
+            None
+        };
+        let next = rows.next_record(patience);
+        match next.map_err(|error| mid_stream(arguments, &error))? {
+            Next::Row(_) if seen < learned => seen += 1,
+            Next::Row(sealed) => {
+                seen += 1;
+                rows.reuse(learning.take(sealed, rows.is_waiting())?);
+            }
+            // Releases do not wait for a stream that pauses.
+            Next::Late => learning.sync()?,
+            Next::End => break,
         }
     }
     tell_of_the_rest(arguments, &mut rows, seen, planned);
@@ -125,6 +135,8 @@ fn mid_stream(arguments: &Arguments, error: &ReadError) -> anyhow::Error {
         anyhow!(
             "{error}; the run is kept: mend this row, leave all rows before it as they are, and add --resume"
         )
+    } else if arguments.privacy.seed_insecure.is_some() && arguments.privacy.ledger.is_none() {
+        anyhow!("{error}; the run ends here: with --state FOLDER it could go on")
     } else {
         anyhow!(
             "{error}; the run ends here and its charge is spent: with --state FOLDER it could go on"
@@ -143,7 +155,9 @@ fn tell_of_the_rest(arguments: &Arguments, rows: &mut Rows, seen: u64, planned: 
             grouped(seen),
             grouped(planned)
         )
-    } else if !data::is_stream(&arguments.data.file) && !matches!(rows.next_record(), Ok(None)) {
+    } else if !data::is_stream(&arguments.data.file)
+        && !matches!(rows.next_record(None), Ok(Next::End))
+    {
         format!(
             "the run was planned for {} records: the rest of the file was not read",
             grouped(planned)

@@ -44,6 +44,10 @@ pub(crate) struct Outcome {
 #[derive(Serialize, Clone)]
 pub(crate) struct Together {
     pub(crate) runs: usize,
+    /// Those of them that drew simulated noise.
+    pub(crate) simulated: usize,
+    /// Whether the budget has been raised.
+    pub(crate) raised: bool,
     pub(crate) epsilon: f64,
     pub(crate) delta: f64,
     pub(crate) total_epsilon: f64,

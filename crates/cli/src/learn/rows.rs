@@ -1,9 +1,10 @@
 //! Where rows come from: a thread that reads ahead, or, on a single core, the reader itself, because handing rows over would only take time from learning.
 
-use super::ahead::Ahead;
+use super::ahead::{Ahead, Next};
 use hushstream_mechanism::losses::Memory;
-use hushstream_read::{ReadError, Reader, Sealed};
+use hushstream_read::{ReadError, Reader};
 use std::thread;
+use std::time::Duration;
 
 /// Rows in the order of their file, by either way.
 pub(crate) enum Rows {
@@ -21,11 +22,11 @@ impl Rows {
         }
     }
 
-    /// The next row.
-    pub(crate) fn next_record(&mut self) -> Result<Option<Sealed>, ReadError> {
+    /// The next row; of a live stream, if it comes within this time.
+    pub(crate) fn next_record(&mut self, patience: Option<Duration>) -> Result<Next, ReadError> {
         match self {
-            Self::Here(reader) => reader.next_record(),
-            Self::Ahead(ahead) => ahead.next_record(),
+            Self::Here(reader) => Ok(reader.next_record()?.map_or(Next::End, Next::Row)),
+            Self::Ahead(ahead) => ahead.next_record(patience),
         }
     }
 

@@ -127,10 +127,22 @@ pub(crate) fn show_figures(outcome: &Outcome) {
 pub(crate) fn promise(outcome: &Outcome) -> String {
     let mut text = format!("{}\n", outcome.guarantee);
     let ledger = &outcome.ledger;
-    if ledger.runs > 1 {
+    if ledger.runs > 1 && ledger.simulated > 0 {
         let _ = writeln!(
             text,
-            "Together with {} other run{} on this ledger: (ε, δ) = ({}, {}) if each was planned without looking at the others, and ({}, {}), the total, in any case.",
+            "Of the {} runs on this ledger {} drew simulated noise: what they published protects nobody, and nothing is promised about all of them together.",
+            ledger.runs, ledger.simulated,
+        );
+    } else if ledger.runs > 1 {
+        // The filter's theorem is about a budget that was fixed beforehand.
+        let always = if ledger.raised {
+            "if it was not raised because of what had been published"
+        } else {
+            "in any case"
+        };
+        let _ = writeln!(
+            text,
+            "Together with {} other run{} on this ledger: (ε, δ) = ({}, {}) if each was planned without looking at the others, and ({}, {}), the total, {always}.",
             ledger.runs - 1,
             if ledger.runs == 2 { "" } else { "s" },
             budget::rounded_up(ledger.epsilon),

@@ -12,6 +12,7 @@ mod time;
 
 pub(crate) use arguments::Arguments;
 
+use crate::output::tell;
 use anyhow::{Context, Result};
 
 /// Runs the command.
@@ -34,7 +35,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
             [row] if !arguments.wants("all") => serde_json::to_string_pretty(row)?,
             _ => serde_json::to_string_pretty(&rows)?,
         };
-        println!("{json}");
+        tell!("{json}");
     } else {
         print::print(arguments, &rows);
     }

@@ -3,12 +3,13 @@
 use super::arguments::Arguments;
 use super::rows::Row;
 use crate::numbers::{bytes, delta, grouped, short};
+use crate::output::tell;
 use comfy_table::Table;
 use hushstream_mechanism::sums::SumKind;
 
 pub(crate) fn print(arguments: &Arguments, rows: &[Row]) {
     let request = rows[0].plan.request();
-    println!(
+    tell!(
         "{} releases of a sum in {} dimension{}, contributions of length at most L = {}, (ε, δ) = ({}, {}), {}{}",
         grouped(request.releases),
         grouped(u64::from(request.dimension)),
@@ -24,7 +25,7 @@ pub(crate) fn print(arguments: &Arguments, rows: &[Row]) {
         },
     );
     if let Some(mu) = rows[0].mu {
-        println!("Gaussian privacy parameter μ = {mu:.6}");
+        tell!("Gaussian privacy parameter μ = {mu:.6}");
     }
     let mut table = Table::new();
     table
@@ -55,7 +56,7 @@ pub(crate) fn print(arguments: &Arguments, rows: &[Row]) {
             format!("{} µs", short(row.ns_per_round / 1000.0)),
         ]);
     }
-    println!("{table}");
+    tell!("{table}");
     for row in rows.iter().filter(|row| row.recipe.is_some()) {
         print_recipe(row);
     }
@@ -63,11 +64,12 @@ pub(crate) fn print(arguments: &Arguments, rows: &[Row]) {
         .iter()
         .min_by(|a, b| a.prefix_sd_max.total_cmp(&b.prefix_sd_max))
     {
-        println!(
+        tell!(
             "Least worst error: {} ({}). A run of it would promise:\n",
-            best.sum, best.parameters.name
+            best.sum,
+            best.parameters.name
         );
-        println!("{}", best.guarantee);
+        tell!("{}", best.guarantee);
     }
 }
 
@@ -83,7 +85,7 @@ fn print_recipe(row: &Row) {
         .iter()
         .filter_map(|(name, value)| value.map(|value| format!(", {name} {}", short(value))))
         .collect();
-    println!(
+    tell!(
         "{} on {}: {} over the {} of diameter {}{}",
         row.recipe.as_deref().unwrap_or_default(),
         row.sum,
@@ -95,7 +97,7 @@ fn print_recipe(row: &Row) {
     match (row.regret_bound, &chosen.regret_missing) {
         (Some(bound), _) => {
             let rounds = chosen.rounds.unwrap_or(1).max(1);
-            println!(
+            tell!(
                 "    regret of {} rounds at most {} ({} a round) {}\n    {}",
                 grouped(rounds),
                 short(bound),
@@ -104,7 +106,7 @@ fn print_recipe(row: &Row) {
                 chosen.regret_theorem.unwrap_or_default()
             );
         }
-        (None, Some(reason)) => println!("    no regret bound: {reason}"),
+        (None, Some(reason)) => tell!("    no regret bound: {reason}"),
         (None, None) => {}
     }
 }

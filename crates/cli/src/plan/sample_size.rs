@@ -2,6 +2,7 @@
 
 use super::Arguments;
 use crate::numbers::grouped;
+use crate::output::tell;
 use anyhow::{Result, bail};
 use hushstream_account::Budget;
 use hushstream_engine::{PolQuestion, RecipeName};
@@ -40,9 +41,9 @@ pub(crate) fn run(arguments: &Arguments, error: f64) -> Result<()> {
                 "dim": arguments.dim,
             },
         });
-        println!("{}", serde_json::to_string_pretty(&told)?);
+        tell!("{}", serde_json::to_string_pretty(&told)?);
     } else {
-        println!(
+        tell!(
             "pol needs {} records for an excess risk of at most {error}, except with probability {} (JKT12 Theorem 6 with erratum J12), with --strong-convexity {curvature}",
             grouped(records),
             arguments.failing

@@ -100,3 +100,41 @@ fn simulated_runs_say_so_everywhere() {
     let json = folder.json(&format!("learn d.csv {SCHEMA} --epsilon 1 --delta 1e-6"));
     assert_eq!(json["guarantee"]["simulated"], false);
 }
+
+#[test]
+fn a_run_does_not_vouch_for_simulated_ones_on_its_ledger() {
+    let folder = Folder::with_rows(300);
+    folder.succeeds(&learn("--epsilon 1 --total-epsilon 9 --seed-insecure 1"));
+    let (out, _) = folder.succeeds(&learn("--epsilon 1"));
+    assert!(
+        out.contains("Of the 2 runs on this ledger 1 drew simulated noise"),
+        "{out}"
+    );
+    assert!(!out.contains("Together"), "{out}");
+    let ledger = &folder.json(&learn("--epsilon 1"))["ledger"];
+    assert_eq!(
+        (&ledger["runs"], &ledger["simulated"]),
+        (&3.into(), &1.into())
+    );
+    let (out, _) = folder.succeeds("inspect ledger");
+    assert_eq!(out.matches("simulated noise").count(), 1, "{out}");
+    assert!(
+        out.contains("1: Gaussian") && out.contains("simulated"),
+        "{out}"
+    );
+}
+
+#[test]
+fn a_total_that_was_raised_is_not_promised_in_any_case() {
+    let folder = Folder::with_rows(300);
+    folder.succeeds(&learn("--epsilon 1 --total-epsilon 3"));
+    let (out, _) = folder.succeeds(&learn("--epsilon 1"));
+    assert!(out.contains("the total, in any case"), "{out}");
+    let (out, _) = folder.succeeds(&learn("--epsilon 1 --total-epsilon 4"));
+    assert!(
+        out.contains("the total, if it was not raised because of"),
+        "{out}"
+    );
+    let (out, _) = folder.succeeds(&learn("--epsilon 0.1"));
+    assert!(!out.contains("in any case"), "{out}");
+}

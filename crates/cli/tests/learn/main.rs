@@ -12,6 +12,7 @@ mod figures;
 mod formats;
 mod kills;
 mod ledgers;
+mod live_streams;
 mod memory;
 mod predictions;
 mod published;

@@ -193,6 +193,8 @@ impl IterateRun {
     pub fn guarantee(&self) -> Result<Guarantee, GuaranteeError> {
         let entry = self.recipe.request().recipe.entry();
         let guarantee = self.iterates.guarantee()?;
-        Ok(guarantee.of_algorithm(entry.name, entry.source, entry.errata))
+        Ok(guarantee
+            .of_algorithm(entry.name, entry.source, entry.errata)
+            .over_records(self.recipe.request().rounds))
     }
 }

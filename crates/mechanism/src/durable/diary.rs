@@ -149,7 +149,7 @@ impl Diary {
         diary.append(&Record::Opened(Box::new(diary.opening.clone())))?;
         diary.log.sync()?;
         let (instance, life) = (diary.opening.instance, diary.opening.life.name);
-        ledger.begin(diary.grant.number, instance, life)?;
+        ledger.begin(diary.grant.number, instance, life, diary.is_simulated())?;
         Ok(diary)
     }
 

@@ -22,7 +22,7 @@ use super::{Log, LogError, MemoryStorage, Storage, Syncs};
 use crate::boundary::{Grant, Scope};
 use hushstream_account::{Budget, Charge, Filter, FilterKind};
 use hushstream_noise::Instance;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The ledger.
 pub struct Ledger {
@@ -33,6 +33,10 @@ pub struct Ledger {
     filter: Filter,
     charges: BTreeMap<u64, Charge>,
     begun: BTreeMap<u64, Begun>,
+    /// Those that draw simulated noise.
+    unprotected: BTreeSet<u64>,
+    /// Whether the budget has ever been raised.
+    widened: bool,
     marks_written: u64,
 }
 
@@ -127,6 +131,10 @@ impl Ledger {
             }
             Record::Widened { epsilon, delta } => {
                 self.filter = self.refilled(Budget::approx(epsilon, delta)?)?;
+                self.widened = true;
+            }
+            Record::Simulated { number } => {
+                self.unprotected.insert(number);
             }
             Record::Marked { number, step } => {
                 let begun = self.begun.get_mut(&number).ok_or(broken)?;
@@ -146,6 +154,8 @@ impl Ledger {
             filter,
             charges: BTreeMap::new(),
             begun: BTreeMap::new(),
+            unprotected: BTreeSet::new(),
+            widened: false,
             marks_written: 0,
         }
     }
@@ -203,6 +213,7 @@ impl Ledger {
         let (epsilon, delta) = (budget.epsilon(), budget.delta());
         self.write(&Record::Widened { epsilon, delta })?;
         self.filter = filter;
+        self.widened = true;
         Ok(())
     }
 
@@ -275,6 +286,19 @@ impl Ledger {
     #[must_use]
     pub fn is_simulated(&self) -> bool {
         self.simulated
+    }
+
+    /// Whether the mechanism that was paid with this charge draws simulated noise: what it publishes protects nobody, whatever the charge. (From a ledger
+    /// that is simulated itself nothing else is paid, and nothing is noted.)
+    #[must_use]
+    pub fn is_unprotected(&self, number: u64) -> bool {
+        self.unprotected.contains(&number)
+    }
+
+    /// Whether the budget has been raised. A filter's theorem is about a budget that was fixed beforehand: one that was raised because of what had been published bounds nothing in advance.
+    #[must_use]
+    pub fn is_widened(&self) -> bool {
+        self.widened
     }
 
     pub(crate) fn name(&self) -> [u8; 16] {

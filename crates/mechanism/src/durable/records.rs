@@ -33,6 +33,10 @@ pub(crate) enum Record {
         epsilon: f64,
         delta: f64,
     },
+    /// The mechanism draws simulated noise: what it publishes protects nobody.
+    Simulated {
+        number: u64,
+    },
 }
 
 impl Record {

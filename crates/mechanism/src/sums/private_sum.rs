@@ -84,8 +84,18 @@ impl<G: GuaranteeKind> PrivateSum<G> {
         };
         let mut sum = Self::assemble(plan, grant, key, journal, opening)?;
         sum.journal.start(&sum.opening)?;
-        ledger.begin(sum.grant.number, sum.opening.instance, sum.life)?;
+        sum.begin(ledger)?;
         Ok(sum)
+    }
+
+    /// Tells the ledger that this object goes on with the run.
+    pub(super) fn begin(&self, ledger: &mut Ledger) -> Result<(), LedgerError> {
+        let Opening {
+            instance,
+            simulated,
+            ..
+        } = self.opening;
+        ledger.begin(self.grant.number, instance, self.life, simulated)
     }
 
     pub(super) fn assemble(

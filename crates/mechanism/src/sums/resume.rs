@@ -139,7 +139,7 @@ impl<G: GuaranteeKind> PrivateSum<G> {
             }
         };
         // From here on this object, and no other, may publish.
-        ledger.begin(sum.grant.number, sum.opening.instance, sum.life)?;
+        sum.begin(ledger)?;
         ledger.mark(sum.grant.number, sum.life, published)?;
         sum.durable = published;
         Ok(Resumption {

@@ -145,7 +145,7 @@ impl FoundDiary {
             }
         };
         let (instance, life) = (diary.opening.instance, diary.opening.life.name);
-        ledger.begin(diary.grant.number, instance, life)?;
+        ledger.begin(diary.grant.number, instance, life, diary.is_simulated())?;
         ledger.mark(diary.grant.number, life, published)?;
         diary.durable = published;
         Ok(Back {

@@ -21,14 +21,19 @@ impl Ledger {
         self.begun.get(&number).copied()
     }
 
-    /// Records that a mechanism begins, or goes on, as `instance` in the one object named `life`.
+    /// Records that a mechanism begins, or goes on, as `instance` in the one object named `life`; and first, if so, that its noise is simulated.
     pub(crate) fn begin(
         &mut self,
         number: u64,
         instance: [u8; 16],
         life: [u8; 16],
+        simulated: bool,
     ) -> Result<(), LedgerError> {
         self.grant(number)?;
+        if simulated && !self.simulated && !self.is_unprotected(number) {
+            self.write(&Record::Simulated { number })?;
+            self.unprotected.insert(number);
+        }
         self.write(&Record::Begun {
             number,
             instance,
@@ -84,6 +89,13 @@ impl Ledger {
                 .iter()
                 .map(|(&number, &charge)| Record::Debited { number, charge }),
         );
+        if self.widened {
+            let budget = self.filter.budget();
+            let (epsilon, delta) = (budget.epsilon(), budget.delta());
+            records.push(Record::Widened { epsilon, delta });
+        }
+        let unprotected = self.unprotected.iter();
+        records.extend(unprotected.map(|&number| Record::Simulated { number }));
         for (
             &number,
             &Begun {

@@ -94,8 +94,8 @@ fn a_compaction_keeps_charges_and_marks() {
     for _ in 0..3 {
         ledger.debit(charge, plan().scope()).unwrap();
     }
-    ledger.begin(1, [1; 16], [2; 16]).unwrap();
-    ledger.begin(3, [3; 16], [4; 16]).unwrap();
+    ledger.begin(1, [1; 16], [2; 16], false).unwrap();
+    ledger.begin(3, [3; 16], [4; 16], false).unwrap();
     ledger.mark(3, [4; 16], 7).unwrap();
     ledger.marks_written = MARKS_KEPT;
     ledger.mark(1, [2; 16], 9).unwrap();
@@ -118,7 +118,7 @@ fn a_failed_compaction_makes_nothing_durable() {
         let mut ledger = create(&disk);
         let charge = plan().charge().unwrap();
         ledger.debit(charge, plan().scope()).unwrap();
-        ledger.begin(1, [1; 16], [2; 16]).unwrap();
+        ledger.begin(1, [1; 16], [2; 16], false).unwrap();
         ledger.mark(1, [2; 16], 5).unwrap();
         let spent = ledger.spent_of();
         ledger.marks_written = MARKS_KEPT;
@@ -141,7 +141,7 @@ fn a_failed_compaction_makes_nothing_durable() {
             ledger.debit(charge, plan().scope()),
             Err(LedgerError::Log(LogError::Poisoned))
         ));
-        assert!(ledger.begin(1, [1; 16], [9; 16]).is_err());
+        assert!(ledger.begin(1, [1; 16], [9; 16], false).is_err());
         assert_eq!((ledger.spent_of(), ledger.charges().count()), (spent, 1));
         assert_eq!(ledger.begun(1).unwrap().life, [2; 16]);
         // The disk knows: the old, or the new; never less.
@@ -184,6 +184,46 @@ fn nothing_is_published_on_a_failed_compaction() {
 
 /// What was durable once is not on storage that forgets: charges made there would be lost. And who was marked stays marked.
 #[test]
+fn simulated_noise_and_a_raised_budget_are_remembered_through_a_compaction() {
+    let disk = Disk::default();
+    let mut ledger = create(&disk);
+    let charge = plan().charge().unwrap();
+    for _ in 0..2 {
+        ledger.debit(charge, plan().scope()).unwrap();
+    }
+    assert!(!ledger.is_widened() && !ledger.is_unprotected(1));
+    ledger.begin(1, [1; 16], [2; 16], true).unwrap();
+    ledger.begin(2, [3; 16], [4; 16], false).unwrap();
+    // A life that goes on with a key from elsewhere does not make good what was published.
+    ledger.begin(1, [1; 16], [5; 16], false).unwrap();
+    ledger.widen(Budget::approx(5.0, 1e-6).unwrap()).unwrap();
+    for _ in 0..2 {
+        let again = Ledger::open(disk.clone()).unwrap();
+        assert!(again.is_unprotected(1) && !again.is_unprotected(2) && again.is_widened());
+        assert!(!again.is_simulated());
+        ledger.marks_written = MARKS_KEPT;
+        let step = ledger.begun(2).unwrap().mark + 1;
+        ledger.mark(2, [4; 16], step).unwrap();
+        assert!(ledger.marks_written < 10);
+    }
+}
+
+#[test]
+fn a_seeded_key_marks_its_charge() {
+    let disk = Disk::default();
+    let mut ledger = create(&disk);
+    for (number, key) in [
+        (1, Key::insecure_from_seed(1)),
+        (2, Key::from_os().unwrap()),
+    ] {
+        let charge = plan().charge().unwrap();
+        let grant = ledger.debit(charge, plan().scope()).unwrap();
+        PrivateSum::<Transcript>::open(plan(), grant, &key, &mut ledger, Disk::default()).unwrap();
+        assert_eq!(ledger.is_unprotected(number), number == 1);
+    }
+}
+
+#[test]
 fn a_ledger_opened_on_storage_that_forgets_is_marked_simulated() {
     let disk = Disk::default();
     let mut ledger = create(&disk);
@@ -212,7 +252,7 @@ fn a_ledger_opened_on_storage_that_forgets_is_marked_simulated() {
     let mut ledger = Ledger::open(durable.clone()).unwrap();
     assert!(ledger.is_simulated());
     // Also once it is written anew.
-    ledger.begin(1, [1; 16], [2; 16]).unwrap();
+    ledger.begin(1, [1; 16], [2; 16], false).unwrap();
     ledger.marks_written = MARKS_KEPT;
     ledger.mark(1, [2; 16], 1).unwrap();
     assert!(Ledger::open(durable).unwrap().is_simulated());
