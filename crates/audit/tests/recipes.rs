@@ -130,6 +130,16 @@ fn laplace_sums_of_up_to_four_levels_are_audited_to_four_fifths() {
     }
 }
 
+/// A record among others of its batch is as exposed as one alone, and no more.
+#[test]
+fn records_in_batches_are_audited_to_four_fifths() {
+    let (gaussian, _) = budgets();
+    for sum in [SumKind::Tree, SumKind::BLT] {
+        let plain = Target::new(RecipeName::PftalConvex, Some(sum), gaussian).unwrap();
+        is_tight(&Target { batch: 3, ..plain }, 4000);
+    }
+}
+
 /// Every iterate of these moves by its whole sensitivity.
 #[test]
 fn gaussian_iterates_are_audited_to_four_fifths() {

@@ -83,7 +83,14 @@ impl Contest {
                 sum_known += pull;
             }
             let person = persons.then_some(if canary { CANARY } else { t });
+            let before = self.recipe.request().batch / 2;
+            let behind = self.recipe.request().batch - 1 - before;
+            let fill = |run: &mut Run<G>, count: u64| {
+                (0..count).try_for_each(|_| run.learn(None, Raw::seal(self.scene.record(0.0))))
+            };
+            fill(&mut run, before)?;
             run.learn(person, Raw::seal(self.scene.record(pull)))?;
+            fill(&mut run, behind)?;
             let mut published: Vec<Vec<f64>> = run
                 .sync(&mut ledger)?
                 .into_iter()

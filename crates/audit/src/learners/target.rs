@@ -36,7 +36,9 @@ pub struct Target {
     pub adjacency: Adjacency,
     /// Records a person may have; 1 audits records.
     pub records_a_person: u64,
-    /// n: one less than the rounds.
+    /// Records to a release, on a sum; the canary is in the middle of them.
+    pub batch: u64,
+    /// n: one less than the batches.
     pub releases: u64,
     /// Whether the run is interrupted too.
     pub interrupted: bool,
@@ -84,6 +86,7 @@ impl Target {
             budget,
             adjacency: Adjacency::ReplaceOne,
             records_a_person: 1,
+            batch: 1,
             releases,
             interrupted: false,
         })
@@ -174,8 +177,8 @@ impl Target {
             recipe: self.recipe,
             objective: scene.objective.clone(),
             set: scene.set.clone(),
-            rounds: self.releases.saturating_add(1),
-            batch: 1,
+            rounds: self.releases.saturating_add(1).saturating_mul(self.batch),
+            batch: self.batch,
             budget: self.budget,
             adjacency: self.adjacency,
             participation: self.participation(),
@@ -328,6 +331,9 @@ impl fmt::Display for Target {
             None => f.write_str("approximate, ")?,
         }
         write!(f, "n = {}", self.releases)?;
+        if self.batch > 1 {
+            write!(f, ", batches of {}", self.batch)?;
+        }
         if self.adjacency == Adjacency::ZeroOut {
             f.write_str(", zero-out")?;
         }

@@ -7,7 +7,7 @@
 //! gives ⌊a·b/2⁶²⌋. |a′·h| < 2⁶² and a′·l < 2⁶³, so nothing wraps.
 //!
 //! **Row.** Σw_jb_j/2⁴⁰ = Σw′_jb_j/2³¹ = 2·Σw′_jh_j + Σw′_jl_j/2³¹, and the first part is an integer: its floor is 2·Σw′_jh_j + ⌊Σw′_jl_j/2³¹⌋, one floor for all buffers.
-//! Σw′_j ≤ 2³¹ makes |Σw′_jh_j| ≤ 2⁶² and Σw′_jl_j < 2⁶³. Twice the former may wrap, where the row, which fits, is right modulo 2⁶⁴. ∎
+//! Σw′_j ≤ 2³¹ makes −2⁶² ≤ Σw′_jh_j < 2⁶² and Σw′_jl_j < 2⁶³; sums of the parts are right modulo 2⁶⁴, and the row fits. ∎
 
 use super::dyadic::{DyadicBlt, WEIGHT_BITS};
 use pulp::{Arch, Simd, WithSimd};

@@ -201,7 +201,7 @@ impl Layout {
         let row = scaled
             + weights / libm::exp2(f64::from(WEIGHT_BITS))
             + 1.0
-            + libm::exp2(f64::from(NOISE_BITS + self.guard_bits));
+            + libm::exp2(f64::from(NOISE_BITS) + f64::from(self.guard_bits));
         let buffer = limits.iter().copied().fold(0.0, f64::max);
         let fits = |what, bound: f64, available: u32| {
             if up(bound, 1e-12) < libm::exp2(f64::from(available)) {
