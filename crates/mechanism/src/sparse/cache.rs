@@ -1,26 +1,38 @@
-//! Noise that will be asked for again: sums over the long-lived nodes of the present cover, for coordinates seen lately.
+//! Noise that will be asked for again: sums over the nodes of the cover that outlive a round, for coordinates seen lately.
 //!
-//! Release t of a binary tree is covered by the nodes of its binary digits. The nodes of the digits from level ℓ up are a function of t >> ℓ and stay for 2^ℓ rounds. A *place* keeps, for
-//! the coordinate that was last asked for there, the sums of its noises from each of six levels up, as they were in some round: those whose digits have not changed since
-//! still hold, and only the noises below them are drawn. So a coordinate that was asked for g rounds ago costs about log₂(g)/2 draws. What a place holds is a function of
-//! addresses, so a hit and a miss give the same number; only time differs, and time is never given out.
+//! Release t of a binary tree is covered by the nodes of its binary digits, the largest first. Two rounds whose digits agree from level ℓ up share the nodes of those
+//! digits, so they share the first few partial sums of their noises. A *place* keeps, for the coordinate that was last asked for there, the last seven partial
+//! sums of some round's cover: the noises behind the last one that is shared are drawn, and no others. A coordinate that was asked for g rounds ago costs about
+//! log₂(g)/2 + 1 draws, which is the least: those nodes are new to it. What a place holds is a function of addresses, so a hit and a miss give the same number; only
+//! time differs, and time is never given out.
+//!
+//! **Speed.** Places lie scattered in memory. First all that is wanted of them is fetched, in a loop without a branch, so that the processor waits for
+//! many at once; then addresses are listed, drawn together and added up.
 
 use crate::sums::dyadic_node;
 use hushstream_noise::{RoundedGaussian, Source};
+use pulp::{Arch, Simd, WithSimd};
 
-/// Levels from which sums are kept.
-const LEVELS: [u32; 6] = [2, 4, 6, 9, 12, 15];
-/// How many there are: no place, for a coordinate of which nothing is known.
-const NONE: usize = LEVELS.len();
+/// Partial sums in a place.
+const KEPT: u32 = 7;
+/// Digits of a round in a place, which is forgotten when others change.
+const DIGITS_KEPT: u32 = 24;
 /// Number of places, as a power of two: half a megabyte, which stays near the processor. More would hardly be hit more often where features follow a power law.
 const PLACES_LOG2: u32 = 13;
+const PLACES: usize = 1 << PLACES_LOG2;
+/// Coordinates that are looked up together.
+const GROUP: usize = 64;
+/// Addresses written at a time, wanted or not: most coordinates want no more, and one that wants fewer is overwritten by the next.
+const STRIDE: usize = 4;
+/// Digits of a round.
+const DIGITS: usize = 64;
 
-/// The round from which on places are kept: a short run needs none.
-const FIRST_WORTH: u64 = 16;
+/// More nodes than there are: nothing is held.
+const NOTHING: u32 = 0xff;
 const EMPTY: Place = Place {
     coordinate: 0,
-    round: 0,
-    sums: [0; NONE],
+    round: NOTHING,
+    sums: [0; KEPT as usize],
 };
 
 /// One line of the processor's cache.
@@ -28,62 +40,63 @@ const EMPTY: Place = Place {
 #[repr(align(64))]
 struct Place {
     coordinate: u32,
-    /// The round of the sums; 0 is empty.
-    round: u64,
-    /// From each level up.
-    sums: [i64; NONE],
+    /// The last 24 digits of the round of the sums; below them, the least number of nodes whose sum is still held.
+    round: u32,
+    /// The last partial sums of the round's nodes above level 0: that of the first k nodes is at (k − 1) mod 7. A shorter cover leaves gaps where sums of
+    /// the longer one before it stood, which is why the least is noted.
+    sums: [i64; KEPT as usize],
+}
+
+/// What a place knows about a coordinate: the sum of its noises at the first nodes of the cover, and how many these are.
+#[derive(Clone, Copy, Default)]
+struct Known {
+    sum: i64,
+    nodes: u32,
 }
 
 impl Place {
-    /// Takes in what was drawn for a coordinate, the noise of the largest node first, and gives the sum of all.
-    #[inline]
-    fn update(
-        &mut self,
-        (round, coordinate): (u64, u32),
-        (held, base): (usize, i64),
-        mut drawn: &[i64],
-        below: &[usize; NONE + 1],
-    ) -> i64 {
-        // Another coordinate may have taken the place meanwhile: then there is nothing to add to.
-        let is_ours = held == NONE || self.coordinate == coordinate;
-        let mut total = base;
-        for level in (0..held).rev() {
-            let (here, rest) = drawn.split_at(below[level + 1] - below[level]);
-            total += here.iter().sum::<i64>();
-            drawn = rest;
-            if is_ours {
-                self.sums[level] = total;
-            }
+    /// What still holds in round t.
+    #[inline(always)]
+    fn recall(&self, t: u64, coordinate: u32) -> Known {
+        let changed = (self.round ^ place_of(t)) >> (32 - DIGITS_KEPT);
+        // Digits at and below the highest that has changed are other nodes now. That of level 0 is never kept.
+        let nodes = (t >> (32 - changed.leading_zeros()).max(1)).count_ones();
+        let sum = self.sums[(nodes.wrapping_sub(1) % KEPT) as usize];
+        if (self.coordinate == coordinate) & (nodes >= self.round & NOTHING) {
+            Known { sum, nodes }
+        } else {
+            Known::default()
         }
-        if is_ours {
-            (self.coordinate, self.round) = (coordinate, round);
+    }
+
+    /// Takes in the noises of the nodes that follow the known ones, and gives the sum of all; `held` is the least number of nodes whose sum a place has room for.
+    #[inline(always)]
+    fn update(&mut self, t: u64, coordinate: u32, known: Known, drawn: &[i64], held: u32) -> i64 {
+        let (mut sum, mut at) = (known.sum, known.nodes % KEPT);
+        let lasting = drawn.len() - (t & 1) as usize;
+        // A sum of at most 64 numbers below 2³⁵.
+        for noise in &drawn[..lasting] {
+            sum = sum.wrapping_add(*noise);
+            self.sums[at as usize] = sum;
+            at = if at + 1 == KEPT { 0 } else { at + 1 };
         }
-        total + drawn.iter().sum::<i64>()
+        let least = match known.nodes {
+            0 => held,
+            _ => held.max(self.round & NOTHING),
+        };
+        (self.coordinate, self.round) = (coordinate, place_of(t) | least);
+        drawn[lasting..]
+            .iter()
+            .fold(sum, |sum, noise| sum.wrapping_add(*noise))
     }
 }
-
-/// For each number of digits, the first level above them.
-const FIRST_ABOVE: [usize; 65] = {
-    let mut table = [NONE; 65];
-    let mut level = NONE;
-    while level > 0 {
-        level -= 1;
-        let mut digits = 0;
-        while digits <= LEVELS[level] as usize {
-            table[digits] = level;
-            digits += 1;
-        }
-    }
-    table
-};
 
 /// The cache of one generator.
 pub(crate) struct NoiseCache {
     source: Source,
-    /// Made when there is something worth keeping.
-    places: Vec<Place>,
-    /// What is known of each coordinate: the first level whose sum holds, and that sum.
-    known: Vec<(usize, i64)>,
+    places: Box<[Place; PLACES]>,
+    /// The digits of the last round that places do not hold.
+    age: u64,
     wanted: Vec<(u64, u32)>,
     drawn: Vec<i64>,
 }
@@ -92,78 +105,120 @@ impl NoiseCache {
     pub(crate) fn new(source: Source) -> Self {
         Self {
             source,
-            places: Vec::new(),
-            known: Vec::new(),
-            wanted: Vec::new(),
-            drawn: Vec::new(),
+            places: empty(),
+            age: 0,
+            wanted: vec![(0, 0); GROUP * DIGITS + STRIDE],
+            drawn: vec![0; GROUP * DIGITS],
         }
     }
 
-    /// Adds to `sums` the noise of release t at each coordinate; no coordinate twice.
+    /// Adds to `sums` the noise of release t at each coordinate; no coordinate twice. Rounds do not go back.
     pub(crate) fn add(&mut self, t: u64, coordinates: &[u32], sums: &mut [i64]) {
-        if self.places.is_empty() && t >= FIRST_WORTH {
-            self.places = vec![EMPTY; 1 << PLACES_LOG2];
+        if self.age != t >> DIGITS_KEPT {
+            (self.age, self.places) = (t >> DIGITS_KEPT, empty());
         }
-        // Nodes in the order in which they are drawn, the largest first, and how many of them lie below each level.
-        let (mut all, mut count) = ([0; 64], 0);
-        for (place, node) in all.iter_mut().zip(nodes(t)) {
+        let (mut nodes, mut count) = ([0; DIGITS + STRIDE], 0);
+        for (place, node) in nodes.iter_mut().zip(nodes_of(t)) {
             (*place, count) = (node, count + 1);
         }
-        let mut below = [count; NONE + 1];
-        for (below, level) in below.iter_mut().zip(LEVELS) {
-            *below = (t & !(u64::MAX << level)).count_ones() as usize;
-        }
-        self.look_up(t, coordinates, &all[..count], &below);
-        RoundedGaussian::STANDARD.gather(&self.source, &self.wanted, &mut self.drawn);
-        let mut drawn = &self.drawn[..];
-        for ((&coordinate, sum), &(held, base)) in coordinates.iter().zip(sums).zip(&self.known) {
-            let (mine, others) = drawn.split_at(below[held]);
-            drawn = others;
+        let groups = coordinates.chunks(GROUP).zip(sums.chunks_mut(GROUP));
+        for (coordinates, sums) in groups {
+            let mut known = [Known::default(); GROUP];
+            let wanted = Arch::new().dispatch(LookUp {
+                t,
+                places: &self.places,
+                coordinates,
+                nodes: (&nodes, count),
+                known: &mut known,
+                wanted: &mut self.wanted,
+            });
+            let drawn = &mut self.drawn[..wanted];
+            RoundedGaussian::STANDARD.gather(&self.source, &self.wanted[..wanted], drawn);
+            let mut drawn = &*drawn;
+            let held = (t >> 1).count_ones().saturating_sub(KEPT) + 1;
             let mut nowhere = EMPTY;
-            let place = self.places.get_mut(slot(coordinate));
-            let place = place.unwrap_or(&mut nowhere);
-            *sum += place.update((t, coordinate), (held, base), mine, &below);
-        }
-    }
-
-    /// Finds what is known, and lists what must be drawn, coordinate by coordinate.
-    fn look_up(&mut self, t: u64, coordinates: &[u32], all: &[u64], below: &[usize; NONE + 1]) {
-        self.known.clear();
-        self.wanted.clear();
-        for &coordinate in coordinates {
-            let place = self.places.get(slot(coordinate)).unwrap_or(&EMPTY);
-            let (mut held, mut base) = (NONE, 0);
-            if place.coordinate == coordinate && place.round > 0 {
-                // Digits at and below the highest that has changed are other nodes now.
-                held = FIRST_ABOVE
-                    [(place.round ^ t).checked_ilog2().map_or(0, |bit| bit + 1) as usize];
-                base = place.sums.get(held).copied().unwrap_or(0);
+            for ((&coordinate, sum), &known) in coordinates.iter().zip(sums).zip(&known) {
+                let (own, others) = drawn.split_at(count - known.nodes as usize);
+                drawn = others;
+                let place = &mut self.places[slot(coordinate)];
+                // Another coordinate may have taken the place meanwhile: then there is nothing to add to.
+                let is_ours = known.nodes == 0 || place.coordinate == coordinate;
+                let place = if is_ours { place } else { &mut nowhere };
+                *sum += place.update(t, coordinate, known, own, held);
             }
-            self.known.push((held, base));
-            let missing = &all[all.len() - below[held]..];
-            self.wanted
-                .extend(missing.iter().map(|&node| (node, coordinate)));
         }
-        self.drawn.clear();
-        self.drawn.resize(self.wanted.len(), 0);
     }
 
     /// The noise of release t at all coordinates, added to a whole vector.
     pub(crate) fn add_all(&self, t: u64, sums: &mut [i64]) {
         let mut noise = vec![0; sums.len()];
-        for node in nodes(t) {
+        for node in nodes_of(t) {
             RoundedGaussian::STANDARD.fill(&self.source, node, 0, &mut noise);
             sums.iter_mut().zip(&noise).for_each(|(s, n)| *s += n);
         }
     }
 }
 
+/// Finds what is known of each coordinate and lists what must be drawn, coordinate by coordinate; gives the number of that. To be compiled for every generation of
+/// processors, of which the newer ones count digits.
+struct LookUp<'a> {
+    t: u64,
+    places: &'a [Place; PLACES],
+    /// At most as many as a group has.
+    coordinates: &'a [u32],
+    /// The nodes of the cover, the largest first, and their number.
+    nodes: (&'a [u64; DIGITS + STRIDE], usize),
+    known: &'a mut [Known; GROUP],
+    wanted: &'a mut [(u64, u32)],
+}
+
+impl WithSimd for LookUp<'_> {
+    type Output = usize;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> usize {
+        for (known, &coordinate) in self.known.iter_mut().zip(self.coordinates) {
+            *known = self.places[slot(coordinate)].recall(self.t, coordinate);
+        }
+        let (nodes, count) = self.nodes;
+        let mut end = 0;
+        for (known, &coordinate) in self.known.iter().zip(self.coordinates) {
+            let first = known.nodes as usize;
+            let mut node = first;
+            let mut at = end;
+            while node < count {
+                let (from, to) = (&nodes[node..][..STRIDE], &mut self.wanted[at..][..STRIDE]);
+                for (to, from) in to.iter_mut().zip(from) {
+                    *to = (*from, coordinate);
+                }
+                (node, at) = (node + STRIDE, at + STRIDE);
+            }
+            end += count - first;
+        }
+        end
+    }
+}
+
+fn empty() -> Box<[Place; PLACES]> {
+    let places = vec![EMPTY; PLACES].into_boxed_slice();
+    places
+        .try_into()
+        .unwrap_or_else(|_| unreachable!("as many as were made"))
+}
+
+/// Where a place has the digits of a round.
+#[inline(always)]
+fn place_of(t: u64) -> u32 {
+    (t << (32 - DIGITS_KEPT)) as u32
+}
+
+#[inline(always)]
 fn slot(coordinate: u32) -> usize {
     (coordinate.wrapping_mul(0x9e37_79b1) >> (32 - PLACES_LOG2)) as usize
 }
 
 /// The nodes of the binary digits of t, the largest first.
-fn nodes(t: u64) -> impl Iterator<Item = u64> {
+fn nodes_of(t: u64) -> impl Iterator<Item = u64> {
     let mut rest = t;
     std::iter::from_fn(move || {
         let level = rest.checked_ilog2()?;
@@ -186,7 +241,7 @@ mod tests {
     #[test]
     fn the_nodes_are_the_trees() {
         for t in [1_u64, 5, 4096, 0b1011_0110_0111_0101, (1 << 20) - 1] {
-            let mut own: Vec<u64> = nodes(t).collect();
+            let mut own: Vec<u64> = nodes_of(t).collect();
             let mut cover: Vec<u64> = BinaryTree.terms(t).iter().map(|term| term.node).collect();
             own.sort_unstable();
             cover.sort_unstable();
@@ -222,6 +277,36 @@ mod tests {
             cache.add(t, &coordinates, &mut sums);
             for (coordinate, sum) in coordinates.iter().zip(sums) {
                 assert_eq!(sum, 5 + whole[*coordinate as usize], "{t} {coordinate}");
+            }
+        }
+    }
+
+    /// Short covers after long ones, reads after any number of rounds, and rounds beyond those that places tell apart.
+    #[test]
+    fn reads_at_any_distance_are_the_whole_release() {
+        let dimension = 24;
+        for start in [
+            1_u64,
+            (1 << DIGITS_KEPT) - 3000,
+            (0b1011 << DIGITS_KEPT) - 3000,
+        ] {
+            let (mut cache, mut state, mut t) = (cache(), 7_u64, start);
+            for _ in 0..600 {
+                let mut whole = vec![0; dimension];
+                cache.add_all(t, &mut whole);
+                state = state
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1);
+                let read: Vec<u32> = (0..dimension as u32)
+                    .filter(|&c| state >> 40 & (1 << c) != 0)
+                    .collect();
+                let mut sums = vec![0; read.len()];
+                cache.add(t, &read, &mut sums);
+                for (&coordinate, sum) in read.iter().zip(sums) {
+                    assert_eq!(sum, whole[coordinate as usize], "{t} {coordinate}");
+                }
+                // Steps of 0 to 2⁹, all lengths alike.
+                t += (1 << (state >> 33) % 10 >> 1) * (state >> 63);
             }
         }
     }
