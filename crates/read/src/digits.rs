@@ -120,6 +120,20 @@ pub(crate) fn short(bytes: &[u8], first: usize) -> Option<Short> {
     })
 }
 
+/// At most seven digits: their number, the byte that ends them, and where that stands.
+#[inline(always)]
+pub(crate) fn whole(bytes: &[u8], first: usize) -> Option<(u32, u8, usize)> {
+    let word = load(bytes, first)?;
+    let bits = place(not_digits(word));
+    // None at all, or eight: then no bit is set, and the place is none.
+    if bits == 0 {
+        return None;
+    }
+    let number = value(word, bits) as u32;
+    let end = (word >> bits) as u8 ^ b'0';
+    Some((number, end, first + (bits >> 3) as usize))
+}
+
 const POWERS: [u64; 8] = [1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000];
 
 /// Eight bytes less `0`, the first one lowest.
@@ -244,6 +258,30 @@ mod tests {
         }
         assert_eq!(field(b"1,345678", 0, b','), None); // too near the end of the line
         assert_eq!(field(b"1\t3456789", 0, b'\t'), Some((1, 0, 2)));
+    }
+
+    #[test]
+    fn whole_numbers_of_every_length_and_what_ends_them() {
+        for length in 1..=7 {
+            let digits = &"9081726"[..length];
+            for end in [b' ', b'\t', b'|', b':', b'.', b'e', b'/', 0, 0xff] {
+                let mut text = format!("?{digits}_9999999").into_bytes();
+                text[length + 1] = end;
+                let expected = (digits.parse().unwrap(), end, length + 1);
+                assert_eq!(whole(&text, 1), Some(expected), "{digits} {end}");
+            }
+        }
+        for text in [
+            "",
+            "1",
+            "1234567",
+            "12345678 ",
+            "123456789",
+            " 1234567",
+            "-1234567",
+        ] {
+            assert_eq!(whole(text.as_bytes(), 0), None, "{text}");
+        }
     }
 
     #[test]

@@ -87,10 +87,9 @@ impl Examples {
         };
         let seed = hash::vw(name, 0);
         loop {
-            at += line[at..]
-                .iter()
-                .take_while(|byte| is_space(**byte))
-                .count();
+            while at < line.len() && is_space(line[at]) {
+                at += 1;
+            }
             if at == line.len() || line[at] == b'|' {
                 return Ok(at);
             }
@@ -141,22 +140,17 @@ impl WithSimd for Namespaces<'_> {
 /// written; any other is left to the long way, which judges it.
 #[inline(always)]
 fn plain_feature(line: &[u8], at: usize) -> Option<(u32, f64, usize)> {
-    let name = digits::short(line, at).filter(|name| name.decimals == 0)?;
-    let index = u32::try_from(name.mantissa).ok()?;
-    // A point behind the digits is part of the name.
-    if line[name.end - 1] == b'.' {
-        return None;
-    }
-    match line.get(name.end) {
-        None | Some(b' ' | b'\t' | b'|') => Some((index, 1.0, name.end)),
-        Some(b':') => {
-            let begin = name.end + 1;
+    let (index, after, end) = digits::whole(line, at)?;
+    match after {
+        b' ' | b'\t' | b'|' => Some((index, 1.0, end)),
+        b':' => {
+            let begin = end + 1;
             let (value, length) = number::scan(&line[begin..])?;
             let end = begin + length;
             let ends = matches!(line.get(end), None | Some(b' ' | b'\t' | b'|'));
             (ends && value.abs() < LARGEST).then_some((index, value, end))
         }
-        Some(_) => None,
+        _ => None,
     }
 }
 

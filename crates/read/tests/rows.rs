@@ -203,6 +203,40 @@ fn vw_text_is_hashed_as_vowpal_wabbit_does() {
     assert_eq!(nonzero(3), [(x, 1.0), (1024, 1.0)]);
 }
 
+/// At the end of a line names are read byte by byte, before others all at once: the coordinate is the same.
+#[test]
+fn a_vw_name_is_the_same_feature_wherever_it_stands() {
+    let names = [
+        "0",
+        "007",
+        "7",
+        "1234567",
+        "12345678",
+        "4294967299",
+        "12.",
+        "1.5",
+        "1e3",
+        "12x",
+        "-3",
+        "x12",
+    ];
+    for name in names {
+        for value in ["", ":2", ":-0.25", ":1e-1"] {
+            let line = |behind: &str| format!("1 |n:0.5 {name}{value}{behind}\n");
+            let text = [
+                line(""),
+                line(" 999999999:0"),
+                line("\t999999999:0"),
+                line("|z 999999999:0"),
+            ];
+            let stated = "norm = 100\nhash_bits = 10";
+            let rows = rows(open(Format::Vw, stated, text.concat().as_bytes()).unwrap()).unwrap();
+            assert!(rows.iter().all(|row| *row == rows[0]), "{name}{value}");
+            assert_eq!(rows[0].0.iter().filter(|value| **value != 0.0).count(), 2);
+        }
+    }
+}
+
 #[test]
 fn libsvm_pairs_keep_their_index() {
     let rows = rows(
