@@ -112,8 +112,8 @@ impl NoiseCache {
         }
     }
 
-    /// Adds to `sums` the noise of release t at each coordinate; no coordinate twice. Rounds do not go back.
-    pub(crate) fn add(&mut self, t: u64, coordinates: &[u32], sums: &mut [i64]) {
+    /// Writes release t at each coordinate, from all exact sums; no coordinate twice. Rounds do not go back.
+    pub(crate) fn read(&mut self, t: u64, coordinates: &[u32], exact: &[i64], sums: &mut Vec<i64>) {
         if self.age != t >> DIGITS_KEPT {
             (self.age, self.places) = (t >> DIGITS_KEPT, empty());
         }
@@ -121,14 +121,17 @@ impl NoiseCache {
         for (place, node) in nodes.iter_mut().zip(nodes_of(t)) {
             (*place, count) = (node, count + 1);
         }
+        sums.resize(coordinates.len(), 0);
         let groups = coordinates.chunks(GROUP).zip(sums.chunks_mut(GROUP));
         for (coordinates, sums) in groups {
             let mut known = [Known::default(); GROUP];
             let wanted = Arch::new().dispatch(LookUp {
                 t,
+                exact,
                 places: &self.places,
                 coordinates,
                 nodes: (&nodes, count),
+                sums,
                 known: &mut known,
                 wanted: &mut self.wanted,
             });
@@ -159,15 +162,17 @@ impl NoiseCache {
     }
 }
 
-/// Finds what is known of each coordinate and lists what must be drawn, coordinate by coordinate; gives the number of that. To be compiled for every generation of
+/// Finds the exact sum and what is known of the noise of each coordinate, and lists what must be drawn, coordinate by coordinate; gives the number of that. To be compiled for every generation of
 /// processors, of which the newer ones count digits.
 struct LookUp<'a> {
     t: u64,
+    exact: &'a [i64],
     places: &'a [Place; PLACES],
     /// At most as many as a group has.
     coordinates: &'a [u32],
     /// The nodes of the cover, the largest first, and their number.
     nodes: (&'a [u64; DIGITS + STRIDE], usize),
+    sums: &'a mut [i64],
     known: &'a mut [Known; GROUP],
     wanted: &'a mut [(u64, u32)],
 }
@@ -177,7 +182,9 @@ impl WithSimd for LookUp<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) -> usize {
-        for (known, &coordinate) in self.known.iter_mut().zip(self.coordinates) {
+        let found = self.known.iter_mut().zip(&mut *self.sums);
+        for ((known, sum), &coordinate) in found.zip(self.coordinates) {
+            *sum = self.exact[coordinate as usize];
             *known = self.places[slot(coordinate)].recall(self.t, coordinate);
         }
         let (nodes, count) = self.nodes;
@@ -259,6 +266,7 @@ mod tests {
         assert!(rivals.len() > 2);
         let rivals = [rivals[0], rivals[1], rivals[2]];
         let mut whole = vec![0; dimension];
+        let exact: Vec<i64> = (0..dimension as i64).collect();
         for t in (1..200).chain(4090..4110).chain([1 << 16, (1 << 16) + 15]) {
             whole.fill(0);
             cache.add_all(t, &mut whole);
@@ -273,10 +281,11 @@ mod tests {
                 coordinates.reverse();
             }
             coordinates.truncate(coordinates.len() - (t % 3) as usize);
-            let mut sums = vec![5; coordinates.len()];
-            cache.add(t, &coordinates, &mut sums);
+            let mut sums = vec![7];
+            cache.read(t, &coordinates, &exact, &mut sums);
             for (coordinate, sum) in coordinates.iter().zip(sums) {
-                assert_eq!(sum, 5 + whole[*coordinate as usize], "{t} {coordinate}");
+                let expected = i64::from(*coordinate) + whole[*coordinate as usize];
+                assert_eq!(sum, expected, "{t} {coordinate}");
             }
         }
     }
@@ -284,7 +293,8 @@ mod tests {
     /// Short covers after long ones, reads after any number of rounds, and rounds beyond those that places tell apart.
     #[test]
     fn reads_at_any_distance_are_the_whole_release() {
-        let dimension = 24;
+        // More than are looked up together.
+        let dimension = 150;
         for start in [
             1_u64,
             (1 << DIGITS_KEPT) - 3000,
@@ -298,15 +308,16 @@ mod tests {
                     .wrapping_mul(6_364_136_223_846_793_005)
                     .wrapping_add(1);
                 let read: Vec<u32> = (0..dimension as u32)
-                    .filter(|&c| state >> 40 & (1 << c) != 0)
+                    .filter(|&c| state.rotate_right(c) & 1 != 0)
                     .collect();
-                let mut sums = vec![0; read.len()];
-                cache.add(t, &read, &mut sums);
+                let mut sums = Vec::new();
+                cache.read(t, &read, &[0; 150], &mut sums);
                 for (&coordinate, sum) in read.iter().zip(sums) {
                     assert_eq!(sum, whole[coordinate as usize], "{t} {coordinate}");
                 }
-                // Steps of 0 to 2⁹, all lengths alike.
-                t += (1 << (state >> 33) % 10 >> 1) * (state >> 63);
+                // Steps of 0 to 2⁸, all lengths alike, and at times to a round with the same last digits.
+                t += (1 << ((state >> 33) % 10) >> 1) * (state >> 63);
+                t += u64::from(state >> 50 & 31 == 0) << DIGITS_KEPT;
             }
         }
     }

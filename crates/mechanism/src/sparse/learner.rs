@@ -266,10 +266,8 @@ impl SparseLearner {
         }
         self.coordinates.clear();
         self.coordinates.extend(entries.iter().map(|entry| entry.0));
-        self.sums.clear();
-        let exact = self.coordinates.iter().map(|&at| self.exact[at as usize]);
-        self.sums.extend(exact);
-        self.noise.add(t, &self.coordinates, &mut self.sums);
+        self.noise
+            .read(t, &self.coordinates, &self.exact, &mut self.sums);
         let unit = self.lattice.unit();
         let products = entries.iter().zip(&self.sums);
         products
