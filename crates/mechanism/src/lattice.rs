@@ -185,7 +185,7 @@ impl Lattice {
         if !increasing || entries.last().is_some_and(|last| last.0 >= self.dimension) {
             return;
         }
-        if let Some((scale, _)) = self.scale(&Entries::Sparse(entries)) {
+        if let Some((scale, _)) = self.sparse_scale(entries) {
             let integers = entries
                 .iter()
                 .map(|&(i, value)| (i, (value * scale) as i64));
@@ -194,24 +194,30 @@ impl Lattice {
     }
 
     /// The factor that makes integers which are proved to fit, and whether it clips; nothing if there is none.
+    #[inline(always)]
     fn scale(&self, entries: &Entries<'_>) -> Option<(f64, bool)> {
         let length = self.length(entries)?;
         let clipped = length > self.bound;
         // Not radius/length, which may overflow for a subnormal length: only lengths above the bound are divided by.
         let scale = self.radius as f64 / if clipped { length } else { self.bound };
-        self.shrinks
-            .iter()
-            .map(|shrink| scale * shrink)
-            .find(|&scale| match entries {
+        // A loop, because a closure would not be compiled for the processor at hand.
+        for shrink in self.shrinks {
+            let scale = scale * shrink;
+            let fits = match entries {
                 Entries::Sparse(entries) if is_narrow(self.radius, entries.len()) => {
                     self.fits_narrow(entries.iter().map(|entry| entry.1), scale)
                 }
                 _ => self.fits(entries, scale),
-            })
-            .map(|scale| (scale, clipped))
+            };
+            if fits {
+                return Some((scale, clipped));
+            }
+        }
+        None
     }
 
     /// The length, or nothing if a value is not finite.
+    #[inline(always)]
     fn length(&self, entries: &Entries<'_>) -> Option<f64> {
         self.plain_length(entries)
             .or_else(|| self.careful_length(entries))

@@ -55,6 +55,14 @@ impl Lattice {
         proof.holds()
     }
 
+    /// [`Lattice::scale`] of a sparse vector.
+    pub(super) fn sparse_scale(&self, entries: &[(u32, f64)]) -> Option<(f64, bool)> {
+        Arch::new().dispatch(SparseScale {
+            lattice: self,
+            entries,
+        })
+    }
+
     /// The length by squares as they are; nothing where they might be too large or too small for that. In eight lanes, and what is left over: the same
     /// order of additions for dense and sparse vectors.
     #[inline(always)]
@@ -176,5 +184,20 @@ impl WithSimd for AddNarrow<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) -> Outcome {
         self.lattice.add_in_lanes(self.values, self.total)
+    }
+}
+
+/// [`Lattice::sparse_scale`], likewise: elsewhere an integer toward zero is a call.
+struct SparseScale<'a> {
+    lattice: &'a Lattice,
+    entries: &'a [(u32, f64)],
+}
+
+impl WithSimd for SparseScale<'_> {
+    type Output = Option<(f64, bool)>;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> Self::Output {
+        self.lattice.scale(&Entries::Sparse(self.entries))
     }
 }
