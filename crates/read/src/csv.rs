@@ -123,17 +123,18 @@ impl Columns {
                 if self.numbers[field] >= 4 && field >= one_by_one {
                     let most = self.numbers[field];
                     found.find(vectors, (room, row.len()), at, self.delimiter, most);
-                    let (count, next) = found.extent();
-                    if let Some(out) = builder.side_by_side(scale.slot(), count)
-                        && count > 0
-                        && found.decode(vectors, &self.scales, field, out)
-                    {
-                        (at, field) = (next, field + count);
-                        // The one that stopped it, if any.
-                        one_by_one = field + 1;
+                    let count = found.count();
+                    let plain = match builder.side_by_side(scale.slot(), count) {
+                        Some(out) => found.decode(vectors, &self.scales, field, out),
+                        None => 0,
+                    };
+                    if plain < count.max(1) {
+                        one_by_one = field + count.max(1);
+                    }
+                    if let Some(next) = found.behind(plain) {
+                        (at, field) = (next, field + plain);
                         continue;
                     }
-                    one_by_one = field + count.max(1);
                 }
                 if let Some((value, next)) = number::field(row, at, self.delimiter) {
                     builder.put_number(scale, value);

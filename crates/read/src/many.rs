@@ -1,8 +1,8 @@
 //! Numbers many at a time: the way of most tables.
 //!
 //! A row of numbers is read in two passes. The first marks the delimiters, 64 bytes at a time, and takes eight bytes from where each field begins: no field waits
-//! for the one before it. The second turns fields into coordinates without a branch, in a loop that a compiler turns into vectors. What has another shape than sign,
-//! digits and perhaps a point in eight bytes is left to the caller, one field at a time.
+//! for the one before it. The second turns fields into coordinates without a branch, in vectors. From the first that has another shape than sign, digits and perhaps a point in eight bytes, they
+//! are left to the caller, one field at a time.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -93,13 +93,13 @@ impl Scales {
 
 /// Fields of a row, found but not yet read.
 pub(crate) struct Fields {
+    /// Where each ends.
+    ends: [usize; MOST],
     /// Eight bytes from where each begins.
     words: [u64; MOST],
-    /// Eight times their lengths, which are 1 to 8.
+    /// Eight times their lengths.
     bits: [u64; MOST],
     count: usize,
-    /// Where the next one begins.
-    next: usize,
     /// Room for their coordinates.
     values: [f64; MOST],
 }
@@ -107,70 +107,76 @@ pub(crate) struct Fields {
 impl Default for Fields {
     fn default() -> Self {
         Self {
+            ends: [0; MOST],
             words: [0; MOST],
             bits: [0; MOST],
             count: 0,
-            next: 0,
             values: [0.0; MOST],
         }
     }
 }
 
 impl Fields {
-    /// Finds the fields from `at` on, at most `most` of them, up to the first that is empty or longer than eight bytes or not ended by a delimiter. `room` holds a row of `length` bytes, and
-    /// perhaps more behind it, which is not looked at but may be loaded.
+    /// Finds the fields from `at` on, at most `most` of them. `room` holds a row of `length` bytes and more behind it, which is not looked at but loaded: without that nothing is found. What is not
+    /// ended by a delimiter is no field here.
     #[inline(always)]
     pub(crate) fn find<V: Vectors>(
         &mut self,
         vectors: V,
         (room, length): (&[u8], usize),
-        mut at: usize,
+        first: usize,
         delimiter: u8,
         most: usize,
     ) {
-        let mut slots = self.words.iter_mut().zip(&mut self.bits).take(most);
-        let mut next = at;
-        let mut count = 0;
-        'row: while let Some(rest) = room.get(at..)
-            && let Some(block) = rest.first_chunk::<BLOCK>()
-            && at < length
+        let mut at = first;
+        let mut slots = self.ends.iter_mut().take(most);
+        'row: while at < length
+            && let Some(block) = room.get(at..).and_then(|rest| rest.first_chunk())
         {
             let mut ends = vectors.marks(block, delimiter);
             if length - at < BLOCK {
                 ends &= (1 << (length - at)) - 1;
             }
             while ends != 0 {
-                let end = at + ends.trailing_zeros() as usize;
-                let size = end - next;
-                if size.wrapping_sub(1) >= 8 {
-                    break 'row;
-                }
-                let (Some(word), Some(slot)) = (room.get(next..next + 8), slots.next()) else {
+                let Some(slot) = slots.next() else {
                     break 'row;
                 };
-                let mut eight = [0; 8];
-                eight.copy_from_slice(word);
-                *slot.0 = u64::from_le_bytes(eight);
-                *slot.1 = 8 * size as u64;
-                count += 1;
+                *slot = at + ends.trailing_zeros() as usize;
                 ends &= ends - 1;
-                next = end + 1;
             }
             at += BLOCK;
         }
-        (self.count, self.next) = (count, next);
+        let found = most.min(MOST) - slots.len();
+        let (mut begin, mut count) = (first, 0);
+        let places = self.words.iter_mut().zip(&mut self.bits);
+        for (&end, (word, bits)) in self.ends.iter().zip(places).take(found) {
+            // Too near the end of the window.
+            let Some(eight) = room.get(begin..).and_then(|rest| rest.first_chunk()) else {
+                break;
+            };
+            *word = u64::from_le_bytes(*eight);
+            *bits = 8 * (end - begin) as u64;
+            count += 1;
+            begin = end + 1;
+        }
+        self.count = count;
         // To the end of the last vector: numbers that nobody asked for.
         for rest in count..count.next_multiple_of(WIDTH) {
             (self.words[rest], self.bits[rest]) = (ZEROS, 8);
         }
     }
 
-    /// How many, and where the next one begins.
-    pub(crate) fn extent(&self) -> (usize, usize) {
-        (self.count, self.next)
+    /// How many were found.
+    pub(crate) fn count(&self) -> usize {
+        self.count
     }
 
-    /// Writes their coordinates; false if any is not of the plain shape. Their columns begin at `first`.
+    /// Where the one behind so many begins.
+    pub(crate) fn behind(&self, count: usize) -> Option<usize> {
+        Some(self.ends.get(count.checked_sub(1)?)? + 1)
+    }
+
+    /// Writes their coordinates and gives how many are of the plain shape, from the first on: the others hold anything. Their columns begin at `first`.
     #[inline(always)]
     pub(crate) fn decode<V: Vectors>(
         &mut self,
@@ -178,7 +184,7 @@ impl Fields {
         scales: &Scales,
         first: usize,
         out: &mut [f64],
-    ) -> bool {
+    ) -> usize {
         let mut odd = [0; WIDTH];
         let parts = self.words.as_chunks().0.iter().zip(self.bits.as_chunks().0);
         let values = self.values.as_chunks_mut().0;
@@ -199,7 +205,18 @@ impl Fields {
             let above = if scaled > *low { scaled } else { *low };
             *out = if above < *high { above } else { *high };
         }
-        odd == [0; WIDTH]
+        if odd == [0; WIDTH] {
+            self.count
+        } else {
+            self.first_odd(vectors)
+        }
+    }
+
+    #[cold]
+    fn first_odd<V: Vectors>(&self, vectors: V) -> usize {
+        let parts = self.words.as_chunks().0.iter().zip(self.bits.as_chunks().0);
+        let flags = parts.flat_map(|(words, bits)| vectors.numbers(words, bits, &mut [0.0; WIDTH]));
+        flags.take(self.count).take_while(|odd| *odd == 0).count()
     }
 }
 
@@ -222,9 +239,9 @@ fn read(word: u64, bits: u64) -> (f64, f64, u64) {
     } else {
         (text, 1 << 56, 0)
     };
-    // A sign or a point alone is no number.
-    let is_empty = bits == sign_bits + point_bits;
-    let odd = if is_empty { 1 } else { odd };
+    // Nothing, or a sign or a point alone, is no number, and what is longer than eight bytes is not here.
+    let is_outside = bits == sign_bits + point_bits || bits > 64;
+    let odd = if is_outside { 1 } else { odd };
     let negative = 0_u64.wrapping_sub(sign & 1);
     let mantissa = (value(digits) ^ negative).wrapping_sub(negative);
     (small(mantissa), small(value(place)), odd)
@@ -295,8 +312,9 @@ mod tests {
         let mut fields = Fields::default();
         fields.find(vectors, line, 0, b',', most);
         let mut out = vec![0.0; fields.count];
-        let is_plain = fields.decode(vectors, scales, 0, &mut out);
-        (fields.count, fields.next, is_plain.then_some(out))
+        let plain = fields.decode(vectors, scales, 0, &mut out);
+        let next = fields.behind(plain).unwrap_or(0);
+        (plain, next, (plain == fields.count).then_some(out))
     }
 
     const BEHIND: &str =
@@ -311,8 +329,10 @@ mod tests {
             let field: String = (0..length)
                 .map(|_| char::from(b"0123456789.-"[dice.below(12) as usize]))
                 .collect();
-            let (count, next, found) = read(&format!("{field},1"), BEHIND, MOST);
-            assert_eq!((count, next), (1, field.len() + 1));
+            let (plain, next, found) = read(&format!("{field},1"), BEHIND, MOST);
+            let is_plain = found.is_some();
+            let expected = if is_plain { field.len() + 1 } else { 0 };
+            assert_eq!((plain, next), (usize::from(is_plain), expected));
             // Minus zero is zero here.
             let expected = number::parse(field.as_bytes()).map(|value| vec![value + 0.0]);
             assert_eq!(found, expected, "{field}");
@@ -365,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_long_or_empty_or_too_near_the_end_stops_the_search() {
+    fn what_is_too_long_or_empty_or_too_near_the_end_is_left_with_all_that_follow() {
         assert_eq!(read("1,123456789,3,", BEHIND, MOST).0, 1);
         assert_eq!(read("1,,3,", BEHIND, MOST).0, 1);
         assert_eq!(read(",1,", BEHIND, MOST).0, 0);
@@ -382,7 +402,7 @@ mod tests {
         let room = [&row[..], &[b'x'; 64]].concat();
         fields.find(Words, (&room, row.len()), 0, b',', MOST);
         let mut out = [0.0; 3];
-        assert!(fields.decode(Words, &scales, 0, &mut out));
+        assert_eq!(fields.decode(Words, &scales, 0, &mut out), 3);
         assert_eq!(out.to_vec(), vec![-0.5, 1.0, -1.0]);
     }
 }

@@ -2,19 +2,25 @@
 
 use crate::SetError;
 
-/// ⟨a, b⟩ in four lanes: one after the other, every addition would wait for the last.
+/// ⟨a, b⟩ in eight lanes, then four of them: one after the other, every addition would wait for the last.
 #[inline(always)]
 pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
-    let (a_fours, a_rest) = a.as_chunks::<4>();
-    let (b_fours, b_rest) = b.as_chunks::<4>();
-    let mut sums = [0.0; 4];
+    let ((a_eights, a), (b_eights, b)) = (a.as_chunks::<8>(), b.as_chunks::<8>());
+    let ((a_fours, a), (b_fours, b)) = (a.as_chunks::<4>(), b.as_chunks::<4>());
+    let mut sums = [0.0; 8];
+    for (a, b) in a_eights.iter().zip(b_eights) {
+        for (sum, (a, b)) in sums.iter_mut().zip(a.iter().zip(b)) {
+            *sum += a * b;
+        }
+    }
     for (a, b) in a_fours.iter().zip(b_fours) {
         for (sum, (a, b)) in sums.iter_mut().zip(a.iter().zip(b)) {
             *sum += a * b;
         }
     }
-    let rest: f64 = a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum();
-    sums.iter().sum::<f64>() + rest
+    let rest: f64 = a.iter().zip(b).map(|(a, b)| a * b).sum();
+    let [a, b, c, d, e, f, g, h] = sums;
+    ((a + e) + (c + g)) + ((b + f) + (d + h)) + rest
 }
 
 /// ‖a‖, also where the squares would overflow or vanish.

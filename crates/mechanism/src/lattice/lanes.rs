@@ -63,7 +63,7 @@ impl Lattice {
         })
     }
 
-    /// The length by squares as they are; nothing where they might be too large or too small for that. In eight lanes, and what is left over: the same
+    /// The length by squares as they are; nothing where they might be too large or too small for that. In eight lanes, then four of them, and what is left over: the same
     /// order of additions for dense and sparse vectors.
     #[inline(always)]
     pub(super) fn plain_length(&self, entries: &Entries<'_>) -> Option<f64> {
@@ -80,10 +80,16 @@ impl Lattice {
                         *lane += square(*value);
                     }
                 }
+                let (fours, left) = left.as_chunks::<4>();
+                for four in fours {
+                    for (lane, value) in lanes.iter_mut().zip(four) {
+                        *lane += square(*value);
+                    }
+                }
                 left.iter().for_each(|value| rest += square(*value));
             }
             Entries::Sparse(entries) => {
-                let left = self.dimension & !(LANES as u32 - 1);
+                let left = self.dimension & !3;
                 for &(index, value) in *entries {
                     if index < left {
                         lanes[index as usize % LANES] += square(value);

@@ -196,33 +196,53 @@ const LANES: usize = 8;
 /// ⟨a, b⟩ in lanes.
 #[inline(always)]
 fn lanes(a: &[f64], b: &[f64]) -> f64 {
-    let (a_parts, a_rest) = a.as_chunks::<LANES>();
-    let (b_parts, b_rest) = b.as_chunks::<LANES>();
     let mut sums = [0.0; LANES];
-    for (a, b) in a_parts.iter().zip(b_parts) {
-        for (sum, (a, b)) in sums.iter_mut().zip(a.iter().zip(b)) {
-            *sum += a * b;
-        }
-    }
-    let rest: f64 = a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum();
+    let [rest] = in_lanes(a, b, |i, a, b| sums[i] += a * b, |a, b| [a * b]);
     folded(sums) + rest
 }
 
 /// ⟨a, a⟩ and ⟨a, b⟩, each as [`lanes`] adds it.
 #[inline(always)]
 fn two_sums(a: &[f64], b: &[f64]) -> [f64; 2] {
-    let (a_parts, a_rest) = a.as_chunks::<LANES>();
-    let (b_parts, b_rest) = b.as_chunks::<LANES>();
     let (mut squares, mut products) = ([0.0; LANES], [0.0; LANES]);
+    let step = |i: usize, a: f64, b: f64| {
+        squares[i] += a * a;
+        products[i] += a * b;
+    };
+    let [squares_rest, products_rest] = in_lanes(a, b, step, |a, b| [a * a, a * b]);
+    [
+        folded(squares) + squares_rest,
+        folded(products) + products_rest,
+    ]
+}
+
+/// Takes pairs of numbers to their lanes, eight at a time, then four; adds up what `last` makes of the three that may be left.
+#[inline(always)]
+fn in_lanes<const N: usize>(
+    a: &[f64],
+    b: &[f64],
+    mut step: impl FnMut(usize, f64, f64),
+    last: impl Fn(f64, f64) -> [f64; N],
+) -> [f64; N] {
+    let ((a_parts, a), (b_parts, b)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
     for (a, b) in a_parts.iter().zip(b_parts) {
         for i in 0..LANES {
-            squares[i] += a[i] * a[i];
-            products[i] += a[i] * b[i];
+            step(i, a[i], b[i]);
         }
     }
-    let rest: f64 = a_rest.iter().map(|a| a * a).sum();
-    let products_rest: f64 = a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum();
-    [folded(squares) + rest, folded(products) + products_rest]
+    let ((a_fours, a), (b_fours, b)) = (a.as_chunks::<4>(), b.as_chunks::<4>());
+    for (a, b) in a_fours.iter().zip(b_fours) {
+        for i in 0..4 {
+            step(i, a[i], b[i]);
+        }
+    }
+    let mut rest = [0.0; N];
+    for (a, b) in a.iter().zip(b) {
+        rest.iter_mut()
+            .zip(last(*a, *b))
+            .for_each(|(rest, more)| *rest += more);
+    }
+    rest
 }
 
 /// The sum of the lanes, in pairs.

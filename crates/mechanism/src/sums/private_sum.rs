@@ -176,7 +176,7 @@ impl<G: GuaranteeKind> PrivateSum<G> {
     /// Puts the item that was just counted through the mechanism.
     pub(super) fn release(&mut self, item: &[i64]) -> Pending<Vec<f64>, G> {
         let mut value = std::mem::take(&mut self.room);
-        value.clear();
+        // Every coordinate is written below; what was in the room before is not worth clearing.
         value.resize(item.len(), 0.0);
         self.running.step(self.items, item, &mut value);
         if self.opening.before > 0 {

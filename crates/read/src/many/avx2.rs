@@ -41,7 +41,8 @@ impl Vectors for V3 {
         let count = v._mm256_sad_epu8(ones, zero);
         let odd = v._mm256_xor_si256(others, points);
         let odd = v._mm256_or_si256(odd, v._mm256_cmpgt_epi64(count, all(1)));
-        // A sign or a point alone is no number.
+        // Nothing, or a sign or a point alone, is no number, and what is longer than eight bytes is not here.
+        let odd = v._mm256_or_si256(odd, v._mm256_cmpgt_epi64(bits, all(64)));
         let others_bits = v._mm256_add_epi64(
             v._mm256_and_si256(negative, all(8)),
             v._mm256_slli_epi64::<3>(count),
