@@ -1,0 +1,133 @@
+//! Every shape of field, and both ways to read it.
+
+use super::*;
+use crate::number;
+
+/// Random bytes of a small alphabet.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, sides: u64) -> u64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % sides
+    }
+}
+
+/// What every finder of delimiters finds in this row, and the coordinates, if all are plain numbers.
+fn read(row: &str, behind: &str, most: usize) -> (usize, usize, Option<Vec<f64>>) {
+    let room = format!("{row}{behind}");
+    let scales = Scales::of([[0.0, 1.0, -1e9, 1e9]; MOST].into_iter());
+    let found = read_by(Words, &scales, (room.as_bytes(), row.len()), most);
+    #[cfg(target_arch = "x86_64")]
+    if let Some(v3) = pulp::x86::V3::try_new() {
+        let by_vectors = read_by(v3, &scales, (room.as_bytes(), row.len()), most);
+        assert_eq!(by_vectors, found, "{row}");
+    }
+    found
+}
+
+fn read_by<V: Vectors>(
+    vectors: V,
+    scales: &Scales,
+    line: (&[u8], usize),
+    most: usize,
+) -> (usize, usize, Option<Vec<f64>>) {
+    let mut fields = Fields::default();
+    fields.find(vectors, line, 0, b',', most);
+    let mut out = vec![0.0; fields.count];
+    let plain = fields.decode(vectors, scales, 0, &mut out);
+    let next = fields.behind(plain).unwrap_or(0);
+    (plain, next, (plain == fields.count).then_some(out))
+}
+
+const BEHIND: &str =
+    "\n9,9,9,9,9,9,9,9,9,9,9,9,9,9,9,9,9,9,9,9,9,9,9,9,9,9,9,9,9,9,9,9,9,9,9,9,9,9,9,9";
+
+#[test]
+fn fields_are_the_numbers_that_the_standard_library_reads() {
+    let mut dice = Dice(7);
+    let mut seen = [0; 2];
+    for _ in 0..200_000 {
+        let length = 1 + dice.below(8);
+        let field: String = (0..length)
+            .map(|_| char::from(b"0123456789.-"[dice.below(12) as usize]))
+            .collect();
+        let (plain, next, found) = read(&format!("{field},1"), BEHIND, MOST);
+        let is_plain = found.is_some();
+        let expected = if is_plain { field.len() + 1 } else { 0 };
+        assert_eq!((plain, next), (usize::from(is_plain), expected));
+        // Minus zero is zero here.
+        let expected = number::parse(field.as_bytes()).map(|value| vec![value + 0.0]);
+        assert_eq!(found, expected, "{field}");
+        seen[usize::from(found.is_some())] += 1;
+    }
+    assert!(seen.iter().all(|&count| count > 10_000), "{seen:?}");
+}
+
+#[test]
+fn every_byte_that_is_no_digit_is_seen() {
+    for byte in 0..=127_u8 {
+        if byte.is_ascii_digit() || [b'.', b'-', b','].contains(&byte) {
+            continue;
+        }
+        for place in 0..8 {
+            let mut field = *b"12345678";
+            field[place] = byte;
+            let field = std::str::from_utf8(&field).unwrap();
+            assert_eq!(read(&format!("{field},1"), BEHIND, MOST).2, None, "{field}");
+        }
+    }
+    assert_eq!(read("1é5,1", BEHIND, MOST).2, None);
+}
+
+#[test]
+fn rows_of_many_fields_across_blocks_are_cut_where_they_end() {
+    let mut dice = Dice(11);
+    for _ in 0..20_000 {
+        let numbers: Vec<String> = (0..1 + dice.below(70))
+            .map(|_| {
+                let cut = 10_u64.pow(dice.below(8) as u32);
+                (dice.below(100_000_000) / cut).to_string()
+            })
+            .collect();
+        let row = numbers.join(",");
+        // The last has no delimiter behind it: what follows the row does not count.
+        let plain = (numbers.len() - 1).min(MOST);
+        let (count, next, found) = read(&row, BEHIND, MOST);
+        assert_eq!(count, plain, "{row}");
+        let taken: usize = numbers[..plain].iter().map(|text| text.len() + 1).sum();
+        assert_eq!(next, taken);
+        let expected: Vec<f64> = numbers[..plain]
+            .iter()
+            .map(|text| text.parse().unwrap())
+            .collect();
+        assert_eq!(found, Some(expected));
+        let fewer = dice.below(5) as usize;
+        assert_eq!(read(&row, BEHIND, fewer).0, fewer.min(plain));
+    }
+}
+
+#[test]
+fn what_is_too_long_or_empty_or_too_near_the_end_is_left_with_all_that_follow() {
+    assert_eq!(read("1,123456789,3,", BEHIND, MOST).0, 1);
+    assert_eq!(read("1,,3,", BEHIND, MOST).0, 1);
+    assert_eq!(read(",1,", BEHIND, MOST).0, 0);
+    assert_eq!(read("1,2,3,", "", MOST).0, 0);
+    let long = format!("1,2,{},3", "x".repeat(100));
+    assert_eq!(read(&long, BEHIND, MOST).0, 2);
+}
+
+#[test]
+fn coordinates_are_shifted_scaled_and_clipped() {
+    let scales = Scales::of([[0.5, 2.0, -1.0, 1.0]; 3].into_iter());
+    let mut fields = Fields::default();
+    let row = b"0.25,7,-3,";
+    let room = [&row[..], &[b'x'; 64]].concat();
+    fields.find(Words, (&room, row.len()), 0, b',', MOST);
+    let mut out = [0.0; 3];
+    assert_eq!(fields.decode(Words, &scales, 0, &mut out), 3);
+    assert_eq!(out.to_vec(), vec![-0.5, 1.0, -1.0]);
+}
