@@ -11,9 +11,11 @@ use crate::digits::{HIGH, POINT, ZEROS, not_digits};
 use crate::encode::Scale;
 
 /// Fields at a time.
-pub(crate) const MOST: usize = 64;
+pub(crate) const MOST: usize = 128;
 /// Numbers in a vector.
 pub(crate) const WIDTH: usize = 4;
+/// Blocks that are searched for one row's fields: what lies beyond is looked for later.
+const BLOCKS: usize = 16;
 /// Bytes marked at a time.
 pub(crate) const BLOCK: usize = 64;
 
@@ -93,7 +95,8 @@ impl Scales {
 
 /// Fields of a row, found but not yet read.
 pub(crate) struct Fields {
-    /// Where each ends.
+    /// Where each begins and ends.
+    begins: [usize; MOST],
     ends: [usize; MOST],
     /// Eight bytes from where each begins.
     words: [u64; MOST],
@@ -102,23 +105,40 @@ pub(crate) struct Fields {
     count: usize,
     /// Room for their coordinates.
     values: [f64; MOST],
+    /// What was looked for last, and what the search saw.
+    question: Question,
+    marks: [u64; BLOCKS],
+}
+
+/// What is looked for: from where on, up to where, what, and how many.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+struct Question {
+    first: usize,
+    length: usize,
+    delimiter: u8,
+    most: usize,
 }
 
 impl Default for Fields {
     fn default() -> Self {
         Self {
+            begins: [0; MOST],
             ends: [0; MOST],
             words: [0; MOST],
             bits: [0; MOST],
             count: 0,
             values: [0.0; MOST],
+            question: Question::default(),
+            marks: [0; BLOCKS],
         }
     }
 }
 
 impl Fields {
-    /// Finds the fields from `at` on, at most `most` of them. `room` holds a row of `length` bytes and more behind it, which is not looked at but loaded: without that nothing is found. What is not
+    /// Finds the fields from `first` on, at most `most` of them. `room` holds a row of `length` bytes and more behind it, which is not looked at but loaded: without that nothing is found. What is not
     /// ended by a delimiter is no field here.
+    ///
+    /// Rows of numbers of one precision have their delimiters where the row before had them: then nothing need be searched.
     #[inline(always)]
     pub(crate) fn find<V: Vectors>(
         &mut self,
@@ -128,42 +148,81 @@ impl Fields {
         delimiter: u8,
         most: usize,
     ) {
+        let question = Question {
+            first,
+            length,
+            delimiter,
+            most,
+        };
+        let mut is_same = question == self.question;
         let mut at = first;
-        let mut slots = self.ends.iter_mut().take(most);
-        'row: while at < length
-            && let Some(block) = room.get(at..).and_then(|rest| rest.first_chunk())
-        {
-            let mut ends = vectors.marks(block, delimiter);
-            if length - at < BLOCK {
-                ends &= (1 << (length - at)) - 1;
+        for known in &mut self.marks {
+            let mut marks = 0;
+            if at < length
+                && let Some(block) = room.get(at..).and_then(|rest| rest.first_chunk())
+            {
+                marks = vectors.marks(block, delimiter);
+                if length - at < BLOCK {
+                    marks &= (1 << (length - at)) - 1;
+                }
             }
-            while ends != 0 {
-                let Some(slot) = slots.next() else {
-                    break 'row;
-                };
-                *slot = at + ends.trailing_zeros() as usize;
-                ends &= ends - 1;
-            }
+            is_same &= marks == *known;
+            *known = marks;
             at += BLOCK;
+            if at >= length {
+                break;
+            }
         }
-        let found = most.min(MOST) - slots.len();
-        let (mut begin, mut count) = (first, 0);
-        let places = self.words.iter_mut().zip(&mut self.bits);
-        for (&end, (word, bits)) in self.ends.iter().zip(places).take(found) {
+        self.question = question;
+        if !is_same {
+            self.search(first, length, most);
+        }
+        let mut count = 0;
+        let begins = self.begins[..self.count].iter();
+        for (word, &begin) in self.words.iter_mut().zip(begins) {
             // Too near the end of the window.
             let Some(eight) = room.get(begin..).and_then(|rest| rest.first_chunk()) else {
                 break;
             };
             *word = u64::from_le_bytes(*eight);
-            *bits = 8 * (end - begin) as u64;
             count += 1;
-            begin = end + 1;
         }
-        self.count = count;
+        if count < self.count {
+            // The same marks in a window with more room would tell more.
+            self.question = Question::default();
+            self.count = count;
+        }
         // To the end of the last vector: numbers that nobody asked for.
         for rest in count..count.next_multiple_of(WIDTH) {
             (self.words[rest], self.bits[rest]) = (ZEROS, 8);
         }
+    }
+
+    /// Where the fields are, by the marks.
+    #[inline(always)]
+    fn search(&mut self, first: usize, length: usize, most: usize) {
+        let (mut at, mut begin, mut count) = (first, first, 0);
+        let places = self.begins.iter_mut().zip(&mut self.ends);
+        let mut slots = places.zip(&mut self.bits).take(most);
+        'row: for marks in self.marks {
+            let mut marks = marks;
+            while marks != 0 {
+                let Some(((slot_begin, slot_end), bits)) = slots.next() else {
+                    break 'row;
+                };
+                let end = at + marks.trailing_zeros() as usize;
+                (*slot_begin, *slot_end) = (begin, end);
+                *bits = 8 * (end - begin) as u64;
+                marks &= marks - 1;
+                begin = end + 1;
+                count += 1;
+            }
+            at += BLOCK;
+            if at >= length {
+                break;
+            }
+        }
+        self.count = count;
     }
 
     /// How many were found.

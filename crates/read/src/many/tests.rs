@@ -131,3 +131,56 @@ fn coordinates_are_shifted_scaled_and_clipped() {
     assert_eq!(fields.decode(Words, &scales, 0, &mut out), 3);
     assert_eq!(out.to_vec(), vec![-0.5, 1.0, -1.0]);
 }
+
+/// What is known from the row before must never change what is read: rows of one layout, of layouts that differ in one delimiter, in windows of any length.
+#[test]
+fn rows_after_each_other_are_read_like_rows_alone() {
+    let mut dice = Dice(13);
+    let scales = Scales::of([[0.0, 1.0, -1e9, 1e9]; MOST].into_iter());
+    let mut known = Fields::default();
+    let mut same = 0;
+    for round in 0..20_000 {
+        let columns = [4, 30, MOST + 40][dice.below(3) as usize];
+        // Rarely two digits where all others have one.
+        let wide = dice.below(4 * columns as u64) as usize;
+        let row: Vec<String> = (0..columns)
+            .map(|i| (dice.below(10) + 10 * u64::from(i == wide)).to_string())
+            .collect();
+        let row = row.join(",");
+        let room = format!(
+            "{row}{}",
+            &BEHIND[..dice.below(BEHIND.len() as u64) as usize]
+        );
+        let line = (room.as_bytes(), row.len());
+        let (first, most) = (
+            [0, 2][dice.below(2) as usize],
+            [4, MOST][dice.below(2) as usize],
+        );
+        let mut alone = Fields::default();
+        same += u64::from(known.question.length == row.len() && known.question.first == first);
+        for fields in [&mut known, &mut alone] {
+            fields.find(Words, line, first, b',', most);
+        }
+        assert_eq!(known.count, alone.count, "{round}");
+        let mut out = [vec![0.0; known.count], vec![0.0; known.count]];
+        let [known_out, alone_out] = &mut out;
+        let plain = known.decode(Words, &scales, 0, known_out);
+        assert_eq!(plain, alone.decode(Words, &scales, 0, alone_out));
+        assert_eq!(known.behind(plain), alone.behind(plain));
+        assert_eq!(known_out, alone_out, "{round}");
+    }
+    assert!(same > 2000, "{same}");
+}
+
+#[test]
+fn a_window_that_was_too_short_for_some_fields_is_not_remembered() {
+    let row = "7,".repeat(31) + "7";
+    let mut fields = Fields::default();
+    let mut count = |room: &str| {
+        fields.find(Words, (room.as_bytes(), row.len()), 0, b',', MOST);
+        fields.count()
+    };
+    // Eight bytes from the beginning of the last fields would lie outside.
+    assert_eq!(count(&format!("{row}\n")), 29);
+    assert_eq!(count(&format!("{row}{BEHIND}")), 31);
+}
