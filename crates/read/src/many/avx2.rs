@@ -1,7 +1,8 @@
 //! The same in vectors of 256 bits. Compilers do not find these instructions by themselves: marks gathered in an integer, sums of neighbouring products, sums of
 //! bytes, and a table that fits a vector.
 
-use super::{BLOCK, POINT, Vectors, WIDTH, ZEROS};
+use super::{BLOCK, Vectors, WIDTH};
+use crate::digits::{POINT, ZEROS};
 use pulp::cast;
 use pulp::x86::V3;
 
