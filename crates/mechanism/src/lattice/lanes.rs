@@ -46,11 +46,24 @@ impl Lattice {
     /// was found, so values are finite, no larger than the bound or clipped to it, and every step of their truncation is a function.
     #[inline(always)]
     fn add_checked(&self, values: &[f64], scale: f64, total: &mut [i64]) -> bool {
-        let mut proof = Proof::new(self);
+        match self.norm {
+            Norm::L1 => self.add_proving::<false>(values, scale, total),
+            Norm::L2 => self.add_proving::<true>(values, scale, total),
+        }
+    }
+
+    #[inline(always)]
+    fn add_proving<const SQUARES: bool>(
+        &self,
+        values: &[f64],
+        scale: f64,
+        total: &mut [i64],
+    ) -> bool {
+        let mut proof = Proof::<SQUARES>::new(self);
         for (total, value) in total.iter_mut().zip(values) {
-            let integer = truncated(value * scale);
-            proof.look(value * scale, integer);
-            *total = total.wrapping_add(integer);
+            let whole = (value * scale).trunc();
+            proof.look(whole);
+            *total = total.wrapping_add(integer(whole));
         }
         proof.holds()
     }
@@ -109,42 +122,50 @@ impl Lattice {
     /// [`Lattice::fits`] in 64 bits.
     #[inline(always)]
     pub(super) fn fits_narrow(&self, values: impl Iterator<Item = f64>, scale: f64) -> bool {
-        let mut proof = Proof::new(self);
+        match self.norm {
+            Norm::L1 => self.prove::<false>(values, scale),
+            Norm::L2 => self.prove::<true>(values, scale),
+        }
+    }
+
+    #[inline(always)]
+    fn prove<const SQUARES: bool>(&self, values: impl Iterator<Item = f64>, scale: f64) -> bool {
+        let mut proof = Proof::<SQUARES>::new(self);
         for value in values {
-            proof.look(value * scale, truncated(value * scale));
+            proof.look((value * scale).trunc());
         }
         proof.holds()
     }
 }
 
-/// That integers fit. If no value reaches radius + 1, the truncated ones are the integers that [`Lattice::fits`] looks at, and the sum of their squares stays
-/// below 2⁶³; if one does, the sum does not matter.
-struct Proof {
+/// That integers fit. If none is larger than the radius, which is below 2³⁰, they are the integers that [`Lattice::fits`] looks at, and the sum of their squares stays
+/// below 2⁶³; if one is, the sum does not matter.
+struct Proof<const SQUARES: bool> {
     inside: bool,
     sum: u64,
-    squares: bool,
-    beyond: f64,
-    radius: u64,
+    radius: f64,
+    limit: u64,
 }
 
-impl Proof {
+impl<const SQUARES: bool> Proof<SQUARES> {
     #[inline(always)]
     fn new(lattice: &Lattice) -> Self {
+        let radius = lattice.radius.unsigned_abs();
         Self {
             inside: true,
             sum: 0,
-            squares: lattice.norm == Norm::L2,
-            beyond: (lattice.radius + 1) as f64,
-            radius: lattice.radius.unsigned_abs(),
+            radius: radius as f64,
+            limit: if SQUARES { radius * radius } else { radius },
         }
     }
 
     #[inline(always)]
-    fn look(&mut self, value: f64, integer: i64) {
+    fn look(&mut self, whole: f64) {
+        let size = whole.abs();
         // What is not a number is not inside either.
-        self.inside &= value.abs() < self.beyond;
-        let magnitude = u64::from(integer.unsigned_abs() as u32);
-        self.sum = self.sum.wrapping_add(if self.squares {
+        self.inside &= size <= self.radius;
+        let magnitude = u64::from(integer(size) as u32);
+        self.sum = self.sum.wrapping_add(if SQUARES {
             magnitude * magnitude
         } else {
             magnitude
@@ -153,23 +174,22 @@ impl Proof {
 
     #[inline(always)]
     fn holds(&self) -> bool {
-        let limit = if self.squares {
-            self.radius * self.radius
-        } else {
-            self.radius
-        };
-        self.inside && self.sum <= limit
+        self.inside && self.sum <= self.limit
     }
 }
 
-/// The integer toward zero of a number below 2⁵¹ in size; anything for others. A cast would ask of each whether it is one, and there is no vector for that: at
-/// 1.5·2⁵² the last digits of a float count ones.
+/// The integer toward zero.
 #[inline(always)]
 pub(super) fn truncated(value: f64) -> i64 {
+    integer(value.trunc())
+}
+
+/// A whole number below 2⁵¹ in size as an integer; anything for others. A cast would ask of each whether it is one, and there is no vector for that: at
+/// 1.5·2⁵² the last digits of a float count ones.
+#[inline(always)]
+fn integer(whole: f64) -> i64 {
     const ONES: f64 = 1.5 * (1_u64 << 52) as f64;
-    (value.trunc() + ONES)
-        .to_bits()
-        .wrapping_sub(ONES.to_bits()) as i64
+    (whole + ONES).to_bits().wrapping_sub(ONES.to_bits()) as i64
 }
 
 /// Whether so many integers within the radius fit 32 bits and the sum of their squares 63.
