@@ -2,11 +2,12 @@
 //!
 //! Columns of numbers that lie side by side are read many at a time (`many.rs`); other numbers are parsed where they stand, and only other fields are looked for first.
 
-use crate::encode::{Builder, Scale, Step, Targets};
+use crate::encode::{Builder, Targets};
 use crate::error::Fault;
 use crate::many::{Fields, Scales, Vectors, Words};
 use crate::number;
 use crate::rows::Failure;
+use crate::step::Step;
 use memchr::memchr;
 use std::sync::Arc;
 
@@ -44,7 +45,7 @@ impl Table {
             delimiter,
             indicators: runs(&steps, Step::is_indicator, |_, _| true),
             numbers: runs(&steps, is_number, |step, next| {
-                let slot = |step: &Step| step.number().map(Scale::slot);
+                let slot = |step: &Step| step.number().map(|scale| scale.slot);
                 slot(next) == slot(step).map(|slot| slot + 1)
             }),
             scales: Scales::new(steps.iter().map(Step::number)),
@@ -124,7 +125,7 @@ impl Columns {
                     let most = self.numbers[field];
                     found.find(vectors, (room, row.len()), at, self.delimiter, most);
                     let count = found.count();
-                    let plain = match builder.side_by_side(scale.slot(), count) {
+                    let plain = match builder.side_by_side(scale.slot, count) {
                         Some(out) => found.decode(vectors, &self.scales, field, out),
                         None => 0,
                     };

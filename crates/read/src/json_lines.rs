@@ -3,11 +3,12 @@
 //! Columns are those that the schema names, in its order, because the keys of a record are private; a key that a row does not have is a missing value, and a key that
 //! is no column is passed over. A nested value is an error wherever it stands, because half of a structure is easily taken for all of it.
 
-use crate::encode::{Builder, Step, Targets};
+use crate::encode::{Builder, Targets};
 use crate::error::Fault;
 use crate::json_scan::{Scan, Value};
 use crate::rows::Failure;
 use crate::schema::SchemaSpec;
+use crate::step::Step;
 use std::collections::HashMap;
 use std::sync::Arc;
 

@@ -40,6 +40,7 @@ mod schema;
 mod schema_file;
 mod shuffle;
 mod source;
+mod step;
 mod target;
 mod vw;
 

@@ -11,7 +11,7 @@ mod words;
 pub(crate) use words::Words;
 
 use crate::digits::ZEROS;
-use crate::encode::Scale;
+use crate::step::Scale;
 
 /// Fields at a time.
 pub(crate) const MOST: usize = 128;

@@ -1,11 +1,12 @@
 //! What the formats share: a line comes in, coordinates go to the builder, or a place and a fault come back.
 
 use crate::csv::{Line, Table};
-use crate::encode::{Builder, Step, Targets};
+use crate::encode::{Builder, Targets};
 use crate::error::{Column, Fault};
 use crate::json_lines::Objects;
 use crate::layout::Layout;
 use crate::libsvm::Pairs;
+use crate::step::Step;
 use crate::vw::Examples;
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,0 +1,142 @@
+//! What becomes of a column's fields: an encoding, prepared for speed.
+
+use crate::encoding::{Encoding, TargetKind};
+use crate::error::Fault;
+use crate::target::TargetEncoder;
+use std::collections::HashMap;
+
+/// What to do with the field of one column.
+pub(crate) enum Step {
+    Skip,
+    Number(Scale),
+    Category {
+        first: u32,
+        offsets: HashMap<Box<[u8]>, u32>,
+    },
+    Hashed {
+        first: u32,
+        mask: u32,
+    },
+    /// Losses of all arms: 0 for the one that is named.
+    Label(Arms),
+    /// 1 for the arm that is named.
+    Arm(Arms),
+    /// A number that must be there.
+    Outcome(Scale),
+    Propensity {
+        slot: u32,
+    },
+    Target,
+    Person,
+}
+
+/// Names of arms, and the coordinate of the first.
+pub(crate) struct Arms {
+    pub(crate) first: u32,
+    pub(crate) count: u32,
+    names: TargetEncoder,
+}
+
+impl Arms {
+    fn new(first: u32, values: &[String]) -> Self {
+        let classes = values.to_vec();
+        Self {
+            first,
+            count: classes.len() as u32,
+            names: TargetEncoder::new(&TargetKind::Class { classes }),
+        }
+    }
+
+    /// The place of the arm that a field names.
+    pub(crate) fn find(&self, field: &[u8]) -> Result<u32, Fault> {
+        match self.names.encode(field) {
+            Ok((arm, _)) => Ok(arm as u32),
+            Err(Fault::UnknownClass) => Err(Fault::UnknownArm),
+            Err(fault) => Err(fault),
+        }
+    }
+}
+
+/// A number's way to its coordinate: (value − shift)·factor, clipped.
+pub(crate) struct Scale {
+    pub(crate) slot: u32,
+    pub(crate) shift: f64,
+    pub(crate) factor: f64,
+    pub(crate) low: f64,
+    pub(crate) high: f64,
+    pub(crate) missing: f64,
+}
+
+impl Scale {
+    /// Shift, factor, and the bounds after both.
+    pub(crate) fn parts(&self) -> [f64; 4] {
+        [self.shift, self.factor, self.low, self.high]
+    }
+}
+
+impl Step {
+    pub(crate) fn new(encoding: &Encoding, first: u32) -> Self {
+        let scale = |shift, factor, low, high, missing| {
+            Self::Number(Scale {
+                slot: first,
+                shift,
+                factor,
+                low,
+                high,
+                missing,
+            })
+        };
+        match encoding {
+            Encoding::Number { low, high } => scale(
+                f64::midpoint(*low, *high),
+                2.0 / (high - low),
+                -1.0,
+                1.0,
+                0.0,
+            ),
+            Encoding::Loss { low, high } => {
+                scale(0.0, 1.0, *low, *high, f64::midpoint(*low, *high))
+            }
+            Encoding::Reward { low, high } => {
+                scale(low + high, -1.0, *low, *high, f64::midpoint(*low, *high))
+            }
+            Encoding::Outcome { low, high, rewards } => Self::Outcome(Scale {
+                slot: first,
+                shift: if *rewards { low + high } else { 0.0 },
+                factor: if *rewards { -1.0 } else { 1.0 },
+                low: *low,
+                high: *high,
+                missing: f64::NAN,
+            }),
+            Encoding::Label { values } => Self::Label(Arms::new(first, values)),
+            Encoding::Arm { values } => Self::Arm(Arms::new(first, values)),
+            Encoding::Propensity => Self::Propensity { slot: first },
+            Encoding::Indicator { .. } => scale(0.0, 1.0, 0.0, 1.0, 0.0),
+            Encoding::Category { values } => Self::Category {
+                first,
+                offsets: values
+                    .iter()
+                    .map(|value| value.as_bytes().into())
+                    .zip(0..)
+                    .collect(),
+            },
+            Encoding::Hashed { bits } => Self::Hashed {
+                first,
+                mask: (1 << bits) - 1,
+            },
+        }
+    }
+
+    /// The scale of a number.
+    pub(crate) fn number(&self) -> Option<&Scale> {
+        match self {
+            Self::Number(scale) => Some(scale),
+            _ => None,
+        }
+    }
+
+    /// Whether a field `0` leaves its coordinate at 0.
+    pub(crate) fn is_indicator(&self) -> bool {
+        matches!(self, Self::Number(scale) if scale.shift == 0.0 && scale.low <= 0.0 && scale.high >= 0.0)
+    }
+}
