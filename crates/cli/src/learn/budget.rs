@@ -127,3 +127,10 @@ pub(crate) fn together(ledger: &Ledger) -> Result<(f64, f64)> {
     let delta = ledger.budget().delta();
     Ok((all(ledger)?.epsilon_at(delta)?, delta))
 }
+
+/// Runs on the ledger whose noise was simulated.
+pub(crate) fn simulated(ledger: &Ledger) -> usize {
+    let is_simulated = |number| ledger.is_simulated() || ledger.is_unprotected(number);
+    let charges = ledger.charges();
+    charges.filter(|&(number, _)| is_simulated(number)).count()
+}

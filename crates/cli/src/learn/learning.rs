@@ -142,7 +142,7 @@ impl<'a> Learning<'a> {
             return None;
         }
         let at_the_end = self.session.rounds().is_multiple_of(self.batch);
-        let patience = if at_the_end { 1 } else { 2 } * self.group();
+        let patience = self.group().saturating_mul(if at_the_end { 1 } else { 2 });
         Some(patience.saturating_sub(self.last_sync.elapsed()))
     }
 
@@ -235,11 +235,7 @@ impl<'a> Learning<'a> {
             guarantee: self.session.guarantee()?,
             ledger: outcome::Together {
                 runs: self.ledger.charges().count(),
-                simulated: self
-                    .ledger
-                    .charges()
-                    .filter(|&(number, _)| self.ledger.is_unprotected(number))
-                    .count(),
+                simulated: budget::simulated(&self.ledger),
                 raised: self.ledger.is_widened(),
                 epsilon,
                 delta,

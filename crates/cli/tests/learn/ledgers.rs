@@ -95,6 +95,7 @@ fn simulated_runs_say_so_everywhere() {
         "learn d.csv {SCHEMA} --epsilon 1 --delta 1e-6 --seed-insecure 1"
     ));
     assert_eq!(json["guarantee"]["simulated"], true);
+    assert_eq!(json["ledger"]["simulated"], 1);
     assert_eq!(folder.names(), ["d.csv"]);
     // A run that is not simulated cannot become one or stop being one by being resumed.
     let json = folder.json(&format!("learn d.csv {SCHEMA} --epsilon 1 --delta 1e-6"));
