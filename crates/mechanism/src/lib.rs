@@ -44,6 +44,7 @@ mod boundary;
 mod durable;
 mod exact;
 pub mod feedback;
+mod four;
 mod lattice;
 pub mod losses;
 mod moments;

@@ -22,7 +22,7 @@ mod cells;
 mod gather;
 
 use crate::NoiseError;
-use crate::source::{Block, Domain, Source, split};
+use crate::source::{Block, Domain, Source};
 pub(crate) use attempt::Normal;
 use attempt::{Digits, decide_digits, decide_fully};
 use batch::{BATCH, WORDS, decide_many};
@@ -62,18 +62,15 @@ impl RoundedGaussian {
     pub fn fill(self, source: &Source, node: u64, first: u32, out: &mut [i64]) {
         check_range(first, out.len());
         let cells = Cells::get();
-        let mut blocks = [Block::default(); BATCH / 2 + 1];
-        let mut words = [0; WORDS];
+        let mut blocks = [Block::default(); WORDS / 2];
         let mut coordinate = first;
         for batch in out.chunks_mut(BATCH) {
             // Two coordinates share a block; an odd start takes only the second half of its own.
             let skipped = (coordinate % 2) as usize;
-            let blocks = &mut blocks[..(skipped + batch.len()).div_ceil(2)];
-            source.fill(node, coordinate / 2, Domain::Rounded, blocks);
-            for (pair, block) in words.as_chunks_mut::<2>().0.iter_mut().zip(&*blocks) {
-                *pair = split(block);
-            }
-            self.decide(cells, &words[skipped..], batch, source, |place| {
+            let used = (skipped + batch.len()).div_ceil(2);
+            source.fill(node, coordinate / 2, Domain::Rounded, &mut blocks[..used]);
+            let words = &blocks.as_flattened()[skipped..];
+            self.decide(cells, words, batch, source, |place| {
                 (node, coordinate + place as u32)
             });
             coordinate = coordinate.wrapping_add(BATCH as u32);
@@ -91,7 +88,7 @@ impl RoundedGaussian {
         address: impl Fn(usize) -> (u64, u32),
     ) {
         let round = |magnitude, _, sign| self.round(magnitude, sign);
-        decide_many(cells, [words, words], out, round, |place| {
+        decide_many::<1>(cells, words.as_chunks().0, out, round, |place| {
             let (node, coordinate) = address(place);
             self.draw_exactly(cells, source, node, coordinate, words[place])
         });
@@ -170,7 +167,7 @@ impl FineGaussian {
             let blocks = &mut blocks[..batch.len()];
             source.fill(node, coordinate, Domain::Fine, blocks);
             for (value, block) in batch.iter_mut().zip(blocks.iter()) {
-                let digits = fine_digits(cells, source, node, coordinate, split(block));
+                let digits = fine_digits(cells, source, node, coordinate, *block);
                 let all = u128::from(digits.magnitude) << 64 | u128::from(digits.low);
                 // ⌊−x⌋ is the bitwise complement of ⌊x⌋ for an x that is no integer.
                 *value = (all >> cut) as i128 ^ -i128::from(digits.negative);
@@ -203,19 +200,13 @@ impl FineGaussian {
         check_range(first, out.len());
         let cells = Cells::get();
         let mut blocks = [Block::default(); BATCH];
-        let (mut firsts, mut seconds) = ([0; BATCH], [0; BATCH]);
         let mut coordinate = first;
         for batch in out.chunks_mut(BATCH) {
-            let blocks = &mut blocks[..batch.len()];
-            source.fill(node, coordinate, Domain::Fine, blocks);
-            let words = firsts.iter_mut().zip(&mut seconds);
-            for ((first, second), block) in words.zip(blocks.iter()) {
-                [*first, *second] = split(block);
-            }
+            source.fill(node, coordinate, Domain::Fine, &mut blocks[..batch.len()]);
             let join = |magnitude, low, sign| self.join(magnitude, low, sign);
-            decide_many(cells, [&firsts, &seconds], batch, join, |place| {
-                let words = [firsts[place], seconds[place]];
-                let digits = fine_digits(cells, source, node, coordinate + place as u32, words);
+            decide_many(cells, &blocks, batch, join, |place| {
+                let coordinate = coordinate + place as u32;
+                let digits = fine_digits(cells, source, node, coordinate, blocks[place]);
                 self.join(digits.magnitude, digits.low, sign_mask(digits.negative))
             });
             coordinate = coordinate.wrapping_add(BATCH as u32);

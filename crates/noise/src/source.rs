@@ -19,9 +19,11 @@
 
 use crate::{Instance, Key};
 use aes::Aes256;
-use aes::cipher::{Array, BlockCipherEncrypt, KeyInit, consts::U16};
+use aes::cipher::{BlockCipherEncrypt, KeyInit, consts::U16};
+use hybrid_array::Array;
 
-pub(crate) type Block = Array<u8, U16>;
+/// A block as two words, first bytes first.
+pub(crate) type Block = [u64; 2];
 
 /// Who reads a block. The values are part of the stored format: a change would redraw noise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,25 +82,24 @@ impl Source {
     }
 
     /// The two words at an address.
-    pub(crate) fn words(&self, node: u64, lane: u32, domain: Domain) -> [u64; 2] {
+    pub(crate) fn words(&self, node: u64, lane: u32, domain: Domain) -> Block {
         self.block(address(node, lane, domain as u8))
     }
 
     /// Block `counter` of the extra bits of the draw at (node, lane).
-    pub(crate) fn extension(&self, node: u64, lane: u32, domain: Domain, counter: u32) -> [u64; 2] {
+    pub(crate) fn extension(&self, node: u64, lane: u32, domain: Domain, counter: u32) -> Block {
         debug_assert!(counter < COUNTERS);
         self.block(address(node, lane, domain as u8 | Domain::EXTENSION) | u128::from(counter))
     }
 
     /// The blocks of consecutive lanes, in place: the fast way to many draws.
     pub(crate) fn fill(&self, node: u64, first_lane: u32, domain: Domain, blocks: &mut [Block]) {
-        let first = address(node, first_lane, domain as u8);
-        let (mut low, node) = (first as u64, first >> 64 << 64);
+        let mut address = halves(address(node, first_lane, domain as u8));
         for block in blocks.iter_mut() {
-            block.0 = (node | u128::from(low)).to_le_bytes();
-            low = low.wrapping_add(LANE); // the last lane of a node has no successor, and needs none
+            *block = address;
+            address[0] = address[0].wrapping_add(LANE); // the last lane of a node has no successor, and needs none
         }
-        self.cipher.encrypt_blocks(blocks);
+        self.encrypt(blocks);
     }
 
     /// The blocks at any (node, lane), in place.
@@ -109,15 +110,30 @@ impl Source {
         blocks: &mut [Block],
     ) {
         for (block, (node, lane)) in blocks.iter_mut().zip(places) {
-            block.0 = address(node, lane, domain as u8).to_le_bytes();
+            *block = halves(address(node, lane, domain as u8));
         }
-        self.cipher.encrypt_blocks(blocks);
+        self.encrypt(blocks);
     }
 
-    fn block(&self, address: u128) -> [u64; 2] {
-        let mut block: Block = Array(address.to_le_bytes());
-        self.cipher.encrypt_block(&mut block);
-        split(&block)
+    fn block(&self, address: u128) -> Block {
+        let mut block = [halves(address)];
+        self.encrypt(&mut block);
+        block[0]
+    }
+
+    /// Addresses become what is read there.
+    fn encrypt(&self, blocks: &mut [Block]) {
+        // Bytes are those of little-endian words, whatever the machine's own are.
+        let swap = |blocks: &mut [Block]| {
+            if cfg!(target_endian = "big") {
+                let words = blocks.as_flattened_mut().iter_mut();
+                words.for_each(|word| *word = word.to_le());
+            }
+        };
+        swap(blocks);
+        let bytes: &mut [Array<u8, U16>] = bytemuck::cast_slice_mut(blocks);
+        self.cipher.encrypt_blocks(bytes);
+        swap(blocks);
     }
 }
 
@@ -136,11 +152,8 @@ fn address(node: u64, lane: u32, domain: u8) -> u128 {
     u128::from(node) << 64 | u128::from(lane) << 32 | u128::from(domain) << 28
 }
 
-/// A block as two words, first bytes first.
-#[inline]
-pub(crate) fn split(block: &Block) -> [u64; 2] {
-    let all = u128::from_le_bytes(block.0);
-    [all as u64, (all >> 64) as u64]
+fn halves(address: u128) -> Block {
+    [address as u64, (address >> 64) as u64]
 }
 
 /// Bits at one address, in order.
@@ -232,7 +245,7 @@ mod tests {
         let mut blocks = [Block::default(); 37];
         source.fill(5, 100, Domain::Fine, &mut blocks);
         for (lane, block) in (100..).zip(&blocks) {
-            assert_eq!(split(block), source.words(5, lane, Domain::Fine));
+            assert_eq!(*block, source.words(5, lane, Domain::Fine));
         }
     }
 

@@ -79,6 +79,8 @@ pub struct Reader {
     missing_target: MissingTarget,
     count: u64,
     nulls: u64,
+    /// Length of the last row.
+    bytes: usize,
 }
 
 impl Reader {
@@ -163,6 +165,7 @@ impl Reader {
             missing_target,
             count: 0,
             nulls: 0,
+            bytes: 0,
         })
     }
 
@@ -258,7 +261,14 @@ impl Reader {
             return Err(self.source.error(&span, failure.at, column, failure.fault));
         }
         self.count += 1;
+        self.bytes = span.bytes.len();
         Ok(true)
+    }
+
+    /// How long the last row is, in bytes of text: what its memory grows with.
+    #[must_use]
+    pub fn last_length(&self) -> OperatorOnly<usize> {
+        OperatorOnly::new(self.bytes)
     }
 
     /// Rows so far. Their number is public.

@@ -6,9 +6,12 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel, sync_channel}
 use std::thread;
 use std::time::Duration;
 
-/// Rows handed over at a time, and blocks that may wait: a few thousand rows in memory, whatever the length of the file.
-const BLOCK: usize = 128;
-const WAITING: usize = 4;
+/// Rows handed over at a time, and blocks that may wait: a few thousand rows in memory, whatever the length of the file. To wake a thread that waits takes as long as ten
+/// rows, so there are many to a block.
+const BLOCK: usize = 1024;
+const WAITING: usize = 3;
+/// Bytes of text in a block, about, if rows are long.
+const TEXT: usize = 1 << 19;
 
 type Block = Result<Vec<Sealed>, ReadError>;
 
@@ -38,14 +41,16 @@ impl Ahead {
         thread::spawn(move || {
             loop {
                 emptied.try_iter().for_each(|memory| reader.reuse(memory));
-                let mut block = Vec::with_capacity(BLOCK);
+                let (mut block, mut text) = (Vec::with_capacity(BLOCK), 0);
                 let end = loop {
                     match reader.next_record() {
                         Ok(Some(row)) => block.push(row),
                         Ok(None) => break Some(None),
                         Err(error) => break Some(Some(error)),
                     }
-                    if block.len() == BLOCK || is_live && !reader.holds_record() {
+                    text += *reader.last_length().for_the_operator();
+                    let is_full = block.len() == BLOCK || text >= TEXT;
+                    if is_full || is_live && !reader.holds_record() {
                         break None;
                     }
                 };
@@ -74,7 +79,7 @@ impl Ahead {
     /// Takes back the memory of a row: no row of a long file then allocates any.
     pub(crate) fn reuse(&mut self, emptied: Memory) {
         self.emptied.push(emptied);
-        if self.emptied.len() == BLOCK {
+        if self.block.len() == 0 {
             // Nobody is left to take it once the last row has been read.
             let _ = self.returned.send(std::mem::take(&mut self.emptied));
         }

@@ -6,9 +6,9 @@
 use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
 use std::thread;
 
-/// Numbers in a block, about, and blocks that may wait: 64 kB each, or one vector if vectors are longer.
-const BLOCK: usize = 1 << 13;
-const WAITING: usize = 3;
+/// Numbers in a block, about, and blocks that may wait: half a megabyte each. To wake a thread that waits takes as long as many draws, so there are many to a block.
+const BLOCK: usize = 1 << 16;
+const WAITING: usize = 2;
 /// Above this many numbers a vector takes more memory ahead than it saves time.
 const LARGEST: usize = 1 << 16;
 
@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn every_step_has_its_own_noise_and_the_past_has_none() {
-        for dimension in [1, 3, BLOCK, BLOCK + 1] {
+        for dimension in [1, 3, BLOCK / 2 + 1, BLOCK] {
             let last = 8 + 3 * (BLOCK / dimension) as u64;
             let mut ahead = NoiseAhead::start(dimension, 5, last, |t, out| {
                 out.iter_mut()

@@ -58,7 +58,6 @@ impl Running for Filter {
         match &mut self.encoder {
             FixedBlt::Narrow(encoder) => {
                 let [row, noise] = &mut self.narrow;
-                encoder.encode(item, row).expect(FITS);
                 let noise = match self.ahead.as_mut().and_then(|ahead| ahead.at(t)) {
                     Some(drawn) => drawn,
                     None => {
@@ -66,6 +65,11 @@ impl Running for Filter {
                         noise
                     }
                 };
+                let in_one_pass = encoder.release(item, noise, &mut self.decoder, out);
+                if in_one_pass.expect(FITS) {
+                    return;
+                }
+                encoder.encode(item, row).expect(FITS);
                 // `Layout::check` has left room for the noise.
                 vectors::add(row, noise);
                 self.decoder.step(row, out).expect(FITS);

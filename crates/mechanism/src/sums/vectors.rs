@@ -36,7 +36,7 @@ pub(super) fn release(out: &mut [f64], exact: &[i64], noise: &[i64], unit: f64) 
 /// 2⁵² + l and 2⁸⁴ + 2⁶³ + 2³²·h, for the lower half l and the upper half h, are floats whose digits are those halves. Taking 2⁸⁴ + 2⁶³ + 2⁵² from the latter leaves
 /// 2³²·h − 2⁵², exactly, a multiple of 2³² below 2⁶⁴; the one addition that follows rounds 2³²·h + l.
 #[inline(always)]
-pub(super) fn nearest(value: i64) -> f64 {
+pub(crate) fn nearest(value: i64) -> f64 {
     const LOW: u64 = 0x4330_0000_0000_0000; // 2⁵²
     const HIGH: u64 = 0x4530_0000_0000_0000; // 2⁸⁴
     const BOTH: f64 = (1_u128 << 84) as f64 + (1_u128 << 63) as f64 + (1_u128 << 52) as f64;

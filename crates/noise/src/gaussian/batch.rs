@@ -19,20 +19,19 @@ const LANES: usize = 8;
 /// Words for a batch, from any of the first two on.
 pub(super) const WORDS: usize = BATCH + LANES;
 
-/// Writes up to [`BATCH`] draws, each as `finish` makes it from ⌊2³¹|Z|⌋, its second word and the sign (all ones for a negative Z); those that the first word
-/// does not decide are drawn by `exactly` from their place. There must be words for whole vectors; those behind the last draw may be anything.
+/// Writes up to [`BATCH`] draws from the words of each, one or two: as `finish` makes them from ⌊2³¹|Z|⌋, the last word and the sign (all ones for a negative Z);
+/// those that the first word does not decide are drawn by `exactly` from their place. There must be words for whole vectors; those behind the last draw may be anything.
 #[inline]
-pub(super) fn decide_many(
+pub(super) fn decide_many<const WORDS: usize>(
     cells: &Cells,
-    [first, second]: [&[u64]; 2],
+    words: &[[u64; WORDS]],
     out: &mut [i64],
     finish: impl Fn(u64, u64, u64) -> i64,
     exactly: impl Fn(usize) -> i64,
 ) {
     let all_decided = Arch::new().dispatch(Decide {
         cells,
-        first,
-        second,
+        words,
         out: &mut *out,
         finish,
     });
@@ -46,31 +45,29 @@ pub(super) fn decide_many(
 }
 
 /// [`decide_many`] without the rare part, to be compiled for every width of vectors.
-struct Decide<'a, F> {
+struct Decide<'a, const WORDS: usize, F> {
     cells: &'a Cells,
-    first: &'a [u64],
-    second: &'a [u64],
+    words: &'a [[u64; WORDS]],
     out: &'a mut [i64],
     finish: F,
 }
 
-impl<F: Fn(u64, u64, u64) -> i64> WithSimd for Decide<'_, F> {
+impl<const WORDS: usize, F: Fn(u64, u64, u64) -> i64> WithSimd for Decide<'_, WORDS, F> {
     type Output = bool;
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) -> bool {
         let count = self.out.len();
-        let padded = count.next_multiple_of(LANES);
-        let (first, second) = (&self.first[..padded], &self.second[..padded]);
+        let words = &self.words[..count.next_multiple_of(LANES)];
         let (mut entries, mut values) = ([0; BATCH], [0; BATCH]);
-        for (entry, first) in entries.iter_mut().zip(first) {
-            *entry = self.cells.entry(*first);
+        for (entry, words) in entries.iter_mut().zip(words) {
+            *entry = self.cells.entry(words[0]);
         }
-        let words = first.iter().zip(second).zip(&entries);
         let mut undecided = 0;
-        for (value, ((first, second), entry)) in values.iter_mut().zip(words) {
-            let fast = decide_from(*entry, *first);
-            let drawn = (self.finish)(fast.magnitude, *second, fast.negative.wrapping_neg());
+        for ((value, words), entry) in values.iter_mut().zip(words).zip(&entries) {
+            let (first, last) = (words[0], words[WORDS - 1]);
+            let fast = decide_from(*entry, first);
+            let drawn = (self.finish)(fast.magnitude, last, fast.negative.wrapping_neg());
             *value = if fast.decided { drawn } else { UNDECIDED };
             undecided |= u64::from(!fast.decided);
         }

@@ -6,7 +6,7 @@
 use super::RoundedGaussian;
 use super::batch::BATCH;
 use super::cells::Cells;
-use crate::source::{Block, Domain, Source, split};
+use crate::source::{Block, Domain, Source};
 
 impl RoundedGaussian {
     /// Writes the noise at each (node, coordinate).
@@ -23,7 +23,7 @@ impl RoundedGaussian {
             let lanes = addresses.iter().map(|&(node, at)| (node, at / 2));
             source.gather(lanes, Domain::Rounded, blocks);
             for ((word, block), &(_, at)) in words.iter_mut().zip(&*blocks).zip(addresses) {
-                *word = split(block)[(at % 2) as usize];
+                *word = block[(at % 2) as usize];
             }
             self.decide(cells, &words, out, source, |place| addresses[place]);
         }

@@ -17,12 +17,7 @@
 
 use super::super::vectors::nearest;
 use super::parameters::BltParameters;
-use pulp::{Arch, Simd, WithSimd};
-
-/// Coordinates decoded together: whole vectors of any processor…
-const LANES: usize = 8;
-/// …and as many as are kept on the stack.
-const BLOCK: usize = 64;
+use crate::four::{self, FOUR, Four, Work};
 
 /// A number of a row: `f64`, or an integer of the encoder.
 pub trait RowValue: Copy {
@@ -67,17 +62,19 @@ impl DecodeError {
     }
 }
 
+/// (α_j, ω_j), each four times.
+pub(super) type Pair = ([f64; FOUR], [f64; FOUR]);
+
 /// Turns rows into prefix sums.
 #[derive(Debug, Clone)]
 pub struct BltDecoder {
-    /// (α_j, ω_j).
-    pairs: Vec<(f64, f64)>,
-    unit: f64,
+    pairs: Vec<Pair>,
+    unit: [f64; FOUR],
     dimension: usize,
-    /// The dimension in whole vectors of any processor; what is added stays 0.
-    padded: usize,
-    /// Vectors one after the other: the m buffers, Ŝ, and what its additions lost.
-    state: Vec<f64>,
+    /// For every four coordinates, one after the other: their m buffers. What fills up the last four stays 0, here and below.
+    buffers: Vec<[f64; FOUR]>,
+    /// For every four coordinates: Ŝ, and what its additions lost.
+    sums: Vec<[[f64; FOUR]; 2]>,
 }
 
 impl BltDecoder {
@@ -85,16 +82,19 @@ impl BltDecoder {
     /// gives them in units of the data.
     #[must_use]
     pub fn new(blt: &BltParameters, dimension: usize, unit: f64) -> Self {
-        let pairs: Vec<_> = blt.pairs().collect();
-        let padded = dimension.next_multiple_of(LANES);
-        let state = vec![0.0; (pairs.len() + 2) * padded];
+        let pairs: Vec<_> = blt.pairs().map(|(a, w)| ([a; FOUR], [w; FOUR])).collect();
+        let groups = dimension.div_ceil(FOUR);
         Self {
+            buffers: vec![[0.0; FOUR]; pairs.len() * groups],
+            sums: vec![[[0.0; FOUR]; 2]; groups],
             pairs,
-            unit,
+            unit: [unit; FOUR],
             dimension,
-            padded,
-            state,
         }
+    }
+
+    pub(super) fn dimension(&self) -> usize {
+        self.dimension
     }
 
     /// Takes the next row and writes the prefix sum that includes it.
@@ -104,7 +104,7 @@ impl BltDecoder {
     pub fn step<T: RowValue>(&mut self, row: &[T], prefix: &mut [f64]) -> Result<(), DecodeError> {
         DecodeError::check(row.len(), self.dimension)?;
         DecodeError::check(prefix.len(), self.dimension)?;
-        Arch::new().dispatch(Step {
+        four::run(Step {
             decoder: self,
             row,
             prefix,
@@ -112,60 +112,42 @@ impl BltDecoder {
         Ok(())
     }
 
+    /// Pairs, unit, buffers and sums: what [`take`] wants.
     #[inline(always)]
-    fn step_in_lanes<T: RowValue>(&mut self, row: &[T], prefix: &mut [f64]) {
-        let (buffers, sums) = self.state.split_at_mut(self.pairs.len() * self.padded);
-        let (sums, losses) = sums.split_at_mut(self.padded);
-        for (block, (row, prefix)) in row.chunks(BLOCK).zip(prefix.chunks_mut(BLOCK)).enumerate() {
-            let start = block * BLOCK;
-            let place = start..start + row.len().next_multiple_of(LANES);
-            // x̂ on the stack, where nothing else can point: else every loop would first look whether its vectors overlap.
-            let mut item = [0.0; BLOCK];
-            for (x, y) in item.iter_mut().zip(row) {
-                *x = y.to_float() * self.unit;
-            }
-            for (buffer, (_, weight)) in buffers.chunks_exact(self.padded).zip(&self.pairs) {
-                for (x, b) in item.iter_mut().zip(&buffer[place.clone()]) {
-                    *x -= weight * b;
-                }
-            }
-            for (buffer, &(decay, _)) in buffers.chunks_exact_mut(self.padded).zip(&self.pairs) {
-                for (x, b) in item.iter().zip(&mut buffer[place.clone()]) {
-                    *b += x - decay * *b;
-                }
-            }
-            let running = sums[place.clone()].iter_mut().zip(&mut losses[place]);
-            let mut out = [0.0; BLOCK];
-            for ((x, (sum, lost)), out) in item.iter().zip(running).zip(&mut out) {
-                // Two-sum: what sum + x loses, exactly.
-                let next = *sum + x;
-                let part = next - *sum;
-                *lost += (*sum - (next - part)) + (x - part);
-                *sum = next;
-                *out = next + *lost;
-            }
-            prefix.copy_from_slice(&out[..prefix.len()]);
-        }
+    pub(super) fn parts(&mut self) -> (&[Pair], &[f64; FOUR], &mut [[f64; FOUR]], &mut [Sums]) {
+        (&self.pairs, &self.unit, &mut self.buffers, &mut self.sums)
     }
 
     /// Writes the last prefix sum once more.
     pub(crate) fn last(&self, prefix: &mut [f64]) {
-        let sums = &self.state[self.pairs.len() * self.padded..];
-        let (sums, losses) = sums.split_at(self.padded);
-        for ((sum, lost), out) in sums.iter().zip(losses).zip(prefix) {
-            *out = sum + lost;
+        for (out, [sums, losses]) in prefix.chunks_mut(FOUR).zip(&self.sums) {
+            for (out, (sum, lost)) in out.iter_mut().zip(sums.iter().zip(losses)) {
+                *out = sum + lost;
+            }
+        }
+    }
+
+    /// The places of all numbers, one vector after the other: the m buffers, Ŝ, and what it lost.
+    fn places(&self) -> impl Iterator<Item = (usize, usize)> {
+        let vectors = 0..self.pairs.len() + 2;
+        vectors.flat_map(|j| (0..self.dimension).map(move |i| (j, i)))
+    }
+
+    /// The number of vector j at coordinate i.
+    fn at(&mut self, (j, i): (usize, usize)) -> &mut f64 {
+        let (group, lane, m) = (i / FOUR, i % FOUR, self.pairs.len());
+        if j < m {
+            &mut self.buffers[group * m + j][lane]
+        } else {
+            &mut self.sums[group][j - m][lane]
         }
     }
 
     /// The buffers, the prefix sum and its compensation, one vector after the other. Public, as the rows are.
     #[must_use]
     pub fn state(&self) -> Vec<f64> {
-        // max(1) only because an empty vector has no chunks of length 0.
-        let vectors = self.state.chunks_exact(self.padded.max(1));
-        vectors
-            .flat_map(|vector| &vector[..self.dimension])
-            .copied()
-            .collect()
+        let mut copy = self.clone();
+        self.places().map(|place| *copy.at(place)).collect()
     }
 
     /// Continues from a state.
@@ -174,27 +156,68 @@ impl BltDecoder {
     /// [`DecodeError`] if it has the wrong length.
     pub fn restore(&mut self, state: &[f64]) -> Result<(), DecodeError> {
         DecodeError::check(state.len(), (self.pairs.len() + 2) * self.dimension)?;
-        let vectors = self.state.chunks_exact_mut(self.padded.max(1));
-        for (vector, stored) in vectors.zip(state.chunks_exact(self.dimension.max(1))) {
-            vector[..self.dimension].copy_from_slice(stored);
+        let places: Vec<_> = self.places().collect();
+        for (place, value) in places.into_iter().zip(state) {
+            *self.at(place) = *value;
         }
         Ok(())
     }
 }
 
-/// One step, to be compiled for every width of vectors.
+/// Ŝ of four coordinates, and what its additions lost.
+pub(super) type Sums = [[f64; FOUR]; 2];
+
+/// Takes a row's four coordinates in units of the data, and gives their prefix sums.
+#[inline(always)]
+pub(super) fn take<V: Four>(
+    v: V,
+    pairs: &[Pair],
+    buffers: &mut [[f64; FOUR]],
+    sums: &mut Sums,
+    mut item: V::Floats,
+) -> V::Floats {
+    for (buffer, (_, weight)) in buffers.iter().zip(pairs) {
+        item = v.minus(item, v.times(v.floats(weight), v.floats(buffer)));
+    }
+    for (buffer, (decay, _)) in buffers.iter_mut().zip(pairs) {
+        let old = v.floats(buffer);
+        let change = v.minus(item, v.times(v.floats(decay), old));
+        *buffer = v.numbers(v.plus(old, change));
+    }
+    // Two-sum: what sum + x loses, exactly.
+    let (sum, lost) = (v.floats(&sums[0]), v.floats(&sums[1]));
+    let next = v.plus(sum, item);
+    let part = v.minus(next, sum);
+    let loss = v.plus(v.minus(sum, v.minus(next, part)), v.minus(item, part));
+    let lost = v.plus(lost, loss);
+    *sums = [v.numbers(next), v.numbers(lost)];
+    v.plus(next, lost)
+}
+
+/// One step of all coordinates.
 struct Step<'a, T> {
     decoder: &'a mut BltDecoder,
     row: &'a [T],
     prefix: &'a mut [f64],
 }
 
-impl<T: RowValue> WithSimd for Step<'_, T> {
+impl<T: RowValue> Work for Step<'_, T> {
     type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        self.decoder.step_in_lanes(self.row, self.prefix);
+    fn with<V: Four>(self, v: V) {
+        let (pairs, unit, buffers, sums) = self.decoder.parts();
+        let groups = buffers.chunks_exact_mut(pairs.len()).zip(sums);
+        let parts = self.row.chunks(FOUR).zip(self.prefix.chunks_mut(FOUR));
+        for ((row, prefix), (buffers, sums)) in parts.zip(groups) {
+            let mut floats = [0.0; FOUR];
+            for (float, value) in floats.iter_mut().zip(row) {
+                *float = value.to_float();
+            }
+            let item = v.times(v.floats(&floats), v.floats(unit));
+            let decoded = v.numbers(take(v, pairs, buffers, sums, item));
+            prefix.copy_from_slice(&decoded[..prefix.len()]);
+        }
     }
 }
 

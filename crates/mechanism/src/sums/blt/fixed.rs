@@ -17,10 +17,12 @@
 
 use std::fmt;
 
+use super::decode::BltDecoder;
 use super::dyadic::{DECAY_BITS, DyadicBlt, WEIGHT_BITS};
 use super::lanes::Lanes;
 use super::layout::{Layout, LayoutError, Width};
 use super::parameters::MAX_BUFFERS;
+use super::round::round;
 use super::word::Word;
 use pulp::{Arch, Simd, WithSimd};
 
@@ -136,29 +138,62 @@ impl<W: Word> FixedEncoder<W> {
     /// # Errors
     /// [`EncodeError::Exhausted`], [`EncodeError::Length`] or [`EncodeError::Radius`]; the encoder is then unchanged.
     pub fn encode(&mut self, item: &[i64], row: &mut [W]) -> Result<(), EncodeError> {
-        if self.used >= self.releases {
-            return Err(EncodeError::Exhausted {
-                releases: self.releases,
-            });
-        }
-        for given in [item.len(), row.len()] {
-            if given != self.dimension {
-                return Err(EncodeError::Length {
-                    given,
-                    wanted: self.dimension,
-                });
-            }
-        }
-        let radius = self.radius;
-        if !Arch::new().dispatch(Within { item, radius }) {
-            return Err(EncodeError::Radius { radius });
-        }
+        self.check(item)?;
+        self.check_length(row.len())?;
         match (&mut self.lanes, W::narrow(row)) {
             (Some(lanes), Some(row)) => lanes.step(item, row),
             _ => self.pass_for_all(item, row),
         }
         self.used += 1;
         Ok(())
+    }
+
+    /// Takes one item, adds noise to its row and decodes it, in one pass. False, and nothing has happened, for an encoder whose factors are not short.
+    ///
+    /// # Errors
+    /// As [`FixedEncoder::encode`].
+    pub(crate) fn release(
+        &mut self,
+        item: &[i64],
+        noise: &[i64],
+        decoder: &mut BltDecoder,
+        prefix: &mut [f64],
+    ) -> Result<bool, EncodeError> {
+        self.check(item)?;
+        self.check_length(noise.len())?;
+        self.check_length(prefix.len())?;
+        self.check_length(decoder.dimension())?;
+        let Some(lanes) = &mut self.lanes else {
+            return Ok(false);
+        };
+        round(lanes, decoder, item, noise, prefix);
+        self.used += 1;
+        Ok(true)
+    }
+
+    fn check(&self, item: &[i64]) -> Result<(), EncodeError> {
+        if self.used >= self.releases {
+            return Err(EncodeError::Exhausted {
+                releases: self.releases,
+            });
+        }
+        self.check_length(item.len())?;
+        let radius = self.radius;
+        if Arch::new().dispatch(Within { item, radius }) {
+            Ok(())
+        } else {
+            Err(EncodeError::Radius { radius })
+        }
+    }
+
+    fn check_length(&self, given: usize) -> Result<(), EncodeError> {
+        if given == self.dimension {
+            return Ok(());
+        }
+        Err(EncodeError::Length {
+            given,
+            wanted: self.dimension,
+        })
     }
 
     /// One instance for each number of buffers, so that the inner loop is unrolled.

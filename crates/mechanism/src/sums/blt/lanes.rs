@@ -10,24 +10,22 @@
 //! Σw′_j ≤ 2³¹ makes −2⁶² ≤ Σw′_jh_j < 2⁶² and Σw′_jl_j < 2⁶³; sums of the parts are right modulo 2⁶⁴, and the row fits. ∎
 
 use super::dyadic::{DyadicBlt, WEIGHT_BITS};
-use pulp::{Arch, Simd, WithSimd};
+use crate::four::{self, FOUR, Four, Work};
 
 /// w_j = w′·2⁹: what is left of 40 bits are 31.
 pub(super) const DROPPED_WEIGHT_BITS: u32 = WEIGHT_BITS - 31;
 
-/// Every number of coordinates is filled up to whole vectors; what is added stays 0.
-const LANES: usize = 8;
-
-/// Coordinates whose sums are kept on the stack.
-const BLOCK: usize = 64;
-
-/// a′, w′, and 30 − k.
+/// a′, w′, 30 − k and ⌊2⁶³/2³⁰⁻ᵏ⌋, each four times.
 #[derive(Clone, Copy)]
-struct Factors {
-    decay: i32,
-    weight: i32,
-    shift: u32,
+pub(super) struct Factors {
+    decay: [i64; FOUR],
+    weight: [i64; FOUR],
+    shift: [i64; FOUR],
+    middle: [i64; FOUR],
 }
+
+/// Half of all words.
+const MIDDLE: [i64; FOUR] = [i64::MIN; FOUR];
 
 impl Factors {
     /// Nothing if they are not short.
@@ -35,51 +33,50 @@ impl Factors {
         let k = (i64::BITS - decay.leading_zeros()).saturating_sub(31);
         let (short_decay, short_weight) = (decay >> k, weight >> DROPPED_WEIGHT_BITS);
         let exact = short_decay << k == decay && short_weight << DROPPED_WEIGHT_BITS == weight;
+        let shift = 30_u32.checked_sub(k)?;
         Some(Self {
-            decay: i32::try_from(short_decay).ok()?,
-            weight: i32::try_from(short_weight).ok()?,
-            shift: 30_u32.checked_sub(k)?,
+            decay: [i32::try_from(short_decay).ok()?.into(); FOUR],
+            weight: [i32::try_from(short_weight).ok()?.into(); FOUR],
+            shift: [shift.into(); FOUR],
+            middle: [(1_u64 << 63 >> shift).cast_signed(); FOUR],
         })
         .filter(|_| exact)
     }
 
-    /// One buffer of up to [`BLOCK`] coordinates: adds to Σw′h and Σw′l, then lets it decay and take in X.
+    /// One buffer: what it adds to Σw′h and to Σw′l; then it decays and takes in X.
     #[inline(always)]
-    fn step(
-        self,
-        buffers: &mut [i64],
-        scaled: &[i64; BLOCK],
-        high: &mut [i64; BLOCK],
-        low: &mut [u64; BLOCK],
-    ) {
-        // Signed for the upper halves, unsigned for the lower: 32-bit products of either kind are one instruction.
-        let (decay, weight) = (i64::from(self.decay), i64::from(self.weight));
-        let unsigned = |factor: i32| u64::from(factor.cast_unsigned());
-        let (low_decay, low_weight) = (unsigned(self.decay), unsigned(self.weight));
-        let sums = high.iter_mut().zip(low);
-        for ((buffer, scaled), (high, low)) in buffers.iter_mut().zip(scaled).zip(sums) {
-            let (h, l) = (*buffer >> 32, *buffer as u64 & 0xffff_ffff);
-            *high = high.wrapping_add(weight.wrapping_mul(h));
-            *low = low.wrapping_add(low_weight.wrapping_mul(l));
-            let product = decay
-                .wrapping_mul(h)
-                .wrapping_add((low_decay.wrapping_mul(l) >> 32) as i64);
-            let lost = product.wrapping_shr(self.shift);
-            *buffer = buffer.wrapping_sub(lost).wrapping_add(*scaled);
-        }
+    fn step<V: Four>(
+        &self,
+        v: V,
+        buffer: &mut [i64; FOUR],
+        scaled: V::Words,
+    ) -> (V::Words, V::Words) {
+        // Products are of lower halves: signed for the upper half of a buffer, without a sign for its lower.
+        let (low, high) = (v.words(buffer), v.right_by::<32>(v.words(buffer)));
+        let (weight, decay) = (v.words(&self.weight), v.words(&self.decay));
+        let product = v.add(
+            v.signed_product(high, decay),
+            v.right_by::<32>(v.unsigned_product(low, decay)),
+        );
+        // There is no shift of signed words: moved up by half of all words they have no sign.
+        let shifted = v.right(v.add(product, v.words(&MIDDLE)), v.words(&self.shift));
+        let lost = v.subtract(shifted, v.words(&self.middle));
+        *buffer = v.integers(v.add(v.subtract(low, lost), scaled));
+        (
+            v.signed_product(high, weight),
+            v.unsigned_product(low, weight),
+        )
     }
 }
 
-/// Buffers of an encoder, each a vector of its own.
+/// Buffers of an encoder.
 #[derive(Clone)]
 pub(super) struct Lanes {
     factors: Vec<Factors>,
-    guard_bits: u32,
+    guard_bits: [i64; FOUR],
     dimension: usize,
-    /// The dimension in whole vectors.
-    padded: usize,
-    /// Buffer 0 of all coordinates, then buffer 1, …
-    buffers: Vec<i64>,
+    /// For every four coordinates, one after the other: their buffers. What fills up the last four stays 0.
+    buffers: Vec<[i64; FOUR]>,
 }
 
 impl Lanes {
@@ -90,79 +87,92 @@ impl Lanes {
             .zip(blt.weight_numerators())
             .map(|(decay, weight)| Factors::of(*decay, *weight))
             .collect::<Option<Vec<_>>>()?;
-        let padded = dimension.next_multiple_of(LANES);
         Some(Self {
-            buffers: vec![0; padded * factors.len()],
+            buffers: vec![[0; FOUR]; dimension.div_ceil(FOUR) * factors.len()],
             factors,
-            guard_bits,
+            guard_bits: [guard_bits.into(); FOUR],
             dimension,
-            padded,
         })
     }
 
     /// Takes one item, which the caller has checked, and writes its row.
     pub(super) fn step(&mut self, item: &[i64], row: &mut [i64]) {
-        Arch::new().dispatch(Step {
+        four::run(Step {
             lanes: self,
             item,
             row,
         });
     }
 
+    /// Factors, guard bits and, for every four coordinates, their buffers: what [`take`] wants.
     #[inline(always)]
-    fn step_in_lanes(&mut self, item: &[i64], row: &mut [i64]) {
-        for (block, (item, row)) in item.chunks(BLOCK).zip(row.chunks_mut(BLOCK)).enumerate() {
-            // On the stack, where nothing else can point: else every loop would first look whether its vectors overlap.
-            let (mut scaled, mut high, mut low) = ([0; BLOCK], [0; BLOCK], [0; BLOCK]);
-            for (scaled, x) in scaled.iter_mut().zip(item) {
-                *scaled = x.wrapping_shl(self.guard_bits);
-            }
-            let start = block * BLOCK;
-            let end = start + item.len().next_multiple_of(LANES);
-            let vectors = self.buffers.chunks_exact_mut(self.padded);
-            for (vector, factors) in vectors.zip(&self.factors) {
-                factors.step(&mut vector[start..end], &scaled, &mut high, &mut low);
-            }
-            for (row, ((scaled, high), low)) in
-                row.iter_mut().zip(scaled.iter().zip(&high).zip(&low))
-            {
-                let whole = high.wrapping_shl(1).wrapping_add((low >> 31) as i64);
-                *row = scaled.wrapping_add(whole);
-            }
-        }
+    pub(super) fn parts(&mut self) -> (&[Factors], &[i64; FOUR], &mut [[i64; FOUR]]) {
+        (&self.factors, &self.guard_bits, &mut self.buffers)
+    }
+
+    /// Where the buffers of coordinate 0 are, then those of coordinate 1, …
+    fn places(&self) -> impl Iterator<Item = (usize, usize)> {
+        let count = self.factors.len();
+        (0..self.dimension * count).map(move |place| {
+            let (coordinate, buffer) = (place / count, place % count);
+            (coordinate / FOUR * count + buffer, coordinate % FOUR)
+        })
     }
 
     /// The buffers of coordinate 0, then those of coordinate 1, …
     pub(super) fn state(&self) -> impl Iterator<Item = i64> {
-        (0..self.dimension * self.factors.len()).map(move |place| {
-            let (coordinate, buffer) = (place / self.factors.len(), place % self.factors.len());
-            self.buffers[buffer * self.padded + coordinate]
-        })
+        let places = self.places();
+        places.map(move |(group, lane)| self.buffers[group][lane])
     }
 
     /// The reverse.
     pub(super) fn restore(&mut self, state: impl Iterator<Item = i64>) {
-        for (place, value) in state.enumerate() {
-            let (coordinate, buffer) = (place / self.factors.len(), place % self.factors.len());
-            self.buffers[buffer * self.padded + coordinate] = value;
+        let mut restored = vec![[0; FOUR]; self.buffers.len()];
+        for ((group, lane), value) in self.places().zip(state) {
+            restored[group][lane] = value;
         }
+        self.buffers = restored;
     }
 }
 
-/// One step, to be compiled for every width of vectors.
+/// One step of all coordinates.
 struct Step<'a> {
     lanes: &'a mut Lanes,
     item: &'a [i64],
     row: &'a mut [i64],
 }
 
-impl WithSimd for Step<'_> {
+impl Work for Step<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        self.lanes.step_in_lanes(self.item, self.row);
+    fn with<V: Four>(self, v: V) {
+        let (factors, guard_bits, buffers) = self.lanes.parts();
+        let groups = buffers.chunks_exact_mut(factors.len());
+        let parts = self.item.chunks(FOUR).zip(self.row.chunks_mut(FOUR));
+        for ((item, row), buffers) in parts.zip(groups) {
+            let scaled = v.left(v.words(&four::padded(item)), v.words(guard_bits));
+            let encoded = v.integers(take(v, factors, buffers, scaled));
+            row.copy_from_slice(&encoded[..row.len()]);
+        }
     }
+}
+
+/// Takes X of four coordinates and gives their part of the row.
+#[inline(always)]
+pub(super) fn take<V: Four>(
+    v: V,
+    factors: &[Factors],
+    buffers: &mut [[i64; FOUR]],
+    scaled: V::Words,
+) -> V::Words {
+    let (mut high, mut low) = (v.words(&[0; FOUR]), v.words(&[0; FOUR]));
+    for (buffer, factors) in buffers.iter_mut().zip(factors) {
+        let (upper, lower) = factors.step(v, buffer, scaled);
+        (high, low) = (v.add(high, upper), v.add(low, lower));
+    }
+    let whole = v.add(v.add(high, high), v.right_by::<31>(low));
+    v.add(scaled, whole)
 }
 
 #[cfg(test)]
@@ -204,7 +214,7 @@ mod tests {
             .iter()
             .map(|&(decay, weight)| Factors::of(decay, weight).unwrap())
             .collect();
-        lanes.buffers = vec![0; lanes.padded * factors.len()];
+        lanes.buffers = vec![[0; FOUR]; dimension.div_ceil(FOUR) * factors.len()];
         lanes
     }
 

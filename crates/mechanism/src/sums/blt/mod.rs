@@ -51,6 +51,7 @@ mod objective;
 mod optimise;
 mod parameters;
 mod participation;
+mod round;
 mod word;
 
 pub use decode::{BltDecoder, DecodeError, RowValue};

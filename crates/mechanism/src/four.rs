@@ -1,0 +1,125 @@
+//! Four numbers at a time: the arithmetic of a round's inner loops, once, for whatever processor runs them.
+//!
+//! A compiler turns loops over long vectors into the processor's own by itself. A loop whose body is a loop over a few buffers it does not: there the registers must be
+//! named. Both ways of this file compute the same bits.
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+mod plain;
+
+use plain::Plain;
+
+/// How many.
+pub(crate) const FOUR: usize = 4;
+
+/// Integers are modulo 2⁶⁴: the caller knows that nothing wraps.
+pub(crate) trait Four: Copy {
+    /// Four integers.
+    type Words: Copy;
+    /// Four floats.
+    type Floats: Copy;
+
+    fn words(self, values: &[i64; FOUR]) -> Self::Words;
+    fn integers(self, words: Self::Words) -> [i64; FOUR];
+    fn floats(self, values: &[f64; FOUR]) -> Self::Floats;
+    fn numbers(self, floats: Self::Floats) -> [f64; FOUR];
+
+    fn add(self, a: Self::Words, b: Self::Words) -> Self::Words;
+    fn subtract(self, a: Self::Words, b: Self::Words) -> Self::Words;
+    /// The lower halves as signed numbers, multiplied.
+    fn signed_product(self, a: Self::Words, b: Self::Words) -> Self::Words;
+    /// The lower halves as numbers without a sign, multiplied.
+    fn unsigned_product(self, a: Self::Words, b: Self::Words) -> Self::Words;
+    /// Each by its own number of bits below 64, to the left.
+    fn left(self, a: Self::Words, by: Self::Words) -> Self::Words;
+    /// The same to the right, filled up with zeros.
+    fn right(self, a: Self::Words, by: Self::Words) -> Self::Words;
+    /// All by as many bits, to the right, filled up with zeros.
+    fn right_by<const BITS: i32>(self, a: Self::Words) -> Self::Words;
+
+    fn plus(self, a: Self::Floats, b: Self::Floats) -> Self::Floats;
+    fn minus(self, a: Self::Floats, b: Self::Floats) -> Self::Floats;
+    fn times(self, a: Self::Floats, b: Self::Floats) -> Self::Floats;
+    /// The floats nearest to integers, as a cast gives them.
+    fn nearest(self, words: Self::Words) -> Self::Floats;
+}
+
+/// What is done with them.
+pub(crate) trait Work {
+    type Output;
+
+    /// To be inlined, always: only then is it compiled for the processor at hand.
+    fn with<V: Four>(self, four: V) -> Self::Output;
+}
+
+/// Does it by the best means there are.
+pub(crate) fn run<W: Work>(work: W) -> W::Output {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(v3) = pulp::x86::V3::try_new() {
+        return v3.vectorize(avx2::OnV3 { v3, work });
+    }
+    work.with(Plain)
+}
+
+/// The first four of a vector, and zeros behind its end.
+#[inline(always)]
+pub(crate) fn padded<T: Copy + Default>(values: &[T]) -> [T; FOUR] {
+    let mut four = [T::default(); FOUR];
+    for (slot, value) in four.iter_mut().zip(values) {
+        *slot = *value;
+    }
+    four
+}
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn compare<V: Four>(v: V, a: [i64; 4], b: [i64; 4], x: [f64; 4], y: [f64; 4]) -> Vec<u64> {
+        let (p, q) = (v.words(&a), v.words(&b));
+        let by = v.words(&b.map(|b| b & 63));
+        let (f, g) = (v.floats(&x), v.floats(&y));
+        let words = [
+            v.add(p, q),
+            v.subtract(p, q),
+            v.signed_product(p, q),
+            v.unsigned_product(p, q),
+            v.left(p, by),
+            v.right(p, by),
+            v.right_by::<31>(p),
+            v.right_by::<32>(p),
+        ];
+        let floats = [v.plus(f, g), v.minus(f, g), v.times(f, g), v.nearest(p)];
+        let words = words.into_iter().flat_map(|w| v.integers(w));
+        let floats = floats.into_iter().flat_map(|f| v.numbers(f));
+        words
+            .map(i64::cast_unsigned)
+            .chain(floats.map(f64::to_bits))
+            .collect()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(20_000))]
+
+        #[test]
+        fn both_ways_give_the_same_bits(
+            a: [i64; 4],
+            b: [i64; 4],
+            by in 0_u32..64,
+            x in proptest::array::uniform4(-1e9_f64..1e9),
+            y in proptest::array::uniform4(-1e-3_f64..1e-3),
+        ) {
+            let a = a.map(|a| a >> by);
+            if let Some(v3) = pulp::x86::V3::try_new() {
+                prop_assert_eq!(compare(v3, a, b, x, y), compare(Plain, a, b, x, y));
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_missing_is_zero() {
+        assert_eq!(padded(&[1, 2]), [1, 2, 0, 0]);
+        assert_eq!(padded(&[1, 2, 3, 4, 5]), [1, 2, 3, 4]);
+    }
+}
