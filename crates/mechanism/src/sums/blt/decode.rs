@@ -68,13 +68,13 @@ pub(super) type Pair = ([f64; FOUR], [f64; FOUR]);
 /// Turns rows into prefix sums.
 #[derive(Debug, Clone)]
 pub struct BltDecoder {
-    pairs: Vec<Pair>,
-    unit: [f64; FOUR],
+    pub(super) pairs: Vec<Pair>,
+    pub(super) unit: [f64; FOUR],
     dimension: usize,
     /// For every four coordinates, one after the other: their m buffers. What fills up the last four stays 0, here and below.
-    buffers: Vec<[f64; FOUR]>,
+    pub(super) buffers: Vec<[f64; FOUR]>,
     /// For every four coordinates: Ŝ, and what its additions lost.
-    sums: Vec<[[f64; FOUR]; 2]>,
+    pub(super) sums: Vec<Sums>,
 }
 
 impl BltDecoder {
@@ -110,12 +110,6 @@ impl BltDecoder {
             prefix,
         });
         Ok(())
-    }
-
-    /// Pairs, unit, buffers and sums: what [`take`] wants.
-    #[inline(always)]
-    pub(super) fn parts(&mut self) -> (&[Pair], &[f64; FOUR], &mut [[f64; FOUR]], &mut [Sums]) {
-        (&self.pairs, &self.unit, &mut self.buffers, &mut self.sums)
     }
 
     /// Writes the last prefix sum once more.
@@ -206,7 +200,13 @@ impl<T: RowValue> Work for Step<'_, T> {
 
     #[inline(always)]
     fn with<V: Four>(self, v: V) {
-        let (pairs, unit, buffers, sums) = self.decoder.parts();
+        let BltDecoder {
+            pairs,
+            unit,
+            buffers,
+            sums,
+            ..
+        } = self.decoder;
         let groups = buffers.chunks_exact_mut(pairs.len()).zip(sums);
         let parts = self.row.chunks(FOUR).zip(self.prefix.chunks_mut(FOUR));
         for ((row, prefix), (buffers, sums)) in parts.zip(groups) {

@@ -72,11 +72,11 @@ impl Factors {
 /// Buffers of an encoder.
 #[derive(Clone)]
 pub(super) struct Lanes {
-    factors: Vec<Factors>,
-    guard_bits: [i64; FOUR],
+    pub(super) factors: Vec<Factors>,
+    pub(super) guard_bits: [i64; FOUR],
     dimension: usize,
     /// For every four coordinates, one after the other: their buffers. What fills up the last four stays 0.
-    buffers: Vec<[i64; FOUR]>,
+    pub(super) buffers: Vec<[i64; FOUR]>,
 }
 
 impl Lanes {
@@ -102,12 +102,6 @@ impl Lanes {
             item,
             row,
         });
-    }
-
-    /// Factors, guard bits and, for every four coordinates, their buffers: what [`take`] wants.
-    #[inline(always)]
-    pub(super) fn parts(&mut self) -> (&[Factors], &[i64; FOUR], &mut [[i64; FOUR]]) {
-        (&self.factors, &self.guard_bits, &mut self.buffers)
     }
 
     /// Where the buffers of coordinate 0 are, then those of coordinate 1, …
@@ -147,7 +141,12 @@ impl Work for Step<'_> {
 
     #[inline(always)]
     fn with<V: Four>(self, v: V) {
-        let (factors, guard_bits, buffers) = self.lanes.parts();
+        let Lanes {
+            factors,
+            guard_bits,
+            buffers,
+            ..
+        } = self.lanes;
         let groups = buffers.chunks_exact_mut(factors.len());
         let parts = self.item.chunks(FOUR).zip(self.row.chunks_mut(FOUR));
         for ((item, row), buffers) in parts.zip(groups) {

@@ -35,19 +35,21 @@ impl Round<'_> {
     /// One instance for each number of buffers, so that the loops over them are unrolled.
     #[inline(always)]
     fn pass<V: Four, const M: usize>(self, v: V) {
-        let (factors, guard_bits, buffers) = self.encoder.parts();
-        let (pairs, unit, floats, sums) = self.decoder.parts();
-        let (Some(factors), Some(pairs)) = (factors.as_array::<M>(), pairs.as_array::<M>()) else {
-            unreachable!("encoder and decoder have as many buffers");
+        let (encoder, decoder) = (self.encoder, self.decoder);
+        let factors = encoder.factors.first_chunk::<M>();
+        let pairs = decoder.pairs.first_chunk::<M>();
+        let (Some(factors), Some(pairs)) = (factors, pairs) else {
+            unreachable!("encoder and decoder have M buffers");
         };
         let constants = Constants {
             factors,
-            guard_bits: v.words(guard_bits),
+            guard_bits: v.words(&encoder.guard_bits),
             pairs,
-            unit: v.floats(unit),
+            unit: v.floats(&decoder.unit),
         };
-        let buffers = buffers.as_chunks_mut().0.iter_mut();
-        let mut groups = buffers.zip(floats.as_chunks_mut().0.iter_mut().zip(sums));
+        let floats = decoder.buffers.as_chunks_mut().0.iter_mut();
+        let buffers = encoder.buffers.as_chunks_mut().0.iter_mut();
+        let mut groups = buffers.zip(floats.zip(&mut decoder.sums));
         let ((items, item), (noises, noise)) = (self.item.as_chunks(), self.noise.as_chunks());
         let (prefixes, prefix) = self.prefix.as_chunks_mut();
         // The vectors come first: a group that is asked for and not used would be lost.
@@ -100,7 +102,7 @@ impl Work for Round<'_> {
 
     #[inline(always)]
     fn with<V: Four>(self, v: V) {
-        match self.encoder.parts().0.len() {
+        match self.encoder.factors.len() {
             1 => self.pass::<V, 1>(v),
             2 => self.pass::<V, 2>(v),
             3 => self.pass::<V, 3>(v),
