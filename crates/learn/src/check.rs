@@ -5,7 +5,7 @@ use hushstream_sets::{Capability, ConvexSet, SetError, Unable};
 use crate::LearnError;
 
 /// Coordinates beyond this are held there before a projection: differences and norms then stay finite.
-const HUGE: f64 = 1e300;
+pub(crate) const HUGE: f64 = 1e300;
 
 pub(crate) fn positive(parameter: &'static str, value: f64) -> Result<(), LearnError> {
     if value.is_finite() && value > 0.0 {
@@ -50,10 +50,7 @@ pub(crate) fn vector(
 ) -> Result<(), LearnError> {
     length(parameter, vector.len(), expected)?;
     // First all at once, which becomes vectors; only then one by one.
-    if vector
-        .iter()
-        .fold(true, |finite, value| finite & value.is_finite())
-    {
+    if hushstream_sets::all_finite(vector) {
         return Ok(());
     }
     match vector.iter().position(|value| !value.is_finite()) {

@@ -93,16 +93,36 @@ impl DualAveraging {
 impl DualAveraging {
     /// Where the next iterate would be without the set: in a vector of its own, so that a projection that fails leaves the last one as it was.
     #[inline(always)]
-    fn aim(&mut self, prefix: &[f64]) -> Result<(), LearnError> {
-        check::vector("prefix sum", prefix, self.set.dimension())?;
+    fn aim<S: Simd>(&mut self, simd: S, prefix: &[f64]) -> Result<(), LearnError> {
+        check::length("prefix sum", prefix.len(), self.centre.len())?;
         let t = (self.rounds + 1) as f64;
         // t·H may underflow where the sums are small too, so it is divided by, once.
         let step = (t * self.h).recip();
-        let sums = self.centre.iter().zip(prefix);
-        for (next, (centre, sum)) in self.next.iter_mut().zip(sums) {
+        let (steps, low, high) = (
+            simd.splat_f64s(step),
+            simd.splat_f64s(-check::HUGE),
+            simd.splat_f64s(check::HUGE),
+        );
+        let (nexts, next) = S::as_mut_simd_f64s(&mut self.next);
+        let (centres, centre) = S::as_simd_f64s(&self.centre);
+        let (prefixes, rest) = S::as_simd_f64s(prefix);
+        // Nothing times a sum is nothing, unless the sum is not finite.
+        let zero = simd.splat_f64s(0.0);
+        let mut nothing = zero;
+        for (next, (centre, sum)) in nexts.iter_mut().zip(centres.iter().zip(prefixes)) {
+            nothing = simd.add_f64s(nothing, simd.mul_f64s(*sum, zero));
+            let aim = simd.sub_f64s(*centre, simd.mul_f64s(*sum, steps));
+            *next = simd.min_f64s(simd.max_f64s(aim, low), high);
+        }
+        let mut nothing = simd.reduce_sum_f64s(nothing);
+        for (next, (centre, sum)) in next.iter_mut().zip(centre.iter().zip(rest)) {
+            nothing += sum * 0.0;
             *next = check::hold(centre - sum * step);
         }
-        Ok(())
+        if nothing.abs() <= 0.0 {
+            return Ok(());
+        }
+        check::vector("prefix sum", prefix, self.centre.len())
     }
 }
 
@@ -116,8 +136,8 @@ impl WithSimd for Aim<'_> {
     type Output = Result<(), LearnError>;
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) -> Result<(), LearnError> {
-        self.learner.aim(self.prefix)
+    fn with_simd<S: Simd>(self, simd: S) -> Result<(), LearnError> {
+        self.learner.aim(simd, self.prefix)
     }
 }
 

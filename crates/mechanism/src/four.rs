@@ -26,6 +26,8 @@ pub(crate) trait Four: Copy {
 
     fn add(self, a: Self::Words, b: Self::Words) -> Self::Words;
     fn subtract(self, a: Self::Words, b: Self::Words) -> Self::Words;
+    fn xor(self, a: Self::Words, b: Self::Words) -> Self::Words;
+    fn and(self, a: Self::Words, b: Self::Words) -> Self::Words;
     /// The lower halves as signed numbers, multiplied.
     fn signed_product(self, a: Self::Words, b: Self::Words) -> Self::Words;
     /// The lower halves as numbers without a sign, multiplied.
@@ -40,6 +42,14 @@ pub(crate) trait Four: Copy {
     fn plus(self, a: Self::Floats, b: Self::Floats) -> Self::Floats;
     fn minus(self, a: Self::Floats, b: Self::Floats) -> Self::Floats;
     fn times(self, a: Self::Floats, b: Self::Floats) -> Self::Floats;
+    /// The whole numbers toward zero.
+    fn truncated(self, a: Self::Floats) -> Self::Floats;
+    /// Without their signs.
+    fn magnitudes(self, a: Self::Floats) -> Self::Floats;
+    /// All ones where a ≤ b, and zeros elsewhere: also where either is not a number.
+    fn at_most(self, a: Self::Floats, b: Self::Floats) -> Self::Words;
+    /// The bits of floats.
+    fn bits(self, a: Self::Floats) -> Self::Words;
     /// The floats nearest to integers, as a cast gives them.
     fn nearest(self, words: Self::Words) -> Self::Floats;
 }
@@ -83,6 +93,12 @@ mod tests {
         let words = [
             v.add(p, q),
             v.subtract(p, q),
+            v.xor(p, q),
+            v.and(p, q),
+            v.at_most(f, g),
+            v.at_most(f, f),
+            v.bits(v.truncated(f)),
+            v.bits(v.magnitudes(f)),
             v.signed_product(p, q),
             v.unsigned_product(p, q),
             v.left(p, by),
@@ -92,7 +108,9 @@ mod tests {
         ];
         let floats = [v.plus(f, g), v.minus(f, g), v.times(f, g), v.nearest(p)];
         let words = words.into_iter().flat_map(|w| v.integers(w));
-        let floats = floats.into_iter().flat_map(|f| v.numbers(f));
+        // What is not a number has many forms.
+        let canonical = |x: f64| if x.is_nan() { f64::NAN } else { x };
+        let floats = floats.into_iter().flat_map(|f| v.numbers(f).map(canonical));
         words
             .map(i64::cast_unsigned)
             .chain(floats.map(f64::to_bits))
@@ -107,7 +125,7 @@ mod tests {
             a: [i64; 4],
             b: [i64; 4],
             by in 0_u32..64,
-            x in proptest::array::uniform4(-1e9_f64..1e9),
+            x in proptest::array::uniform4(prop_oneof![-1e9_f64..1e9, -3.0_f64..3.0, Just(f64::NAN), Just(-f64::INFINITY), Just(-0.0)]),
             y in proptest::array::uniform4(-1e-3_f64..1e-3),
         ) {
             let a = a.map(|a| a >> by);

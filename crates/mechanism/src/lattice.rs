@@ -11,6 +11,7 @@
 
 mod lanes;
 
+use crate::losses::{Features, Multiple};
 use lanes::is_narrow;
 
 /// One person's vector, before clipping.
@@ -149,22 +150,59 @@ impl Lattice {
             return self.add_narrow(values, total);
         }
         let entries = match contribution {
-            Contribution::Null => return Outcome::Null,
-            Contribution::Dense(values) => {
-                if values.len() != self.dimension() {
-                    return Outcome::Null;
-                }
-                Entries::Dense(values)
-            }
-            Contribution::Sparse(entries) => {
-                let increasing = entries.windows(2).all(|pair| pair[0].0 < pair[1].0);
-                if !increasing || entries.last().is_some_and(|last| last.0 >= self.dimension) {
-                    return Outcome::Null;
-                }
-                Entries::Sparse(entries)
-            }
+            Contribution::Null => None,
+            Contribution::Dense(values) => self.dense(values),
+            Contribution::Sparse(entries) => self.sparse_entries(entries),
         };
-        let Some((scale, clipped)) = self.scale(&entries) else {
+        entries.map_or(Outcome::Null, |entries| {
+            let scale = self.length(&entries);
+            self.add_entries(
+                &entries,
+                scale.and_then(|l| self.scale(&entries, l, 1.0)),
+                total,
+            )
+        })
+    }
+
+    /// Adds the integers of a multiple of features to `total`.
+    pub(crate) fn add_multiple(
+        &self,
+        features: &Features,
+        multiple: Multiple,
+        total: &mut [i64],
+    ) -> Outcome {
+        let entries = match features {
+            Features::Dense(values)
+                if self.narrow && self.norm == Norm::L2 && values.len() == self.dimension() =>
+            {
+                return self.add_multiple_narrow(values, multiple, total);
+            }
+            Features::Dense(values) => self.dense(values),
+            Features::Sparse(entries) => self.sparse_entries(entries),
+        };
+        entries.map_or(Outcome::Null, |entries| {
+            self.add_entries(&entries, self.scale_multiple(&entries, multiple), total)
+        })
+    }
+
+    fn dense<'a>(&self, values: &'a [f64]) -> Option<Entries<'a>> {
+        (values.len() == self.dimension()).then_some(Entries::Dense(values))
+    }
+
+    #[inline(always)]
+    fn sparse_entries<'a>(&self, entries: &'a [(u32, f64)]) -> Option<Entries<'a>> {
+        let increasing = entries.windows(2).all(|pair| pair[0].0 < pair[1].0);
+        let inside = entries.last().is_none_or(|last| last.0 < self.dimension);
+        (increasing && inside).then_some(Entries::Sparse(entries))
+    }
+
+    fn add_entries(
+        &self,
+        entries: &Entries<'_>,
+        scale: Option<(f64, bool)>,
+        total: &mut [i64],
+    ) -> Outcome {
+        let Some((scale, clipped)) = scale else {
             return Outcome::Null;
         };
         entries.each(|index, value| {
@@ -178,14 +216,15 @@ impl Lattice {
         }
     }
 
-    /// Writes the integers of a sparse contribution that are not zero; none for any that would be null.
-    pub(crate) fn sparse(&self, entries: &[(u32, f64)], out: &mut Vec<(u32, i64)>) {
+    /// Writes the integers of a multiple of sparse features that are not zero; none for any that would be null.
+    pub(crate) fn sparse(
+        &self,
+        entries: &[(u32, f64)],
+        multiple: Multiple,
+        out: &mut Vec<(u32, i64)>,
+    ) {
         out.clear();
-        let increasing = entries.windows(2).all(|pair| pair[0].0 < pair[1].0);
-        if !increasing || entries.last().is_some_and(|last| last.0 >= self.dimension) {
-            return;
-        }
-        if let Some((scale, _)) = self.sparse_scale(entries) {
+        if let Some((scale, _)) = self.sparse_scale(entries, multiple) {
             let integers = entries
                 .iter()
                 .map(|&(i, value)| (i, (value * scale) as i64));
@@ -193,16 +232,23 @@ impl Lattice {
         }
     }
 
-    /// The factor that makes integers which are proved to fit, and whether it clips; nothing if there is none.
+    /// [`Lattice::scale`] for a multiple.
     #[inline(always)]
-    fn scale(&self, entries: &Entries<'_>) -> Option<(f64, bool)> {
-        let length = self.length(entries)?;
-        let clipped = length > self.bound;
-        // Not radius/length, which may overflow for a subnormal length: only lengths above the bound are divided by.
-        let scale = self.radius as f64 / if clipped { length } else { self.bound };
+    fn scale_multiple(&self, entries: &Entries<'_>, multiple: Multiple) -> Option<(f64, bool)> {
+        let length = match self.norm {
+            Norm::L2 => multiple.length,
+            Norm::L1 => self.length(entries)? * multiple.factor.abs(),
+        };
+        self.scale(entries, length, multiple.factor)
+    }
+
+    /// The number by which values become integers that are proved to fit, for `factor` times these values, of this length; and whether it clips. Nothing if there is none.
+    #[inline(always)]
+    fn scale(&self, entries: &Entries<'_>, length: f64, factor: f64) -> Option<(f64, bool)> {
+        let (scale, clipped) = self.plain_scale(length);
         // A loop, because a closure would not be compiled for the processor at hand.
         for shrink in self.shrinks {
-            let scale = scale * shrink;
+            let scale = scale * shrink * factor;
             let fits = match entries {
                 Entries::Sparse(entries) if is_narrow(self.radius, entries.len()) => {
                     self.fits_narrow(entries.iter().map(|entry| entry.1), scale)
@@ -214,6 +260,15 @@ impl Lattice {
             }
         }
         None
+    }
+
+    /// What makes the bound the radius, or a longer vector as long as it; and whether it is longer.
+    #[inline(always)]
+    fn plain_scale(&self, length: f64) -> (f64, bool) {
+        let clipped = length > self.bound;
+        // Not radius/length, which may overflow for a subnormal length: only lengths above the bound are divided by.
+        let scale = self.radius as f64 / if clipped { length } else { self.bound };
+        (scale, clipped)
     }
 
     /// The length, or nothing if a value is not finite.

@@ -10,7 +10,7 @@ pub use logged::OffPolicy;
 
 use crate::boundary::{OperatorOnly, Raw};
 use crate::feedback::Reading;
-use crate::losses::{Record, class};
+use crate::losses::{Measured, Record, class};
 use crate::ranks::Ranks;
 use logged::LogTally;
 use pulp::{Arch, Simd, WithSimd};
@@ -118,43 +118,48 @@ impl Scoreboard {
 
     /// Predicts a record with these weights and compares. A record without a usable label counts as seen and for nothing else.
     pub fn score(&mut self, record: &Raw<Record>, weights: &[f64]) {
-        let record = record.peek();
+        self.look_at(record.peek(), weights);
+    }
+
+    /// The same; gives what it has found out about the record at all the weights, if it has, for whoever needs it next.
+    pub(crate) fn look_at(&mut self, record: &Record, weights: &[f64]) -> Option<Measured> {
         self.records += 1;
         match self.yardstick {
             Yardstick::Experts(count) => self.score_experts(record, weights, count),
             Yardstick::Log(reading) => self.score_log(reading, record, weights),
-            _ => Arch::new().dispatch(ScoreLabel {
-                board: self,
-                record,
-                weights,
-            }),
+            _ => {
+                return Arch::new().dispatch(ScoreLabel {
+                    board: self,
+                    record,
+                    weights,
+                });
+            }
         }
+        None
     }
 
     #[inline(always)]
-    fn score_label(&mut self, record: &Record, weights: &[f64]) {
+    fn score_label(&mut self, record: &Record, weights: &[f64]) -> Option<Measured> {
         if !self.is_usable(record.target) {
-            return;
+            return None;
         }
         let width = weights.len() / self.blocks();
         let first = weights.get(..width).unwrap_or_default();
-        let Some((norm, dot)) = record.features.measured(first) else {
-            return;
-        };
-        let shrink = if norm > self.length {
+        let measured = record.features.measured(first)?;
+        let shrink = if measured.norm > self.length {
             self.clipped += 1;
-            self.length / norm
+            self.length / measured.norm
         } else {
             1.0
         };
-        let prediction = match self.yardstick {
-            Yardstick::Classes(_) => {
-                let blocks = weights.chunks_exact(width);
-                largest(blocks.map(|block| shrink * record.features.dot(block)))
-            }
-            _ => shrink * dot,
-        };
-        self.note_prediction(prediction, record.target);
+        if let Yardstick::Classes(_) = self.yardstick {
+            let blocks = weights.chunks_exact(width);
+            let prediction = largest(blocks.map(|block| shrink * record.features.dot(block)));
+            self.note_prediction(prediction, record.target);
+            return None;
+        }
+        self.note_prediction(shrink * measured.dot, record.target);
+        Some(measured)
     }
 
     /// Compares a prediction that was made elsewhere.
@@ -319,11 +324,11 @@ struct ScoreLabel<'a> {
 }
 
 impl WithSimd for ScoreLabel<'_> {
-    type Output = ();
+    type Output = Option<Measured>;
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        self.board.score_label(self.record, self.weights);
+    fn with_simd<S: Simd>(self, _: S) -> Option<Measured> {
+        self.board.score_label(self.record, self.weights)
     }
 }
 

@@ -12,6 +12,9 @@ use pulp::{Arch, Simd, WithSimd};
 use crate::local::{DirectOracle, LocalRule};
 use crate::{Barrier, Capability, ConvexSet, LocalOracle, SetError, barrier, vector};
 
+/// A factor below this may have lost digits.
+const SMALL_FACTOR: f64 = 1e-290;
+
 /// A ball around the origin.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ball {
@@ -31,14 +34,18 @@ impl Ball {
     }
 
     #[inline(always)]
-    fn shrink(&self, point: &mut [f64]) -> f64 {
-        let norm = vector::norm(point);
+    fn shrink(&self, point: &mut [f64], norm: f64) -> f64 {
         if norm <= self.radius {
             return 0.0;
         }
-        // Dividing first keeps huge points from losing their direction to overflow.
-        for value in point {
-            *value = *value / norm * self.radius;
+        let factor = self.radius / norm;
+        if factor >= SMALL_FACTOR {
+            point.iter_mut().for_each(|value| *value *= factor);
+        } else {
+            // Dividing first keeps huge points from losing their direction.
+            for value in point {
+                *value = *value / norm * self.radius;
+            }
         }
         vector::rounding(self.dimension, self.radius)
     }
@@ -66,8 +73,14 @@ impl WithSimd for Project<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) -> Self::Output {
-        vector::check("point", self.point, self.ball.dimension)?;
-        Ok(self.ball.shrink(self.point))
+        vector::check_length("point", self.point, self.ball.dimension)?;
+        // Squares whose sum is finite are of finite numbers; where it is not, each is looked at.
+        let square = vector::dot(self.point, self.point);
+        if !square.is_finite() {
+            vector::check("point", self.point, self.ball.dimension)?;
+        }
+        let norm = vector::norm_from(square, self.point);
+        Ok(self.ball.shrink(self.point, norm))
     }
 }
 
@@ -176,7 +189,8 @@ impl LocalRule for Ball {
             vector::add(answer, reach / width, &across);
         }
         // Only rounding is left to be outside, also where g is parallel to x and no case above applied.
-        self.shrink(answer);
+        let norm = vector::norm(answer);
+        self.shrink(answer, norm);
     }
 }
 

@@ -102,4 +102,5 @@ pub use set::{Capability, ConvexSet, VERTEX_CAP};
 pub use simplex::Simplex;
 pub use spectrahedron::Spectrahedron;
 pub use uniform_matroid::UniformMatroid;
+pub use vector::all_finite;
 pub use vertex_polytope::VertexPolytope;

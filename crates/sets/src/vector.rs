@@ -23,10 +23,30 @@ pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
     ((a + e) + (c + g)) + ((b + f) + (d + h)) + rest
 }
 
+/// Whether all numbers are finite. Nothing times a finite number is nothing, and times any other it is no number.
+#[must_use]
+#[inline(always)]
+pub fn all_finite(values: &[f64]) -> bool {
+    let (fours, rest) = values.as_chunks::<4>();
+    let mut sums = [0.0; 4];
+    for four in fours {
+        for (sum, value) in sums.iter_mut().zip(four) {
+            *sum += value * 0.0;
+        }
+    }
+    let rest: f64 = rest.iter().map(|value| value * 0.0).sum();
+    (sums.iter().sum::<f64>() + rest).abs() <= 0.0
+}
+
 /// ‖a‖, also where the squares would overflow or vanish.
 #[inline(always)]
 pub(crate) fn norm(a: &[f64]) -> f64 {
-    let square = dot(a, a);
+    norm_from(dot(a, a), a)
+}
+
+/// The same for whoever has ⟨a, a⟩ already.
+#[inline(always)]
+pub(crate) fn norm_from(square: f64, a: &[f64]) -> f64 {
     if square.is_finite() && square > f64::MIN_POSITIVE / f64::EPSILON {
         return square.sqrt();
     }
@@ -99,10 +119,7 @@ pub(crate) fn check(
 ) -> Result<(), SetError> {
     check_length(parameter, slice, expected)?;
     // First all at once, which becomes vectors; only then one by one.
-    if slice
-        .iter()
-        .fold(true, |finite, value| finite & value.is_finite())
-    {
+    if all_finite(slice) {
         return Ok(());
     }
     match slice.iter().position(|value| !value.is_finite()) {
@@ -155,6 +172,21 @@ mod tests {
             assert!((norm / (5.0 * scale) - 1.0).abs() < 1e-14, "{norm}");
         }
         assert!(norm(&[0.0, 0.0]) == 0.0);
+    }
+
+    #[test]
+    fn what_is_not_finite_is_found_wherever_it_is() {
+        for length in 0..11 {
+            let mut values = vec![-f64::MAX; length];
+            assert!(all_finite(&values));
+            for place in 0..length {
+                for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+                    values[place] = bad;
+                    assert!(!all_finite(&values));
+                }
+                values[place] = 0.0;
+            }
+        }
     }
 
     #[test]

@@ -118,6 +118,15 @@ impl<G: GuaranteeKind> Session for Run<G> {
         Ok(Run::learn(self, person, record)?)
     }
 
+    fn take(
+        &mut self,
+        person: Option<u64>,
+        record: Raw<Record>,
+        board: Option<&mut Scoreboard>,
+    ) -> Result<()> {
+        Ok(Run::take(self, person, record, board)?)
+    }
+
     fn memory(&mut self) -> Memory {
         Run::memory(self)
     }

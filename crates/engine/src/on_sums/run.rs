@@ -12,7 +12,7 @@ use hushstream_mechanism::losses::{Memory, Record};
 use hushstream_mechanism::perturb::PerturbError;
 use hushstream_mechanism::sums::{PrivateSum, Resumed, SumError};
 use hushstream_mechanism::{
-    Grant, GuaranteeKind, Ledger, OperatorOnly, Pending, Raw, Released, Storage,
+    Grant, GuaranteeKind, Ledger, OperatorOnly, Pending, Raw, Released, Scoreboard, Storage,
 };
 use hushstream_noise::Key;
 use serde::{Deserialize, Serialize};
@@ -204,6 +204,19 @@ impl<G: GuaranteeKind> Run<G> {
     /// # Errors
     /// [`RunError::Finished`] after the last round; those of the mechanism.
     pub fn learn(&mut self, person: Option<u64>, record: Raw<Record>) -> Result<(), RunError> {
+        self.take(person, record, None)
+    }
+
+    /// The same, for an operator who keeps the score: the board predicts the record first, with the iterate it is asked about.
+    ///
+    /// # Errors
+    /// As [`Run::learn`].
+    pub fn take(
+        &mut self,
+        person: Option<u64>,
+        record: Raw<Record>,
+        mut board: Option<&mut Scoreboard>,
+    ) -> Result<(), RunError> {
         if self.behind {
             return Err(RunError::Behind);
         }
@@ -217,15 +230,20 @@ impl<G: GuaranteeKind> Run<G> {
         if self.sum.checkpoint_is_due() {
             self.checkpoint()?;
         }
-        if self.sum.steps() >= self.recipe.plan().most_releases() {
+        let is_asked = self.sum.steps() < self.recipe.plan().most_releases();
+        let sums_gradients = matches!(self.recipe.ask(), Ask::Gradient(_));
+        if let Some(board) = board.take_if(|_| !is_asked || !sums_gradients) {
+            board.score(&record, self.learner.iterate());
+        }
+        if !is_asked {
             self.rounds += 1;
-            return Ok(()); // nothing is released after the last round, so nothing is asked
+            return Ok(()); // nothing is released after the last round
         }
         let answer = match self.recipe.ask() {
             Ask::Gradient(loss) => {
                 let weights = self.learner.iterate();
                 self.sum
-                    .add_gradient(person, loss.as_ref(), weights, record)?
+                    .add_gradient(person, loss.as_ref(), weights, record, board)?
             }
             Ask::Moments(moments) => self.sum.add_moments(person, moments, record)?,
         };

@@ -205,7 +205,9 @@ impl ValuesRun {
             factor: self.recipe.geometry.factor(),
             range: self.recipe.request.range,
         };
-        let release = self.sum.add_gradient(None, &ask, &self.play, record)?;
+        let release = self
+            .sum
+            .add_gradient(None, &ask, &self.play, record, None)?;
         release.map_or(Ok(()), |release| self.observe(release))
     }
 

@@ -66,7 +66,9 @@ fn check(recipe: &Recipe, item: impl Fn(u64, &[f64]) -> Vec<f64>) {
             *exact += value;
         }
         let answer = match recipe.ask() {
-            Ask::Gradient(loss) => sum.add_gradient(None, loss.as_ref(), weights, record(D, t)),
+            Ask::Gradient(loss) => {
+                sum.add_gradient(None, loss.as_ref(), weights, record(D, t), None)
+            }
             Ask::Moments(moments) => sum.add_moments(None, moments, record(D, t)),
         };
         sum.sync(&mut ledger).unwrap();

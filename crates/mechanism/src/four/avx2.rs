@@ -3,7 +3,7 @@
 use super::{FOUR, Four, Work};
 use pulp::x86::V3;
 use pulp::{NullaryFnOnce, cast};
-use std::arch::x86_64::{__m256d, __m256i};
+use std::arch::x86_64::{__m256d, __m256i, _CMP_LE_OQ, _MM_FROUND_NO_EXC, _MM_FROUND_TO_ZERO};
 
 /// Work to be compiled for these processors.
 pub(super) struct OnV3<W> {
@@ -55,6 +55,16 @@ impl Four for V3 {
     }
 
     #[inline(always)]
+    fn xor(self, a: __m256i, b: __m256i) -> __m256i {
+        self.avx2._mm256_xor_si256(a, b)
+    }
+
+    #[inline(always)]
+    fn and(self, a: __m256i, b: __m256i) -> __m256i {
+        self.avx2._mm256_and_si256(a, b)
+    }
+
+    #[inline(always)]
     fn signed_product(self, a: __m256i, b: __m256i) -> __m256i {
         self.avx2._mm256_mul_epi32(a, b)
     }
@@ -92,6 +102,27 @@ impl Four for V3 {
     #[inline(always)]
     fn times(self, a: __m256d, b: __m256d) -> __m256d {
         self.avx._mm256_mul_pd(a, b)
+    }
+
+    #[inline(always)]
+    fn truncated(self, a: __m256d) -> __m256d {
+        self.avx
+            ._mm256_round_pd::<{ _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC }>(a)
+    }
+
+    #[inline(always)]
+    fn magnitudes(self, a: __m256d) -> __m256d {
+        self.avx._mm256_andnot_pd(self.avx._mm256_set1_pd(-0.0), a)
+    }
+
+    #[inline(always)]
+    fn at_most(self, a: __m256d, b: __m256d) -> __m256i {
+        cast(self.avx._mm256_cmp_pd::<_CMP_LE_OQ>(a, b))
+    }
+
+    #[inline(always)]
+    fn bits(self, a: __m256d) -> __m256i {
+        cast(a)
     }
 
     /// As [`crate::sums::nearest`] does it, with the halves put together by a blend.

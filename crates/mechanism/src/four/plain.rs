@@ -55,6 +55,16 @@ impl Four for Plain {
     }
 
     #[inline(always)]
+    fn xor(self, a: Self::Words, b: Self::Words) -> Self::Words {
+        each(a, b, |a, b| a ^ b)
+    }
+
+    #[inline(always)]
+    fn and(self, a: Self::Words, b: Self::Words) -> Self::Words {
+        each(a, b, |a, b| a & b)
+    }
+
+    #[inline(always)]
     fn signed_product(self, a: Self::Words, b: Self::Words) -> Self::Words {
         each(a, b, |a, b| i64::from(a as i32) * i64::from(b as i32))
     }
@@ -94,6 +104,26 @@ impl Four for Plain {
     #[inline(always)]
     fn times(self, a: Self::Floats, b: Self::Floats) -> Self::Floats {
         each(a, b, |a, b| a * b)
+    }
+
+    #[inline(always)]
+    fn truncated(self, a: Self::Floats) -> Self::Floats {
+        a.map(f64::trunc)
+    }
+
+    #[inline(always)]
+    fn magnitudes(self, a: Self::Floats) -> Self::Floats {
+        a.map(f64::abs)
+    }
+
+    #[inline(always)]
+    fn at_most(self, a: Self::Floats, b: Self::Floats) -> Self::Words {
+        each(a, b, |a, b| -i64::from(a <= b))
+    }
+
+    #[inline(always)]
+    fn bits(self, a: Self::Floats) -> Self::Words {
+        a.map(|a| a.to_bits().cast_signed())
     }
 
     #[inline(always)]

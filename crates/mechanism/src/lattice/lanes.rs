@@ -1,6 +1,8 @@
 //! Small integers in loops that a compiler turns into vectors: the round's hot path. They prove what the careful loops prove, in arithmetic whose bounds are stated.
 
 use super::{Entries, Lattice, Norm, Outcome};
+use crate::four::{self, FOUR, Four, Work};
+use crate::losses::Multiple;
 use pulp::{Arch, Simd, WithSimd};
 
 /// Sums of squares run side by side, because one addition has to wait for the other.
@@ -9,7 +11,7 @@ const LANES: usize = 8;
 impl Lattice {
     /// The same for all coordinates and small integers, in loops that a compiler turns into vectors: this is the round's hot path.
     pub(super) fn add_narrow(&self, values: &[f64], total: &mut [i64]) -> Outcome {
-        Arch::new().dispatch(AddNarrow {
+        four::run(AddNarrow {
             lattice: self,
             values,
             total,
@@ -17,17 +19,45 @@ impl Lattice {
     }
 
     #[inline(always)]
-    fn add_in_lanes(&self, values: &[f64], total: &mut [i64]) -> Outcome {
+    fn add_in_lanes<V: Four>(&self, v: V, values: &[f64], total: &mut [i64]) -> Outcome {
         let entries = Entries::Dense(values);
         let plain = self.plain_length(&entries);
         let Some(length) = plain.or_else(|| self.careful_length(&entries)) else {
             return Outcome::Null;
         };
-        let clipped = length > self.bound;
-        let scale = self.radius as f64 / if clipped { length } else { self.bound };
+        self.add_scaled(v, values, (length, 1.0), total)
+    }
+
+    /// [`Lattice::add_multiple`] for all coordinates, Euclidean length and small integers.
+    pub(super) fn add_multiple_narrow(
+        &self,
+        values: &[f64],
+        multiple: Multiple,
+        total: &mut [i64],
+    ) -> Outcome {
+        four::run(AddMultiple {
+            lattice: self,
+            values,
+            multiple,
+            total,
+        })
+    }
+
+    #[inline(always)]
+    fn add_scaled<V: Four>(
+        &self,
+        v: V,
+        values: &[f64],
+        (length, factor): (f64, f64),
+        total: &mut [i64],
+    ) -> Outcome {
+        let (scale, clipped) = self.plain_scale(length);
         for shrink in self.shrinks {
-            let scale = scale * shrink;
-            if self.add_checked(values, scale, total) {
+            let scale = scale * shrink * factor;
+            if !scale.is_finite() {
+                return Outcome::Null;
+            }
+            if self.add_checked(v, values, scale, total) {
                 return if clipped {
                     Outcome::Clipped
                 } else {
@@ -43,36 +73,68 @@ impl Lattice {
     }
 
     /// Adds the integers and proves on the way what [`Lattice::fits`] proves, as [`Lattice::fits_narrow`] does. Plans keep sums below 2⁶¹, so integers that fit wrap nothing. What does not fit can be taken out again exactly: a length
-    /// was found, so values are finite, no larger than the bound or clipped to it, and every step of their truncation is a function.
+    /// was found, so values are finite, the scale is too, and every step of their truncation is a function.
     #[inline(always)]
-    fn add_checked(&self, values: &[f64], scale: f64, total: &mut [i64]) -> bool {
+    fn add_checked<V: Four>(&self, v: V, values: &[f64], scale: f64, total: &mut [i64]) -> bool {
         match self.norm {
-            Norm::L1 => self.add_proving::<false>(values, scale, total),
-            Norm::L2 => self.add_proving::<true>(values, scale, total),
+            Norm::L1 => self.add_proving::<V, false>(v, values, scale, total),
+            Norm::L2 => self.add_proving::<V, true>(v, values, scale, total),
         }
     }
 
     #[inline(always)]
-    fn add_proving<const SQUARES: bool>(
+    fn add_proving<V: Four, const SQUARES: bool>(
         &self,
+        v: V,
         values: &[f64],
         scale: f64,
         total: &mut [i64],
     ) -> bool {
         let mut proof = Proof::<SQUARES>::new(self);
-        for (total, value) in total.iter_mut().zip(values) {
+        let (fours, rest) = values.as_chunks();
+        let (totals, last) = total.as_chunks_mut();
+        let ones = v.floats(&[ONES; FOUR]);
+        let (scales, radius) = (v.floats(&[scale; FOUR]), v.floats(&[proof.radius; FOUR]));
+        let (mut inside, mut sums) = (v.words(&[-1; FOUR]), v.words(&[0; FOUR]));
+        for (total, four) in totals.iter_mut().zip(fours) {
+            let whole = v.truncated(v.times(v.floats(four), scales));
+            let size = v.magnitudes(whole);
+            inside = v.and(inside, v.at_most(size, radius));
+            // The lower halves of these bits are the magnitudes, and no more is multiplied.
+            let magnitude = v.bits(v.plus(size, ones));
+            sums = v.add(
+                sums,
+                if SQUARES {
+                    v.unsigned_product(magnitude, magnitude)
+                } else {
+                    v.subtract(magnitude, v.bits(ones))
+                },
+            );
+            let integer = v.subtract(v.bits(v.plus(whole, ones)), v.bits(ones));
+            *total = v.integers(v.add(v.words(total), integer));
+        }
+        for (total, value) in last.iter_mut().zip(rest) {
             let whole = (value * scale).trunc();
             proof.look(whole);
             *total = total.wrapping_add(integer(whole));
         }
+        for (inside, sum) in v.integers(inside).into_iter().zip(v.integers(sums)) {
+            proof.inside &= inside == -1;
+            proof.sum = proof.sum.wrapping_add(sum.cast_unsigned());
+        }
         proof.holds()
     }
 
-    /// [`Lattice::scale`] of a sparse vector.
-    pub(super) fn sparse_scale(&self, entries: &[(u32, f64)]) -> Option<(f64, bool)> {
+    /// [`Lattice::scale_multiple`] of a sparse vector; nothing for one that is not sound.
+    pub(super) fn sparse_scale(
+        &self,
+        entries: &[(u32, f64)],
+        multiple: Multiple,
+    ) -> Option<(f64, bool)> {
         Arch::new().dispatch(SparseScale {
             lattice: self,
             entries,
+            multiple,
         })
     }
 
@@ -178,17 +240,18 @@ impl<const SQUARES: bool> Proof<SQUARES> {
     }
 }
 
+/// Here the last digits of a float count ones.
+const ONES: f64 = 1.5 * (1_u64 << 52) as f64;
+
 /// The integer toward zero.
 #[inline(always)]
 pub(super) fn truncated(value: f64) -> i64 {
     integer(value.trunc())
 }
 
-/// A whole number below 2⁵¹ in size as an integer; anything for others. A cast would ask of each whether it is one, and there is no vector for that: at
-/// 1.5·2⁵² the last digits of a float count ones.
+/// A whole number below 2⁵¹ in size as an integer; anything for others. A cast would ask of each whether it is one, and there is no vector for that.
 #[inline(always)]
 fn integer(whole: f64) -> i64 {
-    const ONES: f64 = 1.5 * (1_u64 << 52) as f64;
     (whole + ONES).to_bits().wrapping_sub(ONES.to_bits()) as i64
 }
 
@@ -204,12 +267,31 @@ struct AddNarrow<'a> {
     total: &'a mut [i64],
 }
 
-impl WithSimd for AddNarrow<'_> {
+impl Work for AddNarrow<'_> {
     type Output = Outcome;
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) -> Outcome {
-        self.lattice.add_in_lanes(self.values, self.total)
+    fn with<V: Four>(self, v: V) -> Outcome {
+        self.lattice.add_in_lanes(v, self.values, self.total)
+    }
+}
+
+/// [`Lattice::add_multiple_narrow`], likewise.
+struct AddMultiple<'a> {
+    lattice: &'a Lattice,
+    values: &'a [f64],
+    multiple: Multiple,
+    total: &'a mut [i64],
+}
+
+impl Work for AddMultiple<'_> {
+    type Output = Outcome;
+
+    #[inline(always)]
+    fn with<V: Four>(self, v: V) -> Outcome {
+        let Multiple { factor, length } = self.multiple;
+        self.lattice
+            .add_scaled(v, self.values, (length, factor), self.total)
     }
 }
 
@@ -217,6 +299,7 @@ impl WithSimd for AddNarrow<'_> {
 struct SparseScale<'a> {
     lattice: &'a Lattice,
     entries: &'a [(u32, f64)],
+    multiple: Multiple,
 }
 
 impl WithSimd for SparseScale<'_> {
@@ -224,6 +307,7 @@ impl WithSimd for SparseScale<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) -> Self::Output {
-        self.lattice.scale(&Entries::Sparse(self.entries))
+        let entries = self.lattice.sparse_entries(self.entries)?;
+        self.lattice.scale_multiple(&entries, self.multiple)
     }
 }

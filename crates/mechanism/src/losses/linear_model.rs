@@ -1,6 +1,6 @@
 //! Linear models: φ(⟨w, x⟩, y) for any [`Link`], with features and target clipped to public bounds.
 
-use super::{Bounds, BoundsError, Explicit, Link, Loss, Part, Record};
+use super::{Bounds, BoundsError, Explicit, Link, Loss, Measured, Multiple, Part, Record};
 use crate::lattice::Contribution;
 use pulp::{Arch, Simd, WithSimd};
 
@@ -42,12 +42,38 @@ impl LinearModel {
     /// Score, target and the factor that clips the features; nothing if the record is malformed.
     #[inline(always)]
     fn read(&self, record: &Record, weights: &[f64]) -> Option<(f64, f64, f64)> {
-        if !record.target.is_finite() || weights.len() != self.dimension {
+        let measured = record.features.measured(weights)?;
+        self.read_measured(record.target, weights, measured)
+    }
+
+    #[inline(always)]
+    fn read_measured(
+        &self,
+        target: f64,
+        weights: &[f64],
+        measured: Measured,
+    ) -> Option<(f64, f64, f64)> {
+        if !target.is_finite() || weights.len() != self.dimension {
             return None;
         }
-        let (norm, dot) = record.features.measured(weights)?;
-        let shrink = self.bounds.shrink(norm);
-        Some((shrink * dot, self.bounds.clip_target(record.target), shrink))
+        let shrink = self.bounds.shrink(measured.norm);
+        let target = self.bounds.clip_target(target);
+        Some((shrink * measured.dot, target, shrink))
+    }
+}
+
+/// [`super::Features::measured`], to be compiled for every width of vectors.
+struct Measure<'a> {
+    record: &'a Record,
+    weights: &'a [f64],
+}
+
+impl WithSimd for Measure<'_> {
+    type Output = Option<Measured>;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> Option<Measured> {
+        self.record.features.measured(self.weights)
     }
 }
 
@@ -118,6 +144,24 @@ impl Loss for LinearModel {
             model: self,
             record,
             weights,
+        })
+    }
+
+    fn multiple(
+        &self,
+        record: &Record,
+        weights: &[f64],
+        measured: Option<Measured>,
+    ) -> Option<Multiple> {
+        let measured = match measured {
+            Some(measured) => measured,
+            None => Arch::new().dispatch(Measure { record, weights })?,
+        };
+        let (score, target, shrink) = self.read_measured(record.target, weights, measured)?;
+        let factor = shrink * self.link.slope(score, target);
+        Some(Multiple {
+            factor,
+            length: factor.abs() * measured.norm,
         })
     }
 }

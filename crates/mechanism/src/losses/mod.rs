@@ -116,17 +116,21 @@ impl Features {
 
     /// ‖x‖ and ⟨w, x⟩ in one pass; nothing unless the features are sound and as many as the weights.
     #[inline(always)]
-    pub(crate) fn measured(&self, weights: &[f64]) -> Option<(f64, f64)> {
+    pub(crate) fn measured(&self, weights: &[f64]) -> Option<Measured> {
         match self {
             Self::Dense(values) if values.len() == weights.len() => {
                 let [squares, dot] = two_sums(values, weights);
                 // A sum of squares that is a number has only numbers in it; where it is too large for one, each is looked at.
                 let is_sound = squares.is_finite() || self.is_sound(weights.len());
-                is_sound.then(|| (squares.sqrt(), dot))
+                is_sound.then(|| Measured {
+                    norm: squares.sqrt(),
+                    dot,
+                })
             }
-            _ => self
-                .is_sound(weights.len())
-                .then(|| (self.norm(), self.dot(weights))),
+            _ => self.is_sound(weights.len()).then(|| Measured {
+                norm: self.norm(),
+                dot: self.dot(weights),
+            }),
         }
     }
 
@@ -163,6 +167,20 @@ impl Features {
             }
         }
     }
+}
+
+/// What a record's features are at some weights: ‖x‖ and ⟨w, x⟩. As private as the record.
+#[derive(Clone, Copy)]
+pub struct Measured {
+    pub(crate) norm: f64,
+    pub(crate) dot: f64,
+}
+
+/// A gradient that is a multiple of a record's features, not multiplied out: the factor, and the gradient's Euclidean length. All features are finite.
+#[derive(Clone, Copy)]
+pub struct Multiple {
+    pub(crate) factor: f64,
+    pub(crate) length: f64,
 }
 
 /// The memory of a record that has been learned from, emptied, for the next one to be read into: a round then allocates nothing. How much it holds is as private as
@@ -343,6 +361,17 @@ pub trait Loss: Send + Sync {
 
     /// ∇f(w; record), or null for a malformed record.
     fn gradient(&self, record: Record, weights: &[f64]) -> Contribution;
+
+    /// The same as a multiple of the features, where the mechanism knows it to be one: losses of ⟨w, x⟩ and nothing else. A loss of your own leaves it at that.
+    fn multiple(
+        &self,
+        record: &Record,
+        weights: &[f64],
+        measured: Option<Measured>,
+    ) -> Option<Multiple> {
+        let _ = (record, weights, measured);
+        None
+    }
 }
 
 /// The loss of a record at `weights`: computed from private data, for the operator only.

@@ -7,7 +7,7 @@ use crate::durable::{
     CameBack, Diary, DiaryError, FoundDiary, Ledger, Storage, Terms, decode, encode,
 };
 use crate::lattice::Lattice;
-use crate::losses::{Bounds, Features, Link, Memory, Record};
+use crate::losses::{Bounds, Features, Link, Memory, Multiple, Record};
 use crate::persons::Participation;
 use crate::scoreboard::Scoreboard;
 use crate::sums::{Geometry, Noise, PlanError, PlanFields, SumKind, SumPlan};
@@ -58,7 +58,6 @@ pub struct SparseLearner {
     nulls: u64,
     coordinates: Vec<u32>,
     sums: Vec<i64>,
-    scaled: Vec<(u32, f64)>,
     gradient: Vec<(u32, i64)>,
     memory: Memory,
 }
@@ -184,7 +183,6 @@ impl SparseLearner {
             nulls: 0,
             coordinates: Vec::new(),
             sums: Vec::new(),
-            scaled: Vec::new(),
             gradient: Vec::new(),
             memory: Memory::default(),
         })
@@ -229,14 +227,16 @@ impl SparseLearner {
         let mut score = 0.0;
         match entries(&record, self.exact.len()) {
             Some(entries) => {
-                let shrink = self.bounds.shrink(record.features.norm());
+                let norm = record.features.norm();
+                let shrink = self.bounds.shrink(norm);
                 score = shrink * self.read(&entries);
                 let target = self.bounds.clip_target(record.target);
-                let slope = shrink * self.link.slope(score, target);
-                self.scaled.clear();
-                self.scaled
-                    .extend(entries.iter().map(|&(i, x)| (i, slope * x)));
-                self.lattice.sparse(&self.scaled, &mut self.gradient);
+                let factor = shrink * self.link.slope(score, target);
+                let multiple = Multiple {
+                    factor,
+                    length: factor.abs() * norm,
+                };
+                self.lattice.sparse(&entries, multiple, &mut self.gradient);
             }
             None => self.nulls += 1,
         }

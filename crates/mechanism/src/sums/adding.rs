@@ -6,9 +6,10 @@ use super::plan::Geometry;
 use super::private_sum::PrivateSum;
 use crate::boundary::{GuaranteeKind, Pending, Raw};
 use crate::lattice::{Contribution, Outcome};
-use crate::losses::{Features, Loss, Memory, Record};
+use crate::losses::{Features, Loss, Memory, Multiple, Record};
 use crate::moments::Moments;
 use crate::persons::Participation;
+use crate::scoreboard::Scoreboard;
 
 impl<G: GuaranteeKind> PrivateSum<G> {
     /// Adds one record. When it completes an item (always, if the batch is 1), the next prefix sum is drawn.
@@ -20,7 +21,7 @@ impl<G: GuaranteeKind> PrivateSum<G> {
         contribution: Raw<Contribution>,
     ) -> Result<Option<Pending<Vec<f64>, G>>, SumError> {
         self.refuse_moments()?;
-        self.add_of(None, contribution)
+        self.add_of(None, |sum| sum.take(contribution))
     }
 
     /// Adds one record of a person; it counts as null if the person has contributed often enough.
@@ -33,10 +34,10 @@ impl<G: GuaranteeKind> PrivateSum<G> {
         contribution: Raw<Contribution>,
     ) -> Result<Option<Pending<Vec<f64>, G>>, SumError> {
         self.refuse_moments()?;
-        self.add_of(Some(person), contribution)
+        self.add_of(Some(person), |sum| sum.take(contribution))
     }
 
-    /// Asks one record for the gradient of `loss` at `weights`, and adds it. `weights` is the question: public, or about to be.
+    /// Asks one record for the gradient of `loss` at `weights`, and adds it. `weights` is the question: public, or about to be. A board predicts the record with them first.
     ///
     /// # Errors
     /// As [`PrivateSum::add`] and [`PrivateSum::add_for`].
@@ -46,12 +47,21 @@ impl<G: GuaranteeKind> PrivateSum<G> {
         loss: &dyn Loss,
         weights: &[f64],
         record: Raw<Record>,
+        board: Option<&mut Scoreboard>,
     ) -> Result<Option<Pending<Vec<f64>, G>>, SumError> {
         self.refuse_moments()?;
         let record = record.open();
+        let measured = board.and_then(|board| board.look_at(&record, weights));
         let size = record.features.size();
-        let gradient = loss.gradient(record, weights);
-        let release = self.add_of(person, Raw::seal(gradient));
+        let release = match loss.multiple(&record, weights, measured) {
+            Some(multiple) => {
+                self.add_of(person, |sum| sum.take_multiple(record.features, multiple))
+            }
+            None => {
+                let gradient = Raw::seal(loss.gradient(record, weights));
+                self.add_of(person, |sum| sum.take(gradient))
+            }
+        };
         self.memory = Memory::left(self.left.take(), size);
         release
     }
@@ -74,7 +84,7 @@ impl<G: GuaranteeKind> PrivateSum<G> {
             return Err(SumError::Geometry);
         }
         let contribution = moments.of(&record.open());
-        let release = self.add_of(person, Raw::seal(contribution));
+        let release = self.add_of(person, |sum| sum.take(Raw::seal(contribution)));
         // A matrix, not a record.
         self.left = None;
         release
@@ -87,10 +97,11 @@ impl<G: GuaranteeKind> PrivateSum<G> {
         }
     }
 
+    /// Adds one record: `take` takes in what it contributes, unless its person has contributed often enough.
     fn add_of(
         &mut self,
         person: Option<u64>,
-        contribution: Raw<Contribution>,
+        take: impl FnOnce(&mut Self),
     ) -> Result<Option<Pending<Vec<f64>, G>>, SumError> {
         let participation = self.plan.request().participation;
         let person = match (person, participation) {
@@ -117,7 +128,7 @@ impl<G: GuaranteeKind> PrivateSum<G> {
             }
             _ => {
                 self.record.persons.extend(person);
-                self.take(contribution);
+                take(self);
             }
         }
         self.tick()
@@ -193,17 +204,30 @@ impl<G: GuaranteeKind> PrivateSum<G> {
 
     fn take(&mut self, contribution: Raw<Contribution>) {
         let contribution = contribution.open();
-        match self.lattice.add(&contribution, &mut self.batch) {
-            Outcome::Kept => {}
-            Outcome::Clipped => self.record.clipped += 1,
-            Outcome::Null => self.record.nulls += 1,
-        }
-        self.in_batch += 1;
+        let outcome = self.lattice.add(&contribution, &mut self.batch);
+        self.count(outcome);
         self.left = match contribution {
             Contribution::Dense(values) => Some(Features::Dense(values)),
             Contribution::Sparse(entries) => Some(Features::Sparse(entries)),
             Contribution::Null => None,
         };
+    }
+
+    fn take_multiple(&mut self, features: Features, multiple: Multiple) {
+        let outcome = self
+            .lattice
+            .add_multiple(&features, multiple, &mut self.batch);
+        self.count(outcome);
+        self.left = Some(features);
+    }
+
+    fn count(&mut self, outcome: Outcome) {
+        match outcome {
+            Outcome::Kept => {}
+            Outcome::Clipped => self.record.clipped += 1,
+            Outcome::Null => self.record.nulls += 1,
+        }
+        self.in_batch += 1;
     }
 
     fn tick(&mut self) -> Result<Option<Pending<Vec<f64>, G>>, SumError> {

@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 use super::ahead::NoiseAhead;
-use super::vectors::sum_signed;
+use super::vectors::AddNoise;
 
 /// Standard deviation (Gaussian) or scale (Laplace) of the one noise there is, in lattice units: privacy sets the
 /// scale of the data instead.
@@ -169,6 +169,12 @@ pub trait Cover {
         terms
     }
 
+    /// If release `t` ≥ 1 has the first terms of release t − 1 and one more: how many, and that one. Otherwise covers are compared.
+    fn newest(&self, t: u64) -> Option<(usize, Term)> {
+        let _ = t;
+        None
+    }
+
     /// First and last item of a node: what is materialised to check cover and depth.
     fn items(&self, node: u64) -> (u64, u64);
 }
@@ -183,6 +189,8 @@ pub(crate) struct Walk<C> {
     /// The noise of each step's last term, if it is drawn ahead.
     ahead: Option<NoiseAhead>,
     terms: Vec<Term>,
+    /// The release they belong to; none belong to 0.
+    last: u64,
     /// Room for the terms of the next release.
     next: Vec<Term>,
     /// totals[i] is the noise of terms[..=i].
@@ -199,6 +207,7 @@ impl<C: Cover> Walk<C> {
             draws,
             ahead: None,
             terms: Vec::new(),
+            last: 0,
             next: Vec::new(),
             totals: Vec::new(),
             spare: Vec::new(),
@@ -208,29 +217,56 @@ impl<C: Cover> Walk<C> {
 
     /// The noise of release `t` and the number of its terms; any t may follow any other.
     pub(crate) fn at(&mut self, t: u64) -> (&[i64], usize) {
-        self.next.clear();
-        self.cover.write_terms(t, &mut self.next);
-        let kept = self
-            .next
-            .iter()
-            .zip(&self.terms)
-            .take_while(|(a, b)| a == b)
-            .count();
-        self.spare.extend(self.totals.drain(kept..));
-        // Nothing wraps: a cover has fewer than 2⁸ terms, each below 2⁵⁵.
-        for (place, term) in self.next.iter().enumerate().skip(kept) {
-            let mut total = self.spare.pop().unwrap_or_else(|| self.zero.clone());
-            let above = self.totals.last().unwrap_or(&self.zero);
-            let is_last = place + 1 == self.next.len();
-            let ahead = self.ahead.as_mut().filter(|_| is_last);
-            match ahead.and_then(|ahead| ahead.at(t)) {
-                Some(noise) => sum_signed(&mut total, above, noise, term.sign),
-                None => sum_signed(&mut total, above, self.draws.node(term.node), term.sign),
+        self.advance(t, |add| add.run());
+        (self.totals.last().unwrap_or(&self.zero), self.terms.len())
+    }
+
+    /// The same, with the last addition left to `finish`, which may have more to do on the way. False if there was nothing to add.
+    pub(crate) fn advance(&mut self, t: u64, finish: impl FnOnce(AddNoise<'_>)) -> bool {
+        let newest = self.cover.newest(t).filter(|_| self.last + 1 == t);
+        let kept = match newest {
+            Some((kept, term)) => {
+                self.terms.truncate(kept);
+                self.terms.push(term);
+                kept
             }
+            None => self.compare(t),
+        };
+        self.last = t;
+        self.spare.extend(self.totals.drain(kept..));
+        let Some(last) = self.terms.len().checked_sub(1).filter(|&last| last >= kept) else {
+            return false;
+        };
+        for place in kept..last {
+            let (term, mut total) = (self.terms[place], self.room());
+            let above = self.totals.last().unwrap_or(&self.zero);
+            let noise = self.draws.node(term.node);
+            AddNoise::new(&mut total, above, noise, term.sign).run();
             self.totals.push(total);
         }
+        let (term, mut total) = (self.terms[last], self.room());
+        let above = self.totals.last().unwrap_or(&self.zero);
+        let noise = match self.ahead.as_mut().and_then(|ahead| ahead.at(t)) {
+            Some(noise) => noise,
+            None => self.draws.node(term.node),
+        };
+        finish(AddNoise::new(&mut total, above, noise, term.sign));
+        self.totals.push(total);
+        true
+    }
+
+    /// Makes the terms those of release t; how many stay.
+    fn compare(&mut self, t: u64) -> usize {
+        self.next.clear();
+        self.cover.write_terms(t, &mut self.next);
+        let same = self.next.iter().zip(&self.terms);
+        let kept = same.take_while(|(a, b)| a == b).count();
         std::mem::swap(&mut self.terms, &mut self.next);
-        (self.totals.last().unwrap_or(&self.zero), self.terms.len())
+        kept
+    }
+
+    fn room(&mut self) -> Vec<i64> {
+        self.spare.pop().unwrap_or_else(|| self.zero.clone())
     }
 
     /// From step `from` to step `last`, draws in a thread of its own what each step's last term needs: the only noise a step of the binary tree draws.
@@ -241,6 +277,9 @@ impl<C: Cover> Walk<C> {
         let cover = self.cover;
         let mut terms = Vec::new();
         let node_of = move |t| {
+            if let Some((_, term)) = cover.newest(t) {
+                return Some(term.node);
+            }
             terms.clear();
             cover.write_terms(t, &mut terms);
             terms.last().map(|term: &Term| term.node)

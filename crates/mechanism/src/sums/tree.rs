@@ -60,6 +60,12 @@ impl Cover for BinaryTree {
         }
     }
 
+    fn newest(&self, t: u64) -> Option<(usize, Term)> {
+        // t − 1 ends in as many ones as t in zeros: they give way to the lowest one of t.
+        let node = dyadic_node(t.trailing_zeros(), t);
+        Some((t.count_ones() as usize - 1, Term::plus(node)))
+    }
+
     fn items(&self, node: u64) -> (u64, u64) {
         dyadic_items(node)
     }
@@ -73,6 +79,17 @@ mod tests {
     fn depth_is_the_bit_length() {
         for (releases, depth) in [(1, 1), (2, 2), (7, 3), (8, 4), (1023, 10), (1024, 11)] {
             assert_eq!(BinaryTree::depth(releases), depth);
+        }
+    }
+
+    #[test]
+    fn the_newest_term_replaces_the_last_ones() {
+        let mut terms = Vec::new();
+        for t in 1..5000 {
+            let (kept, newest) = BinaryTree.newest(t).unwrap();
+            terms.truncate(kept);
+            terms.push(newest);
+            assert_eq!(terms, BinaryTree.terms(t), "t = {t}");
         }
     }
 

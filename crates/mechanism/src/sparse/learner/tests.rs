@@ -120,7 +120,7 @@ fn reading_a_few_coordinates_equals_releasing_all() {
         );
         assert!(loss.lipschitz() <= 1.0);
         let pending = dense
-            .add_gradient(None, &loss, &weights, Raw::seal(record))
+            .add_gradient(None, &loss, &weights, Raw::seal(record), None)
             .unwrap();
         dense.sync(&mut other).unwrap();
         let released = dense.publish(pending.unwrap()).ok().unwrap();
