@@ -85,6 +85,8 @@ pub struct Run<G> {
     waiting: Vec<Pending<Vec<f64>, G>>,
     /// Whether only the last of them is kept.
     keeps_last: bool,
+    /// The release that the last of them was computed from.
+    last: Option<Pending<Vec<f64>, G>>,
     /// Records seen.
     rounds: u64,
     /// Whether the learner has failed on a release: it must not go on without it.
@@ -114,6 +116,7 @@ impl<G: GuaranteeKind> Run<G> {
             learner,
             waiting: Vec::new(),
             keeps_last: false,
+            last: None,
             rounds: 0,
             behind: false,
         };
@@ -157,6 +160,7 @@ impl<G: GuaranteeKind> Run<G> {
             learner,
             waiting: Vec::new(),
             keeps_last: false,
+            last: None,
             rounds,
             behind: false,
         };
@@ -256,25 +260,33 @@ impl<G: GuaranteeKind> Run<G> {
         // Items that a new instance has lost are in no sum, so what counts is what the learner has seen.
         let offset = (learner.rounds() + 1) as f64 * self.recipe.offset();
         let mut outcome = Ok(());
-        let iterate = release.map(|mut prefix| {
+        let release = release.map(|mut prefix| {
             if offset.abs() > 0.0 {
                 prefix.iter_mut().for_each(|sum| *sum += offset);
             }
             outcome = learner.observe(&prefix);
-            prefix.resize(learner.iterate().len(), 0.0);
-            prefix.copy_from_slice(learner.iterate());
             prefix
         });
         self.behind = outcome.is_err();
         outcome?;
-        if self.keeps_last
-            && let Some(unwanted) = self.waiting.pop()
-        {
-            self.sum.discard(unwanted);
+        if self.keeps_last {
+            // Its place among the releases is kept; the iterate is the learner's until somebody wants it.
+            if let Some(unwanted) = self.last.replace(release) {
+                self.sum.discard(unwanted);
+            }
             self.waiting.clear();
+        } else {
+            self.waiting
+                .push(release.map(|prefix| self.iterate_in(prefix)));
         }
-        self.waiting.push(iterate);
         Ok(())
+    }
+
+    /// The present iterate, in memory that is at hand.
+    fn iterate_in(&self, mut room: Vec<f64>) -> Vec<f64> {
+        room.clear();
+        room.extend_from_slice(self.learner.iterate());
+        room
     }
 
     fn checkpoint(&mut self) -> Result<(), RunError> {
@@ -293,6 +305,10 @@ impl<G: GuaranteeKind> Run<G> {
     /// Those of the mechanism.
     pub fn sync(&mut self, ledger: &mut Ledger) -> Result<Vec<Released<Vec<f64>, G>>, RunError> {
         self.sum.sync(ledger)?;
+        if let Some(release) = self.last.take() {
+            let iterate = release.map(|prefix| self.iterate_in(prefix));
+            self.waiting.push(iterate);
+        }
         let mut out = Vec::with_capacity(self.waiting.len());
         for pending in self.waiting.drain(..) {
             // A sync has covered every step of this object, so nothing is given back.

@@ -48,6 +48,8 @@ pub(crate) enum Syncs {
 /// The log.
 pub(crate) struct Log {
     storage: Box<dyn Storage>,
+    /// Asked once: a round that asked again would ask through two pointers.
+    is_kept: bool,
     records: u64,
     bytes: u64,
     poisoned: bool,
@@ -88,6 +90,7 @@ impl Log {
             storage.sync()?;
         }
         let log = Self {
+            is_kept: storage.is_kept(),
             storage,
             records: records.len() as u64,
             bytes: place.max(MAGIC.len()) as u64,
@@ -144,7 +147,7 @@ impl Log {
     }
 
     pub(crate) fn is_kept(&self) -> bool {
-        self.storage.is_kept()
+        self.is_kept
     }
 
     pub(crate) fn is_durable(&self) -> bool {

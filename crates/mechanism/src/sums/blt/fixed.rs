@@ -325,9 +325,11 @@ impl WithSimd for Within<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) -> bool {
-        let least = self.radius.wrapping_neg();
-        let beyond = |x: &i64| u64::from((*x > self.radius) | (*x < least));
-        self.item.iter().fold(0, |any, x| any | beyond(x)) == 0
+        // R − x and R + x are both not negative just where |x| ≤ R. Where one of them wraps around, the other is negative.
+        let signs = self.item.iter().fold(0, |signs, x| {
+            signs | self.radius.wrapping_sub(*x) | self.radius.wrapping_add(*x)
+        });
+        signs >= 0
     }
 }
 
