@@ -4,7 +4,7 @@ use crate::catalogue::RecipeName;
 use crate::on_sums::RecipeError;
 use hushstream_account::{Adjacency, Budget, Guarantee, GuaranteeError};
 use hushstream_mechanism::losses::{Bounds, LinearModel, Link, Loss, Memory, Record};
-use hushstream_mechanism::sparse::{Model, Rule, SparseError, SparseLearner};
+use hushstream_mechanism::sparse::{Model, Rule, Scout, SparseError, SparseLearner};
 use hushstream_mechanism::sums::{Geometry, Noise, SumKind, SumPlan, SumRequest};
 use hushstream_mechanism::{
     CameBack, Grant, Ledger, OperatorOnly, Participation, Raw, Released, Scoreboard, Storage,
@@ -166,6 +166,11 @@ impl SparseRun {
     /// The memory of the record that was learned last, for the next one to be read into.
     pub fn memory(&mut self) -> Memory {
         self.learner.memory()
+    }
+
+    /// Finds noise ahead of need in a thread of its own, for records that the scout has looked at: see [`SparseLearner::scout`].
+    pub fn scout(&mut self) -> Option<Scout> {
+        self.learner.scout()
     }
 
     /// Plays one round; `board`, if there is one, compares the prediction with the target.

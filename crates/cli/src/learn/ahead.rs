@@ -1,6 +1,7 @@
 //! Reading ahead: one thread parses rows while another learns from them. The rows and their order are the same; only time differs.
 
 use hushstream_mechanism::losses::Memory;
+use hushstream_mechanism::sparse::Scout;
 use hushstream_read::{ReadError, Reader, Sealed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel, sync_channel};
 use std::thread;
@@ -34,14 +35,19 @@ pub(crate) struct Ahead {
 }
 
 impl Ahead {
-    /// Starts reading. Rows of a live stream are handed over before the next one has to be waited for.
-    pub(crate) fn new(mut reader: Reader, is_live: bool) -> Self {
+    /// Starts reading. Rows of a live stream are handed over before the next one has to be waited for. A scout sees the rows behind the first `learned` before they are handed over.
+    pub(crate) fn new(
+        mut reader: Reader,
+        is_live: bool,
+        mut learned: u64,
+        mut scout: Option<Scout>,
+    ) -> Self {
         let (sender, blocks) = sync_channel::<Block>(WAITING);
         let (returned, emptied) = channel::<Vec<Memory>>();
         thread::spawn(move || {
             loop {
                 emptied.try_iter().for_each(|memory| reader.reuse(memory));
-                let (mut block, mut text) = (Vec::with_capacity(BLOCK), 0);
+                let (mut block, mut text) = (Vec::<Sealed>::with_capacity(BLOCK), 0);
                 let end = loop {
                     match reader.next_record() {
                         Ok(Some(row)) => block.push(row),
@@ -54,6 +60,11 @@ impl Ahead {
                         break None;
                     }
                 };
+                let old = learned.min(block.len() as u64);
+                learned -= old;
+                if let Some(scout) = &mut scout {
+                    scout.look(block[old as usize..].iter().map(|row| &row.record));
+                }
                 // Rows before a bad one are learned first, as if they had been read one by one.
                 let gone = sender.send(Ok(block)).is_err();
                 match end {

@@ -13,6 +13,7 @@ use super::{budget, data, files, memory, model::Model, words};
 use anyhow::Result;
 use hushstream_mechanism::Yardstick;
 use hushstream_mechanism::losses::Memory;
+use hushstream_mechanism::sparse::Scout;
 use hushstream_mechanism::{Ledger, Scoreboard};
 use hushstream_read::{Layout, Sealed};
 use std::time::{Duration, Instant};
@@ -93,6 +94,11 @@ impl<'a> Learning<'a> {
     /// Records so far.
     pub(crate) fn rounds(&self) -> u64 {
         self.session.rounds()
+    }
+
+    /// Who looks at records ahead of their turn, where that helps.
+    pub(crate) fn scout(&mut self) -> Option<Scout> {
+        self.session.scout()
     }
 
     /// One record: predicted, then learned from. Gives back the record's memory. After a record behind which nothing waits it is time for a look at the clock.

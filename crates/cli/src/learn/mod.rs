@@ -79,7 +79,8 @@ fn learn(arguments: &Arguments) -> Result<Outcome> {
     let start = Instant::now();
     let (planned, learned) = (method.records().1, learning.rounds());
     let mut seen = 0;
-    let mut rows = Rows::new(reader, data::is_stream(&arguments.data.file));
+    let is_live = data::is_stream(&arguments.data.file);
+    let mut rows = Rows::new(reader, is_live, learned, || learning.scout());
     while seen < planned {
         // Only where a row is not at hand is there time to look at the clock.
         let patience = if rows.is_waiting() {

@@ -2,6 +2,7 @@
 
 use super::ahead::{Ahead, Next};
 use hushstream_mechanism::losses::Memory;
+use hushstream_mechanism::sparse::Scout;
 use hushstream_read::{ReadError, Reader};
 use std::thread;
 use std::time::Duration;
@@ -13,10 +14,17 @@ pub(crate) enum Rows {
 }
 
 impl Rows {
-    pub(crate) fn new(reader: Reader, is_live: bool) -> Self {
+    /// On more than one core `scout` gives who looks at the rows behind the first `learned`, if anybody does.
+    pub(crate) fn new(
+        reader: Reader,
+        is_live: bool,
+        learned: u64,
+        scout: impl FnOnce() -> Option<Scout>,
+    ) -> Self {
         let cores = thread::available_parallelism().map_or(1, usize::from);
         if cores > 1 || is_live {
-            Self::Ahead(Ahead::new(reader, is_live))
+            let scout = if cores > 1 { scout() } else { None };
+            Self::Ahead(Ahead::new(reader, is_live, learned, scout))
         } else {
             Self::Here(Box::new(reader))
         }

@@ -4,6 +4,7 @@ use anyhow::Result;
 use hushstream_account::Guarantee;
 use hushstream_engine::{Run, Shadow};
 use hushstream_mechanism::losses::{Memory, Record};
+use hushstream_mechanism::sparse::Scout;
 use hushstream_mechanism::{GuaranteeKind, Ledger, OperatorOnly, Raw, Released, Scoreboard};
 use serde::{Deserialize, Serialize};
 
@@ -94,6 +95,10 @@ pub(crate) trait Session {
     /// The memory of the last record, if it can be used again.
     fn memory(&mut self) -> Memory {
         Memory::default()
+    }
+    /// Who looks at records ahead of their turn, where that helps.
+    fn scout(&mut self) -> Option<Scout> {
+        None
     }
     fn sync(&mut self, ledger: &mut Ledger) -> Result<Vec<Release>>;
     /// Makes everything durable and gives the last model, with its number.

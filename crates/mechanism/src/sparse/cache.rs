@@ -12,6 +12,7 @@
 use crate::sums::dyadic_node;
 use hushstream_noise::{RoundedGaussian, Source};
 use pulp::{Arch, Simd, WithSimd};
+use std::sync::Arc;
 
 /// Partial sums in a place.
 const KEPT: u32 = 7;
@@ -93,7 +94,7 @@ impl Place {
 
 /// The cache of one generator.
 pub(crate) struct NoiseCache {
-    source: Source,
+    source: Arc<Source>,
     places: Box<[Place; PLACES]>,
     /// The digits of the last round that places do not hold.
     age: u64,
@@ -102,7 +103,7 @@ pub(crate) struct NoiseCache {
 }
 
 impl NoiseCache {
-    pub(crate) fn new(source: Source) -> Self {
+    pub(crate) fn new(source: Arc<Source>) -> Self {
         Self {
             source,
             places: empty(),
@@ -112,8 +113,19 @@ impl NoiseCache {
         }
     }
 
-    /// Writes release t at each coordinate, from all exact sums; no coordinate twice. Rounds do not go back.
-    pub(crate) fn read(&mut self, t: u64, coordinates: &[u32], exact: &[i64], sums: &mut Vec<i64>) {
+    /// One more of the same generator, empty.
+    pub(crate) fn another(&self) -> Self {
+        Self::new(Arc::clone(&self.source))
+    }
+
+    /// Writes release t at each coordinate, from its exact sum; no coordinate twice. Rounds do not go back.
+    pub(crate) fn read(
+        &mut self,
+        t: u64,
+        coordinates: &[u32],
+        exact: impl Fn(u32) -> i64,
+        sums: &mut Vec<i64>,
+    ) {
         if self.age != t >> DIGITS_KEPT {
             (self.age, self.places) = (t >> DIGITS_KEPT, empty());
         }
@@ -127,7 +139,7 @@ impl NoiseCache {
             let mut known = [Known::default(); GROUP];
             let wanted = Arch::new().dispatch(LookUp {
                 t,
-                exact,
+                exact: &exact,
                 places: &self.places,
                 coordinates,
                 nodes: (&nodes, count),
@@ -164,9 +176,9 @@ impl NoiseCache {
 
 /// Finds the exact sum and what is known of the noise of each coordinate, and lists what must be drawn, coordinate by coordinate; gives the number of that. To be compiled for every generation of
 /// processors, of which the newer ones count digits.
-struct LookUp<'a> {
+struct LookUp<'a, E> {
     t: u64,
-    exact: &'a [i64],
+    exact: &'a E,
     places: &'a [Place; PLACES],
     /// At most as many as a group has.
     coordinates: &'a [u32],
@@ -177,14 +189,14 @@ struct LookUp<'a> {
     wanted: &'a mut [(u64, u32)],
 }
 
-impl WithSimd for LookUp<'_> {
+impl<E: Fn(u32) -> i64> WithSimd for LookUp<'_, E> {
     type Output = usize;
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) -> usize {
         let found = self.known.iter_mut().zip(&mut *self.sums);
         for ((known, sum), &coordinate) in found.zip(self.coordinates) {
-            *sum = self.exact[coordinate as usize];
+            *sum = (self.exact)(coordinate);
             *known = self.places[slot(coordinate)].recall(self.t, coordinate);
         }
         let (nodes, count) = self.nodes;
@@ -242,7 +254,11 @@ mod tests {
 
     fn cache() -> NoiseCache {
         let key = Key::insecure_from_seed(1);
-        NoiseCache::new(Source::open(&key, Instance::from_bytes([2; 16]), 3))
+        NoiseCache::new(Arc::new(Source::open(
+            &key,
+            Instance::from_bytes([2; 16]),
+            3,
+        )))
     }
 
     #[test]
@@ -282,7 +298,7 @@ mod tests {
             }
             coordinates.truncate(coordinates.len() - (t % 3) as usize);
             let mut sums = vec![7];
-            cache.read(t, &coordinates, &exact, &mut sums);
+            cache.read(t, &coordinates, |c| exact[c as usize], &mut sums);
             for (coordinate, sum) in coordinates.iter().zip(sums) {
                 let expected = i64::from(*coordinate) + whole[*coordinate as usize];
                 assert_eq!(sum, expected, "{t} {coordinate}");
@@ -311,7 +327,7 @@ mod tests {
                     .filter(|&c| state.rotate_right(c) & 1 != 0)
                     .collect();
                 let mut sums = Vec::new();
-                cache.read(t, &read, &[0; 150], &mut sums);
+                cache.read(t, &read, |_| 0, &mut sums);
                 for (&coordinate, sum) in read.iter().zip(sums) {
                     assert_eq!(sum, whole[coordinate as usize], "{t} {coordinate}");
                 }

@@ -21,6 +21,8 @@
 mod cache;
 mod learner;
 mod rule;
+mod scout;
 
 pub use learner::{Model, SparseBack, SparseError, SparseLearner};
 pub use rule::Rule;
+pub use scout::Scout;

@@ -9,7 +9,7 @@ use hushstream_engine::{
     RecipeName, Situation, SparseRecipe, SparseRequest, SparseRun, Task, Wishes,
 };
 use hushstream_mechanism::losses::{Bounds, Link, Memory, Record};
-use hushstream_mechanism::sparse::SparseError;
+use hushstream_mechanism::sparse::{Scout, SparseError};
 use hushstream_mechanism::{
     DiaryError, Grant, Ledger, OperatorOnly, Participation, Raw, Scope, Scoreboard,
 };
@@ -140,6 +140,10 @@ impl Session for SparseRun {
 
     fn memory(&mut self) -> Memory {
         SparseRun::memory(self)
+    }
+
+    fn scout(&mut self) -> Option<Scout> {
+        SparseRun::scout(self)
     }
 
     fn sync(&mut self, ledger: &mut Ledger) -> Result<Vec<Release>> {
