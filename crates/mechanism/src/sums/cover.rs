@@ -223,8 +223,8 @@ impl<C: Cover> Walk<C> {
 
     /// The same, with the last addition left to `finish`, which may have more to do on the way. False if there was nothing to add.
     pub(crate) fn advance(&mut self, t: u64, finish: impl FnOnce(AddNoise<'_>)) -> bool {
-        let newest = self.cover.newest(t).filter(|_| self.last + 1 == t);
-        let kept = match newest {
+        let follows = self.last + 1 == t;
+        let kept = match follows.then(|| self.cover.newest(t)).flatten() {
             Some((kept, term)) => {
                 self.terms.truncate(kept);
                 self.terms.push(term);
