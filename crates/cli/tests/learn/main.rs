@@ -13,6 +13,7 @@ mod formats;
 mod kills;
 mod ledgers;
 mod live_streams;
+mod long_resumes;
 mod memory;
 mod predictions;
 mod published;

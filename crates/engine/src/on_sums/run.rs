@@ -267,7 +267,10 @@ impl<G: GuaranteeKind> Run<G> {
             outcome = learner.observe(&prefix);
             prefix
         });
-        self.behind = outcome.is_err();
+        if outcome.is_err() {
+            // What the learner holds now belongs to no release.
+            (self.behind, self.last) = (true, None);
+        }
         outcome?;
         if self.keeps_last {
             // Its place among the releases is kept; the iterate is the learner's until somebody wants it.

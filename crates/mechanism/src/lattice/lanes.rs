@@ -1,4 +1,4 @@
-//! Small integers in loops that a compiler turns into vectors: the round's hot path. They prove what the careful loops prove, in arithmetic whose bounds are stated.
+//! Small integers many at a time: the round's hot path. They prove what the careful loops prove, in arithmetic whose bounds are stated.
 
 use super::{Entries, Lattice, Norm, Outcome};
 use crate::four::{self, FOUR, Four, Work};
@@ -9,7 +9,7 @@ use pulp::{Arch, Simd, WithSimd};
 const LANES: usize = 8;
 
 impl Lattice {
-    /// The same for all coordinates and small integers, in loops that a compiler turns into vectors: this is the round's hot path.
+    /// The same for all coordinates and small integers: this is the round's hot path.
     pub(super) fn add_narrow(&self, values: &[f64], total: &mut [i64]) -> Outcome {
         four::run(AddNarrow {
             lattice: self,
@@ -65,15 +65,16 @@ impl Lattice {
                 };
             }
             // What was added is taken out again: it did not fit.
+            let proof = Proof::<true>::new(self);
             for (total, value) in total.iter_mut().zip(values) {
-                *total = total.wrapping_sub(truncated(value * scale));
+                *total = total.wrapping_sub(proof.added((value * scale).trunc()));
             }
         }
         Outcome::Null
     }
 
-    /// Adds the integers and proves on the way what [`Lattice::fits`] proves, as [`Lattice::fits_narrow`] does. Plans keep sums below 2⁶¹, so integers that fit wrap nothing. What does not fit can be taken out again exactly: a length
-    /// was found, so values are finite, the scale is too, and every step of their truncation is a function.
+    /// Adds the integers that are inside the radius, and proves on the way what [`Lattice::fits`] proves, as [`Lattice::fits_narrow`] does. Plans keep sums below 2⁶¹, so integers that fit wrap nothing. What does
+    /// not fit is taken out again, exactly: the product of two floats is a function, and no integer is made of one that is no number.
     #[inline(always)]
     fn add_checked<V: Four>(&self, v: V, values: &[f64], scale: f64, total: &mut [i64]) -> bool {
         match self.norm {
@@ -99,7 +100,8 @@ impl Lattice {
         for (total, four) in totals.iter_mut().zip(fours) {
             let whole = v.truncated(v.times(v.floats(four), scales));
             let size = v.magnitudes(whole);
-            inside = v.and(inside, v.at_most(size, radius));
+            let fits = v.at_most(size, radius);
+            inside = v.and(inside, fits);
             // The lower halves of these bits are the magnitudes, and no more is multiplied.
             let magnitude = v.bits(v.plus(size, ones));
             sums = v.add(
@@ -111,12 +113,12 @@ impl Lattice {
                 },
             );
             let integer = v.subtract(v.bits(v.plus(whole, ones)), v.bits(ones));
-            *total = v.integers(v.add(v.words(total), integer));
+            *total = v.integers(v.add(v.words(total), v.and(integer, fits)));
         }
         for (total, value) in last.iter_mut().zip(rest) {
             let whole = (value * scale).trunc();
             proof.look(whole);
-            *total = total.wrapping_add(integer(whole));
+            *total = total.wrapping_add(proof.added(whole));
         }
         for (inside, sum) in v.integers(inside).into_iter().zip(v.integers(sums)) {
             proof.inside &= inside == -1;
@@ -234,6 +236,16 @@ impl<const SQUARES: bool> Proof<SQUARES> {
         });
     }
 
+    /// What is added of a whole number: nothing, if it is not inside. So whatever floats are, what was added can be taken out again.
+    #[inline(always)]
+    fn added(&self, whole: f64) -> i64 {
+        if whole.abs() <= self.radius {
+            integer(whole)
+        } else {
+            0
+        }
+    }
+
     #[inline(always)]
     fn holds(&self) -> bool {
         self.inside && self.sum <= self.limit
@@ -243,15 +255,9 @@ impl<const SQUARES: bool> Proof<SQUARES> {
 /// Here the last digits of a float count ones.
 const ONES: f64 = 1.5 * (1_u64 << 52) as f64;
 
-/// The integer toward zero.
-#[inline(always)]
-pub(super) fn truncated(value: f64) -> i64 {
-    integer(value.trunc())
-}
-
 /// A whole number below 2⁵¹ in size as an integer; anything for others. A cast would ask of each whether it is one, and there is no vector for that.
 #[inline(always)]
-fn integer(whole: f64) -> i64 {
+pub(super) fn integer(whole: f64) -> i64 {
     (whole + ONES).to_bits().wrapping_sub(ONES.to_bits()) as i64
 }
 

@@ -1,4 +1,4 @@
-use super::lanes::truncated;
+use super::lanes::integer;
 use super::*;
 use proptest::prelude::*;
 
@@ -61,7 +61,7 @@ fn integers_toward_zero_are_the_casts() {
             size.floor() + 0.5,
             0.5 - size.ceil(),
         ] {
-            assert_eq!(truncated(value), value as i64, "{value:e}");
+            assert_eq!(integer(value.trunc()), value as i64, "{value:e}");
         }
     }
     for value in [
@@ -74,7 +74,7 @@ fn integers_toward_zero_are_the_casts() {
         2_f64.powi(40) + 0.75,
     ] {
         assert_eq!(
-            (truncated(value), truncated(-value)),
+            (integer(value.trunc()), integer((-value).trunc())),
             (value as i64, -(value as i64))
         );
     }

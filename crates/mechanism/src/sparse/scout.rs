@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
-/// Blocks that may wait on either side. Two at least: the learner may be given one block of records after the noise of the next.
+/// Blocks that may wait on either side.
 const WAITING: usize = 2;
 
 /// Coordinates of consecutive rounds, and their noise once it is found. As secret as the records and the key.
@@ -56,6 +56,10 @@ impl Scout {
                 block.coordinates.extend(touched);
             }
             block.ends.push(block.coordinates.len());
+        }
+        // The learner takes every block it has records of, and only those: one without would stay for ever.
+        if block.ends.is_empty() {
+            return;
         }
         self.next += block.ends.len() as u64;
         self.looked_at.store(self.next, Ordering::Release);

@@ -2,26 +2,62 @@
 //!
 //! Which noise step t will need is public and known beforehand, and noise is a function of its address alone: drawn earlier and elsewhere it is the same, bit for
 //! bit. Nothing of it leaves before its step is due, and it is as secret as the generator it comes from.
+//!
+//! Steps come in blocks, and whoever is free takes the next that nobody has taken: the thread, or the caller, who would otherwise have to wait.
 
-use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel, sync_channel};
 use std::thread;
 
-/// Numbers in a block, about, and blocks that may wait: half a megabyte each. To wake a thread that waits takes as long as many draws, so there are many to a block.
-const BLOCK: usize = 1 << 16;
-const WAITING: usize = 2;
+/// Numbers in a block, about, and blocks that may wait: a quarter of a megabyte each. To wake a thread that waits takes as long as many draws, so there are many to a block.
+const BLOCK: usize = 1 << 15;
+const WAITING: usize = 3;
+/// Blocks that the caller draws and keeps at the most, while it waits for another.
+const KEPT: usize = 2;
 /// Above this many numbers a vector takes more memory ahead than it saves time.
 const LARGEST: usize = 1 << 16;
 
 /// The noise of consecutive steps.
 struct Block {
-    first: u64,
+    number: u64,
     values: Vec<i64>,
+}
+
+type Draw = Box<dyn FnMut(u64, &mut [i64]) + Send>;
+
+/// What the thread and the caller each have: which blocks there are, which is the next, and how one is drawn.
+struct Work {
+    dimension: usize,
+    from: u64,
+    last: u64,
+    /// Steps in a block.
+    steps: u64,
+    next: Arc<AtomicU64>,
+    draw: Draw,
+}
+
+impl Work {
+    /// Takes the next block and draws it; nothing after the last.
+    fn take(&mut self, mut values: Vec<i64>) -> Option<Block> {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let first = number.checked_mul(self.steps)?.checked_add(self.from)?;
+        let left = self.last.checked_sub(first)?.saturating_add(1);
+        values.resize(left.min(self.steps) as usize * self.dimension, 0);
+        let vectors = values.chunks_exact_mut(self.dimension.max(1));
+        (first..)
+            .zip(vectors)
+            .for_each(|(t, out)| (self.draw)(t, out));
+        Some(Block { number, values })
+    }
 }
 
 /// Noise of the steps to come.
 pub(crate) struct NoiseAhead {
-    dimension: usize,
-    current: Block,
+    work: Work,
+    current: Option<Block>,
+    /// Blocks after it, in no order.
+    kept: Vec<Block>,
     blocks: Receiver<Block>,
     used: Sender<Vec<i64>>,
 }
@@ -32,37 +68,36 @@ impl NoiseAhead {
         dimension: usize,
         from: u64,
         last: u64,
-        mut draw: impl FnMut(u64, &mut [i64]) + Send + 'static,
+        draw: impl FnMut(u64, &mut [i64]) + Clone + Send + 'static,
     ) -> Option<Self> {
         if dimension > LARGEST {
             return None;
         }
-        let steps = (BLOCK / dimension.max(1)).max(1) as u64;
+        let next = Arc::new(AtomicU64::new(0));
+        let work = |draw: Draw| Work {
+            dimension,
+            from,
+            last,
+            steps: (BLOCK / dimension.max(1)).max(1) as u64,
+            next: Arc::clone(&next),
+            draw,
+        };
+        let (own, mut others) = (work(Box::new(draw.clone())), work(Box::new(draw)));
         let (sender, blocks) = sync_channel(WAITING);
         let (used, spare) = channel::<Vec<i64>>();
         let drawing = thread::Builder::new().spawn(move || {
-            let mut first = from;
-            while first <= last {
-                let count = steps.min(last - first + 1);
-                let mut values = spare.try_recv().unwrap_or_default();
-                values.resize(count as usize * dimension, 0);
-                let vectors = values.chunks_exact_mut(dimension.max(1));
-                (first..).zip(vectors).for_each(|(t, out)| draw(t, out));
-                if sender.send(Block { first, values }).is_err() {
+            while let Some(block) = others.take(spare.try_recv().unwrap_or_default()) {
+                if sender.send(block).is_err() {
                     return;
                 }
-                first += count;
             }
         });
         // Without a thread, noise is drawn when it is needed.
         drawing.ok()?;
-        let current = Block {
-            first: from,
-            values: Vec::new(),
-        };
         Some(Self {
-            dimension,
-            current,
+            work: own,
+            current: None,
+            kept: Vec::new(),
             blocks,
             used,
         })
@@ -70,16 +105,47 @@ impl NoiseAhead {
 
     /// The noise of step t; nothing if it was never to be drawn here, or lies behind.
     pub(crate) fn at(&mut self, t: u64) -> Option<&[i64]> {
-        loop {
-            let place = usize::try_from(t.checked_sub(self.current.first)?).ok()?;
-            let begin = place.checked_mul(self.dimension)?;
-            if begin < self.current.values.len() {
-                return self.current.values.get(begin..begin + self.dimension);
+        let place = t.checked_sub(self.work.from)?;
+        let (number, step) = (place / self.work.steps, place % self.work.steps);
+        let here = self.current.as_ref().map(|block| block.number);
+        if here != Some(number) {
+            if here > Some(number) || t > self.work.last {
+                return None;
             }
-            let next = self.blocks.recv().ok()?;
-            let old = std::mem::replace(&mut self.current, next);
-            // Whoever drew the last block is gone.
-            let _ = self.used.send(old.values);
+            let next = self.wait_for(number)?;
+            if let Some(old) = self.current.replace(next) {
+                // Whoever drew the last block is gone.
+                let _ = self.used.send(old.values);
+            }
+        }
+        let begin = usize::try_from(step)
+            .ok()?
+            .checked_mul(self.work.dimension)?;
+        let values = &self.current.as_ref()?.values;
+        values.get(begin..begin + self.work.dimension)
+    }
+
+    /// The block of this number. While another draws it, one that comes later is drawn here.
+    fn wait_for(&mut self, number: u64) -> Option<Block> {
+        loop {
+            if let Some(place) = self.kept.iter().position(|block| block.number <= number) {
+                let block = self.kept.swap_remove(place);
+                if block.number == number {
+                    return Some(block);
+                }
+                continue; // its steps were left out
+            }
+            let block = match self.blocks.try_recv() {
+                Ok(block) => block,
+                Err(TryRecvError::Empty) if self.kept.len() < KEPT => {
+                    match self.work.take(Vec::new()) {
+                        Some(block) => block,
+                        None => self.blocks.recv().ok()?,
+                    }
+                }
+                Err(_) => self.blocks.recv().ok()?,
+            };
+            self.kept.push(block);
         }
     }
 }

@@ -121,7 +121,7 @@ impl Draws {
         &self,
         from: u64,
         last: u64,
-        mut node_of: impl FnMut(u64) -> Option<u64> + Send + 'static,
+        mut node_of: impl FnMut(u64) -> Option<u64> + Clone + Send + 'static,
     ) -> Option<NoiseAhead> {
         let (law, source) = (self.law, Arc::clone(&self.source));
         NoiseAhead::start(self.dimension(), from, last, move |t, out| {
@@ -189,7 +189,7 @@ pub(crate) struct Walk<C> {
     /// The noise of each step's last term, if it is drawn ahead.
     ahead: Option<NoiseAhead>,
     terms: Vec<Term>,
-    /// The release they belong to; none belong to 0.
+    /// The release they belong to.
     last: u64,
     /// Room for the terms of the next release.
     next: Vec<Term>,
@@ -221,7 +221,8 @@ impl<C: Cover> Walk<C> {
         (self.totals.last().unwrap_or(&self.zero), self.terms.len())
     }
 
-    /// The same, with the last addition left to `finish`, which may have more to do on the way. False if there was nothing to add.
+    /// The same, with the last addition left to `finish`, which may have more to do on the way. False if there was nothing to add. Nothing wraps: a cover has fewer
+    /// than 2⁸ terms, each below 2⁵⁵.
     pub(crate) fn advance(&mut self, t: u64, finish: impl FnOnce(AddNoise<'_>)) -> bool {
         let follows = self.last + 1 == t;
         let kept = match follows.then(|| self.cover.newest(t)).flatten() {

@@ -78,6 +78,7 @@ impl Work for ReleaseInOnePass<'_> {
         );
         // All of one length, which is worth telling the compiler.
         let (out, count) = (self.out, self.item.len());
+        debug_assert_eq!(count, total.len(), "nothing of an older sum may stay");
         let (outs, out) = out[..count].as_chunks_mut();
         let (totals, total) = total[..count].as_chunks_mut();
         let (exacts, exact) = self.exact[..count].as_chunks_mut();

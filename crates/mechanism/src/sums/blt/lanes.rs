@@ -1,4 +1,4 @@
-//! The narrow encoder for short factors: the same integers as in `fixed.rs`, from products of 32 bits that a compiler turns into vectors.
+//! The narrow encoder for short factors: the same integers as in `fixed.rs`, from products of 32 bits, which vectors have.
 //!
 //! [`DyadicBlt::new`] gives nearly every strategy short factors: a_j = a′·2ᵏ and w_j = w′·2⁹ with a′, w′ < 2³¹, and k ≤ 30 for decays below ½. Narrow buffers are below
 //! 2⁶³ in size ([`Layout`](super::Layout)); write one as b = 2³²·h + l, −2³¹ ≤ h < 2³¹, 0 ≤ l < 2³².
