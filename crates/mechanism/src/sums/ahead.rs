@@ -21,6 +21,7 @@ const LARGEST: usize = 1 << 16;
 /// The noise of consecutive steps.
 struct Block {
     number: u64,
+    first: u64,
     values: Vec<i64>,
 }
 
@@ -48,7 +49,11 @@ impl Work {
         (first..)
             .zip(vectors)
             .for_each(|(t, out)| (self.draw)(t, out));
-        Some(Block { number, values })
+        Some(Block {
+            number,
+            first,
+            values,
+        })
     }
 }
 
@@ -58,6 +63,8 @@ pub(crate) struct NoiseAhead {
     current: Option<Block>,
     /// Blocks after it, in no order.
     kept: Vec<Block>,
+    /// Memory for one to be drawn here; more goes back to the thread.
+    spare: Option<Vec<i64>>,
     blocks: Receiver<Block>,
     used: Sender<Vec<i64>>,
 }
@@ -98,6 +105,7 @@ impl NoiseAhead {
             work: own,
             current: None,
             kept: Vec::new(),
+            spare: None,
             blocks,
             used,
         })
@@ -105,24 +113,35 @@ impl NoiseAhead {
 
     /// The noise of step t; nothing if it was never to be drawn here, or lies behind.
     pub(crate) fn at(&mut self, t: u64) -> Option<&[i64]> {
-        let place = t.checked_sub(self.work.from)?;
-        let (number, step) = (place / self.work.steps, place % self.work.steps);
-        let here = self.current.as_ref().map(|block| block.number);
-        if here != Some(number) {
-            if here > Some(number) || t > self.work.last {
+        if self.place_of(t).is_none() {
+            let number = t.checked_sub(self.work.from)? / self.work.steps;
+            let lies_behind = |block: &Block| block.number > number;
+            if self.current.as_ref().is_some_and(lies_behind) || t > self.work.last {
                 return None;
             }
             let next = self.wait_for(number)?;
             if let Some(old) = self.current.replace(next) {
-                // Whoever drew the last block is gone.
-                let _ = self.used.send(old.values);
+                self.put_back(old.values);
             }
         }
-        let begin = usize::try_from(step)
-            .ok()?
-            .checked_mul(self.work.dimension)?;
+        let begin = self.place_of(t)? * self.work.dimension;
         let values = &self.current.as_ref()?.values;
         values.get(begin..begin + self.work.dimension)
+    }
+
+    /// Which of the current block's steps t is.
+    fn place_of(&self, t: u64) -> Option<usize> {
+        let step = t.checked_sub(self.current.as_ref()?.first)?;
+        (step < self.work.steps).then_some(step as usize)
+    }
+
+    fn put_back(&mut self, values: Vec<i64>) {
+        if self.spare.is_none() {
+            self.spare = Some(values);
+        } else {
+            // Whoever drew the last block is gone.
+            let _ = self.used.send(values);
+        }
     }
 
     /// The block of this number. While another draws it, one that comes later is drawn here.
@@ -133,12 +152,13 @@ impl NoiseAhead {
                 if block.number == number {
                     return Some(block);
                 }
-                continue; // its steps were left out
+                self.put_back(block.values); // its steps were left out
+                continue;
             }
             let block = match self.blocks.try_recv() {
                 Ok(block) => block,
                 Err(TryRecvError::Empty) if self.kept.len() < KEPT => {
-                    match self.work.take(Vec::new()) {
+                    match self.work.take(self.spare.take().unwrap_or_default()) {
                         Some(block) => block,
                         None => self.blocks.recv().ok()?,
                     }
