@@ -63,8 +63,8 @@ pub(crate) struct NoiseAhead {
     current: Option<Block>,
     /// Blocks after it, in no order.
     kept: Vec<Block>,
-    /// Memory for one to be drawn here; more goes back to the thread.
-    spare: Option<Vec<i64>>,
+    /// Memory for as many as may be drawn here, so that there is never new; more goes back to the thread.
+    spare: Vec<Vec<i64>>,
     blocks: Receiver<Block>,
     used: Sender<Vec<i64>>,
 }
@@ -105,7 +105,7 @@ impl NoiseAhead {
             work: own,
             current: None,
             kept: Vec::new(),
-            spare: None,
+            spare: Vec::new(),
             blocks,
             used,
         })
@@ -136,8 +136,8 @@ impl NoiseAhead {
     }
 
     fn put_back(&mut self, values: Vec<i64>) {
-        if self.spare.is_none() {
-            self.spare = Some(values);
+        if self.spare.len() < KEPT {
+            self.spare.push(values);
         } else {
             // Whoever drew the last block is gone.
             let _ = self.used.send(values);
@@ -158,7 +158,7 @@ impl NoiseAhead {
             let block = match self.blocks.try_recv() {
                 Ok(block) => block,
                 Err(TryRecvError::Empty) if self.kept.len() < KEPT => {
-                    match self.work.take(self.spare.take().unwrap_or_default()) {
+                    match self.work.take(self.spare.pop().unwrap_or_default()) {
                         Some(block) => block,
                         None => self.blocks.recv().ok()?,
                     }
@@ -173,6 +173,26 @@ impl NoiseAhead {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Whoever draws, and however the two take turns, memory is used again.
+    #[test]
+    fn blocks_do_not_pile_up() {
+        let (steps, blocks) = (BLOCK as u64, 400);
+        let mut ahead =
+            NoiseAhead::start(1, 0, steps * blocks - 1, |t, out| out[0] = t as i64).unwrap();
+        let mut seen = std::collections::HashSet::new();
+        for number in 0..blocks {
+            // Every block takes the caller another time, so that the thread is now behind and now ahead.
+            if number % 5 == 0 {
+                thread::sleep(std::time::Duration::from_millis(number % 3));
+            }
+            let noise = ahead.at(number * steps).unwrap();
+            assert_eq!(noise[0], (number * steps) as i64);
+            seen.insert(noise.as_ptr() as usize);
+        }
+        let most = WAITING + 2 * KEPT + 2;
+        assert!(seen.len() <= most, "{} pieces of memory", seen.len());
+    }
 
     #[test]
     fn every_step_has_its_own_noise_and_the_past_has_none() {
