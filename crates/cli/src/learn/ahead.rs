@@ -3,8 +3,9 @@
 use hushstream_mechanism::losses::Memory;
 use hushstream_mechanism::sparse::Scout;
 use hushstream_read::{ReadError, Reader, Sealed};
+use std::panic::resume_unwind;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel, sync_channel};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 /// Rows handed over at a time, and blocks that may wait: a few thousand rows in memory, whatever the length of the file. To wake a thread that waits takes as long as ten
@@ -31,7 +32,8 @@ pub(crate) struct Ahead {
     /// Memory of rows that have been learned from, on its way back.
     emptied: Vec<Memory>,
     returned: Sender<Vec<Memory>>,
-    is_over: bool,
+    /// Until it is over.
+    thread: Option<JoinHandle<()>>,
 }
 
 impl Ahead {
@@ -44,7 +46,7 @@ impl Ahead {
     ) -> Self {
         let (sender, blocks) = sync_channel::<Block>(WAITING);
         let (returned, emptied) = channel::<Vec<Memory>>();
-        thread::spawn(move || {
+        let thread = thread::spawn(move || {
             loop {
                 emptied.try_iter().for_each(|memory| reader.reuse(memory));
                 let (mut block, mut text) = (Vec::<Sealed>::with_capacity(BLOCK), 0);
@@ -83,7 +85,7 @@ impl Ahead {
             block: Vec::new().into_iter(),
             emptied: Vec::new(),
             returned,
-            is_over: false,
+            thread: Some(thread),
         }
     }
 
@@ -107,7 +109,7 @@ impl Ahead {
             if let Some(row) = self.block.next() {
                 return Ok(Next::Row(row));
             }
-            if self.is_over {
+            if self.thread.is_none() {
                 return Ok(Next::End);
             }
             let received = match patience {
@@ -120,11 +122,16 @@ impl Ahead {
             match received {
                 Ok(Ok(block)) => self.block = block.into_iter(),
                 Ok(Err(error)) => {
-                    self.is_over = true;
+                    self.thread = None;
                     return Err(error);
                 }
                 Err(RecvTimeoutError::Timeout) => return Ok(Next::Late),
-                Err(RecvTimeoutError::Disconnected) => self.is_over = true,
+                Err(RecvTimeoutError::Disconnected) => {
+                    // A thread that broke down has not read to the end.
+                    if let Some(Err(panic)) = self.thread.take().map(JoinHandle::join) {
+                        resume_unwind(panic);
+                    }
+                }
             }
         }
     }

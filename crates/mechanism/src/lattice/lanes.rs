@@ -91,6 +91,7 @@ impl Lattice {
         scale: f64,
         total: &mut [i64],
     ) -> bool {
+        debug_assert_eq!(values.len(), total.len(), "fours and tail must be the same");
         let mut proof = Proof::<SQUARES>::new(self);
         let (fours, rest) = values.as_chunks();
         let (totals, last) = total.as_chunks_mut();

@@ -44,7 +44,8 @@ pub struct Scout {
 }
 
 impl Scout {
-    /// Looks at the records that follow those it has looked at. Waits while noise is far behind.
+    /// Looks at the records that follow those it has looked at. Waits while noise is far behind: so whoever looks at more than a few blocks before the learner takes the first needs a thread
+    /// of its own.
     pub fn look<'a>(&mut self, records: impl Iterator<Item = &'a Raw<Record>>) {
         let mut block = Block {
             first: self.next,

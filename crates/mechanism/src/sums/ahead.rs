@@ -41,7 +41,7 @@ struct Work {
 impl Work {
     /// Takes the next block and draws it; nothing after the last.
     fn take(&mut self, mut values: Vec<i64>) -> Option<Block> {
-        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let number = self.next.fetch_add(1, Ordering::AcqRel);
         let first = number.checked_mul(self.steps)?.checked_add(self.from)?;
         let left = self.last.checked_sub(first)?.saturating_add(1);
         values.resize(left.min(self.steps) as usize * self.dimension, 0);
