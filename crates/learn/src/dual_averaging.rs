@@ -98,7 +98,7 @@ impl DualAveraging {
         let t = (self.rounds + 1) as f64;
         // t·H may underflow where the sums are small too, so it is divided by, once.
         let step = (t * self.h).recip();
-        check::positive("step 1/(t·H)", step)?;
+        check::not_negative("step 1/(t·H)", step)?;
         let (steps, low, high) = (
             simd.splat_f64s(step),
             simd.splat_f64s(-check::HUGE),

@@ -155,12 +155,9 @@ impl Lattice {
             Contribution::Sparse(entries) => self.sparse_entries(entries),
         };
         entries.map_or(Outcome::Null, |entries| {
-            let scale = self.length(&entries);
-            self.add_entries(
-                &entries,
-                scale.and_then(|l| self.scale(&entries, l, 1.0)),
-                total,
-            )
+            let length = self.length(&entries);
+            let scale = length.and_then(|length| self.scale(&entries, length, 1.0));
+            self.add_entries(&entries, scale, total)
         })
     }
 

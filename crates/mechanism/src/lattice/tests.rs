@@ -170,6 +170,42 @@ fn what_does_not_fit_is_taken_out_again() {
 }
 
 proptest! {
+    /// Multiples of anything, by anything, of a length that is not theirs: what is added fits by integers, the careful way adds the same, and what is null leaves no trace.
+    #[test]
+    fn multiples_that_lie_fit_or_leave_no_trace(
+        bits in proptest::collection::vec(any::<u64>(), 1..11),
+        ordinary in proptest::collection::vec(-2.0..2.0_f64, 10),
+        strange in 0_usize..4,
+        factor in prop_oneof![-3.0..3.0_f64, any::<f64>(), Just(0.0)],
+        length in prop_oneof![0.0..3.0_f64, any::<f64>(), Just(f64::NAN)],
+        is_sum in any::<bool>(),
+    ) {
+        // A few strange numbers among ordinary ones: where all are strange, all is null.
+        let values: Vec<f64> = (bits.iter().zip(&ordinary).enumerate())
+            .map(|(i, (bits, value))| if i < strange { f64::from_bits(*bits) } else { *value })
+            .collect();
+        let norm = if is_sum { Norm::L1 } else { Norm::L2 };
+        let lattice = Lattice::new(values.len() as u32, norm, 1.0, 1 << 28).unwrap();
+        let careful = Lattice { narrow: false, ..lattice.clone() };
+        let multiple = Multiple { factor, length };
+        let entries = (0_u32..).zip(values.iter().copied()).collect();
+        let before: Vec<i64> = (0..values.len() as i64).map(|i| 1000 * i - 7).collect();
+        let added = |lattice: &Lattice, features: &Features| {
+            let mut total = before.clone();
+            let outcome = lattice.add_multiple(features, multiple, &mut total);
+            total.iter_mut().zip(&before).for_each(|(total, before)| *total -= before);
+            (total, outcome)
+        };
+        let (fast, outcome) = added(&lattice, &Features::Dense(values.clone()));
+        prop_assert!(lattice.holds_sum(&fast, 1));
+        prop_assert!(outcome != Outcome::Null || fast.iter().all(|&value| value == 0));
+        // A scale that is not finite is null at once on the fast way; the careful one may find that it makes nothing of zeros.
+        let (slow, _) = added(&careful, &Features::Dense(values));
+        let (sparse, _) = added(&lattice, &Features::Sparse(entries));
+        prop_assert_eq!(&fast, &slow);
+        prop_assert_eq!(&fast, &sparse);
+    }
+
     /// Any bit patterns at all: no panic, and never more than the radius.
     #[test]
     fn nothing_exceeds_the_radius(

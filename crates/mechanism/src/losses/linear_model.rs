@@ -40,19 +40,7 @@ impl LinearModel {
     }
 
     /// Score, target and the factor that clips the features; nothing if the record is malformed.
-    #[inline(always)]
-    fn read(&self, record: &Record, weights: &[f64]) -> Option<(f64, f64, f64)> {
-        let measured = record.features.measured(weights)?;
-        self.read_measured(record.target, weights, measured)
-    }
-
-    #[inline(always)]
-    fn read_measured(
-        &self,
-        target: f64,
-        weights: &[f64],
-        measured: Measured,
-    ) -> Option<(f64, f64, f64)> {
+    fn read(&self, target: f64, weights: &[f64], measured: Measured) -> Option<(f64, f64, f64)> {
         if !target.is_finite() || weights.len() != self.dimension {
             return None;
         }
@@ -60,6 +48,10 @@ impl LinearModel {
         let target = self.bounds.clip_target(target);
         Some((shrink * measured.dot, target, shrink))
     }
+}
+
+fn measure(record: &Record, weights: &[f64]) -> Option<Measured> {
+    Arch::new().dispatch(Measure { record, weights })
 }
 
 /// [`super::Features::measured`], to be compiled for every width of vectors.
@@ -74,28 +66,6 @@ impl WithSimd for Measure<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) -> Option<Measured> {
         self.record.features.measured(self.weights)
-    }
-}
-
-/// The gradient at some weights, to be compiled for every width of vectors.
-struct Gradient<'a> {
-    model: &'a LinearModel,
-    record: Record,
-    weights: &'a [f64],
-}
-
-impl WithSimd for Gradient<'_> {
-    type Output = Contribution;
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) -> Contribution {
-        match self.model.read(&self.record, self.weights) {
-            Some((score, target, shrink)) => {
-                let slope = self.model.link.slope(score, target);
-                self.record.features.scaled(shrink * slope)
-            }
-            None => Contribution::Null,
-        }
     }
 }
 
@@ -135,16 +105,16 @@ impl Loss for LinearModel {
     }
 
     fn value(&self, record: &Record, weights: &[f64]) -> f64 {
-        self.read(record, weights)
+        measure(record, weights)
+            .and_then(|measured| self.read(record.target, weights, measured))
             .map_or(0.0, |(score, target, _)| self.link.value(score, target))
     }
 
     fn gradient(&self, record: Record, weights: &[f64]) -> Contribution {
-        Arch::new().dispatch(Gradient {
-            model: self,
-            record,
-            weights,
-        })
+        match self.multiple(&record, weights, None) {
+            Some(multiple) => record.features.scaled(multiple.factor),
+            None => Contribution::Null,
+        }
     }
 
     fn multiple(
@@ -153,11 +123,8 @@ impl Loss for LinearModel {
         weights: &[f64],
         measured: Option<Measured>,
     ) -> Option<Multiple> {
-        let measured = match measured {
-            Some(measured) => measured,
-            None => Arch::new().dispatch(Measure { record, weights })?,
-        };
-        let (score, target, shrink) = self.read_measured(record.target, weights, measured)?;
+        let measured = measured.or_else(|| measure(record, weights))?;
+        let (score, target, shrink) = self.read(record.target, weights, measured)?;
         let factor = shrink * self.link.slope(score, target);
         Some(Multiple {
             factor,

@@ -1,50 +1,22 @@
 //! The sparse learner at work: see the folder's documentation for the claim and its proof.
 
 use super::cache::NoiseCache;
+use super::fit::{SparseError, check, terms};
+use super::model::Model;
 use super::rule::Rule;
 use super::scout::{Found, Scout};
 use crate::boundary::{Grant, OperatorOnly, Raw, Released, Transcript};
-use crate::durable::{
-    CameBack, Diary, DiaryError, FoundDiary, Ledger, Storage, Terms, decode, encode,
-};
+use crate::durable::{CameBack, Diary, DiaryError, FoundDiary, Ledger, Storage, decode, encode};
 use crate::lattice::Lattice;
 use crate::losses::{Bounds, Features, Link, Memory, Multiple, Record};
-use crate::persons::Participation;
 use crate::scoreboard::Scoreboard;
-use crate::sums::{Geometry, Noise, PlanError, PlanFields, SumKind, SumPlan};
+use crate::sums::{PlanFields, SumPlan};
 use hushstream_account::{Guarantee, GuaranteeError};
 use hushstream_noise::Key;
 use std::borrow::Cow;
 use std::sync::Arc;
 
 const KIND: &str = "sparse v1";
-
-/// Why a sparse learner refuses.
-#[derive(Debug, thiserror::Error)]
-pub enum SparseError {
-    /// The plan.
-    #[error(transparent)]
-    Plan(#[from] PlanError),
-    /// A plan of another mechanism.
-    #[error(
-        "a sparse learner runs on the binary tree with Gaussian noise, batches of 1 and single records; this plan has {0}"
-    )]
-    Unfit(String),
-    /// Bounds that allow longer gradients than the plan.
-    #[error("gradients may have length {lipschitz}, and the plan is for at most {bound}")]
-    Lipschitz {
-        /// Of the loss.
-        lipschitz: f64,
-        /// Of the plan.
-        bound: f64,
-    },
-    /// The journal.
-    #[error(transparent)]
-    Diary(#[from] DiaryError),
-    /// A journal that does not fit its plan.
-    #[error("the journal does not fit its plan")]
-    Stored,
-}
 
 /// A linear model over many features, learned one sparse record at a time.
 pub struct SparseLearner {
@@ -72,29 +44,6 @@ pub struct SparseBack {
     pub learner: SparseLearner,
     /// How it came back.
     pub outcome: CameBack,
-}
-
-/// A published model: all weights.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Model {
-    /// One weight a feature.
-    pub weights: Vec<f64>,
-    /// The standard deviation of the noise in a weight, where the box does not bind.
-    pub noise: f64,
-}
-
-impl Model {
-    /// Weights that noise alone explains become 0: those below noise·√(2 ln d). After the release, so free.
-    #[must_use]
-    pub fn thresholded(mut self) -> Self {
-        let least = self.noise * (2.0 * (self.weights.len().max(2) as f64).ln()).sqrt();
-        for weight in &mut self.weights {
-            if weight.abs() <= least {
-                *weight = 0.0;
-            }
-        }
-        self
-    }
 }
 
 impl SparseLearner {
@@ -374,38 +323,6 @@ pub(super) fn entries(record: &Record, dimension: usize) -> Option<Cow<'_, [(u32
             Cow::Owned(all.filter(|entry| entry.1 != 0.0).collect())
         }
     })
-}
-
-fn terms(plan: &SumPlan) -> Result<Terms, SparseError> {
-    Ok(Terms {
-        price: plan.charge()?,
-        scope: plan.scope(),
-        planned: plan.most_releases(),
-    })
-}
-
-fn check(plan: &SumPlan, link: Link, bounds: &Bounds) -> Result<(), SparseError> {
-    let request = plan.request();
-    let fits = request.kind == SumKind::Tree
-        && request.noise == Noise::Gaussian
-        && request.batch == 1
-        && request.geometry == Geometry::Ball
-        && request.participation == Participation::OncePerRecord;
-    if !fits {
-        return Err(SparseError::Unfit(format!(
-            "sum {}, {} noise, batches of {}, {:?}",
-            request.kind, request.noise, request.batch, request.participation
-        )));
-    }
-    let lipschitz = bounds.features() * link.steepest(bounds);
-    if lipschitz > request.bound * (1.0 + 1e-12) {
-        return Err(SparseError::Lipschitz {
-            lipschitz,
-            bound: request.bound,
-        });
-    }
-    plan.check_stored()?;
-    Ok(())
 }
 
 #[cfg(test)]

@@ -19,10 +19,14 @@
 //! **Cost.** A record with k features: k·popcount(t) draws without caches; memory 8d bytes and the caches.
 
 mod cache;
+mod fit;
 mod learner;
+mod model;
 mod rule;
 mod scout;
 
-pub use learner::{Model, SparseBack, SparseError, SparseLearner};
+pub use fit::SparseError;
+pub use learner::{SparseBack, SparseLearner};
+pub use model::Model;
 pub use rule::Rule;
 pub use scout::Scout;

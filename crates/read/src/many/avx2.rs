@@ -110,7 +110,7 @@ impl Vectors for V3 {
             avx._mm256_sub_pd(cast(shifted), avx._mm256_set1_pd(ones))
         };
         let (mantissa, power) = (small(mantissa), small(power));
-        // Nearer than a division: see [`RECIPROCALS`].
+        // What a division would give: see [`RECIPROCALS`].
         let near = avx._mm256_mul_pd(mantissa, reciprocal);
         let error = self.fma._mm256_fnmadd_pd(near, power, mantissa);
         *out = cast(self.fma._mm256_fmadd_pd(error, reciprocal, near));

@@ -1,7 +1,8 @@
 use super::*;
 use crate::durable::{MemoryStorage, NoStorage};
 use crate::losses::Loss;
-use crate::sums::{PrivateSum, SumRequest};
+use crate::persons::Participation;
+use crate::sums::{Geometry, Noise, PrivateSum, SumKind, SumRequest};
 use crate::{Transcript, losses::LinearModel};
 use hushstream_account::{Adjacency, Budget, FilterKind};
 
