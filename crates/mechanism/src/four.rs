@@ -7,7 +7,7 @@
 mod avx2;
 mod plain;
 
-use plain::Plain;
+pub(crate) use plain::Plain;
 
 /// How many.
 pub(crate) const FOUR: usize = 4;
@@ -42,6 +42,10 @@ pub(crate) trait Four: Copy {
     fn plus(self, a: Self::Floats, b: Self::Floats) -> Self::Floats;
     fn minus(self, a: Self::Floats, b: Self::Floats) -> Self::Floats;
     fn times(self, a: Self::Floats, b: Self::Floats) -> Self::Floats;
+    /// a·b + c, rounded once.
+    fn fused(self, a: Self::Floats, b: Self::Floats, c: Self::Floats) -> Self::Floats;
+    /// c − a·b, rounded once.
+    fn less_product(self, a: Self::Floats, b: Self::Floats, c: Self::Floats) -> Self::Floats;
     /// The whole numbers toward zero.
     fn truncated(self, a: Self::Floats) -> Self::Floats;
     /// Without their signs.
@@ -50,6 +54,8 @@ pub(crate) trait Four: Copy {
     fn at_most(self, a: Self::Floats, b: Self::Floats) -> Self::Words;
     /// The bits of floats.
     fn bits(self, a: Self::Floats) -> Self::Words;
+    /// The reverse.
+    fn as_floats(self, a: Self::Words) -> Self::Floats;
     /// The floats nearest to integers, as a cast gives them.
     fn nearest(self, words: Self::Words) -> Self::Floats;
 }
@@ -81,6 +87,14 @@ pub(crate) fn padded<T: Copy + Default>(values: &[T]) -> [T; FOUR] {
     four
 }
 
+/// Of `dimension` coordinates that have `count` numbers each, kept group by group of four: where each number of coordinate 0 is, then of coordinate 1, …
+pub(crate) fn places(dimension: usize, count: usize) -> impl Iterator<Item = (usize, usize)> {
+    (0..dimension * count).map(move |place| {
+        let (coordinate, number) = (place / count, place % count);
+        (coordinate / FOUR * count + number, coordinate % FOUR)
+    })
+}
+
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests {
     use super::*;
@@ -106,7 +120,18 @@ mod tests {
             v.right_by::<31>(p),
             v.right_by::<32>(p),
         ];
-        let floats = [v.plus(f, g), v.minus(f, g), v.times(f, g), v.nearest(p)];
+        let floats = [
+            v.plus(f, g),
+            v.minus(f, g),
+            v.times(f, g),
+            v.nearest(p),
+            v.as_floats(v.bits(f)),
+            v.fused(f, g, f),
+            v.fused(f, f, g),
+            v.fused(g, v.nearest(p), v.nearest(q)),
+            v.less_product(f, g, f),
+            v.less_product(g, v.nearest(p), v.nearest(q)),
+        ];
         let words = words.into_iter().flat_map(|w| v.integers(w));
         // What is not a number has many forms.
         let canonical = |x: f64| if x.is_nan() { f64::NAN } else { x };

@@ -105,6 +105,16 @@ impl Four for V3 {
     }
 
     #[inline(always)]
+    fn fused(self, a: __m256d, b: __m256d, c: __m256d) -> __m256d {
+        self.fma._mm256_fmadd_pd(a, b, c)
+    }
+
+    #[inline(always)]
+    fn less_product(self, a: __m256d, b: __m256d, c: __m256d) -> __m256d {
+        self.fma._mm256_fnmadd_pd(a, b, c)
+    }
+
+    #[inline(always)]
     fn truncated(self, a: __m256d) -> __m256d {
         self.avx
             ._mm256_round_pd::<{ _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC }>(a)
@@ -122,6 +132,11 @@ impl Four for V3 {
 
     #[inline(always)]
     fn bits(self, a: __m256d) -> __m256i {
+        cast(a)
+    }
+
+    #[inline(always)]
+    fn as_floats(self, a: __m256i) -> __m256d {
         cast(a)
     }
 

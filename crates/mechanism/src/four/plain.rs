@@ -107,6 +107,20 @@ impl Four for Plain {
     }
 
     #[inline(always)]
+    fn fused(self, a: Self::Floats, b: Self::Floats, c: Self::Floats) -> Self::Floats {
+        let mut out = c;
+        for (out, (a, b)) in out.iter_mut().zip(a.into_iter().zip(b)) {
+            *out = a.mul_add(b, *out);
+        }
+        out
+    }
+
+    #[inline(always)]
+    fn less_product(self, a: Self::Floats, b: Self::Floats, c: Self::Floats) -> Self::Floats {
+        self.fused(a.map(|a| -a), b, c)
+    }
+
+    #[inline(always)]
     fn truncated(self, a: Self::Floats) -> Self::Floats {
         a.map(f64::trunc)
     }
@@ -124,6 +138,11 @@ impl Four for Plain {
     #[inline(always)]
     fn bits(self, a: Self::Floats) -> Self::Words {
         a.map(|a| a.to_bits().cast_signed())
+    }
+
+    #[inline(always)]
+    fn as_floats(self, a: Self::Words) -> Self::Floats {
+        a.map(|a| f64::from_bits(a.cast_unsigned()))
     }
 
     #[inline(always)]

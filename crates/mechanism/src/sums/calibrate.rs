@@ -49,11 +49,7 @@ impl SumPlan {
                 layout: Some(layout),
             } => {
                 let request = self.request();
-                blt.inflation(
-                    layout.guard_bits(),
-                    request.releases,
-                    request.dimension as usize,
-                )
+                blt.inflation(*layout, request.releases, request.dimension as usize)
             }
             _ => 0.0,
         }

@@ -1,25 +1,53 @@
-//! A BLT sum at work: integer rows, fine noise before any digit is dropped, decoding in floats afterwards.
+//! A BLT sum at work: integer rows, integer noise, decoding in floats afterwards.
 //!
 //! **Claim.** Gaussian differential privacy with μ = (κ·sens·R + inflation)/2³⁰.
 //!
-//! **Proof for this code path.** Row t is an integer vector in units of 2⁻ᶠ lattice units (`blt/fixed.rs`); two neighbouring runs differ, over
-//! all rows together, by at most (κ·sens·R + inflation)·2ᶠ in length, whatever the stream answers (`blt/dyadic.rs`). To it is
-//! added ⌊2³⁰⁺ᶠ·N(0,1)⌋, and row + ⌊z⌋ = ⌊row + z⌋: post-processing of Gaussian noise with standard deviation 2³⁰⁺ᶠ. A row depends only on
+//! **Proof for this code path.** Row t is an integer vector in units of 2⁻ᵍ lattice units (`blt/fixed.rs`); two neighbouring runs differ, over
+//! all rows together, by at most (κ·sens·R + inflation)·2ᵍ in length, whatever the stream answers (`blt/dyadic.rs`). To it is
+//! added ⌊2³⁰⁺ᵍ·N(0,1)⌋, or ⌊2³⁰·N(0,1) + ½⌋ where g = 0 (rows from doubles), and row + ⌊z⌋ = ⌊row + z⌋: post-processing of Gaussian noise with standard deviation 2³⁰⁺ᵍ. A row depends only on
 //! items up to its own, so the guarantee holds for streams that react to releases (Denisov et al. 2022). What follows, inverse filter and
 //! prefix sum, sees the noisy integers only. ∎
 
 use super::ahead::NoiseAhead;
-use super::blt::{BltDecoder, DyadicBlt, FixedBlt, Layout};
+use super::blt::{BltDecoder, DyadicBlt, FixedBlt, Layout, Width};
 use super::running::{Running, State, StateError};
 use super::vectors;
-use hushstream_noise::{FineGaussian, NoiseError, Source};
+use hushstream_noise::{FineGaussian, NoiseError, RoundedGaussian, Source};
 use std::sync::Arc;
+
+/// The noise of rows.
+#[derive(Clone, Copy)]
+enum RowNoise {
+    /// In units of the lattice.
+    Rounded,
+    /// With all guard bits.
+    Fine(FineGaussian),
+}
+
+impl RowNoise {
+    fn of(layout: Layout) -> Result<Self, NoiseError> {
+        Ok(match layout.width() {
+            Width::Double => Self::Rounded,
+            Width::Narrow | Width::Wide => Self::Fine(FineGaussian::new(layout.row_bits())?),
+        })
+    }
+
+    /// That of row t; only where it fits 64 bits, which is what narrow rows hold.
+    fn fill(self, source: &Source, t: u64, out: &mut [i64]) {
+        match self {
+            Self::Rounded => RoundedGaussian::STANDARD.fill(source, t, 0, out),
+            Self::Fine(noise) => noise
+                .fill_i64(source, t, 0, out)
+                .expect("narrow layouts have few guard bits"),
+        }
+    }
+}
 
 /// The running mechanism.
 pub(crate) struct Filter {
     encoder: FixedBlt,
     decoder: BltDecoder,
-    noise: FineGaussian,
+    noise: RowNoise,
     source: Arc<Source>,
     ahead: Option<NoiseAhead>,
     narrow: [Vec<i64>; 2],
@@ -42,7 +70,7 @@ impl Filter {
         Ok(Self {
             encoder,
             decoder: BltDecoder::new(blt.parameters(), dimension, layout.unit() * unit),
-            noise: FineGaussian::new(layout.guard_bits())?,
+            noise: RowNoise::of(layout)?,
             source: Arc::new(source),
             ahead: None,
             narrow: [vec![0; narrow], vec![0; narrow]],
@@ -61,7 +89,7 @@ impl Running for Filter {
                 let noise = match self.ahead.as_mut().and_then(|ahead| ahead.at(t)) {
                     Some(drawn) => drawn,
                     None => {
-                        self.noise.fill_i64(&self.source, t, 0, noise).expect(FITS);
+                        self.noise.fill(&self.source, t, noise);
                         noise
                     }
                 };
@@ -77,7 +105,10 @@ impl Running for Filter {
             FixedBlt::Wide(encoder) => {
                 let [row, noise] = &mut self.wide;
                 encoder.encode(item, row).expect(FITS);
-                self.noise.fill(&self.source, t, 0, noise);
+                let RowNoise::Fine(fine) = self.noise else {
+                    unreachable!("wide rows keep their guard bits");
+                };
+                fine.fill(&self.source, t, 0, noise);
                 row.iter_mut()
                     .zip(noise)
                     .for_each(|(row, noise)| *row += *noise);
@@ -92,13 +123,10 @@ impl Running for Filter {
 
     fn draw_ahead(&mut self, from: u64, last: u64) {
         let (noise, source) = (self.noise, Arc::clone(&self.source));
-        // Only where draws fit 64 bits, which is what narrow rows hold.
         if let FixedBlt::Narrow(_) = self.encoder {
             let dimension = self.narrow[0].len();
             self.ahead = NoiseAhead::start(dimension, from, last, move |t, out| {
-                noise
-                    .fill_i64(&source, t, 0, out)
-                    .expect("narrow layouts have few guard bits");
+                noise.fill(&source, t, out);
             });
         }
     }

@@ -1,23 +1,21 @@
-//! From released rows to prefix sums: C⁻¹, then a running sum, in floating point.
+//! From released rows to prefix sums, in floating point.
 //!
-//! Post-processing of what is already public, so precision is a matter of use, not of privacy. With y the row in units of the data,
+//! Post-processing of what is already public, so precision is a matter of use, not of privacy. B = A·C⁻¹ has the coefficients b_k = β + Σ_j γ_jθ̂_j^k ([`BltInverse`](super::BltInverse)): the prefix
+//! sum of a stream whose rows are y is Ŝ = β·Σy + Σ_j γ_j·buf_j, with
 //!
-//! x̂ = y − Σ_j ω_j·buf_j, buf_j ← buf_j + (x̂ − α_j·buf_j), Ŝ ← Ŝ + x̂.
+//! Σy ← Σy + y, buf_j ← (buf_j − α̂_j·buf_j) + y.
 //!
 //! The released row is y = Cx + z, so Ŝ_t = S_t + Σ_{s≤t} b_{t−s}·z_s: noise of standard deviation [`prefix_sd`](super::BltInverse::prefix_sd)(t) per unit in the rows.
 //!
-//! **Error.** Let X bound every |x̂| so far, g = min(t, 1/α_1), u = 2⁻⁵³. Every rounding acts like a change of rows:
-//! * converting y and subtracting m terms changes row s by at most 2(m+2)·u·X·(C·1)_s;
-//! * a buffer's update errs by at most δ = 3u·|buf_j| ≤ 3u·X·g, and an error δ in buf_j changes the rows that follow by ω_jδ, ω_jθ_jδ, …: all of
-//!   them together change row s by at most 3u·X·g·(C·1)_s. (α_j·buf_j is subtracted from buf_j because θ_j = 1 − α_j as a float would be
-//!   wrong by up to u/α_j, relative to α_j, and always in the same direction.)
-//!
-//! Since B·C·1 = A·1 and an optimised strategy has b_k ≥ 0, |error of Ŝ_t| ≤ (3g + 2m + 6)·u·t·X: with the compensated running sum, whose own
-//! error is 2u·|Ŝ_t|, this is 2·10⁻¹⁰ of t·X for 2²⁰ releases if all roundings conspire, and with √g in place of g if they do not.
+//! **Error.** Let X bound every entry of x̂ = C⁻¹y so far, u = 2⁻⁵³; then |y_s| ≤ X·(C·1)_s. β and all γ_j are positive, and so are the θ̂_j of an optimised strategy: nothing cancels but what cancels
+//! in y. A buffer's update errs by at most 2u·|buf_j|, which later sums see as they would see a row; over t steps that is at most 2u·t times what a stream of the largest rows gives,
+//! and B·C·1 = A·1 makes that t·X. With the roundings of Ŝ itself and of β, γ_j, α̂_j, |error of Ŝ_t| ≤ (2t + 2m + 6)·u·t·X to first order: 2·10⁻¹⁰ of t·X for 2²⁰ releases
+//! if all roundings conspire, and with √t in place of 2t if they do not. (α̂_j·buf_j is subtracted from buf_j, rounded once, because θ̂_j = 1 − α̂_j as a float would be wrong by up to u/α̂_j, relative to α̂_j, and always in
+//! the same direction.)
 
 use super::super::vectors::nearest;
 use super::parameters::BltParameters;
-use crate::four::{self, FOUR, Four, Work};
+use crate::four::{self, FOUR, Four, Plain, Work};
 
 /// A number of a row: `f64`, or an integer of the encoder.
 pub trait RowValue: Copy {
@@ -62,19 +60,20 @@ impl DecodeError {
     }
 }
 
-/// (α_j, ω_j), each four times.
-pub(super) type Pair = ([f64; FOUR], [f64; FOUR]);
+/// α̂_j and γ_j, each four times.
+pub(super) type Term = ([f64; FOUR], [f64; FOUR]);
 
 /// Turns rows into prefix sums.
 #[derive(Debug, Clone)]
 pub struct BltDecoder {
-    pub(super) pairs: Vec<Pair>,
-    pub(super) unit: [f64; FOUR],
+    /// β, four times. It and the γ_j are in units of the data.
+    limit: [f64; FOUR],
+    terms: Vec<Term>,
     dimension: usize,
     /// For every four coordinates, one after the other: their m buffers. What fills up the last four stays 0, here and below.
-    pub(super) buffers: Vec<[f64; FOUR]>,
-    /// For every four coordinates: Ŝ, and what its additions lost.
-    pub(super) sums: Vec<Sums>,
+    buffers: Vec<[f64; FOUR]>,
+    /// For every four coordinates: Σy.
+    sums: Vec<[f64; FOUR]>,
 }
 
 impl BltDecoder {
@@ -82,15 +81,31 @@ impl BltDecoder {
     /// gives them in units of the data.
     #[must_use]
     pub fn new(blt: &BltParameters, dimension: usize, unit: f64) -> Self {
-        let pairs: Vec<_> = blt.pairs().map(|(a, w)| ([a; FOUR], [w; FOUR])).collect();
+        let inverse = blt.inverse();
+        let terms: Vec<_> = inverse
+            .terms()
+            .map(|(decay, weight)| ([decay; FOUR], [weight * unit; FOUR]))
+            .collect();
         let groups = dimension.div_ceil(FOUR);
         Self {
-            buffers: vec![[0.0; FOUR]; pairs.len() * groups],
-            sums: vec![[[0.0; FOUR]; 2]; groups],
-            pairs,
-            unit: [unit; FOUR],
+            buffers: vec![[0.0; FOUR]; terms.len() * groups],
+            sums: vec![[0.0; FOUR]; groups],
+            limit: [inverse.limit() * unit; FOUR],
+            terms,
             dimension,
         }
+    }
+
+    /// β, the terms, and for every four coordinates their buffers and Σy.
+    pub(super) fn parts(&mut self) -> Parts<'_> {
+        let Self {
+            limit,
+            terms,
+            buffers,
+            sums,
+            ..
+        } = self;
+        (limit, terms, buffers, sums)
     }
 
     pub(super) fn dimension(&self) -> usize {
@@ -114,30 +129,30 @@ impl BltDecoder {
 
     /// Writes the last prefix sum once more.
     pub(crate) fn last(&self, prefix: &mut [f64]) {
-        for (out, [sums, losses]) in prefix.chunks_mut(FOUR).zip(&self.sums) {
-            for (out, (sum, lost)) in out.iter_mut().zip(sums.iter().zip(losses)) {
-                *out = sum + lost;
-            }
+        let groups = self.buffers.chunks_exact(self.terms.len()).zip(&self.sums);
+        for (out, (buffers, sum)) in prefix.chunks_mut(FOUR).zip(groups) {
+            let last = total(Plain, (&self.limit, &self.terms), buffers, *sum);
+            out.copy_from_slice(&last[..out.len()]);
         }
     }
 
-    /// The places of all numbers, one vector after the other: the m buffers, Ŝ, and what it lost.
+    /// The places of all numbers, one vector after the other: the m buffers, then Σy.
     fn places(&self) -> impl Iterator<Item = (usize, usize)> {
-        let vectors = 0..self.pairs.len() + 2;
+        let vectors = 0..=self.terms.len();
         vectors.flat_map(|j| (0..self.dimension).map(move |i| (j, i)))
     }
 
     /// The number of vector j at coordinate i.
     fn at(&mut self, (j, i): (usize, usize)) -> &mut f64 {
-        let (group, lane, m) = (i / FOUR, i % FOUR, self.pairs.len());
+        let (group, lane, m) = (i / FOUR, i % FOUR, self.terms.len());
         if j < m {
             &mut self.buffers[group * m + j][lane]
         } else {
-            &mut self.sums[group][j - m][lane]
+            &mut self.sums[group][lane]
         }
     }
 
-    /// The buffers, the prefix sum and its compensation, one vector after the other. Public, as the rows are.
+    /// The buffers and Σy, one vector after the other. Public, as the rows are.
     #[must_use]
     pub fn state(&self) -> Vec<f64> {
         let mut copy = self.clone();
@@ -149,7 +164,7 @@ impl BltDecoder {
     /// # Errors
     /// [`DecodeError`] if it has the wrong length.
     pub fn restore(&mut self, state: &[f64]) -> Result<(), DecodeError> {
-        DecodeError::check(state.len(), (self.pairs.len() + 2) * self.dimension)?;
+        DecodeError::check(state.len(), (self.terms.len() + 1) * self.dimension)?;
         let places: Vec<_> = self.places().collect();
         for (place, value) in places.into_iter().zip(state) {
             *self.at(place) = *value;
@@ -158,34 +173,45 @@ impl BltDecoder {
     }
 }
 
-/// Ŝ of four coordinates, and what its additions lost.
-pub(super) type Sums = [[f64; FOUR]; 2];
+/// β, the terms, and for every four coordinates their buffers and Σy.
+type Parts<'a> = (
+    &'a [f64; FOUR],
+    &'a [Term],
+    &'a mut [[f64; FOUR]],
+    &'a mut [[f64; FOUR]],
+);
 
-/// Takes a row's four coordinates in units of the data, and gives their prefix sums.
+/// Takes four coordinates of a row, and gives their prefix sums.
 #[inline(always)]
 pub(super) fn take<V: Four>(
     v: V,
-    pairs: &[Pair],
+    (limit, terms): (&[f64; FOUR], &[Term]),
     buffers: &mut [[f64; FOUR]],
-    sums: &mut Sums,
-    mut item: V::Floats,
+    sum: &mut [f64; FOUR],
+    row: V::Floats,
 ) -> V::Floats {
-    for (buffer, (_, weight)) in buffers.iter().zip(pairs) {
-        item = v.minus(item, v.times(v.floats(weight), v.floats(buffer)));
-    }
-    for (buffer, (decay, _)) in buffers.iter_mut().zip(pairs) {
+    *sum = v.numbers(v.plus(v.floats(sum), row));
+    for (buffer, (decay, _)) in buffers.iter_mut().zip(terms) {
         let old = v.floats(buffer);
-        let change = v.minus(item, v.times(v.floats(decay), old));
-        *buffer = v.numbers(v.plus(old, change));
+        let kept = v.less_product(v.floats(decay), old, old);
+        *buffer = v.numbers(v.plus(kept, row));
     }
-    // Two-sum: what sum + x loses, exactly.
-    let (sum, lost) = (v.floats(&sums[0]), v.floats(&sums[1]));
-    let next = v.plus(sum, item);
-    let part = v.minus(next, sum);
-    let loss = v.plus(v.minus(sum, v.minus(next, part)), v.minus(item, part));
-    let lost = v.plus(lost, loss);
-    *sums = [v.numbers(next), v.numbers(lost)];
-    v.plus(next, lost)
+    total(v, (limit, terms), buffers, v.floats(sum))
+}
+
+/// β·Σy + Σ_j γ_j·buf_j.
+#[inline(always)]
+fn total<V: Four>(
+    v: V,
+    (limit, terms): (&[f64; FOUR], &[Term]),
+    buffers: &[[f64; FOUR]],
+    sum: V::Floats,
+) -> V::Floats {
+    let mut total = v.times(v.floats(limit), sum);
+    for (buffer, (_, weight)) in buffers.iter().zip(terms) {
+        total = v.fused(v.floats(weight), v.floats(buffer), total);
+    }
+    total
 }
 
 /// One step of all coordinates.
@@ -200,22 +226,16 @@ impl<T: RowValue> Work for Step<'_, T> {
 
     #[inline(always)]
     fn with<V: Four>(self, v: V) {
-        let BltDecoder {
-            pairs,
-            unit,
-            buffers,
-            sums,
-            ..
-        } = self.decoder;
-        let groups = buffers.chunks_exact_mut(pairs.len()).zip(sums);
+        let (limit, terms, buffers, sums) = self.decoder.parts();
+        let groups = buffers.chunks_exact_mut(terms.len()).zip(sums);
         let parts = self.row.chunks(FOUR).zip(self.prefix.chunks_mut(FOUR));
-        for ((row, prefix), (buffers, sums)) in parts.zip(groups) {
+        for ((row, prefix), (buffers, sum)) in parts.zip(groups) {
             let mut floats = [0.0; FOUR];
             for (float, value) in floats.iter_mut().zip(row) {
                 *float = value.to_float();
             }
-            let item = v.times(v.floats(&floats), v.floats(unit));
-            let decoded = v.numbers(take(v, pairs, buffers, sums, item));
+            let row = v.floats(&floats);
+            let decoded = v.numbers(take(v, (limit, terms), buffers, sum, row));
             prefix.copy_from_slice(&decoded[..prefix.len()]);
         }
     }

@@ -5,11 +5,11 @@
 //! Y = X + ((Σ_j w_j·buf_j) >> 40), *then* buf_j ← buf_j − ((a_j·buf_j) >> 62) + X.
 //!
 //! The row reads the buffers before its own item enters them: an impulse at step s gives c_0 = 1 in row s from X alone and
-//! Σ_j ω_jθ_j^{k−1} = c_k in row s + k, up to the floors.
+//! Σ_j ω_jθ_j^{k−1} = c_k in row s + k, up to the floors. Where 51 bits suffice, doubles do the same much faster, with other roundings (`doubles.rs`).
 //!
 //! **Claim.** If the items of two streams differ so that ‖C·Δx‖ ≤ s (s = sens·Δ for one item), then the rows, in lattice units, differ by
-//! at most s + [inflation](super::DyadicBlt::inflation) in L2; add Gaussian noise of standard deviation 2³⁰ lattice units **to the rows with their
-//! guard bits** and the release has μ = (s + inflation)/2³⁰. Both proofs stand where the numbers are: the inflation in [`DyadicBlt`], the absence of overflow
+//! at most s + [inflation](super::DyadicBlt::inflation) in L2; add Gaussian noise of standard deviation 2³⁰ lattice units **to the rows as they are, with the
+//! guard bits that they keep**, and the release has μ = (s + inflation)/2³⁰. Both proofs stand where the numbers are: the inflation in [`DyadicBlt`], the absence of overflow
 //! in [`Layout`]. They need |x_i| ≤ R, n rows at most and a state that came from this encoder; all three are checked here on
 //! every call, before anything changes. The L2 norm of an item is the caller's to check, together with its clipping.
 //!
@@ -18,6 +18,7 @@
 use std::fmt;
 
 use super::decode::BltDecoder;
+use super::doubles::Doubles;
 use super::dyadic::{DECAY_BITS, DyadicBlt, WEIGHT_BITS};
 use super::lanes::Lanes;
 use super::layout::{Layout, LayoutError, Width};
@@ -57,9 +58,9 @@ pub enum EncodeError {
 /// An encoder of the width that its layout demands.
 #[derive(Debug, Clone)]
 pub enum FixedBlt {
-    /// Buffers and rows in `i64`.
+    /// Rows in `i64`.
     Narrow(FixedEncoder<i64>),
-    /// Buffers and rows in `i128`.
+    /// Rows in `i128`.
     Wide(FixedEncoder<i128>),
 }
 
@@ -77,7 +78,7 @@ impl FixedBlt {
     ) -> Result<Self, LayoutError> {
         layout.check(blt, releases, dimension, radius)?;
         Ok(match layout.width() {
-            Width::Narrow => {
+            Width::Double | Width::Narrow => {
                 Self::Narrow(FixedEncoder::new(blt, layout, releases, dimension, radius))
             }
             Width::Wide => Self::Wide(FixedEncoder::new(blt, layout, releases, dimension, radius)),
@@ -94,10 +95,34 @@ pub struct FixedEncoder<W> {
     used: u64,
     dimension: usize,
     radius: i64,
-    /// The buffers of coordinate 0, then those of coordinate 1, …: a step passes through memory once. Empty if they are in `lanes`.
-    buffers: Vec<W>,
-    /// Narrow buffers with short factors.
-    lanes: Option<Lanes>,
+    buffers: Buffers<W>,
+}
+
+/// All buffers of all coordinates.
+#[derive(Clone)]
+enum Buffers<W> {
+    /// Integers in doubles.
+    Doubles(Doubles),
+    /// Narrow ones with short factors.
+    Lanes(Lanes),
+    /// Those of coordinate 0, then those of coordinate 1, …: a step passes through memory once.
+    Words(Vec<W>),
+}
+
+impl<W: Word> Buffers<W> {
+    /// At 0.
+    fn new(blt: &DyadicBlt, layout: Layout, dimension: usize) -> Self {
+        let guard_bits = layout.guard_bits();
+        let lanes = match layout.width() {
+            Width::Double => return Self::Doubles(Doubles::new(blt, guard_bits, dimension)),
+            Width::Narrow => Lanes::new(blt, guard_bits, dimension),
+            Width::Wide => None,
+        };
+        lanes.map_or_else(
+            || Self::Words(vec![W::default(); dimension * blt.buffers()]),
+            Self::Lanes,
+        )
+    }
 }
 
 impl<W> fmt::Debug for FixedEncoder<W> {
@@ -115,12 +140,6 @@ impl<W> fmt::Debug for FixedEncoder<W> {
 
 impl<W: Word> FixedEncoder<W> {
     fn new(blt: &DyadicBlt, layout: Layout, releases: u64, dimension: usize, radius: i64) -> Self {
-        let lanes =
-            W::narrow(&mut []).and_then(|_| Lanes::new(blt, layout.guard_bits(), dimension));
-        let buffers = match lanes {
-            Some(_) => Vec::new(),
-            None => vec![W::default(); dimension * blt.buffers()],
-        };
         Self {
             blt: blt.clone(),
             layout,
@@ -128,27 +147,27 @@ impl<W: Word> FixedEncoder<W> {
             used: 0,
             dimension,
             radius,
-            buffers,
-            lanes,
+            buffers: Buffers::new(blt, layout, dimension),
         }
     }
 
-    /// Takes one item and writes its row, in units of 2⁻ᶠ, **without noise**.
+    /// Takes one item and writes its row, in units of [`Layout::unit`], **without noise**.
     ///
     /// # Errors
     /// [`EncodeError::Exhausted`], [`EncodeError::Length`] or [`EncodeError::Radius`]; the encoder is then unchanged.
     pub fn encode(&mut self, item: &[i64], row: &mut [W]) -> Result<(), EncodeError> {
         self.check(item)?;
         self.check_length(row.len())?;
-        match (&mut self.lanes, W::narrow(row)) {
-            (Some(lanes), Some(row)) => lanes.step(item, row),
+        match (&mut self.buffers, W::narrow(row)) {
+            (Buffers::Doubles(doubles), Some(row)) => doubles.step(item, row),
+            (Buffers::Lanes(lanes), Some(row)) => lanes.step(item, row),
             _ => self.pass_for_all(item, row),
         }
         self.used += 1;
         Ok(())
     }
 
-    /// Takes one item, adds noise to its row and decodes it, in one pass. False, and nothing has happened, for an encoder whose factors are not short.
+    /// Takes one item, adds noise to its row and decodes it, in one pass. False, and nothing has happened, for an encoder that has no such pass.
     ///
     /// # Errors
     /// As [`FixedEncoder::encode`].
@@ -163,10 +182,11 @@ impl<W: Word> FixedEncoder<W> {
         self.check_length(noise.len())?;
         self.check_length(prefix.len())?;
         self.check_length(decoder.dimension())?;
-        let Some(lanes) = &mut self.lanes else {
-            return Ok(false);
-        };
-        round(lanes, decoder, item, noise, prefix);
+        match &mut self.buffers {
+            Buffers::Doubles(doubles) => round(doubles, decoder, item, noise, prefix),
+            Buffers::Lanes(lanes) => round(lanes, decoder, item, noise, prefix),
+            Buffers::Words(_) => return Ok(false),
+        }
         self.used += 1;
         Ok(true)
     }
@@ -229,11 +249,11 @@ impl<W: Word> FixedEncoder<W> {
         {
             *slot = factor;
         }
-        for ((x, y), buffers) in item
-            .iter()
-            .zip(row)
-            .zip(self.buffers.as_chunks_mut::<M>().0)
-        {
+        let Buffers::Words(buffers) = &mut self.buffers else {
+            unreachable!("the others have steps of their own");
+        };
+        let groups = buffers.as_chunks_mut::<M>().0;
+        for ((x, y), buffers) in item.iter().zip(row).zip(groups) {
             let scaled = i128::from(*x) << guard;
             let mut sum = 0_i128;
             for (buffer, (a, w)) in buffers.iter_mut().zip(&factors) {
@@ -264,9 +284,11 @@ impl<W: Word> FixedEncoder<W> {
     /// The buffers, coordinate by coordinate: with [`used`](Self::used) the whole state. Private data.
     #[must_use]
     pub fn state(&self) -> Vec<W> {
-        match &self.lanes {
-            Some(lanes) => lanes.state().map(|value| W::fit(value.into())).collect(),
-            None => self.buffers.clone(),
+        let words = |value: i64| W::fit(value.into());
+        match &self.buffers {
+            Buffers::Doubles(doubles) => doubles.state().map(words).collect(),
+            Buffers::Lanes(lanes) => lanes.state().map(words).collect(),
+            Buffers::Words(buffers) => buffers.clone(),
         }
     }
 
@@ -289,10 +311,12 @@ impl<W: Word> FixedEncoder<W> {
             return Err(EncodeError::State);
         }
         self.used = used;
-        match &mut self.lanes {
-            // Only narrow words are in lanes.
-            Some(lanes) => lanes.restore(state.iter().map(|value| value.widen() as i64)),
-            None => self.buffers.copy_from_slice(state),
+        // Only narrow words are in doubles and lanes.
+        let narrow = state.iter().map(|value| value.widen() as i64);
+        match &mut self.buffers {
+            Buffers::Doubles(doubles) => doubles.restore(narrow),
+            Buffers::Lanes(lanes) => lanes.restore(narrow),
+            Buffers::Words(buffers) => buffers.copy_from_slice(state),
         }
         Ok(())
     }

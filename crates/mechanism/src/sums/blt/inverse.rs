@@ -84,6 +84,16 @@ impl BltInverse {
         &self.weight
     }
 
+    /// β, what b_k tends to.
+    pub(super) fn limit(&self) -> f64 {
+        self.terms[0].1
+    }
+
+    /// (α̂_j, γ_j), in order.
+    pub(super) fn terms(&self) -> impl Iterator<Item = (f64, f64)> {
+        self.terms[1..].iter().copied()
+    }
+
     /// b_k, the k-th coefficient of B = A·C⁻¹.
     #[must_use]
     pub fn prefix_coefficient(&self, k: u64) -> f64 {

@@ -10,6 +10,7 @@
 //! Σw′_j ≤ 2³¹ makes −2⁶² ≤ Σw′_jh_j < 2⁶² and Σw′_jl_j < 2⁶³; sums of the parts are right modulo 2⁶⁴, and the row fits. ∎
 
 use super::dyadic::{DyadicBlt, WEIGHT_BITS};
+use super::round::Encoding;
 use crate::four::{self, FOUR, Four, Work};
 
 /// w_j = w′·2⁹: what is left of 40 bits are 31.
@@ -72,11 +73,11 @@ impl Factors {
 /// Buffers of an encoder.
 #[derive(Clone)]
 pub(super) struct Lanes {
-    pub(super) factors: Vec<Factors>,
-    pub(super) guard_bits: [i64; FOUR],
+    factors: Vec<Factors>,
+    guard_bits: [i64; FOUR],
     dimension: usize,
     /// For every four coordinates, one after the other: their buffers. What fills up the last four stays 0.
-    pub(super) buffers: Vec<[i64; FOUR]>,
+    buffers: Vec<[i64; FOUR]>,
 }
 
 impl Lanes {
@@ -106,11 +107,7 @@ impl Lanes {
 
     /// Where the buffers of coordinate 0 are, then those of coordinate 1, …
     fn places(&self) -> impl Iterator<Item = (usize, usize)> {
-        let count = self.factors.len();
-        (0..self.dimension * count).map(move |place| {
-            let (coordinate, buffer) = (place / count, place % count);
-            (coordinate / FOUR * count + buffer, coordinate % FOUR)
-        })
+        four::places(self.dimension, self.factors.len())
     }
 
     /// The buffers of coordinate 0, then those of coordinate 1, …
@@ -157,9 +154,33 @@ impl Work for Step<'_> {
     }
 }
 
+impl Encoding for Lanes {
+    type Factors = Factors;
+    type Shape = [i64; FOUR];
+    type Buffer = [i64; FOUR];
+
+    fn parts(&mut self) -> (&[Factors], &[i64; FOUR], &mut [[i64; FOUR]]) {
+        (&self.factors, &self.guard_bits, &mut self.buffers)
+    }
+
+    #[inline(always)]
+    fn noisy<V: Four>(
+        v: V,
+        (factors, guard_bits): (&[Factors], &[i64; FOUR]),
+        item: &[i64; FOUR],
+        noise: &[i64; FOUR],
+        buffers: &mut [[i64; FOUR]],
+    ) -> V::Floats {
+        let scaled = v.left(v.words(item), v.words(guard_bits));
+        let row = take(v, factors, buffers, scaled);
+        // `Layout::check` has left room for the noise.
+        v.nearest(v.add(row, v.words(noise)))
+    }
+}
+
 /// Takes X of four coordinates and gives their part of the row.
 #[inline(always)]
-pub(super) fn take<V: Four>(
+fn take<V: Four>(
     v: V,
     factors: &[Factors],
     buffers: &mut [[i64; FOUR]],

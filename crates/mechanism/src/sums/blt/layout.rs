@@ -1,14 +1,15 @@
 //! How wide the integers of a BLT encoder must be, decided before the first item.
 //!
-//! Let M = R·2ᶠ be the largest scaled coordinate (R = `radius`, f guard bits). From buf ← θ·buf + ε + X, 0 ≤ ε < 1:
-//! |buf_j| ≤ (M+1)·(1−θ_j^n)/(1−θ_j) =: L_j after n steps, and a row is at most M + Σω_jL_j + 1. A layout is accepted only if, with W = 63 bits
-//! (narrow) or 127 (wide),
+//! Let M = R·2ᶠ be the largest scaled coordinate (R = `radius`, f guard bits). From buf ← θ·buf + ε + X, |ε| ≤ 1:
+//! |buf_j| ≤ (M+1)·(1−θ_j^n)/(1−θ_j) =: L_j after n steps, and a weighted sum is at most M + Σω_jL_j + m, as each of its at most m roundings adds at most one. A layout is accepted only if, with
+//! W = 51 bits (double), 63 (narrow) or 127 (wide),
 //!
-//! * buffers fit: L_j < 2^W;
-//! * rows fit after noise of up to 16 standard deviations: M + Σω_jL_j + 1 + 2^{34+f} < 2^W;
+//! * buffers fit: L_j < 2^W, or 2⁵³ for doubles;
+//! * weighted sums fit: M + Σω_jL_j + m < 2^W;
+//! * rows fit after noise of up to 16 standard deviations: (M + Σω_jL_j + m)/2^{f−g} + 1 + 2^{34+g} < 2^W, with g = f bits below the lattice in the rows, or none (double);
 //! * products fit an `i128`: a_j·L_j < 2¹²⁷, where a_j·L_j ≤ (M+1)·2⁶², and Σw_jL_j < 2¹²⁷ (for narrow buffers they always do).
 //!
-//! The floating evaluation has relative error below 2⁻⁴⁴ and is widened by as much, so "fits" is never a rounding accident. Under these checks
+//! The floating evaluation has relative error below 2⁻⁴⁴ and is widened by 10⁻¹², so "fits" is never a rounding accident, and 2^W − 1 fits too. Under these checks
 //! no operation of the encoder can overflow.
 
 use serde::{Deserialize, Serialize};
@@ -23,9 +24,11 @@ const NARROW_GUARD: u32 = 16;
 /// …and wide, because R·2^{f+62} must stay below 2¹²⁷.
 const WIDE_GUARD: u32 = 32;
 
-/// The integers that hold buffers and rows.
+/// What holds buffers and rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Width {
+    /// Buffers are integers in `f64`, rows in `i64`.
+    Double,
     /// `i64`.
     Narrow,
     /// `i128`.
@@ -33,15 +36,24 @@ pub enum Width {
 }
 
 impl Width {
+    /// W.
     const fn bits(self) -> u32 {
         match self {
+            Self::Double => 51,
             Self::Narrow => 63,
             Self::Wide => 127,
         }
     }
+
+    const fn buffer_bits(self) -> u32 {
+        match self {
+            Self::Double => 53,
+            Self::Narrow | Self::Wide => self.bits(),
+        }
+    }
 }
 
-/// A width, and the number f of guard bits: rows are multiples of 2⁻ᶠ lattice units.
+/// A width, and the number f of guard bits: buffers are multiples of 2⁻ᶠ lattice units.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Layout {
     width: Width,
@@ -96,8 +108,7 @@ impl Layout {
         Self { width, guard_bits }
     }
 
-    /// The narrow width with as many guard bits as fit, up to 16, if its inflation is at most `tolerance` lattice units; otherwise
-    /// the wide one with up to 32. `radius` may be an upper bound (the one without inflation), as a smaller one fits all the more.
+    /// The first width, doubles before narrow before wide, that with as many guard bits as fit, up to 16 (wide: 32), has an inflation of at most `tolerance` lattice units. `radius` may be an upper bound (the one without inflation), as a smaller one fits all the more.
     ///
     /// # Errors
     /// A [`LayoutError`] if no layout fits or none is precise enough.
@@ -112,12 +123,16 @@ impl Layout {
             inflation: f64::INFINITY,
             tolerance,
         };
-        for (width, most) in [(Width::Narrow, NARROW_GUARD), (Width::Wide, WIDE_GUARD)] {
+        for (width, most) in [
+            (Width::Double, NARROW_GUARD),
+            (Width::Narrow, NARROW_GUARD),
+            (Width::Wide, WIDE_GUARD),
+        ] {
             for guard_bits in (0..=most).rev() {
                 let layout = Self { width, guard_bits };
                 match layout.check(blt, releases, dimension, radius) {
                     Ok(()) => {
-                        let inflation = blt.inflation(guard_bits, releases, dimension);
+                        let inflation = blt.inflation(layout, releases, dimension);
                         if inflation <= tolerance {
                             return Ok(layout);
                         }
@@ -148,10 +163,19 @@ impl Layout {
         self.guard_bits
     }
 
-    /// 2⁻ᶠ: the value of one unit of a row, in lattice units.
+    /// How many of them rows keep, and noise must have: all, but none in doubles.
+    #[must_use]
+    pub fn row_bits(self) -> u32 {
+        match self.width {
+            Width::Double => 0,
+            Width::Narrow | Width::Wide => self.guard_bits,
+        }
+    }
+
+    /// The value of one unit of a row, in lattice units.
     #[must_use]
     pub fn unit(self) -> f64 {
-        libm::exp2(-f64::from(self.guard_bits))
+        libm::exp2(-f64::from(self.row_bits()))
     }
 
     /// R·2ᶠ, rounded up.
@@ -198,10 +222,11 @@ impl Layout {
             .into_iter()
             .fold(0.0, f64::max);
         let weights: f64 = product(blt.weight_numerators()).iter().sum();
-        let row = scaled
-            + weights / libm::exp2(f64::from(WEIGHT_BITS))
+        let sum = scaled + weights / libm::exp2(f64::from(WEIGHT_BITS)) + limits.len() as f64;
+        let row_bits = f64::from(self.row_bits());
+        let row = sum * libm::exp2(row_bits - f64::from(self.guard_bits))
             + 1.0
-            + libm::exp2(f64::from(NOISE_BITS) + f64::from(self.guard_bits));
+            + libm::exp2(f64::from(NOISE_BITS) + row_bits);
         let buffer = limits.iter().copied().fold(0.0, f64::max);
         let fits = |what, bound: f64, available: u32| {
             if up(bound, 1e-12) < libm::exp2(f64::from(available)) {
@@ -214,10 +239,11 @@ impl Layout {
                 })
             }
         };
-        fits("buffers", buffer, self.width.bits())?;
+        fits("buffers", buffer, self.width.buffer_bits())?;
+        fits("weighted sums", sum, self.width.bits())?;
         fits("released rows", row, self.width.bits())?;
         fits("decay products", decays, 127)?;
-        fits("weighted sums", weights, 127)
+        fits("products of weights", weights, 127)
     }
 }
 
@@ -240,6 +266,30 @@ mod tests {
         // A larger budget means larger data; two bits of guard give way.
         let layout = Layout::choose(&blt, 1 << 20, 1024, 8 * radius(&blt, 1 << 20), 1e5).unwrap();
         assert_eq!((layout.width(), layout.guard_bits()), (Width::Narrow, 14));
+    }
+
+    /// Doubles lose their guard bits, and at last their use, as streams grow longer.
+    #[test]
+    fn up_to_a_million_releases_are_doubles() {
+        for (n, width, guard_bits) in [
+            (1 << 10, Width::Double, 16),
+            (1 << 16, Width::Double, 11),
+            (400_000, Width::Double, 9),
+            (1 << 20, Width::Double, 8),
+            (1 << 22, Width::Narrow, 16),
+        ] {
+            let blt = DyadicBlt::new(&optimise(n, 4).unwrap()).unwrap();
+            let layout = Layout::choose(&blt, n, 54, radius(&blt, n) / 2, 2.5e5).unwrap();
+            assert_eq!(
+                (layout.width(), layout.guard_bits()),
+                (width, guard_bits),
+                "{n}"
+            );
+            assert_eq!(
+                layout.row_bits(),
+                if width == Width::Double { 0 } else { 16 }
+            );
+        }
     }
 
     #[test]
@@ -293,6 +343,15 @@ mod tests {
             wide,
             Err(LayoutError::DoesNotFit {
                 what: "decay products",
+                ..
+            })
+        ));
+        let sums = Layout::new(Width::Double, 0).check(&blt, 1, 1, 1 << 51);
+        assert!(matches!(
+            sums,
+            Err(LayoutError::DoesNotFit {
+                what: "weighted sums",
+                available: 51,
                 ..
             })
         ));

@@ -21,7 +21,7 @@
 //! let room = 0.25 * f64::from(1 << 30);
 //! let bound = (room / blt.sensitivity(releases)) as i64;
 //! let layout = Layout::choose(&blt, releases, dimension, bound, 1e-3 * room)?;
-//! let inflation = blt.inflation(layout.guard_bits(), releases, dimension);
+//! let inflation = blt.inflation(layout, releases, dimension);
 //! let radius = ((room - inflation) / blt.sensitivity(releases)) as i64;
 //!
 //! let mut encoder = match FixedBlt::open(&blt, layout, releases, dimension, radius)? {
@@ -30,16 +30,18 @@
 //! };
 //! let mut decoder = BltDecoder::new(blt.parameters(), dimension, layout.unit());
 //! let (mut row, mut prefix) = ([0; 2], [0.0; 2]);
-//! for item in [[3, -5], [4, 5]] {
+//! for item in [[3000, -5000], [4000, 5000]] {
 //!     encoder.encode(&item, &mut row)?;
-//!     // … the caller adds noise of standard deviation 2³⁰⁺ᶠ to `row` here …
+//!     // … the caller adds noise of standard deviation 2³⁰ lattice units to `row` here …
 //!     decoder.step(&row, &mut prefix)?;
 //! }
-//! assert!((prefix[0] - 7.0).abs() < 1e-3 && prefix[1].abs() < 1e-3);
+//! // Rows are rounded to whole units of the lattice here.
+//! assert!((prefix[0] - 7000.0).abs() <= 1.0 && prefix[1].abs() <= 1.0);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 mod decode;
+mod doubles;
 mod dyadic;
 mod error;
 mod fixed;

@@ -1,14 +1,35 @@
 //! One round in one pass: encode, add noise, decode, four coordinates at a time. What would be written between the three is never written.
 
-use super::decode::{self, BltDecoder, Pair, Sums};
-use super::lanes::{self, Factors, Lanes};
+use super::decode::{self, BltDecoder, Term};
 use super::parameters::MAX_BUFFERS;
 use crate::four::{self, FOUR, Four, Work, padded};
 
+/// An encoder that makes rows four coordinates at a time.
+pub(super) trait Encoding {
+    /// What every buffer has of its own.
+    type Factors;
+    /// What is the same for all buffers.
+    type Shape;
+    /// One buffer of four coordinates.
+    type Buffer;
+
+    /// Factors, shape, and for every four coordinates, one after the other, their buffers.
+    fn parts(&mut self) -> (&[Self::Factors], &Self::Shape, &mut [Self::Buffer]);
+
+    /// Takes four coordinates of an item and gives those of the row with its noise. To be inlined: only then is it compiled for the processor at hand.
+    fn noisy<V: Four>(
+        v: V,
+        constants: (&[Self::Factors], &Self::Shape),
+        item: &[i64; FOUR],
+        noise: &[i64; FOUR],
+        buffers: &mut [Self::Buffer],
+    ) -> V::Floats;
+}
+
 /// Takes one item, which the caller has checked, adds noise to its row, and writes the prefix sums that the noisy row gives. All four vectors have the dimension of
 /// encoder and decoder.
-pub(super) fn round(
-    encoder: &mut Lanes,
+pub(super) fn round<E: Encoding>(
+    encoder: &mut E,
     decoder: &mut BltDecoder,
     item: &[i64],
     noise: &[i64],
@@ -23,33 +44,32 @@ pub(super) fn round(
     });
 }
 
-struct Round<'a> {
-    encoder: &'a mut Lanes,
+struct Round<'a, E> {
+    encoder: &'a mut E,
     decoder: &'a mut BltDecoder,
     item: &'a [i64],
     noise: &'a [i64],
     prefix: &'a mut [f64],
 }
 
-impl Round<'_> {
+impl<E: Encoding> Round<'_, E> {
     /// One instance for each number of buffers, so that the loops over them are unrolled.
     #[inline(always)]
     fn pass<V: Four, const M: usize>(self, v: V) {
-        let (encoder, decoder) = (self.encoder, self.decoder);
-        let factors = encoder.factors.first_chunk::<M>();
-        let pairs = decoder.pairs.first_chunk::<M>();
-        let (Some(factors), Some(pairs)) = (factors, pairs) else {
+        let (factors, shape, buffers) = self.encoder.parts();
+        let (limit, terms, floats, sums) = self.decoder.parts();
+        let (Some(factors), Some(terms)) = (factors.first_chunk(), terms.first_chunk()) else {
             unreachable!("encoder and decoder have M buffers");
         };
-        let constants = Constants {
+        let constants = Constants::<E, M> {
             factors,
-            guard_bits: v.words(&encoder.guard_bits),
-            pairs,
-            unit: v.floats(&decoder.unit),
+            shape,
+            limit,
+            terms,
         };
-        let floats = decoder.buffers.as_chunks_mut().0.iter_mut();
-        let buffers = encoder.buffers.as_chunks_mut().0.iter_mut();
-        let mut groups = buffers.zip(floats.zip(&mut decoder.sums));
+        let floats = floats.as_chunks_mut().0.iter_mut();
+        let buffers = buffers.as_chunks_mut().0.iter_mut();
+        let mut groups = buffers.zip(floats.zip(sums));
         let ((items, item), (noises, noise)) = (self.item.as_chunks(), self.noise.as_chunks());
         let (prefixes, prefix) = self.prefix.as_chunks_mut();
         // The vectors come first: a group that is asked for and not used would be lost.
@@ -65,44 +85,47 @@ impl Round<'_> {
 }
 
 /// What is the same for all coordinates.
-struct Constants<'a, V: Four, const M: usize> {
-    factors: &'a [Factors; M],
-    guard_bits: V::Words,
-    pairs: &'a [Pair; M],
-    unit: V::Floats,
+struct Constants<'a, E: Encoding, const M: usize> {
+    factors: &'a [E::Factors; M],
+    shape: &'a E::Shape,
+    limit: &'a [f64; FOUR],
+    terms: &'a [Term; M],
 }
 
-impl<V: Four, const M: usize> Constants<'_, V, M> {
+impl<E: Encoding, const M: usize> Constants<'_, E, M> {
     /// Four coordinates. Not a closure: only what is inlined is compiled for the processor at hand.
     #[inline(always)]
-    fn take(
+    fn take<V: Four>(
         &self,
         v: V,
         item: &[i64; FOUR],
         noise: &[i64; FOUR],
-        (buffers, (floats, sums)): State<'_, M>,
+        (buffers, (floats, sum)): State<'_, E::Buffer, M>,
     ) -> [f64; FOUR] {
-        let scaled = v.left(v.words(item), self.guard_bits);
-        let row = lanes::take(v, self.factors, buffers, scaled);
-        // `Layout::check` has left room for the noise. Only the noisy row goes on.
-        let noisy = v.nearest(v.add(row, v.words(noise)));
-        let item = v.times(noisy, self.unit);
-        v.numbers(decode::take(v, self.pairs, floats, sums, item))
+        // Only the noisy row goes on.
+        let noisy = E::noisy(v, (self.factors, self.shape), item, noise, buffers);
+        v.numbers(decode::take(
+            v,
+            (self.limit, self.terms),
+            floats,
+            sum,
+            noisy,
+        ))
     }
 }
 
 /// What is kept of four coordinates.
-type State<'a, const M: usize> = (
-    &'a mut [[i64; FOUR]; M],
-    (&'a mut [[f64; FOUR]; M], &'a mut Sums),
+type State<'a, B, const M: usize> = (
+    &'a mut [B; M],
+    (&'a mut [[f64; FOUR]; M], &'a mut [f64; FOUR]),
 );
 
-impl Work for Round<'_> {
+impl<E: Encoding> Work for Round<'_, E> {
     type Output = ();
 
     #[inline(always)]
     fn with<V: Four>(self, v: V) {
-        match self.encoder.factors.len() {
+        match self.encoder.parts().0.len() {
             1 => self.pass::<V, 1>(v),
             2 => self.pass::<V, 2>(v),
             3 => self.pass::<V, 3>(v),

@@ -1,6 +1,7 @@
 //! Floors of filters, with and without room for guard bits.
 
 use super::super::SumKind;
+use super::super::blt::Width;
 use super::*;
 
 fn plan(batch: u64) -> SumPlan {
@@ -21,23 +22,26 @@ fn plan(batch: u64) -> SumPlan {
     .unwrap()
 }
 
-fn guard_bits(plan: &SumPlan) -> u32 {
+fn layout(plan: &SumPlan) -> Layout {
     match plan.fields.strategy {
         Strategy::Blt {
             layout: Some(layout),
             ..
-        } => layout.guard_bits(),
+        } => layout,
         _ => panic!("a filter has a layout"),
     }
 }
 
-/// Items so large that no bit is left to guard: the floors are then whole units, and are paid for all the same.
+/// Items so large that no bit is left to guard: the floors are then whole units, also in the buffers, and are paid for all the same.
 #[test]
 fn floors_without_guard_bits_are_paid_for() {
     let (small, large) = (plan(1), plan(1_700_000_000));
-    assert_eq!((guard_bits(&small), guard_bits(&large)), (16, 0));
-    // 2¹⁶ times the floors; what they cost is taken from the radius, and no more.
-    assert!((large.inflation() / small.inflation() - 65536.0).abs() < 1e-6);
+    assert_eq!(layout(&small), Layout::new(Width::Double, 16));
+    assert_eq!(layout(&large), Layout::new(Width::Narrow, 0));
+    // One unit for every number of a row, and with a thousandth more for the buffers; then as many as the buffers collect. What that costs is taken from the radius, and no more.
+    let cells = (64.0_f64 * 2000.0).sqrt();
+    assert!(small.inflation() > cells && small.inflation() < 1.001 * cells);
+    assert!(large.inflation() > 8.0 * cells);
     let column = large.sensitivity();
     let cost = (large.inflation() - small.inflation()) / (2.0 * column);
     let lost = (small.radius() - large.radius()) as f64;

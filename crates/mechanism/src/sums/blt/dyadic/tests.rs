@@ -80,7 +80,8 @@ fn rounded_up() {
 #[test]
 fn inflation_of_a_million_releases() {
     let blt = DyadicBlt::new(&vector()).unwrap();
-    let got = blt.inflation(16, 1 << 20, 54);
+    let inflation = |width, f, n| blt.inflation(Layout::new(width, f), n, 54);
+    let got = inflation(Width::Narrow, 16, 1 << 20);
     let asymptotic = 1.0
         + vector()
             .decay()
@@ -91,6 +92,12 @@ fn inflation_of_a_million_releases() {
     let loose = asymptotic * (54.0 * 2_f64.powi(20)).sqrt() / 65536.0;
     assert!(got < loose && got > 0.8 * loose, "{got} {loose}");
     assert!((got - 128.0).abs() < 1.0, "{got}");
+    assert_eq!(got, inflation(Width::Wide, 16, 1 << 20));
+    // Doubles: one unit of the lattice for the row, four of the guarded ones for its sum, and what the buffers add.
+    let cells = (54.0 * 2_f64.powi(20)).sqrt();
+    let doubles = inflation(Width::Double, 16, 1 << 20);
+    assert!((doubles - got - cells * (1.0 + 3.0 / 65536.0)).abs() < 1e-6);
+    assert!((inflation(Width::Double, 16, 1 << 18) - 3762.0).abs() < 35.0);
 }
 
 #[test]

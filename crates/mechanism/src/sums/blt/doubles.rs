@@ -1,0 +1,174 @@
+//! Integers held in doubles: the encoder for streams of up to about a million releases, and by far the fastest.
+//!
+//! Processors round products of doubles in one instruction and multiply no long integers in vectors. With ⟦·⟧ the nearest integer, ties to even, and X = x·2ᶠ,
+//!
+//! r = X, r ← ⟦r + ω_j·buf_j⟧ for j = 1, …, m, Y = ⟦r/2ᶠ⟧, *then* buf_j ← buf_j + (X − ⟦α_j·buf_j⟧).
+//!
+//! The row Y is in units of the lattice: its noise is that of every other sum. α_j and ω_j are doubles exactly ([`DyadicBlt`]).
+//!
+//! **All of these are integers, and exact.** A double between 2⁵² and 2⁵³ is an integer, so a sum that lies there is rounded to one: with K = 3·2⁵¹, an integer c and any doubles a, b, the fused
+//! a·b + (K + c) is K + ⟦a·b + c⟧ if |a·b + c| ≤ 2⁵¹: one rounding, ties to even (K is even). [`Layout`](super::Layout) admits only streams with |buf_j| ≤ L_j < 2⁵³ and |X|, |r|, |Y + noise| < 2⁵¹,
+//! r at every j, and M + 1 < 2⁵¹ for the bound M of |X|. Then
+//! * K + X, K + r, K + Y and K + Y + noise lie between 2⁵² and 2⁵³, and so does K + ⟦α_jbuf_j⟧, because α_jL_j ≤ M + 1;
+//! * (K + X) − (K + ⟦α_jbuf_j⟧) is an integer of at most 2⁵², and buf_j plus it one of at most L_j: both exact;
+//! * (K + r) − K = r, and r/2ᶠ is a product with a power of two, rounded only when K is added.
+//!
+//! The lower bits of K + y as a double count as those of an integer do, so K is also how an item becomes a double, and how the row takes in its noise as an integer. ∎
+//!
+//! What the roundings add to the distance of two runs is proved in `dyadic.rs`.
+
+use super::dyadic::DyadicBlt;
+use super::round::Encoding;
+use crate::four::{self, FOUR, Four, Work, padded};
+
+/// K.
+const MIDDLE: f64 = (3_u64 << 51) as f64;
+
+/// α_j and ω_j, each four times.
+#[derive(Clone, Copy)]
+pub(super) struct Factors {
+    decay: [f64; FOUR],
+    weight: [f64; FOUR],
+}
+
+/// 2ᶠ and 2⁻ᶠ, each four times.
+#[derive(Clone, Copy)]
+pub(super) struct Scale {
+    up: [f64; FOUR],
+    down: [f64; FOUR],
+}
+
+/// Buffers of an encoder.
+#[derive(Clone)]
+pub(super) struct Doubles {
+    factors: Vec<Factors>,
+    scale: Scale,
+    dimension: usize,
+    /// For every four coordinates, one after the other: their buffers. What fills up the last four stays 0.
+    buffers: Vec<[f64; FOUR]>,
+}
+
+impl Doubles {
+    /// Buffers at 0.
+    pub(super) fn new(blt: &DyadicBlt, guard_bits: u32, dimension: usize) -> Self {
+        let factors: Vec<_> = blt
+            .parameters()
+            .pairs()
+            .map(|(decay, weight)| Factors {
+                decay: [decay; FOUR],
+                weight: [weight; FOUR],
+            })
+            .collect();
+        let up = libm::exp2(f64::from(guard_bits));
+        Self {
+            buffers: vec![[0.0; FOUR]; dimension.div_ceil(FOUR) * factors.len()],
+            factors,
+            scale: Scale {
+                up: [up; FOUR],
+                down: [1.0 / up; FOUR],
+            },
+            dimension,
+        }
+    }
+
+    /// Takes one item, which the caller has checked, and writes its row.
+    pub(super) fn step(&mut self, item: &[i64], row: &mut [i64]) {
+        four::run(Step {
+            doubles: self,
+            item,
+            row,
+        });
+    }
+
+    /// Where the buffers of coordinate 0 are, then those of coordinate 1, …
+    fn places(&self) -> impl Iterator<Item = (usize, usize)> {
+        four::places(self.dimension, self.factors.len())
+    }
+
+    /// The buffers of coordinate 0, then those of coordinate 1, …: integers, whatever holds them.
+    pub(super) fn state(&self) -> impl Iterator<Item = i64> {
+        let places = self.places();
+        places.map(move |(group, lane)| self.buffers[group][lane] as i64)
+    }
+
+    /// The reverse, for numbers that the layout admits.
+    pub(super) fn restore(&mut self, state: impl Iterator<Item = i64>) {
+        let mut restored = vec![[0.0; FOUR]; self.buffers.len()];
+        for ((group, lane), value) in self.places().zip(state) {
+            restored[group][lane] = value as f64;
+        }
+        self.buffers = restored;
+    }
+}
+
+/// K + Y, for the items of four coordinates.
+#[inline(always)]
+fn take<V: Four>(
+    v: V,
+    factors: &[Factors],
+    scale: &Scale,
+    item: V::Words,
+    buffers: &mut [[f64; FOUR]],
+) -> V::Floats {
+    let middle = v.floats(&[MIDDLE; FOUR]);
+    let x = v.minus(v.as_floats(v.add(item, v.bits(middle))), middle);
+    let scaled = v.fused(x, v.floats(&scale.up), middle);
+    let mut row = scaled;
+    for (buffer, factors) in buffers.iter_mut().zip(factors) {
+        let value = v.floats(buffer);
+        row = v.fused(value, v.floats(&factors.weight), row);
+        let lost = v.fused(value, v.floats(&factors.decay), middle);
+        *buffer = v.numbers(v.plus(value, v.minus(scaled, lost)));
+    }
+    v.fused(v.minus(row, middle), v.floats(&scale.down), middle)
+}
+
+impl Encoding for Doubles {
+    type Factors = Factors;
+    type Shape = Scale;
+    type Buffer = [f64; FOUR];
+
+    fn parts(&mut self) -> (&[Factors], &Scale, &mut [[f64; FOUR]]) {
+        (&self.factors, &self.scale, &mut self.buffers)
+    }
+
+    #[inline(always)]
+    fn noisy<V: Four>(
+        v: V,
+        (factors, scale): (&[Factors], &Scale),
+        item: &[i64; FOUR],
+        noise: &[i64; FOUR],
+        buffers: &mut [[f64; FOUR]],
+    ) -> V::Floats {
+        let row = take(v, factors, scale, v.words(item), buffers);
+        let noisy = v.add(v.bits(row), v.words(noise));
+        v.minus(v.as_floats(noisy), v.floats(&[MIDDLE; FOUR]))
+    }
+}
+
+/// One step of all coordinates.
+struct Step<'a> {
+    doubles: &'a mut Doubles,
+    item: &'a [i64],
+    row: &'a mut [i64],
+}
+
+impl Work for Step<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with<V: Four>(self, v: V) {
+        let (factors, scale, buffers) = self.doubles.parts();
+        let groups = buffers.chunks_exact_mut(factors.len());
+        let parts = self.item.chunks(FOUR).zip(self.row.chunks_mut(FOUR));
+        for ((item, row), buffers) in parts.zip(groups) {
+            let encoded = take(v, factors, scale, v.words(&padded(item)), buffers);
+            let middle = v.bits(v.floats(&[MIDDLE; FOUR]));
+            let encoded = v.integers(v.subtract(v.bits(encoded), middle));
+            row.copy_from_slice(&encoded[..row.len()]);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
