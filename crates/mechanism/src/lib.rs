@@ -44,7 +44,6 @@ mod boundary;
 mod durable;
 mod exact;
 pub mod feedback;
-mod four;
 mod lattice;
 pub mod losses;
 mod moments;

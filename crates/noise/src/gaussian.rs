@@ -25,8 +25,9 @@ use crate::NoiseError;
 use crate::source::{Block, Domain, Source};
 pub(crate) use attempt::Normal;
 use attempt::{Digits, decide_digits, decide_fully};
-use batch::{BATCH, WORDS, decide_many};
+use batch::{BATCH, Finish, WORDS, decide_many};
 use cells::Cells;
+use hushstream_four::{FOUR, Four, Plain};
 
 /// Upper bound on the total-variation distance between one draw and its stated law, given ideal bits: 2⁻¹¹².
 pub(crate) const SLACK: f64 = 1.0 / (1_u128 << 112) as f64;
@@ -87,8 +88,7 @@ impl RoundedGaussian {
         source: &Source,
         address: impl Fn(usize) -> (u64, u32),
     ) {
-        let round = |magnitude, _, sign| self.round(magnitude, sign);
-        decide_many::<1>(cells, words.as_chunks().0, out, round, |place| {
+        decide_many::<1>(cells, words.as_chunks().0, out, self, |place| {
             let (node, coordinate) = address(place);
             self.draw_exactly(cells, source, node, coordinate, words[place])
         });
@@ -108,25 +108,26 @@ impl RoundedGaussian {
         let digits = decide_digits(cells, [word, low], |block| {
             source.extension(node, coordinate, Domain::Rounded, block)
         });
-        self.round(digits.magnitude, sign_mask(digits.negative))
-    }
-
-    /// From ⌊2³¹|Z|⌋ and the sign of Z (all ones for a negative one). With n = ⌊2^(bits+1)·|Z|⌋, ⌊2^bits·Z + ½⌋ is ⌊(n+1)/2⌋ for a positive Z; for a
-    /// negative one, ⌊2^(bits+1)·Z⌋ = −n−1 and so ⌊2^bits·Z + ½⌋ = ⌊−n/2⌋ = −⌊(n+1)/2⌋.
-    #[inline(always)]
-    fn round(self, magnitude: u64, sign: u64) -> i64 {
-        // Where overflow is looked for, so are shifts that are too far, and a loop that looks does not become vectors.
-        let rounded = magnitude
-            .wrapping_shr(30_u32.wrapping_sub(self.bits))
-            .wrapping_add(1)
-            >> 1;
-        (rounded ^ sign).wrapping_sub(sign) as i64
+        finish_one(self, digits)
     }
 }
 
-/// All ones for a negative number.
-fn sign_mask(negative: bool) -> u64 {
-    u64::from(negative).wrapping_neg()
+impl Finish for RoundedGaussian {
+    /// With n = ⌊2^(bits+1)·|Z|⌋, ⌊2^bits·Z + ½⌋ is ⌊(n+1)/2⌋ for a positive Z; for a
+    /// negative one, ⌊2^(bits+1)·Z⌋ = −n−1 and so ⌊2^bits·Z + ½⌋ = ⌊−n/2⌋ = −⌊(n+1)/2⌋.
+    #[inline(always)]
+    fn finish<V: Four>(self, v: V, magnitude: V::Words, _: V::Words, sign: V::Words) -> V::Words {
+        let dropped = v.words(&[i64::from(30 - self.bits); FOUR]);
+        let rounded = v.right_by::<1>(v.add(v.right(magnitude, dropped), v.words(&[1; FOUR])));
+        v.subtract(v.xor(rounded, sign), sign)
+    }
+}
+
+/// One draw that was decided exactly.
+fn finish_one(law: impl Finish, digits: Digits) -> i64 {
+    let all = |word: u64| [word.cast_signed(); FOUR];
+    let sign = all(u64::from(digits.negative).wrapping_neg());
+    law.finish(Plain, all(digits.magnitude), all(digits.low), sign)[0]
 }
 
 /// ⌊2^(30+f)·N(0,1)⌋: for mechanisms that keep f guard bits and drop them only after the noise is added.
@@ -203,24 +204,28 @@ impl FineGaussian {
         let mut coordinate = first;
         for batch in out.chunks_mut(BATCH) {
             source.fill(node, coordinate, Domain::Fine, &mut blocks[..batch.len()]);
-            let join = |magnitude, low, sign| self.join(magnitude, low, sign);
-            decide_many(cells, &blocks, batch, join, |place| {
+            decide_many(cells, &blocks, batch, self, |place| {
                 let coordinate = coordinate + place as u32;
-                let digits = fine_digits(cells, source, node, coordinate, blocks[place]);
-                self.join(digits.magnitude, digits.low, sign_mask(digits.negative))
+                finish_one(
+                    self,
+                    fine_digits(cells, source, node, coordinate, blocks[place]),
+                )
             });
             coordinate = coordinate.wrapping_add(BATCH as u32);
         }
         Ok(())
     }
+}
 
-    /// What `fill` computes, without 128 bits: ⌊2³¹|Z|⌋ < 2³⁵ leaves room for 28 more. Two shifts, because one by 65 is none.
+impl Finish for FineGaussian {
+    /// What `fill` computes, without 128 bits: ⌊2³¹|Z|⌋ < 2³⁵ leaves room for 28 more.
     #[inline(always)]
-    fn join(self, magnitude: u64, low: u64, sign: u64) -> i64 {
-        // Where overflow is looked for, so are shifts that are too far, and a loop that looks does not become vectors.
-        let high = magnitude.wrapping_shl(self.guard_bits) >> 1;
-        let low = (low >> 32).wrapping_shr(33_u32.wrapping_sub(self.guard_bits));
-        ((high | low) ^ sign) as i64
+    fn finish<V: Four>(self, v: V, magnitude: V::Words, low: V::Words, sign: V::Words) -> V::Words {
+        let bits = |bits: u32| v.words(&[bits.into(); FOUR]);
+        let high = v.right_by::<1>(v.left(magnitude, bits(self.guard_bits)));
+        // Two shifts, because one by 65 is none.
+        let low = v.right(v.right_by::<32>(low), bits(33 - self.guard_bits));
+        v.xor(v.or(high, low), sign)
     }
 }
 

@@ -1,8 +1,8 @@
 //! Small integers many at a time: the round's hot path. They prove what the careful loops prove, in arithmetic whose bounds are stated.
 
 use super::{Entries, Lattice, Norm, Outcome};
-use crate::four::{self, FOUR, Four, Work};
 use crate::losses::Multiple;
+use hushstream_four::{self as four, FOUR, Four, Work};
 use pulp::{Arch, Simd, WithSimd};
 
 /// Sums of squares run side by side, because one addition has to wait for the other.

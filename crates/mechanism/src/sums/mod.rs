@@ -42,5 +42,4 @@ pub use resume::{Resumed, Resumption};
 pub use smooth::ConstantWeight;
 pub use tree::BinaryTree;
 pub(crate) use tree::dyadic_node;
-pub(crate) use vectors::nearest;
 pub use window::Window;

@@ -1,6 +1,6 @@
 //! Loops over integer vectors that every step makes, compiled for every width of vectors.
 
-use crate::four::{self, FOUR, Four, Work};
+use hushstream_four::{self as four, FOUR, Four, Work, nearest};
 use pulp::{Arch, Simd, WithSimd};
 
 /// `total` += `terms`, modulo 2⁶⁴: the caller knows that nothing wraps, and a loop that looked for it would not become vectors.
@@ -133,20 +133,6 @@ pub(super) fn release(out: &mut [f64], exact: &[i64], noise: &[i64], unit: f64) 
     });
 }
 
-/// The float nearest to an integer, ties to even: what a cast gives, for which older processors have no vector.
-///
-/// 2⁵² + l and 2⁸⁴ + 2⁶³ + 2³²·h, for the lower half l and the upper half h, are floats whose digits are those halves. Taking 2⁸⁴ + 2⁶³ + 2⁵² from the latter leaves
-/// 2³²·h − 2⁵², exactly, a multiple of 2³² below 2⁶⁴; the one addition that follows rounds 2³²·h + l.
-#[inline(always)]
-pub(crate) fn nearest(value: i64) -> f64 {
-    const LOW: u64 = 0x4330_0000_0000_0000; // 2⁵²
-    const HIGH: u64 = 0x4530_0000_0000_0000; // 2⁸⁴
-    const BOTH: f64 = (1_u128 << 84) as f64 + (1_u128 << 63) as f64 + (1_u128 << 52) as f64;
-    let low = f64::from_bits(LOW | value as u64 & 0xffff_ffff);
-    let high = f64::from_bits((HIGH | (value as u64) >> 32) ^ 0x8000_0000);
-    (high - BOTH) + low
-}
-
 fn dispatch<T>(out: &mut [T], work: impl FnOnce(&mut [T])) {
     Arch::new().dispatch(Loop { out, work });
 }
@@ -170,34 +156,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn check(value: i64) {
-        assert_eq!(
-            nearest(value).to_bits(),
-            (value as f64).to_bits(),
-            "{value}"
-        );
-    }
-
-    #[test]
-    fn the_nearest_float_at_ties_and_extremes() {
-        for bit in 0..64 {
-            for other in 0..64 {
-                for near in -2..=2 {
-                    let value = (1_i64 << bit).wrapping_add(1 << other).wrapping_add(near);
-                    check(value);
-                    check(value.wrapping_neg());
-                }
-            }
-        }
-    }
-
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(20_000))]
-
-        #[test]
-        fn the_nearest_float_is_the_cast(value: i64, by in 0_u32..64) {
-            check(value >> by);
-        }
 
         #[test]
         fn signed_sums_and_what_they_release(

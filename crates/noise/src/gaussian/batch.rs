@@ -1,11 +1,10 @@
-//! Many draws at a time: what [`decide_from`] does for one, in loops that a compiler turns into vectors.
+//! Many draws at a time: what [`decide_from`](super::attempt::decide_from) does for one, for four at once.
 //!
-//! Three passes. The table is read for every word, which no vector does well; everything else is arithmetic without a branch, in which every product has
+//! The table is read for every word, which no vector does well; everything else is arithmetic without a branch, in which every product has
 //! factors below 2³²; and the few draws that 64 bits do not decide are marked, for the caller to draw exactly.
 
-use super::attempt::decide_from;
-use super::cells::Cells;
-use pulp::{Arch, Simd, WithSimd};
+use super::cells::{Cells, FAST_BITS};
+use hushstream_four::{self as four, FOUR, Four, Work};
 
 /// Draws decided together: enough blocks for the cipher's widest pipeline, few enough for the first-level cache.
 pub(super) const BATCH: usize = 64;
@@ -13,27 +12,31 @@ pub(super) const BATCH: usize = 64;
 /// What stands where 64 bits do not decide. No draw has this value: draws in 64 bits are below 2⁶² in size.
 const UNDECIDED: i64 = i64::MIN;
 
-/// Vectors of this many words leave no remainder to draw one by one, whatever the processor.
-const LANES: usize = 8;
+/// Words for a batch, from any of the first two on, in whole fours.
+pub(super) const WORDS: usize = BATCH + FOUR;
 
-/// Words for a batch, from any of the first two on.
-pub(super) const WORDS: usize = BATCH + LANES;
+/// What becomes of a magnitude.
+pub(super) trait Finish: Copy {
+    /// From ⌊2³¹|Z|⌋, the last word of each draw, and the sign: all ones for a negative Z.
+    fn finish<V: Four>(self, v: V, magnitude: V::Words, last: V::Words, sign: V::Words)
+    -> V::Words;
+}
 
-/// Writes up to [`BATCH`] draws from the words of each, one or two: as `finish` makes them from ⌊2³¹|Z|⌋, the last word and the sign (all ones for a negative Z);
-/// those that the first word does not decide are drawn by `exactly` from their place. There must be words for whole vectors; those behind the last draw may be anything.
+/// Writes up to [`BATCH`] draws from the words of each, one or two: as `law` makes them;
+/// those that the first word does not decide are drawn by `exactly` from their place. There must be words for whole fours; those behind the last draw may be anything.
 #[inline]
 pub(super) fn decide_many<const WORDS: usize>(
     cells: &Cells,
     words: &[[u64; WORDS]],
     out: &mut [i64],
-    finish: impl Fn(u64, u64, u64) -> i64,
+    law: impl Finish,
     exactly: impl Fn(usize) -> i64,
 ) {
-    let all_decided = Arch::new().dispatch(Decide {
+    let all_decided = four::run(Decide {
         cells,
         words,
         out: &mut *out,
-        finish,
+        law,
     });
     if !all_decided {
         for (place, value) in out.iter_mut().enumerate() {
@@ -44,34 +47,126 @@ pub(super) fn decide_many<const WORDS: usize>(
     }
 }
 
-/// [`decide_many`] without the rare part, to be compiled for every width of vectors.
-struct Decide<'a, const WORDS: usize, F> {
+/// [`decide_many`] without the rare part.
+struct Decide<'a, const WORDS: usize, L> {
     cells: &'a Cells,
     words: &'a [[u64; WORDS]],
     out: &'a mut [i64],
-    finish: F,
+    law: L,
 }
 
-impl<const WORDS: usize, F: Fn(u64, u64, u64) -> i64> WithSimd for Decide<'_, WORDS, F> {
+impl<const WORDS: usize, L: Finish> Work for Decide<'_, WORDS, L> {
     type Output = bool;
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) -> bool {
-        let count = self.out.len();
-        let words = &self.words[..count.next_multiple_of(LANES)];
-        let (mut entries, mut values) = ([0; BATCH], [0; BATCH]);
-        for (entry, words) in entries.iter_mut().zip(words) {
-            *entry = self.cells.entry(words[0]);
+    fn with<V: Four>(self, v: V) -> bool {
+        let mut groups = self.words.as_chunks().0.iter();
+        let (whole, rest) = self.out.as_chunks_mut();
+        let mut undecided = v.words(&[0; FOUR]);
+        // The draws come first: a group that is asked for and not used would be lost.
+        for (out, words) in whole.iter_mut().zip(&mut groups) {
+            let (drawn, unsure) = draw(v, self.cells, words, self.law);
+            *out = v.integers(drawn);
+            undecided = v.or(undecided, unsure);
         }
-        let mut undecided = 0;
-        for ((value, words), entry) in values.iter_mut().zip(words).zip(&entries) {
-            let (first, last) = (words[0], words[WORDS - 1]);
-            let fast = decide_from(*entry, first);
-            let drawn = (self.finish)(fast.magnitude, last, fast.negative.wrapping_neg());
-            *value = if fast.decided { drawn } else { UNDECIDED };
-            undecided |= u64::from(!fast.decided);
+        if !rest.is_empty() {
+            let Some(words) = groups.next() else {
+                unreachable!("there are words for whole fours");
+            };
+            let (drawn, unsure) = draw(v, self.cells, words, self.law);
+            rest.copy_from_slice(&v.integers(drawn)[..rest.len()]);
+            undecided = v.or(undecided, unsure);
         }
-        self.out.copy_from_slice(&values[..count]);
-        undecided == 0
+        v.integers(undecided) == [0; FOUR]
+    }
+}
+
+/// Four draws, and which of them are not decided. The inequality is the one of `decide_from`, with 2²⁶ moved to its right side.
+#[inline(always)]
+fn draw<V: Four, const WORDS: usize>(
+    v: V,
+    cells: &Cells,
+    words: &[[u64; WORDS]; FOUR],
+    law: impl Finish,
+) -> (V::Words, V::Words) {
+    let all = |value: i64| v.words(&[value; FOUR]);
+    let first = v.words(&words.map(|words| words[0].cast_signed()));
+    let last = v.words(&words.map(|words| words[WORDS - 1].cast_signed()));
+    let entry = v.words(&words.map(|words| cells.entry(words[0]).into()));
+    let threshold = v.right_by::<16>(entry);
+    let place = v.and(v.right_by::<38>(first), all((1 << FAST_BITS) - 1));
+    let own = v.greater(threshold, place);
+    let cell = v.select(own, v.right_by::<53>(first), v.and(entry, all(0xffff)));
+    let position = v.and(v.right_by::<14>(first), all(0xff_ffff));
+    let density = v.unsigned_product(v.add(v.add(cell, cell), all(1)), v.add(position, all(1)));
+    let uniform = v.and(v.left_by::<26>(first), all(0x1fff << 26));
+    let unsure = v.or(
+        v.equal(threshold, place),
+        v.greater(v.add(uniform, density), all((1 << 39) - (1 << 26))),
+    );
+    let magnitude = v.or(v.left_by::<24>(cell), position);
+    let sign = v.greater(all(0), v.left_by::<50>(first));
+    let drawn = law.finish(v, magnitude, last, sign);
+    (v.select(unsure, all(UNDECIDED), drawn), unsure)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::attempt::decide_from;
+    use super::*;
+    use proptest::prelude::*;
+
+    /// All that a draw is made of, in one number.
+    #[derive(Clone, Copy)]
+    struct Everything;
+
+    impl Finish for Everything {
+        fn finish<V: Four>(
+            self,
+            v: V,
+            magnitude: V::Words,
+            last: V::Words,
+            sign: V::Words,
+        ) -> V::Words {
+            v.xor(
+                v.xor(magnitude, v.left_by::<40>(last)),
+                v.right_by::<1>(sign),
+            )
+        }
+    }
+
+    /// Words near the edges of all that is compared: the place at its threshold, U and V at their ends.
+    fn words() -> impl Strategy<Value = u64> {
+        let hard = (any::<u64>(), 0_i64..3, 0_u32..4).prop_map(|(word, near, kind)| {
+            let threshold = u64::from(Cells::get().entry(word) >> 16);
+            let place = threshold.wrapping_add_signed(near - 1) & 0x7fff;
+            let word = word & !(0x7fff << 38) | place << 38;
+            match kind {
+                0 => word,
+                1 => word | 0x1fff,
+                2 => word | 0x1fff ^ near as u64,
+                _ => word & !0x1fff,
+            }
+        });
+        prop_oneof![any::<u64>(), hard]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(5_000))]
+
+        #[test]
+        fn many_are_what_one_is(
+            words in proptest::collection::vec([words(), words()], 12),
+            count in 0_usize..=12,
+        ) {
+            let mut out = [0; 12];
+            decide_many(Cells::get(), &words, &mut out[..count], Everything, |place| -(place as i64) - 1);
+            for (place, (out, [first, last])) in out.iter().zip(&words).take(count).enumerate() {
+                let fast = decide_from(Cells::get().entry(*first), *first);
+                let all = fast.magnitude ^ (last << 40) ^ (fast.negative.wrapping_neg() >> 1);
+                let wanted = if fast.decided { all.cast_signed() } else { -(place as i64) - 1 };
+                prop_assert_eq!(*out, wanted);
+            }
+        }
     }
 }

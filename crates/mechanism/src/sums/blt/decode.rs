@@ -13,9 +13,8 @@
 //! if all roundings conspire, and with √t in place of 2t if they do not. (α̂_j·buf_j is subtracted from buf_j, rounded once, because θ̂_j = 1 − α̂_j as a float would be wrong by up to u/α̂_j, relative to α̂_j, and always in
 //! the same direction.)
 
-use super::super::vectors::nearest;
 use super::parameters::BltParameters;
-use crate::four::{self, FOUR, Four, Plain, Work};
+use hushstream_four::{self as four, FOUR, Four, Plain, Work, nearest};
 
 /// A number of a row: `f64`, or an integer of the encoder.
 pub trait RowValue: Copy {

@@ -19,7 +19,7 @@
 
 use super::dyadic::DyadicBlt;
 use super::round::Encoding;
-use crate::four::{self, FOUR, Four, Work, padded};
+use hushstream_four::{self as four, FOUR, Four, Work, padded};
 
 /// K.
 const MIDDLE: f64 = (3_u64 << 51) as f64;

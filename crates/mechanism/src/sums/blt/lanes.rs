@@ -11,7 +11,7 @@
 
 use super::dyadic::{DyadicBlt, WEIGHT_BITS};
 use super::round::Encoding;
-use crate::four::{self, FOUR, Four, Work};
+use hushstream_four::{self as four, FOUR, Four, Work};
 
 /// w_j = w′·2⁹: what is left of 40 bits are 31.
 pub(super) const DROPPED_WEIGHT_BITS: u32 = WEIGHT_BITS - 31;

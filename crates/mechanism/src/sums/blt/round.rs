@@ -2,7 +2,7 @@
 
 use super::decode::{self, BltDecoder, Term};
 use super::parameters::MAX_BUFFERS;
-use crate::four::{self, FOUR, Four, Work, padded};
+use hushstream_four::{self as four, FOUR, Four, Work, padded};
 
 /// An encoder that makes rows four coordinates at a time.
 pub(super) trait Encoding {

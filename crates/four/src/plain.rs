@@ -1,11 +1,10 @@
 //! Four numbers one after the other: the meaning of every operation.
 
 use super::{FOUR, Four};
-use crate::sums::nearest;
 
 /// No processor in particular.
 #[derive(Clone, Copy)]
-pub(crate) struct Plain;
+pub struct Plain;
 
 #[inline(always)]
 fn each<T: Copy, U: Copy + Default>(
@@ -65,6 +64,26 @@ impl Four for Plain {
     }
 
     #[inline(always)]
+    fn or(self, a: Self::Words, b: Self::Words) -> Self::Words {
+        each(a, b, |a, b| a | b)
+    }
+
+    #[inline(always)]
+    fn greater(self, a: Self::Words, b: Self::Words) -> Self::Words {
+        each(a, b, |a, b| -i64::from(a > b))
+    }
+
+    #[inline(always)]
+    fn equal(self, a: Self::Words, b: Self::Words) -> Self::Words {
+        each(a, b, |a, b| -i64::from(a == b))
+    }
+
+    #[inline(always)]
+    fn select(self, mask: Self::Words, a: Self::Words, b: Self::Words) -> Self::Words {
+        self.xor(b, self.and(mask, self.xor(a, b)))
+    }
+
+    #[inline(always)]
     fn signed_product(self, a: Self::Words, b: Self::Words) -> Self::Words {
         each(a, b, |a, b| i64::from(a as i32) * i64::from(b as i32))
     }
@@ -84,6 +103,11 @@ impl Four for Plain {
     #[inline(always)]
     fn right(self, a: Self::Words, by: Self::Words) -> Self::Words {
         each(a, by, |a, by| (a.cast_unsigned() >> by).cast_signed())
+    }
+
+    #[inline(always)]
+    fn left_by<const BITS: i32>(self, a: Self::Words) -> Self::Words {
+        a.map(|a| a << BITS)
     }
 
     #[inline(always)]
@@ -148,5 +172,56 @@ impl Four for Plain {
     #[inline(always)]
     fn nearest(self, words: Self::Words) -> Self::Floats {
         words.map(nearest)
+    }
+}
+
+/// The float nearest to an integer, ties to even: what a cast gives, for which older processors have no vector.
+///
+/// 2⁵² + l and 2⁸⁴ + 2⁶³ + 2³²·h, for the lower half l and the upper half h, are floats whose digits are those halves. Taking 2⁸⁴ + 2⁶³ + 2⁵² from the latter leaves
+/// 2³²·h − 2⁵², exactly, a multiple of 2³² below 2⁶⁴; the one addition that follows rounds 2³²·h + l.
+#[inline(always)]
+#[must_use]
+pub fn nearest(value: i64) -> f64 {
+    const LOW: u64 = 0x4330_0000_0000_0000; // 2⁵²
+    const HIGH: u64 = 0x4530_0000_0000_0000; // 2⁸⁴
+    const BOTH: f64 = (1_u128 << 84) as f64 + (1_u128 << 63) as f64 + (1_u128 << 52) as f64;
+    let low = f64::from_bits(LOW | value as u64 & 0xffff_ffff);
+    let high = f64::from_bits((HIGH | (value as u64) >> 32) ^ 0x8000_0000);
+    (high - BOTH) + low
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn check(value: i64) {
+        assert_eq!(
+            nearest(value).to_bits(),
+            (value as f64).to_bits(),
+            "{value}"
+        );
+    }
+
+    #[test]
+    fn the_nearest_float_at_ties_and_extremes() {
+        for bit in 0..64 {
+            for other in 0..64 {
+                for near in -2..=2 {
+                    let value = (1_i64 << bit).wrapping_add(1 << other).wrapping_add(near);
+                    check(value);
+                    check(value.wrapping_neg());
+                }
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(20_000))]
+
+        #[test]
+        fn the_nearest_float_is_the_cast(value: i64, by in 0_u32..64) {
+            check(value >> by);
+        }
     }
 }

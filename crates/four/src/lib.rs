@@ -7,27 +7,43 @@
 mod avx2;
 mod plain;
 
-pub(crate) use plain::Plain;
+pub use plain::{Plain, nearest};
 
 /// How many.
-pub(crate) const FOUR: usize = 4;
+pub const FOUR: usize = 4;
 
 /// Integers are modulo 2⁶⁴: the caller knows that nothing wraps.
-pub(crate) trait Four: Copy {
+pub trait Four: Copy {
     /// Four integers.
     type Words: Copy;
     /// Four floats.
     type Floats: Copy;
 
+    /// From memory.
     fn words(self, values: &[i64; FOUR]) -> Self::Words;
+    /// To memory.
     fn integers(self, words: Self::Words) -> [i64; FOUR];
+    /// From memory.
     fn floats(self, values: &[f64; FOUR]) -> Self::Floats;
+    /// To memory.
     fn numbers(self, floats: Self::Floats) -> [f64; FOUR];
 
+    /// a + b.
     fn add(self, a: Self::Words, b: Self::Words) -> Self::Words;
+    /// a − b.
     fn subtract(self, a: Self::Words, b: Self::Words) -> Self::Words;
+    /// Bits that are in one of the two.
     fn xor(self, a: Self::Words, b: Self::Words) -> Self::Words;
+    /// Bits that are in both.
     fn and(self, a: Self::Words, b: Self::Words) -> Self::Words;
+    /// Bits that are in either.
+    fn or(self, a: Self::Words, b: Self::Words) -> Self::Words;
+    /// All ones where a > b as signed numbers, and zeros elsewhere.
+    fn greater(self, a: Self::Words, b: Self::Words) -> Self::Words;
+    /// All ones where a = b, and zeros elsewhere.
+    fn equal(self, a: Self::Words, b: Self::Words) -> Self::Words;
+    /// a where the mask is all ones, b where it is all zeros.
+    fn select(self, mask: Self::Words, a: Self::Words, b: Self::Words) -> Self::Words;
     /// The lower halves as signed numbers, multiplied.
     fn signed_product(self, a: Self::Words, b: Self::Words) -> Self::Words;
     /// The lower halves as numbers without a sign, multiplied.
@@ -36,11 +52,16 @@ pub(crate) trait Four: Copy {
     fn left(self, a: Self::Words, by: Self::Words) -> Self::Words;
     /// The same to the right, filled up with zeros.
     fn right(self, a: Self::Words, by: Self::Words) -> Self::Words;
+    /// All by as many bits, to the left.
+    fn left_by<const BITS: i32>(self, a: Self::Words) -> Self::Words;
     /// All by as many bits, to the right, filled up with zeros.
     fn right_by<const BITS: i32>(self, a: Self::Words) -> Self::Words;
 
+    /// a + b.
     fn plus(self, a: Self::Floats, b: Self::Floats) -> Self::Floats;
+    /// a − b.
     fn minus(self, a: Self::Floats, b: Self::Floats) -> Self::Floats;
+    /// a·b.
     fn times(self, a: Self::Floats, b: Self::Floats) -> Self::Floats;
     /// a·b + c, rounded once.
     fn fused(self, a: Self::Floats, b: Self::Floats, c: Self::Floats) -> Self::Floats;
@@ -61,7 +82,8 @@ pub(crate) trait Four: Copy {
 }
 
 /// What is done with them.
-pub(crate) trait Work {
+pub trait Work {
+    /// What comes of it.
     type Output;
 
     /// To be inlined, always: only then is it compiled for the processor at hand.
@@ -69,7 +91,7 @@ pub(crate) trait Work {
 }
 
 /// Does it by the best means there are.
-pub(crate) fn run<W: Work>(work: W) -> W::Output {
+pub fn run<W: Work>(work: W) -> W::Output {
     #[cfg(target_arch = "x86_64")]
     if let Some(v3) = pulp::x86::V3::try_new() {
         return v3.vectorize(avx2::OnV3 { v3, work });
@@ -79,7 +101,7 @@ pub(crate) fn run<W: Work>(work: W) -> W::Output {
 
 /// The first four of a vector, and zeros behind its end.
 #[inline(always)]
-pub(crate) fn padded<T: Copy + Default>(values: &[T]) -> [T; FOUR] {
+pub fn padded<T: Copy + Default>(values: &[T]) -> [T; FOUR] {
     let mut four = [T::default(); FOUR];
     for (slot, value) in four.iter_mut().zip(values) {
         *slot = *value;
@@ -88,7 +110,7 @@ pub(crate) fn padded<T: Copy + Default>(values: &[T]) -> [T; FOUR] {
 }
 
 /// Of `dimension` coordinates that have `count` numbers each, kept group by group of four: where each number of coordinate 0 is, then of coordinate 1, …
-pub(crate) fn places(dimension: usize, count: usize) -> impl Iterator<Item = (usize, usize)> {
+pub fn places(dimension: usize, count: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..dimension * count).map(move |place| {
         let (coordinate, number) = (place / count, place % count);
         (coordinate / FOUR * count + number, coordinate % FOUR)
@@ -109,6 +131,14 @@ mod tests {
             v.subtract(p, q),
             v.xor(p, q),
             v.and(p, q),
+            v.or(p, q),
+            v.greater(p, q),
+            v.greater(q, p),
+            v.equal(p, q),
+            v.equal(p, p),
+            v.select(v.greater(p, q), p, q),
+            v.left_by::<26>(p),
+            v.left_by::<50>(p),
             v.at_most(f, g),
             v.at_most(f, f),
             v.bits(v.truncated(f)),

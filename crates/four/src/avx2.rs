@@ -65,6 +65,26 @@ impl Four for V3 {
     }
 
     #[inline(always)]
+    fn or(self, a: __m256i, b: __m256i) -> __m256i {
+        self.avx2._mm256_or_si256(a, b)
+    }
+
+    #[inline(always)]
+    fn greater(self, a: __m256i, b: __m256i) -> __m256i {
+        self.avx2._mm256_cmpgt_epi64(a, b)
+    }
+
+    #[inline(always)]
+    fn equal(self, a: __m256i, b: __m256i) -> __m256i {
+        self.avx2._mm256_cmpeq_epi64(a, b)
+    }
+
+    #[inline(always)]
+    fn select(self, mask: __m256i, a: __m256i, b: __m256i) -> __m256i {
+        self.avx2._mm256_blendv_epi8(b, a, mask)
+    }
+
+    #[inline(always)]
     fn signed_product(self, a: __m256i, b: __m256i) -> __m256i {
         self.avx2._mm256_mul_epi32(a, b)
     }
@@ -82,6 +102,11 @@ impl Four for V3 {
     #[inline(always)]
     fn right(self, a: __m256i, by: __m256i) -> __m256i {
         self.avx2._mm256_srlv_epi64(a, by)
+    }
+
+    #[inline(always)]
+    fn left_by<const BITS: i32>(self, a: __m256i) -> __m256i {
+        self.avx2._mm256_slli_epi64::<BITS>(a)
     }
 
     #[inline(always)]
@@ -140,7 +165,7 @@ impl Four for V3 {
         cast(a)
     }
 
-    /// As [`crate::sums::nearest`] does it, with the halves put together by a blend.
+    /// As [`super::nearest`] does it, with the halves put together by a blend.
     #[inline(always)]
     fn nearest(self, words: __m256i) -> __m256d {
         let (avx, v) = (self.avx, self.avx2);
