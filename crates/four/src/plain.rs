@@ -19,6 +19,16 @@ fn each<T: Copy, U: Copy + Default>(
     out
 }
 
+/// a·b + c, rounded once: by the processor, or where it cannot, not by whatever the system has for it.
+#[inline(always)]
+fn fused(a: f64, b: f64, c: f64) -> f64 {
+    if cfg!(any(target_feature = "fma", target_arch = "aarch64")) {
+        a.mul_add(b, c)
+    } else {
+        libm::fma(a, b, c)
+    }
+}
+
 impl Four for Plain {
     type Words = [i64; FOUR];
     type Floats = [f64; FOUR];
@@ -134,7 +144,7 @@ impl Four for Plain {
     fn fused(self, a: Self::Floats, b: Self::Floats, c: Self::Floats) -> Self::Floats {
         let mut out = c;
         for (out, (a, b)) in out.iter_mut().zip(a.into_iter().zip(b)) {
-            *out = a.mul_add(b, *out);
+            *out = fused(a, b, *out);
         }
         out
     }

@@ -126,7 +126,7 @@ impl Columns {
                     found.find(vectors, (room, row.len()), at, self.delimiter, most);
                     let count = found.count();
                     let plain = match builder.side_by_side(scale.slot, count) {
-                        Some(out) => found.decode(vectors, &self.scales, field, out),
+                        Some(out) => found.decode(vectors, room, &self.scales, field, out),
                         None => 0,
                     };
                     if plain < count.max(1) {

@@ -1,7 +1,7 @@
 //! Numbers many at a time: the way of most tables.
 //!
-//! A row of numbers is read in two passes. The first marks the delimiters, 64 bytes at a time, and takes eight bytes from where each field begins: no field waits
-//! for the one before it. The second turns fields into coordinates without a branch, in vectors. From the first that has another shape than sign, digits and perhaps a point in eight bytes, they
+//! A row of numbers is read in two passes. The first marks the delimiters, 64 bytes at a time. The second takes eight bytes from where each field begins, so that no field waits
+//! for the one before it, and turns them into coordinates without a branch, in vectors. From the first that has another shape than sign, digits and perhaps a point in eight bytes, they
 //! are left to the caller, one field at a time.
 
 #[cfg(target_arch = "x86_64")]
@@ -10,17 +10,20 @@ mod words;
 
 pub(crate) use words::Words;
 
-use crate::digits::ZEROS;
 use crate::step::Scale;
 
 /// Fields at a time.
 pub(crate) const MOST: usize = 128;
 /// Numbers in a vector.
 pub(crate) const WIDTH: usize = 4;
-/// Blocks that are searched for one row's fields: what lies beyond is looked for later.
-const BLOCKS: usize = 16;
 /// Bytes marked at a time.
 pub(crate) const BLOCK: usize = 64;
+/// Blocks that are searched for one row's fields: what lies beyond is looked for later.
+const BLOCKS: usize = 16;
+/// Bytes that are searched.
+const REACH: usize = BLOCKS * BLOCK;
+/// They, and as many more as a field that begins in the last of them is loaded with.
+type Window = [u8; REACH + 8];
 
 /// What is done with many bytes at a time, by a processor's own means.
 pub(crate) trait Vectors: Copy {
@@ -65,11 +68,9 @@ impl Scales {
 
 /// Fields of a row, found but not yet read.
 pub(crate) struct Fields {
-    /// Where each begins and ends.
-    begins: [usize; MOST],
-    ends: [usize; MOST],
-    /// Eight bytes from where each begins.
-    words: [u64; MOST],
+    /// Where each begins and ends, from where the search began.
+    begins: [u16; MOST],
+    ends: [u16; MOST],
     /// Eight times their lengths.
     bits: [u64; MOST],
     count: usize,
@@ -78,6 +79,8 @@ pub(crate) struct Fields {
     /// What was looked for last, and what the search saw.
     question: Question,
     marks: [u64; BLOCKS],
+    /// What was searched, if it lies too near the end of what was read.
+    copy: Window,
 }
 
 /// What is looked for: from where on, up to where, what, and how many.
@@ -94,18 +97,24 @@ impl Default for Fields {
         Self {
             begins: [0; MOST],
             ends: [0; MOST],
-            words: [0; MOST],
             bits: [0; MOST],
             count: 0,
             values: [0.0; MOST],
             question: Question::default(),
             marks: [0; BLOCKS],
+            copy: [0; REACH + 8],
         }
     }
 }
 
+/// What lies from `first` on, if there is enough.
+#[inline(always)]
+fn window(room: &[u8], first: usize) -> Option<&Window> {
+    room.get(first..)?.first_chunk()
+}
+
 impl Fields {
-    /// Finds the fields from `first` on, at most `most` of them. `room` holds a row of `length` bytes and more behind it, which is not looked at but loaded: without that nothing is found. What is not
+    /// Finds the fields from `first` on, at most `most` of them. `room` holds a row of `length` bytes and what lies behind it, which is loaded but not looked at. What is not
     /// ended by a delimiter is no field here.
     ///
     /// Rows of numbers of one precision have their delimiters where the row before had them: then nothing need be searched.
@@ -125,74 +134,64 @@ impl Fields {
             most,
         };
         let mut is_same = question == self.question;
-        let mut at = first;
-        for known in &mut self.marks {
-            let mut marks = 0;
-            if at < length
-                && let Some(block) = room.get(at..).and_then(|rest| rest.first_chunk())
-            {
-                marks = vectors.marks(block, delimiter);
-                if length - at < BLOCK {
-                    marks &= (1 << (length - at)) - 1;
-                }
-            }
+        self.question = question;
+        let window = match window(room, first) {
+            Some(window) => window,
+            None => copied(&mut self.copy, room, first),
+        };
+        let mut left = length.saturating_sub(first);
+        for (known, block) in self.marks.iter_mut().zip(window.as_chunks().0) {
+            let row = if left < BLOCK {
+                (1 << left) - 1
+            } else {
+                u64::MAX
+            };
+            let marks = vectors.marks(block, delimiter) & row;
             is_same &= marks == *known;
             *known = marks;
-            at += BLOCK;
-            if at >= length {
+            if left <= BLOCK {
                 break;
             }
+            left -= BLOCK;
         }
-        self.question = question;
         if !is_same {
-            self.search(first, length, most);
-        }
-        let mut count = 0;
-        let begins = self.begins[..self.count].iter();
-        for (word, &begin) in self.words.iter_mut().zip(begins) {
-            // Too near the end of the window.
-            let Some(eight) = room.get(begin..).and_then(|rest| rest.first_chunk()) else {
-                break;
-            };
-            *word = u64::from_le_bytes(*eight);
-            count += 1;
-        }
-        if count < self.count {
-            // The same marks in a window with more room would tell more.
-            self.question = Question::default();
-            self.count = count;
-        }
-        // To the end of the last vector: numbers that nobody asked for.
-        for rest in count..count.next_multiple_of(WIDTH) {
-            (self.words[rest], self.bits[rest]) = (ZEROS, 8);
+            self.search();
         }
     }
 
     /// Where the fields are, by the marks.
-    #[inline(always)]
-    fn search(&mut self, first: usize, length: usize, most: usize) {
-        let (mut at, mut begin, mut count) = (first, first, 0);
-        let places = self.begins.iter_mut().zip(&mut self.ends);
-        let mut slots = places.zip(&mut self.bits).take(most);
-        'row: for marks in self.marks {
+    #[inline(never)]
+    fn search(&mut self) {
+        let Question {
+            first,
+            length,
+            most,
+            ..
+        } = self.question;
+        let blocks = length.saturating_sub(first).div_ceil(BLOCK);
+        let (mut begin, mut count) = (0, 0);
+        'row: for (block, marks) in (0_u16..).zip(self.marks).take(blocks) {
             let mut marks = marks;
             while marks != 0 {
-                let Some(((slot_begin, slot_end), bits)) = slots.next() else {
+                if count == most.min(MOST) {
                     break 'row;
-                };
-                let end = at + marks.trailing_zeros() as usize;
-                (*slot_begin, *slot_end) = (begin, end);
-                *bits = 8 * (end - begin) as u64;
+                }
+                let end = block * BLOCK as u16 + marks.trailing_zeros() as u16;
+                (self.begins[count], self.ends[count]) = (begin, end);
+                self.bits[count] = 8 * u64::from(end - begin);
                 marks &= marks - 1;
                 begin = end + 1;
                 count += 1;
             }
-            at += BLOCK;
-            if at >= length {
-                break;
-            }
         }
         self.count = count;
+        // To the end of the last vector: the last one once more.
+        if let Some(last) = count.checked_sub(1) {
+            let rest = count..count.next_multiple_of(WIDTH);
+            let (begin, bits) = (self.begins[last], self.bits[last]);
+            self.begins[rest.clone()].fill(begin);
+            self.bits[rest].fill(bits);
+        }
     }
 
     /// How many were found.
@@ -202,23 +201,26 @@ impl Fields {
 
     /// Where the one behind so many begins.
     pub(crate) fn behind(&self, count: usize) -> Option<usize> {
-        Some(self.ends.get(count.checked_sub(1)?)? + 1)
+        let end = self.ends.get(count.checked_sub(1)?)?;
+        Some(self.question.first + usize::from(*end) + 1)
     }
 
-    /// Writes their coordinates and gives how many are of the plain shape, from the first on: the others hold anything. Their columns begin at `first`.
+    /// Writes their coordinates and gives how many are of the plain shape, from the first on: the others hold anything. Their columns begin at `first`; `room` is where they were found.
     #[inline(always)]
     pub(crate) fn decode<V: Vectors>(
         &mut self,
         vectors: V,
+        room: &[u8],
         scales: &Scales,
         first: usize,
         out: &mut [f64],
     ) -> usize {
+        let window = window(room, self.question.first).unwrap_or(&self.copy);
         let mut odd = [0; WIDTH];
-        let parts = self.words.as_chunks().0.iter().zip(self.bits.as_chunks().0);
+        let places = (self.begins.as_chunks().0.iter()).zip(self.bits.as_chunks().0);
         let values = self.values.as_chunks_mut().0;
-        for ((words, bits), values) in parts.zip(values).take(self.count.div_ceil(WIDTH)) {
-            let found = vectors.numbers(words, bits, values);
+        for ((begins, bits), values) in places.zip(values).take(self.count.div_ceil(WIDTH)) {
+            let found = vectors.numbers(&words(window, begins), bits, values);
             odd.iter_mut()
                 .zip(found)
                 .for_each(|(odd, found)| *odd |= found);
@@ -237,16 +239,41 @@ impl Fields {
         if odd == [0; WIDTH] {
             self.count
         } else {
-            self.first_odd(vectors)
+            self.first_odd(vectors, room)
         }
     }
 
     #[cold]
-    fn first_odd<V: Vectors>(&self, vectors: V) -> usize {
-        let parts = self.words.as_chunks().0.iter().zip(self.bits.as_chunks().0);
-        let flags = parts.flat_map(|(words, bits)| vectors.numbers(words, bits, &mut [0.0; WIDTH]));
+    fn first_odd<V: Vectors>(&self, vectors: V, room: &[u8]) -> usize {
+        let window = window(room, self.question.first).unwrap_or(&self.copy);
+        let places = (self.begins.as_chunks().0.iter()).zip(self.bits.as_chunks().0);
+        let flags = places.flat_map(|(begins, bits)| {
+            vectors.numbers(&words(window, begins), bits, &mut [0.0; WIDTH])
+        });
         flags.take(self.count).take_while(|odd| *odd == 0).count()
     }
+}
+
+/// Eight bytes from where each field begins.
+#[inline(always)]
+fn words(window: &Window, begins: &[u16; WIDTH]) -> [u64; WIDTH] {
+    begins.map(|begin| {
+        // Fields begin among the bytes that were searched; said so, it need not be looked at.
+        let begin = usize::from(begin) % REACH;
+        let mut word = [0; 8];
+        word.copy_from_slice(&window[begin..begin + 8]);
+        u64::from_le_bytes(word)
+    })
+}
+
+/// What lies from `first` on, and zeros behind it.
+#[cold]
+fn copied<'a>(copy: &'a mut Window, room: &[u8], first: usize) -> &'a Window {
+    let rest = room.get(first..).unwrap_or_default();
+    let length = rest.len().min(copy.len());
+    copy[..length].copy_from_slice(&rest[..length]);
+    copy[length..].fill(0);
+    copy
 }
 
 #[cfg(test)]

@@ -4,8 +4,9 @@
 //!
 //! **Proof for this code path.** Row t is an integer vector in units of 2⁻ᵍ lattice units (`blt/fixed.rs`); two neighbouring runs differ, over
 //! all rows together, by at most (κ·sens·R + inflation)·2ᵍ in length, whatever the stream answers (`blt/dyadic.rs`). To it is
-//! added ⌊2³⁰⁺ᵍ·N(0,1)⌋, or ⌊2³⁰·N(0,1) + ½⌋ where g = 0 (rows from doubles), and row + ⌊z⌋ = ⌊row + z⌋: post-processing of Gaussian noise with standard deviation 2³⁰⁺ᵍ. A row depends only on
-//! items up to its own, so the guarantee holds for streams that react to releases (Denisov et al. 2022). What follows, inverse filter and
+//! added ⌊2³⁰⁺ᵍ·N(0,1)⌋, or ⌊2³⁰·N(0,1) + ½⌋ to rows from doubles, for which g = 0, and row + ⌊z⌋ = ⌊row + z⌋: post-processing of Gaussian noise with standard deviation 2³⁰⁺ᵍ. A row depends only on
+//! items up to its own, and the bound holds along every path that a stream which reacts to releases can take, so it holds for such streams too (Denisov et al. 2022; because rows are rounded, by
+//! the fully adaptive composition of Gaussian mechanisms, Smith and Thakurta 2022). What follows, inverse filter and
 //! prefix sum, sees the noisy integers only. ∎
 
 use super::ahead::NoiseAhead;
@@ -157,5 +158,82 @@ impl Running for Filter {
             }
         }
         self.decoder.restore(&state.floats).map_err(|_| StateError)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::blt::optimise;
+    use super::*;
+    use hushstream_noise::{Instance, Key};
+
+    fn source() -> Source {
+        Source::open(
+            &Key::insecure_from_seed(5),
+            Instance::from_bytes([3; 16]),
+            7,
+        )
+    }
+
+    /// The noise of a row, drawn here once more.
+    fn noise(layout: Layout, t: u64, dimension: usize) -> Vec<i128> {
+        let (mut narrow, mut wide) = (vec![0; dimension], vec![0; dimension]);
+        match layout.width() {
+            Width::Double => {
+                RoundedGaussian::STANDARD.fill(&source(), t, 0, &mut narrow);
+                return narrow.into_iter().map(i128::from).collect();
+            }
+            Width::Narrow | Width::Wide => {
+                let fine = FineGaussian::new(layout.guard_bits()).unwrap();
+                fine.fill(&source(), t, 0, &mut wide);
+            }
+        }
+        wide
+    }
+
+    /// In every width: what is released is the decoded sum of the row and the whole of its own noise, to the last bit; drawn ahead or not.
+    #[test]
+    fn releases_are_decoded_rows_plus_their_noise() {
+        let (n, radius) = (600, 1_i64 << 20);
+        for (width, guard_bits, buffers) in [
+            (Width::Double, 0, 4),
+            (Width::Double, 9, 1),
+            (Width::Double, 16, 8),
+            (Width::Narrow, 16, 4),
+            (Width::Wide, 30, 3),
+        ] {
+            let blt = DyadicBlt::new(&optimise(n, buffers).unwrap()).unwrap();
+            let layout = Layout::new(width, guard_bits);
+            for (dimension, is_ahead) in [(1, false), (4, true), (7, false), (54, true)] {
+                let open = || FixedBlt::open(&blt, layout, n, dimension, radius).unwrap();
+                let mut filter =
+                    Filter::new(&blt, layout, open(), dimension, 0.3, source()).unwrap();
+                if is_ahead {
+                    filter.draw_ahead(1, n);
+                }
+                let mut encoder = open();
+                let mut decoder = BltDecoder::new(blt.parameters(), dimension, layout.unit() * 0.3);
+                let (mut released, mut wanted) = (vec![0.0; dimension], vec![0.0; dimension]);
+                for t in 1..=n {
+                    let item: Vec<i64> = (0..dimension as i64)
+                        .map(|i| (t as i64 * 7919 + i * 104_729) % (2 * radius + 1) - radius)
+                        .collect();
+                    filter.step(t, &item, &mut released);
+                    let mut row = vec![0_i128; dimension];
+                    match &mut encoder {
+                        FixedBlt::Narrow(encoder) => {
+                            let mut narrow = vec![0; dimension];
+                            encoder.encode(&item, &mut narrow).unwrap();
+                            row.iter_mut().zip(narrow).for_each(|(y, x)| *y = x.into());
+                        }
+                        FixedBlt::Wide(encoder) => encoder.encode(&item, &mut row).unwrap(),
+                    }
+                    let noise = noise(layout, t, dimension);
+                    row.iter_mut().zip(noise).for_each(|(y, z)| *y += z);
+                    decoder.step(&row, &mut wanted).unwrap();
+                    assert_eq!(released, wanted, "{layout:?} {dimension} {t}");
+                }
+            }
+        }
     }
 }

@@ -126,7 +126,7 @@ impl SumPlan {
             (Strategy::Kary { .. }, _) => ("Andersson, Pagh and Torkamani 2024", &[]),
             (Strategy::Window { .. }, _) => ("WDP20 Lemma 3", &["W1", "W6", "W7"]),
             (Strategy::Blt { .. }, _) => (
-                "Dvijotham et al. 2024, adaptive by Denisov et al. 2022 Theorem 2.1",
+                "Dvijotham et al. 2024, adaptive by Denisov et al. 2022 Theorem 2.1 and, with rounded rows, Smith and Thakurta 2022",
                 &[],
             ),
             (Strategy::Octave, _) => ("JKT12 Algorithm 7", &["J1", "J14"]),

@@ -50,7 +50,7 @@ fn releases_are_exact_sums_plus_regenerated_noise() {
                 Box::new(ConstantWeight::cheapest(RELEASES, |w, d| w * d.powi(power)))
             }
             SumKind::Kary => Box::new(BalancedDigits::cheapest(RELEASES)),
-            _ => continue, // padded, Honaker, filters and octaves below
+            _ => continue, // padded, Honaker and octaves below, filters beside their code
         };
         let request = request(kind, noise, RELEASES);
         let (mut sum, mut ledger) = open(request);

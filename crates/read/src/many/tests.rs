@@ -38,7 +38,7 @@ fn read_by<V: Vectors>(
     let mut fields = Fields::default();
     fields.find(vectors, line, 0, b',', most);
     let mut out = vec![0.0; fields.count];
-    let plain = fields.decode(vectors, scales, 0, &mut out);
+    let plain = fields.decode(vectors, line.0, scales, 0, &mut out);
     let next = fields.behind(plain).unwrap_or(0);
     (plain, next, (plain == fields.count).then_some(out))
 }
@@ -111,11 +111,10 @@ fn rows_of_many_fields_across_blocks_are_cut_where_they_end() {
 }
 
 #[test]
-fn what_is_too_long_or_empty_or_too_near_the_end_is_left_with_all_that_follow() {
+fn what_is_too_long_or_empty_is_left_with_all_that_follow() {
     assert_eq!(read("1,123456789,3,", BEHIND, MOST).0, 1);
     assert_eq!(read("1,,3,", BEHIND, MOST).0, 1);
     assert_eq!(read(",1,", BEHIND, MOST).0, 0);
-    assert_eq!(read("1,2,3,", "", MOST).0, 0);
     let long = format!("1,2,{},3", "x".repeat(100));
     assert_eq!(read(&long, BEHIND, MOST).0, 2);
 }
@@ -128,7 +127,7 @@ fn coordinates_are_shifted_scaled_and_clipped() {
     let room = [&row[..], &[b'x'; 64]].concat();
     fields.find(Words, (&room, row.len()), 0, b',', MOST);
     let mut out = [0.0; 3];
-    assert_eq!(fields.decode(Words, &scales, 0, &mut out), 3);
+    assert_eq!(fields.decode(Words, &room, &scales, 0, &mut out), 3);
     assert_eq!(out.to_vec(), vec![-0.5, 1.0, -1.0]);
 }
 
@@ -164,23 +163,48 @@ fn rows_after_each_other_are_read_like_rows_alone() {
         assert_eq!(known.count, alone.count, "{round}");
         let mut out = [vec![0.0; known.count], vec![0.0; known.count]];
         let [known_out, alone_out] = &mut out;
-        let plain = known.decode(Words, &scales, 0, known_out);
-        assert_eq!(plain, alone.decode(Words, &scales, 0, alone_out));
+        let plain = known.decode(Words, line.0, &scales, 0, known_out);
+        assert_eq!(plain, alone.decode(Words, line.0, &scales, 0, alone_out));
         assert_eq!(known.behind(plain), alone.behind(plain));
         assert_eq!(known_out, alone_out, "{round}");
     }
     assert!(same > 2000, "{same}");
 }
 
+/// At the end of what was read there is less behind a row than is loaded with it: a copy is searched instead, also of a row with the marks of the one before.
 #[test]
-fn a_window_that_was_too_short_for_some_fields_is_not_remembered() {
-    let row = "7,".repeat(31) + "7";
+fn what_lies_behind_a_row_does_not_matter() {
+    let row = "7,".repeat(31) + "8";
+    let far = "x".repeat(REACH + 8);
     let mut fields = Fields::default();
-    let mut count = |room: &str| {
-        fields.find(Words, (room.as_bytes(), row.len()), 0, b',', MOST);
-        fields.count()
-    };
-    // Eight bytes from the beginning of the last fields would lie outside.
-    assert_eq!(count(&format!("{row}\n")), 29);
-    assert_eq!(count(&format!("{row}{BEHIND}")), 31);
+    let scales = Scales::of([[0.0, 1.0, -1e9, 1e9]; MOST].into_iter());
+    for (first, behind) in [
+        (0, ""),
+        (0, "\n"),
+        (0, &far),
+        (2, &far),
+        (2, "\n9"),
+        (2, ""),
+    ] {
+        let room = format!("{row}{behind}");
+        fields.find(Words, (room.as_bytes(), row.len()), first, b',', MOST);
+        let count = 31 - first / 2;
+        let mut out = vec![0.0; count];
+        let plain = fields.decode(Words, room.as_bytes(), &scales, 0, &mut out);
+        assert_eq!((fields.count(), plain), (count, count));
+        assert_eq!(out, vec![7.0; count]);
+        assert_eq!(fields.behind(plain), Some(row.len() - 1));
+    }
+}
+
+/// A row longer than what is searched: what lies beyond is left, wherever the last block cuts.
+#[test]
+fn fields_beyond_the_reach_are_left() {
+    for width in 1..=8 {
+        let field = "1234567"[..width - 1].to_owned() + "5,";
+        let (row, fitting) = (field.repeat(200), (REACH / (width + 1)).min(MOST));
+        let (plain, next, found) = read(&row, BEHIND, 200);
+        assert_eq!((plain, next), (fitting, fitting * (width + 1)));
+        assert!(found.is_some_and(|numbers| numbers.iter().all(|&x| x == numbers[0])));
+    }
 }

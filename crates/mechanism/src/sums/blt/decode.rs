@@ -10,7 +10,7 @@
 //! **Error.** Let X bound every entry of x̂ = C⁻¹y so far, u = 2⁻⁵³; then |y_s| ≤ X·(C·1)_s. β and all γ_j are positive, and so are the θ̂_j of an optimised strategy: nothing cancels but what cancels
 //! in y. A buffer's update errs by at most 2u·|buf_j|, which later sums see as they would see a row; over t steps that is at most 2u·t times what a stream of the largest rows gives,
 //! and B·C·1 = A·1 makes that t·X. With the roundings of Ŝ itself and of β, γ_j, α̂_j, |error of Ŝ_t| ≤ (2t + 2m + 6)·u·t·X to first order: 2·10⁻¹⁰ of t·X for 2²⁰ releases
-//! if all roundings conspire, and with √t in place of 2t if they do not. (α̂_j·buf_j is subtracted from buf_j, rounded once, because θ̂_j = 1 − α̂_j as a float would be wrong by up to u/α̂_j, relative to α̂_j, and always in
+//! if all roundings conspire, and with √t in place of 2t if they do not; far beyond 2³⁰ releases it is no longer small against the noise. (α̂_j·buf_j is subtracted from buf_j, rounded once, because θ̂_j = 1 − α̂_j as a float would be wrong by up to u/α̂_j, relative to α̂_j, and always in
 //! the same direction.)
 
 use super::parameters::BltParameters;

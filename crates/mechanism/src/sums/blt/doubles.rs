@@ -9,7 +9,7 @@
 //! **All of these are integers, and exact.** A double between 2⁵² and 2⁵³ is an integer, so a sum that lies there is rounded to one: with K = 3·2⁵¹, an integer c and any doubles a, b, the fused
 //! a·b + (K + c) is K + ⟦a·b + c⟧ if |a·b + c| ≤ 2⁵¹: one rounding, ties to even (K is even). [`Layout`](super::Layout) admits only streams with |buf_j| ≤ L_j < 2⁵³ and |X|, |r|, |Y + noise| < 2⁵¹,
 //! r at every j, and M + 1 < 2⁵¹ for the bound M of |X|. Then
-//! * K + X, K + r, K + Y and K + Y + noise lie between 2⁵² and 2⁵³, and so does K + ⟦α_jbuf_j⟧, because α_jL_j ≤ M + 1;
+//! * K + X, K + r, K + Y and K + Y + noise lie between 2⁵² and 2⁵³, and so does K + ⟦α_jbuf_j⟧, because α_jL_j ≤ M + 1 (up to the rounding of L_j, for which [`Layout`](super::Layout) leaves room);
 //! * (K + X) − (K + ⟦α_jbuf_j⟧) is an integer of at most 2⁵², and buf_j plus it one of at most L_j: both exact;
 //! * (K + r) − K = r, and r/2ᶠ is a product with a power of two, rounded only when K is added.
 //!

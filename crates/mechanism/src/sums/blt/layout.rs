@@ -17,22 +17,22 @@ use serde::{Deserialize, Serialize};
 use super::dyadic::{DyadicBlt, WEIGHT_BITS, up};
 use super::error::BltError;
 
-/// Noise of standard deviation 2^{30+f} is taken to stay below 2^{34+f}: sixteen deviations.
+/// Noise of standard deviation 2^{30+g} stays below 2^{34+g}, sixteen deviations.
 const NOISE_BITS: u32 = 34;
 /// Guard bits beyond these are not worth having: narrow, because the floors are already negligible for a million releases…
 const NARROW_GUARD: u32 = 16;
 /// …and wide, because R·2^{f+62} must stay below 2¹²⁷.
 const WIDE_GUARD: u32 = 32;
 
-/// What holds buffers and rows.
+/// What holds buffers and rows. Journals name them by their order here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Width {
-    /// Buffers are integers in `f64`, rows in `i64`.
-    Double,
     /// `i64`.
     Narrow,
     /// `i128`.
     Wide,
+    /// Buffers are integers in `f64`, rows in `i64`.
+    Double,
 }
 
 impl Width {
@@ -290,6 +290,15 @@ mod tests {
                 if width == Width::Double { 0 } else { 16 }
             );
         }
+    }
+
+    /// What a journal says of a width must never come to mean another.
+    #[test]
+    fn widths_are_stored_by_their_numbers() {
+        let stored = |width: Width| postcard::to_allocvec(&width).unwrap();
+        assert_eq!(stored(Width::Narrow), [0]);
+        assert_eq!(stored(Width::Wide), [1]);
+        assert_eq!(stored(Width::Double), [2]);
     }
 
     #[test]

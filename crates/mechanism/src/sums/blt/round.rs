@@ -142,52 +142,75 @@ impl<E: Encoding> Work for Round<'_, E> {
 mod tests {
     use super::super::{BltDecoder, DyadicBlt, FixedBlt, Layout, Width, optimise};
 
-    /// What three passes give, one pass gives: for whole fours and for what is left over.
+    /// What three passes give, one pass gives: for whole fours and for what is left over, in both widths, with noise of any size and parity.
     #[test]
     fn a_round_is_encoding_noise_and_decoding() {
-        let (n, radius) = (1 << 10, 1_i64 << 24);
-        let blt = DyadicBlt::new(&optimise(n, 4).unwrap()).unwrap();
-        let layout = Layout::new(Width::Narrow, 16);
-        for dimension in [1, 4, 7, 54] {
-            let FixedBlt::Narrow(mut encoder) =
-                FixedBlt::open(&blt, layout, n, dimension, radius).unwrap()
-            else {
-                panic!()
+        for (layout, radius) in [
+            (Layout::new(Width::Narrow, 16), 1 << 24),
+            (Layout::new(Width::Double, 0), 1 << 30),
+            (Layout::new(Width::Double, 9), 1 << 24),
+            (Layout::new(Width::Double, 16), 1 << 20),
+        ] {
+            // Narrow ones need short factors, which eight buffers for a thousand releases have not.
+            let most = if layout.width() == Width::Narrow {
+                4
+            } else {
+                8
             };
-            let mut decoder = BltDecoder::new(blt.parameters(), dimension, layout.unit());
-            let (mut other_encoder, mut other_decoder) = (encoder.clone(), decoder.clone());
-            let (mut row, mut wanted) = (vec![0; dimension], vec![0.0; dimension]);
-            let mut prefix = wanted.clone();
-            for t in 1..=n as i64 {
-                let mixed = |i: i64, by: i64| (t * 31 + i).wrapping_mul(by.wrapping_pow(7)) >> 5;
-                let item: Vec<i64> = (0..dimension as i64)
-                    .map(|i| mixed(i, 0x5851_f42d_4c95_7f2d) % radius)
-                    .collect();
-                let noise: Vec<i64> = (0..dimension as i64)
-                    .map(|i| mixed(i, 0x1405_7b7e_f767_814f) >> 12)
-                    .collect();
-                assert!(
-                    encoder
-                        .release(&item, &noise, &mut decoder, &mut prefix)
-                        .unwrap()
-                );
-                other_encoder.encode(&item, &mut row).unwrap();
-                row.iter_mut().zip(&noise).for_each(|(row, z)| *row += z);
-                other_decoder.step(&row, &mut wanted).unwrap();
-                assert!(
-                    prefix
-                        .iter()
-                        .zip(&wanted)
-                        .all(|(p, w)| p.to_bits() == w.to_bits())
-                );
+            for buffers in [1, 4, most] {
+                for dimension in [1, 4, 7, 54] {
+                    compare(layout, buffers, dimension, radius);
+                }
             }
-            assert_eq!(encoder.state(), other_encoder.state());
-            assert_eq!(encoder.used(), n);
+        }
+    }
+
+    fn compare(layout: Layout, buffers: usize, dimension: usize, radius: i64) {
+        let n = 300;
+        let blt = DyadicBlt::new(&optimise(1 << 10, buffers).unwrap()).unwrap();
+        let FixedBlt::Narrow(mut encoder) =
+            FixedBlt::open(&blt, layout, n, dimension, radius).unwrap()
+        else {
+            panic!()
+        };
+        let mut decoder = BltDecoder::new(blt.parameters(), dimension, layout.unit());
+        let (mut other_encoder, mut other_decoder) = (encoder.clone(), decoder.clone());
+        let (mut row, mut wanted) = (vec![0; dimension], vec![0.0; dimension]);
+        let mut prefix = wanted.clone();
+        let largest = 1_i64 << (34 + layout.row_bits());
+        for t in 1..=n as i64 {
+            let mixed = |i: i64, by: i64| (t * 31 + i).wrapping_mul(by.wrapping_pow(7)) >> 5;
+            let item: Vec<i64> = (0..dimension as i64)
+                .map(|i| mixed(i, 0x5851_f42d_4c95_7f2d) % (radius + 1))
+                .collect();
+            let noise: Vec<i64> = (0..dimension as i64)
+                .map(|i| match (t + i) % 5 {
+                    0 => largest,
+                    1 => -largest,
+                    _ => mixed(i, 0x1405_7b7e_f767_814f) % largest,
+                })
+                .collect();
             assert!(
                 encoder
-                    .release(&vec![0; dimension], &row, &mut decoder, &mut prefix)
-                    .is_err()
+                    .release(&item, &noise, &mut decoder, &mut prefix)
+                    .unwrap()
+            );
+            other_encoder.encode(&item, &mut row).unwrap();
+            row.iter_mut().zip(&noise).for_each(|(row, z)| *row += z);
+            other_decoder.step(&row, &mut wanted).unwrap();
+            assert!(
+                prefix
+                    .iter()
+                    .zip(&wanted)
+                    .all(|(p, w)| p.to_bits() == w.to_bits())
             );
         }
+        assert_eq!(encoder.state(), other_encoder.state());
+        assert_eq!(encoder.used(), n);
+        assert!(
+            encoder
+                .release(&vec![0; dimension], &row, &mut decoder, &mut prefix)
+                .is_err()
+        );
     }
 }

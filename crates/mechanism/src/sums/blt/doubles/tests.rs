@@ -34,10 +34,32 @@ fn reference(blt: &DyadicBlt, guard_bits: u32, buffers: &mut [i64], item: i64) -
 
 /// A strategy, guard bits, the largest item that fits, and how many releases.
 fn streams() -> impl Strategy<Value = (DyadicBlt, u32, i64, u64)> {
-    let blt = (1_u32..=20, 1_usize..=5)
+    let optimal = (1_u32..=20, 1_usize..=8)
         .prop_map(|(log_releases, m)| (1_u64 << log_releases, m))
         .prop_map(|(n, m)| (DyadicBlt::new(&optimise(n, m).unwrap()).unwrap(), n));
-    (blt, 0_u32..=16).prop_map(|((blt, n), f)| {
+    // Factors with all the bits that a double has, and a buffer that forgets at once.
+    let any = (
+        1_u32..=30,
+        proptest::collection::btree_set(1_i64..1 << 53, 1..=5),
+        any::<[u32; 6]>(),
+        any::<bool>(),
+    )
+        .prop_map(|(log_releases, decays, weights, forgets)| {
+            let mut decays: Vec<i64> = decays.into_iter().map(|a| a << 8).collect();
+            if forgets {
+                decays.push(1 << 62);
+            }
+            let weights: Vec<i64> = decays
+                .iter()
+                .zip(weights)
+                .map(|(_, w)| 1 + (i64::from(w) << 5))
+                .collect();
+            (
+                DyadicBlt::from_numerators(&decays, &weights).unwrap(),
+                1_u64 << log_releases,
+            )
+        });
+    (prop_oneof![optimal, any], 0_u32..=16).prop_map(|((blt, n), f)| {
         let layout = Layout::new(Width::Double, f);
         let fits = |radius: i64| layout.check(&blt, n, 1, radius).is_ok();
         let (mut fit, mut too_large) = (1, 1 << 52);
@@ -60,7 +82,7 @@ proptest! {
     #[test]
     fn doubles_are_the_reference_bit_for_bit(
         (blt, f, radius, n) in streams(),
-        places in proptest::collection::vec(prop_oneof![-1.0_f64..=1.0, Just(1.0), Just(-1.0), -1e-9_f64..1e-9], 5 * 6),
+        places in proptest::collection::vec(prop_oneof![-1.0_f64..=1.0, Just(1.0), Just(-1.0), -1e-9_f64..1e-9], 8 * 6),
         items in proptest::collection::vec(prop_oneof![-1.0_f64..=1.0, Just(1.0), Just(-1.0), Just(0.0)], 6),
     ) {
         let (dimension, m) = (items.len(), blt.buffers());
