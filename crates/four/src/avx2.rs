@@ -85,6 +85,11 @@ impl Four for V3 {
     }
 
     #[inline(always)]
+    fn any(self, masks: __m256i) -> bool {
+        self.avx._mm256_movemask_pd(cast(masks)) != 0
+    }
+
+    #[inline(always)]
     fn signed_product(self, a: __m256i, b: __m256i) -> __m256i {
         self.avx2._mm256_mul_epi32(a, b)
     }
@@ -137,6 +142,16 @@ impl Four for V3 {
     #[inline(always)]
     fn less_product(self, a: __m256d, b: __m256d, c: __m256d) -> __m256d {
         self.fma._mm256_fnmadd_pd(a, b, c)
+    }
+
+    #[inline(always)]
+    fn larger(self, a: __m256d, b: __m256d) -> __m256d {
+        self.avx._mm256_max_pd(a, b)
+    }
+
+    #[inline(always)]
+    fn smaller(self, a: __m256d, b: __m256d) -> __m256d {
+        self.avx._mm256_min_pd(a, b)
     }
 
     #[inline(always)]

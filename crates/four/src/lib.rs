@@ -6,8 +6,10 @@
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 mod plain;
+mod sums;
 
 pub use plain::{Plain, nearest};
+pub use sums::{dot, square_and_dot};
 
 /// How many.
 pub const FOUR: usize = 4;
@@ -44,6 +46,8 @@ pub trait Four: Copy {
     fn equal(self, a: Self::Words, b: Self::Words) -> Self::Words;
     /// a where the mask is all ones, b where it is all zeros.
     fn select(self, mask: Self::Words, a: Self::Words, b: Self::Words) -> Self::Words;
+    /// Whether any of four masks is all ones; each is that or all zeros.
+    fn any(self, masks: Self::Words) -> bool;
     /// The lower halves as signed numbers, multiplied.
     fn signed_product(self, a: Self::Words, b: Self::Words) -> Self::Words;
     /// The lower halves as numbers without a sign, multiplied.
@@ -67,6 +71,10 @@ pub trait Four: Copy {
     fn fused(self, a: Self::Floats, b: Self::Floats, c: Self::Floats) -> Self::Floats;
     /// c − a·b, rounded once.
     fn less_product(self, a: Self::Floats, b: Self::Floats, c: Self::Floats) -> Self::Floats;
+    /// a where a > b, and b elsewhere: also where either is not a number.
+    fn larger(self, a: Self::Floats, b: Self::Floats) -> Self::Floats;
+    /// a where a < b, and b elsewhere: also where either is not a number.
+    fn smaller(self, a: Self::Floats, b: Self::Floats) -> Self::Floats;
     /// The whole numbers toward zero.
     fn truncated(self, a: Self::Floats) -> Self::Floats;
     /// Without their signs.
@@ -99,14 +107,29 @@ pub fn run<W: Work>(work: W) -> W::Output {
     work.with(Plain)
 }
 
-/// The first four of a vector, and zeros behind its end.
+/// The first four of a vector, and zeros behind its end. (Told one by one: a loop would become a call.)
 #[inline(always)]
 pub fn padded<T: Copy + Default>(values: &[T]) -> [T; FOUR] {
-    let mut four = [T::default(); FOUR];
-    for (slot, value) in four.iter_mut().zip(values) {
-        *slot = *value;
+    let zero = T::default();
+    match *values {
+        [] => [zero; FOUR],
+        [a] => [a, zero, zero, zero],
+        [a, b] => [a, b, zero, zero],
+        [a, b, c] => [a, b, c, zero],
+        [a, b, c, d, ..] => [a, b, c, d],
     }
-    four
+}
+
+/// Writes as many of the four as there is room for.
+#[inline(always)]
+pub fn put<T: Copy>(four: [T; FOUR], room: &mut [T]) {
+    match room {
+        [] => {}
+        [a] => *a = four[0],
+        [a, b] => (*a, *b) = (four[0], four[1]),
+        [a, b, c] => (*a, *b, *c) = (four[0], four[1], four[2]),
+        [a, b, c, d, ..] => (*a, *b, *c, *d) = (four[0], four[1], four[2], four[3]),
+    }
 }
 
 /// Of `dimension` coordinates that have `count` numbers each, kept group by group of four: where each number of coordinate 0 is, then of coordinate 1, …
@@ -156,13 +179,19 @@ mod tests {
             v.times(f, g),
             v.nearest(p),
             v.as_floats(v.bits(f)),
+            v.larger(f, g),
+            v.larger(g, f),
+            v.smaller(f, g),
+            v.smaller(g, f),
             v.fused(f, g, f),
             v.fused(f, f, g),
             v.fused(g, v.nearest(p), v.nearest(q)),
             v.less_product(f, g, f),
             v.less_product(g, v.nearest(p), v.nearest(q)),
         ];
-        let words = words.into_iter().flat_map(|w| v.integers(w));
+        let any = [v.equal(p, q), v.greater(p, q), v.at_most(f, g)].map(|mask| v.any(mask));
+        let any = v.words(&[any[0].into(), any[1].into(), any[2].into(), 0]);
+        let words = words.into_iter().chain([any]).flat_map(|w| v.integers(w));
         // What is not a number has many forms.
         let canonical = |x: f64| if x.is_nan() { f64::NAN } else { x };
         let floats = floats.into_iter().flat_map(|f| v.numbers(f).map(canonical));
@@ -194,5 +223,12 @@ mod tests {
     fn what_is_missing_is_zero() {
         assert_eq!(padded(&[1, 2]), [1, 2, 0, 0]);
         assert_eq!(padded(&[1, 2, 3, 4, 5]), [1, 2, 3, 4]);
+        for room in 0..=6 {
+            let (mut out, filled) = (vec![9; room], room.min(4));
+            put([1, 2, 3, 4], &mut out);
+            assert_eq!(out[..filled], [1, 2, 3, 4][..filled]);
+            assert!(out[filled..].iter().all(|&left| left == 9));
+            assert_eq!(padded(&out)[..filled], out[..filled]);
+        }
     }
 }

@@ -94,6 +94,11 @@ impl Four for Plain {
     }
 
     #[inline(always)]
+    fn any(self, masks: Self::Words) -> bool {
+        masks.iter().any(|mask| *mask != 0)
+    }
+
+    #[inline(always)]
     fn signed_product(self, a: Self::Words, b: Self::Words) -> Self::Words {
         each(a, b, |a, b| i64::from(a as i32) * i64::from(b as i32))
     }
@@ -152,6 +157,16 @@ impl Four for Plain {
     #[inline(always)]
     fn less_product(self, a: Self::Floats, b: Self::Floats, c: Self::Floats) -> Self::Floats {
         self.fused(a.map(|a| -a), b, c)
+    }
+
+    #[inline(always)]
+    fn larger(self, a: Self::Floats, b: Self::Floats) -> Self::Floats {
+        each(a, b, |a, b| if a > b { a } else { b })
+    }
+
+    #[inline(always)]
+    fn smaller(self, a: Self::Floats, b: Self::Floats) -> Self::Floats {
+        each(a, b, |a, b| if a < b { a } else { b })
     }
 
     #[inline(always)]

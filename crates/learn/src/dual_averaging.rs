@@ -21,8 +21,7 @@
 
 use std::sync::Arc;
 
-use pulp::{Arch, Simd, WithSimd};
-
+use hushstream_four::{self as four, FOUR, Four, Work, padded};
 use hushstream_sets::{Capability, ConvexSet};
 
 use crate::{LearnError, Learner, check, saved};
@@ -93,33 +92,22 @@ impl DualAveraging {
 impl DualAveraging {
     /// Where the next iterate would be without the set: in a vector of its own, so that a projection that fails leaves the last one as it was.
     #[inline(always)]
-    fn aim<S: Simd>(&mut self, simd: S, prefix: &[f64]) -> Result<(), LearnError> {
+    fn aim<V: Four>(&mut self, v: V, prefix: &[f64]) -> Result<(), LearnError> {
         check::length("prefix sum", prefix.len(), self.centre.len())?;
         let t = (self.rounds + 1) as f64;
         // t·H may underflow where the sums are small too, so it is divided by, once.
         let step = (t * self.h).recip();
         check::not_negative("step 1/(t·H)", step)?;
-        let (steps, low, high) = (
-            simd.splat_f64s(step),
-            simd.splat_f64s(-check::HUGE),
-            simd.splat_f64s(check::HUGE),
-        );
-        let (nexts, next) = S::as_mut_simd_f64s(&mut self.next);
-        let (centres, centre) = S::as_simd_f64s(&self.centre);
-        let (prefixes, rest) = S::as_simd_f64s(prefix);
-        // Nothing times a sum is nothing, unless the sum is not finite.
-        let zero = simd.splat_f64s(0.0);
-        let mut nothing = zero;
-        for (next, (centre, sum)) in nexts.iter_mut().zip(centres.iter().zip(prefixes)) {
-            nothing = simd.add_f64s(nothing, simd.mul_f64s(*sum, zero));
-            let aim = simd.sub_f64s(*centre, simd.mul_f64s(*sum, steps));
-            *next = simd.min_f64s(simd.max_f64s(aim, low), high);
+        let (nexts, next) = self.next.as_chunks_mut();
+        let (centres, centre) = self.centre.as_chunks();
+        let (sums, sum) = prefix.as_chunks();
+        let mut nothing = v.floats(&[0.0; FOUR]);
+        for (next, (centre, sum)) in nexts.iter_mut().zip(centres.iter().zip(sums)) {
+            *next = from_centre(v, centre, sum, step, &mut nothing);
         }
-        let mut nothing = simd.reduce_sum_f64s(nothing);
-        for (next, (centre, sum)) in next.iter_mut().zip(centre.iter().zip(rest)) {
-            nothing += sum * 0.0;
-            *next = check::hold(centre - sum * step);
-        }
+        let last = from_centre(v, &padded(centre), &padded(sum), step, &mut nothing);
+        four::put(last, next);
+        let nothing: f64 = v.numbers(nothing).iter().sum();
         if nothing.abs() <= 0.0 {
             return Ok(());
         }
@@ -127,18 +115,34 @@ impl DualAveraging {
     }
 }
 
-/// [`DualAveraging::aim`], to be compiled for every width of vectors.
+/// Four coordinates of c − step·v̂, held where their squares are finite. Nothing times a sum is added to `nothing`, and is nothing unless the sum is not finite.
+#[inline(always)]
+fn from_centre<V: Four>(
+    v: V,
+    centre: &[f64; FOUR],
+    sum: &[f64; FOUR],
+    step: f64,
+    nothing: &mut V::Floats,
+) -> [f64; FOUR] {
+    let all = |value: f64| v.floats(&[value; FOUR]);
+    let (centre, sum) = (v.floats(centre), v.floats(sum));
+    *nothing = v.plus(*nothing, v.times(sum, all(0.0)));
+    let aim = v.minus(centre, v.times(sum, all(step)));
+    v.numbers(v.smaller(v.larger(aim, all(-check::HUGE)), all(check::HUGE)))
+}
+
+/// [`DualAveraging::aim`], by the best means there are.
 struct Aim<'a> {
     learner: &'a mut DualAveraging,
     prefix: &'a [f64],
 }
 
-impl WithSimd for Aim<'_> {
+impl Work for Aim<'_> {
     type Output = Result<(), LearnError>;
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> Result<(), LearnError> {
-        self.learner.aim(simd, self.prefix)
+    fn with<V: Four>(self, v: V) -> Result<(), LearnError> {
+        self.learner.aim(v, self.prefix)
     }
 }
 
@@ -156,7 +160,7 @@ impl Learner for DualAveraging {
     }
 
     fn observe(&mut self, prefix: &[f64]) -> Result<(), LearnError> {
-        Arch::new().dispatch(Aim {
+        four::run(Aim {
             learner: self,
             prefix,
         })?;

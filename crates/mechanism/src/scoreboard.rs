@@ -12,8 +12,8 @@ use crate::boundary::{OperatorOnly, Raw};
 use crate::feedback::Reading;
 use crate::losses::{Measured, Record, class};
 use crate::ranks::Ranks;
+use hushstream_four::{self as four, Four, Work};
 use logged::LogTally;
-use pulp::{Arch, Simd, WithSimd};
 
 /// What a prediction is measured by.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -128,7 +128,7 @@ impl Scoreboard {
             Yardstick::Experts(count) => self.score_experts(record, weights, count),
             Yardstick::Log(reading) => self.score_log(reading, record, weights),
             _ => {
-                return Arch::new().dispatch(ScoreLabel {
+                return four::run(ScoreLabel {
                     board: self,
                     record,
                     weights,
@@ -139,13 +139,13 @@ impl Scoreboard {
     }
 
     #[inline(always)]
-    fn score_label(&mut self, record: &Record, weights: &[f64]) -> Option<Measured> {
+    fn score_label<V: Four>(&mut self, v: V, record: &Record, weights: &[f64]) -> Option<Measured> {
         if !self.is_usable(record.target) {
             return None;
         }
         let width = weights.len() / self.blocks();
         let first = weights.get(..width).unwrap_or_default();
-        let measured = record.features.measured(first)?;
+        let measured = record.features.measured(v, first)?;
         let shrink = if measured.norm > self.length {
             self.clipped += 1;
             self.length / measured.norm
@@ -316,19 +316,19 @@ impl Scoreboard {
     }
 }
 
-/// [`Scoreboard::score_label`], to be compiled for every width of vectors.
+/// [`Scoreboard::score_label`], by the best means there are.
 struct ScoreLabel<'a> {
     board: &'a mut Scoreboard,
     record: &'a Record,
     weights: &'a [f64],
 }
 
-impl WithSimd for ScoreLabel<'_> {
+impl Work for ScoreLabel<'_> {
     type Output = Option<Measured>;
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) -> Option<Measured> {
-        self.board.score_label(self.record, self.weights)
+    fn with<V: Four>(self, v: V) -> Option<Measured> {
+        self.board.score_label(v, self.record, self.weights)
     }
 }
 

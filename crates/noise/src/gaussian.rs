@@ -20,6 +20,7 @@ mod attempt;
 mod batch;
 mod cells;
 mod gather;
+mod nodes;
 
 use crate::NoiseError;
 use crate::source::{Block, Domain, Source};
@@ -78,7 +79,7 @@ impl RoundedGaussian {
         }
     }
 
-    /// The draws of up to [`BATCH`] words; `address` names node and coordinate of each.
+    /// The draws of these words; `address` names node and coordinate of each.
     #[inline]
     fn decide(
         self,
@@ -88,10 +89,16 @@ impl RoundedGaussian {
         source: &Source,
         address: impl Fn(usize) -> (u64, u32),
     ) {
-        decide_many::<1>(cells, words.as_chunks().0, out, self, |place| {
+        let exactly = |place| {
             let (node, coordinate) = address(place);
             self.draw_exactly(cells, source, node, coordinate, words[place])
-        });
+        };
+        let draws = words.as_chunks::<1>().0;
+        if self == Self::STANDARD {
+            decide_many(cells, draws, out, Standard, exactly);
+        } else {
+            decide_many(cells, draws, out, self, exactly);
+        }
     }
 
     #[cold]
@@ -118,7 +125,18 @@ impl Finish for RoundedGaussian {
     #[inline(always)]
     fn finish<V: Four>(self, v: V, magnitude: V::Words, _: V::Words, sign: V::Words) -> V::Words {
         let dropped = v.words(&[i64::from(30 - self.bits); FOUR]);
-        let rounded = v.right_by::<1>(v.add(v.right(magnitude, dropped), v.words(&[1; FOUR])));
+        Standard.finish(v, v.right(magnitude, dropped), magnitude, sign)
+    }
+}
+
+/// [`RoundedGaussian::STANDARD`], where no digit is dropped.
+#[derive(Clone, Copy)]
+struct Standard;
+
+impl Finish for Standard {
+    #[inline(always)]
+    fn finish<V: Four>(self, v: V, magnitude: V::Words, _: V::Words, sign: V::Words) -> V::Words {
+        let rounded = v.right_by::<1>(v.add(magnitude, v.words(&[1; FOUR])));
         v.subtract(v.xor(rounded, sign), sign)
     }
 }

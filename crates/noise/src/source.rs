@@ -102,6 +102,17 @@ impl Source {
         self.encrypt(blocks);
     }
 
+    /// The blocks of the first lanes of several nodes, as many of each.
+    pub(crate) fn fill_nodes(&self, nodes: &[u64], domain: Domain, blocks: &mut [Block]) {
+        let lanes = blocks.len() / nodes.len().max(1);
+        for (node, blocks) in nodes.iter().zip(blocks.chunks_exact_mut(lanes.max(1))) {
+            for (block, lane) in blocks.iter_mut().zip(0..) {
+                *block = halves(address(*node, lane, domain as u8));
+            }
+        }
+        self.encrypt(blocks);
+    }
+
     /// The blocks at any (node, lane), in place.
     pub(crate) fn gather(
         &self,

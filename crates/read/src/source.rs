@@ -33,6 +33,8 @@ pub(crate) struct Source {
     window: Vec<u8>,
     start: usize,
     end: usize,
+    /// Whether all of it is known to be plain text; if not, records are looked at one by one.
+    is_plain: bool,
     finished: bool,
     /// Line on which the record that was read last begins, and the one after it.
     line: u64,
@@ -59,6 +61,7 @@ impl Source {
             window: Vec::new(),
             start: 0,
             end: 0,
+            is_plain: true,
             finished: false,
             line: 1,
             next_line: 1,
@@ -100,7 +103,9 @@ impl Source {
                 return Ok(None);
             };
             if !span.bytes.is_empty() {
-                self.check(&span)?;
+                if !self.is_plain {
+                    self.check(&span)?;
+                }
                 return Ok(Some(span));
             }
         }
@@ -188,7 +193,7 @@ impl Source {
     /// Text is UTF-8 without NUL.
     fn check(&self, span: &Span) -> Result<(), ReadError> {
         let bytes = self.bytes(span);
-        if Arch::new().dispatch(IsPlain(bytes)) {
+        if is_plain(bytes) {
             return Ok(());
         }
         if let Some(at) = memchr(0, bytes) {
@@ -257,6 +262,10 @@ impl Source {
         if self.finished {
             return Ok(false);
         }
+        // Where something was taken since, what is left may be plain again.
+        if self.start > 0 && !self.is_plain {
+            self.is_plain = is_plain(&self.window[self.start..self.end]);
+        }
         self.window.copy_within(self.start..self.end, 0);
         (self.start, self.end) = (0, self.end - self.start);
         // At least as much as there is already, so that a long record is not searched over and over.
@@ -267,6 +276,7 @@ impl Source {
         loop {
             match self.input.read(&mut self.window[self.end..room]) {
                 Ok(count) => {
+                    self.is_plain &= is_plain(&self.window[self.end..self.end + count]);
                     self.end += count;
                     self.finished = count == 0;
                     return Ok(count > 0);
@@ -278,7 +288,11 @@ impl Source {
     }
 }
 
-/// Whether all bytes are ASCII and none is NUL, as in most rows of most files: one pass in vectors, which may not stop early.
+/// Whether all bytes are ASCII and none is NUL, as in most files: one pass in vectors, which may not stop early.
+fn is_plain(bytes: &[u8]) -> bool {
+    Arch::new().dispatch(IsPlain(bytes))
+}
+
 struct IsPlain<'a>(&'a [u8]);
 
 impl WithSimd for IsPlain<'_> {

@@ -7,7 +7,7 @@
 //! −Rg/‖g‖ or x − rg/‖g‖ if one of them lies in the other ball; otherwise both spheres bind, which puts p on the plane ⟨p,
 //! x⟩ = (R² + ‖x‖² − r²)/2 and, within it, on the circle's lowest point along the part of g orthogonal to x.
 
-use pulp::{Arch, Simd, WithSimd};
+use hushstream_four::{self as four, FOUR, Four, Plain, Work, padded};
 
 use crate::local::{DirectOracle, LocalRule};
 use crate::{Barrier, Capability, ConvexSet, LocalOracle, SetError, barrier, vector};
@@ -34,13 +34,19 @@ impl Ball {
     }
 
     #[inline(always)]
-    fn shrink(&self, point: &mut [f64], norm: f64) -> f64 {
+    fn shrink<V: Four>(&self, v: V, point: &mut [f64], norm: f64) -> f64 {
         if norm <= self.radius {
             return 0.0;
         }
         let factor = self.radius / norm;
         if factor >= SMALL_FACTOR {
-            point.iter_mut().for_each(|value| *value *= factor);
+            let factor = v.floats(&[factor; FOUR]);
+            let (fours, rest) = point.as_chunks_mut();
+            for four in fours {
+                *four = v.numbers(v.times(v.floats(four), factor));
+            }
+            let last = v.numbers(v.times(v.floats(&padded(rest)), factor));
+            four::put(last, rest);
         } else {
             // Dividing first keeps huge points from losing their direction.
             for value in point {
@@ -62,25 +68,25 @@ impl Ball {
     }
 }
 
-/// The projection, to be compiled for every width of vectors.
+/// The projection, by the best means there are.
 struct Project<'a> {
     ball: &'a Ball,
     point: &'a mut [f64],
 }
 
-impl WithSimd for Project<'_> {
+impl Work for Project<'_> {
     type Output = Result<f64, SetError>;
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) -> Self::Output {
+    fn with<V: Four>(self, v: V) -> Self::Output {
         vector::check_length("point", self.point, self.ball.dimension)?;
         // Squares whose sum is finite are of finite numbers; where it is not, each is looked at.
-        let square = vector::dot(self.point, self.point);
+        let square = four::dot(v, self.point, self.point);
         if !square.is_finite() {
             vector::check("point", self.point, self.ball.dimension)?;
         }
         let norm = vector::norm_from(square, self.point);
-        Ok(self.ball.shrink(self.point, norm))
+        Ok(self.ball.shrink(v, self.point, norm))
     }
 }
 
@@ -120,7 +126,7 @@ impl ConvexSet for Ball {
     }
 
     fn project(&self, point: &mut [f64]) -> Result<f64, SetError> {
-        Arch::new().dispatch(Project { ball: self, point })
+        four::run(Project { ball: self, point })
     }
 
     /// The computed norm errs by less than (d/2 + 2)·2⁻⁵³ of itself, which is also how far outside a point may be that it lets pass; two more roundings scale.
@@ -190,7 +196,7 @@ impl LocalRule for Ball {
         }
         // Only rounding is left to be outside, also where g is parallel to x and no case above applied.
         let norm = vector::norm(answer);
-        self.shrink(answer, norm);
+        self.shrink(Plain, answer, norm);
     }
 }
 

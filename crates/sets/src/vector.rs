@@ -1,26 +1,11 @@
 //! Arithmetic on slices, and the checks every public method makes first.
 
 use crate::SetError;
+use hushstream_four::Plain;
 
-/// ⟨a, b⟩ in eight lanes, then four of them: one after the other, every addition would wait for the last.
-#[inline(always)]
+/// ⟨a, b⟩.
 pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
-    let ((a_eights, a), (b_eights, b)) = (a.as_chunks::<8>(), b.as_chunks::<8>());
-    let ((a_fours, a), (b_fours, b)) = (a.as_chunks::<4>(), b.as_chunks::<4>());
-    let mut sums = [0.0; 8];
-    for (a, b) in a_eights.iter().zip(b_eights) {
-        for (sum, (a, b)) in sums.iter_mut().zip(a.iter().zip(b)) {
-            *sum += a * b;
-        }
-    }
-    for (a, b) in a_fours.iter().zip(b_fours) {
-        for (sum, (a, b)) in sums.iter_mut().zip(a.iter().zip(b)) {
-            *sum += a * b;
-        }
-    }
-    let rest: f64 = a.iter().zip(b).map(|(a, b)| a * b).sum();
-    let [a, b, c, d, e, f, g, h] = sums;
-    ((a + e) + (c + g)) + ((b + f) + (d + h)) + rest
+    hushstream_four::dot(Plain, a, b)
 }
 
 /// Whether all numbers are finite. Nothing times a finite number is nothing, and times any other it is no number.

@@ -174,7 +174,7 @@ impl<G: GuaranteeKind> Run<G> {
         Ok((run, resumption.outcome))
     }
 
-    /// Draws noise ahead of need in a thread of its own: see [`PrivateSum::draw_ahead`].
+    /// Draws noise ahead of need: see [`PrivateSum::draw_ahead`].
     pub fn draw_ahead(&mut self) {
         self.sum.draw_ahead();
     }

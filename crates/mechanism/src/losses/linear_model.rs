@@ -2,7 +2,7 @@
 
 use super::{Bounds, BoundsError, Explicit, Link, Loss, Measured, Multiple, Part, Record};
 use crate::lattice::Contribution;
-use pulp::{Arch, Simd, WithSimd};
+use hushstream_four::{self as four, Four, Work};
 
 /// A linear model's loss.
 #[derive(Debug, Clone, PartialEq)]
@@ -51,21 +51,21 @@ impl LinearModel {
 }
 
 fn measure(record: &Record, weights: &[f64]) -> Option<Measured> {
-    Arch::new().dispatch(Measure { record, weights })
+    four::run(Measure { record, weights })
 }
 
-/// [`super::Features::measured`], to be compiled for every width of vectors.
+/// [`super::Features::measured`], by the best means there are.
 struct Measure<'a> {
     record: &'a Record,
     weights: &'a [f64],
 }
 
-impl WithSimd for Measure<'_> {
+impl Work for Measure<'_> {
     type Output = Option<Measured>;
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) -> Option<Measured> {
-        self.record.features.measured(self.weights)
+    fn with<V: Four>(self, v: V) -> Option<Measured> {
+        self.record.features.measured(v, self.weights)
     }
 }
 

@@ -25,6 +25,7 @@ pub use softmax::Softmax;
 
 use crate::boundary::{OperatorOnly, Raw};
 use crate::lattice::Contribution;
+use hushstream_four::{self as four, Four, Plain};
 
 /// A person's record: features and a target.
 pub struct Record {
@@ -109,17 +110,17 @@ impl Features {
     #[inline(always)]
     pub fn dot(&self, weights: &[f64]) -> f64 {
         match self {
-            Self::Dense(values) => lanes(values, weights),
+            Self::Dense(values) => four::dot(Plain, values, weights),
             Self::Sparse(entries) => entries.iter().map(|&(i, v)| v * weights[i as usize]).sum(),
         }
     }
 
     /// ‖x‖ and ⟨w, x⟩ in one pass; nothing unless the features are sound and as many as the weights.
     #[inline(always)]
-    pub(crate) fn measured(&self, weights: &[f64]) -> Option<Measured> {
+    pub(crate) fn measured<V: Four>(&self, v: V, weights: &[f64]) -> Option<Measured> {
         match self {
             Self::Dense(values) if values.len() == weights.len() => {
-                let [squares, dot] = two_sums(values, weights);
+                let [squares, dot] = four::square_and_dot(v, values, weights);
                 // A sum of squares that is a number has only numbers in it; where it is too large for one, each is looked at.
                 let is_sound = squares.is_finite() || self.is_sound(weights.len());
                 is_sound.then(|| Measured {
@@ -147,7 +148,7 @@ impl Features {
     #[inline(always)]
     pub fn norm(&self) -> f64 {
         let squares: f64 = match self {
-            Self::Dense(values) => lanes(values, values),
+            Self::Dense(values) => four::dot(Plain, values, values),
             Self::Sparse(entries) => entries.iter().map(|(_, v)| v * v).sum(),
         };
         squares.sqrt()
@@ -207,68 +208,6 @@ impl Memory {
 /// Whether features are dense, and for how many entries they have room.
 #[derive(Clone, Copy)]
 pub(crate) struct Size(bool, usize);
-
-/// Lanes of a sum of products: one after the other, every addition would wait for the last.
-const LANES: usize = 8;
-
-/// ⟨a, b⟩ in lanes.
-#[inline(always)]
-fn lanes(a: &[f64], b: &[f64]) -> f64 {
-    let mut sums = [0.0; LANES];
-    let [rest] = in_lanes(a, b, |i, a, b| sums[i] += a * b, |a, b| [a * b]);
-    folded(sums) + rest
-}
-
-/// ⟨a, a⟩ and ⟨a, b⟩, each as [`lanes`] adds it.
-#[inline(always)]
-fn two_sums(a: &[f64], b: &[f64]) -> [f64; 2] {
-    let (mut squares, mut products) = ([0.0; LANES], [0.0; LANES]);
-    let step = |i: usize, a: f64, b: f64| {
-        squares[i] += a * a;
-        products[i] += a * b;
-    };
-    let [squares_rest, products_rest] = in_lanes(a, b, step, |a, b| [a * a, a * b]);
-    [
-        folded(squares) + squares_rest,
-        folded(products) + products_rest,
-    ]
-}
-
-/// Takes pairs of numbers to their lanes, eight at a time, then four; adds up what `last` makes of the three that may be left.
-#[inline(always)]
-fn in_lanes<const N: usize>(
-    a: &[f64],
-    b: &[f64],
-    mut step: impl FnMut(usize, f64, f64),
-    last: impl Fn(f64, f64) -> [f64; N],
-) -> [f64; N] {
-    let ((a_parts, a), (b_parts, b)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
-    for (a, b) in a_parts.iter().zip(b_parts) {
-        for i in 0..LANES {
-            step(i, a[i], b[i]);
-        }
-    }
-    let ((a_fours, a), (b_fours, b)) = (a.as_chunks::<4>(), b.as_chunks::<4>());
-    for (a, b) in a_fours.iter().zip(b_fours) {
-        for i in 0..4 {
-            step(i, a[i], b[i]);
-        }
-    }
-    let mut rest = [0.0; N];
-    for (a, b) in a.iter().zip(b) {
-        rest.iter_mut()
-            .zip(last(*a, *b))
-            .for_each(|(rest, more)| *rest += more);
-    }
-    rest
-}
-
-/// The sum of the lanes, in pairs.
-#[inline(always)]
-fn folded(lanes: [f64; LANES]) -> f64 {
-    let [a, b, c, d, e, f, g, h] = lanes;
-    ((a + e) + (c + g)) + ((b + f) + (d + h))
-}
 
 /// The class a target names, if it is one of 0, 1, …, `classes` − 1.
 pub(crate) fn class(target: f64, classes: usize) -> Option<usize> {

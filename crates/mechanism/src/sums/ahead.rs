@@ -1,9 +1,9 @@
-//! Noise drawn ahead of need, in a thread of its own.
+//! Noise drawn ahead of need: many steps at a time, which costs less a step than one, and in a thread of its own where there is a core to spare.
 //!
 //! Which noise step t will need is public and known beforehand, and noise is a function of its address alone: drawn earlier and elsewhere it is the same, bit for
 //! bit. Nothing of it leaves before its step is due, and it is as secret as the generator it comes from.
 //!
-//! Steps come in blocks, and whoever is free takes the next that nobody has taken: the thread, or the caller, who would otherwise have to wait.
+//! Steps come in blocks, and whoever is free takes the next that nobody has taken: the thread, if there is one, or the caller, who would otherwise have to wait.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,6 +12,8 @@ use std::thread;
 
 /// Numbers in a block, about, and blocks that may wait: a quarter of a megabyte each. To wake a thread that waits takes as long as many draws, so there are many to a block.
 const BLOCK: usize = 1 << 15;
+/// The same where there is no thread: no more than a processor's nearest memory holds.
+const SMALL_BLOCK: usize = 1 << 12;
 const WAITING: usize = 3;
 /// Blocks that the caller draws and keeps at the most, while it waits for another.
 const KEPT: usize = 2;
@@ -25,11 +27,14 @@ struct Block {
     values: Vec<i64>,
 }
 
+/// Writes the noise of consecutive steps, from one on.
 type Draw = Box<dyn FnMut(u64, &mut [i64]) + Send>;
 
 /// What the thread and the caller each have: which blocks there are, which is the next, and how one is drawn.
 struct Work {
     dimension: usize,
+    /// Numbers from one step's to the next's.
+    stride: usize,
     from: u64,
     last: u64,
     /// Steps in a block.
@@ -44,11 +49,8 @@ impl Work {
         let number = self.next.fetch_add(1, Ordering::AcqRel);
         let first = number.checked_mul(self.steps)?.checked_add(self.from)?;
         let left = self.last.checked_sub(first)?.saturating_add(1);
-        values.resize(left.min(self.steps) as usize * self.dimension, 0);
-        let vectors = values.chunks_exact_mut(self.dimension.max(1));
-        (first..)
-            .zip(vectors)
-            .for_each(|(t, out)| (self.draw)(t, out));
+        values.resize(left.min(self.steps) as usize * self.stride, 0);
+        (self.draw)(first, &mut values);
         Some(Block {
             number,
             first,
@@ -70,37 +72,52 @@ pub(crate) struct NoiseAhead {
 }
 
 impl NoiseAhead {
-    /// Nothing if vectors are too long for it, or the system gives no thread. Starts drawing the noise of `from`, `from` + 1, …, `last`: `draw` writes that of one step. The thread ends with the last, or when this is dropped.
+    /// Nothing if vectors are too long for it. Starts drawing the noise of `from`, `from` + 1, …, `last`: `draw` writes that of consecutive steps, from the one it is given, each in `stride` numbers, of which the first `dimension` count. A thread ends with the last, or when this is dropped.
     pub(crate) fn start(
-        dimension: usize,
+        (dimension, stride): (usize, usize),
         from: u64,
         last: u64,
         draw: impl FnMut(u64, &mut [i64]) + Clone + Send + 'static,
     ) -> Option<Self> {
-        if dimension > LARGEST {
+        let has_help = thread::available_parallelism().is_ok_and(|cores| cores.get() > 1);
+        Self::start_with(has_help, (dimension, stride), from, last, draw)
+    }
+
+    fn start_with(
+        has_help: bool,
+        (dimension, stride): (usize, usize),
+        from: u64,
+        last: u64,
+        draw: impl FnMut(u64, &mut [i64]) + Clone + Send + 'static,
+    ) -> Option<Self> {
+        if stride > LARGEST || dimension > stride {
             return None;
         }
+        let block = if has_help { BLOCK } else { SMALL_BLOCK };
         let next = Arc::new(AtomicU64::new(0));
         let work = |draw: Draw| Work {
             dimension,
+            stride,
             from,
             last,
-            steps: (BLOCK / dimension.max(1)).max(1) as u64,
+            steps: (block / stride.max(1)).max(1) as u64,
             next: Arc::clone(&next),
             draw,
         };
         let (own, mut others) = (work(Box::new(draw.clone())), work(Box::new(draw)));
         let (sender, blocks) = sync_channel(WAITING);
         let (used, spare) = channel::<Vec<i64>>();
-        let drawing = thread::Builder::new().spawn(move || {
+        let help = move || {
             while let Some(block) = others.take(spare.try_recv().unwrap_or_default()) {
                 if sender.send(block).is_err() {
                     return;
                 }
             }
-        });
-        // Without a thread, noise is drawn when it is needed.
-        drawing.ok()?;
+        };
+        if has_help {
+            // A system that gives no thread drops what it was to do, and all blocks are drawn here.
+            let _ = thread::Builder::new().spawn(help);
+        }
         Some(Self {
             work: own,
             current: None,
@@ -124,7 +141,7 @@ impl NoiseAhead {
                 self.put_back(old.values);
             }
         }
-        let begin = self.place_of(t)? * self.work.dimension;
+        let begin = self.place_of(t)? * self.work.stride;
         let values = &self.current.as_ref()?.values;
         values.get(begin..begin + self.work.dimension)
     }
@@ -157,13 +174,11 @@ impl NoiseAhead {
             }
             let block = match self.blocks.try_recv() {
                 Ok(block) => block,
-                Err(TryRecvError::Empty) if self.kept.len() < KEPT => {
-                    match self.work.take(self.spare.pop().unwrap_or_default()) {
-                        Some(block) => block,
-                        None => self.blocks.recv().ok()?,
-                    }
-                }
-                Err(_) => self.blocks.recv().ok()?,
+                Err(TryRecvError::Empty) if self.kept.len() >= KEPT => self.blocks.recv().ok()?,
+                Err(_) => match self.work.take(self.spare.pop().unwrap_or_default()) {
+                    Some(block) => block,
+                    None => self.blocks.recv().ok()?,
+                },
             };
             self.kept.push(block);
         }
@@ -178,8 +193,10 @@ mod tests {
     #[test]
     fn blocks_do_not_pile_up() {
         let (steps, blocks) = (BLOCK as u64, 400);
-        let mut ahead =
-            NoiseAhead::start(1, 0, steps * blocks - 1, |t, out| out[0] = t as i64).unwrap();
+        let draw = |first, out: &mut [i64]| {
+            (first..).zip(out).for_each(|(t, out)| *out = t as i64);
+        };
+        let mut ahead = NoiseAhead::start_with(true, (1, 1), 0, steps * blocks - 1, draw).unwrap();
         let mut seen = std::collections::HashSet::new();
         for number in 0..blocks {
             // Every block takes the caller another time, so that the thread is now behind and now ahead.
@@ -196,23 +213,35 @@ mod tests {
 
     #[test]
     fn every_step_has_its_own_noise_and_the_past_has_none() {
-        for dimension in [1, 3, BLOCK / 2 + 1, BLOCK] {
-            let last = 8 + 3 * (BLOCK / dimension) as u64;
-            let mut ahead = NoiseAhead::start(dimension, 5, last, |t, out| {
-                out.iter_mut()
-                    .zip(0..)
-                    .for_each(|(out, i)| *out = 1000 * t as i64 + i);
-            })
-            .unwrap();
-            assert_eq!(ahead.at(4), None);
-            // Steps may be left out.
-            for t in (5..=last).filter(|t| t % 7 != 3) {
-                let noise = ahead.at(t).unwrap();
-                assert_eq!((noise.len(), noise[0]), (dimension, 1000 * t as i64));
-                assert_eq!(noise[dimension - 1], 1000 * t as i64 + dimension as i64 - 1);
+        for (has_help, block) in [(true, BLOCK), (false, SMALL_BLOCK)] {
+            for (dimension, stride) in [
+                (1, 1),
+                (3, 3),
+                (3, 4),
+                (block / 2, block / 2 + 1),
+                (block, block),
+            ] {
+                let last = 8 + 3 * (block / stride) as u64;
+                let draw = move |first: u64, out: &mut [i64]| {
+                    for (t, out) in (first..).zip(out.chunks_exact_mut(stride)) {
+                        out.iter_mut()
+                            .zip(0..)
+                            .for_each(|(out, i)| *out = 100_000 * t as i64 + i);
+                    }
+                };
+                let mut ahead =
+                    NoiseAhead::start_with(has_help, (dimension, stride), 5, last, draw).unwrap();
+                assert_eq!(ahead.at(4), None);
+                // Steps may be left out.
+                for t in (5..=last).filter(|t| t % 7 != 3) {
+                    let noise = ahead.at(t).unwrap();
+                    assert_eq!((noise.len(), noise[0]), (dimension, 100_000 * t as i64));
+                    let end = 100_000 * t as i64 + dimension as i64 - 1;
+                    assert_eq!(noise[dimension - 1], end);
+                }
+                assert_eq!(ahead.at(last + 1), None);
+                assert_eq!(ahead.at(5), None);
             }
-            assert_eq!(ahead.at(last + 1), None);
-            assert_eq!(ahead.at(5), None);
         }
     }
 }

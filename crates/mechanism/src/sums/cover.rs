@@ -116,7 +116,7 @@ impl Draws {
         &self.buffer
     }
 
-    /// The noises of the steps to come that `node_of` names, drawn in a thread of their own.
+    /// The noises of the steps to come that `node_of` names, drawn ahead.
     fn ahead(
         &self,
         from: u64,
@@ -124,15 +124,33 @@ impl Draws {
         mut node_of: impl FnMut(u64) -> Option<u64> + Clone + Send + 'static,
     ) -> Option<NoiseAhead> {
         let (law, source) = (self.law, Arc::clone(&self.source));
-        NoiseAhead::start(self.dimension(), from, last, move |t, out| {
-            if let Some(node) = node_of(t) {
-                law.fill(&source, node, out);
-            }
+        let (dimension, mut nodes) = (self.dimension(), Vec::new());
+        // Coordinates of Gaussian noise have nothing to do with each other, and come in pairs: one too many may be drawn.
+        let stride = match law {
+            Law::Gaussian(_) => dimension.next_multiple_of(2),
+            Law::Laplace(_) | Law::L2Laplace(_) => dimension,
+        };
+        NoiseAhead::start((dimension, stride), from, last, move |first, out| {
+            let steps = (first..).take(out.len() / stride.max(1));
+            nodes.clear();
+            nodes.extend(steps.map(|t| node_of(t).expect("every release has a term")));
+            law.fill_nodes(&source, &nodes, out);
         })
     }
 }
 
 impl Law {
+    /// The noises of several nodes, one after the other.
+    fn fill_nodes(self, source: &Source, nodes: &[u64], out: &mut [i64]) {
+        if let Self::Gaussian(law) = self {
+            return law.fill_nodes(source, nodes, out);
+        }
+        let dimension = out.len() / nodes.len().max(1);
+        for (node, out) in nodes.iter().zip(out.chunks_exact_mut(dimension.max(1))) {
+            self.fill(source, *node, out);
+        }
+    }
+
     fn fill(self, source: &Source, node: u64, out: &mut [i64]) {
         match self {
             Self::Gaussian(law) => law.fill(source, node, 0, out),
@@ -270,7 +288,7 @@ impl<C: Cover> Walk<C> {
         self.spare.pop().unwrap_or_else(|| self.zero.clone())
     }
 
-    /// From step `from` to step `last`, draws in a thread of its own what each step's last term needs: the only noise a step of the binary tree draws.
+    /// From step `from` to step `last`, draws ahead what each step's last term needs: the only noise a step of the binary tree draws.
     pub(crate) fn draw_ahead(&mut self, from: u64, last: u64)
     where
         C: Copy + Send + 'static,

@@ -42,6 +42,17 @@ impl RowNoise {
                 .expect("narrow layouts have few guard bits"),
         }
     }
+
+    /// The same of several rows, one after the other.
+    fn fill_rows(self, source: &Source, rows: &[u64], out: &mut [i64]) {
+        if let Self::Rounded = self {
+            return RoundedGaussian::STANDARD.fill_nodes(source, rows, out);
+        }
+        let dimension = out.len() / rows.len().max(1);
+        for (row, out) in rows.iter().zip(out.chunks_exact_mut(dimension.max(1))) {
+            self.fill(source, *row, out);
+        }
+    }
 }
 
 /// The running mechanism.
@@ -125,9 +136,13 @@ impl Running for Filter {
     fn draw_ahead(&mut self, from: u64, last: u64) {
         let (noise, source) = (self.noise, Arc::clone(&self.source));
         if let FixedBlt::Narrow(_) = self.encoder {
-            let dimension = self.narrow[0].len();
-            self.ahead = NoiseAhead::start(dimension, from, last, move |t, out| {
-                noise.fill(&source, t, out);
+            let (dimension, mut rows) = (self.narrow[0].len(), Vec::new());
+            // Coordinates come in pairs: one too many may be drawn.
+            let stride = dimension.next_multiple_of(2);
+            self.ahead = NoiseAhead::start((dimension, stride), from, last, move |first, out| {
+                rows.clear();
+                rows.extend((first..).take(out.len() / stride.max(1)));
+                noise.fill_rows(&source, &rows, out);
             });
         }
     }

@@ -187,8 +187,8 @@ impl<G: GuaranteeKind> PrivateSum<G> {
         self.pending(value)
     }
 
-    /// Draws noise ahead of need in a thread of its own, where the mechanism can: releases are the same bit for bit, only sooner. Worth it on a machine
-    /// with a core to spare.
+    /// Draws noise ahead of need, where the mechanism can: many steps at a time, and in a thread of its own if there is a core to spare. Releases are the same bit for bit, only
+    /// sooner. Not worth it for a few of them.
     pub fn draw_ahead(&mut self) {
         let planned = self.plan.most_releases() - self.opening.before;
         self.running.draw_ahead(self.items + 1, planned);

@@ -34,7 +34,7 @@ pub(crate) trait Running: Send {
     /// Release `t` once more, for the last t; for t = 0 what would be released before any item.
     fn last(&mut self, t: u64, out: &mut [f64]);
 
-    /// Draws the noise of steps `from` to `last` in a thread of its own, where a mechanism can: the same noise, sooner.
+    /// Draws the noise of steps `from` to `last` ahead of need, where a mechanism can: the same noise, sooner.
     fn draw_ahead(&mut self, from: u64, last: u64) {
         let _ = (from, last);
     }

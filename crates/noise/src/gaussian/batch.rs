@@ -22,7 +22,7 @@ pub(super) trait Finish: Copy {
     -> V::Words;
 }
 
-/// Writes up to [`BATCH`] draws from the words of each, one or two: as `law` makes them;
+/// Writes draws from the words of each, one or two, as `law` makes them;
 /// those that the first word does not decide are drawn by `exactly` from their place. There must be words for whole fours; those behind the last draw may be anything.
 #[inline]
 pub(super) fn decide_many<const WORDS: usize>(
@@ -32,52 +32,59 @@ pub(super) fn decide_many<const WORDS: usize>(
     law: impl Finish,
     exactly: impl Fn(usize) -> i64,
 ) {
-    let all_decided = four::run(Decide {
+    four::run(Decide {
         cells,
         words,
-        out: &mut *out,
+        out,
         law,
+        exactly,
     });
-    if !all_decided {
-        for (place, value) in out.iter_mut().enumerate() {
-            if *value == UNDECIDED {
-                *value = exactly(place);
-            }
-        }
-    }
 }
 
-/// [`decide_many`] without the rare part.
-struct Decide<'a, const WORDS: usize, L> {
+struct Decide<'a, const WORDS: usize, L, E> {
     cells: &'a Cells,
     words: &'a [[u64; WORDS]],
     out: &'a mut [i64],
     law: L,
+    exactly: E,
 }
 
-impl<const WORDS: usize, L: Finish> Work for Decide<'_, WORDS, L> {
-    type Output = bool;
+impl<const WORDS: usize, L: Finish, E: Fn(usize) -> i64> Work for Decide<'_, WORDS, L, E> {
+    type Output = ();
 
     #[inline(always)]
-    fn with<V: Four>(self, v: V) -> bool {
+    fn with<V: Four>(self, v: V) {
         let mut groups = self.words.as_chunks().0.iter();
         let (whole, rest) = self.out.as_chunks_mut();
-        let mut undecided = v.words(&[0; FOUR]);
+        let mut place = 0;
         // The draws come first: a group that is asked for and not used would be lost.
         for (out, words) in whole.iter_mut().zip(&mut groups) {
             let (drawn, unsure) = draw(v, self.cells, words, self.law);
             *out = v.integers(drawn);
-            undecided = v.or(undecided, unsure);
+            if v.any(unsure) {
+                settle(out, place, &self.exactly);
+            }
+            place += FOUR;
         }
         if !rest.is_empty() {
             let Some(words) = groups.next() else {
                 unreachable!("there are words for whole fours");
             };
-            let (drawn, unsure) = draw(v, self.cells, words, self.law);
-            rest.copy_from_slice(&v.integers(drawn)[..rest.len()]);
-            undecided = v.or(undecided, unsure);
+            let (drawn, _) = draw(v, self.cells, words, self.law);
+            four::put(v.integers(drawn), rest);
+            settle(rest, place, &self.exactly);
         }
-        v.integers(undecided) == [0; FOUR]
+    }
+}
+
+/// Draws exactly what is not decided.
+#[cold]
+#[inline(never)]
+fn settle(out: &mut [i64], first: usize, exactly: impl Fn(usize) -> i64) {
+    for (place, value) in (first..).zip(out) {
+        if *value == UNDECIDED {
+            *value = exactly(place);
+        }
     }
 }
 

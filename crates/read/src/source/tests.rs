@@ -56,6 +56,24 @@ fn faults_name_line_and_byte() {
             assert_eq!(error.place.column, Some(Column::Byte(byte)), "{text}");
         }
     }
+    // What is plain is looked at in large pieces, what is not record by record: neither hides a fault behind the other.
+    let text = [
+        &b"a\n\xc3\xa9\n"[..],
+        &[b'b'; 300],
+        b"\n\xc3\xa9c\n",
+        b"dd\xff\n",
+    ]
+    .concat();
+    for step in (1..=text.len()).filter(|step| step % 7 == 1 || *step < 20) {
+        let bytes = Trickle(text.clone(), step);
+        let mut source = Source::new(Input::from_reader("t", bytes).unwrap(), Ends::Line).unwrap();
+        let error = all(&mut source).unwrap_err();
+        assert_eq!(error.fault, Fault::NotUtf8);
+        assert_eq!(
+            (error.place.line, error.place.column),
+            (Some(5), Some(Column::Byte(3)))
+        );
+    }
     let bytes = Trickle(b"ok\n\xff".to_vec(), 2);
     let mut source = Source::new(Input::from_reader("t", bytes).unwrap(), Ends::Line).unwrap();
     assert_eq!(

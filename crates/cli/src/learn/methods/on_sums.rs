@@ -97,9 +97,7 @@ fn watched<G: GuaranteeKind>(mut run: Run<G>, every: bool) -> Box<dyn Session> {
     if !every {
         run.keep_only_the_last();
     }
-    if std::thread::available_parallelism().is_ok_and(|cores| cores.get() > 1) {
-        run.draw_ahead();
-    }
+    run.draw_ahead();
     Box::new(run)
 }
 

@@ -131,7 +131,7 @@ impl BltDecoder {
         let groups = self.buffers.chunks_exact(self.terms.len()).zip(&self.sums);
         for (out, (buffers, sum)) in prefix.chunks_mut(FOUR).zip(groups) {
             let last = total(Plain, (&self.limit, &self.terms), buffers, *sum);
-            out.copy_from_slice(&last[..out.len()]);
+            four::put(last, out);
         }
     }
 
@@ -235,7 +235,7 @@ impl<T: RowValue> Work for Step<'_, T> {
             }
             let row = v.floats(&floats);
             let decoded = v.numbers(take(v, (limit, terms), buffers, sum, row));
-            prefix.copy_from_slice(&decoded[..prefix.len()]);
+            four::put(decoded, prefix);
         }
     }
 }

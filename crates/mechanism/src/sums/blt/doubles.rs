@@ -165,7 +165,7 @@ impl Work for Step<'_> {
             let encoded = take(v, factors, scale, v.words(&padded(item)), buffers);
             let middle = v.bits(v.floats(&[MIDDLE; FOUR]));
             let encoded = v.integers(v.subtract(v.bits(encoded), middle));
-            row.copy_from_slice(&encoded[..row.len()]);
+            four::put(encoded, row);
         }
     }
 }

@@ -25,6 +25,7 @@ use super::layout::{Layout, LayoutError, Width};
 use super::parameters::MAX_BUFFERS;
 use super::round::round;
 use super::word::Word;
+use hushstream_four::{self as four, FOUR, Four, Work, padded};
 use pulp::{Arch, Simd, WithSimd};
 
 /// Why an item or a state was refused. Nothing has changed then.
@@ -199,7 +200,7 @@ impl<W: Word> FixedEncoder<W> {
         }
         self.check_length(item.len())?;
         let radius = self.radius;
-        if Arch::new().dispatch(Within { item, radius }) {
+        if four::run(Within { item, radius }) {
             Ok(())
         } else {
             Err(EncodeError::Radius { radius })
@@ -338,23 +339,33 @@ impl<W: Word, const M: usize> WithSimd for Pass<'_, W, M> {
     }
 }
 
-/// Whether no coordinate exceeds the radius, to be compiled for every width of vectors.
+/// Whether no coordinate exceeds the radius.
 struct Within<'a> {
     item: &'a [i64],
     radius: i64,
 }
 
-impl WithSimd for Within<'_> {
+impl Work for Within<'_> {
     type Output = bool;
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) -> bool {
-        // R − x and R + x are both not negative just where |x| ≤ R. Where one of them wraps around, the other is negative.
-        let signs = self.item.iter().fold(0, |signs, x| {
-            signs | self.radius.wrapping_sub(*x) | self.radius.wrapping_add(*x)
-        });
-        signs >= 0
+    fn with<V: Four>(self, v: V) -> bool {
+        let radius = v.words(&[self.radius; FOUR]);
+        let mut signs = v.words(&[0; FOUR]);
+        let (items, rest) = self.item.as_chunks();
+        for item in items {
+            signs = v.or(signs, excess(v, radius, item));
+        }
+        signs = v.or(signs, excess(v, radius, &padded(rest)));
+        v.integers(signs).iter().all(|signs| *signs >= 0)
     }
+}
+
+/// R − x and R + x are both not negative just where |x| ≤ R. Where one of them wraps around, the other is negative.
+#[inline(always)]
+fn excess<V: Four>(v: V, radius: V::Words, item: &[i64; FOUR]) -> V::Words {
+    let item = v.words(item);
+    v.or(v.subtract(radius, item), v.add(radius, item))
 }
 
 #[cfg(test)]

@@ -149,7 +149,7 @@ impl Work for Step<'_> {
         for ((item, row), buffers) in parts.zip(groups) {
             let scaled = v.left(v.words(&four::padded(item)), v.words(guard_bits));
             let encoded = v.integers(take(v, factors, buffers, scaled));
-            row.copy_from_slice(&encoded[..row.len()]);
+            four::put(encoded, row);
         }
     }
 }

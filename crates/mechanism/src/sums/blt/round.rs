@@ -79,7 +79,7 @@ impl<E: Encoding> Round<'_, E> {
         }
         if let Some(state) = groups.next() {
             let last = constants.take(v, &padded(item), &padded(noise), state);
-            prefix.copy_from_slice(&last[..prefix.len()]);
+            four::put(last, prefix);
         }
     }
 }
