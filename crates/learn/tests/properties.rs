@@ -103,19 +103,20 @@ proptest! {
     }
 
     #[test]
-    fn sums_that_are_not_finite_change_nothing(index in 0..4_usize, which in 0..3_usize) {
+    fn sums_that_are_not_finite_change_nothing(dimension in 4..=9_usize, place in 0..9_usize, which in 0..3_usize) {
+        let index = place % dimension;
         let bad = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY][which];
-        let set: Arc<dyn ConvexSet> = Arc::new(Simplex::new(4).unwrap());
+        let set: Arc<dyn ConvexSet> = Arc::new(Simplex::new(dimension).unwrap());
         for mut learner in learners(&set) {
-            learner.observe(&[0.1, 0.2, 0.3, 0.5]).unwrap();
+            learner.observe(&[0.1, 0.2, 0.3, 0.5, 0.1, 0.2, 0.1, 0.3, 0.2][..dimension]).unwrap();
             let state = learner.state();
-            let mut sum = [0.0; 4];
+            let mut sum = vec![0.0; dimension];
             sum[index] = bad;
             let error = learner.observe(&sum).unwrap_err();
             let named = matches!(error, LearnError::NotFinite { index: found, .. } if found == index);
             prop_assert!(named);
             let error = learner.observe(&[0.0; 3]).unwrap_err();
-            let named = matches!(error, LearnError::Dimension { given: 3, expected: 4, .. });
+            let named = matches!(error, LearnError::Dimension { given: 3, expected, .. } if expected == dimension);
             prop_assert!(named);
             prop_assert_eq!(state, learner.state());
             prop_assert_eq!(learner.rounds(), 1);

@@ -48,6 +48,24 @@ fn refusals_change_nothing() {
     );
 }
 
+/// Wherever it stands among whole fours and what is left over.
+#[test]
+fn a_coordinate_beyond_the_radius_is_seen_at_every_place() {
+    for dimension in [1, 4, 5, 9] {
+        let mut encoder = narrow(1, dimension, 10);
+        let mut row = vec![0; dimension];
+        for place in 0..dimension {
+            for bad in [11, -11, i64::MIN, i64::MAX] {
+                let mut item = vec![10; dimension];
+                item[place] = bad;
+                let refused = encoder.encode(&item, &mut row);
+                assert_eq!(refused, Err(EncodeError::Radius { radius: 10 }));
+            }
+        }
+        encoder.encode(&vec![-10; dimension], &mut row).unwrap();
+    }
+}
+
 #[test]
 fn a_restored_run_continues_bit_for_bit() {
     let mut encoder = narrow(100, 3, 1000);

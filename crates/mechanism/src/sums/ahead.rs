@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
 use std::thread;
 
 /// Numbers in a block, about, and blocks that may wait: a quarter of a megabyte each. To wake a thread that waits takes as long as many draws, so there are many to a block.
@@ -72,14 +72,18 @@ pub(crate) struct NoiseAhead {
 }
 
 impl NoiseAhead {
-    /// Nothing if vectors are too long for it. Starts drawing the noise of `from`, `from` + 1, …, `last`: `draw` writes that of consecutive steps, from the one it is given, each in `stride` numbers, of which the first `dimension` count. A thread ends with the last, or when this is dropped.
+    /// Nothing if vectors are too long for it, or if there is no core to spare and it is not `worth_it` without. Starts drawing the noise of `from`, `from` + 1, …, `last`: `draw` writes that of consecutive steps, from the one it is given, each in `stride` numbers, of which the first `dimension` count. A thread ends with the last, or when this is dropped.
     pub(crate) fn start(
         (dimension, stride): (usize, usize),
         from: u64,
         last: u64,
+        worth_it: bool,
         draw: impl FnMut(u64, &mut [i64]) + Clone + Send + 'static,
     ) -> Option<Self> {
         let has_help = thread::available_parallelism().is_ok_and(|cores| cores.get() > 1);
+        if !has_help && !worth_it {
+            return None;
+        }
         Self::start_with(has_help, (dimension, stride), from, last, draw)
     }
 
@@ -174,7 +178,8 @@ impl NoiseAhead {
             }
             let block = match self.blocks.try_recv() {
                 Ok(block) => block,
-                Err(TryRecvError::Empty) if self.kept.len() >= KEPT => self.blocks.recv().ok()?,
+                // Also where the thread broke down over the block that is wanted: then there is nothing.
+                Err(_) if self.kept.len() >= KEPT => self.blocks.recv().ok()?,
                 Err(_) => match self.work.take(self.spare.pop().unwrap_or_default()) {
                     Some(block) => block,
                     None => self.blocks.recv().ok()?,
@@ -209,6 +214,31 @@ mod tests {
         }
         let most = WAITING + 2 * KEPT + 2;
         assert!(seen.len() <= most, "{} pieces of memory", seen.len());
+    }
+
+    /// A thread that breaks down takes its block with it: the caller is told so, and does not draw all the others first.
+    #[test]
+    fn a_thread_that_breaks_down_leaves_nothing_to_wait_for() {
+        let (caller, broken) = (thread::current().id(), Arc::new(AtomicU64::new(0)));
+        let told = Arc::clone(&broken);
+        let draw = move |first: u64, out: &mut [i64]| {
+            if thread::current().id() != caller {
+                told.store(1, Ordering::Release);
+                std::panic::resume_unwind(Box::new("as planned"));
+            }
+            out.fill(first as i64 + 1);
+        };
+        let steps = BLOCK as u64;
+        let mut ahead = NoiseAhead::start_with(true, (1, 1), 0, 1000 * steps, draw).unwrap();
+        while broken.load(Ordering::Acquire) == 0 {
+            thread::yield_now();
+        }
+        assert_eq!(ahead.at(0), None);
+        assert_eq!(ahead.kept.len(), KEPT);
+        for number in [1, 2, 20] {
+            let noise = number * steps as i64 + 1;
+            assert_eq!(ahead.at(number as u64 * steps), Some(&[noise][..]));
+        }
     }
 
     #[test]

@@ -121,6 +121,7 @@ impl Draws {
         &self,
         from: u64,
         last: u64,
+        is_each_new: bool,
         mut node_of: impl FnMut(u64) -> Option<u64> + Clone + Send + 'static,
     ) -> Option<NoiseAhead> {
         let (law, source) = (self.law, Arc::clone(&self.source));
@@ -130,12 +131,20 @@ impl Draws {
             Law::Gaussian(_) => dimension.next_multiple_of(2),
             Law::Laplace(_) | Law::L2Laplace(_) => dimension,
         };
-        NoiseAhead::start((dimension, stride), from, last, move |first, out| {
-            let steps = (first..).take(out.len() / stride.max(1));
-            nodes.clear();
-            nodes.extend(steps.map(|t| node_of(t).expect("every release has a term")));
-            law.fill_nodes(&source, &nodes, out);
-        })
+        // Where a step may need no new noise, or other laws gain nothing from many nodes at a time, only another core makes it worth it.
+        let worth_it = is_each_new && matches!(law, Law::Gaussian(_));
+        NoiseAhead::start(
+            (dimension, stride),
+            from,
+            last,
+            worth_it,
+            move |first, out| {
+                let steps = (first..).take(out.len() / stride.max(1));
+                nodes.clear();
+                nodes.extend(steps.map(|t| node_of(t).expect("every release has a term")));
+                law.fill_nodes(&source, &nodes, out);
+            },
+        )
     }
 }
 
@@ -303,6 +312,7 @@ impl<C: Cover> Walk<C> {
             cover.write_terms(t, &mut terms);
             terms.last().map(|term: &Term| term.node)
         };
-        self.ahead = self.draws.ahead(from, last, node_of);
+        let is_each_new = cover.newest(from).is_some();
+        self.ahead = self.draws.ahead(from, last, is_each_new, node_of);
     }
 }

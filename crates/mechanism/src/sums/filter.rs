@@ -139,11 +139,13 @@ impl Running for Filter {
             let (dimension, mut rows) = (self.narrow[0].len(), Vec::new());
             // Coordinates come in pairs: one too many may be drawn.
             let stride = dimension.next_multiple_of(2);
-            self.ahead = NoiseAhead::start((dimension, stride), from, last, move |first, out| {
+            let draw = move |first, out: &mut [i64]| {
                 rows.clear();
                 rows.extend((first..).take(out.len() / stride.max(1)));
                 noise.fill_rows(&source, &rows, out);
-            });
+            };
+            let worth_it = matches!(noise, RowNoise::Rounded);
+            self.ahead = NoiseAhead::start((dimension, stride), from, last, worth_it, draw);
         }
     }
 
@@ -219,7 +221,9 @@ mod tests {
         ] {
             let blt = DyadicBlt::new(&optimise(n, buffers).unwrap()).unwrap();
             let layout = Layout::new(width, guard_bits);
-            for (dimension, is_ahead) in [(1, false), (4, true), (7, false), (54, true)] {
+            // The last is long enough for several blocks of noise drawn ahead.
+            for (dimension, is_ahead) in [(1, false), (4, true), (7, true), (54, true), (301, true)]
+            {
                 let open = || FixedBlt::open(&blt, layout, n, dimension, radius).unwrap();
                 let mut filter =
                     Filter::new(&blt, layout, open(), dimension, 0.3, source()).unwrap();

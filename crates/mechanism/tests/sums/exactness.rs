@@ -89,11 +89,11 @@ fn releases_are_exact_sums_plus_regenerated_noise() {
 /// Who draws the noise, and when, changes nothing: from the first step on, or from one in the middle.
 #[test]
 fn noise_drawn_ahead_is_the_same_noise() {
-    const RELEASES: u64 = 5000; // several blocks of noise
+    const RELEASES: u64 = 20_000; // several blocks of noise
     for (kind, noise) in cells() {
         let (mut plain, mut ledger) = open(request(kind, noise, RELEASES));
         let expected = feed(&mut plain, &mut ledger, 1..=RELEASES);
-        for from in [0, 1234] {
+        for from in [0, 12_345] {
             let (mut sum, mut ledger) = open(request(kind, noise, RELEASES));
             let mut releases = feed(&mut sum, &mut ledger, 1..=from);
             sum.draw_ahead();

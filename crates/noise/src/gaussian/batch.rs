@@ -32,6 +32,8 @@ pub(super) fn decide_many<const WORDS: usize>(
     law: impl Finish,
     exactly: impl Fn(usize) -> i64,
 ) {
+    // A draw without a word would be no noise, and nobody would notice.
+    assert!(words.len() >= out.len().next_multiple_of(FOUR));
     four::run(Decide {
         cells,
         words,

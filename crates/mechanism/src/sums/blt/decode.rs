@@ -5,6 +5,8 @@
 //!
 //! Σy ← Σy + y, buf_j ← (buf_j − α̂_j·buf_j) + y.
 //!
+//! As b_0 = β + Σ_jγ_j, Ŝ is also b_0·y and what the past gives: β·Σy + Σ_j γ_j·(buf_j − α̂_j·buf_j) before this row. It is computed so, because nothing but that one product waits for the row.
+//!
 //! The released row is y = Cx + z, so Ŝ_t = S_t + Σ_{s≤t} b_{t−s}·z_s: noise of standard deviation [`prefix_sd`](super::BltInverse::prefix_sd)(t) per unit in the rows.
 //!
 //! **Error.** Let X bound every entry of x̂ = C⁻¹y so far, u = 2⁻⁵³; then |y_s| ≤ X·(C·1)_s. β and all γ_j are positive, and so are the θ̂_j of an optimised strategy: nothing cancels but what cancels
@@ -14,7 +16,7 @@
 //! the same direction.)
 
 use super::parameters::BltParameters;
-use hushstream_four::{self as four, FOUR, Four, Plain, Work, nearest};
+use hushstream_four::{self as four, FOUR, Four, Work, nearest};
 
 /// A number of a row: `f64`, or an integer of the encoder.
 pub trait RowValue: Copy {
@@ -65,14 +67,14 @@ pub(super) type Term = ([f64; FOUR], [f64; FOUR]);
 /// Turns rows into prefix sums.
 #[derive(Debug, Clone)]
 pub struct BltDecoder {
-    /// β, four times. It and the γ_j are in units of the data.
-    limit: [f64; FOUR],
+    /// β and b_0, each four times. They and the γ_j are in units of the data.
+    ends: [[f64; FOUR]; 2],
     terms: Vec<Term>,
     dimension: usize,
     /// For every four coordinates, one after the other: their m buffers. What fills up the last four stays 0, here and below.
     buffers: Vec<[f64; FOUR]>,
-    /// For every four coordinates: Σy.
-    sums: Vec<[f64; FOUR]>,
+    /// For every four coordinates: Σy and Ŝ.
+    sums: Vec<Sums>,
 }
 
 impl BltDecoder {
@@ -86,25 +88,27 @@ impl BltDecoder {
             .map(|(decay, weight)| ([decay; FOUR], [weight * unit; FOUR]))
             .collect();
         let groups = dimension.div_ceil(FOUR);
+        let limit = inverse.limit() * unit;
+        let first = limit + terms.iter().map(|(_, weight)| weight[0]).sum::<f64>();
         Self {
             buffers: vec![[0.0; FOUR]; terms.len() * groups],
-            sums: vec![[0.0; FOUR]; groups],
-            limit: [inverse.limit() * unit; FOUR],
+            sums: vec![[[0.0; FOUR]; 2]; groups],
+            ends: [[limit; FOUR], [first; FOUR]],
             terms,
             dimension,
         }
     }
 
-    /// β, the terms, and for every four coordinates their buffers and Σy.
+    /// β and b_0, the terms, and for every four coordinates their buffers and sums.
     pub(super) fn parts(&mut self) -> Parts<'_> {
         let Self {
-            limit,
+            ends,
             terms,
             buffers,
             sums,
             ..
         } = self;
-        (limit, terms, buffers, sums)
+        (ends, terms, buffers, sums)
     }
 
     pub(super) fn dimension(&self) -> usize {
@@ -128,16 +132,14 @@ impl BltDecoder {
 
     /// Writes the last prefix sum once more.
     pub(crate) fn last(&self, prefix: &mut [f64]) {
-        let groups = self.buffers.chunks_exact(self.terms.len()).zip(&self.sums);
-        for (out, (buffers, sum)) in prefix.chunks_mut(FOUR).zip(groups) {
-            let last = total(Plain, (&self.limit, &self.terms), buffers, *sum);
-            four::put(last, out);
+        for (out, [_, last]) in prefix.chunks_mut(FOUR).zip(&self.sums) {
+            four::put(*last, out);
         }
     }
 
-    /// The places of all numbers, one vector after the other: the m buffers, then Σy.
+    /// The places of all numbers, one vector after the other: the m buffers, then Σy and Ŝ.
     fn places(&self) -> impl Iterator<Item = (usize, usize)> {
-        let vectors = 0..=self.terms.len();
+        let vectors = 0..self.terms.len() + 2;
         vectors.flat_map(|j| (0..self.dimension).map(move |i| (j, i)))
     }
 
@@ -147,23 +149,28 @@ impl BltDecoder {
         if j < m {
             &mut self.buffers[group * m + j][lane]
         } else {
-            &mut self.sums[group][lane]
+            &mut self.sums[group][j - m][lane]
         }
     }
 
-    /// The buffers and Σy, one vector after the other. Public, as the rows are.
+    /// The buffers, Σy and Ŝ, one vector after the other, and then which form of state this is. Public, as the rows are.
     #[must_use]
     pub fn state(&self) -> Vec<f64> {
         let mut copy = self.clone();
-        self.places().map(|place| *copy.at(place)).collect()
+        let numbers = self.places().map(|place| *copy.at(place));
+        numbers.chain([FORM]).collect()
     }
 
     /// Continues from a state.
     ///
     /// # Errors
-    /// [`DecodeError`] if it has the wrong length.
+    /// [`DecodeError`] if it has the wrong length or form.
     pub fn restore(&mut self, state: &[f64]) -> Result<(), DecodeError> {
-        DecodeError::check(state.len(), (self.terms.len() + 1) * self.dimension)?;
+        let wanted = (self.terms.len() + 2) * self.dimension + 1;
+        DecodeError::check(state.len(), wanted)?;
+        // A number too few, as it were: the one that says so.
+        let is_ours = state[wanted - 1].to_bits() == FORM.to_bits();
+        DecodeError::check(wanted - usize::from(!is_ours), wanted)?;
         let places: Vec<_> = self.places().collect();
         for (place, value) in places.into_iter().zip(state) {
             *self.at(place) = *value;
@@ -172,45 +179,40 @@ impl BltDecoder {
     }
 }
 
-/// β, the terms, and for every four coordinates their buffers and Σy.
+/// Ends a state of this form: earlier ones were shorter by it.
+const FORM: f64 = 2.0;
+
+/// Σy and Ŝ of four coordinates.
+pub(super) type Sums = [[f64; FOUR]; 2];
+
+/// β and b_0, the terms, and for every four coordinates their buffers and sums.
 type Parts<'a> = (
-    &'a [f64; FOUR],
+    &'a [[f64; FOUR]; 2],
     &'a [Term],
     &'a mut [[f64; FOUR]],
-    &'a mut [[f64; FOUR]],
+    &'a mut [Sums],
 );
 
 /// Takes four coordinates of a row, and gives their prefix sums.
 #[inline(always)]
 pub(super) fn take<V: Four>(
     v: V,
-    (limit, terms): (&[f64; FOUR], &[Term]),
+    (ends, terms): (&[[f64; FOUR]; 2], &[Term]),
     buffers: &mut [[f64; FOUR]],
-    sum: &mut [f64; FOUR],
+    sums: &mut Sums,
     row: V::Floats,
 ) -> V::Floats {
-    *sum = v.numbers(v.plus(v.floats(sum), row));
-    for (buffer, (decay, _)) in buffers.iter_mut().zip(terms) {
+    let sum = v.floats(&sums[0]);
+    let mut past = v.times(v.floats(&ends[0]), sum);
+    for (buffer, (decay, weight)) in buffers.iter_mut().zip(terms) {
         let old = v.floats(buffer);
         let kept = v.less_product(v.floats(decay), old, old);
+        past = v.fused(v.floats(weight), kept, past);
         *buffer = v.numbers(v.plus(kept, row));
     }
-    total(v, (limit, terms), buffers, v.floats(sum))
-}
-
-/// β·Σy + Σ_j γ_j·buf_j.
-#[inline(always)]
-fn total<V: Four>(
-    v: V,
-    (limit, terms): (&[f64; FOUR], &[Term]),
-    buffers: &[[f64; FOUR]],
-    sum: V::Floats,
-) -> V::Floats {
-    let mut total = v.times(v.floats(limit), sum);
-    for (buffer, (_, weight)) in buffers.iter().zip(terms) {
-        total = v.fused(v.floats(weight), v.floats(buffer), total);
-    }
-    total
+    let prefix = v.fused(v.floats(&ends[1]), row, past);
+    *sums = [v.numbers(v.plus(sum, row)), v.numbers(prefix)];
+    prefix
 }
 
 /// One step of all coordinates.
@@ -225,16 +227,16 @@ impl<T: RowValue> Work for Step<'_, T> {
 
     #[inline(always)]
     fn with<V: Four>(self, v: V) {
-        let (limit, terms, buffers, sums) = self.decoder.parts();
+        let (ends, terms, buffers, sums) = self.decoder.parts();
         let groups = buffers.chunks_exact_mut(terms.len()).zip(sums);
         let parts = self.row.chunks(FOUR).zip(self.prefix.chunks_mut(FOUR));
-        for ((row, prefix), (buffers, sum)) in parts.zip(groups) {
+        for ((row, prefix), (buffers, sums)) in parts.zip(groups) {
             let mut floats = [0.0; FOUR];
             for (float, value) in floats.iter_mut().zip(row) {
                 *float = value.to_float();
             }
             let row = v.floats(&floats);
-            let decoded = v.numbers(take(v, (limit, terms), buffers, sum, row));
+            let decoded = v.numbers(take(v, (ends, terms), buffers, sums, row));
             four::put(decoded, prefix);
         }
     }
@@ -318,7 +320,14 @@ mod tests {
         first.step(&[7_i128, 9], &mut a).unwrap();
         second.step(&[7_i64, 9], &mut b).unwrap();
         assert_eq!(a.map(f64::to_bits), b.map(f64::to_bits));
-        assert!(second.restore(&[0.0]).is_err() && second.step(&[1.0], &mut b).is_err());
+        assert!(second.restore(&[0.0]).is_err() && second.restore(&[]).is_err());
+        assert!(second.step(&[1.0], &mut b).is_err());
+        // A state of another form, even if it is as long.
+        let mut other = first.state();
+        *other.last_mut().unwrap() = 0.0;
+        assert!(second.restore(&other).is_err());
+        assert!(second.restore(&other[..other.len() - 1]).is_err());
+        assert!(second.restore(&first.state()).is_ok());
     }
 
     #[test]

@@ -2,18 +2,18 @@
 //!
 //! Processors round products of doubles in one instruction and multiply no long integers in vectors. With ⟦·⟧ the nearest integer, ties to even, and X = x·2ᶠ,
 //!
-//! r = X, r ← ⟦r + ω_j·buf_j⟧ for j = 1, …, m, Y = ⟦r/2ᶠ⟧, *then* buf_j ← buf_j + (X − ⟦α_j·buf_j⟧).
+//! r = 0, r ← ⟦r + ω_j·buf_j⟧ for j = 1, …, m, Y = x + ⟦r/2ᶠ⟧, *then* buf_j ← buf_j + (X − ⟦α_j·buf_j⟧).
 //!
-//! The row Y is in units of the lattice: its noise is that of every other sum. α_j and ω_j are doubles exactly ([`DyadicBlt`]).
+//! The row Y is in units of the lattice: its noise is that of every other sum. α_j and ω_j are doubles exactly ([`DyadicBlt`]). Nothing that takes long waits for the item: all roundings are of buffers.
 //!
 //! **All of these are integers, and exact.** A double between 2⁵² and 2⁵³ is an integer, so a sum that lies there is rounded to one: with K = 3·2⁵¹, an integer c and any doubles a, b, the fused
-//! a·b + (K + c) is K + ⟦a·b + c⟧ if |a·b + c| ≤ 2⁵¹: one rounding, ties to even (K is even). [`Layout`](super::Layout) admits only streams with |buf_j| ≤ L_j < 2⁵³ and |X|, |r|, |Y + noise| < 2⁵¹,
+//! a·b + (K + c) is K + ⟦a·b + c⟧ if |a·b + c| ≤ 2⁵¹: one rounding, ties to even (K is even). And K + y for an integer |y| < 2⁵¹ is the double whose bits, as a number, are those of K plus y.
+//! [`Layout`](super::Layout) admits only streams with |buf_j| ≤ L_j < 2⁵³ and |X|, |r|, |Y + noise| < 2⁵¹,
 //! r at every j, and M + 1 < 2⁵¹ for the bound M of |X|. Then
-//! * K + X, K + r, K + Y and K + Y + noise lie between 2⁵² and 2⁵³, and so does K + ⟦α_jbuf_j⟧, because α_jL_j ≤ M + 1 (up to the rounding of L_j, for which [`Layout`](super::Layout) leaves room);
+//! * K + X, K + r, K + ⟦r/2ᶠ⟧ and K + Y + noise lie between 2⁵² and 2⁵³, and so does K + ⟦α_jbuf_j⟧, because α_jL_j ≤ M + 1 (up to the rounding of L_j, for which [`Layout`](super::Layout) leaves room);
 //! * (K + X) − (K + ⟦α_jbuf_j⟧) is an integer of at most 2⁵², and buf_j plus it one of at most L_j: both exact;
-//! * (K + r) − K = r, and r/2ᶠ is a product with a power of two, rounded only when K is added.
-//!
-//! The lower bits of K + y as a double count as those of an integer do, so K is also how an item becomes a double, and how the row takes in its noise as an integer. ∎
+//! * (K + r) − K = r, and r/2ᶠ is a product with a power of two, rounded only when K is added;
+//! * the item becomes a double by way of K + x, which is exact as |x| ≤ |X|; it and the noise are added to the row as integers, to the bits. ∎
 //!
 //! What the roundings add to the distance of two runs is proved in `dyadic.rs`.
 
@@ -59,13 +59,12 @@ impl Doubles {
                 weight: [weight; FOUR],
             })
             .collect();
-        let up = libm::exp2(f64::from(guard_bits));
         Self {
             buffers: vec![[0.0; FOUR]; dimension.div_ceil(FOUR) * factors.len()],
             factors,
             scale: Scale {
-                up: [up; FOUR],
-                down: [1.0 / up; FOUR],
+                up: [libm::exp2(f64::from(guard_bits)); FOUR],
+                down: [libm::exp2(-f64::from(guard_bits)); FOUR],
             },
             dimension,
         }
@@ -101,7 +100,7 @@ impl Doubles {
     }
 }
 
-/// K + Y, for the items of four coordinates.
+/// The bits of K + Y, for the items of four coordinates.
 #[inline(always)]
 fn take<V: Four>(
     v: V,
@@ -109,18 +108,19 @@ fn take<V: Four>(
     scale: &Scale,
     item: V::Words,
     buffers: &mut [[f64; FOUR]],
-) -> V::Floats {
+) -> V::Words {
     let middle = v.floats(&[MIDDLE; FOUR]);
     let x = v.minus(v.as_floats(v.add(item, v.bits(middle))), middle);
     let scaled = v.fused(x, v.floats(&scale.up), middle);
-    let mut row = scaled;
+    let mut row = middle;
     for (buffer, factors) in buffers.iter_mut().zip(factors) {
         let value = v.floats(buffer);
         row = v.fused(value, v.floats(&factors.weight), row);
         let lost = v.fused(value, v.floats(&factors.decay), middle);
         *buffer = v.numbers(v.plus(value, v.minus(scaled, lost)));
     }
-    v.fused(v.minus(row, middle), v.floats(&scale.down), middle)
+    let past = v.fused(v.minus(row, middle), v.floats(&scale.down), middle);
+    v.add(v.bits(past), item)
 }
 
 impl Encoding for Doubles {
@@ -141,8 +141,8 @@ impl Encoding for Doubles {
         buffers: &mut [[f64; FOUR]],
     ) -> V::Floats {
         let row = take(v, factors, scale, v.words(item), buffers);
-        let noisy = v.add(v.bits(row), v.words(noise));
-        v.minus(v.as_floats(noisy), v.floats(&[MIDDLE; FOUR]))
+        let noisy = v.as_floats(v.add(row, v.words(noise)));
+        v.minus(noisy, v.floats(&[MIDDLE; FOUR]))
     }
 }
 
@@ -164,7 +164,7 @@ impl Work for Step<'_> {
         for ((item, row), buffers) in parts.zip(groups) {
             let encoded = take(v, factors, scale, v.words(&padded(item)), buffers);
             let middle = v.bits(v.floats(&[MIDDLE; FOUR]));
-            let encoded = v.integers(v.subtract(v.bits(encoded), middle));
+            let encoded = v.integers(v.subtract(encoded, middle));
             four::put(encoded, row);
         }
     }

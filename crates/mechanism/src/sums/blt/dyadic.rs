@@ -26,7 +26,7 @@
 //! not matter: at f = 16, n = 2²⁰, d′ = 54 this is 128 units where the noise has 2³⁰.)
 //!
 //! In [doubles](super::Width::Double) everything is rounded to the nearest, ε ∈ \[−½, ½\], so |Δε| ≤ 1 as before. A weighted sum is rounded m times, each time by at most ½ a unit, and the row once more, by at most
-//! half a unit *of the lattice*. So |Δη| ≤ m + 2ᶠ, also in row s (there the roundings may differ: ties go by what they round), and in units of the lattice the inflation is (1 + 2⁻ᶠ(m + S_n − 1))·√(n·d′). The ones cost √(n·d′) units, which is little: at n = 2¹⁸ and d′ = 54, 3762 of 2³⁰. ∎
+//! half a unit *of the lattice*. All these are roundings of buffers, so those of row s agree here too. So |Δη| ≤ m + 2ᶠ, and in units of the lattice the inflation is (1 + 2⁻ᶠ(m + S_n − 1))·√(n·d′). The ones cost √(n·d′) units, which is little: at n = 2¹⁸ and d′ = 54, 3762 of 2³⁰. ∎
 
 use serde::{Deserialize, Serialize};
 

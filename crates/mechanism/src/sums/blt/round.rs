@@ -1,6 +1,6 @@
 //! One round in one pass: encode, add noise, decode, four coordinates at a time. What would be written between the three is never written.
 
-use super::decode::{self, BltDecoder, Term};
+use super::decode::{self, BltDecoder, Sums, Term};
 use super::parameters::MAX_BUFFERS;
 use hushstream_four::{self as four, FOUR, Four, Work, padded};
 
@@ -57,14 +57,14 @@ impl<E: Encoding> Round<'_, E> {
     #[inline(always)]
     fn pass<V: Four, const M: usize>(self, v: V) {
         let (factors, shape, buffers) = self.encoder.parts();
-        let (limit, terms, floats, sums) = self.decoder.parts();
+        let (ends, terms, floats, sums) = self.decoder.parts();
         let (Some(factors), Some(terms)) = (factors.first_chunk(), terms.first_chunk()) else {
             unreachable!("encoder and decoder have M buffers");
         };
         let constants = Constants::<E, M> {
             factors,
             shape,
-            limit,
+            ends,
             terms,
         };
         let floats = floats.as_chunks_mut().0.iter_mut();
@@ -88,7 +88,7 @@ impl<E: Encoding> Round<'_, E> {
 struct Constants<'a, E: Encoding, const M: usize> {
     factors: &'a [E::Factors; M],
     shape: &'a E::Shape,
-    limit: &'a [f64; FOUR],
+    ends: &'a [[f64; FOUR]; 2],
     terms: &'a [Term; M],
 }
 
@@ -100,25 +100,22 @@ impl<E: Encoding, const M: usize> Constants<'_, E, M> {
         v: V,
         item: &[i64; FOUR],
         noise: &[i64; FOUR],
-        (buffers, (floats, sum)): State<'_, E::Buffer, M>,
+        (buffers, (floats, sums)): State<'_, E::Buffer, M>,
     ) -> [f64; FOUR] {
         // Only the noisy row goes on.
         let noisy = E::noisy(v, (self.factors, self.shape), item, noise, buffers);
         v.numbers(decode::take(
             v,
-            (self.limit, self.terms),
+            (self.ends, self.terms),
             floats,
-            sum,
+            sums,
             noisy,
         ))
     }
 }
 
 /// What is kept of four coordinates.
-type State<'a, B, const M: usize> = (
-    &'a mut [B; M],
-    (&'a mut [[f64; FOUR]; M], &'a mut [f64; FOUR]),
-);
+type State<'a, B, const M: usize> = (&'a mut [B; M], (&'a mut [[f64; FOUR]; M], &'a mut Sums));
 
 impl<E: Encoding> Work for Round<'_, E> {
     type Output = ();

@@ -22,14 +22,14 @@ fn nearest_even(numerator: i128, bits: u32) -> i128 {
 fn reference(blt: &DyadicBlt, guard_bits: u32, buffers: &mut [i64], item: i64) -> i64 {
     let scaled = i128::from(item) << guard_bits;
     let factors = blt.decay_numerators().iter().zip(blt.weight_numerators());
-    let mut row = scaled;
+    let mut row = 0;
     for (buffer, (&a, &w)) in buffers.iter_mut().zip(factors) {
         let value = i128::from(*buffer);
         row = nearest_even((row << WEIGHT_BITS) + i128::from(w) * value, WEIGHT_BITS);
         let lost = nearest_even(i128::from(a) * value, DECAY_BITS);
         *buffer = i64::try_from(value + scaled - lost).unwrap();
     }
-    i64::try_from(nearest_even(row, guard_bits)).unwrap()
+    item + i64::try_from(nearest_even(row, guard_bits)).unwrap()
 }
 
 /// A strategy, guard bits, the largest item that fits, and how many releases.
