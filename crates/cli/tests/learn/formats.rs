@@ -51,7 +51,7 @@ fn tables_and_objects() {
 fn sparse_text() {
     let folder = Folder::new();
     let (mut vw, mut svm) = (String::new(), String::new());
-    for line in rows(300, 1).lines().skip(1) {
+    for line in rows(3000, 1).lines().skip(1) {
         let fields: Vec<&str> = line.split(',').collect();
         let label = if fields[4] == "1" { 1 } else { -1 };
         let (a, c) = (fields[0], fields[2]);
@@ -68,7 +68,7 @@ fn sparse_text() {
         let told = folder.json(&format!(
             "learn {flags} --epsilon 50 --delta 1e-6 --seed-insecure 1 --model model"
         ));
-        assert_eq!(told["rounds"], 300);
+        assert_eq!(told["rounds"], 3000);
         let file = flags.split(' ').next().unwrap();
         let found = folder.json(&format!("predict model {file}"));
         assert!(
