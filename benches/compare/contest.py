@@ -39,6 +39,10 @@ class Run:
     peak: int | None
     epsilon: float | None = None
 
+    def each(self):
+        """Seconds a unit."""
+        return self.seconds / self.units
+
 
 @dataclasses.dataclass
 class Outcome:
@@ -50,7 +54,7 @@ class Outcome:
 
     def each(self):
         """Seconds a unit: (median, least, greatest)."""
-        times = [run.seconds / run.units for run in self.runs]
+        times = [run.each() for run in self.runs]
         return statistics.median(times), min(times), max(times)
 
     def cpu(self):

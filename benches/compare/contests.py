@@ -1,6 +1,7 @@
 """Who is compared with whom, on what."""
 
 import dataclasses
+import statistics
 import subprocess
 import sys
 
@@ -21,12 +22,15 @@ class Table:
     outcomes: list
 
     def ratio(self, name, base=None):
-        """How many times as fast as the base `name` is; None if one of them was not measured."""
+        """How many times as fast as the base `name` is, the median over rounds: the two runs of a round saw the same moment of the machine, whose speed may change by half in
+        the next. None if one of them was not measured."""
         found = {outcome.contender.name: outcome for outcome in self.outcomes}
         one, other = found.get(name), found.get(base or self.base)
         if not (one and other and one.runs and other.runs):
             return None
-        return other.each()[0] / one.each()[0]
+        if len(one.runs) != len(other.runs):
+            return other.each()[0] / one.each()[0]
+        return statistics.median(base.each() / run.each() for run, base in zip(one.runs, other.runs))
 
     def of(self, name):
         """The outcome of one contender, if it was measured."""

@@ -5,7 +5,7 @@ from aims import aims
 
 HEAD = """# Benchmarks
 
-Written by `make bench` (this run: `{command}`). Programs take turns in every round, so a ratio within a table compares runs of the same minutes; figures are medians of {rounds}
+Written by `make bench` (this run: `{command}`). Programs take turns in every round, and a ratio is the median of the rounds' own ratios: it compares runs of the same moments. Other figures are medians of {rounds}
 rounds with the least and the greatest in brackets. Ratios travel better than times; times belong to the machine below.
 
 `hushstream learn` runs as a user would run it: real noise, a ledger on disk, every record predicted before it is learned from, and timed from outside, the start
