@@ -43,12 +43,20 @@ impl RowValue for i128 {
     }
 }
 
-/// A vector of the wrong length.
+/// A vector of the wrong length, or a state of another form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a vector has {given} entries; the decoder needs {wanted}")]
-pub struct DecodeError {
-    given: usize,
-    wanted: usize,
+pub enum DecodeError {
+    /// A length that is not the decoder's.
+    #[error("a vector has {given} entries; the decoder needs {wanted}")]
+    Length {
+        /// Its length.
+        given: usize,
+        /// What is needed.
+        wanted: usize,
+    },
+    /// A state that another build has written.
+    #[error("this state of a decoder has another form; it was written by another build")]
+    Form,
 }
 
 impl DecodeError {
@@ -56,7 +64,7 @@ impl DecodeError {
         if given == wanted {
             Ok(())
         } else {
-            Err(Self { given, wanted })
+            Err(Self::Length { given, wanted })
         }
     }
 }
@@ -168,9 +176,9 @@ impl BltDecoder {
     pub fn restore(&mut self, state: &[f64]) -> Result<(), DecodeError> {
         let wanted = (self.terms.len() + 2) * self.dimension + 1;
         DecodeError::check(state.len(), wanted)?;
-        // A number too few, as it were: the one that says so.
-        let is_ours = state[wanted - 1].to_bits() == FORM.to_bits();
-        DecodeError::check(wanted - usize::from(!is_ours), wanted)?;
+        if state[wanted - 1].to_bits() != FORM.to_bits() {
+            return Err(DecodeError::Form);
+        }
         let places: Vec<_> = self.places().collect();
         for (place, value) in places.into_iter().zip(state) {
             *self.at(place) = *value;
@@ -325,7 +333,7 @@ mod tests {
         // A state of another form, even if it is as long.
         let mut other = first.state();
         *other.last_mut().unwrap() = 0.0;
-        assert!(second.restore(&other).is_err());
+        assert_eq!(second.restore(&other), Err(DecodeError::Form));
         assert!(second.restore(&other[..other.len() - 1]).is_err());
         assert!(second.restore(&first.state()).is_ok());
     }
