@@ -19,7 +19,7 @@
 
 use super::dyadic::DyadicBlt;
 use super::round::Encoding;
-use hushstream_four::{self as four, FOUR, Four, Work, padded};
+use hushstream_four::{self as four, FOUR, Four};
 
 /// K.
 const MIDDLE: f64 = (3_u64 << 51) as f64;
@@ -68,15 +68,6 @@ impl Doubles {
             },
             dimension,
         }
-    }
-
-    /// Takes one item, which the caller has checked, and writes its row.
-    pub(super) fn step(&mut self, item: &[i64], row: &mut [i64]) {
-        four::run(Step {
-            doubles: self,
-            item,
-            row,
-        });
     }
 
     /// Where the buffers of coordinate 0 are, then those of coordinate 1, …
@@ -133,6 +124,17 @@ impl Encoding for Doubles {
     }
 
     #[inline(always)]
+    fn row<V: Four>(
+        v: V,
+        (factors, scale): (&[Factors], &Scale),
+        item: &[i64; FOUR],
+        buffers: &mut [[f64; FOUR]],
+    ) -> V::Words {
+        let row = take(v, factors, scale, v.words(item), buffers);
+        v.subtract(row, v.bits(v.floats(&[MIDDLE; FOUR])))
+    }
+
+    #[inline(always)]
     fn noisy<V: Four>(
         v: V,
         (factors, scale): (&[Factors], &Scale),
@@ -143,30 +145,6 @@ impl Encoding for Doubles {
         let row = take(v, factors, scale, v.words(item), buffers);
         let noisy = v.as_floats(v.add(row, v.words(noise)));
         v.minus(noisy, v.floats(&[MIDDLE; FOUR]))
-    }
-}
-
-/// One step of all coordinates.
-struct Step<'a> {
-    doubles: &'a mut Doubles,
-    item: &'a [i64],
-    row: &'a mut [i64],
-}
-
-impl Work for Step<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with<V: Four>(self, v: V) {
-        let (factors, scale, buffers) = self.doubles.parts();
-        let groups = buffers.chunks_exact_mut(factors.len());
-        let parts = self.item.chunks(FOUR).zip(self.row.chunks_mut(FOUR));
-        for ((item, row), buffers) in parts.zip(groups) {
-            let encoded = take(v, factors, scale, v.words(&padded(item)), buffers);
-            let middle = v.bits(v.floats(&[MIDDLE; FOUR]));
-            let encoded = v.integers(v.subtract(encoded, middle));
-            four::put(encoded, row);
-        }
     }
 }
 

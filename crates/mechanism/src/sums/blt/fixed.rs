@@ -23,7 +23,7 @@ use super::dyadic::{DECAY_BITS, DyadicBlt, WEIGHT_BITS};
 use super::lanes::Lanes;
 use super::layout::{Layout, LayoutError, Width};
 use super::parameters::MAX_BUFFERS;
-use super::round::round;
+use super::round::{encode, round};
 use super::word::Word;
 use hushstream_four::{self as four, FOUR, Four, Work, padded};
 use pulp::{Arch, Simd, WithSimd};
@@ -160,8 +160,8 @@ impl<W: Word> FixedEncoder<W> {
         self.check(item)?;
         self.check_length(row.len())?;
         match (&mut self.buffers, W::narrow(row)) {
-            (Buffers::Doubles(doubles), Some(row)) => doubles.step(item, row),
-            (Buffers::Lanes(lanes), Some(row)) => lanes.step(item, row),
+            (Buffers::Doubles(doubles), Some(row)) => encode(doubles, item, row),
+            (Buffers::Lanes(lanes), Some(row)) => encode(lanes, item, row),
             _ => self.pass_for_all(item, row),
         }
         self.used += 1;

@@ -11,7 +11,7 @@
 
 use super::dyadic::{DyadicBlt, WEIGHT_BITS};
 use super::round::Encoding;
-use hushstream_four::{self as four, FOUR, Four, Work};
+use hushstream_four::{self as four, FOUR, Four};
 
 /// w_j = w′·2⁹: what is left of 40 bits are 31.
 pub(super) const DROPPED_WEIGHT_BITS: u32 = WEIGHT_BITS - 31;
@@ -96,15 +96,6 @@ impl Lanes {
         })
     }
 
-    /// Takes one item, which the caller has checked, and writes its row.
-    pub(super) fn step(&mut self, item: &[i64], row: &mut [i64]) {
-        four::run(Step {
-            lanes: self,
-            item,
-            row,
-        });
-    }
-
     /// Where the buffers of coordinate 0 are, then those of coordinate 1, …
     fn places(&self) -> impl Iterator<Item = (usize, usize)> {
         four::places(self.dimension, self.factors.len())
@@ -126,34 +117,6 @@ impl Lanes {
     }
 }
 
-/// One step of all coordinates.
-struct Step<'a> {
-    lanes: &'a mut Lanes,
-    item: &'a [i64],
-    row: &'a mut [i64],
-}
-
-impl Work for Step<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with<V: Four>(self, v: V) {
-        let Lanes {
-            factors,
-            guard_bits,
-            buffers,
-            ..
-        } = self.lanes;
-        let groups = buffers.chunks_exact_mut(factors.len());
-        let parts = self.item.chunks(FOUR).zip(self.row.chunks_mut(FOUR));
-        for ((item, row), buffers) in parts.zip(groups) {
-            let scaled = v.left(v.words(&four::padded(item)), v.words(guard_bits));
-            let encoded = v.integers(take(v, factors, buffers, scaled));
-            four::put(encoded, row);
-        }
-    }
-}
-
 impl Encoding for Lanes {
     type Factors = Factors;
     type Shape = [i64; FOUR];
@@ -164,15 +127,25 @@ impl Encoding for Lanes {
     }
 
     #[inline(always)]
-    fn noisy<V: Four>(
+    fn row<V: Four>(
         v: V,
         (factors, guard_bits): (&[Factors], &[i64; FOUR]),
+        item: &[i64; FOUR],
+        buffers: &mut [[i64; FOUR]],
+    ) -> V::Words {
+        let scaled = v.left(v.words(item), v.words(guard_bits));
+        take(v, factors, buffers, scaled)
+    }
+
+    #[inline(always)]
+    fn noisy<V: Four>(
+        v: V,
+        constants: (&[Factors], &[i64; FOUR]),
         item: &[i64; FOUR],
         noise: &[i64; FOUR],
         buffers: &mut [[i64; FOUR]],
     ) -> V::Floats {
-        let scaled = v.left(v.words(item), v.words(guard_bits));
-        let row = take(v, factors, buffers, scaled);
+        let row = Self::row(v, constants, item, buffers);
         // `Layout::check` has left room for the noise.
         v.nearest(v.add(row, v.words(noise)))
     }
@@ -198,6 +171,7 @@ fn take<V: Four>(
 #[cfg(test)]
 mod tests {
     use super::super::optimise;
+    use super::super::round::encode;
     use super::*;
     use proptest::prelude::*;
 
@@ -271,7 +245,7 @@ mod tests {
             lanes.restore(state.iter().copied());
             prop_assert!(lanes.state().eq(state.iter().copied()));
             let mut row = vec![0; dimension];
-            lanes.step(&items, &mut row);
+            encode(&mut lanes, &items, &mut row);
             let after: Vec<i64> = lanes.state().collect();
             for coordinate in 0..dimension {
                 let place = coordinate * count..(coordinate + 1) * count;

@@ -16,7 +16,15 @@ pub(super) trait Encoding {
     /// Factors, shape, and for every four coordinates, one after the other, their buffers.
     fn parts(&mut self) -> (&[Self::Factors], &Self::Shape, &mut [Self::Buffer]);
 
-    /// Takes four coordinates of an item and gives those of the row with its noise. To be inlined: only then is it compiled for the processor at hand.
+    /// Takes four coordinates of an item and gives those of the row, without noise. To be inlined: only then is it compiled for the processor at hand.
+    fn row<V: Four>(
+        v: V,
+        constants: (&[Self::Factors], &Self::Shape),
+        item: &[i64; FOUR],
+        buffers: &mut [Self::Buffer],
+    ) -> V::Words;
+
+    /// The same with its noise, as floats.
     fn noisy<V: Four>(
         v: V,
         constants: (&[Self::Factors], &Self::Shape),
@@ -24,6 +32,32 @@ pub(super) trait Encoding {
         noise: &[i64; FOUR],
         buffers: &mut [Self::Buffer],
     ) -> V::Floats;
+}
+
+/// Takes one item, which the caller has checked, and writes its row.
+pub(super) fn encode<E: Encoding>(encoder: &mut E, item: &[i64], row: &mut [i64]) {
+    four::run(Encode { encoder, item, row });
+}
+
+struct Encode<'a, E> {
+    encoder: &'a mut E,
+    item: &'a [i64],
+    row: &'a mut [i64],
+}
+
+impl<E: Encoding> Work for Encode<'_, E> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with<V: Four>(self, v: V) {
+        let (factors, shape, buffers) = self.encoder.parts();
+        let groups = buffers.chunks_exact_mut(factors.len());
+        let parts = self.item.chunks(FOUR).zip(self.row.chunks_mut(FOUR));
+        for ((item, row), buffers) in parts.zip(groups) {
+            let encoded = E::row(v, (factors, shape), &padded(item), buffers);
+            four::put(v.integers(encoded), row);
+        }
+    }
 }
 
 /// Takes one item, which the caller has checked, adds noise to its row, and writes the prefix sums that the noisy row gives. All four vectors have the dimension of

@@ -1,6 +1,7 @@
 //! The doubles are integers, and those of the formula, from any state that the layout admits.
 
 use super::super::dyadic::{DECAY_BITS, WEIGHT_BITS};
+use super::super::round::encode;
 use super::super::{BltParameters, FixedBlt, Layout, Width, optimise};
 use super::*;
 use proptest::prelude::*;
@@ -121,7 +122,7 @@ fn the_largest_stream_stays_exact() {
     let mut doubles = Doubles::new(&blt, 3, 1);
     let (mut buffers, mut row) = (vec![0; blt.buffers()], [0]);
     for _ in 0..n {
-        doubles.step(&[radius], &mut row);
+        encode(&mut doubles, &[radius], &mut row);
         assert_eq!(row[0], reference(&blt, 3, &mut buffers, radius));
     }
     assert!(doubles.state().eq(buffers.iter().copied()));
@@ -141,7 +142,7 @@ fn ties_are_even() {
         let mut doubles = Doubles::new(&blt, 1, 1);
         doubles.restore([buffer].into_iter());
         let (mut row, mut wanted) = ([0], [buffer]);
-        doubles.step(&[item], &mut row);
+        encode(&mut doubles, &[item], &mut row);
         assert_eq!(row[0], reference(&blt, 1, &mut wanted, item));
         assert!(doubles.state().eq(wanted));
     }
