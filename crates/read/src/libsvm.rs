@@ -3,12 +3,14 @@
 //! Indices begin at 1 unless stated otherwise, and their number is stated: the largest index in a file is somebody's. Values are as they stand; the
 //! stated norm bounds them.
 
+use crate::digits;
 use crate::encode::{Builder, Targets};
 use crate::error::Fault;
 use crate::number;
 use crate::rows::Failure;
-use crate::vw::value;
+use crate::vw::{fail, is_space, number_before, value};
 use memchr::memchr;
+use pulp::{Arch, Simd, WithSimd};
 
 /// Rows of pairs.
 pub(crate) struct Pairs {
@@ -25,59 +27,91 @@ impl Pairs {
         targets: Targets,
     ) -> Result<(), Failure> {
         let line = &line[..memchr(b'#', line).unwrap_or(line.len())];
-        let (first, last) = (
-            u64::from(self.base),
-            u64::from(self.base) + u64::from(self.dimension) - 1,
-        );
-        let (mut at, mut labelled, mut least) = (0, false, 0);
+        let begin = label(line, builder, targets)?;
+        let first = u64::from(self.base);
+        Arch::new().dispatch(Line {
+            line,
+            begin,
+            first,
+            last: first + u64::from(self.dimension) - 1,
+            builder,
+        })
+    }
+}
+
+/// Takes the label, and tells where the pairs begin.
+fn label(line: &[u8], builder: &mut Builder, targets: Targets) -> Result<usize, Failure> {
+    let begin = line.iter().position(|byte| !is_space(*byte)).unwrap_or(0);
+    let word = word(&line[begin..]);
+    // A line that begins with a pair has no label.
+    let label: &[u8] = if word.contains(&b':') { b"" } else { word };
+    builder
+        .set_target(label, targets)
+        .map_err(|fault| fail(begin, fault))?;
+    Ok(begin + label.len())
+}
+
+/// The pairs of a line, to be compiled for every generation of processors.
+struct Line<'a> {
+    line: &'a [u8],
+    begin: usize,
+    first: u64,
+    last: u64,
+    builder: &'a mut Builder,
+}
+
+impl WithSimd for Line<'_> {
+    type Output = Result<(), Failure>;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> Self::Output {
+        let Self {
+            line, first, last, ..
+        } = self;
+        let (mut at, mut least) = (self.begin, 0);
         while at < line.len() {
-            let rest = &line[at..];
-            let length = rest
-                .iter()
-                .take_while(|byte| !matches!(byte, b' ' | b'\t'))
-                .count();
-            let word = &rest[..length];
-            let fail = |fault| Failure {
-                at,
-                field: None,
-                fault,
-            };
-            let colon = memchr(b':', word);
-            if length == 0 {
+            if is_space(line[at]) {
                 at += 1;
                 continue;
             }
-            if !labelled {
-                // A line that begins with a pair has no label.
-                let label: &[u8] = if colon.is_none() { word } else { b"" };
-                builder.set_target(label, targets).map_err(fail)?;
-                labelled = true;
-                if colon.is_none() {
-                    at += length;
-                    continue;
-                }
-            }
-            let colon = colon.ok_or_else(|| fail(Fault::Pair))?;
-            let index = number::whole(&word[..colon]).ok_or_else(|| fail(Fault::Pair))?;
-            let number = value(&word[colon + 1..]).ok_or_else(|| fail(Fault::Pair))?;
+            let pair = plain_pair(line, at).or_else(|| any_pair(line, at));
+            let (index, number, end) = pair.ok_or_else(|| fail(at, Fault::Pair))?;
             if !(first..=last).contains(&index) {
-                return Err(fail(Fault::IndexRange { first, last }));
+                return Err(fail(at, Fault::IndexRange { first, last }));
             }
             if index < least {
-                return Err(fail(Fault::IndexOrder));
+                return Err(fail(at, Fault::IndexOrder));
             }
             least = index + 1;
-            builder.put((index - first) as u32, number);
-            at += length;
-        }
-        if !labelled {
-            let fail = |fault| Failure {
-                at: 0,
-                field: None,
-                fault,
-            };
-            builder.set_target(b"", targets).map_err(fail)?;
+            self.builder.put((index - first) as u32, number);
+            at = end;
         }
         Ok(())
     }
+}
+
+/// A short index and its value, with where they end: the way of most pairs.
+#[inline(always)]
+fn plain_pair(line: &[u8], at: usize) -> Option<(u64, f64, usize)> {
+    let (index, after, end) = digits::whole(line, at)?;
+    if after != b':' {
+        return None;
+    }
+    let (number, end) = number_before(line, end + 1, is_space)?;
+    Some((u64::from(index), number, end))
+}
+
+/// A pair of any shape, if it is one.
+#[inline(never)]
+fn any_pair(line: &[u8], at: usize) -> Option<(u64, f64, usize)> {
+    let word = word(&line[at..]);
+    let colon = memchr(b':', word)?;
+    let index = number::whole(&word[..colon])?;
+    Some((index, value(&word[colon + 1..])?, at + word.len()))
+}
+
+/// What stands before the next space.
+fn word(rest: &[u8]) -> &[u8] {
+    let length = rest.iter().position(|byte| is_space(*byte));
+    &rest[..length.unwrap_or(rest.len())]
 }

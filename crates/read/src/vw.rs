@@ -144,14 +144,25 @@ fn plain_feature(line: &[u8], at: usize) -> Option<(u32, f64, usize)> {
     match after {
         b' ' | b'\t' | b'|' => Some((index, 1.0, end)),
         b':' => {
-            let begin = end + 1;
-            let (value, length) = number::scan(&line[begin..])?;
-            let end = begin + length;
-            let ends = matches!(line.get(end), None | Some(b' ' | b'\t' | b'|'));
-            (ends && value.abs() < LARGEST).then_some((index, value, end))
+            let ends_word = |byte| is_space(byte) || byte == b'|';
+            let (value, end) = number_before(line, end + 1, ends_word)?;
+            Some((index, value, end))
         }
         _ => None,
     }
+}
+
+/// A number small enough to be squared and added, from `begin` to the end of its word, and where that is; nothing if it has to be looked at more closely.
+#[inline(always)]
+pub(crate) fn number_before(
+    line: &[u8],
+    begin: usize,
+    ends_word: impl Fn(u8) -> bool,
+) -> Option<(f64, usize)> {
+    let (value, length) = number::scan(&line[begin..])?;
+    let end = begin + length;
+    let ends = line.get(end).is_none_or(|byte| ends_word(*byte));
+    (ends && value.abs() < LARGEST).then_some((value, end))
 }
 
 /// A number small enough to be squared and added.
@@ -159,7 +170,7 @@ pub(crate) fn value(text: &[u8]) -> Option<f64> {
     number::parse(text).filter(|value| value.abs() < LARGEST)
 }
 
-fn is_space(byte: u8) -> bool {
+pub(crate) fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t')
 }
 
@@ -192,7 +203,7 @@ fn split(word: &[u8]) -> (&[u8], Option<&[u8]>) {
     }
 }
 
-fn fail(at: usize, fault: Fault) -> Failure {
+pub(crate) fn fail(at: usize, fault: Fault) -> Failure {
     Failure {
         at,
         field: None,
