@@ -159,6 +159,12 @@ pub(crate) fn number_before(
     begin: usize,
     ends_word: impl Fn(u8) -> bool,
 ) -> Option<(f64, usize)> {
+    // A single digit, as of most features that are only there or not.
+    if let Some([digit @ b'0'..=b'9', after]) = line.get(begin..begin + 2)
+        && ends_word(*after)
+    {
+        return Some((f64::from(digit - b'0'), begin + 1));
+    }
     let (value, length) = number::scan(&line[begin..])?;
     let end = begin + length;
     let ends = line.get(end).is_none_or(|byte| ends_word(*byte));

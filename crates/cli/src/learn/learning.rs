@@ -18,8 +18,10 @@ use hushstream_mechanism::{Ledger, Scoreboard};
 use hushstream_read::{Layout, Sealed};
 use std::time::{Duration, Instant};
 
-/// Weights of releases that wait for a sync, at most, so that memory does not depend on how fast records come.
-const NUMBERS_IN_MEMORY: usize = 1 << 15;
+/// Numbers of releases that wait for a sync, at most, so that memory does not depend on how fast records come.
+const NUMBERS_IN_MEMORY: usize = 1 << 16;
+/// What a release takes beside its weights, in numbers, about.
+const OWN_NUMBERS: usize = 32;
 
 /// Rounds from one look at the clock to the next, while records come without a pause.
 const ROUNDS_WITHOUT_A_LOOK: u64 = 16;
@@ -129,7 +131,8 @@ impl<'a> Learning<'a> {
             return Ok(());
         }
         let size = self.session.question().len();
-        let is_full = self.releases.is_some() && self.waiting * size > NUMBERS_IN_MEMORY;
+        let is_full =
+            self.releases.is_some() && self.waiting * (size + OWN_NUMBERS) > NUMBERS_IN_MEMORY;
         // To tell the time takes as long as a tenth of a short round.
         let is_short = size < LONG_ROUND && !self.group().is_zero();
         let looks = is_last_for_now

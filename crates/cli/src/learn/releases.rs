@@ -21,6 +21,9 @@ struct Numbered {
     release: u64,
 }
 
+/// Bytes that are written at once: a line has hundreds of small pieces, and there may be one a round.
+const ROOM: usize = 1 << 18;
+
 /// The open file.
 pub(crate) struct Releases {
     file: BufWriter<File>,
@@ -51,7 +54,7 @@ impl Releases {
         file.set_len(whole).with_context(said)?;
         file.seek(SeekFrom::End(0)).with_context(said)?;
         Ok(Self {
-            file: BufWriter::new(file),
+            file: BufWriter::with_capacity(ROOM, file),
             last,
         })
     }

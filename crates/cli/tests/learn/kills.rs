@@ -104,7 +104,7 @@ fn a_run_that_is_killed_ends_as_if_it_had_not_been() {
 fn so_does_one_whose_journal_is_written_anew_in_between() {
     let data = crate::common::rows(170, 1);
     let flags =
-        format!("--target y --ignore who --hash-bits 11 {BUDGET} --batch 2 --releases releases");
+        format!("--target y --ignore who --hash-bits 13 {BUDGET} --batch 2 --releases releases");
     torment(&data, &flags, KILLS / 3, 12);
 }
 

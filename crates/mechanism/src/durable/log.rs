@@ -104,10 +104,13 @@ impl Log {
         if u32::try_from(payload.len()).is_err() {
             return Err(LogError::TooLarge);
         }
-        let framed = encode(self.records, payload);
-        self.guard(|storage| storage.append(&framed))?;
+        let head = head(self.records, payload);
+        self.guard(|storage| {
+            storage.append(&head)?;
+            storage.append(payload)
+        })?;
         self.records += 1;
-        self.bytes += framed.len() as u64;
+        self.bytes += (HEAD + payload.len()) as u64;
         Ok(())
     }
 
@@ -125,7 +128,8 @@ impl Log {
         }
         let mut bytes = MAGIC.to_vec();
         for (number, payload) in (0..).zip(payloads) {
-            bytes.extend(encode(number, payload));
+            bytes.extend(head(number, payload));
+            bytes.extend_from_slice(payload);
         }
         self.guard(|storage| storage.replace(&bytes))?;
         self.records = payloads.len() as u64;
@@ -167,13 +171,13 @@ impl Log {
     }
 }
 
-fn encode(number: u64, payload: &[u8]) -> Vec<u8> {
-    let mut framed = Vec::with_capacity(HEAD + payload.len());
-    framed.extend((payload.len() as u32).to_le_bytes());
-    framed.extend(checksum(number, payload).to_le_bytes());
-    framed.extend(number.to_le_bytes());
-    framed.extend_from_slice(payload);
-    framed
+/// What stands before a payload.
+fn head(number: u64, payload: &[u8]) -> [u8; HEAD] {
+    let mut head = [0; HEAD];
+    head[..4].copy_from_slice(&(payload.len() as u32).to_le_bytes());
+    head[4..8].copy_from_slice(&checksum(number, payload).to_le_bytes());
+    head[8..].copy_from_slice(&number.to_le_bytes());
+    head
 }
 
 fn checksum(number: u64, payload: &[u8]) -> u32 {

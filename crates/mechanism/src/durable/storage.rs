@@ -78,11 +78,16 @@ impl Storage for Box<dyn Storage> {
     }
 }
 
+/// Bytes that wait in memory before they are written: a journal has a few hundred a round, and a call of the system for each would cost more than the round.
+const ROOM: usize = 1 << 18;
+
 /// A file that only its owner can read, locked against a second process for as long as it is open.
 #[derive(Debug)]
 pub struct FileStorage {
     path: PathBuf,
     file: File,
+    /// Appended, not yet handed to the system: nobody may count on them before a sync.
+    waiting: Vec<u8>,
     /// Held, not used: the lock ends when it is dropped. A file of its own, because `replace` puts a new file in the old
     /// one's place.
     _lock: File,
@@ -126,8 +131,29 @@ impl FileStorage {
         Ok(Self {
             path,
             file,
+            waiting: Vec::new(),
             _lock: lock,
         })
+    }
+
+    /// Hands over what waits. What has failed to be written is not tried again: part of it may be there.
+    fn write(&mut self) -> io::Result<()> {
+        if self.waiting.is_empty() {
+            return Ok(());
+        }
+        let written = self
+            .file
+            .seek(SeekFrom::End(0))
+            .and_then(|_| self.file.write_all(&self.waiting));
+        self.waiting.clear();
+        written
+    }
+}
+
+/// Nothing that waits may be needed, but a run that is put away without a sync loses less.
+impl Drop for FileStorage {
+    fn drop(&mut self) {
+        let _ = self.write();
     }
 }
 
@@ -173,6 +199,7 @@ fn sync_directory(path: &Path) -> io::Result<()> {
 
 impl Storage for FileStorage {
     fn load(&mut self) -> io::Result<Vec<u8>> {
+        self.write()?;
         let mut bytes = Vec::new();
         self.file.seek(SeekFrom::Start(0))?;
         self.file.read_to_end(&mut bytes)?;
@@ -180,11 +207,19 @@ impl Storage for FileStorage {
     }
 
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.file.seek(SeekFrom::End(0))?;
-        self.file.write_all(bytes)
+        if self.waiting.len() + bytes.len() > ROOM {
+            self.write()?;
+        }
+        if bytes.len() > ROOM {
+            self.file.seek(SeekFrom::End(0))?;
+            return self.file.write_all(bytes);
+        }
+        self.waiting.extend_from_slice(bytes);
+        Ok(())
     }
 
     fn truncate(&mut self, length: u64) -> io::Result<()> {
+        self.write()?;
         self.file.set_len(length)
     }
 
@@ -203,10 +238,12 @@ impl Storage for FileStorage {
         std::fs::rename(&fresh, &self.path)?;
         sync_directory(&self.path)?;
         self.file = file;
+        self.waiting.clear();
         Ok(())
     }
 
     fn sync(&mut self) -> io::Result<()> {
+        self.write()?;
         self.file.sync_data()
     }
 }
@@ -304,6 +341,34 @@ mod tests {
         let hard = directory.path().join("hard");
         std::fs::hard_link(&path, &hard).unwrap();
         assert!(FileStorage::open(&path).is_err() && FileStorage::open(&hard).is_err());
+    }
+
+    #[test]
+    fn small_pieces_wait_for_a_sync_and_keep_their_order() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("log");
+        let there = || std::fs::read(&path).unwrap();
+        let mut storage = FileStorage::open(&path).unwrap();
+        storage.append(b"one ").unwrap();
+        assert_eq!(there(), b"");
+        storage.sync().unwrap();
+        assert_eq!(there(), b"one ");
+        let large = vec![b'2'; ROOM + 1];
+        storage.append(b"two ").unwrap();
+        storage.append(&large).unwrap();
+        let mut expected = [b"one two ", &large[..]].concat();
+        assert!(there() == expected);
+        for _ in 0..=ROOM / 4 {
+            storage.append(b"many").unwrap();
+            expected.extend(b"many");
+        }
+        assert!(there() == expected[..expected.len() - 4]);
+        storage.truncate(3).unwrap();
+        storage.append(b" lost").unwrap();
+        storage.replace(b"new").unwrap();
+        storage.append(b"er").unwrap();
+        drop(storage);
+        assert_eq!(there(), b"newer");
     }
 
     #[test]

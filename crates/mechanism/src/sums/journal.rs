@@ -10,7 +10,7 @@ use crate::persons::Persons;
 use serde::{Deserialize, Serialize};
 
 /// A journal is long from this many bytes, or from this many items' worth if items are large.
-const LONG: u64 = 1 << 20;
+const LONG: u64 = 1 << 22;
 const LONG_ITEMS: u64 = 64;
 
 /// How a run, or a new instance of it, began.
