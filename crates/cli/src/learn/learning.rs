@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 /// Numbers of releases that wait for a sync, at most, so that memory does not depend on how fast records come.
 const NUMBERS_IN_MEMORY: usize = 1 << 16;
 /// What a release takes beside its weights, in numbers, about.
-const OWN_NUMBERS: usize = 32;
+const OWN_NUMBERS: usize = 8;
 
 /// Rounds from one look at the clock to the next, while records come without a pause.
 const ROUNDS_WITHOUT_A_LOOK: u64 = 16;

@@ -14,13 +14,16 @@ struct Victim {
     time: Duration,
 }
 
-const FILES: &str = "--state state --ledger ledger --model model --sync-milliseconds 0";
+const FILES: &str = "--state state --ledger ledger --model model";
+/// Every release leaves at once.
+const HASTE: &str = "--sync-milliseconds 0";
 
 impl Victim {
     fn new(data: &str, flags: &str) -> Self {
         let folder = Folder::new();
         folder.write("d.csv", data);
-        let flags = format!("learn d.csv {flags} --seed-insecure 7 {FILES}");
+        let haste = if flags.contains("--sync") { "" } else { HASTE };
+        let flags = format!("learn d.csv {flags} --seed-insecure 7 {FILES} {haste}");
         let start = Instant::now();
         folder.succeeds(&flags);
         Self {
@@ -106,6 +109,16 @@ fn so_does_one_whose_journal_is_written_anew_in_between() {
     let flags =
         format!("--target y --ignore who --hash-bits 13 {BUDGET} --batch 2 --releases releases");
     torment(&data, &flags, KILLS / 3, 12);
+}
+
+/// Much waits in memory when it dies.
+#[test]
+fn so_does_one_that_syncs_rarely() {
+    let data = crate::common::rows(20_000, 1);
+    let flags = format!(
+        "{SCHEMA} {BUDGET} --recipe pftal-convex --batch 1 --releases releases --sync-milliseconds 40"
+    );
+    torment(&data, &flags, KILLS / 6, 19);
 }
 
 #[test]

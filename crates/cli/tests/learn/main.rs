@@ -15,6 +15,8 @@ mod ledgers;
 mod live_streams;
 mod long_resumes;
 mod memory;
+#[cfg(target_os = "linux")]
+mod one_core;
 mod predictions;
 mod published;
 mod recipes;

@@ -1,5 +1,6 @@
 //! Where bytes become durable. Files in production; tests bring disks that die.
 
+use std::fmt;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -82,12 +83,13 @@ impl Storage for Box<dyn Storage> {
 const ROOM: usize = 1 << 18;
 
 /// A file that only its owner can read, locked against a second process for as long as it is open.
-#[derive(Debug)]
 pub struct FileStorage {
     path: PathBuf,
     file: File,
     /// Appended, not yet handed to the system: nobody may count on them before a sync.
     waiting: Vec<u8>,
+    /// Nobody knows what of them is there: after a failure nothing more is written, and no sync succeeds.
+    failed: bool,
     /// Held, not used: the lock ends when it is dropped. A file of its own, because `replace` puts a new file in the old
     /// one's place.
     _lock: File,
@@ -132,28 +134,48 @@ impl FileStorage {
             path,
             file,
             waiting: Vec::new(),
+            failed: false,
             _lock: lock,
         })
     }
 
-    /// Hands over what waits. What has failed to be written is not tried again: part of it may be there.
-    fn write(&mut self) -> io::Result<()> {
-        if self.waiting.is_empty() {
+    /// Hands over what waits, and more behind it.
+    fn write(&mut self, more: &[u8]) -> io::Result<()> {
+        self.check()?;
+        if self.waiting.is_empty() && more.is_empty() {
             return Ok(());
         }
-        let written = self
-            .file
-            .seek(SeekFrom::End(0))
-            .and_then(|_| self.file.write_all(&self.waiting));
+        self.failed = true;
+        self.file.seek(SeekFrom::End(0))?;
+        self.file.write_all(&self.waiting)?;
+        self.file.write_all(more)?;
+        self.failed = false;
         self.waiting.clear();
-        written
+        Ok(())
+    }
+
+    fn check(&self) -> io::Result<()> {
+        if self.failed {
+            Err(io::Error::other("an earlier write failed"))
+        } else {
+            Ok(())
+        }
     }
 }
 
-/// Nothing that waits may be needed, but a run that is put away without a sync loses less.
+/// What waits is private, and is not shown.
+impl fmt::Debug for FileStorage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FileStorage")
+            .field("path", &self.path)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Nobody needs what waits, but a run that is put away without a sync loses less.
 impl Drop for FileStorage {
     fn drop(&mut self) {
-        let _ = self.write();
+        let _ = self.write(&[]);
     }
 }
 
@@ -199,7 +221,7 @@ fn sync_directory(path: &Path) -> io::Result<()> {
 
 impl Storage for FileStorage {
     fn load(&mut self) -> io::Result<Vec<u8>> {
-        self.write()?;
+        self.write(&[])?;
         let mut bytes = Vec::new();
         self.file.seek(SeekFrom::Start(0))?;
         self.file.read_to_end(&mut bytes)?;
@@ -208,22 +230,20 @@ impl Storage for FileStorage {
 
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
         if self.waiting.len() + bytes.len() > ROOM {
-            self.write()?;
+            return self.write(bytes);
         }
-        if bytes.len() > ROOM {
-            self.file.seek(SeekFrom::End(0))?;
-            return self.file.write_all(bytes);
-        }
+        self.check()?;
         self.waiting.extend_from_slice(bytes);
         Ok(())
     }
 
     fn truncate(&mut self, length: u64) -> io::Result<()> {
-        self.write()?;
+        self.write(&[])?;
         self.file.set_len(length)
     }
 
     fn replace(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.failed = true;
         let fresh = beside(&self.path, "new");
         // A leftover of an earlier crash; a file made by somebody else must not be written into.
         match std::fs::remove_file(&fresh) {
@@ -239,12 +259,16 @@ impl Storage for FileStorage {
         sync_directory(&self.path)?;
         self.file = file;
         self.waiting.clear();
+        self.failed = false;
         Ok(())
     }
 
     fn sync(&mut self) -> io::Result<()> {
-        self.write()?;
-        self.file.sync_data()
+        self.write(&[])?;
+        self.failed = true;
+        self.file.sync_data()?;
+        self.failed = false;
+        Ok(())
     }
 }
 
@@ -362,13 +386,31 @@ mod tests {
             storage.append(b"many").unwrap();
             expected.extend(b"many");
         }
-        assert!(there() == expected[..expected.len() - 4]);
+        assert!(there() == expected);
         storage.truncate(3).unwrap();
         storage.append(b" lost").unwrap();
         storage.replace(b"new").unwrap();
         storage.append(b"er").unwrap();
         drop(storage);
         assert_eq!(there(), b"newer");
+    }
+
+    #[test]
+    fn after_a_failed_write_no_sync_succeeds() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("log");
+        let mut storage = FileStorage::open(&path).unwrap();
+        storage.append(b"one").unwrap();
+        storage.file = File::open(&path).unwrap(); // for reading only
+        assert!(storage.sync().is_err());
+        assert!(storage.sync().is_err() && storage.append(b"two").is_err());
+        assert!(storage.load().is_err() && storage.truncate(0).is_err());
+        assert!(!format!("{storage:?}").contains("111"), "a byte that waits");
+        // Whoever says what the whole content is knows it again.
+        storage.replace(b"new").unwrap();
+        storage.append(b"er").unwrap();
+        storage.sync().unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"newer");
     }
 
     #[test]

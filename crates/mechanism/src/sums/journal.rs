@@ -9,9 +9,12 @@ use crate::durable::{Log, LogError, Storage, Syncs};
 use crate::persons::Persons;
 use serde::{Deserialize, Serialize};
 
-/// A journal is long from this many bytes, or from this many items' worth if items are large.
+/// A journal is long from this many bytes; from fewer if items are small, of which each takes memory of its own when it is read; from more if they are large.
 const LONG: u64 = 1 << 22;
-const LONG_ITEMS: u64 = 64;
+const MANY_ITEMS: u64 = 1 << 15;
+const FEW_ITEMS: u64 = 64;
+/// Bytes of an item beside its numbers, about.
+const FRAME: u64 = 32;
 
 /// How a run, or a new instance of it, began.
 #[derive(Clone, Serialize, Deserialize)]
@@ -186,7 +189,9 @@ impl Journal {
     /// Whether a checkpoint would pay.
     pub(crate) fn is_long(&self, dimension: usize) -> bool {
         let since = self.log.bytes() - self.base;
-        since > LONG.max(LONG_ITEMS * 8 * dimension as u64).max(self.base)
+        let item = FRAME + 8 * dimension as u64;
+        let long = LONG.min(MANY_ITEMS * item).max(FEW_ITEMS * item);
+        since > long.max(self.base)
     }
 }
 

@@ -301,8 +301,8 @@ mod lives {
         // Items 9 and 10 reach the journal but are not marked: nobody has seen them.
         sum.add(Raw::seal(item(9))).unwrap();
         sum.add(Raw::seal(item(10))).unwrap();
-        copy(directory.path(), "journal", "newer");
         drop(sum);
+        copy(directory.path(), "journal", "newer");
         let resumption =
             PrivateSum::<Transcript>::resume(files.storage("old"), &key(), &mut ledger, None)
                 .unwrap();
