@@ -22,6 +22,8 @@ mod cells;
 mod gather;
 mod nodes;
 
+pub use gather::{LISTED, Scattered};
+
 use crate::NoiseError;
 use crate::source::{Block, Domain, Source};
 pub(crate) use attempt::Normal;

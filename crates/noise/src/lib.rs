@@ -51,7 +51,7 @@ mod source;
 pub use choice::{Dyadic, ExponentialChoice};
 pub use coin::Coin;
 pub use error::NoiseError;
-pub use gaussian::{FineGaussian, RoundedGaussian};
+pub use gaussian::{FineGaussian, LISTED, RoundedGaussian, Scattered};
 pub use key::{Instance, Key};
 pub use l2_laplace::L2Laplace;
 pub use laplace::DiscreteLaplace;

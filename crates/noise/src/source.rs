@@ -113,17 +113,9 @@ impl Source {
         self.encrypt(blocks);
     }
 
-    /// The blocks at any (node, lane), in place.
-    pub(crate) fn gather(
-        &self,
-        places: impl Iterator<Item = (u64, u32)>,
-        domain: Domain,
-        blocks: &mut [Block],
-    ) {
-        for (block, (node, lane)) in blocks.iter_mut().zip(places) {
-            *block = halves(address(node, lane, domain as u8));
-        }
-        self.encrypt(blocks);
+    /// The domain, where it stands in the first word of an address; the lane is in the upper half of that word, the node is the second.
+    pub(crate) const fn domain(domain: Domain) -> u64 {
+        (domain as u64) << 28
     }
 
     fn block(&self, address: u128) -> Block {
@@ -133,7 +125,7 @@ impl Source {
     }
 
     /// Addresses become what is read there.
-    fn encrypt(&self, blocks: &mut [Block]) {
+    pub(crate) fn encrypt(&self, blocks: &mut [Block]) {
         // Bytes are those of little-endian words, whatever the machine's own are.
         let swap = |blocks: &mut [Block]| {
             if cfg!(target_endian = "big") {
@@ -248,6 +240,15 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn an_address_has_its_parts_where_it_says() {
+        let whole = halves(address(7, 0xffff_fffe, Domain::Laplace as u8));
+        assert_eq!(
+            whole,
+            [0xffff_fffe << 32 | Source::domain(Domain::Laplace), 7]
+        );
     }
 
     #[test]

@@ -10,8 +10,10 @@
 //! many at once; then addresses are listed, drawn together and added up.
 
 use crate::sums::dyadic_node;
-use hushstream_noise::{RoundedGaussian, Source};
+use hushstream_noise::{LISTED, RoundedGaussian, Scattered, Source};
+use prefetch_index::prefetch_index;
 use pulp::{Arch, Simd, WithSimd};
+use std::hint::select_unpredictable;
 use std::sync::Arc;
 
 /// Partial sums in a place.
@@ -23,10 +25,20 @@ const PLACES_LOG2: u32 = 13;
 const PLACES: usize = 1 << PLACES_LOG2;
 /// Coordinates that are looked up together.
 const GROUP: usize = 64;
-/// Addresses written at a time, wanted or not: most coordinates want no more, and one that wants fewer is overwritten by the next.
-const STRIDE: usize = 4;
 /// Digits of a round.
 const DIGITS: usize = 64;
+/// The nodes of a round's cover, and nothing behind them: addresses are listed a few at a time.
+type Nodes = [u64; DIGITS + LISTED];
+
+/// Where a place has the sum of the first k + 1 nodes: k mod 7, without a division.
+const RING: [u8; 2 * DIGITS] = {
+    let (mut ring, mut k) = ([0; 2 * DIGITS], 0);
+    while k < ring.len() {
+        ring[k] = (k as u32 % KEPT) as u8;
+        k += 1;
+    }
+    ring
+};
 
 /// More nodes than there are: nothing is held.
 const NOTHING: u32 = 0xff;
@@ -62,29 +74,30 @@ impl Place {
         let changed = (self.round ^ place_of(t)) >> (32 - DIGITS_KEPT);
         // Digits at and below the highest that has changed are other nodes now. That of level 0 is never kept.
         let nodes = (t >> (32 - changed.leading_zeros()).max(1)).count_ones();
-        let sum = self.sums[(nodes.wrapping_sub(1) % KEPT) as usize];
-        if (self.coordinate == coordinate) & (nodes >= self.round & NOTHING) {
-            Known { sum, nodes }
-        } else {
-            Known::default()
+        let sum = self.sums[ring(nodes.wrapping_sub(1))];
+        let holds = (self.coordinate == coordinate) & (nodes >= self.round & NOTHING);
+        Known {
+            sum: select_unpredictable(holds, sum, 0),
+            nodes: select_unpredictable(holds, nodes, 0),
         }
     }
 
     /// Takes in the noises of the nodes that follow the known ones, and gives the sum of all; `held` is the least number of nodes whose sum a place has room for.
     #[inline(always)]
     fn update(&mut self, t: u64, coordinate: u32, known: Known, drawn: &[i64], held: u32) -> i64 {
-        let (mut sum, mut at) = (known.sum, known.nodes % KEPT);
+        let (mut sum, mut at) = (known.sum, ring(known.nodes));
         let lasting = drawn.len() - (t & 1) as usize;
         // A sum of at most 64 numbers below 2³⁵.
         for noise in &drawn[..lasting] {
             sum = sum.wrapping_add(*noise);
-            self.sums[at as usize] = sum;
-            at = if at + 1 == KEPT { 0 } else { at + 1 };
+            self.sums[at] = sum;
+            at = if at + 1 == KEPT as usize { 0 } else { at + 1 };
         }
-        let least = match known.nodes {
-            0 => held,
-            _ => held.max(self.round & NOTHING),
-        };
+        let least = held.max(select_unpredictable(
+            known.nodes == 0,
+            0,
+            self.round & NOTHING,
+        ));
         (self.coordinate, self.round) = (coordinate, place_of(t) | least);
         drawn[lasting..]
             .iter()
@@ -98,7 +111,7 @@ pub(crate) struct NoiseCache {
     places: Box<[Place; PLACES]>,
     /// The digits of the last round that places do not hold.
     age: u64,
-    wanted: Vec<(u64, u32)>,
+    wanted: Scattered,
     drawn: Vec<i64>,
 }
 
@@ -108,7 +121,7 @@ impl NoiseCache {
             source,
             places: empty(),
             age: 0,
-            wanted: vec![(0, 0); GROUP * DIGITS + STRIDE],
+            wanted: Scattered::new(GROUP * DIGITS),
             drawn: vec![0; GROUP * DIGITS],
         }
     }
@@ -116,6 +129,12 @@ impl NoiseCache {
     /// One more of the same generator, empty.
     pub(crate) fn another(&self) -> Self {
         Self::new(Arc::clone(&self.source))
+    }
+
+    /// Asks the processor for the place of a coordinate.
+    #[inline(always)]
+    pub(crate) fn fetch(&self, coordinate: u32) {
+        prefetch_index(self.places.as_slice(), slot(coordinate));
     }
 
     /// Writes release t at each coordinate, from its exact sum; no coordinate twice. Rounds do not go back.
@@ -129,7 +148,7 @@ impl NoiseCache {
         if self.age != t >> DIGITS_KEPT {
             (self.age, self.places) = (t >> DIGITS_KEPT, empty());
         }
-        let (mut nodes, mut count) = ([0; DIGITS + STRIDE], 0);
+        let (mut nodes, mut count) = ([0; DIGITS + LISTED], 0);
         for (place, node) in nodes.iter_mut().zip(nodes_of(t)) {
             (*place, count) = (node, count + 1);
         }
@@ -148,7 +167,7 @@ impl NoiseCache {
                 wanted: &mut self.wanted,
             });
             let drawn = &mut self.drawn[..wanted];
-            RoundedGaussian::STANDARD.gather(&self.source, &self.wanted[..wanted], drawn);
+            RoundedGaussian::STANDARD.gather(&self.source, &self.wanted, drawn);
             let mut drawn = &*drawn;
             let held = (t >> 1).count_ones().saturating_sub(KEPT) + 1;
             let mut nowhere = EMPTY;
@@ -157,7 +176,7 @@ impl NoiseCache {
                 drawn = others;
                 let place = &mut self.places[slot(coordinate)];
                 // Another coordinate may have taken the place meanwhile: then there is nothing to add to.
-                let is_ours = known.nodes == 0 || place.coordinate == coordinate;
+                let is_ours = (known.nodes == 0) | (place.coordinate == coordinate);
                 let place = if is_ours { place } else { &mut nowhere };
                 *sum += place.update(t, coordinate, known, own, held);
             }
@@ -183,10 +202,10 @@ struct LookUp<'a, E> {
     /// At most as many as a group has.
     coordinates: &'a [u32],
     /// The nodes of the cover, the largest first, and their number.
-    nodes: (&'a [u64; DIGITS + STRIDE], usize),
+    nodes: (&'a Nodes, usize),
     sums: &'a mut [i64],
     known: &'a mut [Known; GROUP],
-    wanted: &'a mut [(u64, u32)],
+    wanted: &'a mut Scattered,
 }
 
 impl<E: Fn(u32) -> i64> WithSimd for LookUp<'_, E> {
@@ -194,23 +213,23 @@ impl<E: Fn(u32) -> i64> WithSimd for LookUp<'_, E> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) -> usize {
-        let found = self.known.iter_mut().zip(&mut *self.sums);
-        for ((known, sum), &coordinate) in found.zip(self.coordinates) {
+        // By themselves, so that the processor waits for as many as it can at once.
+        for (sum, &coordinate) in self.sums.iter_mut().zip(self.coordinates) {
             *sum = (self.exact)(coordinate);
+        }
+        for (known, &coordinate) in self.known.iter_mut().zip(self.coordinates) {
             *known = self.places[slot(coordinate)].recall(self.t, coordinate);
         }
         let (nodes, count) = self.nodes;
         let mut end = 0;
         for (known, &coordinate) in self.known.iter().zip(self.coordinates) {
             let first = known.nodes as usize;
-            let mut node = first;
-            let mut at = end;
+            let (mut node, mut at) = (first, end);
             while node < count {
-                let (from, to) = (&nodes[node..][..STRIDE], &mut self.wanted[at..][..STRIDE]);
-                for (to, from) in to.iter_mut().zip(from) {
-                    *to = (*from, coordinate);
-                }
-                (node, at) = (node + STRIDE, at + STRIDE);
+                let nodes = nodes[node % DIGITS..].first_chunk();
+                let nodes = nodes.unwrap_or_else(|| unreachable!("there is room behind them"));
+                self.wanted.list(at, nodes, coordinate);
+                (node, at) = (node + LISTED, at + LISTED);
             }
             end += count - first;
         }
@@ -229,6 +248,11 @@ fn empty() -> Box<[Place; PLACES]> {
 #[inline(always)]
 fn place_of(t: u64) -> u32 {
     (t << (32 - DIGITS_KEPT)) as u32
+}
+
+#[inline(always)]
+fn ring(nodes: u32) -> usize {
+    usize::from(RING[nodes as usize % RING.len()])
 }
 
 #[inline(always)]

@@ -13,6 +13,7 @@ use crate::scoreboard::Scoreboard;
 use crate::sums::{PlanFields, SumPlan};
 use hushstream_account::{Guarantee, GuaranteeError};
 use hushstream_noise::Key;
+use prefetch_index::prefetch_index;
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -177,6 +178,7 @@ impl SparseLearner {
             self.diary.checkpoint(&state, Vec::new())?;
         }
         let record = record.open();
+        self.fetch(&record);
         self.gradient.clear();
         let mut score = 0.0;
         match entries(&record, self.exact.len()) {
@@ -221,6 +223,18 @@ impl SparseLearner {
         Some(scout)
     }
 
+    /// Asks the processor for what a record needs: it lies scattered, and would be waited for.
+    fn fetch(&self, record: &Record) {
+        if let Features::Sparse(entries) = &record.features {
+            for &(index, _) in entries {
+                prefetch_index(&self.exact, index as usize);
+                if self.found.is_none() {
+                    self.noise.fetch(index);
+                }
+            }
+        }
+    }
+
     /// The memory of the record that was learned last.
     pub fn memory(&mut self) -> Memory {
         std::mem::take(&mut self.memory)
@@ -231,7 +245,8 @@ impl SparseLearner {
         let t = self.diary.items();
         self.coordinates.clear();
         self.coordinates.extend(entries.iter().map(|entry| entry.0));
-        let (exact, coordinates) = (|i: u32| self.exact[i as usize], &self.coordinates);
+        let (sums, coordinates) = (self.exact.as_slice(), &self.coordinates);
+        let exact = |i: u32| sums[i as usize];
         let found = self.found.as_mut();
         match found.and_then(|found| found.at(t, coordinates)) {
             _ if t == 0 => return 0.0,

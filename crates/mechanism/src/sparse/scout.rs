@@ -90,6 +90,10 @@ impl Found {
             let mut noise = Vec::new();
             for mut block in asked {
                 for index in 0..block.ends.len() {
+                    if index + 1 < block.ends.len() {
+                        let next = &block.coordinates[block.place(index + 1)];
+                        next.iter().for_each(|coordinate| cache.fetch(*coordinate));
+                    }
                     let coordinates = &block.coordinates[block.place(index)];
                     cache.read(block.first + index as u64, coordinates, |_| 0, &mut noise);
                     block.noise.extend_from_slice(&noise);

@@ -8,24 +8,65 @@ use super::batch::BATCH;
 use super::cells::Cells;
 use crate::source::{Block, Domain, Source};
 
-impl RoundedGaussian {
-    /// Writes the noise at each (node, coordinate).
+/// Addresses that are listed at a time: see [`Scattered::list`].
+pub const LISTED: usize = 4;
+
+/// A list of (node, coordinate), nearly as the cipher takes them: a coordinate stands so that its pair is where the lane belongs, and the bit below says which of the two it is.
+pub struct Scattered(Vec<Block>);
+
+const ODD: u64 = 1 << 31;
+
+/// Coordinates may be somebody's features.
+impl std::fmt::Debug for Scattered {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Scattered(..)")
+    }
+}
+
+impl Scattered {
+    /// Room for so many.
+    #[must_use]
+    pub fn new(most: usize) -> Self {
+        Self(vec![Block::default(); most + LISTED])
+    }
+
+    /// Lists a coordinate at four nodes, in places `at` to `at` + 3, over whatever stood there: whoever wants fewer lists the next ones over them.
     ///
     /// # Panics
-    /// If the two slices have different lengths.
-    pub fn gather(self, source: &Source, addresses: &[(u64, u32)], out: &mut [i64]) {
-        assert_eq!(addresses.len(), out.len(), "one draw an address");
+    /// Where there is no room.
+    #[inline(always)]
+    pub fn list(&mut self, at: usize, nodes: &[u64; LISTED], coordinate: u32) {
+        let coordinate = u64::from(coordinate) << 31;
+        let places = &mut self.0[at..][..LISTED];
+        for (place, &node) in places.iter_mut().zip(nodes) {
+            *place = [coordinate, node];
+        }
+    }
+}
+
+impl RoundedGaussian {
+    /// Writes the noise at the first addresses of the list.
+    ///
+    /// # Panics
+    /// If there are fewer than draws.
+    pub fn gather(self, source: &Source, list: &Scattered, out: &mut [i64]) {
+        let places = &list.0[..out.len()];
         let cells = Cells::get();
         let mut blocks = [Block::default(); BATCH];
         let mut words = [0; BATCH];
-        for (addresses, out) in addresses.chunks(BATCH).zip(out.chunks_mut(BATCH)) {
-            let blocks = &mut blocks[..addresses.len()];
-            let lanes = addresses.iter().map(|&(node, at)| (node, at / 2));
-            source.gather(lanes, Domain::Rounded, blocks);
-            for ((word, block), &(_, at)) in words.iter_mut().zip(&*blocks).zip(addresses) {
-                *word = block[(at % 2) as usize];
+        for (places, out) in places.chunks(BATCH).zip(out.chunks_mut(BATCH)) {
+            let blocks = &mut blocks[..places.len()];
+            for (block, [coordinate, node]) in blocks.iter_mut().zip(places) {
+                *block = [coordinate & !ODD | Source::domain(Domain::Rounded), *node];
             }
-            self.decide(cells, &words, out, source, |place| addresses[place]);
+            source.encrypt(blocks);
+            for ((word, block), [coordinate, _]) in words.iter_mut().zip(&*blocks).zip(places) {
+                *word = block[usize::from(coordinate & ODD != 0)];
+            }
+            self.decide(cells, &words, out, source, |place| {
+                let [coordinate, node] = places[place];
+                (node, (coordinate >> 31) as u32)
+            });
         }
     }
 }
@@ -49,8 +90,13 @@ mod tests {
                 )
             })
             .collect();
+        let mut list = Scattered::new(addresses.len());
+        for (at, &(node, coordinate)) in addresses.iter().enumerate() {
+            // The last three are listed over.
+            list.list(at, &[node, 1, 2, 3], coordinate);
+        }
         let mut gathered = vec![0; addresses.len()];
-        law.gather(&source, &addresses, &mut gathered);
+        law.gather(&source, &list, &mut gathered);
         for (&(node, coordinate), &drawn) in addresses.iter().zip(&gathered) {
             let mut filled = [0];
             law.fill(&source, node, coordinate, &mut filled);
