@@ -7,14 +7,15 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
-/// Numbers in a block, about, and blocks that may wait: a quarter of a megabyte each. To wake a thread that waits takes as long as many draws, so there are many to a block.
+/// Numbers in a block, about, and blocks that a thread draws in one go: a quarter of a megabyte each. To wake a thread that waits takes as long as many draws, and may take the
+/// processor from whoever waits for nothing: so there are many to a block, and a few blocks' memory goes back at once.
 const BLOCK: usize = 1 << 15;
 /// The same where there is no thread: no more than a processor's nearest memory holds.
 const SMALL_BLOCK: usize = 1 << 12;
-const WAITING: usize = 3;
+const IN_ONE_GO: usize = 3;
 /// Blocks that the caller draws and keeps at the most, while it waits for another.
 const KEPT: usize = 2;
 /// Above this many numbers a vector takes more memory ahead than it saves time.
@@ -68,7 +69,9 @@ pub(crate) struct NoiseAhead {
     /// Memory for as many as may be drawn here, so that there is never new; more goes back to the thread.
     spare: Vec<Vec<i64>>,
     blocks: Receiver<Block>,
-    used: Sender<Vec<i64>>,
+    /// Memory on its way back.
+    emptied: Vec<Vec<i64>>,
+    used: Sender<Vec<Vec<i64>>>,
 }
 
 impl NoiseAhead {
@@ -109,12 +112,23 @@ impl NoiseAhead {
             draw,
         };
         let (own, mut others) = (work(Box::new(draw.clone())), work(Box::new(draw)));
-        let (sender, blocks) = sync_channel(WAITING);
-        let (used, spare) = channel::<Vec<i64>>();
+        let (sender, blocks) = channel();
+        let (used, spare) = channel::<Vec<Vec<i64>>>();
         let help = move || {
-            while let Some(block) = others.take(spare.try_recv().unwrap_or_default()) {
-                if sender.send(block).is_err() {
-                    return;
+            // As many blocks as there is memory for: some are drawn while as many are used up, and the caller keeps a few.
+            let mut room = vec![Vec::new(); 2 * IN_ONE_GO + KEPT];
+            loop {
+                for values in room.drain(..) {
+                    let Some(block) = others.take(values) else {
+                        return;
+                    };
+                    if sender.send(block).is_err() {
+                        return;
+                    }
+                }
+                match spare.recv() {
+                    Ok(emptied) => room = emptied,
+                    Err(_) => return,
                 }
             }
         };
@@ -128,6 +142,7 @@ impl NoiseAhead {
             kept: Vec::new(),
             spare: Vec::new(),
             blocks,
+            emptied: Vec::new(),
             used,
         })
     }
@@ -159,9 +174,12 @@ impl NoiseAhead {
     fn put_back(&mut self, values: Vec<i64>) {
         if self.spare.len() < KEPT {
             self.spare.push(values);
-        } else {
+            return;
+        }
+        self.emptied.push(values);
+        if self.emptied.len() == IN_ONE_GO {
             // Whoever drew the last block is gone.
-            let _ = self.used.send(values);
+            let _ = self.used.send(std::mem::take(&mut self.emptied));
         }
     }
 
@@ -212,7 +230,7 @@ mod tests {
             assert_eq!(noise[0], (number * steps) as i64);
             seen.insert(noise.as_ptr() as usize);
         }
-        let most = WAITING + 2 * KEPT + 2;
+        let most = 2 * IN_ONE_GO + 3 * KEPT + 2;
         assert!(seen.len() <= most, "{} pieces of memory", seen.len());
     }
 
