@@ -180,6 +180,7 @@ impl NoiseCache {
                 let place = if is_ours { place } else { &mut nowhere };
                 *sum += place.update(t, coordinate, known, own, held);
             }
+            debug_assert!(drawn.is_empty(), "as many were listed as are used");
         }
     }
 
@@ -327,6 +328,20 @@ mod tests {
                 let expected = i64::from(*coordinate) + whole[*coordinate as usize];
                 assert_eq!(sum, expected, "{t} {coordinate}");
             }
+        }
+    }
+
+    /// The longest cover there can be, for a full group and more.
+    #[test]
+    fn the_last_round_fits() {
+        let (mut cache, dimension) = (cache(), 70);
+        for t in [u64::MAX - 1, u64::MAX] {
+            let mut whole = vec![0; dimension];
+            cache.add_all(t, &mut whole);
+            let read: Vec<u32> = (0..dimension as u32).collect();
+            let mut sums = Vec::new();
+            cache.read(t, &read, |_| 0, &mut sums);
+            assert_eq!(sums, whole);
         }
     }
 

@@ -72,6 +72,8 @@ pub(crate) struct NoiseAhead {
     /// Memory on its way back.
     emptied: Vec<Vec<i64>>,
     used: Sender<Vec<Vec<i64>>>,
+    /// Whether a block was taken here and never drawn: nobody else will draw it.
+    broken: bool,
 }
 
 impl NoiseAhead {
@@ -144,12 +146,16 @@ impl NoiseAhead {
             blocks,
             emptied: Vec::new(),
             used,
+            broken: false,
         })
     }
 
     /// The noise of step t; nothing if it was never to be drawn here, or lies behind.
     pub(crate) fn at(&mut self, t: u64) -> Option<&[i64]> {
         if self.place_of(t).is_none() {
+            if self.broken {
+                return None;
+            }
             let number = t.checked_sub(self.work.from)? / self.work.steps;
             let lies_behind = |block: &Block| block.number > number;
             if self.current.as_ref().is_some_and(lies_behind) || t > self.work.last {
@@ -198,10 +204,15 @@ impl NoiseAhead {
                 Ok(block) => block,
                 // Also where the thread broke down over the block that is wanted: then there is nothing.
                 Err(_) if self.kept.len() >= KEPT => self.blocks.recv().ok()?,
-                Err(_) => match self.work.take(self.spare.pop().unwrap_or_default()) {
-                    Some(block) => block,
-                    None => self.blocks.recv().ok()?,
-                },
+                Err(_) => {
+                    self.broken = true;
+                    let drawn = self.work.take(self.spare.pop().unwrap_or_default());
+                    self.broken = false;
+                    match drawn {
+                        Some(block) => block,
+                        None => self.blocks.recv().ok()?,
+                    }
+                }
             };
             self.kept.push(block);
         }
@@ -232,6 +243,31 @@ mod tests {
         }
         let most = 2 * IN_ONE_GO + 3 * KEPT + 2;
         assert!(seen.len() <= most, "{} pieces of memory", seen.len());
+    }
+
+    /// Memory that is used again holds the new noise alone, whichever blocks are left out and whoever is late.
+    #[test]
+    fn blocks_may_be_left_out() {
+        let (dimension, stride) = (3, 4);
+        let draw = move |first: u64, out: &mut [i64]| {
+            for (t, out) in (first..).zip(out.chunks_exact_mut(stride)) {
+                out.fill(t as i64);
+            }
+        };
+        let (steps, blocks) = ((BLOCK / stride) as u64, 150);
+        let last = steps * blocks - 1;
+        let mut ahead = NoiseAhead::start_with(true, (dimension, stride), 0, last, draw).unwrap();
+        let mut number = 0;
+        while number < blocks {
+            if number % 4 == 1 {
+                thread::sleep(std::time::Duration::from_millis(number % 3));
+            }
+            for t in [0, 1, steps / 2, steps - 1].map(|step| number * steps + step) {
+                assert_eq!(ahead.at(t), Some(&[t as i64; 3][..]));
+            }
+            number += 1 + number % 5 * (number % 2);
+        }
+        assert_eq!(ahead.at(last + 1), None);
     }
 
     /// A thread that breaks down takes its block with it: the caller is told so, and does not draw all the others first.

@@ -81,15 +81,16 @@ mod tests {
         let key = Key::insecure_from_seed(3);
         let source = Source::open(&key, Instance::from_bytes([7; 16]), 5);
         let law = RoundedGaussian::STANDARD;
-        // Enough that the rare exact path is taken by some.
-        let addresses: Vec<(u64, u32)> = (0..3000_u32)
-            .map(|i| {
-                (
-                    u64::from(i % 7) << 6 | 3,
-                    i.wrapping_mul(2_654_435_761) % 5000,
-                )
-            })
-            .collect();
+        // Enough that the rare exact path is taken by some, at the edges too, and not whole fours.
+        let edges = [0, 1, (1 << 31) - 1, 1 << 31, u32::MAX - 1, u32::MAX];
+        let scattered = (0..3000_u32).map(|i| {
+            (
+                u64::from(i % 7) << 6 | 3,
+                i.wrapping_mul(2_654_435_761) % 5000,
+            )
+        });
+        let at_edges = (0..3001_u64).map(|i| (u64::MAX - i / 6, edges[i as usize % 6]));
+        let addresses: Vec<(u64, u32)> = scattered.chain(at_edges).collect();
         let mut list = Scattered::new(addresses.len());
         for (at, &(node, coordinate)) in addresses.iter().enumerate() {
             // The last three are listed over.
