@@ -83,8 +83,8 @@ fn crash_often<G: GuaranteeKind>(recipe: &Recipe, seed: u64) -> bool {
 
 /// The recipes of one name, each on every sum that fits, with one noise for each.
 fn crash_on_every_sum(recipe: RecipeName) {
-    // Second moments have 27 coordinates then.
-    let dimension = if recipe == RecipeName::Pqftl { 6 } else { 16 };
+    // Second moments have 77 coordinates then.
+    let dimension = if recipe == RecipeName::Pqftl { 11 } else { 64 };
     let windows = [100, 3000].map(SumKind::Window);
     for request in every_recipe(dimension, ROUNDS) {
         if request.recipe != recipe {
