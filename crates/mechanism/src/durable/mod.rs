@@ -1,6 +1,7 @@
 //! What must survive a crash: the ledger of what was spent, and the journal of what was taken in.
 
 mod diary;
+mod file_storage;
 mod ledger;
 mod log;
 mod records;
@@ -8,7 +9,8 @@ mod storage;
 
 pub use diary::{CameBack, DiaryError};
 pub(crate) use diary::{Diary, FoundDiary, Terms, decode, encode};
+pub use file_storage::FileStorage;
 pub use ledger::{Ledger, LedgerError};
 pub use log::LogError;
 pub(crate) use log::{Log, Syncs};
-pub use storage::{FileStorage, MemoryStorage, NoStorage, Storage};
+pub use storage::{MemoryStorage, NoStorage, Storage};
