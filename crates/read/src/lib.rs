@@ -43,6 +43,7 @@ mod source;
 mod step;
 mod target;
 mod vw;
+mod word;
 
 pub use count::count_records;
 pub use encoding::{Encoding, FeatureColumn, Space, TargetKind};

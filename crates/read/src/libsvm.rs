@@ -8,7 +8,7 @@ use crate::encode::{Builder, Targets};
 use crate::error::Fault;
 use crate::number;
 use crate::rows::Failure;
-use crate::vw::{fail, is_space, number_before, value};
+use crate::word::{fail, is_space, number_before, value};
 use memchr::memchr;
 use pulp::{Arch, Simd, WithSimd};
 

@@ -10,11 +10,9 @@ use crate::error::Fault;
 use crate::hash;
 use crate::number;
 use crate::rows::Failure;
+use crate::word::{fail, is_space, number_before, value};
 use memchr::memchr;
 use pulp::{Arch, Simd, WithSimd};
-
-/// Larger values could overflow when they are squared and added.
-const LARGEST: f64 = 1e100;
 
 /// Rows that are examples.
 pub(crate) struct Examples {
@@ -152,34 +150,6 @@ fn plain_feature(line: &[u8], at: usize) -> Option<(u32, f64, usize)> {
     }
 }
 
-/// A number small enough to be squared and added, from `begin` to the end of its word, and where that is; nothing if it has to be looked at more closely.
-#[inline(always)]
-pub(crate) fn number_before(
-    line: &[u8],
-    begin: usize,
-    ends_word: impl Fn(u8) -> bool,
-) -> Option<(f64, usize)> {
-    // A single digit, as of most features that are only there or not.
-    if let Some([digit @ b'0'..=b'9', after]) = line.get(begin..begin + 2)
-        && ends_word(*after)
-    {
-        return Some((f64::from(digit - b'0'), begin + 1));
-    }
-    let (value, length) = number::scan(&line[begin..])?;
-    let end = begin + length;
-    let ends = line.get(end).is_none_or(|byte| ends_word(*byte));
-    (ends && value.abs() < LARGEST).then_some((value, end))
-}
-
-/// A number small enough to be squared and added.
-pub(crate) fn value(text: &[u8]) -> Option<f64> {
-    number::parse(text).filter(|value| value.abs() < LARGEST)
-}
-
-pub(crate) fn is_space(byte: u8) -> bool {
-    matches!(byte, b' ' | b'\t')
-}
-
 /// Bytes up to a space or a bar.
 fn word_length(rest: &[u8]) -> usize {
     rest.iter()
@@ -206,13 +176,5 @@ fn split(word: &[u8]) -> (&[u8], Option<&[u8]>) {
     match memchr(b':', word) {
         Some(colon) => (&word[..colon], Some(&word[colon + 1..])),
         None => (word, None),
-    }
-}
-
-pub(crate) fn fail(at: usize, fault: Fault) -> Failure {
-    Failure {
-        at,
-        field: None,
-        fault,
     }
 }
