@@ -45,10 +45,10 @@ impl Scattered {
 }
 
 impl RoundedGaussian {
-    /// Writes the noise at the first addresses of the list.
+    /// Writes the noise at the first addresses of the list; the caller vouches that as many were listed.
     ///
     /// # Panics
-    /// If there are fewer than draws.
+    /// If the list has not even room for as many.
     pub fn gather(self, source: &Source, list: &Scattered, out: &mut [i64]) {
         let places = &list.0[..out.len()];
         let cells = Cells::get();
