@@ -2,15 +2,17 @@
 //!
 //! A row of numbers is read in two passes. The first marks the delimiters, 64 bytes at a time. The second takes eight bytes from where each field begins, so that no field waits
 //! for the one before it, and turns them into coordinates without a branch, in vectors. From the first that has another shape than sign, digits and perhaps a point in eight bytes, they
-//! are left to the caller, one field at a time.
+//! are left to the caller, one field at a time. Rows that look like the one before are read by its shapes (`shape.rs`).
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
+mod shape;
 mod words;
 
 pub(crate) use words::Words;
 
 use crate::step::Scale;
+use shape::{Four, Shapes};
 
 /// Fields at a time.
 pub(crate) const MOST: usize = 128;
@@ -37,6 +39,20 @@ pub(crate) trait Vectors: Copy {
         bits: &[u64; WIDTH],
         out: &mut [f64; WIDTH],
     ) -> [u64; WIDTH];
+
+    /// Whether bytes can be put in another order at one go: only then do shapes pay.
+    const SHUFFLES: bool = false;
+
+    /// The same numbers by the shapes of their fields. Gives anything but 0 where a field has another.
+    #[inline(always)]
+    fn shaped(
+        self,
+        words: &[u64; WIDTH],
+        shapes: &Four<'_>,
+        out: &mut [f64; WIDTH],
+    ) -> [u64; WIDTH] {
+        shapes.read(words, out)
+    }
 }
 
 /// Columns of numbers as arrays, so that a loop can pass over them: for each column (value − shift)·factor, clipped to [low, high].
@@ -76,6 +92,8 @@ pub(crate) struct Fields {
     count: usize,
     /// Room for their coordinates.
     values: [f64; MOST],
+    /// What they look like, where rows before were alike.
+    shapes: Shapes,
     /// What was looked for last, and what the search saw.
     question: Question,
     marks: [u64; BLOCKS],
@@ -100,6 +118,7 @@ impl Default for Fields {
             bits: [0; MOST],
             count: 0,
             values: [0.0; MOST],
+            shapes: Shapes::default(),
             question: Question::default(),
             marks: [0; BLOCKS],
             copy: [0; REACH + 8],
@@ -155,6 +174,7 @@ impl Fields {
             left -= BLOCK;
         }
         if !is_same {
+            self.shapes.forget();
             self.search();
         }
     }
@@ -216,14 +236,26 @@ impl Fields {
         out: &mut [f64],
     ) -> usize {
         let window = window(room, self.question.first).unwrap_or(&self.copy);
-        let mut odd = [0; WIDTH];
-        let places = (self.begins.as_chunks().0.iter()).zip(self.bits.as_chunks().0);
-        let values = self.values.as_chunks_mut().0;
-        for ((begins, bits), values) in places.zip(values).take(self.count.div_ceil(WIDTH)) {
-            let found = vectors.numbers(&words(window, begins), bits, values);
-            odd.iter_mut()
-                .zip(found)
-                .for_each(|(odd, found)| *odd |= found);
+        let fours = self.count.div_ceil(WIDTH);
+        let begins = &self.begins.as_chunks().0[..fours];
+        let bits = &self.bits.as_chunks().0[..fours];
+        let values = &mut self.values.as_chunks_mut().0[..fours];
+        let mut is_plain = self.shapes.are_known()
+            && read(begins, self.shapes.fours(), values, |begins, shape, out| {
+                vectors.shaped(&words(window, begins), &shape, out)
+            });
+        if is_plain {
+            self.shapes.serve();
+        } else {
+            self.shapes.forget();
+            is_plain = read(begins, bits, values, |begins, bits, out| {
+                vectors.numbers(&words(window, begins), bits, out)
+            });
+            if V::SHUFFLES && is_plain {
+                let words = begins.iter().flat_map(|begins| words(window, begins));
+                let fields = words.zip(bits.as_flattened().iter().copied());
+                self.shapes.learn(fields);
+            }
         }
         let columns = first..first + self.count;
         let scales = scales.shift[columns.clone()]
@@ -236,7 +268,7 @@ impl Fields {
             let above = if scaled > *low { scaled } else { *low };
             *out = if above < *high { above } else { *high };
         }
-        if odd == [0; WIDTH] {
+        if is_plain {
             self.count
         } else {
             self.first_odd(vectors, room)
@@ -252,6 +284,24 @@ impl Fields {
         });
         flags.take(self.count).take_while(|odd| *odd == 0).count()
     }
+}
+
+/// Reads vectors of fields; whether all are as they should be.
+#[inline(always)]
+fn read<'a, K>(
+    begins: &'a [[u16; WIDTH]],
+    known: impl IntoIterator<Item = K>,
+    values: &mut [[f64; WIDTH]],
+    four: impl Fn(&'a [u16; WIDTH], K, &mut [f64; WIDTH]) -> [u64; WIDTH],
+) -> bool {
+    let mut odd = [0; WIDTH];
+    for ((begins, known), values) in begins.iter().zip(known).zip(values) {
+        let found = four(begins, known, values);
+        odd.iter_mut()
+            .zip(found)
+            .for_each(|(odd, found)| *odd |= found);
+    }
+    odd == [0; WIDTH]
 }
 
 /// Eight bytes from where each field begins.

@@ -1,10 +1,11 @@
 //! The same in vectors of 256 bits. Compilers do not find these instructions by themselves: marks gathered in an integer, sums of neighbouring products, sums of
 //! bytes, and a table that fits a vector.
 
-use super::{BLOCK, Vectors, WIDTH};
+use super::{BLOCK, Four, Vectors, WIDTH};
 use crate::digits::{POINT, ZEROS};
 use pulp::cast;
 use pulp::x86::V3;
+use std::arch::x86_64::{__m256d, __m256i};
 
 const POWERS: [u32; 8] = [1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000];
 
@@ -88,13 +89,7 @@ impl Vectors for V3 {
             v._mm256_slli_epi64::<3>(count),
         );
         let digits = v._mm256_or_si256(before, v._mm256_andnot_si256(above, text));
-        // Pairs, fours, eights: the first digit is the lowest byte.
-        let pairs = v._mm256_maddubs_epi16(digits, avx._mm256_set1_epi16(0x010a));
-        let fours = v._mm256_madd_epi16(pairs, avx._mm256_set1_epi32(0x0001_0064));
-        let eights = v._mm256_add_epi64(
-            v._mm256_mul_epu32(fours, all(10_000)),
-            v._mm256_srli_epi64::<32>(fours),
-        );
+        let eights = value(self, digits);
         let mantissa = v._mm256_sub_epi64(v._mm256_xor_si256(eights, negative), negative);
         // Bytes above the point, counted, name the power of ten.
         let decimals = v._mm256_sad_epu8(v._mm256_andnot_si256(above, bytes(1)), zero);
@@ -110,10 +105,52 @@ impl Vectors for V3 {
             avx._mm256_sub_pd(cast(shifted), avx._mm256_set1_pd(ones))
         };
         let (mantissa, power) = (small(mantissa), small(power));
-        // What a division would give: see [`RECIPROCALS`].
-        let near = avx._mm256_mul_pd(mantissa, reciprocal);
-        let error = self.fma._mm256_fnmadd_pd(near, power, mantissa);
-        *out = cast(self.fma._mm256_fmadd_pd(error, reciprocal, near));
+        *out = cast(quotient(self, mantissa, power, reciprocal));
         cast(odd)
     }
+
+    const SHUFFLES: bool = true;
+
+    #[inline(always)]
+    fn shaped(
+        self,
+        words: &[u64; WIDTH],
+        shapes: &Four<'_>,
+        out: &mut [f64; WIDTH],
+    ) -> [u64; WIDTH] {
+        let (avx, v) = (self.avx, self.avx2);
+        let text = v._mm256_xor_si256(cast(*words), cast(*shapes.text));
+        let digits = v._mm256_shuffle_epi8(text, cast(*shapes.place));
+        let odd = v._mm256_subs_epu8(digits, cast(*shapes.limit));
+        // Below 2⁵², an integer is the last digits of 2⁵² and itself.
+        let ones = (1_u64 << 52) as f64;
+        let bits = avx._mm256_set1_epi64x(ones.to_bits() as i64);
+        let shifted = v._mm256_or_si256(value(self, digits), bits);
+        let mantissa = avx._mm256_sub_pd(cast(shifted), avx._mm256_set1_pd(ones));
+        *out = cast(quotient(
+            self,
+            mantissa,
+            cast(*shapes.power),
+            cast(*shapes.reciprocal),
+        ));
+        cast(odd)
+    }
+}
+
+/// The numbers that eight digits each spell, the first one lowest: by pairs, fours and eights.
+#[inline(always)]
+fn value(v3: V3, digits: __m256i) -> __m256i {
+    let (avx, v) = (v3.avx, v3.avx2);
+    let pairs = v._mm256_maddubs_epi16(digits, avx._mm256_set1_epi16(0x010a));
+    let fours = v._mm256_madd_epi16(pairs, avx._mm256_set1_epi32(0x0001_0064));
+    let upper = v._mm256_mul_epu32(fours, avx._mm256_set1_epi64x(10_000));
+    v._mm256_add_epi64(upper, v._mm256_srli_epi64::<32>(fours))
+}
+
+/// What a division would give: see [`RECIPROCALS`].
+#[inline(always)]
+fn quotient(v3: V3, number: __m256d, power: __m256d, reciprocal: __m256d) -> __m256d {
+    let near = v3.avx._mm256_mul_pd(number, reciprocal);
+    let error = v3.fma._mm256_fnmadd_pd(near, power, number);
+    v3.fma._mm256_fmadd_pd(error, reciprocal, near)
 }

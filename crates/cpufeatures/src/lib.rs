@@ -1,0 +1,100 @@
+//! What the processor can do, as the standard library sees it: in the place of the public crate of this name, for the cipher and the hash that ask it.
+//!
+//! That crate grants `vaes`, instructions that encrypt several blocks at a time, only where there are registers of 512 bits. Many processors have the form for 256 bits alone, and the
+//! cipher has code for it, which takes half the time. What is here is the interface that is called, and no more. Whoever says yes vouches that the instructions can be executed:
+//! the standard library does, which also asks whether the system saves the wider registers.
+
+#[doc(hidden)]
+pub use std;
+
+/// Makes the module `$name`, which knows whether all these features are there.
+#[macro_export]
+macro_rules! new {
+    ($name:ident, $($feature:tt),+ $(,)?) => {
+        mod $name {
+            /// What the processor said.
+            #[derive(Clone, Copy, Debug)]
+            pub struct InitToken(bool);
+
+            impl InitToken {
+                /// Asks it.
+                #[inline]
+                pub fn init() -> Self {
+                    Self(get())
+                }
+
+                /// Whether all are there.
+                #[inline(always)]
+                pub fn get(&self) -> bool {
+                    self.0
+                }
+            }
+
+            /// Asks it.
+            #[allow(dead_code)]
+            #[inline]
+            pub fn init() -> InitToken {
+                InitToken::init()
+            }
+
+            /// Whether all are there.
+            #[inline]
+            pub fn get() -> bool {
+                true $(&& $crate::detected!($feature))+
+            }
+        }
+    };
+}
+
+/// Whether the processor has it; the standard library remembers.
+#[doc(hidden)]
+#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+#[macro_export]
+macro_rules! detected {
+    // Code for it may use what comes with it.
+    ("vaes") => {
+        $crate::std::is_x86_feature_detected!("vaes")
+            && $crate::std::is_x86_feature_detected!("avx2")
+            && $crate::std::is_x86_feature_detected!("aes")
+    };
+    ($feature:tt) => {
+        $crate::std::is_x86_feature_detected!($feature)
+    };
+}
+
+#[doc(hidden)]
+#[cfg(target_arch = "aarch64")]
+#[macro_export]
+macro_rules! detected {
+    ($feature:tt) => {
+        $crate::std::arch::is_aarch64_feature_detected!($feature)
+    };
+}
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests {
+    crate::new!(always, "sse2");
+    crate::new!(wide, "avx2");
+    crate::new!(wider, "avx512f", "vaes");
+    crate::new!(ciphers, "vaes");
+    crate::new!(both, "sse2", "avx2");
+
+    #[test]
+    fn it_says_what_the_standard_library_says() {
+        let [avx2, vaes, avx512] = [
+            std::is_x86_feature_detected!("avx2"),
+            std::is_x86_feature_detected!("vaes"),
+            std::is_x86_feature_detected!("avx512f"),
+        ];
+        assert!(always::get());
+        assert_eq!(wide::get(), avx2);
+        assert_eq!(both::get(), avx2);
+        assert_eq!(ciphers::get(), vaes && avx2);
+        assert_eq!(wider::get(), vaes && avx2 && avx512);
+        assert_eq!(always::init().get(), always::get());
+        assert_eq!(ciphers::InitToken::init().get(), ciphers::get());
+        assert_eq!(wider::InitToken::init().get(), wider::get());
+        assert_eq!(wide::init().get(), wide::get());
+        assert_eq!(both::init().get(), both::get());
+    }
+}
