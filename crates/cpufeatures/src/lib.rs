@@ -14,18 +14,18 @@ macro_rules! new {
         mod $name {
             /// What the processor said.
             #[derive(Clone, Copy, Debug)]
-            pub struct InitToken(bool);
+            pub(super) struct InitToken(bool);
 
             impl InitToken {
                 /// Asks it.
                 #[inline]
-                pub fn init() -> Self {
+                pub(super) fn init() -> Self {
                     Self(get())
                 }
 
                 /// Whether all are there.
                 #[inline(always)]
-                pub fn get(&self) -> bool {
+                pub(super) fn get(&self) -> bool {
                     self.0
                 }
             }
@@ -33,13 +33,13 @@ macro_rules! new {
             /// Asks it.
             #[allow(dead_code)]
             #[inline]
-            pub fn init() -> InitToken {
+            pub(super) fn init() -> InitToken {
                 InitToken::init()
             }
 
             /// Whether all are there.
             #[inline]
-            pub fn get() -> bool {
+            pub(super) fn get() -> bool {
                 true $(&& $crate::detected!($feature))+
             }
         }
