@@ -28,7 +28,7 @@ impl fmt::Display for Case {
 }
 
 /// Format, schema, what names the columns, the rest.
-const SEEDS: [(Format, &str, &str, &str); 9] = [
+const SEEDS: [(Format, &str, &str, &str); 10] = [
     (
         Format::Csv,
         "target = 'y'\nperson = 'who'\nvocabulary = { kind = ['a', 'b', 'c d'] }\nbounds = { 'x*' = [-2, 3] }\nhashed = { text = 6 }",
@@ -52,6 +52,12 @@ const SEEDS: [(Format, &str, &str, &str); 9] = [
         "task = 'experts'\nignore = ['day']\nbounds = { '*' = [0, 1] }",
         "day,e1,e2,e3,e4,e5\n",
         "zq7secret,0,0,0,0,1\nb,0.5,0.25,,1,2\n",
+    ),
+    (
+        Format::Csv,
+        "target = 'y'\nbounds = { 'x*' = [-3, 9] }",
+        "x1,x2,x3,x4,x5,x6,y\n",
+        "1.25,0.50,3.75,12,.5,7.,1\n2.25,1.50,0.75,34,.6,8.,0\n0.00,9.99,5.05,56,.7,9.,1\n1.00,0.01,2.00,78,.8,0.,0\n",
     ),
     (
         Format::JsonLines,

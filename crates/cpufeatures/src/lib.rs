@@ -1,8 +1,8 @@
 //! What the processor can do, as the standard library sees it: in the place of the public crate of this name, for the cipher and the hash that ask it.
 //!
 //! That crate grants `vaes`, instructions that encrypt several blocks at a time, only where there are registers of 512 bits. Many processors have the form for 256 bits alone, and the
-//! cipher has code for it, which takes half the time. What is here is the interface that is called, and no more. Whoever says yes vouches that the instructions can be executed:
-//! the standard library does, which also asks whether the system saves the wider registers.
+//! cipher has code for it, which takes half the time. What is here is the interface that is called, and no more. Whoever says yes vouches that the instructions can be executed, because
+//! unsafe code of others relies on it.
 
 #[doc(hidden)]
 pub use std;
@@ -51,7 +51,8 @@ macro_rules! new {
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 #[macro_export]
 macro_rules! detected {
-    // Code for it may use what comes with it.
+    // For this one the standard library asks the processor alone. With `avx2` it also asks whether the system saves the wider registers; and the cipher keeps its keys in the form that
+    // `aes` made, so without that they would not be there. Neither may be left out.
     ("vaes") => {
         $crate::std::is_x86_feature_detected!("vaes")
             && $crate::std::is_x86_feature_detected!("avx2")

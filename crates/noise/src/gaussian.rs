@@ -72,7 +72,7 @@ impl RoundedGaussian {
             // Two coordinates share a block; an odd start takes only the second half of its own.
             let skipped = (coordinate % 2) as usize;
             let used = (skipped + batch.len()).div_ceil(2);
-            source.fill(node, coordinate / 2, Domain::Rounded, &mut blocks[..used]);
+            source.fill(node, coordinate / 2, Domain::Rounded, &mut blocks, used);
             let words = &blocks.as_flattened()[skipped..];
             self.decide(cells, words, batch, source, |place| {
                 (node, coordinate + place as u32)
@@ -185,9 +185,8 @@ impl FineGaussian {
         let mut blocks = [Block::default(); BATCH];
         let mut coordinate = first;
         for batch in out.chunks_mut(BATCH) {
-            let blocks = &mut blocks[..batch.len()];
-            source.fill(node, coordinate, Domain::Fine, blocks);
-            for (value, block) in batch.iter_mut().zip(blocks.iter()) {
+            source.fill(node, coordinate, Domain::Fine, &mut blocks, batch.len());
+            for (value, block) in batch.iter_mut().zip(&blocks) {
                 let digits = fine_digits(cells, source, node, coordinate, *block);
                 let all = u128::from(digits.magnitude) << 64 | u128::from(digits.low);
                 // ⌊−x⌋ is the bitwise complement of ⌊x⌋ for an x that is no integer.
@@ -223,7 +222,7 @@ impl FineGaussian {
         let mut blocks = [Block::default(); BATCH];
         let mut coordinate = first;
         for batch in out.chunks_mut(BATCH) {
-            source.fill(node, coordinate, Domain::Fine, &mut blocks[..batch.len()]);
+            source.fill(node, coordinate, Domain::Fine, &mut blocks, batch.len());
             decide_many(cells, &blocks, batch, self, |place| {
                 let coordinate = coordinate + place as u32;
                 finish_one(

@@ -3,6 +3,7 @@
 //! Whoever knows the key can subtract the noise: it is as secret as the data. It is wiped from memory when dropped,
 //! has no `Debug` that shows it, no `Clone`, and is stored only through [`Key::export`], whose first byte remembers
 //! whether it came from the operating system or from a seed, so that a simulated key can never come back as a real one.
+//! (The cipher wipes what it derives from it too, but may leave copies on the stack while it encrypts; whoever can read the memory of the process can read the data there as well.)
 //!
 //! Derived keys are HKDF-Expand (SHA-256) of the key with an `info` of fixed length: `hushstream noise v1 `, the 16 bytes of the
 //! instance and the 8 of the mechanism, little-endian. A seeded key is HKDF-Expand of 32 zero bytes with `hushstream insecure seed

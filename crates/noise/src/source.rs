@@ -92,25 +92,37 @@ impl Source {
         self.block(address(node, lane, domain as u8 | Domain::EXTENSION) | u128::from(counter))
     }
 
-    /// The blocks of consecutive lanes, in place: the fast way to many draws.
-    pub(crate) fn fill(&self, node: u64, first_lane: u32, domain: Domain, blocks: &mut [Block]) {
+    /// The first `wanted` blocks become those of consecutive lanes: the fast way to many draws. What stands behind them is used up.
+    pub(crate) fn fill(
+        &self,
+        node: u64,
+        first_lane: u32,
+        domain: Domain,
+        blocks: &mut [Block],
+        wanted: usize,
+    ) {
         let mut address = halves(address(node, first_lane, domain as u8));
-        for block in blocks.iter_mut() {
+        for block in &mut blocks[..wanted] {
             *block = address;
             address[0] = address[0].wrapping_add(LANE); // the last lane of a node has no successor, and needs none
         }
-        self.encrypt(blocks);
+        self.encrypt(blocks, wanted);
     }
 
-    /// The blocks of the first lanes of several nodes, as many of each.
-    pub(crate) fn fill_nodes(&self, nodes: &[u64], domain: Domain, blocks: &mut [Block]) {
-        let lanes = blocks.len() / nodes.len().max(1);
-        for (node, blocks) in nodes.iter().zip(blocks.chunks_exact_mut(lanes.max(1))) {
+    /// The first blocks become those of the first `lanes` lanes of several nodes, one node after the other. What stands behind them is used up.
+    pub(crate) fn fill_nodes(
+        &self,
+        nodes: &[u64],
+        lanes: usize,
+        domain: Domain,
+        blocks: &mut [Block],
+    ) {
+        for (node, blocks) in nodes.iter().zip(blocks.chunks_exact_mut(lanes)) {
             for (block, lane) in blocks.iter_mut().zip(0..) {
                 *block = halves(address(*node, lane, domain as u8));
             }
         }
-        self.encrypt(blocks);
+        self.encrypt(blocks, nodes.len() * lanes);
     }
 
     /// The domain, where it stands in the first word of an address; the lane is in the upper half of that word, the node is the second.
@@ -118,14 +130,25 @@ impl Source {
         (domain as u64) << 28
     }
 
+    #[inline]
     fn block(&self, address: u128) -> Block {
-        let mut block = [halves(address)];
-        self.encrypt(&mut block);
-        block[0]
+        // Alone: what the cipher prepares for many would not pay.
+        let mut block = Array(address.to_le_bytes());
+        self.cipher.encrypt_block(&mut block);
+        halves(u128::from_le_bytes(block.0))
     }
 
-    /// Addresses become what is read there.
-    pub(crate) fn encrypt(&self, blocks: &mut [Block]) {
+    /// The first `wanted` addresses become what is read there. What stands behind them is used up, where that takes less time: 256-bit vectors take [`TOGETHER`] blocks
+    /// at one go, and those left over one by one.
+    pub(crate) fn encrypt(&self, blocks: &mut [Block], wanted: usize) {
+        let whole = wanted.next_multiple_of(TOGETHER);
+        let are_few = whole - wanted < TOGETHER / 3;
+        let count = if are_few && whole <= blocks.len() {
+            whole
+        } else {
+            wanted
+        };
+        let blocks = &mut blocks[..count];
         // Bytes are those of little-endian words, whatever the machine's own are.
         let swap = |blocks: &mut [Block]| {
             if cfg!(target_endian = "big") {
@@ -147,6 +170,9 @@ impl std::fmt::Debug for Source {
             .finish_non_exhaustive()
     }
 }
+
+/// See [`Source::encrypt`].
+pub(crate) const TOGETHER: usize = 30;
 
 const LANE: u64 = 1 << 32;
 const COUNTERS: u32 = 1 << 28;
@@ -254,10 +280,12 @@ mod tests {
     #[test]
     fn many_blocks_equal_single_blocks() {
         let source = source();
-        let mut blocks = [Block::default(); 37];
-        source.fill(5, 100, Domain::Fine, &mut blocks);
-        for (lane, block) in (100..).zip(&blocks) {
-            assert_eq!(*block, source.words(5, lane, Domain::Fine));
+        for wanted in 0..=100 {
+            let mut blocks = [Block::default(); 100];
+            source.fill(5, 100, Domain::Fine, &mut blocks, wanted);
+            for (lane, block) in (100..).zip(&blocks[..wanted]) {
+                assert_eq!(*block, source.words(5, lane, Domain::Fine));
+            }
         }
     }
 

@@ -240,7 +240,8 @@ impl Fields {
         let begins = &self.begins.as_chunks().0[..fours];
         let bits = &self.bits.as_chunks().0[..fours];
         let values = &mut self.values.as_chunks_mut().0[..fours];
-        let mut is_plain = self.shapes.are_known()
+        let mut is_plain = V::SHUFFLES
+            && self.shapes.are_known()
             && read(begins, self.shapes.fours(), values, |begins, shape, out| {
                 vectors.shaped(&words(window, begins), &shape, out)
             });

@@ -55,12 +55,11 @@ impl RoundedGaussian {
         let mut blocks = [Block::default(); BATCH];
         let mut words = [0; BATCH];
         for (places, out) in places.chunks(BATCH).zip(out.chunks_mut(BATCH)) {
-            let blocks = &mut blocks[..places.len()];
             for (block, [coordinate, node]) in blocks.iter_mut().zip(places) {
                 *block = [coordinate & !ODD | Source::domain(Domain::Rounded), *node];
             }
-            source.encrypt(blocks);
-            for ((word, block), [coordinate, _]) in words.iter_mut().zip(&*blocks).zip(places) {
+            source.encrypt(&mut blocks, places.len());
+            for ((word, block), [coordinate, _]) in words.iter_mut().zip(&blocks).zip(places) {
                 *word = block[usize::from(coordinate & ODD != 0)];
             }
             self.decide(cells, &words, out, source, |place| {

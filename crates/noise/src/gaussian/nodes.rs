@@ -3,11 +3,11 @@
 
 use super::RoundedGaussian;
 use super::cells::Cells;
-use crate::source::{Block, Domain, Source};
+use crate::source::{Block, Domain, Source, TOGETHER};
 use hushstream_four::FOUR;
 
-/// Blocks that are encrypted together: few enough for a processor's nearest memory, and many times the thirty that its cipher takes at one go, because those left over cost more.
-const BLOCKS: usize = 300;
+/// Blocks that are encrypted together: few enough for a processor's nearest memory.
+const BLOCKS: usize = 9 * TOGETHER;
 
 impl RoundedGaussian {
     /// Writes the noise of all coordinates of each node, one node after the other: as many coordinates each as there is room for in equal parts.
@@ -35,7 +35,7 @@ impl RoundedGaussian {
             .chunks(together)
             .zip(out.chunks_mut(together * dimension))
         {
-            source.fill_nodes(nodes, Domain::Rounded, &mut blocks[..nodes.len() * lanes]);
+            source.fill_nodes(nodes, lanes, Domain::Rounded, &mut blocks);
             let words = blocks.as_flattened();
             // Where every block is used whole, the nodes' words follow each other as their coordinates do.
             let (part, stride) = if dimension.is_multiple_of(2) {
@@ -65,7 +65,9 @@ mod tests {
         let key = Key::insecure_from_seed(4);
         let source = Source::open(&key, Instance::from_bytes([8; 16]), 6);
         let law = RoundedGaussian::STANDARD;
-        for dimension in [0, 1, 2, 3, 5, 54, 55, 90, 127, 128, 129, 255, 256, 257, 600] {
+        for dimension in [
+            0, 1, 2, 3, 5, 54, 55, 90, 255, 256, 269, 270, 271, 272, 539, 540, 541, 600,
+        ] {
             for count in [0, 1, 2, 5, 33] {
                 let nodes: Vec<u64> = (0..count).map(|i| (i * 977 + 3) << (i % 40)).collect();
                 let mut all = vec![0; dimension * nodes.len()];

@@ -7,7 +7,7 @@ use super::{MOST, WIDTH};
 use crate::digits::ZEROS;
 
 /// Rows that a shape must serve to be worth its making.
-const WORTH: u32 = 8;
+const WORTH: u32 = 32;
 /// The most rows to pass before another one is made.
 const PATIENCE: u32 = 1 << 12;
 
