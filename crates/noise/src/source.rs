@@ -101,11 +101,10 @@ impl Source {
         blocks: &mut [Block],
         wanted: usize,
     ) {
-        let mut address = halves(address(node, first_lane, domain as u8));
-        for block in &mut blocks[..wanted] {
-            *block = address;
-            address[0] = address[0].wrapping_add(LANE); // the last lane of a node has no successor, and needs none
-        }
+        list(
+            address(node, first_lane, domain as u8),
+            &mut blocks[..wanted],
+        );
         self.encrypt(blocks, wanted);
     }
 
@@ -118,9 +117,7 @@ impl Source {
         blocks: &mut [Block],
     ) {
         for (node, blocks) in nodes.iter().zip(blocks.chunks_exact_mut(lanes)) {
-            for (block, lane) in blocks.iter_mut().zip(0..) {
-                *block = halves(address(*node, lane, domain as u8));
-            }
+            list(address(*node, 0, domain as u8), blocks);
         }
         self.encrypt(blocks, nodes.len() * lanes);
     }
@@ -179,6 +176,15 @@ const COUNTERS: u32 = 1 << 28;
 
 fn address(node: u64, lane: u32, domain: u8) -> u128 {
     u128::from(node) << 64 | u128::from(lane) << 32 | u128::from(domain) << 28
+}
+
+/// Lists the addresses of lanes from this one on.
+fn list(first: u128, blocks: &mut [Block]) {
+    let [mut lane, node] = halves(first);
+    for block in blocks {
+        *block = [lane, node];
+        lane = lane.wrapping_add(LANE); // the last lane of a node has no successor, and needs none
+    }
 }
 
 fn halves(address: u128) -> Block {
