@@ -107,6 +107,10 @@ impl Ahead {
     pub(crate) fn next_record(&mut self, patience: Option<Duration>) -> Result<Next, ReadError> {
         loop {
             if let Some(row) = self.block.next() {
+                // The one after the next: there is a round's time until it is needed.
+                if let Some(later) = self.block.as_slice().get(1) {
+                    later.record.fetch();
+                }
                 return Ok(Next::Row(row));
             }
             if self.thread.is_none() {
