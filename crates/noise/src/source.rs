@@ -17,6 +17,10 @@
 //! draws. AES rather than ChaCha20 because one coordinate of a sparse read costs one 16-byte block, and because the
 //! processor computes it.
 
+mod cursor;
+
+pub use cursor::Cursor;
+
 use crate::{Instance, Key};
 use aes::Aes256;
 use aes::cipher::{BlockCipherEncrypt, KeyInit, consts::U16};
@@ -73,12 +77,7 @@ impl Source {
     }
 
     pub(crate) fn cursor_in(&self, node: u64, lane: u32, domain: Domain) -> Cursor<'_> {
-        Cursor {
-            source: self,
-            address: address(node, lane, domain as u8),
-            next_block: 0,
-            spare: None,
-        }
+        Cursor::new(self, address(node, lane, domain as u8))
     }
 
     /// The two words at an address.
@@ -191,68 +190,12 @@ fn halves(address: u128) -> Block {
     [address as u64, (address >> 64) as u64]
 }
 
-/// Bits at one address, in order.
-pub struct Cursor<'a> {
-    source: &'a Source,
-    address: u128,
-    next_block: u32,
-    spare: Option<u64>,
-}
-
-impl std::fmt::Debug for Cursor<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Cursor(..)") // its unread bits are as secret as the key
-    }
-}
-
-impl Cursor<'_> {
-    /// The next 64 bits.
-    ///
-    /// # Panics
-    /// After 2²⁹ words. Every sampler of this crate asks for more words only with a probability bounded away from one,
-    /// so a draw that gets there has probability below 2^(−10⁷).
-    pub fn next_word(&mut self) -> u64 {
-        if let Some(word) = self.spare.take() {
-            return word;
-        }
-        assert!(
-            self.next_block < COUNTERS,
-            "a cursor holds 2^29 words; open one at another node"
-        );
-        let [word, spare] = self
-            .source
-            .block(self.address | u128::from(self.next_block));
-        self.next_block += 1;
-        self.spare = Some(spare);
-        word
-    }
-
-    /// An integer uniform on 0…bound−1, exactly: the low bits, as few as suffice, of one word (of two, the first one low, above
-    /// 2⁶⁴), drawn again when too large.
-    ///
-    /// `bound` must not be 0.
-    pub(crate) fn below(&mut self, bound: u128) -> u128 {
-        debug_assert!(bound > 0);
-        let bits = 128 - (bound - 1).leading_zeros();
-        loop {
-            let mut value = u128::from(self.next_word());
-            if bits > 64 {
-                value |= u128::from(self.next_word()) << 64;
-            }
-            value &= u128::MAX.checked_shr(128 - bits).unwrap_or(0);
-            if value < bound {
-                return value;
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::collections::HashSet;
 
-    fn source() -> Source {
+    pub(super) fn source() -> Source {
         Source::open(
             &Key::insecure_from_seed(3),
             Instance::from_bytes([9; 16]),
@@ -293,31 +236,5 @@ mod tests {
                 assert_eq!(*block, source.words(5, lane, Domain::Fine));
             }
         }
-    }
-
-    #[test]
-    fn below_is_uniform_and_in_range() {
-        let source = source();
-        let mut cursor = source.cursor(0, 0);
-        let mut counts = [0_u32; 5];
-        for _ in 0..50_000 {
-            counts[cursor.below(5) as usize] += 1;
-        }
-        // 10,000 each, standard deviation 89: six of them.
-        assert!(
-            counts.iter().all(|&c| c.abs_diff(10_000) < 540),
-            "{counts:?}"
-        );
-        assert_eq!(cursor.below(1), 0);
-        let wide = (0..64).map(|_| cursor.below(u128::MAX)).max().unwrap();
-        assert!(wide > u128::from(u64::MAX));
-    }
-
-    #[test]
-    fn a_cursor_gives_every_word_once() {
-        let source = source();
-        let mut cursor = source.cursor(0, 0);
-        let words: HashSet<u64> = (0..1000).map(|_| cursor.next_word()).collect();
-        assert_eq!(words.len(), 1000);
     }
 }

@@ -6,12 +6,13 @@
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
+mod scales;
 mod shape;
 mod words;
 
+pub(crate) use scales::Scales;
 pub(crate) use words::Words;
 
-use crate::step::Scale;
 use shape::{Four, Shapes};
 
 /// Fields at a time.
@@ -52,33 +53,6 @@ pub(crate) trait Vectors: Copy {
         out: &mut [f64; WIDTH],
     ) -> [u64; WIDTH] {
         shapes.read(words, out)
-    }
-}
-
-/// Columns of numbers as arrays, so that a loop can pass over them: for each column (value − shift)·factor, clipped to [low, high].
-#[derive(Default)]
-pub(crate) struct Scales {
-    shift: Vec<f64>,
-    factor: Vec<f64>,
-    low: Vec<f64>,
-    high: Vec<f64>,
-}
-
-impl Scales {
-    /// Of all columns; what is no number takes a place too.
-    pub(crate) fn new<'a>(columns: impl Iterator<Item = Option<&'a Scale>>) -> Self {
-        Self::of(columns.map(|scale| scale.map_or([0.0; 4], Scale::parts)))
-    }
-
-    fn of(columns: impl Iterator<Item = [f64; 4]>) -> Self {
-        let mut scales = Self::default();
-        for [shift, factor, low, high] in columns {
-            scales.shift.push(shift);
-            scales.factor.push(factor);
-            scales.low.push(low);
-            scales.high.push(high);
-        }
-        scales
     }
 }
 
@@ -259,16 +233,7 @@ impl Fields {
             }
         }
         let columns = first..first + self.count;
-        let scales = scales.shift[columns.clone()]
-            .iter()
-            .zip(&scales.factor[columns.clone()])
-            .zip(&scales.low[columns.clone()])
-            .zip(&scales.high[columns]);
-        for (((((shift, factor), low), high), value), out) in scales.zip(&self.values).zip(out) {
-            let scaled = (value - shift) * factor;
-            let above = if scaled > *low { scaled } else { *low };
-            *out = if above < *high { above } else { *high };
-        }
+        scales.write(columns, &self.values, out);
         if is_plain {
             self.count
         } else {
