@@ -4,11 +4,11 @@ use crate::catalogue::RecipeName;
 use crate::on_sums::RecipeError;
 use hushstream_account::{Adjacency, Budget, Guarantee, GuaranteeError};
 use hushstream_mechanism::losses::{Bounds, LinearModel, Link, Loss, Memory, Record};
-use hushstream_mechanism::sparse::{Model, Rule, Scout, SparseError, SparseLearner};
+use hushstream_mechanism::sparse::{CACHE_BYTES, Model, Rule, Scout, SparseError, SparseLearner};
 use hushstream_mechanism::sums::{Geometry, Noise, SumKind, SumPlan, SumRequest};
 use hushstream_mechanism::{
-    CameBack, Grant, Ledger, OperatorOnly, Participation, Raw, Released, Scoreboard, Storage,
-    Transcript,
+    CameBack, DiaryError, Grant, Ledger, OperatorOnly, Participation, Raw, Released, Scoreboard,
+    Storage, Transcript,
 };
 use hushstream_noise::Key;
 
@@ -109,6 +109,34 @@ impl SparseRecipe {
         &self.request
     }
 
+    /// Records after which a feature stands out of the noise of all, if each has that feature alone and all agree.
+    #[must_use]
+    pub fn rows_until_signal(&self) -> f64 {
+        let noise = self.plan.prefix_sd_max() / self.plan.request().bound;
+        noise * Model::threshold(self.request.features as usize)
+    }
+
+    /// Memory of a run: the sums, and the caches of noise for one thread and for another that works ahead. A model takes as much again as the sums, twice, when it is made.
+    #[must_use]
+    pub fn memory_bytes(&self) -> u64 {
+        8 * u64::from(self.request.features) + 2 * CACHE_BYTES as u64
+    }
+
+    /// What a run of it promises.
+    ///
+    /// # Errors
+    /// Never for a recipe that was planned; the numbers were checked.
+    pub fn guarantee(&self, is_simulated: bool) -> Result<Guarantee, GuaranteeError> {
+        Ok(self.named(self.plan.guarantee(is_simulated)?))
+    }
+
+    fn named(&self, guarantee: Guarantee) -> Guarantee {
+        let entry = RecipeName::SparseFtrl.entry();
+        guarantee
+            .of_algorithm(entry.name, entry.source, entry.errata)
+            .over_records(self.request.rounds)
+    }
+
     fn task(&self) -> (Link, Bounds, Rule) {
         (self.request.link, self.request.bounds, self.rule)
     }
@@ -176,12 +204,17 @@ impl SparseRun {
     /// Plays one round; `board`, if there is one, compares the prediction with the target.
     ///
     /// # Errors
-    /// Those of the mechanism.
+    /// After the last round; those of the mechanism.
     pub fn learn(
         &mut self,
         record: Raw<Record>,
         board: Option<&mut Scoreboard>,
     ) -> Result<(), SparseError> {
+        let planned = self.recipe.request.rounds;
+        if self.rounds >= planned {
+            let refused = self.rounds + 1;
+            return Err(DiaryError::Exhausted { planned, refused }.into());
+        }
         if self.learner.rounds() >= self.recipe.plan.most_releases() {
             // Nothing is released after the last round, so nothing is asked.
             let prediction = self.learner.predict(&record);
@@ -231,10 +264,6 @@ impl SparseRun {
     /// # Errors
     /// Never for a run that exists; the numbers were checked.
     pub fn guarantee(&self) -> Result<Guarantee, GuaranteeError> {
-        let entry = RecipeName::SparseFtrl.entry();
-        let guarantee = self.learner.guarantee()?;
-        Ok(guarantee
-            .of_algorithm(entry.name, entry.source, entry.errata)
-            .over_records(self.recipe.request.rounds))
+        Ok(self.recipe.named(self.learner.guarantee()?))
     }
 }

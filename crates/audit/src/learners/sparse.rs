@@ -2,6 +2,9 @@
 //!
 //! Weights are −η times the released prefix sum, coordinate by coordinate, and the rate is so small that the box never binds and every slope of the hinge is 1: the attacker reads
 //! the sums off the models, takes off what the others added, and looks at a binary tree in several coordinates. Models are read twice, which must show nothing new.
+//!
+//! In one duel the other records *ask*: they have the canary's feature, each with another of its own, and a loss whose slope is the sign of the score. So what each adds is what a read of the canary's
+//! feature said: if reads saw less noise than models do, the canary would stand in every record's own coordinate.
 
 use super::Target;
 use super::interrupted::{Interruption, Shelf};
@@ -19,6 +22,8 @@ use hushstream_noise::Key;
 const FEATURES: u32 = 4;
 /// Small beside the box.
 const RATE: f64 = 1e-6;
+/// Longer than any sum, where weights are sums.
+const LONG: f64 = 1e9;
 
 /// What is seen of the models.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +34,17 @@ enum Reading {
     Thresholded,
 }
 
+/// What the records around the canary do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Others {
+    /// Nothing.
+    Idle,
+    /// They touch the feature whose published weight is largest.
+    Adaptive,
+    /// They answer with the sign of what they read of the canary's feature.
+    Asking,
+}
+
 /// Two neighbouring streams against the sparse learner.
 struct Touched {
     recipe: SparseRecipe,
@@ -36,8 +52,7 @@ struct Touched {
     canary: u64,
     /// Whether it has other features in the right world, instead of the other sign.
     elsewhere: bool,
-    /// Whether the other records touch the feature whose published weight is largest.
-    adaptive: bool,
+    others: Others,
     reading: Reading,
     interruption: Interruption,
     what: String,
@@ -57,7 +72,21 @@ pub(super) fn recipe(target: &Target) -> Result<SparseRecipe, AuditError> {
     .plan()?)
 }
 
-/// First, middle and last record, one that has other features, one among records that touch what was published; thresholded models; interrupted runs.
+/// The same whose weights are the sums, for records that ask: each has a feature of its own behind the canary's.
+fn asking(target: &Target) -> Result<SparseRecipe, AuditError> {
+    let plain = recipe(target)?;
+    let features = u32::try_from(target.releases.saturating_add(1)).unwrap_or(u32::MAX);
+    Ok(SparseRequest {
+        features,
+        bounds: Bounds::new(1.0, (-1.0, 1.0), LONG)?,
+        link: Link::Absolute,
+        rate: Some(1.0),
+        ..plain.request().clone()
+    }
+    .plan()?)
+}
+
+/// First, middle and last record, one that has other features, one among records that touch what was published, one among records that ask; thresholded models; interrupted runs.
 pub(super) fn duels(target: &Target) -> Result<Vec<Box<dyn Duel>>, AuditError> {
     let recipe = recipe(target)?;
     let n = target.releases;
@@ -65,7 +94,7 @@ pub(super) fn duels(target: &Target) -> Result<Vec<Box<dyn Duel>>, AuditError> {
         recipe: recipe.clone(),
         canary,
         elsewhere: false,
-        adaptive: false,
+        others: Others::Idle,
         reading: Reading::Dense,
         interruption,
         what: format!("record {canary} of {n}{interruption}"),
@@ -82,8 +111,14 @@ pub(super) fn duels(target: &Target) -> Result<Vec<Box<dyn Duel>>, AuditError> {
         ..plain(1, never)
     });
     duels.push(Touched {
-        adaptive: true,
+        others: Others::Adaptive,
         what: format!("record 1 of {n}, adaptive stream"),
+        ..plain(1, never)
+    });
+    duels.push(Touched {
+        recipe: asking(target)?,
+        others: Others::Asking,
+        what: format!("record 1 of {n}, others ask about it"),
         ..plain(1, never)
     });
     duels.push(Touched {
@@ -107,22 +142,31 @@ impl Touched {
     /// Features and target of round t's record; no features is a gradient of 0.
     fn record(&self, t: u64, world: World, (feature, side): (u32, f64)) -> Record {
         let share = std::f64::consts::FRAC_1_SQRT_2;
+        let request = self.recipe.request();
         let (entries, target) = if t == self.canary {
-            match (self.recipe.request().adjacency, world) {
+            match (request.adjacency, world) {
                 (Adjacency::ZeroOut, World::Left) => {
                     // Malformed: a null record, which touches nothing.
                     return Record {
-                        features: Features::Sparse(vec![(FEATURES, 1.0)]),
+                        features: Features::Sparse(vec![(request.features, 1.0)]),
                         target: 1.0,
                     };
                 }
                 (_, World::Right) if self.elsewhere => (vec![(2, share), (3, share)], 1.0),
+                _ if self.others == Others::Asking => (vec![(0, 1.0)], -world.sign()),
                 _ => (vec![(0, share), (1, share)], -world.sign()),
             }
-        } else if self.adaptive {
-            (vec![(feature, 1.0)], -side)
         } else {
-            (Vec::new(), 1.0)
+            match self.others {
+                Others::Idle => (Vec::new(), 1.0),
+                Others::Adaptive => (vec![(feature, 1.0)], -side),
+                // So little of the canary's feature that all of them together do not turn its sign.
+                Others::Asking => {
+                    let little = 0.5 / request.rounds as f64;
+                    let own = (1.0 - little * little).sqrt();
+                    (vec![(0, little), (t as u32, own)], 0.0)
+                }
+            }
         };
         Record {
             features: Features::Sparse(entries),
@@ -149,21 +193,22 @@ impl Duel for Touched {
         let key = Key::insecure_from_seed(seed);
         let shelf = Shelf::default();
         let mut run = SparseRun::open(self.recipe.clone(), grant, &key, &mut ledger, shelf.open())?;
-        let mut known = [0.0; FEATURES as usize];
+        let mut known = vec![0.0; self.recipe.request().features as usize];
         let mut next = (2, 1.0);
         let (mut seen, mut again) = (Vec::new(), Vec::new());
         let read = |run: &mut SparseRun, ledger: &mut Ledger| -> Result<Vec<f64>, SparseError> {
             let model = run.model(ledger)?.into_value();
-            let model = match self.reading {
-                Reading::Dense => model,
+            let weights = match self.reading {
+                Reading::Dense => model.dense(),
                 Reading::Thresholded => model.thresholded(),
             };
-            Ok(model.weights.iter().map(|weight| -weight / RATE).collect())
+            let rate = self.recipe.rule().rate();
+            Ok(weights.iter().map(|weight| -weight / rate).collect())
         };
         let mut old = shelf.copy();
         for t in 1..=plan.most_releases() {
             run.learn(Raw::seal(self.record(t, world, next)), None)?;
-            if self.adaptive && t != self.canary {
+            if self.others == Others::Adaptive && t != self.canary {
                 known[next.0 as usize] += next.1;
             }
             let sums = read(&mut run, &mut ledger)?;

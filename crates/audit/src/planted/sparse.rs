@@ -27,6 +27,12 @@ pub(super) fn all() -> Vec<Box<dyn Planted>> {
             claim: gaussian(1.0),
             duel: redrawn,
         }),
+        Box::new(InDuel {
+            name: "questions from exact sums",
+            what: "models are noisy in all coordinates, but records are asked with weights of exact sums",
+            claim: gaussian(1.0),
+            duel: asked,
+        }),
     ]
 }
 
@@ -133,6 +139,42 @@ fn redrawn(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
             let anew = if faulty { turn << 32 } else { 0 };
             let sums = read(&tree, &source, (world, 2), |_, node| Some(node + anew))?;
             seen.push(sums[2]);
+        }
+        Ok(seen)
+    }))
+}
+
+/// Each later record answers, in a coordinate of its own, whether what it reads of coordinate 0 is large.
+#[expect(clippy::unnecessary_wraps, reason = "one signature for all bugs")]
+fn asked(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
+    const ROUNDS: u64 = 7;
+    let levels = f64::from(BinaryTree::depth(ROUNDS));
+    let tree = Handmade {
+        dimension: ROUNDS as u32,
+        scale: levels.sqrt() / claim.promised(),
+        ..tree(claim)
+    };
+    let name = "a record of one feature, or none";
+    Ok(duel(name, move |world, seed| {
+        let source = Handmade::source(seed);
+        let mut exact = vec![0.0; ROUNDS as usize];
+        let (mut released, mut seen) = (exact.clone(), Vec::new());
+        for t in 1..=ROUNDS {
+            if t == 1 {
+                exact[0] = f64::from(world == World::Right);
+            } else {
+                let read = if faulty { exact[0] } else { released[0] };
+                exact[t as usize - 1] = if read > 0.5 { 1.0 } else { -1.0 };
+            }
+            released.clone_from(&exact);
+            for term in BinaryTree.terms(t) {
+                let noise = tree.node(&source, term.node)?;
+                released
+                    .iter_mut()
+                    .zip(noise)
+                    .for_each(|(sum, noise)| *sum += noise);
+            }
+            seen.extend(&released);
         }
         Ok(seen)
     }))

@@ -7,6 +7,7 @@ mod picture;
 mod print;
 mod rows;
 mod sample_size;
+mod sparse;
 mod task;
 mod time;
 

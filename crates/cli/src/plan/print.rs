@@ -94,6 +94,12 @@ fn print_recipe(row: &Row) {
         short(chosen.diameter.unwrap_or_default()),
         numbers.concat()
     );
+    if let Some(records) = chosen.rows_until_signal {
+        tell!(
+            "    a feature stands out of the noise of all after about {} records that have it alone and agree; time a round is for records of 32 features",
+            grouped(records.ceil() as u64)
+        );
+    }
     match (row.regret_bound, &chosen.regret_missing) {
         (Some(bound), _) => {
             let rounds = chosen.rounds.unwrap_or(1).max(1);

@@ -2,10 +2,11 @@
 
 use super::arguments::Arguments;
 use super::kinds::kinds;
+use super::sparse;
 use super::time::{of_recipe, of_sum};
 use anyhow::{Result, bail};
 use hushstream_account::{Budget, Charge, Guarantee};
-use hushstream_engine::{NOISE_BETA, Recipe, RecipeError, RecipeName, RecipeRequest};
+use hushstream_engine::{NOISE_BETA, Recipe, RecipeError, RecipeName, RecipeRequest, SparseRecipe};
 use hushstream_mechanism::sums::{Geometry, Noise, PlanError, SumKind, SumPlan, SumRequest};
 use serde::Serialize;
 
@@ -54,6 +55,8 @@ pub(crate) struct Calibration {
     pub(crate) curvature: Option<f64>,
     /// η.
     pub(crate) learning_rate: Option<f64>,
+    /// Records of one feature alone after which it stands out, for hashed features.
+    pub(crate) rows_until_signal: Option<f64>,
     /// N that the constants are for, and the probability with which it is exceeded, if it is not the mean.
     pub(crate) noise_length: Option<f64>,
     pub(crate) noise_beta: Option<f64>,
@@ -93,6 +96,7 @@ pub(crate) fn rows(arguments: &Arguments) -> Result<Vec<Row>> {
 enum Planned {
     Sum(Box<SumPlan>),
     Recipe(Box<Recipe>),
+    Sparse(Box<SparseRecipe>),
 }
 
 impl Planned {
@@ -100,12 +104,17 @@ impl Planned {
         match self {
             Self::Sum(plan) => plan,
             Self::Recipe(recipe) => recipe.plan(),
+            Self::Sparse(recipe) => recipe.plan(),
         }
     }
 }
 
 fn plan(arguments: &Arguments, kind: Option<SumKind>) -> Result<Planned> {
     match (arguments.recipe, kind) {
+        (Some(RecipeName::SparseFtrl), kind) => {
+            let recipe = sparse::recipe(arguments, kind)?;
+            Ok(Planned::Sparse(Box::new(recipe)))
+        }
         (Some(recipe), kind) => {
             let recipe = recipe_request(arguments, recipe, kind)?.plan()?;
             Ok(Planned::Recipe(Box::new(recipe)))
@@ -185,6 +194,17 @@ fn row(planned: &Planned) -> Result<Row> {
                 Some(name),
             )
         }
+        Planned::Sparse(recipe) => (
+            sparse::time(recipe)?,
+            recipe.guarantee(false)?,
+            sparse::calibration(recipe),
+            None,
+            Some(RecipeName::SparseFtrl.to_string()),
+        ),
+    };
+    let (state_vectors, memory_bytes) = match planned {
+        Planned::Sparse(recipe) => (1, recipe.memory_bytes()),
+        _ => (plan.state_vectors(), plan.memory_bytes()),
     };
     Ok(Row {
         recipe,
@@ -198,8 +218,8 @@ fn row(planned: &Planned) -> Result<Row> {
         levels: plan.levels(),
         node_sigma: plan.node_sigma(),
         prefix_sd_max: plan.prefix_sd_max(),
-        state_vectors: plan.state_vectors(),
-        memory_bytes: plan.memory_bytes(),
+        state_vectors,
+        memory_bytes,
         ns_per_round,
         regret_bound,
         parameters: Parameters {
@@ -228,6 +248,7 @@ fn calibration(recipe: &Recipe) -> Result<(Calibration, Option<f64>), RecipeErro
         rounds: Some(recipe.request().rounds),
         curvature: positive(recipe.curvature()),
         learning_rate: positive(recipe.learning_rate()),
+        rows_until_signal: None,
         noise_length: recipe.noise_length(),
         noise_beta: (recipe.request().recipe == RecipeName::CocoL).then_some(NOISE_BETA),
         regret_theorem: bound.as_ref().ok().map(|bound| bound.theorem),

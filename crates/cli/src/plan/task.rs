@@ -22,7 +22,7 @@ pub(crate) struct TaskArguments {
     /// Curvature that the learner takes, if not the calibrated one: H of `pftal-convex`, or another than the losses' own.
     #[arg(long, value_parser = finite, allow_negative_numbers = true)]
     pub(crate) curvature: Option<f64>,
-    /// Learning rate of `ftrl`, if not the calibrated one.
+    /// Learning rate of `ftrl` and `sparse-ftrl`, if not the calibrated one.
     #[arg(long, value_parser = finite, allow_negative_numbers = true)]
     pub(crate) learning_rate: Option<f64>,
     /// Where the weights live; a ball if not given, the simplex for `ftrl` and `ftpl`.
@@ -31,7 +31,7 @@ pub(crate) struct TaskArguments {
     /// Its radius; 1 if not given.
     #[arg(long, value_parser = finite, allow_negative_numbers = true)]
     pub(crate) radius: Option<f64>,
-    /// `pqftl`: largest length of a record's features.
+    /// `pqftl`, `sparse-ftrl`: largest length of a record's features.
     #[arg(long, value_parser = finite, allow_negative_numbers = true, default_value_t = 1.0)]
     pub(crate) norm: f64,
     /// `pqftl`: largest size of a target.

@@ -30,7 +30,7 @@ pub(crate) fn of_recipe(recipe: &Recipe) -> Result<f64> {
     }
 }
 
-fn paid(plan: &SumPlan) -> Result<(Ledger, Grant)> {
+pub(super) fn paid(plan: &SumPlan) -> Result<(Ledger, Grant)> {
     let request = plan.request();
     let kind = if request.noise.is_pure() {
         FilterKind::Pure
@@ -88,7 +88,8 @@ fn run<G: GuaranteeKind>(recipe: &Recipe) -> Result<f64> {
     })
 }
 
-fn measured(most: u64, mut play: impl FnMut(u64) -> Result<()>) -> Result<f64> {
+/// Of as many rounds as there are, or as fit into a moment.
+pub(super) fn measured(most: u64, mut play: impl FnMut(u64) -> Result<()>) -> Result<f64> {
     let start = Instant::now();
     let mut rounds = 0_u64;
     while rounds < most && (rounds < 4 || start.elapsed() < Duration::from_millis(60)) {

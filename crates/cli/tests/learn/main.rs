@@ -10,6 +10,7 @@ mod common;
 mod crash_points;
 mod figures;
 mod formats;
+mod hashed;
 mod kills;
 mod ledgers;
 mod live_streams;

@@ -190,7 +190,7 @@ pub const CATALOGUE: &[Entry] = &[
         when: "sparse records with thousands to millions of hashed features (VW text, libsvm)",
         mechanism: MechanismKind::SparseTree,
         printed: "-",
-        holds: "|w|^2/(2 eta) + eta T L^2/2 + eta L T s, s the noise of one coordinate of a release, against losses fixed in advance",
+        holds: "|w|^2/(2 eta) + eta T L^2/2 + eta L T s sqrt(2k/pi) for records of k features (without sqrt(2k/pi) where the box does not bind), s the noise of one coordinate of a release, against losses fixed in advance",
     },
     Entry {
         recipe: RecipeName::Pigd,

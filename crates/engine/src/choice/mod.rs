@@ -13,6 +13,7 @@
 
 mod choosing;
 mod first_order;
+mod hashed;
 mod problem;
 
 use crate::catalogue::{MechanismKind, RecipeName};

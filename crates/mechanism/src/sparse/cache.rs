@@ -23,6 +23,8 @@ const DIGITS_KEPT: u32 = 24;
 /// Number of places, as a power of two: half a megabyte, which stays near the processor. More would hardly be hit more often where features follow a power law.
 const PLACES_LOG2: u32 = 13;
 const PLACES: usize = 1 << PLACES_LOG2;
+/// What a cache takes, whatever the number of features.
+pub const CACHE_BYTES: usize = PLACES * size_of::<Place>();
 /// Coordinates that are looked up together.
 const GROUP: usize = 64;
 /// Digits of a round.

@@ -288,11 +288,8 @@ impl SparseLearner {
         if t > 0 {
             self.noise.add_all(t, &mut sums);
         }
-        let weights = sums.iter().map(|&sum| self.rule.weight(sum as f64 * unit));
-        let model = Model {
-            weights: weights.collect(),
-            noise: self.rule.rate() * self.plan.prefix_sd(t.max(1)),
-        };
+        let sums = sums.iter().map(|&sum| sum as f64 * unit);
+        let model = Model::new(sums, self.rule, self.plan.prefix_sd(t.max(1)));
         let pending = self.diary.pending(model);
         self.diary.publish(pending).map_err(|_| SparseError::Stored)
     }

@@ -25,6 +25,7 @@ mod model;
 mod rule;
 mod scout;
 
+pub use cache::CACHE_BYTES;
 pub use fit::SparseError;
 pub use learner::{SparseBack, SparseLearner};
 pub use model::Model;

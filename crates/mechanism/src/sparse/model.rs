@@ -1,24 +1,78 @@
 //! What a sparse learner publishes.
 
-/// A published model: all weights.
+use super::rule::Rule;
+
+/// A published model, computed from all coordinates of a release.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Model {
-    /// One weight a feature.
-    pub weights: Vec<f64>,
-    /// The standard deviation of the noise in a weight, where the box does not bind.
-    pub noise: f64,
+    /// −η·ŝ, before the box: one number a feature.
+    steps: Vec<f64>,
+    rule: Rule,
+    /// The standard deviation of the noise in a step.
+    noise: f64,
 }
 
 impl Model {
-    /// Weights that noise alone explains become 0: those below noise·√(2 ln d). After the release, so free.
-    #[must_use]
-    pub fn thresholded(mut self) -> Self {
-        let least = self.noise * (2.0 * (self.weights.len().max(2) as f64).ln()).sqrt();
-        for weight in &mut self.weights {
-            if weight.abs() <= least {
-                *weight = 0.0;
-            }
+    /// From the released sums, whose noise has this standard deviation.
+    pub(super) fn new(sums: impl Iterator<Item = f64>, rule: Rule, noise: f64) -> Self {
+        Self {
+            steps: sums.map(|sum| rule.step(sum)).collect(),
+            rule,
+            noise: rule.rate() * noise,
         }
-        self
+    }
+
+    /// The standard deviation of the noise in a weight, where the box does not bind.
+    #[must_use]
+    pub fn noise(&self) -> f64 {
+        self.noise
+    }
+
+    /// All weights, noise included.
+    #[must_use]
+    pub fn dense(self) -> Vec<f64> {
+        self.weights_above(0.0)
+    }
+
+    /// Weights that noise alone explains are 0: those of steps up to noise·√(2 ln d). After the release, so free. Steps are compared before the box shortens them: a box
+    /// narrower than the noise would leave nothing, whatever there was to learn.
+    #[must_use]
+    pub fn thresholded(self) -> Vec<f64> {
+        let least = self.noise * Self::threshold(self.steps.len());
+        self.weights_above(least)
+    }
+
+    /// How many standard deviations the largest of so many noises has, about.
+    #[must_use]
+    pub fn threshold(features: usize) -> f64 {
+        (2.0 * (features.max(2) as f64).ln()).sqrt()
+    }
+
+    fn weights_above(mut self, least: f64) -> Vec<f64> {
+        for step in &mut self.steps {
+            *step = if step.abs() <= least {
+                0.0
+            } else {
+                self.rule.within(*step)
+            };
+        }
+        self.steps
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A box far narrower than the noise: what stands out is kept, at its side.
+    #[test]
+    fn a_narrow_box_does_not_hide_what_stands_out() {
+        let rule = Rule::new(0.5, 1.0).unwrap();
+        let sums = [-100.0, 3.0, 40.0, 0.0];
+        let model = Model::new(sums.into_iter(), rule, 10.0);
+        assert!((model.noise() - 5.0).abs() < 1e-15);
+        // √(2 ln 4) = 1.67 standard deviations: sums above 16.7.
+        assert_eq!(model.clone().thresholded(), [1.0, 0.0, -1.0, 0.0]);
+        assert_eq!(model.dense(), [1.0, -1.0, -1.0, 0.0]);
     }
 }

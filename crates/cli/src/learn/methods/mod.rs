@@ -117,6 +117,12 @@ pub(crate) fn choose(
             method.headline()
         );
     }
+    if arguments.output.all_weights && method.recipe() != RecipeName::SparseFtrl {
+        bail!(
+            "{} publishes all weights anyway: leave out --all-weights",
+            method.recipe()
+        );
+    }
     Ok(method)
 }
 
@@ -135,6 +141,7 @@ fn find(arguments: &Arguments, layout: &Layout, situation: &Situation) -> Result
     let kind = wishes.recipe.map(|recipe| recipe.entry().mechanism);
     // Each model of a sparse learner would be all features long, so it makes only the last.
     let every = arguments.output.releases.is_some();
+    let all_weights = arguments.output.all_weights;
     let per_person = arguments.privacy.max_per_person.is_some();
     match (kind, situation.task) {
         (_, Task::Bandit(..)) => {
@@ -159,7 +166,7 @@ fn find(arguments: &Arguments, layout: &Layout, situation: &Situation) -> Result
             if every {
                 bail!("sparse-ftrl publishes its last model only: leave out --releases");
             }
-            return on_sparse::choose(situation, &wishes, Vec::new());
+            return on_sparse::choose(situation, &wishes, all_weights, Vec::new());
         }
         (Some(MechanismKind::Selection | MechanismKind::Batch), Task::Experts(low, high)) => {
             if per_person {
@@ -189,13 +196,13 @@ fn find(arguments: &Arguments, layout: &Layout, situation: &Situation) -> Result
             if layout.is_sparse()
                 && layout.dimension() > MANY
                 && !every
-                && on_sparse::fits(situation, &wishes) =>
+                && situation.suits_sparse(&wishes) =>
         {
             let reason = format!(
                 "sparse-ftrl, because records have few of {} features",
                 layout.dimension()
             );
-            return on_sparse::choose(situation, &wishes, vec![reason]);
+            return on_sparse::choose(situation, &wishes, all_weights, vec![reason]);
         }
         (None, _) => {}
     }

@@ -3,61 +3,40 @@
 use super::super::outcome::Parameters;
 use super::super::session::{Release, Session};
 use super::{Method, Place, Restart};
-use anyhow::{Result, bail};
+use anyhow::Result;
 use hushstream_account::{Charge, Guarantee};
-use hushstream_engine::{
-    RecipeName, Situation, SparseRecipe, SparseRequest, SparseRun, Task, Wishes,
-};
-use hushstream_mechanism::losses::{Bounds, Link, Memory, Record};
+use hushstream_engine::{RecipeName, Situation, SparseRecipe, SparseRun, Wishes};
+use hushstream_mechanism::losses::{Memory, Record};
 use hushstream_mechanism::sparse::{Scout, SparseError};
-use hushstream_mechanism::{
-    DiaryError, Grant, Ledger, OperatorOnly, Participation, Raw, Scope, Scoreboard,
-};
+use hushstream_mechanism::{DiaryError, Grant, Ledger, OperatorOnly, Raw, Scope, Scoreboard};
 
 struct Sparse {
     recipe: SparseRecipe,
+    all_weights: bool,
     reasons: Vec<String>,
 }
 
-/// Whether nothing was asked for that the sparse learner does not do.
-pub(crate) fn fits(situation: &Situation, wishes: &Wishes) -> bool {
-    wishes.sum.is_none()
-        && wishes.noise.is_none()
-        && wishes.batch.is_none()
-        && !situation.budget.is_pure()
-        && !situation.horizon_unknown
-        && situation.participation == Participation::OncePerRecord
+impl Sparse {
+    fn session(&self, run: SparseRun) -> Box<dyn Session> {
+        Box::new(Running {
+            run,
+            all_weights: self.all_weights,
+        })
+    }
 }
 
-/// The recipe, for records with few features.
+/// The recipe, for records with few features. `all_weights`: the model holds what noise explains, too.
 pub(crate) fn choose(
     situation: &Situation,
     wishes: &Wishes,
+    all_weights: bool,
     reasons: Vec<String>,
 ) -> Result<Box<dyn Method>> {
-    wishes.check(RecipeName::SparseFtrl)?;
-    if !fits(situation, wishes) {
-        bail!(
-            "sparse-ftrl runs on its own tree with Gaussian noise (delta > 0), releases every row, protects records and needs a known horizon"
-        );
-    }
-    let (targets, usual, scores) = match situation.task {
-        Task::Sign => ((-1.0, 1.0), Link::Logistic, 5.0),
-        Task::Number(low, high) => ((low, high), Link::Squared, low.abs().max(high.abs())),
-        _ => bail!("sparse-ftrl predicts one of two classes, or a number"),
-    };
-    let weights = wishes.radius.unwrap_or(scores / situation.length);
-    let request = SparseRequest {
-        features: u32::try_from(situation.features)?,
-        bounds: Bounds::new(situation.length, targets, weights)?,
-        link: wishes.link.unwrap_or(usual),
-        rounds: situation.rounds,
-        budget: situation.budget,
-        adjacency: situation.adjacency,
-        rate: wishes.learning_rate,
-    };
-    let recipe = request.plan()?;
-    Ok(Box::new(Sparse { recipe, reasons }))
+    Ok(Box::new(Sparse {
+        recipe: situation.choose_sparse(wishes)?,
+        all_weights,
+        reasons,
+    }))
 }
 
 impl Method for Sparse {
@@ -89,8 +68,7 @@ impl Method for Sparse {
             radius: Some(self.recipe.rule().half_side()),
             learning_rate: Some(self.recipe.rule().rate()),
             noise_sd: Some(noise),
-            // A feature that every record has rises above the noise of its own coordinate.
-            rows_until_signal: Some(noise / request.bound),
+            rows_until_signal: Some(self.recipe.rows_until_signal()),
             reasons: self.reasons.clone(),
             ..Parameters::default()
         }
@@ -108,19 +86,24 @@ impl Method for Sparse {
             place.ledger,
             place.storage,
         )?;
-        Ok(Box::new(run))
+        Ok(self.session(run))
     }
 
     fn restart(&self, place: Place<'_>) -> Result<Restart> {
         let recipe = self.recipe.clone();
         let back = SparseRun::resume(recipe, place.storage, place.key, place.ledger);
         let is_none = |error: &_| matches!(error, SparseError::Diary(DiaryError::NoRun));
-        Restart::of(back, is_none, |run| Ok(Box::new(run)))
+        Restart::of(back, is_none, |run| Ok(self.session(run)))
     }
 }
 
 /// Only the last model is ever made: each would be all features long.
-impl Session for SparseRun {
+struct Running {
+    run: SparseRun,
+    all_weights: bool,
+}
+
+impl Session for Running {
     fn question(&self) -> &[f64] {
         &[]
     }
@@ -131,30 +114,35 @@ impl Session for SparseRun {
         record: Raw<Record>,
         board: Option<&mut Scoreboard>,
     ) -> Result<()> {
-        Ok(SparseRun::learn(self, record, board)?)
+        Ok(self.run.learn(record, board)?)
     }
 
     fn learn(&mut self, _: Option<u64>, record: Raw<Record>) -> Result<()> {
-        Ok(SparseRun::learn(self, record, None)?)
+        Ok(self.run.learn(record, None)?)
     }
 
     fn memory(&mut self) -> Memory {
-        SparseRun::memory(self)
+        self.run.memory()
     }
 
     fn scout(&mut self) -> Option<Scout> {
-        SparseRun::scout(self)
+        self.run.scout()
     }
 
     fn sync(&mut self, ledger: &mut Ledger) -> Result<Vec<Release>> {
-        SparseRun::sync(self, ledger)?;
+        self.run.sync(ledger)?;
         Ok(Vec::new())
     }
 
     fn settled(&mut self, ledger: &mut Ledger) -> Result<(u64, Vec<f64>)> {
-        let model = self.model(ledger)?;
-        let step = model.receipt().step;
-        Ok((step, model.into_value().thresholded().weights))
+        let model = self.run.model(ledger)?;
+        let (step, model) = (model.receipt().step, model.into_value());
+        let weights = if self.all_weights {
+            model.dense()
+        } else {
+            model.thresholded()
+        };
+        Ok((step, weights))
     }
 
     fn checkpoint_is_due(&self) -> bool {
@@ -162,14 +150,14 @@ impl Session for SparseRun {
     }
 
     fn rounds(&self) -> u64 {
-        SparseRun::rounds(self)
+        self.run.rounds()
     }
 
     fn guarantee(&self) -> Result<Guarantee> {
-        Ok(SparseRun::guarantee(self)?)
+        Ok(self.run.guarantee()?)
     }
 
     fn counts(&self) -> (OperatorOnly<u64>, OperatorOnly<u64>) {
-        (self.nulls(), OperatorOnly::new(0))
+        (self.run.nulls(), OperatorOnly::new(0))
     }
 }

@@ -71,7 +71,7 @@ fn rows_of_a_table_are_records_too() {
                 .model(&mut ledger)
                 .unwrap()
                 .into_value()
-                .weights
+                .dense()
                 .iter()
                 .map(|weight| weight.to_bits()),
         );
@@ -127,7 +127,7 @@ fn a_scout_changes_nothing() {
             }
         }
         let model = learner.model(&mut ledger).unwrap().into_value();
-        said.extend(model.weights.iter().map(|weight| weight.to_bits()));
+        said.extend(model.dense().iter().map(|weight| weight.to_bits()));
         (said, taken)
     };
     let (alone, _) = said(0, 0, 0);
@@ -193,7 +193,7 @@ fn reading_a_few_coordinates_equals_releasing_all() {
             .collect();
     }
     let model = lazy.model(&mut ledger).unwrap();
-    assert_eq!(model.value().weights, weights);
+    assert_eq!(model.into_value().dense(), weights);
     assert!(
         lazy.learn(Raw::seal(record(1)), None).is_err(),
         "release n + 1"
@@ -218,8 +218,9 @@ fn untouched_coordinates_carry_noise_and_thresholds_come_after_it() {
     learner.learn(Raw::seal(bad), None).unwrap();
     assert_eq!(*learner.nulls().for_the_operator(), 1);
     let model = learner.model(&mut ledger).unwrap().into_value();
-    assert!(model.weights.iter().all(|weight| weight.abs() > 0.0));
-    let kept = model.thresholded().weights;
+    let all = model.clone().dense();
+    assert!(all.iter().all(|weight| weight.abs() > 0.0));
+    let kept = model.thresholded();
     assert!(kept.iter().filter(|weight| weight.abs() > 0.0).count() < 32);
 }
 
@@ -254,7 +255,7 @@ fn resuming_equals_never_having_stopped() {
             }
             learner.learn(Raw::seal(record(t)), None).unwrap();
         }
-        learner.model(&mut ledger).unwrap().into_value().weights
+        learner.model(&mut ledger).unwrap().into_value().dense()
     };
     let whole = weights(None);
     for stop in [1, 13, 29] {

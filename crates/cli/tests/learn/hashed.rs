@@ -1,0 +1,92 @@
+//! Hashed features: `sparse-ftrl` from VW text and libsvm, and the model that it publishes.
+
+use crate::common::{BUDGET, Dice, Folder};
+use std::fmt::Write;
+
+const FEATURES: u64 = 1 << 12;
+
+/// The same records as VW text and as libsvm. Each has a few of many features, named by their numbers; those from 0 to 3 tell the class.
+fn records(count: u64) -> [String; 2] {
+    let (mut dice, mut texts) = (Dice(9), [String::new(), String::new()]);
+    for _ in 0..count {
+        let class = dice.below(2);
+        let telling = 2 * dice.below(2) + class;
+        let rest = 4 + dice.below(FEATURES - 4);
+        let label = if class == 0 { -1 } else { 1 };
+        let _ = writeln!(texts[0], "{label} | {telling} {rest}");
+        let _ = writeln!(texts[1], "{label} {}:1 {}:1", telling + 1, rest + 1);
+    }
+    texts
+}
+
+fn folder(count: u64) -> Folder {
+    let folder = Folder::new();
+    let [vw, libsvm] = records(count);
+    folder.write("d.vw", vw);
+    folder.write("d.libsvm", libsvm);
+    folder
+}
+
+const INPUTS: [&str; 2] = ["d.vw --hash-bits 12", "d.libsvm --dim 4096"];
+
+fn weights(folder: &Folder, flags: &str) -> Vec<f64> {
+    folder.succeeds(&format!(
+        "learn {flags} --recipe sparse-ftrl --norm 1.5 --seed-insecure 1 --model model"
+    ));
+    let model: serde_json::Value = serde_json::from_str(&folder.text("model")).unwrap();
+    let weights = model["weights"].as_array().unwrap();
+    weights
+        .iter()
+        .map(|weight| weight.as_f64().unwrap())
+        .collect()
+}
+
+#[test]
+fn both_formats_make_the_same_model_and_noise_is_everywhere() {
+    let folder = folder(2000);
+    let [vw, libsvm] =
+        INPUTS.map(|input| weights(&folder, &format!("{input} {BUDGET} --all-weights")));
+    assert_eq!(vw, libsvm);
+    // The intercept is one more.
+    assert_eq!(vw.len() as u64, FEATURES + 1);
+    // 2000 records touch fewer than half of the features: the others have noise all the same.
+    assert!(vw.iter().all(|weight| weight.abs() > 0.0));
+}
+
+#[test]
+fn what_noise_explains_is_left_out_and_what_was_learned_is_kept() {
+    let folder = folder(20_000);
+    for input in INPUTS {
+        let generous = format!("{input} --epsilon 8 --delta 1e-6");
+        let kept = weights(&folder, &generous);
+        let all = weights(&folder, &format!("{generous} --all-weights"));
+        // Of the many that tell nothing hardly one stands out.
+        let spread = kept[4..FEATURES as usize].iter().filter(|w| w.abs() > 0.0);
+        assert!(spread.count() < 10);
+        for (place, sign) in [-1.0, 1.0, -1.0, 1.0].into_iter().enumerate() {
+            assert!(sign * kept[place] > 0.0, "{place}: {}", kept[place]);
+            assert_eq!(kept[place].to_bits(), all[place].to_bits());
+        }
+        let file = input.split(' ').next().unwrap();
+        let told = folder.json(&format!("predict model {file}"));
+        assert!(told["accuracy"].as_f64().unwrap() > 0.9, "{told}");
+    }
+}
+
+#[test]
+fn a_rate_that_is_too_large_does_not_hide_what_was_learned() {
+    let folder = folder(20_000);
+    let large = format!("{} --epsilon 8 --delta 1e-6 --learning-rate 10", INPUTS[0]);
+    let kept = weights(&folder, &large);
+    assert!(kept[..4].iter().all(|weight| weight.abs() > 0.0));
+}
+
+#[test]
+fn others_have_all_weights_anyway() {
+    let folder = Folder::with_rows(100);
+    let flags = format!(
+        "learn d.csv {} {BUDGET} --model model --all-weights --ledger l",
+        crate::common::SCHEMA
+    );
+    assert!(folder.fails(&flags).contains("leave out --all-weights"));
+}
