@@ -7,6 +7,7 @@ use crate::error::Fault;
 use crate::many::{Fields, Scales, Vectors, Words};
 use crate::number;
 use crate::rows::Failure;
+use crate::runs::{WORTH, rooms, runs};
 use crate::step::Step;
 use memchr::memchr;
 use std::sync::Arc;
@@ -14,8 +15,8 @@ use std::sync::Arc;
 /// Rows of a table.
 pub(crate) struct Table {
     columns: Columns,
-    /// Room for fields that are read many at a time.
-    found: Box<Fields>,
+    /// Room for fields that are read many at a time: several, because each remembers what the row before looked like there.
+    found: Vec<Fields>,
     pub(crate) names: Vec<Arc<str>>,
 }
 
@@ -27,6 +28,8 @@ struct Columns {
     indicators: Vec<usize>,
     /// How many numbers whose coordinates follow each other.
     numbers: Vec<usize>,
+    /// Which room these have.
+    rooms: Vec<usize>,
     scales: Scales,
 }
 
@@ -41,19 +44,23 @@ pub(crate) struct Line<'a> {
 impl Table {
     pub(crate) fn new(delimiter: u8, steps: Vec<Step>, names: Vec<Arc<str>>) -> Self {
         let is_number = |step: &Step| step.number().is_some() && !step.is_indicator();
+        let numbers = runs(&steps, is_number, |step, next| {
+            let slot = |step: &Step| step.number().map(|scale| scale.slot);
+            slot(next) == slot(step).map(|slot| slot + 1)
+        });
+        let rooms = rooms(&numbers);
         let columns = Columns {
             delimiter,
             indicators: runs(&steps, Step::is_indicator, |_, _| true),
-            numbers: runs(&steps, is_number, |step, next| {
-                let slot = |step: &Step| step.number().map(|scale| scale.slot);
-                slot(next) == slot(step).map(|slot| slot + 1)
-            }),
+            numbers,
             scales: Scales::new(steps.iter().map(Step::number)),
             steps,
+            rooms,
         };
+        let count = columns.rooms.iter().max().map_or(0, |last| last + 1);
         Self {
             columns,
-            found: Box::default(),
+            found: (0..count).map(|_| Fields::default()).collect(),
             names,
         }
     }
@@ -93,7 +100,7 @@ impl Columns {
     fn plain_row<V: Vectors>(
         &self,
         vectors: V,
-        found: &mut Fields,
+        found: &mut [Fields],
         Line { row, room }: Line<'_>,
         builder: &mut Builder,
         targets: Targets,
@@ -121,8 +128,9 @@ impl Columns {
                 continue;
             }
             if let Step::Number(scale) = step {
-                if self.numbers[field] >= 4 && field >= one_by_one {
+                if self.numbers[field] >= WORTH && field >= one_by_one {
                     let most = self.numbers[field];
+                    let found = &mut found[self.rooms[field]];
                     found.find(vectors, (room, row.len()), at, self.delimiter, most);
                     let count = found.count();
                     let plain = match builder.side_by_side(scale.slot, count) {
@@ -172,7 +180,7 @@ impl Columns {
 struct PlainRow<'a, V> {
     columns: &'a Columns,
     vectors: V,
-    found: &'a mut Fields,
+    found: &'a mut [Fields],
     line: Line<'a>,
     builder: &'a mut Builder,
     targets: Targets,
@@ -192,24 +200,6 @@ impl<V: Vectors> pulp::NullaryFnOnce for PlainRow<'_, V> {
             self.targets,
         )
     }
-}
-
-/// From every column on, how many of a kind follow each other, each joined to the next.
-fn runs(
-    steps: &[Step],
-    is_kind: impl Fn(&Step) -> bool,
-    is_joined: impl Fn(&Step, &Step) -> bool,
-) -> Vec<usize> {
-    let mut runs: Vec<usize> = steps
-        .iter()
-        .map(|step| usize::from(is_kind(step)))
-        .collect();
-    for at in (1..steps.len()).rev() {
-        if runs[at - 1] > 0 && is_joined(&steps[at - 1], &steps[at]) {
-            runs[at - 1] += runs[at];
-        }
-    }
-    runs
 }
 
 /// A row with quotes, which are known to be in order.

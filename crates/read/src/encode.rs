@@ -97,7 +97,7 @@ impl Builder {
     #[inline(always)]
     pub(crate) fn put_number(&mut self, scale: &Scale, value: f64) {
         // Two instructions, which `clamp`, `min` and `max` are not, because of NaN: a value never is.
-        let scaled = (value - scale.shift) * scale.factor;
+        let scaled = (value - scale.shift) * scale.factor + 0.0;
         let above = if scaled > scale.low {
             scaled
         } else {

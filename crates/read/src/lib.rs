@@ -36,6 +36,7 @@ mod reader;
 mod record_end;
 mod resolve;
 mod rows;
+mod runs;
 mod schema;
 mod schema_file;
 mod shuffle;

@@ -57,9 +57,11 @@ impl Arms {
     }
 }
 
-/// A number's way to its coordinate: (value − shift)·factor, clipped.
+/// A number's way to its coordinate: (value − shift)·factor, clipped, and zero is never a negative one.
 pub(crate) struct Scale {
     pub(crate) slot: u32,
+    /// Of a group in which nearly all fields are `0`.
+    is_indicator: bool,
     pub(crate) shift: f64,
     pub(crate) factor: f64,
     pub(crate) low: f64,
@@ -76,9 +78,11 @@ impl Scale {
 
 impl Step {
     pub(crate) fn new(encoding: &Encoding, first: u32) -> Self {
+        let is_indicator = matches!(encoding, Encoding::Indicator { .. });
         let scale = |shift, factor, low, high, missing| {
             Self::Number(Scale {
                 slot: first,
+                is_indicator,
                 shift,
                 factor,
                 low,
@@ -102,6 +106,7 @@ impl Step {
             }
             Encoding::Outcome { low, high, rewards } => Self::Outcome(Scale {
                 slot: first,
+                is_indicator,
                 shift: if *rewards { low + high } else { 0.0 },
                 factor: if *rewards { -1.0 } else { 1.0 },
                 low: *low,
@@ -135,8 +140,8 @@ impl Step {
         }
     }
 
-    /// Whether a field `0` leaves its coordinate at 0.
+    /// Whether a field `0`, as most are, leaves its coordinate at 0.
     pub(crate) fn is_indicator(&self) -> bool {
-        matches!(self, Self::Number(scale) if scale.shift == 0.0 && scale.low <= 0.0 && scale.high >= 0.0)
+        matches!(self, Self::Number(scale) if scale.is_indicator)
     }
 }

@@ -90,8 +90,8 @@ fn rows_that_look_alike_are_the_same_as_one_by_one() {
                 .zip(&decimals)
                 .map(|(i, &digits)| match dice(10_000_000) {
                     _ if middle == Some(i as usize) => "word".to_owned(),
-                    number if i == odd => ["", "-1.5", "12.25", "1e-2", "0.1234567890"]
-                        [number as usize % 5]
+                    number if i == odd => ["", "-1.5", "12.25", "1e-2", "0.1234567890", "-0.0"]
+                        [number as usize % 6]
                         .to_owned(),
                     number => {
                         let number = format!("{number:07}");
@@ -105,7 +105,9 @@ fn rows_that_look_alike_are_the_same_as_one_by_one() {
             texts[1] += &format!("\"{}\"{line_break}", row.join(&between));
         }
         let ignored = middle.map_or("", |_| "ignore = ['w*']\n");
-        let stated = format!("target = 'y'\n{ignored}[bounds]\n'x*' = [-3, 9]");
+        // Also bounds around zero, of which it is the middle.
+        let low = [-3, -9][round / 2 % 2];
+        let stated = format!("target = 'y'\n{ignored}[bounds]\n'x*' = [{low}, 9]");
         let [plain, quoted] = texts.map(|text| {
             let reader = open(format, &stated, text.as_bytes()).unwrap();
             rows(reader).map_err(|error| error.to_string()).unwrap()

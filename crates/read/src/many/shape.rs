@@ -6,8 +6,8 @@
 use super::{MOST, WIDTH};
 use crate::digits::ZEROS;
 
-/// Rows that a shape must serve to be worth its making.
-const WORTH: u32 = 32;
+/// Rows that a shape must serve to be worth its making, which takes as long as a row.
+const WORTH: u32 = 8;
 /// The most rows to pass before another one is made.
 const PATIENCE: u32 = 1 << 12;
 
@@ -58,7 +58,7 @@ impl Shapes {
         self.served = self.served.saturating_add(1);
     }
 
-    /// They do not hold any more. Those that held for a few rows only make the next ones come later.
+    /// They do not hold any more. The row that shows it is passed, because the next may well look as those before did; those that held for a few rows only make the next ones come later.
     pub(super) fn forget(&mut self) {
         if !self.are_known {
             return;
@@ -68,7 +68,7 @@ impl Shapes {
         } else {
             1
         };
-        (self.are_known, self.served, self.wait) = (false, 0, self.patience);
+        (self.are_known, self.served, self.wait) = (false, 0, self.patience + 1);
     }
 
     /// Learns the shapes of fields, each by eight bytes from where it begins and its length in bits, unless it is too early or one has none. There are whole vectors of them.
