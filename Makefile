@@ -27,13 +27,16 @@ test:
 fuzz:
 	cargo run --locked --quiet --release -p hushstream-fuzz -- --seconds 1800 --seed $$(date +%s)
 
-# Everything of `make test`, regret at full length, the error codes of what must not compile, and cross-checks against other people's implementations.
+# Everything of `make test`, regret at full length, the error codes of what must not compile, the cipher's ways for other processors, and cross-checks against other people's implementations.
 test-long: test oracle
 	cargo test --release --locked -p hushstream-arena --features long
 	cargo test --release --locked -p hushstream --features long
 	cargo test --locked -p hushstream-read --features parquet
 	cargo test --release --locked -p hushstream-audit --features long
 	RUSTC_BOOTSTRAP=1 cargo test --locked --quiet --doc -p hushstream-mechanism --target-dir target/error-codes
+	RUSTFLAGS='--cfg widest="256"' cargo test --locked --quiet -p cpufeatures -p hushstream-noise --target-dir target/ciphers/256
+	RUSTFLAGS='--cfg widest="128"' cargo test --locked --quiet -p cpufeatures -p hushstream-noise --target-dir target/ciphers/128
+	RUSTFLAGS='--cfg aes_backend="soft"' cargo test --locked --quiet -p hushstream-noise --target-dir target/ciphers/soft
 	$(PY) oracle/accounting.py check
 	$(PY) oracle/noise.py check
 	$(JAX)/bin/python oracle/blt.py check

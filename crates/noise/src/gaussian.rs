@@ -28,7 +28,7 @@ use crate::NoiseError;
 use crate::source::{Block, Domain, Source};
 pub(crate) use attempt::Normal;
 use attempt::{Digits, decide_digits, decide_fully};
-use batch::{BATCH, Finish, WORDS, decide_many};
+use batch::{BATCH, Finish, WORDS, decide_here, decide_many};
 use cells::Cells;
 use hushstream_four::{FOUR, Four, Plain};
 
@@ -68,7 +68,7 @@ impl RoundedGaussian {
         let cells = Cells::get();
         let mut blocks = [Block::default(); WORDS / 2];
         let mut coordinate = first;
-        for batch in out.chunks_mut(BATCH) {
+        for batch in out.chunks_mut(2 * BATCH) {
             // Two coordinates share a block; an odd start takes only the second half of its own.
             let skipped = (coordinate % 2) as usize;
             let used = (skipped + batch.len()).div_ceil(2);
@@ -77,7 +77,7 @@ impl RoundedGaussian {
             self.decide(cells, words, batch, source, |place| {
                 (node, coordinate + place as u32)
             });
-            coordinate = coordinate.wrapping_add(BATCH as u32);
+            coordinate = coordinate.wrapping_add(2 * BATCH as u32);
         }
     }
 
@@ -91,15 +91,42 @@ impl RoundedGaussian {
         source: &Source,
         address: impl Fn(usize) -> (u64, u32),
     ) {
-        let exactly = |place| {
-            let (node, coordinate) = address(place);
-            self.draw_exactly(cells, source, node, coordinate, words[place])
-        };
+        let exactly = self.exactly(cells, source, address);
         let draws = words.as_chunks::<1>().0;
         if self == Self::STANDARD {
             decide_many(cells, draws, out, Standard, exactly);
         } else {
             decide_many(cells, draws, out, self, exactly);
+        }
+    }
+
+    /// The same where the words stand where the draws are to be.
+    #[inline]
+    fn decide_here(
+        self,
+        cells: &Cells,
+        out: &mut [i64],
+        source: &Source,
+        address: impl Fn(usize) -> (u64, u32),
+    ) {
+        let exactly = self.exactly(cells, source, address);
+        if self == Self::STANDARD {
+            decide_here(cells, out, Standard, exactly);
+        } else {
+            decide_here(cells, out, self, exactly);
+        }
+    }
+
+    /// What is drawn where 64 bits do not decide, from its place and those bits.
+    fn exactly(
+        self,
+        cells: &Cells,
+        source: &Source,
+        address: impl Fn(usize) -> (u64, u32),
+    ) -> impl Fn(usize, u64) -> i64 {
+        move |place, word| {
+            let (node, coordinate) = address(place);
+            self.draw_exactly(cells, source, node, coordinate, word)
         }
     }
 
@@ -223,7 +250,7 @@ impl FineGaussian {
         let mut coordinate = first;
         for batch in out.chunks_mut(BATCH) {
             source.fill(node, coordinate, Domain::Fine, &mut blocks, batch.len());
-            decide_many(cells, &blocks, batch, self, |place| {
+            decide_many(cells, &blocks, batch, self, |place, _| {
                 let coordinate = coordinate + place as u32;
                 finish_one(
                     self,

@@ -18,13 +18,15 @@
 //! processor computes it.
 
 mod cursor;
+mod together;
 
 pub use cursor::Cursor;
 
 use crate::{Instance, Key};
 use aes::Aes256;
-use aes::cipher::{BlockCipherEncrypt, KeyInit, consts::U16};
+use aes::cipher::{BlockCipherEncrypt, KeyInit};
 use hybrid_array::Array;
+use together::Together;
 
 /// A block as two words, first bytes first.
 pub(crate) type Block = [u64; 2];
@@ -107,18 +109,30 @@ impl Source {
         self.encrypt(blocks, wanted);
     }
 
-    /// The first blocks become those of the first `lanes` lanes of several nodes, one node after the other. What stands behind them is used up.
+    /// The first `wanted` blocks become those from number `first` on in a list of the first `lanes` lanes of several nodes, one node after the other. What stands behind them is used up.
     pub(crate) fn fill_nodes(
         &self,
-        nodes: &[u64],
-        lanes: usize,
+        (nodes, lanes): (&[u64], usize),
+        first: usize,
         domain: Domain,
         blocks: &mut [Block],
+        wanted: usize,
     ) {
-        for (node, blocks) in nodes.iter().zip(blocks.chunks_exact_mut(lanes)) {
-            list(address(*node, 0, domain as u8), blocks);
+        let (mut lane, mut listed) = (first % lanes, 0);
+        for node in &nodes[first / lanes..] {
+            let end = wanted.min(listed + lanes - lane);
+            list(
+                address(*node, lane as u32, domain as u8),
+                &mut blocks[listed..end],
+            );
+            (lane, listed) = (0, end);
+            if listed == wanted {
+                break;
+            }
         }
-        self.encrypt(blocks, nodes.len() * lanes);
+        // What is not listed would be no address of its own.
+        assert_eq!(listed, wanted, "there are fewer");
+        self.encrypt(blocks, wanted);
     }
 
     /// The domain, where it stands in the first word of an address; the lane is in the upper half of that word, the node is the second.
@@ -134,17 +148,8 @@ impl Source {
         halves(u128::from_le_bytes(block.0))
     }
 
-    /// The first `wanted` addresses become what is read there. What stands behind them is used up, where that takes less time: 256-bit vectors take [`TOGETHER`] blocks
-    /// at one go, and those left over one by one.
+    /// The first `wanted` addresses become what is read there. What stands behind them is used up, where that takes less time.
     pub(crate) fn encrypt(&self, blocks: &mut [Block], wanted: usize) {
-        let whole = wanted.next_multiple_of(TOGETHER);
-        let are_few = whole - wanted < TOGETHER / 3;
-        let count = if are_few && whole <= blocks.len() {
-            whole
-        } else {
-            wanted
-        };
-        let blocks = &mut blocks[..count];
         // Bytes are those of little-endian words, whatever the machine's own are.
         let swap = |blocks: &mut [Block]| {
             if cfg!(target_endian = "big") {
@@ -153,8 +158,10 @@ impl Source {
             }
         };
         swap(blocks);
-        let bytes: &mut [Array<u8, U16>] = bytemuck::cast_slice_mut(blocks);
-        self.cipher.encrypt_blocks(bytes);
+        self.cipher.encrypt_with_backend(Together {
+            blocks: bytemuck::cast_slice_mut(blocks),
+            wanted,
+        });
         swap(blocks);
     }
 }
@@ -166,9 +173,6 @@ impl std::fmt::Debug for Source {
             .finish_non_exhaustive()
     }
 }
-
-/// See [`Source::encrypt`].
-pub(crate) const TOGETHER: usize = 30;
 
 const LANE: u64 = 1 << 32;
 const COUNTERS: u32 = 1 << 28;

@@ -97,7 +97,8 @@ impl Builder {
     #[inline(always)]
     pub(crate) fn put_number(&mut self, scale: &Scale, value: f64) {
         // Two instructions, which `clamp`, `min` and `max` are not, because of NaN: a value never is.
-        let scaled = (value - scale.shift) * scale.factor + 0.0;
+        // Minus zero becomes zero, as it does where many numbers are read at a time.
+        let scaled = (value + 0.0 - scale.shift) * scale.factor;
         let above = if scaled > scale.low {
             scaled
         } else {

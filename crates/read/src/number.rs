@@ -35,7 +35,7 @@ pub(crate) fn scan(bytes: &[u8]) -> Option<(f64, usize)> {
 #[inline(always)]
 pub(crate) fn field(bytes: &[u8], at: usize, delimiter: u8) -> Option<(f64, usize)> {
     let (mantissa, decimals, next) = digits::field(bytes, at, delimiter)?;
-    // At most eight digits: both are exact as floats. Minus zero is zero here: every encoding makes it that.
+    // At most eight digits: both are exact as floats. Minus zero is zero, here and in every encoding.
     let size = mantissa as f64;
     // Whole numbers need not wait for a division.
     let value = match decimals {

@@ -57,7 +57,7 @@ impl Arms {
     }
 }
 
-/// A number's way to its coordinate: (value − shift)·factor, clipped, and zero is never a negative one.
+/// A number's way to its coordinate: (value − shift)·factor, clipped.
 pub(crate) struct Scale {
     pub(crate) slot: u32,
     /// Of a group in which nearly all fields are `0`.

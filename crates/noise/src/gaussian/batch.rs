@@ -6,14 +6,14 @@
 use super::cells::{Cells, FAST_BITS};
 use hushstream_four::{self as four, FOUR, Four, Work};
 
-/// Draws decided together: enough blocks for the cipher's widest pipeline, few enough for the first-level cache.
+/// Blocks encrypted together: enough for the cipher's widest pipeline, few enough for the first-level cache. As many draws, or twice as many where two share a block.
 pub(super) const BATCH: usize = 64;
 
 /// What stands where 64 bits do not decide. No draw has this value: draws in 64 bits are below 2⁶² in size.
 const UNDECIDED: i64 = i64::MIN;
 
-/// Words for a batch, from any of the first two on, in whole fours.
-pub(super) const WORDS: usize = BATCH + FOUR;
+/// Words for a batch of draws that share blocks, from any of the first two on, in whole fours.
+pub(super) const WORDS: usize = 2 * BATCH + FOUR;
 
 /// What becomes of a magnitude.
 pub(super) trait Finish: Copy {
@@ -23,58 +23,104 @@ pub(super) trait Finish: Copy {
 }
 
 /// Writes draws from the words of each, one or two, as `law` makes them;
-/// those that the first word does not decide are drawn by `exactly` from their place. There must be words for whole fours; those behind the last draw may be anything.
+/// those that the first word does not decide are drawn by `exactly` from their place and that word. There must be words for whole fours; those behind the last draw may be anything.
 #[inline]
 pub(super) fn decide_many<const WORDS: usize>(
     cells: &Cells,
     words: &[[u64; WORDS]],
     out: &mut [i64],
     law: impl Finish,
-    exactly: impl Fn(usize) -> i64,
+    exactly: impl Fn(usize, u64) -> i64,
 ) {
     // A draw without a word would be no noise, and nobody would notice.
     assert!(words.len() >= out.len().next_multiple_of(FOUR));
     four::run(Decide {
         cells,
-        words,
+        words: Apart(words.as_chunks().0.iter()),
         out,
         law,
         exactly,
     });
 }
 
-struct Decide<'a, const WORDS: usize, L, E> {
+/// The same where the words of draws, one of each, stand where the draws are to be.
+#[inline]
+pub(super) fn decide_here(
+    cells: &Cells,
+    out: &mut [i64],
+    law: impl Finish,
+    exactly: impl Fn(usize, u64) -> i64,
+) {
+    four::run(Decide {
+        cells,
+        words: Here,
+        out,
+        law,
+        exactly,
+    });
+}
+
+/// Where the words of four draws are, the first of which are to stand in `out`.
+trait Words<const WORDS: usize> {
+    fn next(&mut self, out: &[i64]) -> [[u64; WORDS]; FOUR];
+}
+
+struct Apart<'a, const WORDS: usize>(std::slice::Iter<'a, [[u64; WORDS]; FOUR]>);
+
+impl<const WORDS: usize> Words<WORDS> for Apart<'_, WORDS> {
+    #[inline(always)]
+    fn next(&mut self, _: &[i64]) -> [[u64; WORDS]; FOUR] {
+        match self.0.next() {
+            Some(words) => *words,
+            None => unreachable!("there are words for whole fours"),
+        }
+    }
+}
+
+struct Here;
+
+impl Words<1> for Here {
+    #[inline(always)]
+    fn next(&mut self, out: &[i64]) -> [[u64; 1]; FOUR] {
+        let mut words = [[0]; FOUR];
+        for (word, out) in words.iter_mut().zip(out) {
+            *word = [out.cast_unsigned()];
+        }
+        words
+    }
+}
+
+struct Decide<'a, const WORDS: usize, W, L, E> {
     cells: &'a Cells,
-    words: &'a [[u64; WORDS]],
+    words: W,
     out: &'a mut [i64],
     law: L,
     exactly: E,
 }
 
-impl<const WORDS: usize, L: Finish, E: Fn(usize) -> i64> Work for Decide<'_, WORDS, L, E> {
+impl<const WORDS: usize, W: Words<WORDS>, L: Finish, E: Fn(usize, u64) -> i64> Work
+    for Decide<'_, WORDS, W, L, E>
+{
     type Output = ();
 
     #[inline(always)]
-    fn with<V: Four>(self, v: V) {
-        let mut groups = self.words.as_chunks().0.iter();
+    fn with<V: Four>(mut self, v: V) {
         let (whole, rest) = self.out.as_chunks_mut();
         let mut place = 0;
-        // The draws come first: a group that is asked for and not used would be lost.
-        for (out, words) in whole.iter_mut().zip(&mut groups) {
-            let (drawn, unsure) = draw(v, self.cells, words, self.law);
+        for out in whole {
+            let words = self.words.next(out);
+            let (drawn, unsure) = draw(v, self.cells, &words, self.law);
             *out = v.integers(drawn);
             if v.any(unsure) {
-                settle(out, place, &self.exactly);
+                settle(out, place, words.map(|words| words[0]), &self.exactly);
             }
             place += FOUR;
         }
         if !rest.is_empty() {
-            let Some(words) = groups.next() else {
-                unreachable!("there are words for whole fours");
-            };
-            let (drawn, _) = draw(v, self.cells, words, self.law);
+            let words = self.words.next(rest);
+            let (drawn, _) = draw(v, self.cells, &words, self.law);
             four::put(v.integers(drawn), rest);
-            settle(rest, place, &self.exactly);
+            settle(rest, place, words.map(|words| words[0]), &self.exactly);
         }
     }
 }
@@ -82,10 +128,10 @@ impl<const WORDS: usize, L: Finish, E: Fn(usize) -> i64> Work for Decide<'_, WOR
 /// Draws exactly what is not decided.
 #[cold]
 #[inline(never)]
-fn settle(out: &mut [i64], first: usize, exactly: impl Fn(usize) -> i64) {
-    for (place, value) in (first..).zip(out) {
+fn settle(out: &mut [i64], first: usize, words: [u64; FOUR], exactly: impl Fn(usize, u64) -> i64) {
+    for ((place, value), word) in (first..).zip(out).zip(words) {
         if *value == UNDECIDED {
-            *value = exactly(place);
+            *value = exactly(place, word);
         }
     }
 }
@@ -169,13 +215,27 @@ mod tests {
             count in 0_usize..=12,
         ) {
             let mut out = [0; 12];
-            decide_many(Cells::get(), &words, &mut out[..count], Everything, |place| -(place as i64) - 1);
+            let undecided = |place: usize, word: u64| (word ^ place as u64).cast_signed();
+            decide_many(Cells::get(), &words, &mut out[..count], Everything, undecided);
             for (place, (out, [first, last])) in out.iter().zip(&words).take(count).enumerate() {
                 let fast = decide_from(Cells::get().entry(*first), *first);
                 let all = fast.magnitude ^ (last << 40) ^ (fast.negative.wrapping_neg() >> 1);
-                let wanted = if fast.decided { all.cast_signed() } else { -(place as i64) - 1 };
+                let wanted = if fast.decided { all.cast_signed() } else { undecided(place, *first) };
                 prop_assert_eq!(*out, wanted);
             }
+        }
+
+        #[test]
+        fn where_they_stand_they_are_the_same(
+            words in proptest::collection::vec(words(), 12),
+            count in 0_usize..=12,
+        ) {
+            let undecided = |place: usize, word: u64| (word ^ place as u64).cast_signed();
+            let (mut apart, mut here) = ([0; 12], words.iter().map(|word| word.cast_signed()).collect::<Vec<_>>());
+            let law = super::super::RoundedGaussian::STANDARD;
+            decide_many(Cells::get(), words.as_chunks::<1>().0, &mut apart[..count], law, undecided);
+            decide_here(Cells::get(), &mut here[..count], law, undecided);
+            prop_assert_eq!(&apart[..count], &here[..count]);
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::step::Scale;
 use std::ops::Range;
 
-/// Columns of numbers as arrays, so that a loop can pass over them: for each column (value − shift)·factor, clipped to [low, high], and zero is never a negative one.
+/// Columns of numbers as arrays, so that a loop can pass over them: for each column (value − shift)·factor, clipped to [low, high].
 #[derive(Default)]
 pub(crate) struct Scales {
     shift: Vec<f64>,
@@ -38,7 +38,7 @@ impl Scales {
             .zip(&self.low[columns.clone()])
             .zip(&self.high[columns]);
         for (((((shift, factor), low), high), value), out) in scales.zip(values).zip(out) {
-            let scaled = (value - shift) * factor + 0.0;
+            let scaled = (value - shift) * factor;
             let above = if scaled > *low { scaled } else { *low };
             *out = if above < *high { above } else { *high };
         }
