@@ -9,6 +9,7 @@ import callgrind
 import contests
 import curves
 import machine
+import recipes
 import report
 from programs import ROOT, TARGET
 from sizes import SIZES
@@ -25,11 +26,12 @@ def main(arguments):
     about = list(machine.describe())
     tables = list(contests.tables(folder, sizes))
     counts = callgrind.counts(folder)
+    costs = recipes.costs(folder)
     panels = curves.panels(folder, sizes)
     command = "make bench" if name == "default" else f"make bench BENCH={name}"
     # A short run is for trying: it must not replace figures that stand for something.
     root = folder if name == "quick" else ROOT
-    report.write(root, command, sizes.rounds, about, tables, counts, panels)
+    report.write(root, command, sizes.rounds, about, tables, counts, costs, panels)
     print(f"\nwritten: {(root / 'BENCHMARKS.md').relative_to(ROOT)}")
     return 0
 

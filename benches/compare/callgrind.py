@@ -47,9 +47,14 @@ def cases(folder):
     yield "VW, text, 37 of 2^20", lambda rows: vw("", f"-d {files.sparse(folder, rows, 20, 'vw').name} -b 20")
 
 
+def is_there():
+    """Whether there is valgrind."""
+    return shutil.which("valgrind") is not None
+
+
 def counts(folder):
     """{name: instructions a row}; None if there is no valgrind."""
-    if not shutil.which("valgrind"):
+    if not is_there():
         return None
     found = {}
     for name, make in cases(folder):

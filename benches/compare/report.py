@@ -1,6 +1,9 @@
 """BENCHMARKS.md and its charts, from what was measured."""
 
+import math
+
 import chart
+import recipes
 from aims import aims
 
 HEAD = """# Benchmarks
@@ -98,6 +101,27 @@ def counts_section(counts):
     return [*lines, ""]
 
 
+def costs_section(costs):
+    """Rounds early and late."""
+    lines = ["## Recipes: does a round cost more later?", ""]
+    if costs is None:
+        return [*lines, "Not measured: there is no valgrind here.", ""]
+    (first, second), (third, last) = recipes.EARLY, recipes.LATE
+    lines += [
+        f"Instructions a row by callgrind, all threads together, in the octaves from {first:,} to {second:,} and from {third:,} to {last:,} rows of runs that are planned for",
+        f"{recipes.PLANNED:,}, reading included; {recipes.DIMENSION} features, experts or arms. log t grows by {math.log(last) / math.log(second):.2f} between them. (`cover`, whose every round asks about every point of its net, at a tenth of the rows.)",
+        "",
+        f"| recipe | rows {first:,} to {second:,} | rows {third:,} to {last:,} | times |",
+        "|---|---|---|---|",
+    ]
+    for name, (early, late) in costs.items():
+        if early is None or late is None:
+            lines.append(f"| {name} | not measured | | |")
+        else:
+            lines.append(f"| {name} | {early:,.0f} | {late:,.0f} | {late / early:.2f} |")
+    return [*lines, ""]
+
+
 def panel_section(panel):
     """Curves as a table: rate and memory."""
     lines = [f"### {panel.title}", "", panel.note, ""]
@@ -128,7 +152,7 @@ def draw(folder, tables, panels):
     (folder / "bench-scaling.svg").write_text(chart.panels("Rows a second against size, one core", [part for part in several if part[2]]))
 
 
-def write(root, command, rounds, about, tables, counts, panels):
+def write(root, command, rounds, about, tables, counts, costs, panels):
     """BENCHMARKS.md in `root`, charts in its docs/."""
     draw(root / "docs", tables, panels)
     found = aims({table.key: table for table in tables}, panels)
@@ -136,7 +160,7 @@ def write(root, command, rounds, about, tables, counts, panels):
     lines += ["![Rows a second](docs/bench-rows.svg)", "", *aims_section(found), *machine_section(about), "## Contests", ""]
     for table in tables:
         lines += table_section(table)
-    lines += counts_section(counts)
+    lines += [*counts_section(counts), *costs_section(costs)]
     lines += ["## Size", "", "![Rows a second against size](docs/bench-scaling.svg)", ""]
     for panel in panels:
         lines += panel_section(panel)

@@ -6,6 +6,7 @@ mod accounting;
 mod gaussian;
 mod sums;
 mod timing;
+mod values;
 
 use std::process::ExitCode;
 use timing::Measured;
@@ -13,7 +14,8 @@ use timing::Measured;
 const USAGE: &str = "usage: hushstream-benches NAME [ARGUMENT]
   rounded, fine, ziggurat      Gaussian samples
   tree D, blt D, plain D       steps of running sums in D dimensions
-  spent KIND, curves KIND      1000 charges added up; KIND is gaussian or mixed";
+  spent KIND, curves KIND      1000 charges added up; KIND is gaussian or mixed
+  pftal-bandit ROUNDS          rounds of a recipe that only the library plays";
 
 fn run(arguments: &[&str]) -> Option<Measured> {
     Some(match *arguments {
@@ -25,6 +27,7 @@ fn run(arguments: &[&str]) -> Option<Measured> {
         ["plain", dimension] => sums::plain(dimension.parse().ok()?),
         ["spent", kind] => accounting::spent(kind.parse().ok()?),
         ["curves", kind] => accounting::curves(kind.parse().ok()?),
+        ["pftal-bandit", rounds] => values::rounds(rounds.parse().ok()?),
         _ => return None,
     })
 }

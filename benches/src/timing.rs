@@ -14,6 +14,15 @@ pub(crate) struct Measured {
 }
 
 impl Measured {
+    /// What was done one time.
+    pub(crate) fn once(seconds: f64, units: u64) -> Self {
+        Self {
+            seconds,
+            units,
+            epsilon: None,
+        }
+    }
+
     /// The same, and the privacy loss that was computed.
     pub(crate) fn with_epsilon(mut self, epsilon: f64) -> Self {
         self.epsilon = Some(epsilon);
@@ -41,11 +50,7 @@ pub(crate) fn measure(mut work: impl FnMut() -> u64) -> Measured {
         units += work();
         let seconds = start.elapsed().as_secs_f64();
         if seconds >= SECONDS {
-            return Measured {
-                seconds,
-                units,
-                epsilon: None,
-            };
+            return Measured::once(seconds, units);
         }
     }
 }
