@@ -28,6 +28,17 @@ def blocks(rows):
     return [min(BLOCK, rows - start) for start in range(0, rows, BLOCK)]
 
 
+def first(path, rows, has_header):
+    """The first rows of a file: runs over more and fewer rows then do the same at first."""
+
+    def write(file):
+        with open(path, "rb") as lines:
+            for _, line in zip(range(rows + has_header), lines):
+                file.write(line)
+
+    return write_whole(path.with_name(f"{path.stem}-first-{rows}{path.suffix}"), write)
+
+
 def dense_blocks(rows, dimension):
     """(numbers in ten-thousandths, labels 0 or 1), block after block."""
     random = numpy.random.default_rng(dimension)

@@ -27,8 +27,8 @@ MODELS = [
     ("pftal-convex", "--batch 1 --sum smooth"),
     ("pftal-convex", "--batch 1 --sum octave --horizon unknown"),
     ("pqftl", "--batch 1"),
-    ("coco-p", f"{CURVED} --batch 1 --window 1000"),
-    ("coco-l", f"{CURVED} --batch 1 --window 1000"),
+    ("coco-p", f"{CURVED} --batch 1 --window 200"),
+    ("coco-l", f"{CURVED} --batch 1 --window 200"),
     ("pigd", CURVED),
     ("pigd-convex", ""),
     ("pgiga", CURVED),
@@ -56,11 +56,16 @@ def cases(folder):
     def run(file, flags, planned=f" --rounds {PLANNED}"):
         return lambda rows: learn("", f"{file(rows).name} {flags}{planned}", tail=SEED)
 
+    most = LATE[1]
+
     def dense(rows):
-        return files.dense_csv(folder, rows, DIMENSION)
+        return files.first(files.dense_csv(folder, most, DIMENSION), rows, has_header=True)
 
     def losses(rows):
-        return files.experts(folder, rows, DIMENSION)
+        return files.first(files.experts(folder, most, DIMENSION), rows, has_header=True)
+
+    def words(rows):
+        return files.first(files.sparse(folder, most, BITS, "vw"), rows, has_header=False)
 
     for recipe, flags in MODELS:
         yield named(recipe, "", flags), run(dense, f"{TABLE} --recipe {recipe} {flags}")
@@ -71,7 +76,7 @@ def cases(folder):
     yield "pftal-bandit", lambda rows: ours("", "pftal-bandit", rows)
     yield (
         f"sparse-ftrl, {files.SPARSE_FEATURES} of 2^{BITS}",
-        lambda rows: learn("", sparse_flags(files.sparse(folder, rows, BITS, "vw").name, PLANNED, BITS), tail=SEED),
+        lambda rows: learn("", sparse_flags(words(rows).name, PLANNED, BITS), tail=SEED),
     )
 
 

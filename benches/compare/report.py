@@ -109,7 +109,7 @@ def costs_section(costs):
     (first, second), (third, last) = recipes.EARLY, recipes.LATE
     lines += [
         f"Instructions a row by callgrind, all threads together, in the octaves from {first:,} to {second:,} and from {third:,} to {last:,} rows of runs that are planned for",
-        f"{recipes.PLANNED:,}, reading included; {recipes.DIMENSION} features, experts or arms. log t grows by {math.log(last) / math.log(second):.2f} between them. (`cover`, whose every round asks about every point of its net, at a tenth of the rows.)",
+        f"{recipes.PLANNED:,}, reading included; {recipes.DIMENSION} features, experts or arms. log t grows by {math.log(last) / math.log(second):.2f} between them. (`cover`, whose every round asks about every point of its net, at a tenth of the rows, planned for {recipes.SHORT:,}.)",
         "",
         f"| recipe | rows {first:,} to {second:,} | rows {third:,} to {last:,} | times |",
         "|---|---|---|---|",

@@ -44,8 +44,8 @@ pub(crate) fn rounds(rounds: u64) -> Measured {
     let key = Key::insecure_from_seed(3);
     let mut run =
         ValuesRun::open(recipe, grant, &key, &mut ledger, MemoryStorage::default()).expect("a run");
-    let start = Instant::now();
-    for round in 1..=rounds.min(PLANNED) {
+    let (start, rounds) = (Instant::now(), rounds.min(PLANNED));
+    for round in 1..=rounds {
         let record = Record {
             features: Features::Dense(vec![0.1; DIMENSION]),
             target: 1.0,

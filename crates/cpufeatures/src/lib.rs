@@ -5,7 +5,7 @@
 //! unsafe code of others relies on it.
 
 //!
-//! The cipher's ways for 512 bits, 256 bits and one block at a time give the same blocks. To test each of them on one machine, `--cfg widest="256"` or `--cfg widest="128"` denies the wider ones.
+//! The cipher's ways for registers of 512, 256 and 128 bits give the same blocks. To test each of them on one machine, `--cfg widest="256"` or `--cfg widest="128"` denies the wider ones.
 
 #[doc(hidden)]
 pub use std;
@@ -97,7 +97,7 @@ mod tests {
     crate::new!(ciphers, "vaes");
     crate::new!(both, "sse2", "avx2");
     crate::new!(hashes, "sha", "sse2", "ssse3", "sse4.1");
-    // Of two makers: no processor has both.
+    // Long gone when the other came: no processor has both.
     crate::new!(never, "tbm", "avx512vp2intersect", "sse2");
     crate::new!(nor, "sse2", "avx512vp2intersect", "tbm");
 

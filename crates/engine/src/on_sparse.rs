@@ -3,12 +3,12 @@
 use crate::catalogue::RecipeName;
 use crate::on_sums::RecipeError;
 use hushstream_account::{Adjacency, Budget, Guarantee, GuaranteeError};
-use hushstream_mechanism::losses::{Bounds, LinearModel, Link, Loss, Memory, Record};
+use hushstream_mechanism::losses::{Bounds, Features, LinearModel, Link, Loss, Memory, Record};
 use hushstream_mechanism::sparse::{CACHE_BYTES, Model, Rule, Scout, SparseError, SparseLearner};
 use hushstream_mechanism::sums::{Geometry, Noise, SumKind, SumPlan, SumRequest};
 use hushstream_mechanism::{
-    CameBack, DiaryError, Grant, Ledger, OperatorOnly, Participation, Raw, Released, Scoreboard,
-    Storage, Transcript,
+    CameBack, Contribution, DiaryError, Grant, Ledger, OperatorOnly, Participation, Raw, Released,
+    Scoreboard, Storage, Transcript,
 };
 use hushstream_noise::Key;
 
@@ -109,14 +109,26 @@ impl SparseRecipe {
         &self.request
     }
 
-    /// Records after which a feature stands out of the noise of all, if each has that feature alone and all agree.
+    /// Records after which a feature stands out of the noise of all, if each has that feature alone, as long as records may be, and all agree: at the slope that the loss has where weights are still 0.
     #[must_use]
     pub fn rows_until_signal(&self) -> f64 {
-        let noise = self.plan.prefix_sd_max() / self.plan.request().bound;
-        noise * Model::threshold(self.request.features as usize)
+        let SparseRequest { bounds, link, .. } = self.request;
+        let steepest = |loss: LinearModel| {
+            let (low, high) = bounds.target();
+            [low, high].map(|target| {
+                let features = Features::Dense(vec![bounds.features()]);
+                match loss.gradient(Record { features, target }, &[0.0]) {
+                    Contribution::Dense(step) => step.first().map_or(0.0, |step| step.abs()),
+                    _ => 0.0,
+                }
+            })
+        };
+        let steps = LinearModel::new(1, link, bounds).map_or([0.0; 2], steepest);
+        let step = steps[0].max(steps[1]).min(self.plan.request().bound);
+        self.plan.prefix_sd_max() / step * Model::threshold(self.request.features as usize)
     }
 
-    /// Memory of a run: the sums, and the caches of noise for one thread and for another that works ahead. A model takes as much again as the sums, twice, when it is made.
+    /// Memory of a run: the sums, and the caches of noise for one thread and for another that works ahead. A model takes as much again as the sums when it is made.
     #[must_use]
     pub fn memory_bytes(&self) -> u64 {
         8 * u64::from(self.request.features) + 2 * CACHE_BYTES as u64

@@ -29,18 +29,20 @@ pub(crate) fn runs(
 /// Which room the numbers of each column have: another one for every run of them, and for every so many as are read together, as long as there are rooms.
 pub(crate) fn rooms(numbers: &[usize]) -> Vec<usize> {
     let (mut room, mut used) = (0, 0);
-    let mut before = 0;
+    let (mut before, mut is_long) = (0, false);
     let rooms = numbers.iter().map(|&left| {
-        // A run goes on where one number fewer is left; a few alone are not read together.
-        let goes_on = left + 1 == before;
+        // A run goes on where one number fewer is left.
+        let goes_on = left > 0 && left + 1 == before;
         before = left;
-        if left < WORTH && !goes_on {
-            return room;
+        if !goes_on {
+            is_long = left >= WORTH;
         }
-        if used > 0 && (!goes_on || used == MOST) {
-            (room, used) = ((room + 1).min(ROOMS - 1), 0);
+        if is_long {
+            if used > 0 && (!goes_on || used == MOST) {
+                (room, used) = ((room + 1).min(ROOMS - 1), 0);
+            }
+            used += 1;
         }
-        used += 1;
         room
     });
     rooms.collect()
@@ -52,11 +54,15 @@ mod tests {
 
     #[test]
     fn every_run_has_a_room_while_there_are_some() {
-        // A run of five, one alone, one of six.
-        let numbers = [5, 4, 3, 2, 1, 0, 1, 0, 6, 5, 4, 3, 2, 1];
+        // A run of five, two alone, one of six.
+        let numbers = [5, 4, 3, 2, 1, 0, 2, 1, 0, 6, 5, 4, 3, 2, 1];
         let found = rooms(&numbers);
-        assert_eq!(found[0], 0);
-        assert_eq!(found[8..], [1; 6]);
+        assert_eq!(found[..5], [0; 5]);
+        assert_eq!(found[9..], [1; 6]);
+        // What is between two runs that fill their rooms takes none.
+        let full = || (1..=MOST).rev();
+        let two: Vec<usize> = full().chain([0]).chain(full()).collect();
+        assert_eq!(rooms(&two).last(), Some(&1));
         // Long runs are read in parts; those behind the last room share it.
         let long: Vec<usize> = (1..=12 * MOST).rev().collect();
         let found = rooms(&long);

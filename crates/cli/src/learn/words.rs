@@ -50,7 +50,13 @@ pub(crate) fn announce(arguments: &Arguments, layout: &Layout, method: &dyn Meth
         return;
     };
     let share = 100.0 * until / records as f64;
-    let cost = if share >= 100.0 {
+    let cost = if mechanism == MechanismKind::SparseTree {
+        format!(
+            "a feature stands out after about {} records of full length that have it alone and agree, of {}",
+            grouped(until.ceil() as u64),
+            grouped(records)
+        )
+    } else if share >= 100.0 {
         format!(
             "noise exceeds what is learned from all {} records: expect next to nothing, or state more ε, fewer features or a smaller --norm",
             grouped(records)

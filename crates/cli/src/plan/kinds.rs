@@ -2,11 +2,16 @@
 
 use super::arguments::Arguments;
 use anyhow::{Result, bail};
+use hushstream_engine::RecipeName;
 use hushstream_mechanism::sums::SumKind;
 
 /// The sums to plan; nothing stands for the recipe's own.
 pub(crate) fn kinds(arguments: &Arguments) -> Result<Vec<Option<SumKind>>> {
     let name = match (&arguments.sum, arguments.recipe) {
+        // It has one.
+        (Some(name), Some(RecipeName::SparseFtrl)) if matches!(name.as_str(), "all" | "best") => {
+            return Ok(vec![None]);
+        }
         (Some(name), _) => name.as_str(),
         (None, Some(_)) => return Ok(vec![None]),
         (None, None) => "best",

@@ -96,8 +96,9 @@ fn print_recipe(row: &Row) {
     );
     if let Some(records) = chosen.rows_until_signal {
         tell!(
-            "    a feature stands out of the noise of all after about {} records that have it alone and agree; time a round is for records of 32 features",
-            grouped(records.ceil() as u64)
+            "    a feature stands out of the noise of all after about {} records of full length that have it alone and agree\n    time a round is for records of 32 features; while a model is made, memory is {} more",
+            grouped(records.ceil() as u64),
+            bytes(8 * u64::from(row.parameters.dim))
         );
     }
     match (row.regret_bound, &chosen.regret_missing) {

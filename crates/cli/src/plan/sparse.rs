@@ -37,8 +37,7 @@ pub(super) fn recipe(arguments: &Arguments, sum: Option<SumKind>) -> Result<Spar
     };
     let wishes = Wishes {
         recipe: Some(RecipeName::SparseFtrl),
-        // Its own tree may be named.
-        sum: sum.filter(|&sum| sum != SumKind::Tree),
+        sum,
         noise: arguments.noise.map(Into::into),
         batch: (arguments.batch > 1).then_some(arguments.batch),
         set: task.set.map(|_| "a set".to_owned()),

@@ -31,7 +31,7 @@ pub(crate) struct TaskArguments {
     /// Its radius; 1 if not given.
     #[arg(long, value_parser = finite, allow_negative_numbers = true)]
     pub(crate) radius: Option<f64>,
-    /// `pqftl`, `sparse-ftrl`: largest length of a record's features.
+    /// `pqftl`, `sparse-ftrl`: largest length of a record's features, an intercept included.
     #[arg(long, value_parser = finite, allow_negative_numbers = true, default_value_t = 1.0)]
     pub(crate) norm: f64,
     /// `pqftl`: largest size of a target.

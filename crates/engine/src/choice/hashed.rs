@@ -6,6 +6,7 @@ use crate::on_sparse::{SparseRecipe, SparseRequest};
 use crate::on_sums::RecipeError;
 use hushstream_mechanism::Participation;
 use hushstream_mechanism::losses::{Bounds, Link};
+use hushstream_mechanism::sums::{Noise, SumKind};
 
 /// The largest score that a class needs: a logistic loss has e⁻⁵ left there.
 const SCORE: f64 = 5.0;
@@ -14,8 +15,9 @@ impl Situation {
     /// Whether nothing was asked for that the sparse learner does not do.
     #[must_use]
     pub fn suits_sparse(&self, wishes: &Wishes) -> bool {
-        wishes.sum.is_none()
-            && wishes.noise.is_none()
+        // Its own may be named.
+        wishes.sum.is_none_or(|sum| sum == SumKind::Tree)
+            && wishes.noise.is_none_or(|noise| noise == Noise::Gaussian)
             && wishes.batch.is_none()
             && !self.budget.is_pure()
             && !self.horizon_unknown

@@ -288,7 +288,8 @@ impl SparseLearner {
         if t > 0 {
             self.noise.add_all(t, &mut sums);
         }
-        let sums = sums.iter().map(|&sum| sum as f64 * unit);
+        // In the same memory.
+        let sums = sums.into_iter().map(|sum| sum as f64 * unit);
         let model = Model::new(sums, self.rule, self.plan.prefix_sd(t.max(1)));
         let pending = self.diary.pending(model);
         self.diary.publish(pending).map_err(|_| SparseError::Stored)

@@ -119,7 +119,7 @@ pub(crate) fn choose(
     }
     if arguments.output.all_weights && method.recipe() != RecipeName::SparseFtrl {
         bail!(
-            "{} publishes all weights anyway: leave out --all-weights",
+            "--all-weights is about the weights that sparse-ftrl leaves out, and {} is another recipe: leave out --all-weights",
             method.recipe()
         );
     }
