@@ -4,7 +4,9 @@ use crate::catalogue::RecipeName;
 use crate::on_sums::RecipeError;
 use hushstream_account::{Adjacency, Budget, Guarantee, GuaranteeError};
 use hushstream_mechanism::losses::{Bounds, Features, LinearModel, Link, Loss, Memory, Record};
-use hushstream_mechanism::sparse::{CACHE_BYTES, Model, Rule, Scout, SparseError, SparseLearner};
+use hushstream_mechanism::sparse::{
+    Balance, CACHE_BYTES, Model, Rule, Scout, SparseError, SparseLearner,
+};
 use hushstream_mechanism::sums::{Geometry, Noise, SumKind, SumPlan, SumRequest};
 use hushstream_mechanism::{
     CameBack, Contribution, DiaryError, Grant, Ledger, OperatorOnly, Participation, Raw, Released,
@@ -58,8 +60,8 @@ impl SparseRequest {
                     .to_owned(),
             ));
         }
-        let lipschitz =
-            LinearModel::new(self.features as usize, self.link, self.bounds)?.lipschitz();
+        let loss = LinearModel::new(self.features as usize, self.link, self.bounds)?;
+        let lipschitz = loss.lipschitz();
         let plan = SumRequest {
             kind: SumKind::Tree,
             noise: Noise::Gaussian,
@@ -75,8 +77,14 @@ impl SparseRequest {
         }
         .plan()?;
         let length = self.bounds.weights();
-        let balanced = Rule::balanced_rate(length, lipschitz, self.rounds, plan.prefix_sd_max());
-        let rate = self.rate.unwrap_or(balanced);
+        let balance = Balance {
+            length,
+            lipschitz,
+            rounds: self.rounds,
+            noise: plan.prefix_sd_max(),
+            smoothness: loss.smoothness(),
+        };
+        let rate = self.rate.unwrap_or_else(|| balance.rate());
         let rule = Rule::new(rate, length).ok_or(RecipeError::Parameter {
             parameter: "learning rate",
             given: rate,

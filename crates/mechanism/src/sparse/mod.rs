@@ -22,6 +22,7 @@ mod cache;
 mod fit;
 mod learner;
 mod model;
+mod rate;
 mod rule;
 mod scout;
 
@@ -29,5 +30,6 @@ pub use cache::CACHE_BYTES;
 pub use fit::SparseError;
 pub use learner::{SparseBack, SparseLearner};
 pub use model::Model;
+pub use rate::Balance;
 pub use rule::Rule;
 pub use scout::Scout;

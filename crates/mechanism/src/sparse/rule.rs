@@ -5,8 +5,7 @@
 //! **Regret** against w* in the box, for gradients of length at most L and a stream fixed in advance: with exact sums ‖w*‖²/(2η) + η·T·L²/2 (of the
 //! regularised leader). Noise ν_t in ŝ_t moves w_t by at most η·|ν_t,j| in coordinate j, so a record with features x loses at most its slope times η·Σ|x_j|·|ν_t,j|, in expectation
 //! η·slope·‖x‖₁·σ_t·√(2/π), σ_t the standard deviation of one coordinate. So privacy adds at most η·√(2k/π)·L·Σσ_t for records of k features. Where the box does not bind, errors of both signs cancel:
-//! η·slope·|⟨x, ν_t⟩| has expectation below η·slope·‖x‖₂·σ_t, whatever k is, and privacy adds at most η·L·Σσ_t. The rate that balances *these* terms for ‖w*‖ ≤ D is
-//! η = D/√(T·L·(L + 2σ)).
+//! η·slope·|⟨x, ν_t⟩| has expectation below η·slope·‖x‖₂·σ_t, whatever k is, and privacy adds at most η·L·Σσ_t. Any rate has this bound; which one is taken is told in `rate.rs`.
 
 /// φ.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -21,12 +20,6 @@ impl Rule {
     pub fn new(rate: f64, half_side: f64) -> Option<Self> {
         let fits = |value: f64| value > 0.0 && value.is_finite();
         (fits(rate) && fits(half_side)).then_some(Self { rate, half_side })
-    }
-
-    /// The rate for weights of length about `length`, gradients of length at most `lipschitz`, `rounds` records, and noise of this standard deviation.
-    #[must_use]
-    pub fn balanced_rate(length: f64, lipschitz: f64, rounds: u64, noise: f64) -> f64 {
-        length / (rounds as f64 * lipschitz * (lipschitz + 2.0 * noise)).sqrt()
     }
 
     /// η.
@@ -71,6 +64,5 @@ mod tests {
         assert!((rule.weight(1.0) + 0.5).abs() < 1e-15);
         assert!((rule.weight(-100.0) - 1.0).abs() < 1e-15);
         assert!(Rule::new(0.0, 1.0).is_none() && Rule::new(1.0, f64::NAN).is_none());
-        assert!((Rule::balanced_rate(2.0, 1.0, 100, 0.0) - 0.2).abs() < 1e-15);
     }
 }
