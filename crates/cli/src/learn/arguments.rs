@@ -205,9 +205,9 @@ pub(crate) struct Output {
     /// Write the last model here: publishable.
     #[arg(long)]
     pub(crate) model: Option<PathBuf>,
-    /// `sparse-ftrl`: the model holds all weights, also those that noise alone explains; otherwise these are 0.
+    /// `sparse-ftrl`: weights that noise alone explains are 0 in the model.
     #[arg(long, requires = "model")]
-    pub(crate) all_weights: bool,
+    pub(crate) thresholded: bool,
     /// Write every released model here, one JSON object a line: publishable.
     #[arg(long)]
     pub(crate) releases: Option<PathBuf>,

@@ -44,8 +44,7 @@ fn weights(folder: &Folder, flags: &str) -> Vec<f64> {
 #[test]
 fn both_formats_make_the_same_model_and_noise_is_everywhere() {
     let folder = folder(2000);
-    let [vw, libsvm] =
-        INPUTS.map(|input| weights(&folder, &format!("{input} {BUDGET} --all-weights")));
+    let [vw, libsvm] = INPUTS.map(|input| weights(&folder, &format!("{input} {BUDGET}")));
     assert_eq!(vw, libsvm);
     // The intercept is one more.
     assert_eq!(vw.len() as u64, FEATURES + 1);
@@ -58,8 +57,8 @@ fn what_noise_explains_is_left_out_and_what_was_learned_is_kept() {
     let folder = folder(20_000);
     for input in INPUTS {
         let generous = format!("{input} --epsilon 8 --delta 1e-6");
-        let kept = weights(&folder, &generous);
-        let all = weights(&folder, &format!("{generous} --all-weights"));
+        let all = weights(&folder, &generous);
+        let kept = weights(&folder, &format!("{generous} --thresholded"));
         // Of the many that tell nothing hardly one stands out.
         let spread = kept[4..FEATURES as usize].iter().filter(|w| w.abs() > 0.0);
         assert!(spread.count() < 10);
@@ -76,17 +75,24 @@ fn what_noise_explains_is_left_out_and_what_was_learned_is_kept() {
 #[test]
 fn a_rate_that_is_too_large_does_not_hide_what_was_learned() {
     let folder = folder(20_000);
-    let large = format!("{} --epsilon 8 --delta 1e-6 --learning-rate 10", INPUTS[0]);
+    let large = format!(
+        "{} --epsilon 8 --delta 1e-6 --learning-rate 10 --thresholded",
+        INPUTS[0]
+    );
     let kept = weights(&folder, &large);
     assert!(kept[..4].iter().all(|weight| weight.abs() > 0.0));
 }
 
 #[test]
-fn others_have_all_weights_anyway() {
+fn others_have_few_weights() {
     let folder = Folder::with_rows(100);
     let flags = format!(
-        "learn d.csv {} {BUDGET} --model model --all-weights --ledger l",
+        "learn d.csv {} {BUDGET} --model model --thresholded --ledger l",
         crate::common::SCHEMA
     );
-    assert!(folder.fails(&flags).contains("leave out --all-weights"));
+    assert!(
+        folder
+            .fails(&flags)
+            .contains("millions of weights of sparse-ftrl")
+    );
 }

@@ -55,7 +55,7 @@ fn so_is_sparse_text() {
         }
         text.push('\n');
     }
-    let flags = "--recipe sparse-ftrl --hash-bits 12 --norm 6 --model model --all-weights";
+    let flags = "--recipe sparse-ftrl --hash-bits 12 --norm 6 --model model";
     let [one, more] = published("d.vw", &text, flags, &["model"]);
     assert!(one == more);
 }

@@ -253,7 +253,7 @@ fn what_noise_does_not_touch_is_the_same() {
         };
         let (left, right) = (run(World::Left), run(World::Right));
         assert_eq!(left, right, "{flags}");
-        // And the canary was seen: a shape that is the same because nothing was learned would be no test. (Small weights of a sparse model become 0: not in every run.)
+        // And the canary was seen: a shape that is the same because nothing was learned would be no test.
         let published = Published {
             flags,
             course,

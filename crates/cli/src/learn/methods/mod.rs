@@ -117,9 +117,9 @@ pub(crate) fn choose(
             method.headline()
         );
     }
-    if arguments.output.all_weights && method.recipe() != RecipeName::SparseFtrl {
+    if arguments.output.thresholded && method.recipe() != RecipeName::SparseFtrl {
         bail!(
-            "--all-weights is about the weights that sparse-ftrl leaves out, and {} is another recipe: leave out --all-weights",
+            "--thresholded is for the millions of weights of sparse-ftrl, and this is {}: leave it out",
             method.recipe()
         );
     }
@@ -141,7 +141,7 @@ fn find(arguments: &Arguments, layout: &Layout, situation: &Situation) -> Result
     let kind = wishes.recipe.map(|recipe| recipe.entry().mechanism);
     // Each model of a sparse learner would be all features long, so it makes only the last.
     let every = arguments.output.releases.is_some();
-    let all_weights = arguments.output.all_weights;
+    let thresholded = arguments.output.thresholded;
     let per_person = arguments.privacy.max_per_person.is_some();
     match (kind, situation.task) {
         (_, Task::Bandit(..)) => {
@@ -166,7 +166,7 @@ fn find(arguments: &Arguments, layout: &Layout, situation: &Situation) -> Result
             if every {
                 bail!("sparse-ftrl publishes its last model only: leave out --releases");
             }
-            return on_sparse::choose(situation, &wishes, all_weights, Vec::new());
+            return on_sparse::choose(situation, &wishes, thresholded, Vec::new());
         }
         (Some(MechanismKind::Selection | MechanismKind::Batch), Task::Experts(low, high)) => {
             if per_person {
@@ -202,7 +202,7 @@ fn find(arguments: &Arguments, layout: &Layout, situation: &Situation) -> Result
                 "sparse-ftrl, because records have few of {} features",
                 layout.dimension()
             );
-            return on_sparse::choose(situation, &wishes, all_weights, vec![reason]);
+            return on_sparse::choose(situation, &wishes, thresholded, vec![reason]);
         }
         (None, _) => {}
     }

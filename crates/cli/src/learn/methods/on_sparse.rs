@@ -12,7 +12,7 @@ use hushstream_mechanism::{DiaryError, Grant, Ledger, OperatorOnly, Raw, Scope, 
 
 struct Sparse {
     recipe: SparseRecipe,
-    all_weights: bool,
+    thresholded: bool,
     reasons: Vec<String>,
 }
 
@@ -20,21 +20,21 @@ impl Sparse {
     fn session(&self, run: SparseRun) -> Box<dyn Session> {
         Box::new(Running {
             run,
-            all_weights: self.all_weights,
+            thresholded: self.thresholded,
         })
     }
 }
 
-/// The recipe, for records with few features. `all_weights`: the model holds what noise explains, too.
+/// The recipe, for records with few features. `thresholded`: the model leaves out what noise explains.
 pub(crate) fn choose(
     situation: &Situation,
     wishes: &Wishes,
-    all_weights: bool,
+    thresholded: bool,
     reasons: Vec<String>,
 ) -> Result<Box<dyn Method>> {
     Ok(Box::new(Sparse {
         recipe: situation.choose_sparse(wishes)?,
-        all_weights,
+        thresholded,
         reasons,
     }))
 }
@@ -100,7 +100,7 @@ impl Method for Sparse {
 /// Only the last model is ever made: each would be all features long.
 struct Running {
     run: SparseRun,
-    all_weights: bool,
+    thresholded: bool,
 }
 
 impl Session for Running {
@@ -137,10 +137,10 @@ impl Session for Running {
     fn settled(&mut self, ledger: &mut Ledger) -> Result<(u64, Vec<f64>)> {
         let model = self.run.model(ledger)?;
         let (step, model) = (model.receipt().step, model.into_value());
-        let weights = if self.all_weights {
-            model.dense()
-        } else {
+        let weights = if self.thresholded {
             model.thresholded()
+        } else {
+            model.dense()
         };
         Ok((step, weights))
     }
