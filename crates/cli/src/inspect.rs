@@ -48,7 +48,10 @@ fn model(model: &Model, most: usize) -> Result<()> {
     tell!("It predicts {}.\n", target(model));
     tell!("{}\n", model.guarantee);
     let dimension = model.layout.dimension();
-    let mut order: Vec<usize> = (0..model.weights.len()).collect();
+    // A thresholded model is mostly zeros.
+    let mut order: Vec<usize> = (0..model.weights.len())
+        .filter(|&index| model.weights[index].abs() > 0.0)
+        .collect();
     order.sort_by(|a, b| model.weights[*b].abs().total_cmp(&model.weights[*a].abs()));
     tell!(
         "Weights, the largest of {}:",

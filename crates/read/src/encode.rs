@@ -35,6 +35,8 @@ pub(crate) struct Builder {
     pub(crate) person: Option<u64>,
     /// Targets outside their bounds so far.
     pub(crate) clipped_targets: u64,
+    /// Whether the last row was longer than the norm.
+    pub(crate) was_longer: bool,
 }
 
 impl Builder {
@@ -51,6 +53,7 @@ impl Builder {
             target: None,
             person: None,
             clipped_targets: 0,
+            was_longer: false,
         }
     }
 
@@ -214,7 +217,9 @@ impl Builder {
         if self.sparse {
             sort_and_add(&mut self.entries);
             let squares = || self.entries.iter().map(|(_, v)| v * v).sum();
-            if let Some(factor) = shrink(self.norm, squares) {
+            let factor = shrink(self.norm, squares);
+            self.was_longer = factor.is_some();
+            if let Some(factor) = factor {
                 self.entries.iter_mut().for_each(|(_, v)| *v *= factor);
             }
             self.entries
@@ -225,7 +230,9 @@ impl Builder {
             }
             return;
         }
-        if let Some(factor) = shrink(self.norm, || squared_length(&self.dense)) {
+        let factor = shrink(self.norm, || squared_length(&self.dense));
+        self.was_longer = factor.is_some();
+        if let Some(factor) = factor {
             self.dense.iter_mut().for_each(|v| *v *= factor);
         }
         if let Some(last) = self.intercept {

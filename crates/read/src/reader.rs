@@ -24,6 +24,8 @@ pub struct Sealed {
     pub person: Option<u64>,
     /// The record. It cannot be looked at outside the boundary.
     pub record: Raw<Record>,
+    /// Whether it was longer than the stated norm, and is scaled down to it.
+    pub was_longer: OperatorOnly<bool>,
 }
 
 /// A row in the open, for a *published* model on data of the user's own: what is computed from it is not private, so it must never go into a
@@ -225,9 +227,11 @@ impl Reader {
                 }
             }
         };
+        let was_longer = self.builder.target.is_some() && self.builder.was_longer;
         Ok(Some(Sealed {
             person: self.builder.person,
             record: Raw::seal(record),
+            was_longer: OperatorOnly::new(was_longer),
         }))
     }
 

@@ -18,12 +18,20 @@ impl WholeFile {
     }
 
     fn create_with(path: &Path, options: &mut OpenOptions) -> Result<Self> {
+        if is_special(path) {
+            bail!(
+                "{}: it is a device or a pipe, and not a file",
+                cannot_write(path)
+            );
+        }
+        // What a link points to is written, and the link stays.
+        let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let file = options
             .write(true)
-            .open(unfinished(path))
-            .with_context(|| cannot_write(path))?;
+            .open(unfinished(&path))
+            .with_context(|| cannot_write(&path))?;
         Ok(Self {
-            path: path.to_owned(),
+            path,
             file: Some(file),
         })
     }
@@ -66,8 +74,16 @@ impl Drop for WholeFile {
     }
 }
 
-/// Writes a file so that at every moment it is the old one or the new one, whole.
+/// Whether something is there that a new file must not take the place of: a device or a pipe.
+fn is_special(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir())
+}
+
+/// Writes a file so that at every moment it is the old one or the new one, whole; what is no file, as a pipe, is written to.
 pub(crate) fn write_whole(path: &Path, content: &[u8]) -> Result<()> {
+    if is_special(path) {
+        return fs::write(path, content).with_context(|| cannot_write(path));
+    }
     let mut file = WholeFile::create(path)?;
     file.write_all(content)
         .with_context(|| cannot_write(path))?;
@@ -95,6 +111,9 @@ pub(crate) fn write_whole_secret(path: &Path, content: &[u8]) -> Result<()> {
 pub(crate) fn check_writable(path: &Path, what: &str) -> Result<()> {
     if path.is_dir() {
         bail!("cannot write {what} to {}: it is a folder", path.display());
+    }
+    if is_special(path) {
+        return Ok(());
     }
     let beside = unfinished(path);
     let said = || format!("cannot write {what} to {}", path.display());

@@ -50,6 +50,8 @@ pub(crate) struct Learning<'a> {
     progress: Progress,
     releases: Option<Releases>,
     last_sync: Instant,
+    /// Records that were longer than the stated norm: for the operator.
+    longer: u64,
     /// Releases that wait for a sync.
     waiting: usize,
     /// Records to a release.
@@ -87,6 +89,7 @@ impl<'a> Learning<'a> {
                 None => None,
             },
             last_sync: Instant::now(),
+            longer: 0,
             waiting: 0,
             batch: frame.method.parameters().batch.max(1),
             frame,
@@ -106,6 +109,7 @@ impl<'a> Learning<'a> {
     /// One record: predicted, then learned from. Gives back the record's memory. After a record behind which nothing waits it is time for a look at the clock.
     pub(crate) fn take(&mut self, sealed: Sealed, is_last_for_now: bool) -> Result<Memory> {
         let record = sealed.record;
+        self.longer += u64::from(*sealed.was_longer.for_the_operator());
         if let Some((shadow, board)) = &mut self.shadow {
             board.score(&record, shadow.weights());
             shadow.learn(&record)?;
@@ -214,7 +218,7 @@ impl<'a> Learning<'a> {
                 &of(board),
                 shadow.as_ref(),
                 *nulls.for_the_operator(),
-                *clipped.for_the_operator(),
+                self.longer.max(*clipped.for_the_operator()),
             );
             if data::is_rewards(self.frame.layout) {
                 outcome.tell_rewards(data::loss_bounds(self.frame.layout)?);

@@ -188,7 +188,7 @@ impl Outcome {
         nulls: u64,
         clipped: u64,
     ) {
-        // Features are clipped to their length, contributions once more by the lattice, which finds nothing left to clip unless a loss misjudges itself.
+        // Features are clipped to a stated norm when they are read, to the bounds' own length otherwise; contributions once more by the lattice, which finds nothing left to clip unless a loss misjudges itself.
         (self.nulls, self.clipped) = (Some(nulls), Some(summary.clipped.max(clipped)));
         self.scored = Some(summary.scored);
         self.operator_only = OPERATOR_ONLY.to_vec();

@@ -7,6 +7,9 @@ use crate::output::tell;
 use comfy_table::Table;
 use hushstream_mechanism::sums::SumKind;
 
+/// A weight of a sparse model, as a number and in the text that is written, about.
+const MODEL_BYTES: u64 = 26;
+
 pub(crate) fn print(arguments: &Arguments, rows: &[Row]) {
     let request = rows[0].plan.request();
     tell!(
@@ -96,9 +99,9 @@ fn print_recipe(row: &Row) {
     );
     if let Some(records) = chosen.rows_until_signal {
         tell!(
-            "    a feature stands out of the noise of all after about {} records of full length that have it alone and agree\n    time a round is for records of 32 features; while a model is made, memory is {} more",
+            "    a feature stands out of the noise of all after about {} records of full length that have it alone and agree\n    time a round is for records of 32 features; while a model is made and written, memory is about {} more",
             grouped(records.ceil() as u64),
-            bytes(8 * u64::from(row.parameters.dim))
+            bytes(MODEL_BYTES * u64::from(row.parameters.dim))
         );
     }
     match (row.regret_bound, &chosen.regret_missing) {

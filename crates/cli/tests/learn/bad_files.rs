@@ -226,3 +226,21 @@ fn nothing_private_is_published() {
     ));
     assert!(!out.contains("8675309") && !written(&folder).contains("8675309"));
 }
+
+/// A link stays a link, and what is no file is never replaced by one.
+#[cfg(unix)]
+#[test]
+fn what_stands_where_a_model_goes_stays_what_it_is() {
+    let folder = Folder::with_rows(60);
+    let learn = format!("learn d.csv {FLAGS} {BUDGET} --seed-insecure 1 --model");
+    folder.write("far", "old");
+    std::os::unix::fs::symlink(folder.path("far"), folder.path("near")).unwrap();
+    folder.succeeds(&format!("{learn} near"));
+    assert!(folder.path("near").is_symlink());
+    assert!(folder.text("far").contains("weights"));
+    let socket = std::os::unix::net::UnixListener::bind(folder.path("socket")).unwrap();
+    folder.fails(&format!("{learn} socket"));
+    let found = std::fs::symlink_metadata(folder.path("socket")).unwrap();
+    assert!(!found.is_file());
+    drop(socket);
+}

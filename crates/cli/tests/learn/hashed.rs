@@ -96,3 +96,32 @@ fn others_have_few_weights() {
             .contains("millions of weights of sparse-ftrl")
     );
 }
+
+#[test]
+fn records_that_are_too_long_are_counted() {
+    let folder = folder(50);
+    for input in INPUTS {
+        let run = |norm: &str| {
+            folder.json(&format!(
+                "learn {input} --recipe sparse-ftrl --norm {norm} {BUDGET} --seed-insecure 1"
+            ))
+        };
+        // Each has two features of weight 1.
+        assert_eq!(run("1")["clipped"], 50, "{input}");
+        assert_eq!(run("0.01")["clipped"], 50, "{input}");
+        assert_eq!(run("1.5")["clipped"], 0, "{input}");
+    }
+}
+
+#[test]
+fn why_it_is_not_chosen_is_told() {
+    let folder = folder(3);
+    let flags = format!("learn d.vw --hash-bits 14 --norm 1.5 {BUDGET} --seed-insecure 1");
+    let told = |flags: &str| {
+        let (out, err) = folder.succeeds(flags);
+        out + &err
+    };
+    assert!(told(&flags).contains("chosen: sparse-ftrl"));
+    let other = told(&format!("{flags} --releases releases"));
+    assert!(other.contains("not sparse-ftrl"), "{other}");
+}

@@ -206,5 +206,12 @@ fn find(arguments: &Arguments, layout: &Layout, situation: &Situation) -> Result
         }
         (None, _) => {}
     }
-    Ok(Box::new(situation.choose(&wishes)?))
+    let mut choice = situation.choose(&wishes)?;
+    if kind.is_none() && layout.is_sparse() && layout.dimension() > MANY {
+        choice.reasons.insert(
+            0,
+            "not sparse-ftrl, which is made for so many features: it predicts two classes or a number, publishes its last model alone (no --releases), protects records, and has its own sum, batches of one, delta > 0 and a known horizon".to_owned(),
+        );
+    }
+    Ok(Box::new(choice))
 }
