@@ -126,7 +126,8 @@ def optimum(releases, buffers):
 
 
 def differences(stored, fresh, where=""):
-    """Every place where two trees of numbers disagree by more than 1e-9 (an optimum: by more than 1e-5)."""
+    """Every place where two trees of numbers disagree by more than 1e-9 (an optimum: by more than 1e-5; jax-privacy's closed forms, which cancel differently on other processors, by 2e-7
+    where that was seen: by more than 1e-6)."""
     if isinstance(fresh, dict):
         if not isinstance(stored, dict) or stored.keys() != fresh.keys():
             return [f"{where}: other keys"]
@@ -136,7 +137,7 @@ def differences(stored, fresh, where=""):
             return [f"{where}: another length"]
         return [d for i, (s, f) in enumerate(zip(stored, fresh)) for d in differences(s, f, f"{where}[{i}]")]
     if isinstance(fresh, float) and isinstance(stored, (int, float)):
-        tolerance = 1e-5 if ".optima" in where else 1e-9
+        tolerance = 1e-5 if ".optima" in where else 1e-6 if ".jax" in where else 1e-9
         return [] if abs(stored - fresh) <= tolerance * abs(fresh) else [f"{where}: stored {stored}, now {fresh}"]
     return [] if stored == fresh else [f"{where}: stored {stored}, now {fresh}"]
 
