@@ -220,7 +220,8 @@ fn nothing_private_is_published() {
     let folder = Folder::new();
     let data = rows(200, 1) + &format!("0.5,{MARKER},x,1,1\n");
     folder.write("d.csv", data);
-    let flags = format!("{FLAGS} {BUDGET} --batch 3 --ledger ledger");
+    // With a seed: among ten thousand digits of real noise, these seven would stand once in a thousand runs.
+    let flags = format!("{FLAGS} {BUDGET} --batch 3 --ledger ledger --seed-insecure 1");
     let (out, _) = folder.succeeds(&format!(
         "learn d.csv {flags} --model model --releases releases --quiet"
     ));
