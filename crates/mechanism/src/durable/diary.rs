@@ -12,7 +12,7 @@ mod found;
 
 pub use error::DiaryError;
 
-use super::{Ledger, LedgerError, Log, LogError, Storage, Syncs};
+use super::{Format, Ledger, LedgerError, Log, LogError, Storage};
 use crate::boundary::{Grant, GuaranteeKind, Pending, Receipt, Released, Scope};
 use hushstream_account::Charge;
 use hushstream_noise::{Instance, Key, Source};
@@ -125,7 +125,7 @@ impl Diary {
         if ledger.begun(grant.number).is_some() {
             return Err(LedgerError::Begun(grant.number).into());
         }
-        let (log, records) = Log::open(storage, Syncs::Groups)?;
+        let (log, records) = Log::open(storage, Format::JOURNAL)?;
         if !records.is_empty() {
             return Err(DiaryError::Journal("it holds a run already; resume it"));
         }

@@ -18,7 +18,7 @@ pub use error::LedgerError;
 pub(crate) use lives::Begun;
 
 use super::records::{Record, kind_from, opened};
-use super::{Log, LogError, MemoryStorage, Storage, Syncs};
+use super::{Format, Log, LogError, MemoryStorage, Storage};
 use crate::boundary::{Grant, Scope};
 use hushstream_account::{Budget, Charge, Filter, FilterKind};
 use hushstream_noise::Instance;
@@ -51,7 +51,7 @@ impl Ledger {
         kind: FilterKind,
         scope: Scope,
     ) -> Result<Self, LedgerError> {
-        let (log, records) = Log::open(Box::new(storage), Syncs::Each)?;
+        let (log, records) = Log::open(Box::new(storage), Format::LEDGER)?;
         if !records.is_empty() {
             return Err(LedgerError::Exists);
         }
@@ -76,7 +76,7 @@ impl Ledger {
     /// # Errors
     /// No ledger, a damaged one, storage.
     pub fn open(storage: impl Storage + 'static) -> Result<Self, LedgerError> {
-        let (log, payloads) = Log::open(Box::new(storage), Syncs::Each)?;
+        let (log, payloads) = Log::open(Box::new(storage), Format::LEDGER)?;
         let mut records = (0..)
             .zip(&payloads)
             .map(|(place, payload)| Record::decode(place, payload));

@@ -1,17 +1,101 @@
 //! A log of records that tells a torn end from a rotten middle.
 //!
-//! Format: the eight bytes `HUSHLOG1`, then frames: length (4 bytes), CRC-32 of number and payload (4), number (8), payload; all
-//! little-endian, numbers counting from 0. A crash can tear only what was not synced, that is the end: a frame that
-//! does not check out and everything after it is cut off, and nothing that depended on it has left the process. Where
-//! every record is synced by itself (the ledger), a later frame that *does* check out proves that a synced byte has changed: that is
-//! damage, not a crash, and it is reported, never repaired. Where many are synced together (journals) a crash may keep later
-//! ones and lose earlier ones; there the ledger's mark tells whether anything was lost that had been published.
+//! Format: a header of ten bytes, `HUSHLOG2`, the kind (`L` ledger, `J` journal) and the version of
+//! the records; then frames: length (4 bytes), CRC-32 of number and payload (4), number (8),
+//! payload; all little-endian, numbers counting from 0. Version 1 had the header `HUSHLOG1` alone.
+//! Its ledgers are read: their records are a subset of those of version 2, so opening one writes
+//! the new header and keeps every frame. Every other version is refused in words.
+//!
+//! A crash can tear only bytes that were not synced, that is the end: a frame that does not check
+//! out and everything after it is cut off, and nothing that depended on it has left the process.
+//! Where every record is synced by itself (the ledger), a later frame that *does* check out proves
+//! that a synced byte has changed: that is damage, not a crash, and it is reported, never repaired.
+//! Where many are synced together (journals) a crash may keep later ones and lose earlier ones;
+//! there the ledger's mark tells whether anything was lost that had been published.
 
 use super::Storage;
 use std::io;
 
-const MAGIC: &[u8; 8] = b"HUSHLOG1";
+const MAGIC: &[u8; 8] = b"HUSHLOG2";
+/// The whole header of version 1.
+const FIRST: &[u8; 8] = b"HUSHLOG1";
+const HEADER: usize = MAGIC.len() + 2;
 const HEAD: usize = 16;
+
+/// What a log holds, and which versions of it can be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Format {
+    kind: u8,
+    /// The version that is written.
+    version: u8,
+    /// The oldest version that is read.
+    oldest: u8,
+    syncs: Syncs,
+}
+
+impl Format {
+    pub(crate) const LEDGER: Self = Self {
+        kind: b'L',
+        version: 2,
+        oldest: 1,
+        syncs: Syncs::Each,
+    };
+
+    pub(crate) const JOURNAL: Self = Self {
+        kind: b'J',
+        version: 2,
+        oldest: 2,
+        syncs: Syncs::Groups,
+    };
+
+    fn header(self) -> [u8; HEADER] {
+        let mut header = [0; HEADER];
+        header[..MAGIC.len()].copy_from_slice(MAGIC);
+        header[MAGIC.len()..].copy_from_slice(&[self.kind, self.version]);
+        header
+    }
+
+    /// The kind in words.
+    fn name(kind: u8) -> &'static str {
+        match kind {
+            b'L' => "ledger",
+            b'J' => "journal",
+            _ => "log of an unknown kind",
+        }
+    }
+
+    /// Length of the header of a log that can be read, and its version.
+    fn check(self, bytes: &[u8]) -> Result<(usize, u8), LogError> {
+        let (length, kind, version) = match bytes.get(MAGIC.len()..HEADER) {
+            _ if bytes.starts_with(FIRST) => (FIRST.len(), self.kind, 1),
+            Some(&[kind, version]) if bytes.starts_with(MAGIC) => (HEADER, kind, version),
+            _ => return Err(LogError::NotALog),
+        };
+        let what = Self::name(self.kind);
+        if kind != self.kind {
+            return Err(LogError::OtherKind {
+                found: Self::name(kind),
+                expected: what,
+            });
+        }
+        let (oldest, newest) = (self.oldest, self.version);
+        if version < oldest {
+            return Err(LogError::Older {
+                what,
+                found: version,
+                oldest,
+            });
+        }
+        if version > newest {
+            return Err(LogError::Newer {
+                what,
+                found: version,
+                newest,
+            });
+        }
+        Ok((length, version))
+    }
+}
 
 /// Why a log cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -22,6 +106,38 @@ pub enum LogError {
     /// The file is something else.
     #[error("not a Hushstream log")]
     NotALog,
+    /// A log of another kind.
+    #[error("the file is a {found}, and not a {expected}")]
+    OtherKind {
+        /// What it is.
+        found: &'static str,
+        /// What it should be.
+        expected: &'static str,
+    },
+    /// A format that is no longer read.
+    #[error(
+        "the {what} was written by an earlier version of Hushstream (format {found}; this version reads format {oldest} and later): finish its run with that version, or begin a new run"
+    )]
+    Older {
+        /// The kind of log.
+        what: &'static str,
+        /// Its format.
+        found: u8,
+        /// The oldest format that is read.
+        oldest: u8,
+    },
+    /// A format of the future.
+    #[error(
+        "the {what} was written by a later version of Hushstream (format {found}; this version reads up to format {newest}): use that version"
+    )]
+    Newer {
+        /// The kind of log.
+        what: &'static str,
+        /// Its format.
+        found: u8,
+        /// The newest format that is read.
+        newest: u8,
+    },
     /// A synced part of the file has changed.
     #[error("the log is damaged at byte {0}: a synced record has changed")]
     Damaged(u64),
@@ -38,7 +154,7 @@ pub enum LogError {
 
 /// How records are synced, and so what a broken one means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Syncs {
+enum Syncs {
     /// One by one: intact records after a broken one prove damage.
     Each,
     /// In groups: the end may be torn anywhere.
@@ -48,6 +164,7 @@ pub(crate) enum Syncs {
 /// The log.
 pub(crate) struct Log {
     storage: Box<dyn Storage>,
+    format: Format,
     /// Asked once: a round that asked again would ask through two pointers.
     is_kept: bool,
     records: u64,
@@ -59,17 +176,22 @@ impl Log {
     /// Opens a log and gives all its records.
     pub(crate) fn open(
         mut storage: Box<dyn Storage>,
-        syncs: Syncs,
+        format: Format,
     ) -> Result<(Self, Vec<Vec<u8>>), LogError> {
-        let bytes = storage.load()?;
-        let torn_magic = bytes.len() < MAGIC.len() && MAGIC.starts_with(&bytes);
-        if torn_magic {
-            storage.replace(MAGIC)?;
-        } else if !bytes.starts_with(MAGIC) {
-            return Err(LogError::NotALog);
+        let mut bytes = storage.load()?;
+        let header = format.header();
+        // Nothing, a header that a crash has torn, or an old header with nothing after it: a new log.
+        let is_new = header.starts_with(&bytes) || bytes == FIRST;
+        if is_new && bytes != header {
+            storage.replace(&header)?;
+            bytes = header.to_vec();
+        }
+        let (mut place, version) = format.check(&bytes)?;
+        if version < format.version {
+            bytes.splice(..place, header);
+            place = HEADER;
         }
         let mut records = Vec::new();
-        let mut place = MAGIC.len().min(bytes.len());
         while let Some(payload) = frame(&bytes[place..], records.len() as u64) {
             place += HEAD + payload.len();
             records.push(payload.to_vec());
@@ -82,18 +204,21 @@ impl Log {
                 .and_then(|bytes| bytes.try_into().ok());
             number.is_some_and(|number| frame(&rest[at..], u64::from_le_bytes(number)).is_some())
         };
-        if syncs == Syncs::Each && (0..rest.len()).any(intact) {
+        if format.syncs == Syncs::Each && (0..rest.len()).any(intact) {
             return Err(LogError::Damaged(place as u64));
         }
-        if !rest.is_empty() {
+        if version < format.version {
+            storage.replace(&bytes[..place])?;
+        } else if !rest.is_empty() {
             storage.truncate(place as u64)?;
             storage.sync()?;
         }
         let log = Self {
             is_kept: storage.is_kept(),
             storage,
+            format,
             records: records.len() as u64,
-            bytes: place.max(MAGIC.len()) as u64,
+            bytes: place as u64,
             poisoned: false,
         };
         Ok((log, records))
@@ -126,7 +251,7 @@ impl Log {
         {
             return Err(LogError::TooLarge);
         }
-        let mut bytes = MAGIC.to_vec();
+        let mut bytes = self.format.header().to_vec();
         for (number, payload) in (0..).zip(payloads) {
             bytes.extend(head(number, payload));
             bytes.extend_from_slice(payload);
@@ -208,7 +333,7 @@ mod tests {
     }
 
     fn three_records() -> Vec<u8> {
-        let (mut log, _) = Log::open(with_bytes(&[]), Syncs::Each).unwrap();
+        let (mut log, _) = Log::open(with_bytes(&[]), Format::LEDGER).unwrap();
         for payload in [&b"one"[..], b"", b"three"] {
             log.append(payload).unwrap();
         }
@@ -219,14 +344,15 @@ mod tests {
     fn every_torn_end_keeps_the_whole_records_before_it() {
         let bytes = three_records();
         for length in 0..=bytes.len() {
-            let (mut log, records) = Log::open(with_bytes(&bytes[..length]), Syncs::Each).unwrap();
-            let whole = [8 + 19, 8 + 19 + 16, 8 + 19 + 16 + 21];
+            let (mut log, records) =
+                Log::open(with_bytes(&bytes[..length]), Format::LEDGER).unwrap();
+            let whole = [10 + 19, 10 + 19 + 16, 10 + 19 + 16 + 21];
             let expected = whole.iter().filter(|&&end| end <= length).count();
             assert_eq!(records.len(), expected, "length {length}");
             // And it can go on from there.
             log.append(b"more").unwrap();
             let (_, records) =
-                Log::open(with_bytes(&log.storage.load().unwrap()), Syncs::Each).unwrap();
+                Log::open(with_bytes(&log.storage.load().unwrap()), Format::LEDGER).unwrap();
             assert_eq!(records.len(), expected + 1);
         }
     }
@@ -234,12 +360,12 @@ mod tests {
     #[test]
     fn a_changed_byte_before_the_last_record_is_reported() {
         let bytes = three_records();
-        for place in 8..bytes.len() - 21 {
+        for place in HEADER..bytes.len() - 21 {
             let mut bytes = bytes.clone();
             bytes[place] ^= 4;
             assert!(
                 matches!(
-                    Log::open(with_bytes(&bytes), Syncs::Each),
+                    Log::open(with_bytes(&bytes), Format::LEDGER),
                     Err(LogError::Damaged(_))
                 ),
                 "{place}"
@@ -250,8 +376,52 @@ mod tests {
     #[test]
     fn other_files_are_refused() {
         assert!(matches!(
-            Log::open(with_bytes(b"something else"), Syncs::Each),
+            Log::open(with_bytes(b"something else"), Format::LEDGER),
             Err(LogError::NotALog)
         ));
+    }
+    fn error(bytes: &[u8], format: Format) -> String {
+        Log::open(with_bytes(bytes), format)
+            .err()
+            .unwrap()
+            .to_string()
+    }
+
+    #[test]
+    fn the_first_version_of_a_ledger_goes_on_and_other_versions_are_refused_in_words() {
+        let bytes = three_records();
+        let first = [&FIRST[..], &bytes[HEADER..]].concat();
+        let (mut log, records) = Log::open(with_bytes(&first), Format::LEDGER).unwrap();
+        assert_eq!(records.len(), 3);
+        log.append(b"more").unwrap();
+        let now = log.storage.load().unwrap();
+        assert!(now.starts_with(&bytes));
+        assert_eq!(
+            Log::open(with_bytes(&now), Format::LEDGER).unwrap().1.len(),
+            4
+        );
+        // Damage is damage in every version.
+        let mut rotten = first.clone();
+        rotten[FIRST.len() + HEAD] ^= 1;
+        assert!(error(&rotten, Format::LEDGER).contains("damaged"));
+
+        let old = error(&first, Format::JOURNAL);
+        assert!(
+            old.contains("the journal was written by an earlier version"),
+            "{old}"
+        );
+        assert!(old.contains("begin a new run"), "{old}");
+        let other = error(&bytes, Format::JOURNAL);
+        assert!(other.contains("is a ledger, and not a journal"), "{other}");
+        for (version, told) in [
+            (3, "a later version"),
+            (255, "a later version"),
+            (0, "an earlier version"),
+        ] {
+            let mut bytes = bytes.clone();
+            bytes[HEADER - 1] = version;
+            let message = error(&bytes, Format::LEDGER);
+            assert!(message.contains(told), "{message}");
+        }
     }
 }

@@ -12,5 +12,5 @@ pub(crate) use diary::{Diary, FoundDiary, Terms, decode, encode};
 pub use file_storage::FileStorage;
 pub use ledger::{Ledger, LedgerError};
 pub use log::LogError;
-pub(crate) use log::{Log, Syncs};
+pub(crate) use log::{Format, Log};
 pub use storage::{MemoryStorage, NoStorage, Storage};

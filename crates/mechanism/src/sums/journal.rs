@@ -5,7 +5,7 @@
 
 use super::plan::PlanFields;
 use super::running::State;
-use crate::durable::{Log, LogError, Storage, Syncs};
+use crate::durable::{Format, Log, LogError, Storage};
 use crate::persons::Persons;
 use serde::{Deserialize, Serialize};
 
@@ -114,7 +114,7 @@ pub(crate) struct Journal {
 
 impl Journal {
     pub(crate) fn open(storage: Box<dyn Storage>) -> Result<(Self, Option<Found>), LogError> {
-        let (log, payloads) = Log::open(storage, Syncs::Groups)?;
+        let (log, payloads) = Log::open(storage, Format::JOURNAL)?;
         let mut found: Option<Found> = None;
         for (place, payload) in (0..).zip(payloads) {
             let broken = || LogError::Record(place);
