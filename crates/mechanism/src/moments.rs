@@ -218,6 +218,19 @@ mod tests {
         assert!((1.48..=1.5).contains(&best), "{best}");
     }
 
+    /// A record that is too long counts as the one at the bound in its direction: shrunk once, and a second time not at all.
+    #[test]
+    fn clipping_happens_once() {
+        let (long, target) = ([9.0, 3.0, -4.0], 100.0);
+        let norm = length(&long);
+        let clipped = long.map(|value| 2.0 * value / norm);
+        let (once, twice) = (of(long, target), of(clipped, 5.0));
+        for (once, twice) in once.iter().zip(&twice) {
+            assert!((once - twice).abs() < 1e-12, "{once} {twice}");
+        }
+        assert!((length(&once) / moments().bound() - 1.0).abs() < 1e-12);
+    }
+
     /// Classes share the matrix; one class's block is filled, and the distance of two points stays 1.5 bounds.
     #[test]
     fn classes_cost_no_more_than_a_number() {

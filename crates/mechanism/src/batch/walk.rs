@@ -135,7 +135,7 @@ mod tests {
     use super::*;
     use crate::lattice::Contribution;
     use crate::losses::{Bounds, Features, LinearModel, Link, Loss, Record};
-    use hushstream_account::{Adjacency, Budget};
+    use hushstream_account::{Adjacency, Budget, Charge};
     use hushstream_noise::{Instance, Key};
     use hushstream_sets::{Ball, BoxSet};
 
@@ -229,6 +229,39 @@ mod tests {
             }
         }
         assert!(most > 0.999, "{most}");
+    }
+
+    /// Phase by phase, from records that say nothing: what is added is the whole noise of the phase's own address, at the scale that makes one record's
+    /// distance, κLη in exact arithmetic, cost no more than μ.
+    #[test]
+    fn the_noise_of_every_phase_has_the_scale_that_is_charged() {
+        let (loss, set) = (model(), Ball::new(2, 1.0).unwrap());
+        // So much budget that no noise reaches the border, where projection would hide it.
+        let plan = plan(&loss, &set, 20.0);
+        let Charge::Gaussian(mu) = plan.charge().unwrap() else {
+            panic!("Gaussian noise has a Gaussian price");
+        };
+        for size in [16_u64, 64, 256] {
+            let mut walk = Walk::begin(&set).unwrap();
+            walk.records = size - 1;
+            for phase in 1..=size.ilog2() {
+                let start = walk.start.clone();
+                for _ in 0..size >> phase {
+                    walk.step(None, &plan, &set, &source()).unwrap();
+                }
+                let node = u64::from(size.ilog2()) << 8 | u64::from(phase);
+                let mut noise = [0; 2];
+                RoundedGaussian::STANDARD.fill(&source(), node, 0, &mut noise);
+                // (D/L)·min(1/√n, μ/√d)/4ⁱ, and two gradients of length L = ½ that point apart.
+                let rate = (1.0 / (size as f64).sqrt()).min(mu.get() / 2_f64.sqrt());
+                let moves = 2.0 * 0.5 * (2.0 / 0.5 * rate / 4_f64.powi(phase as i32));
+                for ((at, start), noise) in walk.start.iter().zip(&start).zip(noise) {
+                    let deviation = (at - start) / noise as f64 * 2_f64.powi(30);
+                    let ratio = deviation * mu.get() / moves;
+                    assert!((1.0..1.0 + 1e-6).contains(&ratio), "{size} {phase} {ratio}");
+                }
+            }
+        }
     }
 
     /// With noise much larger than the set, phases still begin inside it, and so does what is released.

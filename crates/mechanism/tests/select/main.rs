@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod crashes;
+mod forgetting;
 mod law;
 mod privacy;
 mod resuming;

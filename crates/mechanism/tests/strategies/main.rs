@@ -5,7 +5,9 @@
 #![allow(clippy::unwrap_used)] // a test may stop where it fails
 
 mod errors;
+mod filters;
 mod matrices;
 mod octaves;
 mod plans;
 mod sensitivity;
+mod slack;

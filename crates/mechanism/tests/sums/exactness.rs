@@ -8,7 +8,7 @@ use hushstream_mechanism::{Contribution, Ledger, MemoryStorage, Participation, R
 use hushstream_noise::{DiscreteLaplace, Instance, L2Laplace, RoundedGaussian, Source};
 
 /// The documented map to the lattice, written again.
-fn integers(contribution: &Contribution, bound: f64, radius: i64, l1: bool) -> Vec<i64> {
+pub(crate) fn integers(contribution: &Contribution, bound: f64, radius: i64, l1: bool) -> Vec<i64> {
     let Contribution::Dense(values) = contribution else {
         panic!()
     };
@@ -24,7 +24,7 @@ fn integers(contribution: &Contribution, bound: f64, radius: i64, l1: bool) -> V
     values.iter().map(|v| (v * scale).trunc() as i64).collect()
 }
 
-fn node_noise(noise: Noise, source: &Source, node: u64) -> Vec<i64> {
+pub(crate) fn node_noise(noise: Noise, source: &Source, node: u64) -> Vec<i64> {
     let mut out = vec![0; DIMENSION as usize];
     match noise {
         Noise::Gaussian => RoundedGaussian::STANDARD.fill(source, node, 0, &mut out),
@@ -50,7 +50,7 @@ fn releases_are_exact_sums_plus_regenerated_noise() {
                 Box::new(ConstantWeight::cheapest(RELEASES, |w, d| w * d.powi(power)))
             }
             SumKind::Kary => Box::new(BalancedDigits::cheapest(RELEASES)),
-            _ => continue, // padded, Honaker and octaves below, filters beside their code
+            _ => continue, // in `regenerated.rs`; filters beside their code
         };
         let request = request(kind, noise, RELEASES);
         let (mut sum, mut ledger) = open(request);

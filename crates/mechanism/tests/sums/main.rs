@@ -6,4 +6,5 @@ mod crashes;
 mod exactness;
 mod game;
 mod refusals;
+mod regenerated;
 mod resuming;

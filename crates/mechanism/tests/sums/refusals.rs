@@ -2,11 +2,12 @@
 
 use crate::game::*;
 use hushstream_account::{Budget, Charge, Mu};
+use hushstream_mechanism::losses::{Bounds, Features, Record};
 use hushstream_mechanism::sums::{
     Geometry, Noise, PlanError, PrivateSum, SumError, SumKind, SumPlan,
 };
 use hushstream_mechanism::{
-    Ledger, LedgerError, MemoryStorage, Participation, Raw, Transcript, Windowed,
+    Ledger, LedgerError, MemoryStorage, Moments, Participation, Raw, Transcript, Windowed,
 };
 
 #[test]
@@ -267,4 +268,50 @@ fn a_budget_is_raised_durably_and_never_lowered() {
     assert!((ledger.budget().epsilon() - 1.6).abs() < 1e-15);
     ledger.debit(charge, scope).unwrap();
     assert!(ledger.debit(charge, scope).is_err(), "2.25 of 1.6");
+}
+
+/// A plan prices second moments by the bound they cannot leave: of records that may be longer, or moments of another shape, not one is taken in.
+#[test]
+fn moments_beyond_the_plans_bound_are_refused() {
+    let moments = |features: usize, length: f64| {
+        let bounds = Bounds::new(length, (-1.0, 1.0), 1.0).unwrap();
+        Moments::new(features, bounds)
+    };
+    let planned = moments(2, 1.0);
+    let mut request = request(SumKind::Tree, Noise::Gaussian, 4);
+    request.geometry = Geometry::Moments;
+    request.dimension = planned.dimension() as u32;
+    request.bound = planned.bound();
+    let (mut sum, _ledger) = open(request);
+    let record = |length: f64| {
+        let features = Features::Dense(vec![length; 2]);
+        Raw::seal(Record {
+            features,
+            target: 1.0,
+        })
+    };
+    for other in [moments(2, 1.000_001), moments(2, 5.0), moments(3, 1.0)] {
+        let refused = sum.add_moments(None, &other, record(0.1));
+        assert!(matches!(refused, Err(SumError::Geometry)));
+    }
+    // What contributes in no other way is no moment of any record.
+    assert!(matches!(
+        sum.add(Raw::seal(item(1))),
+        Err(SumError::Geometry)
+    ));
+    assert!(matches!(sum.partial(), Err(SumError::Geometry)));
+    assert_eq!(sum.steps(), 0);
+    // Moments of the plan's own bound, and of a smaller one, are inside.
+    for allowed in [planned, moments(2, 0.5)] {
+        assert!(
+            sum.add_moments(None, &allowed, record(9.0))
+                .unwrap()
+                .is_some()
+        );
+    }
+    assert_eq!(*sum.nulls().for_the_operator(), 0);
+    // And a plan for a ball takes no moments.
+    let (mut ball, _ledger) = open(crate::game::request(SumKind::Tree, Noise::Gaussian, 4));
+    let refused = ball.add_moments(None, &moments(1, 1.0), record(0.1));
+    assert!(matches!(refused, Err(SumError::Geometry)));
 }

@@ -1,8 +1,11 @@
-//! Floors of filters, with and without room for guard bits.
+//! Floors of filters, with and without room for guard bits; integers of second moments.
 
 use super::super::SumKind;
 use super::super::blt::Width;
 use super::*;
+use crate::lattice::{Contribution, Outcome};
+use crate::losses::{Bounds, Features, Record};
+use crate::moments::Moments;
 
 fn plan(batch: u64) -> SumPlan {
     SumRequest {
@@ -54,4 +57,118 @@ fn floors_without_guard_bits_are_paid_for() {
     let paid = (data + large.inflation()) / NOISE_SCALE as f64;
     assert!(price.get() >= paid && price.get() < paid * (1.0 + 1e-12));
     assert!(price.get() <= large.limit().unwrap());
+}
+
+fn moments(features: usize) -> Moments {
+    Moments::new(features, Bounds::new(1.0, (-1.0, 1.0), 1.0).unwrap())
+}
+
+/// A plan for second moments whose radius is so small that single units count.
+fn coarse(features: usize, radius: f64) -> SumPlan {
+    let moments = moments(features);
+    let plan = SumRequest {
+        kind: SumKind::Tree,
+        noise: Noise::Gaussian,
+        releases: 1,
+        dimension: moments.dimension() as u32,
+        bound: moments.bound(),
+        geometry: Geometry::Moments,
+        least_sigma: NOISE_SCALE as f64 * moments.bound() / (radius + 0.5),
+        batch: 1,
+        adjacency: Adjacency::ReplaceOne,
+        participation: Participation::OncePerRecord,
+        budget: Budget::approx(1.0, 1e-6).unwrap(),
+    }
+    .plan()
+    .unwrap();
+    assert_eq!(plan.radius(), radius as i64);
+    plan
+}
+
+/// How far apart two items may be for what is paid, in units of the lattice.
+fn paid_for(plan: &SumPlan) -> f64 {
+    let Charge::Gaussian(price) = plan.charge().unwrap() else {
+        panic!("Gaussian noise has a Gaussian price");
+    };
+    price.get() * NOISE_SCALE as f64
+}
+
+/// By truncation of both ends alone, the distance of D coordinates grows by up to √D. What two records' moments can be apart is paid for with that.
+#[test]
+fn truncation_of_second_moments_is_paid_for() {
+    for features in 1..=6 {
+        let plan = coarse(features, 40.0);
+        // Each coordinate: nearly one unit is lost at one end and nothing at the other.
+        let (before, after) = (
+            [1.0, 1.0 - 1e-9],
+            [1.0_f64.trunc(), (1.0_f64 - 1e-9).trunc()],
+        );
+        let grows = (after[0] - after[1]) - (before[0] - before[1]);
+        let apart = 1.5 * 40.0 + grows * f64::from(plan.request().dimension).sqrt();
+        assert!(paid_for(&plan) >= apart, "{features} {apart}");
+        assert!(paid_for(&plan) <= apart + 1.1, "{features} {apart}");
+    }
+    // Real records, by hill climbing: their integers come further apart than 1.5 radii, and stay within what is paid.
+    let (plan, moments) = (coarse(2, 40.0), moments(2));
+    let lattice = plan.lattice(0).unwrap();
+    let integers = |features: &[f64; 2], target: f64| {
+        let record = Record {
+            features: Features::Dense(features.to_vec()),
+            target,
+        };
+        let mut out = vec![0; moments.dimension()];
+        assert_eq!(lattice.add(&moments.of(&record), &mut out), Outcome::Kept);
+        out
+    };
+    let apart = |pair: &[[f64; 2]; 2]| {
+        let (a, b) = (integers(&pair[0], 1.0), integers(&pair[1], -1.0));
+        let squares = a.iter().zip(b).map(|(a, b)| (a - b).pow(2));
+        (squares.sum::<i64>() as f64).sqrt()
+    };
+    let mut state = 5_u64;
+    let mut random = || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (state >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
+    };
+    let mut most = 0.0_f64;
+    for _ in 0..60 {
+        let mut pair = [0; 2].map(|_| [random(), random()]);
+        let mut value = apart(&pair);
+        for step in 0..500 {
+            let reach = [0.3, 0.1, 0.03, 0.01][step % 4];
+            let moved = pair.map(|point| point.map(|v| v + reach * random()));
+            let far = apart(&moved);
+            if far >= value {
+                (pair, value) = (moved, far);
+            }
+        }
+        most = most.max(value);
+    }
+    assert!(most > 60.0 && most <= paid_for(&plan), "{most}");
+}
+
+/// What is proved of second moments is proved of them as they are, not of smaller copies: what does not fit is null, and is not shrunk.
+#[test]
+fn second_moments_are_not_shrunk() {
+    for kind in [SumKind::Tree, SumKind::Octave] {
+        let mut request = coarse(1, 40.0).request().clone();
+        (request.kind, request.releases, request.least_sigma) = (kind, 9, 0.0);
+        // A radius so large that a float cannot see the square of one unit, and a bound that divides it exactly.
+        (request.budget, request.bound) = (Budget::approx(20.0, 1e-6).unwrap(), 1.0);
+        for (geometry, shrinks) in [(Geometry::Ball, true), (Geometry::Moments, false)] {
+            request.geometry = geometry;
+            let plan = request.clone().plan().unwrap();
+            for octave in 0..plan.fields.radii.len() as u32 {
+                let lattice = plan.lattice(octave).unwrap();
+                // As long as the bound as far as floats can see, and one unit too long in integers.
+                let long = vec![request.bound, lattice.unit() * (1.0 + 1e-9)];
+                let mut out = [0; 2];
+                let outcome = lattice.add(&Contribution::Dense(long), &mut out);
+                assert_eq!(outcome == Outcome::Null, !shrinks, "{kind} {octave}");
+                assert_eq!(out == [0; 2], !shrinks, "{kind} {octave}");
+            }
+        }
+    }
 }
