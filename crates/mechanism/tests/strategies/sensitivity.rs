@@ -127,3 +127,63 @@ fn without_kappa_the_claim_is_wrong_by_three_orders_of_magnitude() {
     assert!(true_delta(&honest) <= 1e-6);
     assert!(true_delta(&forgotten) >= 1e-3, "{}", true_delta(&forgotten));
 }
+
+/// Octaves: over all sets of a person's items, in one octave or in several, each moved by as much as its octave's lattice allows. The shares of octaves are squares that
+/// add up, or lengths.
+#[test]
+fn a_person_in_several_octaves_never_exceeds_the_price() {
+    const ITEMS: usize = 31; // octaves 0 to 4
+    for (noise, most) in [
+        (Noise::Gaussian, 2),
+        (Noise::Gaussian, 3),
+        (Noise::Laplace, 3),
+    ] {
+        let participation = Participation::PerPerson {
+            most,
+            separation: 1,
+        };
+        let plan_for = |releases| {
+            let zero_out = Adjacency::ZeroOut;
+            plan(SumKind::Octave, noise, releases, zero_out, participation)
+        };
+        let trees: Vec<(f64, Matrices)> = (0..5)
+            .map(|octave| {
+                let deviation = 2_f64.powi(30) * noise.variance(1).sqrt();
+                let radius = (deviation / plan_for(1 << octave).node_sigma()).round();
+                (radius, Matrices::of(SumKind::Tree, noise, 1 << octave))
+            })
+            .collect();
+        let moved = |items: &[usize]| {
+            let shares = trees.iter().enumerate().map(|(octave, (radius, tree))| {
+                let first = (1 << octave) - 1;
+                let inside = items
+                    .iter()
+                    .filter(|&&item| (item + 1).ilog2() as usize == octave);
+                let places: Vec<usize> = inside.map(|item| item - first).collect();
+                radius * tree.columns(&places, noise)
+            });
+            if noise.is_pure() {
+                shares.sum::<f64>()
+            } else {
+                shares.map(|share| share * share).sum::<f64>().sqrt()
+            }
+        };
+        let mut worst = 0.0_f64;
+        for a in 0..ITEMS {
+            for b in 0..a {
+                worst = worst.max(moved(&[a, b]));
+                for c in (0..b).filter(|_| most > 2) {
+                    worst = worst.max(moved(&[a, b, c]));
+                }
+            }
+        }
+        let price = match plan_for(ITEMS as u64).charge().unwrap() {
+            hushstream_account::Charge::Gaussian(mu) => mu.get(),
+            hushstream_account::Charge::Pure(epsilon) => epsilon.get(),
+            other => panic!("{other:?}"),
+        };
+        let loss = worst / 2_f64.powi(30);
+        assert!(loss <= price, "{noise} {most}: {loss} {price}");
+        assert!(loss > 0.9 * price, "{noise} {most}: {loss} {price}");
+    }
+}
