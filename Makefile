@@ -39,6 +39,8 @@ test-long: test oracle
 	RUSTFLAGS='--cfg aes_backend="soft"' cargo test --locked --quiet -p hushstream-noise --target-dir target/ciphers/soft
 	$(PY) oracle/accounting.py check
 	$(PY) oracle/noise.py check
+	cargo build --release --locked --bin hushstream
+	$(PY) oracle/metrics.py check
 	$(JAX)/bin/python oracle/blt.py check
 
 # Ours and other people's programs on the same files, in turn; writes BENCHMARKS.md.

@@ -1,6 +1,6 @@
 """Measures the tables of docs/results.md again.
 
-usage: results.py DATA [TABLE ...]    DATA is the folder that fetch_data.py filled; tables: covtype covtype7 bandit elec2 weather flights nyse
+usage: results.py DATA [TABLE ...]    DATA is the folder that fetch_data.py filled; tables: covtype covtype7 bandit elec2 weather flights delay nyse
 
 Runs target/release/hushstream with simulated noise (--seed-insecure), which has the law of real noise but a seed, so that everyone finds
 the same numbers. Each figure is the mean over the seeds, with the least and the greatest where they differ. All of it takes about two
@@ -15,6 +15,8 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PROGRAM = ROOT / "target" / "release" / "hushstream"
 EPSILONS = ["0.1", "1", "10"]
+METRICS = ["accuracy", "auc", "log_loss", "brier", "calibration_error", "mse", "mae", "r2"]
+BASELINES = ["majority", "last_label", "prior_log_loss", "constant"]
 
 COVTYPE = "covtype.csv --schema {root}/examples/covtype.toml --shuffle 1"
 FIRST = "--recipe pftal-convex"
@@ -33,6 +35,11 @@ TABLES = {
     "elec2": ("elec2.csv --schema {root}/examples/elec2.toml", 10, [("automatic (second order on BLT)", ""), ("first order on BLT", f"{FIRST} --sum blt")]),
     "weather": ("weather.csv --schema {root}/examples/weather.toml", 10, [("automatic", ""), ("first order on BLT", f"{FIRST} --sum blt")]),
     "flights": ("flights.csv.gz --schema {root}/examples/flights.toml", 3, [("automatic (second order on BLT)", ""), ("first order on BLT", f"{FIRST} --sum blt")]),
+    "delay": (
+        "flights.csv.gz --schema {root}/examples/flights.toml --task regress --target delay --target-bounds -60:180 --ignore late",
+        3,
+        [("automatic (second order on BLT)", ""), ("first order on BLT", f"{FIRST} --sum blt")],
+    ),
     "nyse": ("nyse_o-losses.csv --schema {root}/examples/nyse.toml", 10, [
         ("automatic", ""),
         ("ftrl on BLT", "--recipe ftrl --sum blt"),
@@ -54,14 +61,15 @@ def run(data, command, flags, epsilon, seed, compare):
 
 def spread(values):
     """Mean, and least to greatest where they differ in what is shown."""
-    shown = [f"{value:.4f}" for value in (sum(values) / len(values), min(values), max(values))]
+    digits = 3 if max(abs(value) for value in values) < 100 else 0
+    shown = [f"{value:.{digits}f}" for value in (sum(values) / len(values), min(values), max(values))]
     return shown[0] if shown[1] == shown[2] else f"{shown[0]} ({shown[1]} to {shown[2]})"
 
 
 def figures(outcome):
-    """What a table shows of a run: accuracy and ranking, the reward a round, or for experts what 1 has become (e to the minus summed loss)."""
-    if outcome["accuracy"] is not None:
-        return {"accuracy": outcome["accuracy"], "ranking": outcome["ranking"]}
+    """What a table shows of a run: metrics, the reward a round, or for experts what 1 has become (e to the minus summed loss)."""
+    if outcome["metrics"] is not None:
+        return {key: outcome["metrics"].get(key) for key in METRICS}
     if outcome["rewards"] is not None:
         return {"reward": outcome["rewards"]["average"]}
     return {"log wealth": -outcome["loss"]["average"] * outcome["rounds"]}
@@ -70,9 +78,10 @@ def figures(outcome):
 def references(outcome):
     """The learner without privacy and the predictors without skill."""
     other, rounds, loss = outcome["without_privacy"], outcome["rounds"], outcome["loss"]
-    if outcome["accuracy"] is not None:
-        base = outcome["baselines"]
-        return f"without privacy {other['accuracy']:.4f}; commonest class {base['constant']:.4f}; no change {base['no_change']:.4f}"
+    if outcome["metrics"] is not None:
+        told = [f"without privacy {key} {other['metrics'][key]:.3f}" for key in METRICS if other["metrics"].get(key) is not None]
+        told += [f"{key} {outcome['metrics'][key]:.3f}" for key in BASELINES if key in outcome["metrics"]]
+        return "; ".join(told)
     if outcome["rewards"] is not None:
         all_of = outcome["rewards"]
         return f"without privacy {all_of['without_privacy']:.4f}; uniform {all_of['uniform']:.4f}; best arm {all_of['best']:.4f}"

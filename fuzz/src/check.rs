@@ -179,7 +179,10 @@ fn sound(row: &Row, layout: &Layout) -> Result<(Vec<u64>, Option<u64>), String> 
         TargetKind::Class { classes } => {
             (0..classes.len()).any(|class| [class as f64].contains(&target))
         }
-        TargetKind::Number { low, high } => (*low..=*high).contains(&target),
+        TargetKind::Number { low, high } => {
+            let midpoint = layout.target().midpoint();
+            (low - midpoint..=high - midpoint).contains(&target)
+        }
         TargetKind::None => [0.0].contains(&target),
     });
     if !fits {

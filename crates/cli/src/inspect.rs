@@ -94,7 +94,10 @@ fn target(model: &Model) -> String {
         } => format!("whether {column} is {positive}"),
         TargetKind::Sign { positive: None } => format!("whether {column} holds"),
         TargetKind::Class { classes } => format!("{column}, one of {}", classes.join(", ")),
-        TargetKind::Number { low, high } => format!("{column}, a number from {low} to {high}"),
+        TargetKind::Number { low, high } => format!(
+            "{column}, a number from {low} to {high}, as {} plus the score of the features",
+            model.offset
+        ),
         TargetKind::None if model.arms.is_some() => "how often to play each arm".to_owned(),
         TargetKind::None => "which experts to follow".to_owned(),
     }

@@ -2,9 +2,14 @@
 
 use crate::learn::files::{WholeFile, check_distinct};
 use crate::learn::model::Model;
+use crate::learn::scores::Scores;
+use crate::learn::target::Target;
 use anyhow::{Result, bail};
 use clap::Args;
+use hushstream_mechanism::losses::{Features, Record};
+use hushstream_mechanism::{OperatorOnly, Raw, Scoreboard, Yardstick};
 use hushstream_read::{Format, Input, Reader, Row, TargetKind};
+use serde::Serialize;
 use std::io::{BufWriter, Stdout, Write};
 use std::path::{Path, PathBuf};
 
@@ -21,9 +26,18 @@ pub(crate) struct Arguments {
     /// Write predictions here instead of to standard output.
     #[arg(long)]
     output: Option<PathBuf>,
-    /// Print one JSON object with the error on rows that have a target, instead of predictions.
+    /// Print one JSON object with metrics over the rows that have a target, instead of predictions.
     #[arg(long)]
     json: bool,
+}
+
+/// `--json`.
+#[derive(Serialize)]
+struct Told {
+    rows: u64,
+    /// Rows that have a target, which the metrics are over.
+    labelled: u64,
+    metrics: Option<Scores>,
 }
 
 /// Runs the command.
@@ -47,23 +61,35 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         None => input.guess_format()?,
     };
     let mut reader = Reader::with_layout(input, format, &model.layout)?;
-    let mut row = Row::default();
-    let mut tally = Tally::default();
+    let predictor = Predictor::new(&model);
+    let mut board = predictor.board();
+    let (mut row, mut rows) = (Row::default(), 0);
     let mut out = Destination::open(arguments)?;
+    out.line(&predictor.header())?;
     while reader.next_row(&mut row)? {
-        let (text, value) = predict(&model, &row);
+        rows += 1;
+        let scores = model.scores(&row.features);
+        out.line(&predictor.line(&scores))?;
         if let Some(target) = row.target {
-            tally.add(&model, value, target);
+            predictor.compare(&mut board, scores, target);
         }
-        tally.rows += 1;
-        out.line(&text)?;
     }
     out.close()?;
+    let summary = board.summary();
+    let summary = summary.for_the_operator();
+    let told = Told {
+        rows,
+        labelled: summary.scored,
+        metrics: Scores::of(summary),
+    };
     if arguments.json {
-        let text = serde_json::to_string_pretty(&tally.tell(&model))?;
+        let text = serde_json::to_string_pretty(&told)?;
         writeln!(std::io::stdout(), "{text}")?;
-    } else if tally.labelled > 0 {
-        eprintln!("{}", tally.words(&model));
+    } else if let Some(metrics) = &told.metrics {
+        let own: Vec<String> = (metrics.own().into_iter().chain(metrics.baselines()))
+            .map(|(name, value)| format!("{name} {value}"))
+            .collect();
+        eprintln!("{} rows with a target: {}", told.labelled, own.join(", "));
     }
     Ok(())
 }
@@ -105,78 +131,99 @@ impl Destination {
     }
 }
 
-/// A prediction in words, and as the encoded target it stands for.
-fn predict(model: &Model, row: &Row) -> (String, f64) {
-    let scores = model.scores(&row.features);
-    match model.layout.target() {
-        TargetKind::Class { classes } => {
-            let best = (0..scores.len())
-                .fold(0, |best, k| if scores[k] > scores[best] { k } else { best });
-            (classes.get(best).cloned().unwrap_or_default(), best as f64)
-        }
-        TargetKind::Number { low, high } => {
-            let value = scores.first().map_or(0.0, |score| score.clamp(*low, *high));
-            (format!("{value}"), value)
-        }
-        _ => {
-            let score = scores.first().copied().unwrap_or(0.0);
-            (
-                format!("{} {score}", if score > 0.0 { 1 } else { -1 }),
-                score,
-            )
-        }
-    }
+/// From scores to a line of CSV, and to metrics.
+struct Predictor<'a> {
+    kind: &'a TargetKind,
+    target: Target,
+    /// Added to the score of a number.
+    offset: f64,
 }
 
-/// How right the predictions were, where the data says.
-#[derive(Default)]
-struct Tally {
-    rows: u64,
-    labelled: u64,
-    right: u64,
-    squares: f64,
-}
-
-impl Tally {
-    fn add(&mut self, model: &Model, value: f64, target: f64) {
-        self.labelled += 1;
-        self.right += u64::from(match model.layout.target() {
-            TargetKind::Class { .. } => (value - target).abs() < 0.5,
-            _ => (value > 0.0) == (target > 0.0),
-        });
-        self.squares += (value - target).powi(2);
+impl<'a> Predictor<'a> {
+    fn new(model: &'a Model) -> Self {
+        Self {
+            kind: model.layout.target(),
+            target: Target::new(&model.layout, model.probability),
+            offset: model.offset,
+        }
     }
 
-    fn is_number(model: &Model) -> bool {
-        matches!(model.layout.target(), TargetKind::Number { .. })
+    /// Names of the columns.
+    fn header(&self) -> String {
+        match (self.kind, self.target.probability) {
+            (TargetKind::Number { .. }, _) => "prediction".to_owned(),
+            (_, None) => "prediction,score".to_owned(),
+            (TargetKind::Class { .. }, _) => "prediction,probability".to_owned(),
+            _ => {
+                let column = format!("probability of {}", self.target.name(1));
+                format!("prediction,{}", quoted(&column))
+            }
+        }
     }
 
-    fn tell(&self, model: &Model) -> serde_json::Value {
-        let labelled = self.labelled.max(1) as f64;
-        let known = |value: f64| (self.labelled > 0).then_some(value);
-        let number = Self::is_number(model);
-        serde_json::json!({
-            "rows": self.rows,
-            "labelled": self.labelled,
-            "accuracy": if number { None } else { known(self.right as f64 / labelled) },
-            "squared_error": if number { known(self.squares / labelled) } else { None },
-        })
+    /// The prediction for a row: the class with its probability, or the positive class's; a number.
+    fn line(&self, scores: &[f64]) -> String {
+        let first = scores.first().copied().unwrap_or(0.0);
+        let map = self.target.probability;
+        match self.kind {
+            TargetKind::Class { .. } => {
+                let mut chances = scores.to_vec();
+                if let Some(map) = map {
+                    map.of_classes(&mut chances);
+                }
+                let best = (0..scores.len())
+                    .fold(0, |best, k| if scores[k] > scores[best] { k } else { best });
+                let chance = chances.get(best).copied().unwrap_or(0.0);
+                format!("{},{chance}", quoted(self.target.name(best)))
+            }
+            TargetKind::Number { .. } => self.number(first).to_string(),
+            _ => {
+                let chance = map.map_or(first, |map| map.of_positive(first));
+                let name = self.target.name(usize::from(first > 0.0));
+                format!("{},{chance}", quoted(name))
+            }
+        }
     }
 
-    fn words(&self, model: &Model) -> String {
-        let labelled = self.labelled as f64;
-        if Self::is_number(model) {
-            format!(
-                "{} rows with a target: mean squared error {:.6}",
-                self.labelled,
-                self.squares / labelled
-            )
+    /// A score as the number that it stands for.
+    fn number(&self, score: f64) -> f64 {
+        match self.kind {
+            TargetKind::Number { low, high } => (score + self.offset).clamp(*low, *high),
+            _ => score,
+        }
+    }
+
+    fn board(&self) -> Scoreboard {
+        let map = self.target.probability;
+        let yardstick = match self.kind {
+            TargetKind::Class { classes } => Yardstick::Classes(classes.len(), map),
+            TargetKind::Number { low, high } => Yardstick::Number(*low, *high),
+            _ => Yardstick::Sign(map),
+        };
+        // Scores are of features that have been clipped.
+        Scoreboard::new(yardstick, f64::INFINITY)
+    }
+
+    fn compare(&self, board: &mut Scoreboard, scores: Vec<f64>, target: f64) {
+        let record = |target| Record {
+            features: Features::Dense(vec![1.0]),
+            target,
+        };
+        if let TargetKind::Class { .. } = self.kind {
+            board.score(&Raw::seal(record(target)), &scores);
         } else {
-            format!(
-                "{} rows with a target: {:.6} right",
-                self.labelled,
-                self.right as f64 / labelled
-            )
+            let first = scores.first().copied().unwrap_or(0.0);
+            let record = record(target + self.target.midpoint);
+            board.note(&Raw::seal(record), &OperatorOnly::new(self.number(first)));
         }
+    }
+}
+
+/// A field of CSV, in quotes where it needs them.
+fn quoted(field: &str) -> String {
+    if field.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", field.replace('"', "\"\""))
+    } else {
+        field.to_owned()
     }
 }

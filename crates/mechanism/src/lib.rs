@@ -67,4 +67,6 @@ pub use exact::ExactSum;
 pub use lattice::{Contribution, Lattice, LatticeError, Norm};
 pub use moments::Moments;
 pub use persons::Participation;
-pub use scoreboard::{OffPolicy, Scoreboard, Summary, Yardstick};
+pub use scoreboard::{
+    ClassMetrics, Metrics, NumberMetrics, OffPolicy, Probability, Scoreboard, Summary, Yardstick,
+};

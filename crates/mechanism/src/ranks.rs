@@ -1,50 +1,234 @@
-//! How often a positive record is scored above a negative one: the area under the curve of true against false positives.
+//! A histogram of scores, by class: AUC and calibration in memory that does not grow with the records.
 //!
-//! Scores between −1 and 1 are counted by height, in 512 steps, so memory does not grow with the number of records; within a step they count as tied.
+//! **The map.** A score s goes to u = s / (1 + |s|), between −1 and 1: monotone over all reals, and
+//! finest near zero, where scores differ most. Bins cut u into 2¹⁴ equal steps around zero. Steps
+//! begin tiny and double whenever a score falls outside, so small scores are told apart too; the
+//! last width, 2⁻¹³, covers every score. Bins nest: the result does not depend on the order.
+//!
+//! **The error of the AUC.** Scores in one bin count as tied, a half for each pair of a positive and
+//! a negative. Pairs in different bins are compared exactly. So the AUC is off by at most half the
+//! share of the pairs that share a bin: [`Ranks::auc`] gives this bound with the AUC.
 
-const HEIGHTS: usize = 512;
+/// Bins; half of them for scores below zero.
+const BINS: usize = 1 << 14;
+const HALF: i64 = 1 << 13;
+/// Steps per unit at first, and where the bins cover all of −1 … 1.
+const FINEST: f64 = (1_u64 << 50) as f64;
+const COARSEST: f64 = HALF as f64;
+/// Groups of equal size for the calibration error.
+const GROUPS: u64 = 15;
 
-/// Counts of scores of negative and positive records, by height.
-pub(crate) struct Ranks([Vec<u64>; 2]);
+/// Negative and positive records whose scores fall into a bin, and the sum of their probabilities.
+#[derive(Clone, Copy, Default)]
+struct Bin {
+    negatives: u64,
+    positives: u64,
+    probability: f64,
+}
+
+impl Bin {
+    fn count(&self) -> u64 {
+        self.negatives + self.positives
+    }
+}
+
+/// The histogram.
+pub(crate) struct Ranks {
+    bins: Vec<Bin>,
+    /// Bins per unit of u: a power of two.
+    scale: f64,
+}
 
 impl Default for Ranks {
     fn default() -> Self {
-        Self([vec![0; HEIGHTS], vec![0; HEIGHTS]])
+        Self {
+            bins: vec![Bin::default(); BINS],
+            scale: FINEST,
+        }
     }
 }
 
 impl Ranks {
-    /// Counts a record; its score lies between −1 and 1.
-    pub(crate) fn add(&mut self, score: f64, is_positive: bool) {
-        let height = ((score + 1.0) / 2.0 * HEIGHTS as f64) as usize;
-        self.0[usize::from(is_positive)][height.min(HEIGHTS - 1)] += 1;
+    /// Counts a record by its score. The probability of a positive is used for calibration alone.
+    pub(crate) fn add(&mut self, score: f64, probability: f64, is_positive: bool) {
+        let place = score.clamp(-f64::MAX, f64::MAX);
+        let place = place / (1.0 + place.abs());
+        let mut step = (place * self.scale).floor();
+        if !(-COARSEST..COARSEST).contains(&step) && self.scale > COARSEST {
+            self.widen(place);
+            step = (place * self.scale).floor();
+        }
+        // The conversion makes 0 of NaN. A place of exactly 1 belongs to the last bin.
+        let index = (step as i64 + HALF).clamp(0, BINS as i64 - 1) as usize;
+        let bin = &mut self.bins[index];
+        bin.positives += u64::from(is_positive);
+        bin.negatives += u64::from(!is_positive);
+        bin.probability += probability;
     }
 
-    /// The area, ties counted half; nothing without records of both kinds.
-    pub(crate) fn area(&self) -> Option<f64> {
-        let [negative, positive] = &self.0;
-        let total = |counts: &[u64]| counts.iter().sum::<u64>() as f64;
-        let pairs = total(negative) * total(positive);
-        let (mut below, mut won) = (0.0, 0.0);
-        for (&negatives, &positives) in negative.iter().zip(positive) {
-            won += positives as f64 * (below + negatives as f64 / 2.0);
-            below += negatives as f64;
+    /// Doubles the width of the bins until they cover a place.
+    #[cold]
+    fn widen(&mut self, place: f64) {
+        let mut doublings = 0;
+        while self.scale > COARSEST
+            && !(-COARSEST..COARSEST).contains(&(place * self.scale).floor())
+        {
+            self.scale /= 2.0;
+            doublings += 1;
         }
-        (pairs > 0.0).then(|| won / pairs)
+        let mut wider = vec![Bin::default(); BINS];
+        for (index, bin) in (0_i64..).zip(&self.bins) {
+            let into = &mut wider[(((index - HALF) >> doublings) + HALF) as usize];
+            into.negatives += bin.negatives;
+            into.positives += bin.positives;
+            into.probability += bin.probability;
+        }
+        self.bins = wider;
+    }
+
+    /// AUC, ties counted half, and the most that it can be off because scores share a bin. Nothing
+    /// without records of both kinds.
+    pub(crate) fn auc(&self) -> Option<(f64, f64)> {
+        let (mut below, mut positives, mut won, mut tied) = (0.0, 0.0, 0.0, 0.0);
+        for bin in &self.bins {
+            let pairs = bin.positives as f64 * bin.negatives as f64;
+            won += bin.positives as f64 * below + pairs / 2.0;
+            tied += pairs;
+            below += bin.negatives as f64;
+            positives += bin.positives as f64;
+        }
+        let pairs = below * positives;
+        (pairs > 0.0).then(|| (won / pairs, tied / pairs / 2.0))
+    }
+
+    /// Expected calibration error over 15 groups of equal size: the mean over records of
+    /// |mean probability − share of positives| of the record's group. Groups follow the order of
+    /// the scores; group g ends with the first bin at which g/15 of all records have been counted.
+    pub(crate) fn calibration_error(&self) -> f64 {
+        let all: u64 = self.bins.iter().map(Bin::count).sum();
+        let (mut counted, mut error, mut gap) = (0, 0.0, 0.0);
+        let mut group = 1;
+        for bin in &self.bins {
+            counted += bin.count();
+            gap += bin.probability - bin.positives as f64;
+            if counted * GROUPS >= group * all {
+                error += f64::abs(gap);
+                gap = 0.0;
+                group = counted * GROUPS / all.max(1) + 1;
+            }
+        }
+        error / all.max(1) as f64
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    /// By comparing every pair.
+    fn exact_auc(records: &[(f64, bool)]) -> f64 {
+        let of = |kind| records.iter().filter(move |record| record.1 == kind);
+        let (mut won, mut pairs) = (0.0, 0.0);
+        for (positive, _) in of(true) {
+            for (negative, _) in of(false) {
+                won += match positive.total_cmp(negative) {
+                    std::cmp::Ordering::Greater => 1.0,
+                    std::cmp::Ordering::Equal => 0.5,
+                    std::cmp::Ordering::Less => 0.0,
+                };
+                pairs += 1.0;
+            }
+        }
+        won / pairs
+    }
+
+    fn ranks(records: &[(f64, bool)]) -> Ranks {
+        let mut ranks = Ranks::default();
+        for &(score, is_positive) in records {
+            ranks.add(score, 1.0 / (1.0 + (-score).exp()), is_positive);
+        }
+        ranks
+    }
 
     #[test]
     fn pairs_in_order_count_whole_and_ties_half() {
-        let mut ranks = Ranks::default();
-        assert_eq!(ranks.area(), None);
-        for (score, is_positive) in [(1.0, true), (0.5, true), (-1.0, true), (-1.0, false)] {
-            ranks.add(score, is_positive);
+        assert_eq!(Ranks::default().auc(), None);
+        let records = [(7.0, true), (0.5, true), (-1.0, true), (-1.0, false)];
+        let (auc, bound) = ranks(&records).auc().unwrap();
+        assert!((auc - 2.5 / 3.0).abs() < 1e-15 && (bound - 0.5 / 3.0).abs() < 1e-15);
+    }
+
+    /// Scores beyond ±1 and tiny scores were all tied once.
+    #[test]
+    fn scores_of_every_size_are_told_apart() {
+        for size in [1e-9, 1e-4, 0.01, 1.0, 3.0, 50.0] {
+            let score = |i: u32| size * (1.0 + f64::from(i) / 100.0);
+            let records: Vec<_> = (0..100).map(|i| (score(i), i % 3 > 0 || i > 80)).collect();
+            let (auc, bound) = ranks(&records).auc().unwrap();
+            assert!((auc - exact_auc(&records)).abs() <= bound + 1e-12);
+            assert!(bound < 0.01, "{size}: {bound}");
         }
-        assert!((ranks.area().unwrap() - 2.5 / 3.0).abs() < 1e-15);
+        let mut ranks = Ranks::default();
+        for odd in [f64::INFINITY, f64::NEG_INFINITY, f64::NAN, f64::MAX, -0.0] {
+            ranks.add(odd, 0.5, odd > 0.0);
+        }
+        assert!((ranks.auc().unwrap().0 - 1.0).abs() < 1e-15);
+    }
+
+    proptest! {
+        #[test]
+        fn the_stated_bound_holds_and_order_does_not_matter(
+            scores in prop::collection::vec((-1.0_f64..1.0, any::<bool>()), 2..200),
+            size in -12_i32..8,
+        ) {
+            let records: Vec<_> = scores
+                .iter()
+                .map(|&(score, is_positive)| (score * 10_f64.powi(size), is_positive))
+                .chain([(0.0, true), (0.0, false)])
+                .collect();
+            let (auc, bound) = ranks(&records).auc().unwrap();
+            prop_assert!((auc - exact_auc(&records)).abs() <= bound + 1e-12);
+            let turned: Vec<_> = records.iter().rev().copied().collect();
+            prop_assert_eq!(ranks(&turned).auc().unwrap(), (auc, bound));
+        }
+
+        /// Against records sorted and cut into 15 parts.
+        #[test]
+        fn calibration_equals_that_of_sorted_records(
+            scores in prop::collection::btree_set(-3000_i32..3000, 15..300),
+            seed in any::<u64>(),
+        ) {
+            // A multiple of 15 distinct scores, far enough apart for a bin each.
+            let kept = scores.len() / 15 * 15;
+            let mut dice = seed;
+            let records: Vec<(f64, bool)> = scores
+                .iter()
+                .take(kept)
+                .map(|&score| {
+                    dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                    (f64::from(score) / 1000.0, dice >> 63 > 0)
+                })
+                .collect();
+            let sigmoid = |score: f64| 1.0 / (1.0 + (-score).exp());
+            let expected: f64 = records
+                .chunks(kept / 15)
+                .map(|group| {
+                    let gap = |&(score, is_positive): &(f64, bool)| {
+                        sigmoid(score) - f64::from(u8::from(is_positive))
+                    };
+                    group.iter().map(gap).sum::<f64>().abs()
+                })
+                .sum::<f64>() / kept as f64;
+            let mut ranks = ranks(&records);
+            prop_assert!((ranks.calibration_error() - expected).abs() < 1e-9);
+            // A constant score has one group.
+            ranks = Ranks::default();
+            for (_, is_positive) in &records {
+                ranks.add(0.0, 0.5, *is_positive);
+            }
+            let share = records.iter().filter(|record| record.1).count() as f64 / kept as f64;
+            prop_assert!((ranks.calibration_error() - (0.5 - share).abs()).abs() < 1e-12);
+        }
     }
 }

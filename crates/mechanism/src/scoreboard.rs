@@ -1,28 +1,32 @@
 //! How well a stream is being predicted: for the operator only, because every figure is computed from private data without noise.
 //!
 //! Each record is first predicted with the weights it is about to be asked with, then learned from (progressive validation). Two predictors that know
-//! nothing about features stand beside the model: the best constant so far, and the last label seen. A stream where the second is good (labels in long runs) is a
-//! stream where accuracy alone says little.
+//! nothing about features stand beside the model: the commonest class or mean target, and the last label seen. A stream where the second is good (labels in long
+//! runs) is a stream where accuracy alone says little. Records without a usable label are seen and not scored.
 
 mod logged;
+mod metrics;
+mod probability;
 
 pub use logged::OffPolicy;
+pub use metrics::{ClassMetrics, Metrics, NumberMetrics};
+pub use probability::Probability;
 
 use crate::boundary::{OperatorOnly, Raw};
 use crate::feedback::Reading;
 use crate::losses::{Measured, Record, class};
-use crate::ranks::Ranks;
 use hushstream_four::{self as four, Four, Work};
 use logged::LogTally;
+use metrics::{ClassTally, NumberTally, largest};
 
 /// What a prediction is measured by.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Yardstick {
-    /// Targets ±1, predicted by the sign of the score: one or zero.
-    Sign,
-    /// Targets 0 … K − 1, predicted by the largest of K scores: one or zero.
-    Classes(usize),
-    /// Targets that are numbers between two bounds, which predictions are kept in too: the squared error.
+    /// Targets ±1, predicted by the sign of the score, which may stand for a probability.
+    Sign(Option<Probability>),
+    /// Targets 0 … K − 1, predicted by the largest of K scores, which may stand for probabilities.
+    Classes(usize, Option<Probability>),
+    /// Targets that are numbers between two bounds, which predictions are kept in too.
     Number(f64, f64),
     /// Features are losses of so many experts, weights say how much each is followed: the loss.
     Experts(usize),
@@ -30,33 +34,40 @@ pub enum Yardstick {
     Log(Reading),
 }
 
-/// One line of progress.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// The score so far.
+#[derive(Clone, Copy, PartialEq)]
 pub struct Summary {
     /// Records seen.
     pub records: u64,
     /// Those of them that have a usable label: what all averages are over.
     pub scored: u64,
-    /// Average error of the model.
+    /// The leading figure: log loss, or accuracy where scores stand for no probabilities; mean squared error; average loss of experts and arms.
     pub average: f64,
     /// The same since the last mark.
     pub since_last: f64,
-    /// Average error of the best constant so far (for experts: of following all alike).
-    pub constant: f64,
-    /// Average error of repeating the last label (for experts: of the best single one in hindsight).
-    pub repeat: f64,
+    /// Of experts and arms: the average loss of following all alike.
+    pub uniform: f64,
+    /// Of experts and arms: the average loss of the best single one in hindsight.
+    pub best: f64,
     /// The last record's label (for experts: its average loss).
     pub label: f64,
-    /// What was predicted for it.
+    /// Its prediction: a score, a class or a number (for experts: the loss of what was followed).
     pub prediction: f64,
-    /// Average squared error of the score, kept between −1 and 1 for signs; of the best constant so far beside it. Not for classes and experts.
-    pub squares: Option<(f64, f64)>,
+    /// Of classes and numbers.
+    pub metrics: Option<Metrics>,
     /// Records whose features were longer than the bound.
     pub clipped: u64,
-    /// How often a positive record has a higher score than a negative one, to 1/512 of the range of scores. For signs only.
-    pub ranking: Option<f64>,
     /// For a log: estimates of the policy's loss, in the units of losses.
     pub off_policy: Option<OffPolicy>,
+}
+
+/// Running sums of each kind of task.
+enum Tally {
+    Classes(ClassTally),
+    Number(NumberTally),
+    /// Sums of the experts' losses.
+    Experts(Vec<f64>),
+    Log(LogTally),
 }
 
 /// Keeps the score.
@@ -66,32 +77,27 @@ pub struct Scoreboard {
     records: u64,
     scored: u64,
     marked: u64,
-    error: f64,
-    marked_error: f64,
-    constant: f64,
-    repeat: f64,
-    last: Option<f64>,
+    marked_sum: f64,
+    /// Sums of experts' and arms' losses: the model's, of all alike, of the best.
+    losses: [f64; 3],
+    last: f64,
     prediction: f64,
     clipped: u64,
-    /// Squared errors of the score and of the best constant.
-    squares: (f64, f64),
-    /// For signs.
-    ranks: Ranks,
-    /// Counts of classes, sums of the experts' losses, or the running mean.
-    tallies: Vec<f64>,
-    /// For a log.
-    log: LogTally,
+    tally: Tally,
+    /// Scores of the classes of a record.
+    scores: Vec<f64>,
 }
 
 impl Scoreboard {
     /// An empty one, for a model that clips features to this length (∞: one that does not).
     #[must_use]
     pub fn new(yardstick: Yardstick, length: f64) -> Self {
-        let tallies = match yardstick {
-            Yardstick::Sign => 2,
-            Yardstick::Classes(count) | Yardstick::Experts(count) => count,
-            Yardstick::Number(..) => 1,
-            Yardstick::Log(_) => 0,
+        let tally = match yardstick {
+            Yardstick::Sign(map) => Tally::Classes(ClassTally::new(2, true, map)),
+            Yardstick::Classes(count, map) => Tally::Classes(ClassTally::new(count, false, map)),
+            Yardstick::Number(..) => Tally::Number(NumberTally::default()),
+            Yardstick::Experts(count) => Tally::Experts(vec![0.0; count]),
+            Yardstick::Log(reading) => Tally::Log(LogTally::new(reading.arms())),
         };
         Self {
             yardstick,
@@ -99,20 +105,13 @@ impl Scoreboard {
             records: 0,
             scored: 0,
             marked: 0,
-            error: 0.0,
-            marked_error: 0.0,
-            constant: 0.0,
-            repeat: 0.0,
-            last: None,
+            marked_sum: 0.0,
+            losses: [0.0; 3],
+            last: 0.0,
             prediction: 0.0,
             clipped: 0,
-            squares: (0.0, 0.0),
-            ranks: Ranks::default(),
-            tallies: vec![0.0; tallies],
-            log: match yardstick {
-                Yardstick::Log(reading) => LogTally::new(reading.arms()),
-                _ => LogTally::default(),
-            },
+            tally,
+            scores: Vec::new(),
         }
     }
 
@@ -152,10 +151,12 @@ impl Scoreboard {
         } else {
             1.0
         };
-        if let Yardstick::Classes(_) = self.yardstick {
+        if let Yardstick::Classes(..) = self.yardstick {
             let blocks = weights.chunks_exact(width);
-            let prediction = largest(blocks.map(|block| shrink * record.features.dot(block)));
-            self.note_prediction(prediction, record.target);
+            let scores = blocks.map(|block| shrink * record.features.dot(block));
+            self.scores.clear();
+            self.scores.extend(scores);
+            self.note_classes(record.target);
             return None;
         }
         self.note_prediction(shrink * measured.dot, record.target);
@@ -167,6 +168,7 @@ impl Scoreboard {
         self.compare(record.peek(), *prediction.for_the_operator());
     }
 
+    /// The same: of two classes or a number.
     pub(crate) fn compare(&mut self, record: &Record, prediction: f64) {
         self.records += 1;
         if self.is_usable(record.target) {
@@ -177,61 +179,51 @@ impl Scoreboard {
 
     fn is_usable(&self, label: f64) -> bool {
         match self.yardstick {
-            Yardstick::Classes(count) => class(label, count).is_some(),
+            Yardstick::Classes(count, _) => class(label, count).is_some(),
             _ => label.is_finite(),
         }
     }
 
     fn note_prediction(&mut self, prediction: f64, label: f64) {
         self.scored += 1;
+        self.last = label;
         self.prediction = match self.yardstick {
             Yardstick::Number(low, high) => prediction.clamp(low, high),
             _ => prediction,
         };
-        self.error += self.mistake(self.prediction, label);
-        self.constant += self.mistake(self.best_constant(), label);
-        let repeated = self.last.unwrap_or(0.0);
-        self.repeat += self.mistake(repeated, label);
-        self.last = Some(label);
-        self.measure(label);
-        match self.yardstick {
-            Yardstick::Classes(count) => {
-                if let Some(class) = class(label, count) {
-                    self.tallies[class] += 1.0;
-                }
-            }
-            Yardstick::Sign => self.tallies[usize::from(label > 0.0)] += 1.0,
-            _ => self.tallies[0] += label,
+        match &mut self.tally {
+            Tally::Classes(tally) => tally.add_sign(prediction, label > 0.0),
+            Tally::Number(tally) => tally.add(self.prediction, label),
+            Tally::Experts(_) | Tally::Log(_) => {}
         }
     }
 
-    fn measure(&mut self, label: f64) {
-        let seen = (self.scored - 1).max(1) as f64;
-        let (score, constant) = match self.yardstick {
-            Yardstick::Sign => {
-                let score = self.prediction.clamp(-1.0, 1.0);
-                self.ranks.add(score, label > 0.0);
-                (score, (self.tallies[1] - self.tallies[0]) / seen)
-            }
-            _ => (self.prediction, self.tallies[0] / seen),
-        };
-        self.squares.0 += (score - label).powi(2);
-        self.squares.1 += (constant - label).powi(2);
+    fn note_classes(&mut self, label: f64) {
+        let class = class(label, self.scores.len());
+        if let (Tally::Classes(tally), Some(class)) = (&mut self.tally, class) {
+            self.scored += 1;
+            self.last = label;
+            self.prediction = largest(&self.scores) as f64;
+            tally.add_class(&mut self.scores, class);
+        }
     }
 
     fn score_experts(&mut self, record: &Record, weights: &[f64], count: usize) {
+        let Tally::Experts(sums) = &mut self.tally else {
+            return;
+        };
         if !record.features_in(count) || weights.len() != count {
             return;
         }
         self.scored += 1;
         self.prediction = record.features.dot(weights);
-        self.error += self.prediction;
+        self.losses[0] += self.prediction;
         let ones = vec![1.0; count];
         let mean = record.features.dot(&ones) / count as f64;
-        self.constant += mean;
-        self.last = Some(mean);
-        record.features.add_to(&mut self.tallies);
-        self.repeat = self.tallies.iter().copied().fold(f64::INFINITY, f64::min);
+        self.losses[1] += mean;
+        self.last = mean;
+        record.features.add_to(sums);
+        self.losses[2] = sums.iter().copied().fold(f64::INFINITY, f64::min);
     }
 
     fn score_log(&mut self, reading: Reading, record: &Record, policy: &[f64]) {
@@ -239,22 +231,24 @@ impl Scoreboard {
         let Some(row) = row.filter(|_| policy.len() == reading.arms()) else {
             return;
         };
+        let Tally::Log(log) = &mut self.tally else {
+            return;
+        };
         self.scored += 1;
-        self.log.add(&row, policy);
+        log.add(&row, policy);
         self.prediction = reading.unscaled(row.loss);
-        self.last = Some(self.prediction);
+        self.last = self.prediction;
         // Sums, as for all others: averages divide them by the rows.
         let whole = |average: f64| reading.unscaled(average) * self.scored as f64;
-        let (alike, best) = self.log.arms();
-        (self.constant, self.repeat) = (whole(alike), whole(best));
-        self.error = whole(self.log.policy().snips);
+        let (alike, best) = log.arms();
+        self.losses = [log.policy().snips, alike, best].map(whole);
     }
 
     fn off_policy(&self) -> Option<OffPolicy> {
-        let Yardstick::Log(reading) = self.yardstick else {
+        let (Yardstick::Log(reading), Tally::Log(log)) = (self.yardstick, &self.tally) else {
             return None;
         };
-        let scaled = self.log.policy();
+        let scaled = log.policy();
         Some(OffPolicy {
             ips: reading.unscaled(scaled.ips),
             snips: reading.unscaled(scaled.snips),
@@ -264,32 +258,24 @@ impl Scoreboard {
 
     fn blocks(&self) -> usize {
         match self.yardstick {
-            Yardstick::Classes(count) => count,
+            Yardstick::Classes(count, _) => count,
             _ => 1,
         }
     }
 
-    fn best_constant(&self) -> f64 {
-        match self.yardstick {
-            Yardstick::Sign if self.tallies[1] > self.tallies[0] => 1.0,
-            Yardstick::Sign => -1.0,
-            Yardstick::Classes(_) => largest(self.tallies.iter().copied()),
-            _ => self.tallies[0] / (self.scored.max(2) - 1) as f64,
+    /// The sum whose average is the leading figure.
+    fn sum(&self) -> f64 {
+        match &self.tally {
+            Tally::Classes(tally) if tally.has_probabilities() => tally.log_loss,
+            Tally::Classes(tally) => tally.right() as f64,
+            Tally::Number(tally) => tally.squares,
+            Tally::Experts(_) | Tally::Log(_) => self.losses[0],
         }
-    }
-
-    fn mistake(&self, prediction: f64, label: f64) -> f64 {
-        let right = match self.yardstick {
-            Yardstick::Sign => (prediction > 0.0) == (label > 0.0),
-            Yardstick::Classes(_) => (prediction - label).abs() < 0.5,
-            _ => return (prediction - label).powi(2),
-        };
-        f64::from(u8::from(!right))
     }
 
     /// From here on `since_last` counts.
     pub fn mark(&mut self) {
-        (self.marked, self.marked_error) = (self.scored, self.error);
+        (self.marked, self.marked_sum) = (self.scored, self.sum());
     }
 
     /// The score so far.
@@ -300,23 +286,25 @@ impl Scoreboard {
         let summary = Summary {
             records: self.records,
             scored: self.scored,
-            average: self.error / all,
-            since_last: (self.error - self.marked_error) / since,
-            constant: self.constant / all,
-            repeat: self.repeat / all,
-            label: self.last.unwrap_or(0.0),
+            average: self.sum() / all,
+            since_last: (self.sum() - self.marked_sum) / since,
+            uniform: self.losses[1] / all,
+            best: self.losses[2] / all,
+            label: self.last,
             prediction: self.prediction,
-            squares: matches!(self.yardstick, Yardstick::Sign | Yardstick::Number(..))
-                .then(|| (self.squares.0 / all, self.squares.1 / all)),
+            metrics: match &self.tally {
+                Tally::Classes(tally) => Some(Metrics::Classes(tally.metrics())),
+                Tally::Number(tally) => Some(Metrics::Number(tally.metrics())),
+                Tally::Experts(_) | Tally::Log(_) => None,
+            },
             clipped: self.clipped,
-            ranking: self.ranks.area(),
             off_policy: self.off_policy(),
         };
         OperatorOnly::new(summary)
     }
 }
 
-/// [`Scoreboard::score_label`], by the best means there are.
+/// [`Scoreboard::score_label`], with the widest vectors this CPU supports.
 struct ScoreLabel<'a> {
     board: &'a mut Scoreboard,
     record: &'a Record,
@@ -330,17 +318,6 @@ impl Work for ScoreLabel<'_> {
     fn with<V: Four>(self, v: V) -> Option<Measured> {
         self.board.score_label(v, self.record, self.weights)
     }
-}
-
-/// Index of the first largest value.
-fn largest(values: impl Iterator<Item = f64>) -> f64 {
-    let mut best = (0, f64::NEG_INFINITY);
-    for (index, value) in values.enumerate() {
-        if value > best.1 {
-            best = (index, value);
-        }
-    }
-    best.0 as f64
 }
 
 #[cfg(test)]

@@ -113,7 +113,7 @@ pub enum TargetKind {
         /// All classes.
         classes: Vec<String>,
     },
-    /// A number, clipped to bounds and not scaled.
+    /// A number, clipped to bounds; records carry its distance from [`TargetKind::midpoint`].
     Number {
         /// The least.
         low: f64,
@@ -163,6 +163,17 @@ impl FeatureColumn {
 }
 
 impl TargetKind {
+    /// The middle of a number's bounds, which is public: records carry targets without it, and who
+    /// predicts adds it back. Learning then starts there, and targets are half as large as their
+    /// range at most, which is what noise has to hide. 0 for targets that are no numbers.
+    #[must_use]
+    pub fn midpoint(&self) -> f64 {
+        match self {
+            Self::Number { low, high } => f64::midpoint(*low, *high),
+            _ => 0.0,
+        }
+    }
+
     pub(crate) fn check(&self, column: Option<&str>) -> Result<(), Fault> {
         match self {
             Self::Number { low, high } => {

@@ -17,6 +17,7 @@ pub(crate) enum TargetEncoder {
     Number {
         low: f64,
         high: f64,
+        midpoint: f64,
     },
     None,
 }
@@ -57,6 +58,7 @@ impl TargetEncoder {
             TargetKind::Number { low, high } => Self::Number {
                 low: *low,
                 high: *high,
+                midpoint: kind.midpoint(),
             },
             TargetKind::None => Self::None,
         }
@@ -85,10 +87,14 @@ impl TargetEncoder {
                     None => Err(Fault::UnknownClass),
                 }
             }
-            Self::Number { low, high } => {
+            Self::Number {
+                low,
+                high,
+                midpoint,
+            } => {
                 let value = number(field)?.ok_or(Fault::MissingTarget)?;
                 let clipped = !(*low..=*high).contains(&value);
-                Ok((value.clamp(*low, *high), clipped))
+                Ok((value.clamp(*low, *high) - midpoint, clipped))
             }
             Self::None => Ok((0.0, false)),
         }
@@ -196,8 +202,9 @@ mod tests {
             low: -1.0,
             high: 2.0,
         };
-        assert_eq!(encode(&bounded, "1.5"), Ok((1.5, false)));
-        assert_eq!(encode(&bounded, "-7"), Ok((-1.0, true)));
+        // Without the midpoint, 0.5.
+        assert_eq!(encode(&bounded, "1.5"), Ok((1.0, false)));
+        assert_eq!(encode(&bounded, "-7"), Ok((-1.5, true)));
         assert_eq!(encode(&bounded, "nan"), Err(Fault::MissingTarget));
         assert_eq!(encode(&bounded, "-Inf"), Err(Fault::NotFinite));
         assert_eq!(encode(&bounded, "1e999"), Err(Fault::NotFinite));

@@ -160,7 +160,7 @@ fn targets_of_every_task() {
     );
     assert_eq!(
         table("target = 'y'\ntask = 'regress'\ntarget_bounds = [0, 2]"),
-        (3, 1, 1, vec![Some(2.0), None, Some(1.0)])
+        (3, 1, 1, vec![Some(1.0), None, Some(0.0)])
     );
 }
 
@@ -318,7 +318,7 @@ fn a_shuffle_is_the_same_on_every_platform() {
     let text: String = std::iter::once("x,y\n".to_owned())
         .chain((0..10).map(|n| format!("{n},1\n")))
         .collect();
-    let stated = "task = 'regress'\ntarget = 'x'\ntarget_bounds = [0, 9]\nbounds = { y = [0, 1] }";
+    let stated = "task = 'regress'\ntarget = 'x'\ntarget_bounds = [-9, 9]\nbounds = { y = [0, 1] }";
     let order = |seed| -> Vec<u8> {
         let reader = open(Format::Csv, stated, text.as_bytes())
             .unwrap()

@@ -3,9 +3,10 @@
 use super::arguments::{Arguments, Data, TaskName};
 use anyhow::{Result, bail};
 use hushstream_account::Budget;
-use hushstream_engine::{Situation, Task, Wishes};
+use hushstream_engine::{RecipeName, Situation, Task, Wishes};
 use hushstream_mechanism::feedback::Reading;
-use hushstream_mechanism::{Participation, Yardstick};
+use hushstream_mechanism::losses::Link;
+use hushstream_mechanism::{Participation, Probability, Yardstick};
 use hushstream_read::{
     Encoding, Format, Input, Layout, MissingTarget, Reader, SchemaSpec, Space, TargetKind,
     count_records,
@@ -147,13 +148,32 @@ pub(crate) fn rounds(arguments: &Arguments, reader: &Reader, stored: Option<u64>
 }
 
 /// What a prediction is measured by.
-pub(crate) fn yardstick(data: &Data, layout: &Layout) -> Result<Yardstick> {
+pub(crate) fn yardstick(
+    arguments: &Arguments,
+    layout: &Layout,
+    recipe: RecipeName,
+) -> Result<Yardstick> {
+    let is_least_squares = recipe == RecipeName::Pqftl;
     Ok(match layout.target() {
-        TargetKind::Sign { .. } => Yardstick::Sign,
-        TargetKind::Class { classes } => Yardstick::Classes(classes.len()),
-        TargetKind::Number { low, high } => Yardstick::Number(*low, *high),
+        TargetKind::Sign { .. } => Yardstick::Sign(Probability::of(if is_least_squares {
+            Link::Squared
+        } else {
+            arguments.method.loss.unwrap_or(Link::Logistic)
+        })),
+        TargetKind::Class { classes } => Yardstick::Classes(
+            classes.len(),
+            Some(if is_least_squares {
+                Probability::Linear
+            } else {
+                Probability::Logistic
+            }),
+        ),
+        TargetKind::Number { .. } => {
+            let (low, high) = target_bounds(layout.target());
+            Yardstick::Number(low, high)
+        }
         TargetKind::None => {
-            let reading = feedback(data, layout)?;
+            let reading = feedback(&arguments.data, layout)?;
             if reading.is_log() {
                 Yardstick::Log(reading)
             } else {
@@ -161,6 +181,14 @@ pub(crate) fn yardstick(data: &Data, layout: &Layout) -> Result<Yardstick> {
             }
         }
     })
+}
+
+/// Bounds of a number as records carry it, without its midpoint.
+fn target_bounds(target: &TargetKind) -> (f64, f64) {
+    match target {
+        TargetKind::Number { low, high } => (low - target.midpoint(), high - target.midpoint()),
+        _ => (-1.0, 1.0),
+    }
 }
 
 /// How records answer a play.
@@ -226,7 +254,10 @@ pub(crate) fn situation(
     let task = match layout.target() {
         TargetKind::Sign { .. } => Task::Sign,
         TargetKind::Class { classes } => Task::Classes(classes.len()),
-        TargetKind::Number { low, high } => Task::Number(*low, *high),
+        TargetKind::Number { .. } => {
+            let (low, high) = target_bounds(layout.target());
+            Task::Number(low, high)
+        }
         TargetKind::None => {
             let (low, high) = loss_bounds(layout)?;
             if schema.task() == hushstream_read::Task::Bandit {

@@ -9,6 +9,7 @@ use super::progress::Progress;
 use super::releases::Releases;
 use super::report;
 use super::session::{Baseline, Session};
+use super::target::Target;
 use super::{budget, data, files, memory, model::Model, words};
 use anyhow::Result;
 use hushstream_mechanism::Yardstick;
@@ -36,6 +37,16 @@ pub(crate) struct Frame<'a> {
     /// Features longer than this are scaled down to it.
     pub(crate) length: f64,
     pub(crate) yardstick: Yardstick,
+}
+
+impl Frame<'_> {
+    fn target(&self) -> Target {
+        let probability = match self.yardstick {
+            Yardstick::Sign(map) | Yardstick::Classes(_, map) => map,
+            _ => None,
+        };
+        Target::new(self.layout, probability)
+    }
 }
 
 /// The run.
@@ -83,7 +94,7 @@ impl<'a> Learning<'a> {
             board: (!output.quiet).then(board),
             shadow: twin.map(|twin| (twin, board())),
             curves: Curves::default(),
-            progress: Progress::new(output.quiet || output.json),
+            progress: Progress::new(output.quiet || output.json, yardstick, frame.target()),
             releases: match &output.releases {
                 Some(path) => Some(Releases::open(path, output.resume)?),
                 None => None,
@@ -206,6 +217,7 @@ impl<'a> Learning<'a> {
                 last,
                 outcome.guarantee.clone(),
             )
+            .with_target(&self.frame.target())
             .with_arms(outcome.arms.clone());
             files::write_whole(path, &model.to_bytes()?)?;
         }
@@ -260,10 +272,8 @@ impl<'a> Learning<'a> {
                 ..self.frame.method.parameters()
             },
             scored: None,
+            metrics: None,
             loss: outcome::Loss::default(),
-            accuracy: None,
-            ranking: None,
-            baselines: outcome::Baselines::default(),
             without_privacy: None,
             regret: outcome::Regret::default(),
             rewards: None,

@@ -16,8 +16,10 @@ mod progress;
 mod releases;
 mod report;
 mod rows;
+pub(crate) mod scores;
 mod session;
 mod state;
+pub(crate) mod target;
 mod words;
 
 use crate::numbers::grouped;
@@ -73,7 +75,7 @@ fn learn(arguments: &Arguments) -> Result<Outcome> {
         layout: &layout,
         method: method.as_ref(),
         length: situation.length,
-        yardstick: data::yardstick(&arguments.data, &layout)?,
+        yardstick: data::yardstick(arguments, &layout, method.recipe())?,
     };
     let mut learning = Learning::new(frame, opened)?;
     let start = Instant::now();

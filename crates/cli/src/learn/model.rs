@@ -4,8 +4,10 @@
 //! and a released iterate.
 
 use super::session::Arm;
+use super::target::Target;
 use anyhow::{Context, Result, bail};
 use hushstream_account::Guarantee;
+use hushstream_mechanism::Probability;
 use hushstream_mechanism::losses::Features;
 use hushstream_read::{Layout, TargetKind};
 use serde::{Deserialize, Serialize};
@@ -29,6 +31,12 @@ pub(crate) struct Model {
     pub(crate) release: u64,
     /// Class after class, if there are several.
     pub(crate) weights: Vec<f64>,
+    /// Added to the score of a number: the midpoint of its bounds.
+    #[serde(default)]
+    pub(crate) offset: f64,
+    /// How scores become probabilities of classes, if they do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) probability: Option<Probability>,
     /// What is promised about it and all releases before it.
     pub(crate) guarantee: Guarantee,
     /// Of a bandit: what its releases tell about each arm.
@@ -55,10 +63,18 @@ impl Model {
             length,
             release,
             weights,
+            offset: 0.0,
+            probability: None,
             guarantee,
             arms: None,
             checksum,
         }
+    }
+
+    /// With what turns scores into predictions.
+    pub(crate) fn with_target(mut self, target: &Target) -> Self {
+        (self.offset, self.probability) = (target.midpoint, target.probability);
+        self
     }
 
     /// With what the releases tell about each arm.
@@ -101,6 +117,7 @@ impl Model {
         if model.weights.len() != weights
             || !(model.length > 0.0 && model.length.is_finite())
             || model.weights.iter().any(|w| !w.is_finite())
+            || !model.offset.is_finite()
         {
             bail!(what("weights that do not fit its layout"));
         }

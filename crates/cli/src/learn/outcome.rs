@@ -1,5 +1,6 @@
 //! What a run has to tell: one object with stable keys.
 
+use super::scores::Scores;
 use super::session::Arm;
 use hushstream_account::Guarantee;
 use hushstream_engine::{MechanismKind, RecipeName};
@@ -18,11 +19,10 @@ pub(crate) struct Outcome {
     pub(crate) parameters: Parameters,
     /// Records that the figures below are over: those with a usable target, since the last resume.
     pub(crate) scored: Option<u64>,
+    /// Of classes and numbers.
+    pub(crate) metrics: Option<Scores>,
+    /// Of experts and bandits.
     pub(crate) loss: Loss,
-    pub(crate) accuracy: Option<f64>,
-    /// How often a positive record is scored above a negative one.
-    pub(crate) ranking: Option<f64>,
-    pub(crate) baselines: Baselines,
     pub(crate) without_privacy: Option<WithoutPrivacy>,
     pub(crate) regret: Regret,
     /// Where losses were stated as rewards: the same figures as rewards.
@@ -74,35 +74,30 @@ pub(crate) struct Parameters {
     pub(crate) k: Option<u64>,
     /// In the units of the losses.
     pub(crate) regret_bound: Option<f64>,
-    /// Records after which what is learned exceeds the noise, predicted before the start.
+    /// `sparse-ftrl`: records after which a feature stands out of the noise of all, if they have it alone, at full length, and agree.
     pub(crate) rows_until_signal: Option<f64>,
     pub(crate) reasons: Vec<String>,
     /// What the model is, where it is not the last release.
     pub(crate) model: Option<String>,
 }
 
-/// Average losses: squared error of scores and numbers, error rate for classes, loss for experts.
+/// Average losses of experts and arms.
 #[derive(Serialize, Clone, Default)]
 pub(crate) struct Loss {
     pub(crate) average: Option<f64>,
+    /// Of following or playing all alike.
     pub(crate) baseline: Option<f64>,
+    /// Of the best one.
     pub(crate) hindsight: Option<f64>,
-}
-
-/// Accuracy of predictors that know nothing of the features.
-#[derive(Serialize, Clone, Default)]
-pub(crate) struct Baselines {
-    /// Always the commonest class so far.
-    pub(crate) constant: Option<f64>,
-    /// Always the last label.
-    pub(crate) no_change: Option<f64>,
 }
 
 /// The same learner without privacy.
 #[derive(Serialize, Clone)]
 pub(crate) struct WithoutPrivacy {
-    pub(crate) loss: f64,
-    pub(crate) accuracy: Option<f64>,
+    /// Of classes and numbers.
+    pub(crate) metrics: Option<Scores>,
+    /// Of experts and bandits.
+    pub(crate) loss: Option<f64>,
 }
 
 /// Average rewards a round.
@@ -122,7 +117,7 @@ pub(crate) struct OffPolicyLoss {
     pub(crate) doubly_robust: f64,
 }
 
-/// What was lost against a comparator.
+/// What was lost against the best expert or arm.
 #[derive(Serialize, Clone, Default)]
 pub(crate) struct Regret {
     pub(crate) value: Option<f64>,
@@ -131,12 +126,10 @@ pub(crate) struct Regret {
 }
 
 /// The keys that [`Outcome::tell`] fills.
-pub(crate) const OPERATOR_ONLY: [&str; 14] = [
+pub(crate) const OPERATOR_ONLY: [&str; 12] = [
     "scored",
+    "metrics",
     "loss",
-    "accuracy",
-    "ranking",
-    "baselines",
     "without_privacy",
     "regret",
     "rewards",
@@ -160,21 +153,13 @@ pub(crate) enum Kind {
 impl Kind {
     pub(crate) fn of(yardstick: Yardstick, recipe: RecipeName) -> Self {
         match yardstick {
-            Yardstick::Sign | Yardstick::Classes(_) => Self::Classes,
+            Yardstick::Sign(_) | Yardstick::Classes(..) => Self::Classes,
             Yardstick::Number(..) => Self::Number,
             Yardstick::Experts(_) | Yardstick::Log(_) => match recipe.entry().mechanism {
                 MechanismKind::Feedback => Self::Bandit,
                 _ => Self::Experts,
             },
         }
-    }
-}
-
-/// (average, baseline) of the loss that this kind of task is measured by.
-pub(crate) fn losses(kind: Kind, summary: &Summary) -> (f64, f64) {
-    match (kind, summary.squares) {
-        (Kind::Classes | Kind::Number, Some(squares)) => squares,
-        _ => (summary.average, summary.constant),
     }
 }
 
@@ -195,19 +180,22 @@ impl Outcome {
         if summary.scored == 0 {
             return; // an average over nothing says nothing
         }
-        let (average, baseline) = losses(kind, summary);
-        let accuracy = |summary: &Summary| (kind == Kind::Classes).then_some(1.0 - summary.average);
-        self.loss = Loss {
-            average: Some(average),
-            baseline: Some(baseline),
-            hindsight: matches!(kind, Kind::Experts | Kind::Bandit).then_some(summary.repeat),
-        };
-        self.accuracy = accuracy(summary);
-        self.ranking = summary.ranking;
-        if kind == Kind::Classes {
-            self.baselines = Baselines {
-                constant: Some(1.0 - summary.constant),
-                no_change: Some(1.0 - summary.repeat),
+        self.metrics = Scores::of(summary);
+        let has_losses = matches!(kind, Kind::Experts | Kind::Bandit);
+        if has_losses {
+            self.loss = Loss {
+                average: Some(summary.average),
+                baseline: Some(summary.uniform),
+                hindsight: Some(summary.best),
+            };
+            let lost = summary.average - summary.best;
+            self.regret = Regret {
+                value: Some(lost * summary.scored as f64),
+                per_round: Some(lost),
+                comparator: Some(match kind {
+                    Kind::Bandit => "best arm in hindsight",
+                    _ => "best expert in hindsight",
+                }),
             };
         }
         self.off_policy = summary.off_policy.map(|loss| OffPolicyLoss {
@@ -216,22 +204,9 @@ impl Outcome {
             doubly_robust: loss.doubly_robust,
         });
         self.without_privacy = shadow.map(|shadow| WithoutPrivacy {
-            loss: losses(kind, shadow).0,
-            accuracy: accuracy(shadow),
+            metrics: Scores::of(shadow),
+            loss: has_losses.then_some(shadow.average),
         });
-        let comparator = match (kind, &self.without_privacy) {
-            (Kind::Experts, _) => Some((summary.repeat, "best expert in hindsight")),
-            (Kind::Bandit, _) => Some((summary.repeat, "best arm in hindsight")),
-            (_, Some(shadow)) => Some((shadow.loss, "the same learner without privacy")),
-            _ => None,
-        };
-        if let Some((loss, comparator)) = comparator {
-            self.regret = Regret {
-                value: Some((average - loss) * summary.scored as f64),
-                per_round: Some(average - loss),
-                comparator: Some(comparator),
-            };
-        }
     }
 
     /// The same figures as rewards, which were turned into losses between these bounds.
@@ -241,7 +216,7 @@ impl Outcome {
             average: reward(self.loss.average),
             uniform: reward(self.loss.baseline),
             best: reward(self.loss.hindsight),
-            without_privacy: reward(self.without_privacy.as_ref().map(|other| other.loss)),
+            without_privacy: reward(self.without_privacy.as_ref().and_then(|other| other.loss)),
         });
     }
 }

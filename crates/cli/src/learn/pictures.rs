@@ -1,13 +1,13 @@
-//! The pictures of a report: how averages went, and noise against signal.
+//! The pictures of a report: how metrics went, and noise against signal.
 
-use super::outcome::{Kind, losses};
+use super::outcome::Kind;
 use crate::chart::{Series, semi_log};
-use hushstream_mechanism::{OperatorOnly, Summary};
+use hushstream_mechanism::{ClassMetrics, Metrics, NumberMetrics, OperatorOnly, Summary};
 
-/// Records so far, the run's averages, and those of the learner without privacy.
+/// Records so far, the run's figures, and those of the learner without privacy.
 type Point = (u64, Summary, Option<Summary>);
 
-/// Averages at geometrically spaced counts.
+/// Figures at geometrically spaced counts.
 #[derive(Default)]
 pub(crate) struct Curves {
     next: u64,
@@ -36,39 +36,97 @@ impl Curves {
     }
 }
 
-/// The average loss, beside predictors that see no features where they have the same loss.
-pub(crate) fn average_loss(curves: &Curves, kind: Kind) -> String {
-    let mut series = vec![
-        line(curves, "private", |point| Some(losses(kind, &point.1).0)),
-        line(curves, "without privacy", |point| {
-            Some(losses(kind, point.2.as_ref()?).0)
-        }),
-    ];
-    let (constant, other) = match kind {
-        Kind::Experts => ("all experts alike", "best expert"),
-        Kind::Bandit => ("all arms alike", "best arm"),
-        Kind::Number | Kind::Classes => ("best constant", "last target again"),
-    };
-    series.push(line(curves, constant, |point| {
-        Some(losses(kind, &point.1).1)
-    }));
-    if kind != Kind::Classes {
-        series.push(line(curves, other, |point| Some(point.1.repeat)));
+/// All pictures of a kind of task.
+pub(crate) fn all(curves: &Curves, kind: Kind) -> String {
+    match kind {
+        Kind::Classes => {
+            let mut text = String::new();
+            let known = curves
+                .points
+                .last()
+                .is_some_and(|point| classes(&point.1).is_some_and(|m| m.log_loss.is_some()));
+            if known {
+                text.push_str(&log_loss(curves));
+            }
+            text.push_str(&accuracy(curves));
+            text
+        }
+        Kind::Number => squared_error(curves),
+        Kind::Experts => average_loss(curves, "uniform weights", "best expert"),
+        Kind::Bandit => average_loss(curves, "uniform policy", "best arm"),
     }
-    semi_log("Average loss so far", "records", "average loss", &series)
 }
 
-/// For classes: how often the prediction was wrong.
-pub(crate) fn error_rate(curves: &Curves) -> String {
+fn log_loss(curves: &Curves) -> String {
+    let series = [
+        line(curves, "private", |point| classes(&point.1)?.log_loss),
+        line(curves, "without privacy", |point| {
+            classes(point.2.as_ref()?)?.log_loss
+        }),
+        line(curves, "class shares", |point| {
+            Some(classes(&point.1)?.prior_log_loss)
+        }),
+    ];
+    semi_log("Log loss so far", "records", "log loss", &series)
+}
+
+fn accuracy(curves: &Curves) -> String {
+    let series = [
+        line(curves, "private", |point| Some(classes(&point.1)?.accuracy)),
+        line(curves, "without privacy", |point| {
+            Some(classes(point.2.as_ref()?)?.accuracy)
+        }),
+        line(curves, "majority class", |point| {
+            Some(classes(&point.1)?.majority)
+        }),
+        line(curves, "last label", |point| classes(&point.1)?.last_label),
+    ];
+    semi_log("Accuracy so far", "records", "accuracy", &series)
+}
+
+fn squared_error(curves: &Curves) -> String {
+    let series = [
+        line(curves, "private", |point| Some(number(&point.1)?.mse)),
+        line(curves, "without privacy", |point| {
+            Some(number(point.2.as_ref()?)?.mse)
+        }),
+        line(curves, "mean target", |point| {
+            Some(number(&point.1)?.constant)
+        }),
+        line(curves, "last target", |point| number(&point.1)?.last_label),
+    ];
+    semi_log(
+        "Mean squared error so far",
+        "records",
+        "mean squared error",
+        &series,
+    )
+}
+
+fn average_loss(curves: &Curves, uniform: &str, best: &str) -> String {
     let series = [
         line(curves, "private", |point| Some(point.1.average)),
         line(curves, "without privacy", |point| {
             Some(point.2.as_ref()?.average)
         }),
-        line(curves, "commonest class", |point| Some(point.1.constant)),
-        line(curves, "last class again", |point| Some(point.1.repeat)),
+        line(curves, uniform, |point| Some(point.1.uniform)),
+        line(curves, best, |point| Some(point.1.best)),
     ];
-    semi_log("Wrong so far", "records", "share of records", &series)
+    semi_log("Average loss so far", "records", "average loss", &series)
+}
+
+fn classes(summary: &Summary) -> Option<ClassMetrics> {
+    match summary.metrics {
+        Some(Metrics::Classes(metrics)) => Some(metrics),
+        _ => None,
+    }
+}
+
+fn number(summary: &Summary) -> Option<NumberMetrics> {
+    match summary.metrics {
+        Some(Metrics::Number(metrics)) => Some(metrics),
+        _ => None,
+    }
 }
 
 /// A line over the records from the sixteenth on: before, averages say nothing.

@@ -1,21 +1,26 @@
 //! Lines of progress at doubling counts, as Vowpal Wabbit's users know them. For the operator only.
 
-use hushstream_mechanism::{OperatorOnly, Summary};
+use super::target::Target;
+use hushstream_mechanism::{OperatorOnly, Summary, Yardstick};
 
 /// Prints to standard error, so that what is piped on is what may be published.
 pub(crate) struct Progress {
     next: u64,
     quiet: bool,
     headed: bool,
+    yardstick: Yardstick,
+    target: Target,
 }
 
 impl Progress {
     /// From the first record on, or nothing at all.
-    pub(crate) fn new(quiet: bool) -> Self {
+    pub(crate) fn new(quiet: bool, yardstick: Yardstick, target: Target) -> Self {
         Self {
             next: 1,
             quiet,
             headed: false,
+            yardstick,
+            target,
         }
     }
 
@@ -29,20 +34,35 @@ impl Progress {
         if self.quiet {
             return;
         }
+        let line = summary.for_the_operator();
         if !self.headed {
             eprintln!("operator only: computed from private data");
             eprintln!(
                 "{:>10} {:>10} {:>12} {:>10} {:>10}",
-                "average", "since last", "counter", "label", "prediction"
+                leading(self.yardstick),
+                "since last",
+                "records",
+                "label",
+                "prediction"
             );
             self.headed = true;
         }
-        let line = summary.for_the_operator();
+        let (label, prediction) = (self.target).words(self.yardstick, line.label, line.prediction);
         eprintln!(
-            "{:>10.6} {:>10.6} {:>12} {:>10.4} {:>10.4}",
-            line.average, line.since_last, line.records, line.label, line.prediction
+            "{:>10.4} {:>10.4} {:>12} {:>10} {:>10}",
+            line.average, line.since_last, line.records, label, prediction
         );
         self.next = line.records.max(1) * 2;
+    }
+}
+
+/// The name of the leading figure of a summary.
+pub(crate) fn leading(yardstick: Yardstick) -> &'static str {
+    match yardstick {
+        Yardstick::Sign(None) | Yardstick::Classes(_, None) => "accuracy",
+        Yardstick::Sign(_) | Yardstick::Classes(..) => "log loss",
+        Yardstick::Number(..) => "MSE",
+        Yardstick::Experts(_) | Yardstick::Log(_) => "loss",
     }
 }
 
@@ -52,12 +72,20 @@ mod tests {
 
     #[test]
     fn lines_come_at_doubling_counts_and_never_when_quiet() {
-        let mut progress = Progress::new(false);
-        assert!(progress.is_due(1));
-        let board =
-            hushstream_mechanism::Scoreboard::new(hushstream_mechanism::Yardstick::Sign, 1.0);
-        progress.show(&board.summary());
-        assert!(!progress.is_due(1) && progress.is_due(2));
-        assert!(!Progress::new(true).is_due(1000));
+        let yardstick = Yardstick::Sign(None);
+        let progress = |quiet| {
+            let target = Target {
+                names: Vec::new(),
+                probability: None,
+                midpoint: 0.0,
+            };
+            Progress::new(quiet, yardstick, target)
+        };
+        let mut loud = progress(false);
+        assert!(loud.is_due(1));
+        let board = hushstream_mechanism::Scoreboard::new(yardstick, 1.0);
+        loud.show(&board.summary());
+        assert!(!loud.is_due(1) && loud.is_due(2));
+        assert!(!progress(true).is_due(1000));
     }
 }

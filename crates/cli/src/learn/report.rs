@@ -4,7 +4,7 @@
 
 use super::methods::Method;
 use super::outcome::{Kind, Outcome};
-use super::pictures::{Curves, average_loss, error_rate};
+use super::pictures::{self, Curves};
 use super::session::Arm;
 use crate::chart::escape;
 use serde_json::Value;
@@ -43,21 +43,55 @@ const PROMISE: &Rows = &[
 const FIGURES: &Rows = &[
     ("records", "rounds"),
     ("of them scored here", "scored"),
+    ("accuracy", "metrics.accuracy"),
+    ("AUC", "metrics.auc"),
+    ("AUC is off by at most", "metrics.auc_error"),
+    ("log loss", "metrics.log_loss"),
+    ("Brier score", "metrics.brier"),
+    ("calibration error", "metrics.calibration_error"),
+    ("mean squared error", "metrics.mse"),
+    ("mean absolute error", "metrics.mae"),
+    ("R²", "metrics.r2"),
+    (
+        "accuracy without privacy",
+        "without_privacy.metrics.accuracy",
+    ),
+    ("AUC without privacy", "without_privacy.metrics.auc"),
+    (
+        "log loss without privacy",
+        "without_privacy.metrics.log_loss",
+    ),
+    (
+        "Brier score without privacy",
+        "without_privacy.metrics.brier",
+    ),
+    (
+        "calibration error without privacy",
+        "without_privacy.metrics.calibration_error",
+    ),
+    (
+        "mean squared error without privacy",
+        "without_privacy.metrics.mse",
+    ),
+    (
+        "mean absolute error without privacy",
+        "without_privacy.metrics.mae",
+    ),
+    ("R² without privacy", "without_privacy.metrics.r2"),
+    ("accuracy of the majority class", "metrics.majority"),
+    ("accuracy of repeating the last label", "metrics.last_label"),
+    ("log loss of the class shares", "metrics.prior_log_loss"),
+    ("mean squared error of the mean", "metrics.constant"),
     ("average loss", "loss.average"),
-    ("average loss of the best constant", "loss.baseline"),
+    ("average loss, uniform", "loss.baseline"),
     ("average loss of the best expert or arm", "loss.hindsight"),
     ("average loss without privacy", "without_privacy.loss"),
-    ("accuracy", "accuracy"),
-    ("accuracy of the commonest class", "baselines.constant"),
-    ("accuracy of the last class again", "baselines.no_change"),
-    ("accuracy without privacy", "without_privacy.accuracy"),
-    ("a positive scored above a negative", "ranking"),
     ("regret", "regret.value"),
     ("regret a record", "regret.per_round"),
     ("regret is against", "regret.comparator"),
-    ("reward a round", "rewards.average"),
-    ("reward of all alike", "rewards.uniform"),
-    ("reward of the best", "rewards.best"),
+    ("average reward", "rewards.average"),
+    ("average reward, uniform", "rewards.uniform"),
+    ("average reward of the best", "rewards.best"),
     ("reward without privacy", "rewards.without_privacy"),
     ("loss from the log, by propensities", "off_policy.ips"),
     ("the same, self-normalised", "off_policy.snips"),
@@ -86,7 +120,7 @@ const PARAMETERS: &Rows = &[
     ("experts drawn at most, a batch", "parameters.k"),
     ("certified regret", "parameters.regret_bound"),
     (
-        "records until signal, predicted",
+        "records until a feature stands out, if they have it alone and agree",
         "parameters.rows_until_signal",
     ),
 ];
@@ -109,15 +143,12 @@ pub(crate) fn page(outcome: &Outcome, curves: &Curves, kind: Kind, method: &dyn 
     table(&mut page, &json, PROMISE);
     page.push_str("<h2>How well it learned</h2>\n");
     table(&mut page, &json, FIGURES);
-    page.push_str(&average_loss(curves, kind));
+    page.push_str(&pictures::all(curves, kind));
     if let Some(arms) = &outcome.arms {
         page.push_str(&of_arms(arms));
     }
-    if kind == Kind::Classes {
-        page.push_str(&error_rate(curves));
-    }
     if let Some(picture) = method.picture() {
-        page.push_str("<h2>Noise against signal</h2>\n<p>What the records add up to at most, and the noise of a release. Where the lines cross, learning can begin.</p>\n");
+        page.push_str("<h2>Noise against signal</h2>\n<p>The length of what the records can add up to at most, and of the noise of a release. Both follow from public numbers; how much of that length the records reach is not public, so the picture predicts no accuracy.</p>\n");
         page.push_str(&picture);
     }
     let _ = writeln!(

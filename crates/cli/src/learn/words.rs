@@ -16,7 +16,7 @@ pub(crate) fn say(arguments: &Arguments, text: &str) {
     }
 }
 
-/// What was chosen and why, and what privacy will cost, before a record is read.
+/// What was chosen and why, before a record is read: from public numbers alone.
 pub(crate) fn announce(arguments: &Arguments, layout: &Layout, method: &dyn Method) {
     let parameters = method.parameters();
     let privacy = &arguments.privacy;
@@ -46,72 +46,27 @@ pub(crate) fn announce(arguments: &Arguments, layout: &Layout, method: &dyn Meth
     for reason in &parameters.reasons {
         say(arguments, &format!("  chosen: {reason}"));
     }
-    let Some(until) = parameters.rows_until_signal else {
-        return;
-    };
-    let share = 100.0 * until / records as f64;
-    let cost = if mechanism == MechanismKind::SparseTree {
-        format!(
-            "a feature stands out after about {} records of full length that have it alone and agree, of {}",
-            grouped(until.ceil() as u64),
-            grouped(records)
-        )
-    } else if share >= 100.0 {
-        format!(
-            "noise exceeds what is learned from all {} records: expect next to nothing, or state more ε, fewer features or a smaller --norm",
-            grouped(records)
-        )
-    } else {
-        format!(
-            "noise exceeds what is learned for about the first {} records ({}%)",
-            grouped(until.ceil() as u64),
-            short(share)
-        )
-    };
-    say(arguments, &format!("  cost of privacy, predicted: {cost}"));
+    if let Some(until) = parameters.rows_until_signal {
+        say(
+            arguments,
+            &format!(
+                "  noise: a feature stands out after about {} records that have it alone, at full length, and agree; there are {}",
+                grouped(until.ceil() as u64),
+                grouped(records)
+            ),
+        );
+    }
 }
 
 /// The operator's figures at the end of a run.
 pub(crate) fn show_figures(outcome: &Outcome) {
-    let without = outcome.without_privacy.as_ref();
-    let (rewards, log) = (outcome.rewards.as_ref(), outcome.off_policy.as_ref());
-    let figures = [
-        ("average loss", outcome.loss.average),
-        ("loss of the best constant", outcome.loss.baseline),
-        ("loss of the best expert or arm", outcome.loss.hindsight),
-        ("accuracy", outcome.accuracy),
-        (
-            "accuracy of the commonest class",
-            outcome.baselines.constant,
-        ),
-        ("accuracy of no change", outcome.baselines.no_change),
-        ("positive scored above negative", outcome.ranking),
-        ("reward a round", rewards.and_then(|all| all.average)),
-        ("reward of all alike", rewards.and_then(|all| all.uniform)),
-        ("reward of the best", rewards.and_then(|all| all.best)),
-        (
-            "reward without privacy",
-            rewards.and_then(|all| all.without_privacy),
-        ),
-        ("loss from the log, by propensities", log.map(|all| all.ips)),
-        ("the same, self-normalised", log.map(|all| all.snips)),
-        ("the same, doubly robust", log.map(|all| all.doubly_robust)),
-        ("loss without privacy", without.map(|other| other.loss)),
-        (
-            "accuracy without privacy",
-            without.and_then(|other| other.accuracy),
-        ),
-    ];
     if let Some(scored) = outcome.scored {
         eprintln!(
             "\noperator only: computed from private data, over {} records",
             grouped(scored)
         );
-        for (name, value) in figures {
-            if let Some(value) = value {
-                eprintln!("  {name:<34} {value:.6}");
-            }
-        }
+        show_metrics(outcome);
+        show_losses(outcome);
         let count = |value: Option<u64>| grouped(value.unwrap_or(0));
         eprintln!(
             "  records clipped {}, empty {}",
@@ -126,6 +81,69 @@ pub(crate) fn show_figures(outcome: &Outcome) {
             short(seconds),
             grouped(rate as u64)
         );
+    }
+}
+
+/// Of classes and numbers: metrics with and without privacy, then the baselines.
+fn show_metrics(outcome: &Outcome) {
+    let Some(metrics) = &outcome.metrics else {
+        return;
+    };
+    let without = outcome.without_privacy.as_ref();
+    let without = without.and_then(|other| other.metrics);
+    if without.is_some() {
+        eprintln!("  {:<36} {:>8}  without privacy", "", "private");
+    }
+    let others = without.map_or_else(Vec::new, |other| other.own());
+    for (name, value) in metrics.own() {
+        let other = others.iter().find(|(same, _)| *same == name);
+        let other = other.map_or("", |(_, value)| value);
+        eprintln!(
+            "{}",
+            format!("  {name:<36} {value:>8}  {other:>8}").trim_end()
+        );
+    }
+    for (name, value) in metrics.baselines() {
+        eprintln!("  {name:<36} {value:>8}");
+    }
+}
+
+/// Of experts and bandits.
+fn show_losses(outcome: &Outcome) {
+    let without = outcome.without_privacy.as_ref();
+    let (rewards, log) = (outcome.rewards.as_ref(), outcome.off_policy.as_ref());
+    let figures = [
+        ("average loss", outcome.loss.average),
+        (
+            "average loss without privacy",
+            without.and_then(|other| other.loss),
+        ),
+        ("average loss, uniform", outcome.loss.baseline),
+        (
+            "average loss of the best expert or arm",
+            outcome.loss.hindsight,
+        ),
+        ("average reward", rewards.and_then(|all| all.average)),
+        (
+            "average reward without privacy",
+            rewards.and_then(|all| all.without_privacy),
+        ),
+        (
+            "average reward, uniform",
+            rewards.and_then(|all| all.uniform),
+        ),
+        (
+            "average reward of the best",
+            rewards.and_then(|all| all.best),
+        ),
+        ("loss from the log, by propensities", log.map(|all| all.ips)),
+        ("the same, self-normalised", log.map(|all| all.snips)),
+        ("the same, doubly robust", log.map(|all| all.doubly_robust)),
+    ];
+    for (name, value) in figures {
+        if let Some(value) = value {
+            eprintln!("  {name:<38} {value:.6}");
+        }
     }
 }
 

@@ -72,7 +72,7 @@ fn sparse_text() {
         let file = flags.split(' ').next().unwrap();
         let found = folder.json(&format!("predict model {file}"));
         assert!(
-            found["accuracy"].as_f64().unwrap() > 0.7,
+            found["metrics"]["accuracy"].as_f64().unwrap() > 0.7,
             "{flags}: {found}"
         );
     }

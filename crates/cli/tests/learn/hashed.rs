@@ -68,7 +68,10 @@ fn what_noise_explains_is_left_out_and_what_was_learned_is_kept() {
         }
         let file = input.split(' ').next().unwrap();
         let told = folder.json(&format!("predict model {file}"));
-        assert!(told["accuracy"].as_f64().unwrap() > 0.9, "{told}");
+        assert!(
+            told["metrics"]["accuracy"].as_f64().unwrap() > 0.9,
+            "{told}"
+        );
     }
 }
 

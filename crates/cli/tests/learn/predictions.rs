@@ -11,20 +11,29 @@ fn signs_with_and_without_targets() {
     let folder = Folder::with_rows(2000);
     folder.succeeds(&format!("learn d.csv {SCHEMA} {ENOUGH}"));
     let (out, told) = folder.succeeds("predict model d.csv");
-    assert_eq!(out.lines().count(), 2000);
-    let right = out
-        .lines()
-        .zip(folder.text("d.csv").lines().skip(1))
-        .filter(|(said, row)| said.starts_with("1 ") == row.ends_with(",1"))
-        .count();
+    assert_eq!(out.lines().next(), Some("prediction,probability of 1"));
+    assert_eq!(out.lines().count(), 2001);
+    let data = folder.text("d.csv");
+    let (mut right, mut log_loss) = (0, 0.0);
+    for (said, row) in out.lines().zip(data.lines()).skip(1) {
+        let (class, chance) = said.split_once(',').unwrap();
+        let chance: f64 = chance.parse().unwrap();
+        assert_eq!(class, if chance > 0.5 { "1" } else { "0" });
+        let truth = row.rsplit(',').next().unwrap();
+        right += usize::from(class == truth);
+        log_loss -= if truth == "1" { chance } else { 1.0 - chance }.ln() / 2000.0;
+    }
     assert!(right > 1700, "{right}");
     assert!(
-        told.contains(&format!("{:.6} right", right as f64 / 2000.0)),
+        told.contains(&format!("accuracy {:.3}", right as f64 / 2000.0)),
         "{told}"
     );
     let json = folder.json("predict model d.csv");
     assert_eq!(json["labelled"], 2000);
-    assert!((json["accuracy"].as_f64().unwrap() - right as f64 / 2000.0).abs() < 1e-12);
+    let metric = |key: &str| json["metrics"][key].as_f64().unwrap();
+    assert!((metric("accuracy") - right as f64 / 2000.0).abs() < 1e-12);
+    assert!((metric("log_loss") - log_loss).abs() < 1e-9);
+    assert!(metric("auc") > 0.9 && metric("auc_error") < 5e-4, "{json}");
     // Columns may come in another order, the target may be missing, and a file may be asked for.
     let mut turned = "c,b,a\n".to_owned();
     for row in folder.text("d.csv").lines().skip(1) {
@@ -35,7 +44,8 @@ fn signs_with_and_without_targets() {
     let (again, told) = folder.succeeds("predict model new.csv --output out");
     assert!(again.is_empty() && told.is_empty());
     assert_eq!(folder.text("out"), out);
-    assert_eq!(folder.json("predict model new.csv")["labelled"], 0);
+    let json = folder.json("predict model new.csv");
+    assert!(json["labelled"] == 0 && json["metrics"].is_null(), "{json}");
     // A row that cannot be read leaves no file that looks whole.
     folder.write("new.csv", "a,b,c\n0,0,x\n0,much,x\n");
     let message = folder.fails("predict model new.csv --output half");
@@ -79,13 +89,23 @@ fn classes_and_numbers() {
     let (out, _) = folder.succeeds("predict model d.csv");
     let right = out
         .lines()
-        .zip(folder.text("d.csv").lines().skip(1))
-        .filter(|(said, row)| row.split(',').nth(2) == Some(*said))
+        .zip(folder.text("d.csv").lines())
+        .filter(|(said, row)| row.split(',').nth(2) == said.split(',').next())
         .count();
+    assert_eq!(out.lines().next(), Some("prediction,probability"));
+    for chance in out.lines().skip(1).map(|line| line.split(',').nth(1)) {
+        // Of three the likeliest.
+        assert!((1.0 / 3.0..=1.0).contains(&chance.unwrap().parse::<f64>().unwrap()));
+    }
     // Classes are drawn alike and tell little: better than one of three, and as told.
     assert!(right > 1000, "{right}");
     let json = folder.json("predict model d.csv");
-    assert!((json["accuracy"].as_f64().unwrap() - right as f64 / 3000.0).abs() < 1e-12);
+    let told = json["metrics"]["accuracy"].as_f64().unwrap();
+    assert!((told - right as f64 / 3000.0).abs() < 1e-12);
+    assert!(
+        json["metrics"]["log_loss"].as_f64().unwrap() < 1.2,
+        "{json}"
+    );
     let (shown, _) = folder.succeeds("inspect model --weights 3");
     assert!(shown.contains("c, one of x, y, z"), "{shown}");
     assert_eq!(
@@ -97,16 +117,37 @@ fn classes_and_numbers() {
     folder.succeeds(&format!("learn d.csv {number} {ENOUGH}"));
     let (out, _) = folder.succeeds("predict model d.csv");
     let mut squares = 0.0;
-    for (said, row) in out.lines().zip(folder.text("d.csv").lines().skip(1)) {
+    for (said, row) in out.lines().zip(folder.text("d.csv").lines()).skip(1) {
         let said: f64 = said.parse().unwrap();
         assert!((0.0..=10.0).contains(&said));
         squares += (said - row.split(',').nth(1).unwrap().parse::<f64>().unwrap()).powi(2);
     }
     let json = folder.json("predict model d.csv");
-    let told = json["squared_error"].as_f64().unwrap();
+    let told = json["metrics"]["mse"].as_f64().unwrap();
     assert!((told - squares / 3000.0).abs() < 1e-9, "{told}");
     // The mean alone would be off by 100/12.
     assert!(told < 8.0, "{told}");
+    let (shown, _) = folder.succeeds("inspect model");
+    assert!(shown.contains("as 5 plus the score"), "{shown}");
+}
+
+#[test]
+fn classes_have_the_names_of_the_data() {
+    let folder = Folder::with_rows(500);
+    let named = "--target c --positive x --ignore who --bounds a=0:1,b=0:10,y=0:1";
+    folder.succeeds(&format!("learn d.csv {named} {ENOUGH}"));
+    let (out, _) = folder.succeeds("predict model d.csv");
+    let mut lines = out.lines();
+    assert_eq!(lines.next(), Some("prediction,probability of x"));
+    for line in lines {
+        let (name, chance) = line.split_once(',').unwrap();
+        let likely = chance.parse::<f64>().unwrap() > 0.5;
+        assert_eq!(name, if likely { "x" } else { "not x" });
+    }
+    // A hinge loss tells a score and no probability.
+    folder.succeeds(&format!("learn d.csv {named} {ENOUGH} --loss hinge"));
+    let (out, _) = folder.succeeds("predict model d.csv");
+    assert_eq!(out.lines().next(), Some("prediction,score"));
 }
 
 #[test]

@@ -74,8 +74,8 @@ fn every_figure_is_one_of_the_run() {
     check(&page, &told, 3);
     assert!(page.contains("For the operator only"));
     for key in [
-        "accuracy",
-        "without_privacy.accuracy",
+        "metrics.accuracy",
+        "without_privacy.metrics.log_loss",
         "guarantee.epsilon",
         "parameters.noise_sd",
     ] {

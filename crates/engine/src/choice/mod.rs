@@ -6,7 +6,7 @@
 //! **When second order pays.** If features are spread over their bounds, the matrix after t records has eigenvalues about t·R²/p, and its noise has operator norm about σ√(2p). The rounds after which the
 //! first exceeds the second, t₂ = σ√(2p)·p/R², are the price of privacy: until then nothing is learned. We take second order if t₂ is at most the horizon and the moments fit 2^20
 //! numbers; on forest cover it is still ahead of first order there, by 0.67 to 0.61 of 20,000 records. The same
-//! figure for first order is in `first_order`, with its radius and curvature. Both are printed as the forecast.
+//! figure for first order is in `first_order`, with its radius and curvature. It chooses a recipe; it predicts no accuracy, because features are seldom spread so.
 //!
 //! **Batches** do not change what a record may contribute, only how often a sum is released, and a sum's error grows with the number of releases: so the horizon is cut into about 256 batches for
 //! second order, which learns from sums whatever was asked before, 1024 for first order, which moves once a batch, and 64 for pure noise, whose error grows faster.
@@ -156,7 +156,7 @@ pub struct Choice {
     pub recipe: Recipe,
     /// The reasons, for people.
     pub reasons: Vec<String>,
-    /// Records after which what is learned exceeds the noise, about.
+    /// Records after which what is learned would exceed the noise, if features were spread evenly over their bounds: what the choice is made by, and no forecast.
     pub rows_until_signal: f64,
 }
 
@@ -198,13 +198,13 @@ impl Situation {
         match second {
             Ok(mut choice) if choice.rows_until_signal <= self.rounds as f64 => {
                 choice.reasons.insert(0, format!(
-                    "pqftl, because with {} features second moments rise above their noise after about {:.0} of {} records",
+                    "pqftl, because with {} features, if they were spread evenly over their bounds, second moments would rise above their noise after about {:.0} of {} records",
                     self.features, choice.rows_until_signal, self.rounds
                 ));
                 Ok(choice)
             }
             Ok(choice) => first(format!(
-                "pftal-convex, because with {} features second moments would need about {:.0} records to rise above their noise, and there are {}",
+                "pftal-convex, because with {} features, even if they were spread evenly over their bounds, second moments would need about {:.0} records to rise above their noise, and there are {}",
                 self.features, choice.rows_until_signal, self.rounds
             )),
             // What refuses second moments (a sum or noise that was wished for) may suit gradients.

@@ -8,46 +8,108 @@ fn record(values: &[f64], target: f64) -> Raw<Record> {
     Raw::seal(Record { features, target })
 }
 
+fn of_classes(board: &Scoreboard) -> ClassMetrics {
+    match board.summary().for_the_operator().metrics {
+        Some(Metrics::Classes(metrics)) => metrics,
+        _ => panic!("no metrics of classes"),
+    }
+}
+
+fn close(told: Option<f64>, expected: f64) {
+    let told = told.unwrap();
+    assert!((told - expected).abs() < 1e-12, "{told} {expected}");
+}
+
+/// Scores 2, 2, −2, −2 and −2, of which the third is positive too; far beyond ±1 as logistic scores are.
 #[test]
-fn signs_constants_and_repeats() {
-    let mut board = Scoreboard::new(Yardstick::Sign, 1.0);
-    for (x, y) in [(1.0, 1.0), (1.0, 1.0), (-1.0, 1.0), (-1.0, -1.0)] {
+fn two_classes_with_a_logistic_map() {
+    let mut board = Scoreboard::new(Yardstick::Sign(Some(Probability::Logistic)), 1.0);
+    for (x, y) in [
+        (1.0, 1.0),
+        (1.0, 1.0),
+        (-1.0, 1.0),
+        (-1.0, -1.0),
+        (-1.0, f64::NAN),
+    ] {
         board.score(&record(&[x], y), &[2.0]);
     }
     let summary = *board.summary().for_the_operator();
-    assert_eq!(summary.records, 4);
-    // Wrong once; the constant is wrong at first and at last; the repeat at first (0 counts as −1) and at last.
-    assert!((summary.average - 0.25).abs() < 1e-15);
-    assert!((summary.constant - 0.5).abs() < 1e-15);
-    assert!((summary.repeat - 0.5).abs() < 1e-15);
-    // Of three positives two are above the one negative, and one beside it; squares of clamped scores: 0, 0, 4, 0.
-    assert!((summary.ranking.unwrap() - 2.5 / 3.0).abs() < 1e-15);
-    assert!((summary.squares.unwrap().0 - 1.0).abs() < 1e-15);
+    assert_eq!((summary.records, summary.scored), (5, 4));
+    let metrics = of_classes(&board);
+    close(Some(metrics.accuracy), 0.75);
+    close(Some(metrics.majority), 0.75);
+    close(metrics.last_label, 2.0 / 3.0);
+    // Two of three positives are above the negative, and one beside it.
+    let (auc, bound) = metrics.auc.unwrap();
+    close(Some(auc), 2.5 / 3.0);
+    close(Some(bound), 0.5 / 3.0);
+    let sure = 1.0 / (1.0 + (-2.0_f64).exp());
+    let log_loss = -(3.0 * sure.ln() + (1.0 - sure).ln()) / 4.0;
+    close(metrics.log_loss, log_loss);
+    close(Some(summary.average), log_loss);
+    let brier = (3.0 * (1.0 - sure).powi(2) + sure.powi(2)) / 4.0;
+    close(metrics.brier, brier);
+    // Two groups of equal scores: two of two are positive, and one of two.
+    let gap = 2.0 * (1.0 - sure) + (2.0 * (1.0 - sure) - 1.0).abs();
+    close(metrics.calibration_error, gap / 4.0);
+    close(Some(metrics.prior_log_loss), 0.562_335_144_618_808_3);
     board.mark();
     board.score(&record(&[1.0], 1.0), &[2.0]);
-    assert!(board.summary().for_the_operator().since_last.abs() < 1e-15);
+    close(
+        Some(board.summary().for_the_operator().since_last),
+        -sure.ln(),
+    );
 }
 
 #[test]
-fn classes_take_the_largest_score_and_numbers_the_square() {
-    let mut board = Scoreboard::new(Yardstick::Classes(3), 1.0);
-    board.score(&record(&[1.0], 2.0), &[0.1, 0.2, 0.3]);
-    board.score(&record(&[1.0], 0.0), &[0.1, 0.2, 0.3]);
-    board.score(&record(&[1.0], 7.0), &[0.1, 0.2, 0.3]);
-    let summary = *board.summary().for_the_operator();
+fn scores_that_tell_no_probability_have_accuracy_and_auc_alone() {
+    let mut board = Scoreboard::new(Yardstick::Sign(None), 1.0);
+    for (x, y) in [(1.0, 1.0), (0.5, -1.0), (-1.0, -1.0)] {
+        board.score(&record(&[x], y), &[9.0]);
+    }
+    let metrics = of_classes(&board);
+    close(metrics.auc.map(|auc| auc.0), 1.0);
+    close(Some(metrics.accuracy), 2.0 / 3.0);
+    close(Some(board.summary().for_the_operator().average), 2.0 / 3.0);
+    let unknown = [metrics.log_loss, metrics.brier, metrics.calibration_error];
+    assert_eq!(unknown, [None; 3]);
+}
+
+#[test]
+fn several_classes_take_the_largest_score() {
+    let mut board = Scoreboard::new(Yardstick::Classes(3, Some(Probability::Linear)), 1.0);
+    for target in [2.0, 0.0, 7.0] {
+        board.score(&record(&[1.0], target), &[-0.2, 0.2, 0.6]);
+    }
     // The third has no such class, so two count.
+    let summary = *board.summary().for_the_operator();
     assert_eq!((summary.records, summary.scored), (3, 2));
-    assert!((summary.average - 0.5).abs() < 1e-15);
+    let metrics = of_classes(&board);
+    close(Some(metrics.accuracy), 0.5);
+    let total = 0.001 + 0.2 + 0.6;
+    let log_loss = -((0.6_f64 / total).ln() + (0.001_f64 / total).ln()) / 2.0;
+    close(metrics.log_loss, log_loss);
+    assert!(metrics.auc.is_none() && metrics.brier.is_none());
+}
+
+#[test]
+fn numbers_are_kept_within_their_bounds() {
     // Features of length 2 are clipped to 1 before they are used.
     let mut board = Scoreboard::new(Yardstick::Number(0.0, 3.0), 1.0);
     board.score(&record(&[2.0], 3.0), &[1.0]);
-    assert!((board.summary().for_the_operator().average - 4.0).abs() < 1e-15);
-    // A prediction of −1 is kept at 0; a record without a target changes no average; the constant is the mean of what came before, 3.
+    close(Some(board.summary().for_the_operator().average), 4.0);
+    // A prediction of −1 is kept at 0; a record without a target changes no average.
     board.score(&record(&[1.0], f64::NAN), &[1.0]);
     board.score(&record(&[1.0], 2.0), &[-1.0]);
     let summary = *board.summary().for_the_operator();
-    assert!((summary.average - 4.0).abs() < 1e-15);
-    assert!((summary.constant - (9.0 + 1.0) / 2.0).abs() < 1e-15);
+    let Some(Metrics::Number(metrics)) = summary.metrics else {
+        panic!("no metrics of numbers");
+    };
+    close(Some(metrics.mse), 4.0);
+    close(Some(metrics.mae), 2.0);
+    close(Some(metrics.constant), 0.25);
+    close(metrics.r2, -15.0);
+    close(metrics.last_label, 1.0);
 }
 
 #[test]
@@ -56,7 +118,7 @@ fn experts_pay_what_they_follow() {
     board.score(&record(&[0.0, 1.0], 0.0), &[0.5, 0.5]);
     board.score(&record(&[0.0, 1.0], 0.0), &[1.0, 0.0]);
     let summary = *board.summary().for_the_operator();
-    assert!((summary.average - 0.25).abs() < 1e-15);
-    assert!((summary.constant - 0.5).abs() < 1e-15);
-    assert!(summary.repeat.abs() < 1e-15);
+    close(Some(summary.average), 0.25);
+    close(Some(summary.uniform), 0.5);
+    assert!(summary.best.abs() < 1e-15 && summary.metrics.is_none());
 }

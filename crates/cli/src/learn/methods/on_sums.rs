@@ -41,7 +41,6 @@ impl Method for Choice {
             learning_rate: positive(self.recipe.learning_rate()),
             ridge: positive(self.recipe.ridge()),
             noise_sd: Some(self.recipe.plan().prefix_sd_max()),
-            rows_until_signal: Some(self.rows_until_signal),
             reasons: self.reasons.clone(),
             ..Parameters::default()
         }
