@@ -8,8 +8,10 @@ JAX    := target/oracle-jax
 PEERS  := target/bench-python
 TFP    := target/bench-tensorflow
 BENCH  ?= default
+# What `make mutants-diff` compares with.
+SINCE  ?= HEAD~1
 
-.PHONY: demo test test-long fuzz bench oracle
+.PHONY: demo test test-long fuzz bench oracle mutants mutants-diff
 
 # A year of flights, which is built into the program: what was chosen and why, how well it learned, and what is promised.
 demo:
@@ -27,7 +29,7 @@ test:
 fuzz:
 	cargo run --locked --quiet --release -p hushstream-fuzz -- --seconds 1800 --seed $$(date +%s)
 
-# Everything of `make test`, regret at full length, the error codes of what must not compile, the cipher's ways for other processors, and cross-checks against other people's implementations.
+# Everything of `make test`, regret at full length, the error codes of what must not compile, the cipher's ways for other processors, cross-checks against other people's implementations, and whether tests notice changes of the code that privacy rests on.
 test-long: test oracle
 	cargo test --release --locked -p hushstream-arena --features long
 	cargo test --release --locked -p hushstream --features long
@@ -42,6 +44,19 @@ test-long: test oracle
 	cargo build --release --locked --bin hushstream
 	$(PY) oracle/metrics.py check
 	$(JAX)/bin/python oracle/blt.py check
+	$(MAKE) mutants
+
+# Sensitivities, scales, addresses of noise, marks and charges, changed one at a time: a test of the same crate must fail each time. Takes hours; MUTANT_HOURS limits them.
+mutants:
+	cargo mutants --version || cargo install --locked cargo-mutants@27.1.0
+	$(PYTHON) scripts/mutants.py
+
+# The same for the lines that have changed since a commit.
+mutants-diff:
+	cargo mutants --version || cargo install --locked cargo-mutants@27.1.0
+	mkdir -p target
+	git diff $(SINCE) > target/mutants.diff
+	$(PYTHON) scripts/mutants.py --in-diff target/mutants.diff
 
 # Ours and other people's programs on the same files, in turn; writes BENCHMARKS.md.
 bench: $(PEERS)/installed $(JAX)/installed $(TFP)/tried
