@@ -9,7 +9,7 @@
 //! instance and the 8 of the mechanism, little-endian. A seeded key is HKDF-Expand of 32 zero bytes with `hushstream insecure seed
 //! v1 ` and the 8 bytes of the seed.
 
-use crate::NoiseError;
+use crate::{NoiseError, Recorder};
 use hkdf::Hkdf;
 use sha2::Sha256;
 use std::fmt;
@@ -22,6 +22,8 @@ const SIMULATED: u8 = 0x5A;
 pub struct Key {
     bytes: Zeroizing<[u8; 32]>,
     simulated: bool,
+    /// Of seeded keys only, where an audit asks for it.
+    recorder: Option<Recorder>,
 }
 
 impl Key {
@@ -35,6 +37,7 @@ impl Key {
         Ok(Self {
             bytes,
             simulated: false,
+            recorder: None,
         })
     }
 
@@ -47,7 +50,22 @@ impl Key {
         Self {
             bytes: derive(&[0; 32], &info),
             simulated: true,
+            recorder: None,
         }
+    }
+
+    /// The same key with a list of every address that its generators read.
+    #[must_use]
+    pub fn insecure_recorded(seed: u64) -> (Self, Recorder) {
+        let recorder = Recorder::default();
+        let mut key = Self::insecure_from_seed(seed);
+        key.recorder = Some(recorder.clone());
+        (key, recorder)
+    }
+
+    /// Where addresses are to be noted.
+    pub(crate) fn recorder(&self) -> Option<&Recorder> {
+        self.recorder.as_ref()
     }
 
     /// Whether the key came from a seed.
@@ -81,7 +99,11 @@ impl Key {
             return Err(NoiseError::StoredKey);
         }
         bytes.copy_from_slice(secret);
-        Ok(Self { bytes, simulated })
+        Ok(Self {
+            bytes,
+            simulated,
+            recorder: None,
+        })
     }
 
     /// A public name of the key that says nothing about it otherwise: to notice that a run is resumed with another key.

@@ -11,7 +11,8 @@
 //! All bits come from a 256-bit [`Key`] through AES-256 in counter mode, *addressed* by (instance, mechanism, node,
 //! coordinate): noise is a pure function of its address. It can be regenerated instead of stored, a replay is
 //! bit-identical, and a sparse read touches only its own coordinates. The price is a duty: an address must never
-//! serve two contents. Nothing in this crate can check that; the layer that owns the data does.
+//! serve two contents. Nothing in this crate can check that; the layer that owns the data does, and a [`Recorder`] lets an audit
+//! of simulated runs check that it did.
 //!
 //! ```
 //! use hushstream_noise::{Instance, Key, RoundedGaussian, Source};
@@ -46,6 +47,7 @@ mod gaussian;
 mod key;
 mod l2_laplace;
 mod laplace;
+mod recorder;
 mod source;
 
 pub use choice::{Dyadic, ExponentialChoice};
@@ -55,4 +57,5 @@ pub use gaussian::{FineGaussian, LISTED, RoundedGaussian, Scattered};
 pub use key::{Instance, Key};
 pub use l2_laplace::L2Laplace;
 pub use laplace::DiscreteLaplace;
+pub use recorder::{Address, Recorder};
 pub use source::{Cursor, Source};

@@ -22,6 +22,7 @@ mod together;
 
 pub use cursor::Cursor;
 
+use crate::recorder::Recording;
 use crate::{Instance, Key};
 use aes::Aes256;
 use aes::cipher::{BlockCipherEncrypt, KeyInit};
@@ -52,6 +53,7 @@ impl Domain {
 pub struct Source {
     cipher: Aes256,
     simulated: bool,
+    recording: Option<Box<Recording>>,
 }
 
 impl Source {
@@ -62,6 +64,13 @@ impl Source {
         Self {
             cipher: Aes256::new(&Array(*subkey)),
             simulated: key.is_simulated(),
+            recording: key.recorder().map(|recorder| {
+                Box::new(Recording {
+                    recorder: recorder.clone(),
+                    instance,
+                    mechanism,
+                })
+            }),
         }
     }
 
@@ -140,9 +149,18 @@ impl Source {
         (domain as u64) << 28
     }
 
+    /// Tells the recorder, if there is one, what is about to be read.
+    #[inline]
+    fn note(&self, addresses: &[Block]) {
+        if let Some(recording) = &self.recording {
+            recording.note(addresses);
+        }
+    }
+
     #[inline]
     fn block(&self, address: u128) -> Block {
         // Alone: what the cipher prepares for many would not pay.
+        self.note(&[halves(address)]);
         let mut block = Array(address.to_le_bytes());
         self.cipher.encrypt_block(&mut block);
         halves(u128::from_le_bytes(block.0))
@@ -150,6 +168,7 @@ impl Source {
 
     /// The first `wanted` addresses become what is read there. What stands behind them is used up, where that takes less time.
     pub(crate) fn encrypt(&self, blocks: &mut [Block], wanted: usize) {
+        self.note(&blocks[..wanted]);
         // Bytes are those of little-endian words, whatever the machine's own are.
         let swap = |blocks: &mut [Block]| {
             if cfg!(target_endian = "big") {

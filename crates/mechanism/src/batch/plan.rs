@@ -245,6 +245,12 @@ impl SolverPlan {
         update + step * gradient + projection
     }
 
+    /// Standard deviation of one coordinate of the noise on a phase's average, in an epoch of so many records: public, like the plan.
+    #[must_use]
+    pub fn sigma(&self, records: u64, phase: u32) -> f64 {
+        self.unit(records, phase) * (1_u64 << 30) as f64
+    }
+
     /// The real value of a lattice unit, for noise of 2³⁰ units: Δ/unit and one unit of rounding a coordinate together stay within μ·2³⁰.
     pub(crate) fn unit(&self, records: u64, phase: u32) -> f64 {
         let room = self.mu * 2_f64.powi(30) - f64::from(self.dimension).sqrt();

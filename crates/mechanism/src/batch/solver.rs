@@ -11,7 +11,7 @@ use hushstream_noise::{Key, Source};
 use hushstream_sets::ConvexSet;
 use std::sync::Arc;
 
-const KIND: &str = "batch solver v1";
+const KIND: &str = "batch solver v2";
 
 /// A solver in progress.
 pub struct Solver {
@@ -99,21 +99,22 @@ impl Solver {
             return Err(DiaryError::NotAccepted.into());
         }
         let note = found.note().map(<[u8]>::to_vec);
-        let none: Option<(Walk, u64)> = None;
+        let none: Option<(Walk, [u8; 8])> = None;
         let back = found.resume(&plan.terms()?, key, ledger, last_published, &none, true)?;
         let mut solver = Self::assemble(plan, loss, set, back.diary, key)?;
         let mut recent = Vec::new();
         if back.outcome == CameBack::Continued {
             if let Some(kept) = back.checkpoint
-                && let Some((walk, nulls)) = decode::<Option<(Walk, u64)>>(&kept.state)?
+                && let Some((walk, nulls)) = decode::<Option<(Walk, [u8; 8])>>(&kept.state)?
             {
                 if !walk.fits(solver.set.dimension()) || walk.records != kept.items {
                     return Err(BatchError::Mismatch);
                 }
-                (solver.walk, solver.nulls) = (walk, nulls);
+                (solver.walk, solver.nulls) = (walk, u64::from_le_bytes(nulls));
             }
             for item in back.items {
-                let gradient: Option<Vec<f64>> = decode(&item)?;
+                let (sound, gradient): (bool, Vec<f64>) = decode(&item)?;
+                let gradient = sound.then_some(gradient);
                 solver.diary.replayed();
                 recent.extend(solver.take(gradient.as_deref())?);
             }
@@ -146,7 +147,10 @@ impl Solver {
         }
         let gradient = self.sound(self.loss.gradient(record.open(), &self.walk.at));
         self.nulls += u64::from(gradient.is_none());
-        self.diary.item(encode(&gradient)?)?;
+        // A null takes as many bytes as a gradient.
+        let zeros = || vec![0.0; self.set.dimension()];
+        let item = (gradient.is_some(), gradient.clone().unwrap_or_else(zeros));
+        self.diary.item(encode(&item)?)?;
         self.take(gradient.as_deref())
     }
 
@@ -213,7 +217,7 @@ impl Solver {
     /// # Errors
     /// Items that no sync has covered; storage.
     pub fn checkpoint(&mut self, note: Vec<u8>) -> Result<(), BatchError> {
-        let state = Some((self.walk.clone(), self.nulls));
+        let state = Some((self.walk.clone(), self.nulls.to_le_bytes()));
         Ok(self.diary.checkpoint(&state, note)?)
     }
 

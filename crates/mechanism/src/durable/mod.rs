@@ -4,6 +4,7 @@ mod diary;
 mod file_storage;
 mod ledger;
 mod log;
+pub(crate) mod packed;
 mod records;
 mod storage;
 

@@ -9,13 +9,16 @@ use hushstream_account::Guarantee;
 use hushstream_noise::{DiscreteLaplace, Key, RoundedGaussian, Source};
 use serde::{Deserialize, Serialize};
 
-const KIND: &str = "feedback v1";
+const KIND: &str = "feedback v2";
 
 /// One item: the sum of a batch, and the counts after it.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 struct Item {
+    #[serde(with = "postcard::fixint::le")]
     sum: i64,
+    #[serde(with = "postcard::fixint::le")]
     nulls: u64,
+    #[serde(with = "postcard::fixint::le")]
     clipped: u64,
 }
 
@@ -89,15 +92,15 @@ impl Answers {
             return Err(DiaryError::NotAccepted.into());
         }
         let note = found.note().map(<[u8]>::to_vec);
-        let none: Option<(u64, u64)> = None;
+        let none: Option<[[u8; 8]; 2]> = None;
         let back = found.resume(&plan.terms()?, key, ledger, last_published, &none, true)?;
         let mut answers = Self::assemble(plan, back.diary, key);
         let mut recent = Vec::new();
         if back.outcome == CameBack::Continued {
             if let Some(kept) = back.checkpoint
-                && let Some(counts) = decode::<Option<(u64, u64)>>(&kept.state)?
+                && let Some(counts) = decode::<Option<[[u8; 8]; 2]>>(&kept.state)?
             {
-                (answers.nulls, answers.clipped) = counts;
+                [answers.nulls, answers.clipped] = counts.map(u64::from_le_bytes);
             }
             let most = answers.plan.radius * answers.plan.request.batch as i64;
             for item in back.items {
@@ -288,7 +291,7 @@ impl Answers {
         if self.in_batch != 0 {
             return Err(DiaryError::Journal("a checkpoint must follow a whole batch").into());
         }
-        let counts = Some((self.nulls, self.clipped));
+        let counts = Some([self.nulls, self.clipped].map(u64::to_le_bytes));
         Ok(self.diary.checkpoint(&counts, note)?)
     }
 

@@ -8,7 +8,9 @@ use super::plan::{PerturbPlan, Stored};
 use super::schedule::noise_scale;
 use super::{Fate, PerturbError, Timing};
 use crate::boundary::{Grant, GuaranteeKind, OperatorOnly, Pending, Raw, Released};
-use crate::durable::{CameBack, Diary, DiaryError, FoundDiary, Ledger, Storage, decode, encode};
+use crate::durable::{
+    CameBack, Diary, DiaryError, FoundDiary, Ledger, Storage, decode, encode, packed,
+};
 use crate::losses::Record;
 use crate::persons::{Participation, Persons};
 use crate::sums::Noise;
@@ -27,7 +29,9 @@ const LARGEST: f64 = (1_u64 << 61) as f64;
 struct State {
     learner: Vec<f64>,
     persons: Persons,
+    #[serde(with = "postcard::fixint::le")]
     nulls: u64,
+    #[serde(with = "postcard::fixint::le")]
     clipped: u64,
     plain: Plain,
 }
@@ -40,7 +44,11 @@ enum Plain {
     /// An iterate that depends on no data.
     Public(Vec<f64>),
     /// Integers that noise is added to, and what one of them is worth.
-    Lattice { cells: Vec<i64>, unit: f64 },
+    Lattice {
+        #[serde(with = "packed")]
+        cells: Vec<i64>,
+        unit: f64,
+    },
 }
 
 /// What the journal keeps of one step.
@@ -48,7 +56,9 @@ enum Plain {
 struct Item {
     learner: Vec<f64>,
     person: Option<u64>,
+    #[serde(with = "postcard::fixint::le")]
     nulls: u64,
+    #[serde(with = "postcard::fixint::le")]
     clipped: u64,
     plain: Plain,
 }

@@ -44,7 +44,7 @@ pub struct PerturbPlan {
 }
 
 /// What releases are made of, and how a journal keeps it; to be raised with every change of either.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// What a journal stores of a plan, to recognise it.
 #[derive(PartialEq, Serialize, Deserialize)]

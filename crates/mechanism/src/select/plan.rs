@@ -49,6 +49,19 @@ impl SelectPlan {
         }
     }
 
+    /// The board that decides after item number `item`, from 1: for an unknown horizon that of its octave. None where every octave ends with one draw.
+    #[must_use]
+    pub fn board_of(&self, item: u64) -> Option<&Board> {
+        match &self.schedule {
+            Schedule::Whole(board) => Some(board),
+            Schedule::Octaves(boards) => {
+                let octave = item.max(1).ilog2() as usize;
+                boards.get(octave.min(boards.len().saturating_sub(1)))
+            }
+            Schedule::Doubling { .. } => None,
+        }
+    }
+
     /// How many items may come in: nothing is released after the last round's.
     #[must_use]
     pub fn most_items(&self) -> u64 {

@@ -2,6 +2,7 @@
 
 use super::board::{Board, FORCED_BITS, RATE_BITS};
 use super::plan::Schedule;
+use crate::durable::packed;
 use hushstream_noise::{Coin, Dyadic, ExponentialChoice, NoiseError, Source};
 use serde::{Deserialize, Serialize};
 
@@ -16,10 +17,13 @@ const CHOICE: u32 = 1;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Play {
     /// Losses of this epoch, in units of 2⁻²⁴.
+    #[serde(with = "packed")]
     pub(crate) totals: Vec<u64>,
     /// The played expert: what is released.
+    #[serde(with = "postcard::fixint::le")]
     pub(crate) current: u32,
     /// Draws used in this epoch.
+    #[serde(with = "postcard::fixint::le")]
     pub(crate) used: u64,
     /// Items, over all epochs.
     pub(crate) items: u64,

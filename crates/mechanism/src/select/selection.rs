@@ -13,13 +13,15 @@ use hushstream_account::Guarantee;
 use hushstream_noise::{Key, Source};
 use serde::{Deserialize, Serialize};
 
-const KIND: &str = "selection v1";
+const KIND: &str = "selection v2";
 
 /// What is stored in a checkpoint.
 #[derive(Serialize, Deserialize)]
 struct Stored {
     play: Play,
+    #[serde(with = "postcard::fixint::le")]
     nulls: u64,
+    #[serde(with = "postcard::fixint::le")]
     clipped: u64,
 }
 

@@ -6,7 +6,9 @@ use super::model::Model;
 use super::rule::Rule;
 use super::scout::{Found, Scout};
 use crate::boundary::{Grant, OperatorOnly, Raw, Released, Transcript};
-use crate::durable::{CameBack, Diary, DiaryError, FoundDiary, Ledger, Storage, decode, encode};
+use crate::durable::{
+    CameBack, Diary, DiaryError, FoundDiary, Ledger, Storage, decode, encode, packed,
+};
 use crate::lattice::Lattice;
 use crate::losses::{Bounds, Features, Link, Memory, Multiple, Record};
 use crate::scoreboard::Scoreboard;
@@ -14,10 +16,11 @@ use crate::sums::{PlanFields, SumPlan};
 use hushstream_account::{Guarantee, GuaranteeError};
 use hushstream_noise::Key;
 use prefetch_index::prefetch_index;
+use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-const KIND: &str = "sparse v1";
+const KIND: &str = "sparse v2";
 
 /// A linear model over many features, learned one sparse record at a time.
 pub struct SparseLearner {
@@ -37,6 +40,16 @@ pub struct SparseLearner {
     sums: Vec<i64>,
     gradient: Vec<(u32, i64)>,
     memory: Memory,
+}
+
+/// What a checkpoint keeps.
+#[derive(Default, Serialize, Deserialize)]
+struct Stored {
+    /// Nothing in a new instance.
+    #[serde(with = "packed")]
+    exact: Vec<i64>,
+    #[serde(with = "postcard::fixint::le")]
+    nulls: u64,
 }
 
 /// A learner that came back.
@@ -86,18 +99,11 @@ impl SparseLearner {
         if stored != *plan || described != format!("{link:?} {bounds:?} {rule:?}") {
             return Err(DiaryError::NotAccepted.into());
         }
-        let back = found.resume(
-            &terms(plan)?,
-            key,
-            ledger,
-            None,
-            &(Vec::<i64>::new(), 0_u64),
-            true,
-        )?;
+        let back = found.resume(&terms(plan)?, key, ledger, None, &Stored::default(), true)?;
         let mut learner = Self::assemble(plan.clone(), (link, bounds, rule), back.diary, key)?;
         if back.outcome == CameBack::Continued {
             if let Some(kept) = back.checkpoint {
-                let (exact, nulls): (Vec<i64>, u64) = decode(&kept.state)?;
+                let Stored { exact, nulls } = decode(&kept.state)?;
                 if !exact.is_empty() && exact.len() != learner.exact.len() {
                     return Err(SparseError::Stored);
                 }
@@ -174,7 +180,10 @@ impl SparseLearner {
     ) -> Result<OperatorOnly<f64>, SparseError> {
         self.diary.check_open()?;
         if self.diary.must_checkpoint() {
-            let state = (self.exact.clone(), self.nulls);
+            let state = Stored {
+                exact: self.exact.clone(),
+                nulls: self.nulls,
+            };
             self.diary.checkpoint(&state, Vec::new())?;
         }
         let record = record.open();

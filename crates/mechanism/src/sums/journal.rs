@@ -5,7 +5,7 @@
 
 use super::plan::PlanFields;
 use super::running::State;
-use crate::durable::{Format, Log, LogError, Storage};
+use crate::durable::{Format, Log, LogError, Storage, packed};
 use crate::persons::Persons;
 use serde::{Deserialize, Serialize};
 
@@ -50,7 +50,9 @@ pub(crate) struct Item {
     #[serde(with = "packed")]
     pub(crate) values: Vec<i64>,
     pub(crate) persons: Vec<u64>,
+    #[serde(with = "postcard::fixint::le")]
     pub(crate) nulls: u64,
+    #[serde(with = "postcard::fixint::le")]
     pub(crate) clipped: u64,
 }
 
@@ -60,7 +62,9 @@ pub(crate) struct Checkpoint {
     pub(crate) items: u64,
     pub(crate) state: State,
     pub(crate) persons: Persons,
+    #[serde(with = "postcard::fixint::le")]
     pub(crate) nulls: u64,
+    #[serde(with = "postcard::fixint::le")]
     pub(crate) clipped: u64,
     /// Of whoever runs the sum.
     pub(crate) note: Vec<u8>,
@@ -192,47 +196,6 @@ impl Journal {
         let item = FRAME + 8 * dimension as u64;
         let long = LONG.min(MANY_ITEMS * item).max(FEW_ITEMS * item);
         since > long.max(self.base)
-    }
-}
-
-/// Integers as plain little-endian bytes: they are written once a round, and variable-length numbers cost more time than the bytes they
-/// save.
-mod packed {
-    use serde::de::{Deserializer, Error, Visitor};
-    use serde::ser::Serializer;
-    use std::fmt;
-
-    pub(super) fn serialize<S: Serializer>(
-        values: &[i64],
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        let mut bytes = vec![0; 8 * values.len()];
-        for (word, value) in bytes.as_chunks_mut().0.iter_mut().zip(values) {
-            *word = value.to_le_bytes();
-        }
-        serializer.serialize_bytes(&bytes)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Vec<i64>, D::Error> {
-        struct Bytes;
-        impl Visitor<'_> for Bytes {
-            type Value = Vec<i64>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("bytes of 64-bit integers")
-            }
-
-            fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<Vec<i64>, E> {
-                let (words, rest) = bytes.as_chunks::<8>();
-                if !rest.is_empty() {
-                    return Err(E::invalid_length(bytes.len(), &self));
-                }
-                Ok(words.iter().map(|word| i64::from_le_bytes(*word)).collect())
-            }
-        }
-        deserializer.deserialize_bytes(Bytes)
     }
 }
 

@@ -2,11 +2,13 @@
 
 use super::cover::{Cover, Draws, Walk};
 use super::vectors;
+use crate::durable::packed;
 use serde::{Deserialize, Serialize};
 
 /// What must be stored to continue bit for bit: exact accumulators, and (public) floats of decoders. Never O(T).
 #[derive(Clone, PartialEq, Serialize, Deserialize, Default)]
 pub(crate) struct State {
+    #[serde(with = "packed")]
     pub(crate) integers: Vec<i128>,
     pub(crate) floats: Vec<f64>,
 }

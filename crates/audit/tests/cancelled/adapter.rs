@@ -1,0 +1,1267 @@
+//! The one way from this audit to the recipes: five methods. A change of how recipes are played changes this file.
+
+use crate::shelf::Shelf;
+use hushstream_account::{Adjacency, Budget, Charge, FilterKind};
+use hushstream_engine::{
+    Actions, Ask, Averaged, BanditError, BanditRecipe, BanditRequest, BanditRun, Insider,
+    IterateRecipe, IterateRequest, IterateRun, LimitedUpdates, LimitedUpdatesError,
+    LimitedUpdatesRequest, LimitedUpdatesRun, Objective, Recipe, RecipeError, RecipeName,
+    RecipeRequest, Run, SparseRecipe, SparseRequest, SparseRun, ValuesError, ValuesRecipe,
+    ValuesRequest, ValuesRun,
+};
+use hushstream_learn::bandits::{Coins, OnePoint, sphere};
+use hushstream_mechanism::batch::Solver;
+use hushstream_mechanism::feedback::{Answers, FeedbackNoise, Range};
+use hushstream_mechanism::losses::{
+    Bounds, Distance, Features, LinearLoss, LinearModel, Link, Loss, Record,
+};
+use hushstream_mechanism::perturb::{Leader, PerturbedIterates, Timing};
+use hushstream_mechanism::sums::{Noise, PrivateSum, SumKind};
+use hushstream_mechanism::{
+    Contribution, Grant, GuaranteeKind, Ledger, Moments, Participation, Pending, Raw, Released,
+    Scope, Transcript, Windowed,
+};
+use hushstream_noise::{Address, Instance, Key, Source};
+use hushstream_sets::{Ball, BoxSet, ConvexSet, Simplex};
+use std::sync::Arc;
+
+/// A recipe in one cell of the matrix.
+pub(crate) trait Play {
+    /// For messages.
+    fn name(&self) -> String;
+    /// What the ledger is charged: μ, or ε.
+    fn price(&self) -> f64;
+    /// Neighbouring streams, left and right: the record moves as far as it can.
+    fn streams(&self) -> Vec<[Vec<Entry>; 2]>;
+    /// Plays a stream. Without a path as a user does; with one the mechanism is asked the path's questions.
+    fn play(&self, stream: &[Entry], path: Option<&Seen>, key: &Key, stop: Stop) -> Seen;
+    /// How far two replays of one path moved what is noised, in the unit of the price.
+    fn moved(&self, left: &Seen, right: &Seen) -> f64;
+}
+
+/// One record of a stream.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Entry {
+    pub(crate) person: Option<u64>,
+    pub(crate) pull: Pull,
+}
+
+/// What a record says.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Pull {
+    /// As far as the bound allows, one way or the other.
+    Low,
+    High,
+    /// Far outside its bound.
+    Huge,
+    /// Something in between.
+    Other(u64),
+    /// Malformed: counts as null.
+    Null,
+}
+
+/// Where a run is stopped and resumed: after so many records.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Stop {
+    Never,
+    Resumed(usize),
+    /// The journal was replaced by a checkpoint just before.
+    Checkpointed(usize),
+}
+
+impl Stop {
+    fn is_after(self, records: usize) -> bool {
+        matches!(self, Self::Resumed(at) | Self::Checkpointed(at) if at == records)
+    }
+}
+
+/// What a run asked and published.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Seen {
+    /// Asked of each record.
+    pub(crate) questions: Vec<Vec<f64>>,
+    /// What a user sees.
+    pub(crate) published: Vec<Vec<f64>>,
+    /// What left the mechanism; only replays tell.
+    pub(crate) values: Vec<Vec<f64>>,
+    /// Bytes of the journal and the ledger.
+    pub(crate) bytes: [usize; 2],
+    /// What was said to one record too many.
+    pub(crate) refusal: String,
+    /// What the generators read.
+    pub(crate) reads: Vec<Address>,
+    /// Whether that, and the journal's length, is private by design.
+    pub(crate) reads_are_private: bool,
+}
+
+impl Seen {
+    /// Draws, bytes, counts and words must not depend on what a record says.
+    pub(crate) fn assert_same_form(&self, other: &Self, what: &str) {
+        assert_eq!(self.bytes[1], other.bytes[1], "{what}: bytes of the ledger");
+        if !self.reads_are_private {
+            assert_eq!(self.reads, other.reads, "{what}: addresses read");
+            assert_eq!(
+                self.bytes[0], other.bytes[0],
+                "{what}: bytes of the journal"
+            );
+        }
+        assert_eq!(self.refusal, other.refusal, "{what}: words");
+        assert_eq!(self.values.len(), other.values.len(), "{what}: releases");
+    }
+
+    /// The difference of two replays, release by release.
+    pub(crate) fn minus(&self, other: &Self) -> Vec<Vec<f64>> {
+        let difference =
+            |(a, b): (&Vec<f64>, &Vec<f64>)| a.iter().zip(b).map(|(a, b)| a - b).collect();
+        self.values
+            .iter()
+            .zip(&other.values)
+            .map(difference)
+            .collect()
+    }
+}
+
+/// The budgets of the audit: some μ, and ε.
+pub(crate) fn budget(pure: bool) -> Budget {
+    if pure {
+        Budget::pure(1.5).unwrap()
+    } else {
+        Budget::approx(2.0, 1e-6).unwrap()
+    }
+}
+
+pub(crate) fn amount(charge: Charge) -> f64 {
+    match charge {
+        Charge::Gaussian(mu) => mu.get(),
+        Charge::Pure(epsilon) => epsilon.get(),
+        other => panic!("{other:?} is no price of one noise"),
+    }
+}
+
+/// A ledger whose bytes can be counted, and the grant for a price.
+fn paid(
+    budget: Budget,
+    filter: FilterKind,
+    charge: Charge,
+    scope: Scope,
+) -> (Ledger, Grant, Shelf) {
+    let shelf = Shelf::default();
+    let mut ledger = Ledger::create(shelf.clone(), budget, filter, scope).unwrap();
+    let grant = ledger.debit(charge, scope).unwrap();
+    (ledger, grant, shelf)
+}
+
+/// Neighbouring streams of `items` batches. The canary, or all records of its person, stand from each of these items on, a few beyond the person's limit.
+pub(crate) fn neighbours(
+    items: u64,
+    batch: u64,
+    adjacency: Adjacency,
+    participation: Participation,
+    places: &[u64],
+) -> Vec<[Vec<Entry>; 2]> {
+    const CANARY: u64 = 1 << 40;
+    let persons = participation != Participation::OncePerRecord;
+    // A person tries two records more than are allowed, and twice in one batch.
+    let tries = if persons {
+        participation.limits().0 + 2
+    } else {
+        1
+    };
+    let stream = |place: u64, pull: Pull| -> Vec<Entry> {
+        let mut entries = Vec::new();
+        for item in 1..=items {
+            for k in 0..batch {
+                let number = entries.len() as u64;
+                let canary = (place..place + tries).contains(&item)
+                    && (k == batch / 2 || persons && k + 1 == batch);
+                let (name, pull) = if canary {
+                    (CANARY, pull)
+                } else {
+                    (number, Pull::Other(number))
+                };
+                entries.push(Entry {
+                    person: persons.then_some(name),
+                    pull,
+                });
+            }
+        }
+        entries
+    };
+    let left = match adjacency {
+        Adjacency::ReplaceOne => Pull::Low,
+        Adjacency::ZeroOut => Pull::Null,
+    };
+    let pairs = places.iter().filter(|&&place| place <= items);
+    pairs
+        .map(|&place| [stream(place, left), stream(place, Pull::High)])
+        .collect()
+}
+
+/// Releases of every sum in this audit.
+pub(crate) const RELEASES: u64 = 15;
+/// Items that a window protects.
+pub(crate) const WINDOW: u64 = 3;
+
+/// A recipe on a sum.
+pub(crate) struct OnSum {
+    pub(crate) recipe: Recipe,
+    rows: crate::sums::Rows,
+}
+
+/// All sums there are; a new one does not compile until it is here.
+pub(crate) fn all_sums() -> Vec<SumKind> {
+    let listed = |kind: SumKind| match kind {
+        SumKind::Tree
+        | SumKind::PaddedTree
+        | SumKind::Honaker
+        | SumKind::Smooth
+        | SumKind::Blt(_)
+        | SumKind::Kary
+        | SumKind::Window(_)
+        | SumKind::Octave => kind,
+    };
+    let all = SumKind::ALL.into_iter().chain([SumKind::Window(WINDOW)]);
+    all.map(listed).collect()
+}
+
+impl OnSum {
+    pub(crate) fn plan(
+        recipe: RecipeName,
+        sum: SumKind,
+        noise: Noise,
+        adjacency: Adjacency,
+        persons: u64,
+        batch: u64,
+    ) -> Result<Self, RecipeError> {
+        let bounds = Bounds::new(1.0, (-1.0, 1.0), 1e-4).unwrap();
+        let ball: Arc<dyn ConvexSet> = Arc::new(Ball::new(2, 1e-4).unwrap());
+        let linear = || Objective::Linear(LinearLoss::new(2, 0.0, 1.0).unwrap());
+        let (objective, set) = match recipe {
+            RecipeName::Pftal | RecipeName::CocoP => {
+                let distance = Distance::new(2, 1.0, 1e-4).unwrap();
+                (Objective::Convex(Arc::new(distance)), ball)
+            }
+            RecipeName::Pqftl => (Objective::LeastSquares(Moments::new(2, bounds)), ball),
+            RecipeName::Ftrl => (linear(), Arc::new(Simplex::new(2).unwrap()) as _),
+            RecipeName::Ftpl => (linear(), Arc::new(BoxSet::cube(2, 1.0).unwrap()) as _),
+            RecipeName::CocoL => (linear(), Arc::new(Simplex::new(2).unwrap()) as _),
+            // Every other recipe on sums learns from gradients; one on none is refused by its plan.
+            _ => {
+                let model = LinearModel::new(2, Link::Hinge, bounds).unwrap();
+                (Objective::Convex(Arc::new(model)), ball)
+            }
+        };
+        let recipe = RecipeRequest {
+            recipe,
+            objective,
+            set,
+            rounds: (RELEASES + 1) * batch,
+            batch,
+            budget: budget(noise.is_pure()),
+            adjacency,
+            participation: match persons {
+                1 => Participation::OncePerRecord,
+                most => Participation::PerPerson {
+                    most,
+                    separation: 1,
+                },
+            },
+            sum: Some(sum),
+            noise: Some(noise),
+            window: None,
+            curvature: (recipe == RecipeName::CocoL).then_some(1.0),
+            learning_rate: None,
+            tuned: recipe == RecipeName::CocoL,
+        }
+        .plan()?;
+        let rows = crate::sums::Rows::of(recipe.plan());
+        Ok(Self { recipe, rows })
+    }
+
+    fn record(&self, pull: Pull) -> Record {
+        let half = std::f64::consts::FRAC_1_SQRT_2;
+        let (features, target) = match (self.recipe.ask(), &self.recipe.request().objective) {
+            // Two vectors 60° apart with opposite targets are the farthest moments.
+            (Ask::Moments(_), _) => match pull {
+                Pull::Low => (vec![1.0, 0.0], -1.0),
+                Pull::High => (vec![0.5, 0.75_f64.sqrt()], 1.0),
+                Pull::Huge => (vec![3e9, -2e9], 1e12),
+                Pull::Other(k) => (vec![0.1 * (k % 5) as f64, -0.4], 0.3),
+                Pull::Null => (vec![f64::NAN, 0.0], 0.0),
+            },
+            (_, Objective::Linear(_)) => match pull {
+                Pull::Low => (vec![0.0, 0.0], 0.0),
+                Pull::High => (vec![1.0, 1.0], 0.0),
+                Pull::Huge => (vec![1e12, -1e12], 0.0),
+                Pull::Other(k) => (vec![0.2 * (k % 6) as f64, 0.3], 0.0),
+                Pull::Null => (vec![0.0, f64::INFINITY], 0.0),
+            },
+            _ => match pull {
+                // Of a hinge at ±1, or a point: as far away as it can be.
+                Pull::Low => (vec![-half, -half], 1.0),
+                Pull::High => (vec![half, half], 1.0),
+                Pull::Huge => (vec![1e9, -3e12], 1e300),
+                Pull::Other(k) => (vec![0.15 * (k % 7) as f64, -0.2], -1.0),
+                Pull::Null => (vec![f64::NAN, 1.0], 1.0),
+            },
+        };
+        Record {
+            features: Features::Dense(features),
+            target,
+        }
+    }
+
+    /// As a user plays it.
+    fn own<G: GuaranteeKind>(&self, stream: &[Entry], key: &Key, stop: Stop) -> Seen {
+        let (mut ledger, grant, _) = self.paid();
+        let shelf = Shelf::default();
+        let recipe = || self.recipe.clone();
+        let mut run = Run::<G>::open(recipe(), grant, key, &mut ledger, shelf.clone()).unwrap();
+        let mut seen = Seen::default();
+        for (number, entry) in (1..).zip(stream) {
+            seen.questions.push(run.question().to_vec());
+            let record = Raw::seal(self.record(entry.pull));
+            run.learn(entry.person, record).unwrap();
+            let released = run.sync(&mut ledger).unwrap();
+            let released = released.into_iter().map(Released::into_value);
+            seen.published.extend(released);
+            if stop.is_after(number) {
+                drop(run);
+                let back = Run::<G>::resume(recipe(), shelf.clone(), key, &mut ledger, None);
+                run = back.unwrap().0;
+                let again: Vec<_> = run.sync(&mut ledger).unwrap();
+                let again: Vec<_> = again.into_iter().map(Released::into_value).collect();
+                assert_eq!(again, seen.published, "what comes again is the same");
+            }
+        }
+        seen
+    }
+
+    /// The sum alone, asked these questions; the learner is applied to what it releases.
+    fn replay<G: GuaranteeKind>(
+        &self,
+        stream: &[Entry],
+        questions: &[Vec<f64>],
+        key: &Key,
+        stop: Stop,
+    ) -> Seen {
+        let (mut ledger, grant, ledger_shelf) = self.paid();
+        let shelf = Shelf::default();
+        let plan = self.recipe.plan().clone();
+        let mut sum = PrivateSum::<G>::open(plan, grant, key, &mut ledger, shelf.clone()).unwrap();
+        sum.sync(&mut ledger).unwrap();
+        let mut learner = self.recipe.learner().unwrap();
+        if matches!(
+            self.recipe.request().recipe,
+            RecipeName::Ftrl | RecipeName::Ftpl
+        ) {
+            let noise = sum.before_the_first().unwrap();
+            learner.observe_initial(noise.value()).unwrap();
+        }
+        let offset = self.recipe.loss().map_or(0.0, Loss::offset);
+        let offset = offset * self.recipe.request().batch as f64;
+        let mut seen = Seen {
+            questions: questions.to_vec(),
+            ..Seen::default()
+        };
+        for (number, (entry, question)) in (1..).zip(stream.iter().zip(questions)) {
+            let pending = self.ask(&mut sum, *entry, question);
+            sum.sync(&mut ledger).unwrap();
+            let Some(pending) = pending.unwrap() else {
+                continue;
+            };
+            let value = sum.publish(pending).unwrap().into_value();
+            let place = seen.values.len() as f64 + 1.0;
+            let shown: Vec<f64> = value.iter().map(|v| v + place * offset).collect();
+            learner.observe(&shown).unwrap();
+            seen.published.push(learner.iterate().to_vec());
+            seen.values.push(value);
+            if stop.is_after(number) {
+                if let Stop::Checkpointed(_) = stop {
+                    sum.checkpoint(Vec::new()).unwrap();
+                }
+                drop(sum);
+                let back = PrivateSum::<G>::resume(shelf.clone(), key, &mut ledger, None).unwrap();
+                sum = back.sum;
+                let recent: Vec<_> = back.recent.into_iter().collect();
+                for (pending, known) in recent.into_iter().zip(&seen.values) {
+                    let again = sum.publish(pending).unwrap();
+                    assert_eq!(again.value(), known, "what comes again is the same");
+                }
+            }
+        }
+        if self.recipe.plan().most_releases() == RELEASES {
+            let last = *stream.last().unwrap();
+            let question = questions.last().unwrap();
+            seen.refusal = match self.ask(&mut sum, last, question) {
+                Err(error) => error.to_string(),
+                Ok(_) => panic!("{}: a release too many", self.name()),
+            };
+        }
+        drop(sum);
+        seen.bytes = [shelf.bytes().len(), ledger_shelf.bytes().len()];
+        seen
+    }
+
+    fn ask<G: GuaranteeKind>(
+        &self,
+        sum: &mut PrivateSum<G>,
+        entry: Entry,
+        question: &[f64],
+    ) -> Result<Option<Pending<Vec<f64>, G>>, hushstream_mechanism::sums::SumError> {
+        let record = Raw::seal(self.record(entry.pull));
+        match self.recipe.ask() {
+            Ask::Gradient(loss) => {
+                sum.add_gradient(entry.person, loss.as_ref(), question, record, None)
+            }
+            Ask::Moments(moments) => sum.add_moments(entry.person, moments, record),
+        }
+    }
+
+    fn paid(&self) -> (Ledger, Grant, Shelf) {
+        let plan = self.recipe.plan();
+        let (budget, noise) = (plan.request().budget, plan.request().noise);
+        paid(budget, filter(noise), plan.charge().unwrap(), plan.scope())
+    }
+
+    pub(crate) fn is_windowed(&self) -> bool {
+        self.recipe.plan().request().kind.is_windowed()
+    }
+}
+
+impl Play for OnSum {
+    fn name(&self) -> String {
+        let request = self.recipe.plan().request();
+        format!(
+            "{} on {}, {}, {:?}, {:?}, batch {}",
+            self.recipe.request().recipe,
+            request.kind,
+            request.noise,
+            request.adjacency,
+            request.participation,
+            request.batch
+        )
+    }
+
+    fn price(&self) -> f64 {
+        amount(self.recipe.plan().charge().unwrap())
+    }
+
+    fn streams(&self) -> Vec<[Vec<Entry>; 2]> {
+        let request = self.recipe.plan().request();
+        let (adjacency, participation) = (request.adjacency, request.participation);
+        // First, last, and where an octave or a window's node begins.
+        let places = [1, 3, 8, RELEASES];
+        neighbours(RELEASES, request.batch, adjacency, participation, &places)
+    }
+
+    fn play(&self, stream: &[Entry], path: Option<&Seen>, key: &Key, stop: Stop) -> Seen {
+        match (path, self.is_windowed()) {
+            (None, false) => self.own::<Transcript>(stream, key, stop),
+            (None, true) => self.own::<Windowed>(stream, key, stop),
+            (Some(path), false) => self.replay::<Transcript>(stream, &path.questions, key, stop),
+            (Some(path), true) => self.replay::<Windowed>(stream, &path.questions, key, stop),
+        }
+    }
+
+    fn moved(&self, left: &Seen, right: &Seen) -> f64 {
+        self.rows.moved(&right.minus(left))
+    }
+}
+
+/// `pftal-bandit`: one-point gradients in a sum. The mechanism's questions are the plays; their directions are the run's coins.
+pub(crate) struct OnValues {
+    recipe: ValuesRecipe,
+    rows: crate::sums::Rows,
+}
+
+/// Apart from every mechanism's own generators.
+const COINS: u64 = 1 << 62;
+
+impl OnValues {
+    pub(crate) fn plan(
+        sum: SumKind,
+        noise: Noise,
+        adjacency: Adjacency,
+    ) -> Result<Self, ValuesError> {
+        let bounds = Bounds::new(1.0, (-2.0, 2.0), 1.0).unwrap();
+        let recipe = ValuesRequest {
+            loss: Arc::new(LinearModel::new(2, Link::Squared, bounds).unwrap()),
+            set: Arc::new(Ball::new(2, 1.0).unwrap()),
+            range: Range::ZeroTo(1.0),
+            rounds: RELEASES + 1,
+            adaptive: false,
+            curvature: None,
+            radius: None,
+            sum: Some(sum),
+            noise: Some(noise),
+            budget: budget(noise.is_pure()),
+            adjacency,
+        }
+        .plan()?;
+        let rows = crate::sums::Rows::of(recipe.plan());
+        Ok(Self { recipe, rows })
+    }
+
+    /// The value of a record without features is half its squared target, whatever is played; others react to the play.
+    fn record(pull: Pull) -> Record {
+        let (features, target) = match pull {
+            Pull::Low => (vec![0.0, 0.0], 0.0),
+            Pull::High => (vec![0.0, 0.0], 2.0),
+            Pull::Huge => (vec![1e9, 1e9], 1e9),
+            Pull::Other(k) => (vec![0.5, 0.1 * (k % 4) as f64], 0.7),
+            Pull::Null => (vec![f64::NAN, 0.0], 0.0),
+        };
+        Record {
+            features: Features::Dense(features),
+            target,
+        }
+    }
+
+    fn paid(&self) -> (Ledger, Grant, Shelf) {
+        let plan = self.recipe.plan();
+        let (budget, noise) = (plan.request().budget, plan.request().noise);
+        paid(budget, filter(noise), plan.charge().unwrap(), plan.scope())
+    }
+}
+
+fn filter(noise: Noise) -> FilterKind {
+    if noise.is_pure() {
+        FilterKind::Pure
+    } else {
+        FilterKind::Gaussian
+    }
+}
+
+impl Play for OnValues {
+    fn name(&self) -> String {
+        let request = self.recipe.plan().request();
+        format!(
+            "pftal-bandit on {}, {}, {:?}",
+            request.kind, request.noise, request.adjacency
+        )
+    }
+
+    fn price(&self) -> f64 {
+        amount(self.recipe.plan().charge().unwrap())
+    }
+
+    fn streams(&self) -> Vec<[Vec<Entry>; 2]> {
+        let adjacency = self.recipe.request().adjacency;
+        neighbours(
+            RELEASES,
+            1,
+            adjacency,
+            Participation::OncePerRecord,
+            &[1, 5, 8],
+        )
+    }
+
+    fn play(&self, stream: &[Entry], path: Option<&Seen>, key: &Key, stop: Stop) -> Seen {
+        let (mut ledger, grant, ledger_shelf) = self.paid();
+        let shelf = Shelf::default();
+        let mut seen = Seen::default();
+        let Some(path) = path else {
+            let recipe = || self.recipe.clone();
+            let mut run =
+                ValuesRun::open(recipe(), grant, key, &mut ledger, shelf.clone()).unwrap();
+            for (number, entry) in (1..).zip(stream) {
+                seen.questions.push(run.question().to_vec());
+                run.learn(Raw::seal(Self::record(entry.pull))).unwrap();
+                let plays = run.sync(&mut ledger).unwrap();
+                seen.published
+                    .extend(plays.into_iter().map(Released::into_value));
+                if stop.is_after(number) {
+                    drop(run);
+                    let back = ValuesRun::resume(recipe(), shelf.clone(), key, &mut ledger, None);
+                    run = back.unwrap().0;
+                    let again = run.sync(&mut ledger).unwrap();
+                    let again: Vec<_> = again.into_iter().map(Released::into_value).collect();
+                    assert_eq!(again, seen.published, "what comes again is the same");
+                }
+            }
+            return seen;
+        };
+        let instance = Instance::fresh(key, COINS + grant.number(), 0).unwrap();
+        let coins = Source::open(key, instance, COINS);
+        let plan = self.recipe.plan().clone();
+        let mut sum =
+            PrivateSum::<Transcript>::open(plan, grant, key, &mut ledger, shelf.clone()).unwrap();
+        let mut learner = self.recipe.learner().unwrap();
+        let request = self.recipe.request();
+        let geometry = OnePoint::new(&request.set, self.recipe.radius()).unwrap();
+        seen.questions.clone_from(&path.questions);
+        let direction = |round: u64| {
+            let mut cursor = coins.cursor(round, 0);
+            let mut next = || cursor.next_word();
+            sphere(request.set.dimension(), &mut Coins::new(&mut next))
+        };
+        for (number, (entry, question)) in (1..).zip(stream.iter().zip(&path.questions)) {
+            let record = Self::record(entry.pull);
+            let u = direction(number as u64 - 1);
+            let value = request.loss.value(&record, question);
+            let contribution = match request.loss.gradient(record, question) {
+                Contribution::Null => Contribution::Null,
+                _ => {
+                    let scale = geometry.factor() * (request.range.clip(value) - 0.5);
+                    Contribution::Dense(u.iter().map(|u| scale * u).collect())
+                }
+            };
+            let pending = sum.add(Raw::seal(contribution)).unwrap().unwrap();
+            sum.sync(&mut ledger).unwrap();
+            let value = sum.publish(pending).unwrap().into_value();
+            learner.observe(&value).unwrap();
+            let play = geometry.play(learner.iterate(), &direction(number as u64));
+            seen.published.push(play);
+            seen.values.push(value);
+            if stop.is_after(number) {
+                if let Stop::Checkpointed(_) = stop {
+                    sum.checkpoint(Vec::new()).unwrap();
+                }
+                drop(sum);
+                sum = PrivateSum::resume(shelf.clone(), key, &mut ledger, None)
+                    .unwrap()
+                    .sum;
+            }
+        }
+        drop(sum);
+        seen.bytes = [shelf.bytes().len(), ledger_shelf.bytes().len()];
+        seen
+    }
+
+    fn moved(&self, left: &Seen, right: &Seen) -> f64 {
+        self.rows.moved(&right.minus(left))
+    }
+}
+
+/// Recipes that release iterates. The learner is secret and asks nothing: two runs need no common questions.
+pub(crate) struct OnIterates {
+    recipe: IterateRecipe,
+}
+
+/// Records of every stream that is not a sum's.
+pub(crate) const RECORDS: u64 = 12;
+
+impl OnIterates {
+    pub(crate) fn plan(
+        recipe: RecipeName,
+        noise: Noise,
+        adjacency: Adjacency,
+        persons: u64,
+        dimension: usize,
+    ) -> Result<Self, RecipeError> {
+        // So wide that no noise reaches the boundary, where a projection would hide it.
+        let wide = 1e6;
+        let set = Arc::new(Ball::new(dimension, wide).unwrap());
+        let distance = Distance::new(dimension, 1.0, wide).unwrap();
+        let (insider, curvature) = match recipe {
+            RecipeName::PigdConvex => {
+                let linear = LinearLoss::new(dimension, -1.0, 1.0).unwrap();
+                (Insider::Loss(Arc::new(linear)), Some(1.0))
+            }
+            RecipeName::Pocp => {
+                let leader = Leader::new(distance, set.clone(), 0.0).unwrap();
+                (Insider::Learner(Arc::new(leader)), None)
+            }
+            _ => (Insider::Loss(Arc::new(distance)) as Insider, None),
+        };
+        let recipe = IterateRequest {
+            recipe,
+            insider,
+            set,
+            rounds: RECORDS + 1,
+            budget: budget(noise.is_pure()),
+            adjacency,
+            participation: match persons {
+                1 => Participation::OncePerRecord,
+                most => Participation::PerPerson {
+                    most,
+                    separation: 1,
+                },
+            },
+            noise: Some(noise),
+            curvature,
+            steps: None,
+            weighting: None,
+            average: Averaged::All,
+        }
+        .plan()?;
+        Ok(Self { recipe })
+    }
+
+    fn record(&self, pull: Pull) -> Record {
+        let dimension = self.recipe.request().set.dimension();
+        let far = if self.recipe.request().recipe == RecipeName::PigdConvex {
+            1.0
+        } else {
+            (dimension as f64).sqrt().recip()
+        };
+        let each = match pull {
+            Pull::Low => -far,
+            Pull::High => far,
+            Pull::Huge => 1e12,
+            Pull::Other(k) => 0.1 * far * (k % 4) as f64,
+            Pull::Null => f64::NAN,
+        };
+        Record {
+            features: Features::Dense(vec![each; dimension]),
+            target: 0.0,
+        }
+    }
+}
+
+impl Play for OnIterates {
+    fn name(&self) -> String {
+        let request = self.recipe.plan().request();
+        format!(
+            "{}, {}, {:?}, {:?}, {} dimensions",
+            self.recipe.request().recipe,
+            request.noise,
+            request.adjacency,
+            request.participation,
+            request.learner.dimension()
+        )
+    }
+
+    fn price(&self) -> f64 {
+        amount(self.recipe.plan().charge().unwrap())
+    }
+
+    fn streams(&self) -> Vec<[Vec<Entry>; 2]> {
+        let request = self.recipe.plan().request();
+        let (adjacency, participation) = (request.adjacency, request.participation);
+        neighbours(RECORDS, 1, adjacency, participation, &[1, 4, RECORDS])
+    }
+
+    fn play(&self, stream: &[Entry], path: Option<&Seen>, key: &Key, stop: Stop) -> Seen {
+        let plan = self.recipe.plan().clone();
+        let noise = plan.request().noise;
+        let (mut ledger, grant, ledger_shelf) = paid(
+            plan.request().budget,
+            filter(noise),
+            plan.charge().unwrap(),
+            plan.scope(),
+        );
+        let shelf = Shelf::default();
+        let mut seen = Seen::default();
+        if path.is_none() {
+            let recipe = || self.recipe.clone();
+            let mut run =
+                IterateRun::open(recipe(), grant, key, &mut ledger, shelf.clone()).unwrap();
+            for (number, entry) in (1..).zip(stream) {
+                let record = Raw::seal(self.record(entry.pull));
+                run.learn(entry.person, record).unwrap();
+                let points = run.sync(&mut ledger).unwrap();
+                seen.published
+                    .extend(points.into_iter().map(Released::into_value));
+                if stop.is_after(number) {
+                    drop(run);
+                    let back = IterateRun::resume(recipe(), shelf.clone(), key, &mut ledger, None);
+                    run = back.unwrap().0;
+                    for again in run.sync(&mut ledger).unwrap() {
+                        assert!(seen.published.contains(again.value()), "another value came");
+                    }
+                }
+            }
+            return seen;
+        }
+        type Iterates = PerturbedIterates<Transcript>;
+        let mut iterates =
+            Iterates::open(plan.clone(), grant, key, &mut ledger, shelf.clone()).unwrap();
+        for (number, entry) in (1..).zip(stream) {
+            let record = Raw::seal(self.record(entry.pull));
+            let pending = iterates.add(entry.person, record).unwrap();
+            iterates.sync(&mut ledger).unwrap();
+            if let Some(pending) = pending {
+                let value = iterates.publish(pending).unwrap().into_value();
+                let mut shown = value.clone();
+                self.recipe.request().set.project(&mut shown).unwrap();
+                seen.published.push(shown);
+                seen.values.push(value);
+            }
+            // Checkpoints are made when the journal is long: a test of its own has many dimensions.
+            if stop.is_after(number) {
+                drop(iterates);
+                let back = Iterates::resume(plan.clone(), shelf.clone(), key, &mut ledger, None);
+                iterates = back.unwrap().iterates;
+            }
+        }
+        if plan.most_steps() == RECORDS {
+            let last = *stream.last().unwrap();
+            let refused = iterates.add(last.person, Raw::seal(self.record(last.pull)));
+            seen.refusal = refused.err().unwrap().to_string();
+        }
+        drop(iterates);
+        seen.bytes = [shelf.bytes().len(), ledger_shelf.bytes().len()];
+        seen
+    }
+
+    fn moved(&self, left: &Seen, right: &Seen) -> f64 {
+        let plan = self.recipe.plan();
+        let request = plan.request();
+        let spread = request
+            .noise
+            .variance(request.learner.dimension() as u32)
+            .sqrt();
+        let first = match request.timing {
+            Timing::Last(steps) => steps,
+            _ => 1,
+        };
+        let shares = (first..).zip(right.minus(left)).map(|(t, difference)| {
+            let length = difference.iter().map(|d| d * d).sum::<f64>().sqrt();
+            match plan.sigma(t) {
+                0.0 => {
+                    assert_eq!(length, 0.0, "a release without noise moved");
+                    0.0
+                }
+                sigma => length / (sigma / spread),
+            }
+        });
+        if request.noise.is_pure() {
+            shares.sum()
+        } else {
+            shares.map(|share| share * share).sum::<f64>().sqrt()
+        }
+    }
+}
+
+/// Bandits: one noisy answer, or mean of answers, a play.
+pub(crate) struct OnAnswers {
+    recipe: BanditRecipe,
+}
+
+impl OnAnswers {
+    pub(crate) fn plan(
+        recipe: RecipeName,
+        noise: FeedbackNoise,
+        adjacency: Adjacency,
+        batch: u64,
+        known: bool,
+    ) -> Result<Self, BanditError> {
+        let (actions, range) = match recipe {
+            RecipeName::Scrible => {
+                let disc = Arc::new(Ball::new(2, 1.0).unwrap());
+                (Actions::Set(disc), Range::Symmetric(1.0))
+            }
+            RecipeName::Exp2 => (Actions::Arms(3), Range::ZeroTo(1.0)),
+            _ => (Actions::Arms(3), Range::Symmetric(1.0)),
+        };
+        let request = BanditRequest {
+            recipe,
+            actions,
+            reading: None,
+            range,
+            rounds: known.then_some(RECORDS * batch),
+            batch: Some(batch),
+            noise: Some(noise),
+            budget: budget(noise == FeedbackNoise::Laplace),
+            adjacency,
+        };
+        Ok(Self {
+            recipe: request.plan()?,
+        })
+    }
+
+    /// A loss vector whose part at the play has this value.
+    fn losses(&self, pull: Pull, play: &[f64]) -> Vec<f64> {
+        let low = match self.recipe.request().range {
+            Range::ZeroTo(_) => 0.0,
+            Range::Symmetric(_) => -1.0,
+        };
+        let value = match pull {
+            Pull::Low => low,
+            Pull::High => 1.0,
+            Pull::Huge => 1e9,
+            Pull::Other(k) => 0.2 * (k % 5) as f64,
+            Pull::Null => return Vec::new(),
+        };
+        match &self.recipe.request().actions {
+            Actions::Arms(arms) => vec![value; *arms],
+            _ => {
+                let squares: f64 = play.iter().map(|x| x * x).sum();
+                play.iter().map(|x| value * x / squares.max(1e-9)).collect()
+            }
+        }
+    }
+}
+
+impl Play for OnAnswers {
+    fn name(&self) -> String {
+        let request = self.recipe.plan().request();
+        format!("{}, {request:?}", self.recipe.request().recipe)
+    }
+
+    fn price(&self) -> f64 {
+        amount(self.recipe.plan().charge().unwrap())
+    }
+
+    fn streams(&self) -> Vec<[Vec<Entry>; 2]> {
+        let request = self.recipe.plan().request();
+        let once = Participation::OncePerRecord;
+        neighbours(
+            RECORDS,
+            request.batch,
+            request.adjacency,
+            once,
+            &[1, 6, RECORDS],
+        )
+    }
+
+    fn play(&self, stream: &[Entry], path: Option<&Seen>, key: &Key, stop: Stop) -> Seen {
+        let plan = self.recipe.plan().clone();
+        let (mut ledger, grant, ledger_shelf) = paid(
+            plan.request().budget,
+            plan.filter(),
+            plan.charge().unwrap(),
+            plan.scope(),
+        );
+        let shelf = Shelf::default();
+        let mut seen = Seen::default();
+        let Some(path) = path else {
+            let recipe = || self.recipe.clone();
+            let mut run =
+                BanditRun::open(recipe(), grant, key, &mut ledger, shelf.clone()).unwrap();
+            for (number, entry) in (1..).zip(stream) {
+                let play = run.question().clone();
+                let losses = self.losses(entry.pull, &play.point);
+                let mut question = vec![play.action.map_or(-1.0, |arm| arm as f64)];
+                question.extend(&play.point);
+                seen.questions.push(question);
+                run.learn_losses(Raw::seal(losses)).unwrap();
+                let turns = run.sync(&mut ledger).unwrap().into_iter();
+                seen.published
+                    .extend(turns.map(|turn| vec![turn.into_value().answer]));
+                if stop.is_after(number) {
+                    drop(run);
+                    let back = BanditRun::resume(recipe(), shelf.clone(), key, &mut ledger, None);
+                    run = back.unwrap().0;
+                    let again = run.sync(&mut ledger).unwrap().into_iter();
+                    let again: Vec<_> = again.map(|turn| vec![turn.into_value().answer]).collect();
+                    assert_eq!(again, seen.published, "what comes again is the same");
+                }
+            }
+            return seen;
+        };
+        let mut answers =
+            Answers::open(plan.clone(), grant, key, &mut ledger, shelf.clone()).unwrap();
+        seen.questions.clone_from(&path.questions);
+        let ask = |answers: &mut Answers, pull: Pull, question: &[f64]| {
+            let losses = Raw::seal(self.losses(pull, &question[1..]));
+            match self.recipe.request().actions {
+                Actions::Arms(_) => answers.answer_arm(question[0] as usize, losses),
+                _ => answers.answer_linear(&question[1..], losses),
+            }
+        };
+        for (number, (entry, question)) in (1..).zip(stream.iter().zip(&path.questions)) {
+            let pending = ask(&mut answers, entry.pull, question).unwrap();
+            answers.sync(&mut ledger).unwrap();
+            if let Some(pending) = pending {
+                let value = answers.publish(pending).unwrap().into_value();
+                seen.published.push(vec![value]);
+                seen.values.push(vec![value]);
+            }
+            if stop.is_after(number) {
+                if let Stop::Checkpointed(_) = stop {
+                    answers.checkpoint(Vec::new()).unwrap();
+                }
+                drop(answers);
+                let back = Answers::resume(shelf.clone(), key, &mut ledger, None, |_| true);
+                answers = back.unwrap().answers;
+            }
+        }
+        if plan.most_items() == RECORDS {
+            let (entry, question) = (stream.last().unwrap(), path.questions.last().unwrap());
+            let refused = ask(&mut answers, entry.pull, question);
+            seen.refusal = refused.err().unwrap().to_string();
+        }
+        drop(answers);
+        seen.bytes = [shelf.bytes().len(), ledger_shelf.bytes().len()];
+        seen
+    }
+
+    fn moved(&self, left: &Seen, right: &Seen) -> f64 {
+        let plan = self.recipe.plan();
+        let shares = right
+            .minus(left)
+            .into_iter()
+            .map(|d| d[0].abs() / plan.scale());
+        match plan.noise() {
+            FeedbackNoise::Laplace => shares.sum(),
+            FeedbackNoise::Gaussian => shares.map(|share| share * share).sum::<f64>().sqrt(),
+        }
+    }
+}
+
+/// `limited-updates` on convex losses. Its steps follow a secret iterate; the records besides the canary have no slope, so that nothing but the canary moves it.
+pub(crate) struct OnSolver {
+    recipe: LimitedUpdates,
+    loss: Arc<dyn Loss>,
+    set: Arc<dyn ConvexSet>,
+    adjacency: Adjacency,
+    /// The record that differs, from 1.
+    place: u64,
+}
+
+impl OnSolver {
+    pub(crate) fn plan(adjacency: Adjacency, place: u64) -> Result<Self, LimitedUpdatesError> {
+        let bounds = Bounds::new(1.0, (-1.0, 1.0), 1.0).unwrap();
+        let loss: Arc<dyn Loss> = Arc::new(LinearModel::new(1, Link::Huber(0.5), bounds).unwrap());
+        let set: Arc<dyn ConvexSet> = Arc::new(Ball::new(1, 1.0).unwrap());
+        let recipe = LimitedUpdatesRequest {
+            loss: loss.clone(),
+            set: set.clone(),
+            budget: Self::budget(),
+            adjacency,
+        }
+        .plan()?;
+        Ok(Self {
+            recipe,
+            loss,
+            set,
+            adjacency,
+            place,
+        })
+    }
+
+    /// So large that noise does not reach the boundary, where a projection would hide it.
+    fn budget() -> Budget {
+        Budget::approx(30.0, 1e-6).unwrap()
+    }
+
+    fn record(pull: Pull) -> Record {
+        let (feature, target) = match pull {
+            Pull::Low => (1.0, -1.0),
+            Pull::High => (1.0, 1.0),
+            Pull::Huge => (1e9, 1e12),
+            Pull::Other(_) => (0.0, 0.0),
+            Pull::Null => (f64::NAN, 0.0),
+        };
+        Record {
+            features: Features::Dense(vec![feature]),
+            target,
+        }
+    }
+
+    /// The epoch and the phase that a record is in; nothing for the last of an epoch, which is not used.
+    pub(crate) fn phase(place: u64) -> Option<(u64, u32)> {
+        let size = 1 << place.ilog2();
+        let mut left = place - size;
+        (1..=size.ilog2()).find_map(|phase| {
+            let length = size >> phase;
+            if left < length {
+                return Some((size, phase));
+            }
+            left -= length;
+            None
+        })
+    }
+}
+
+impl Play for OnSolver {
+    fn name(&self) -> String {
+        format!(
+            "limited-updates, {:?}, record {}",
+            self.adjacency, self.place
+        )
+    }
+
+    fn price(&self) -> f64 {
+        amount(self.recipe.plan().charge().unwrap())
+    }
+
+    fn streams(&self) -> Vec<[Vec<Entry>; 2]> {
+        let once = Participation::OncePerRecord;
+        neighbours(RELEASES, 1, self.adjacency, once, &[self.place])
+    }
+
+    fn play(&self, stream: &[Entry], path: Option<&Seen>, key: &Key, stop: Stop) -> Seen {
+        let plan = self.recipe.plan().clone();
+        let budget = Self::budget();
+        let charge = plan.charge().unwrap();
+        let (mut ledger, grant, ledger_shelf) = paid(budget, plan.filter(), charge, plan.scope());
+        let shelf = Shelf::default();
+        let mut seen = Seen::default();
+        if path.is_none() {
+            let recipe = || self.recipe.clone();
+            let mut run =
+                LimitedUpdatesRun::open(recipe(), grant, key, &mut ledger, shelf.clone()).unwrap();
+            for (number, entry) in (1..).zip(stream) {
+                run.learn(Raw::seal(Self::record(entry.pull))).unwrap();
+                let points = run.sync(&mut ledger).unwrap();
+                seen.published
+                    .extend(points.into_iter().map(Released::into_value));
+                if stop.is_after(number) {
+                    drop(run);
+                    let back =
+                        LimitedUpdatesRun::resume(recipe(), shelf.clone(), key, &mut ledger, None);
+                    run = back.unwrap().0;
+                    for again in run.sync(&mut ledger).unwrap() {
+                        assert!(seen.published.contains(again.value()), "another value came");
+                    }
+                }
+            }
+            return seen;
+        }
+        let (loss, set) = (|| self.loss.clone(), || self.set.clone());
+        let mut solver =
+            Solver::open(plan, loss(), set(), grant, key, &mut ledger, shelf.clone()).unwrap();
+        for (number, entry) in (1..).zip(stream) {
+            let pending = solver.add(Raw::seal(Self::record(entry.pull))).unwrap();
+            solver.sync(&mut ledger).unwrap();
+            if let Some(pending) = pending {
+                let value = solver.publish(pending).unwrap().into_value();
+                seen.published.push(value.clone());
+                seen.values.push(value);
+            }
+            if stop.is_after(number) {
+                if let Stop::Checkpointed(_) = stop {
+                    solver.checkpoint(Vec::new()).unwrap();
+                }
+                drop(solver);
+                let back =
+                    Solver::resume(loss(), set(), shelf.clone(), key, &mut ledger, None, |_| {
+                        true
+                    });
+                solver = back.unwrap().solver;
+            }
+        }
+        drop(solver);
+        seen.bytes = [shelf.bytes().len(), ledger_shelf.bytes().len()];
+        seen
+    }
+
+    /// Only the canary's phase meets noise that hides it: what follows starts from there, and adds nothing.
+    fn moved(&self, left: &Seen, right: &Seen) -> f64 {
+        let differences = right.minus(left);
+        let Some((size, phase)) = Self::phase(self.place) else {
+            assert!(
+                differences.iter().all(|d| d[0] == 0.0),
+                "an unused record moved"
+            );
+            return 0.0;
+        };
+        let octave = size.ilog2() as usize;
+        assert!(
+            differences[..octave].iter().all(|d| d[0] == 0.0),
+            "it moved the past"
+        );
+        differences[octave][0].abs() / self.recipe.plan().sigma(size, phase)
+    }
+}
+
+/// `sparse-ftrl`: models in all coordinates. Slopes of the hinge do not depend on the weights here, so that reads need no replay.
+pub(crate) struct OnSparse {
+    recipe: SparseRecipe,
+    rows: crate::sums::Rows,
+    /// Features of the others: many make the journal long enough for a checkpoint.
+    pub(crate) width: u32,
+}
+
+impl OnSparse {
+    pub(crate) fn plan(adjacency: Adjacency, width: u32) -> Result<Self, RecipeError> {
+        let recipe = SparseRequest {
+            features: width.max(4),
+            bounds: Bounds::new(1.0, (-1.0, 1.0), 1.0).unwrap(),
+            link: Link::Hinge,
+            rounds: RELEASES + 1,
+            budget: budget(false),
+            adjacency,
+            rate: Some(1e-6),
+        }
+        .plan()?;
+        let rows = crate::sums::Rows::of(recipe.plan());
+        Ok(Self {
+            recipe,
+            rows,
+            width,
+        })
+    }
+
+    fn record(&self, pull: Pull) -> Record {
+        let half = std::f64::consts::FRAC_1_SQRT_2;
+        let (entries, target) = match pull {
+            Pull::Low => (vec![(0, half), (2, half)], -1.0),
+            Pull::High => (vec![(0, half), (2, half)], 1.0),
+            Pull::Huge => (vec![(1, 1e12), (3, -1e9)], 1e300),
+            Pull::Other(k) if self.width > 4 => {
+                let size = 0.5 / f64::from(self.width).sqrt();
+                (
+                    (0..self.width).map(|j| (j, size)).collect(),
+                    (k % 2) as f64 * 2.0 - 1.0,
+                )
+            }
+            Pull::Other(k) => (vec![((k % 4) as u32, 0.3)], -1.0),
+            Pull::Null => (vec![(0, f64::NAN)], 0.0),
+        };
+        Record {
+            features: Features::Sparse(entries),
+            target,
+        }
+    }
+}
+
+impl Play for OnSparse {
+    fn name(&self) -> String {
+        let adjacency = self.recipe.request().adjacency;
+        format!(
+            "sparse-ftrl, {adjacency:?}, others of {} features",
+            self.width
+        )
+    }
+
+    fn price(&self) -> f64 {
+        amount(self.recipe.plan().charge().unwrap())
+    }
+
+    fn streams(&self) -> Vec<[Vec<Entry>; 2]> {
+        let adjacency = self.recipe.request().adjacency;
+        let places: &[u64] = if self.width > 4 {
+            &[1]
+        } else {
+            &[1, 5, RELEASES]
+        };
+        neighbours(RELEASES, 1, adjacency, Participation::OncePerRecord, places)
+    }
+
+    fn play(&self, stream: &[Entry], _: Option<&Seen>, key: &Key, stop: Stop) -> Seen {
+        let plan = self.recipe.plan();
+        let (mut ledger, grant, ledger_shelf) = paid(
+            plan.request().budget,
+            FilterKind::Gaussian,
+            plan.charge().unwrap(),
+            plan.scope(),
+        );
+        let shelf = Shelf::default();
+        let recipe = || self.recipe.clone();
+        let mut run = SparseRun::open(recipe(), grant, key, &mut ledger, shelf.clone()).unwrap();
+        let mut seen = Seen {
+            reads_are_private: true,
+            ..Seen::default()
+        };
+        for (number, entry) in (1..).zip(stream) {
+            run.learn(Raw::seal(self.record(entry.pull)), None).unwrap();
+            let model = run.model(&mut ledger).unwrap().into_value().dense();
+            let rate = self.recipe.rule().rate();
+            seen.values.push(model.iter().map(|w| -w / rate).collect());
+            seen.published.push(model);
+            if stop.is_after(number) {
+                drop(run);
+                let back = SparseRun::resume(recipe(), shelf.clone(), key, &mut ledger);
+                run = back.unwrap().0;
+                let again = run.model(&mut ledger).unwrap().into_value().dense();
+                assert_eq!(
+                    Some(&again),
+                    seen.published.last(),
+                    "what comes again is the same"
+                );
+            }
+        }
+        drop(run);
+        seen.bytes = [shelf.bytes().len(), ledger_shelf.bytes().len()];
+        seen
+    }
+
+    fn moved(&self, left: &Seen, right: &Seen) -> f64 {
+        self.rows.moved(&right.minus(left))
+    }
+}
