@@ -14,9 +14,11 @@ mod plan;
 mod predict;
 mod recipes;
 mod roc;
+mod schema;
 mod sets;
 
 use clap::{Parser, Subcommand};
+use hushstream_read::{Fault, ReadError, skeleton_of};
 use std::process::ExitCode;
 
 /// Private online learning: publish every step of what is learned, with a proof that no one's record can be told from it.
@@ -31,6 +33,8 @@ struct Program {
 enum Command {
     /// Learn from a file of records: a model that may be published, and what is promised about it.
     Learn(Box<learn::arguments::Arguments>),
+    /// The skeleton of a schema from the header of a file, to be filled in.
+    Schema(schema::Arguments),
     /// A published model on new data.
     Predict(predict::Arguments),
     /// What a model, a ledger or a state folder holds.
@@ -50,6 +54,7 @@ enum Command {
 fn main() -> ExitCode {
     let result = match Program::parse().command {
         Command::Learn(arguments) => learn::run(&arguments),
+        Command::Schema(arguments) => schema::run(&arguments),
         Command::Predict(arguments) => predict::run(&arguments),
         Command::Inspect(arguments) => inspect::run(&arguments),
         Command::Demo(arguments) => demo::run(&arguments),
@@ -63,9 +68,24 @@ fn main() -> ExitCode {
         // Whoever reads the output has enough of it, as `head` does.
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
+            show_skeleton(&error);
             eprintln!("hushstream: {}", one_line(&error));
             ExitCode::from(2)
         }
+    }
+}
+
+/// Lines of a schema, ready to be filled in, for columns that nothing describes.
+fn show_skeleton(error: &anyhow::Error) {
+    if let Some(ReadError {
+        fault: Fault::Unstated(columns),
+        ..
+    }) = error.downcast_ref()
+    {
+        eprintln!(
+            "# Save these lines as a file, or add them to your schema, fill in every ???, and add --schema FILE.\n{}",
+            skeleton_of(columns)
+        );
     }
 }
 

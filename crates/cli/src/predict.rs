@@ -1,5 +1,6 @@
 //! `hushstream predict`: a published model on new data.
 
+use crate::learn::arguments::TableText;
 use crate::learn::files::{WholeFile, check_distinct};
 use crate::learn::model::Model;
 use crate::learn::scores::Scores;
@@ -23,6 +24,8 @@ pub(crate) struct Arguments {
     /// csv, tsv, jsonl, vw or libsvm; by default what the file's name says.
     #[arg(long)]
     format: Option<String>,
+    #[command(flatten)]
+    table: TableText,
     /// Write predictions here instead of to standard output.
     #[arg(long)]
     output: Option<PathBuf>,
@@ -60,7 +63,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         Some(name) => name.parse::<Format>()?,
         None => input.guess_format()?,
     };
-    let mut reader = Reader::with_layout(input, format, &model.layout)?;
+    let form = arguments.table.form(format)?;
+    let mut reader = Reader::with_layout(input, form, &model.layout)?;
     let predictor = Predictor::new(&model);
     let mut board = predictor.board();
     let (mut row, mut rows) = (Row::default(), 0);

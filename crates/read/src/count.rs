@@ -3,10 +3,8 @@
 //! The number is public, and a run must know it before its first record.
 
 use crate::error::{Fault, ReadError};
-use crate::format::Format;
+use crate::form::{Form, Header};
 use crate::input::Input;
-use crate::reader::ends;
-use crate::record_end::Ends;
 use crate::source::Source;
 
 /// Counts the records that a [`Reader`](crate::Reader) of the same input would give.
@@ -22,15 +20,15 @@ use crate::source::Source;
 ///
 /// # Errors
 /// What cannot be read; quotes out of order; a file without records. Faults inside records are not looked for.
-pub fn count_records(input: Input, format: Format) -> Result<u64, ReadError> {
-    let ends = ends(format);
-    let mut source = Source::new(input, ends)?;
-    let is_table = matches!(ends, Ends::Quoted { .. });
-    if is_table {
+pub fn count_records(input: Input, form: impl Into<Form>) -> Result<u64, ReadError> {
+    let form = form.into();
+    let mut source = Source::new(input, form.ends())?;
+    let has_header = form.is_table() && form.header == Header::FirstRow;
+    if has_header {
         source.next()?;
     }
     match source.count()? {
-        0 if is_table => Err(Fault::HeaderOnly.in_file(source.name())),
+        0 if has_header => Err(Fault::HeaderOnly.in_file(source.name())),
         0 => Err(Fault::Empty("one line").in_file(source.name())),
         count => Ok(count),
     }
@@ -39,7 +37,7 @@ pub fn count_records(input: Input, format: Format) -> Result<u64, ReadError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Reader, SchemaSpec};
+    use crate::{Format, Reader, SchemaSpec};
 
     fn count(text: &str, format: Format) -> Result<u64, ReadError> {
         count_records(
@@ -65,6 +63,9 @@ mod tests {
             }
             assert_eq!(count(text, Format::Csv).unwrap(), rows, "{text:?}");
         }
+        let bare = Form::new(Format::Csv, Some(";"), true, &[]).unwrap();
+        let input = Input::from_reader("t", &b"1;0\n2;1"[..]).unwrap();
+        assert_eq!(count_records(input, bare).unwrap(), 2);
         assert_eq!(count("1 | a\n\n-1 | \"b\n", Format::Vw).unwrap(), 2);
     }
 

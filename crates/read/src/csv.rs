@@ -210,11 +210,7 @@ fn quoted_row(
     builder: &mut Builder,
     targets: Targets,
 ) -> Result<(), Failure> {
-    let mut fields = Quoted {
-        line,
-        delimiter,
-        at: Some(0),
-    };
+    let mut fields = Quoted::new(line, delimiter);
     for (field, step) in steps.iter().enumerate() {
         let Some((at, text)) = fields.next() else {
             return Err(short(line, steps, field));
@@ -256,47 +252,21 @@ fn long(at: usize, steps: &[Step]) -> Failure {
     }
 }
 
-/// The names in the first row.
-pub(crate) fn header(line: &[u8], delimiter: u8) -> Result<Vec<String>, Failure> {
-    let mut names: Vec<String> = Vec::new();
-    let mut seen = std::collections::HashSet::new();
-    for (at, text) in (Quoted {
-        line,
-        delimiter,
-        at: Some(0),
-    }) {
-        let fail = |fault| Failure {
-            at,
-            field: Some(names.len()),
-            fault,
-        };
-        let name = String::from_utf8(text).map_err(|_| fail(Fault::NotUtf8))?;
-        if name.is_empty() {
-            return Err(fail(Fault::NamelessColumn));
-        }
-        if !seen.insert(name.clone()) {
-            return Err(fail(Fault::DuplicateColumn(name)));
-        }
-        names.push(name);
-    }
-    if names
-        .iter()
-        .all(|name| number::parse(name.as_bytes()).is_some())
-    {
-        return Err(Failure {
-            at: 0,
-            field: None,
-            fault: Fault::NoHeader,
-        });
-    }
-    Ok(names)
-}
-
 /// Fields with where they begin, without their quotes.
-struct Quoted<'a> {
+pub(crate) struct Quoted<'a> {
     line: &'a [u8],
     delimiter: u8,
     at: Option<usize>,
+}
+
+impl<'a> Quoted<'a> {
+    pub(crate) fn new(line: &'a [u8], delimiter: u8) -> Self {
+        Self {
+            line,
+            delimiter,
+            at: Some(0),
+        }
+    }
 }
 
 impl Iterator for Quoted<'_> {

@@ -6,6 +6,7 @@ use crate::layout::Layout;
 use crate::schema::MissingTarget;
 use crate::step::{Scale, Step};
 use crate::target::{TargetEncoder, number};
+use crate::value::Missing;
 use hushstream_mechanism::losses::{Features, Memory};
 
 /// What is asked of targets.
@@ -25,6 +26,7 @@ pub(crate) struct Builder {
     /// The length to which features are scaled down, if they can be longer.
     norm: Option<f64>,
     target_encoder: TargetEncoder,
+    missing: Missing,
     dense: Vec<f64>,
     /// Memory of records that have been learned from.
     spare: Vec<Features>,
@@ -41,12 +43,14 @@ pub(crate) struct Builder {
 
 impl Builder {
     pub(crate) fn new(layout: &Layout) -> Self {
+        let missing = Missing::new(layout.missing());
         Self {
             sparse: layout.is_sparse(),
             dimension: layout.dimension(),
             intercept: layout.intercept(),
             norm: layout.may_exceed_norm().then(|| layout.features_norm()),
-            target_encoder: TargetEncoder::new(layout.target()),
+            target_encoder: TargetEncoder::new(layout.target(), &missing),
+            missing,
             dense: Vec::new(),
             spare: Vec::new(),
             entries: Vec::new(),
@@ -76,7 +80,7 @@ impl Builder {
             self.dense.clear();
             self.dense.resize(self.dimension, 0.0);
         }
-        self.target = matches!(self.target_encoder, TargetEncoder::None).then_some(0.0);
+        self.target = self.target_encoder.is_none().then_some(0.0);
         self.person = None;
     }
 
@@ -115,7 +119,7 @@ impl Builder {
         self.put(scale.slot, kept);
     }
 
-    /// A field that is there.
+    /// A field that is there. White space around it is no part of it, in quotes or not.
     #[inline(never)] // not in the way of numbers
     pub(crate) fn field(
         &mut self,
@@ -123,19 +127,20 @@ impl Builder {
         field: &[u8],
         targets: Targets,
     ) -> Result<(), Fault> {
+        let field = field.trim_ascii();
         match step {
             Step::Skip => {}
-            Step::Number(scale) => match number(field)? {
+            Step::Number(scale) | Step::Guarded(scale) => match number(field, &self.missing)? {
                 Some(value) => self.put_number(scale, value),
                 None => self.put(scale.slot, scale.missing),
             },
-            Step::Category { first, offsets } => {
-                if let Some(offset) = offsets.get(field) {
+            Step::Category { first, values } => {
+                if let Some(offset) = values.find(field) {
                     self.put(first + offset, 1.0);
                 }
             }
             Step::Hashed { first, mask } => {
-                if !field.is_empty() {
+                if !field.is_empty() && !self.missing.is_stated(field) {
                     self.put(first + (hash::murmur3(field, 0) & mask), 1.0);
                 }
             }
@@ -170,10 +175,10 @@ impl Builder {
             }
             Step::Outcome(scale) => {
                 let open = |fault| (scale.slot, fault);
-                let value = number(field).map_err(open)?;
+                let value = number(field, &self.missing).map_err(open)?;
                 self.put_number(scale, value.ok_or(open(Fault::MissingTarget))?);
             }
-            Step::Propensity { slot } => match number(field) {
+            Step::Propensity { slot } => match number(field, &self.missing) {
                 Ok(Some(value)) if value > 0.0 && value <= 1.0 => self.put(*slot, value),
                 _ => return Err((*slot, Fault::NotAPropensity)),
             },
@@ -185,7 +190,7 @@ impl Builder {
     /// A field that is not there.
     pub(crate) fn missing(&mut self, step: &Step, targets: Targets) -> Result<(), Fault> {
         match step {
-            Step::Number(scale) => {
+            Step::Number(scale) | Step::Guarded(scale) => {
                 self.put(scale.slot, scale.missing);
                 Ok(())
             }

@@ -4,6 +4,7 @@
 //! says, column names of the header, and counts.
 
 use crate::format::Format;
+use crate::skeleton::listed;
 use std::fmt;
 use std::sync::Arc;
 
@@ -121,12 +122,22 @@ pub enum Fault {
     // The header.
     #[error("the header has two columns named `{}`; names must differ", one_line(.0))]
     DuplicateColumn(String),
-    #[error("the header has a column without a name; every column needs one")]
+    #[error(
+        "the header has a column without a name; give it one in the file, or remove a separator at the end of the header; only the first may be without, as an index is"
+    )]
     NamelessColumn,
     #[error(
-        "the first row holds only numbers, so it is no header; the first row must name the columns"
+        "the first row holds only numbers, so it is no header; if the file has none: --no-header names its columns c1, c2, …, and --names A,B,C as you say"
     )]
     NoHeader,
+    #[error(
+        "{numbers} of the {columns} fields of the first row are numbers, so it may be a record; if the file has no header: --no-header names its columns c1, c2, …, and --names A,B,C as you say; if it has, name a column as the header writes it"
+    )]
+    RecordForHeader { numbers: usize, columns: usize },
+    #[error("{stated} names are stated, and the first row has {found} fields; state one for each")]
+    NamesCount { stated: usize, found: usize },
+    #[error("the first row is one field; its separator seems to be {0}")]
+    Separator(&'static str),
 
     // Rows of a table.
     #[error("the row ends after {found} of {expected} columns")]
@@ -138,7 +149,7 @@ pub enum Fault {
     #[error("a quote inside a field; write it twice and put the field in quotes")]
     StrayQuote,
     #[error(
-        "text where a number is needed; allowed: a decimal number, true, false, or nothing, NA, NaN, null for a missing value"
+        "text where a number is needed; allowed: a decimal number, true, false, or nothing, NA, NaN, null for a missing value; other texts for it are stated: --missing TEXT"
     )]
     NotANumber,
     #[error("an infinite number; allowed: finite numbers up to 1.7e308")]
@@ -207,8 +218,10 @@ pub enum Fault {
         name: String,
         near: Option<String>,
     },
-    #[error("column `{name}` has no public bounds or categories; state them: --bounds '{name}=LOW:HIGH', --vocabulary '{name}=A|B|C', --hashed '{name}=BITS' or --one-hot '{name}', or leave it out: --ignore '{name}'", name = one_line(.0))]
-    Unstated(String),
+    #[error("{}", unstated(.0))]
+    Unstated(Vec<String>),
+    #[error("columns have no names in {0}, so there is nothing to describe; state {flags}", flags = if *.0 == Format::Libsvm { "--dim N and --norm 1" } else { "--norm 1" })]
+    NothingToDescribe(Format),
     #[error("column `{column}` is stated twice: by {first} and by {second}; one is needed", column = one_line(.column))]
     StatedTwice {
         column: String,
@@ -263,8 +276,35 @@ pub enum Fault {
         flag: &'static str,
         allowed: &'static str,
     },
+    #[error("??? is left in this line; fill in what is known")]
+    Unfilled,
     #[error("schema: {}", one_line(.0))]
     Toml(String),
+}
+
+fn unstated(names: &[String]) -> String {
+    let (head, name, them) = match names {
+        [name] => (
+            format!(
+                "column `{}` has no public bounds or categories",
+                one_line(name)
+            ),
+            one_line(name),
+            "it",
+        ),
+        _ => (
+            format!(
+                "{} columns have no public bounds or categories: {}",
+                names.len(),
+                listed(names)
+            ),
+            "NAME".to_owned(),
+            "them",
+        ),
+    };
+    format!(
+        "{head}; state them: --bounds '{name}=LOW:HIGH', --vocabulary '{name}=A|B|C', --hashed '{name}=BITS' or --one-hot '{name}', or leave {them} out: --ignore '{name}'"
+    )
 }
 
 fn suggestion(near: &Option<String>) -> String {
@@ -318,7 +358,7 @@ mod tests {
             error.to_string(),
             "a\u{fffd}b.csv, line 3, column 2 (`age\u{fffd}`): a quote inside a field; write it twice and put the field in quotes"
         );
-        let stated = ReadError::from(Fault::Unstated("age".into())).to_string();
+        let stated = ReadError::from(Fault::Unstated(vec!["age".into()])).to_string();
         assert!(
             stated.starts_with("column `age` has no public bounds")
                 && stated.contains("--bounds 'age=LOW:HIGH'")

@@ -1,6 +1,7 @@
 //! Where bytes come from: a file, standard input, or any reader; gzip and Parquet are recognised by their first bytes, not by their name.
 
 use crate::error::{Fault, ReadError};
+use crate::form::Form;
 use crate::format::Format;
 use flate2::bufread::MultiGzDecoder;
 use std::fs::File;
@@ -100,6 +101,15 @@ impl Input {
             return Ok(Format::Csv);
         }
         Format::guess(&*self.name).ok_or_else(|| Fault::UnknownFormat.in_file(&self.name))
+    }
+
+    /// Refuses what is stated about a table if the file brings its own.
+    pub(crate) fn check_form(&self, form: &Form) -> Result<(), ReadError> {
+        if self.packing == Packing::Parquet {
+            let fits = form.plain("Parquet tells its columns itself");
+            fits.map_err(|fault| fault.in_file(&self.name))?;
+        }
+        Ok(())
     }
 
     /// The name in messages.

@@ -16,6 +16,9 @@ pub(crate) struct Stated {
     pub(crate) norm: Option<f64>,
     pub(crate) target_column: Option<String>,
     pub(crate) target: TargetKind,
+    /// Texts that are missing values besides the usual ones.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) missing: Vec<String>,
 }
 
 /// A layout. Serialise it with the model.
@@ -153,6 +156,12 @@ impl Layout {
     #[must_use]
     pub fn target_column(&self) -> Option<&str> {
         self.stated.target_column.as_deref()
+    }
+
+    /// Texts that are missing values, besides nothing, NA, N/A, NaN and null.
+    #[must_use]
+    pub fn missing(&self) -> &[String] {
+        &self.stated.missing
     }
 
     /// The coordinate that is always 1: the last.

@@ -1,15 +1,16 @@
 //! The reader: rows of a file as sealed records, or as rows for a published model.
 
-use crate::csv::{self, Table};
+use crate::csv::Table;
 use crate::encode::{Builder, Targets};
 use crate::encoding::Space;
-use crate::error::{Column, Fault, ReadError};
+use crate::error::{Fault, ReadError};
+use crate::form::Form;
 use crate::format::Format;
+use crate::header;
 use crate::input::Input;
 use crate::json_lines::{self, Objects};
 use crate::layout::Layout;
 use crate::libsvm::Pairs;
-use crate::record_end::Ends;
 use crate::rows::{Rows, shared, steps};
 use crate::schema::{MissingTarget, SchemaSpec};
 use crate::source::Source;
@@ -79,6 +80,7 @@ pub struct Reader {
     layout: Layout,
     builder: Builder,
     missing_target: MissingTarget,
+    has_index: bool,
     count: u64,
     nulls: u64,
     /// Length of the last row.
@@ -91,14 +93,17 @@ impl Reader {
     /// # Errors
     /// An empty file, a broken header, a schema that does not fit it.
     pub fn open(input: Input, format: Format, schema: &SchemaSpec) -> Result<Self, ReadError> {
-        let mut source = Source::new(input, ends(format))?;
-        let header = header(&mut source, format, || json_lines::columns(schema))?;
-        let layout =
-            Layout::new(schema, format, &header).map_err(|fault| fault.in_file(source.name()))?;
+        let form = schema.form(format)?;
+        input.check_form(&form)?;
+        let mut source = Source::new(input, form.ends())?;
+        let header = header::read(&mut source, &form, || json_lines::columns(schema))?;
+        let layout = Layout::new(schema, format, &header).map_err(|fault| {
+            header::doubted(fault, &form, &header, schema.named()).in_file(source.name())
+        })?;
         let missing_target = schema.missing_target.unwrap_or_default();
         Self::build(
             source,
-            format,
+            &form,
             header,
             layout,
             schema.person.as_deref(),
@@ -106,20 +111,27 @@ impl Reader {
         )
     }
 
-    /// Opens new data for a published model by the model's layout. The target's column may be absent.
+    /// Opens new data for a published model by the model's layout. The target's column may be
+    /// absent. A [`Format`] is a form of its own; another form says how this file differs.
     ///
     /// # Errors
     /// An empty file, a broken header, a column of the layout that is not in it.
-    pub fn with_layout(input: Input, format: Format, layout: &Layout) -> Result<Self, ReadError> {
-        let mut source = Source::new(input, ends(format))?;
+    pub fn with_layout(
+        input: Input,
+        form: impl Into<Form>,
+        layout: &Layout,
+    ) -> Result<Self, ReadError> {
+        let form = form.into();
+        input.check_form(&form)?;
+        let mut source = Source::new(input, form.ends())?;
         let columns = layout
             .columns()
             .map(|(column, _)| &*column.name)
             .chain(layout.target_column());
-        let header = header(&mut source, format, || columns.map(str::to_owned).collect())?;
+        let header = header::read(&mut source, &form, || columns.map(str::to_owned).collect())?;
         Self::build(
             source,
-            format,
+            &form,
             header,
             layout.clone(),
             None,
@@ -129,21 +141,25 @@ impl Reader {
 
     fn build(
         source: Source,
-        format: Format,
+        form: &Form,
         header: Vec<String>,
         layout: Layout,
         person: Option<&str>,
         missing_target: MissingTarget,
     ) -> Result<Self, ReadError> {
-        let in_file = |fault: Fault| fault.in_file(source.name());
-        let rows = match (layout.space(), format) {
+        let in_file = |fault: Fault| {
+            let columns = layout.columns().map(|(column, _)| &*column.name);
+            header::doubted(fault, form, &header, columns).in_file(source.name())
+        };
+        let has_index = header.first().is_some_and(String::is_empty);
+        let rows = match (layout.space(), form.format) {
             (Space::Columns(_), Format::JsonLines) => Rows::Objects(Objects::new(
                 steps(&layout, &header, person).map_err(in_file)?,
-                shared(header),
+                shared(&header),
             )),
             (Space::Columns(_), Format::Csv | Format::Tsv) => {
                 let steps = steps(&layout, &header, person).map_err(in_file)?;
-                Rows::Table(Table::new(delimiter(format), steps, shared(header)))
+                Rows::Table(Table::new(form.separator, steps, shared(&header)))
             }
             (Space::Hashed { bits }, Format::Vw) => Rows::Examples(Examples {
                 mask: (1 << bits) - 1,
@@ -165,6 +181,7 @@ impl Reader {
             rows,
             layout,
             missing_target,
+            has_index,
             count: 0,
             nulls: 0,
             bytes: 0,
@@ -175,6 +192,13 @@ impl Reader {
     #[must_use]
     pub fn layout(&self) -> &Layout {
         &self.layout
+    }
+
+    /// Whether the first column has no name, as an index that was written with a table: it is not
+    /// read.
+    #[must_use]
+    pub fn has_nameless_index(&self) -> bool {
+        self.has_index
     }
 
     /// Deals out the remaining rows in another order: a function of their number and this public seed, the same on every platform. Reads the rest of
@@ -292,50 +316,4 @@ impl Reader {
     pub fn clipped_targets(&self) -> OperatorOnly<u64> {
         OperatorOnly::new(self.builder.clipped_targets)
     }
-}
-
-fn delimiter(format: Format) -> u8 {
-    if format == Format::Tsv { b'\t' } else { b',' }
-}
-
-pub(crate) fn ends(format: Format) -> Ends {
-    match format {
-        Format::Csv | Format::Tsv => Ends::Quoted {
-            delimiter: delimiter(format),
-        },
-        Format::JsonLines | Format::Vw | Format::Libsvm => Ends::Line,
-    }
-}
-
-/// The columns of a file: its header, what the schema names, or none.
-fn header(
-    source: &mut Source,
-    format: Format,
-    of_objects: impl FnOnce() -> Vec<String>,
-) -> Result<Vec<String>, ReadError> {
-    let Some(first) = source.next()? else {
-        let least = if matches!(ends(format), Ends::Quoted { .. }) {
-            "a header and one row"
-        } else {
-            "one line"
-        };
-        return Err(Fault::Empty(least).in_file(source.name()));
-    };
-    let line = source.bytes(&first);
-    let names = match format {
-        Format::Csv | Format::Tsv => csv::header(line, delimiter(format)),
-        Format::JsonLines => Ok(of_objects()),
-        Format::Vw | Format::Libsvm => Ok(Vec::new()),
-    };
-    let names = names.map_err(|failure| {
-        let column = failure.field.map(|field| Column::Field {
-            number: field as u64 + 1,
-            name: None,
-        });
-        source.error(&first, failure.at, column, failure.fault)
-    })?;
-    if !matches!(ends(format), Ends::Quoted { .. }) {
-        source.put_back(&first);
-    }
-    Ok(names)
 }

@@ -9,6 +9,7 @@ use crate::format::Format;
 use crate::layout::{Layout, Stated};
 use crate::pattern::{Closeness, closest, fits, nearest};
 use crate::schema::{SchemaSpec, Task};
+use crate::value::confusion;
 use arms::{as_losses, check_feedback, of_arms};
 use targets::target;
 
@@ -25,13 +26,43 @@ impl Layout {
         format: Format,
         header: &[S],
     ) -> Result<Self, Fault> {
-        if format.has_columns() {
-            let header: Vec<&str> = header.iter().map(AsRef::as_ref).collect();
+        let layout = if format.has_columns() {
+            // An index without a name is no column.
+            let names = header.iter().map(AsRef::as_ref);
+            let header: Vec<&str> = names.filter(|name| !name.is_empty()).collect();
             of_columns(schema, &header)
         } else {
             without_columns(schema, format)
+        }?;
+        check_values(&layout)?;
+        Ok(layout)
+    }
+}
+
+/// Values that fields cannot tell apart are refused here and not in [`Layout::try_from`]: models of
+/// earlier versions may have them.
+fn check_values(layout: &Layout) -> Result<(), Fault> {
+    if let TargetKind::Class { classes } = layout.target()
+        && let Some(why) = confusion(classes)
+    {
+        return Err(Fault::Classes(why));
+    }
+    for (column, _) in layout.columns() {
+        let (Encoding::Category { values } | Encoding::Label { values } | Encoding::Arm { values }) =
+            &column.encoding
+        else {
+            continue;
+        };
+        match (confusion(values), &column.encoding) {
+            (None, _) => {}
+            (Some(why), Encoding::Category { .. }) => {
+                let column = column.name.clone();
+                return Err(Fault::Vocabulary { column, why });
+            }
+            (Some(why), _) => return Err(Fault::Arms(why)),
         }
     }
+    Ok(())
 }
 
 fn of_columns(schema: &SchemaSpec, header: &[&str]) -> Result<Layout, Fault> {
@@ -53,15 +84,21 @@ fn of_columns(schema: &SchemaSpec, header: &[&str]) -> Result<Layout, Fault> {
         return of_arms(schema);
     }
     let experts = matches!(schema.task(), Task::Experts | Task::Bandit);
-    let mut columns = Vec::new();
+    let (mut columns, mut unstated) = (Vec::new(), Vec::new());
     for &name in header {
         if is_feature(schema, name)? {
-            let encoding = encoding(schema, name)?;
+            let Some(encoding) = encoding(schema, name)? else {
+                unstated.push(name.to_owned());
+                continue;
+            };
             columns.push(FeatureColumn {
                 name: name.to_owned(),
                 encoding,
             });
         }
+    }
+    if !unstated.is_empty() {
+        return Err(Fault::Unstated(unstated));
     }
     if experts {
         as_losses(&mut columns, schema.rewards == Some(true))?;
@@ -78,6 +115,7 @@ fn of_columns(schema: &SchemaSpec, header: &[&str]) -> Result<Layout, Fault> {
         norm: schema.norm,
         target_column: schema.target.clone().filter(|_| !experts),
         target: target(schema)?,
+        missing: schema.missing.clone(),
     })
 }
 
@@ -150,6 +188,7 @@ fn without_columns(schema: &SchemaSpec, format: Format) -> Result<Layout, Fault>
         norm: schema.norm,
         target_column: None,
         target: target(schema)?,
+        missing: schema.missing.clone(),
     })
 }
 
@@ -214,8 +253,8 @@ fn is_feature(schema: &SchemaSpec, name: &str) -> Result<bool, Fault> {
     Ok((schema.features.is_empty() || named(&schema.features)) && !named(&schema.ignore))
 }
 
-/// The closest statement about a column, of whatever kind.
-fn encoding(schema: &SchemaSpec, name: &str) -> Result<Encoding, Fault> {
+/// The closest statement about a column, of whatever kind; nothing if there is none.
+fn encoding(schema: &SchemaSpec, name: &str) -> Result<Option<Encoding>, Fault> {
     let groups = (0..).zip(&schema.one_hot);
     let groups = groups.flat_map(|(group, patterns)| patterns.split('|').map(move |p| (p, group)));
     let candidates: [(&'static str, Option<(Closeness, Encoding)>); 4] = [
@@ -264,9 +303,6 @@ fn encoding(schema: &SchemaSpec, name: &str) -> Result<Encoding, Fault> {
             _ => best = Some((what, near, encoding)),
         }
     }
-    match (best, schema.hash_bits) {
-        (Some((_, _, encoding)), _) => Ok(encoding),
-        (None, Some(bits)) => Ok(Encoding::Hashed { bits }),
-        (None, None) => Err(Fault::Unstated(name.to_owned())),
-    }
+    let hashed = schema.hash_bits.map(|bits| Encoding::Hashed { bits });
+    Ok(best.map(|(_, _, encoding)| encoding).or(hashed))
 }

@@ -7,6 +7,7 @@ use crate::json_lines::Objects;
 use crate::layout::Layout;
 use crate::libsvm::Pairs;
 use crate::step::Step;
+use crate::value::Missing;
 use crate::vw::Examples;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -65,17 +66,23 @@ pub(crate) fn steps(
     names: &[String],
     person: Option<&str>,
 ) -> Result<Vec<Step>, Fault> {
+    let missing = Missing::new(layout.missing());
+    // Models of earlier versions hold names as their headers wrote them, with spaces.
     let mut columns: HashMap<&str, Step> = layout
         .columns()
-        .map(|(column, first)| (&*column.name, Step::new(&column.encoding, first)))
+        .map(|(column, first)| {
+            let step = Step::new(&column.encoding, first, &missing);
+            (column.name.trim_ascii(), step)
+        })
         .collect();
-    columns.extend(layout.target_column().map(|name| (name, Step::Target)));
+    let target = layout.target_column().map(str::trim_ascii);
+    columns.extend(target.map(|name| (name, Step::Target)));
     columns.extend(person.map(|name| (name, Step::Person)));
     let steps = names
         .iter()
-        .map(|name| columns.remove(&**name).unwrap_or(Step::Skip))
+        .map(|name| columns.remove(name.trim_ascii()).unwrap_or(Step::Skip))
         .collect();
-    columns.remove(layout.target_column().unwrap_or(""));
+    columns.remove(target.unwrap_or(""));
     match columns.keys().min() {
         Some(absent) => Err(Fault::NoSuchColumn {
             what: "the model's layout",
@@ -87,6 +94,6 @@ pub(crate) fn steps(
 }
 
 /// Names that messages can share.
-pub(crate) fn shared(names: Vec<String>) -> Vec<Arc<str>> {
-    names.into_iter().map(Arc::from).collect()
+pub(crate) fn shared(names: &[String]) -> Vec<Arc<str>> {
+    names.iter().map(|name| Arc::from(&**name)).collect()
 }

@@ -70,6 +70,14 @@ pub enum MissingTarget {
 pub struct SchemaSpec {
     /// What is to be learned; classification if not stated.
     pub task: Option<Task>,
+    /// What separates the fields of a table: one sign, or `tab`; by default what the format says.
+    pub separator: Option<String>,
+    /// Whether a table has no header; its columns are then named c1, c2, …
+    pub no_header: Option<bool>,
+    /// Names of the columns of a table that has no header.
+    pub names: Vec<String>,
+    /// Texts that are missing values, besides nothing, NA, N/A, NaN and null.
+    pub missing: Vec<String>,
     /// The target's column.
     pub target: Option<String>,
     /// Which value of the target is the positive one; all others are negative.
@@ -153,7 +161,7 @@ impl SchemaSpec {
         for part in flag.split(',') {
             let (name, range) = part.rsplit_once('=').ok_or_else(fault)?;
             let range = parse_range(range).ok_or_else(fault)?;
-            self.bounds.insert(name.to_owned(), range);
+            self.bounds.insert(name.trim().to_owned(), range);
         }
         Ok(())
     }
@@ -169,7 +177,7 @@ impl SchemaSpec {
                 allowed: "name=A|B|C, several separated by commas",
             })?;
             let categories = categories.split('|').map(str::to_owned).collect();
-            self.vocabulary.insert(name.to_owned(), categories);
+            self.vocabulary.insert(name.trim().to_owned(), categories);
         }
         Ok(())
     }
@@ -182,7 +190,7 @@ impl SchemaSpec {
         for part in flag.split(',') {
             let parsed = part
                 .rsplit_once('=')
-                .and_then(|(name, bits)| Some((name.to_owned(), bits.trim().parse().ok()?)));
+                .and_then(|(name, bits)| Some((name.trim().to_owned(), bits.trim().parse().ok()?)));
             let (name, bits) = parsed.ok_or(Fault::Flag {
                 flag: "--hashed",
                 allowed: "name=bits, several separated by commas",
@@ -220,6 +228,10 @@ impl SchemaSpec {
         }
         Self {
             task: over.task.or(self.task),
+            separator: over.separator.or(self.separator),
+            no_header: over.no_header.or(self.no_header),
+            names: list(self.names, over.names),
+            missing: list(self.missing, over.missing),
             target: over.target.or(self.target),
             positive: over.positive.or(self.positive),
             classes: over.classes.or(self.classes),

@@ -3,6 +3,7 @@
 use crate::error::{Column, Fault, Place, ReadError};
 use crate::input::{Packing, fault};
 use crate::schema::SchemaSpec;
+use crate::skeleton::BLANK;
 use serde::{Deserialize, Deserializer};
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -65,9 +66,25 @@ fn parse(text: &str, name: Option<Arc<str>>) -> Result<SchemaSpec, ReadError> {
                     Column::Byte(line.chars().count() as u64 + 1)
                 }),
             }),
-            fault: Fault::Toml(error.message().to_owned()),
+            fault: if line_at(text, at).contains(BLANK) {
+                Fault::Unfilled
+            } else {
+                Fault::Toml(error.message().to_owned())
+            },
         }
     })
+}
+
+/// The line of a text in which this byte is.
+fn line_at(text: &str, at: Option<usize>) -> &str {
+    let Some((before, after)) = at.and_then(|at| text.split_at_checked(at)) else {
+        return "";
+    };
+    let begin = before.rfind('\n').map_or(0, |end| end + 1);
+    let end = after
+        .find('\n')
+        .map_or(text.len(), |end| before.len() + end);
+    &text[begin..end]
 }
 
 /// Two numbers and not more: a tuple would silently take the first two.

@@ -3,15 +3,17 @@
 use crate::encoding::{Encoding, TargetKind};
 use crate::error::Fault;
 use crate::target::TargetEncoder;
-use std::collections::HashMap;
+use crate::value::{Missing, Values};
 
 /// What to do with the field of one column.
 pub(crate) enum Step {
     Skip,
     Number(Scale),
+    /// The same where a number can be a missing value, so that every field is looked at by itself.
+    Guarded(Scale),
     Category {
         first: u32,
-        offsets: HashMap<Box<[u8]>, u32>,
+        values: Values,
     },
     Hashed {
         first: u32,
@@ -38,12 +40,12 @@ pub(crate) struct Arms {
 }
 
 impl Arms {
-    fn new(first: u32, values: &[String]) -> Self {
+    fn new(first: u32, values: &[String], missing: &Missing) -> Self {
         let classes = values.to_vec();
         Self {
             first,
             count: classes.len() as u32,
-            names: TargetEncoder::new(&TargetKind::Class { classes }),
+            names: TargetEncoder::new(&TargetKind::Class { classes }, missing),
         }
     }
 
@@ -77,18 +79,23 @@ impl Scale {
 }
 
 impl Step {
-    pub(crate) fn new(encoding: &Encoding, first: u32) -> Self {
+    pub(crate) fn new(encoding: &Encoding, first: u32, missing: &Missing) -> Self {
         let is_indicator = matches!(encoding, Encoding::Indicator { .. });
-        let scale = |shift, factor, low, high, missing| {
-            Self::Number(Scale {
+        let scale = |shift, factor, low, high, middle| {
+            let scale = Scale {
                 slot: first,
                 is_indicator,
                 shift,
                 factor,
                 low,
                 high,
-                missing,
-            })
+                missing: middle,
+            };
+            if missing.has_numbers() {
+                Self::Guarded(scale)
+            } else {
+                Self::Number(scale)
+            }
         };
         match encoding {
             Encoding::Number { low, high } => scale(
@@ -113,17 +120,13 @@ impl Step {
                 high: *high,
                 missing: f64::NAN,
             }),
-            Encoding::Label { values } => Self::Label(Arms::new(first, values)),
-            Encoding::Arm { values } => Self::Arm(Arms::new(first, values)),
+            Encoding::Label { values } => Self::Label(Arms::new(first, values, missing)),
+            Encoding::Arm { values } => Self::Arm(Arms::new(first, values, missing)),
             Encoding::Propensity => Self::Propensity { slot: first },
             Encoding::Indicator { .. } => scale(0.0, 1.0, 0.0, 1.0, 0.0),
             Encoding::Category { values } => Self::Category {
                 first,
-                offsets: values
-                    .iter()
-                    .map(|value| value.as_bytes().into())
-                    .zip(0..)
-                    .collect(),
+                values: Values::new(values),
             },
             Encoding::Hashed { bits } => Self::Hashed {
                 first,

@@ -3,17 +3,19 @@
 use crate::encoding::TargetKind;
 use crate::error::Fault;
 use crate::number;
-use std::collections::HashMap;
+use crate::value::{Missing, Value, Values};
 
 /// A prepared [`TargetKind`].
-pub(crate) enum TargetEncoder {
+pub(crate) struct TargetEncoder {
+    kind: Prepared,
+    missing: Missing,
+}
+
+enum Prepared {
     Sign {
         positive: Option<Value>,
     },
-    Class {
-        index: HashMap<Box<[u8]>, u32>,
-        values: Vec<Value>,
-    },
+    Class(Values),
     Number {
         low: f64,
         high: f64,
@@ -22,96 +24,79 @@ pub(crate) enum TargetEncoder {
     None,
 }
 
-/// A stated value: the same text, or the same number in another form (`2` and `2.0`).
-pub(crate) struct Value {
-    text: Box<[u8]>,
-    number: Option<f64>,
-}
-
-impl Value {
-    fn new(text: &str) -> Self {
-        Self {
-            text: text.as_bytes().into(),
-            number: number::parse(text.as_bytes()),
-        }
-    }
-
-    fn is(&self, field: &[u8]) -> bool {
-        *self.text == *field || self.number.is_some() && self.number == number::parse(field)
-    }
-}
-
 impl TargetEncoder {
-    pub(crate) fn new(kind: &TargetKind) -> Self {
-        match kind {
-            TargetKind::Sign { positive } => Self::Sign {
+    pub(crate) fn new(kind: &TargetKind, missing: &Missing) -> Self {
+        let kind = match kind {
+            TargetKind::Sign { positive } => Prepared::Sign {
                 positive: positive.as_deref().map(Value::new),
             },
-            TargetKind::Class { classes } => Self::Class {
-                index: classes
-                    .iter()
-                    .map(|class| class.as_bytes().into())
-                    .zip(0..)
-                    .collect(),
-                values: classes.iter().map(|class| Value::new(class)).collect(),
-            },
-            TargetKind::Number { low, high } => Self::Number {
+            TargetKind::Class { classes } => Prepared::Class(Values::new(classes)),
+            TargetKind::Number { low, high } => Prepared::Number {
                 low: *low,
                 high: *high,
                 midpoint: kind.midpoint(),
             },
-            TargetKind::None => Self::None,
+            TargetKind::None => Prepared::None,
+        };
+        Self {
+            kind,
+            missing: missing.clone(),
         }
     }
 
-    /// The target and whether it had to be clipped.
+    /// Whether records carry no target.
+    pub(crate) fn is_none(&self) -> bool {
+        matches!(self.kind, Prepared::None)
+    }
+
+    /// The target of a field without the white space around it, and whether it had to be clipped.
     pub(crate) fn encode(&self, field: &[u8]) -> Result<(f64, bool), Fault> {
-        match self {
-            Self::Sign { positive: None } => sign(field).map(|sign| (sign, false)),
-            Self::Sign {
+        match &self.kind {
+            Prepared::Sign { positive: None } => {
+                sign(field, &self.missing).map(|sign| (sign, false))
+            }
+            Prepared::Sign {
                 positive: Some(value),
             } => {
                 if value.is(field) {
                     Ok((1.0, false))
-                } else if is_missing(field) {
+                } else if self.missing.is(field) {
                     Err(Fault::MissingTarget)
                 } else {
                     Ok((-1.0, false))
                 }
             }
-            Self::Class { index, values } => {
-                let exact = index.get(field).map(|&class| class as usize);
-                match exact.or_else(|| values.iter().position(|value| value.is(field))) {
-                    Some(class) => Ok((class as f64, false)),
-                    None if is_missing(field) => Err(Fault::MissingTarget),
-                    None => Err(Fault::UnknownClass),
-                }
-            }
-            Self::Number {
+            Prepared::Class(values) => match values.find(field) {
+                Some(class) => Ok((f64::from(class), false)),
+                None if self.missing.is(field) => Err(Fault::MissingTarget),
+                None => Err(Fault::UnknownClass),
+            },
+            Prepared::Number {
                 low,
                 high,
                 midpoint,
             } => {
-                let value = number(field)?.ok_or(Fault::MissingTarget)?;
+                let value = number(field, &self.missing)?.ok_or(Fault::MissingTarget)?;
                 let clipped = !(*low..=*high).contains(&value);
                 Ok((value.clamp(*low, *high) - midpoint, clipped))
             }
-            Self::None => Ok((0.0, false)),
+            Prepared::None => Ok((0.0, false)),
         }
     }
 }
 
 /// −1 or 1 by the usual spellings.
-fn sign(field: &[u8]) -> Result<f64, Fault> {
+fn sign(field: &[u8], missing: &Missing) -> Result<f64, Fault> {
     match field {
+        _ if missing.is_stated(field) => return Err(Fault::MissingTarget),
         b"1" => return Ok(1.0),
         b"0" | b"-1" => return Ok(-1.0),
         _ if field.eq_ignore_ascii_case(b"true") => return Ok(1.0),
         _ if field.eq_ignore_ascii_case(b"false") => return Ok(-1.0),
-        _ if is_missing(field) => return Err(Fault::MissingTarget),
+        _ if missing.is(field) => return Err(Fault::MissingTarget),
         _ => {}
     }
-    let value = number::parse(field.trim_ascii()).ok_or(Fault::NotALabel)?;
+    let value = number::parse(field).ok_or(Fault::NotALabel)?;
     if [1.0, 0.0, -1.0].contains(&value) {
         Ok(if value > 0.0 { 1.0 } else { -1.0 })
     } else {
@@ -119,26 +104,19 @@ fn sign(field: &[u8]) -> Result<f64, Fault> {
     }
 }
 
-/// Whether a field says that there is no value: nothing, NA, N/A, NaN or null in any case.
-pub(crate) fn is_missing(field: &[u8]) -> bool {
-    let field = field.trim_ascii();
-    let spellings: [&[u8]; 5] = [b"", b"na", b"n/a", b"nan", b"null"];
-    field.len() <= 4
-        && spellings
-            .iter()
-            .any(|text| field.eq_ignore_ascii_case(text))
-}
-
-/// A finite number, or nothing if it is missing; true and false are 1 and 0.
-pub(crate) fn number(field: &[u8]) -> Result<Option<f64>, Fault> {
-    let trimmed = field.trim_ascii();
-    match number::parse(trimmed) {
+/// A finite number, or nothing if it is missing; true and false are 1 and 0. The field comes
+/// without the white space around it.
+pub(crate) fn number(field: &[u8], missing: &Missing) -> Result<Option<f64>, Fault> {
+    if missing.is_stated(field) {
+        return Ok(None);
+    }
+    match number::parse(field) {
         Some(value) if value.is_finite() => Ok(Some(value)),
         Some(_) => Err(Fault::NotFinite),
-        None if is_missing(trimmed) => Ok(None),
-        None if trimmed.eq_ignore_ascii_case(b"true") => Ok(Some(1.0)),
-        None if trimmed.eq_ignore_ascii_case(b"false") => Ok(Some(0.0)),
-        None if is_infinite(trimmed) => Err(Fault::NotFinite),
+        None if missing.is(field) => Ok(None),
+        None if field.eq_ignore_ascii_case(b"true") => Ok(Some(1.0)),
+        None if field.eq_ignore_ascii_case(b"false") => Ok(Some(0.0)),
+        None if is_infinite(field) => Err(Fault::NotFinite),
         None => Err(Fault::NotANumber),
     }
 }
@@ -156,7 +134,7 @@ mod tests {
     use super::*;
 
     fn encode(kind: &TargetKind, field: &str) -> Result<(f64, bool), Fault> {
-        TargetEncoder::new(kind).encode(field.as_bytes())
+        TargetEncoder::new(kind, &Missing::default()).encode(field.as_bytes().trim_ascii())
     }
 
     #[test]

@@ -6,6 +6,7 @@ use clap::{Args, ValueEnum};
 use hushstream_engine::RecipeName;
 use hushstream_mechanism::losses::Link;
 use hushstream_mechanism::sums::SumKind;
+use hushstream_read::{Fault, Form, Format, SchemaSpec};
 use std::path::PathBuf;
 
 /// Arguments of `learn`.
@@ -34,6 +35,45 @@ pub(crate) enum TaskName {
     Bandit,
 }
 
+/// How the text of a table is laid out: for csv and tsv.
+#[derive(Args, Clone)]
+pub(crate) struct TableText {
+    /// What separates fields: one sign such as ';' or '|', or tab; by default what the format says.
+    #[arg(long)]
+    pub(crate) separator: Option<String>,
+    /// The table has no header: its columns are named c1, c2, …
+    #[arg(long)]
+    pub(crate) no_header: bool,
+    /// The table has no header, and these are the names of its columns, separated by commas.
+    #[arg(long, value_delimiter = ',')]
+    pub(crate) names: Vec<String>,
+}
+
+impl TableText {
+    /// Adds what is stated to a schema.
+    pub(crate) fn add_to(&self, schema: &mut SchemaSpec) {
+        if self.separator.is_some() {
+            schema.separator.clone_from(&self.separator);
+        }
+        if self.no_header {
+            schema.no_header = Some(true);
+        }
+        if !self.names.is_empty() {
+            schema.names.clone_from(&self.names);
+        }
+    }
+
+    /// The form of a file in this format.
+    pub(crate) fn form(&self, format: Format) -> Result<Form, Fault> {
+        Form::new(
+            format,
+            self.separator.as_deref(),
+            self.no_header,
+            &self.names,
+        )
+    }
+}
+
 /// The data and what is public about it.
 #[derive(Args, Clone)]
 #[command(next_help_heading = "Data")]
@@ -43,7 +83,12 @@ pub(crate) struct Data {
     /// csv, tsv, jsonl, vw or libsvm; by default what the file's name says.
     #[arg(long)]
     pub(crate) format: Option<String>,
-    /// A schema in TOML; flags add to it.
+    #[command(flatten)]
+    pub(crate) table: TableText,
+    /// A text that is a missing value, besides nothing, NA, N/A, NaN and null; several separated by commas.
+    #[arg(long, value_delimiter = ',', allow_hyphen_values = true)]
+    pub(crate) missing: Vec<String>,
+    /// A schema in TOML; flags add to it. `hushstream schema FILE` writes a skeleton of one.
     #[arg(long)]
     pub(crate) schema: Option<String>,
     /// What is predicted.

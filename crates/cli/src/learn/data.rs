@@ -22,6 +22,8 @@ pub(crate) fn schema(
         Some(path) => SchemaSpec::from_file(path)?,
         None => SchemaSpec::default(),
     };
+    data.table.add_to(&mut schema);
+    schema.missing.extend(data.missing.iter().cloned());
     let set = |slot: &mut Option<String>, flag: Option<&String>| {
         if let Some(value) = flag {
             *slot = Some(value.clone());
@@ -100,7 +102,7 @@ pub(crate) fn open(data: &Data, schema: &SchemaSpec) -> Result<Reader> {
     })
 }
 
-fn format(data: &Data, input: &Input) -> Result<Format> {
+pub(crate) fn format(data: &Data, input: &Input) -> Result<Format> {
     Ok(match &data.format {
         Some(name) => name.parse()?,
         None => input.guess_format()?,
@@ -118,7 +120,13 @@ pub(crate) fn reading(
         || "in the order of the file".to_owned(),
         |seed| format!("shuffled by {seed}"),
     );
-    Ok(format!("{order}, layout {:08x}", crc32fast::hash(&meaning)))
+    // With a header read as a record, or the other way round, rows would move by one.
+    let bare = schema.no_header == Some(true) || !schema.names.is_empty();
+    let header = if bare { ", without a header" } else { "" };
+    Ok(format!(
+        "{order}{header}, layout {:08x}",
+        crc32fast::hash(&meaning)
+    ))
 }
 
 /// Whether the data can be read only once: standard input, or a pipe with a name.
@@ -127,7 +135,12 @@ pub(crate) fn is_stream(file: &str) -> bool {
 }
 
 /// T: what a stored run was planned for, what was stated, or the number of rows, which is public.
-pub(crate) fn rounds(arguments: &Arguments, reader: &Reader, stored: Option<u64>) -> Result<u64> {
+pub(crate) fn rounds(
+    arguments: &Arguments,
+    schema: &SchemaSpec,
+    reader: &Reader,
+    stored: Option<u64>,
+) -> Result<u64> {
     if let Some(rounds) = stored.or(arguments.privacy.rounds) {
         return Ok(rounds);
     }
@@ -144,7 +157,7 @@ pub(crate) fn rounds(arguments: &Arguments, reader: &Reader, stored: Option<u64>
     }
     let input = Input::open(&arguments.data.file)?;
     let format = format(&arguments.data, &input)?;
-    Ok(count_records(input, format)?)
+    Ok(count_records(input, schema.form(format)?)?)
 }
 
 /// What a prediction is measured by.

@@ -57,8 +57,14 @@ fn learn(arguments: &Arguments) -> Result<Outcome> {
     )?;
     let stored = opening::stored_rounds(arguments)?;
     let reader = data::open(&arguments.data, &schema)?;
+    if reader.has_nameless_index() {
+        words::say(
+            arguments,
+            "note: the first column has no name, as an index that was written with the table: it is not read",
+        );
+    }
     let layout = reader.layout().clone();
-    let rounds = data::rounds(arguments, &reader, stored)?;
+    let rounds = data::rounds(arguments, &schema, &reader, stored)?;
     let situation = data::situation(arguments, &schema, &layout, rounds)?;
     let method = methods::choose(arguments, &layout, &situation)?;
     words::announce(arguments, &layout, method.as_ref());

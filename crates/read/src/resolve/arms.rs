@@ -92,6 +92,7 @@ pub(super) fn of_arms(schema: &SchemaSpec) -> Result<Layout, Fault> {
         norm: None,
         target_column: None,
         target: TargetKind::None,
+        missing: schema.missing.clone(),
     })
 }
 

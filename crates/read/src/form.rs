@@ -1,0 +1,181 @@
+//! How a file is laid out: its format, what separates the fields of a table, and where the names of
+//! its columns come from.
+
+use crate::error::Fault;
+use crate::format::Format;
+use crate::record_end::Ends;
+use crate::schema::SchemaSpec;
+
+/// A format with what may be stated about the text of a table. Public, and no part of a model: new
+/// data may be laid out otherwise.
+///
+/// ```
+/// use hushstream_read::{Form, Format};
+///
+/// let plain: Form = Format::Csv.into();
+/// let other = Form::new(Format::Csv, Some(";"), true, &[])?;
+/// assert_ne!(plain, other);
+/// assert!(Form::new(Format::Csv, Some("ab"), false, &[]).is_err());
+/// # Ok::<(), hushstream_read::ReadError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Form {
+    pub(crate) format: Format,
+    pub(crate) separator: u8,
+    pub(crate) header: Header,
+}
+
+/// Where the names of a table's columns come from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Header {
+    FirstRow,
+    /// There are none: c1, c2, …
+    Numbered,
+    /// They are stated, and the first row is a record.
+    Stated(Vec<String>),
+}
+
+impl From<Format> for Form {
+    fn from(format: Format) -> Self {
+        Self {
+            format,
+            separator: if format == Format::Tsv { b'\t' } else { b',' },
+            header: Header::FirstRow,
+        }
+    }
+}
+
+impl Form {
+    /// A form by what is stated; empty lists and `None` are "not stated".
+    ///
+    /// # Errors
+    /// A separator that is none, names that do not differ, or what does not fit the format.
+    pub fn new(
+        format: Format,
+        separator: Option<&str>,
+        no_header: bool,
+        names: &[String],
+    ) -> Result<Self, Fault> {
+        let mut form = Self::from(format);
+        if let Some(text) = separator {
+            form.separator = parse_separator(text).ok_or(Fault::Flag {
+                flag: "--separator",
+                allowed: "one sign such as ; or |, or tab",
+            })?;
+        }
+        if !names.is_empty() {
+            let names: Vec<String> = names.iter().map(|name| name.trim().to_owned()).collect();
+            for (place, name) in names.iter().enumerate() {
+                if name.is_empty() {
+                    return Err(Fault::Flag {
+                        flag: "--names",
+                        allowed: "one name for every column",
+                    });
+                }
+                if names[..place].contains(name) {
+                    return Err(Fault::DuplicateColumn(name.clone()));
+                }
+            }
+            form.header = Header::Stated(names);
+        } else if no_header {
+            form.header = Header::Numbered;
+        }
+        if !form.is_table() {
+            form.plain("it is for csv and tsv")?;
+        }
+        Ok(form)
+    }
+
+    /// Whether it is a table of separated values.
+    pub(crate) fn is_table(&self) -> bool {
+        matches!(self.format, Format::Csv | Format::Tsv)
+    }
+
+    /// Refuses what is stated about a table where the file is none, or brings its own names.
+    pub(crate) fn plain(&self, why: &'static str) -> Result<(), Fault> {
+        let what = match &self.header {
+            Header::Numbered => "--no-header",
+            Header::Stated(_) => "--names",
+            Header::FirstRow if self.separator != Self::from(self.format).separator => {
+                "--separator"
+            }
+            Header::FirstRow => return Ok(()),
+        };
+        Err(Fault::DoesNotFit { what, why })
+    }
+
+    /// What ends a record.
+    pub(crate) fn ends(&self) -> Ends {
+        if self.is_table() {
+            Ends::Quoted {
+                delimiter: self.separator,
+            }
+        } else {
+            Ends::Line
+        }
+    }
+}
+
+impl SchemaSpec {
+    /// The form of a file in this format, by what is stated about its table.
+    ///
+    /// # Errors
+    /// As [`Form::new`].
+    pub fn form(&self, format: Format) -> Result<Form, Fault> {
+        Form::new(
+            format,
+            self.separator.as_deref(),
+            self.no_header == Some(true),
+            &self.names,
+        )
+    }
+}
+
+/// One sign that no number, name or quote is written with.
+fn parse_separator(text: &str) -> Option<u8> {
+    let byte = match text {
+        "tab" | "\\t" => b'\t',
+        _ => match text.as_bytes() {
+            [byte] => *byte,
+            _ => return None,
+        },
+    };
+    let is_sign = byte.is_ascii_punctuation() && !b"\"'.+-_*".contains(&byte);
+    (is_sign || byte == b'\t' || byte == b' ').then_some(byte)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn separators_are_single_signs() {
+        for (text, byte) in [
+            (";", b';'),
+            ("|", b'|'),
+            ("tab", b'\t'),
+            ("\\t", b'\t'),
+            ("\t", b'\t'),
+            (" ", b' '),
+        ] {
+            assert_eq!(parse_separator(text), Some(byte), "{text}");
+        }
+        for text in ["", ";;", "a", "0", ".", "-", "\"", "\n", "é"] {
+            assert_eq!(parse_separator(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_about_tables_fits_tables_alone() {
+        let names = ["a".to_owned(), "b".to_owned()];
+        for format in [Format::JsonLines, Format::Vw, Format::Libsvm] {
+            assert!(Form::new(format, None, true, &[]).is_err());
+            assert!(Form::new(format, None, false, &names).is_err());
+            assert!(Form::new(format, Some(";"), false, &[]).is_err());
+            assert!(Form::new(format, None, false, &[]).is_ok());
+        }
+        let twice = ["a".to_owned(), " a".to_owned()];
+        assert!(Form::new(Format::Csv, None, false, &twice).is_err());
+        assert!(Form::new(Format::Csv, None, false, &["a".into(), String::new()]).is_err());
+    }
+}
