@@ -12,15 +12,9 @@ pub(crate) struct TargetEncoder {
 }
 
 enum Prepared {
-    Sign {
-        positive: Option<Value>,
-    },
+    Sign { positive: Option<Value> },
     Class(Values),
-    Number {
-        low: f64,
-        high: f64,
-        midpoint: f64,
-    },
+    Number { low: f64, high: f64, midpoint: f64 },
     None,
 }
 
