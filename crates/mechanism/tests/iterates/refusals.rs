@@ -1,6 +1,6 @@
 //! What cannot be proved is refused, with its name.
 
-use hushstream_account::{Adjacency, Budget, FilterKind};
+use hushstream_account::{Adjacency, Budget, Charge, FilterKind};
 use hushstream_mechanism::losses::{Bounds, Distance, Features, LinearModel, Link, Loss, Record};
 use hushstream_mechanism::perturb::*;
 use hushstream_mechanism::sums::Noise;
@@ -260,4 +260,41 @@ fn persons_are_limited() {
         assert_eq!(*run.nulls().for_the_operator(), nulls);
     }
     assert!(run.guarantee().unwrap().to_string().contains("one person"));
+}
+
+/// Every draw whose law is off, in all releases that a record may affect, is stated; with Gaussian noise it is paid for out of δ.
+#[test]
+fn draws_that_are_off_are_counted() {
+    let gaussian = 2_f64.powi(-112);
+    for (timing, releases) in [
+        (Timing::Every(50), 50.0),
+        (Timing::Last(50), 1.0),
+        (Timing::Unknown, 2_f64.powi(44)),
+    ] {
+        let mut request = request(timing);
+        let dimension = request.learner.dimension() as f64;
+        let tau = |slack: f64| releases * dimension * slack;
+        // So large an ε that slack is a thousandth of δ at least.
+        let epsilon = (1e-9 / tau(gaussian)).ln();
+        request.budget = Budget::approx(epsilon, 1e-6).unwrap();
+        let plan = request.clone().plan().unwrap();
+        let least = (1.0 + epsilon.exp()) * tau(gaussian);
+        let guarantee = plan.guarantee(true).unwrap();
+        assert!(
+            guarantee.precision_slack() >= least * (1.0 - 1e-12),
+            "{timing:?}"
+        );
+        assert!(guarantee.delta() <= 1e-6, "{timing:?}");
+        let Charge::Gaussian(mu) = plan.charge().unwrap() else {
+            panic!("Gaussian noise has a Gaussian price");
+        };
+        let total = mu.delta_at(epsilon).unwrap() + least;
+        assert!(total <= 1e-6, "{timing:?}: {total}");
+        // Pure noise has no δ to pay with: what is off is the whole δ.
+        request.noise = Noise::L2Laplace;
+        request.budget = Budget::pure(1.0).unwrap();
+        let guarantee = request.plan().unwrap().guarantee(true).unwrap();
+        let least = (1.0 + guarantee.epsilon().exp()) * tau(4.0 * gaussian);
+        assert!(guarantee.delta() >= least * (1.0 - 1e-12), "{timing:?}");
+    }
 }
