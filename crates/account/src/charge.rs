@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::slack::checked_tau;
 use crate::{AccountError, Budget, Epsilon, Mu, Rho};
 
 /// The cost of one mechanism. The parameters were checked when they were made.
@@ -26,7 +27,98 @@ pub enum Charge {
     Approximate(Budget),
 }
 
+/// What a run asks of a ledger: its charge, the (ε, δ) it was fixed at, and how inexact its draws are.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Price {
+    /// The cost of the ideal mechanism.
+    pub charge: Charge,
+    /// The (ε, δ) that the run was planned for. A Gaussian run enters a ledger that adds up ε and δ
+    /// with this ε.
+    pub fixed: Option<Budget>,
+    #[serde(deserialize_with = "read_tau")]
+    tau: f64,
+}
+
+impl Price {
+    /// The price of a run that was fixed at this (ε, δ), and whose draws are off by a
+    /// total-variation distance of `tau` in all.
+    ///
+    /// # Errors
+    /// [`AccountError::OutOfRange`] unless 0 ≤ τ ≤ 1.
+    pub fn new(charge: Charge, fixed: Budget, tau: f64) -> Result<Self, AccountError> {
+        Ok(Self {
+            charge,
+            fixed: Some(fixed),
+            tau: checked_tau(tau)?,
+        })
+    }
+
+    /// The total-variation error of all draws that one protected unit affects.
+    #[must_use]
+    pub fn tau(&self) -> f64 {
+        self.tau
+    }
+
+    /// Whether this price pays for the other: the same kind, and no number smaller.
+    #[must_use]
+    pub fn covers(&self, other: &Self) -> bool {
+        let charge = match (self.charge, other.charge) {
+            (Charge::Gaussian(paid), Charge::Gaussian(asked)) => paid >= asked,
+            (Charge::Pure(paid), Charge::Pure(asked))
+            | (Charge::RoundedLaplace(paid), Charge::RoundedLaplace(asked))
+            | (Charge::BoundedRange(paid), Charge::BoundedRange(asked)) => paid >= asked,
+            (Charge::Zcdp(paid), Charge::Zcdp(asked)) => paid >= asked,
+            (Charge::Approximate(paid), Charge::Approximate(asked)) => {
+                paid.epsilon() >= asked.epsilon() && paid.delta() >= asked.delta()
+            }
+            _ => false,
+        };
+        charge && self.tau >= other.tau
+    }
+}
+
+fn read_tau<'de, D: serde::Deserializer<'de>>(file: D) -> Result<f64, D::Error> {
+    checked_tau(f64::deserialize(file)?).map_err(serde::de::Error::custom)
+}
+
+/// Exact draws, and nothing known but the charge.
+impl From<Charge> for Price {
+    fn from(charge: Charge) -> Self {
+        Self {
+            charge,
+            fixed: None,
+            tau: 0.0,
+        }
+    }
+}
+
+impl From<&Charge> for Price {
+    fn from(charge: &Charge) -> Self {
+        (*charge).into()
+    }
+}
+
+impl From<&Price> for Price {
+    fn from(price: &Price) -> Self {
+        *price
+    }
+}
+
 impl Charge {
+    /// The μ of the Gaussian that covers this charge, rounded up; with [`Charge::delta`] for
+    /// [`Charge::Approximate`], as for [`Charge::rho`]. `None` for zCDP: no Gaussian covers every
+    /// ρ-zCDP mechanism.
+    #[must_use]
+    pub fn mu(&self) -> Option<Mu> {
+        match *self {
+            Self::Gaussian(mu) => Some(mu),
+            Self::Pure(epsilon) | Self::RoundedLaplace(epsilon) => Some(Mu::of_pure(epsilon)),
+            Self::BoundedRange(range) => Some(Mu::of_bounded_range(range)),
+            Self::Approximate(budget) => Epsilon::new(budget.epsilon()).ok().map(Mu::of_pure),
+            Self::Zcdp(_) => None,
+        }
+    }
+
     /// The ρ of this charge, rounded up.
     ///
     /// For [`Charge::Approximate`] with δ > 0 the ρ holds outside an event of probability δ, which must be charged besides:

@@ -1,44 +1,113 @@
 //! A budget that may be spent adaptively: sizes of later charges may depend on earlier releases.
 //!
-//! A filter is opened with a budget and one way of adding; it then admits a charge exactly when the sum, this charge included, stays within
-//! the limit. Whatever rule picks the charges, the whole transcript is then (ε, δ)-DP with the budget's ε and δ:
-//! * *Gaussian*: Σμ² ≤ B², B = μ(ε, δ) (Smith & Thakurta 2022: fully adaptive composition for GDP).
-//! * *zCDP*: Σρ ≤ B. Given the past, E_P[e^{(α−1)(L_t − αρ_t)}] ≤ 1, so e^{(α−1)Σ(L_t − αρ_t)} is a supermartingale; with Σρ_t ≤ B on
-//!   every path, E_P[e^{(α−1)ΣL_t}] ≤ e^{(α−1)αB}: the transcript is B-zCDP (Feldman & Zrnic 2021).
-//! * *Pure*: Σε ≤ ε, since the likelihood ratio of a transcript is at most the product of the e^{ε_t} on its own path.
-//! * *Approximate*: Σε ≤ ε and Σδ ≤ δ (Rogers, Roth, Ullman & Vadhan 2016). Given the past, step t of world P holds a part min(P_t, e^{ε_t}Q_t), which
-//!   misses mass δ_t at most. The product of these parts along a path is at most e^{Σε_t}·Q there, and what it misses of P is at most E_P Σδ_t.
+//! A filter is opened with a budget (ε, δ) and one currency. It admits a charge exactly when two
+//! sums, this charge included, stay within their limits: one in the currency, one of δ. Whatever
+//! rule picks the charges, the whole transcript is then (ε, δ)-DP:
 //!
-//! Filters for general trade-off functions are not valid in this form, so there is none. The kind is fixed when the filter is opened: choosing the best
-//! kind after the fact is not covered by any of the three arguments. Precision slack is not filtered; the guarantee adds it.
+//! | currency | Σ of | limit | δ for Σδ |
+//! |---|---|---|---|
+//! | Gaussian | μ² | μ(ε, δ − D)² | D |
+//! | zCDP | ρ | ρ(ε, δ − D) | D |
+//! | approximate | ε | ε | δ |
+//! | pure | ε | ε | precision only |
+//!
+//! D is fixed before anything is released: stated, or what the first charge needs.
+//!
+//! **What each kind of charge costs in each currency.** Gaussian: μ² of the Gaussian that covers
+//! the mechanism (proofs in `gdp.rs`): pure ε as −2Φ⁻¹(1/(1 + e^ε)), bounded range η as pure η/2,
+//! (ε′, δ′) as pure ε′ and δ′. zCDP: its ρ (`zcdp.rs`), and δ′ of (ε′, δ′). Approximate: its ε and
+//! δ; a Gaussian or zCDP charge enters with the ε′ that its run was fixed at, and its δ at ε′.
+//!
+//! **Proofs for ideal draws.**
+//! * *Gaussian*. Without δ: if Σμ² ≤ B² on every path, the transcript is B-GDP (Smith & Thakurta
+//!   2022: fully adaptive composition), so (ε, δ − D)-DP. With δ: an (ε′, δ′)-DP step is
+//!   post-processing of one that reveals everything with probability δ′ and is ε′-DP otherwise
+//!   (Kairouz, Oh & Viswanath 2015). Let P*, Q* be the laws of the transcript in both worlds if
+//!   no step ever reveals, and w = Π(1 − δ_t), a function of the transcript. The part of P without
+//!   a revealing step has density w·P*, and (ε, δ − D)-DP holds for every test with values in
+//!   [0, 1]: ∫_S w dP* ≤ e^ε·∫_S w dQ* + δ − D ≤ e^ε·Q(S) + δ − D. The rest of P has mass
+//!   E[1 − w] ≤ max Σδ_t ≤ D.
+//! * *zCDP*. Given the past, E_P[e^{(α−1)(L_t − αρ_t)}] ≤ 1, so e^{(α−1)Σ(L_t − αρ_t)} is a
+//!   supermartingale; with Σρ_t ≤ B on every path, E_P[e^{(α−1)ΣL_t}] ≤ e^{(α−1)αB}: the transcript
+//!   is B-zCDP (Feldman & Zrnic 2021). δ as above (Whitehouse, Ramdas, Rogers & Wu 2023).
+//! * *Approximate* (and *pure*, with every δ = 0). Given the past, step t of world P holds a part
+//!   min(P_t, e^{ε_t}·Q_t), which misses mass δ_t at most. The product of these parts along a path is
+//!   at most e^{Σε_t}·Q there, and it misses at most E_P Σδ_t of P (Rogers, Roth, Ullman & Vadhan
+//!   2016).
+//!
+//! **Draws that are not exact.** The ideal and the real transcript are within Στ of each other on
+//! every path, so the claim is (ε, δ_ideal + (1 + e^ε)·Στ) with the *budget's* ε (see `slack.rs`).
+//! The filter therefore counts (1 + e^ε)·Στ in the sum of δ.
+//!
+//! **No region but a rectangle.** "The ε at δ of everything that is spent is at most ε" is no
+//! filter, although it holds for sizes that were fixed in advance: an analyst who looks at the
+//! releases and changes the kind of charge at the right moment spends more than δ. One look is
+//! enough for 1.7·δ at (1, 1e-6) (a test computes it), and more looks gain more. So D is fixed, and
+//! so is the currency.
+//!
+//! **Interleaved runs.** A run is interactive: releases of several runs on one ledger may
+//! alternate, and each may depend on all before. Every f-DP interactive mechanism is interactive
+//! post-processing of a one-shot mechanism with the same trade-off function (Vadhan & Zhang 2023;
+//! for (ε, δ)-DP Lyu 2022, after Vadhan & Wang 2021 for pure privacy), and every filter for one-shot
+//! mechanisms is one for interactive ones, in (ε, δ)-DP, f-DP, and Rényi DP of each fixed order
+//! (Haney et al. 2023). All charges of runs in this workspace are f-DP statements: Gaussians, pure,
+//! bounded range, (ε, δ). They are covered in every currency. A charge of which only ρ is known is
+//! covered by the Rényi theorem, order by order, in a zCDP ledger whose charges have no δ of their
+//! own; beside charges with a δ the cited theorems do not name that mixture.
 
 use thiserror::Error;
 
-use crate::round::{add_up, mul_down};
-use crate::{AccountError, Budget, Charge, Rho, tradeoff};
+use crate::round::{add_up, mul_down, mul_up, sub_down};
+use crate::slack::slack;
+use crate::{AccountError, Budget, Charge, Mu, Price, Rho, tradeoff};
 
-/// How a filter adds.
+/// The currency of a filter: what it adds up beside δ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FilterKind {
-    /// Gaussian charges only: Σμ², the tightest for them.
+    /// Σμ²: the tightest for Gaussian charges.
     Gaussian,
-    /// Every charge without a δ of its own: Σρ.
+    /// Σρ.
     Zcdp,
-    /// Charges with an ε and no δ: Σε.
+    /// Σε of charges without a δ.
     Pure,
-    /// Charges with an ε, with or without a δ: Σε and Σδ.
+    /// Σε.
     Approximate,
 }
 
-/// A budget with a running sum that never exceeds it.
+/// δ that a pure filter allows for the precision of draws, 2⁻⁶⁴.
+const PURE_ROOM: f64 = 1.0 / (1_u128 << 64) as f64;
+
+/// The smallest D of a Gaussian filter, as a share of δ: so small that [`Mu::within`] of the whole
+/// budget, which leaves a margin, still fits.
+const LEAST_SHARE: f64 = 1e-16;
+
+/// A budget with running sums that never exceed it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Filter {
     budget: Budget,
     kind: FilterKind,
-    limit: f64,
+    /// D as it was stated; otherwise the first charge decides.
+    stated: Option<f64>,
+    limits: Limits,
+    sums: Sums,
+}
+
+/// What may be spent.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Limits {
+    /// In the currency, rounded down.
+    most: f64,
+    /// For charges' own δ and the precision of draws.
+    room: f64,
+}
+
+/// What is spent, rounded up.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+struct Sums {
     spent: f64,
-    /// Σδ; only an approximate filter admits any.
     delta: f64,
+    tau: f64,
+    charges: u64,
 }
 
 /// Why a charge was not admitted. Nothing was spent.
@@ -47,20 +116,30 @@ pub struct Filter {
 pub enum Refused {
     /// The charge does not fit.
     #[error(
-        "the charge of {unit} = {asked} does not fit: {spent} of {limit} is spent; use a smaller charge or a larger budget"
+        "it needs {} % of the budget, and {} % is used; use a smaller charge or a larger budget",
+        percent(*.asked),
+        percent(*.used)
     )]
     OverBudget {
-        /// What is added up: μ², ρ, ε or δ.
-        unit: &'static str,
-        /// The size of the charge.
+        /// The size of the charge, as a share of the budget.
         asked: f64,
-        /// What was spent before, and still is.
-        spent: f64,
-        /// What the budget allows in all.
-        limit: f64,
+        /// The share that was spent before, and still is.
+        used: f64,
+    },
+    /// The δ of the charge and of its draws' precision does not fit.
+    #[error(
+        "it needs a delta of {asked:.3e} for itself and the precision of its draws, and {used:.3e} of the {room:.3e} that is set aside for this is used; use a smaller delta or a larger budget"
+    )]
+    OverDelta {
+        /// δ of the charge, and the precision slack that it adds.
+        asked: f64,
+        /// What was used before, and still is.
+        used: f64,
+        /// What is set aside in all.
+        room: f64,
     },
     /// This filter has no proof for this kind of charge.
-    #[error("a {filter} filter cannot admit a {charge} charge: it admits {allowed}")]
+    #[error("a {filter} budget cannot admit a {charge} charge: it admits {allowed}")]
     WrongKind {
         /// The filter's kind.
         filter: &'static str,
@@ -74,27 +153,46 @@ pub enum Refused {
     Unusable(#[from] AccountError),
 }
 
+/// A share in percent, rounded up: whole numbers, and two digits below ten.
+fn percent(share: f64) -> String {
+    let percent = 100.0 * share;
+    if percent < 10.0 {
+        format!("{}", (percent * 10.0 - 1e-9).ceil().max(0.0) / 10.0)
+    } else {
+        format!("{:.0}", (percent - 1e-9).ceil())
+    }
+}
+
 impl Filter {
-    /// Opens a filter; the limit is rounded down.
+    /// Opens a filter whose D is what the first charge needs; limits are rounded down.
     ///
     /// # Errors
-    /// [`AccountError::NeedsDelta`] if δ = 0 and the kind is not [`FilterKind::Pure`]; [`AccountError::NotFinite`] if
-    /// the budget is so small that no float would do.
+    /// [`AccountError::NeedsDelta`] if δ = 0 and the kind is Gaussian or zCDP;
+    /// [`AccountError::NotFinite`] if the budget is so small that no float would do.
     pub fn open(budget: Budget, kind: FilterKind) -> Result<Self, AccountError> {
-        let limit = match kind {
-            FilterKind::Gaussian => {
-                let mu = tradeoff::limit(budget)?;
-                mul_down(mu, mu)
-            }
-            FilterKind::Zcdp => Rho::within(budget)?.get(),
-            FilterKind::Pure | FilterKind::Approximate => budget.epsilon(),
-        };
+        Self::with(budget, kind, None)
+    }
+
+    /// Opens a filter that sets aside `reserve` of δ for charges with a δ of their own and for the
+    /// precision of draws. Approximate and pure filters, which add up ε, ignore it.
+    ///
+    /// # Errors
+    /// As [`Filter::open`]; [`AccountError::OutOfRange`] unless 0 ≤ D < δ.
+    pub fn reserving(budget: Budget, kind: FilterKind, reserve: f64) -> Result<Self, AccountError> {
+        let valid = (0.0..budget.delta()).contains(&reserve)
+            || matches!(kind, FilterKind::Pure | FilterKind::Approximate);
+        AccountError::unless(valid, "reserve", reserve, "at least 0 and below delta")?;
+        Self::with(budget, kind, Some(reserve))
+    }
+
+    fn with(budget: Budget, kind: FilterKind, stated: Option<f64>) -> Result<Self, AccountError> {
+        let limits = limits(budget, kind, stated.unwrap_or(0.0))?;
         Ok(Self {
             budget,
             kind,
-            limit,
-            spent: 0.0,
-            delta: 0.0,
+            stated,
+            limits,
+            sums: Sums::default(),
         })
     }
 
@@ -102,57 +200,130 @@ impl Filter {
     ///
     /// # Errors
     /// [`Refused`] if it does not; nothing is spent then.
-    pub fn try_spend(&mut self, charge: &Charge) -> Result<(), Refused> {
-        let (unit, asked) = self.size(charge)?;
-        let total = add_up(self.spent, asked);
-        let delta = add_up(self.delta, charge.delta());
-        // Not `total > limit`: a NaN must not be admitted.
-        let fits = total <= self.limit;
-        if fits && delta <= self.budget.delta() {
-            (self.spent, self.delta) = (total, delta);
-            Ok(())
-        } else if fits {
-            Err(Refused::OverBudget {
-                unit: "delta",
-                asked: charge.delta(),
-                spent: self.delta,
-                limit: self.budget.delta(),
-            })
+    pub fn try_spend(&mut self, price: impl Into<Price>) -> Result<(), Refused> {
+        let price = price.into();
+        let (asked, own) = self.size(&price)?;
+        let sums = Sums {
+            spent: add_up(self.sums.spent, asked),
+            delta: add_up(self.sums.delta, own),
+            tau: add_up(self.sums.tau, price.tau()).min(1.0),
+            charges: self.sums.charges + 1,
+        };
+        // Fixed before anything is released, and so no choice of an analyst who has seen releases.
+        let (used, lost) = (self.lost(&self.sums), self.lost(&sums));
+        let limits = if self.sums.charges == 0 && self.stated.is_none() {
+            limits(self.budget, self.kind, lost).map_err(|error| match error {
+                AccountError::DeltaOutOfReach { delta, .. } => Refused::OverDelta {
+                    asked: lost,
+                    used,
+                    room: delta,
+                },
+                other => other.into(),
+            })?
         } else {
-            Err(Refused::OverBudget {
-                unit,
-                asked,
-                spent: self.spent,
-                limit: self.limit,
-            })
+            self.limits
+        };
+        // Not `>`: a NaN must not be admitted.
+        if !(sums.spent <= limits.most) {
+            return Err(Refused::OverBudget {
+                asked: asked / limits.most,
+                used: self.sums.spent / limits.most,
+            });
         }
+        if !(lost <= limits.room) {
+            return Err(Refused::OverDelta {
+                asked: lost - used,
+                used,
+                room: limits.room,
+            });
+        }
+        (self.sums, self.limits) = (sums, limits);
+        Ok(())
     }
 
-    /// The budget it was opened with: the claim, however the charges were chosen.
+    /// The least D of a filter with this budget and currency that holds all these charges: their own
+    /// δ and the precision of their draws, rounded up.
+    ///
+    /// # Errors
+    /// [`Refused`] for a charge that this currency does not admit.
+    pub fn needed_reserve<'a>(
+        budget: Budget,
+        kind: FilterKind,
+        prices: impl IntoIterator<Item = &'a Price>,
+    ) -> Result<f64, Refused> {
+        let mut filter = Self {
+            budget,
+            kind,
+            stated: None,
+            limits: Limits {
+                most: f64::INFINITY,
+                room: f64::INFINITY,
+            },
+            sums: Sums::default(),
+        };
+        for price in prices {
+            let (_, own) = filter.size(price)?;
+            filter.sums.delta = add_up(filter.sums.delta, own);
+            filter.sums.tau = add_up(filter.sums.tau, price.tau()).min(1.0);
+        }
+        Ok(filter.used_delta())
+    }
+
+    /// δ that own δ and the precision of draws have used, rounded up.
+    fn lost(&self, sums: &Sums) -> f64 {
+        add_up(sums.delta, slack(self.budget.epsilon(), sums.tau))
+    }
+
+    /// The budget it was opened with.
     #[must_use]
     pub fn budget(&self) -> Budget {
         self.budget
     }
 
-    /// How it adds.
+    /// The claim, however the charges were chosen: the budget, and for a pure one the δ that the
+    /// precision of draws may cost.
+    #[must_use]
+    pub fn promise(&self) -> (f64, f64) {
+        let delta = match self.kind {
+            FilterKind::Pure => self.limits.room,
+            _ => self.budget.delta(),
+        };
+        (self.budget.epsilon(), delta)
+    }
+
+    /// Its currency.
     #[must_use]
     pub fn kind(&self) -> FilterKind {
         self.kind
     }
 
-    /// What is spent so far: Σμ², Σρ or Σε, rounded up.
+    /// D as it was stated; `None` if the first charge decides.
     #[must_use]
-    pub fn spent(&self) -> f64 {
-        self.spent
+    pub fn stated_reserve(&self) -> Option<f64> {
+        self.stated
     }
 
-    /// What may be spent in all, rounded down.
+    /// δ set aside for charges' own δ and the precision of draws.
     #[must_use]
-    pub fn limit(&self) -> f64 {
-        self.limit
+    pub fn room(&self) -> f64 {
+        self.limits.room
     }
 
-    fn size(&self, charge: &Charge) -> Result<(&'static str, f64), Refused> {
+    /// The share of the limit in the currency that is spent, from 0 to 1.
+    #[must_use]
+    pub fn used(&self) -> f64 {
+        self.sums.spent / self.limits.most
+    }
+
+    /// δ that charges' own δ and the precision of draws have used of [`Filter::room`].
+    #[must_use]
+    pub fn used_delta(&self) -> f64 {
+        self.lost(&self.sums)
+    }
+
+    /// What a charge costs in the currency, and its own δ.
+    fn size(&self, price: &Price) -> Result<(f64, f64), Refused> {
+        let charge = price.charge;
         let refuse = |filter, allowed| {
             Err(Refused::WrongKind {
                 filter,
@@ -160,125 +331,83 @@ impl Filter {
                 allowed,
             })
         };
-        match (self.kind, charge) {
-            (FilterKind::Gaussian, Charge::Gaussian(mu)) => Ok(("mu^2", mu.squared())),
-            (FilterKind::Gaussian, _) => refuse("Gaussian", "Gaussian charges only"),
-            (FilterKind::Zcdp, _) if charge.delta() <= 0.0 => Ok(("rho", charge.rho()?.get())),
-            (FilterKind::Zcdp, _) => refuse("zCDP", "charges without a delta of their own"),
-            (FilterKind::Pure, _) => match charge.epsilon() {
-                Some(epsilon) if charge.delta() <= 0.0 => Ok(("epsilon", epsilon)),
-                _ => refuse("pure", "charges with an epsilon and without delta"),
+        // ε of the run's own plan and δ there, for a charge that has no ε.
+        let fixed = || -> Result<Option<(f64, f64)>, AccountError> {
+            let Some(epsilon) = price.fixed.map(Budget::epsilon) else {
+                return Ok(None);
+            };
+            let delta = match charge {
+                Charge::Gaussian(mu) => mu.delta_at(epsilon)?,
+                Charge::Zcdp(rho) => rho.delta_at(epsilon)?,
+                _ => return Ok(None),
+            };
+            Ok(Some((epsilon, delta)))
+        };
+        let without = "charges that know which (epsilon, delta) they were fixed at";
+        match self.kind {
+            FilterKind::Gaussian => match (charge.mu(), fixed()?) {
+                (Some(mu), _) => Ok((mu.squared(), charge.delta())),
+                (None, Some((epsilon, delta))) => {
+                    let mu = Mu::of_pure(crate::Epsilon::new(epsilon)?);
+                    Ok((mu.squared(), delta))
+                }
+                (None, None) => refuse("Gaussian", without),
             },
-            (FilterKind::Approximate, _) => match charge.epsilon() {
-                Some(epsilon) => Ok(("epsilon", epsilon)),
-                None => refuse("approximate", "charges with an epsilon"),
+            FilterKind::Zcdp => Ok((charge.rho()?.get(), charge.delta())),
+            FilterKind::Pure => match charge.epsilon() {
+                Some(epsilon) if charge.delta() <= 0.0 => Ok((epsilon, 0.0)),
+                _ => refuse(
+                    "pure",
+                    "charges without delta; give the budget a delta to admit others",
+                ),
+            },
+            FilterKind::Approximate => match (charge.epsilon(), fixed()?) {
+                (Some(epsilon), _) => Ok((epsilon, charge.delta())),
+                (None, Some(fixed)) => Ok(fixed),
+                (None, None) => refuse("approximate", without),
             },
         }
     }
+}
+
+/// The limits of a budget of which `reserve` is set aside.
+fn limits(budget: Budget, kind: FilterKind, reserve: f64) -> Result<Limits, AccountError> {
+    let delta = budget.delta();
+    let room = match kind {
+        FilterKind::Gaussian => reserve.max(mul_up(LEAST_SHARE, delta)),
+        _ => reserve,
+    };
+    let rest = || {
+        if delta > 0.0 && room >= delta {
+            return Err(AccountError::DeltaOutOfReach {
+                delta,
+                at_least: room,
+            });
+        }
+        Budget::approx(budget.epsilon(), sub_down(delta, room).max(0.0))
+    };
+    Ok(match kind {
+        FilterKind::Gaussian => {
+            let mu = tradeoff::limit(rest()?)?;
+            Limits {
+                most: mul_down(mu, mu),
+                room,
+            }
+        }
+        FilterKind::Zcdp => Limits {
+            most: Rho::within(rest()?)?.get(),
+            room,
+        },
+        FilterKind::Pure => Limits {
+            most: budget.epsilon(),
+            room: delta.max(PURE_ROOM).max(reserve),
+        },
+        FilterKind::Approximate => Limits {
+            most: budget.epsilon(),
+            room: delta,
+        },
+    })
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{Epsilon, Mu};
-
-    fn budget() -> Budget {
-        Budget::approx(1.0, 1e-6).unwrap()
-    }
-
-    fn pure(epsilon: f64) -> Charge {
-        Charge::Pure(Epsilon::new(epsilon).unwrap())
-    }
-
-    #[test]
-    fn the_whole_budget_fits_once() {
-        for (epsilon, delta) in [(1e-3, 1e-12), (1.0, 1e-6), (20.0, 1e-3), (1e5, 1e-9)] {
-            let budget = Budget::approx(epsilon, delta).unwrap();
-            let mu = Mu::within(budget).unwrap();
-            let mut filter = Filter::open(budget, FilterKind::Gaussian).unwrap();
-            filter.try_spend(&Charge::Gaussian(mu)).unwrap();
-            let tiny = Mu::new(1e-3 * mu.get()).unwrap();
-            assert!(filter.try_spend(&Charge::Gaussian(tiny)).is_err());
-
-            let rho = Rho::within(budget).unwrap();
-            let mut filter = Filter::open(budget, FilterKind::Zcdp).unwrap();
-            filter.try_spend(&Charge::Zcdp(rho)).unwrap();
-            let mut filter = Filter::open(budget, FilterKind::Zcdp).unwrap();
-            let mu = rho.to_gaussian().unwrap();
-            filter.try_spend(&Charge::Gaussian(mu)).unwrap();
-        }
-        let mut filter = Filter::open(Budget::pure(1.0).unwrap(), FilterKind::Pure).unwrap();
-        filter.try_spend(&pure(0.5)).unwrap();
-        filter.try_spend(&pure(0.5)).unwrap();
-        assert!(filter.try_spend(&pure(1e-300)).is_err());
-    }
-
-    #[test]
-    fn refusal_spends_nothing() {
-        let mut filter = Filter::open(budget(), FilterKind::Pure).unwrap();
-        filter.try_spend(&pure(0.75)).unwrap();
-        let before = filter.clone();
-        let refused = filter.try_spend(&pure(0.5)).unwrap_err();
-        assert!(matches!(refused, Refused::OverBudget { .. }), "{refused}");
-        assert_eq!(filter, before);
-        filter.try_spend(&pure(0.25)).unwrap();
-    }
-
-    #[test]
-    fn only_charges_with_a_proof_are_admitted() {
-        let mut gaussian = Filter::open(budget(), FilterKind::Gaussian).unwrap();
-        let mut zcdp = Filter::open(budget(), FilterKind::Zcdp).unwrap();
-        let mut only_pure = Filter::open(budget(), FilterKind::Pure).unwrap();
-        let approximate = Charge::Approximate(Budget::approx(0.01, 1e-9).unwrap());
-        for filter in [&mut gaussian, &mut zcdp, &mut only_pure] {
-            let refused = filter.try_spend(&approximate).unwrap_err();
-            assert!(matches!(refused, Refused::WrongKind { .. }), "{refused}");
-        }
-        assert!(gaussian.try_spend(&pure(0.01)).is_err());
-        assert!(zcdp.try_spend(&pure(0.01)).is_ok());
-        let small = Charge::Gaussian(Mu::new(0.01).unwrap());
-        assert!(only_pure.try_spend(&small).is_err());
-        assert!(zcdp.try_spend(&small).is_ok());
-        let pure_in_disguise = Charge::Approximate(Budget::pure(0.01).unwrap());
-        assert!(only_pure.try_spend(&pure_in_disguise).is_ok());
-    }
-
-    #[test]
-    fn an_approximate_filter_adds_both() {
-        let mut filter = Filter::open(budget(), FilterKind::Approximate).unwrap();
-        let charge = |epsilon, delta| Charge::Approximate(Budget::approx(epsilon, delta).unwrap());
-        filter.try_spend(&charge(0.5, 5e-7)).unwrap();
-        let before = filter.clone();
-        let refused = filter.try_spend(&charge(0.25, 6e-7)).unwrap_err();
-        assert!(
-            refused.to_string().contains("delta = 0.0000006"),
-            "{refused}"
-        );
-        assert!(filter.try_spend(&charge(0.75, 1e-9)).is_err());
-        assert!(
-            filter
-                .try_spend(&Charge::Gaussian(Mu::new(0.01).unwrap()))
-                .is_err()
-        );
-        assert_eq!(filter, before);
-        filter.try_spend(&charge(0.25, 5e-7)).unwrap();
-        filter.try_spend(&pure(0.25)).unwrap();
-        assert!(filter.try_spend(&charge(1e-9, 1e-12)).is_err());
-    }
-
-    #[test]
-    fn concentrated_filters_need_delta() {
-        let pure = Budget::pure(1.0).unwrap();
-        assert!(Filter::open(pure, FilterKind::Gaussian).is_err());
-        assert!(Filter::open(pure, FilterKind::Zcdp).is_err());
-        let overflow = Charge::Gaussian(Mu::new(1e200).unwrap());
-        for kind in [FilterKind::Gaussian, FilterKind::Zcdp] {
-            assert!(
-                Filter::open(budget(), kind)
-                    .unwrap()
-                    .try_spend(&overflow)
-                    .is_err()
-            );
-        }
-    }
-}
+mod tests;

@@ -9,12 +9,36 @@
 //! σ = √(2 ln(1.25/δ))/ε, which at (10, 1e-6) in truth spends δ = 1.9e-6.
 //!
 //! The evaluation, and the margin by which it errs upwards, are in `tradeoff.rs`.
+//!
+//! **Which Gaussian covers a mechanism of another kind.** A trade-off function f gives the least
+//! type II error at each type I error; a mechanism is post-processing of the pair N(0, 1), N(μ, 1)
+//! exactly when f ≥ G_μ, G_μ(α) = Φ(Φ⁻¹(1 − α) − μ) (Blackwell; Dong, Roth & Su 2022, Theorem 2).
+//! * *ε-DP*: f is at least the piecewise linear function through (0, 1), (p, p), (1, 0) with
+//!   p = 1/(1 + e^ε), randomised response. G_μ is convex and meets both ends, so f ≥ G_μ exactly
+//!   if p ≥ G_μ(p), that is μ ≥ −2Φ⁻¹(p). Equality there: no smaller μ covers every ε-DP mechanism.
+//! * *Bounded range η*: the likelihood ratio lies in [e^{t−η}, e^t] for some t in [0, η]. By
+//!   convexity the worst law of the ratio sits on the two ends, and its trade-off function is linear
+//!   between (0, 1), (a, b), (1, 0) with a = (e^{η−t} − 1)/(e^η − 1), b = (e^t − 1)/(e^η − 1). So
+//!   μ ≥ −Φ⁻¹(a) − Φ⁻¹(b) is needed for every t. Now (1 − a)/a = e^η·b/(1 − b): with F the logistic
+//!   distribution function, 1 − a = F(x + h) and b = F(x − h) for h = η/2 and some x. Let
+//!   ψ = Φ⁻¹∘F, which is odd. ψ is concave on [0, ∞) (below). By symmetry let x ≥ 0. For x ≤ h,
+//!   ψ(x + h) − ψ(x − h) = ψ(h + x) + ψ(h − x) ≤ 2ψ(h). For x > h the difference falls in x, and at
+//!   x = h it is ψ(2h) ≤ 2ψ(h). So μ = 2ψ(η/2) = −2Φ⁻¹(1/(1 + e^{η/2})) is enough, and it is needed
+//!   at t = η/2: a bounded range η costs as much as pure η/2.
+//! * *ψ is concave on [0, ∞)*: with z = ψ(x), (ln ψ′)′ = ψψ′ − (2F − 1) has the sign of −D(z),
+//!   D = φ·(2Φ − 1) − zΦ(1 − Φ). D(0) = D(∞) = 0 and D′ = φ²·(2 − k), k = Φ(1 − Φ)/φ². k grows from
+//!   π/2 < 2 without bound: k′ has the sign of 2z − (h(z) − h(−z)), where h = φ/(1 − Φ) has slope
+//!   below 1 (Sampford 1953). So D rises, then falls, and is never negative. In particular
+//!   2ψ(x) ≤ 2ψ′(0)·x = x·√(π/2), which is used for small ε.
 
 use serde::{Deserialize, Serialize};
 
-use crate::round::{UNIT, add_up, mul_up};
+use crate::normal::ln_tail_upper;
+use crate::round::{UNIT, add_up, mul_up, smallest_with, sub_down, widen_up};
+use crate::slack::precision_slack;
 use crate::tradeoff::{delta_upper, epsilon_upper, limit, ln_delta_upper};
-use crate::{AccountError, Budget, Rho};
+use crate::{AccountError, Budget, Epsilon, Rho};
+use std::f64::consts::PI;
 
 /// The parameter μ > 0 of Gaussian differential privacy.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
@@ -49,6 +73,51 @@ impl Mu {
     /// budget is so small that no float would do.
     pub fn within(budget: Budget) -> Result<Self, AccountError> {
         limit(budget).map(|mu| Self((mu * (1.0 - 8.0 * UNIT)).next_down()))
+    }
+
+    /// The largest μ that an (ε, δ) budget allows for draws that are off by a total-variation
+    /// distance of `tau` in all: δ(ε; μ) + (1 + e^ε)·τ ≤ δ. Where [`Mu::within`] leaves room for
+    /// the slack, it is that μ.
+    ///
+    /// # Errors
+    /// As [`Mu::within`]; [`AccountError::DeltaOutOfReach`] if the slack leaves nothing of δ.
+    pub fn within_with_slack(budget: Budget, tau: f64) -> Result<Self, AccountError> {
+        let (epsilon, delta) = (budget.epsilon(), budget.delta());
+        let slack = precision_slack(epsilon, tau)?;
+        let whole = Self::within(budget)?;
+        if add_up(delta_upper(whole.0, epsilon), slack) <= delta {
+            return Ok(whole);
+        }
+        if slack >= delta {
+            return Err(AccountError::DeltaOutOfReach {
+                delta,
+                at_least: slack,
+            });
+        }
+        Self::within(Budget::approx(epsilon, sub_down(delta, slack))?)
+    }
+
+    /// The least μ whose Gaussian covers every ε-DP mechanism, −2Φ⁻¹(1/(1 + e^ε)), rounded up.
+    #[must_use]
+    pub fn of_pure(epsilon: Epsilon) -> Self {
+        let epsilon = epsilon.get();
+        // ln p, p = 1/(1 + e^ε): no overflow for large ε.
+        let ln_p = -(epsilon + libm::log1p(libm::exp(-epsilon)));
+        let straight = widen_up(epsilon * (PI / 2.0).sqrt(), 8.0);
+        let exact = smallest_with(|z| ln_tail_upper(z) <= ln_p * (1.0 + 4.0 * UNIT));
+        Self(
+            exact
+                .map_or(straight, |z| straight.min(2.0 * z))
+                .min(f64::MAX),
+        )
+    }
+
+    /// The least μ whose Gaussian covers every selection of bounded range η, that of pure η/2.
+    #[must_use]
+    pub fn of_bounded_range(range: Epsilon) -> Self {
+        // Halving is exact but for the smallest floats, where a larger ε is on the safe side.
+        let half = (0.5 * range.get()).max(f64::MIN_POSITIVE);
+        Epsilon::new(half).map_or(Self::of_pure(range), Self::of_pure)
     }
 
     /// μ as a number.
@@ -169,6 +238,22 @@ mod tests {
         }
         let sigma = Mu::new(mu_within(1.0, 1e-6)).unwrap().sigma_for(1.0);
         assert!((sigma.unwrap() - 4.2247).abs() < 5e-5);
+    }
+
+    #[test]
+    fn the_slack_of_draws_is_taken_out_of_delta() {
+        let budget = Budget::approx(50.0, 1e-6).unwrap();
+        let of = |tau| Mu::within_with_slack(budget, tau);
+        let tau = 5e-7 / (1.0 + 50.0_f64.exp());
+        let mu = of(tau).unwrap();
+        assert!(mu.delta_at(50.0).unwrap() + 5e-7 <= 1e-6);
+        assert!(mu < Mu::within(budget).unwrap());
+        // An ordinary slack changes no bit, and one above δ leaves nothing.
+        assert_eq!(of(1e-60).unwrap(), Mu::within(budget).unwrap());
+        assert!(matches!(
+            of(3.0 * tau),
+            Err(AccountError::DeltaOutOfReach { .. })
+        ));
     }
 
     #[test]

@@ -61,7 +61,7 @@ mod zcdp;
 pub use adjacency::Adjacency;
 pub use budget::Budget;
 pub use builder::GuaranteeBuilder;
-pub use charge::Charge;
+pub use charge::{Charge, Price};
 pub use error::AccountError;
 pub use filter::{Filter, FilterKind, Refused};
 pub use gdp::Mu;

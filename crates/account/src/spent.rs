@@ -15,7 +15,7 @@
 use crate::gdp::root_up;
 use crate::round::{add_up, mul_up, sub_down, widen_up};
 use crate::slack::{checked_tau, slack};
-use crate::{AccountError, Charge, tradeoff, zcdp};
+use crate::{AccountError, Charge, Price, tradeoff, zcdp};
 
 /// The running total of charges whose sizes were fixed in advance.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -70,6 +70,15 @@ impl Spent {
         }
         *self = next;
         Ok(())
+    }
+
+    /// Adds the charge of a run and the error of its draws.
+    ///
+    /// # Errors
+    /// As [`Spent::add`]; nothing is added then.
+    pub fn add_price(&mut self, price: &Price) -> Result<(), AccountError> {
+        self.add(&price.charge)?;
+        self.add_slack(price.tau())
     }
 
     /// Adds the total-variation error of draws that one record affects.
@@ -278,6 +287,21 @@ mod tests {
         sum.add_slack(1e-6).unwrap();
         assert!(sum.epsilon_at(1e-6).is_err());
         assert!(sum.add_slack(-1.0).is_err() && sum.add_slack(f64::NAN).is_err());
+    }
+
+    /// At ε = 50 the slack of one run is most of δ, and of two runs more than δ.
+    #[test]
+    fn the_slack_of_several_runs_is_in_their_joint_claim() {
+        let delta = 1e-6;
+        let fixed = Budget::approx(50.0, delta).unwrap();
+        let tau = 0.6 * delta / (1.0 + 50.0_f64.exp());
+        let price = Price::new(gaussian(1e-3), fixed, tau).unwrap();
+        let mut sum = Spent::new();
+        sum.add_price(&price).unwrap();
+        assert!(sum.delta_at(50.0).unwrap() < delta);
+        sum.add_price(&price).unwrap();
+        let told = sum.delta_at(50.0).unwrap();
+        assert!((told / (1.2 * delta) - 1.0).abs() < 1e-6, "{told}");
     }
 
     #[test]

@@ -135,7 +135,7 @@ proptest! {
                     spent.add(&charge).unwrap();
                 }
             }
-            prop_assert!(filter.spent() <= filter.limit());
+            prop_assert!(filter.used() <= 1.0 && filter.used_delta() <= filter.room());
             prop_assert!(spent.epsilon_at(budget.delta()).unwrap() <= budget.epsilon() * (1.0 + 1e-12));
         }
     }

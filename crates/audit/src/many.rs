@@ -84,7 +84,7 @@ impl LongStream {
         }
         let start = Instant::now();
         let recipe = self.recipe()?;
-        let Charge::Gaussian(mu) = recipe.plan().charge()? else {
+        let Charge::Gaussian(mu) = recipe.plan().charge()?.charge else {
             return Err(AuditError::Parameter {
                 parameter: "delta",
                 given: self.budget.delta(),

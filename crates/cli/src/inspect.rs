@@ -1,12 +1,11 @@
 //! `hushstream inspect`: what a model, a ledger or a state folder holds.
 
 use crate::learn::model::Model;
-use crate::numbers::{delta, grouped};
+use crate::ledger;
+use crate::numbers::grouped;
 use crate::output::tell;
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use hushstream_account::Charge;
-use hushstream_mechanism::{Ledger, MemoryStorage, Storage};
 use std::path::{Path, PathBuf};
 
 /// Arguments of `inspect`.
@@ -29,7 +28,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     if start.first() == Some(&b'{') {
         return model(&Model::read(path)?, arguments.weights);
     }
-    ledger(path, &start)
+    let unknown = || format!("{} is neither a model nor a ledger", path.display());
+    ledger::show(path, false).with_context(unknown)
 }
 
 fn model(model: &Model, most: usize) -> Result<()> {
@@ -100,58 +100,6 @@ fn target(model: &Model) -> String {
         ),
         TargetKind::None if model.arms.is_some() => "how often to play each arm".to_owned(),
         TargetKind::None => "which experts to follow".to_owned(),
-    }
-}
-
-/// Read from a copy, so that looking at a file changes nothing and does not wait for a run that holds it.
-fn ledger(path: &Path, bytes: &[u8]) -> Result<()> {
-    let unknown = || format!("{} is neither a model nor a ledger", path.display());
-    let mut copy = MemoryStorage::default();
-    copy.append(bytes)?;
-    let ledger = Ledger::open(copy).with_context(unknown)?;
-    let budget = ledger.budget();
-    tell!(
-        "A ledger: the budget of one data set over all runs. Keep it with the data, and never restore an old copy."
-    );
-    let scope = ledger.scope();
-    tell!(
-        "Budget (ε, δ) = ({}, {}), {}, for {}{}",
-        budget.epsilon(),
-        delta(budget.delta()),
-        scope.adjacency,
-        if scope.per_person {
-            "persons"
-        } else {
-            "records"
-        },
-        if scope.windowed {
-            ", over a window"
-        } else {
-            ""
-        },
-    );
-    let (spent, limit) = ledger.spent_of();
-    let runs = ledger.charges().count();
-    tell!(
-        "Spent {spent:.6} of {limit:.6}, in the unit of its filter, by {runs} run{}:",
-        if runs == 1 { "" } else { "s" }
-    );
-    for (number, charge) in ledger.charges() {
-        let noise = if ledger.is_unprotected(number) {
-            ", with simulated noise, which protects nobody"
-        } else {
-            ""
-        };
-        tell!("  {number}: {}{noise}", words(charge));
-    }
-    Ok(())
-}
-
-fn words(charge: Charge) -> String {
-    match charge {
-        Charge::Gaussian(mu) => format!("Gaussian, μ = {:.6}", mu.get()),
-        Charge::Pure(epsilon) => format!("pure, ε = {:.6}", epsilon.get()),
-        other => format!("{other:?}"),
     }
 }
 

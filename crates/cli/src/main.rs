@@ -7,6 +7,7 @@ mod demo;
 mod figure;
 mod inspect;
 mod learn;
+mod ledger;
 mod names;
 mod numbers;
 mod output;
@@ -39,6 +40,8 @@ enum Command {
     Predict(predict::Arguments),
     /// What a model, a ledger or a state folder holds.
     Inspect(inspect::Arguments),
+    /// Look after the budget of a data set: show, raise, merge, close or move its ledger.
+    Ledger(ledger::Arguments),
     /// The main job on the embedded data set.
     Demo(demo::Arguments),
     /// What privacy will cost, before touching data.
@@ -57,6 +60,7 @@ fn main() -> ExitCode {
         Command::Schema(arguments) => schema::run(&arguments),
         Command::Predict(arguments) => predict::run(&arguments),
         Command::Inspect(arguments) => inspect::run(&arguments),
+        Command::Ledger(arguments) => ledger::run(&arguments),
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Plan(arguments) => plan::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),

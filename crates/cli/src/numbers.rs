@@ -56,6 +56,16 @@ pub(crate) fn delta(value: f64) -> String {
     }
 }
 
+/// A share in percent, rounded up: whole numbers, and one decimal below ten.
+pub(crate) fn percent(share: f64) -> String {
+    let percent = 100.0 * share;
+    if percent < 10.0 {
+        format!("{}", (10.0 * percent - 1e-9).ceil().max(0.0) / 10.0)
+    } else {
+        format!("{}", (percent - 1e-9).ceil())
+    }
+}
+
 /// Bytes with a unit.
 pub(crate) fn bytes(value: u64) -> String {
     let units = ["B", "kB", "MB", "GB", "TB"];
@@ -90,6 +100,8 @@ mod tests {
         assert_eq!(short(86.5712), "86.57");
         assert_eq!(short(0.000_001), "1.000e-6");
         assert_eq!(bytes(10_368), "10.37 kB");
+        let shares = [0.0, 1e-9, 0.0114, 0.5, 0.991, 1.0].map(percent);
+        assert_eq!(shares, ["0", "0.1", "1.2", "50", "100", "100"]);
         assert_eq!((delta(1e-6).as_str(), delta(0.0).as_str()), ("1e-6", "0"));
     }
 }

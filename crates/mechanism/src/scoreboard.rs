@@ -34,7 +34,7 @@ pub enum Yardstick {
     Log(Reading),
 }
 
-/// The score so far.
+/// The score so far. It holds a label, and so has no `Debug`.
 #[derive(Clone, Copy, PartialEq)]
 pub struct Summary {
     /// Records seen.

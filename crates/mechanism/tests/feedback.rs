@@ -31,7 +31,7 @@ fn the_price_is_the_budget_and_the_scale_is_the_ranges() {
     for (range, width) in [(Range::ZeroTo(3.0), 3.0), (Range::Symmetric(3.0), 6.0)] {
         for batch in [1, 4] {
             let plan = plan(range, pure, batch);
-            let Charge::Pure(price) = plan.charge().unwrap() else {
+            let Charge::Pure(price) = plan.charge().unwrap().charge else {
                 panic!("Laplace noise has a pure price");
             };
             assert!(price.get() <= 0.5 && price.get() > 0.5 - 1e-8);

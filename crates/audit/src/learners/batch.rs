@@ -7,7 +7,7 @@ use super::paid::Paid;
 use super::{Target, selection};
 use crate::AuditError;
 use crate::duel::{Duel, World};
-use hushstream_account::{Adjacency, Charge, Guarantee};
+use hushstream_account::{Adjacency, Guarantee, Price};
 use hushstream_engine::{
     LimitedUpdates, LimitedUpdatesError, LimitedUpdatesRequest, LimitedUpdatesRun,
 };
@@ -43,7 +43,7 @@ fn recipe(target: &Target) -> Result<LimitedUpdates, AuditError> {
 }
 
 /// What the recipe costs and promises.
-pub(super) fn price(target: &Target) -> Result<(Charge, Guarantee), AuditError> {
+pub(super) fn price(target: &Target) -> Result<(Price, Guarantee), AuditError> {
     if target.budget.is_pure() {
         return selection::price(target);
     }

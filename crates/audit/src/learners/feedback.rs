@@ -8,7 +8,7 @@ use super::interrupted::{Interruption, Shelf};
 use super::paid::Paid;
 use crate::AuditError;
 use crate::duel::{Duel, World};
-use hushstream_account::{Adjacency, Charge, Guarantee};
+use hushstream_account::{Adjacency, Guarantee, Price};
 use hushstream_engine::{Actions, BanditError, BanditRecipe, BanditRequest, BanditRun, RecipeName};
 use hushstream_mechanism::Raw;
 use hushstream_mechanism::feedback::{FeedbackNoise, Range};
@@ -69,7 +69,7 @@ fn recipe(target: &Target) -> Result<BanditRecipe, AuditError> {
 }
 
 /// What the recipe costs and promises.
-pub(super) fn price(target: &Target) -> Result<(Charge, Guarantee), AuditError> {
+pub(super) fn price(target: &Target) -> Result<(Price, Guarantee), AuditError> {
     let recipe = recipe(target)?;
     let plan = recipe.plan();
     let charge = plan.charge().map_err(BanditError::from)?;

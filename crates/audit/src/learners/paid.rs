@@ -1,7 +1,7 @@
 //! What every run begins with: a simulated ledger, and a price that it has paid.
 
 use crate::AuditError;
-use hushstream_account::{Budget, Charge, FilterKind};
+use hushstream_account::{Budget, FilterKind, Price};
 use hushstream_mechanism::sums::Noise;
 use hushstream_mechanism::{Grant, Ledger, Scope};
 
@@ -11,7 +11,7 @@ pub(super) struct Paid {
     pub(super) budget: Budget,
     pub(super) filter: FilterKind,
     pub(super) scope: Scope,
-    pub(super) charge: Charge,
+    pub(super) charge: Price,
 }
 
 /// The filter for a noise.

@@ -11,7 +11,7 @@ use super::law::Law;
 use super::paid::Paid;
 use crate::AuditError;
 use crate::duel::{Duel, World};
-use hushstream_account::{Adjacency, Charge, Guarantee};
+use hushstream_account::{Adjacency, Guarantee, Price};
 use hushstream_engine::{
     Advice, ExpertsError, ExpertsRecipe, ExpertsRequest, ExpertsRun, RecipeName,
 };
@@ -97,7 +97,7 @@ fn linear() -> Result<LinearLoss, AuditError> {
 }
 
 /// What the recipe costs and promises.
-pub(super) fn price(target: &Target) -> Result<(Charge, Guarantee), AuditError> {
+pub(super) fn price(target: &Target) -> Result<(Price, Guarantee), AuditError> {
     let recipe = recipe(target)?;
     let plan = recipe.plan();
     let charge = plan.charge().map_err(ExpertsError::from)?;

@@ -215,7 +215,7 @@ impl Target {
             MechanismKind::Batch => batch::price(self)?,
             MechanismKind::Values(_) => values::price(self)?,
         };
-        Ok(match charge {
+        Ok(match charge.charge {
             Charge::Gaussian(mu) => Claim::Gaussian {
                 mu: mu.get(),
                 epsilon: guarantee.epsilon(),

@@ -9,7 +9,7 @@ use super::nodes::Nodes;
 use super::paid::{Paid, filter_for};
 use crate::AuditError;
 use crate::duel::{Duel, World};
-use hushstream_account::{Adjacency, Charge, Guarantee};
+use hushstream_account::{Adjacency, Guarantee, Price};
 use hushstream_engine::{ValuesRecipe, ValuesRequest, ValuesRun};
 use hushstream_mechanism::feedback::Range;
 use hushstream_mechanism::losses::{Bounds, Features, LinearModel, Link, Record};
@@ -56,7 +56,7 @@ fn recipe(target: &Target) -> Result<ValuesRecipe, AuditError> {
 }
 
 /// What the recipe costs and promises.
-pub(super) fn price(target: &Target) -> Result<(Charge, Guarantee), AuditError> {
+pub(super) fn price(target: &Target) -> Result<(Price, Guarantee), AuditError> {
     let recipe = recipe(target)?;
     let plan = recipe.plan();
     Ok((plan.charge()?, plan.guarantee(true)?))

@@ -1,7 +1,7 @@
 //! The one way from this audit to the recipes: five methods. A change of how recipes are played changes this file.
 
 use crate::shelf::Shelf;
-use hushstream_account::{Adjacency, Budget, Charge, FilterKind};
+use hushstream_account::{Adjacency, Budget, Charge, FilterKind, Price};
 use hushstream_engine::{
     Actions, Ask, Averaged, BanditError, BanditRecipe, BanditRequest, BanditRun, Insider,
     IterateRecipe, IterateRequest, IterateRun, LimitedUpdates, LimitedUpdatesError,
@@ -130,8 +130,8 @@ pub(crate) fn budget(pure: bool) -> Budget {
     }
 }
 
-pub(crate) fn amount(charge: Charge) -> f64 {
-    match charge {
+pub(crate) fn amount(price: Price) -> f64 {
+    match price.charge {
         Charge::Gaussian(mu) => mu.get(),
         Charge::Pure(epsilon) => epsilon.get(),
         other => panic!("{other:?} is no price of one noise"),
@@ -139,12 +139,7 @@ pub(crate) fn amount(charge: Charge) -> f64 {
 }
 
 /// A ledger whose bytes can be counted, and the grant for a price.
-fn paid(
-    budget: Budget,
-    filter: FilterKind,
-    charge: Charge,
-    scope: Scope,
-) -> (Ledger, Grant, Shelf) {
+fn paid(budget: Budget, filter: FilterKind, charge: Price, scope: Scope) -> (Ledger, Grant, Shelf) {
     let shelf = Shelf::default();
     let mut ledger = Ledger::create(shelf.clone(), budget, filter, scope).unwrap();
     let grant = ledger.debit(charge, scope).unwrap();

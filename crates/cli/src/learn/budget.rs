@@ -4,9 +4,12 @@ use super::arguments::{Arguments, Privacy};
 use super::data::is_stream;
 use crate::numbers::delta;
 use anyhow::{Context, Result, anyhow, bail};
-use hushstream_account::{Budget, Charge, FilterKind, Refused, Spent};
-use hushstream_mechanism::{FileStorage, Ledger, LedgerError, Scope};
+use hushstream_account::{Budget, Charge, Epsilon, Filter, FilterKind, Mu, Price, Refused, Spent};
+use hushstream_mechanism::{FileStorage, Ledger, LedgerError, MemoryStorage, Scope};
 use std::path::{Path, PathBuf};
+
+/// The part of δ that is set aside for runs of other kinds where a total is stated.
+pub(crate) const RESERVE: f64 = 0.1;
 
 /// The ledger's file: what was named, or beside the data.
 pub(crate) fn path(arguments: &Arguments) -> Result<PathBuf> {
@@ -29,18 +32,23 @@ pub(crate) fn path(arguments: &Arguments) -> Result<PathBuf> {
 }
 
 /// Opens the ledger; for a new run makes one if there is none, and raises its budget if that is stated.
-pub(crate) fn open(arguments: &Arguments, charge: Charge, scope: Scope) -> Result<Ledger> {
+pub(crate) fn open(arguments: &Arguments, price: Price, scope: Scope) -> Result<Ledger> {
     let privacy = &arguments.privacy;
-    let kind = match charge {
-        Charge::Gaussian(_) => FilterKind::Gaussian,
-        // Pure charges too: as concentrated ones they would cost many times as much.
-        _ if privacy.delta > 0.0 => FilterKind::Approximate,
-        _ => FilterKind::Pure,
-    };
     let own = Budget::approx(privacy.epsilon, privacy.delta)?;
     let is_named = privacy.ledger.is_some() || arguments.output.state.is_some();
+    let (budget, kind) = (total(privacy, own)?, currency(price.charge, privacy.delta));
+    // A total that is stated leaves room for runs of other kinds; otherwise the first run decides.
+    let reserve = if budget == own {
+        None
+    } else {
+        reserve_for(kind, budget, &[price], RESERVE, Least::Needed).unwrap_or(None)
+    };
+    let create = |storage: Box<dyn hushstream_mechanism::Storage>| match reserve {
+        None => Ledger::create(storage, budget, kind, scope),
+        Some(reserve) => Ledger::create_reserving(storage, budget, kind, scope, reserve),
+    };
     if privacy.seed_insecure.is_some() && !is_named {
-        return Ok(Ledger::simulated(total(privacy, own)?, kind, scope)?);
+        return Ok(create(Box::new(MemoryStorage::default()))?);
     }
     let path = path(arguments)?;
     let said = || format!("cannot use the ledger {}", path.display());
@@ -50,27 +58,117 @@ pub(crate) fn open(arguments: &Arguments, charge: Charge, scope: Scope) -> Resul
             path.display()
         );
     }
+    if !path.exists() && witness(&path).exists() {
+        return Err(LedgerError::Gone).with_context(said);
+    }
     if !path.exists() {
         // A budget that is too small from the start is refused before there is a file that holds it.
-        let trial = Ledger::simulated(total(privacy, own)?, kind, scope)?;
+        let trial = create(Box::new(MemoryStorage::default()))?;
         trial
-            .allows(&charge, scope)
-            .map_err(|error| refusal(&trial, charge, error))?;
+            .allows(price, scope)
+            .map_err(|error| refusal(&trial, price, error))?;
     }
     match Ledger::open(FileStorage::open(&path).with_context(said)?) {
         Ok(mut ledger) => {
+            if ledger.was_unwitnessed() {
+                eprintln!(
+                    "note: {} has no witness file: whether it is the newest copy is not known. A witness is made now",
+                    path.display()
+                );
+            }
             let wished = total(privacy, ledger.budget())?;
             if wished != ledger.budget() {
-                ledger.widen(wished).with_context(said)?;
+                raise(&mut ledger, wished, RESERVE, Some(price)).with_context(said)?;
             }
             Ok(ledger)
         }
         // Also after a crash while it was being made: it has no budget yet, so nothing was spent.
         Err(LedgerError::Missing) if !arguments.output.resume => {
             let storage = FileStorage::open(&path).with_context(said)?;
-            Ledger::create(storage, total(privacy, own)?, kind, scope).with_context(said)
+            create(Box::new(storage)).with_context(said)
         }
         Err(error) => Err(error).with_context(said),
+    }
+}
+
+/// The file beside a ledger by which it knows whether it is the newest copy.
+pub(crate) fn witness(ledger: &Path) -> PathBuf {
+    // As the storage does: by the real name.
+    let path = ledger.canonicalize().unwrap_or_else(|_| ledger.to_owned());
+    let mut name = path.into_os_string();
+    name.push(".witness");
+    name.into()
+}
+
+/// The currency of a ledger that this charge opens.
+fn currency(charge: Charge, delta: f64) -> FilterKind {
+    match charge {
+        Charge::Gaussian(_) => FilterKind::Gaussian,
+        // Pure charges too: as concentrated ones they would cost many times as much.
+        _ if delta > 0.0 => FilterKind::Approximate,
+        _ => FilterKind::Pure,
+    }
+}
+
+/// Raises the budget, durably. If it can, it leaves room for `next` and sets aside so much of δ.
+pub(crate) fn raise(
+    ledger: &mut Ledger,
+    budget: Budget,
+    share: f64,
+    next: Option<Price>,
+) -> Result<()> {
+    let kind = widened_kind(ledger.filter().kind(), budget);
+    let prices = prices(ledger);
+    let with_next: Vec<Price> = prices.iter().copied().chain(next).collect();
+    let reserve = reserve_for(kind, budget, &with_next, share, Least::Needed)
+        .or_else(|_| reserve_for(kind, budget, &prices, share, Least::Needed));
+    let reserve = reserve.unwrap_or(ledger.filter().stated_reserve());
+    Ok(ledger.widen_reserving(budget, reserve)?)
+}
+
+fn widened_kind(kind: FilterKind, budget: Budget) -> FilterKind {
+    match kind {
+        FilterKind::Pure if !budget.is_pure() => FilterKind::Approximate,
+        kind => kind,
+    }
+}
+
+fn prices(ledger: &Ledger) -> Vec<Price> {
+    ledger.charges().map(|(_, price)| price).collect()
+}
+
+/// How much of δ is set aside where the share leaves no room for the charges.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Least {
+    /// What the charges need.
+    Needed,
+    /// Still the share: they do not fit.
+    Share,
+}
+
+/// The part of δ to set aside so that a budget holds these charges.
+fn reserve_for(
+    kind: FilterKind,
+    budget: Budget,
+    prices: &[Price],
+    share: f64,
+    least: Least,
+) -> Result<Option<f64>, Refused> {
+    let filled = |reserve: Option<f64>| {
+        let mut filter = match reserve {
+            None => Filter::open(budget, kind)?,
+            Some(reserve) => Filter::reserving(budget, kind, reserve)?,
+        };
+        prices.iter().try_for_each(|price| filter.try_spend(price))
+    };
+    if matches!(kind, FilterKind::Pure | FilterKind::Approximate) {
+        return filled(None).map(|()| None);
+    }
+    let need = Filter::needed_reserve(budget, kind, prices)? * (1.0 + 1e-12);
+    let wished = Some(need.max(share * budget.delta()));
+    match filled(wished) {
+        Err(_) if least == Least::Needed => filled(Some(need)).map(|()| Some(need)),
+        filled => filled.map(|()| wished),
     }
 }
 
@@ -81,32 +179,122 @@ fn total(privacy: &Privacy, present: Budget) -> Result<Budget> {
     Ok(Budget::approx(epsilon, delta)?)
 }
 
-/// Why a charge is refused, and what would allow it.
-pub(crate) fn refusal(ledger: &Ledger, charge: Charge, error: LedgerError) -> anyhow::Error {
-    let LedgerError::Refused(refused @ Refused::OverBudget { .. }) = error else {
+/// Why a charge is refused, what would fit, and what would allow it.
+pub(crate) fn refusal(ledger: &Ledger, price: Price, error: LedgerError) -> anyhow::Error {
+    let LedgerError::Refused(refused) = error else {
         return error.into();
     };
-    let budget = ledger.budget();
+    let (epsilon, bound) = ledger.filter().promise();
     let runs = ledger.charges().count();
-    let needed = all(ledger)
-        .and_then(|mut spent| {
-            spent.add(&charge)?;
-            Ok(spent.epsilon_at(budget.delta())?)
-        })
-        .map(|epsilon| {
-            format!(
-                "; with it the total would be ({}, {})",
-                rounded_up(epsilon),
-                delta(budget.delta())
-            )
-        });
+    let smaller = fitting(ledger, price)
+        .map(|told| format!("; {told} would fit"))
+        .unwrap_or_default();
+    let all: Vec<Price> = prices(ledger).into_iter().chain([price]).collect();
+    let needed = total_for(ledger, &all, Least::Needed)
+        .map(|told| format!("; with it the total would be {told}"))
+        .unwrap_or_default();
     anyhow!(
-        "this run does not fit the budget of its data, (ε, δ) = ({}, {}), after {runs} other run{}: {refused}{}. To raise the budget is a decision about the people in the data: --total-epsilon, --total-delta",
-        budget.epsilon(),
-        delta(budget.delta()),
+        "this run does not fit the budget of its data, (ε, δ) = ({epsilon}, {}), after {runs} other run{}: {refused}{smaller}{needed}. To raise the budget is a decision about the people in the data: --total-epsilon, --total-delta, or `hushstream ledger raise`",
+        delta(bound),
         if runs == 1 { "" } else { "s" },
-        needed.unwrap_or_default(),
     )
+}
+
+/// The largest run of this kind that fits, in words.
+fn fitting(ledger: &Ledger, price: Price) -> Option<String> {
+    let fixed = price.fixed?;
+    let fits = |budget: Budget| {
+        let charge = match price.charge {
+            Charge::Gaussian(_) => {
+                Charge::Gaussian(Mu::within_with_slack(budget, price.tau()).ok()?)
+            }
+            Charge::Pure(_) => Charge::Pure(Epsilon::new(budget.epsilon()).ok()?),
+            Charge::Approximate(_) => Charge::Approximate(budget),
+            _ => return None,
+        };
+        let price = Price::new(charge, budget, price.tau()).ok()?;
+        ledger.filter().clone().try_spend(price).ok()
+    };
+    // A δ of its own may be too large: then what is left.
+    let filter = ledger.filter();
+    let left = (filter.room() - filter.used_delta()).max(0.0);
+    let own = match price.charge {
+        Charge::Approximate(_) => true,
+        Charge::Gaussian(_) => filter.kind() == FilterKind::Approximate,
+        _ => false,
+    };
+    // A little less than what is left: the sum is rounded up.
+    let bound = if own && fixed.delta() > 0.999_999 * left {
+        rounded_down(0.999_999 * left)
+    } else {
+        fixed.delta()
+    };
+    let of = |epsilon: f64| Budget::approx(epsilon, bound).ok().and_then(&fits);
+    let mut largest = None;
+    let (mut low, mut high) = (0.0, fixed.epsilon());
+    for _ in 0..24 {
+        let middle = 0.5 * (low + high);
+        if of(middle).is_some() {
+            (low, largest) = (middle, Some(middle));
+        } else {
+            high = middle;
+        }
+    }
+    let epsilon = rounded_down(largest?);
+    // Nobody would choose a δ that is lost in rounding.
+    let is_useful = epsilon > 1e-6 && bound >= 1e-3 * fixed.delta();
+    is_useful.then(|| format!("ε = {epsilon} at δ = {}", delta(bound)))
+}
+
+/// Two digits that are not too much.
+fn rounded_down(value: f64) -> f64 {
+    if value <= 0.0 {
+        return 0.0;
+    }
+    let nearest: f64 = format!("{value:.1e}").parse().unwrap_or(0.0);
+    if nearest <= value {
+        return nearest;
+    }
+    let unit = 10_f64.powf(value.log10().floor() - 1.0);
+    format!("{:.1e}", nearest - unit).parse().unwrap_or(0.0)
+}
+
+/// The smallest total with the ledger's δ, or with as much δ as is needed, that holds these charges.
+pub(crate) fn total_for(ledger: &Ledger, prices: &[Price], least: Least) -> Option<String> {
+    let present = ledger.budget();
+    let holds = |epsilon: f64, delta: f64| {
+        let budget = Budget::approx(epsilon, delta).ok()?;
+        let kind = widened_kind(ledger.filter().kind(), budget);
+        reserve_for(kind, budget, prices, RESERVE, least).ok()
+    };
+    let kind = widened_kind(ledger.filter().kind(), present);
+    let own = Filter::needed_reserve(present, kind, prices).unwrap_or(0.0);
+    let more = (0..40).map(|step| present.delta().max(own) * 2_f64.powi(step));
+    let enough = [present.delta()].into_iter().chain(more).take(8);
+    for bound in enough.filter(|bound| (0.0..1.0).contains(bound)) {
+        let first = rounded_up(present.epsilon());
+        let Some(mut high) = (0..20)
+            .map(|step| first * 2_f64.powi(step))
+            .find(|&epsilon| holds(epsilon, bound).is_some())
+        else {
+            continue;
+        };
+        let mut low = if high > first {
+            0.5 * high
+        } else {
+            present.epsilon()
+        };
+        for _ in 0..30 {
+            let middle = rounded_up(0.5 * (low + high));
+            if middle < high && holds(middle, bound).is_some() {
+                high = middle;
+            } else {
+                low = middle.min(high);
+            }
+        }
+        return Some(format!("({high}, {})", delta(bound)));
+    }
+    None
 }
 
 /// Four decimals that are enough.
@@ -114,18 +302,15 @@ pub(crate) fn rounded_up(epsilon: f64) -> f64 {
     (epsilon * 1e4 + 1e-3).ceil() / 1e4
 }
 
-fn all(ledger: &Ledger) -> Result<Spent> {
+/// ε of everything in the ledger at the promise's δ, precision of draws included; `None` where only
+/// the promise itself is known.
+pub(crate) fn together(ledger: &Ledger) -> Option<(f64, f64)> {
+    let (_, delta) = ledger.filter().promise();
     let mut spent = Spent::new();
-    for (_, charge) in ledger.charges() {
-        spent.add(&charge)?;
+    for price in prices(ledger) {
+        spent.add_price(&price).ok()?;
     }
-    Ok(spent)
-}
-
-/// ε of everything in the ledger at the budget's δ.
-pub(crate) fn together(ledger: &Ledger) -> Result<(f64, f64)> {
-    let delta = ledger.budget().delta();
-    Ok((all(ledger)?.epsilon_at(delta)?, delta))
+    Some((spent.epsilon_at(delta).ok()?, delta))
 }
 
 /// Runs on the ledger whose noise was simulated.

@@ -249,7 +249,8 @@ impl<'a> Learning<'a> {
 
     /// What is public about the run; the rest is told later.
     fn outcome(&self, rows: u64, time: Duration) -> Result<Outcome> {
-        let (epsilon, delta) = budget::together(&self.ledger)?;
+        let promise = self.ledger.filter().promise();
+        let (epsilon, delta) = budget::together(&self.ledger).unwrap_or(promise);
         let seconds = time.as_secs_f64();
         let shown = !self.frame.arguments.output.quiet;
         let layout = self.frame.layout;
@@ -264,8 +265,9 @@ impl<'a> Learning<'a> {
                 raised: self.ledger.is_widened(),
                 epsilon,
                 delta,
-                total_epsilon: self.ledger.budget().epsilon(),
-                total_delta: self.ledger.budget().delta(),
+                total_epsilon: promise.0,
+                total_delta: promise.1,
+                used: self.ledger.filter().used(),
             },
             parameters: outcome::Parameters {
                 length: self.frame.length,

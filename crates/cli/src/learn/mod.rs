@@ -2,7 +2,7 @@
 
 mod ahead;
 pub(crate) mod arguments;
-mod budget;
+pub(crate) mod budget;
 mod data;
 pub(crate) mod files;
 mod learning;

@@ -1,7 +1,9 @@
 //! The model file: what may be published, with everything needed to use it and to know what it promises.
 //!
-//! JSON, one object, with a version and a checksum. It is written whole or not at all, and holds nothing but public statements
-//! and a released iterate.
+//! JSON, one object, with a version and a checksum. It is written whole or not at all, and holds
+//! nothing but public statements and a released iterate. The checksum covers every value in the
+//! file: it detects accidents and careless edits. It does not authenticate, since anyone can compute
+//! it. Version 1 had a checksum of the weights alone; it is read with a note.
 
 use super::session::Arm;
 use super::target::Target;
@@ -11,10 +13,11 @@ use hushstream_mechanism::Probability;
 use hushstream_mechanism::losses::Features;
 use hushstream_read::{Layout, TargetKind};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::path::Path;
 
 const FORMAT: &str = "hushstream model";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// A published model.
 #[derive(Serialize, Deserialize, Clone)]
@@ -54,7 +57,6 @@ impl Model {
         (release, weights): (u64, Vec<f64>),
         guarantee: Guarantee,
     ) -> Self {
-        let checksum = checksum(&weights);
         Self {
             format: FORMAT.to_owned(),
             version: VERSION,
@@ -67,7 +69,7 @@ impl Model {
             probability: None,
             guarantee,
             arms: None,
-            checksum,
+            checksum: 0,
         }
     }
 
@@ -85,7 +87,13 @@ impl Model {
 
     /// The file's bytes.
     pub(crate) fn to_bytes(&self) -> Result<Vec<u8>> {
-        let mut text = serde_json::to_string_pretty(self)?;
+        // As it will be read: numbers as they are parsed.
+        let stated: Value = serde_json::from_str(&serde_json::to_string(self)?)?;
+        let whole = Self {
+            checksum: checksum(stated)?,
+            ..self.clone()
+        };
+        let mut text = serde_json::to_string_pretty(&whole)?;
         text.push('\n');
         Ok(text.into_bytes())
     }
@@ -100,13 +108,31 @@ impl Model {
                 path.display()
             )
         };
-        let model: Self = serde_json::from_slice(&text)
-            .map_err(|error| anyhow::anyhow!(what(&error.to_string())))?;
-        if model.format != FORMAT || model.version != VERSION {
-            bail!(what("another format or version"));
+        let broken = |error: serde_json::Error| anyhow::anyhow!(what(&error.to_string()));
+        let stated: Value = serde_json::from_slice(&text).map_err(broken)?;
+        let version = stated.get("version").and_then(Value::as_u64);
+        match (stated.get("format").and_then(Value::as_str), version) {
+            (Some(FORMAT), Some(1)) => {}
+            (Some(FORMAT), Some(version)) if version == u64::from(VERSION) => {}
+            (Some(FORMAT), Some(version)) if version > u64::from(VERSION) => bail!(what(&format!(
+                "a later version of Hushstream wrote it (format {version}; this version reads up to format {VERSION}): use that version"
+            ))),
+            _ => bail!(what("another format or version")),
         }
-        if model.checksum != checksum(&model.weights) {
-            bail!(what("its checksum does not fit its weights"));
+        // Decoded from the file itself: a second key of one name is an error there.
+        let model: Self = serde_json::from_slice(&text).map_err(broken)?;
+        if version == Some(1) {
+            if model.checksum != checksum_of_weights(&model.weights) {
+                bail!(what("its checksum does not fit its weights"));
+            }
+            eprintln!(
+                "note: {} was written by an earlier version: its checksum covers the weights alone, so nothing tells whether its guarantee is as it was written",
+                path.display()
+            );
+        } else if model.checksum != checksum(stated)? {
+            bail!(what(
+                "its checksum does not fit: it was damaged or changed after it was written"
+            ));
         }
         let dimension = model.layout.dimension();
         let weights = match model.layout.target() {
@@ -139,7 +165,16 @@ impl Model {
     }
 }
 
-fn checksum(weights: &[f64]) -> u32 {
+/// CRC-32 of everything but the checksum: keys in order, no spaces, numbers as they are parsed.
+fn checksum(mut stated: Value) -> Result<u32> {
+    if let Some(keys) = stated.as_object_mut() {
+        keys.remove("checksum");
+    }
+    Ok(crc32fast::hash(&serde_json::to_vec(&stated)?))
+}
+
+/// The checksum of version 1.
+fn checksum_of_weights(weights: &[f64]) -> u32 {
     let mut hasher = crc32fast::Hasher::new();
     weights
         .iter()

@@ -114,13 +114,12 @@ fn resume(arguments: &Arguments, method: &dyn Method, path: &Path, every: bool) 
 
 /// The charge that the card names: again if it was made, otherwise now.
 fn owed(ledger: &mut Ledger, method: &dyn Method, card: &Card) -> Result<Grant> {
-    let made = ledger.charges().count() as u64;
-    if made + 1 == card.charge {
+    if ledger.next_number() == card.charge {
         return debit(ledger, method);
     }
     match ledger.grant_again(card.charge) {
         Ok(grant) => Ok(grant),
-        Err(LedgerError::Begun(_) | LedgerError::Unknown(_)) => bail!(
+        Err(LedgerError::Begun(_) | LedgerError::Unknown(_) | LedgerError::Elsewhere(_)) => bail!(
             "this run stopped before it began, and charge number {} of the ledger is not its own: remove the state folder and begin again",
             card.charge
         ),
@@ -133,9 +132,9 @@ fn affordable(arguments: &Arguments, method: &dyn Method) -> Result<(Ledger, u64
     let charge = method.charge()?;
     let ledger = budget::open(arguments, charge, method.scope())?;
     ledger
-        .allows(&charge, method.scope())
+        .allows(charge, method.scope())
         .map_err(|error| budget::refusal(&ledger, charge, error))?;
-    let next = ledger.charges().count() as u64 + 1;
+    let next = ledger.next_number();
     Ok((ledger, next))
 }
 

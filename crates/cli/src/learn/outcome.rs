@@ -52,6 +52,8 @@ pub(crate) struct Together {
     pub(crate) delta: f64,
     pub(crate) total_epsilon: f64,
     pub(crate) total_delta: f64,
+    /// The share of the total that is spent, from 0 to 1.
+    pub(crate) used: f64,
 }
 
 /// What was chosen.

@@ -4,7 +4,7 @@ use super::arguments::Arguments;
 use super::budget;
 use super::methods::Method;
 use super::outcome::Outcome;
-use crate::numbers::{delta, grouped, short};
+use crate::numbers::{delta, grouped, percent, short};
 use hushstream_engine::MechanismKind;
 use hushstream_read::Layout;
 use std::fmt::Write;
@@ -166,13 +166,14 @@ pub(crate) fn promise(outcome: &Outcome) -> String {
         };
         let _ = writeln!(
             text,
-            "Together with {} other run{} on this ledger: (ε, δ) = ({}, {}) if each was planned without looking at the others, and ({}, {}), the total, {always}.",
+            "Together with {} other run{} on this ledger: (ε, δ) = ({}, {}) if each was planned without looking at the others, and ({}, {}), the total, {always}. Used so far: {} %.",
             ledger.runs - 1,
             if ledger.runs == 2 { "" } else { "s" },
             budget::rounded_up(ledger.epsilon),
             delta(ledger.delta),
             ledger.total_epsilon,
             delta(ledger.total_delta),
+            percent(ledger.used),
         );
     }
     text

@@ -210,7 +210,7 @@ fn row(planned: &Planned) -> Result<Row> {
         recipe,
         sum: request.kind.to_string(),
         noise: request.noise,
-        mu: match plan.charge()? {
+        mu: match plan.charge()?.charge {
             Charge::Gaussian(mu) => Some(mu.get()),
             _ => None,
         },

@@ -78,7 +78,13 @@ fn what_is_not_there_cannot_be_resumed() {
         )));
         assert!(message.contains(told), "{other}: {message}");
     }
-    std::fs::rename(folder.path("ledger"), folder.path("away")).unwrap();
+    let put = |from: &str, to: &str| {
+        for end in ["", ".witness"] {
+            let place = |name: &str| folder.path(&format!("{name}{end}"));
+            std::fs::rename(place(from), place(to)).unwrap();
+        }
+    };
+    put("ledger", "away");
     let message = folder.fails(&learn(&format!("{flags} --resume")));
     assert!(
         message.contains("the ledger ledger is not there"),
@@ -87,7 +93,7 @@ fn what_is_not_there_cannot_be_resumed() {
     folder.succeeds(&learn("--seed-insecure 2 --ledger ledger"));
     let message = folder.fails(&learn(&format!("{flags} --resume")));
     assert!(message.contains("not the ledger"), "{message}");
-    std::fs::rename(folder.path("away"), folder.path("ledger")).unwrap();
+    put("away", "ledger");
     // More rows than planned: the rest is not read. Fewer: that is all there is.
     folder.write("d.csv", rows(130, 1));
     let (_, told) = folder.succeeds(&learn(&format!("{flags} --resume")));

@@ -27,6 +27,8 @@ fn finished() -> (Folder, Vec<u8>, Vec<u8>) {
     let (releases, model) = (folder.read("releases"), folder.read("model"));
     std::fs::remove_file(folder.path("model")).unwrap();
     std::fs::remove_file(folder.path("releases")).unwrap();
+    // A ledger that is cut back by hand was never witnessed to its end.
+    std::fs::remove_file(folder.path("ledger.witness")).unwrap();
     (folder, releases, model)
 }
 
@@ -104,4 +106,37 @@ fn a_run_that_has_ended_can_be_resumed_and_says_nothing_of_averages() {
     // The last batch is never asked, so it is read again; nothing else is.
     assert!(told["scored"].as_u64().unwrap() <= 5);
     goes_on(&(folder, releases, model), true);
+}
+
+/// A crash between a ledger's sync and its witness's leaves the witness behind, and the run goes on; a witness that knows more
+/// than the ledger is no crash.
+#[test]
+fn a_witness_may_lag_and_never_lead() {
+    for (seen, records) in [(1, 1), (1, 2), (2, 2), (2, 1), (3, 1), (3, 2)] {
+        let (folder, releases, model) = finished();
+        let ledger = folder.read("ledger");
+        let cuts = cuts(&ledger);
+        // The witness as it was after so many records: opening a ledger without one makes it.
+        folder.write("ledger", &ledger[..cuts[seen]]);
+        let message = folder.fails("ledger raise ledger --total-epsilon 0.1");
+        assert!(message.contains("raised, not lowered"), "{message}");
+        assert!(
+            folder
+                .text("ledger.witness")
+                .contains(&format!(" 0 {seen} "))
+        );
+        folder.write("ledger", &ledger[..cuts[records]]);
+        folder.write("state/journal", "");
+        if seen <= records {
+            goes_on(&(folder, releases, model), true);
+        } else {
+            for command in [
+                format!("{} --resume", flags()),
+                "ledger show ledger".to_owned(),
+            ] {
+                let message = folder.fails(&command);
+                assert!(message.contains("has lost records"), "{message}");
+            }
+        }
+    }
 }

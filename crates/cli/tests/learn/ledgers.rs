@@ -69,14 +69,219 @@ fn what_cannot_be_added_up_is_refused() {
         assert!(message.contains("cannot be added up"), "{flags}: {message}");
     }
     assert_eq!(folder.charges("ledger"), 1);
-    // The proof that Gaussian charges add up knows no others.
-    let message = folder.fails(&learn("--epsilon 0.5").replace("--delta 1e-6", "--delta 0"));
+    // A pure budget admits nothing with a δ, and says what to do.
+    let pure = |flags: &str| learn(flags).replace("--ledger ledger", "--ledger pure");
+    let exact = |flags: &str| pure(flags).replace("--delta 1e-6", "--delta 0");
+    folder.succeeds(&exact("--epsilon 0.5 --total-epsilon 2"));
+    let message = folder.fails(&pure("--epsilon 0.5"));
+    assert!(message.contains("give the budget a delta"), "{message}");
+    assert!(message.contains("--total-delta"), "{message}");
+    folder.succeeds(&pure("--epsilon 0.5 --total-delta 1e-6"));
+    folder.succeeds(&exact("--epsilon 0.5"));
+    assert_eq!(folder.charges("pure"), 3);
+}
+
+const EXPERTS: &str = "learn e.csv --task experts --bounds *=0:1 --ledger ledger";
+
+fn with_experts(count: u64) -> Folder {
+    let folder = Folder::with_rows(300);
+    let mut dice = crate::common::Dice(5);
+    let mut text = "p,q,r\n".to_owned();
+    for _ in 0..count {
+        let row = [(); 3].map(|()| format!("{:.3}", dice.share()));
+        text.push_str(&format!("{}\n", row.join(",")));
+    }
+    folder.write("e.csv", text);
+    folder
+}
+
+#[test]
+fn one_ledger_takes_every_kind_of_run() {
+    let folder = with_experts(60);
+    folder.succeeds(&learn("--epsilon 1 --total-epsilon 6"));
+    // A δ above what is set aside is refused, with what fits and what to do.
+    let message = folder.fails(&format!("{EXPERTS} --epsilon 1 --delta 1e-6"));
+    assert!(message.contains("at δ = 9.9e-8 would fit"), "{message}");
+    assert!(message.contains("the total would be (6"), "{message}");
     assert!(
-        message.contains("admits Gaussian charges only"),
+        !message.contains("mu^2") && !message.contains("μ"),
         "{message}"
     );
-    assert!(!message.contains("--total-epsilon"), "{message}");
+    folder.succeeds(&format!("{EXPERTS} --epsilon 0.5 --delta 5e-8"));
+    folder.succeeds(&learn("--epsilon 0.5").replace("--delta 1e-6", "--delta 0"));
+    let (out, _) = folder.succeeds(&learn("--epsilon 0.5"));
+    assert!(out.contains("Together with 3 other runs"), "{out}");
+    assert!(out.contains("Used so far: "), "{out}");
+    let (out, _) = folder.succeeds("ledger show ledger");
+    for told in [
+        "Promise: (ε, δ) = (6, 1e-6), replace-one, for records, however the runs were chosen",
+        "\nUsed so far: ",
+        "δ = 1.00e-7, of which 5.00e-8 is used",
+        "4 runs:\n  1: (ε, δ) = (1, 1e-6), Gaussian noise\n",
+        "  2: (ε, δ) = (0.5, 5e-8), selection",
+        "  3: (ε, δ) = (0.5, 0), pure",
+    ] {
+        assert!(out.contains(told), "{told}\n{out}");
+    }
+    assert!(!out.contains('μ') && !out.contains("Budget {"), "{out}");
+    let (inspected, _) = folder.succeeds("inspect ledger");
+    assert_eq!(inspected, out);
+    let json = folder.json("ledger show ledger");
+    assert_eq!(
+        (&json["epsilon"], &json["delta"]),
+        (&6.0.into(), &1e-6.into())
+    );
+    assert_eq!(json["currency"], "gaussian");
+    assert_eq!(json["runs"][1]["epsilon"], 0.5);
+    assert_eq!(json["runs"][0]["begun"], true);
+    assert!(json["used"].as_f64().unwrap() < 1.0);
+    // The other way round: a ledger that adds up ε and δ takes a Gaussian run.
+    let folder = with_experts(60);
+    folder.succeeds(&format!(
+        "{EXPERTS} --epsilon 0.5 --delta 1e-7 --total-epsilon 2 --total-delta 2e-6"
+    ));
+    folder.succeeds(&learn("--epsilon 1"));
+    let (out, _) = folder.succeeds("ledger show ledger");
+    assert!(out.contains("Used so far: 75 % of ε, 55 % of δ"), "{out}");
+    let message = folder.fails(&learn("--epsilon 1"));
+    assert!(
+        message.contains("ε = 0.5 at δ = 8.9e-7 would fit"),
+        "{message}"
+    );
+}
+
+/// The samplers' precision costs (1 + e^ε)·τ of δ: at ε = 87, more than there is.
+#[test]
+fn the_precision_of_draws_counts_in_the_total_of_several_runs() {
+    let folder = Folder::with_rows(300);
+    folder.succeeds(&learn("--epsilon 50"));
+    let message = folder.fails(&learn("--epsilon 50 --total-epsilon 90"));
+    assert!(message.contains("the precision of its draws"), "{message}");
     assert_eq!(folder.charges("ledger"), 1);
+}
+
+#[test]
+fn a_budget_can_be_raised_merged_closed_and_moved() {
+    let folder = Folder::with_rows(300);
+    let other = |flags: &str| learn(flags).replace("--ledger ledger", "--ledger other");
+    folder.succeeds(&learn("--epsilon 1"));
+    folder.succeeds(&other("--epsilon 1 --state state"));
+    let message = folder.fails("ledger merge ledger other");
+    assert!(
+        message.contains("do not fit") && message.contains("Nothing has changed"),
+        "{message}"
+    );
+    let enough = message.split("a total of (").nth(1).unwrap();
+    let enough: f64 = enough.split(',').next().unwrap().parse().unwrap();
+    let (out, _) = folder.succeeds(&format!("ledger raise ledger --total-epsilon {enough}"));
+    assert!(out.contains("is now (ε, δ) = (1.4"), "{out}");
+    let (out, _) = folder.succeeds("ledger merge ledger other");
+    assert!(
+        out.contains("other is closed") && out.contains("Used so far: 100 %"),
+        "{out}"
+    );
+    assert_eq!(folder.charges("ledger"), 2);
+    let (out, _) = folder.succeeds("ledger show ledger");
+    assert!(out.contains("merged from another ledger"), "{out}");
+    // Merging again adds nothing, the closed one refuses runs, and its own run can be resumed.
+    folder.succeeds("ledger merge ledger other");
+    assert_eq!(folder.charges("ledger"), 2);
+    let message = folder.fails(&other("--epsilon 0.1"));
+    assert!(message.contains("merged into the ledger"), "{message}");
+    folder.succeeds(&other("--epsilon 1 --state state --resume"));
+    let message = folder.fails("ledger raise ledger --total-epsilon 0.5");
+    assert!(message.contains("raised, not lowered"), "{message}");
+
+    folder.succeeds("ledger move ledger moved");
+    let names = folder.names();
+    assert!(
+        !names.iter().any(|name| name.starts_with("ledger")),
+        "{names:?}"
+    );
+    assert_eq!(folder.charges("moved"), 2);
+    assert_eq!(folder.json("ledger show moved")["witnessed"], true);
+    let message = folder.fails("ledger move moved other");
+    assert!(
+        message.contains("there is a file other already"),
+        "{message}"
+    );
+    // Stopped after the new witness, and after the ledger: moving again ends it, and no new ledger takes the place meanwhile.
+    folder.write("again.witness", folder.read("moved.witness"));
+    let message = folder.fails(&learn("--epsilon 1").replace("--ledger ledger", "--ledger again"));
+    assert!(message.contains("lost or moved"), "{message}");
+    assert!(!folder.names().contains(&"again".to_owned()));
+    folder.succeeds("ledger move moved again");
+    folder.write("moved.witness", folder.read("again.witness"));
+    folder.succeeds("ledger move moved again");
+    assert!(!folder.names().contains(&"moved.witness".to_owned()));
+    assert_eq!(folder.charges("again"), 2);
+
+    folder.succeeds("ledger close again");
+    let message =
+        folder.fails(&learn("--epsilon 0.1").replace("--ledger ledger", "--ledger again"));
+    assert!(message.contains("the ledger is closed"), "{message}");
+    let message = folder.fails("ledger close nothing");
+    assert!(message.contains("there is no ledger nothing"), "{message}");
+    assert!(!folder.names().contains(&"nothing".to_owned()));
+}
+
+#[test]
+fn a_ledger_that_lost_its_last_record_or_is_an_old_copy_is_refused() {
+    let folder = Folder::with_rows(300);
+    folder.succeeds(&learn("--epsilon 1 --total-epsilon 9"));
+    let old = folder.read("ledger");
+    folder.succeeds(&learn("--epsilon 1"));
+    let new = folder.read("ledger");
+    let mut rotten = new.clone();
+    *rotten.last_mut().unwrap() ^= 1;
+    for bytes in [&old, &rotten] {
+        folder.write("ledger", bytes);
+        let message = folder.fails(&learn("--epsilon 1"));
+        assert!(message.contains("the ledger has lost records"), "{message}");
+        assert_eq!(folder.read("ledger"), *bytes);
+    }
+    folder.write("ledger", &new);
+    let (_, told) = folder.succeeds(&learn("--epsilon 1"));
+    assert!(!told.contains("witness"), "{told}");
+    // A ledger of an earlier version has no witness: a note, and one is made.
+    std::fs::remove_file(folder.path("ledger.witness")).unwrap();
+    let (_, told) = folder.succeeds(&learn("--epsilon 1"));
+    assert!(told.contains("note: ledger has no witness file"), "{told}");
+    let (_, told) = folder.succeeds(&learn("--epsilon 1"));
+    assert!(!told.contains("witness"), "{told}");
+}
+
+#[test]
+fn a_ledger_of_the_first_version_goes_on() {
+    let folder = with_experts(60);
+    let golden = format!("{}/../mechanism/tests/golden/", env!("CARGO_MANIFEST_DIR"));
+    let read = |name: &str| std::fs::read(format!("{golden}{name}")).unwrap();
+    folder.write("ledger", read("ledger-v1-gaussian"));
+    let (out, _) = folder.succeeds("ledger show ledger");
+    assert!(
+        out.contains("(ε, δ) = (4, 1e-6)") && out.contains("3 runs:"),
+        "{out}"
+    );
+    assert!(
+        folder.read("ledger").starts_with(b"HUSHLOG1"),
+        "looking changes nothing"
+    );
+    folder.succeeds(&learn("--epsilon 1"));
+    let message = folder.fails(&format!("{EXPERTS} --epsilon 0.1 --delta 1e-7"));
+    assert!(message.contains("is set aside for this"), "{message}");
+    folder.succeeds(&format!(
+        "{EXPERTS} --epsilon 0.1 --delta 1e-7 --total-delta 2e-6"
+    ));
+    assert_eq!(folder.charges("ledger"), 5);
+    folder.write(
+        "later",
+        [b"HUSHLOG2L\x63", &read("ledger-v1-gaussian")[8..]].concat(),
+    );
+    let message = folder.fails("ledger show later");
+    assert!(
+        message.contains("a later version of Hushstream"),
+        "{message}"
+    );
 }
 
 #[test]
@@ -120,7 +325,7 @@ fn a_run_does_not_vouch_for_simulated_ones_on_its_ledger() {
     let (out, _) = folder.succeeds("inspect ledger");
     assert_eq!(out.matches("simulated noise").count(), 1, "{out}");
     assert!(
-        out.contains("1: Gaussian") && out.contains("simulated"),
+        out.contains("  1: (ε, δ) = (1, 1e-6), Gaussian noise, with simulated"),
         "{out}"
     );
 }

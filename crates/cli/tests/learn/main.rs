@@ -16,6 +16,7 @@ mod ledgers;
 mod live_streams;
 mod long_resumes;
 mod memory;
+mod models;
 #[cfg(target_os = "linux")]
 mod one_core;
 mod predictions;

@@ -5,7 +5,7 @@ mod learning;
 mod refusals;
 mod stops;
 
-use hushstream_account::{Adjacency, Budget, Charge, FilterKind};
+use hushstream_account::{Adjacency, Budget, FilterKind, Price};
 use hushstream_engine::{
     Actions, Advice, BanditRecipe, BanditRequest, ExpertsRecipe, ExpertsRequest, LimitedUpdates,
     LimitedUpdatesRequest, RecipeName, ValuesRecipe, ValuesRequest,
@@ -20,7 +20,7 @@ fn budget(epsilon: f64) -> Budget {
     Budget::approx(epsilon, 1e-6).unwrap()
 }
 
-fn paid(budget: Budget, kind: FilterKind, scope: Scope, charge: Charge) -> (Ledger, Grant) {
+fn paid(budget: Budget, kind: FilterKind, scope: Scope, charge: Price) -> (Ledger, Grant) {
     let mut ledger = Ledger::simulated(budget, kind, scope).unwrap();
     let grant = ledger.debit(charge, scope).unwrap();
     (ledger, grant)

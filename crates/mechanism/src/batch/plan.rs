@@ -4,7 +4,7 @@ use crate::boundary::Scope;
 use crate::durable::{DiaryError, Terms};
 use crate::losses::Loss;
 use hushstream_account::{
-    AccountError, Adjacency, Budget, Charge, FilterKind, Guarantee, GuaranteeError, Mu,
+    AccountError, Adjacency, Budget, Charge, FilterKind, Guarantee, GuaranteeError, Mu, Price,
 };
 use hushstream_noise::{NoiseError, RoundedGaussian};
 use hushstream_sets::{ConvexSet, SetError};
@@ -109,13 +109,14 @@ impl SolverRequest<'_> {
         if reach > allowed * (1.0 + 1e-12) {
             return Err(BatchError::Reach { reach, allowed });
         }
+        let dimension = u32::try_from(self.set.dimension()).map_err(|_| BatchError::Mismatch)?;
         let plan = SolverPlan {
-            dimension: u32::try_from(self.set.dimension()).map_err(|_| BatchError::Mismatch)?,
+            dimension,
             lipschitz: self.loss.lipschitz(),
             smoothness,
             diameter: self.set.diameter(),
             reach: self.set.largest_norm(),
-            mu: Mu::within(self.budget)?.get(),
+            mu: Mu::within_with_slack(self.budget, total_variation(dimension))?.get(),
             adjacency: self.adjacency,
             budget: self.budget,
             about: about(self.loss, self.set),
@@ -123,6 +124,11 @@ impl SolverRequest<'_> {
         plan.check()?;
         Ok(plan)
     }
+}
+
+/// Total-variation error of all draws that one record affects: those of one phase.
+fn total_variation(dimension: u32) -> f64 {
+    f64::from(dimension) * RoundedGaussian::SLACK
 }
 
 pub(crate) fn about(loss: &dyn Loss, set: &dyn ConvexSet) -> String {
@@ -160,8 +166,13 @@ impl SolverPlan {
     ///
     /// # Errors
     /// Never for a plan that exists.
-    pub fn charge(&self) -> Result<Charge, BatchError> {
-        Ok(Charge::Gaussian(Mu::new(self.mu)?))
+    pub fn charge(&self) -> Result<Price, BatchError> {
+        let charge = Charge::Gaussian(Mu::new(self.mu)?);
+        Ok(Price::new(
+            charge,
+            self.budget,
+            total_variation(self.dimension),
+        )?)
     }
 
     /// The filter of a ledger that admits the price.
@@ -208,7 +219,7 @@ impl SolverPlan {
                 .assume("gradients are evaluated to within the stated rounding error")
                 .assume("the number of records and the time of each are public")
                 .assume("AES-256 and HMAC-SHA-256 are pseudo-random")
-                .total_variation(f64::from(self.dimension) * RoundedGaussian::SLACK)
+                .total_variation(total_variation(self.dimension))
                 .citation("AFKT22 Theorem 3, Feldman, Koren and Talwar 2020")
                 .erratum("F9")
                 .simulated(simulated)

@@ -238,7 +238,7 @@ mod tests {
         let (loss, set) = (model(), Ball::new(2, 1.0).unwrap());
         // So much budget that no noise reaches the border, where projection would hide it.
         let plan = plan(&loss, &set, 20.0);
-        let Charge::Gaussian(mu) = plan.charge().unwrap() else {
+        let Charge::Gaussian(mu) = plan.charge().unwrap().charge else {
             panic!("Gaussian noise has a Gaussian price");
         };
         for size in [16_u64, 64, 256] {

@@ -1,6 +1,6 @@
 //! Permission to build one mechanism.
 
-use hushstream_account::{Adjacency, Charge};
+use hushstream_account::{Adjacency, Charge, Price};
 use serde::{Deserialize, Serialize};
 
 /// What a budget is about. Charges of different scopes cannot be added up: a ledger has one, and refuses others.
@@ -32,7 +32,7 @@ impl Scope {
 pub struct Grant {
     pub(crate) ledger: [u8; 16],
     pub(crate) number: u64,
-    pub(crate) charge: Charge,
+    pub(crate) price: Price,
     pub(crate) scope: Scope,
     pub(crate) simulated: bool,
 }
@@ -41,7 +41,7 @@ impl Grant {
     /// What was paid.
     #[must_use]
     pub fn charge(&self) -> Charge {
-        self.charge
+        self.price.charge
     }
 
     /// What it was paid for.

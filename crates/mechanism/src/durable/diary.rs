@@ -14,7 +14,7 @@ pub use error::DiaryError;
 
 use super::{Format, Ledger, LedgerError, Log, LogError, Storage};
 use crate::boundary::{Grant, GuaranteeKind, Pending, Receipt, Released, Scope};
-use hushstream_account::Charge;
+use hushstream_account::Price;
 use hushstream_noise::{Instance, Key, Source};
 use serde::{Deserialize, Serialize};
 use std::marker::PhantomData;
@@ -89,7 +89,7 @@ pub(crate) struct FoundDiary {
 
 /// What a plan costs, about what, and how many items it may take in.
 pub(crate) struct Terms {
-    pub(crate) price: Charge,
+    pub(crate) price: Price,
     pub(crate) scope: Scope,
     pub(crate) planned: u64,
 }
@@ -338,20 +338,11 @@ fn check_grant(terms: &Terms, grant: &Grant) -> Result<(), DiaryError> {
             plan: terms.scope,
         });
     }
-    let covered = match (grant.charge, terms.price) {
-        (Charge::Gaussian(granted), Charge::Gaussian(price)) => granted.get() >= price.get(),
-        (Charge::Pure(granted), Charge::Pure(price)) => granted.get() >= price.get(),
-        (Charge::Zcdp(granted), Charge::Zcdp(price)) => granted.get() >= price.get(),
-        (Charge::Approximate(granted), Charge::Approximate(price)) => {
-            granted.epsilon() >= price.epsilon() && granted.delta() >= price.delta()
-        }
-        _ => false,
-    };
-    if covered {
+    if grant.price.covers(&terms.price) {
         Ok(())
     } else {
         Err(DiaryError::GrantBelowPrice {
-            granted: grant.charge,
+            granted: grant.price,
             price: terms.price,
         })
     }

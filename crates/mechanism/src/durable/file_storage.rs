@@ -139,6 +139,24 @@ fn beside(path: &Path, extension: &str) -> PathBuf {
     name.into()
 }
 
+/// Puts a new file with this content in the place of the old one, atomically and durably; locked.
+fn replace_file(path: &Path, bytes: &[u8]) -> io::Result<File> {
+    let fresh = beside(path, "new");
+    // A leftover of an earlier crash; a file made by somebody else must not be written into.
+    match std::fs::remove_file(&fresh) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut file =
+        private(OpenOptions::new().create_new(true).read(true).write(true)).open(&fresh)?;
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    file.lock()?;
+    std::fs::rename(&fresh, path)?;
+    sync_directory(path)?;
+    Ok(file)
+}
+
 fn sync_directory(path: &Path) -> io::Result<()> {
     let parent = path
         .parent()
@@ -171,20 +189,7 @@ impl Storage for FileStorage {
 
     fn replace(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.failed = true;
-        let fresh = beside(&self.path, "new");
-        // A leftover of an earlier crash; a file made by somebody else must not be written into.
-        match std::fs::remove_file(&fresh) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
-        let mut file =
-            private(OpenOptions::new().create_new(true).read(true).write(true)).open(&fresh)?;
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        file.lock()?;
-        std::fs::rename(&fresh, &self.path)?;
-        sync_directory(&self.path)?;
-        self.file = file;
+        self.file = replace_file(&self.path, bytes)?;
         self.waiting.clear();
         self.failed = false;
         Ok(())
@@ -196,6 +201,18 @@ impl Storage for FileStorage {
         self.file.sync_data()?;
         self.failed = false;
         Ok(())
+    }
+
+    fn load_witness(&mut self) -> io::Result<Option<Vec<u8>>> {
+        match std::fs::read(beside(&self.path, "witness")) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn replace_witness(&mut self, bytes: &[u8]) -> io::Result<()> {
+        replace_file(&beside(&self.path, "witness"), bytes).map(|_| ())
     }
 }
 

@@ -9,7 +9,13 @@
 //! - its *life*, a random name of the one object in one process that may publish: a later resume takes it over;
 //! - its *mark*, the last step that may have left the process: a journal that knows less is an old copy.
 //!
-//! **A ledger must never be restored from a backup**: charges and marks since then would be forgotten, and nothing could notice.
+//! **A ledger must never be restored from a backup**: charges and marks since then would be
+//! forgotten. A witness beside it notices (`witness.rs`), unless it is restored as well.
+//!
+//! **Looking after a budget.** It can be raised ([`Ledger::widen`]), take over the charges of another
+//! ledger about the same people ([`Ledger::merge`]), and be closed. Charges that were made before
+//! stay paid: their runs begin, go on and are resumed with the ledger that granted them, also
+//! when it is closed or merged, and nothing of them is charged again or forgotten.
 
 mod error;
 mod lives;
@@ -17,10 +23,11 @@ mod lives;
 pub use error::LedgerError;
 pub(crate) use lives::Begun;
 
-use super::records::{Record, kind_from, opened};
-use super::{Format, Log, LogError, MemoryStorage, Storage};
+use super::records::{Record, kind_from, opened, widened};
+use super::witness::{Witness, hex};
+use super::{Format, Log, LogError, MemoryStorage, Storage, checksum};
 use crate::boundary::{Grant, Scope};
-use hushstream_account::{Budget, Charge, Filter, FilterKind};
+use hushstream_account::{Budget, Filter, FilterKind, Price};
 use hushstream_noise::Instance;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,13 +38,30 @@ pub struct Ledger {
     simulated: bool,
     scope: Scope,
     filter: Filter,
-    charges: BTreeMap<u64, Charge>,
+    charges: BTreeMap<u64, Price>,
     begun: BTreeMap<u64, Begun>,
+    merged: Vec<Merged>,
+    /// The ledger that its charges were merged into, if it was closed for that.
+    closed: Option<Option<[u8; 16]>>,
     /// Those that draw simulated noise.
     unprotected: BTreeSet<u64>,
     /// Whether the budget has ever been raised.
     widened: bool,
     marks_written: u64,
+    /// How often the log was written anew.
+    epoch: u64,
+    /// Whether a witness was missing when it was opened.
+    unwitnessed: bool,
+    /// Marks since the witness was written.
+    marks_unwitnessed: u64,
+}
+
+/// Charges that were taken over from another ledger.
+#[derive(Clone, Copy)]
+struct Merged {
+    from: [u8; 16],
+    first: u64,
+    count: u64,
 }
 
 impl Ledger {
@@ -51,15 +75,41 @@ impl Ledger {
         kind: FilterKind,
         scope: Scope,
     ) -> Result<Self, LedgerError> {
-        let (log, records) = Log::open(Box::new(storage), Format::LEDGER)?;
-        if !records.is_empty() {
-            return Err(LedgerError::Exists);
-        }
-        let filter = Filter::open(budget, kind)?;
+        Self::create_with(Box::new(storage), Filter::open(budget, kind)?, scope)
+    }
+
+    /// The same with a part of δ set aside for charges of other kinds, see
+    /// [`Filter::reserving`]. Otherwise the first charge decides.
+    ///
+    /// # Errors
+    /// As [`Ledger::create`].
+    pub fn create_reserving(
+        storage: impl Storage + 'static,
+        budget: Budget,
+        kind: FilterKind,
+        scope: Scope,
+        reserve: f64,
+    ) -> Result<Self, LedgerError> {
+        let filter = Filter::reserving(budget, kind, reserve)?;
+        Self::create_with(Box::new(storage), filter, scope)
+    }
+
+    fn create_with(
+        storage: Box<dyn Storage>,
+        filter: Filter,
+        scope: Scope,
+    ) -> Result<Self, LedgerError> {
+        let (log, _) = Log::open_checked(storage, Format::LEDGER, |storage, records| {
+            if !records.is_empty() {
+                return Err(LedgerError::Exists);
+            }
+            refuse_witness(storage)
+        })?;
         let name = Instance::from_os()?.to_bytes();
         let simulated = !log.is_durable();
         let mut ledger = Self::empty(log, name, simulated, scope, filter);
         ledger.write(&opened(name, &ledger.filter, scope, simulated))?;
+        ledger.attest()?;
         Ok(ledger)
     }
 
@@ -76,30 +126,50 @@ impl Ledger {
     /// # Errors
     /// No ledger, a damaged one, storage.
     pub fn open(storage: impl Storage + 'static) -> Result<Self, LedgerError> {
-        let (log, payloads) = Log::open(Box::new(storage), Format::LEDGER)?;
+        let mut found = None;
+        let check = |storage: &mut dyn Storage, payloads: &[Vec<u8>]| {
+            found = Some(check_witness(storage, payloads)?);
+            Ok(())
+        };
+        let (log, payloads) =
+            Log::open_checked::<LedgerError>(Box::new(storage), Format::LEDGER, check)?;
         let mut records = (0..)
             .zip(&payloads)
             .map(|(place, payload)| Record::decode(place, payload));
         let Some(first) = records.next() else {
             return Err(LedgerError::Missing);
         };
-        let Record::Opened {
-            name,
-            epsilon,
-            delta,
-            kind,
-            scope,
-            simulated,
-        } = first?
-        else {
-            return Err(LogError::Record(0).into());
+        let (name, epsilon, delta, kind, scope, simulated, reserve) = match first? {
+            Record::Opened {
+                name,
+                epsilon,
+                delta,
+                kind,
+                scope,
+                simulated,
+            } => (name, epsilon, delta, kind, scope, simulated, None),
+            Record::OpenedReserving {
+                name,
+                epsilon,
+                delta,
+                kind,
+                scope,
+                simulated,
+                reserve,
+            } => (name, epsilon, delta, kind, scope, simulated, Some(reserve)),
+            _ => return Err(LogError::Record(0).into()),
         };
         let simulated = simulated || !log.is_durable();
         let kind = kind_from(kind).ok_or(LogError::Record(0))?;
-        let filter = Filter::open(Budget::approx(epsilon, delta)?, kind)?;
+        let filter = filter(Budget::approx(epsilon, delta)?, kind, reserve)?;
         let mut ledger = Self::empty(log, name, simulated, scope, filter);
         for (place, record) in (1..).zip(records) {
             ledger.replay(place, record?)?;
+        }
+        ledger.unwitnessed = found.flatten().is_none();
+        let current = ledger.witness();
+        if found.flatten() != Some(current) {
+            ledger.attest()?;
         }
         Ok(ledger)
     }
@@ -107,13 +177,21 @@ impl Ledger {
     fn replay(&mut self, place: u64, record: Record) -> Result<(), LedgerError> {
         let broken = LogError::Record(place);
         match record {
-            Record::Opened { .. } => return Err(broken.into()),
-            Record::Debited { number, charge } => {
-                self.filter.try_spend(&charge)?;
-                if self.charges.insert(number, charge).is_some() {
-                    return Err(broken.into());
+            Record::Opened { .. } | Record::OpenedReserving { .. } => return Err(broken.into()),
+            Record::Debited { number, charge } => self.take(place, number, charge.into())?,
+            Record::Paid { number, price } => self.take(place, number, price)?,
+            Record::Merged { from, first, runs } => {
+                let count = runs.len() as u64;
+                for (number, (price, simulated)) in (first..).zip(runs) {
+                    self.take(place, number, price)?;
+                    if simulated {
+                        self.unprotected.insert(number);
+                    }
                 }
+                self.merged.push(Merged { from, first, count });
             }
+            Record::Closed { into } => self.closed = Some(into),
+            Record::Rewritten { epoch } => self.epoch = epoch,
             Record::Begun {
                 number,
                 instance,
@@ -130,7 +208,15 @@ impl Ledger {
                 );
             }
             Record::Widened { epsilon, delta } => {
-                self.filter = self.refilled(Budget::approx(epsilon, delta)?)?;
+                self.filter = self.refilled(Budget::approx(epsilon, delta)?, None)?;
+                self.widened = true;
+            }
+            Record::WidenedReserving {
+                epsilon,
+                delta,
+                reserve,
+            } => {
+                self.filter = self.refilled(Budget::approx(epsilon, delta)?, Some(reserve))?;
                 self.widened = true;
             }
             Record::Simulated { number } => {
@@ -145,6 +231,14 @@ impl Ledger {
         Ok(())
     }
 
+    fn take(&mut self, place: u64, number: u64, price: Price) -> Result<(), LedgerError> {
+        self.filter.try_spend(price)?;
+        if self.charges.insert(number, price).is_some() {
+            return Err(LogError::Record(place).into());
+        }
+        Ok(())
+    }
+
     fn empty(log: Log, name: [u8; 16], simulated: bool, scope: Scope, filter: Filter) -> Self {
         Self {
             log,
@@ -155,8 +249,13 @@ impl Ledger {
             charges: BTreeMap::new(),
             begun: BTreeMap::new(),
             unprotected: BTreeSet::new(),
+            merged: Vec::new(),
+            closed: None,
             widened: false,
             marks_written: 0,
+            epoch: 0,
+            unwitnessed: false,
+            marks_unwitnessed: 0,
         }
     }
 
@@ -165,27 +264,35 @@ impl Ledger {
     /// # Errors
     /// A charge that does not fit or is about something else (nothing is spent); storage (the charge may be spent: open
     /// the ledger again).
-    pub fn debit(&mut self, charge: Charge, scope: Scope) -> Result<Grant, LedgerError> {
-        let filter = self.filter_after(&charge, scope)?;
-        let number = self
-            .charges
-            .last_key_value()
-            .map_or(1, |(last, _)| last + 1);
-        self.write(&Record::Debited { number, charge })?;
+    pub fn debit(&mut self, price: impl Into<Price>, scope: Scope) -> Result<Grant, LedgerError> {
+        let price = price.into();
+        let filter = self.filter_after(price, scope)?;
+        let number = self.next_number();
+        self.write(&Record::Paid { number, price })?;
         self.filter = filter;
-        self.charges.insert(number, charge);
+        self.charges.insert(number, price);
+        self.attest()?;
         self.grant(number)
+    }
+
+    /// The number that the next charge will have.
+    #[must_use]
+    pub fn next_number(&self) -> u64 {
+        self.charges
+            .last_key_value()
+            .map_or(1, |(last, _)| last + 1)
     }
 
     /// Whether a charge could be spent now; nothing is.
     ///
     /// # Errors
     /// A charge that does not fit or is about something else.
-    pub fn allows(&self, charge: &Charge, scope: Scope) -> Result<(), LedgerError> {
-        self.filter_after(charge, scope).map(|_| ())
+    pub fn allows(&self, price: impl Into<Price>, scope: Scope) -> Result<(), LedgerError> {
+        self.filter_after(price.into(), scope).map(|_| ())
     }
 
-    fn filter_after(&self, charge: &Charge, scope: Scope) -> Result<Filter, LedgerError> {
+    fn filter_after(&self, price: Price, scope: Scope) -> Result<Filter, LedgerError> {
+        self.check_open()?;
         if scope != self.scope {
             return Err(LedgerError::OtherScope {
                 budget: self.scope,
@@ -193,15 +300,38 @@ impl Ledger {
             });
         }
         let mut filter = self.filter.clone();
-        filter.try_spend(charge)?;
+        filter.try_spend(price)?;
         Ok(filter)
     }
 
-    /// Raises the budget, durably: a decision of whoever answers for the data. What was spent stays spent.
+    fn check_open(&self) -> Result<(), LedgerError> {
+        match self.closed {
+            None => Ok(()),
+            Some(into) => Err(LedgerError::Closed {
+                into: into.map(hex),
+            }),
+        }
+    }
+
+    /// Raises the budget, durably: a decision about the people in the data. What was spent stays
+    /// spent, and what is set aside of δ stays as it is.
     ///
     /// # Errors
     /// A budget below the present one in ε or δ, or one that the filter cannot guard (nothing changes); storage.
     pub fn widen(&mut self, budget: Budget) -> Result<(), LedgerError> {
+        self.widen_reserving(budget, self.filter.stated_reserve())
+    }
+
+    /// The same, and states how much of δ is set aside for charges of other kinds.
+    ///
+    /// # Errors
+    /// As [`Ledger::widen`].
+    pub fn widen_reserving(
+        &mut self,
+        budget: Budget,
+        reserve: Option<f64>,
+    ) -> Result<(), LedgerError> {
+        self.check_open()?;
         let present = self.filter.budget();
         if budget.epsilon() < present.epsilon() || budget.delta() < present.delta() {
             return Err(LedgerError::Narrower {
@@ -209,21 +339,101 @@ impl Ledger {
                 delta: present.delta(),
             });
         }
-        let filter = self.refilled(budget)?;
-        let (epsilon, delta) = (budget.epsilon(), budget.delta());
-        self.write(&Record::Widened { epsilon, delta })?;
+        // A pure ledger that gets a δ adds up ε as before, and δ besides.
+        let filter = self.refilled(budget, reserve)?;
+        self.write(&widened(&filter))?;
         self.filter = filter;
         self.widened = true;
-        Ok(())
+        self.attest()
     }
 
     /// A filter of another budget in which everything so far is spent.
-    fn refilled(&self, budget: Budget) -> Result<Filter, LedgerError> {
-        let mut filter = Filter::open(budget, self.filter.kind())?;
-        for charge in self.charges.values() {
-            filter.try_spend(charge)?;
+    fn refilled(&self, budget: Budget, reserve: Option<f64>) -> Result<Filter, LedgerError> {
+        let kind = match self.filter.kind() {
+            FilterKind::Pure if !budget.is_pure() => FilterKind::Approximate,
+            kind => kind,
+        };
+        let mut filter = filter(budget, kind, reserve)?;
+        for price in self.charges.values() {
+            filter.try_spend(price)?;
         }
         Ok(filter)
+    }
+
+    /// Takes over the charges of another ledger about the same people, durably, and closes that
+    /// one. A crash in between is mended by merging again: what was taken over is not taken twice.
+    ///
+    /// # Errors
+    /// Charges that do not fit or are about something else, or a ledger that is closed (nothing
+    /// changes); storage.
+    pub fn merge(&mut self, other: &mut Self) -> Result<(), LedgerError> {
+        if self.name == other.name {
+            return Err(LedgerError::SameLedger);
+        }
+        self.check_open()?;
+        if other.closed != Some(Some(self.name)) {
+            other.check_open()?;
+        }
+        if other.scope != self.scope {
+            return Err(LedgerError::OtherScope {
+                budget: self.scope,
+                charge: other.scope,
+            });
+        }
+        let taken = self
+            .merged
+            .iter()
+            .filter(|merged| merged.from == other.name);
+        let taken: u64 = taken.map(|merged| merged.count).sum();
+        let runs: Vec<(Price, bool)> = other
+            .charges
+            .iter()
+            .skip(usize::try_from(taken).unwrap_or(usize::MAX))
+            .map(|(&number, &price)| {
+                let simulated = other.simulated || other.is_unprotected(number);
+                (price, simulated)
+            })
+            .collect();
+        let mut filter = self.filter.clone();
+        for (price, _) in &runs {
+            filter.try_spend(price)?;
+        }
+        let (from, first, count) = (other.name, self.next_number(), runs.len() as u64);
+        if count > 0 {
+            // First here: between the two records the charges count twice, and never not at all.
+            self.write(&Record::Merged {
+                from,
+                first,
+                runs: runs.clone(),
+            })?;
+            self.filter = filter;
+            for (number, (price, simulated)) in (first..).zip(runs) {
+                self.charges.insert(number, price);
+                if simulated {
+                    self.unprotected.insert(number);
+                }
+            }
+            self.merged.push(Merged { from, first, count });
+            self.attest()?;
+        }
+        other.close_into(Some(self.name))
+    }
+
+    /// No more charges, durably. Runs that were paid for go on.
+    ///
+    /// # Errors
+    /// Storage.
+    pub fn close(&mut self) -> Result<(), LedgerError> {
+        self.close_into(None)
+    }
+
+    fn close_into(&mut self, into: Option<[u8; 16]>) -> Result<(), LedgerError> {
+        if self.closed.is_some() {
+            return Ok(());
+        }
+        self.write(&Record::Closed { into })?;
+        self.closed = Some(into);
+        self.attest()
     }
 
     /// The grant of an earlier debit once more, if nothing has begun with it: after a crash, or when opening a mechanism failed.
@@ -234,18 +444,28 @@ impl Ledger {
         if self.begun.contains_key(&number) {
             return Err(LedgerError::Begun(number));
         }
+        if self.is_merged(number) {
+            return Err(LedgerError::Elsewhere(number));
+        }
         self.grant(number)
     }
 
+    /// Whether the charge was made on another ledger and taken over.
+    #[must_use]
+    pub fn is_merged(&self, number: u64) -> bool {
+        let holds = |merged: &Merged| (merged.first..merged.first + merged.count).contains(&number);
+        self.merged.iter().any(holds)
+    }
+
     pub(crate) fn grant(&self, number: u64) -> Result<Grant, LedgerError> {
-        let charge = *self
+        let price = *self
             .charges
             .get(&number)
             .ok_or(LedgerError::Unknown(number))?;
         Ok(Grant {
             ledger: self.name,
             number,
-            charge,
+            price,
             scope: self.scope,
             simulated: self.simulated,
         })
@@ -255,6 +475,54 @@ impl Ledger {
     fn write(&mut self, record: &Record) -> Result<(), LedgerError> {
         self.log.append(&record.encode()?)?;
         Ok(self.log.sync()?)
+    }
+
+    fn witness(&self) -> Witness {
+        let (records, last) = self.log.end();
+        Witness {
+            name: self.name,
+            epoch: self.epoch,
+            records,
+            last,
+        }
+    }
+
+    /// Brings the witness up to date, after the ledger was synced.
+    fn attest(&mut self) -> Result<(), LedgerError> {
+        let witness = self.witness().to_bytes();
+        self.log.replace_witness(&witness)?;
+        self.marks_unwitnessed = 0;
+        Ok(())
+    }
+
+    /// Whether it was opened without a witness: then nobody knows whether it is the newest copy.
+    #[must_use]
+    pub fn was_unwitnessed(&self) -> bool {
+        self.unwitnessed
+    }
+
+    /// Whether it takes no more charges; and the name of the ledger that took its charges over.
+    #[must_use]
+    pub fn closed(&self) -> Option<Option<String>> {
+        self.closed.map(|into| into.map(hex))
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name_in_words(&self) -> String {
+        hex(self.name)
+    }
+
+    /// The filter: budget, promise, and how much is used.
+    #[must_use]
+    pub fn filter(&self) -> &Filter {
+        &self.filter
+    }
+
+    /// Whether the mechanism that was paid with this charge has begun.
+    #[must_use]
+    pub fn has_begun(&self, number: u64) -> bool {
+        self.begun.contains_key(&number)
     }
 
     /// The budget it guards.
@@ -269,17 +537,9 @@ impl Ledger {
         self.scope
     }
 
-    /// What was spent and what may be, in the filter's unit (μ², ρ or ε).
-    #[must_use]
-    pub fn spent_of(&self) -> (f64, f64) {
-        (self.filter.spent(), self.filter.limit())
-    }
-
     /// Every charge, in order.
-    pub fn charges(&self) -> impl Iterator<Item = (u64, Charge)> + '_ {
-        self.charges
-            .iter()
-            .map(|(&number, &charge)| (number, charge))
+    pub fn charges(&self) -> impl Iterator<Item = (u64, Price)> + '_ {
+        self.charges.iter().map(|(&number, &price)| (number, price))
     }
 
     /// Whether everything paid from it is marked simulated.
@@ -304,6 +564,59 @@ impl Ledger {
     pub(crate) fn name(&self) -> [u8; 16] {
         self.name
     }
+}
+
+/// Marks that the witness has not seen yet: a ledger that was put away in order has none.
+impl Drop for Ledger {
+    fn drop(&mut self) {
+        if self.marks_unwitnessed > 0 {
+            let _ = self.attest();
+        }
+    }
+}
+
+fn filter(budget: Budget, kind: FilterKind, reserve: Option<f64>) -> Result<Filter, LedgerError> {
+    Ok(match reserve {
+        None => Filter::open(budget, kind)?,
+        Some(reserve) => Filter::reserving(budget, kind, reserve)?,
+    })
+}
+
+/// A new ledger must not take the place of one that its witness still knows.
+fn refuse_witness(storage: &mut dyn Storage) -> Result<(), LedgerError> {
+    match storage.load_witness().map_err(LogError::from)? {
+        None => Ok(()),
+        Some(_) => Err(LedgerError::Gone),
+    }
+}
+
+/// Compares the records with the witness, if there is one.
+fn check_witness(
+    storage: &mut dyn Storage,
+    payloads: &[Vec<u8>],
+) -> Result<Option<Witness>, LedgerError> {
+    let Some(first) = payloads.first() else {
+        return refuse_witness(storage).map(|()| None);
+    };
+    let Some(bytes) = storage.load_witness().map_err(LogError::from)? else {
+        return Ok(None);
+    };
+    let (Record::Opened { name, .. } | Record::OpenedReserving { name, .. }) =
+        Record::decode(0, first)?
+    else {
+        return Err(LogError::Record(0).into());
+    };
+    let mut epoch = 0;
+    for (place, payload) in (0..).zip(payloads) {
+        if let Record::Rewritten { epoch: found } = Record::decode(place, payload)? {
+            epoch = found;
+        }
+    }
+    let witness = Witness::read(&bytes)?;
+    let sums = payloads.iter().enumerate();
+    let sums = sums.map(|(number, payload)| checksum(number as u64, payload));
+    witness.check(name, epoch, sums)?;
+    Ok(Some(witness))
 }
 
 #[cfg(test)]

@@ -168,6 +168,8 @@ pub(crate) struct Log {
     /// Asked once: a round that asked again would ask through two pointers.
     is_kept: bool,
     records: u64,
+    /// CRC of the last record.
+    last: u32,
     bytes: u64,
     poisoned: bool,
 }
@@ -175,15 +177,24 @@ pub(crate) struct Log {
 impl Log {
     /// Opens a log and gives all its records.
     pub(crate) fn open(
-        mut storage: Box<dyn Storage>,
+        storage: Box<dyn Storage>,
         format: Format,
     ) -> Result<(Self, Vec<Vec<u8>>), LogError> {
-        let mut bytes = storage.load()?;
+        Self::open_checked(storage, format, |_, _| Ok(()))
+    }
+
+    /// The same, if `check` agrees with the records. Nothing is cut off before.
+    pub(crate) fn open_checked<E: From<LogError>>(
+        mut storage: Box<dyn Storage>,
+        format: Format,
+        check: impl FnOnce(&mut dyn Storage, &[Vec<u8>]) -> Result<(), E>,
+    ) -> Result<(Self, Vec<Vec<u8>>), E> {
+        let mut bytes = storage.load().map_err(LogError::from)?;
         let header = format.header();
         // Nothing, a header that a crash has torn, or an old header with nothing after it: a new log.
         let is_new = header.starts_with(&bytes) || bytes == FIRST;
         if is_new && bytes != header {
-            storage.replace(&header)?;
+            storage.replace(&header).map_err(LogError::from)?;
             bytes = header.to_vec();
         }
         let (mut place, version) = format.check(&bytes)?;
@@ -205,19 +216,26 @@ impl Log {
             number.is_some_and(|number| frame(&rest[at..], u64::from_le_bytes(number)).is_some())
         };
         if format.syncs == Syncs::Each && (0..rest.len()).any(intact) {
-            return Err(LogError::Damaged(place as u64));
+            return Err(LogError::Damaged(place as u64).into());
         }
-        if version < format.version {
-            storage.replace(&bytes[..place])?;
+        check(storage.as_mut(), &records)?;
+        let settled = if version < format.version {
+            storage.replace(&bytes[..place])
         } else if !rest.is_empty() {
-            storage.truncate(place as u64)?;
-            storage.sync()?;
-        }
+            storage.truncate(place as u64).and_then(|()| storage.sync())
+        } else {
+            Ok(())
+        };
+        settled.map_err(LogError::from)?;
         let log = Self {
             is_kept: storage.is_kept(),
             storage,
             format,
             records: records.len() as u64,
+            last: (0..)
+                .zip(&records)
+                .last()
+                .map_or(0, |(number, payload)| checksum(number, payload)),
             bytes: place as u64,
             poisoned: false,
         };
@@ -234,6 +252,7 @@ impl Log {
             storage.append(&head)?;
             storage.append(payload)
         })?;
+        self.last = checksum(self.records, payload);
         self.records += 1;
         self.bytes += (HEAD + payload.len()) as u64;
         Ok(())
@@ -258,8 +277,22 @@ impl Log {
         }
         self.guard(|storage| storage.replace(&bytes))?;
         self.records = payloads.len() as u64;
+        self.last = (0..)
+            .zip(payloads)
+            .last()
+            .map_or(0, |(number, payload)| checksum(number, payload));
         self.bytes = bytes.len() as u64;
         Ok(())
+    }
+
+    /// Number of records, and the CRC of the last.
+    pub(crate) fn end(&self) -> (u64, u32) {
+        (self.records, self.last)
+    }
+
+    /// Replaces the witness beside the log.
+    pub(crate) fn replace_witness(&mut self, bytes: &[u8]) -> Result<(), LogError> {
+        self.guard(|storage| storage.replace_witness(bytes))
     }
 
     /// Refuses if an earlier write failed.
@@ -305,7 +338,8 @@ fn head(number: u64, payload: &[u8]) -> [u8; HEAD] {
     head
 }
 
-fn checksum(number: u64, payload: &[u8]) -> u32 {
+/// CRC-32 of a record with its number.
+pub(crate) fn checksum(number: u64, payload: &[u8]) -> u32 {
     let mut hasher = crc32fast::Hasher::new();
     hasher.update(&number.to_le_bytes());
     hasher.update(payload);

@@ -7,11 +7,12 @@ mod log;
 pub(crate) mod packed;
 mod records;
 mod storage;
+mod witness;
 
 pub use diary::{CameBack, DiaryError};
 pub(crate) use diary::{Diary, FoundDiary, Terms, decode, encode};
 pub use file_storage::FileStorage;
 pub use ledger::{Ledger, LedgerError};
 pub use log::LogError;
-pub(crate) use log::{Format, Log};
+pub(crate) use log::{Format, Log, checksum};
 pub use storage::{MemoryStorage, NoStorage, Storage};

@@ -2,11 +2,11 @@
 
 use super::LogError;
 use crate::boundary::Scope;
-use hushstream_account::{Charge, Filter, FilterKind};
+use hushstream_account::{Charge, Filter, FilterKind, Price};
 use serde::{Deserialize, Serialize};
 
 /// One record. The order of the variants is part of the stored format.
-#[derive(Clone, Copy, Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(crate) enum Record {
     Opened {
         name: [u8; 16],
@@ -37,6 +37,41 @@ pub(crate) enum Record {
     Simulated {
         number: u64,
     },
+    // From version 2 on.
+    /// As `Opened`, with the part of δ that is set aside.
+    OpenedReserving {
+        name: [u8; 16],
+        epsilon: f64,
+        delta: f64,
+        kind: u8,
+        scope: Scope,
+        simulated: bool,
+        reserve: f64,
+    },
+    /// As `Debited`, with what the run was fixed at and how inexact its draws are.
+    Paid {
+        number: u64,
+        price: Price,
+    },
+    WidenedReserving {
+        epsilon: f64,
+        delta: f64,
+        reserve: f64,
+    },
+    /// Charges of another ledger, numbered from `first` on, and whether their noise was simulated.
+    Merged {
+        from: [u8; 16],
+        first: u64,
+        runs: Vec<(Price, bool)>,
+    },
+    /// No more charges; those that were made are in the ledger named `into`, if there is one.
+    Closed {
+        into: Option<[u8; 16]>,
+    },
+    /// The log was written anew for the `epoch`-th time.
+    Rewritten {
+        epoch: u64,
+    },
 }
 
 impl Record {
@@ -51,18 +86,44 @@ impl Record {
 
 /// The first record.
 pub(crate) fn opened(name: [u8; 16], filter: &Filter, scope: Scope, simulated: bool) -> Record {
-    Record::Opened {
-        name,
-        epsilon: filter.budget().epsilon(),
-        delta: filter.budget().delta(),
-        kind: match filter.kind() {
-            FilterKind::Gaussian => 0,
-            FilterKind::Zcdp => 1,
-            FilterKind::Pure => 2,
-            FilterKind::Approximate => 3,
+    let (epsilon, delta) = (filter.budget().epsilon(), filter.budget().delta());
+    let kind = match filter.kind() {
+        FilterKind::Gaussian => 0,
+        FilterKind::Zcdp => 1,
+        FilterKind::Pure => 2,
+        FilterKind::Approximate => 3,
+    };
+    match filter.stated_reserve() {
+        None => Record::Opened {
+            name,
+            epsilon,
+            delta,
+            kind,
+            scope,
+            simulated,
         },
-        scope,
-        simulated,
+        Some(reserve) => Record::OpenedReserving {
+            name,
+            epsilon,
+            delta,
+            kind,
+            scope,
+            simulated,
+            reserve,
+        },
+    }
+}
+
+/// A budget that was raised.
+pub(crate) fn widened(filter: &Filter) -> Record {
+    let (epsilon, delta) = (filter.budget().epsilon(), filter.budget().delta());
+    match filter.stated_reserve() {
+        None => Record::Widened { epsilon, delta },
+        Some(reserve) => Record::WidenedReserving {
+            epsilon,
+            delta,
+            reserve,
+        },
     }
 }
 

@@ -35,6 +35,23 @@ pub trait Storage: Send {
     /// What the device says.
     fn sync(&mut self) -> io::Result<()>;
 
+    /// The witness: a few bytes beside the content, by which a ledger knows whether it is the newest.
+    /// `None` if there is none, or if this storage keeps none.
+    ///
+    /// # Errors
+    /// What the device says.
+    fn load_witness(&mut self) -> io::Result<Option<Vec<u8>>> {
+        Ok(None)
+    }
+
+    /// Replaces the witness, atomically and durably.
+    ///
+    /// # Errors
+    /// What the device says.
+    fn replace_witness(&mut self, _bytes: &[u8]) -> io::Result<()> {
+        Ok(())
+    }
+
     /// Whether the content outlives the process. A ledger that does not is marked simulated.
     fn is_durable(&self) -> bool {
         true
@@ -65,6 +82,14 @@ impl Storage for Box<dyn Storage> {
 
     fn sync(&mut self) -> io::Result<()> {
         (**self).sync()
+    }
+
+    fn load_witness(&mut self) -> io::Result<Option<Vec<u8>>> {
+        (**self).load_witness()
+    }
+
+    fn replace_witness(&mut self, bytes: &[u8]) -> io::Result<()> {
+        (**self).replace_witness(bytes)
     }
 
     fn is_durable(&self) -> bool {

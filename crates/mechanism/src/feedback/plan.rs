@@ -8,6 +8,7 @@ use crate::boundary::Scope;
 use crate::durable::{DiaryError, Terms};
 use hushstream_account::{
     AccountError, Adjacency, Budget, Charge, Epsilon, FilterKind, Guarantee, GuaranteeError, Mu,
+    Price,
 };
 use hushstream_noise::{DiscreteLaplace, NoiseError, RoundedGaussian};
 use serde::{Deserialize, Serialize};
@@ -60,6 +61,16 @@ pub enum FeedbackNoise {
     Laplace,
     /// Rounded Gaussian: δ > 0.
     Gaussian,
+}
+
+impl FeedbackNoise {
+    /// Total-variation error of the one draw that a record affects.
+    fn slack(self) -> f64 {
+        match self {
+            Self::Laplace => DiscreteLaplace::SLACK,
+            Self::Gaussian => RoundedGaussian::SLACK,
+        }
+    }
 }
 
 /// What is wanted.
@@ -131,7 +142,7 @@ impl FeedbackRequest {
         });
         let allowed = match noise {
             FeedbackNoise::Laplace => self.budget.epsilon(),
-            FeedbackNoise::Gaussian => Mu::within(self.budget)?.get(),
+            FeedbackNoise::Gaussian => Mu::within_with_slack(self.budget, noise.slack())?.get(),
         };
         let ideal = allowed * SCALE as f64 / self.range.width(self.adjacency);
         let mut plan = FeedbackPlan {
@@ -236,12 +247,13 @@ impl FeedbackPlan {
     ///
     /// # Errors
     /// Never for a plan that exists.
-    pub fn charge(&self) -> Result<Charge, FeedbackError> {
+    pub fn charge(&self) -> Result<Price, FeedbackError> {
         let loss = self.loss()?;
-        Ok(match self.noise {
+        let charge = match self.noise {
             FeedbackNoise::Laplace => Charge::Pure(Epsilon::new(loss)?),
             FeedbackNoise::Gaussian => Charge::Gaussian(Mu::new(loss)?),
-        })
+        };
+        Ok(Price::new(charge, self.request.budget, self.noise.slack())?)
     }
 
     /// The filter of a ledger that admits the price.
@@ -283,18 +295,18 @@ impl FeedbackPlan {
         simulated: bool,
     ) -> Result<Guarantee, FeedbackError> {
         let request = &self.request;
-        let (epsilon, delta, noise, slack) = match self.charge()? {
+        let (epsilon, delta, noise, slack) = match self.charge()?.charge {
             Charge::Gaussian(mu) => (
                 request.budget.epsilon(),
                 mu.delta_at(request.budget.epsilon())?,
                 "Gaussian",
-                RoundedGaussian::SLACK,
+                self.noise.slack(),
             ),
             other => (
                 other.epsilon().unwrap_or(f64::NAN),
                 0.0,
                 "Laplace",
-                DiscreteLaplace::SLACK,
+                self.noise.slack(),
             ),
         };
         let rounds = request
@@ -320,7 +332,7 @@ impl FeedbackPlan {
             .citation("AS17 Theorem 4.1")
             .erratum("A4")
             .simulated(simulated);
-        if let Charge::Gaussian(mu) = self.charge()? {
+        if let Charge::Gaussian(mu) = self.charge()?.charge {
             builder = builder.mu(mu);
         }
         Ok(builder.build()?)

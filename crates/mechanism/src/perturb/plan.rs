@@ -7,7 +7,7 @@ use crate::durable::Terms;
 use crate::persons::Participation;
 use crate::sums::Noise;
 use hushstream_account::{
-    Adjacency, Budget, Charge, Epsilon, Guarantee, GuaranteeError, Mu, precision_slack,
+    Adjacency, Budget, Charge, Epsilon, Guarantee, GuaranteeError, Mu, Price, precision_slack,
 };
 use hushstream_noise::L2Laplace;
 use serde::{Deserialize, Serialize};
@@ -220,12 +220,15 @@ impl PerturbPlan {
     ///
     /// # Errors
     /// Never for a plan that exists; the numbers were checked.
-    pub fn charge(&self) -> Result<Charge, PerturbError> {
-        Ok(if self.request.noise.is_pure() {
+    pub fn charge(&self) -> Result<Price, PerturbError> {
+        let charge = if self.request.noise.is_pure() {
             Charge::Pure(Epsilon::new(self.price)?)
         } else {
             Charge::Gaussian(Mu::new(self.price)?)
-        })
+        };
+        let dimension = u32::try_from(self.request.learner.dimension()).unwrap_or(u32::MAX);
+        let tau = self.request.total_variation(dimension).min(1.0);
+        Ok(Price::new(charge, self.request.budget, tau)?)
     }
 
     pub(super) fn terms(&self) -> Result<Terms, PerturbError> {

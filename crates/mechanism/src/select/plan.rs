@@ -5,7 +5,7 @@ use super::error::SelectError;
 use super::request::{Horizon, MOST_ROUNDS, Method, OCTAVES, SelectRequest};
 use crate::boundary::Scope;
 use crate::durable::Terms;
-use hushstream_account::{Budget, Charge, Epsilon, FilterKind, Guarantee};
+use hushstream_account::{Budget, Charge, Epsilon, FilterKind, Guarantee, Price};
 use serde::{Deserialize, Serialize};
 
 /// What happens after each item.
@@ -106,16 +106,18 @@ impl SelectPlan {
     ///
     /// # Errors
     /// Never for a plan that exists; the numbers were checked.
-    pub fn charge(&self) -> Result<Charge, SelectError> {
+    pub fn charge(&self) -> Result<Price, SelectError> {
         // A selection that is never asked costs nothing, which is not a charge: the smallest one stands for it.
         let spent = self.spent()?.max(1e-12);
         let pure =
             self.request.budget.is_pure() || matches!(self.schedule, Schedule::Doubling { .. });
-        Ok(if pure {
+        let charge = if pure {
             Charge::Pure(Epsilon::new(spent)?)
         } else {
             Charge::Approximate(Budget::approx(spent, self.request.budget.delta())?)
-        })
+        };
+        // Coins and draws are exact.
+        Ok(Price::new(charge, self.request.budget, 0.0)?)
     }
 
     /// The filter of a ledger that admits the price.
@@ -158,7 +160,7 @@ impl SelectPlan {
         (low, high): (f64, f64),
         simulated: bool,
     ) -> Result<Guarantee, SelectError> {
-        let charge = self.charge()?;
+        let charge = self.charge()?.charge;
         let (citation, errata): (&str, &[&str]) = match self.request.method {
             Method::Dartboard => ("AFKT22 Theorem 1", &["F1", "F2", "F3", "F4"]),
             Method::BatchedDartboard => ("AFKT22 Theorem 2", &["F1", "F2", "F3", "F4", "F5", "F6"]),

@@ -17,7 +17,7 @@ use super::strategy::Strategy;
 use crate::boundary::Scope;
 use crate::lattice::{Lattice, Norm};
 use crate::persons::Participation;
-use hushstream_account::{Adjacency, Budget, Charge, Epsilon, Mu, precision_slack};
+use hushstream_account::{Adjacency, Budget, Charge, Epsilon, Mu, Price, precision_slack};
 
 /// The share of the budget that a filter's floors may cost: next to nothing.
 const FLOORS: f64 = 1e-3;
@@ -252,16 +252,18 @@ impl SumPlan {
     ///
     /// # Errors
     /// Never for a plan that exists; the numbers were checked.
-    pub fn charge(&self) -> Result<Charge, PlanError> {
+    pub fn charge(&self) -> Result<Price, PlanError> {
         let mut price = 0.0_f64;
         for (octave, &radius) in (0..).zip(&self.fields.radii) {
             price = price.max(self.price(radius as f64, octave)?);
         }
-        Ok(if self.request().noise.is_pure() {
+        let charge = if self.request().noise.is_pure() {
             Charge::Pure(Epsilon::new(price)?)
         } else {
             Charge::Gaussian(Mu::new(price)?)
-        })
+        };
+        let tau = self.total_variation().min(1.0);
+        Ok(Price::new(charge, self.request().budget, tau)?)
     }
 
     /// Total-variation error of all draws that one person affects.

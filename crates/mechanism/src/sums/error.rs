@@ -3,7 +3,7 @@
 use super::plan::PlanError;
 use crate::boundary::Scope;
 use crate::durable::{LedgerError, LogError};
-use hushstream_account::Charge;
+use hushstream_account::Price;
 use hushstream_noise::NoiseError;
 
 /// Why a sum refuses.
@@ -21,9 +21,9 @@ pub enum SumError {
     #[error("the grant of {granted:?} does not cover the price of {price:?}")]
     GrantBelowPrice {
         /// What was paid.
-        granted: Charge,
+        granted: Price,
         /// What it costs.
-        price: Charge,
+        price: Price,
     },
     /// A window plan where a transcript is promised, or the other way round.
     #[error("a {0} plan cannot make releases of the other guarantee")]

@@ -11,7 +11,7 @@ use crate::durable::{Ledger, LedgerError, Storage};
 use crate::lattice::Lattice;
 use crate::losses::{Features, Memory};
 use crate::persons::Persons;
-use hushstream_account::{Charge, Guarantee, GuaranteeError};
+use hushstream_account::{Guarantee, GuaranteeError};
 use hushstream_noise::{Instance, Key};
 use std::marker::PhantomData;
 
@@ -299,16 +299,11 @@ pub(super) fn check_grant(plan: &SumPlan, grant: &Grant) -> Result<(), SumError>
         });
     }
     let price = plan.charge()?;
-    let covered = match (grant.charge, price) {
-        (Charge::Gaussian(granted), Charge::Gaussian(price)) => granted.get() >= price.get(),
-        (Charge::Pure(granted), Charge::Pure(price)) => granted.get() >= price.get(),
-        _ => false,
-    };
-    if covered {
+    if grant.price.covers(&price) {
         Ok(())
     } else {
         Err(SumError::GrantBelowPrice {
-            granted: grant.charge,
+            granted: grant.price,
             price,
         })
     }

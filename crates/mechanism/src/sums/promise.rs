@@ -14,7 +14,7 @@ impl SumPlan {
     /// Never for a plan that exists; the numbers were checked.
     pub fn guarantee(&self, simulated: bool) -> Result<Guarantee, GuaranteeError> {
         let request = self.request();
-        let charge = self.charge().ok();
+        let charge = self.charge().ok().map(|price| price.charge);
         let (epsilon, delta) = match charge {
             Some(Charge::Gaussian(mu)) => (
                 request.budget.epsilon(),

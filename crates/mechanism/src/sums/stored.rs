@@ -106,8 +106,8 @@ mod tests {
         let mut larger = plan(SumKind::Tree);
         larger.fields.radii[0] *= 2;
         let (Charge::Gaussian(honest), Charge::Gaussian(forged)) = (
-            plan(SumKind::Tree).charge().unwrap(),
-            larger.charge().unwrap(),
+            plan(SumKind::Tree).charge().unwrap().charge,
+            larger.charge().unwrap().charge,
         ) else {
             panic!("Gaussian noise has a Gaussian price");
         };

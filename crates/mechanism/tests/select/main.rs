@@ -69,7 +69,7 @@ fn request(method: Method, experts: u32, rounds: u64, batch: u64) -> SelectReque
 /// A ledger that can pay for the plan, and a selection opened with it.
 fn open(plan: &SelectPlan, key: &Key, storage: Disk) -> (Ledger, Selection) {
     let charge = plan.charge().unwrap();
-    let budget = Budget::approx(charge.epsilon().unwrap(), charge.delta()).unwrap();
+    let budget = Budget::approx(charge.charge.epsilon().unwrap(), charge.charge.delta()).unwrap();
     let mut ledger = Ledger::simulated(budget, plan.filter(), plan.scope()).unwrap();
     let grant = ledger.debit(charge, plan.scope()).unwrap();
     let selection = Selection::open(plan.clone(), grant, key, &mut ledger, storage).unwrap();

@@ -40,7 +40,7 @@ fn the_promised_error_is_the_row_norm() {
 /// The worst standard deviation in units of Δ/μ (Gaussian) or Δ/ε (pure).
 fn units(kind: SumKind, noise: Noise, releases: u64) -> f64 {
     let plan = single(kind, noise, releases);
-    let price = match plan.charge().unwrap() {
+    let price = match plan.charge().unwrap().charge {
         hushstream_account::Charge::Gaussian(mu) => mu.get(),
         hushstream_account::Charge::Pure(epsilon) => epsilon.get(),
         other => panic!("{other:?}"),

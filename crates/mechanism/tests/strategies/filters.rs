@@ -85,7 +85,7 @@ fn the_price_of_a_filter_covers_all_its_rows() {
                 Adjacency::ReplaceOne => 2 * plan.radius(),
                 Adjacency::ZeroOut => plan.radius(),
             } as f64;
-            let Charge::Gaussian(price) = plan.charge().unwrap() else {
+            let Charge::Gaussian(price) = plan.charge().unwrap().charge else {
                 panic!("Gaussian noise has a Gaussian price");
             };
             // Each row is rounded: by less than a unit, in the one coordinate that there is.

@@ -19,7 +19,7 @@ fn octaves_by_brute_force() {
                 Participation::OncePerRecord,
             );
             let kappa = adjacency.kappa();
-            let price = match plan.charge().unwrap() {
+            let price = match plan.charge().unwrap().charge {
                 hushstream_account::Charge::Gaussian(mu) => mu.get(),
                 hushstream_account::Charge::Pure(epsilon) => epsilon.get(),
                 other => panic!("{other:?}"),

@@ -79,7 +79,7 @@ fn the_price_is_what_the_adjacency_makes_of_the_sensitivity() {
                     .map(|item| apart * matrices.columns(&[item], noise))
                     .fold(0.0, f64::max);
                 let loss = shift / 2_f64.powi(30); // μ or ε
-                let price = match plan.charge().unwrap() {
+                let price = match plan.charge().unwrap().charge {
                     hushstream_account::Charge::Gaussian(mu) => {
                         assert!(mu.delta_at(1.0).unwrap() <= 1e-6);
                         mu.get()
@@ -177,7 +177,7 @@ fn a_person_in_several_octaves_never_exceeds_the_price() {
                 }
             }
         }
-        let price = match plan_for(ITEMS as u64).charge().unwrap() {
+        let price = match plan_for(ITEMS as u64).charge().unwrap().charge {
             hushstream_account::Charge::Gaussian(mu) => mu.get(),
             hushstream_account::Charge::Pure(epsilon) => epsilon.get(),
             other => panic!("{other:?}"),

@@ -107,7 +107,7 @@ fn slack_is_paid_for_out_of_delta() {
             let epsilon = (0.03 * delta / tau).ln();
             request.budget = Budget::approx(epsilon, delta).unwrap();
             let plan = request.plan().unwrap();
-            let Charge::Gaussian(mu) = plan.charge().unwrap() else {
+            let Charge::Gaussian(mu) = plan.charge().unwrap().charge else {
                 panic!("Gaussian noise has a Gaussian price");
             };
             let spent = mu.delta_at(epsilon).unwrap();

@@ -1,6 +1,6 @@
 //! What the tests share: plans, keys, ledgers and streams.
 
-use hushstream_account::{Adjacency, Budget, Charge, FilterKind};
+use hushstream_account::{Adjacency, Budget, FilterKind, Price};
 use hushstream_mechanism::sums::{Geometry, Noise, PrivateSum, SumKind, SumPlan, SumRequest};
 use hushstream_mechanism::{
     Contribution, Ledger, MemoryStorage, Participation, Raw, Scope, Transcript,
@@ -64,7 +64,7 @@ pub(crate) fn filter(noise: Noise) -> FilterKind {
     }
 }
 
-pub(crate) fn charge(plan: &SumPlan) -> Charge {
+pub(crate) fn charge(plan: &SumPlan) -> Price {
     plan.charge().unwrap()
 }
 

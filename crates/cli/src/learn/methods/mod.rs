@@ -14,7 +14,7 @@ use super::data;
 use super::outcome::Parameters;
 use super::session::{Baseline, Session};
 use anyhow::{Result, bail};
-use hushstream_account::Charge;
+use hushstream_account::Price;
 use hushstream_engine::{MechanismKind, RecipeName, Situation, Task};
 use hushstream_mechanism::{CameBack, Grant, Ledger, Scope, Storage};
 use hushstream_noise::Key;
@@ -26,7 +26,7 @@ const MANY: usize = 1 << 13;
 /// A recipe with everything fixed but the data.
 pub(crate) trait Method {
     fn recipe(&self) -> RecipeName;
-    fn charge(&self) -> Result<Charge>;
+    fn charge(&self) -> Result<Price>;
     fn scope(&self) -> Scope;
     /// Records that it was asked for, and the most that it can take.
     fn records(&self) -> (u64, u64);

@@ -5,7 +5,7 @@ use super::super::session::{Release, Session};
 use super::problem::LinearProblem;
 use super::{Method, Place, Restart};
 use anyhow::{Result, bail};
-use hushstream_account::{Charge, Guarantee};
+use hushstream_account::{Guarantee, Price};
 use hushstream_engine::{
     LimitedUpdates, LimitedUpdatesError, LimitedUpdatesRequest, LimitedUpdatesRun, RecipeName,
     Situation, Wishes,
@@ -50,7 +50,7 @@ impl Method for Doubling {
         RecipeName::LimitedUpdates
     }
 
-    fn charge(&self) -> Result<Charge> {
+    fn charge(&self) -> Result<Price> {
         Ok(self.recipe.plan().charge()?)
     }
 

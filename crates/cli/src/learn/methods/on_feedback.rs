@@ -6,7 +6,7 @@ use super::super::session::{Arm, Baseline, Content, Release, Session};
 use super::{Method, Place, Restart};
 use crate::numbers::{grouped, short};
 use anyhow::{Result, bail};
-use hushstream_account::{Charge, Guarantee};
+use hushstream_account::{Guarantee, Price};
 use hushstream_engine::{
     Actions, BanditError, BanditRecipe, BanditRequest, BanditRun, BanditShadow, RecipeName,
     Situation, Turn, Wishes,
@@ -121,7 +121,7 @@ impl Method for Bandit {
         self.recipe.request().recipe
     }
 
-    fn charge(&self) -> Result<Charge> {
+    fn charge(&self) -> Result<Price> {
         Ok(self.recipe.plan().charge()?)
     }
 

@@ -5,7 +5,7 @@ use super::super::session::{Content, Release, Session};
 use super::problem::LinearProblem;
 use super::{Method, Place, Restart};
 use anyhow::{Result, bail};
-use hushstream_account::{Charge, Guarantee};
+use hushstream_account::{Guarantee, Price};
 use hushstream_engine::{
     Advice, ExpertsError, ExpertsRecipe, ExpertsRequest, ExpertsRun, RecipeName, Situation, Wishes,
 };
@@ -63,7 +63,7 @@ impl Method for Net {
         RecipeName::Cover
     }
 
-    fn charge(&self) -> Result<Charge> {
+    fn charge(&self) -> Result<Price> {
         Ok(self.recipe.plan().charge()?)
     }
 

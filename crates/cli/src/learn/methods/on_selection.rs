@@ -5,7 +5,7 @@ use super::super::session::{Baseline, Content, Release, Session};
 use super::{Method, Place, Restart};
 use crate::numbers::{grouped, short};
 use anyhow::{Result, bail};
-use hushstream_account::{Charge, Guarantee};
+use hushstream_account::{Guarantee, Price};
 use hushstream_engine::{
     Advice, ExpertsError, ExpertsRecipe, ExpertsRequest, ExpertsRun, ExpertsShadow, RecipeName,
     Situation, Wishes,
@@ -88,7 +88,7 @@ impl Method for Choosing {
         self.recipe.request().recipe
     }
 
-    fn charge(&self) -> Result<Charge> {
+    fn charge(&self) -> Result<Price> {
         Ok(self.recipe.plan().charge()?)
     }
 

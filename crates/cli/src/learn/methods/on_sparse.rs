@@ -4,7 +4,7 @@ use super::super::outcome::Parameters;
 use super::super::session::{Release, Session};
 use super::{Method, Place, Restart};
 use anyhow::Result;
-use hushstream_account::{Charge, Guarantee};
+use hushstream_account::{Guarantee, Price};
 use hushstream_engine::{RecipeName, Situation, SparseRecipe, SparseRun, Wishes};
 use hushstream_mechanism::losses::{Memory, Record};
 use hushstream_mechanism::sparse::{Scout, SparseError};
@@ -44,7 +44,7 @@ impl Method for Sparse {
         RecipeName::SparseFtrl
     }
 
-    fn charge(&self) -> Result<Charge> {
+    fn charge(&self) -> Result<Price> {
         Ok(self.recipe.plan().charge()?)
     }
 

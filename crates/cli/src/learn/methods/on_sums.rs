@@ -6,7 +6,7 @@ use super::{Method, Place, Restart};
 use crate::chart::{Series, log_log};
 use crate::numbers::grouped;
 use anyhow::Result;
-use hushstream_account::Charge;
+use hushstream_account::Price;
 use hushstream_engine::{Choice, RecipeName, Run, RunError, Shadow};
 use hushstream_mechanism::sums::{Resumed, SumError};
 use hushstream_mechanism::{Grant, GuaranteeKind, Scope, Transcript, Windowed};
@@ -16,7 +16,7 @@ impl Method for Choice {
         self.recipe.request().recipe
     }
 
-    fn charge(&self) -> Result<Charge> {
+    fn charge(&self) -> Result<Price> {
         Ok(self.recipe.plan().charge()?)
     }
 

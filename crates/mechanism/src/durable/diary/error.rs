@@ -2,7 +2,7 @@
 
 use crate::boundary::Scope;
 use crate::durable::{LedgerError, LogError};
-use hushstream_account::Charge;
+use hushstream_account::Price;
 use hushstream_noise::NoiseError;
 
 /// Why a run cannot be opened, written down or resumed.
@@ -12,9 +12,9 @@ pub enum DiaryError {
     #[error("the grant of {granted:?} does not cover the price of {price:?}")]
     GrantBelowPrice {
         /// What was paid.
-        granted: Charge,
+        granted: Price,
         /// What it costs.
-        price: Charge,
+        price: Price,
     },
     /// The grant was paid for something else.
     #[error("the grant is about {granted:?}, the plan about {plan:?}")]

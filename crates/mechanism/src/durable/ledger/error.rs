@@ -50,6 +50,56 @@ pub enum LedgerError {
     /// The charge has been used.
     #[error("charge number {0} has been used: its run has begun")]
     Begun(u64),
+    /// No run can be charged to it any more.
+    #[error("the ledger is closed{}", match .into {
+        Some(name) => format!(": its charges were merged into the ledger {name}; use that one"),
+        None => ": no run can be charged to it".to_owned(),
+    })]
+    Closed {
+        /// The name of the ledger that its charges were merged into.
+        into: Option<String>,
+    },
+    /// The charge was made on another ledger.
+    #[error("charge number {0} was merged from another ledger: its run goes on with that ledger")]
+    Elsewhere(u64),
+    /// A ledger and itself, or a copy of it.
+    #[error("both are the same ledger, or copies of it: there is nothing to merge")]
+    SameLedger,
+    /// The witness tells of more records than there are.
+    #[error(
+        "the ledger has lost records: it holds {records}, and its witness has seen {witnessed} or more. Its end is damaged, or it is an old copy: put the newest copy of the ledger back. If that is lost, what was spent is not known, and only who answers for the data can accept the ledger as it is, by removing the witness file"
+    )]
+    Behind {
+        /// What the ledger holds.
+        records: u64,
+        /// What the witness has seen since the ledger was last written anew.
+        witnessed: u64,
+    },
+    /// The witness saw another record at its place.
+    #[error(
+        "the ledger and its witness disagree: the ledger went on from an old copy, and other charges are lost. Put the newest copy of the ledger back, with its witness"
+    )]
+    Branched,
+    /// The witness is of another ledger.
+    #[error(
+        "the witness beside the ledger is of another ledger: put each ledger back beside its own"
+    )]
+    OtherWitness,
+    /// The witness does not check out.
+    #[error(
+        "the witness of the ledger is damaged: if the ledger is the newest copy, remove the witness file, and a new one is made"
+    )]
+    WitnessDamaged,
+    /// A witness of the future.
+    #[error(
+        "the witness of the ledger was written by a later version of Hushstream: use that version"
+    )]
+    WitnessVersion,
+    /// A witness without a ledger.
+    #[error(
+        "there is no ledger here, and its witness is: the ledger was lost or moved. Put it back; a new one would forget what was spent"
+    )]
+    Gone,
     /// The run goes on in another object or process.
     #[error("charge number {0} has been taken over: its run was resumed elsewhere")]
     TakenOver(u64),

@@ -1,11 +1,15 @@
 //! What a ledger knows of mechanisms that have begun: which instance, in which object, and how far it may have published.
 
 use super::{Ledger, LedgerError};
-use crate::durable::records::{Record, opened};
+use crate::durable::records::{Record, opened, widened};
 use std::collections::BTreeMap;
 
 /// How many marks are written before the log is written anew with the last ones.
 pub(super) const MARKS_KEPT: u64 = 1 << 16;
+
+/// How many marks may pass before the witness is renewed. A lost mark lets an old copy of a journal
+/// pass for the newest; a witness that lags so far may miss it, and saves most of the syncs.
+const MARKS_UNWITNESSED: u64 = 64;
 
 /// One mechanism that has begun.
 #[derive(Clone, Copy)]
@@ -48,7 +52,7 @@ impl Ledger {
                 mark,
             },
         );
-        Ok(())
+        self.attest()
     }
 
     /// Records that releases up to `step` may leave the process, if `life` still is the one that may publish.
@@ -77,22 +81,38 @@ impl Ledger {
         } else {
             self.write(&Record::Marked { number, step })?;
             self.marks_written += 1;
+            self.marks_unwitnessed += 1;
         }
         self.begun.insert(number, marked);
+        if self.marks_unwitnessed >= MARKS_UNWITNESSED {
+            self.attest()?;
+        }
         Ok(())
     }
 
     fn compact(&mut self, begun: &BTreeMap<u64, Begun>) -> Result<(), LedgerError> {
-        let mut records = vec![opened(self.name, &self.filter, self.scope, self.simulated)];
-        records.extend(
-            self.charges
-                .iter()
-                .map(|(&number, &charge)| Record::Debited { number, charge }),
-        );
+        let epoch = self.epoch + 1;
+        let mut records = vec![
+            opened(self.name, &self.filter, self.scope, self.simulated),
+            Record::Rewritten { epoch },
+        ];
+        for (&number, &price) in &self.charges {
+            if let Some(merged) = self.merged.iter().find(|merged| merged.first == number) {
+                let runs = self.charges.range(number..number + merged.count);
+                records.push(Record::Merged {
+                    from: merged.from,
+                    first: number,
+                    runs: runs.map(|(_, &price)| (price, false)).collect(),
+                });
+            } else if !self.is_merged(number) {
+                records.push(Record::Paid { number, price });
+            }
+        }
         if self.widened {
-            let budget = self.filter.budget();
-            let (epsilon, delta) = (budget.epsilon(), budget.delta());
-            records.push(Record::Widened { epsilon, delta });
+            records.push(widened(&self.filter));
+        }
+        if let Some(into) = self.closed {
+            records.push(Record::Closed { into });
         }
         let unprotected = self.unprotected.iter();
         records.extend(unprotected.map(|&number| Record::Simulated { number }));
@@ -117,7 +137,8 @@ impl Ledger {
             .map(Record::encode)
             .collect::<Result<Vec<_>, _>>()?;
         self.log.replace(&payloads)?;
+        self.epoch = epoch;
         self.marks_written = begun.len() as u64;
-        Ok(())
+        self.attest()
     }
 }

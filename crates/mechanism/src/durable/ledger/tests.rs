@@ -24,6 +24,7 @@ enum Failing {
 #[derive(Clone, Default)]
 struct Disk {
     bytes: Arc<Mutex<Vec<u8>>>,
+    witness: Arc<Mutex<Option<Vec<u8>>>>,
     failing: Arc<Mutex<Failing>>,
     forgets: bool,
 }
@@ -58,8 +59,32 @@ impl Storage for Disk {
         Ok(())
     }
 
+    fn load_witness(&mut self) -> io::Result<Option<Vec<u8>>> {
+        Ok(self.witness.lock().unwrap().clone())
+    }
+
+    fn replace_witness(&mut self, bytes: &[u8]) -> io::Result<()> {
+        *self.witness.lock().unwrap() = Some(bytes.to_vec());
+        Ok(())
+    }
+
     fn is_durable(&self) -> bool {
         !self.forgets
+    }
+}
+
+impl Disk {
+    fn content(&self) -> Vec<u8> {
+        self.bytes.lock().unwrap().clone()
+    }
+
+    /// Another disk with this content and this disk's witness.
+    fn with(&self, bytes: &[u8]) -> Self {
+        Self {
+            bytes: Arc::new(Mutex::new(bytes.to_vec())),
+            witness: Arc::new(Mutex::new(self.witness.lock().unwrap().clone())),
+            ..Self::default()
+        }
     }
 }
 
@@ -106,7 +131,7 @@ fn a_compaction_keeps_charges_and_marks() {
         (again.begun(1).unwrap().mark, again.begun(3).unwrap().mark),
         (9, 7)
     );
-    assert!((again.spent_of().0 - ledger.spent_of().0).abs() < 1e-15);
+    assert!((again.filter().used() - ledger.filter().used()).abs() < 1e-15);
     assert!(!again.is_simulated());
 }
 
@@ -120,7 +145,7 @@ fn a_failed_compaction_makes_nothing_durable() {
         ledger.debit(charge, plan().scope()).unwrap();
         ledger.begin(1, [1; 16], [2; 16], false).unwrap();
         ledger.mark(1, [2; 16], 5).unwrap();
-        let spent = ledger.spent_of();
+        let spent = ledger.filter().used();
         ledger.marks_written = MARKS_KEPT;
         *disk.failing.lock().unwrap() = failing;
         assert!(matches!(
@@ -142,7 +167,8 @@ fn a_failed_compaction_makes_nothing_durable() {
             Err(LedgerError::Log(LogError::Poisoned))
         ));
         assert!(ledger.begin(1, [1; 16], [9; 16], false).is_err());
-        assert_eq!((ledger.spent_of(), ledger.charges().count()), (spent, 1));
+        assert_eq!(ledger.filter().used().to_bits(), spent.to_bits());
+        assert_eq!(ledger.charges().count(), 1);
         assert_eq!(ledger.begun(1).unwrap().life, [2; 16]);
         // The disk knows: the old, or the new; never less.
         let again = Ledger::open(disk).unwrap();
@@ -256,4 +282,315 @@ fn a_ledger_opened_on_storage_that_forgets_is_marked_simulated() {
     ledger.marks_written = MARKS_KEPT;
     ledger.mark(1, [2; 16], 1).unwrap();
     assert!(Ledger::open(durable).unwrap().is_simulated());
+}
+
+fn refused(disk: Disk) -> LedgerError {
+    Ledger::open(disk).err().expect("it was opened")
+}
+
+/// A crash tears records that were not synced; a witness tells it from records that were.
+#[test]
+fn a_rotten_end_and_an_old_copy_are_told_from_a_crash() {
+    let disk = Disk::default();
+    let mut ledger = create(&disk);
+    let charge = plan().charge().unwrap();
+    ledger.debit(charge, plan().scope()).unwrap();
+    let one = disk.content();
+    ledger.debit(charge, plan().scope()).unwrap();
+    let two = disk.content();
+    // Any byte of the last record, or a shorter file: both charges were there.
+    for place in one.len()..two.len() {
+        let mut rotten = two.clone();
+        rotten[place] ^= 4;
+        let other = disk.with(&rotten);
+        let error = refused(other.clone());
+        assert!(
+            matches!(error, LedgerError::Behind { .. }),
+            "{place}: {error}"
+        );
+        assert_eq!(other.content(), rotten, "what is refused stays as it is");
+        assert!(matches!(
+            refused(disk.with(&two[..place])),
+            LedgerError::Behind { .. }
+        ));
+    }
+    let told = refused(disk.with(&one)).to_string();
+    assert!(
+        told.contains("old copy") && told.contains("removing the witness"),
+        "{told}"
+    );
+    // An old copy that went on with another charge.
+    let branch = Disk::default().with(&one);
+    let cheap = hushstream_account::Price::from(charge.charge);
+    Ledger::open(branch.clone())
+        .unwrap()
+        .debit(cheap, plan().scope())
+        .unwrap();
+    assert!(matches!(
+        refused(disk.with(&branch.content())),
+        LedgerError::Branched
+    ));
+    // A torn record that was never synced, and a witness that has not heard of the last one.
+    assert_eq!(
+        Ledger::open(disk.with(&[&two[..], &[7; 5]].concat()))
+            .unwrap()
+            .charges()
+            .count(),
+        2
+    );
+    let lagging = Disk::default().with(&one);
+    drop(Ledger::open(lagging.clone()).unwrap());
+    let ahead = lagging.with(&two);
+    let ledger = Ledger::open(ahead.clone()).unwrap();
+    assert!(!ledger.was_unwitnessed() && ledger.charges().count() == 2);
+    // It has been brought up to date.
+    assert!(matches!(
+        refused(ahead.with(&one)),
+        LedgerError::Behind { .. }
+    ));
+}
+
+#[test]
+fn a_missing_witness_is_noted_and_made_and_one_without_its_ledger_refuses() {
+    let disk = Disk::default();
+    let mut ledger = create(&disk);
+    assert!(!ledger.was_unwitnessed());
+    ledger
+        .debit(plan().charge().unwrap(), plan().scope())
+        .unwrap();
+    let alone = Disk::default().with(&disk.content());
+    assert!(Ledger::open(alone.clone()).unwrap().was_unwitnessed());
+    assert!(!Ledger::open(alone.clone()).unwrap().was_unwitnessed());
+    // Another ledger's witness, a damaged one, and one whose ledger is gone.
+    let other = Disk::default();
+    create(&other);
+    assert!(matches!(
+        refused(other.with(&disk.content())),
+        LedgerError::OtherWitness
+    ));
+    *alone.witness.lock().unwrap() = Some(b"hushstream witness 1".to_vec());
+    assert!(matches!(refused(alone), LedgerError::WitnessDamaged));
+    let gone = disk.with(&[]);
+    assert!(matches!(refused(gone.clone()), LedgerError::Gone));
+    let budget = Budget::approx(4.0, 1e-6).unwrap();
+    let new = Ledger::create(gone, budget, FilterKind::Gaussian, plan().scope());
+    assert!(matches!(new.err(), Some(LedgerError::Gone)));
+}
+
+/// Compaction makes the log shorter; the witness is not misled by it, also when a crash left it behind.
+#[test]
+fn a_log_that_was_written_anew_agrees_with_its_witness() {
+    let disk = Disk::default();
+    let mut ledger = create(&disk);
+    ledger
+        .debit(plan().charge().unwrap(), plan().scope())
+        .unwrap();
+    ledger.begin(1, [1; 16], [2; 16], false).unwrap();
+    for step in 1..=200 {
+        ledger.mark(1, [2; 16], step).unwrap();
+    }
+    let (before, long) = (disk.witness.lock().unwrap().clone(), disk.content());
+    ledger.marks_written = MARKS_KEPT;
+    ledger.mark(1, [2; 16], 201).unwrap();
+    drop(ledger);
+    assert!(disk.content().len() < long.len());
+    assert_eq!(
+        Ledger::open(disk.with(&disk.content()))
+            .unwrap()
+            .begun(1)
+            .unwrap()
+            .mark,
+        201
+    );
+    let lagging = disk.with(&disk.content());
+    *lagging.witness.lock().unwrap() = before;
+    assert!(Ledger::open(lagging).is_ok());
+    assert!(matches!(
+        refused(disk.with(&long)),
+        LedgerError::Behind { .. }
+    ));
+}
+
+#[test]
+fn charges_are_merged_once_and_their_runs_go_on_where_they_began() {
+    let (into, from) = (Disk::default(), Disk::default());
+    let (mut ledger, mut other) = (create(&into), create(&from));
+    let charge = plan().charge().unwrap();
+    let scope = plan().scope();
+    ledger.debit(charge, scope).unwrap();
+    for _ in 0..2 {
+        other.debit(charge, scope).unwrap();
+    }
+    other.begin(1, [1; 16], [2; 16], true).unwrap();
+    let used = ledger.filter().used();
+    // A crash after the first of its two records: the charges are in both, and merging again goes on.
+    let half = from.content();
+    ledger.merge(&mut other).unwrap();
+    drop(other);
+    let torn = Disk::default().with(&half);
+    let mut again = Ledger::open(torn.clone()).unwrap();
+    again.debit(charge, scope).unwrap();
+    ledger.merge(&mut again).unwrap();
+    assert_eq!(ledger.charges().count(), 4);
+    assert!((ledger.filter().used() / (4.0 * used) - 1.0).abs() < 1e-9);
+    ledger.merge(&mut Ledger::open(torn).unwrap()).unwrap();
+    assert_eq!(ledger.charges().count(), 4);
+    assert!(ledger.is_merged(2) && !ledger.is_merged(1) && ledger.is_unprotected(2));
+    assert!(matches!(
+        ledger.grant_again(3),
+        Err(LedgerError::Elsewhere(3))
+    ));
+    assert_eq!(ledger.next_number(), 5);
+    // The closed one takes no charge and lets its runs go on.
+    let mut closed = Ledger::open(from).unwrap();
+    assert_eq!(closed.closed(), Some(Some(ledger.name_in_words())));
+    let told = closed.debit(charge, scope).unwrap_err().to_string();
+    assert!(told.contains(&ledger.name_in_words()), "{told}");
+    assert!(closed.widen(Budget::approx(9.0, 1e-6).unwrap()).is_err());
+    closed.mark(1, [2; 16], 3).unwrap();
+    closed.begin(2, [1; 16], [5; 16], false).unwrap();
+    let mut third = create(&Disk::default());
+    assert!(matches!(
+        third.merge(&mut closed),
+        Err(LedgerError::Closed { .. })
+    ));
+    // All of it through a compaction and back.
+    for ledger in [&mut ledger, &mut closed] {
+        let number = if ledger.closed().is_some() { 2 } else { 1 };
+        ledger.begin(number, [1; 16], [2; 16], false).unwrap();
+        ledger.marks_written = MARKS_KEPT;
+        ledger.mark(number, [2; 16], 9).unwrap();
+    }
+    assert_eq!(closed.closed(), Some(Some(ledger.name_in_words())));
+    drop(ledger);
+    let mut ledger = Ledger::open(into).unwrap();
+    assert_eq!(ledger.charges().count(), 4);
+    assert!(ledger.is_merged(4) && ledger.is_unprotected(2) && !ledger.is_unprotected(3));
+    ledger.close().unwrap();
+    let told = ledger.debit(charge, scope).unwrap_err().to_string();
+    assert!(told.contains("no run can be charged"), "{told}");
+}
+
+#[test]
+fn a_merge_that_does_not_fit_changes_nothing() {
+    let (into, from) = (Disk::default(), Disk::default());
+    let (mut ledger, mut other) = (create(&into), create(&from));
+    let charge = plan().charge().unwrap();
+    let mut most = 0;
+    while other.debit(charge, plan().scope()).is_ok() {
+        most += 1;
+    }
+    ledger.debit(charge, plan().scope()).unwrap();
+    let before = (into.content(), from.content());
+    assert!(matches!(
+        ledger.merge(&mut other),
+        Err(LedgerError::Refused(_))
+    ));
+    assert_eq!((into.content(), from.content()), before);
+    assert_eq!(
+        (ledger.charges().count(), other.charges().count()),
+        (1, most)
+    );
+    // A copy under another name is the same ledger.
+    let mut copy = Ledger::open(Disk::default().with(&into.content())).unwrap();
+    assert!(matches!(
+        ledger.merge(&mut copy),
+        Err(LedgerError::SameLedger)
+    ));
+}
+
+/// One ledger for sums, selections and pure runs, across a restart.
+#[test]
+fn a_gaussian_ledger_takes_every_kind() {
+    use hushstream_account::{Charge, Epsilon, Price};
+    let disk = Disk::default();
+    let budget = Budget::approx(4.0, 1e-6).unwrap();
+    let mut ledger = Ledger::create_reserving(
+        disk.clone(),
+        budget,
+        FilterKind::Gaussian,
+        plan().scope(),
+        2e-7,
+    )
+    .unwrap();
+    let fixed = Budget::approx(0.3, 1e-7).unwrap();
+    ledger
+        .debit(plan().charge().unwrap(), plan().scope())
+        .unwrap();
+    for charge in [
+        Charge::Approximate(fixed),
+        Charge::Pure(Epsilon::new(0.2).unwrap()),
+    ] {
+        let price = Price::new(charge, fixed, 0.0).unwrap();
+        ledger.debit(price, plan().scope()).unwrap();
+    }
+    ledger
+        .widen_reserving(Budget::approx(5.0, 2e-6).unwrap(), Some(4e-7))
+        .unwrap();
+    let again = Ledger::open(disk).unwrap();
+    assert_eq!(again.filter(), ledger.filter());
+    assert!(again.filter().used_delta() >= 1e-7 && again.filter().used() < 1.0);
+}
+
+/// A grant that does not pay for the precision of a plan's draws builds nothing.
+#[test]
+fn the_precision_of_draws_is_charged_or_nothing_is_built() {
+    use hushstream_account::Price;
+    let mut ledger = create(&Disk::default());
+    let price = plan().charge().unwrap();
+    assert!(price.tau() > 0.0);
+    let grant = ledger
+        .debit(Price::from(price.charge), plan().scope())
+        .unwrap();
+    let key = Key::insecure_from_seed(3);
+    let sum = PrivateSum::<Transcript>::open(plan(), grant, &key, &mut ledger, Disk::default());
+    assert!(matches!(sum.err(), Some(SumError::GrantBelowPrice { .. })));
+}
+
+/// Ledgers as version 1 wrote them open, keep their promise and go on; so does one of version 2.
+#[test]
+fn golden_ledgers_are_read() {
+    let golden = |name: &str| {
+        let path = format!("{}/tests/golden/{name}", env!("CARGO_MANIFEST_DIR"));
+        Disk::default().with(&std::fs::read(path).unwrap())
+    };
+    for (name, promise, runs) in [
+        ("ledger-v1-gaussian", (4.0, 1e-6), 3),
+        ("ledger-v1-approximate", (2.0, 1e-5), 1),
+        ("ledger-v1-pure", (1.0, 0.0), 1),
+        ("ledger-v2-gaussian", (5.0, 2e-6), 5),
+    ] {
+        let disk = golden(name);
+        let mut ledger = Ledger::open(disk.clone()).unwrap();
+        let budget = ledger.budget();
+        assert_eq!((budget.epsilon(), budget.delta()), promise, "{name}");
+        assert_eq!(ledger.charges().count(), runs, "{name}");
+        assert!(
+            ledger.filter().used() > 0.05 && ledger.filter().used() < 0.6,
+            "{name}"
+        );
+        if name.ends_with("gaussian") {
+            assert!(ledger.is_unprotected(1) && ledger.is_widened(), "{name}");
+            assert_eq!(ledger.begun(1).unwrap().mark, 199);
+            // Both a sum and, once the budget leaves room for its δ, a selection.
+            ledger
+                .debit(plan().charge().unwrap(), plan().scope())
+                .unwrap();
+            let selection =
+                hushstream_account::Charge::Approximate(Budget::approx(0.2, 1e-7).unwrap());
+            let wider = Budget::approx(6.0, 3e-6).unwrap();
+            ledger.widen_reserving(wider, Some(6e-7)).unwrap();
+            ledger.debit(selection, plan().scope()).unwrap();
+            drop(ledger);
+            assert_eq!(
+                Ledger::open(disk.clone()).unwrap().charges().count(),
+                runs + 2
+            );
+        }
+        assert!(disk.content().starts_with(b"HUSHLOG2L\x02"));
+    }
+    let later = golden("ledger-v2-gaussian").content();
+    let later = [&later[..9], &[3], &later[10..]].concat();
+    let told = refused(Disk::default().with(&later)).to_string();
+    assert!(told.contains("a later version"), "{told}");
 }

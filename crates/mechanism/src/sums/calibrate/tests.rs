@@ -50,7 +50,7 @@ fn floors_without_guard_bits_are_paid_for() {
     let lost = (small.radius() - large.radius()) as f64;
     assert!(cost > 10.0 && (lost - cost).abs() <= 1.0, "{lost} {cost}");
     // The price is computed back with the floors in it.
-    let Charge::Gaussian(price) = large.charge().unwrap() else {
+    let Charge::Gaussian(price) = large.charge().unwrap().charge else {
         panic!("Gaussian noise has a Gaussian price");
     };
     let data = 2.0 * column * large.radius() as f64;
@@ -87,7 +87,7 @@ fn coarse(features: usize, radius: f64) -> SumPlan {
 
 /// How far apart two items may be for what is paid, in units of the lattice.
 fn paid_for(plan: &SumPlan) -> f64 {
-    let Charge::Gaussian(price) = plan.charge().unwrap() else {
+    let Charge::Gaussian(price) = plan.charge().unwrap().charge else {
         panic!("Gaussian noise has a Gaussian price");
     };
     price.get() * NOISE_SCALE as f64

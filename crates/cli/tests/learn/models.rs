@@ -1,0 +1,94 @@
+//! Model files: what a checksum finds, and files of other versions.
+
+use crate::common::{BUDGET, Folder, SCHEMA};
+use serde_json::Value;
+
+fn golden(name: &str) -> String {
+    let path = format!("{}/tests/golden/{name}", env!("CARGO_MANIFEST_DIR"));
+    std::fs::read_to_string(path).unwrap()
+}
+
+/// Every value of a model is covered: an edited ε is not believed, and neither is anything else.
+#[test]
+fn an_edited_model_is_refused() {
+    let folder = Folder::with_rows(100);
+    folder.succeeds(&format!(
+        "learn d.csv {SCHEMA} {BUDGET} --seed-insecure 1 --model model"
+    ));
+    let text = folder.text("model");
+    let edited = text.replace("\"epsilon\": 1.0", "\"epsilon\": 0.1");
+    assert_ne!(edited, text);
+    folder.write("edited", &edited);
+    for command in ["inspect edited", "predict edited d.csv"] {
+        let message = folder.fails(command);
+        assert!(message.contains("its checksum does not fit"), "{message}");
+    }
+    // Every number and every word, one at a time; and a key that nothing knows.
+    let model: Value = serde_json::from_str(&text).unwrap();
+    let mut pointers = Vec::new();
+    leaves(&model, String::new(), &mut pointers);
+    let statements = pointers
+        .iter()
+        .filter(|pointer| !pointer.starts_with("/weights/"));
+    let mut seen = 0;
+    for pointer in statements.chain(&["/weights/0".to_owned()]) {
+        let mut model = model.clone();
+        let leaf = model.pointer_mut(pointer).unwrap();
+        *leaf = match leaf {
+            Value::Bool(value) => (!*value).into(),
+            Value::Number(value) => (value.as_f64().unwrap() + 1.0).into(),
+            Value::String(text) => format!("{text}x").into(),
+            _ => 1.into(),
+        };
+        folder.write("edited", serde_json::to_string(&model).unwrap());
+        let output = folder.run("inspect edited");
+        assert_eq!(output.status.code(), Some(2), "{pointer}");
+        seen += 1;
+    }
+    assert!(seen > 20, "{seen}");
+    folder.write("edited", text.replacen('{', "{\"more\": 1,", 1));
+    folder.fails("inspect edited");
+    // Spaces say nothing.
+    folder.write("edited", serde_json::to_string(&model).unwrap());
+    folder.succeeds("inspect edited");
+}
+
+fn leaves(value: &Value, at: String, into: &mut Vec<String>) {
+    match value {
+        Value::Object(fields) => fields
+            .iter()
+            .for_each(|(key, value)| leaves(value, format!("{at}/{key}"), into)),
+        Value::Array(items) => items
+            .iter()
+            .enumerate()
+            .for_each(|(place, value)| leaves(value, format!("{at}/{place}"), into)),
+        _ => into.push(at),
+    }
+}
+
+#[test]
+fn models_of_other_versions_are_read_or_refused_in_words() {
+    let folder = Folder::new();
+    folder.write("first", golden("model-v1.json"));
+    let (out, told) = folder.succeeds("inspect first");
+    assert!(out.contains("It predicts whether y"), "{out}");
+    assert!(told.contains("written by an earlier version"), "{told}");
+    let broken = golden("model-v1.json").replace("\"checksum\": ", "\"checksum\": 1");
+    folder.write("broken", broken);
+    folder.fails("inspect broken");
+    folder.write("second", golden("model-v2.json"));
+    let (second, told) = folder.succeeds("inspect second");
+    assert!(told.is_empty(), "{told}");
+    assert_eq!(second, out);
+    let later = golden("model-v2.json").replace("\"version\": 2", "\"version\": 3");
+    folder.write("later", later);
+    let message = folder.fails("inspect later");
+    assert!(
+        message.contains("a later version of Hushstream"),
+        "{message}"
+    );
+    // A version cannot be turned back to a weaker checksum.
+    let back = golden("model-v2.json").replace("\"version\": 2", "\"version\": 1");
+    folder.write("back", back);
+    folder.fails("inspect back");
+}
