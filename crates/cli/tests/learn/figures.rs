@@ -62,6 +62,8 @@ fn signs_are_scored_before_they_are_learned() {
     let chance = |score: f64| ((1.0 + score) / 2.0).clamp(0.001, 0.999);
     check_signs(&told["metrics"], &scored, chance);
     assert_eq!(told["scored"], 64);
+    // How much of the noise's length records reach is not public, so no forecast is made.
+    assert!(told["parameters"]["rows_until_signal"].is_null());
 }
 
 /// Metrics of scores and labels, by their definitions.
