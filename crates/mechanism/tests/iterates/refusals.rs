@@ -285,7 +285,7 @@ fn draws_that_are_off_are_counted() {
             "{timing:?}"
         );
         assert!(guarantee.delta() <= 1e-6, "{timing:?}");
-        let Charge::Gaussian(mu) = plan.charge().unwrap() else {
+        let Charge::Gaussian(mu) = plan.charge().unwrap().charge else {
             panic!("Gaussian noise has a Gaussian price");
         };
         let total = mu.delta_at(epsilon).unwrap() + least;
