@@ -150,7 +150,7 @@ fn regret_is_within_the_bound() {
     let rounds = 20_000;
     let noise = FeedbackNoiseSize::Laplace(1.0);
     let arms = [0.9, 0.8, 0.2, 0.7, 0.9];
-    let stated = Exp2Rates::stated(5, 5, rounds, noise);
+    let stated = Exp2Rates::stated(5, rounds, noise);
     let mut learner = Exp2::new(5, stated).unwrap();
     let mut bits = dice(4);
     let mut coins = Coins::new(&mut bits);
@@ -161,7 +161,7 @@ fn regret_is_within_the_bound() {
         let noisy = arms[arm] + laplace(&mut coins, 1.0);
         learner.observe(noisy).unwrap();
     }
-    let bound = stated.regret_bound(5, 5, rounds, noise, AnswerSize::ANY);
+    let bound = stated.regret_bound(5, rounds, noise, AnswerSize::ANY);
     assert!(
         regret < bound && regret < 0.5 * 0.5 * rounds as f64,
         "{regret} {bound}"
@@ -193,6 +193,74 @@ fn regret_is_within_the_bound() {
     }
 }
 
+/// η|⟨l̃, x⟩| ≤ 1 for every play, every action x and every answer within reach, whatever the
+/// weights: the condition of the regret's proof. Uniform weights, and all weight on one action, in
+/// sets of all shapes.
+#[test]
+fn estimates_on_points_stay_within_the_proofs_reach() {
+    let mut bits = dice(12);
+    let mut coins = Coins::new(&mut bits);
+    let noise = FeedbackNoiseSize::Laplace(1.0);
+    for (dimension, count) in [(1, 2), (2, 3), (2, 40), (3, 7), (5, 30), (8, 60)] {
+        for flat in [1.0, 0.05] {
+            let actions: Vec<Vec<f64>> = (0..count)
+                .map(|_| {
+                    let mut action = sphere(dimension, &mut coins);
+                    action[0] *= flat;
+                    action
+                })
+                .collect();
+            for rounds in [10, 1_000_000] {
+                let mut learner = Exp2Actions::tuned(actions.clone(), rounds, noise).unwrap();
+                let rates = learner.rates();
+                assert!(rates.exploration <= 0.5 + 1e-12);
+                let mut weights = vec![0.0; count];
+                for favoured in 0..=count.min(9) {
+                    learner.restore(0, &weights).unwrap();
+                    for play in 0..count {
+                        let estimates = learner.estimates(play, rates.reach).unwrap();
+                        let most = estimates
+                            .iter()
+                            .fold(0.0, |most, e| f64::max(most, e.abs()));
+                        let most = rates.learning * most;
+                        assert!(most <= 1.0 + 1e-9, "{dimension} {count} {flat}: {most}");
+                    }
+                    weights.fill(-1e3);
+                    weights[favoured.min(count - 1)] = 0.0;
+                }
+            }
+        }
+    }
+}
+
+/// On points the learner finds the best one, within its bound.
+#[test]
+fn regret_on_points_is_within_the_bound() {
+    let (rounds, noise) = (20_000, FeedbackNoiseSize::Laplace(0.1));
+    let points: Vec<Vec<f64>> = (0..8)
+        .map(|k| vec![f64::from(k).cos(), f64::from(k).sin()])
+        .collect();
+    let loss = [0.6, -0.8];
+    let values: Vec<f64> = points.iter().map(|point| dot(&loss, point)).collect();
+    let best = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let mut learner = Exp2Actions::tuned(points, rounds, noise).unwrap();
+    let bound = learner.regret_bound(rounds, noise);
+    let mut bits = dice(13);
+    let mut coins = Coins::new(&mut bits);
+    let mut regret = 0.0;
+    for _ in 0..rounds {
+        let action = learner.play(&mut coins).unwrap().action.unwrap();
+        regret += values[action] - best;
+        let noisy = values[action] + laplace(&mut coins, 0.1);
+        learner.observe(noisy).unwrap();
+    }
+    let uniform = (values.iter().sum::<f64>() / 8.0 - best) * rounds as f64;
+    assert!(
+        regret < bound && regret < 0.6 * uniform,
+        "{regret} {bound} {uniform}"
+    );
+}
+
 #[test]
 fn learners_continue_bit_for_bit() {
     let make: Vec<fn() -> Box<dyn BanditLearner>> = vec![
@@ -206,7 +274,7 @@ fn learners_continue_bit_for_bit() {
             Box::new(
                 Octaves::new(|rounds| {
                     let noise = FeedbackNoiseSize::Laplace(1.0);
-                    let rates = Exp2Rates::stated(3, 3, rounds, noise);
+                    let rates = Exp2Rates::stated(3, rounds, noise);
                     Ok(Box::new(Exp2::new(3, rates)?))
                 })
                 .unwrap(),
@@ -254,8 +322,8 @@ fn weighted_answers_are_as_small_as_stated() {
             assert!(square <= size.square);
             assert!(!tight || square > 0.85 * size.square, "{square} {size:?}");
         }
-        let rates =
-            |size| Exp2Rates::for_answers(8, 8, 10_000, FeedbackNoiseSize::Laplace(0.1), size);
+        let noise = FeedbackNoiseSize::Laplace(0.1);
+        let rates = |size| Exp2Rates::for_answers(8, 10_000, noise, size);
         assert!(rates(size).learning > 1.5 * rates(AnswerSize::ANY).learning);
     }
 }

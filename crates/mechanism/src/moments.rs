@@ -87,6 +87,20 @@ impl Moments {
         &self.bounds
     }
 
+    /// How far inside the bound clipped features are kept.
+    ///
+    /// *Claim*: their true length is at most R. With u = 2⁻⁵³, a sum of p squares is at least
+    /// (1−u)^p of the true one, its root at least (1−u)^(p/2+1) of the true length; the quotient
+    /// R/norm and two products add at most (1+u)³. So the length is at most R·(1 + (p/2 + 5)u)·(1 −
+    /// margin), up to squares of pu, and a margin of (p + 16)u suffices for p < 2⁴⁰. A fixed margin
+    /// of 10⁻¹⁴ suffices for p ≤ 170 only: with p = 200 a large value can swallow all the others,
+    /// and the length is beyond R. (Even without it the distance held up to p = 6000, where
+    /// `SumPlan::distance` has 10⁻¹² to spare.)
+    fn margin(&self) -> f64 {
+        let units = self.features as f64 + 16.0;
+        (units * 0.5 * f64::EPSILON).max(1e-14)
+    }
+
     /// The moments of a record, or null if it is malformed.
     pub(crate) fn of(&self, record: &Record) -> Contribution {
         let mut v = vec![0.0; self.features];
@@ -109,8 +123,9 @@ impl Moments {
         if !norm.is_finite() || !record.target.is_finite() {
             return Contribution::Null;
         }
-        // A little inside the bound, so that rounding cannot leave it: the distance of two points is proved for points inside.
-        let shrink = self.bounds.shrink(norm) * (1.0 - 1e-14);
+        // A little inside the bound, so that rounding cannot leave it: the distance of two points
+        // is proved for points inside.
+        let shrink = self.bounds.shrink(norm) * (1.0 - self.margin());
         v.iter_mut().for_each(|v| *v *= shrink);
         let (block, y) = match self.classes {
             None => (0, self.bounds.clip_target(record.target)),
@@ -177,6 +192,27 @@ mod tests {
         );
         assert!(length(&of([9.0, 3.0, -4.0], 100.0)) <= moments().bound());
         assert!((length(&of([2.0, 0.0, 0.0], 5.0)) / moments().bound() - 1.0).abs() < 1e-12);
+    }
+
+    /// One value swallows the squares of all others, each just below half a unit in the last place:
+    /// the norm is taken to be 1, and the true length is what the margin has to cover.
+    #[test]
+    fn clipped_features_are_inside_the_bound_whatever_their_number() {
+        for p in [20, 200, 400, 2000] {
+            let moments = Moments::new(p, Bounds::new(1.0, (-1.0, 1.0), 1.0).unwrap());
+            let mut values = vec![(0.499_f64 * f64::EPSILON).sqrt(); p];
+            values[0] = 1.0;
+            let features = Features::Dense(values);
+            // The trace of vvᵀ, which is ‖v‖², less 1, without rounding away what matters.
+            let Contribution::Dense(out) = moments.of(&Record {
+                features,
+                target: 0.0,
+            }) else {
+                panic!()
+            };
+            let beyond = (out[0] - 1.0) + out[1..p].iter().sum::<f64>();
+            assert!(beyond <= 0.0, "p = {p}: {beyond:e}");
+        }
     }
 
     /// The largest distance of two points is 1.5 times the bound: random search, hill climbing, and the pair that attains it.

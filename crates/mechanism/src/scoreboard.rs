@@ -234,10 +234,12 @@ impl Scoreboard {
         let Tally::Log(log) = &mut self.tally else {
             return;
         };
-        self.scored += 1;
         log.add(&row, policy);
-        self.prediction = reading.unscaled(row.loss);
-        self.last = self.prediction;
+        if let Some(loss) = row.loss {
+            self.scored += 1;
+            self.prediction = reading.unscaled(loss);
+            self.last = self.prediction;
+        }
         // Sums, as for all others: averages divide them by the rows.
         let whole = |average: f64| reading.unscaled(average) * self.scored as f64;
         let (alike, best) = log.arms();

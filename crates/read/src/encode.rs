@@ -146,9 +146,14 @@ impl Builder {
             }
             Step::Label(_) | Step::Arm(_) | Step::Outcome(_) | Step::Propensity { .. } => {
                 match (self.feedback(step, field), targets) {
-                    // A coordinate that is no number makes the whole record null.
-                    (Err((slot, _)), Targets::Needed(MissingTarget::Null)) => {
-                        self.put(slot, f64::NAN);
+                    // A coordinate that is no number says nothing: an unknown label leaves all arms
+                    // open.
+                    (Err((first, _)), Targets::Needed(MissingTarget::Null)) => {
+                        let open = match step {
+                            Step::Label(arms) => arms.count,
+                            _ => 1,
+                        };
+                        (first..first + open).for_each(|slot| self.put(slot, f64::NAN));
                     }
                     (Err((_, fault)), _) => return Err(fault),
                     (Ok(()), _) => {}

@@ -1,9 +1,15 @@
-//! The adaptive adversaries of AFKT22 Theorems 4, 5 and 6 (appendix C; erratum F10), and the same losses once more for a learner that they cannot see.
+//! The adaptive adversaries of AFKT22 Theorems 4, 5 and 6 (appendix C; errata F10, F11), and the
+//! same losses once more for a learner that they cannot see.
 //!
-//! An expert guesses the signs of k columns: for k = 1 expert 2j guesses − for column j and 2j+1 guesses +. A round shows one person's row: a wrong guess costs 1 (for k > 1 a guess that differs from the
-//! columns' majority, as the theorem has it). As soon as the learner has followed a guess about a column, every expert on that column costs 1 for ever. So a learner
-//! with little regret tells the signs of most columns, one after another, which no private algorithm can; an expert that was never followed has no loss on consensus columns.
-//! [`Fingerprint::replay`] repeats the marks at the rounds at which they fell, whatever is played then: the same losses, now fixed in advance.
+//! An expert guesses the signs of k columns: for k = 1 expert 2j guesses − for column j and 2j+1
+//! guesses +. A round shows one person's row: a guess costs 1 if it differs from that row in one of
+//! its columns. (Appendix C.3 prints the sign of the columns' sums instead. That is a function of
+//! all rows in every round, so one person would be in all of them, and the proof's group privacy of
+//! 2T/n rounds would fail.) As soon as the learner has followed a guess about a column, every
+//! expert on that column costs 1 for ever. So a learner with little regret tells the signs of most
+//! columns, one after another, which no private algorithm can; an expert on consensus columns that
+//! were never followed has no loss. [`Fingerprint::replay`] repeats the marks at the rounds at
+//! which they fell, whatever is played then: the same losses, now fixed in advance.
 
 use super::duel::Advisor;
 use super::matrix::SignMatrix;
@@ -116,7 +122,7 @@ impl Fingerprint {
             let right = columns
                 .iter()
                 .zip(signs)
-                .all(|(&j, &sign)| self.matrix.majority(j) == sign);
+                .all(|(&j, &sign)| self.matrix.sign(row, j) == sign);
             cost(known || !right)
         };
         self.guesses.iter().map(guess).collect()
@@ -208,6 +214,26 @@ mod tests {
         for losses in recorded {
             assert_eq!(replay.losses(), losses);
             replay.sees(19);
+        }
+    }
+
+    /// Sets of one column are the experts of Theorem 4, loss by loss, also where rows disagree.
+    #[test]
+    fn a_guess_is_compared_with_the_row_of_the_round() {
+        let mut dice = Dice::new(3);
+        let matrix = SignMatrix::tardos(7, 4000, &mut dice);
+        let split = |j: usize| (0..7).any(|row| matrix.sign(row, j) != matrix.sign(0, j));
+        let split = (0..4000).filter(|&j| split(j)).count();
+        assert!(
+            (1..=4).contains(&split),
+            "99.9 % of the columns are constant"
+        );
+        let mut single = Fingerprint::of_subsets(matrix.clone(), 1).unwrap();
+        let mut columns = Fingerprint::new(matrix, None);
+        for round in 0..14 {
+            assert!(single.losses() == columns.losses(), "round {round}");
+            single.sees(round);
+            columns.sees(round);
         }
     }
 

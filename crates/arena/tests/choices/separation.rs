@@ -64,7 +64,7 @@ fn also_at_the_theorems_budget() {
 #[test]
 fn the_other_adversaries_play() {
     let budget = Budget::approx(0.1, 1e-6).unwrap();
-    let matrix = SignMatrix::tardos(8, 400, &mut Dice::new(7));
+    let matrix = SignMatrix::tardos(8, 2000, &mut Dice::new(7));
     let mut adversary = Fingerprint::new(matrix, Some(200));
     let rounds = adversary.rounds();
     let recipe = dartboard(adversary.experts(), rounds, budget);

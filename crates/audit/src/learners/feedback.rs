@@ -110,8 +110,8 @@ impl Answered {
     /// The canary's answer; nothing is the null one.
     fn canary(&self, world: World) -> Option<f64> {
         let low = match self.recipe.request().range {
-            Range::ZeroTo(_) => 0.0,
             Range::Symmetric(_) => -1.0,
+            _ => 0.0,
         };
         match (self.recipe.request().adjacency, world) {
             (_, World::Right) => Some(1.0),
@@ -206,7 +206,8 @@ impl Duel for Answered {
     fn likelihood(&self, seen: &[f64]) -> Option<f64> {
         let place = usize::try_from(self.place - 1).ok()? * self.width();
         let answer = seen.get(place)? * self.recipe.batch() as f64;
-        let away = |world: World| (answer - self.canary(world).unwrap_or(0.0)).abs();
+        let null = self.recipe.request().range.null();
+        let away = |world: World| (answer - self.canary(world).unwrap_or(null)).abs();
         Some(away(World::Left) - away(World::Right))
     }
 }

@@ -9,7 +9,7 @@ pub(super) fn all() -> Vec<Box<dyn Planted>> {
     vec![
         Box::new(InDuel {
             name: "vector noise",
-            what: "⟨Z, play⟩ with Laplace Z of scale 2B/ε, for a play that is not a unit vector (erratum A4)",
+            what: "⟨Z, play⟩ with Laplace Z of scale 2·max|l_i|/ε, right for unit vectors, for another play (AS17's B is max|⟨l, play⟩|/‖play‖∞: four times that)",
             claim: Claim::Pure { epsilon: 2.0 },
             duel: vector,
         }),
@@ -49,8 +49,8 @@ fn laplace(scale: f64, dimension: u32) -> Handmade {
     }
 }
 
-/// B = 1, losses in the unit ball, N = 16, the play (¼, …, ¼): answers −1 and 1.
-pub(crate) fn with_vector_noise(scale: f64) -> Box<dyn Duel> {
+/// Losses in the unit ball, N = 16, the play (¼, …, ¼): answers −1 and 1, and B = 4.
+fn with_vector_noise(scale: f64) -> Box<dyn Duel> {
     let noise = laplace(scale, 16);
     duel(
         "answers -1 and 1 to the play (1/4, ...)",

@@ -17,7 +17,6 @@ mod structure;
 use crate::procedure::{Effort, Verdict, audit};
 use crate::{AuditError, Claim, Duel};
 
-pub(crate) use answers::with_vector_noise;
 pub(crate) use handmade::{Handmade, HandmadeDuel};
 pub use order::order_matters;
 pub(crate) use selection::{Dartboard, aimed, batch};

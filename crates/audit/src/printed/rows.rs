@@ -31,7 +31,6 @@ impl Printed {
         }
         rows.push(Self::as_feedback("A4", "AS17 Theorem 4.1"));
         rows.push(Self::as_feedback("A6", "AS17 Theorem 4.5"));
-        rows.push(Self::as_vector());
         rows.push(Self::as_perturbed());
         rows.push(Self::window(2, 0.1));
         rows.extend(Self::overlapping());
@@ -148,7 +147,8 @@ impl Printed {
         }
     }
 
-    /// Laplace of scale B/ε on one feedback in [−B, B]; in one dimension ‖Y‖₁ is B: A4, A6.
+    /// Laplace of scale B/ε on one feedback in [−B, B]: A4. On a set with losses in [−1, 1] and the
+    /// play 1, in one dimension, B = ‖Y‖₁ = 1 and the play's noise is that of Theorem 4.5: A6.
     fn as_feedback(erratum: &'static str, place: &'static str) -> Self {
         Self {
             erratum,
@@ -159,19 +159,6 @@ impl Printed {
                 noise: Noise::Laplace,
                 releases: 1,
                 reach: 2.0,
-                scale: 1.0 / EPSILON,
-            },
-        }
-    }
-
-    /// ⟨Z, play⟩ with Laplace Z of scale B/ε off the unit vectors, losses in the unit ball: A4.
-    fn as_vector() -> Self {
-        Self {
-            erratum: "A4",
-            place: "AS17 Theorem 4.1",
-            setting: "N = 16, play (1/4, ..., 1/4), losses in the unit ball".into(),
-            claim: Claim::Pure { epsilon: EPSILON },
-            mechanism: Mechanism::Vector {
                 scale: 1.0 / EPSILON,
             },
         }

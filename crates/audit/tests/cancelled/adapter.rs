@@ -860,8 +860,8 @@ impl OnAnswers {
     /// A loss vector whose part at the play has this value.
     fn losses(&self, pull: Pull, play: &[f64]) -> Vec<f64> {
         let low = match self.recipe.request().range {
-            Range::ZeroTo(_) => 0.0,
             Range::Symmetric(_) => -1.0,
+            _ => 0.0,
         };
         let value = match pull {
             Pull::Low => low,

@@ -19,7 +19,7 @@ pub const CATALOGUE: &[Entry] = &[
     Entry {
         recipe: RecipeName::PftalConvex,
         name: "pftal-convex",
-        source: "ST13 Algorithm 1 on regularised losses (section 3.2)",
+        source: "ST13 Algorithm 1 on regularised losses (section 2.1.1 and appendix C)",
         errata: &["S1", "S2", "S3"],
         guarantee: "transcript",
         when: "convex losses of a linear model: the general-purpose learner; on BLT sums it is DP-FTRL",
@@ -146,7 +146,7 @@ pub const CATALOGUE: &[Entry] = &[
         when: "bandits with arms, or finitely many actions with linear losses; learn --task bandit",
         mechanism: MechanismKind::Feedback,
         printed: "O(sqrt(N T log T log N)/eps)",
-        holds: "ln N/eta + eta N T (1+v)/(1-gamma) + 2 gamma T + O(1): sqrt(N T log N) log(NT)/eps",
+        holds: "ln N/eta + eta N T (1+v)/(1-gamma) + 2 gamma T + O(1): sqrt(N T log N) log(NT)/eps; on K points in N dimensions ln K for ln N, and gamma 4N times larger",
     },
     Entry {
         recipe: RecipeName::Exp2Batched,
@@ -167,7 +167,7 @@ pub const CATALOGUE: &[Entry] = &[
         guarantee: "transcript of plays and noisy answers",
         when: "linear bandits on a ball, box, simplex or polytope; learn --task bandit mixes the arms of a table",
         mechanism: MechanismKind::Feedback,
-        printed: "O~(sqrt(T log T) sqrt(N^2 nu |X|^2 (1 + lambda^2 N)))",
+        printed: "O(sqrt(T log T) sqrt(N^2 nu (M^2 + N |X|_2^2 |Y|_1^2/eps^2))), M the largest |<l, x>|",
         holds: "2 eta N^2 T (1+v) + nu ln T/eta + O(1), v the variance of scalar noise",
     },
     Entry {
@@ -184,7 +184,7 @@ pub const CATALOGUE: &[Entry] = &[
     Entry {
         recipe: RecipeName::SparseFtrl,
         name: "sparse-ftrl",
-        source: "ST13 section 3.2 with a fixed rate, read coordinate by coordinate",
+        source: "ST13 appendix C with a fixed rate, read coordinate by coordinate",
         errata: &["J1", "S1", "S2"],
         guarantee: "transcript, delta > 0",
         when: "sparse records with thousands to millions of hashed features (VW text, libsvm)",

@@ -184,7 +184,7 @@ impl BanditRequest {
         })
     }
 
-    /// What is known of the size of answers: those of a log are null but where arms agree.
+    /// What is known of the size of answers: those of a log are 0 but where arms agree.
     fn answers(&self, batch: u64) -> AnswerSize {
         match &self.reading {
             Some(reading) if reading.is_log() => AnswerSize::of_weights(self.range.bound(), batch),
@@ -242,7 +242,8 @@ impl BanditRecipe {
         }
     }
 
-    /// A bound on the expected regret against losses that do not depend on the plays, for a known horizon (on general points the rates are those of arms, and there is none).
+    /// A bound on the expected regret against losses that do not depend on the plays, for a known
+    /// horizon.
     #[must_use]
     pub fn regret_bound(&self) -> Option<f64> {
         let items = self.request.rounds?.div_ceil(self.batch());
@@ -251,10 +252,13 @@ impl BanditRecipe {
         match &self.request.actions {
             Actions::Arms(arms) => {
                 let size = self.request.answers(self.batch());
-                let rates = Exp2Rates::for_answers(*arms, *arms, items, noise, size);
-                Some(whole * rates.regret_bound(*arms, *arms, items, noise, size))
+                let rates = Exp2Rates::for_answers(*arms, items, noise, size);
+                Some(whole * rates.regret_bound(*arms, items, noise, size))
             }
-            Actions::Points(_) => None,
+            Actions::Points(points) => {
+                let learner = Exp2Actions::tuned(points.clone(), items, noise).ok()?;
+                Some(whole * learner.regret_bound(items, noise))
+            }
             Actions::Set(set) => {
                 let (rate, reach) = Scrible::stated(set.as_ref(), items, noise).ok()?;
                 let learner = Scrible::new(set.as_ref(), rate, reach).ok()?;
@@ -308,14 +312,10 @@ fn tuned(
 ) -> Result<Box<dyn BanditLearner>, LearnError> {
     Ok(match actions {
         Actions::Arms(arms) => {
-            let rates = Exp2Rates::for_answers(*arms, *arms, items, noise, size);
+            let rates = Exp2Rates::for_answers(*arms, items, noise, size);
             Box::new(Exp2::new(*arms, rates)?)
         }
-        Actions::Points(points) => {
-            let dimension = points.first().map_or(1, Vec::len).max(1);
-            let rates = Exp2Rates::stated(dimension, points.len(), items, noise);
-            Box::new(Exp2Actions::new(points.clone(), rates)?)
-        }
+        Actions::Points(points) => Box::new(Exp2Actions::tuned(points.clone(), items, noise)?),
         Actions::Set(set) => {
             let (rate, reach) = Scrible::stated(set.as_ref(), items, noise)?;
             Box::new(Scrible::new(set.as_ref(), rate, reach)?)

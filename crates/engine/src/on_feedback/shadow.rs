@@ -56,7 +56,7 @@ impl BanditShadow {
         }
     }
 
-    /// Learns from a record; a malformed one answers 0, as in the run.
+    /// Learns from a record; a malformed one answers as in the run.
     ///
     /// # Errors
     /// Those of the learner.
@@ -67,7 +67,6 @@ impl BanditShadow {
         };
         let answer = self.reading.exact(record, ask);
         let answer = *answer.for_the_operator() / self.reading.range().bound();
-        let answer = if answer.is_finite() { answer } else { 0.0 };
         self.learner.observe(answer)?;
         self.rounds += 1;
         self.policy = self.learner.policy();

@@ -1,7 +1,10 @@
 //! The recipe `pftal-bandit`, calibrated.
 //!
-//! Values are clipped to the range [0, B] or [−B, B]; half the range is subtracted (E[u] = 0, so that changes no mean), and (p/β)·value·u goes into the sum, a vector no longer than
-//! pB/(2β) or pB/β. Two persons meet the same u, so they are pB/β or 2pB/β apart under replace-one: the ball's 2·radius is exactly that.
+//! Values are clipped to the range [0, B] or [−B, B]; its middle is subtracted (E[u] = 0, so that
+//! changes no mean), and (p/β)·value·u goes into the sum, a vector no longer than pB/(2β) or pB/β.
+//! Two persons meet the same u, so they are pB/β or 2pB/β apart under replace-one: the ball's
+//! 2·radius is exactly that. A null record is the zero vector, the value in the middle of the
+//! range: it is at most the radius away from any other, which is what zero-out charges.
 
 use crate::catalogue::RecipeName;
 use crate::note::NoteError;
@@ -126,11 +129,7 @@ impl ValuesRequest {
         RecipeName::PftalBandit
             .accepts(kind, noise)
             .map_err(ValuesError::Unfit)?;
-        let value = match self.range {
-            Range::ZeroTo(bound) => bound / 2.0,
-            Range::Symmetric(bound) => bound,
-        };
-        let bound = geometry.factor() * value;
+        let bound = geometry.factor() * (self.range.bound() - self.range.middle());
         let dimension = u32::try_from(self.set.dimension())
             .map_err(|_| ValuesError::Unfit("dimension: below 2^32".into()))?;
         let plan = SumRequest {

@@ -58,16 +58,12 @@ impl Loss for OnePointValue<'_> {
 
     fn gradient(&self, record: Record, weights: &[f64]) -> Contribution {
         let value = self.loss.value(&record, weights);
-        // A loss may give a malformed record the value 0, which is not nothing once half the range is subtracted; it gives it no gradient.
-        let malformed = matches!(self.loss.gradient(record, weights), Contribution::Null);
-        if malformed || !value.is_finite() {
+        // A loss may give a malformed record the value 0, a perfect one. Null is the zero vector:
+        // the middle of the range, which favours no direction.
+        if !value.is_finite() || self.loss.is_null(&record, weights) {
             return Contribution::Null;
         }
-        let centre = match self.range {
-            Range::ZeroTo(bound) => bound / 2.0,
-            Range::Symmetric(_) => 0.0,
-        };
-        let scale = self.factor * (self.range.clip(value) - centre);
+        let scale = self.factor * (self.range.clip(value) - self.range.middle());
         Contribution::Dense(self.direction.iter().map(|u| scale * u).collect())
     }
 }

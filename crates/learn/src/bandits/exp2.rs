@@ -9,8 +9,12 @@
 //!
 //! regret ≤ ln N/η + ηNT(1 + v)/(1−γ) + 2γT + 4(1 + λ).
 //!
-//! *Proof.* |ηl̂| ≤ ηNȲ/γ = 1, and e^{−x} ≤ 1 − x + x² for x ≥ −1, so Σ⟨q, l̂⟩ − Σ l̂_k ≤ ln N/η + ηΣ⟨q, l̂²⟩, and E⟨q, l̂²⟩ = Σ q_i E[ŷ²]/p_i ≤ N(1+v)/(1−γ). Playing p instead of q costs at most 2γ a
-//! round. If answers are known to be small, E[y²] ≤ q and E[y] ≤ m in units of M, as those of a log are, which are mostly null, the same proof has q in place of 1 and 2γmT in place of 2γT: [`AnswerSize`]. The bias of a clipped answer is at most E[(|Z| − 2λ ln T)⁺] ≤ λT⁻² (σT⁻² for Gaussian noise), and it counts twice, T times. ∎
+//! *Proof.* |ηl̂| ≤ ηNȲ/γ = 1, and e^{−x} ≤ 1 − x + x² for x ≥ −1, so Σ⟨q, l̂⟩ − Σ l̂_k ≤ ln N/η +
+//! ηΣ⟨q, l̂²⟩, and E⟨q, l̂²⟩ = Σ q_i E[ŷ²]/p_i ≤ N(1+v)/(1−γ). Playing p instead of q costs at most
+//! 2γ a round. If answers are known to be small, E[y²] ≤ q and E[y] ≤ m in units of M, as those of
+//! a log are, which are mostly 0, the same proof has q in place of 1 and 2γmT in place of 2γT:
+//! [`AnswerSize`]. The bias of a clipped answer is at most E[(|Z| − 2λ ln T)⁺] ≤ λT⁻² (σT⁻² for
+//! Gaussian noise), and it counts twice, T times. ∎
 
 use super::{BanditLearner, Coins, Play};
 use crate::{LearnError, check};
@@ -44,7 +48,7 @@ impl FeedbackNoiseSize {
         }
     }
 
-    fn size(self) -> f64 {
+    pub(crate) fn size(self) -> f64 {
         match self {
             Self::Laplace(size) | Self::Gaussian(size) => size,
         }
@@ -67,7 +71,9 @@ impl AnswerSize {
         square: 1.0,
     };
 
-    /// Answers ℓ/π with probability π ≥ 1/M, otherwise null: in units of M their mean is ℓ/M and their mean square ℓ²/(πM²) ≤ 1/M; the mean of B independent ones has a B-th of the variance.
+    /// Answers ℓ/π with probability π ≥ 1/M, otherwise 0 (or ½, for a row without its arm): in
+    /// units of M their mean is ℓ/M and their mean square ℓ²/(πM²) ≤ 1/M; the mean of B independent
+    /// ones has a B-th of the variance.
     #[must_use]
     pub fn of_weights(most: f64, batch: u64) -> Self {
         let mean = 1.0 / most;
@@ -90,17 +96,28 @@ pub struct Exp2Rates {
 }
 
 impl Exp2Rates {
-    /// The rates of card C12 for `dimension` (arms, or the dimension of general actions), `actions` of them, and T rounds.
+    /// The rates for so many arms and T rounds.
     #[must_use]
-    pub fn stated(dimension: usize, actions: usize, rounds: u64, noise: FeedbackNoiseSize) -> Self {
-        Self::for_answers(dimension, actions, rounds, noise, AnswerSize::ANY)
+    pub fn stated(arms: usize, rounds: u64, noise: FeedbackNoiseSize) -> Self {
+        Self::for_answers(arms, rounds, noise, AnswerSize::ANY)
     }
 
     /// The same for answers that are known to be small.
     #[must_use]
     pub fn for_answers(
-        dimension: usize,
-        actions: usize,
+        arms: usize,
+        rounds: u64,
+        noise: FeedbackNoiseSize,
+        size: AnswerSize,
+    ) -> Self {
+        Self::with_factor(1.0, (arms, arms), rounds, noise, size)
+    }
+
+    /// The η that minimises ln K/η + ηnT(q + v) + 2γmT for γ = c·ηnȲ: `factor` is c, and the shape
+    /// is n and K, the dimension and the number of actions.
+    pub(crate) fn with_factor(
+        factor: f64,
+        (dimension, actions): (usize, usize),
         rounds: u64,
         noise: FeedbackNoiseSize,
         size: AnswerSize,
@@ -108,13 +125,13 @@ impl Exp2Rates {
         let (n, t) = (dimension as f64, rounds.max(1) as f64);
         let log = libm::log(actions.max(2) as f64);
         let reach = noise.reach(rounds);
-        let learning =
-            (log / (n * t * (size.square + noise.variance() + 2.0 * size.mean * reach))).sqrt();
+        let explored = factor * reach;
+        let cost = size.square + noise.variance() + 2.0 * size.mean * explored;
         // γ ≤ ½ keeps the estimates bounded; in short runs η has to give way.
-        let learning = learning.min(0.5 / (n * reach));
+        let learning = (log / (n * t * cost)).sqrt().min(0.5 / (n * explored));
         Self {
             learning,
-            exploration: learning * n * reach,
+            exploration: learning * n * explored,
             reach,
         }
     }
@@ -123,8 +140,17 @@ impl Exp2Rates {
     #[must_use]
     pub fn regret_bound(
         &self,
-        dimension: usize,
-        actions: usize,
+        arms: usize,
+        rounds: u64,
+        noise: FeedbackNoiseSize,
+        size: AnswerSize,
+    ) -> f64 {
+        self.bound((arms, arms), rounds, noise, size)
+    }
+
+    pub(crate) fn bound(
+        &self,
+        (dimension, actions): (usize, usize),
         rounds: u64,
         noise: FeedbackNoiseSize,
         size: AnswerSize,

@@ -1,12 +1,32 @@
 //! EXP2 on a finite set of actions in ℝⁿ with linear losses (AS17 §4, card C12): l̃ = ŷ·P⁺a, P = E[aaᵀ].
 //!
-//! As on arms, with weights q_a ∝ e^{−η⟨Σl̃, a⟩} and exploration, of probability γ, uniform over a barycentric spanner: P ⪰ (γ/n)·Σ bbᵀ, so |⟨l̃, a⟩| ≤ Ȳ·4n²/γ.
+//! As on arms, with weights q_a ∝ e^{−η⟨Σl̃, a⟩} and exploration, of probability γ, uniform over a
+//! barycentric spanner of the actions, in which each has coefficients in [−2, 2]. n is the
+//! dimension of their span, K their number. Answers are in units of the range's bound M.
+//!
 //! **Unbiased**: E[⟨l̃, x⟩] = xᵀP⁺E[a⟨a, l⟩] = ⟨l, x⟩ for x in the span, noise and sign of it dropping out.
+//!
+//! **Exploration.** Let S have the spanner's actions as columns. P ⪰ (γ/n)·SSᵀ, so
+//! xᵀP⁺x ≤ (n/γ)·‖S⁻¹x‖² ≤ (n/γ)·4n for every action x, and by Cauchy and Schwarz
+//! |⟨l̃, x⟩| ≤ Ȳ·|xᵀP⁺a| ≤ 4n²Ȳ/γ. The proof below needs η|⟨l̃, x⟩| ≤ 1: **γ = 4n²ηȲ**, which is
+//! 4n times what arms need (there p_i ≥ γ/n by itself).
+//!
+//! **Regret**, in expectation, against losses |⟨l, a⟩| ≤ 1 that do not depend on the plays, with
+//! noise of variance v and γ ≤ ½:
+//!
+//! regret ≤ ln K/η + ηnT(1 + v)/(1−γ) + 2γT + 4(1 + λ) + 4nλ/(T√γ).
+//!
+//! *Proof.* As on arms: Σ⟨q, l̃⟩ − Σ⟨l̃, k⟩ ≤ ln K/η + ηΣ_t Σ_x q_x⟨l̃, x⟩², and the mean of the
+//! last is at most (1 + v)·Σ_x q_x·xᵀP⁺x = (1 + v)·tr(P⁺Q) ≤ (1 + v)n/(1−γ), Q = Σ q_x·xxᵀ ⪯
+//! P/(1−γ). Playing p instead of q costs at most 2γ a round. A clipped answer is off by b ≤ λT⁻² on
+//! average, so an estimate is off by at most b·Σ_a p_a|xᵀP⁺a| ≤ b·√(xᵀP⁺x) ≤ 2nb/√γ, twice in each
+//! of T rounds. ∎
+//!
 //! **Cost** O(actions·n²) a round: one pass for P, one solve, one pass for the weights.
 
 use super::exp2::{answered, mixed, recentre};
 use super::spanner::{reduced, spanner};
-use super::{BanditLearner, Coins, Exp2Rates, Play};
+use super::{AnswerSize, BanditLearner, Coins, Exp2Rates, FeedbackNoiseSize, Play};
 use crate::{LearnError, check};
 use nalgebra::{DMatrix, DVector};
 
@@ -28,17 +48,7 @@ impl Exp2Actions {
     /// # Errors
     /// Fewer than two actions, of different lengths or not finite; actions that are all zero; rates out of range.
     pub fn new(actions: Vec<Vec<f64>>, rates: Exp2Rates) -> Result<Self, LearnError> {
-        if actions.len() < 2 {
-            return Err(LearnError::parameter(
-                "actions",
-                actions.len(),
-                "at least 2",
-            ));
-        }
-        let dimension = actions[0].len();
-        for action in &actions {
-            check::vector("action", action, dimension)?;
-        }
+        let reduced = coordinates(&actions)?;
         check::positive("learning rate", rates.learning)?;
         check::positive("reach of answers", rates.reach)?;
         if !(rates.exploration > 0.0 && rates.exploration <= 1.0) {
@@ -49,7 +59,6 @@ impl Exp2Actions {
                 "above 0 and at most 1",
             ));
         }
-        let reduced = reduced(&actions);
         let spanner = spanner(&reduced)?;
         Ok(Self {
             log_weights: vec![0.0; actions.len()],
@@ -60,6 +69,37 @@ impl Exp2Actions {
             played: None,
             rounds: 0,
         })
+    }
+
+    /// A learner on these actions, with the rates for T rounds and this noise.
+    ///
+    /// # Errors
+    /// As [`Exp2Actions::new`].
+    pub fn tuned(
+        actions: Vec<Vec<f64>>,
+        rounds: u64,
+        noise: FeedbackNoiseSize,
+    ) -> Result<Self, LearnError> {
+        let dimension = coordinates(&actions)?[0].len();
+        let shape = (dimension, actions.len());
+        let factor = 4.0 * dimension.max(1) as f64;
+        let rates = Exp2Rates::with_factor(factor, shape, rounds, noise, AnswerSize::ANY);
+        Self::new(actions, rates)
+    }
+
+    /// The bound of the file's documentation, in units of the range's bound.
+    #[must_use]
+    pub fn regret_bound(&self, rounds: u64, noise: FeedbackNoiseSize) -> f64 {
+        let (n, t) = (self.spanner.len(), rounds.max(1) as f64);
+        let shape = (n, self.actions.len());
+        let bias = 4.0 * n as f64 * noise.size() / (t * self.rates.exploration.sqrt());
+        self.rates.bound(shape, rounds, noise, AnswerSize::ANY) + bias
+    }
+
+    /// η, γ and Ȳ.
+    #[must_use]
+    pub fn rates(&self) -> Exp2Rates {
+        self.rates
     }
 
     /// p.
@@ -98,6 +138,18 @@ impl Exp2Actions {
             .map(|other| answer * direction.dot(other))
             .collect())
     }
+}
+
+/// Coordinates in the actions' span.
+fn coordinates(actions: &[Vec<f64>]) -> Result<Vec<DVector<f64>>, LearnError> {
+    let [first, _, ..] = actions else {
+        let given = actions.len();
+        return Err(LearnError::parameter("actions", given, "at least 2"));
+    };
+    for action in actions {
+        check::vector("action", action, first.len())?;
+    }
+    Ok(reduced(actions))
 }
 
 impl BanditLearner for Exp2Actions {

@@ -1,7 +1,7 @@
 //! Private answers at work: one sealed number a person goes in, one noisy mean a play comes out.
 
-use super::plan::{FeedbackError, FeedbackNoise, FeedbackPlan, Range, SCALE};
-use super::reading::{Ask, Reading};
+use super::plan::{FeedbackError, FeedbackNoise, FeedbackPlan, SCALE};
+use super::reading::{Answer, Ask, Reading};
 use crate::boundary::{Grant, OperatorOnly, Pending, Raw, Released, Transcript};
 use crate::durable::{CameBack, Diary, DiaryError, FoundDiary, Ledger, Storage, decode, encode};
 use crate::losses::{Loss, Record};
@@ -121,7 +121,10 @@ impl Answers {
         })
     }
 
-    /// One person's answer to the present play. When it completes a batch (always, if that is 1), the noisy mean is drawn. A number that is not finite counts as 0.
+    /// One person's answer to the present play. When it completes a batch (always, if that is 1),
+    /// the noisy mean is drawn. A number that is not finite is null, and counts as [`Range::null`].
+    ///
+    /// [`Range::null`]: super::Range::null
     ///
     /// # Errors
     /// The horizon is over; storage.
@@ -129,12 +132,15 @@ impl Answers {
         &mut self,
         value: Raw<f64>,
     ) -> Result<Option<Pending<f64, Transcript>>, FeedbackError> {
+        self.take(Answer::Told(value.open()))
+    }
+
+    fn take(&mut self, answer: Answer) -> Result<Option<Pending<f64, Transcript>>, FeedbackError> {
         self.diary.check_open()?;
         if self.in_batch == 0 && self.diary.must_checkpoint() {
             self.checkpoint(Vec::new())?;
         }
-        let value = value.open();
-        self.count(value);
+        self.count(answer);
         if self.in_batch < self.plan.request.batch {
             return Ok(None);
         }
@@ -189,7 +195,13 @@ impl Answers {
         play: &[f64],
         record: Raw<Record>,
     ) -> Result<Option<Pending<f64, Transcript>>, FeedbackError> {
-        self.answer(Raw::seal(loss.value(&record.open(), play)))
+        let record = record.open();
+        let value = if loss.is_null(&record, play) {
+            f64::NAN
+        } else {
+            loss.value(&record, play)
+        };
+        self.answer(Raw::seal(value))
     }
 
     /// The answer of a record, as its reading says.
@@ -210,29 +222,26 @@ impl Answers {
             });
         }
         let record = record.open();
-        let value = match play {
-            Ask::Arm(arm) => reading.answer(&record, arm),
-            Ask::Mixture(shares) => reading.answer_mixture(&record, shares),
-        };
-        self.answer(Raw::seal(value))
+        self.take(reading.answer(&record, play))
     }
 
-    fn count(&mut self, value: f64) {
+    fn count(&mut self, answer: Answer) {
         self.in_batch += 1;
-        if !value.is_finite() {
-            self.nulls += 1;
-            return;
-        }
-        let clipped = self.plan.request.range.clip(value);
-        self.clipped += u64::from(clipped.to_bits() != value.to_bits());
-        // Whatever the floats did, the integer is inside.
-        let radius = self.plan.radius;
-        let least = match self.plan.request.range {
-            Range::ZeroTo(_) => 0,
-            Range::Symmetric(_) => -radius,
+        let (range, radius) = (self.plan.request.range, self.plan.radius);
+        self.sum += match answer {
+            Answer::Told(value) if value.is_finite() => {
+                self.clipped += u64::from(range.clip(value).to_bits() != value.to_bits());
+                range.integer(radius, value)
+            }
+            Answer::Missing(value) if value.is_finite() => {
+                self.nulls += 1;
+                range.integer(radius, value)
+            }
+            _ => {
+                self.nulls += 1;
+                range.null_integer(radius)
+            }
         };
-        let lattice = (clipped / self.plan.unit()) as i64;
-        self.sum += lattice.clamp(least, radius);
     }
 
     fn noisy(&self, sum: i64) -> Pending<f64, Transcript> {

@@ -4,8 +4,13 @@
 //! A person answers once, so the transcript of all noisy answers costs what one of them costs, and **any** learner that sees only its own plays, its own coins and the
 //! noisy answers is private: everything it does is post-processing. With batches, B persons answer the same play and their mean leaves: the same cost, a B-th of the noise.
 //!
-//! The paper adds ⟨Z, play⟩ with a noise vector Z instead. That is as private only for plays among the unit vectors; for others its scale has to grow with the range of ⟨loss, play⟩, and scalar
-//! noise is better.
+//! The paper adds ⟨Z, play⟩ with a vector Z of Laplace noises instead. With B = max|⟨loss,
+//! play⟩|/‖play‖∞, as its Lemma 4.2 has it, a scale of 2B/ε is as private for every play (it prints
+//! B/ε, erratum A4): the answer is that of a loss with one coordinate, in [−B, B], and the product
+//! is post-processing. Scalar noise of the range of ⟨loss, play⟩ has the same ε, the same variance
+//! on unit vectors, and less off them, by ‖play‖²∞/‖play‖₂².
+//!
+//! **A missing answer is the middle of its range**, not 0, which would be the best one: `plan.rs`.
 
 mod answers;
 mod plan;

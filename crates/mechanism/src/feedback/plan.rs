@@ -1,7 +1,26 @@
-//! What is wanted of private feedback, and what it costs.
+//! Parameters of private feedback, and their price.
 //!
-//! Noise is fixed: discrete Laplace of scale 2³⁰ or ⌊2³⁰·N(0,1)⌉. Privacy sets the integer image R of the range's bound M: a number y becomes ⌊yR/M⌋ toward zero, in [0, R] or [−R, R], checked in
-//! integers, so a person moves the sum of a batch by at most Δ = R, or 2R for a symmetric range and replace-one. Then ε = Δ/2³⁰, respectively μ = Δ/2³⁰, exactly.
+//! Noise is fixed: discrete Laplace of scale 2³⁰ or ⌊2³⁰·N(0,1)⌉. Privacy sets the integer image R
+//! of the range's bound M: a number y becomes ⌊yR/M⌋ toward zero, in [0, R] or [−R, R], checked in
+//! integers. One person moves the sum of a batch by at most Δ, so ε = Δ/2³⁰, respectively μ =
+//! Δ/2³⁰, exactly.
+//!
+//! **A null answer is no answer, so it must favour no play.** As 0 it would be the best answer of
+//! [0, M], and the arm whose outcomes are missing would win. So a null is the integer m:
+//!
+//! | range | integers | m | Δ, replace-one | Δ, zero-out |
+//! |---|---|---|---|---|
+//! | [0, M] | 0 … R | ⌊R/2⌋ | R | ⌈R/2⌉ |
+//! | [−M, M] | −R … R | 0 | 2R | R |
+//! | a log's [0, M] | 0 … R | ⌊R/2M⌋: half of one loss | R | R |
+//!
+//! *Proof.* Plays, coins and all other answers are the same in both worlds, given the releases so
+//! far, so the sum of one batch changes by the difference of two answers, whatever the batch. Under
+//! replace-one both are integers of the range, nulls included, because m is one; the range's length
+//! is R or 2R. Under zero-out one of them is m, and the other is at most max(m, R − m) = R − ⌊R/2⌋
+//! = ⌈R/2⌉ away from it in the first row, and R in the second. In the third, m is near the lower
+//! end, and the whole length R is charged in both cases: it covers a null row as well as a row that
+//! only lacks its outcome (`reading.rs`). ∎ The tests try all pairs.
 
 use super::reading::Reading;
 use crate::boundary::Scope;
@@ -24,6 +43,8 @@ pub enum Range {
     ZeroTo(f64),
     /// [−M, M]: two answers are 2M apart.
     Symmetric(f64),
+    /// [0, M] for the losses of a log, from 0 to 1, times weights of at most M, which is 1 or more.
+    Weighted(f64),
 }
 
 impl Range {
@@ -31,26 +52,67 @@ impl Range {
     #[must_use]
     pub fn bound(self) -> f64 {
         match self {
-            Self::ZeroTo(bound) | Self::Symmetric(bound) => bound,
+            Self::ZeroTo(bound) | Self::Symmetric(bound) | Self::Weighted(bound) => bound,
         }
     }
 
-    /// Δ/M: how far one person's answer can be from another, or from the null answer 0.
+    /// The middle of the range.
     #[must_use]
-    pub fn width(self, adjacency: Adjacency) -> f64 {
+    pub fn middle(self) -> f64 {
         match self {
-            Self::ZeroTo(_) => 1.0,
-            Self::Symmetric(_) => adjacency.kappa(),
+            Self::ZeroTo(bound) | Self::Weighted(bound) => bound / 2.0,
+            Self::Symmetric(_) => 0.0,
+        }
+    }
+
+    /// The null answer: the middle of the range; in a log half of one loss.
+    #[must_use]
+    pub fn null(self) -> f64 {
+        match self {
+            Self::ZeroTo(_) | Self::Symmetric(_) => self.middle(),
+            Self::Weighted(_) => 0.5,
         }
     }
 
     /// The nearest number of the range.
     #[must_use]
     pub fn clip(self, value: f64) -> f64 {
+        value.clamp(self.least(), self.bound())
+    }
+
+    fn least(self) -> f64 {
         match self {
-            Self::ZeroTo(bound) => value.clamp(0.0, bound),
-            Self::Symmetric(bound) => value.clamp(-bound, bound),
+            Self::ZeroTo(_) | Self::Weighted(_) => 0.0,
+            Self::Symmetric(bound) => -bound,
         }
+    }
+
+    /// Δ, in lattice units: how far one person moves a sum of integers.
+    fn moved(self, radius: i64, adjacency: Adjacency) -> i64 {
+        match (self, adjacency) {
+            (Self::Symmetric(_), Adjacency::ReplaceOne) => 2 * radius,
+            (Self::ZeroTo(_), Adjacency::ZeroOut) => radius - self.null_integer(radius),
+            _ => radius,
+        }
+    }
+
+    /// The null answer's integer.
+    pub(crate) fn null_integer(self, radius: i64) -> i64 {
+        match self {
+            Self::ZeroTo(_) => radius / 2,
+            Self::Symmetric(_) => 0,
+            Self::Weighted(_) => self.integer(radius, self.null()),
+        }
+    }
+
+    /// The integer of a finite number. Whatever the floats did, it is in the range.
+    pub(crate) fn integer(self, radius: i64, value: f64) -> i64 {
+        let least = match self {
+            Self::ZeroTo(_) | Self::Weighted(_) => 0,
+            Self::Symmetric(_) => -radius,
+        };
+        let unit = self.bound() / radius as f64;
+        ((self.clip(value) / unit) as i64).clamp(least, radius)
     }
 }
 
@@ -144,7 +206,13 @@ impl FeedbackRequest {
             FeedbackNoise::Laplace => self.budget.epsilon(),
             FeedbackNoise::Gaussian => Mu::within_with_slack(self.budget, noise.slack())?.get(),
         };
-        let ideal = allowed * SCALE as f64 / self.range.width(self.adjacency);
+        // Δ/R, up to a rounding that the loop below sees.
+        let width = match (self.range, self.adjacency) {
+            (Range::Symmetric(_), Adjacency::ReplaceOne) => 2.0,
+            (Range::ZeroTo(_), Adjacency::ZeroOut) => 0.5,
+            _ => 1.0,
+        };
+        let ideal = allowed * SCALE as f64 / width;
         let mut plan = FeedbackPlan {
             request: self,
             noise,
@@ -173,6 +241,9 @@ impl FeedbackPlan {
         if !(1e-200..1e200).contains(&bound) {
             return wrong("bound on answers", bound, "1e-200 to 1e200");
         }
+        if matches!(request.range, Range::Weighted(_)) && bound < 1.0 {
+            return wrong("bound on weighted losses", bound, "at least 1");
+        }
         if !(1..=1 << 20).contains(&request.batch) {
             return wrong("batch", request.batch as f64, "1 to 2^20");
         }
@@ -195,8 +266,8 @@ impl FeedbackPlan {
 
     /// Δ/2³⁰, rounded up: ε or μ.
     fn loss(&self) -> Result<f64, FeedbackError> {
-        let width = self.request.range.width(self.request.adjacency);
-        let moved = width * self.radius as f64;
+        let request = &self.request;
+        let moved = request.range.moved(self.radius, request.adjacency) as f64;
         Ok(match self.noise {
             // Exact: an integer over a power of two.
             FeedbackNoise::Laplace => moved / SCALE as f64,
@@ -314,10 +385,12 @@ impl FeedbackPlan {
             .unwrap_or(items.saturating_mul(request.batch));
         let clipped = match (reading, request.range) {
             (Some(reading), _) => reading.words(),
-            (None, Range::ZeroTo(bound)) => format!("answers are clipped to [0, {bound}]"),
-            (None, Range::Symmetric(bound)) => {
-                format!("answers are clipped to [-{bound}, {bound}]")
-            }
+            (None, range) => format!(
+                "answers are clipped to [{}, {}], and a missing one counts as {}",
+                range.least(),
+                range.bound(),
+                range.null()
+            ),
         };
         let mut builder = Guarantee::builder(epsilon, delta, request.adjacency, rounds)
             .releases(items)
@@ -336,5 +409,99 @@ impl FeedbackPlan {
             builder = builder.mu(mu);
         }
         Ok(builder.build()?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every integer that an answer can become, by numbers on and off the lattice and beyond the
+    /// ends.
+    fn integers(range: Range, radius: i64) -> Vec<i64> {
+        let steps = -12 * radius..=12 * radius;
+        let values = steps.map(|k| k as f64 / (8 * radius) as f64 * range.bound());
+        let mut all: Vec<i64> = values.map(|value| range.integer(radius, value)).collect();
+        all.extend([range.null_integer(radius), radius]);
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
+    /// All pairs of answers, nulls among them: Δ covers each, and is attained but for a log under
+    /// zero-out, where the whole range is charged.
+    #[test]
+    fn one_answer_moves_a_sum_by_at_most_delta() {
+        for radius in 1..=33 {
+            for range in [
+                Range::ZeroTo(3.0),
+                Range::Symmetric(0.7),
+                Range::Weighted(1.0),
+                Range::Weighted(5.0),
+            ] {
+                let all = integers(range, radius);
+                let null = range.null_integer(radius);
+                let ends = (all[0], all[all.len() - 1]);
+                let symmetric = matches!(range, Range::Symmetric(_));
+                assert_eq!(ends, (if symmetric { -radius } else { 0 }, radius));
+                let apart = |other: &[i64]| {
+                    let pairs = all.iter().flat_map(|a| other.iter().map(move |b| a - b));
+                    pairs.map(i64::abs).max().unwrap_or(0)
+                };
+                let replaced = range.moved(radius, Adjacency::ReplaceOne);
+                assert_eq!(apart(&all), replaced, "{range:?}, R = {radius}");
+                let zeroed = range.moved(radius, Adjacency::ZeroOut);
+                let farthest = apart(&[null]);
+                assert!(farthest <= zeroed, "{range:?}, R = {radius}: {farthest}");
+                if !matches!(range, Range::Weighted(_)) {
+                    assert_eq!(farthest, zeroed, "{range:?}, R = {radius}");
+                }
+                // The null lies in the middle, or half a loss above 0, to less than one unit.
+                let unit = range.bound() / radius as f64;
+                assert!((range.null() - null as f64 * unit).abs() < unit);
+            }
+        }
+        assert_eq!(Range::ZeroTo(1.0).moved(7, Adjacency::ZeroOut), 4);
+        assert_eq!(Range::ZeroTo(1.0).moved(8, Adjacency::ZeroOut), 4);
+    }
+
+    /// A budget buys all that it can, and no more.
+    #[test]
+    fn the_radius_spends_the_budget() {
+        for range in [
+            Range::ZeroTo(1.0),
+            Range::Symmetric(1.0),
+            Range::Weighted(4.0),
+        ] {
+            for adjacency in [Adjacency::ReplaceOne, Adjacency::ZeroOut] {
+                for epsilon in [0.3, 1.0, 2.0_f64.powi(-19) * 1.5] {
+                    let plan = FeedbackRequest {
+                        range,
+                        batch: 3,
+                        rounds: Some(10),
+                        noise: None,
+                        adjacency,
+                        budget: Budget::pure(epsilon).unwrap(),
+                    }
+                    .plan()
+                    .unwrap();
+                    let spent = range.moved(plan.radius, adjacency) as f64 / SCALE as f64;
+                    let next = range.moved(plan.radius + 2, adjacency) as f64 / SCALE as f64;
+                    assert!(
+                        spent <= epsilon && epsilon < next,
+                        "{range:?} {adjacency:?}"
+                    );
+                }
+            }
+        }
+        let bad = FeedbackRequest {
+            range: Range::Weighted(0.5),
+            batch: 1,
+            rounds: None,
+            noise: None,
+            adjacency: Adjacency::ZeroOut,
+            budget: Budget::pure(1.0).unwrap(),
+        };
+        assert!(bad.plan().is_err());
     }
 }

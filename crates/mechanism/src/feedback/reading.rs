@@ -1,20 +1,38 @@
-//! How a record answers a play: from a table of losses, or from a log of rounds that another policy played.
+//! How a record answers a play: from a table of losses, or from a log of rounds that another policy
+//! played.
 //!
-//! **A table** has a loss for every arm; the answer is the played one's, from `low` … `high` to 0 … 1. Nothing else of the record is looked at.
+//! **A table** has a loss for every arm; the answer is the played one's, from `low` … `high` to 0
+//! … 1. Nothing else of the record is looked at.
 //!
-//! **A log** has, in each row, the arm a that was played then, its loss ℓ and the propensity π with which it was chosen. The row answers the learner's play i with
-//! y = 1{a = i}·min(1/π, M)·ℓ, ℓ scaled to 0 … 1 first: null, if the arms differ. M is public.
+//! **A log** has, in each row, the arm a that was played then, its loss ℓ and the propensity π with
+//! which it was chosen. The row answers the learner's play i with y = 1{a = i}·min(1/π, M)·ℓ, ℓ
+//! scaled to 0 … 1 first: 0, if the arms differ. M is public.
 //!
-//! *Unbiased.* If a was drawn with probabilities π, all at least 1/M, and independently of what its losses are, E[y] = π(i)·ℓ_i/π(i) = ℓ_i: what a table would have said.
+//! *Unbiased.* If a was drawn with probabilities π, all at least 1/M, and independently of what its
+//! losses are, E[y] = π(i)·ℓ_i/π(i) = ℓ_i: what a table would have said.
 //!
-//! *Private.* Row t is asked in round t, whatever it holds: rounds are counted in rows, and a batch ends after B rows and not after B matches. So two logs that differ in row t give, after the same
-//! releases and the same coins, the same plays and the same sums in every batch but the one of row t, where the sum moves by at most M, since y lies in 0 … M. The density of a transcript is the
-//! product of those of its noisy answers given what came before; in the ratio of two such products all factors but one are 1, and that one is at most e^ε for Laplace noise of
-//! scale M/ε. The unit is a row, under replace-one as under zero-out, and the plays, which see noisy answers alone, are post-processing. ∎
+//! **A missing answer** favours no arm. A table's record without a loss for the played arm counts
+//! as the middle of the range, ½. A row of a log without its loss counts as a row with ℓ = ½; one
+//! without its arm or its propensity answers ½ whatever is played, which is what a row with ℓ = ½
+//! answers on average. So where losses are missing at random the order of the arms stays, and an
+//! arm that hides its losses is taken for a middling one, where it would be a perfect one if they
+//! counted as 0. A row of another arm is not missing: it says 0, which is what makes y unbiased.
 //!
-//! *Why rows that do not match are not skipped*, as replay from a log usually does. Whether a row is skipped is a function of the row. A row that matches uses up a play; were it
-//! replaced by one that does not, the same play would wait for the next match, and from there on every play would meet another row: one row would move all later answers, each by the whole range, and
-//! the guarantee of one answer would hold for none. A null keeps the rounds in step. Its price is known: noise M times as large as a table's.
+//! *Private.* Row t is asked in round t, whatever it holds: rounds are counted in rows, and a batch
+//! ends after B rows and not after B matches. So two logs that differ in row t give, after the same
+//! releases and the same coins, the same plays and the same sums in every batch but the one of row
+//! t, where the sum moves by at most M, since y lies in 0 … M, with a loss of ½ or an answer of ½
+//! (M ≥ 1) as well. The density of a transcript is the product of those of its noisy answers given
+//! what came before; in the ratio of two such products all factors but one are 1, and that one is
+//! at most e^ε for Laplace noise of scale M/ε. The unit is a row, under replace-one as under
+//! zero-out, and the plays, which see noisy answers alone, are post-processing. ∎
+//!
+//! *Why rows that do not match are not skipped*, as replay from a log usually does. Whether a row
+//! is skipped is a function of the row. A row that matches uses up a play; were it replaced by one
+//! that does not, the same play would wait for the next match, and from there on every play would
+//! meet another row: one row would move all later answers, each by the whole range, and the
+//! guarantee of one answer would hold for none. An answer of 0 keeps the rounds in step. Its price
+//! is known: noise M times as large as a table's.
 
 use super::plan::{FeedbackError, Range};
 use crate::boundary::{OperatorOnly, Raw};
@@ -81,7 +99,7 @@ impl Reading {
     /// Where answers lie.
     #[must_use]
     pub fn range(&self) -> Range {
-        Range::ZeroTo(self.most.unwrap_or(1.0))
+        self.most.map_or(Range::ZeroTo(1.0), Range::Weighted)
     }
 
     /// The number of arms.
@@ -113,40 +131,64 @@ impl Reading {
     pub fn words(&self) -> String {
         let (low, high) = (self.low, self.high);
         match self.most {
-            None => format!("losses are clipped to [{low}, {high}]"),
+            None => format!(
+                "losses are clipped to [{low}, {high}], and a missing one counts as {}",
+                self.unscaled(0.5)
+            ),
             Some(most) => format!(
-                "every row of the log answers one round: with its loss times its weight if its arm is the one that is played, and with nothing otherwise; losses are clipped to [{low}, {high}] and weights to {most}"
+                "every row of the log answers one round: with its loss times its weight if its arm is the one that is played, and with nothing otherwise; losses are clipped to [{low}, {high}] and weights to {most}, and a missing loss counts as {}",
+                self.unscaled(0.5)
             ),
         }
     }
 
-    /// The answer of a record to an arm, before it is clipped to the range; not a number if the record is malformed.
-    pub(crate) fn answer(&self, record: &Record, arm: usize) -> f64 {
-        if self.is_log() {
-            let Some(logged) = self.logged(record) else {
-                return f64::NAN;
-            };
-            if logged.arm == arm {
-                logged.weight * logged.loss
-            } else {
-                0.0
-            }
-        } else {
-            match &record.features {
-                Features::Dense(losses) if losses.len() == self.arms && arm < self.arms => {
-                    self.scaled(losses[arm])
+    /// The answer of a record to a play, before it is clipped to the range.
+    pub(crate) fn answer(&self, record: &Record, play: Ask<'_>) -> Answer {
+        match play {
+            Ask::Arm(arm) => self.of_arm(record, arm),
+            Ask::Mixture(shares) => {
+                let (mut sum, mut missing) = (0.0, false);
+                for (arm, share) in shares.iter().enumerate() {
+                    match self.of_arm(record, arm) {
+                        Answer::Told(value) => sum += share * value,
+                        Answer::Missing(value) => {
+                            missing = true;
+                            sum += share * value;
+                        }
+                        Answer::Null => return Answer::Null,
+                    }
                 }
-                _ => f64::NAN,
+                if missing {
+                    Answer::Missing(sum)
+                } else {
+                    Answer::Told(sum)
+                }
             }
         }
     }
 
-    /// The answer to a mixture of arms.
-    pub(crate) fn answer_mixture(&self, record: &Record, shares: &[f64]) -> f64 {
-        let parts = shares.iter().enumerate();
-        parts
-            .map(|(arm, share)| share * self.answer(record, arm))
-            .sum()
+    fn of_arm(&self, record: &Record, arm: usize) -> Answer {
+        if self.is_log() {
+            let Some(row) = self.logged(record) else {
+                return Answer::Null;
+            };
+            let weight = if row.arm == arm { row.weight } else { 0.0 };
+            return match row.loss {
+                Some(loss) => Answer::Told(weight * loss),
+                None => Answer::Missing(weight * 0.5),
+            };
+        }
+        match &record.features {
+            Features::Dense(losses) if losses.len() == self.arms && arm < self.arms => {
+                let loss = losses[arm];
+                if loss.is_finite() {
+                    Answer::Told(self.scaled(loss))
+                } else {
+                    Answer::Null
+                }
+            }
+            _ => Answer::Null,
+        }
     }
 
     /// A round of a log, or nothing if it is malformed.
@@ -161,11 +203,12 @@ impl Reading {
             [loss, propensity] => (loss, propensity),
             _ => return None,
         };
+        let sound =
+            played.iter().all(|one| one.is_finite()) && propensity.is_finite() && propensity > 0.0;
         let arm = played.iter().position(|one| *one > 0.5)?;
-        let sound = values.iter().all(|value| value.is_finite()) && propensity > 0.0;
         sound.then(|| Logged {
             arm,
-            loss: self.scaled(loss),
+            loss: loss.is_finite().then(|| self.scaled(loss)),
             weight: (1.0 / propensity).min(most),
         })
     }
@@ -177,11 +220,22 @@ impl Reading {
     /// The exact answer, for a learner without privacy: computed from private data.
     #[must_use]
     pub fn exact(&self, record: &Raw<Record>, play: Ask<'_>) -> OperatorOnly<f64> {
-        OperatorOnly::new(match play {
-            Ask::Arm(arm) => self.answer(record.peek(), arm),
-            Ask::Mixture(shares) => self.answer_mixture(record.peek(), shares),
+        OperatorOnly::new(match self.answer(record.peek(), play) {
+            Answer::Told(value) | Answer::Missing(value) => value,
+            Answer::Null => self.range().null(),
         })
     }
+}
+
+/// What a record says about a play.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Answer {
+    /// A number.
+    Told(f64),
+    /// A number in place of one that is missing.
+    Missing(f64),
+    /// Nothing: the null of the range.
+    Null,
 }
 
 /// What is asked about.
@@ -196,8 +250,8 @@ pub enum Ask<'a> {
 /// A round of a log.
 pub(crate) struct Logged {
     pub(crate) arm: usize,
-    /// 0 to 1.
-    pub(crate) loss: f64,
+    /// 0 to 1, if it is there.
+    pub(crate) loss: Option<f64>,
     /// 1/π, clipped.
     pub(crate) weight: f64,
 }
@@ -217,16 +271,32 @@ mod tests {
         assert!((a - b).abs() < 1e-12, "{a} {b}");
     }
 
+    fn told(reading: &Reading, row: &Record, play: Ask<'_>) -> f64 {
+        match reading.answer(row, play) {
+            Answer::Told(value) => value,
+            other => panic!("{other:?}"),
+        }
+    }
+
     #[test]
     fn a_table_is_scaled_and_clipped() {
         let reading = Reading::table(3, -1.0, 3.0).unwrap();
         let row = record(&[-1.0, 1.0, 7.0]);
-        close(reading.answer(&row, 0), 0.0);
-        close(reading.answer(&row, 1), 0.5);
-        close(reading.answer(&row, 2), 1.0);
-        close(reading.answer_mixture(&row, &[0.5, 0.5, 0.0]), 0.25);
-        assert!(reading.answer(&record(&[1.0]), 0).is_nan());
-        assert!(reading.answer(&row, 3).is_nan());
+        close(told(&reading, &row, Ask::Arm(0)), 0.0);
+        close(told(&reading, &row, Ask::Arm(1)), 0.5);
+        close(told(&reading, &row, Ask::Arm(2)), 1.0);
+        close(told(&reading, &row, Ask::Mixture(&[0.5, 0.5, 0.0])), 0.25);
+        assert_eq!(reading.answer(&record(&[1.0]), Ask::Arm(0)), Answer::Null);
+        assert_eq!(reading.answer(&row, Ask::Arm(3)), Answer::Null);
+        let gap = record(&[f64::NAN, 1.0, 7.0]);
+        assert_eq!(reading.answer(&gap, Ask::Arm(0)), Answer::Null);
+        close(told(&reading, &gap, Ask::Arm(1)), 0.5);
+        let mixed = Ask::Mixture(&[0.5, 0.5, 0.0]);
+        assert_eq!(reading.answer(&gap, mixed), Answer::Null);
+        close(
+            *reading.exact(&Raw::seal(gap), mixed).for_the_operator(),
+            0.5,
+        );
     }
 
     /// All logs of one row: with the logging policy's own weights the answer is the arm's loss on average, and it never leaves the range.
@@ -239,22 +309,50 @@ mod tests {
             for arm in 0..3 {
                 let mut row = [0.0; 5];
                 (row[arm], row[3], row[4]) = (1.0, losses[arm], policy[arm]);
-                let answer = reading.answer(&record(&row), play);
+                let answer = told(&reading, &record(&row), Ask::Arm(play));
                 assert!((0.0..=5.0).contains(&answer));
                 mean += policy[arm] * answer;
             }
             close(mean, losses[play]);
         }
         // Without propensities all arms were equally likely; a rare arm's weight is clipped.
-        close(reading.answer(&record(&[0.0, 1.0, 0.0, 0.5]), 1), 1.5);
-        close(reading.answer(&record(&[0.0, 1.0, 0.0, 0.5, 0.01]), 1), 2.5);
+        let row = record(&[0.0, 1.0, 0.0, 0.5]);
+        close(told(&reading, &row, Ask::Arm(1)), 1.5);
+        let row = record(&[0.0, 1.0, 0.0, 0.5, 0.01]);
+        close(told(&reading, &row, Ask::Arm(1)), 2.5);
         for bad in [
             vec![0.0, 0.0, 0.0, 0.5, 0.5],
-            vec![1.0, 0.0, 0.0, f64::NAN, 0.5],
+            vec![f64::NAN, 0.0, 0.0, 0.5, 0.5],
+            vec![1.0, f64::NAN, 0.0, 0.5, 0.5],
             vec![1.0, 0.0, 0.0, 0.5, 0.0],
+            vec![1.0, 0.0, 0.0, 0.5, f64::NAN],
             vec![1.0, 0.0, 0.0],
         ] {
-            assert!(reading.answer(&record(&bad), 0).is_nan(), "{bad:?}");
+            let row = record(&bad);
+            assert_eq!(reading.answer(&row, Ask::Arm(0)), Answer::Null, "{bad:?}");
+            assert!(reading.logged(&row).is_none());
+        }
+        close(reading.range().null(), 0.5);
+    }
+
+    /// A row without its loss says ½ on average about every arm, as if all losses were ½.
+    #[test]
+    fn a_missing_loss_in_a_log_is_half_a_loss() {
+        let policy = [0.5, 0.2, 0.3];
+        let reading = Reading::log(3, -2.0, 2.0, 5.0).unwrap();
+        for play in 0..3 {
+            let mut mean = 0.0;
+            for arm in 0..3 {
+                let mut row = [0.0, 0.0, 0.0, f64::NAN, policy[arm]];
+                row[arm] = 1.0;
+                let row = record(&row);
+                assert!(reading.logged(&row).unwrap().loss.is_none());
+                mean += match reading.answer(&row, Ask::Arm(play)) {
+                    Answer::Missing(value) => policy[arm] * value,
+                    other => panic!("{other:?}"),
+                };
+            }
+            close(mean, 0.5);
         }
     }
 

@@ -301,7 +301,16 @@ pub trait Loss: Send + Sync {
     /// ∇f(w; record), or null for a malformed record.
     fn gradient(&self, record: Record, weights: &[f64]) -> Contribution;
 
-    /// The same as a multiple of the features, where the mechanism knows it to be one: losses of ⟨w, x⟩ and nothing else. A loss of your own leaves it at that.
+    /// Whether a record is malformed, so that [`Loss::value`] says nothing about it.
+    fn is_null(&self, record: &Record, weights: &[f64]) -> bool {
+        matches!(
+            self.gradient(record.duplicate(), weights),
+            Contribution::Null
+        )
+    }
+
+    /// The gradient as a multiple of the features, where the mechanism knows it to be one: losses
+    /// of ⟨w, x⟩ and nothing else. A loss of your own leaves it at that.
     fn multiple(
         &self,
         record: &Record,

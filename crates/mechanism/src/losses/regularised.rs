@@ -106,6 +106,10 @@ impl Loss for Regularised {
         }
         Contribution::Dense(total)
     }
+
+    fn is_null(&self, record: &Record, weights: &[f64]) -> bool {
+        self.inner.is_null(record, weights)
+    }
 }
 
 #[cfg(test)]

@@ -8,7 +8,10 @@
 //! | self-normalised (SNIPS) | Σ cℓ/Σ c | E[c] = 1; less variance for a bias of order 1/n, and always between the bounds |
 //! | doubly robust (DR) | Σ (⟨p, m⟩ + c(ℓ − m_a))/n | unbiased for every m that was fixed before the row; the closer m is to the losses, the less variance |
 //!
-//! m is the mean loss of each arm in the rows before. All of it is over records without noise, so none may be published.
+//! m is the mean loss of each arm in the rows before, ½ before the first. A row without its loss
+//! counts with m_a for ℓ: were it left out, its arm would seem rarer and so, by IPS, better than it
+//! is; as a 0 it would be a perfect outcome. All of it is over records without noise, so none may
+//! be published.
 
 use crate::feedback::Logged;
 
@@ -45,18 +48,23 @@ impl LogTally {
         self.rows += 1.0;
         let likely = policy[row.arm] * row.weight;
         let model = |[.., sum, count]: &[f64; 4]| if *count > 0.0 { sum / count } else { 0.5 };
+        let before = model(&self.arms[row.arm]);
+        let loss = row.loss.unwrap_or(before);
         let expected: f64 = policy
             .iter()
             .zip(&self.arms)
             .map(|(p, arm)| p * model(arm))
             .sum();
-        self.own[0] += likely * row.loss;
+        self.own[0] += likely * loss;
         self.own[1] += likely;
-        self.own[2] += expected + likely * (row.loss - model(&self.arms[row.arm]));
+        self.own[2] += expected + likely * (loss - before);
+        if row.loss.is_none() {
+            return;
+        }
         let [weighed, weights, sum, count] = &mut self.arms[row.arm];
-        *weighed += row.weight * row.loss;
+        *weighed += row.weight * loss;
         *weights += row.weight;
-        *sum += row.loss;
+        *sum += loss;
         *count += 1.0;
     }
 
@@ -91,7 +99,7 @@ mod tests {
             for arm in [0, 1, 1, 1] {
                 let row = Logged {
                     arm,
-                    loss: losses[arm],
+                    loss: Some(losses[arm]),
                     weight: 1.0 / logging[arm],
                 };
                 tally.add(&row, &policy);
@@ -107,6 +115,27 @@ mod tests {
         assert!((alike - 0.6).abs() < 1e-12 && (best - 0.2).abs() < 1e-12);
     }
 
+    /// Four of five losses of the second arm are missing: its estimates stay where they are.
+    #[test]
+    fn missing_losses_favour_no_arm() {
+        let mut tally = LogTally::new(2);
+        for round in 0..2000 {
+            let (arm, there) = (round % 2, round % 10 < 2);
+            let row = Logged {
+                arm,
+                loss: (arm == 0 || there).then_some([0.3, 0.6][arm]),
+                weight: 2.0,
+            };
+            tally.add(&row, &[0.0, 1.0]);
+        }
+        let told = tally.policy();
+        for estimate in [told.ips, told.snips, told.doubly_robust] {
+            assert!((estimate - 0.6).abs() < 1e-3, "{told:?}");
+        }
+        let (alike, best) = tally.arms();
+        assert!((alike - 0.45).abs() < 1e-12 && (best - 0.3).abs() < 1e-12);
+    }
+
     #[test]
     fn a_wrong_model_or_a_wrong_total_does_not_matter() {
         // Every row is of an arm that the policy likes twice as much as the log did: IPS is off by the proportion, SNIPS is not.
@@ -114,7 +143,7 @@ mod tests {
         for _ in 0..10 {
             let row = Logged {
                 arm: 0,
-                loss: 0.3,
+                loss: Some(0.3),
                 weight: 2.0,
             };
             tally.add(&row, &[1.0, 0.0]);

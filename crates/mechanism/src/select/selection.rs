@@ -170,8 +170,14 @@ impl Selection {
         (self.diary.steps() == 0).then(|| self.diary.pending(self.play.current).publish())
     }
 
-    /// Adds one loss vector: a number for each expert. When it completes a batch, the next expert is drawn or kept. A vector of another length, or with a number that
-    /// is not finite, counts as null: no losses at all.
+    /// Adds one loss vector: a number for each expert. When it completes a batch, the next expert
+    /// is drawn or kept. A vector of another length, or with a number that is not finite, counts as
+    /// null: 0 for every expert. A null favours none of them: a draw looks at differences of
+    /// losses, which a constant leaves as they are, whichever constant it is; and with 0 the coin
+    /// keeps the expert that is played, where another constant would only use up draws. (A bandit's
+    /// null is another matter: it says something about the played arm alone, so there it is the
+    /// middle of the range.) The price is the same for every constant null: under zero-out the
+    /// log-weights of a draw move by κ(s_i − c), an interval of length κ.
     ///
     /// # Errors
     /// The horizon is over; storage.

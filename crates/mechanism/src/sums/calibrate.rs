@@ -248,7 +248,9 @@ impl SumPlan {
         }
     }
 
-    /// What the ledger is asked for. An item lies in one octave, so octaves do not add up.
+    /// What the ledger is asked for. An item lies in one octave, so octaves do not add up; of a
+    /// person's k items each octave spends a share that `octave.rs` bounds by its share of the
+    /// items.
     ///
     /// # Errors
     /// Never for a plan that exists; the numbers were checked.

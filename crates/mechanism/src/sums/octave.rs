@@ -2,10 +2,27 @@
 //!
 //! **Claim.** With noise for depth m + 1 in octave m, the whole infinite sequence of releases has the budget's guarantee.
 //!
-//! **Proof for this code path.** Octave m holds the items 2ᵐ…2ᵐ⁺¹−1, as 2ᵐ releases of a binary tree of depth bit_length(2ᵐ) =
-//! m + 1, on a lattice whose radius is calibrated for that depth. Release t is the sum of the past octaves' last releases, each a
-//! single node (the root), plus the current tree's release: post-processing of the trees. An item lies in one octave, so
-//! the octaves' guarantees hold side by side and do not add up; streams may react to releases, as in each tree. ∎
+//! **Proof for this code path.** Octave m holds the items 2ᵐ…2ᵐ⁺¹−1, as 2ᵐ releases of a binary
+//! tree of depth bit_length(2ᵐ) = m + 1, on a lattice whose radius is calibrated for that depth.
+//! Release t is the sum of the past octaves' last releases, each a single node (the root), plus the
+//! current tree's release: post-processing of the trees. An item lies in one octave, so for single
+//! items the octaves' guarantees hold side by side and do not add up; streams may react to
+//! releases, as in each tree. ∎
+//!
+//! **Persons with up to k items** may have k_m of them in octave m, Σ k_m ≤ k, and octaves then do
+//! add up. Every octave is calibrated for k items at the full budget: with h = m + 1 levels and
+//! s(k, h)² = k²(h−1) + k (`strategy.rs`), its radius R_m satisfies κ·R_m·s(k, h) ≤ μ·2³⁰ (pure
+//! noise: κ·R_m·kh ≤ ε·2³⁰). *Claim*: all octaves together stay within the budget. *Proof.* k_m
+//! items move the nodes of octave m by at most κ·R_m·s(k_m, h), that is, the octave spends at most
+//! μ²·s(k_m, h)²/s(k, h)² of μ², and
+//!
+//! s(k_m, h)²/s(k, h)² = (k_m/k)·(k_m(h−1) + 1)/(k(h−1) + 1) ≤ k_m/k, since k_m ≤ k.
+//!
+//! Shifts of independent Gaussian noises add up in squares, so the octaves spend at most μ²·Σ k_m/k
+//! ≤ μ². Pure noise: octave m spends at most ε·k_m·h/(kh) = ε·k_m/k, and these add up to at most ε.
+//! That k_m may depend on earlier releases changes nothing: the sum of all k_m is at most k on
+//! every path. ∎ (`tests/strategies/sensitivity.rs` tries all
+//! sets of items in the first octaves.)
 //!
 //! **Error.** √(Σ_{m'<m} σ²_{m'} + popcount·σ²_m). **State.** The exact sum of the current octave, the public sum of past roots.
 

@@ -99,9 +99,12 @@ impl Strategy {
     /// How far one unit of change in a person's items moves the nodes or rows, rounded up: L2 over all of them for Gaussian noise, L1 for pure
     /// noise.
     ///
-    /// For one participation √depth and depth. For k of them: pure noise adds up to k·depth. For Gaussian noise over a binary tree,
-    /// two different items share at most depth − 1 nodes (never a leaf), so the squared norm of k columns is at most
-    /// k·depth + k(k−1)(depth−1); elsewhere k·√depth by the triangle inequality. Filters have their own closed forms.
+    /// For one participation √depth and depth. For k of them: pure noise adds up to k·depth. For
+    /// Gaussian noise over a binary tree, two different items share at most depth − 1 nodes (never
+    /// a leaf), so the squared norm of k columns is at most k·depth + k(k−1)(depth−1) =
+    /// k²(depth−1) + k; in octaves for each of them, and `octave.rs` proves that this covers items
+    /// in several; elsewhere k·√depth by the triangle inequality. Filters have their own closed
+    /// forms.
     pub(crate) fn sensitivity(
         &self,
         noise: Noise,

@@ -2,6 +2,7 @@
 
 mod choices;
 mod logs;
+mod nulls;
 mod tables;
 
 use crate::common::{Dice, Folder};
