@@ -85,4 +85,10 @@ mod tests {
         );
         assert!(persons.admit((2, 1), 7, 2));
     }
+
+    #[test]
+    fn nobody_contributes_where_nobody_may() {
+        let mut persons = Persons::default();
+        assert!(!persons.admit((0, 1), 7, 1) && !persons.admit((0, 1), 7, 2));
+    }
 }

@@ -275,6 +275,53 @@ mod tests {
     use crate::losses::{Bounds, LinearModel, Link};
     use hushstream_sets::Ball;
 
+    fn plan(dimension: usize) -> SolverPlan {
+        let bounds = Bounds::new(1.0, (-1.0, 1.0), 1.0).unwrap();
+        let loss = LinearModel::new(dimension, Link::Huber(0.5), bounds).unwrap();
+        let set = Ball::new(dimension, 1.0).unwrap();
+        let request = SolverRequest {
+            loss: &loss,
+            set: &set,
+            budget: Budget::approx(1.0, 1e-6).unwrap(),
+            adjacency: Adjacency::ReplaceOne,
+        };
+        request.plan().unwrap()
+    }
+
+    /// A phase's distance in lattice units and one unit of rounding for each coordinate, √d together, are what μ pays for at a scale of 2³⁰.
+    #[test]
+    fn a_unit_leaves_room_for_rounding() {
+        for dimension in [1, 100, 10_000] {
+            let plan = plan(dimension);
+            for (records, phase) in [(16, 1), (1 << 20, 3), (1 << 40, 1)] {
+                let distance = plan.sensitivity(records, phase) / plan.unit(records, phase);
+                let whole = distance + (dimension as f64).sqrt();
+                let paid = plan.mu * 2_f64.powi(30);
+                assert!(whole <= paid, "{dimension} {records} {whole} {paid}");
+                assert!(whole >= paid * (1.0 - 1e-9), "{dimension} {records}");
+            }
+        }
+    }
+
+    /// In a long phase both worlds round at every step: a float at the border of a ball of radius 1 errs by half an ε, and much more is allowed for.
+    #[test]
+    fn rounding_of_every_step_is_paid_for() {
+        let plan = plan(3);
+        for (records, phase) in [(1_u64 << 30, 1), (1 << 40, 1), (1 << 40, 4)] {
+            let ideal = 2.0 * plan.lipschitz * plan.step_size(records, phase);
+            let steps = (records >> phase) as f64;
+            let rounding = plan.sensitivity(records, phase) - ideal;
+            assert!(
+                rounding >= 2.0 * steps * f64::EPSILON,
+                "{records} {phase} {rounding}"
+            );
+            assert!(
+                rounding <= 2e4 * steps * f64::EPSILON + 1e-8 * ideal,
+                "{records} {phase} {rounding}"
+            );
+        }
+    }
+
     /// The slope of a squared loss is known for weights up to 1 only: on a larger ball a record would be skipped or not depending on the secret iterate, and
     /// the averages of two neighbours were 48 times as far apart as claimed.
     #[test]

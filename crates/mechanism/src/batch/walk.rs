@@ -264,6 +264,32 @@ mod tests {
         }
     }
 
+    /// A phase ends where its average is, plus its noise: with one gradient g throughout, ηg(n + 1)/2 from its start.
+    #[test]
+    fn a_phase_ends_at_its_noisy_average() {
+        let (loss, set) = (model(), Ball::new(2, 1.0).unwrap());
+        let plan = plan(&loss, &set, 20.0);
+        let (size, slope) = (64_u64, [0.003, -0.002]);
+        let mut walk = Walk::begin(&set).unwrap();
+        walk.records = size - 1;
+        for phase in 1..=size.ilog2() {
+            let start = walk.start.clone();
+            let steps = size >> phase;
+            for _ in 0..steps {
+                walk.step(Some(&slope), &plan, &set, &source()).unwrap();
+            }
+            let mut noise = [0; 2];
+            let node = u64::from(size.ilog2()) << 8 | u64::from(phase);
+            RoundedGaussian::STANDARD.fill(&source(), node, 0, &mut noise);
+            let unit = plan.unit(size, phase);
+            let far = plan.step_size(size, phase) * (steps as f64 + 1.0) / 2.0;
+            for i in 0..2 {
+                let expected = start[i] - far * slope[i] + unit * noise[i] as f64;
+                assert!((walk.start[i] - expected).abs() < 2.0 * unit, "{phase}");
+            }
+        }
+    }
+
     /// With noise much larger than the set, phases still begin inside it, and so does what is released.
     #[test]
     fn every_start_is_inside() {

@@ -19,6 +19,11 @@ fn truncates_toward_zero_and_clips() {
         image(&lattice, &[3.0, -4.0]),
         (vec![600, -800], Outcome::Clipped)
     );
+    // On the bound is inside.
+    assert_eq!(
+        image(&lattice, &[0.0, -1.0]),
+        (vec![0, -1000], Outcome::Kept)
+    );
     let lattice = Lattice::new(2, Norm::L1, 2.0, 1000).unwrap();
     assert_eq!(
         image(&lattice, &[3.0, -1.0]),
@@ -85,12 +90,14 @@ fn sums_of_a_batch_are_inside_its_radius() {
     let lattice = Lattice::new(2, Norm::L2, 1.0, 1000).unwrap();
     assert!(lattice.holds_sum(&[600, -800], 1) && lattice.holds_sum(&[1200, -1600], 2));
     assert!(!lattice.holds_sum(&[600, -801], 1) && !lattice.holds_sum(&[0, 1001], 1));
+    assert!(lattice.holds_sum(&[0, -1000], 1) && lattice.holds_sum(&[3000, 0], 3));
     assert!(!lattice.holds_sum(&[600], 1) && !lattice.holds_sum(&[i64::MIN, 0], 1));
     let lattice = Lattice::new(2, Norm::L1, 1.0, 1000).unwrap();
     assert!(lattice.holds_sum(&[600, -400], 1) && !lattice.holds_sum(&[600, -401], 1));
     // Nothing wraps.
     let large = Lattice::new(64, Norm::L2, 1.0, 1 << 40).unwrap();
     assert!(!large.holds_sum(&[1 << 62; 64], 1 << 22));
+    assert!(!large.holds_sum(&[i64::MAX; 64], 1 << 24)); // both squares are beyond 128 bits
     assert!(large.holds_sum(&[1 << 58; 64], 1 << 21));
 }
 
