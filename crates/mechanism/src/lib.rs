@@ -61,7 +61,7 @@ pub use boundary::{
 };
 pub use durable::{
     CameBack, DiaryError, FileStorage, Ledger, LedgerError, LogError, MemoryStorage, NoStorage,
-    Storage,
+    RowChain, RowDigest, RowHasher, Storage, WithRows, rows_covered,
 };
 pub use exact::ExactSum;
 pub use lattice::{Contribution, Lattice, LatticeError, Norm};

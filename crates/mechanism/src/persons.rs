@@ -3,6 +3,7 @@
 //! A contribution beyond the limit becomes null and the round still ticks; that it did is never published. Persons are known by a
 //! 64-bit name (a hash will do: two persons who share one are limited together, which nulls more and breaks nothing).
 
+use crate::durable::packed;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -33,9 +34,36 @@ impl Participation {
 
 /// Counts contributions. Private: it is state of the mechanism, stored with it.
 #[derive(Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(into = "Stored", from = "Stored")]
 pub(crate) struct Persons {
     /// (contributions so far, item of the last one).
     seen: BTreeMap<u64, (u64, u64)>,
+}
+
+/// Three numbers for each person.
+#[derive(Serialize, Deserialize)]
+struct Stored(#[serde(with = "packed")] Vec<u64>);
+
+impl From<Persons> for Stored {
+    fn from(persons: Persons) -> Self {
+        let entries = persons.seen.into_iter();
+        Self(
+            entries
+                .flat_map(|(person, (count, last))| [person, count, last])
+                .collect(),
+        )
+    }
+}
+
+impl From<Stored> for Persons {
+    fn from(stored: Stored) -> Self {
+        let entries = stored.0.as_chunks().0.iter();
+        Self {
+            seen: entries
+                .map(|&[person, count, last]| (person, (count, last)))
+                .collect(),
+        }
+    }
 }
 
 impl Persons {

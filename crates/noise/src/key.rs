@@ -6,7 +6,7 @@
 //! (The cipher wipes what it derives from it too, but may leave copies on the stack while it encrypts; whoever can read the memory of the process can read the data there as well.)
 //!
 //! Derived keys are HKDF-Expand (SHA-256) of the key with an `info` of fixed length: `hushstream noise v1 `, the 16 bytes of the
-//! instance and the 8 of the mechanism, little-endian. A seeded key is HKDF-Expand of 32 zero bytes with `hushstream insecure seed
+//! instance and the 8 of the mechanism, little-endian. (Secrets for hashing rows have an `info` of their own.) A seeded key is HKDF-Expand of 32 zero bytes with `hushstream insecure seed
 //! v1 ` and the 8 bytes of the seed.
 
 use crate::{NoiseError, Recorder};
@@ -109,10 +109,17 @@ impl Key {
     /// A public name of the key that says nothing about it otherwise: to notice that a run is resumed with another key.
     #[must_use]
     pub fn fingerprint(&self) -> [u8; 16] {
-        let derived = derive(&self.bytes, b"hushstream key fingerprint v1");
+        let derived = derive::<32>(&self.bytes, b"hushstream key fingerprint v1");
         let mut name = [0; 16];
         name.copy_from_slice(&derived[..16]);
         name
+    }
+
+    /// Secrets for hashing the rows that a run has learned: one for rows, one for their chain. Nothing that is published depends on them.
+    #[must_use]
+    pub fn row_secrets(&self) -> [Zeroizing<[u8; 192]>; 2] {
+        [&b"hushstream row digest v1"[..], b"hushstream row chain v1"]
+            .map(|info| derive(&self.bytes, info))
     }
 
     /// The AES-256 key of one (instance, mechanism): HKDF-Expand with SHA-256, whose outputs for different names are
@@ -133,14 +140,16 @@ impl fmt::Debug for Key {
     }
 }
 
-fn derive(secret: &[u8; 32], info: &[u8]) -> Zeroizing<[u8; 32]> {
-    let mut derived = Zeroizing::new([0; 32]);
+fn derive<const BYTES: usize>(secret: &[u8; 32], info: &[u8]) -> Zeroizing<[u8; BYTES]> {
+    let mut derived = Zeroizing::new([0; BYTES]);
     Hkdf::<Sha256>::from_prk(secret)
         .and_then(|kdf| {
             kdf.expand(info, derived.as_mut_slice())
                 .map_err(|_| hkdf::InvalidPrkLength)
         })
-        .expect("32 bytes are a valid key and a valid output length for HKDF-SHA-256");
+        .expect(
+            "32 bytes are a valid key, and at most 8160 a valid output length, for HKDF-SHA-256",
+        );
     derived
 }
 
@@ -177,7 +186,7 @@ impl Instance {
         info[32..40].copy_from_slice(&mechanism.to_le_bytes());
         info[40..].copy_from_slice(&before.to_le_bytes());
         let mut bytes = [0; 16];
-        bytes.copy_from_slice(&derive(&key.bytes, &info)[..16]);
+        bytes.copy_from_slice(&derive::<32>(&key.bytes, &info)[..16]);
         Ok(Self(bytes))
     }
 

@@ -16,7 +16,7 @@ use crate::schema::{MissingTarget, SchemaSpec};
 use crate::source::Source;
 use crate::vw::Examples;
 use hushstream_mechanism::losses::{Features, Memory, Record};
-use hushstream_mechanism::{OperatorOnly, Raw};
+use hushstream_mechanism::{OperatorOnly, Raw, RowDigest, RowHasher};
 
 /// A record on its way into a mechanism, and whose it is.
 pub struct Sealed {
@@ -27,6 +27,8 @@ pub struct Sealed {
     pub record: Raw<Record>,
     /// Whether it was longer than the stated norm, and is scaled down to it.
     pub was_longer: OperatorOnly<bool>,
+    /// The digest of the row as it stands in the file, if [`Reader::digested`] asked for it.
+    pub digest: Option<RowDigest>,
 }
 
 /// A row in the open, for a *published* model on data of the user's own: what is computed from it is not private, so it must never go into a
@@ -85,6 +87,9 @@ pub struct Reader {
     nulls: u64,
     /// Length of the last row.
     bytes: usize,
+    hasher: Option<RowHasher>,
+    /// The digest of the last row.
+    digest: Option<RowDigest>,
 }
 
 impl Reader {
@@ -185,6 +190,8 @@ impl Reader {
             count: 0,
             nulls: 0,
             bytes: 0,
+            hasher: None,
+            digest: None,
         })
     }
 
@@ -209,6 +216,23 @@ impl Reader {
     pub fn shuffled(mut self, seed: u64) -> Result<Self, ReadError> {
         self.source.shuffle(seed)?;
         Ok(self)
+    }
+
+    /// From now on records come with the digests of their rows, for a run that can be resumed.
+    pub fn digested(&mut self, hasher: RowHasher) {
+        self.hasher = Some(hasher);
+    }
+
+    /// Passes over the next row, without parsing it, and gives its digest; nothing at the end.
+    ///
+    /// # Errors
+    /// Input that cannot be read.
+    pub fn pass_over(&mut self, hasher: &RowHasher) -> Result<Option<RowDigest>, ReadError> {
+        let Some(span) = self.source.next()? else {
+            return Ok(None);
+        };
+        self.count += 1;
+        Ok(Some(hasher.digest(self.source.bytes(&span))))
     }
 
     /// How many rows remain, where they have been read already: after [`Reader::shuffled`].
@@ -256,6 +280,7 @@ impl Reader {
             person: self.builder.person,
             record: Raw::seal(record),
             was_longer: OperatorOnly::new(was_longer),
+            digest: self.digest.take(),
         }))
     }
 
@@ -290,6 +315,8 @@ impl Reader {
         }
         self.count += 1;
         self.bytes = span.bytes.len();
+        let hasher = self.hasher.as_ref();
+        self.digest = hasher.map(|hasher| hasher.digest(self.source.bytes(&span)));
         Ok(true)
     }
 

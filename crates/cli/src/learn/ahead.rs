@@ -37,13 +37,8 @@ pub(crate) struct Ahead {
 }
 
 impl Ahead {
-    /// Starts reading. Rows of a live stream are handed over before the next one has to be waited for. A scout sees the rows behind the first `learned` before they are handed over.
-    pub(crate) fn new(
-        mut reader: Reader,
-        is_live: bool,
-        mut learned: u64,
-        mut scout: Option<Scout>,
-    ) -> Self {
+    /// Starts reading. Rows of a live stream are handed over before the next one has to be waited for. A scout sees the rows before they are handed over.
+    pub(crate) fn new(mut reader: Reader, is_live: bool, mut scout: Option<Scout>) -> Self {
         let (sender, blocks) = sync_channel::<Block>(WAITING);
         let (returned, emptied) = channel::<Vec<Memory>>();
         let thread = thread::spawn(move || {
@@ -62,10 +57,8 @@ impl Ahead {
                         break None;
                     }
                 };
-                let old = learned.min(block.len() as u64);
-                learned -= old;
                 if let Some(scout) = &mut scout {
-                    scout.look(block[old as usize..].iter().map(|row| &row.record));
+                    scout.look(block.iter().map(|row| &row.record));
                 }
                 // Rows before a bad one are learned first, as if they had been read one by one.
                 let gone = sender.send(Ok(block)).is_err();

@@ -265,7 +265,7 @@ pub(crate) struct Output {
     /// Milliseconds between two syncs of the disk: released models leave then.
     #[arg(long, default_value_t = 500)]
     pub(crate) sync_milliseconds: u64,
-    /// Go on with the run in --state.
+    /// Go on with the run in --state, with the same data: rows may have been appended, but not under --shuffle.
     #[arg(long, requires = "state")]
     pub(crate) resume: bool,
     /// Print one JSON object.

@@ -15,7 +15,7 @@ use anyhow::Result;
 use hushstream_mechanism::Yardstick;
 use hushstream_mechanism::losses::Memory;
 use hushstream_mechanism::sparse::Scout;
-use hushstream_mechanism::{Ledger, Scoreboard};
+use hushstream_mechanism::{Ledger, RowChain, Scoreboard};
 use hushstream_read::{Layout, Sealed};
 use std::time::{Duration, Instant};
 
@@ -67,6 +67,8 @@ pub(crate) struct Learning<'a> {
     waiting: usize,
     /// Records to a release.
     batch: u64,
+    /// The rows learned, where they are kept account of.
+    rows: Option<RowChain>,
 }
 
 impl<'a> Learning<'a> {
@@ -103,6 +105,7 @@ impl<'a> Learning<'a> {
             longer: 0,
             waiting: 0,
             batch: frame.method.parameters().batch.max(1),
+            rows: opened.rows,
             frame,
         })
     }
@@ -128,6 +131,9 @@ impl<'a> Learning<'a> {
         // What the journal forgets at a checkpoint must have been written out.
         if self.session.checkpoint_is_due() {
             self.sync()?;
+        }
+        if let (Some(rows), Some(digest)) = (&self.rows, &sealed.digest) {
+            rows.add(digest);
         }
         self.session
             .take(sealed.person, record, self.board.as_mut())?;

@@ -11,6 +11,7 @@ mod methods;
 pub(crate) mod model;
 mod opening;
 mod outcome;
+mod passed;
 mod pictures;
 mod progress;
 mod releases;
@@ -56,7 +57,7 @@ fn learn(arguments: &Arguments) -> Result<Outcome> {
         arguments.privacy.max_per_person,
     )?;
     let stored = opening::stored_rounds(arguments)?;
-    let reader = data::open(&arguments.data, &schema)?;
+    let mut reader = data::open(&arguments.data, &schema)?;
     if reader.has_nameless_index() {
         words::say(
             arguments,
@@ -72,6 +73,7 @@ fn learn(arguments: &Arguments) -> Result<Outcome> {
         arguments,
         method.as_ref(),
         &data::reading(arguments, &schema, &layout)?,
+        &mut reader,
     )?;
     if let Some(told) = &opened.resumed {
         words::say(arguments, told);
@@ -86,9 +88,9 @@ fn learn(arguments: &Arguments) -> Result<Outcome> {
     let mut learning = Learning::new(frame, opened)?;
     let start = Instant::now();
     let (planned, learned) = (method.records().1, learning.rounds());
-    let mut seen = 0;
+    let mut seen = learned;
     let is_live = data::is_stream(&arguments.data.file);
-    let mut rows = Rows::new(reader, is_live, learned, || learning.scout());
+    let mut rows = Rows::new(reader, is_live, || learning.scout());
     while seen < planned {
         // Only where a row is not at hand is there time to look at the clock.
         let patience = if rows.is_waiting() {
@@ -98,7 +100,6 @@ fn learn(arguments: &Arguments) -> Result<Outcome> {
         };
         let next = rows.next_record(patience);
         match next.map_err(|error| mid_stream(arguments, &error))? {
-            Next::Row(_) if seen < learned => seen += 1,
             Next::Row(sealed) => {
                 seen += 1;
                 rows.reuse(learning.take(sealed, rows.is_waiting())?);

@@ -3,11 +3,13 @@
 use super::arguments::{Arguments, Privacy};
 use super::budget;
 use super::methods::{Method, Place, Restart};
+use super::passed::{other_rows, pass_over};
 use super::session::Session;
 use super::state::{Card, StateFolder};
 use anyhow::{Result, bail};
-use hushstream_mechanism::{Grant, Ledger, LedgerError, NoStorage};
+use hushstream_mechanism::{Grant, Ledger, LedgerError, NoStorage, RowChain, RowHasher};
 use hushstream_noise::Key;
+use hushstream_read::Reader;
 use std::path::Path;
 
 /// An open run and its ledger.
@@ -16,6 +18,8 @@ pub(crate) struct Opened {
     pub(crate) ledger: Ledger,
     /// What to tell about how a run came back.
     pub(crate) resumed: Option<String>,
+    /// The rows learned so far, where there is a journal that covers them.
+    pub(crate) rows: Option<RowChain>,
 }
 
 /// The records that a stored run was planned for.
@@ -33,21 +37,26 @@ pub(crate) fn stored_rounds(arguments: &Arguments) -> Result<Option<u64>> {
     }
 }
 
-/// Opens or resumes the run that the flags ask for.
-pub(crate) fn open(arguments: &Arguments, method: &dyn Method, reading: &str) -> Result<Opened> {
+/// Opens or resumes the run that the flags ask for. The reader then stands behind the rows that were learned.
+pub(crate) fn open(
+    arguments: &Arguments,
+    method: &dyn Method,
+    reading: &str,
+    reader: &mut Reader,
+) -> Result<Opened> {
     let output = &arguments.output;
     let every = output.releases.is_some();
     match &output.state {
         Some(folder) if output.resume => {
             if Card::read(folder)?.reading != reading {
                 bail!(
-                    "the run in {} reads its rows in another way: data, format, schema and --shuffle must stay as they were, or rows would be learned twice",
+                    "the run in {} reads its rows in another way: format, columns, schema and --shuffle must stay as they were, or rows would be learned twice",
                     folder.display()
                 );
             }
-            resume(arguments, method, folder, every)
+            resume(arguments, method, folder, every, reader)
         }
-        Some(folder) => begin(arguments, method, folder, every, reading),
+        Some(folder) => begin(arguments, method, folder, every, reading, reader),
         None => {
             let (mut ledger, _) = affordable(arguments, method)?;
             let grant = debit(&mut ledger, method)?;
@@ -59,6 +68,7 @@ pub(crate) fn open(arguments: &Arguments, method: &dyn Method, reading: &str) ->
                 session,
                 ledger,
                 resumed: None,
+                rows: None,
             })
         }
     }
@@ -70,6 +80,7 @@ fn begin(
     folder: &Path,
     every: bool,
     reading: &str,
+    reader: &mut Reader,
 ) -> Result<Opened> {
     StateFolder::check_new(folder)?;
     let (mut ledger, next) = affordable(arguments, method)?;
@@ -80,35 +91,65 @@ fn begin(
         &Card::new(method.records().0, next, reading.to_owned()),
     )?;
     let grant = debit(&mut ledger, method)?;
-    let storage = Box::new(folder.into_journal());
+    let hasher = RowHasher::new(&key);
+    reader.digested(hasher.clone());
+    let rows = RowChain::new(hasher);
+    let storage = folder.into_journal(rows.clone());
     let session = method.start(grant, Place::new(&key, &mut ledger, storage, every))?;
     Ok(Opened {
         session,
         ledger,
         resumed: None,
+        rows: Some(rows),
     })
 }
 
-fn resume(arguments: &Arguments, method: &dyn Method, path: &Path, every: bool) -> Result<Opened> {
+fn resume(
+    arguments: &Arguments,
+    method: &dyn Method,
+    path: &Path,
+    every: bool,
+    reader: &mut Reader,
+) -> Result<Opened> {
     let card = Card::read(path)?;
-    let folder = StateFolder::open(path)?;
+    let mut folder = StateFolder::open(path)?;
     let key = folder.key()?;
     let mut ledger = budget::open(arguments, method.charge()?, method.scope())?;
-    let storage = Box::new(folder.into_journal());
-    let (session, told) = match method.restart(Place::new(&key, &mut ledger, storage, every))? {
+    let hasher = RowHasher::new(&key);
+    reader.digested(hasher.clone());
+    let rows = RowChain::new(hasher.clone());
+    pass_over(reader, &hasher, &rows, folder.rows()?)?;
+    let storage = folder.into_journal(rows.clone());
+    let restart = method.restart(Place::new(&key, &mut ledger, storage, every));
+    let (session, told) = match restart.map_err(other_rows)? {
         Restart::Run(session, told) => (session, told),
         // A crash before the journal was begun: with the charge that was made then, or that was about to be.
         Restart::NoRun => {
             let grant = owed(&mut ledger, method, &card)?;
-            let storage = Box::new(StateFolder::open(path)?.into_journal());
+            let storage = StateFolder::open(path)?.into_journal(rows.clone());
             let session = method.start(grant, Place::new(&key, &mut ledger, storage, every))?;
             (session, "resumed before its first record".to_owned())
         }
+    };
+    // Batches that an old copy has lost: which rows were in them is not known.
+    let (known, learned) = (rows.count(), session.rounds());
+    if known > learned {
+        bail!(
+            "the journal covers {known} rows, and its run has learned {learned}: this program did not write it"
+        );
+    }
+    pass_over(reader, &hasher, &rows, learned)?;
+    let told = match learned.saturating_sub(known) {
+        0 => told,
+        lost => format!(
+            "{told}; whether {lost} of the rows that were learned are still the same cannot be checked"
+        ),
     };
     Ok(Opened {
         session,
         ledger,
         resumed: Some(told),
+        rows: Some(rows),
     })
 }
 

@@ -1,8 +1,8 @@
 //! The file of every release, a model or a play, one JSON object a line. After a crash it goes on where it stopped: a torn last line is cut, and a release that
-//! comes again, which has the same value, is not written twice.
+//! comes again, which has the same value, is not written twice. Every line carries the version of the format.
 
 use super::session::{Content, Release};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, BufWriter, Seek, SeekFrom, Write};
@@ -10,6 +10,7 @@ use std::path::Path;
 
 #[derive(Serialize)]
 struct Line<'a> {
+    version: u32,
     release: u64,
     #[serde(flatten)]
     content: &'a Content,
@@ -18,8 +19,12 @@ struct Line<'a> {
 /// What is read of a line.
 #[derive(Deserialize)]
 struct Numbered {
+    version: Option<u32>,
     release: u64,
 }
+
+/// Lines before version 1 had no version.
+const VERSION: u32 = 1;
 
 /// Bytes that are written at once: a line has hundreds of small pieces, and there may be one a round.
 const ROOM: usize = 1 << 18;
@@ -47,6 +52,17 @@ impl Releases {
         while reader.read_until(b'\n', &mut line).with_context(said)? > 0 && line.ends_with(b"\n") {
             let read: Numbered = serde_json::from_slice(&line)
                 .with_context(|| format!("{} is not a file of releases", path.display()))?;
+            match read.version {
+                Some(VERSION) => {}
+                None => bail!(
+                    "{} was written by an earlier version of this program, whose releases have no version: keep it, and name another file with --releases",
+                    path.display()
+                ),
+                Some(version) => bail!(
+                    "{} has releases of version {version}, and this program writes version {VERSION}: finish the run with the program that began it, or name another file with --releases",
+                    path.display()
+                ),
+            }
             last = read.release;
             whole += line.len() as u64;
             line.clear();
@@ -63,6 +79,7 @@ impl Releases {
     pub(crate) fn write(&mut self, release: &Release) -> Result<()> {
         if release.step > self.last {
             let line = Line {
+                version: VERSION,
                 release: release.step,
                 content: &release.content,
             };
@@ -109,5 +126,26 @@ mod tests {
         let text = std::fs::read_to_string(&path).unwrap();
         assert_eq!(text.lines().count(), 3);
         assert!(text.starts_with(std::str::from_utf8(&whole).unwrap()));
+    }
+
+    /// Files as every version wrote them.
+    #[test]
+    fn other_versions_are_refused_in_words_and_stay_as_they_were() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("releases");
+        let first = include_bytes!("../../tests/golden/releases-v1.jsonl");
+        std::fs::write(&path, first).unwrap();
+        assert_eq!(Releases::open(&path, true).unwrap().last, 2);
+        let later = String::from_utf8_lossy(first).replace("\"version\":1", "\"version\":2");
+        let none = include_bytes!("../../tests/golden/releases-without-version.jsonl");
+        for (file, told) in [
+            (&none[..], "have no version"),
+            (later.as_bytes(), "version 2"),
+        ] {
+            std::fs::write(&path, file).unwrap();
+            let message = Releases::open(&path, true).err().unwrap().to_string();
+            assert!(message.contains(told), "{message}");
+            assert_eq!(std::fs::read(&path).unwrap(), file);
+        }
     }
 }

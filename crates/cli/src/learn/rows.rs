@@ -14,17 +14,16 @@ pub(crate) enum Rows {
 }
 
 impl Rows {
-    /// On more than one core `scout` gives who looks at the rows behind the first `learned`, if anybody does.
+    /// On more than one core `scout` gives who looks at the rows ahead of their turn, if anybody does.
     pub(crate) fn new(
         reader: Reader,
         is_live: bool,
-        learned: u64,
         scout: impl FnOnce() -> Option<Scout>,
     ) -> Self {
         let cores = thread::available_parallelism().map_or(1, usize::from);
         if cores > 1 || is_live {
             let scout = if cores > 1 { scout() } else { None };
-            Self::Ahead(Ahead::new(reader, is_live, learned, scout))
+            Self::Ahead(Ahead::new(reader, is_live, scout))
         } else {
             Self::Here(Box::new(reader))
         }

@@ -10,13 +10,14 @@
 
 use super::files::{check_writable, write_whole_secret};
 use anyhow::{Context, Result, bail};
-use hushstream_mechanism::FileStorage;
+use hushstream_mechanism::{FileStorage, RowChain, Storage, WithRows, rows_covered};
 use hushstream_noise::Key;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 const FORMAT: &str = "hushstream state";
+const VERSION: u32 = 1;
 
 /// What the folder says about its run.
 #[derive(Serialize, Deserialize)]
@@ -27,7 +28,7 @@ pub(crate) struct Card {
     pub(crate) rounds: u64,
     /// The number that its charge has in its ledger, or will have.
     pub(crate) charge: u64,
-    /// How rows are read: in which order, and what they mean. Rows are skipped by count, so another order would feed some of them twice.
+    /// How rows are read: in which order, and what they mean. Which rows they are, the journal tells.
     pub(crate) reading: String,
 }
 
@@ -35,7 +36,7 @@ impl Card {
     pub(crate) fn new(rounds: u64, charge: u64, reading: String) -> Self {
         Self {
             format: FORMAT.to_owned(),
-            version: 1,
+            version: VERSION,
             rounds,
             charge,
             reading,
@@ -49,8 +50,12 @@ impl Card {
             .with_context(|| format!("no run to resume: cannot read {}", path.display()))?;
         let card: Self = serde_json::from_slice(&text)
             .with_context(|| format!("{} is not the card of a state folder", path.display()))?;
-        if card.format != FORMAT || card.version != 1 {
-            bail!("{} was written by another version", path.display());
+        if card.format != FORMAT || card.version != VERSION {
+            bail!(
+                "{} has version {}, and this program reads version {VERSION}: finish the run with the program that began it, or begin a new run, which is charged",
+                path.display(),
+                card.version
+            );
         }
         Ok(card)
     }
@@ -124,7 +129,14 @@ impl StateFolder {
         Key::import(&bytes).with_context(|| format!("{} is damaged", path.display()))
     }
 
-    pub(crate) fn into_journal(self) -> FileStorage {
-        self.journal
+    /// The journal, and the rows that it is to cover.
+    pub(crate) fn into_journal(self, rows: RowChain) -> Box<dyn Storage> {
+        Box::new(WithRows::new(self.journal, rows))
+    }
+
+    /// How many rows the journal covers.
+    pub(crate) fn rows(&mut self) -> Result<u64> {
+        let path = self.path.join("journal");
+        rows_covered(&mut self.journal).with_context(|| format!("cannot read {}", path.display()))
     }
 }

@@ -94,13 +94,16 @@ fn what_is_not_there_cannot_be_resumed() {
     let message = folder.fails(&learn(&format!("{flags} --resume")));
     assert!(message.contains("not the ledger"), "{message}");
     put("away", "ledger");
-    // More rows than planned: the rest is not read. Fewer: that is all there is.
+    // More rows than planned: the rest is not read. Fewer than were learned: those are other data.
     folder.write("d.csv", rows(130, 1));
     let (_, told) = folder.succeeds(&learn(&format!("{flags} --resume")));
     assert!(told.contains("the rest of the file was not read"), "{told}");
     folder.write("d.csv", rows(30, 1));
-    let (_, told) = folder.succeeds(&learn(&format!("{flags} --resume")));
-    assert!(told.contains("ended after 30 of 100"), "{told}");
+    let message = folder.fails(&learn(&format!("{flags} --resume")));
+    assert!(
+        message.contains("has learned 96 rows, and the data has 30"),
+        "{message}"
+    );
     assert_eq!(folder.charges("ledger"), 1);
 }
 
@@ -138,6 +141,50 @@ fn damage_is_told() {
     let message = folder.fails(&resume);
     assert!(message.contains("begin again"), "{message}");
     assert_eq!(folder.charges("ledger"), 1);
+}
+
+/// A state folder of the first version: its card and its key are read, its journal is refused, and nothing changes.
+#[test]
+fn states_of_other_versions_are_refused_in_words() {
+    let folder = Folder::new();
+    std::fs::create_dir(folder.path("state")).unwrap();
+    let golden = |name: &str| {
+        let root = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/state-v1/");
+        std::fs::read(format!("{root}{name}")).unwrap()
+    };
+    let files = [
+        ("d.csv", "d.csv"),
+        ("ledger", "ledger"),
+        ("journal", "state/journal"),
+        ("key", "state/key"),
+        ("run.json", "state/run.json"),
+    ];
+    for (name, place) in files {
+        folder.write(place, golden(name));
+    }
+    let resume = "learn d.csv --target y --bounds a=0:1 --recipe pftal-convex --batch 4 --epsilon 1 --delta 1e-6 --seed-insecure 3 --state state --ledger ledger --resume";
+    let message = folder.fails(resume);
+    assert!(
+        message.contains("the journal was written by an earlier version"),
+        "{message}"
+    );
+    assert_eq!(folder.read("state/journal"), golden("journal"));
+    let card = folder.text("state/run.json");
+    folder.write(
+        "state/run.json",
+        card.replace("\"version\": 1", "\"version\": 2"),
+    );
+    let message = folder.fails(resume);
+    assert!(
+        message.contains("has version 2, and this program reads version 1"),
+        "{message}"
+    );
+    folder.write("state/run.json", card);
+    let mut key = golden("key");
+    key[0] = 0xA6;
+    folder.write("state/key", key);
+    let message = folder.fails(resume);
+    assert!(message.contains("key"), "{message}");
 }
 
 #[test]

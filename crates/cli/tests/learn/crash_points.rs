@@ -9,7 +9,7 @@ fn flags() -> String {
 }
 
 /// Lengths of a log after its head, and after each of its records.
-fn cuts(log: &[u8]) -> Vec<usize> {
+pub(crate) fn cuts(log: &[u8]) -> Vec<usize> {
     let mut ends = vec![10];
     while let Some(length) = log
         .get(ends[ends.len() - 1]..)

@@ -17,9 +17,11 @@ mod live_streams;
 mod long_resumes;
 mod memory;
 mod models;
+mod neighbours;
 #[cfg(target_os = "linux")]
 mod one_core;
 mod predictions;
 mod published;
 mod recipes;
 mod report;
+mod same_rows;

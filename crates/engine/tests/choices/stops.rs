@@ -115,7 +115,9 @@ fn of_bandits() {
         let file = || FileStorage::open(directory.path().join("journal")).unwrap();
         let (mut ledger, grant) = pay_bandit(&recipe);
         let mut run = BanditRun::open(recipe.clone(), grant, &key, &mut ledger, file()).unwrap();
-        for t in 0..ROUNDS {
+        // Once after every round, in the middle of batches too: whole batches are not asked again, and half ones are.
+        let (mut t, mut last_stop) = (0, 0);
+        while t < ROUNDS {
             assert_eq!(
                 run.question(),
                 &expected[t as usize],
@@ -123,13 +125,18 @@ fn of_bandits() {
                 recipe.description()
             );
             run.learn_losses(losses(t)).unwrap();
-            if u64::from(t + 1) % recipe.batch() == 0 {
+            t += 1;
+            if t > last_stop {
+                last_stop = t;
                 run.sync(&mut ledger).unwrap();
                 drop(run);
                 let (back, outcome) =
                     BanditRun::resume(recipe.clone(), file(), &key, &mut ledger, None).unwrap();
                 assert_eq!(outcome, CameBack::Continued);
                 run = back;
+                let whole = u64::from(t) / recipe.batch() * recipe.batch();
+                assert_eq!(run.rounds(), whole, "{}", recipe.description());
+                t = whole as u32;
             }
         }
     }

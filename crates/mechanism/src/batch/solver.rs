@@ -116,6 +116,7 @@ impl Solver {
                 let (sound, gradient): (bool, Vec<f64>) = decode(&item)?;
                 let gradient = sound.then_some(gradient);
                 solver.diary.replayed();
+                solver.nulls += u64::from(!sound);
                 recent.extend(solver.take(gradient.as_deref())?);
             }
         }

@@ -12,7 +12,7 @@ mod found;
 
 pub use error::DiaryError;
 
-use super::{Format, Ledger, LedgerError, Log, LogError, Storage};
+use super::{Ledger, LedgerError, LogError, RowLog, Storage};
 use crate::boundary::{Grant, GuaranteeKind, Pending, Receipt, Released, Scope};
 use hushstream_account::Price;
 use hushstream_noise::{Instance, Key, Source};
@@ -79,7 +79,7 @@ enum Record {
 
 /// A journal that was read, before anything has changed.
 pub(crate) struct FoundDiary {
-    log: Log,
+    log: RowLog,
     opening: Opening,
     checkpoint: Option<Checkpoint>,
     items: Vec<Vec<u8>>,
@@ -96,7 +96,7 @@ pub(crate) struct Terms {
 
 /// The diary.
 pub(crate) struct Diary {
-    log: Log,
+    log: RowLog,
     /// Length of the log when it was last written anew.
     base: u64,
     opening: Opening,
@@ -125,7 +125,7 @@ impl Diary {
         if ledger.begun(grant.number).is_some() {
             return Err(LedgerError::Begun(grant.number).into());
         }
-        let (log, records) = Log::open(storage, Format::JOURNAL)?;
+        let (log, records) = RowLog::open(storage)?;
         if !records.is_empty() {
             return Err(DiaryError::Journal("it holds a run already; resume it"));
         }
@@ -153,7 +153,7 @@ impl Diary {
         Ok(diary)
     }
 
-    fn assemble(log: Log, opening: Opening, grant: Grant, planned: u64) -> Self {
+    fn assemble(log: RowLog, opening: Opening, grant: Grant, planned: u64) -> Self {
         Self {
             log,
             base: 0,
@@ -211,7 +211,7 @@ impl Diary {
     pub(crate) fn item(&mut self, bytes: Vec<u8>) -> Result<(), DiaryError> {
         self.check_open()?;
         self.broken = true;
-        self.append(&Record::Item(bytes))?;
+        self.log.append_item(encode(&Record::Item(bytes))?)?;
         self.broken = false;
         self.items += 1;
         Ok(())
@@ -301,17 +301,17 @@ impl Diary {
     }
 
     fn restart(&mut self, checkpoint: Checkpoint) -> Result<(), DiaryError> {
-        let payloads = [
+        let records = vec![
             encode(&Record::Opened(Box::new(self.opening.clone())))?,
             encode(&Record::Checkpoint(checkpoint))?,
         ];
-        self.log.replace(&payloads)?;
+        self.log.replace(records)?;
         self.base = self.log.bytes();
         Ok(())
     }
 
     fn append(&mut self, record: &Record) -> Result<(), DiaryError> {
-        Ok(self.log.append(&encode(record)?)?)
+        Ok(self.log.append(encode(record)?)?)
     }
 }
 

@@ -144,6 +144,11 @@ pub enum LogError {
     /// An earlier write failed.
     #[error("an earlier write failed: open the log again to see what is durable")]
     Poisoned,
+    /// The journal covers other rows than the run was given.
+    #[error(
+        "the rows are not those that the run has learned: feed the same rows in the same order, from the first on"
+    )]
+    OtherRows,
     /// A record of 4 GiB or more.
     #[error("a record is too large: at most 4 GiB can be written at once")]
     TooLarge,

@@ -6,6 +6,7 @@ mod ledger;
 mod log;
 pub(crate) mod packed;
 mod records;
+mod rows;
 mod storage;
 mod witness;
 
@@ -15,4 +16,6 @@ pub use file_storage::FileStorage;
 pub use ledger::{Ledger, LedgerError};
 pub use log::LogError;
 pub(crate) use log::{Format, Log, checksum};
+pub(crate) use rows::RowLog;
+pub use rows::{RowChain, RowDigest, RowHasher, WithRows, rows_covered};
 pub use storage::{MemoryStorage, NoStorage, Storage};

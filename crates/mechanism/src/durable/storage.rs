@@ -1,5 +1,6 @@
 //! Where bytes become durable. Files in production; tests bring disks that die.
 
+use super::RowChain;
 use std::io;
 
 /// An appendable store. Contract: after [`Storage::sync`] returns, everything appended before survives a crash;
@@ -61,6 +62,11 @@ pub trait Storage: Send {
     fn is_kept(&self) -> bool {
         true
     }
+
+    /// The rows that a journal kept here covers, where somebody keeps account of them: [`WithRows`](crate::WithRows).
+    fn rows(&self) -> Option<RowChain> {
+        None
+    }
 }
 
 impl Storage for Box<dyn Storage> {
@@ -98,6 +104,10 @@ impl Storage for Box<dyn Storage> {
 
     fn is_kept(&self) -> bool {
         (**self).is_kept()
+    }
+
+    fn rows(&self) -> Option<RowChain> {
+        (**self).rows()
     }
 }
 

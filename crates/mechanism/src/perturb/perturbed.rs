@@ -55,7 +55,9 @@ enum Plain {
 #[derive(Serialize, Deserialize)]
 struct Item {
     learner: Vec<f64>,
-    person: Option<u64>,
+    /// None or one.
+    #[serde(with = "packed")]
+    person: Vec<u64>,
     #[serde(with = "postcard::fixint::le")]
     nulls: u64,
     #[serde(with = "postcard::fixint::le")]
@@ -211,7 +213,7 @@ impl<G: GuaranteeKind> PerturbedIterates<G> {
     fn replay(&mut self, item: Item) -> Result<(), PerturbError> {
         self.check_state(&item.learner, &item.plain)?;
         self.diary.replayed();
-        if let Some(person) = item.person {
+        for person in item.person {
             let limits = self.plan.request().participation.limits();
             self.state.persons.admit(limits, person, self.diary.items());
         }
@@ -264,7 +266,7 @@ impl<G: GuaranteeKind> PerturbedIterates<G> {
         let item = Item {
             plain: self.plain(t, &learner, scale),
             learner,
-            person,
+            person: person.into_iter().collect(),
             nulls: u64::from(fate == Fate::Null),
             clipped: u64::from(fate == Fate::Clipped),
         };

@@ -118,6 +118,7 @@ impl<G: GuaranteeKind> PrivateSum<G> {
             }
         };
         self.begin_record()?;
+        self.record.persons.extend(person);
         match person {
             Some(person)
                 if !self
@@ -126,10 +127,7 @@ impl<G: GuaranteeKind> PrivateSum<G> {
             {
                 self.take(Raw::seal(Contribution::Null));
             }
-            _ => {
-                self.record.persons.extend(person);
-                take(self);
-            }
+            _ => take(self),
         }
         self.tick()
     }

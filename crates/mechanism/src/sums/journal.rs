@@ -5,7 +5,7 @@
 
 use super::plan::PlanFields;
 use super::running::State;
-use crate::durable::{Format, Log, LogError, Storage, packed};
+use crate::durable::{LogError, RowLog, Storage, packed};
 use crate::persons::Persons;
 use serde::{Deserialize, Serialize};
 
@@ -49,6 +49,8 @@ pub(crate) struct Life {
 pub(crate) struct Item {
     #[serde(with = "packed")]
     pub(crate) values: Vec<i64>,
+    /// The person of every record, where the plan limits persons: whether a record was taken in follows.
+    #[serde(with = "packed")]
     pub(crate) persons: Vec<u64>,
     #[serde(with = "postcard::fixint::le")]
     pub(crate) nulls: u64,
@@ -111,14 +113,14 @@ impl Found {
 
 /// The journal.
 pub(crate) struct Journal {
-    log: Log,
+    log: RowLog,
     /// Length of the log when it was last written anew.
     base: u64,
 }
 
 impl Journal {
     pub(crate) fn open(storage: Box<dyn Storage>) -> Result<(Self, Option<Found>), LogError> {
-        let (log, payloads) = Log::open(storage, Format::JOURNAL)?;
+        let (log, payloads) = RowLog::open(storage)?;
         let mut found: Option<Found> = None;
         for (place, payload) in (0..).zip(payloads) {
             let broken = || LogError::Record(place);
@@ -154,13 +156,13 @@ impl Journal {
 
     /// Writes the opening, durably: a run that has published can always be found again.
     pub(crate) fn start(&mut self, opening: &Opening) -> Result<(), LogError> {
-        self.log.append(&encode(&RecordRef::Opened(opening))?)?;
+        self.log.append(encode(&RecordRef::Opened(opening))?)?;
         self.log.sync()
     }
 
     /// Writes down, durably, that another object goes on from here.
     pub(crate) fn begin_life(&mut self, life: &Life) -> Result<(), LogError> {
-        self.log.append(&encode(&RecordRef::Life(life))?)?;
+        self.log.append(encode(&RecordRef::Life(life))?)?;
         self.log.sync()
     }
 
@@ -168,7 +170,7 @@ impl Journal {
         if !self.log.is_kept() {
             return Ok(());
         }
-        self.log.append(&encode(&RecordRef::Item(item))?)
+        self.log.append_item(encode(&RecordRef::Item(item))?)
     }
 
     pub(crate) fn sync(&mut self) -> Result<(), LogError> {
@@ -181,11 +183,11 @@ impl Journal {
         opening: &Opening,
         checkpoint: &Checkpoint,
     ) -> Result<(), LogError> {
-        let payloads = [
+        let records = vec![
             encode(&RecordRef::Opened(opening))?,
             encode(&RecordRef::Checkpoint(checkpoint))?,
         ];
-        self.log.replace(&payloads)?;
+        self.log.replace(records)?;
         self.base = self.log.bytes();
         Ok(())
     }
@@ -202,7 +204,9 @@ impl Journal {
 fn encode(record: &RecordRef<'_>) -> Result<Vec<u8>, LogError> {
     // Items are written once a round: all their bytes at once, instead of a vector that grows.
     let bytes = match record {
-        RecordRef::Item(item) => Vec::with_capacity(8 * item.values.len() + 64),
+        RecordRef::Item(item) => {
+            Vec::with_capacity(8 * (item.values.len() + item.persons.len()) + 64)
+        }
         _ => Vec::new(),
     };
     postcard::to_extend(record, bytes).map_err(|_| LogError::Record(0))

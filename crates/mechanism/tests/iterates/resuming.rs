@@ -237,6 +237,44 @@ fn an_old_copy_of_who_has_contributed_is_refused() {
     assert_eq!(back.iterates.steps(), 3);
 }
 
+/// Nor when the journal is written anew.
+#[test]
+fn persons_are_remembered_over_checkpoints() {
+    // So wide that the journal is long after a dozen items.
+    const WIDE: usize = 6_000;
+    let bounds = Bounds::new(1.0, (-1.0, 1.0), 1.0).unwrap();
+    let model = LinearModel::new(WIDE, Link::Logistic, bounds).unwrap();
+    let set = Arc::new(Ball::new(WIDE, 1.0).unwrap());
+    let constant = Curvature::constant(1.0).unwrap();
+    let learner = ImplicitDescent::new(model.explicit().unwrap(), set, constant).unwrap();
+    let mut request = plan(Arc::new(learner), Timing::Every(40), Noise::Gaussian)
+        .request()
+        .clone();
+    request.participation = Participation::PerPerson {
+        most: 2,
+        separation: 1,
+    };
+    let plan = request.plan().unwrap();
+    let machine = Machine::default();
+    let (mut run, mut ledger) = machine.open(&plan);
+    let (mut longest, mut anew) = (0, 0);
+    for t in 1..=30_u64 {
+        let row = (vec![0.001; WIDE], 1.0);
+        let _ = run.add(Some(7), Raw::seal(record(&row))).unwrap();
+        let nulls = *run.nulls().for_the_operator();
+        assert_eq!(nulls, t.saturating_sub(2), "t {t}");
+        run.sync(&mut ledger).unwrap();
+        anew += u32::from(machine.journal.length() < longest);
+        longest = machine.journal.length();
+        if t % 2 == 0 {
+            drop((run, ledger));
+            let (back, reopened) = machine.resume(&plan).unwrap();
+            (run, ledger) = (back.iterates, reopened);
+        }
+    }
+    assert!(anew > 0, "the journal was never written anew");
+}
+
 #[test]
 fn journals_of_other_plans_are_refused() {
     let ours = plan(learners()[0].clone(), Timing::Every(40), Noise::Gaussian);

@@ -1,9 +1,13 @@
 //! Disks that die: a run is killed at its n-th sync, for every n, with whatever part of the unsynced bytes survives. After recovery nothing
 //! already published is contradicted, no charge is lost, and the budget is never exceeded.
+//!
+//! After a crash the stream goes on with other contents: whatever the run has not written down may be something else the next time. So an address that
+//! is used twice shows as two values of one release.
 
 use crate::game::*;
 use hushstream_mechanism::sums::{Noise, PrivateSum, Resumed, SumKind};
-use hushstream_mechanism::{Ledger, LedgerError, Raw, Storage, Transcript};
+use hushstream_mechanism::{Contribution, Ledger, LedgerError, Raw, Storage, Transcript};
+use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Mutex};
 
@@ -26,6 +30,8 @@ struct Platter {
     durable: Vec<u8>,
     cached: Vec<u8>,
     witness: Option<Vec<u8>>,
+    /// What was durable after each sync.
+    copies: Vec<Vec<u8>>,
 }
 
 impl Platter {
@@ -104,6 +110,7 @@ impl Storage for Disk {
         let mut platter = self.platter.lock().unwrap();
         platter.durable = bytes.to_vec();
         platter.cached = bytes.to_vec();
+        platter.copies.push(bytes.to_vec());
         Ok(())
     }
 
@@ -111,6 +118,8 @@ impl Storage for Disk {
         self.tick()?;
         let mut platter = self.platter.lock().unwrap();
         platter.durable = platter.cached.clone();
+        let copy = platter.durable.clone();
+        platter.copies.push(copy);
         Ok(())
     }
 
@@ -129,21 +138,38 @@ impl Storage for Disk {
 
 const RELEASES: u64 = 12;
 
-/// What the world has seen, and how the run ended.
+/// What the world has seen.
+#[derive(Default)]
 struct Seen {
-    releases: Vec<Option<Vec<f64>>>,
+    /// By address: instance and step.
+    releases: BTreeMap<([u8; 16], u64), Vec<f64>>,
     finished: bool,
+    /// How the last resume went.
+    resumed: Option<Resumed>,
+}
+
+impl Seen {
+    /// The releases by step.
+    fn in_order(&self) -> BTreeMap<u64, Vec<f64>> {
+        let steps = self.releases.iter();
+        steps.map(|(at, value)| (at.1, value.clone())).collect()
+    }
+}
+
+/// Item t, with other contents in every life.
+fn content(t: u64, life: u64) -> Raw<Contribution> {
+    Raw::seal(item(t + 100 * life))
 }
 
 /// Runs, or continues, until the disk dies or all items are in. Publishes in groups of `group`.
 fn live(
-    ledger_disk: &Disk,
-    journal_disk: &Disk,
-    kind: SumKind,
-    noise: Noise,
+    disks: [&Disk; 2],
+    (kind, noise): (SumKind, Noise),
     group: u64,
+    life: u64,
     seen: &mut Seen,
 ) {
+    let [ledger_disk, journal_disk] = disks;
     let mut run = || -> Result<(), Box<dyn std::error::Error>> {
         let mut ledger = match Ledger::open(ledger_disk.clone()) {
             Ok(ledger) => ledger,
@@ -158,12 +184,11 @@ fn live(
             PrivateSum::<Transcript>::resume(journal_disk.clone(), &key(), &mut ledger, None);
         let mut sum = match resumed {
             Ok(resumption) => {
-                assert_eq!(
-                    resumption.outcome,
-                    Resumed::Continued,
-                    "what was published is always in the journal"
-                );
-                waiting = resumption.recent;
+                seen.resumed = Some(resumption.outcome);
+                // A new instance does not publish what the old copy knew.
+                if resumption.outcome == Resumed::Continued {
+                    waiting = resumption.recent;
+                }
                 resumption.sum
             }
             Err(_) => {
@@ -179,19 +204,17 @@ fn live(
             sum.sync(&mut ledger)?;
             for pending in waiting.drain(..) {
                 let release = sum.publish(pending).unwrap();
-                let place = &mut seen.releases[release.receipt().step as usize - 1];
-                let value = release.into_value();
-                if let Some(before) = place {
-                    assert_eq!(before, &value, "a release was contradicted");
-                }
-                *place = Some(value);
+                let at = (release.receipt().instance, release.receipt().step);
+                let value: Vec<f64> = release.into_value();
+                let before = seen.releases.entry(at).or_insert_with(|| value.clone());
+                assert_eq!(before, &value, "a release was contradicted");
             }
             Ok::<(), Box<dyn std::error::Error>>(())
         };
         publish(&mut sum, &mut waiting)?;
         while sum.steps() < RELEASES {
             let t = sum.steps() + 1;
-            waiting.push(sum.add(Raw::seal(item(t)))?.unwrap());
+            waiting.push(sum.add(content(t, life))?.unwrap());
             if t.is_multiple_of(group) || t == RELEASES {
                 publish(&mut sum, &mut waiting)?;
             }
@@ -203,6 +226,30 @@ fn live(
     let _ = run();
 }
 
+/// Lives once, dies at a sync, and lives again with other contents; `between` is what happens to the disks after the crash. Gives what was seen before it.
+fn die_and_live(
+    cell: (SumKind, Noise),
+    group: u64,
+    leftover: Leftover,
+    death: u64,
+    between: impl FnOnce(&Disk),
+) -> (BTreeMap<u64, Vec<f64>>, Seen, Disk) {
+    let machine = Arc::new(Mutex::new(Machine::default()));
+    let (ledger_disk, journal_disk) = (Disk::new(&machine), Disk::new(&machine));
+    let disks = [&ledger_disk, &journal_disk];
+    let mut seen = Seen::default();
+    machine.lock().unwrap().syncs_left = Some(death);
+    live(disks, cell, group, 0, &mut seen);
+    let before = seen.in_order();
+    for disk in disks {
+        disk.platter.lock().unwrap().crash(leftover);
+    }
+    machine.lock().unwrap().syncs_left = None;
+    between(&journal_disk);
+    live(disks, cell, group, 1, &mut seen);
+    (before, seen, ledger_disk)
+}
+
 #[test]
 fn a_crash_at_any_sync_contradicts_nothing_and_loses_no_charge() {
     for (kind, noise) in cells() {
@@ -211,36 +258,78 @@ fn a_crash_at_any_sync_contradicts_nothing_and_loses_no_charge() {
         for group in [1, 5] {
             for leftover in [Leftover::Nothing, Leftover::Half, Leftover::Everything] {
                 for death in 0..40 {
-                    let machine = Arc::new(Mutex::new(Machine::default()));
-                    let (ledger_disk, journal_disk) = (Disk::new(&machine), Disk::new(&machine));
-                    let mut seen = Seen {
-                        releases: vec![None; RELEASES as usize],
-                        finished: false,
-                    };
-                    machine.lock().unwrap().syncs_left = Some(death);
-                    live(&ledger_disk, &journal_disk, kind, noise, group, &mut seen);
-                    let published_before = seen.releases.iter().flatten().count();
-                    for disk in [&ledger_disk, &journal_disk] {
-                        disk.platter.lock().unwrap().crash(leftover);
-                    }
-                    machine.lock().unwrap().syncs_left = None;
-                    live(&ledger_disk, &journal_disk, kind, noise, group, &mut seen);
-
+                    let (before, seen, ledger_disk) =
+                        die_and_live((kind, noise), group, leftover, death, |_| {});
                     let case = format!(
                         "{kind} {noise}, group {group}, death at {death}, {leftover:?} left"
                     );
-                    let ledger = Ledger::open(ledger_disk.clone()).unwrap();
+                    let ledger = Ledger::open(ledger_disk).unwrap();
                     let used = ledger.filter().used();
                     assert!(used <= 1.0, "{case}");
-                    if published_before > 0 {
+                    if !before.is_empty() {
                         assert!(used > 0.0, "{case}: the charge is there");
                     }
                     assert!(seen.finished, "{case}: every run can go on");
+                    assert!(
+                        matches!(seen.resumed, None | Some(Resumed::Continued)),
+                        "{case}: what was published is always in the journal"
+                    );
                     assert_eq!(ledger.charges().count(), 1, "{case}: one run, one charge");
-                    let all: Vec<Vec<f64>> = seen.releases.into_iter().flatten().collect();
-                    assert_eq!(all, expected, "{case}");
+                    let all = seen.in_order();
+                    assert_eq!(all.len(), RELEASES as usize, "{case}");
+                    assert_eq!(seen.releases.len(), all.len(), "{case}: one instance");
+                    // What was published stays, and is what a run without a crash would have published.
+                    for (step, value) in before {
+                        assert_eq!(value, expected[step as usize - 1], "{case}");
+                        assert_eq!(all[&step], value, "{case}");
+                    }
                 }
             }
         }
+    }
+}
+
+/// The machine dies, and somebody puts back a copy of the journal, of any age: nothing that was published is contradicted.
+#[test]
+fn a_crash_and_an_older_journal_contradict_nothing() {
+    for kind in [SumKind::Tree, SumKind::Octave, SumKind::BLT] {
+        let cell = (kind, Noise::Gaussian);
+        let (mut continued, mut new_instances) = (0, 0);
+        for leftover in [Leftover::Nothing, Leftover::Everything] {
+            for death in (0..40).step_by(3) {
+                for age in 0..14 {
+                    let (before, seen, ledger_disk) =
+                        die_and_live(cell, 1, leftover, death, |journal| {
+                            let mut platter = journal.platter.lock().unwrap();
+                            let copies = platter.copies.len();
+                            let Some(copy) = copies.checked_sub(age + 1) else {
+                                return;
+                            };
+                            let copy = platter.copies[copy].clone();
+                            (platter.durable, platter.cached) = (copy.clone(), copy);
+                        });
+                    let case = format!("{kind}, death at {death}, a copy {age} syncs old");
+                    let all = seen.in_order();
+                    match seen.resumed {
+                        Some(Resumed::NewInstance { lost }) => {
+                            assert!(lost > 0, "{case}");
+                            new_instances += 1;
+                        }
+                        Some(Resumed::Continued) => continued += 1,
+                        // A copy from before the run had begun is refused.
+                        None => assert!(seen.finished || all == before, "{case}"),
+                    }
+                    assert!(seen.finished || seen.resumed.is_none(), "{case}");
+                    // Every step once: what was published stays, what is new is at an address of its own.
+                    assert_eq!(seen.releases.len(), all.len(), "{case}");
+                    for (step, value) in &before {
+                        assert_eq!(&all[step], value, "{case}");
+                    }
+                    let ledger = Ledger::open(ledger_disk).unwrap();
+                    assert_eq!(ledger.charges().count(), 1, "{case}: one run, one charge");
+                }
+            }
+        }
+        assert!(continued > 0 && new_instances > 0, "{kind}");
     }
 }

@@ -134,6 +134,34 @@ fn persons_are_remembered() {
     }
 }
 
+/// A journal that is written anew forgets items, and no person.
+#[test]
+fn persons_are_remembered_over_checkpoints() {
+    let directory = tempfile::tempdir().unwrap();
+    let files = Files(directory.path());
+    let mut request = request(SumKind::Tree, Noise::Gaussian, 20);
+    request.participation = Participation::PerPerson {
+        most: 2,
+        separation: 3,
+    };
+    let (mut sum, mut ledger) = files.open(request);
+    // Persons 7 and 8 in turn: two contributions each, three items apart, are taken in, all others are null.
+    for (t, nulls) in (1..=9).zip([0, 0, 1, 1, 1, 2, 3, 4, 5]) {
+        let person = if t % 3 == 2 { 8 } else { 7 };
+        sum.add_for(person, Raw::seal(Contribution::Dense(vec![0.5; 3])))
+            .unwrap();
+        assert_eq!(*sum.nulls().for_the_operator(), nulls, "t {t}");
+        sum.sync(&mut ledger).unwrap();
+        if t % 2 == 0 {
+            sum.checkpoint(Vec::new()).unwrap();
+        }
+        if t % 4 != 1 {
+            drop((sum, ledger));
+            (sum, ledger, _) = files.resume();
+        }
+    }
+}
+
 /// A journal restored from an old copy does not know what was published since: new addresses, and only new items.
 #[test]
 fn an_old_copy_opens_a_new_instance() {

@@ -5,7 +5,7 @@ use super::*;
 impl FoundDiary {
     /// Reads a journal of this kind.
     pub(crate) fn read(kind: &str, storage: Box<dyn Storage>) -> Result<Self, DiaryError> {
-        let (log, payloads) = Log::open(storage, Format::JOURNAL)?;
+        let (log, payloads) = RowLog::open(storage)?;
         let mut records = Vec::with_capacity(payloads.len());
         for (place, payload) in (0..).zip(&payloads) {
             let record = postcard::from_bytes(payload).map_err(|_| LogError::Record(place))?;
