@@ -5,6 +5,7 @@
 mod crashes;
 mod exactness;
 mod game;
+mod golden;
 mod refusals;
 mod regenerated;
 mod resuming;

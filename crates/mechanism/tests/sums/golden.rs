@@ -1,0 +1,194 @@
+//! Journals as every version wrote them: version 1 is refused in words, version 2 is read, and gives the very releases that were published.
+//!
+//! The files of the present version are written by this test if `HUSHSTREAM_WRITE_GOLDEN` is set. They change only with the version.
+
+use crate::game::*;
+use hushstream_account::{Adjacency, Budget};
+use hushstream_mechanism::select::{Horizon, Method, SelectRequest, Selection};
+use hushstream_mechanism::sums::{Noise, PrivateSum, Resumed, SumKind};
+use hushstream_mechanism::{
+    CameBack, FileStorage, Ledger, MemoryStorage, Participation, Raw, RowChain, RowHasher, Storage,
+    Transcript, WithRows, rows_covered,
+};
+use std::path::{Path, PathBuf};
+
+fn path(name: &str) -> PathBuf {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden")).join(name)
+}
+
+fn golden(name: &str) -> MemoryStorage {
+    let mut storage = MemoryStorage::default();
+    storage.append(&std::fs::read(path(name)).unwrap()).unwrap();
+    storage
+}
+
+/// Rows as a program would feed them: row t is the number t.
+fn rows(count: u64) -> RowChain {
+    let hasher = RowHasher::new(&key());
+    let rows = RowChain::new(hasher.clone());
+    for t in 1..=count {
+        rows.add(&hasher.digest(t.to_string().as_bytes()));
+    }
+    rows
+}
+
+fn with_rows(name: &str, count: u64) -> WithRows<MemoryStorage> {
+    WithRows::new(golden(name), rows(count))
+}
+
+/// Bits of floats, in hexadecimal, a release a line.
+fn text(releases: &[Vec<f64>]) -> String {
+    let line = |release: &Vec<f64>| {
+        let words = release.iter().map(|x| format!("{:016x}", x.to_bits()));
+        words.collect::<Vec<_>>().join(" ")
+    };
+    releases
+        .iter()
+        .map(|release| line(release) + "\n")
+        .collect()
+}
+
+fn losses(t: u64) -> Raw<Vec<f64>> {
+    Raw::seal((0..3).map(|i| ((5 * t + 2 * i) % 7) as f64 / 6.0).collect())
+}
+
+/// Writes the files of the present version, in a folder of its own: journals are locked beside themselves.
+fn write() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| FileStorage::open(folder.path().join(name)).unwrap();
+    let hasher = RowHasher::new(&key());
+    let add = |rows: &RowChain, t: u64| rows.add(&hasher.digest(t.to_string().as_bytes()));
+
+    let mut request = request(SumKind::Tree, Noise::Gaussian, 20);
+    request.batch = 2;
+    request.participation = Participation::PerPerson {
+        most: 3,
+        separation: 1,
+    };
+    let plan = request.plan().unwrap();
+    let kind = filter(Noise::Gaussian);
+    let budget = budget(Noise::Gaussian);
+    let mut ledger = Ledger::create(file("ledger"), budget, kind, plan.scope()).unwrap();
+    let grant = ledger.debit(charge(&plan), plan.scope()).unwrap();
+    let chain = rows(0);
+    let storage = WithRows::new(file("journal"), chain.clone());
+    let mut sum =
+        PrivateSum::<Transcript>::open(plan, grant, &key(), &mut ledger, storage).unwrap();
+    let mut releases = Vec::new();
+    // Three items and a checkpoint, two items, and half a batch.
+    for t in 1..=11 {
+        add(&chain, t);
+        let pending = sum.add_for(t % 4, Raw::seal(item(t))).unwrap();
+        sum.sync(&mut ledger).unwrap();
+        releases.extend(pending.map(|pending| sum.publish(pending).unwrap().into_value()));
+        if t == 6 {
+            sum.checkpoint(b"a note".to_vec()).unwrap();
+            releases.clear();
+        }
+    }
+    drop((sum, ledger));
+    for (from, to) in [("ledger", "sum-v2-ledger"), ("journal", "journal-v2-sum")] {
+        std::fs::copy(folder.path().join(from), path(to)).unwrap();
+    }
+    std::fs::write(path("sum-v2-releases"), text(&releases)).unwrap();
+
+    let file = |name: &str| FileStorage::open(folder.path().join(format!("{name} two"))).unwrap();
+    let plan = SelectRequest {
+        method: Method::Dartboard,
+        experts: 3,
+        horizon: Horizon::Known(20),
+        batch: Some(1),
+        adjacency: Adjacency::ReplaceOne,
+        budget: Budget::approx(1.0, 1e-6).unwrap(),
+    }
+    .plan()
+    .unwrap();
+    let budget = plan.request().budget;
+    let mut ledger = Ledger::create(file("ledger"), budget, plan.filter(), plan.scope()).unwrap();
+    let grant = ledger.debit(plan.charge().unwrap(), plan.scope()).unwrap();
+    let chain = rows(0);
+    let storage = WithRows::new(file("journal"), chain.clone());
+    let mut selection = Selection::open(plan, grant, &key(), &mut ledger, storage).unwrap();
+    let mut plays = Vec::new();
+    for t in 1..=8 {
+        add(&chain, t);
+        let pending = selection.add(losses(t)).unwrap().unwrap();
+        selection.sync(&mut ledger).unwrap();
+        plays.push(vec![f64::from(
+            *selection.publish(pending).unwrap().value(),
+        )]);
+        if t == 4 {
+            selection.checkpoint(b"a note".to_vec()).unwrap();
+            plays.clear();
+        }
+    }
+    drop((selection, ledger));
+    for (from, to) in [
+        ("ledger two", "selection-v2-ledger"),
+        ("journal two", "journal-v2-selection"),
+    ] {
+        std::fs::copy(folder.path().join(from), path(to)).unwrap();
+    }
+    std::fs::write(path("selection-v2-releases"), text(&plays)).unwrap();
+}
+
+#[test]
+fn journals_of_every_version_are_read_or_refused_in_words() {
+    if std::env::var_os("HUSHSTREAM_WRITE_GOLDEN").is_some() {
+        write();
+    }
+    let released = |name: &str| std::fs::read_to_string(path(name)).unwrap();
+
+    // A sum, of five items of two records, and half a batch that is not in it.
+    assert_eq!(rows_covered(&mut golden("journal-v2-sum")).unwrap(), 10);
+    let mut ledger = Ledger::open(golden("sum-v2-ledger")).unwrap();
+    let other =
+        PrivateSum::<Transcript>::resume(with_rows("journal-v2-sum", 9), &key(), &mut ledger, None);
+    let message = other.err().unwrap().to_string();
+    assert!(
+        message.contains("not those that the run has learned"),
+        "{message}"
+    );
+    let journal = with_rows("journal-v2-sum", 10);
+    let back = PrivateSum::<Transcript>::resume(journal, &key(), &mut ledger, None).unwrap();
+    assert_eq!(back.outcome, Resumed::Continued);
+    assert_eq!(back.sum.steps(), 5);
+    assert_eq!(back.note, Some((3, b"a note".to_vec())));
+    // Every fourth record is of one person: from the third each on, and where a record is not a number, they are null.
+    assert_eq!(*back.sum.nulls().for_the_operator(), 0);
+    let recent = back.recent.into_iter();
+    let values: Vec<Vec<f64>> = recent
+        .map(|pending| back.sum.publish(pending).unwrap().into_value())
+        .collect();
+    assert_eq!(text(&values), released("sum-v2-releases"));
+
+    let mut ledger = Ledger::open(golden("selection-v2-ledger")).unwrap();
+    let journal = with_rows("journal-v2-selection", 8);
+    let back = Selection::resume(journal, &key(), &mut ledger, None, |note| {
+        note == Some(b"a note")
+    })
+    .unwrap();
+    assert_eq!(back.outcome, CameBack::Continued);
+    assert_eq!(back.selection.steps(), 8);
+    let recent = back.recent.into_iter();
+    let values: Vec<Vec<f64>> = recent
+        .map(|pending| vec![f64::from(*back.selection.publish(pending).unwrap().value())])
+        .collect();
+    assert_eq!(text(&values), released("selection-v2-releases"));
+
+    let mut ledger = ledger_for(Noise::Gaussian);
+    let mut later = std::fs::read(path("journal-v2-sum")).unwrap();
+    later[9] = 3;
+    let mut newer = MemoryStorage::default();
+    newer.append(&later).unwrap();
+    for (journal, told) in [
+        (golden("journal-v1-sum"), "earlier version"),
+        (golden("journal-v1-selection"), "earlier version"),
+        (newer, "later version"),
+        (golden("sum-v2-ledger"), "is a ledger, and not a journal"),
+    ] {
+        let refused = PrivateSum::<Transcript>::resume(journal, &key(), &mut ledger, None);
+        let message = refused.err().unwrap().to_string();
+        assert!(message.contains(told), "{message}");
+    }
+}
