@@ -306,6 +306,7 @@ fn no_figure_of_the_operator_is_published() {
             "guarantee",
             "layout",
             "length",
+            "offset",
             "recipe",
             "release",
             "version",
@@ -313,7 +314,7 @@ fn no_figure_of_the_operator_is_published() {
         ]
     );
     for line in values(&folder.text("releases")) {
-        assert_eq!(keys(&line), ["release", "weights"]);
+        assert_eq!(keys(&line), ["release", "version", "weights"]);
     }
     let quiet: Value = serde_json::from_str(&texts[0].1).unwrap();
     let loud = Published {
