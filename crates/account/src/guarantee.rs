@@ -129,6 +129,13 @@ impl Guarantee {
         self.0.simulated
     }
 
+    /// The same guarantee under one more assumption, e.g. about what was checked before the run.
+    #[must_use]
+    pub fn assuming(mut self, assumption: impl Into<String>) -> Self {
+        self.0.assumptions.push(assumption.into());
+        self
+    }
+
     /// The same guarantee for a stream of so many records, of which the mechanism takes in the first: records that nothing is computed from
     /// are protected too.
     #[must_use]

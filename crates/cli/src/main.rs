@@ -2,6 +2,7 @@
 
 mod audit;
 mod chart;
+mod check;
 mod compare;
 mod demo;
 mod figure;
@@ -36,6 +37,8 @@ enum Command {
     Learn(Box<learn::arguments::Arguments>),
     /// The skeleton of a schema from the header of a file, to be filled in.
     Schema(schema::Arguments),
+    /// Check a file of records: lists malformed rows by line, column and kind, and spends nothing.
+    Check(Box<check::Arguments>),
     /// A published model on new data.
     Predict(predict::Arguments),
     /// What a model, a ledger or a state folder holds.
@@ -58,6 +61,7 @@ fn main() -> ExitCode {
     let result = match Program::parse().command {
         Command::Learn(arguments) => learn::run(&arguments),
         Command::Schema(arguments) => schema::run(&arguments),
+        Command::Check(arguments) => check::run(&arguments),
         Command::Predict(arguments) => predict::run(&arguments),
         Command::Inspect(arguments) => inspect::run(&arguments),
         Command::Ledger(arguments) => ledger::run(&arguments),

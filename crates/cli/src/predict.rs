@@ -26,6 +26,9 @@ pub(crate) struct Arguments {
     format: Option<String>,
     #[command(flatten)]
     table: TableText,
+    /// Quoted fields of csv and tsv may hold line breaks.
+    #[arg(long)]
+    multiline: bool,
     /// Write predictions here instead of to standard output.
     #[arg(long)]
     output: Option<PathBuf>,
@@ -58,7 +61,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
             ("the output", output),
         ])?;
     }
-    let input = Input::open(&arguments.file)?;
+    let mut input = Input::open(&arguments.file)?;
+    if arguments.multiline {
+        input = input.multiline();
+    }
     let format = match &arguments.format {
         Some(name) => name.parse::<Format>()?,
         None => input.guess_format()?,

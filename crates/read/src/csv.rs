@@ -1,4 +1,5 @@
-//! Tables of separated values with a header: RFC 4180, with line breaks of either kind.
+//! Tables of separated values with a header: RFC 4180, with line breaks of either kind, and with
+//! line breaks within quotes only where they are asked for.
 //!
 //! Columns of numbers that lie side by side are read many at a time (`many.rs`); other numbers are parsed where they stand, and only other fields are looked for first.
 
@@ -91,6 +92,26 @@ impl Table {
             });
         }
         self.columns.plain_row(Words, found, line, builder, targets)
+    }
+}
+
+impl Table {
+    pub(crate) fn step(&self, field: usize) -> Option<&Step> {
+        self.columns.steps.get(field)
+    }
+
+    /// Calls back for every field of a row that is in order.
+    pub(crate) fn each_field(&self, row: &[u8], quoted: bool, mut field: impl FnMut(usize, &[u8])) {
+        let delimiter = self.columns.delimiter;
+        if quoted {
+            for (number, (_, text)) in Quoted::new(row, delimiter).enumerate() {
+                field(number, &text);
+            }
+            return;
+        }
+        for (number, text) in row.split(|&byte| byte == delimiter).enumerate() {
+            field(number, text);
+        }
     }
 }
 

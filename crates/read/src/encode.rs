@@ -134,8 +134,8 @@ impl Builder {
                 Some(value) => self.put_number(scale, value),
                 None => self.put(scale.slot, scale.missing),
             },
-            Step::Category { first, values } => {
-                if let Some(offset) = values.find(field) {
+            Step::Category { first, .. } => {
+                if let Some(offset) = step.category(field) {
                     self.put(first + offset, 1.0);
                 }
             }

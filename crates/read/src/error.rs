@@ -110,9 +110,9 @@ pub enum Fault {
     Empty(&'static str),
     #[error("there is a header and nothing after it; at least one row is needed")]
     HeaderOnly,
-    #[error(
-        "the line is longer than 16 MiB, the most that is read as one line; is a quote not closed?"
-    )]
+    #[error("a blank line; every line is a record: remove it")]
+    Blank,
+    #[error("the line is longer than 16 MiB, the most that is read as one line")]
     LineTooLong,
     #[error("not UTF-8; convert the file to UTF-8")]
     NotUtf8,
@@ -134,8 +134,6 @@ pub enum Fault {
         "{numbers} of the {columns} fields of the first row are numbers, so it may be a record; if the file has no header: --no-header names its columns c1, c2, …, and --names A,B,C as you say; if it has, name a column as the header writes it"
     )]
     RecordForHeader { numbers: usize, columns: usize },
-    #[error("{stated} names are stated, and the first row has {found} fields; state one for each")]
-    NamesCount { stated: usize, found: usize },
     #[error("the first row is one field; its separator seems to be {0}")]
     Separator(&'static str),
 
@@ -144,7 +142,9 @@ pub enum Fault {
     ShortRow { expected: usize, found: usize },
     #[error("the row goes on after its {expected} columns")]
     LongRow { expected: usize },
-    #[error("a quote is opened and never closed")]
+    #[error(
+        "a quote is opened and not closed on the line; if quoted fields of this file hold line breaks, state --multiline"
+    )]
     OpenQuote,
     #[error("a quote inside a field; write it twice and put the field in quotes")]
     StrayQuote,
@@ -315,6 +315,40 @@ fn suggestion(near: &Option<String>) -> String {
 }
 
 impl Fault {
+    /// The kind of a fault of a row, in a word or two: never a value, nor a place.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Blank => "blank line",
+            Self::LineTooLong => "line too long",
+            Self::NotUtf8 => "not UTF-8",
+            Self::Nul => "NUL byte",
+            Self::ShortRow { .. } | Self::LongRow { .. } => "wrong number of fields",
+            Self::OpenQuote => "open quote",
+            Self::StrayQuote => "stray quote",
+            Self::NotANumber => "not a number",
+            Self::NotFinite => "infinite number",
+            Self::MissingTarget => "missing target",
+            Self::NotALabel => "not a label",
+            Self::UnknownClass => "unknown class",
+            Self::UnknownArm => "unknown arm",
+            Self::NotAPropensity => "not a propensity",
+            Self::NoBar
+            | Self::VwLabel
+            | Self::Importance
+            | Self::Namespace
+            | Self::VwValue
+            | Self::NamelessFeature => "not VW text",
+            Self::Pair | Self::IndexOrder | Self::IndexRange { .. } => "not a libsvm pair",
+            Self::NotAnObject
+            | Self::Json(_)
+            | Self::Escape
+            | Self::Nested
+            | Self::DuplicateKey => "not a flat JSON object",
+            _ => "other",
+        }
+    }
+
     /// In a file as a whole.
     pub(crate) fn in_file(self, file: &Arc<str>) -> ReadError {
         ReadError {

@@ -1,10 +1,12 @@
 //! How a file is laid out: its format, what separates the fields of a table, and where the names of
 //! its columns come from.
 
-use crate::error::Fault;
+use crate::error::{Fault, ReadError};
 use crate::format::Format;
+use crate::input::{Input, Packing};
 use crate::record_end::Ends;
 use crate::schema::SchemaSpec;
+use crate::source::Source;
 
 /// A format with what may be stated about the text of a table. Public, and no part of a model: new
 /// data may be laid out otherwise.
@@ -104,15 +106,28 @@ impl Form {
         Err(Fault::DoesNotFit { what, why })
     }
 
-    /// What ends a record.
-    pub(crate) fn ends(&self) -> Ends {
-        if self.is_table() {
-            Ends::Quoted {
-                delimiter: self.separator,
-            }
-        } else {
-            Ends::Line
+    /// Whether the first line is no record, so that it is public.
+    pub(crate) fn first_is_header(&self) -> bool {
+        self.is_table() && self.header == Header::FirstRow
+    }
+
+    /// The records of a file.
+    pub(crate) fn open(&self, input: Input) -> Result<Source, ReadError> {
+        let multiline = input.is_multiline();
+        let input = input.unpack(self.first_is_header())?;
+        let is_parquet = input.packing == Packing::Parquet;
+        if is_parquet {
+            let fits = self.plain("Parquet tells its columns itself");
+            fits.map_err(|fault| fault.in_file(&input.name))?;
         }
+        let delimiter = self.separator;
+        let ends = match self.is_table() {
+            // A row of Parquet is no line, and its quotes are always in order.
+            true if multiline || is_parquet => Ends::Multiline { delimiter },
+            true => Ends::Table { delimiter },
+            false => Ends::Line,
+        };
+        Source::new(input, ends)
     }
 }
 

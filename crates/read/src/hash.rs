@@ -47,6 +47,11 @@ pub(crate) fn person(field: &[u8]) -> u64 {
         .fold(0, |name, &byte| name << 8 | u64::from(byte))
 }
 
+/// The person of an empty record: nobody's name, because no field holds a NUL byte.
+pub(crate) fn nobody() -> u64 {
+    person(b"\0")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

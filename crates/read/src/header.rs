@@ -7,7 +7,7 @@ use crate::format::Format;
 use crate::json_scan::Scan;
 use crate::number;
 use crate::rows::Failure;
-use crate::source::Source;
+use crate::source::{Source, Span};
 use std::collections::{BTreeSet, HashSet};
 
 /// Names without the spaces around them. The first is empty if it is an index without a name;
@@ -17,55 +17,65 @@ pub(crate) fn read(
     form: &Form,
     of_objects: impl FnOnce() -> Vec<String>,
 ) -> Result<Vec<String>, ReadError> {
-    let Some(first) = source.next()? else {
-        let least = match form.header {
-            Header::FirstRow if form.is_table() => "a header and one row",
-            _ => "one line",
+    if source.is_at_end()? {
+        let least = if form.first_is_header() {
+            "a header and one row"
+        } else {
+            "one line"
         };
         return Err(Fault::Empty(least).in_file(source.name()));
-    };
-    let line = source.bytes(&first);
-    let names = match (form.format, &form.header) {
-        (Format::Csv | Format::Tsv, Header::FirstRow) => first_row(line, form.separator),
-        (Format::Csv | Format::Tsv, Header::Numbered) => width(line, form.separator)
-            .map(|width| (1..=width).map(|number| format!("c{number}")).collect()),
-        (Format::Csv | Format::Tsv, Header::Stated(names)) => {
-            width(line, form.separator).and_then(|found| {
-                let stated = names.len();
-                if found == stated {
-                    return Ok(names.clone());
-                }
-                Err(fail(0, None, Fault::NamesCount { stated, found }))
-            })
+    }
+    // A record decides nothing, except how many columns there are where nothing else tells.
+    match (form.format, &form.header) {
+        (Format::Csv | Format::Tsv, Header::FirstRow) => {
+            first(source, |line| first_row(line, form.separator)).map(|(names, _)| names)
         }
+        (Format::Csv | Format::Tsv, Header::Numbered) => {
+            let (width, line) = first(source, |line| width(line, form.separator))?;
+            source.put_back(&line);
+            Ok((1..=width).map(|number| format!("c{number}")).collect())
+        }
+        (Format::Csv | Format::Tsv, Header::Stated(names)) => Ok(names.clone()),
         (Format::JsonLines, _) => Ok(of_objects()),
         (Format::Vw | Format::Libsvm, _) => Ok(Vec::new()),
-    };
-    let names = names.map_err(|failure| {
-        let column = failure.field.map(|field| Column::Field {
-            number: field as u64 + 1,
-            name: None,
-        });
-        source.error(&first, failure.at, column, failure.fault)
-    })?;
-    if !(form.is_table() && form.header == Header::FirstRow) {
-        source.put_back(&first);
     }
-    Ok(names)
+}
+
+/// Takes the first line and looks at it.
+fn first<T>(
+    source: &mut Source,
+    look: impl FnOnce(&[u8]) -> Result<T, Failure>,
+) -> Result<(T, Span), ReadError> {
+    let Some(first) = source.next()? else {
+        return Err(Fault::Empty("one line").in_file(source.name()));
+    };
+    let looked = match first.broken {
+        Some((at, broken)) => Err(fail(at, None, broken.into())),
+        None => look(source.bytes(&first)),
+    };
+    match looked {
+        Ok(found) => Ok((found, first)),
+        Err(failure) => {
+            let column = failure.field.map(|field| Column::Field {
+                number: field as u64 + 1,
+                name: None,
+            });
+            Err(source.error(&first, failure.at, column, failure.fault))
+        }
+    }
 }
 
 /// The keys of the first object of JSON lines, sorted: the draft of a schema, which a person
 /// completes.
 pub(crate) fn first_keys(source: &mut Source) -> Result<Vec<String>, ReadError> {
-    let Some(first) = source.next()? else {
-        return Err(Fault::Empty("one line").in_file(source.name()));
-    };
-    let mut keys = BTreeSet::new();
-    let scanned = Scan::new(source.bytes(&first)).members(|_, key, _| {
-        keys.extend(std::str::from_utf8(key).ok().map(str::to_owned));
-        Ok(())
-    });
-    scanned.map_err(|failure| source.error(&first, failure.at, None, failure.fault))?;
+    let (keys, _) = first(source, |line| {
+        let mut keys = BTreeSet::new();
+        Scan::new(line).members(|_, key, _| {
+            keys.extend(std::str::from_utf8(key).ok().map(str::to_owned));
+            Ok(())
+        })?;
+        Ok(keys)
+    })?;
     Ok(keys.into_iter().collect())
 }
 

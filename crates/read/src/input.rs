@@ -1,7 +1,10 @@
-//! Where bytes come from: a file, standard input, or any reader; gzip and Parquet are recognised by their first bytes, not by their name.
+//! Where bytes come from: a file, standard input, or any reader.
+//!
+//! Gzip and Parquet are recognised by their first bytes where these are part of a header. Where the
+//! first line is a record, one record must not decide how all others are read: there only the name
+//! `.gz` tells.
 
 use crate::error::{Fault, ReadError};
-use crate::form::Form;
 use crate::format::Format;
 use flate2::bufread::MultiGzDecoder;
 use std::fs::File;
@@ -12,7 +15,7 @@ const GZIP: &[u8] = &[0x1f, 0x8b];
 const PARQUET: &[u8] = b"PAR1";
 const COMPRESSED_BLOCK: usize = 1 << 16;
 
-/// An opened source of bytes, decompressed on the way.
+/// An opened source of bytes, to be decompressed on the way.
 ///
 /// ```
 /// use hushstream_read::Input;
@@ -24,6 +27,16 @@ const COMPRESSED_BLOCK: usize = 1 << 16;
 /// # Ok::<(), hushstream_read::ReadError>(())
 /// ```
 pub struct Input {
+    name: Arc<str>,
+    /// As they are stored.
+    bytes: Box<dyn Read + Send>,
+    /// As the first bytes say.
+    packing: Packing,
+    multiline: bool,
+}
+
+/// Bytes of text on their way into a reader.
+pub(crate) struct Unpacked {
     pub(crate) name: Arc<str>,
     pub(crate) bytes: Box<dyn Read + Send>,
     pub(crate) packing: Packing,
@@ -72,20 +85,53 @@ impl Input {
             .read_to_end(&mut start)
             .map_err(|error| fault(&error, Packing::Plain).in_file(&name))?;
         let (gzip, parquet) = (start.starts_with(GZIP), start == PARQUET);
-        if !gzip && name.to_ascii_lowercase().ends_with(".gz") {
+        if !gzip && is_named_gzip(&name) {
             return Err(Fault::NotGzip.in_file(&name));
         }
-        let bytes = Cursor::new(start).chain(bytes);
-        let (packing, bytes): (_, Box<dyn Read + Send>) = if gzip {
-            let blocks = BufReader::with_capacity(COMPRESSED_BLOCK, bytes);
-            (Packing::Gzip, Box::new(MultiGzDecoder::new(blocks)))
-        } else if parquet {
-            let table = unpack_parquet(bytes).map_err(|fault| fault.in_file(&name))?;
-            (Packing::Parquet, table)
-        } else {
-            (Packing::Plain, Box::new(bytes))
+        let bytes = Box::new(Cursor::new(start).chain(bytes));
+        let packing = match (gzip, parquet) {
+            (true, _) => Packing::Gzip,
+            (_, true) => Packing::Parquet,
+            _ => Packing::Plain,
         };
         Ok(Self {
+            name,
+            bytes,
+            packing,
+            multiline: false,
+        })
+    }
+
+    /// Lets quoted fields of a table hold line breaks. Then a record with quotes out of order hides
+    /// where the next one begins, and reading it is an error: check the same bytes before anything
+    /// is charged.
+    #[must_use]
+    pub fn multiline(mut self) -> Self {
+        self.multiline = true;
+        self
+    }
+
+    pub(crate) fn is_multiline(&self) -> bool {
+        self.multiline
+    }
+
+    /// The bytes of the text. `first_is_public` says that the first bytes belong to no record.
+    pub(crate) fn unpack(self, first_is_public: bool) -> Result<Unpacked, ReadError> {
+        let Self { name, bytes, .. } = self;
+        let packing = match self.packing {
+            Packing::Gzip if first_is_public || is_named_gzip(&name) => Packing::Gzip,
+            Packing::Parquet if first_is_public => Packing::Parquet,
+            _ => Packing::Plain,
+        };
+        let bytes = match packing {
+            Packing::Plain => bytes,
+            Packing::Gzip => {
+                let blocks = BufReader::with_capacity(COMPRESSED_BLOCK, bytes);
+                Box::new(MultiGzDecoder::new(blocks))
+            }
+            Packing::Parquet => unpack_parquet(bytes).map_err(|fault| fault.in_file(&name))?,
+        };
+        Ok(Unpacked {
             name,
             bytes,
             packing,
@@ -103,13 +149,10 @@ impl Input {
         Format::guess(&*self.name).ok_or_else(|| Fault::UnknownFormat.in_file(&self.name))
     }
 
-    /// Refuses what is stated about a table if the file brings its own.
-    pub(crate) fn check_form(&self, form: &Form) -> Result<(), ReadError> {
-        if self.packing == Packing::Parquet {
-            let fits = form.plain("Parquet tells its columns itself");
-            fits.map_err(|fault| fault.in_file(&self.name))?;
-        }
-        Ok(())
+    /// Whether the bytes are those of a Parquet file.
+    #[must_use]
+    pub fn is_parquet(&self) -> bool {
+        self.packing == Packing::Parquet
     }
 
     /// The name in messages.
@@ -125,6 +168,10 @@ use crate::parquet_table::unpack as unpack_parquet;
 #[cfg(not(feature = "parquet"))]
 fn unpack_parquet(_: impl Read) -> Result<Box<dyn Read + Send>, Fault> {
     Err(Fault::NoParquet)
+}
+
+fn is_named_gzip(name: &str) -> bool {
+    name.to_ascii_lowercase().ends_with(".gz")
 }
 
 /// An error of the operating system or of decompression, in words that name no content.
@@ -157,8 +204,9 @@ mod tests {
 
     fn read(name: &str, bytes: Vec<u8>) -> io::Result<Vec<u8>> {
         let mut all = Vec::new();
-        let mut input = Input::from_reader(name, Cursor::new(bytes)).unwrap();
-        input.bytes.read_to_end(&mut all)?;
+        let input = Input::from_reader(name, Cursor::new(bytes)).unwrap();
+        let mut text = input.unpack(true).unwrap();
+        text.bytes.read_to_end(&mut all)?;
         Ok(all)
     }
 
@@ -195,10 +243,25 @@ mod tests {
         );
     }
 
+    /// A first record that looks packed is a record, and decides nothing about the others.
+    #[test]
+    fn a_record_is_never_taken_for_a_packed_file() {
+        for start in [&b"\x1f\x8b\x08rest"[..], b"PAR1rest"] {
+            let input = Input::from_reader("t", start).unwrap();
+            let mut text = Vec::new();
+            let mut unpacked = input.unpack(false).unwrap();
+            unpacked.bytes.read_to_end(&mut text).unwrap();
+            assert_eq!(text, start);
+        }
+        let packed = Input::from_reader("t.gz", Cursor::new(gzip(b"text"))).unwrap();
+        assert_eq!(packed.unpack(false).unwrap().packing, Packing::Gzip);
+    }
+
     #[cfg(not(feature = "parquet"))]
     #[test]
     fn parquet_says_what_to_do() {
-        let parquet = Input::from_reader("a.csv", &b"PAR1..."[..]).err().unwrap();
+        let parquet = Input::from_reader("a.csv", &b"PAR1..."[..]).unwrap();
+        let parquet = parquet.unpack(true).err().unwrap();
         assert_eq!(parquet.fault, Fault::NoParquet);
     }
 

@@ -33,6 +33,23 @@ impl Objects {
         }
     }
 
+    pub(crate) fn step(&self, field: usize) -> Option<&Step> {
+        self.steps.get(field)
+    }
+
+    /// Calls back for every known key of an object that is in order.
+    pub(crate) fn each_field(&self, line: &[u8], mut field: impl FnMut(usize, &[u8])) {
+        let _ = Scan::new(line).members(|_, key, value| {
+            let known = std::str::from_utf8(key)
+                .ok()
+                .and_then(|key| self.index.get(key));
+            if let (Some(&known), Value::Text(text)) = (known, value) {
+                field(known, text);
+            }
+            Ok(())
+        });
+    }
+
     pub(crate) fn row(
         &mut self,
         line: &[u8],

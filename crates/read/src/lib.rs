@@ -4,6 +4,9 @@
 //! coordinate means and how long a record can be; a [`Reader`] then turns rows into records that are sealed before anything else sees them.
 //! What is wrong with a file is told by place and never by value ([`ReadError`]).
 //!
+//! Every line is one record, whatever it holds: a malformed one is empty, and moves no other.
+//! [`Reader::check`] finds all of them before anything is charged.
+//!
 //! | format | columns | what becomes of them |
 //! |---|---|---|
 //! | CSV, TSV | header | [`SchemaSpec`] |
@@ -14,7 +17,7 @@
 //! Input may be compressed with gzip and may be standard input ([`Input`]). With the feature `parquet`, Parquet files are read as the CSV of their table. Column names, the number of rows and everything in the schema are public;
 //! nothing else is.
 
-mod count;
+mod check;
 mod csv;
 mod digits;
 mod encode;
@@ -50,7 +53,7 @@ mod value;
 mod vw;
 mod word;
 
-pub use count::count_records;
+pub use check::{Checked, Finding, Findings};
 pub use encoding::{Encoding, FeatureColumn, Space, TargetKind};
 pub use error::{Column, Fault, Place, ReadError};
 pub use form::Form;

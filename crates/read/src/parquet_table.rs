@@ -2,6 +2,9 @@
 //!
 //! Numbers are written so that they read back as they were. The file is held in memory as it is stored; rows are unpacked one after the other. A
 //! line in a message is the row and the header before it, unless a text has line breaks.
+//!
+//! Every row becomes one record with quotes in order, whatever its fields hold: texts that are not
+//! UTF-8 are passed on as they are, for the reader to judge.
 
 use crate::error::Fault;
 use bytes::Bytes;
@@ -9,8 +12,7 @@ use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::reader::RowIter;
 use parquet::record::{Field, Row};
-use std::fmt::Write as _;
-use std::io::{self, Read};
+use std::io::{self, Read, Write as _};
 
 /// Unpacks a file.
 pub(crate) fn unpack(mut stored: impl Read) -> Result<Box<dyn Read + Send>, Fault> {
@@ -25,7 +27,7 @@ pub(crate) fn unpack(mut stored: impl Read) -> Result<Box<dyn Read + Send>, Faul
         .root_schema()
         .get_fields()
         .to_vec();
-    let mut text = String::new();
+    let mut text = Vec::new();
     for (number, column) in columns.iter().enumerate() {
         if !column.is_primitive()
             || column.get_basic_info().repetition() == parquet::basic::Repetition::REPEATED
@@ -33,9 +35,9 @@ pub(crate) fn unpack(mut stored: impl Read) -> Result<Box<dyn Read + Send>, Faul
             return Err(Fault::NestedColumn(column.name().to_owned()));
         }
         separate(&mut text, number);
-        quote(&mut text, column.name());
+        quote(&mut text, column.name().as_bytes());
     }
-    text.push('\n');
+    text.push(b'\n');
     let rows = RowIter::from_file_into(Box::new(file));
     Ok(Box::new(Table { rows, text, at: 0 }))
 }
@@ -43,7 +45,7 @@ pub(crate) fn unpack(mut stored: impl Read) -> Result<Box<dyn Read + Send>, Faul
 /// Rows that become text when they are asked for.
 struct Table {
     rows: RowIter<'static>,
-    text: String,
+    text: Vec<u8>,
     at: usize,
 }
 
@@ -57,7 +59,7 @@ impl Read for Table {
             self.text.clear();
             render(&row.map_err(|error| broken(&error))?, &mut self.text)?;
         }
-        let rest = &self.text.as_bytes()[self.at..];
+        let rest = &self.text[self.at..];
         let count = rest.len().min(buffer.len());
         buffer[..count].copy_from_slice(&rest[..count]);
         self.at += count;
@@ -70,44 +72,41 @@ fn broken(_: &ParquetError) -> io::Error {
     io::ErrorKind::InvalidData.into()
 }
 
-fn render(row: &Row, text: &mut String) -> io::Result<()> {
+fn render(row: &Row, text: &mut Vec<u8>) -> io::Result<()> {
     for (number, (_, field)) in row.get_column_iter().enumerate() {
         separate(text, number);
-        let written = match field {
-            Field::Null => Ok(()),
-            Field::Float16(value) => write!(text, "{}", value.to_f32()),
-            Field::Float(value) => write!(text, "{value}"),
-            Field::Double(value) => write!(text, "{value}"),
-            Field::Str(value) => {
-                quote(text, value);
-                Ok(())
-            }
-            Field::Bytes(value) => match std::str::from_utf8(value.data()) {
-                Ok(value) => {
-                    quote(text, value);
-                    Ok(())
-                }
-                Err(_) => return Err(io::ErrorKind::InvalidData.into()),
-            },
+        match field {
+            // In quotes, because a row of one column would be a blank line.
+            Field::Null if row.len() == 1 => quote(text, b""),
+            Field::Null => {}
+            Field::Float16(value) => write!(text, "{}", value.to_f32())?,
+            Field::Float(value) => write!(text, "{value}")?,
+            Field::Double(value) => write!(text, "{value}")?,
+            Field::Str(value) => quote(text, value.as_bytes()),
+            Field::Bytes(value) => quote(text, value.data()),
             // Whole numbers, truth values, decimals, dates and times, as they are usually written.
-            other => write!(text, "{other}"),
-        };
-        written.map_err(io::Error::other)?;
+            other => write!(text, "{other}")?,
+        }
     }
-    text.push('\n');
+    text.push(b'\n');
     Ok(())
 }
 
-fn separate(text: &mut String, number: usize) {
+fn separate(text: &mut Vec<u8>, number: usize) {
     if number > 0 {
-        text.push(',');
+        text.push(b',');
     }
 }
 
-fn quote(text: &mut String, value: &str) {
-    text.push('"');
-    text.push_str(&value.replace('"', "\"\""));
-    text.push('"');
+fn quote(text: &mut Vec<u8>, value: &[u8]) {
+    text.push(b'"');
+    for &byte in value {
+        if byte == b'"' {
+            text.push(byte);
+        }
+        text.push(byte);
+    }
+    text.push(b'"');
 }
 
 #[cfg(test)]
@@ -182,16 +181,14 @@ mod tests {
     fn what_is_broken_is_refused() {
         let mut bytes = file();
         let end = bytes.len() - 20;
-        let cut = Input::from_reader("t", Cursor::new(bytes[..end].to_vec()))
-            .err()
-            .unwrap();
+        let open = |bytes| {
+            let input = Input::from_reader("t", Cursor::new(bytes))?;
+            Reader::open(input, Format::Csv, &SCHEMA.parse()?)
+        };
+        let cut = open(bytes[..end].to_vec()).err().unwrap();
         assert_eq!(cut.fault, Fault::BrokenParquet);
         bytes[8..40].fill(0xff);
-        let read = Input::from_reader("t", Cursor::new(bytes)).and_then(|input| {
-            let mut reader = Reader::open(input, Format::Csv, &SCHEMA.parse()?)?;
-            while reader.next_record()?.is_some() {}
-            Ok(())
-        });
-        assert_eq!(read.unwrap_err().fault, Fault::BrokenParquet);
+        let read = open(bytes).and_then(|reader| reader.check(|_| {}));
+        assert_eq!(read.err().unwrap().fault, Fault::BrokenParquet);
     }
 }

@@ -6,14 +6,15 @@ use crate::encoding::Space;
 use crate::error::{Fault, ReadError};
 use crate::form::Form;
 use crate::format::Format;
+use crate::hash;
 use crate::header;
 use crate::input::Input;
 use crate::json_lines::{self, Objects};
 use crate::layout::Layout;
 use crate::libsvm::Pairs;
-use crate::rows::{Rows, shared, steps};
+use crate::rows::{Failure, Rows, shared, steps};
 use crate::schema::{MissingTarget, SchemaSpec};
-use crate::source::Source;
+use crate::source::{Source, Span};
 use crate::vw::Examples;
 use hushstream_mechanism::losses::{Features, Memory, Record};
 use hushstream_mechanism::{OperatorOnly, Raw, RowDigest, RowHasher};
@@ -29,6 +30,8 @@ pub struct Sealed {
     pub was_longer: OperatorOnly<bool>,
     /// The digest of the row as it stands in the file, if [`Reader::digested`] asked for it.
     pub digest: Option<RowDigest>,
+    /// Whether the row is malformed, so that its record is empty.
+    pub is_malformed: OperatorOnly<bool>,
 }
 
 /// A row in the open, for a *published* model on data of the user's own: what is computed from it is not private, so it must never go into a
@@ -38,6 +41,15 @@ pub struct Row {
     pub features: Features,
     /// The target, if the row has one.
     pub target: Option<f64>,
+}
+
+/// A row that was parsed: where it is, or what is wrong with it.
+pub(crate) type Parsed = Result<Span, Flaw>;
+
+/// Something wrong with a row.
+pub(crate) struct Flaw {
+    span: Span,
+    failure: Failure,
 }
 
 impl Default for Row {
@@ -50,6 +62,9 @@ impl Default for Row {
 }
 
 /// Reads a file row by row; its memory does not grow with the number of rows.
+///
+/// Every line is one row, a blank one too, and the content of a row moves no other: sealed records
+/// of malformed rows are empty. [`Reader::check`] finds them beforehand.
 ///
 /// ```
 /// use hushstream_read::{Format, Input, Reader, Row, SchemaSpec};
@@ -77,14 +92,16 @@ impl Default for Row {
 /// # Ok::<(), hushstream_read::ReadError>(())
 /// ```
 pub struct Reader {
-    source: Source,
-    rows: Rows,
-    layout: Layout,
-    builder: Builder,
-    missing_target: MissingTarget,
+    pub(crate) source: Source,
+    pub(crate) rows: Rows,
+    pub(crate) layout: Layout,
+    pub(crate) builder: Builder,
+    pub(crate) missing_target: MissingTarget,
     has_index: bool,
+    persons: bool,
     count: u64,
     nulls: u64,
+    malformed: u64,
     /// Length of the last row.
     bytes: usize,
     hasher: Option<RowHasher>,
@@ -99,8 +116,7 @@ impl Reader {
     /// An empty file, a broken header, a schema that does not fit it.
     pub fn open(input: Input, format: Format, schema: &SchemaSpec) -> Result<Self, ReadError> {
         let form = schema.form(format)?;
-        input.check_form(&form)?;
-        let mut source = Source::new(input, form.ends())?;
+        let mut source = form.open(input)?;
         let header = header::read(&mut source, &form, || json_lines::columns(schema))?;
         let layout = Layout::new(schema, format, &header).map_err(|fault| {
             header::doubted(fault, &form, &header, schema.named()).in_file(source.name())
@@ -127,8 +143,7 @@ impl Reader {
         layout: &Layout,
     ) -> Result<Self, ReadError> {
         let form = form.into();
-        input.check_form(&form)?;
-        let mut source = Source::new(input, form.ends())?;
+        let mut source = form.open(input)?;
         let columns = layout
             .columns()
             .map(|(column, _)| &*column.name)
@@ -187,8 +202,10 @@ impl Reader {
             layout,
             missing_target,
             has_index,
+            persons: person.is_some(),
             count: 0,
             nulls: 0,
+            malformed: 0,
             bytes: 0,
             hasher: None,
             digest: None,
@@ -252,13 +269,22 @@ impl Reader {
         self.builder.reuse(emptied);
     }
 
-    /// The next record, sealed; nothing at the end.
+    /// The next record, sealed; nothing at the end. A malformed row gives an empty record, which
+    /// no loss learns from: the round passes with nothing added.
     ///
     /// # Errors
-    /// A row that cannot be read. The reader stands behind it.
+    /// Input that cannot be read; no row at all. The content of a row is never an error, except for
+    /// quotes out of order where they hide line breaks ([`Input::multiline`]).
     pub fn next_record(&mut self) -> Result<Option<Sealed>, ReadError> {
-        if !self.parse(Targets::Needed(self.missing_target))? {
+        let Some(parsed) = self.parse(Targets::Needed(self.missing_target))? else {
             return Ok(None);
+        };
+        let is_malformed = parsed.is_err();
+        if is_malformed {
+            self.malformed += 1;
+            self.builder.target = None;
+            // An empty record belongs to nobody: it must not use up what a person may contribute.
+            self.builder.person = self.persons.then(hash::nobody);
         }
         let record = match self.builder.target {
             Some(target) => {
@@ -268,7 +294,7 @@ impl Reader {
             }
             // No loss takes it for a record, so the round passes with nothing added.
             None => {
-                self.nulls += 1;
+                self.nulls += u64::from(!is_malformed);
                 Record {
                     features: Features::Dense(Vec::new()),
                     target: f64::NAN,
@@ -281,43 +307,60 @@ impl Reader {
             record: Raw::seal(record),
             was_longer: OperatorOnly::new(was_longer),
             digest: self.digest.take(),
+            is_malformed: OperatorOnly::new(is_malformed),
         }))
     }
 
     /// The next row in the open, for a published model (see [`Row`]); false at the end.
     ///
     /// # Errors
-    /// A row that cannot be read.
+    /// A malformed row; the reader stands behind it. Input that cannot be read.
     pub fn next_row(&mut self, row: &mut Row) -> Result<bool, ReadError> {
-        if !self.parse(Targets::Welcome)? {
-            return Ok(false);
+        match self.parse(Targets::Welcome)? {
+            None => return Ok(false),
+            Some(Err(flaw)) => return Err(self.place(flaw)),
+            Some(Ok(_)) => {}
         }
         row.target = self.builder.target;
         self.builder.finish(&mut row.features);
         Ok(true)
     }
 
-    fn parse(&mut self, targets: Targets) -> Result<bool, ReadError> {
+    /// Parses the next row; nothing at the end.
+    pub(crate) fn parse(&mut self, targets: Targets) -> Result<Option<Parsed>, ReadError> {
         let Some(span) = self.source.next()? else {
             if self.count == 0 {
                 return Err(Fault::HeaderOnly.in_file(self.source.name()));
             }
-            return Ok(false);
+            return Ok(None);
         };
-        self.builder.begin();
-        let line = self.source.line(&span);
-        if let Err(failure) = self
-            .rows
-            .parse(line, span.quoted, &mut self.builder, targets)
-        {
-            let column = self.rows.column(&failure);
-            return Err(self.source.error(&span, failure.at, column, failure.fault));
-        }
         self.count += 1;
         self.bytes = span.bytes.len();
         let hasher = self.hasher.as_ref();
         self.digest = hasher.map(|hasher| hasher.digest(self.source.bytes(&span)));
-        Ok(true)
+        self.builder.begin();
+        let parsed = match span.broken {
+            Some((at, broken)) => Err(Failure {
+                at,
+                field: None,
+                fault: broken.into(),
+            }),
+            None => {
+                let line = self.source.line(&span);
+                let builder = &mut self.builder;
+                self.rows.parse(line, span.quoted, builder, targets)
+            }
+        };
+        Ok(Some(match parsed {
+            Ok(()) => Ok(span),
+            Err(failure) => Err(Flaw { span, failure }),
+        }))
+    }
+
+    /// The error that a flaw of the last row is.
+    pub(crate) fn place(&self, Flaw { span, failure }: Flaw) -> ReadError {
+        let column = self.rows.column(&failure);
+        self.source.error(&span, failure.at, column, failure.fault)
     }
 
     /// How long the last row is, in bytes of text: what its memory grows with.
@@ -336,6 +379,12 @@ impl Reader {
     #[must_use]
     pub fn nulls(&self) -> OperatorOnly<u64> {
         OperatorOnly::new(self.nulls)
+    }
+
+    /// Rows so far that were malformed.
+    #[must_use]
+    pub fn malformed(&self) -> OperatorOnly<u64> {
+        OperatorOnly::new(self.malformed)
     }
 
     /// Regression targets so far that were clipped to their bounds.

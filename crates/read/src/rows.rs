@@ -45,6 +45,32 @@ impl Rows {
         }
     }
 
+    /// The names of the columns, where they have names.
+    pub(crate) fn names(&self) -> &[Arc<str>] {
+        match self {
+            Self::Table(table) => &table.names,
+            Self::Objects(objects) => &objects.names,
+            Self::Examples(_) | Self::Pairs(_) => &[],
+        }
+    }
+
+    pub(crate) fn step(&self, field: usize) -> Option<&Step> {
+        match self {
+            Self::Table(table) => table.step(field),
+            Self::Objects(objects) => objects.step(field),
+            Self::Examples(_) | Self::Pairs(_) => None,
+        }
+    }
+
+    /// Calls back for every field of a row that is in order, where columns have names.
+    pub(crate) fn each_field(&self, row: &[u8], quoted: bool, field: impl FnMut(usize, &[u8])) {
+        match self {
+            Self::Table(table) => table.each_field(row, quoted, field),
+            Self::Objects(objects) => objects.each_field(row, field),
+            Self::Examples(_) | Self::Pairs(_) => {}
+        }
+    }
+
     /// The column of a failure, if it has a name; otherwise the byte has to do.
     pub(crate) fn column(&self, failure: &Failure) -> Option<Column> {
         let field = failure.field?;

@@ -7,7 +7,6 @@ use crate::header;
 use crate::input::Input;
 use crate::pattern::fits;
 use crate::schema::SchemaSpec;
-use crate::source::Source;
 use std::fmt::Write;
 
 /// Mark of what is to be filled in.
@@ -36,11 +35,10 @@ impl SchemaSpec {
     /// that is no column.
     pub fn skeleton(&self, input: Input, format: Format) -> Result<String, ReadError> {
         if !format.has_columns() {
-            return Err(Fault::NothingToDescribe(format).in_file(&input.name));
+            return Err(Fault::NothingToDescribe(format).in_file(&input.name().into()));
         }
         let form = self.form(format)?;
-        input.check_form(&form)?;
-        let mut source = Source::new(input, form.ends())?;
+        let mut source = form.open(input)?;
         let names = if format == Format::JsonLines {
             header::first_keys(&mut source)?
         } else {

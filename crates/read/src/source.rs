@@ -2,8 +2,8 @@
 
 use crate::csv::Line;
 use crate::error::{Column, Fault, Place, ReadError};
-use crate::input::{Input, Packing, fault};
-use crate::record_end::{Ends, Found};
+use crate::input::{Packing, Unpacked, fault};
+use crate::record_end::{Ends, Found, Quotes};
 use crate::shuffle;
 use memchr::{memchr, memchr_iter, memrchr};
 use pulp::{Arch, Simd, WithSimd};
@@ -12,7 +12,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 const BLOCK: usize = 1 << 17;
-/// The most that one record may take.
+/// The longest line that is parsed. A row of Parquet is no line, and may be longer.
 const LONGEST: usize = 16 << 20;
 const BOM: [u8; 3] = [0xef, 0xbb, 0xbf];
 
@@ -21,6 +21,33 @@ pub(crate) struct Span {
     pub(crate) bytes: Range<usize>,
     /// Whether any field is quoted.
     pub(crate) quoted: bool,
+    /// Where and why it cannot be parsed at all.
+    pub(crate) broken: Option<(usize, Broken)>,
+}
+
+/// Why a line cannot be parsed, whatever its format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Broken {
+    Blank,
+    /// Its bytes are not held.
+    TooLong,
+    Nul,
+    NotUtf8,
+    StrayQuote,
+    OpenQuote,
+}
+
+impl From<Broken> for Fault {
+    fn from(broken: Broken) -> Self {
+        match broken {
+            Broken::Blank => Self::Blank,
+            Broken::TooLong => Self::LineTooLong,
+            Broken::Nul => Self::Nul,
+            Broken::NotUtf8 => Self::NotUtf8,
+            Broken::StrayQuote => Self::StrayQuote,
+            Broken::OpenQuote => Self::OpenQuote,
+        }
+    }
 }
 
 /// A window over the input.
@@ -29,6 +56,8 @@ pub(crate) struct Source {
     input: Box<dyn Read + Send>,
     packing: Packing,
     ends: Ends,
+    /// The longest record that is parsed.
+    longest: usize,
     /// The window; only `start..end` of it is unread input.
     window: Vec<u8>,
     start: usize,
@@ -52,8 +81,12 @@ struct Shuffled {
 }
 
 impl Source {
-    pub(crate) fn new(input: Input, ends: Ends) -> Result<Self, ReadError> {
+    pub(crate) fn new(input: Unpacked, ends: Ends) -> Result<Self, ReadError> {
         let mut source = Self {
+            longest: match input.packing {
+                Packing::Parquet => usize::MAX,
+                Packing::Plain | Packing::Gzip => LONGEST,
+            },
             name: input.name,
             input: input.bytes,
             packing: input.packing,
@@ -90,25 +123,36 @@ impl Source {
         }
     }
 
-    /// The next record that is not a blank line.
+    /// The next record: one for every line, whatever the line holds.
+    ///
+    /// An error is never about the content of a line, unless quotes hide line breaks: there the
+    /// end of a record with quotes out of order cannot be told.
     pub(crate) fn next(&mut self) -> Result<Option<Span>, ReadError> {
-        loop {
-            if let Some(shuffled) = &mut self.shuffled {
-                match shuffled.remaining.pop() {
-                    Some(offset) => self.start = offset as usize,
-                    None => return Ok(None),
-                }
-            }
-            let Some(span) = self.take()? else {
-                return Ok(None);
-            };
-            if !span.bytes.is_empty() {
-                if !self.is_plain {
-                    self.check(&span)?;
-                }
-                return Ok(Some(span));
+        if let Some(shuffled) = &mut self.shuffled {
+            match shuffled.remaining.pop() {
+                Some(offset) => self.start = offset as usize,
+                None => return Ok(None),
             }
         }
+        let Some(mut span) = self.take()? else {
+            return Ok(None);
+        };
+        if span.bytes.is_empty() {
+            span.broken = span.broken.or(Some((0, Broken::Blank)));
+        } else if !self.is_plain {
+            span.broken = self.check(&span).or(span.broken);
+        }
+        Ok(Some(span))
+    }
+
+    /// Whether nothing is left to read. Waits for the first byte.
+    pub(crate) fn is_at_end(&mut self) -> Result<bool, ReadError> {
+        while self.start == self.end {
+            if !self.more()? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Whether the next record can be had without waiting for more input.
@@ -132,7 +176,6 @@ impl Source {
         loop {
             let offset = self.start as u64;
             match self.take()? {
-                Some(span) if span.bytes.is_empty() => {}
                 Some(_) => remaining.push(offset),
                 None => break,
             }
@@ -145,15 +188,6 @@ impl Source {
             first_line,
         });
         Ok(())
-    }
-
-    /// Takes all that remains and tells how many records it was, unlooked at.
-    pub(crate) fn count(&mut self) -> Result<u64, ReadError> {
-        let mut count = 0;
-        while let Some(span) = self.take()? {
-            count += u64::from(!span.bytes.is_empty());
-        }
-        Ok(count)
     }
 
     /// Records that have been dealt out in another order and not been taken yet.
@@ -191,51 +225,85 @@ impl Source {
     }
 
     /// Text is UTF-8 without NUL.
-    fn check(&self, span: &Span) -> Result<(), ReadError> {
+    fn check(&self, span: &Span) -> Option<(usize, Broken)> {
         let bytes = self.bytes(span);
         if is_plain(bytes) {
-            return Ok(());
+            return None;
         }
         if let Some(at) = memchr(0, bytes) {
-            return Err(self.error(span, at, None, Fault::Nul));
+            return Some((at, Broken::Nul));
         }
-        std::str::from_utf8(bytes)
-            .map(|_| ())
-            .map_err(|error| self.error(span, error.valid_up_to(), None, Fault::NotUtf8))
+        match std::str::from_utf8(bytes) {
+            Ok(_) => None,
+            Err(error) => Some((error.valid_up_to(), Broken::NotUtf8)),
+        }
     }
 
     /// Takes the next record out of the window, reading as much as it needs.
     fn take(&mut self) -> Result<Option<Span>, ReadError> {
         let mut searched = 0;
         loop {
-            // What lies beyond the limit has no say, so that messages do not depend on how input arrives.
-            let limit = self.end.min(self.start + LONGEST + 1);
-            let unread = &self.window[self.start..limit];
+            // Bytes beyond the limit are not looked at, so that the result does not depend on how
+            // input arrives.
+            let limit = self.start.saturating_add(self.longest).saturating_add(1);
+            let unread = &self.window[self.start..self.end.min(limit)];
             match self.ends.find(unread, &mut searched) {
-                Found::End { length, quoted } => {
-                    return Ok(Some(self.cut(length, 1, quoted)));
-                }
-                Found::Stray(at) => return Err(self.fail(at, Fault::StrayQuote)),
-                _ if unread.len() > LONGEST => return Err(self.fail(0, Fault::LineTooLong)),
-                Found::Beyond { quoted, open } => {
-                    if !self.more()? {
-                        return match (self.end - self.start, open) {
-                            (0, _) => Ok(None),
-                            (_, Some(at)) => Err(self.fail(at, Fault::OpenQuote)),
-                            (length, None) => Ok(Some(self.cut(length, 0, quoted))),
-                        };
+                Found::End { length, quotes } => return Ok(Some(self.cut(length, 1, quotes))),
+                Found::Lost(quotes) => return Err(self.lost(quotes)),
+                Found::Beyond if unread.len() > self.longest => {
+                    if matches!(self.ends, Ends::Multiline { .. }) {
+                        return Err(self.fail(0, Fault::LineTooLong));
                     }
+                    return self.skip().map(Some);
+                }
+                Found::Beyond => {
+                    if self.more()? {
+                        continue;
+                    }
+                    let rest = &self.window[self.start..self.end];
+                    if rest.is_empty() {
+                        return Ok(None);
+                    }
+                    let (length, quotes) = (rest.len(), self.ends.last(rest));
+                    let is_lost = matches!(quotes, Quotes::Open(_) | Quotes::Stray(_));
+                    if is_lost && matches!(self.ends, Ends::Multiline { .. }) {
+                        return Err(self.lost(quotes));
+                    }
+                    return Ok(Some(self.cut(length, 0, quotes)));
                 }
             }
         }
     }
 
-    fn cut(&mut self, length: usize, line_break: usize, quoted: bool) -> Span {
+    /// Passes over a line that is too long, without holding it.
+    fn skip(&mut self) -> Result<Span, ReadError> {
+        let mut begin = self.start;
+        self.line = self.next_line;
+        loop {
+            if let Some(at) = memchr(b'\n', &self.window[self.start..self.end]) {
+                self.start += at + 1;
+                self.next_line += 1;
+                break;
+            }
+            self.start = self.end;
+            if !self.more()? {
+                break;
+            }
+            begin = 0;
+        }
+        Ok(Span {
+            bytes: begin..begin,
+            quoted: false,
+            broken: Some((0, Broken::TooLong)),
+        })
+    }
+
+    fn cut(&mut self, length: usize, line_break: usize, quotes: Quotes) -> Span {
         let (begin, mut end) = (self.start, self.start + length);
         self.start = end + line_break;
         self.line = self.next_line;
         self.next_line += line_break as u64;
-        if quoted {
+        if quotes != Quotes::Absent && matches!(self.ends, Ends::Multiline { .. }) {
             self.next_line += memchr_iter(b'\n', &self.window[begin..end]).count() as u64;
         }
         if self.window[begin..end].last() == Some(&b'\r') {
@@ -243,7 +311,21 @@ impl Source {
         }
         Span {
             bytes: begin..end,
-            quoted,
+            quoted: quotes != Quotes::Absent,
+            broken: match quotes {
+                Quotes::Absent | Quotes::InOrder => None,
+                Quotes::Stray(at) => Some((at, Broken::StrayQuote)),
+                Quotes::Open(at) => Some((at, Broken::OpenQuote)),
+            },
+        }
+    }
+
+    /// An error of a record whose end cannot be told.
+    fn lost(&mut self, quotes: Quotes) -> ReadError {
+        match quotes {
+            Quotes::Open(at) => self.fail(at, Fault::OpenQuote),
+            Quotes::Stray(at) => self.fail(at, Fault::StrayQuote),
+            Quotes::Absent | Quotes::InOrder => self.fail(0, Fault::LineTooLong),
         }
     }
 
@@ -253,6 +335,7 @@ impl Source {
         let span = Span {
             bytes: self.start..self.end,
             quoted: true,
+            broken: None,
         };
         self.error(&span, at, None, fault)
     }

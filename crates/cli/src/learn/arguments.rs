@@ -74,6 +74,15 @@ impl TableText {
     }
 }
 
+/// What malformed rows do.
+#[derive(Clone, Copy, ValueEnum, PartialEq, Eq)]
+pub(crate) enum Malformed {
+    /// They stop a run before it is charged.
+    Refuse,
+    /// Each is a round without a record.
+    Empty,
+}
+
 /// The data and what is public about it.
 #[derive(Args, Clone)]
 #[command(next_help_heading = "Data")]
@@ -154,7 +163,10 @@ pub(crate) struct Data {
     /// No feature that is always 1.
     #[arg(long)]
     pub(crate) no_intercept: bool,
-    /// What a row without a target is: an error, or a round without a record (null).
+    /// Quoted fields of csv and tsv may hold line breaks. For files only, which are then held in memory.
+    #[arg(long)]
+    pub(crate) multiline: bool,
+    /// What a row without a target is: malformed (error), or a round without a record (null).
     #[arg(long, value_parser = ["error", "null"], default_value = "error")]
     pub(crate) missing_target: String,
     /// Read the rows in an order drawn from this public seed; the file is held in memory.
@@ -175,6 +187,9 @@ pub(crate) struct Privacy {
     /// What a neighbouring data set is.
     #[arg(long, value_enum, default_value_t = AdjacencyName::ReplaceOne)]
     pub(crate) adjacency: AdjacencyName,
+    /// What malformed rows do: stop a run before it is charged (refuse), which a file is checked for, or become rounds without a record (empty). By default refuse for a file, empty for a stream.
+    #[arg(long, value_enum)]
+    pub(crate) malformed: Option<Malformed>,
     /// Records; by default the file is counted. With an unknown horizon: about how many are expected.
     #[arg(long, value_parser = count)]
     pub(crate) rounds: Option<u64>,

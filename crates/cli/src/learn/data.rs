@@ -1,7 +1,7 @@
 //! From flags to a reader, and from a layout to what is public about the task.
 
-use super::arguments::{Arguments, Data, TaskName};
-use anyhow::{Result, bail};
+use super::arguments::{Arguments, Data, Malformed, TaskName};
+use anyhow::{Context, Result, bail};
 use hushstream_account::Budget;
 use hushstream_engine::{RecipeName, Situation, Task, Wishes};
 use hushstream_mechanism::feedback::Reading;
@@ -9,8 +9,9 @@ use hushstream_mechanism::losses::Link;
 use hushstream_mechanism::{Participation, Probability, Yardstick};
 use hushstream_read::{
     Encoding, Format, Input, Layout, MissingTarget, Reader, SchemaSpec, Space, TargetKind,
-    count_records,
 };
+use std::io::Cursor;
+use std::sync::Arc;
 
 /// The schema: the file's, with the flags added.
 pub(crate) fn schema(
@@ -92,14 +93,81 @@ pub(crate) fn schema(
     Ok(schema)
 }
 
-/// Opens the data.
-pub(crate) fn open(data: &Data, schema: &SchemaSpec) -> Result<Reader> {
-    let input = Input::open(&data.file)?;
-    let format = format(data, &input)?;
-    Ok(match data.shuffle {
-        Some(seed) => Reader::open(input, format, schema)?.shuffled(seed)?,
-        None => Reader::open(input, format, schema)?,
-    })
+/// The data, to be opened for a check and again for a run.
+pub(crate) struct Origin<'a> {
+    data: &'a Data,
+    /// With `--multiline` the bytes of the file: a record with quotes out of order would hide where
+    /// the next one begins, so the run must read the very bytes that were checked.
+    held: Option<Arc<[u8]>>,
+}
+
+impl<'a> Origin<'a> {
+    pub(crate) fn new(data: &'a Data) -> Result<Self> {
+        let held = if data.multiline {
+            if is_stream(&data.file) {
+                bail!(
+                    "--multiline is for files: in a stream one quote could hide every record after it; write the stream to a file first"
+                );
+            }
+            // Says what is wrong with a file that cannot be read.
+            let input = Input::open(&data.file)?;
+            if !matches!(format(data, &input)?, Format::Csv | Format::Tsv) {
+                bail!("--multiline is for csv and tsv: other formats have one record per line");
+            }
+            let bytes = std::fs::read(&data.file);
+            Some(
+                bytes
+                    .with_context(|| format!("{}: cannot be read", data.file))?
+                    .into(),
+            )
+        } else {
+            None
+        };
+        Ok(Self { data, held })
+    }
+
+    /// A reader in the order of the file.
+    pub(crate) fn open(&self, schema: &SchemaSpec) -> Result<Reader> {
+        let file = &self.data.file;
+        let input = match &self.held {
+            Some(bytes) => Input::from_reader(file, Cursor::new(Arc::clone(bytes)))?.multiline(),
+            None => Input::open(file)?,
+        };
+        let is_numbered = schema.no_header == Some(true) && schema.names.is_empty();
+        if is_numbered && is_stream(file) {
+            bail!(
+                "--no-header is not enough in a stream, where its first record would decide how many columns there are: name them with --names a,b,c"
+            );
+        }
+        let format = format(self.data, &input)?;
+        // Only a header may tell: where the first bytes are a record's, they decide nothing.
+        let has_header = matches!(format, Format::Csv | Format::Tsv) && schema.names.is_empty();
+        if input.is_parquet() && has_header && is_stream(file) {
+            bail!("Parquet has its index at the end and is no stream: write it to a file first");
+        }
+        Ok(Reader::open(input, format, schema)?)
+    }
+
+    /// A reader in the order of the run.
+    pub(crate) fn open_in_order(&self, schema: &SchemaSpec) -> Result<Reader> {
+        let reader = self.open(schema)?;
+        Ok(match self.data.shuffle {
+            Some(seed) => reader.shuffled(seed)?,
+            None => reader,
+        })
+    }
+}
+
+/// What malformed rows do. The default depends on the data alone, never on who runs the program.
+pub(crate) fn malformed(arguments: &Arguments) -> Result<Malformed> {
+    match (arguments.privacy.malformed, is_stream(&arguments.data.file)) {
+        (Some(Malformed::Refuse), true) => bail!(
+            "--malformed refuse is for files: a stream cannot be checked before it is read; leave it out, and malformed rows become rounds without a record"
+        ),
+        (None, true) => Ok(Malformed::Empty),
+        (None, false) => Ok(Malformed::Refuse),
+        (Some(stated), _) => Ok(stated),
+    }
 }
 
 pub(crate) fn format(data: &Data, input: &Input) -> Result<Format> {
@@ -109,6 +177,10 @@ pub(crate) fn format(data: &Data, input: &Input) -> Result<Format> {
     })
 }
 
+/// What a state folder says of a run that began only because a check found no malformed row. Such a
+/// run may go on from a stream, and the other way round.
+pub(crate) const CHECKED: &str = ", checked before";
+
 /// How rows are read, in a line that a resumed run compares: which come when, and what they mean.
 pub(crate) fn reading(
     arguments: &Arguments,
@@ -116,17 +188,21 @@ pub(crate) fn reading(
     layout: &Layout,
 ) -> Result<String> {
     let meaning = serde_json::to_vec(&(layout, &schema.person))?;
-    let order = arguments.data.shuffle.map_or_else(
+    let mut order = arguments.data.shuffle.map_or_else(
         || "in the order of the file".to_owned(),
         |seed| format!("shuffled by {seed}"),
     );
     // With a header read as a record, or the other way round, rows would move by one.
-    let bare = schema.no_header == Some(true) || !schema.names.is_empty();
-    let header = if bare { ", without a header" } else { "" };
-    Ok(format!(
-        "{order}{header}, layout {:08x}",
-        crc32fast::hash(&meaning)
-    ))
+    if schema.no_header == Some(true) || !schema.names.is_empty() {
+        order += ", without a header";
+    }
+    if arguments.data.multiline {
+        order += ", with line breaks in quotes";
+    }
+    if malformed(arguments)? == Malformed::Refuse {
+        order += CHECKED;
+    }
+    Ok(format!("{order}, layout {:08x}", crc32fast::hash(&meaning)))
 }
 
 /// Whether the data can be read only once: standard input, or a pipe with a name.
@@ -134,11 +210,11 @@ pub(crate) fn is_stream(file: &str) -> bool {
     file == "-" || std::fs::metadata(file).is_ok_and(|about| !about.is_file() && !about.is_dir())
 }
 
-/// T: what a stored run was planned for, what was stated, or the number of rows, which is public.
+/// T: what a stored run was planned for, what was stated, or the number of rows that a check or a
+/// shuffle has counted, which is public.
 pub(crate) fn rounds(
     arguments: &Arguments,
-    schema: &SchemaSpec,
-    reader: &Reader,
+    counted: Option<u64>,
     stored: Option<u64>,
 ) -> Result<u64> {
     if let Some(rounds) = stored.or(arguments.privacy.rounds) {
@@ -147,17 +223,12 @@ pub(crate) fn rounds(
     if arguments.privacy.horizon == "unknown" {
         return Ok(1 << 20);
     }
-    if let Some(rows) = reader.remaining() {
-        return Ok(rows);
-    }
-    if is_stream(&arguments.data.file) {
-        bail!(
+    match counted {
+        Some(rows) => Ok(rows),
+        None => bail!(
             "the number of records in a stream is not known: state --rounds N, or --horizon unknown"
-        );
+        ),
     }
-    let input = Input::open(&arguments.data.file)?;
-    let format = format(&arguments.data, &input)?;
-    Ok(count_records(input, schema.form(format)?)?)
 }
 
 /// What a prediction is measured by.

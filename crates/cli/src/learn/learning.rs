@@ -10,13 +10,14 @@ use super::releases::Releases;
 use super::report;
 use super::session::{Baseline, Session};
 use super::target::Target;
-use super::{budget, data, files, memory, model::Model, words};
+use super::{budget, checked, data, files, memory, model::Model, words};
 use anyhow::Result;
+use hushstream_account::Guarantee;
 use hushstream_mechanism::Yardstick;
 use hushstream_mechanism::losses::Memory;
 use hushstream_mechanism::sparse::Scout;
-use hushstream_mechanism::{Ledger, RowChain, Scoreboard};
-use hushstream_read::{Layout, Sealed};
+use hushstream_mechanism::{Ledger, Metrics, RowChain, Scoreboard, Summary};
+use hushstream_read::{Checked, Finding, Layout, Sealed};
 use std::time::{Duration, Instant};
 
 /// Numbers of releases that wait for a sync, at most, so that memory does not depend on how fast records come.
@@ -37,6 +38,8 @@ pub(crate) struct Frame<'a> {
     /// Features longer than this are scaled down to it.
     pub(crate) length: f64,
     pub(crate) yardstick: Yardstick,
+    /// Whether the run began only because a check found no malformed row.
+    pub(crate) is_checked: bool,
 }
 
 impl Frame<'_> {
@@ -63,6 +66,9 @@ pub(crate) struct Learning<'a> {
     last_sync: Instant,
     /// Records that were longer than the stated norm: for the operator.
     longer: u64,
+    /// Malformed rows, and what else the data shows: for the operator.
+    malformed: u64,
+    checked: Option<Checked>,
     /// Releases that wait for a sync.
     waiting: usize,
     /// Records to a release.
@@ -72,7 +78,7 @@ pub(crate) struct Learning<'a> {
 }
 
 impl<'a> Learning<'a> {
-    pub(crate) fn new(frame: Frame<'a>, opened: Opened) -> Result<Self> {
+    pub(crate) fn new(frame: Frame<'a>, opened: Opened, checked: Option<Checked>) -> Result<Self> {
         let output = &frame.arguments.output;
         let yardstick = frame.yardstick;
         let compares = output.without_privacy || output.report.is_some();
@@ -103,6 +109,8 @@ impl<'a> Learning<'a> {
             },
             last_sync: Instant::now(),
             longer: 0,
+            malformed: 0,
+            checked,
             waiting: 0,
             batch: frame.method.parameters().batch.max(1),
             rows: opened.rows,
@@ -124,6 +132,7 @@ impl<'a> Learning<'a> {
     pub(crate) fn take(&mut self, sealed: Sealed, is_last_for_now: bool) -> Result<Memory> {
         let record = sealed.record;
         self.longer += u64::from(*sealed.was_longer.for_the_operator());
+        self.malformed += u64::from(*sealed.is_malformed.for_the_operator());
         if let Some((shadow, board)) = &mut self.shadow {
             board.score(&record, shadow.weights());
             shadow.learn(&record)?;
@@ -238,6 +247,8 @@ impl<'a> Learning<'a> {
                 *nulls.for_the_operator(),
                 self.longer.max(*clipped.for_the_operator()),
             );
+            outcome.malformed = Some(self.malformed);
+            outcome.warnings = Some(self.warnings(*nulls.for_the_operator(), &of(board)));
             if data::is_rewards(self.frame.layout) {
                 outcome.tell_rewards(data::loss_bounds(self.frame.layout)?);
             }
@@ -253,6 +264,37 @@ impl<'a> Learning<'a> {
         Ok(outcome)
     }
 
+    /// What the data shows: found by the check, or for a stream by learning from it.
+    fn warnings(&self, nulls: u64, summary: &Summary) -> Vec<String> {
+        if let Some(checked) = &self.checked {
+            return checked::warnings(checked);
+        }
+        let mut warnings = Vec::new();
+        // Nothing is released after the last round, so a mechanism may not take it in.
+        let empty = nulls.max(self.malformed);
+        warnings.extend(checked::many_empty(empty, self.session.rounds()));
+        if let Some(Metrics::Classes(metrics)) = &summary.metrics
+            && summary.scored > 1
+            && metrics.majority >= 1.0
+        {
+            warnings.push(Finding::OneLabel.to_string());
+        }
+        for warning in &warnings {
+            words::warn(self.frame.arguments, warning);
+        }
+        warnings
+    }
+
+    /// The guarantee, with what it supposes about the rows.
+    fn guarantee(&self) -> Result<Guarantee> {
+        let guarantee = self.session.guarantee()?;
+        Ok(if self.frame.is_checked {
+            guarantee.assuming(checked::ASSUMPTION)
+        } else {
+            guarantee
+        })
+    }
+
     /// What is public about the run; the rest is told later.
     fn outcome(&self, rows: u64, time: Duration) -> Result<Outcome> {
         let promise = self.ledger.filter().promise();
@@ -264,7 +306,7 @@ impl<'a> Learning<'a> {
             recipe: self.frame.method.recipe().to_string(),
             rounds: self.session.rounds(),
             dim: layout.arms().unwrap_or(layout.dimension()),
-            guarantee: self.session.guarantee()?,
+            guarantee: self.guarantee()?,
             ledger: outcome::Together {
                 runs: self.ledger.charges().count(),
                 simulated: budget::simulated(&self.ledger),
@@ -289,6 +331,8 @@ impl<'a> Learning<'a> {
             arms: Some(self.session.arms()).filter(|arms| !arms.is_empty()),
             nulls: None,
             clipped: None,
+            malformed: None,
+            warnings: None,
             // Time and memory depend on what records hold: the longest line, the number of features.
             seconds: shown.then_some(seconds),
             rows_per_second: shown.then(|| rows as f64 / seconds.max(1e-9)),

@@ -3,7 +3,8 @@
 mod ahead;
 pub(crate) mod arguments;
 pub(crate) mod budget;
-mod data;
+pub(crate) mod checked;
+pub(crate) mod data;
 pub(crate) mod files;
 mod learning;
 mod memory;
@@ -57,7 +58,9 @@ fn learn(arguments: &Arguments) -> Result<Outcome> {
         arguments.privacy.max_per_person,
     )?;
     let stored = opening::stored_rounds(arguments)?;
-    let mut reader = data::open(&arguments.data, &schema)?;
+    let origin = data::Origin::new(&arguments.data)?;
+    let checked = checked::before(arguments, &origin, &schema)?;
+    let mut reader = origin.open_in_order(&schema)?;
     if reader.has_nameless_index() {
         words::say(
             arguments,
@@ -65,7 +68,8 @@ fn learn(arguments: &Arguments) -> Result<Outcome> {
         );
     }
     let layout = reader.layout().clone();
-    let rounds = data::rounds(arguments, &schema, &reader, stored)?;
+    let counted = checked.as_ref().map(|checked| checked.rows);
+    let rounds = data::rounds(arguments, counted.or(reader.remaining()), stored)?;
     let situation = data::situation(arguments, &schema, &layout, rounds)?;
     let method = methods::choose(arguments, &layout, &situation)?;
     words::announce(arguments, &layout, method.as_ref());
@@ -84,8 +88,9 @@ fn learn(arguments: &Arguments) -> Result<Outcome> {
         method: method.as_ref(),
         length: situation.length,
         yardstick: data::yardstick(arguments, &layout, method.recipe())?,
+        is_checked: checked::began_checked(arguments)?,
     };
-    let mut learning = Learning::new(frame, opened)?;
+    let mut learning = Learning::new(frame, opened, checked)?;
     let start = Instant::now();
     let (planned, learned) = (method.records().1, learning.rounds());
     let mut seen = learned;
@@ -139,11 +144,12 @@ fn check_outputs(arguments: &Arguments) -> Result<()> {
     }
 }
 
-/// A row that cannot be read, after the charge: what is lost, and how to go on.
+/// Input that cannot be read any more, after the charge: what is lost, and how to go on. The content
+/// of a row never leads here.
 fn mid_stream(arguments: &Arguments, error: &ReadError) -> anyhow::Error {
     if arguments.output.state.is_some() {
         anyhow!(
-            "{error}; the run is kept: mend this row, leave all rows before it as they are, and add --resume"
+            "{error}; the run is kept: mend the input, leave all rows so far as they are, and add --resume"
         )
     } else if arguments.privacy.seed_insecure.is_some() && arguments.privacy.ledger.is_none() {
         anyhow!("{error}; the run ends here: with --state FOLDER it could go on")

@@ -2,6 +2,7 @@
 
 use super::arguments::{Arguments, Privacy};
 use super::budget;
+use super::data;
 use super::methods::{Method, Place, Restart};
 use super::passed::{other_rows, pass_over};
 use super::session::Session;
@@ -48,7 +49,8 @@ pub(crate) fn open(
     let every = output.releases.is_some();
     match &output.state {
         Some(folder) if output.resume => {
-            if Card::read(folder)?.reading != reading {
+            let unchecked = |reading: &str| reading.replace(data::CHECKED, "");
+            if unchecked(&Card::read(folder)?.reading) != unchecked(reading) {
                 bail!(
                     "the run in {} reads its rows in another way: format, columns, schema and --shuffle must stay as they were, or rows would be learned twice",
                     folder.display()

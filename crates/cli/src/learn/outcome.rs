@@ -33,6 +33,10 @@ pub(crate) struct Outcome {
     pub(crate) arms: Option<Vec<Arm>>,
     pub(crate) nulls: Option<u64>,
     pub(crate) clipped: Option<u64>,
+    /// Rows that were malformed, since the last resume; each is one of the nulls.
+    pub(crate) malformed: Option<u64>,
+    /// What the operator should know about the data.
+    pub(crate) warnings: Option<Vec<String>>,
     pub(crate) seconds: Option<f64>,
     pub(crate) rows_per_second: Option<f64>,
     pub(crate) peak_memory_bytes: Option<u64>,
@@ -128,7 +132,7 @@ pub(crate) struct Regret {
 }
 
 /// The keys that [`Outcome::tell`] fills.
-pub(crate) const OPERATOR_ONLY: [&str; 12] = [
+pub(crate) const OPERATOR_ONLY: [&str; 14] = [
     "scored",
     "metrics",
     "loss",
@@ -138,6 +142,8 @@ pub(crate) const OPERATOR_ONLY: [&str; 12] = [
     "off_policy",
     "nulls",
     "clipped",
+    "malformed",
+    "warnings",
     "seconds",
     "rows_per_second",
     "peak_memory_bytes",

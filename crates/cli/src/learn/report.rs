@@ -98,6 +98,7 @@ const FIGURES: &Rows = &[
     ("the same, doubly robust", "off_policy.doubly_robust"),
     ("records without a usable target", "nulls"),
     ("records that were clipped", "clipped"),
+    ("malformed rows", "malformed"),
     ("seconds", "seconds"),
     ("records a second", "rows_per_second"),
     ("memory at most, bytes", "peak_memory_bytes"),

@@ -16,6 +16,13 @@ pub(crate) fn say(arguments: &Arguments, text: &str) {
     }
 }
 
+/// A line for the operator, computed from private data: not with --quiet.
+pub(crate) fn warn(arguments: &Arguments, text: &str) {
+    if !arguments.output.quiet {
+        say(arguments, &format!("warning, operator only: {text}"));
+    }
+}
+
 /// What was chosen and why, before a record is read: from public numbers alone.
 pub(crate) fn announce(arguments: &Arguments, layout: &Layout, method: &dyn Method) {
     let parameters = method.parameters();
@@ -69,9 +76,10 @@ pub(crate) fn show_figures(outcome: &Outcome) {
         show_losses(outcome);
         let count = |value: Option<u64>| grouped(value.unwrap_or(0));
         eprintln!(
-            "  records clipped {}, empty {}",
+            "  records clipped {}, empty {}, malformed {}",
             count(outcome.clipped),
-            count(outcome.nulls)
+            count(outcome.nulls),
+            count(outcome.malformed)
         );
     }
     if let (Some(seconds), Some(rate)) = (outcome.seconds, outcome.rows_per_second) {

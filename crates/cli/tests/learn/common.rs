@@ -72,6 +72,23 @@ impl Folder {
         self.command(arguments).output().unwrap()
     }
 
+    /// The program with these bytes on its standard input.
+    pub(crate) fn piped(&self, arguments: &str, input: &[u8]) -> Output {
+        let mut command = self.command(arguments);
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut pipe = child.stdin.take().unwrap();
+        let input = input.to_vec();
+        // A program that has enough closes the pipe.
+        let writer = std::thread::spawn(move || std::io::Write::write_all(&mut pipe, &input));
+        let output = child.wait_with_output().unwrap();
+        let _ = writer.join().unwrap();
+        output
+    }
+
     /// Standard output and standard error of a run that must succeed.
     pub(crate) fn succeeds(&self, arguments: &str) -> (String, String) {
         let output = self.run(arguments);

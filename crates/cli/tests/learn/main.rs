@@ -15,6 +15,7 @@ mod kills;
 mod ledgers;
 mod live_streams;
 mod long_resumes;
+mod malformed;
 mod memory;
 mod models;
 mod neighbours;

@@ -42,15 +42,16 @@ pub(crate) fn rows(mut reader: Reader) -> Result<Vec<Open>, ReadError> {
     Ok(all)
 }
 
-/// The first error, reading sealed records to the end.
+/// The first fault that a check finds, or what it stops at.
 pub(crate) fn refused(format: Format, stated: &str, text: &[u8]) -> ReadError {
-    let read = || {
-        let mut reader = open(format, stated, text)?;
-        while reader.next_record()?.is_some() {}
-        Ok(())
-    };
-    let Err::<(), ReadError>(error) = read() else {
-        panic!("accepted: {stated}")
-    };
-    error
+    let mut first = None;
+    let checked = open(format, stated, text).and_then(|reader| {
+        reader.check(|fault| {
+            first.get_or_insert_with(|| fault.clone());
+        })
+    });
+    match (first, checked) {
+        (Some(fault), _) | (None, Err(fault)) => fault,
+        (None, Ok(_)) => panic!("accepted: {stated}"),
+    }
 }

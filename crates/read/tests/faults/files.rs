@@ -11,9 +11,8 @@ fn files() {
         std::fs::write(path(name), bytes).unwrap();
         let input = Input::open(&path(name))?;
         let format = input.guess_format()?;
-        let mut reader = Reader::open(input, format, &XY.parse::<SchemaSpec>()?)?;
-        while reader.next_record()?.is_some() {}
-        Ok::<u64, hushstream_read::ReadError>(reader.rows())
+        let reader = Reader::open(input, format, &XY.parse::<SchemaSpec>()?)?;
+        Ok::<u64, hushstream_read::ReadError>(reader.check(|_| {})?.rows)
     };
     let text: String = std::iter::once("x,y\n".to_owned())
         .chain((0..5000).map(|n| format!("0.{n},1\n")))

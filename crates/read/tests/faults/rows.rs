@@ -11,7 +11,9 @@ fn tables() {
             "",
             "t: the file is empty; there must be at least a header and one row",
         ),
-        ("\n\n", "t: the file is empty"),
+        ("\n\n", "t, line 1, column 1: a blank line"),
+        ("x,y\n\n0,1\n", "t, line 2, column 1: a blank line"),
+        ("x,y\n0,1\n\r\n", "t, line 3, column 1: a blank line"),
         ("x,y\n", "t: there is a header and nothing after it"),
         (
             "x,z\n0,1\n",
@@ -59,7 +61,7 @@ fn tables() {
         ),
         (
             "x,y\n\"\n\nzq7secret\",1\n",
-            "t, line 2, column 1 (`x`): text where a number is needed",
+            "t, line 2, column 1: a quote is opened and not closed on the line",
         ),
         (
             "x,y\ninf,1\n",
@@ -71,7 +73,7 @@ fn tables() {
         ),
         (
             "x,y\n0,\"zq7secret\n",
-            "t, line 2, column 3: a quote is opened and never closed",
+            "t, line 2, column 3: a quote is opened and not closed on the line; if quoted",
         ),
         (
             "x,y\n0,zq7\"secret\n",
