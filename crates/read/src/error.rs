@@ -157,7 +157,7 @@ pub enum Fault {
 
     // Targets.
     #[error(
-        "the target is missing; remove the row, or count it as a round without a record: --missing-target null"
+        "the target is missing; fill it in, or count the row as a round without a record: --missing-target null"
     )]
     MissingTarget,
     #[error(

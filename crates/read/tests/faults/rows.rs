@@ -90,7 +90,7 @@ fn tables() {
         ("x,y\n0,2\n", "t, line 2, column 2 (`y`): not a label"),
         (
             "x,y\n0,\n",
-            "t, line 2, column 2 (`y`): the target is missing; remove the row",
+            "t, line 2, column 2 (`y`): the target is missing; fill it in",
         ),
         (
             "x,y\r\n0,1\r\n0,NA\r\n",
