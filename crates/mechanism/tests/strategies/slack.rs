@@ -44,8 +44,8 @@ fn slack(noise: Noise) -> f64 {
 fn draws(kind: SumKind, noise: Noise, most: u64) -> f64 {
     let nodes = match kind {
         SumKind::Blt(_) => return RELEASES as f64,
-        // The largest octave that is planned for here; later ones are larger.
-        SumKind::Octave => 6.0,
+        // An octave of 2²⁹ items, which is planned for whatever horizon is expected.
+        SumKind::Octave => 30.0,
         _ => {
             let matrices = Matrices::of(kind, noise, RELEASES);
             let held = |item| {
@@ -76,6 +76,7 @@ fn every_draw_that_a_person_affects_is_counted() {
                 let what = format!("{kind} {noise} d={dimension} k={most}: {stated} {tau}");
                 assert!(stated >= tau * (1.0 - 1e-15), "{what}");
                 assert_eq!(stated > 0.0, slack(noise) > 0.0, "{what}");
+                assert!(kind != SumKind::Octave || plan.most_releases() >= 1 << 30);
                 // And stated once more as a δ.
                 let guarantee = plan.guarantee(true).unwrap();
                 let least = (1.0 + guarantee.epsilon().exp()) * tau;
@@ -103,7 +104,7 @@ fn slack_is_paid_for_out_of_delta() {
             let tau =
                 draws(kind, Noise::Gaussian, 1) * f64::from(dimension) * slack(Noise::Gaussian);
             let delta = 1e-6;
-            // A thirtieth of δ: octaves count ten times the draws that there are here.
+            // A thirtieth of δ: octaves count twice the draws that there are here.
             let epsilon = (0.03 * delta / tau).ln();
             request.budget = Budget::approx(epsilon, delta).unwrap();
             let plan = request.plan().unwrap();

@@ -149,6 +149,15 @@ fn truncation_of_second_moments_is_paid_for() {
     assert!(most > 60.0 && most <= paid_for(&plan), "{most}");
 }
 
+/// Floats err before truncation, by 2⁻⁴⁰ of the radius: at the largest radius there is, that is a unit, and is paid for with the others.
+#[test]
+fn errors_of_floats_before_truncation_are_paid_for() {
+    let radius = 2_f64.powi(40);
+    let extra = coarse(2, 40.0).distance(radius) - 1.5 * radius;
+    assert!(extra >= 5_f64.sqrt() + radius * 2_f64.powi(-40), "{extra}");
+    assert!(extra < 10.0, "{extra}");
+}
+
 /// What is proved of second moments is proved of them as they are, not of smaller copies: what does not fit is null, and is not shrunk.
 #[test]
 fn second_moments_are_not_shrunk() {
