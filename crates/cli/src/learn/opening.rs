@@ -48,16 +48,7 @@ pub(crate) fn open(
     let output = &arguments.output;
     let every = output.releases.is_some();
     match &output.state {
-        Some(folder) if output.resume => {
-            let unchecked = |reading: &str| reading.replace(data::CHECKED, "");
-            if unchecked(&Card::read(folder)?.reading) != unchecked(reading) {
-                bail!(
-                    "the run in {} reads its rows in another way: format, columns, schema and --shuffle must stay as they were, or rows would be learned twice",
-                    folder.display()
-                );
-            }
-            resume(arguments, method, folder, every, reader)
-        }
+        Some(folder) if output.resume => resume(arguments, method, folder, every, reading, reader),
         Some(folder) => begin(arguments, method, folder, every, reading, reader),
         None => {
             let (mut ledger, _) = affordable(arguments, method)?;
@@ -111,16 +102,26 @@ fn resume(
     method: &dyn Method,
     path: &Path,
     every: bool,
+    reading: &str,
     reader: &mut Reader,
 ) -> Result<Opened> {
     let card = Card::read(path)?;
     let mut folder = StateFolder::open(path)?;
+    // First, because a journal of another version tells more than what else differs then.
+    let covered = folder.rows()?;
+    let unchecked = |reading: &str| reading.replace(data::CHECKED, "");
+    if unchecked(&card.reading) != unchecked(reading) {
+        bail!(
+            "the run in {} reads its rows in another way: format, columns, schema and --shuffle must stay as they were, or rows would be learned twice",
+            path.display()
+        );
+    }
     let key = folder.key()?;
     let mut ledger = budget::open(arguments, method.charge()?, method.scope())?;
     let hasher = RowHasher::new(&key);
     reader.digested(hasher.clone());
     let rows = RowChain::new(hasher.clone());
-    pass_over(reader, &hasher, &rows, folder.rows()?)?;
+    pass_over(reader, &hasher, &rows, covered)?;
     let storage = folder.into_journal(rows.clone());
     let restart = method.restart(Place::new(&key, &mut ledger, storage, every));
     let (session, told) = match restart.map_err(other_rows)? {
