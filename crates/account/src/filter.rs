@@ -224,13 +224,14 @@ impl Filter {
             self.limits
         };
         // Not `>`: a NaN must not be admitted.
-        if !(sums.spent <= limits.most) {
+        let (fits, delta_fits) = (sums.spent <= limits.most, lost <= limits.room);
+        if !fits {
             return Err(Refused::OverBudget {
                 asked: asked / limits.most,
                 used: self.sums.spent / limits.most,
             });
         }
-        if !(lost <= limits.room) {
+        if !delta_fits {
             return Err(Refused::OverDelta {
                 asked: lost - used,
                 used,

@@ -100,12 +100,12 @@ fn open(path: &Path) -> Result<Ledger> {
 }
 
 /// A copy of a ledger and its witness, so that looking changes nothing and waits for no run.
-struct Copy {
+struct Snapshot {
     bytes: MemoryStorage,
     witness: Option<Vec<u8>>,
 }
 
-impl Copy {
+impl Snapshot {
     fn of(path: &Path) -> Result<Self> {
         let said = || format!("cannot read {}", path.display());
         // The witness first: read after the ledger it might know more than the copy.
@@ -120,7 +120,7 @@ impl Copy {
     }
 }
 
-impl Storage for Copy {
+impl Storage for Snapshot {
     fn load(&mut self) -> io::Result<Vec<u8>> {
         self.bytes.load()
     }
@@ -149,7 +149,7 @@ impl Storage for Copy {
 /// Shows a ledger.
 pub(crate) fn show(path: &Path, as_json: bool) -> Result<()> {
     let said = || format!("cannot use the ledger {}", path.display());
-    let ledger = Ledger::open(Copy::of(path)?).with_context(said)?;
+    let ledger = Ledger::open(Snapshot::of(path)?).with_context(said)?;
     if as_json {
         return show_json(&ledger);
     }
