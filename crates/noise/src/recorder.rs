@@ -1,8 +1,9 @@
 //! The addresses that the generators of a seeded key have read, for audits.
 //!
-//! An address must never serve two contents, and neighbouring streams must read the same addresses. A recorder lets an audit check both. It
-//! sees addresses only, never bits and never data, and it exists for seeded keys alone, which protect nobody: a key from the
-//! operating system has none, and neither has a key that was stored and read back.
+//! An address must never serve two contents, and neighbouring streams must read the same addresses.
+//! A recorder lets an audit check both. It sees addresses only, never bits and never data, and it
+//! exists for seeded keys alone, which protect nobody: a key from the operating system has none,
+//! and neither has a key that was stored and read back.
 
 use crate::Instance;
 use crate::source::Block;

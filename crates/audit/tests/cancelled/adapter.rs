@@ -1,9 +1,10 @@
-//! The one way from this audit to the recipes: five methods. A change of how recipes are played changes this file.
+//! The one way from this audit to the recipes: five methods. A change of how recipes are played
+//! changes this file.
 
 use crate::shelf::Shelf;
 use hushstream_account::{Adjacency, Budget, Charge, FilterKind, Price};
 use hushstream_engine::{
-    Actions, Ask, Averaged, BanditError, BanditRecipe, BanditRequest, BanditRun, Insider,
+    Actions, Advice, Ask, Averaged, BanditError, BanditRecipe, BanditRequest, BanditRun, ExpertsError, ExpertsRecipe, ExpertsRequest, ExpertsRun, Insider,
     IterateRecipe, IterateRequest, IterateRun, LimitedUpdates, LimitedUpdatesError,
     LimitedUpdatesRequest, LimitedUpdatesRun, Objective, Recipe, RecipeError, RecipeName,
     RecipeRequest, Run, SparseRecipe, SparseRequest, SparseRun, ValuesError, ValuesRecipe,
@@ -16,12 +17,13 @@ use hushstream_mechanism::losses::{
     Bounds, Distance, Features, LinearLoss, LinearModel, Link, Loss, Record,
 };
 use hushstream_mechanism::perturb::{Leader, PerturbedIterates, Timing};
+use hushstream_mechanism::select::Board;
 use hushstream_mechanism::sums::{Noise, PrivateSum, SumKind};
 use hushstream_mechanism::{
     Contribution, Grant, GuaranteeKind, Ledger, Moments, Participation, Pending, Raw, Released,
     Scope, Transcript, Windowed,
 };
-use hushstream_noise::{Address, Instance, Key, Source};
+use hushstream_noise::{Address, Coin, Dyadic, ExponentialChoice, Instance, Key, Source};
 use hushstream_sets::{Ball, BoxSet, ConvexSet, Simplex};
 use std::sync::Arc;
 
@@ -33,7 +35,8 @@ pub(crate) trait Play {
     fn price(&self) -> f64;
     /// Neighbouring streams, left and right: the record moves as far as it can.
     fn streams(&self) -> Vec<[Vec<Entry>; 2]>;
-    /// Plays a stream. Without a path as a user does; with one the mechanism is asked the path's questions.
+    /// Plays a stream. Without a path as a user does; with one the mechanism is asked the path's
+    /// questions.
     fn play(&self, stream: &[Entry], path: Option<&Seen>, key: &Key, stop: Stop) -> Seen;
     /// How far two replays of one path moved what is noised, in the unit of the price.
     fn moved(&self, left: &Seen, right: &Seen) -> f64;
@@ -67,11 +70,17 @@ pub(crate) enum Stop {
     Resumed(usize),
     /// The journal was replaced by a checkpoint just before.
     Checkpointed(usize),
+    /// The journal is the one before the last record, whose release was published: a new instance
+    /// goes on.
+    Restored(usize),
 }
 
 impl Stop {
     fn is_after(self, records: usize) -> bool {
-        matches!(self, Self::Resumed(at) | Self::Checkpointed(at) if at == records)
+        matches!(
+            self,
+            Self::Resumed(at) | Self::Checkpointed(at) | Self::Restored(at) if at == records
+        )
     }
 }
 
@@ -146,7 +155,8 @@ fn paid(budget: Budget, filter: FilterKind, charge: Price, scope: Scope) -> (Led
     (ledger, grant, shelf)
 }
 
-/// Neighbouring streams of `items` batches. The canary, or all records of its person, stand from each of these items on, a few beyond the person's limit.
+/// Neighbouring streams of `items` batches. The canary, or all records of its person, stand from
+/// each of these items on, a few beyond the person's limit.
 pub(crate) fn neighbours(
     items: u64,
     batch: u64,
@@ -200,7 +210,9 @@ pub(crate) const WINDOW: u64 = 3;
 /// A recipe on a sum.
 pub(crate) struct OnSum {
     pub(crate) recipe: Recipe,
-    rows: crate::sums::Rows,
+    pub(crate) rows: crate::sums::Rows,
+    /// Which grant of its ledger the run has.
+    pub(crate) number: u64,
 }
 
 /// All sums there are; a new one does not compile until it is here.
@@ -228,6 +240,17 @@ impl OnSum {
         persons: u64,
         batch: u64,
     ) -> Result<Self, RecipeError> {
+        Self::plan_for(RELEASES, recipe, (sum, noise), adjacency, persons, batch)
+    }
+
+    pub(crate) fn plan_for(
+        releases: u64,
+        recipe: RecipeName,
+        (sum, noise): (SumKind, Noise),
+        adjacency: Adjacency,
+        persons: u64,
+        batch: u64,
+    ) -> Result<Self, RecipeError> {
         let bounds = Bounds::new(1.0, (-1.0, 1.0), 1e-4).unwrap();
         let ball: Arc<dyn ConvexSet> = Arc::new(Ball::new(2, 1e-4).unwrap());
         let linear = || Objective::Linear(LinearLoss::new(2, 0.0, 1.0).unwrap());
@@ -250,7 +273,7 @@ impl OnSum {
             recipe,
             objective,
             set,
-            rounds: (RELEASES + 1) * batch,
+            rounds: (releases + 1) * batch,
             batch,
             budget: budget(noise.is_pure()),
             adjacency,
@@ -270,7 +293,11 @@ impl OnSum {
         }
         .plan()?;
         let rows = crate::sums::Rows::of(recipe.plan());
-        Ok(Self { recipe, rows })
+        Ok(Self {
+            recipe,
+            rows,
+            number: 1,
+        })
     }
 
     fn record(&self, pull: Pull) -> Record {
@@ -343,6 +370,7 @@ impl OnSum {
         let (mut ledger, grant, ledger_shelf) = self.paid();
         let shelf = Shelf::default();
         let plan = self.recipe.plan().clone();
+        let mut old = Vec::new();
         let mut sum = PrivateSum::<G>::open(plan, grant, key, &mut ledger, shelf.clone()).unwrap();
         sum.sync(&mut ledger).unwrap();
         let mut learner = self.recipe.learner().unwrap();
@@ -360,6 +388,7 @@ impl OnSum {
             ..Seen::default()
         };
         for (number, (entry, question)) in (1..).zip(stream.iter().zip(questions)) {
+            old.clone_from(&shelf.bytes());
             let pending = self.ask(&mut sum, *entry, question);
             sum.sync(&mut ledger).unwrap();
             let Some(pending) = pending.unwrap() else {
@@ -376,6 +405,9 @@ impl OnSum {
                     sum.checkpoint(Vec::new()).unwrap();
                 }
                 drop(sum);
+                if let Stop::Restored(_) = stop {
+                    shelf.bytes().clone_from(&old);
+                }
                 let back = PrivateSum::<G>::resume(shelf.clone(), key, &mut ledger, None).unwrap();
                 sum = back.sum;
                 let recent: Vec<_> = back.recent.into_iter().collect();
@@ -385,7 +417,7 @@ impl OnSum {
                 }
             }
         }
-        if self.recipe.plan().most_releases() == RELEASES {
+        if self.recipe.plan().most_releases() == seen.values.len() as u64 {
             let last = *stream.last().unwrap();
             let question = questions.last().unwrap();
             seen.refusal = match self.ask(&mut sum, last, question) {
@@ -415,8 +447,18 @@ impl OnSum {
 
     fn paid(&self) -> (Ledger, Grant, Shelf) {
         let plan = self.recipe.plan();
-        let (budget, noise) = (plan.request().budget, plan.request().noise);
-        paid(budget, filter(noise), plan.charge().unwrap(), plan.scope())
+        let (noise, charge) = (plan.request().noise, plan.charge().unwrap());
+        // Room for several runs.
+        let budget = if noise.is_pure() {
+            Budget::pure(20.0).unwrap()
+        } else {
+            Budget::approx(20.0, 1e-6).unwrap()
+        };
+        let (mut ledger, mut grant, shelf) = paid(budget, filter(noise), charge, plan.scope());
+        while grant.number() < self.number {
+            grant = ledger.debit(charge, plan.scope()).unwrap();
+        }
+        (ledger, grant, shelf)
     }
 
     pub(crate) fn is_windowed(&self) -> bool {
@@ -464,7 +506,8 @@ impl Play for OnSum {
     }
 }
 
-/// `pftal-bandit`: one-point gradients in a sum. The mechanism's questions are the plays; their directions are the run's coins.
+/// `pftal-bandit`: one-point gradients in a sum. The mechanism's questions are the plays; their
+/// directions are the run's coins.
 pub(crate) struct OnValues {
     recipe: ValuesRecipe,
     rows: crate::sums::Rows,
@@ -498,7 +541,8 @@ impl OnValues {
         Ok(Self { recipe, rows })
     }
 
-    /// The value of a record without features is half its squared target, whatever is played; others react to the play.
+    /// The value of a record without features is half its squared target, whatever is played;
+    /// others react to the play.
     fn record(pull: Pull) -> Record {
         let (features, target) = match pull {
             Pull::Low => (vec![0.0, 0.0], 0.0),
@@ -629,7 +673,8 @@ impl Play for OnValues {
     }
 }
 
-/// Recipes that release iterates. The learner is secret and asks nothing: two runs need no common questions.
+/// Recipes that release iterates. The learner is secret and asks nothing: two runs need no common
+/// questions.
 pub(crate) struct OnIterates {
     recipe: IterateRecipe,
 }
@@ -987,7 +1032,8 @@ impl Play for OnAnswers {
     }
 }
 
-/// `limited-updates` on convex losses. Its steps follow a secret iterate; the records besides the canary have no slope, so that nothing but the canary moves it.
+/// `limited-updates` on convex losses. Its steps follow a secret iterate; the records besides the
+/// canary have no slope, so that nothing but the canary moves it.
 pub(crate) struct OnSolver {
     recipe: LimitedUpdates,
     loss: Arc<dyn Loss>,
@@ -1037,7 +1083,8 @@ impl OnSolver {
         }
     }
 
-    /// The epoch and the phase that a record is in; nothing for the last of an epoch, which is not used.
+    /// The epoch and the phase that a record is in; nothing for the last of an epoch, which is not
+    /// used.
     pub(crate) fn phase(place: u64) -> Option<(u64, u32)> {
         let size = 1 << place.ilog2();
         let mut left = place - size;
@@ -1125,7 +1172,8 @@ impl Play for OnSolver {
         seen
     }
 
-    /// Only the canary's phase meets noise that hides it: what follows starts from there, and adds nothing.
+    /// Only the canary's phase meets noise that hides it: what follows starts from there, and adds
+    /// nothing.
     fn moved(&self, left: &Seen, right: &Seen) -> f64 {
         let differences = right.minus(left);
         let Some((size, phase)) = Self::phase(self.place) else {
@@ -1144,7 +1192,8 @@ impl Play for OnSolver {
     }
 }
 
-/// `sparse-ftrl`: models in all coordinates. Slopes of the hinge do not depend on the weights here, so that reads need no replay.
+/// `sparse-ftrl`: models in all coordinates. Slopes of the hinge do not depend on the weights here,
+/// so that reads need no replay.
 pub(crate) struct OnSparse {
     recipe: SparseRecipe,
     rows: crate::sums::Rows,
@@ -1258,5 +1307,323 @@ impl Play for OnSparse {
 
     fn moved(&self, left: &Seen, right: &Seen) -> f64 {
         self.rows.moved(&right.minus(left))
+    }
+}
+
+/// Selections. What leaves is drawn, not noised: a replay computes log-weights and the probability
+/// of a switch along the path, and draws the plays from them once more with the run's own bits;
+/// they must be the run's plays.
+pub(crate) struct OnSelection {
+    recipe: ExpertsRecipe,
+}
+
+/// Bits after the point: of κ, of p, of a loss.
+const RATE_BITS: u32 = 39;
+const FORCED_BITS: u32 = 40;
+const LOSS_BITS: u32 = 24;
+
+/// What a replay knows of one item: whether a switch is possible, its probability, whether the path
+/// switched, and −κ·(total loss) of every expert.
+struct Odds<'a> {
+    active: bool,
+    switch: f64,
+    drawn: bool,
+    logs: &'a [f64],
+}
+
+impl<'a> Odds<'a> {
+    fn read(value: &'a [f64]) -> Self {
+        Self {
+            active: value[0] > 0.0,
+            switch: value[1],
+            drawn: value[2] > 0.0,
+            logs: &value[3..],
+        }
+    }
+
+    fn ln_chosen(&self, expert: usize) -> f64 {
+        let most = self.logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let total: f64 = self.logs.iter().map(|log| (log - most).exp()).sum();
+        self.logs[expert] - most - total.ln()
+    }
+}
+
+impl OnSelection {
+    pub(crate) fn plan(
+        recipe: RecipeName,
+        pure: bool,
+        adjacency: Adjacency,
+        batch: u64,
+        known: bool,
+    ) -> Result<Self, ExpertsError> {
+        let dartboard = matches!(
+            recipe,
+            RecipeName::Dartboard | RecipeName::DartboardBatched | RecipeName::Cover
+        );
+        let advice = if recipe == RecipeName::Cover {
+            Advice::Net {
+                loss: Arc::new(LinearLoss::new(1, -1.0, 1.0).unwrap()),
+                set: Arc::new(Ball::new(1, 1.0).unwrap()),
+                radius: Some(0.251),
+            }
+        } else {
+            Advice::Experts(3)
+        };
+        // Recipes that would choose a batch of their own.
+        let held = matches!(
+            recipe,
+            RecipeName::DartboardBatched | RecipeName::HedgeBatched
+        );
+        // Parameters for which plays change often.
+        let board = Board::new(0.25, 0.3, 4).unwrap();
+        let request = ExpertsRequest {
+            recipe,
+            advice,
+            rounds: known.then_some((RECORDS + 1) * batch),
+            batch: (batch > 1 || held).then_some(batch),
+            board: (dartboard && known).then_some(board),
+            budget: if pure {
+                Budget::pure(6.0).unwrap()
+            } else {
+                Budget::approx(6.0, 1e-6).unwrap()
+            },
+            adjacency,
+        };
+        Ok(Self {
+            recipe: request.plan()?,
+        })
+    }
+
+    fn experts(&self) -> usize {
+        self.recipe.plan().request().experts as usize
+    }
+
+    /// κ of the board, or of the one draw of an octave, in units of 2⁻³⁹.
+    fn rate(&self, item: u64) -> u64 {
+        let kappa = self.recipe.request().adjacency.kappa();
+        let rate = match self.recipe.plan().board_of(item) {
+            Some(board) => board.rate(),
+            None => amount(self.recipe.plan().charge().unwrap()) / kappa,
+        };
+        (rate * (1_u64 << RATE_BITS) as f64) as u64
+    }
+
+    /// A point on the line, for a net.
+    fn record(pull: Pull) -> Record {
+        let feature = match pull {
+            Pull::Low => -1.0,
+            Pull::High => 1.0,
+            Pull::Huge => 1e9,
+            Pull::Other(k) => 0.3 * (k % 4) as f64 - 0.5,
+            Pull::Null => f64::NAN,
+        };
+        Record {
+            features: Features::Dense(vec![feature]),
+            target: 0.0,
+        }
+    }
+
+    /// The losses of all experts.
+    fn losses(pull: Pull) -> Vec<f64> {
+        match pull {
+            Pull::Low => vec![1.0, 0.0, 0.0],
+            Pull::High => vec![0.0, 1.0, 1.0],
+            Pull::Huge => vec![1e9, -1e9, 0.5],
+            Pull::Other(k) => (0..3).map(|i| 0.2 * ((k + i) % 4) as f64).collect(),
+            Pull::Null => vec![f64::NAN; 3],
+        }
+    }
+
+    /// The same on their lattice; a malformed record has none.
+    fn lattice(&self, pull: Pull) -> Vec<u64> {
+        let losses = match &self.recipe.request().advice {
+            Advice::Experts(_) => Self::losses(pull),
+            Advice::Net { .. } if pull == Pull::Null => vec![f64::NAN; self.experts()],
+            Advice::Net { loss, set, .. } => {
+                let record = Self::record(pull);
+                let points = self.recipe.points().iter();
+                let values: Vec<f64> = points.map(|at| loss.value(&record, at)).collect();
+                let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+                let range = loss.lipschitz() * set.diameter();
+                values.iter().map(|value| (value - least) / range).collect()
+            }
+        };
+        if losses.iter().any(|loss| !loss.is_finite()) {
+            return vec![0; self.experts()];
+        }
+        let unit = (1_u64 << LOSS_BITS) as f64;
+        let cells = losses.iter().map(|loss| loss.clamp(0.0, 1.0) * unit);
+        cells.map(|cell| cell as u64).collect()
+    }
+
+    /// The largest range of the difference of log-weights at an item, as a share of R.
+    pub(crate) fn range(&self, left: &Seen, right: &Seen) -> f64 {
+        let mut worst = 0.0_f64;
+        for (item, (left, right)) in (1..).zip(left.values.iter().zip(&right.values)) {
+            let (left, right) = (Odds::read(left), Odds::read(right));
+            let logs = left.logs.iter().zip(right.logs);
+            let shifts: Vec<f64> = logs.map(|(left, right)| left - right).collect();
+            let most = shifts.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            let least = shifts.iter().copied().fold(f64::INFINITY, f64::min);
+            let rate = self.rate(item) as f64 / (1_u64 << RATE_BITS) as f64;
+            let range = self.recipe.request().adjacency.kappa() * rate;
+            worst = worst.max((most - least) / range);
+        }
+        worst
+    }
+}
+
+impl Play for OnSelection {
+    fn name(&self) -> String {
+        let request = self.recipe.plan().request();
+        format!("{}, {request:?}", self.recipe.request().recipe)
+    }
+
+    /// ε without a δ, to which coins and draws add up; the ledger is charged that, or less where a
+    /// δ is paid too.
+    fn price(&self) -> f64 {
+        let plan = self.recipe.plan();
+        let adjacency = self.recipe.request().adjacency;
+        match plan.charge().unwrap() {
+            Charge::Pure(epsilon) => epsilon.get(),
+            _ => {
+                let boards = (0..40).filter_map(|octave| plan.board_of(1 << octave));
+                let pure = boards.map(|board| board.pure_epsilon(adjacency));
+                pure.fold(0.0, f64::max)
+            }
+        }
+    }
+
+    fn streams(&self) -> Vec<[Vec<Entry>; 2]> {
+        let (batch, adjacency) = (self.recipe.plan().batch(), self.recipe.request().adjacency);
+        let once = Participation::OncePerRecord;
+        // Each pair of streams has a key of its own.
+        let places: Vec<u64> = (1..=RECORDS).collect();
+        neighbours(RECORDS, batch, adjacency, once, &places)
+    }
+
+    fn play(&self, stream: &[Entry], path: Option<&Seen>, key: &Key, stop: Stop) -> Seen {
+        let plan = self.recipe.plan();
+        let charge = plan.charge().unwrap();
+        let budget = self.recipe.request().budget;
+        let (mut ledger, grant, ledger_shelf) = paid(budget, plan.filter(), charge, plan.scope());
+        let number = grant.number();
+        let shelf = Shelf::default();
+        // Whether a switch is drawn is private: so are the bits that it reads.
+        let mut seen = Seen {
+            reads_are_private: true,
+            ..Seen::default()
+        };
+        let Some(path) = path else {
+            let recipe = || self.recipe.clone();
+            let mut run =
+                ExpertsRun::open(recipe(), grant, key, &mut ledger, shelf.clone()).unwrap();
+            for (place, entry) in (1..).zip(stream) {
+                seen.questions.push(vec![run.question() as f64]);
+                let learned = if self.recipe.points().is_empty() {
+                    run.learn(Raw::seal(Self::losses(entry.pull)))
+                } else {
+                    run.learn_record(Raw::seal(Self::record(entry.pull)))
+                };
+                learned.unwrap();
+                let plays = run.sync(&mut ledger).unwrap().into_iter();
+                seen.published
+                    .extend(plays.map(|play| vec![f64::from(play.into_value())]));
+                if stop.is_after(place) {
+                    drop(run);
+                    let back = ExpertsRun::resume(recipe(), shelf.clone(), key, &mut ledger, None);
+                    run = back.unwrap().0;
+                    let again = run.sync(&mut ledger).unwrap().into_iter();
+                    let again: Vec<_> = again.map(|p| vec![f64::from(p.into_value())]).collect();
+                    assert_eq!(again, seen.published, "what comes again is the same");
+                }
+            }
+            drop(run);
+            seen.bytes = [shelf.bytes().len(), ledger_shelf.bytes().len()];
+            return seen;
+        };
+        let instance = Instance::fresh(key, number, 0).unwrap();
+        let source = Source::open(key, instance, number * 128);
+        let nothing = vec![0; self.experts()];
+        let draw = |item: u64, rate: u64, totals: &[u64]| {
+            let choice = ExponentialChoice::new(Dyadic::new(rate, RATE_BITS + LOSS_BITS).unwrap());
+            choice.draw(totals, &mut source.cursor(item, 1)).unwrap()
+        };
+        seen.questions.clone_from(&path.questions);
+        let first = draw(0, 1, &nothing);
+        assert_eq!(path.questions[0], [first as f64], "{}", self.name());
+        let (mut totals, mut used) = (nothing.clone(), 0);
+        for (item, batch) in (1..).zip(stream.chunks(plan.batch() as usize)) {
+            let place = (item as usize - 1) * plan.batch() as usize;
+            let current = path.questions[place][0] as usize;
+            let mut lost = nothing.clone();
+            for entry in batch {
+                let losses = self.lattice(entry.pull);
+                lost.iter_mut().zip(losses).for_each(|(sum, l)| *sum += l);
+            }
+            totals.iter_mut().zip(&lost).for_each(|(sum, l)| *sum += l);
+            let ends = (item + 1_u64).is_power_of_two();
+            let rate = self.rate(item);
+            let unit = 2_f64.powi(-((RATE_BITS + LOSS_BITS) as i32));
+            let logs: Vec<f64> = (totals.iter())
+                .map(|&total| -(rate as f64 * total as f64 * unit))
+                .collect();
+            // Whether the path switched; a run's own path does not say, and the draw tells.
+            let told = path.values.get(item as usize - 1);
+            let told = told.map(|value| value[2] > 0.0);
+            let (active, switch, drawn, next) = match plan.board_of(item) {
+                None if ends => (true, 1.0, true, draw(item, rate, &totals)),
+                None => (false, 0.0, false, current),
+                Some(_) if plan.board().is_none() && ends => {
+                    (false, 0.0, false, draw(item, 1, &nothing))
+                }
+                Some(board) if used >= board.resamples() => (false, 0.0, false, current),
+                Some(board) => {
+                    let forced = (board.forced() * (1_u64 << FORCED_BITS) as f64) as u64;
+                    let mut coins = source.cursor(item, 0);
+                    let forced = Coin::ratio(forced, 1 << FORCED_BITS).unwrap();
+                    let forced = forced.toss(&mut coins);
+                    let exponent = rate * lost[current];
+                    let coin = Coin::exp_minus(exponent, 1 << (RATE_BITS + LOSS_BITS)).unwrap();
+                    let stays = !forced && coin.toss(&mut coins);
+                    let next = if stays {
+                        current
+                    } else {
+                        draw(item, rate, &totals)
+                    };
+                    let stay = (1.0 - board.forced()) * (-(exponent as f64) * unit).exp();
+                    let drawn = told.unwrap_or(!stays);
+                    used += u64::from(drawn);
+                    (true, 1.0 - stay, drawn, next)
+                }
+            };
+            let flag = |is: bool| f64::from(u8::from(is));
+            let known = [flag(active), switch, flag(drawn)];
+            seen.values.push(known.into_iter().chain(logs).collect());
+            seen.published.push(vec![next as f64]);
+            if ends && plan.board().is_none() {
+                (totals, used) = (nothing.clone(), 0);
+            }
+        }
+        seen
+    }
+
+    /// The coin of the canary's item and the draws of the path, each at the outcome that tells
+    /// most.
+    fn moved(&self, left: &Seen, right: &Seen) -> f64 {
+        let mut total = 0.0;
+        for (left, right) in left.values.iter().zip(&right.values) {
+            let (left, right) = (Odds::read(left), Odds::read(right));
+            if left.active && left.switch < 1.0 {
+                let switch = (left.switch / right.switch).ln().abs();
+                let stay = ((1.0 - left.switch) / (1.0 - right.switch)).ln().abs();
+                total += switch.max(stay);
+            }
+            if left.drawn {
+                let loss = |expert| (left.ln_chosen(expert) - right.ln_chosen(expert)).abs();
+                total += (0..left.logs.len()).map(loss).fold(0.0, f64::max);
+            }
+        }
+        total
     }
 }

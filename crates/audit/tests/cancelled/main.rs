@@ -1,19 +1,23 @@
 //! A noise-cancelled audit: deterministic, without statistics.
 //!
-//! Two runs on neighbouring streams have one key, and the second is asked the first one's questions: noise cancels exactly, and
-//! what is left is what one record moved. It is compared with what was paid. See `docs/auditing.md` for what that proves.
+//! Two runs on neighbouring streams have one key, and the second is asked the first one's
+//! questions: noise cancels exactly, and what is left is what one record moved. It is compared with
+//! what was paid. See `docs/auditing.md` for what that proves.
 #![allow(clippy::unwrap_used)]
 
 mod adapter;
+mod addresses;
 mod others;
+mod selections;
 mod shelf;
 mod sums;
 
 use adapter::{Play, Seen, Stop};
 use hushstream_noise::Key;
 
-/// Both worlds of every pair of streams, plain, resumed and after a checkpoint: the largest share of the price that a record
-/// moved, over all pairs. Everything that must be equal in both worlds is.
+/// Both worlds of every pair of streams, plain, resumed and after a checkpoint: the largest share
+/// of the price that a record moved, over all pairs. Everything that must be equal in both worlds
+/// is.
 fn share_of_price(cell: &dyn Play) -> f64 {
     let mut worst = 0.0_f64;
     for (pair, [left, right]) in (0..).zip(cell.streams()) {
@@ -27,8 +31,8 @@ fn share_of_price(cell: &dyn Play) -> f64 {
         };
         // In whole batches of up to four.
         let middle = left.len() / 2 / 4 * 4;
-        // As a user plays it, through the learner; stopped in the middle it is the same, and so is the mechanism alone when it is
-        // asked the same questions.
+        // As a user plays it, through the learner; stopped in the middle it is the same, and so is
+        // the mechanism alone when it is asked the same questions.
         let replayed = |stream: &[_]| {
             let own = play(stream, None, Stop::Never);
             let resumed = play(stream, None, Stop::Resumed(middle));

@@ -1,4 +1,5 @@
-//! Recipes that do not stand on sums of gradients: one-point values, iterates, answers, phases, sparse models.
+//! Recipes that do not stand on sums of gradients: one-point values, iterates, answers, phases,
+//! sparse models.
 
 use crate::adapter::{
     OnAnswers, OnIterates, OnSolver, OnSparse, OnValues, Play, RELEASES, all_sums,
@@ -56,8 +57,8 @@ fn one_value_moves_no_sum_by_more_than_was_paid() {
     }
 }
 
-/// Where a loss has no curvature, or the horizon is not known, iterates move by less than is paid for; and a person's records are paid for as if
-/// each were the one that moves most.
+/// Where a loss has no curvature, or the horizon is not known, iterates move by less than is paid
+/// for; and a person's records are paid for as if each were the one that moves most.
 fn tightness(recipe: RecipeName, persons: u64) -> f64 {
     match (recipe, persons) {
         (RecipeName::PocpAnytime, 3) => 0.42,

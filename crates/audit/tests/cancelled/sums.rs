@@ -1,10 +1,10 @@
 //! Every recipe on every sum.
 //!
-//! A difference of two replays is the difference of the exact prefix sums. The public strategy (which items each noised node
-//! contains, or a filter's coefficients) turns it into the shift of what is noised, whose length in units of the noise is the
-//! price of that pair of streams.
+//! A difference of two replays is the difference of the exact prefix sums. The public strategy
+//! (which items each noised node contains, or a filter's coefficients) turns it into the shift of
+//! what is noised, whose length in units of the noise is the price of that pair of streams.
 
-use crate::adapter::{OnSum, Play, RELEASES, all_sums};
+use crate::adapter::{OnSum, Play, all_sums};
 use crate::share_of_price;
 use hushstream_account::Adjacency;
 use hushstream_engine::{CATALOGUE, MechanismKind};
@@ -31,10 +31,11 @@ impl Rows {
         let spread = request.noise.variance(request.dimension).sqrt();
         let mut scales = vec![plan.node_sigma() / spread];
         if request.kind == SumKind::Octave {
-            // At its first item an octave's release has one noise of each past octave, and one of its own.
+            // At its first item an octave's release has one noise of each past octave, and one of
+            // its own.
             let until = |m: u32| plan.prefix_sd(1 << m).powi(2);
             let own = |m: u32| until(m) - (0..m).rev().next().map_or(0.0, until);
-            scales = (0..=RELEASES.ilog2())
+            scales = (0..=request.releases.ilog2())
                 .map(|m| own(m).sqrt() / spread)
                 .collect();
         }
@@ -98,28 +99,43 @@ impl Rows {
         ConstantWeight::cheapest(self.releases, |weight, depth| weight * depth.powi(power))
     }
 
-    /// How far the rows are apart if prefix sums are apart by `prefixes`: L2 over all of them for Gaussian noise, the sum of lengths (L1
-    /// or L2) for pure noise, in units of the noise.
-    pub(crate) fn moved(&self, prefixes: &[Vec<f64>]) -> f64 {
-        let n = prefixes.len();
+    /// The nodes in release t, where a public cover says them.
+    pub(crate) fn terms(&self, t: u64) -> Vec<u64> {
+        let nodes = |cover: &dyn Cover| cover.terms(t).iter().map(|term| term.node).collect();
+        match self.kind {
+            SumKind::Smooth => nodes(&self.code()),
+            SumKind::Kary => nodes(&BalancedDigits::cheapest(self.releases)),
+            SumKind::Window(width) => nodes(&Window { width }),
+            other => unreachable!("{other} is no cover of this kind"),
+        }
+    }
+
+    /// What a filter's rows are if its prefix sums are these.
+    pub(crate) fn rows(&self, prefixes: &[Vec<f64>]) -> Vec<Vec<f64>> {
         let zero = vec![0.0; prefixes[0].len()];
-        let items: Vec<Vec<f64>> = (0..n)
+        let items = items(prefixes);
+        (0..prefixes.len())
             .map(|t| {
-                let before = if t == 0 { &zero } else { &prefixes[t - 1] };
-                prefixes[t].iter().zip(before).map(|(a, b)| a - b).collect()
-            })
-            .collect();
-        let scale = self.scales[0];
-        let mut lengths = Vec::new();
-        if let SumKind::Blt(_) = self.kind {
-            for t in 0..n {
                 let mut row = zero.clone();
                 for (i, item) in items[..=t].iter().enumerate() {
                     let c = self.coefficients[t - i];
                     row.iter_mut().zip(item).for_each(|(row, x)| *row += c * x);
                 }
-                lengths.push(self.length(&row) / scale);
-            }
+                row
+            })
+            .collect()
+    }
+
+    /// How far the rows are apart if prefix sums are apart by `prefixes`: L2 over all of them for
+    /// Gaussian noise, the sum of lengths (L1 or L2) for pure noise, in units of the noise.
+    pub(crate) fn moved(&self, prefixes: &[Vec<f64>]) -> f64 {
+        let n = prefixes.len();
+        let zero = vec![0.0; prefixes[0].len()];
+        let items = items(prefixes);
+        let scale = self.scales[0];
+        let mut lengths = Vec::new();
+        if let SumKind::Blt(_) = self.kind {
+            lengths.extend(self.rows(prefixes).iter().map(|row| self.length(row) / scale));
         } else {
             // A window protects an item in the releases after it, so many.
             let small = 1e-6 * scale / f64::from(1 << 20);
@@ -153,8 +169,20 @@ impl Rows {
     }
 }
 
-/// The least share of the price that the worst of the audited streams moves: 0.99 wherever the bound is tight. Three records of a person
-/// are priced as if each lay in as many nodes as the deepest, and any two shared all but a leaf; in a tree they do not.
+/// What each prefix sum adds to the one before.
+fn items(prefixes: &[Vec<f64>]) -> Vec<Vec<f64>> {
+    let zero = vec![0.0; prefixes[0].len()];
+    (0..prefixes.len())
+        .map(|t| {
+            let before = if t == 0 { &zero } else { &prefixes[t - 1] };
+            prefixes[t].iter().zip(before).map(|(a, b)| a - b).collect()
+        })
+        .collect()
+}
+
+/// The least share of the price that the worst of the audited streams moves: 0.99 wherever the
+/// bound is tight. Three records of a person are priced as if each lay in as many nodes as the
+/// deepest, and any two shared all but a leaf; in a tree they do not.
 fn tightness(kind: SumKind, noise: Noise, persons: u64) -> f64 {
     match (kind, noise) {
         _ if persons == 1 => 0.99,
@@ -166,7 +194,8 @@ fn tightness(kind: SumKind, noise: Noise, persons: u64) -> f64 {
     }
 }
 
-/// Every recipe × sum × noise × adjacency × persons × batch: what is accepted is audited, what is not is refused.
+/// Every recipe × sum × noise × adjacency × persons × batch: what is accepted is audited, what is
+/// not is refused.
 #[test]
 fn one_record_moves_no_sum_by_more_than_was_paid() {
     let noises = [Noise::Gaussian, Noise::Laplace, Noise::L2Laplace];

@@ -1,5 +1,6 @@
-//! Integers as plain little-endian bytes. They are written once a round, and variable-length numbers cost more time than the bytes they save; and
-//! the length of a journal says nothing of what is in it.
+//! Integers as plain little-endian bytes. They are written once a round, and variable-length
+//! numbers cost more time than the bytes they save; and the length of a journal says nothing of
+//! what is in it.
 //!
 //! For vectors: `#[serde(with = "packed")]`. A single number has `postcard::fixint::le`.
 //!
