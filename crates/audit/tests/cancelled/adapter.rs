@@ -4,11 +4,11 @@
 use crate::shelf::Shelf;
 use hushstream_account::{Adjacency, Budget, Charge, FilterKind, Price};
 use hushstream_engine::{
-    Actions, Advice, Ask, Averaged, BanditError, BanditRecipe, BanditRequest, BanditRun, ExpertsError, ExpertsRecipe, ExpertsRequest, ExpertsRun, Insider,
-    IterateRecipe, IterateRequest, IterateRun, LimitedUpdates, LimitedUpdatesError,
-    LimitedUpdatesRequest, LimitedUpdatesRun, Objective, Recipe, RecipeError, RecipeName,
-    RecipeRequest, Run, SparseRecipe, SparseRequest, SparseRun, ValuesError, ValuesRecipe,
-    ValuesRequest, ValuesRun,
+    Actions, Advice, Ask, Averaged, BanditError, BanditRecipe, BanditRequest, BanditRun,
+    ExpertsError, ExpertsRecipe, ExpertsRequest, ExpertsRun, Insider, IterateRecipe,
+    IterateRequest, IterateRun, LimitedUpdates, LimitedUpdatesError, LimitedUpdatesRequest,
+    LimitedUpdatesRun, Objective, Recipe, RecipeError, RecipeName, RecipeRequest, Run,
+    SparseRecipe, SparseRequest, SparseRun, ValuesError, ValuesRecipe, ValuesRequest, ValuesRun,
 };
 use hushstream_learn::bandits::{Coins, OnePoint, sphere};
 use hushstream_mechanism::batch::Solver;
@@ -1484,7 +1484,7 @@ impl Play for OnSelection {
     fn price(&self) -> f64 {
         let plan = self.recipe.plan();
         let adjacency = self.recipe.request().adjacency;
-        match plan.charge().unwrap() {
+        match plan.charge().unwrap().charge {
             Charge::Pure(epsilon) => epsilon.get(),
             _ => {
                 let boards = (0..40).filter_map(|octave| plan.board_of(1 << octave));

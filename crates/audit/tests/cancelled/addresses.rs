@@ -49,21 +49,44 @@ fn released(cell: &OnSum, records: u64, pull: impl Fn(u64) -> Pull, key: &Key, s
 /// The noise of every node or row, solved for from the releases of an all-null stream, in units of
 /// its scale.
 fn noises(rows: &Rows, kind: SumKind, releases: &[Vec<f64>]) -> Vec<Vec<f64>> {
-    let minus = |a: &[f64], b: &[f64]| -> Vec<f64> { a.iter().zip(b).map(|(a, b)| a - b).collect() };
+    let minus =
+        |a: &[f64], b: &[f64]| -> Vec<f64> { a.iter().zip(b).map(|(a, b)| a - b).collect() };
     let scaled = |v: Vec<f64>, scale: f64| v.into_iter().map(|v| v / scale).collect::<Vec<f64>>();
     let zero = vec![0.0; releases[0].len()];
     if let SumKind::Blt(_) = kind {
-        return rows.rows(releases).into_iter().map(|row| scaled(row, rows.scales[0])).collect();
+        return rows
+            .rows(releases)
+            .into_iter()
+            .map(|row| scaled(row, rows.scales[0]))
+            .collect();
     }
     let mut known: BTreeMap<(u32, u64), Vec<f64>> = BTreeMap::new();
     let mut found = Vec::new();
     for (t, release) in (1_u64..).zip(releases) {
-        let octave = if kind == SumKind::Octave { t.ilog2() } else { 0 };
-        let before = if kind == SumKind::Octave { (1 << octave) - 1 } else { 0 };
+        let octave = if kind == SumKind::Octave {
+            t.ilog2()
+        } else {
+            0
+        };
+        let before = if kind == SumKind::Octave {
+            (1 << octave) - 1
+        } else {
+            0
+        };
         let mut terms: Vec<(u32, u64)> = (0..octave)
-            .flat_map(|m| BinaryTree.terms(1 << m).into_iter().map(move |term| (m, term.node)))
+            .flat_map(|m| {
+                BinaryTree
+                    .terms(1 << m)
+                    .into_iter()
+                    .map(move |term| (m, term.node))
+            })
             .collect();
-        terms.extend(BinaryTree.terms(t - before).into_iter().map(|term| (octave, term.node)));
+        terms.extend(
+            BinaryTree
+                .terms(t - before)
+                .into_iter()
+                .map(|term| (octave, term.node)),
+        );
         let mut rest = release.clone();
         let mut new = None;
         for term in terms {
@@ -83,7 +106,13 @@ fn all_noises(kind: SumKind, noise: Noise, seed: u64) -> Vec<Vec<f64>> {
     let key = Key::insecure_from_seed(seed);
     let first = cell(LONG, kind, noise, 1);
     let lives = released(&first, LONG, |_| Pull::Null, &key, Stop::Restored(LOST)).values;
-    let second = released(&cell(LONG, kind, noise, 2), LONG, |_| Pull::Null, &key, Stop::Never);
+    let second = released(
+        &cell(LONG, kind, noise, 2),
+        LONG,
+        |_| Pull::Null,
+        &key,
+        Stop::Never,
+    );
     // The second life goes on from the last release that its journal knew.
     let base = &lives[LOST - 2];
     let after: Vec<Vec<f64>> = lives[LOST..]
@@ -118,9 +147,15 @@ fn noise_alone_has_its_law_and_goes_with_no_other() {
         let runs: Vec<_> = (0..40).map(|seed| all_noises(kind, noise, seed)).collect();
         for run in &runs {
             // To the last of thirty bits no two are the same, and none is zero.
-            let bits = run.iter().flatten().map(|z| (z * f64::from(1 << 24)) as i64);
+            let bits = run
+                .iter()
+                .flatten()
+                .map(|z| (z * f64::from(1 << 24)) as i64);
             let distinct: HashSet<i64> = bits.collect();
-            assert!(distinct.len() + 2 >= 2 * run.len(), "{kind} {noise}: noise comes again");
+            assert!(
+                distinct.len() + 2 >= 2 * run.len(),
+                "{kind} {noise}: noise comes again"
+            );
         }
         // The law, by Kolmogorov and Smirnov's distance: a false alarm in 10⁷.
         let mut sample: Vec<f64> = runs
@@ -135,7 +170,9 @@ fn noise_alone_has_its_law_and_goes_with_no_other() {
         let n = sample.len() as f64;
         let distance = (0..).zip(&sample).map(|(place, &z)| {
             let (share, expected) = (f64::from(place) / n, below(noise, z));
-            (share - expected).abs().max((share + 1.0 / n - expected).abs())
+            (share - expected)
+                .abs()
+                .max((share + 1.0 / n - expected).abs())
         });
         let distance = distance.fold(0.0, f64::max);
         let bound = ((2.0_f64 / 1e-7).ln() / (2.0 * n)).sqrt();
@@ -151,7 +188,10 @@ fn noise_alone_has_its_law_and_goes_with_no_other() {
             for j in 0..i {
                 let sum: f64 = signs.iter().map(|run| run[i] * run[j]).sum();
                 // All forty agree by chance once in 10¹²; of 50,000 pairs none has 39.
-                assert!(sum.abs() < 38.0, "{kind} {noise}: numbers {i} and {j} go together");
+                assert!(
+                    sum.abs() < 38.0,
+                    "{kind} {noise}: numbers {i} and {j} go together"
+                );
             }
         }
     }
@@ -161,7 +201,8 @@ fn noise_alone_has_its_law_and_goes_with_no_other() {
 fn expected(rows: &Rows, kind: SumKind, releases: u64, items: u64) -> BTreeMap<u64, BTreeSet<u64>> {
     let mut streams: BTreeMap<u64, BTreeSet<u64>> = BTreeMap::new();
     for t in 1..=items {
-        let mut add = |stream: u64, nodes: Vec<u64>| streams.entry(stream).or_default().extend(nodes);
+        let mut add =
+            |stream: u64, nodes: Vec<u64>| streams.entry(stream).or_default().extend(nodes);
         let terms = |cover: &dyn Cover, t| cover.terms(t).iter().map(|term| term.node).collect();
         match kind {
             SumKind::Tree => add(0, terms(&BinaryTree, t)),
@@ -171,10 +212,18 @@ fn expected(rows: &Rows, kind: SumKind, releases: u64, items: u64) -> BTreeMap<u
                 let padding = u64::from(t.count_ones())..total;
                 add(1, padding.map(|extra| t << 6 | extra).collect());
             }
-            SumKind::Honaker => add(0, (0..=t.trailing_zeros()).map(|l| t << 6 | u64::from(l)).collect()),
+            SumKind::Honaker => add(
+                0,
+                (0..=t.trailing_zeros())
+                    .map(|l| t << 6 | u64::from(l))
+                    .collect(),
+            ),
             SumKind::Octave => {
                 let octave = t.ilog2();
-                add(2 + u64::from(octave), terms(&BinaryTree, t + 1 - (1 << octave)));
+                add(
+                    2 + u64::from(octave),
+                    terms(&BinaryTree, t + 1 - (1 << octave)),
+                );
             }
             SumKind::Blt(_) => add(0, vec![t]),
             _ => add(0, rows.terms(t)),
@@ -197,7 +246,12 @@ fn no_address_serves_two_contents() {
             if kind.accepts(noise).is_err() {
                 continue;
             }
-            for stop in [Stop::Never, Stop::Resumed(STOP), Stop::Checkpointed(STOP), Stop::Restored(STOP)] {
+            for stop in [
+                Stop::Never,
+                Stop::Resumed(STOP),
+                Stop::Checkpointed(STOP),
+                Stop::Restored(STOP),
+            ] {
                 let (key, recorder) = Key::insecure_recorded(5);
                 let cell = cell(N, kind, noise, 1);
                 released(&cell, N, Pull::Other, &key, stop);
@@ -241,7 +295,11 @@ fn every_contribution_is_within_its_radius() {
                 let plan = cell.recipe.plan();
                 let unit = plan.request().bound / plan.radius() as f64;
                 let key = Key::insecure_from_seed(8);
-                let first = |pull: Pull| released(&cell, batch, |_| pull, &key, Stop::Never).values.remove(0);
+                let first = |pull: Pull| {
+                    released(&cell, batch, |_| pull, &key, Stop::Never)
+                        .values
+                        .remove(0)
+                };
                 let noise_alone = first(Pull::Null);
                 let pulls = [Pull::Low, Pull::High, Pull::Huge].into_iter();
                 for pull in pulls.chain((0..7).map(Pull::Other)) {
@@ -250,7 +308,10 @@ fn every_contribution_is_within_its_radius() {
                         .zip(&noise_alone)
                         .map(|(with, without)| {
                             let cells = (with - without) / unit;
-                            assert!((cells - cells.round()).abs() < 1e-3, "{cells} is no integer");
+                            assert!(
+                                (cells - cells.round()).abs() < 1e-3,
+                                "{cells} is no integer"
+                            );
                             cells.round() as i128
                         })
                         .collect();
@@ -259,7 +320,11 @@ fn every_contribution_is_within_its_radius() {
                         Noise::Laplace => integers.iter().map(|x| x.abs()).sum::<i128>() <= most,
                         _ => integers.iter().map(|x| x * x).sum::<i128>() <= most * most,
                     };
-                    assert!(inside, "{} {noise} {pull:?}: {integers:?}, {most}", entry.name);
+                    assert!(
+                        inside,
+                        "{} {noise} {pull:?}: {integers:?}, {most}",
+                        entry.name
+                    );
                 }
             }
         }

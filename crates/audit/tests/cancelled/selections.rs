@@ -33,10 +33,22 @@ fn one_record_moves_no_selection_by_more_than_was_paid() {
                     let share = share_of_price(&cell);
                     let range = range(&cell);
                     println!("{share:.4} {range:.4} {}", cell.name());
-                    assert!(range <= 1.0 + 1e-9, "{}: a draw's range is {range}", cell.name());
+                    assert!(
+                        range <= 1.0 + 1e-9,
+                        "{}: a draw's range is {range}",
+                        cell.name()
+                    );
                     // On a line no loss can single out a point.
-                    let least = if recipe == RecipeName::Cover { 0.5 } else { 0.99 };
-                    assert!(range >= least, "{}: only {range} of a draw's range", cell.name());
+                    let least = if recipe == RecipeName::Cover {
+                        0.5
+                    } else {
+                        0.99
+                    };
+                    assert!(
+                        range >= least,
+                        "{}: only {range} of a draw's range",
+                        cell.name()
+                    );
                 }
             }
         }

@@ -135,7 +135,11 @@ impl Rows {
         let scale = self.scales[0];
         let mut lengths = Vec::new();
         if let SumKind::Blt(_) = self.kind {
-            lengths.extend(self.rows(prefixes).iter().map(|row| self.length(row) / scale));
+            lengths.extend(
+                self.rows(prefixes)
+                    .iter()
+                    .map(|row| self.length(row) / scale),
+            );
         } else {
             // A window protects an item in the releases after it, so many.
             let small = 1e-6 * scale / f64::from(1 << 20);
