@@ -81,7 +81,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         let scores = model.scores(&row.features);
         out.line(&predictor.line(&scores))?;
         if let Some(target) = row.target {
-            predictor.compare(&mut board, scores, target);
+            predictor.compare(&mut board, &scores, target);
         }
     }
     out.close()?;
@@ -214,13 +214,13 @@ impl<'a> Predictor<'a> {
         Scoreboard::new(yardstick, f64::INFINITY)
     }
 
-    fn compare(&self, board: &mut Scoreboard, scores: Vec<f64>, target: f64) {
+    fn compare(&self, board: &mut Scoreboard, scores: &[f64], target: f64) {
         let record = |target| Record {
             features: Features::Dense(vec![1.0]),
             target,
         };
         if let TargetKind::Class { .. } = self.kind {
-            board.score(&Raw::seal(record(target)), &scores);
+            board.score(&Raw::seal(record(target)), scores);
         } else {
             let first = scores.first().copied().unwrap_or(0.0);
             let record = record(target + self.target.midpoint);
