@@ -269,7 +269,7 @@ fn draw_afkt1(rounds: u64) -> Result<Drawn> {
     );
     let text = format!(
         "{title}\nExponents β of regret T^β at ε = T^-α as the paper draws them (logarithms dropped), and the bounds certified at this T; \
-         {rounds} is what following anybody has.\n{table}"
+         {rounds} is the trivial bound, and one above it says nothing.\n{table}"
     );
     let svg = log_log(&title, "ε", "regret", &series);
     Ok(Drawn { text, csv, svg })

@@ -75,7 +75,7 @@ impl Drop for WholeFile {
 }
 
 /// Whether something is there that a new file must not take the place of: a device or a pipe.
-fn is_special(path: &Path) -> bool {
+pub(crate) fn is_special(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir())
 }
 

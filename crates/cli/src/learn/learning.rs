@@ -10,7 +10,7 @@ use super::releases::Releases;
 use super::report;
 use super::session::{Baseline, Session};
 use super::target::Target;
-use super::{budget, checked, data, files, memory, model::Model, words};
+use super::{budget, checked, data, files, memory, model::Model, warnings, words};
 use anyhow::Result;
 use hushstream_account::Guarantee;
 use hushstream_mechanism::Yardstick;
@@ -18,6 +18,7 @@ use hushstream_mechanism::losses::Memory;
 use hushstream_mechanism::sparse::Scout;
 use hushstream_mechanism::{Ledger, Metrics, RowChain, Scoreboard, Summary};
 use hushstream_read::{Checked, Finding, Layout, Sealed};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Numbers of releases that wait for a sync, at most, so that memory does not depend on how fast records come.
@@ -63,6 +64,8 @@ pub(crate) struct Learning<'a> {
     curves: Curves,
     progress: Progress,
     releases: Option<Releases>,
+    /// The file of the model, where others may read it while a stream goes on.
+    live_model: Option<&'a Path>,
     last_sync: Instant,
     /// Records that were longer than the stated norm: for the operator.
     longer: u64,
@@ -78,7 +81,13 @@ pub(crate) struct Learning<'a> {
 }
 
 impl<'a> Learning<'a> {
-    pub(crate) fn new(frame: Frame<'a>, opened: Opened, checked: Option<Checked>) -> Result<Self> {
+    /// Of a live stream the model is written at every sync.
+    pub(crate) fn new(
+        frame: Frame<'a>,
+        opened: Opened,
+        checked: Option<Checked>,
+        is_live: bool,
+    ) -> Result<Self> {
         let output = &frame.arguments.output;
         let yardstick = frame.yardstick;
         let compares = output.without_privacy || output.report.is_some();
@@ -106,6 +115,10 @@ impl<'a> Learning<'a> {
             releases: match &output.releases {
                 Some(path) => Some(Releases::open(path, output.resume)?),
                 None => None,
+            },
+            live_model: match &output.model {
+                Some(path) if is_live && !files::is_special(path) => Some(path),
+                _ => None,
             },
             last_sync: Instant::now(),
             longer: 0,
@@ -212,9 +225,29 @@ impl<'a> Learning<'a> {
             }
             file.sync()?;
         }
+        if let Some(path) = self.live_model {
+            self.write_model(path)?;
+        }
         self.last_sync = Instant::now();
         self.waiting = 0;
         Ok(())
+    }
+
+    /// Writes the last model, after a sync: the iterate is then a function of releases that may
+    /// leave.
+    fn write_model(&mut self, path: &Path) -> Result<()> {
+        let last = self.session.settled(&mut self.ledger)?;
+        let arms = Some(self.session.arms()).filter(|arms| !arms.is_empty());
+        let model = Model::new(
+            self.frame.method.recipe().to_string(),
+            self.frame.layout.clone(),
+            self.frame.length,
+            last,
+            self.guarantee()?,
+        )
+        .with_target(&self.frame.target())
+        .with_arms(arms);
+        files::write_whole(path, &model.to_bytes()?)
     }
 
     /// Settles the run, writes model and report, and tells what there is to tell. `rows` were read in `time`.
@@ -222,19 +255,8 @@ impl<'a> Learning<'a> {
         self.sync()?;
         let output = &self.frame.arguments.output;
         let mut outcome = self.outcome(rows, time)?;
-        if let Some(path) = &output.model {
-            // After a sync the iterate is a function of releases that may leave.
-            let last = self.session.settled(&mut self.ledger)?;
-            let model = Model::new(
-                outcome.recipe.clone(),
-                self.frame.layout.clone(),
-                self.frame.length,
-                last,
-                outcome.guarantee.clone(),
-            )
-            .with_target(&self.frame.target())
-            .with_arms(outcome.arms.clone());
-            files::write_whole(path, &model.to_bytes()?)?;
+        if let (Some(path), None) = (&output.model, self.live_model) {
+            self.write_model(path)?;
         }
         if let Some(board) = &self.board {
             let of = |board: &Scoreboard| *board.summary().for_the_operator();
@@ -266,9 +288,28 @@ impl<'a> Learning<'a> {
 
     /// What the data shows: found by the check, or for a stream by learning from it.
     fn warnings(&self, nulls: u64, summary: &Summary) -> Vec<String> {
-        if let Some(checked) = &self.checked {
-            return checked::warnings(checked);
+        let mut told = match &self.checked {
+            // What a check has found, it has told.
+            Some(checked) => checked::warnings(checked),
+            None => {
+                let found = self.found(nulls, summary);
+                for warning in &found {
+                    words::warn(self.frame.arguments, warning);
+                }
+                found
+            }
+        };
+        if let Some(Metrics::Classes(metrics)) = &summary.metrics
+            && metrics.is_one_sided
+        {
+            words::warn(self.frame.arguments, warnings::ONE_SIDED);
+            told.push(warnings::ONE_SIDED.to_owned());
         }
+        told
+    }
+
+    /// What a stream shows, which cannot be checked before.
+    fn found(&self, nulls: u64, summary: &Summary) -> Vec<String> {
         let mut warnings = Vec::new();
         // Nothing is released after the last round, so a mechanism may not take it in.
         let empty = nulls.max(self.malformed);
@@ -278,9 +319,6 @@ impl<'a> Learning<'a> {
             && metrics.majority >= 1.0
         {
             warnings.push(Finding::OneLabel.to_string());
-        }
-        for warning in &warnings {
-            words::warn(self.frame.arguments, warning);
         }
         warnings
     }
@@ -337,6 +375,7 @@ impl<'a> Learning<'a> {
             seconds: shown.then_some(seconds),
             rows_per_second: shown.then(|| rows as f64 / seconds.max(1e-9)),
             peak_memory_bytes: memory::peak().filter(|_| shown),
+            public_warnings: Vec::new(),
             operator_only: Vec::new(),
         })
     }

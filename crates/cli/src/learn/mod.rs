@@ -22,6 +22,7 @@ pub(crate) mod scores;
 mod session;
 mod state;
 pub(crate) mod target;
+pub(crate) mod warnings;
 mod words;
 
 use crate::numbers::grouped;
@@ -73,6 +74,7 @@ fn learn(arguments: &Arguments) -> Result<Outcome> {
     let situation = data::situation(arguments, &schema, &layout, rounds)?;
     let method = methods::choose(arguments, &layout, &situation)?;
     words::announce(arguments, &layout, method.as_ref());
+    let warnings = words::warn_of_plan(arguments, method.as_ref());
     let opened = opening::open(
         arguments,
         method.as_ref(),
@@ -90,11 +92,11 @@ fn learn(arguments: &Arguments) -> Result<Outcome> {
         yardstick: data::yardstick(arguments, &layout, method.recipe())?,
         is_checked: checked::began_checked(arguments)?,
     };
-    let mut learning = Learning::new(frame, opened, checked)?;
+    let is_live = data::is_stream(&arguments.data.file);
+    let mut learning = Learning::new(frame, opened, checked, is_live)?;
     let start = Instant::now();
     let (planned, learned) = (method.records().1, learning.rounds());
     let mut seen = learned;
-    let is_live = data::is_stream(&arguments.data.file);
     let mut rows = Rows::new(reader, is_live, || learning.scout());
     while seen < planned {
         // Only where a row is not at hand is there time to look at the clock.
@@ -115,7 +117,9 @@ fn learn(arguments: &Arguments) -> Result<Outcome> {
         }
     }
     tell_of_the_rest(arguments, &mut rows, seen, planned);
-    learning.finish(seen.saturating_sub(learned), start.elapsed())
+    let mut outcome = learning.finish(seen.saturating_sub(learned), start.elapsed())?;
+    outcome.public_warnings = warnings;
+    Ok(outcome)
 }
 
 fn check_outputs(arguments: &Arguments) -> Result<()> {

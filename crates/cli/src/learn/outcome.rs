@@ -40,6 +40,8 @@ pub(crate) struct Outcome {
     pub(crate) seconds: Option<f64>,
     pub(crate) rows_per_second: Option<f64>,
     pub(crate) peak_memory_bytes: Option<u64>,
+    /// Warnings from public numbers and names of files.
+    pub(crate) public_warnings: Vec<String>,
     /// Keys that are computed from private data and must not be published.
     pub(crate) operator_only: Vec<&'static str>,
 }
@@ -80,6 +82,8 @@ pub(crate) struct Parameters {
     pub(crate) k: Option<u64>,
     /// In the units of the losses.
     pub(crate) regret_bound: Option<f64>,
+    /// What no learner can exceed, in the same units: a bound above it says nothing.
+    pub(crate) trivial_regret: Option<f64>,
     /// `sparse-ftrl`: records after which a feature stands out of the noise of all, if they have it alone, at full length, and agree.
     pub(crate) rows_until_signal: Option<f64>,
     pub(crate) reasons: Vec<String>,

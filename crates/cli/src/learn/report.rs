@@ -120,6 +120,7 @@ const PARAMETERS: &Rows = &[
     ("rate η of the board", "parameters.eta"),
     ("experts drawn at most, a batch", "parameters.k"),
     ("certified regret", "parameters.regret_bound"),
+    ("trivial regret", "parameters.trivial_regret"),
     (
         "records until a feature stands out, if they have it alone and agree",
         "parameters.rows_until_signal",

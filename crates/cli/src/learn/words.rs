@@ -4,6 +4,7 @@ use super::arguments::Arguments;
 use super::budget;
 use super::methods::Method;
 use super::outcome::Outcome;
+use super::warnings;
 use crate::numbers::{delta, grouped, percent, short};
 use hushstream_engine::MechanismKind;
 use hushstream_read::Layout;
@@ -63,6 +64,26 @@ pub(crate) fn announce(arguments: &Arguments, layout: &Layout, method: &dyn Meth
             ),
         );
     }
+}
+
+/// What to think about before the charge: public.
+pub(crate) fn warn_of_plan(arguments: &Arguments, method: &dyn Method) -> Vec<String> {
+    let privacy = &arguments.privacy;
+    let parameters = method.parameters();
+    let mut warnings = Vec::new();
+    // Of a stream without an end the number of records is a guess, unless it is stated.
+    if privacy.horizon != "unknown" || privacy.rounds.is_some() {
+        warnings.extend(warnings::large_delta(privacy.delta, method.records().0));
+    }
+    if let (Some(bound), Some(trivial)) = (parameters.regret_bound, parameters.trivial_regret) {
+        let told = warnings::trivial_bound(bound, trivial);
+        warnings.extend(told.map(|told| format!("warning: {told}")));
+    }
+    warnings.extend(warnings::left_ledgers(arguments));
+    for warning in &warnings {
+        say(arguments, warning);
+    }
+    warnings
 }
 
 /// The operator's figures at the end of a run.

@@ -1,6 +1,7 @@
 //! What `plan` answers about recipes that choose: among experts whose losses are all seen, or among arms of which one is.
 
 use super::Arguments;
+use crate::learn::warnings::{large_delta, trivial_bound};
 use crate::numbers::{grouped, short};
 use anyhow::{Result, bail};
 use hushstream_account::{Budget, Guarantee};
@@ -80,6 +81,15 @@ pub(crate) fn run(arguments: &Arguments, recipe: RecipeName) -> Result<()> {
         ),
         None => writeln!(out, "  no regret is certified"),
     }?;
+    let trivial = planned
+        .regret_bound
+        .and_then(|bound| trivial_bound(bound, rounds as f64));
+    for told in trivial
+        .into_iter()
+        .chain(large_delta(arguments.delta, rounds))
+    {
+        writeln!(out, "  {told}")?;
+    }
     Ok(writeln!(out, "\n{}", planned.guarantee)?)
 }
 

@@ -2,6 +2,7 @@
 
 use super::arguments::Arguments;
 use super::rows::Row;
+use crate::learn::warnings::{large_delta, trivial_bound};
 use crate::numbers::{bytes, delta, grouped, short};
 use crate::output::tell;
 use comfy_table::Table;
@@ -27,6 +28,9 @@ pub(crate) fn print(arguments: &Arguments, rows: &[Row]) {
             format!(", {} records an item", request.batch)
         },
     );
+    if let Some(told) = records(arguments).and_then(|n| large_delta(arguments.delta, n)) {
+        tell!("{told}");
+    }
     if let Some(mu) = rows[0].mu {
         tell!("Gaussian privacy parameter μ = {mu:.6}");
     }
@@ -76,6 +80,14 @@ pub(crate) fn print(arguments: &Arguments, rows: &[Row]) {
     }
 }
 
+/// Records that the plan is for, if they are stated.
+fn records(arguments: &Arguments) -> Option<u64> {
+    let releases = arguments
+        .releases
+        .map(|releases| releases.saturating_mul(arguments.batch));
+    arguments.rounds.or(releases)
+}
+
 /// What a recipe chose on this sum, and its bound.
 fn print_recipe(row: &Row) {
     let chosen = &row.parameters.calibration;
@@ -115,6 +127,12 @@ fn print_recipe(row: &Row) {
                 chosen.regret_holds.as_deref().unwrap_or_default(),
                 chosen.regret_theorem.unwrap_or_default()
             );
+            if let Some(told) = row
+                .trivial_regret
+                .and_then(|most| trivial_bound(bound, most))
+            {
+                tell!("    {told}");
+            }
         }
         (None, Some(reason)) => tell!("    no regret bound: {reason}"),
         (None, None) => {}

@@ -25,6 +25,8 @@ pub(crate) struct Row {
     pub(crate) memory_bytes: u64,
     pub(crate) ns_per_round: f64,
     pub(crate) regret_bound: Option<f64>,
+    /// What no learner can exceed.
+    pub(crate) trivial_regret: Option<f64>,
     pub(crate) parameters: Parameters,
     pub(crate) guarantee: Guarantee,
     #[serde(skip)]
@@ -222,6 +224,10 @@ fn row(planned: &Planned) -> Result<Row> {
         memory_bytes,
         ns_per_round,
         regret_bound,
+        trivial_regret: match planned {
+            Planned::Recipe(recipe) => recipe.trivial_regret(),
+            _ => None,
+        },
         parameters: Parameters {
             name: plan.name(),
             dim: request.dimension,

@@ -211,7 +211,7 @@ fn a_broken_stream_leaves_a_run_that_can_go_on() {
         message.contains("ends too early") && message.contains("--resume"),
         "{message}"
     );
-    assert!(!folder.names().contains(&"model".to_owned()));
+    // The model of a stream may be there already: the newest that was released.
     let output = folder.piped(&format!("{learn} --resume"), &packed);
     assert!(output.status.success());
     for name in ["releases", "model"] {

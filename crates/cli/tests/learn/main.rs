@@ -17,6 +17,7 @@ mod live_streams;
 mod long_resumes;
 mod malformed;
 mod memory;
+mod messy;
 mod models;
 mod neighbours;
 #[cfg(target_os = "linux")]

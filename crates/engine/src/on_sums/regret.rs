@@ -96,6 +96,20 @@ impl Recipe {
         }
     }
 
+    /// What the regret can never exceed: the largest slope of a loss times the diameter of the set,
+    /// each round. A bound above it says nothing. Nothing for second moments.
+    #[must_use]
+    pub fn trivial_regret(&self) -> Option<f64> {
+        match &self.ask {
+            Ask::Moments(_) => None,
+            Ask::Gradient(loss) => {
+                let item = self.item(loss.as_ref());
+                let items = item.horizon as f64 * item.slope * self.request.set.diameter();
+                Some(items + item.rest)
+            }
+        }
+    }
+
     fn item(&self, loss: &dyn Loss) -> Item {
         let (rounds, batch) = (self.request.rounds, self.request.batch);
         // A multiple of (1, …, 1) costs every point of the simplex the same.

@@ -19,6 +19,9 @@ pub struct ClassMetrics {
     pub brier: Option<f64>,
     /// Two classes: expected calibration error over 15 groups of equal size.
     pub calibration_error: Option<f64>,
+    /// Whether every prediction was the same class, though labels were not. Scores of 0, or of all
+    /// classes alike, as before anything is learned, say nothing.
+    pub is_one_sided: bool,
     /// Baseline: share of the commonest class.
     pub majority: f64,
     /// Baseline: share of labels that repeat the label before. Nothing of a single label.
@@ -57,6 +60,8 @@ pub(super) struct ClassTally {
     /// For two classes.
     ranks: Option<Ranks>,
     counts: Vec<u64>,
+    /// The only class that has been predicted so far, and whether there was another.
+    predicted: (Option<usize>, bool),
     right: u64,
     repeats: u64,
     last: Option<usize>,
@@ -71,6 +76,7 @@ impl ClassTally {
             probability,
             ranks: signs.then(Ranks::default),
             counts: vec![0; classes],
+            predicted: (None, false),
             right: 0,
             repeats: 0,
             last: None,
@@ -87,9 +93,17 @@ impl ClassTally {
         self.probability.is_some()
     }
 
+    fn predict(&mut self, class: usize) {
+        let first = *self.predicted.0.get_or_insert(class);
+        self.predicted.1 |= first != class;
+    }
+
     /// Counts a label of one of two classes and its score.
     pub(super) fn add_sign(&mut self, score: f64, is_positive: bool) {
         self.right += u64::from((score > 0.0) == is_positive);
+        if score < 0.0 || score > 0.0 {
+            self.predict(usize::from(score > 0.0));
+        }
         let mut chance = 0.0;
         if let Some(map) = self.probability {
             chance = map.of_positive(score);
@@ -105,7 +119,12 @@ impl ClassTally {
 
     /// Counts a label of one of several classes. The scores become probabilities.
     pub(super) fn add_class(&mut self, scores: &mut [f64], label: usize) {
-        self.right += u64::from(largest(scores) == label);
+        let predicted = largest(scores);
+        self.right += u64::from(predicted == label);
+        // Before anything is learned all scores are alike.
+        if scores.iter().any(|&score| score < scores[predicted]) {
+            self.predict(predicted);
+        }
         if let Some(map) = self.probability {
             map.of_classes(scores);
             self.log_loss -= scores[label].max(LEAST).ln();
@@ -131,6 +150,8 @@ impl ClassTally {
             log_loss: known.then(|| self.log_loss / all),
             brier: (known && ranks.is_some()).then(|| self.brier / all),
             calibration_error: ranks.filter(|_| known).map(Ranks::calibration_error),
+            is_one_sided: !self.predicted.1
+                && self.counts.iter().filter(|&&count| count > 0).count() > 1,
             majority: shares().fold(0.0, f64::max),
             last_label: (scored > 1).then(|| self.repeats as f64 / (all - 1.0)),
             prior_log_loss: shares()

@@ -8,6 +8,38 @@ fn record(values: &[f64], target: f64) -> Raw<Record> {
     Raw::seal(Record { features, target })
 }
 
+#[test]
+fn predictions_of_one_class_alone_are_noticed() {
+    let record = |x: f64, target: f64| {
+        Raw::seal(Record {
+            features: Features::Dense(vec![x]),
+            target,
+        })
+    };
+    let one_sided = |rows: &[(f64, f64, f64)]| {
+        let mut board = Scoreboard::new(Yardstick::Sign(None), f64::INFINITY);
+        for &(x, weight, target) in rows {
+            board.score(&record(x, target), &[weight]);
+        }
+        of_classes(&board).is_one_sided
+    };
+    // The first score is 0, before anything is learned.
+    assert!(one_sided(&[
+        (1.0, 0.0, -1.0),
+        (1.0, 1.0, 1.0),
+        (2.0, 1.0, -1.0)
+    ]));
+    assert!(!one_sided(&[(1.0, 1.0, 1.0), (-1.0, 1.0, -1.0)]));
+    assert!(!one_sided(&[(1.0, 1.0, 1.0), (1.0, 1.0, 1.0)]), "one label");
+    let mut board = Scoreboard::new(Yardstick::Classes(3, None), f64::INFINITY);
+    for (x, target) in [(1.0, 2.0), (1.0, 1.0)] {
+        board.score(&record(x, target), &[0.0, 1.0, 0.5]);
+    }
+    assert!(of_classes(&board).is_one_sided);
+    board.score(&record(-1.0, 0.0), &[0.0, 1.0, 0.5]);
+    assert!(!of_classes(&board).is_one_sided);
+}
+
 fn of_classes(board: &Scoreboard) -> ClassMetrics {
     match board.summary().for_the_operator().metrics {
         Some(Metrics::Classes(metrics)) => metrics,

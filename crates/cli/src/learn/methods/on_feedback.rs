@@ -149,6 +149,7 @@ impl Method for Bandit {
             releases: self.rounds / self.recipe.batch(),
             noise_sd: Some(plan.variance().sqrt() * (high - low)),
             regret_bound: self.recipe.regret_bound().map(|bound| bound * (high - low)),
+            trivial_regret: Some(self.rounds as f64 * (high - low)),
             reasons: self.reasons.clone(),
             ..Parameters::default()
         }

@@ -59,6 +59,17 @@ pub(crate) fn choose(
     }))
 }
 
+impl Perturbed {
+    /// The steepest loss over the whole set, each round.
+    fn trivial_regret(&self) -> Option<f64> {
+        let (loss, set) = (self.recipe.loss()?, &self.recipe.request().set);
+        let offset = loss.offset().abs() * (loss.dimension() as f64).sqrt();
+        let curvature = self.recipe.request().curvature.unwrap_or(0.0);
+        let slope = loss.lipschitz() + offset + curvature * set.outer_radius();
+        Some(slope * set.diameter() * self.rounds as f64)
+    }
+}
+
 impl Method for Perturbed {
     fn recipe(&self) -> RecipeName {
         self.recipe.request().recipe
@@ -86,6 +97,7 @@ impl Method for Perturbed {
             curvature: self.recipe.request().curvature,
             noise_sd: Some(plan.sigma(plan.most_steps().min(self.rounds.max(2) - 1))),
             regret_bound: self.recipe.regret_bound(None),
+            trivial_regret: self.trivial_regret(),
             model: Some(match plan.request().timing {
                 Timing::Every(releases) => {
                     format!(

@@ -113,6 +113,7 @@ impl Method for Choosing {
                 .recipe
                 .regret_bound()
                 .map(|bound| bound * (self.bounds.1 - self.bounds.0)),
+            trivial_regret: Some(self.rounds as f64 * (self.bounds.1 - self.bounds.0)),
             reasons: self.reasons.clone(),
             ..Parameters::default()
         }

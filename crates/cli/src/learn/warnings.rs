@@ -1,0 +1,111 @@
+//! What a person should think about before a run: from public numbers and names of files alone.
+
+use super::arguments::Arguments;
+use super::budget;
+use crate::numbers::{delta, grouped, short};
+use std::path::{Path, PathBuf};
+
+/// Of the operator: scores all on one side.
+pub(crate) const ONE_SIDED: &str = "every prediction was the same class. Either noise hides what the features tell (more ε, more records or fewer features help), or bounds are much wider than the values, or the features tell nothing about the target, or one class is so rare that the other is always the better guess";
+
+/// A δ that allows a mechanism to publish a record that it picks at random.
+pub(crate) fn large_delta(value: f64, records: u64) -> Option<String> {
+    (value > 0.0 && value * records as f64 >= 1.0).then(|| {
+        format!(
+            "warning: δ = {} is not below 1/n for n = {} records: publishing the record of somebody drawn at random would keep such a promise; state a --delta far below {}",
+            delta(value),
+            grouped(records),
+            short(1.0 / records as f64)
+        )
+    })
+}
+
+/// A certified regret that no learner could exceed anyway.
+pub(crate) fn trivial_bound(bound: f64, trivial: f64) -> Option<String> {
+    (bound >= trivial).then(|| {
+        format!(
+            "the regret bound, {}, is not below the trivial one, {}, and says nothing here",
+            short(bound),
+            short(trivial)
+        )
+    })
+}
+
+/// Ledgers beside the data whose own data is gone: if the file was renamed, its people have a
+/// budget already.
+pub(crate) fn left_ledgers(arguments: &Arguments) -> Option<String> {
+    let privacy = &arguments.privacy;
+    if privacy.ledger.is_some() || privacy.seed_insecure.is_some() || arguments.output.resume {
+        return None;
+    }
+    let own = budget::path(arguments).ok()?;
+    if own.exists() {
+        return None;
+    }
+    let mut left: Vec<PathBuf> = own
+        .parent()?
+        .read_dir()
+        .ok()?
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| is_left(path))
+        .collect();
+    left.sort();
+    let names: Vec<String> = left.iter().map(|path| path.display().to_string()).collect();
+    let first = names.first()?;
+    Some(format!(
+        "warning: {} is a ledger whose data is not there. If {} holds the same people under a new name, their budget must not be opened twice: `hushstream ledger move {first} {}` lets it go on, and so does --ledger {first}",
+        names.join(", "),
+        arguments.data.file,
+        own.display()
+    ))
+}
+
+/// Whether a file is named as the ledger of data that is not there.
+fn is_left(path: &Path) -> bool {
+    path.extension().is_some_and(|end| end == "ledger")
+        && path.is_file()
+        // A ledger that was named by hand, as `people.ledger`, need not have data beside it.
+        && path.with_extension("").extension().is_some()
+        && !path.with_extension("").exists()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_delta_of_one_record_or_more_is_told() {
+        assert!(large_delta(1e-3, 1000).is_some() && large_delta(0.5, 2).is_some());
+        assert!(large_delta(0.9e-3, 1000).is_none() && large_delta(0.0, 1 << 60).is_none());
+    }
+
+    #[test]
+    fn a_bound_says_something_only_below_the_trivial_one() {
+        assert!(trivial_bound(1000.0, 1000.0).is_some() && trivial_bound(999.0, 1000.0).is_none());
+    }
+
+    #[test]
+    fn only_ledgers_of_data_that_is_gone_are_left() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        for name in [
+            "here.csv",
+            "here.csv.ledger",
+            "gone.csv.ledger",
+            "people.ledger",
+        ] {
+            std::fs::write(path(name), "").unwrap();
+        }
+        std::fs::create_dir(path("folder.csv.ledger")).unwrap();
+        let left = |name| is_left(&path(name));
+        assert!(left("gone.csv.ledger"));
+        for name in [
+            "here.csv.ledger",
+            "people.ledger",
+            "here.csv",
+            "folder.csv.ledger",
+        ] {
+            assert!(!left(name), "{name}");
+        }
+    }
+}
