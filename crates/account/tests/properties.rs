@@ -131,7 +131,7 @@ proptest! {
                     FilterKind::Pure => Charge::Pure(Epsilon::new(size).unwrap()),
                     FilterKind::Approximate => Charge::Approximate(Budget::approx(size, size * 1e-6).unwrap()),
                 };
-                if filter.try_spend(&charge).is_ok() {
+                if filter.try_spend(charge).is_ok() {
                     spent.add(&charge).unwrap();
                 }
             }

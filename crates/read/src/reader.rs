@@ -125,7 +125,7 @@ impl Reader {
         Self::build(
             source,
             &form,
-            header,
+            &header,
             layout,
             schema.person.as_deref(),
             missing_target,
@@ -152,7 +152,7 @@ impl Reader {
         Self::build(
             source,
             &form,
-            header,
+            &header,
             layout.clone(),
             None,
             MissingTarget::Error,
@@ -162,24 +162,24 @@ impl Reader {
     fn build(
         source: Source,
         form: &Form,
-        header: Vec<String>,
+        header: &[String],
         layout: Layout,
         person: Option<&str>,
         missing_target: MissingTarget,
     ) -> Result<Self, ReadError> {
         let in_file = |fault: Fault| {
             let columns = layout.columns().map(|(column, _)| &*column.name);
-            header::doubted(fault, form, &header, columns).in_file(source.name())
+            header::doubted(fault, form, header, columns).in_file(source.name())
         };
         let has_index = header.first().is_some_and(String::is_empty);
         let rows = match (layout.space(), form.format) {
             (Space::Columns(_), Format::JsonLines) => Rows::Objects(Objects::new(
-                steps(&layout, &header, person).map_err(in_file)?,
-                shared(&header),
+                steps(&layout, header, person).map_err(in_file)?,
+                shared(header),
             )),
             (Space::Columns(_), Format::Csv | Format::Tsv) => {
-                let steps = steps(&layout, &header, person).map_err(in_file)?;
-                Rows::Table(Table::new(form.separator, steps, shared(&header)))
+                let steps = steps(&layout, header, person).map_err(in_file)?;
+                Rows::Table(Table::new(form.separator, steps, shared(header)))
             }
             (Space::Hashed { bits }, Format::Vw) => Rows::Examples(Examples {
                 mask: (1 << bits) - 1,

@@ -277,9 +277,9 @@ fn an_analyst_who_changes_kinds_stays_within_delta_and_breaks_the_sum_that_is_co
             for _ in 0..60 {
                 let middle = 0.5 * (low + high);
                 if admits(middle) {
-                    low = middle
+                    low = middle;
                 } else {
-                    high = middle
+                    high = middle;
                 }
             }
             low

@@ -34,7 +34,7 @@ impl Rows {
             // At its first item an octave's release has one noise of each past octave, and one of
             // its own.
             let until = |m: u32| plan.prefix_sd(1 << m).powi(2);
-            let own = |m: u32| until(m) - (0..m).rev().next().map_or(0.0, until);
+            let own = |m: u32| until(m) - (0..m).next_back().map_or(0.0, until);
             scales = (0..=request.releases.ilog2())
                 .map(|m| own(m).sqrt() / spread)
                 .collect();

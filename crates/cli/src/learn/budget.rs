@@ -48,7 +48,7 @@ pub(crate) fn open(arguments: &Arguments, price: Price, scope: Scope) -> Result<
         Some(reserve) => Ledger::create_reserving(storage, budget, kind, scope, reserve),
     };
     if privacy.seed_insecure.is_some() && !is_named {
-        return Ok(create(Box::new(MemoryStorage::default()))?);
+        return Ok(create(Box::<MemoryStorage>::default())?);
     }
     let path = path(arguments)?;
     let said = || format!("cannot use the ledger {}", path.display());
@@ -63,7 +63,7 @@ pub(crate) fn open(arguments: &Arguments, price: Price, scope: Scope) -> Result<
     }
     if !path.exists() {
         // A budget that is too small from the start is refused before there is a file that holds it.
-        let trial = create(Box::new(MemoryStorage::default()))?;
+        let trial = create(Box::<MemoryStorage>::default())?;
         trial
             .allows(price, scope)
             .map_err(|error| refusal(&trial, price, error))?;

@@ -149,7 +149,7 @@ fn no_record_of_any_format_stops_a_stream() {
         );
         for at in [0, 2, 5] {
             let told = |row: &[u8]| {
-                let mut lines = vec![good.as_bytes(); 6];
+                let mut lines = [good.as_bytes(); 6];
                 lines[at] = row;
                 let output = folder.piped(&learn, &[&lines.join(&b'\n')[..], b"\n"].concat());
                 let releases = folder.text("releases").lines().count();

@@ -101,7 +101,7 @@ impl ClassTally {
     /// Counts a label of one of two classes and its score.
     pub(super) fn add_sign(&mut self, score: f64, is_positive: bool) {
         self.right += u64::from((score > 0.0) == is_positive);
-        if score < 0.0 || score > 0.0 {
+        if score.abs() > 0.0 {
             self.predict(usize::from(score > 0.0));
         }
         let mut chance = 0.0;
