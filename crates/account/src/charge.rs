@@ -27,7 +27,8 @@ pub enum Charge {
     Approximate(Budget),
 }
 
-/// What a run asks of a ledger: its charge, the (ε, δ) it was fixed at, and how inexact its draws are.
+/// What a run asks of a ledger: its charge, the (ε, δ) it was fixed at, and how inexact its draws
+/// are.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Price {
     /// The cost of the ideal mechanism.

@@ -31,9 +31,9 @@
 //!   supermartingale; with Σρ_t ≤ B on every path, E_P[e^{(α−1)ΣL_t}] ≤ e^{(α−1)αB}: the transcript
 //!   is B-zCDP (Feldman & Zrnic 2021). δ as above (Whitehouse, Ramdas, Rogers & Wu 2023).
 //! * *Approximate* (and *pure*, with every δ = 0). Given the past, step t of world P holds a part
-//!   min(P_t, e^{ε_t}·Q_t), which misses mass δ_t at most. The product of these parts along a path is
-//!   at most e^{Σε_t}·Q there, and it misses at most E_P Σδ_t of P (Rogers, Roth, Ullman & Vadhan
-//!   2016).
+//!   min(P_t, e^{ε_t}·Q_t), which misses mass δ_t at most. The product of these parts along a path
+//!   is at most e^{Σε_t}·Q there, and it misses at most E_P Σδ_t of P (Rogers, Roth, Ullman &
+//!   Vadhan 2016).
 //!
 //! **Draws that are not exact.** The ideal and the real transcript are within Στ of each other on
 //! every path, so the claim is (ε, δ_ideal + (1 + e^ε)·Στ) with the *budget's* ε (see `slack.rs`).
@@ -48,12 +48,12 @@
 //! **Interleaved runs.** A run is interactive: releases of several runs on one ledger may
 //! alternate, and each may depend on all before. Every f-DP interactive mechanism is interactive
 //! post-processing of a one-shot mechanism with the same trade-off function (Vadhan & Zhang 2023;
-//! for (ε, δ)-DP Lyu 2022, after Vadhan & Wang 2021 for pure privacy), and every filter for one-shot
-//! mechanisms is one for interactive ones, in (ε, δ)-DP, f-DP, and Rényi DP of each fixed order
-//! (Haney et al. 2023). All charges of runs in this workspace are f-DP statements: Gaussians, pure,
-//! bounded range, (ε, δ). They are covered in every currency. A charge of which only ρ is known is
-//! covered by the Rényi theorem, order by order, in a zCDP ledger whose charges have no δ of their
-//! own; beside charges with a δ the cited theorems do not name that mixture.
+//! for (ε, δ)-DP Lyu 2022, after Vadhan & Wang 2021 for pure privacy), and every filter for
+//! one-shot mechanisms is one for interactive ones, in (ε, δ)-DP, f-DP, and Rényi DP of each fixed
+//! order (Haney et al. 2023). All charges of runs in this workspace are f-DP statements: Gaussians,
+//! pure, bounded range, (ε, δ). They are covered in every currency. A charge of which only ρ is
+//! known is covered by the Rényi theorem, order by order, in a zCDP ledger whose charges have no δ
+//! of their own; beside charges with a δ the cited theorems do not name that mixture.
 
 use thiserror::Error;
 
@@ -242,8 +242,8 @@ impl Filter {
         Ok(())
     }
 
-    /// The least D of a filter with this budget and currency that holds all these charges: their own
-    /// δ and the precision of their draws, rounded up.
+    /// The least D of a filter with this budget and currency that holds all these charges: their
+    /// own δ and the precision of their draws, rounded up.
     ///
     /// # Errors
     /// [`Refused`] for a charge that this currency does not admit.

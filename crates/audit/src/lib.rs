@@ -13,8 +13,9 @@
 //! - [`LongStream`] puts many canaries into one run of a long stream.
 //! - [`planted`] holds bugs that must be found, each beside its correct twin, and [`Printed`] the papers' own constants where they break privacy.
 //!
-//! Beside the attacks, `tests/cancelled` plays two neighbouring streams under one key, so that noise cancels, and compares what one
-//! record moved with what was paid: without statistics, in every cell (docs/auditing.md).
+//! Beside the attacks, `tests/cancelled` plays two neighbouring streams under one key, so that
+//! noise cancels, and compares what one record moved with what was paid: without statistics, in
+//! every cell (docs/auditing.md).
 //!
 //! What a user may publish besides iterates (model files, predictions) is a function of them: an audit of it is a [`Duel`] whose `play` returns what
 //! the file holds. The command line's tests do that with the program itself.

@@ -361,8 +361,8 @@ fn merge(path: &Path, from: &Path) -> Result<()> {
 /// The witness goes first and leaves last, so that at every moment a ledger has one beside it.
 ///
 /// Stopped after the first step, the ledger is where it was, and a witness waits at the new name: a
-/// new ledger cannot be made there, and moving again goes on. Stopped after the second, the ledger is
-/// at its new name, and the old witness forbids a new ledger at the old name until moving again
+/// new ledger cannot be made there, and moving again goes on. Stopped after the second, the ledger
+/// is at its new name, and the old witness forbids a new ledger at the old name until moving again
 /// removes it.
 fn move_to(path: &Path, to: &Path) -> Result<()> {
     // By its real name: a link would be moved alone.

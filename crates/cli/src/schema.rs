@@ -16,7 +16,8 @@ pub(crate) struct Arguments {
     format: Option<String>,
     #[command(flatten)]
     table: TableText,
-    /// A text that is a missing value, besides nothing, NA, N/A, NaN and null; several separated by commas.
+    /// A text that is a missing value, besides nothing, NA, N/A, NaN and null; several separated by
+    /// commas.
     #[arg(long, value_delimiter = ',', allow_hyphen_values = true)]
     missing: Vec<String>,
     /// The column to predict.

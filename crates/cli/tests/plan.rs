@@ -51,6 +51,7 @@ fn keys_are_stable() {
         "memory_bytes",
         "ns_per_round",
         "regret_bound",
+        "trivial_regret",
         "parameters",
         "guarantee",
     ];

@@ -254,7 +254,8 @@ mod tests {
         assert!((1.48..=1.5).contains(&best), "{best}");
     }
 
-    /// A record that is too long counts as the one at the bound in its direction: shrunk once, and a second time not at all.
+    /// A record that is too long counts as the one at the bound in its direction: shrunk once, and
+    /// a second time not at all.
     #[test]
     fn clipping_happens_once() {
         let (long, target) = ([9.0, 3.0, -4.0], 100.0);

@@ -1,13 +1,14 @@
-//! A histogram of scores, by class: AUC and calibration in memory that does not grow with the records.
+//! A histogram of scores, by class: AUC and calibration in memory that does not grow with the
+//! records.
 //!
 //! **The map.** A score s goes to u = s / (1 + |s|), between −1 and 1: monotone over all reals, and
 //! finest near zero, where scores differ most. Bins cut u into 2¹⁴ equal steps around zero. Steps
 //! begin tiny and double whenever a score falls outside, so small scores are told apart too; the
 //! last width, 2⁻¹³, covers every score. Bins nest: the result does not depend on the order.
 //!
-//! **The error of the AUC.** Scores in one bin count as tied, a half for each pair of a positive and
-//! a negative. Pairs in different bins are compared exactly. So the AUC is off by at most half the
-//! share of the pairs that share a bin: [`Ranks::auc`] gives this bound with the AUC.
+//! **The error of the AUC.** Scores in one bin count as tied, a half for each pair of a positive
+//! and a negative. Pairs in different bins are compared exactly. So the AUC is off by at most half
+//! the share of the pairs that share a bin: [`Ranks::auc`] gives this bound with the AUC.
 
 /// Bins; half of them for scores below zero.
 const BINS: usize = 1 << 14;

@@ -1,8 +1,10 @@
 //! How well a stream is being predicted: for the operator only, because every figure is computed from private data without noise.
 //!
-//! Each record is first predicted with the weights it is about to be asked with, then learned from (progressive validation). Two predictors that know
-//! nothing about features stand beside the model: the commonest class or mean target, and the last label seen. A stream where the second is good (labels in long
-//! runs) is a stream where accuracy alone says little. Records without a usable label are seen and not scored.
+//! Each record is first predicted with the weights it is about to be asked with, then learned from
+//! (progressive validation). Two predictors that know nothing about features stand beside the
+//! model: the commonest class or mean target, and the last label seen. A stream where the second is
+//! good (labels in long runs) is a stream where accuracy alone says little. Records without a
+//! usable label are seen and not scored.
 
 mod logged;
 mod metrics;
@@ -41,7 +43,8 @@ pub struct Summary {
     pub records: u64,
     /// Those of them that have a usable label: what all averages are over.
     pub scored: u64,
-    /// The leading figure: log loss, or accuracy where scores stand for no probabilities; mean squared error; average loss of experts and arms.
+    /// The leading figure: log loss, or accuracy where scores stand for no probabilities; mean
+    /// squared error; average loss of experts and arms.
     pub average: f64,
     /// The same since the last mark.
     pub since_last: f64,

@@ -5,9 +5,10 @@
 //! whether it came from the operating system or from a seed, so that a simulated key can never come back as a real one.
 //! (The cipher wipes what it derives from it too, but may leave copies on the stack while it encrypts; whoever can read the memory of the process can read the data there as well.)
 //!
-//! Derived keys are HKDF-Expand (SHA-256) of the key with an `info` of fixed length: `hushstream noise v1 `, the 16 bytes of the
-//! instance and the 8 of the mechanism, little-endian. (Secrets for hashing rows have an `info` of their own.) A seeded key is HKDF-Expand of 32 zero bytes with `hushstream insecure seed
-//! v1 ` and the 8 bytes of the seed.
+//! Derived keys are HKDF-Expand (SHA-256) of the key with an `info` of fixed length: `hushstream
+//! noise v1 `, the 16 bytes of the instance and the 8 of the mechanism, little-endian. (Secrets for
+//! hashing rows have an `info` of their own.) A seeded key is HKDF-Expand of 32 zero bytes with
+//! `hushstream insecure seed v1 ` and the 8 bytes of the seed.
 
 use crate::{NoiseError, Recorder};
 use hkdf::Hkdf;
@@ -115,7 +116,8 @@ impl Key {
         name
     }
 
-    /// Secrets for hashing the rows that a run has learned: one for rows, one for their chain. Nothing that is published depends on them.
+    /// Secrets for hashing the rows that a run has learned: one for rows, one for their chain.
+    /// Nothing that is published depends on them.
     #[must_use]
     pub fn row_secrets(&self) -> [Zeroizing<[u8; 192]>; 2] {
         [&b"hushstream row digest v1"[..], b"hushstream row chain v1"]

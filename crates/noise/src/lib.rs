@@ -8,11 +8,12 @@
 //! 2. **The law is the stated law**, exactly or up to a total-variation slack, at most 2⁻⁹⁶ a draw (L2-Laplace: a coordinate of a
 //!    whole node), that each sampler states as a number, for the accountant to add.
 //!
-//! All bits come from a 256-bit [`Key`] through AES-256 in counter mode, *addressed* by (instance, mechanism, node,
-//! coordinate): noise is a pure function of its address. It can be regenerated instead of stored, a replay is
-//! bit-identical, and a sparse read touches only its own coordinates. The price is a duty: an address must never
-//! serve two contents. Nothing in this crate can check that; the layer that owns the data does, and a [`Recorder`] lets an audit
-//! of simulated runs check that it did.
+//! All bits come from a 256-bit [`Key`] through AES-256 in counter mode, *addressed* by (instance,
+//! mechanism, node, coordinate): noise is a pure function of its address. It can be regenerated
+//! instead of stored, a replay is bit-identical, and a sparse read touches only its own
+//! coordinates. The price is a duty: an address must never serve two contents. Nothing in this
+//! crate can check that; the layer that owns the data does, and a [`Recorder`] lets an audit of
+//! simulated runs check that it did.
 //!
 //! ```
 //! use hushstream_noise::{Instance, Key, RoundedGaussian, Source};

@@ -1,5 +1,5 @@
-//! Files as they come: spaces around fields, numbers written in several ways, other texts for missing
-//! values, no header, an index without a name, another separator.
+//! Files as they come: spaces around fields, numbers written in several ways, other texts for
+//! missing values, no header, an index without a name, another separator.
 #![allow(clippy::unwrap_used, clippy::float_cmp)]
 
 mod common;

@@ -177,7 +177,8 @@ fn tail_quantile(p: f64) -> f64 {
     low
 }
 
-/// Trade-off functions of the worst pairs lie above that of the Gaussian that stands for them, and touch it.
+/// Trade-off functions of the worst pairs lie above that of the Gaussian that stands for them, and
+/// touch it.
 #[test]
 fn the_gaussian_of_a_charge_dominates_its_trade_off_function() {
     let below = |mu: f64, a: f64, b: f64| {
@@ -241,8 +242,9 @@ fn gaussian_delta(mu: f64, epsilon: f64) -> f64 {
     (phi(-x) - epsilon.exp() * phi(-x - mu)).max(0.0)
 }
 
-/// The δ of an analyst who spends the share `first` of a Gaussian budget in one charge, looks at the privacy loss, and then takes
-/// whichever gains more: a pure charge of `pure`, or the Gaussian rest. An integral over the loss, which is N(m/2, m).
+/// The δ of an analyst who spends the share `first` of a Gaussian budget in one charge, looks at
+/// the privacy loss, and then takes whichever gains more: a pure charge of `pure`, or the Gaussian
+/// rest. An integral over the loss, which is N(m/2, m).
 fn switching(budget: Budget, most: f64, first: f64, pure: f64) -> f64 {
     let (m, rest) = (first * most, ((1.0 - first) * most).sqrt());
     let gain = |loss: f64| (1.0 - (budget.epsilon() - loss).exp()).max(0.0);

@@ -37,7 +37,8 @@ pub(crate) struct Ahead {
 }
 
 impl Ahead {
-    /// Starts reading. Rows of a live stream are handed over before the next one has to be waited for. A scout sees the rows before they are handed over.
+    /// Starts reading. Rows of a live stream are handed over before the next one has to be waited
+    /// for. A scout sees the rows before they are handed over.
     pub(crate) fn new(mut reader: Reader, is_live: bool, mut scout: Option<Scout>) -> Self {
         let (sender, blocks) = sync_channel::<Block>(WAITING);
         let (returned, emptied) = channel::<Vec<Memory>>();

@@ -94,7 +94,8 @@ pub(crate) struct Data {
     pub(crate) format: Option<String>,
     #[command(flatten)]
     pub(crate) table: TableText,
-    /// A text that is a missing value, besides nothing, NA, N/A, NaN and null; several separated by commas.
+    /// A text that is a missing value, besides nothing, NA, N/A, NaN and null; several separated by
+    /// commas.
     #[arg(long, value_delimiter = ',', allow_hyphen_values = true)]
     pub(crate) missing: Vec<String>,
     /// A schema in TOML; flags add to it. `hushstream schema FILE` writes a skeleton of one.
@@ -163,7 +164,8 @@ pub(crate) struct Data {
     /// No feature that is always 1.
     #[arg(long)]
     pub(crate) no_intercept: bool,
-    /// Quoted fields of csv and tsv may hold line breaks. For files only, which are then held in memory.
+    /// Quoted fields of csv and tsv may hold line breaks. For files only, which are then held in
+    /// memory.
     #[arg(long)]
     pub(crate) multiline: bool,
     /// What a row without a target is: malformed (error), or a round without a record (null).
@@ -187,7 +189,9 @@ pub(crate) struct Privacy {
     /// What a neighbouring data set is.
     #[arg(long, value_enum, default_value_t = AdjacencyName::ReplaceOne)]
     pub(crate) adjacency: AdjacencyName,
-    /// What malformed rows do: stop a run before it is charged (refuse), which a file is checked for, or become rounds without a record (empty). By default refuse for a file, empty for a stream.
+    /// What malformed rows do: stop a run before it is charged (refuse), which a file is checked
+    /// for, or become rounds without a record (empty). By default refuse for a file, empty for a
+    /// stream.
     #[arg(long, value_enum)]
     pub(crate) malformed: Option<Malformed>,
     /// Records; by default the file is counted. With an unknown horizon: about how many are expected.
@@ -280,7 +284,8 @@ pub(crate) struct Output {
     /// Milliseconds between two syncs of the disk: released models leave then.
     #[arg(long, default_value_t = 500)]
     pub(crate) sync_milliseconds: u64,
-    /// Go on with the run in --state, with the same data: rows may have been appended, but not under --shuffle.
+    /// Go on with the run in --state, with the same data: rows may have been appended, but not
+    /// under --shuffle.
     #[arg(long, requires = "state")]
     pub(crate) resume: bool,
     /// Print one JSON object.

@@ -259,7 +259,8 @@ fn rounded_down(value: f64) -> f64 {
     format!("{:.1e}", nearest - unit).parse().unwrap_or(0.0)
 }
 
-/// The smallest total with the ledger's δ, or with as much δ as is needed, that holds these charges.
+/// The smallest total with the ledger's δ, or with as much δ as is needed, that holds these
+/// charges.
 pub(crate) fn total_for(ledger: &Ledger, prices: &[Price], least: Least) -> Option<String> {
     let present = ledger.budget();
     let holds = |epsilon: f64, delta: f64| {

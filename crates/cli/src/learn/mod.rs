@@ -148,8 +148,8 @@ fn check_outputs(arguments: &Arguments) -> Result<()> {
     }
 }
 
-/// Input that cannot be read any more, after the charge: what is lost, and how to go on. The content
-/// of a row never leads here.
+/// Input that cannot be read any more, after the charge: what is lost, and how to go on. The
+/// content of a row never leads here.
 fn mid_stream(arguments: &Arguments, error: &ReadError) -> anyhow::Error {
     if arguments.output.state.is_some() {
         anyhow!(

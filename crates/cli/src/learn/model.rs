@@ -2,8 +2,8 @@
 //!
 //! JSON, one object, with a version and a checksum. It is written whole or not at all, and holds
 //! nothing but public statements and a released iterate. The checksum covers every value in the
-//! file: it detects accidents and careless edits. It does not authenticate, since anyone can compute
-//! it. Version 1 had a checksum of the weights alone; it is read with a note.
+//! file: it detects accidents and careless edits. It does not authenticate, since anyone can
+//! compute it. Version 1 had a checksum of the weights alone; it is read with a note.
 
 use super::session::Arm;
 use super::target::Target;

@@ -38,7 +38,8 @@ pub(crate) fn stored_rounds(arguments: &Arguments) -> Result<Option<u64>> {
     }
 }
 
-/// Opens or resumes the run that the flags ask for. The reader then stands behind the rows that were learned.
+/// Opens or resumes the run that the flags ask for. The reader then stands behind the rows that
+/// were learned.
 pub(crate) fn open(
     arguments: &Arguments,
     method: &dyn Method,

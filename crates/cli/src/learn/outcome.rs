@@ -84,7 +84,8 @@ pub(crate) struct Parameters {
     pub(crate) regret_bound: Option<f64>,
     /// What no learner can exceed, in the same units: a bound above it says nothing.
     pub(crate) trivial_regret: Option<f64>,
-    /// `sparse-ftrl`: records after which a feature stands out of the noise of all, if they have it alone, at full length, and agree.
+    /// `sparse-ftrl`: records after which a feature stands out of the noise of all, if they have it
+    /// alone, at full length, and agree.
     pub(crate) rows_until_signal: Option<f64>,
     pub(crate) reasons: Vec<String>,
     /// What the model is, where it is not the last release.

@@ -1,4 +1,5 @@
-//! Rows that a resumed run has learned: passed over, and compared with those of its journal, so that no row is learned twice.
+//! Rows that a resumed run has learned: passed over, and compared with those of its journal, so
+//! that no row is learned twice.
 
 use anyhow::{Result, anyhow, bail};
 use hushstream_mechanism::{LogError, RowChain, RowHasher};

@@ -1,5 +1,6 @@
-//! The file of every release, a model or a play, one JSON object a line. After a crash it goes on where it stopped: a torn last line is cut, and a release that
-//! comes again, which has the same value, is not written twice. Every line carries the version of the format.
+//! The file of every release, a model or a play, one JSON object a line. After a crash it goes on
+//! where it stopped: a torn last line is cut, and a release that comes again, which has the same
+//! value, is not written twice. Every line carries the version of the format.
 
 use super::session::{Content, Release};
 use anyhow::{Context, Result, bail};

@@ -14,7 +14,8 @@ pub(crate) enum Rows {
 }
 
 impl Rows {
-    /// On more than one core `scout` gives who looks at the rows ahead of their turn, if anybody does.
+    /// On more than one core `scout` gives who looks at the rows ahead of their turn, if anybody
+    /// does.
     pub(crate) fn new(
         reader: Reader,
         is_live: bool,

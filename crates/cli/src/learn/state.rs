@@ -28,7 +28,8 @@ pub(crate) struct Card {
     pub(crate) rounds: u64,
     /// The number that its charge has in its ledger, or will have.
     pub(crate) charge: u64,
-    /// How rows are read: in which order, and what they mean. Which rows they are, the journal tells.
+    /// How rows are read: in which order, and what they mean. Which rows they are, the journal
+    /// tells.
     pub(crate) reading: String,
 }
 

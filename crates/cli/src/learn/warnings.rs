@@ -6,7 +6,7 @@ use crate::numbers::{delta, grouped, short};
 use std::path::{Path, PathBuf};
 
 /// Of the operator: scores all on one side.
-pub(crate) const ONE_SIDED: &str = "every prediction was the same class. Either noise hides what the features tell (more ε, more records or fewer features help), or bounds are much wider than the values, or the features tell nothing about the target, or one class is so rare that the other is always the better guess";
+pub(crate) const ONE_SIDED: &str = "at least 99.9 % of the predictions were the same class. Either noise hides what the features tell (more ε, more records or fewer features help), or bounds are much wider than the values, or the features tell nothing about the target, or one class is so rare that the other is always the better guess";
 
 /// A δ that allows a mechanism to publish a record that it picks at random.
 pub(crate) fn large_delta(value: f64, records: u64) -> Option<String> {

@@ -34,7 +34,8 @@ pub(crate) struct TaskArguments {
     /// `pqftl`, `sparse-ftrl`: largest length of a record's features, an intercept included.
     #[arg(long, value_parser = finite, allow_negative_numbers = true, default_value_t = 1.0)]
     pub(crate) norm: f64,
-    /// `pqftl`: largest size of a target. `learn` centres a number within its bounds: half their range.
+    /// `pqftl`: largest size of a target. `learn` centres a number within its bounds: half their
+    /// range.
     #[arg(long, value_parser = finite, allow_negative_numbers = true, default_value_t = 1.0)]
     pub(crate) target_bound: f64,
     /// `coco-l` with tuned constants.

@@ -42,7 +42,8 @@ fn known_before(name: &str, content: &[u8], flags: &str, told: &str) {
     assert_eq!(folder.names(), [name], "{message}");
 }
 
-/// Faults of the row with the marker, which is line 12: told with line and column, before anything is spent. Where that is asked for, and in a stream, it is a round without a record.
+/// Faults of the row with the marker, which is line 12: told with line and column, before anything
+/// is spent. Where that is asked for, and in a stream, it is a round without a record.
 fn in_a_row(row: &str, flags: &str, place: &str, told: &str) {
     let content = format!("{}{row}\n{}", rows(10, 1), &rows(5, 2)[HEADER.len()..]);
     let (folder, message) = refused("d.csv", content.as_bytes(), flags);
@@ -171,7 +172,8 @@ fn rows_that_cannot_be_read() {
 
 #[test]
 fn what_is_not_a_fault() {
-    // Byte order mark, CRLF, quotes, missing features, unknown categories, values out of bounds, and no line break at the end.
+    // Byte order mark, CRLF, quotes, missing features, unknown categories, values out of bounds,
+    // and no line break at the end.
     let mut text = format!("\u{feff}{}", rows(60, 1)).replace('\n', "\r\n");
     text += "\"0.5\",NaN,\"w,\"\"\",1,1\r\n,,,,0\r\n7,-99,x,1,1";
     let folder = Folder::new();

@@ -143,7 +143,8 @@ fn damage_is_told() {
     assert_eq!(folder.charges("ledger"), 1);
 }
 
-/// A state folder of the first version: its card and its key are read, its journal is refused, and nothing changes.
+/// A state folder of the first version: its card and its key are read, its journal is refused, and
+/// nothing changes.
 #[test]
 fn states_of_other_versions_are_refused_in_words() {
     let folder = Folder::new();

@@ -108,8 +108,8 @@ fn a_run_that_has_ended_can_be_resumed_and_says_nothing_of_averages() {
     goes_on(&(folder, releases, model), true);
 }
 
-/// A crash between a ledger's sync and its witness's leaves the witness behind, and the run goes on; a witness that knows more
-/// than the ledger is no crash.
+/// A crash between a ledger's sync and its witness's leaves the witness behind, and the run goes
+/// on; a witness that knows more than the ledger is no crash.
 #[test]
 fn a_witness_may_lag_and_never_lead() {
     for (seen, records) in [(1, 1), (1, 2), (2, 2), (2, 1), (3, 1), (3, 2)] {

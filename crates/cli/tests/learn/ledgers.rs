@@ -205,7 +205,8 @@ fn a_budget_can_be_raised_merged_closed_and_moved() {
         message.contains("there is a file other already"),
         "{message}"
     );
-    // Stopped after the new witness, and after the ledger: moving again ends it, and no new ledger takes the place meanwhile.
+    // Stopped after the new witness, and after the ledger: moving again ends it, and no new ledger
+    // takes the place meanwhile.
     folder.write("again.witness", folder.read("moved.witness"));
     let message = folder.fails(&learn("--epsilon 1").replace("--ledger ledger", "--ledger again"));
     assert!(message.contains("lost or moved"), "{message}");

@@ -1,4 +1,5 @@
-//! Two streams that differ in one row: everything about a run that can be seen without opening its private files is equal, down to the length of every frame.
+//! Two streams that differ in one row: everything about a run that can be seen without opening its
+//! private files is equal, down to the length of every frame.
 
 use crate::common::{BUDGET, Folder, SCHEMA, rows};
 use crate::crash_points::cuts;

@@ -1,4 +1,5 @@
-//! A run that stopped part-way goes on with the rows that it has not learned, or not at all: no row is learned twice.
+//! A run that stopped part-way goes on with the rows that it has not learned, or not at all: no row
+//! is learned twice.
 
 use crate::common::{BUDGET, Folder, SCHEMA, rows};
 use crate::crash_points::cuts;
@@ -201,7 +202,8 @@ fn other_rows_after_a_stop_contradict_nothing() {
 /// An old copy of the journal: the rows it knows are compared, the others cannot be.
 #[test]
 fn an_old_copy_is_compared_as_far_as_it_knows() {
-    // The last recipe writes its journal anew so late that a quarter of its frames are most of its items.
+    // The last recipe writes its journal anew so late that a quarter of its frames are most of its
+    // items.
     for (recipe, releases) in &RECIPES[..6] {
         let stopped = Stopped::cut(
             recipe,

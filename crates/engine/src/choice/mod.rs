@@ -3,10 +3,13 @@
 //! **Two ways to learn a linear model.** *Second order*: least squares on the running second moments (`pqftl`). It asks each record for p(p+3)/2 numbers whatever the iterate is, so it forgets nothing and
 //! needs no step size; against its noise a ridge of ½σ√p is put on the matrix (tried on public data: between σ√p/4 and σ√p the choice matters little). *First order*: dual averaging on gradients (`pftal-convex`): p numbers a record, any convex loss.
 //!
-//! **When second order pays.** If features are spread over their bounds, the matrix after t records has eigenvalues about t·R²/p, and its noise has operator norm about σ√(2p). The rounds after which the
-//! first exceeds the second, t₂ = σ√(2p)·p/R², are the price of privacy: until then nothing is learned. We take second order if t₂ is at most the horizon and the moments fit 2^20
-//! numbers; on forest cover it is still ahead of first order there, by 0.67 to 0.61 of 20,000 records. The same
-//! figure for first order is in `first_order`, with its radius and curvature. It chooses a recipe; it predicts no accuracy, because features are seldom spread so.
+//! **When second order pays.** If features are spread over their bounds, the matrix after t records
+//! has eigenvalues about t·R²/p, and its noise has operator norm about σ√(2p). The rounds after
+//! which the first exceeds the second, t₂ = σ√(2p)·p/R², are the price of privacy: until then
+//! nothing is learned. We take second order if t₂ is at most the horizon and the moments fit 2^20
+//! numbers; on forest cover it is still ahead of first order there, by 0.67 to 0.61 of 20,000
+//! records. The same figure for first order is in `first_order`, with its radius and curvature. It
+//! chooses a recipe; it predicts no accuracy, because features are seldom spread so.
 //!
 //! **Batches** do not change what a record may contribute, only how often a sum is released, and a sum's error grows with the number of releases: so the horizon is cut into about 256 batches for
 //! second order, which learns from sums whatever was asked before, 1024 for first order, which moves once a batch, and 64 for pure noise, whose error grows faster.
@@ -156,7 +159,8 @@ pub struct Choice {
     pub recipe: Recipe,
     /// The reasons, for people.
     pub reasons: Vec<String>,
-    /// Records after which what is learned would exceed the noise, if features were spread evenly over their bounds: what the choice is made by, and no forecast.
+    /// Records after which what is learned would exceed the noise, if features were spread evenly
+    /// over their bounds: what the choice is made by, and no forecast.
     pub rows_until_signal: f64,
 }
 

@@ -115,7 +115,8 @@ fn of_bandits() {
         let file = || FileStorage::open(directory.path().join("journal")).unwrap();
         let (mut ledger, grant) = pay_bandit(&recipe);
         let mut run = BanditRun::open(recipe.clone(), grant, &key, &mut ledger, file()).unwrap();
-        // Once after every round, in the middle of batches too: whole batches are not asked again, and half ones are.
+        // Once after every round, in the middle of batches too: whole batches are not asked again,
+        // and half ones are.
         let (mut t, mut last_stop) = (0, 0);
         while t < ROUNDS {
             assert_eq!(

@@ -256,7 +256,8 @@ impl SolverPlan {
         update + step * gradient + projection
     }
 
-    /// Standard deviation of one coordinate of the noise on a phase's average, in an epoch of so many records: public, like the plan.
+    /// Standard deviation of one coordinate of the noise on a phase's average, in an epoch of so
+    /// many records: public, like the plan.
     #[must_use]
     pub fn sigma(&self, records: u64, phase: u32) -> f64 {
         self.unit(records, phase) * (1_u64 << 30) as f64
@@ -288,7 +289,8 @@ mod tests {
         request.plan().unwrap()
     }
 
-    /// A phase's distance in lattice units and one unit of rounding for each coordinate, √d together, are what μ pays for at a scale of 2³⁰.
+    /// A phase's distance in lattice units and one unit of rounding for each coordinate, √d
+    /// together, are what μ pays for at a scale of 2³⁰.
     #[test]
     fn a_unit_leaves_room_for_rounding() {
         for dimension in [1, 100, 10_000] {
@@ -303,7 +305,8 @@ mod tests {
         }
     }
 
-    /// In a long phase both worlds round at every step: a float at the border of a ball of radius 1 errs by half an ε, and much more is allowed for.
+    /// In a long phase both worlds round at every step: a float at the border of a ball of radius 1
+    /// errs by half an ε, and much more is allowed for.
     #[test]
     fn rounding_of_every_step_is_paid_for() {
         let plan = plan(3);

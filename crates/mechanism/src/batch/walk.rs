@@ -231,8 +231,9 @@ mod tests {
         assert!(most > 0.999, "{most}");
     }
 
-    /// Phase by phase, from records that say nothing: what is added is the whole noise of the phase's own address, at the scale that makes one record's
-    /// distance, κLη in exact arithmetic, cost no more than μ.
+    /// Phase by phase, from records that say nothing: what is added is the whole noise of the
+    /// phase's own address, at the scale that makes one record's distance, κLη in exact arithmetic,
+    /// cost no more than μ.
     #[test]
     fn the_noise_of_every_phase_has_the_scale_that_is_charged() {
         let (loss, set) = (model(), Ball::new(2, 1.0).unwrap());
@@ -264,7 +265,8 @@ mod tests {
         }
     }
 
-    /// A phase ends where its average is, plus its noise: with one gradient g throughout, ηg(n + 1)/2 from its start.
+    /// A phase ends where its average is, plus its noise: with one gradient g throughout, ηg(n +
+    /// 1)/2 from its start.
     #[test]
     fn a_phase_ends_at_its_noisy_average() {
         let (loss, set) = (model(), Ball::new(2, 1.0).unwrap());

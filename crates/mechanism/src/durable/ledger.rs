@@ -12,10 +12,10 @@
 //! **A ledger must never be restored from a backup**: charges and marks since then would be
 //! forgotten. A witness beside it notices (`witness.rs`), unless it is restored as well.
 //!
-//! **Looking after a budget.** It can be raised ([`Ledger::widen`]), take over the charges of another
-//! ledger about the same people ([`Ledger::merge`]), and be closed. Charges that were made before
-//! stay paid: their runs begin, go on and are resumed with the ledger that granted them, also
-//! when it is closed or merged, and nothing of them is charged again or forgotten.
+//! **Looking after a budget.** It can be raised ([`Ledger::widen`]), take over the charges of
+//! another ledger about the same people ([`Ledger::merge`]), and be closed. Charges that were made
+//! before stay paid: their runs begin, go on and are resumed with the ledger that granted them,
+//! also when it is closed or merged, and nothing of them is charged again or forgotten.
 
 mod error;
 mod lives;

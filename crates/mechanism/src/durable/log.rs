@@ -196,7 +196,8 @@ impl Log {
     ) -> Result<(Self, Vec<Vec<u8>>), E> {
         let mut bytes = storage.load().map_err(LogError::from)?;
         let header = format.header();
-        // Nothing, a header that a crash has torn, or an old header with nothing after it: a new log.
+        // Nothing, a header that a crash has torn, or an old header with nothing after it: a new
+        // log.
         let is_new = header.starts_with(&bytes) || bytes == FIRST;
         if is_new && bytes != header {
             storage.replace(&header).map_err(LogError::from)?;

@@ -4,7 +4,8 @@
 //!
 //! For vectors: `#[serde(with = "packed")]`. A single number has `postcard::fixint::le`.
 //!
-//! Two neighbouring streams give journals of equal length at every sync, but for two things, which no release depends on:
+//! Two neighbouring streams give journals of equal length at every sync, but for two things, which
+//! no release depends on:
 //! - a sparse learner's items: as many entries as the gradient has;
 //! - the persons of a checkpoint: one entry for each person seen.
 

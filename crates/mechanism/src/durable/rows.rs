@@ -1,15 +1,21 @@
-//! Which rows a run has learned: a keyed digest of each, folded into a chain in the order learned, which every frame of a journal carries.
+//! Which rows a run has learned: a keyed digest of each, folded into a chain in the order learned,
+//! which every frame of a journal carries.
 //!
-//! A resume passes over as many rows as were learned. Counting them does not show that they are the same rows: a file with one
-//! row fewer, shuffled again, has others in their place, and some would be learned twice. So the rows that are passed over are hashed again,
-//! and a resume whose chain is another is refused ([`LogError::OtherRows`]) at its first write, before journal or ledger have changed.
+//! A resume passes over as many rows as were learned. Counting them does not show that they are the
+//! same rows: a file with one row fewer, shuffled again, has others in their place, and some would
+//! be learned twice. So the rows that are passed over are hashed again, and a resume whose chain is
+//! another is refused ([`LogError::OtherRows`]) at its first write, before journal or ledger have
+//! changed.
 //!
-//! - dₜ = XXH3-128 of row t under one secret, cₜ = XXH3-128 of cₜ₋₁ and dₜ under another; both secrets come from the run's key
-//!   ([`Key::row_secrets`]). XXH3 is fast and no cryptographic hash: the secret is there so that a chain tells nothing about rows to a reader who
-//!   has not the key. Chains stand in journals, which are as private as the rows, and nowhere else.
-//! - A frame carries the count and the chain of the rows that its items cover: 24 bytes at its end. Rows of a batch that is not full are in no
-//!   item, are learned again after a stop, and are not covered.
-//! - Rows that were never in a file need no digests: a run without a [`RowChain`] carries what it found, or zeros.
+//! - dₜ = XXH3-128 of row t under one secret, cₜ = XXH3-128 of cₜ₋₁ and dₜ under another; both
+//!   secrets come from the run's key ([`Key::row_secrets`]). XXH3 is fast and no cryptographic
+//!   hash: the secret is there so that a chain tells nothing about rows to a reader who has not the
+//!   key. Chains stand in journals, which are as private as the rows, and nowhere else.
+//! - A frame carries the count and the chain of the rows that its items cover: 24 bytes at its end.
+//!   Rows of a batch that is not full are in no item, are learned again after a stop, and are not
+//!   covered.
+//! - Rows that were never in a file need no digests: a run without a [`RowChain`] carries what it
+//!   found, or zeros.
 
 use super::{Format, Log, LogError, Storage};
 use hushstream_noise::Key;
@@ -80,7 +86,8 @@ impl Covered {
     }
 }
 
-/// The rows of a run so far, in the order learned. Its clones are the same chain: one is for the loop that feeds rows, one for the journal.
+/// The rows of a run so far, in the order learned. Its clones are the same chain: one is for the
+/// loop that feeds rows, one for the journal.
 #[derive(Clone)]
 pub struct RowChain {
     hasher: RowHasher,
@@ -256,8 +263,8 @@ impl RowLog {
         self.append(record)
     }
 
-    /// Makes these records the whole log. A checkpoint may be made when the chain has a row of the next item already: it covers what the last item
-    /// covered.
+    /// Makes these records the whole log. A checkpoint may be made when the chain has a row of the
+    /// next item already: it covers what the last item covered.
     pub(crate) fn replace(&mut self, mut records: Vec<Vec<u8>>) -> Result<(), LogError> {
         self.check()?;
         for record in &mut records {

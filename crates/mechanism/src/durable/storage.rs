@@ -36,8 +36,8 @@ pub trait Storage: Send {
     /// What the device says.
     fn sync(&mut self) -> io::Result<()>;
 
-    /// The witness: a few bytes beside the content, by which a ledger knows whether it is the newest.
-    /// `None` if there is none, or if this storage keeps none.
+    /// The witness: a few bytes beside the content, by which a ledger knows whether it is the
+    /// newest. `None` if there is none, or if this storage keeps none.
     ///
     /// # Errors
     /// What the device says.
@@ -63,7 +63,8 @@ pub trait Storage: Send {
         true
     }
 
-    /// The rows that a journal kept here covers, where somebody keeps account of them: [`WithRows`](crate::WithRows).
+    /// The rows that a journal kept here covers, where somebody keeps account of them:
+    /// [`WithRows`](crate::WithRows).
     fn rows(&self) -> Option<RowChain> {
         None
     }

@@ -9,8 +9,8 @@
 //! A witness that lags detects less and never refuses wrongly, so marks, which are frequent, renew
 //! it only now and then. It does not authenticate: who can replace one file can replace both.
 //!
-//! Format, one line of text each: `hushstream witness 1`; name, rewritings, records and CRC; CRC-32 of
-//! the lines before.
+//! Format, one line of text each: `hushstream witness 1`; name, rewritings, records and CRC; CRC-32
+//! of the lines before.
 
 use super::LedgerError;
 

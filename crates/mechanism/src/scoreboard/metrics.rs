@@ -19,8 +19,8 @@ pub struct ClassMetrics {
     pub brier: Option<f64>,
     /// Two classes: expected calibration error over 15 groups of equal size.
     pub calibration_error: Option<f64>,
-    /// Whether every prediction was the same class, though labels were not. Scores of 0, or of all
-    /// classes alike, as before anything is learned, say nothing.
+    /// Whether 99.9 % of the predictions were the same class, though labels were not. Scores of 0,
+    /// or of all classes alike, as before anything is learned, say nothing.
     pub is_one_sided: bool,
     /// Baseline: share of the commonest class.
     pub majority: f64,
@@ -60,8 +60,8 @@ pub(super) struct ClassTally {
     /// For two classes.
     ranks: Option<Ranks>,
     counts: Vec<u64>,
-    /// The only class that has been predicted so far, and whether there was another.
-    predicted: (Option<usize>, bool),
+    /// How often each class was predicted.
+    predicted: Vec<u64>,
     right: u64,
     repeats: u64,
     last: Option<usize>,
@@ -76,7 +76,7 @@ impl ClassTally {
             probability,
             ranks: signs.then(Ranks::default),
             counts: vec![0; classes],
-            predicted: (None, false),
+            predicted: vec![0; classes],
             right: 0,
             repeats: 0,
             last: None,
@@ -93,16 +93,11 @@ impl ClassTally {
         self.probability.is_some()
     }
 
-    fn predict(&mut self, class: usize) {
-        let first = *self.predicted.0.get_or_insert(class);
-        self.predicted.1 |= first != class;
-    }
-
     /// Counts a label of one of two classes and its score.
     pub(super) fn add_sign(&mut self, score: f64, is_positive: bool) {
         self.right += u64::from((score > 0.0) == is_positive);
         if score.abs() > 0.0 {
-            self.predict(usize::from(score > 0.0));
+            self.predicted[usize::from(score > 0.0)] += 1;
         }
         let mut chance = 0.0;
         if let Some(map) = self.probability {
@@ -123,7 +118,7 @@ impl ClassTally {
         self.right += u64::from(predicted == label);
         // Before anything is learned all scores are alike.
         if scores.iter().any(|&score| score < scores[predicted]) {
-            self.predict(predicted);
+            self.predicted[predicted] += 1;
         }
         if let Some(map) = self.probability {
             map.of_classes(scores);
@@ -138,6 +133,13 @@ impl ClassTally {
         self.counts[label] += 1;
     }
 
+    fn is_one_sided(&self) -> bool {
+        let predictions: u64 = self.predicted.iter().sum();
+        let commonest = self.predicted.iter().copied().max().unwrap_or(0);
+        let labels = self.counts.iter().filter(|&&count| count > 0).count();
+        labels > 1 && commonest as f64 >= 0.999 * predictions as f64
+    }
+
     pub(super) fn metrics(&self) -> ClassMetrics {
         let scored: u64 = self.counts.iter().sum();
         let all = scored.max(1) as f64;
@@ -150,8 +152,7 @@ impl ClassTally {
             log_loss: known.then(|| self.log_loss / all),
             brier: (known && ranks.is_some()).then(|| self.brier / all),
             calibration_error: ranks.filter(|_| known).map(Ranks::calibration_error),
-            is_one_sided: !self.predicted.1
-                && self.counts.iter().filter(|&&count| count > 0).count() > 1,
+            is_one_sided: self.is_one_sided(),
             majority: shares().fold(0.0, f64::max),
             last_label: (scored > 1).then(|| self.repeats as f64 / (all - 1.0)),
             prior_log_loss: shares()

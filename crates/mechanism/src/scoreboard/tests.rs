@@ -52,7 +52,8 @@ fn close(told: Option<f64>, expected: f64) {
     assert!((told - expected).abs() < 1e-12, "{told} {expected}");
 }
 
-/// Scores 2, 2, −2, −2 and −2, of which the third is positive too; far beyond ±1 as logistic scores are.
+/// Scores 2, 2, −2, −2 and −2, of which the third is positive too; far beyond ±1 as logistic scores
+/// are.
 #[test]
 fn two_classes_with_a_logistic_map() {
     let mut board = Scoreboard::new(Yardstick::Sign(Some(Probability::Logistic)), 1.0);

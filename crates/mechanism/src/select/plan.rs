@@ -49,7 +49,8 @@ impl SelectPlan {
         }
     }
 
-    /// The board that decides after item number `item`, from 1: for an unknown horizon that of its octave. None where every octave ends with one draw.
+    /// The board that decides after item number `item`, from 1: for an unknown horizon that of its
+    /// octave. None where every octave ends with one draw.
     #[must_use]
     pub fn board_of(&self, item: u64) -> Option<&Board> {
         match &self.schedule {

@@ -49,7 +49,8 @@ pub(crate) struct Life {
 pub(crate) struct Item {
     #[serde(with = "packed")]
     pub(crate) values: Vec<i64>,
-    /// The person of every record, where the plan limits persons: whether a record was taken in follows.
+    /// The person of every record, where the plan limits persons: whether a record was taken in
+    /// follows.
     #[serde(with = "packed")]
     pub(crate) persons: Vec<u64>,
     #[serde(with = "postcard::fixint::le")]

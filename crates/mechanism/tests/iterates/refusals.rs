@@ -262,7 +262,8 @@ fn persons_are_limited() {
     assert!(run.guarantee().unwrap().to_string().contains("one person"));
 }
 
-/// Every draw whose law is off, in all releases that a record may affect, is stated; with Gaussian noise it is paid for out of δ.
+/// Every draw whose law is off, in all releases that a record may affect, is stated; with Gaussian
+/// noise it is paid for out of δ.
 #[test]
 fn draws_that_are_off_are_counted() {
     let gaussian = 2_f64.powi(-112);

@@ -1,5 +1,7 @@
-//! Disks that die at the n-th sync, for every n, with whatever part of the unsynced bytes survives: after recovery no play is contradicted and no charge is lost, though the stream goes on
-//! with other contents, and though somebody may have put back an older journal. The diary under test is the same for selections, feedback and solvers.
+//! Disks that die at the n-th sync, for every n, with whatever part of the unsynced bytes survives:
+//! after recovery no play is contradicted and no charge is lost, though the stream goes on with
+//! other contents, and though somebody may have put back an older journal. The diary under test is
+//! the same for selections, feedback and solvers.
 
 use crate::request;
 use hushstream_account::Budget;
@@ -166,7 +168,8 @@ fn live(plan: &SelectPlan, disks: [&Disk; 2], group: u64, life: u64, seen: &mut 
     let _ = run();
 }
 
-/// Lives, dies at a sync, and lives again with other contents. Gives what was seen before the crash, and in all.
+/// Lives, dies at a sync, and lives again with other contents. Gives what was seen before the
+/// crash, and in all.
 fn die_and_live(
     plan: &SelectPlan,
     group: u64,
@@ -255,7 +258,8 @@ fn a_crash_and_an_older_journal_contradict_nothing() {
                     None => assert!(seen.finished || all == before, "{case}"),
                 }
                 assert!(seen.finished || seen.outcome.is_none(), "{case}");
-                // Every step once: what was published stays, what is new is at an address of its own.
+                // Every step once: what was published stays, what is new is at an address of its
+                // own.
                 assert_eq!(seen.plays.len(), all.len(), "{case}");
                 for (step, play) in before {
                     assert_eq!(play, all[&step], "{case}");

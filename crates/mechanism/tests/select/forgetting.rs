@@ -1,4 +1,5 @@
-//! A new octave knows nothing of the last: the privacy of one item is paid for in its own octave only.
+//! A new octave knows nothing of the last: the privacy of one item is paid for in its own octave
+//! only.
 
 use crate::{Disk, open, request};
 use hushstream_account::Budget;
@@ -15,7 +16,8 @@ fn plan(method: Method) -> SelectPlan {
     request.plan().unwrap()
 }
 
-/// The plays after each item, with one key: before item `from` expert `early` is perfect, then expert 3.
+/// The plays after each item, with one key: before item `from` expert `early` is perfect, then
+/// expert 3.
 fn plays(plan: &SelectPlan, seed: u64, from: u32, early: usize) -> Vec<u32> {
     let key = Key::insecure_from_seed(seed);
     let (_, mut selection) = open(plan, &key, Disk::default());
@@ -28,7 +30,8 @@ fn plays(plan: &SelectPlan, seed: u64, from: u32, early: usize) -> Vec<u32> {
     (1..LAST).map(play).collect()
 }
 
-/// With the same random bits, whatever was lost before an octave began: from its first play on, all plays are the same. Totals or draws kept from before would show.
+/// With the same random bits, whatever was lost before an octave began: from its first play on, all
+/// plays are the same. Totals or draws kept from before would show.
 #[test]
 fn plays_of_an_octave_do_not_depend_on_earlier_losses() {
     let plan = plan(Method::Dartboard);

@@ -128,8 +128,8 @@ fn without_kappa_the_claim_is_wrong_by_three_orders_of_magnitude() {
     assert!(true_delta(&forgotten) >= 1e-3, "{}", true_delta(&forgotten));
 }
 
-/// Octaves: over all sets of a person's items, in one octave or in several, each moved by as much as its octave's lattice allows. The shares of octaves are squares that
-/// add up, or lengths.
+/// Octaves: over all sets of a person's items, in one octave or in several, each moved by as much
+/// as its octave's lattice allows. The shares of octaves are squares that add up, or lengths.
 #[test]
 fn a_person_in_several_octaves_never_exceeds_the_price() {
     const ITEMS: usize = 31; // octaves 0 to 4

@@ -40,7 +40,8 @@ fn slack(noise: Noise) -> f64 {
     }
 }
 
-/// The draws, in one coordinate, that `most` items of a person affect: nodes that hold one, or rows.
+/// The draws, in one coordinate, that `most` items of a person affect: nodes that hold one, or
+/// rows.
 fn draws(kind: SumKind, noise: Noise, most: u64) -> f64 {
     let nodes = match kind {
         SumKind::Blt(_) => return RELEASES as f64,
@@ -89,7 +90,8 @@ fn every_draw_that_a_person_affects_is_counted() {
     }
 }
 
-/// With an ε so large that slack is a good part of δ: what the noise spends and the slack are within δ together.
+/// With an ε so large that slack is a good part of δ: what the noise spends and the slack are
+/// within δ together.
 #[test]
 fn slack_is_paid_for_out_of_delta() {
     for kind in [

@@ -1,8 +1,9 @@
 //! Disks that die: a run is killed at its n-th sync, for every n, with whatever part of the unsynced bytes survives. After recovery nothing
 //! already published is contradicted, no charge is lost, and the budget is never exceeded.
 //!
-//! After a crash the stream goes on with other contents: whatever the run has not written down may be something else the next time. So an address that
-//! is used twice shows as two values of one release.
+//! After a crash the stream goes on with other contents: whatever the run has not written down may
+//! be something else the next time. So an address that is used twice shows as two values of one
+//! release.
 
 use crate::game::*;
 use hushstream_mechanism::sums::{Noise, PrivateSum, Resumed, SumKind};
@@ -226,7 +227,8 @@ fn live(
     let _ = run();
 }
 
-/// Lives once, dies at a sync, and lives again with other contents; `between` is what happens to the disks after the crash. Gives what was seen before it.
+/// Lives once, dies at a sync, and lives again with other contents; `between` is what happens to
+/// the disks after the crash. Gives what was seen before it.
 fn die_and_live(
     cell: (SumKind, Noise),
     group: u64,
@@ -278,7 +280,8 @@ fn a_crash_at_any_sync_contradicts_nothing_and_loses_no_charge() {
                     let all = seen.in_order();
                     assert_eq!(all.len(), RELEASES as usize, "{case}");
                     assert_eq!(seen.releases.len(), all.len(), "{case}: one instance");
-                    // What was published stays, and is what a run without a crash would have published.
+                    // What was published stays, and is what a run without a crash would have
+                    // published.
                     for (step, value) in before {
                         assert_eq!(value, expected[step as usize - 1], "{case}");
                         assert_eq!(all[&step], value, "{case}");
@@ -289,7 +292,8 @@ fn a_crash_at_any_sync_contradicts_nothing_and_loses_no_charge() {
     }
 }
 
-/// The machine dies, and somebody puts back a copy of the journal, of any age: nothing that was published is contradicted.
+/// The machine dies, and somebody puts back a copy of the journal, of any age: nothing that was
+/// published is contradicted.
 #[test]
 fn a_crash_and_an_older_journal_contradict_nothing() {
     for kind in [SumKind::Tree, SumKind::Octave, SumKind::BLT] {
@@ -320,7 +324,8 @@ fn a_crash_and_an_older_journal_contradict_nothing() {
                         None => assert!(seen.finished || all == before, "{case}"),
                     }
                     assert!(seen.finished || seen.resumed.is_none(), "{case}");
-                    // Every step once: what was published stays, what is new is at an address of its own.
+                    // Every step once: what was published stays, what is new is at an address of
+                    // its own.
                     assert_eq!(seen.releases.len(), all.len(), "{case}");
                     for (step, value) in &before {
                         assert_eq!(&all[step], value, "{case}");

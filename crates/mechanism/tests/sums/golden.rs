@@ -1,6 +1,8 @@
-//! Journals as every version wrote them: version 1 is refused in words, version 2 is read, and gives the very releases that were published.
+//! Journals as every version wrote them: version 1 is refused in words, version 2 is read, and
+//! gives the very releases that were published.
 //!
-//! The files of the present version are written by this test if `HUSHSTREAM_WRITE_GOLDEN` is set. They change only with the version.
+//! The files of the present version are written by this test if `HUSHSTREAM_WRITE_GOLDEN` is set.
+//! They change only with the version.
 
 use crate::game::*;
 use hushstream_account::{Adjacency, Budget};
@@ -52,7 +54,8 @@ fn losses(t: u64) -> Raw<Vec<f64>> {
     Raw::seal((0..3).map(|i| ((5 * t + 2 * i) % 7) as f64 / 6.0).collect())
 }
 
-/// Writes the files of the present version, in a folder of its own: journals are locked beside themselves.
+/// Writes the files of the present version, in a folder of its own: journals are locked beside
+/// themselves.
 fn write() {
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str| FileStorage::open(folder.path().join(name)).unwrap();
@@ -154,7 +157,8 @@ fn journals_of_every_version_are_read_or_refused_in_words() {
     assert_eq!(back.outcome, Resumed::Continued);
     assert_eq!(back.sum.steps(), 5);
     assert_eq!(back.note, Some((3, b"a note".to_vec())));
-    // Every fourth record is of one person: from the third each on, and where a record is not a number, they are null.
+    // Every fourth record is of one person: from the third each on, and where a record is not a
+    // number, they are null.
     assert_eq!(*back.sum.nulls().for_the_operator(), 0);
     let recent = back.recent.into_iter();
     let values: Vec<Vec<f64>> = recent

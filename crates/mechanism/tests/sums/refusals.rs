@@ -270,7 +270,8 @@ fn a_budget_is_raised_durably_and_never_lowered() {
     assert!(ledger.debit(charge, scope).is_err(), "2.25 of 1.6");
 }
 
-/// A plan prices second moments by the bound they cannot leave: of records that may be longer, or moments of another shape, not one is taken in.
+/// A plan prices second moments by the bound they cannot leave: of records that may be longer, or
+/// moments of another shape, not one is taken in.
 #[test]
 fn moments_beyond_the_plans_bound_are_refused() {
     let moments = |features: usize, length: f64| {

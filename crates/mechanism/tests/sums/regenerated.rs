@@ -1,5 +1,6 @@
-//! Padded trees, Honaker's estimate and octaves: every release, regenerated from exact sums and from noise at its documented addresses, each of its own. Levels and
-//! octaves go up to 8, so that none of them can share its noise with another.
+//! Padded trees, Honaker's estimate and octaves: every release, regenerated from exact sums and
+//! from noise at its documented addresses, each of its own. Levels and octaves go up to 8, so that
+//! none of them can share its noise with another.
 
 use crate::exactness::{integers, node_noise};
 use crate::game::*;

@@ -145,7 +145,8 @@ fn persons_are_remembered_over_checkpoints() {
         separation: 3,
     };
     let (mut sum, mut ledger) = files.open(request);
-    // Persons 7 and 8 in turn: two contributions each, three items apart, are taken in, all others are null.
+    // Persons 7 and 8 in turn: two contributions each, three items apart, are taken in, all others
+    // are null.
     for (t, nulls) in (1..=9).zip([0, 0, 1, 1, 1, 2, 3, 4, 5]) {
         let person = if t % 3 == 2 { 8 } else { 7 };
         sum.add_for(person, Raw::seal(Contribution::Dense(vec![0.5; 3])))

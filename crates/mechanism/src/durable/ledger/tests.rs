@@ -377,7 +377,8 @@ fn a_missing_witness_is_noted_and_made_and_one_without_its_ledger_refuses() {
     assert!(matches!(new.err(), Some(LedgerError::Gone)));
 }
 
-/// Compaction makes the log shorter; the witness is not misled by it, also when a crash left it behind.
+/// Compaction makes the log shorter; the witness is not misled by it, also when a crash left it
+/// behind.
 #[test]
 fn a_log_that_was_written_anew_agrees_with_its_witness() {
     let disk = Disk::default();
@@ -423,7 +424,8 @@ fn charges_are_merged_once_and_their_runs_go_on_where_they_began() {
     }
     other.begin(1, [1; 16], [2; 16], true).unwrap();
     let used = ledger.filter().used();
-    // A crash after the first of its two records: the charges are in both, and merging again goes on.
+    // A crash after the first of its two records: the charges are in both, and merging again goes
+    // on.
     let half = from.content();
     ledger.merge(&mut other).unwrap();
     drop(other);

@@ -93,7 +93,8 @@ fn paid_for(plan: &SumPlan) -> f64 {
     price.get() * NOISE_SCALE as f64
 }
 
-/// By truncation of both ends alone, the distance of D coordinates grows by up to √D. What two records' moments can be apart is paid for with that.
+/// By truncation of both ends alone, the distance of D coordinates grows by up to √D. What two
+/// records' moments can be apart is paid for with that.
 #[test]
 fn truncation_of_second_moments_is_paid_for() {
     for features in 1..=6 {
@@ -108,7 +109,8 @@ fn truncation_of_second_moments_is_paid_for() {
         assert!(paid_for(&plan) >= apart, "{features} {apart}");
         assert!(paid_for(&plan) <= apart + 1.1, "{features} {apart}");
     }
-    // Real records, by hill climbing: their integers come further apart than 1.5 radii, and stay within what is paid.
+    // Real records, by hill climbing: their integers come further apart than 1.5 radii, and stay
+    // within what is paid.
     let (plan, moments) = (coarse(2, 40.0), moments(2));
     let lattice = plan.lattice(0).unwrap();
     let integers = |features: &[f64; 2], target: f64| {
@@ -149,7 +151,8 @@ fn truncation_of_second_moments_is_paid_for() {
     assert!(most > 60.0 && most <= paid_for(&plan), "{most}");
 }
 
-/// Floats err before truncation, by 2⁻⁴⁰ of the radius: at the largest radius there is, that is a unit, and is paid for with the others.
+/// Floats err before truncation, by 2⁻⁴⁰ of the radius: at the largest radius there is, that is a
+/// unit, and is paid for with the others.
 #[test]
 fn errors_of_floats_before_truncation_are_paid_for() {
     let radius = 2_f64.powi(40);
@@ -158,13 +161,15 @@ fn errors_of_floats_before_truncation_are_paid_for() {
     assert!(extra < 10.0, "{extra}");
 }
 
-/// What is proved of second moments is proved of them as they are, not of smaller copies: what does not fit is null, and is not shrunk.
+/// What is proved of second moments is proved of them as they are, not of smaller copies: what does
+/// not fit is null, and is not shrunk.
 #[test]
 fn second_moments_are_not_shrunk() {
     for kind in [SumKind::Tree, SumKind::Octave] {
         let mut request = coarse(1, 40.0).request().clone();
         (request.kind, request.releases, request.least_sigma) = (kind, 9, 0.0);
-        // A radius so large that a float cannot see the square of one unit, and a bound that divides it exactly.
+        // A radius so large that a float cannot see the square of one unit, and a bound that
+        // divides it exactly.
         (request.budget, request.bound) = (Budget::approx(20.0, 1e-6).unwrap(), 1.0);
         for (geometry, shrinks) in [(Geometry::Ball, true), (Geometry::Moments, false)] {
             request.geometry = geometry;
