@@ -282,8 +282,11 @@ fn quoted(case: &Case) -> Option<Vec<u8>> {
         return None;
     }
     let start = case.bytes.strip_prefix("\u{feff}".as_bytes());
+    let text = start.unwrap_or(&case.bytes);
     let mut all = Vec::new();
-    for line in start.unwrap_or(&case.bytes).split(|&byte| byte == b'\n') {
+    // A line break ends a line: none follows the last one.
+    let text = text.strip_suffix(b"\n").unwrap_or(text);
+    for line in text.split(|&byte| byte == b'\n') {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         if !line.is_empty() {
             let fields: Vec<Vec<u8>> = line
