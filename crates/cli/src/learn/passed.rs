@@ -34,7 +34,7 @@ pub(crate) fn other_rows(error: anyhow::Error) -> anyhow::Error {
     };
     if error.chain().any(is_other) {
         anyhow!(
-            "the rows that this run has learned are not the first rows of the data any more: rows were edited, sorted, removed or put in between, or added to data with --shuffle, or this is other data; some would be learned twice. {ADVICE}"
+            "the rows that this run has learned are not the first rows of the data any more: rows were edited, sorted, removed or put in between, or added to data with --shuffle, or this is other data; some would be learned twice; {ADVICE}"
         )
     } else {
         error
