@@ -320,3 +320,29 @@ pub(crate) fn simulated(ledger: &Ledger) -> usize {
     let charges = ledger.charges();
     charges.filter(|&(number, _)| is_simulated(number)).count()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hushstream_account::Adjacency;
+
+    /// Two charges that are (1, 1e-6) with the precision of their draws, and ε = 0.98 without it.
+    #[test]
+    fn the_joint_claim_counts_the_precision_of_draws() {
+        let (budget, tau) = (Budget::approx(1.0, 1e-6).unwrap(), 5e-8);
+        let both = Mu::within_with_slack(budget, 2.0 * tau).unwrap();
+        let half = Charge::Gaussian(Mu::new(both.get() / 2_f64.sqrt()).unwrap());
+        let price = Price::new(half, budget, tau).unwrap();
+        let scope = Scope::records(Adjacency::ReplaceOne);
+        let kind = FilterKind::Gaussian;
+        let storage = MemoryStorage::default();
+        let total = Budget::approx(2.0, 1e-6).unwrap();
+        let mut ledger = Ledger::create_reserving(storage, total, kind, scope, 9e-7).unwrap();
+        for _ in 0..2 {
+            ledger.debit(price, scope).unwrap();
+        }
+        let (epsilon, delta) = together(&ledger).unwrap();
+        assert_eq!(delta.to_bits(), 1e-6_f64.to_bits());
+        assert!((epsilon - 1.0).abs() < 1e-4, "{epsilon}");
+    }
+}

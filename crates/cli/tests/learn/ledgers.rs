@@ -99,6 +99,12 @@ fn with_experts(count: u64) -> Folder {
 fn one_ledger_takes_every_kind_of_run() {
     let folder = with_experts(60);
     folder.succeeds(&learn("--epsilon 1 --total-epsilon 6"));
+    // What is set aside is taken from the δ of Gaussian noise.
+    let mu = |epsilon, delta| Mu::within(Budget::approx(epsilon, delta).unwrap()).unwrap();
+    let expected = (mu(1.0, 1e-6).get() / mu(6.0, 9e-7).get()).powi(2);
+    let used = &folder.json("ledger show ledger")["used"];
+    let used = used.as_f64().unwrap();
+    assert!((used / expected - 1.0).abs() < 1e-3, "{used} {expected}");
     // A δ above what is set aside is refused, with what fits and what to do.
     let message = folder.fails(&format!("{EXPERTS} --epsilon 1 --delta 1e-6"));
     assert!(message.contains("at δ = 9.9e-8 would fit"), "{message}");

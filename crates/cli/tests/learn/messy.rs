@@ -66,6 +66,11 @@ fn a_skeleton_is_filled_in_learned_from_and_predicted_with() {
     folder.write("p.csv", format!("a,b,c,who,y\n{plain}"));
     let same = folder.json(&format!("learn p.csv {SCHEMA} {BUDGET} --seed-insecure 1"));
     assert_eq!(told["metrics"], same["metrics"]);
+    // Flags do as well as a schema.
+    let same = folder.json(&format!(
+        "learn d.csv {names} {SCHEMA} {BUDGET} --missing ? --seed-insecure 1"
+    ));
+    assert_eq!(told["metrics"], same["metrics"]);
 }
 
 #[test]
@@ -129,6 +134,7 @@ fn a_large_delta_is_warned_of_in_learn_and_plan() {
         out.contains("is not below 1/n")
     };
     assert!(plan("0.01") && !plan("0.001"));
+    assert!(plan("0.01 --recipe dartboard --dim 9") && !plan("0.001 --recipe dartboard --dim 9"));
 }
 
 #[test]
