@@ -748,6 +748,18 @@ impl OnIterates {
             target: 0.0,
         }
     }
+
+    /// Whether one release at the end needs every record: then none may be lost.
+    pub(crate) fn needs_all(&self) -> bool {
+        matches!(self.recipe.plan().request().timing, Timing::Last(_))
+    }
+
+    /// The scale of the noise on release t; 0 without noise.
+    pub(crate) fn scale(&self, t: u64) -> f64 {
+        let request = self.recipe.plan().request();
+        let dimension = request.learner.dimension() as u32;
+        self.recipe.plan().sigma(t) / request.noise.variance(dimension).sqrt()
+    }
 }
 
 impl Play for OnIterates {
@@ -808,7 +820,9 @@ impl Play for OnIterates {
         type Iterates = PerturbedIterates<Transcript>;
         let mut iterates =
             Iterates::open(plan.clone(), grant, key, &mut ledger, shelf.clone()).unwrap();
+        let mut old = Vec::new();
         for (number, entry) in (1..).zip(stream) {
+            old.clone_from(&shelf.bytes());
             let record = Raw::seal(self.record(entry.pull));
             let pending = iterates.add(entry.person, record).unwrap();
             iterates.sync(&mut ledger).unwrap();
@@ -822,6 +836,9 @@ impl Play for OnIterates {
             // Checkpoints are made when the journal is long: a test of its own has many dimensions.
             if stop.is_after(number) {
                 drop(iterates);
+                if let Stop::Restored(_) = stop {
+                    shelf.bytes().clone_from(&old);
+                }
                 let back = Iterates::resume(plan.clone(), shelf.clone(), key, &mut ledger, None);
                 iterates = back.unwrap().iterates;
             }
@@ -923,6 +940,12 @@ impl OnAnswers {
             }
         }
     }
+
+    /// What a null counts as, and the scale of the noise on a mean.
+    pub(crate) fn null_and_scale(&self) -> (f64, f64) {
+        let plan = self.recipe.plan();
+        (plan.request().range.null(), plan.scale())
+    }
 }
 
 impl Play for OnAnswers {
@@ -992,7 +1015,9 @@ impl Play for OnAnswers {
                 _ => answers.answer_linear(&question[1..], losses),
             }
         };
+        let mut old = Vec::new();
         for (number, (entry, question)) in (1..).zip(stream.iter().zip(&path.questions)) {
+            old.clone_from(&shelf.bytes());
             let pending = ask(&mut answers, entry.pull, question).unwrap();
             answers.sync(&mut ledger).unwrap();
             if let Some(pending) = pending {
@@ -1005,6 +1030,9 @@ impl Play for OnAnswers {
                     answers.checkpoint(Vec::new()).unwrap();
                 }
                 drop(answers);
+                if let Stop::Restored(_) = stop {
+                    shelf.bytes().clone_from(&old);
+                }
                 let back = Answers::resume(shelf.clone(), key, &mut ledger, None, |_| true);
                 answers = back.unwrap().answers;
             }
@@ -1408,11 +1436,12 @@ impl OnSelection {
         (rate * (1_u64 << RATE_BITS) as f64) as u64
     }
 
-    /// A point on the line, for a net.
+    /// A slope on the line, for a net. The net's ends are within the set's, so that a slope within
+    /// the loss's bound does not reach the whole range; a steeper one does, and is clipped to it.
     fn record(pull: Pull) -> Record {
         let feature = match pull {
-            Pull::Low => -1.0,
-            Pull::High => 1.0,
+            Pull::Low => -4.0,
+            Pull::High => 4.0,
             Pull::Huge => 1e9,
             Pull::Other(k) => 0.3 * (k % 4) as f64 - 0.5,
             Pull::Null => f64::NAN,
@@ -1479,15 +1508,15 @@ impl Play for OnSelection {
         format!("{}, {request:?}", self.recipe.request().recipe)
     }
 
-    /// ε without a δ, to which coins and draws add up; the ledger is charged that, or less where a
-    /// δ is paid too.
+    /// ε without a δ, to which coins and draws add up, of the costliest octave that is played; the
+    /// ledger is charged that, or less where a δ is paid too.
     fn price(&self) -> f64 {
         let plan = self.recipe.plan();
         let adjacency = self.recipe.request().adjacency;
         match plan.charge().unwrap().charge {
             Charge::Pure(epsilon) => epsilon.get(),
             _ => {
-                let boards = (0..40).filter_map(|octave| plan.board_of(1 << octave));
+                let boards = (1..=RECORDS).filter_map(|item| plan.board_of(item));
                 let pure = boards.map(|board| board.pure_epsilon(adjacency));
                 pure.fold(0.0, f64::max)
             }

@@ -1,16 +1,19 @@
 //! Noise alone, addresses and radii: what a difference of two runs cannot see.
 //!
-//! An all-null stream releases noise and nothing else. Where every release brings one noise of its
-//! own it can be solved for them: their law is checked, and that no two of them, of any level,
-//! octave, row, coordinate, life or run, go together. The recorder tells which addresses were read:
-//! each instance reads the addresses of its own items, and no others.
+//! An all-null stream releases noise and nothing else. A release is a known mixture of noises:
+//! what is new in it is solved for. Its law is checked, and that no two, of any level, octave, row,
+//! coordinate, life or run, go together. The recorder tells which addresses were read: each
+//! instance reads the addresses of its own items, and no others.
 
-use crate::adapter::{Entry, OnSum, Play, Pull, Seen, Stop, all_sums};
+use crate::adapter::{
+    Entry, OnAnswers, OnIterates, OnSum, Play, Pull, RECORDS, Seen, Stop, all_sums,
+};
 use crate::sums::Rows;
 use hushstream_account::Adjacency;
 use hushstream_engine::{CATALOGUE, MechanismKind, RecipeName};
-use hushstream_mechanism::sums::{BinaryTree, Cover, Noise, SumKind};
-use hushstream_noise::Key;
+use hushstream_mechanism::feedback::FeedbackNoise;
+use hushstream_mechanism::sums::{BinaryTree, Cover, Noise, SumKind, Term};
+use hushstream_noise::{Key, Recorder};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 const NOISES: [Noise; 3] = [Noise::Gaussian, Noise::Laplace, Noise::L2Laplace];
@@ -46,83 +49,126 @@ fn released(cell: &OnSum, records: u64, pull: impl Fn(u64) -> Pull, key: &Key, s
     cell.play(&stream, Some(&path), key, stop)
 }
 
-/// The noise of every node or row, solved for from the releases of an all-null stream, in units of
-/// its scale.
-fn noises(rows: &Rows, kind: SumKind, releases: &[Vec<f64>]) -> Vec<Vec<f64>> {
-    let minus =
-        |a: &[f64], b: &[f64]| -> Vec<f64> { a.iter().zip(b).map(|(a, b)| a - b).collect() };
-    let scaled = |v: Vec<f64>, scale: f64| v.into_iter().map(|v| v / scale).collect::<Vec<f64>>();
-    let zero = vec![0.0; releases[0].len()];
-    if let SumKind::Blt(_) = kind {
-        return rows
-            .rows(releases)
-            .into_iter()
-            .map(|row| scaled(row, rows.scales[0]))
-            .collect();
-    }
-    let mut known: BTreeMap<(u32, u64), Vec<f64>> = BTreeMap::new();
-    let mut found = Vec::new();
-    for (t, release) in (1_u64..).zip(releases) {
-        let octave = if kind == SumKind::Octave {
-            t.ilog2()
-        } else {
-            0
-        };
-        let before = if kind == SumKind::Octave {
-            (1 << octave) - 1
-        } else {
-            0
-        };
-        let mut terms: Vec<(u32, u64)> = (0..octave)
-            .flat_map(|m| {
-                BinaryTree
-                    .terms(1 << m)
-                    .into_iter()
-                    .map(move |term| (m, term.node))
-            })
-            .collect();
-        terms.extend(
-            BinaryTree
-                .terms(t - before)
-                .into_iter()
-                .map(|term| (octave, term.node)),
-        );
-        let mut rest = release.clone();
-        let mut new = None;
-        for term in terms {
-            match known.get(&term) {
-                Some(noise) => rest = minus(&rest, noise),
-                None => assert!(new.replace(term).is_none(), "one new noise a release"),
-            }
+/// Generator and node of a noise.
+type Node = (u64, u64);
+
+/// Release t of so many as a mixture of noises of scale 1, in the units of the data.
+fn mixture(rows: &Rows, kind: SumKind, releases: u64, t: u64) -> BTreeMap<Node, f64> {
+    let scale = rows.scales[0];
+    let signed = |terms: Vec<Term>| -> BTreeMap<Node, f64> {
+        let terms = terms.into_iter();
+        let terms = terms.map(|term| ((0, term.node), f64::from(term.sign) * scale));
+        terms.collect()
+    };
+    let in_octave = |octave: u32, items: u64| {
+        let terms = BinaryTree.terms(items).into_iter();
+        let scale = rows.scales[octave as usize];
+        terms.map(move |term| ((2 + u64::from(octave), term.node), scale))
+    };
+    match kind {
+        SumKind::Tree => signed(BinaryTree.terms(t)),
+        SumKind::PaddedTree => {
+            let mut all = signed(BinaryTree.terms(t));
+            all.extend(padding(releases, t).map(|node| ((1, node), scale)));
+            all
         }
-        found.push(scaled(minus(&rest, &zero), rows.scales[octave as usize]));
-        known.insert(new.unwrap(), rest);
+        SumKind::Honaker => {
+            let mut all = BTreeMap::new();
+            let mut left = t;
+            while left > 0 {
+                helped(left.trailing_zeros(), left, scale, &mut all);
+                left &= left - 1;
+            }
+            all
+        }
+        SumKind::Octave => {
+            let octave = t.ilog2();
+            let past = (0..octave).flat_map(|m| in_octave(m, 1 << m));
+            past.chain(in_octave(octave, t + 1 - (1 << octave)))
+                .collect()
+        }
+        _ => signed(rows.terms(t)),
     }
-    found
+}
+
+/// The padding of release t.
+fn padding(releases: u64, t: u64) -> impl Iterator<Item = u64> {
+    let total = u64::from(BinaryTree::most_terms(releases));
+    (u64::from(t.count_ones())..total).map(move |extra| t << 6 | extra)
+}
+
+/// Honaker's estimate of a node: its own noise, and the estimates of its halves.
+fn helped(level: u32, end: u64, weight: f64, all: &mut BTreeMap<Node, f64>) {
+    let own = 0.5 / (1.0 - 0.5_f64.powi(level as i32 + 1));
+    all.insert((0, end << 6 | u64::from(level)), weight * own);
+    if let Some(below) = level.checked_sub(1) {
+        for end in [end - (1 << below), end] {
+            helped(below, end, weight * (1.0 - own), all);
+        }
+    }
+}
+
+/// A lower triangle L that makes releases of new noises: LLᵀ is their covariance. For a tree, where
+/// each release brings one noise, these are the noises themselves.
+struct Solved(Vec<Vec<f64>>);
+
+impl Solved {
+    fn of(mixtures: &[BTreeMap<Node, f64>]) -> Self {
+        let dot = |a: &BTreeMap<Node, f64>, b: &BTreeMap<Node, f64>| -> f64 {
+            let common = a.iter().filter_map(|(node, x)| b.get(node).map(|y| x * y));
+            common.sum()
+        };
+        let mut lower: Vec<Vec<f64>> = Vec::new();
+        for (t, mixture) in mixtures.iter().enumerate() {
+            let mut row = Vec::new();
+            for s in 0..t {
+                let known: f64 = row.iter().zip(&lower[s]).map(|(a, b)| a * b).sum();
+                row.push((dot(mixture, &mixtures[s]) - known) / lower[s][s]);
+            }
+            let (all, known) = (
+                dot(mixture, mixture),
+                row.iter().map(|x| x * x).sum::<f64>(),
+            );
+            assert!(all - known > 1e-6 * all, "release {t} brings no noise");
+            row.push((all - known).sqrt());
+            lower.push(row);
+        }
+        Self(lower)
+    }
+
+    fn noises(&self, releases: &[Vec<f64>]) -> Vec<Vec<f64>> {
+        let mut found: Vec<Vec<f64>> = Vec::new();
+        for (row, release) in self.0.iter().zip(releases) {
+            let mut rest = release.clone();
+            for (share, noise) in row.iter().zip(&found) {
+                rest.iter_mut()
+                    .zip(noise)
+                    .for_each(|(r, z)| *r -= share * z);
+            }
+            rest.iter_mut().for_each(|r| *r /= row[found.len()]);
+            found.push(rest);
+        }
+        found
+    }
 }
 
 /// Of two lives of a run under one key, and of a second run: all their noises.
-fn all_noises(kind: SumKind, noise: Noise, seed: u64) -> Vec<Vec<f64>> {
+fn all_noises(
+    (first, second): (&OnSum, &OnSum),
+    solve: &dyn Fn(&[Vec<f64>]) -> Vec<Vec<f64>>,
+    seed: u64,
+) -> Vec<Vec<f64>> {
     let key = Key::insecure_from_seed(seed);
-    let first = cell(LONG, kind, noise, 1);
-    let lives = released(&first, LONG, |_| Pull::Null, &key, Stop::Restored(LOST)).values;
-    let second = released(
-        &cell(LONG, kind, noise, 2),
-        LONG,
-        |_| Pull::Null,
-        &key,
-        Stop::Never,
-    );
+    let lives = released(first, LONG, |_| Pull::Null, &key, Stop::Restored(LOST)).values;
+    let second = released(second, LONG, |_| Pull::Null, &key, Stop::Never);
     // The second life goes on from the last release that its journal knew.
     let base = &lives[LOST - 2];
     let after: Vec<Vec<f64>> = lives[LOST..]
         .iter()
         .map(|release| release.iter().zip(base).map(|(r, b)| r - b).collect())
         .collect();
-    let mut all = noises(&first.rows, kind, &lives[..LOST]);
-    all.extend(noises(&first.rows, kind, &after));
-    all.extend(noises(&first.rows, kind, &second.values));
-    all
+    let parts = [&lives[..LOST], &after, &second.values];
+    parts.into_iter().flat_map(solve).collect()
 }
 
 /// P(noise ≤ x) of one coordinate; for L2-Laplace in two dimensions of the length.
@@ -135,32 +181,36 @@ fn below(noise: Noise, x: f64) -> f64 {
     }
 }
 
-#[test]
-fn noise_alone_has_its_law_and_goes_with_no_other() {
-    for (kind, noise) in [
-        (SumKind::Tree, Noise::Gaussian),
-        (SumKind::Tree, Noise::Laplace),
-        (SumKind::Tree, Noise::L2Laplace),
-        (SumKind::Octave, Noise::Gaussian),
-        (SumKind::BLT, Noise::Gaussian),
-    ] {
-        let runs: Vec<_> = (0..40).map(|seed| all_noises(kind, noise, seed)).collect();
-        for run in &runs {
-            // To the last of thirty bits no two are the same, and none is zero.
-            let bits = run
-                .iter()
-                .flatten()
-                .map(|z| (z * f64::from(1 << 24)) as i64);
-            let distinct: HashSet<i64> = bits.collect();
-            assert!(
-                distinct.len() + 2 >= 2 * run.len(),
-                "{kind} {noise}: noise comes again"
-            );
-        }
-        // The law, by Kolmogorov and Smirnov's distance: a false alarm in 10⁷.
-        let mut sample: Vec<f64> = runs
-            .iter()
-            .flatten()
+/// What is known of noises.
+#[derive(PartialEq)]
+enum Known {
+    Law,
+    /// Of several noises each is a mixture.
+    Variance,
+}
+
+/// Forty runs' noises, of scale 1.
+fn check(what: &str, noise: Noise, known: &Known, runs: &[Vec<Vec<f64>>]) {
+    assert!(!runs[0].is_empty(), "{what}: no noise");
+    for run in runs {
+        // To the last of thirty bits no two are the same, and none is zero.
+        let bits = run.iter().flatten();
+        let bits: Vec<i64> = bits.map(|z| (z * f64::from(1 << 24)) as i64).collect();
+        let distinct: HashSet<i64> = bits.iter().copied().collect();
+        assert!(
+            distinct.len() + 2 >= bits.len(),
+            "{what}: noise comes again"
+        );
+    }
+    let all = || runs.iter().flatten();
+    if *known == Known::Variance {
+        let squares: Vec<f64> = all().flatten().map(|z| z * z).collect();
+        let mean = squares.iter().sum::<f64>() / squares.len() as f64;
+        let share = mean / noise.variance(runs[0][0].len() as u32);
+        assert!((0.9..1.1).contains(&share), "{what}: {share} of a variance");
+    } else {
+        // By Kolmogorov and Smirnov's distance: a false alarm in 10⁷.
+        let mut sample: Vec<f64> = all()
             .flat_map(|z| match noise {
                 Noise::L2Laplace => vec![z.iter().map(|z| z * z).sum::<f64>().sqrt()],
                 _ => z.clone(),
@@ -176,22 +226,172 @@ fn noise_alone_has_its_law_and_goes_with_no_other() {
         });
         let distance = distance.fold(0.0, f64::max);
         let bound = ((2.0_f64 / 1e-7).ln() / (2.0 * n)).sqrt();
-        assert!(distance < bound, "{kind} {noise}: {distance} {bound}");
-        // Signs, whose products are fair coins if noises are independent: every pair of rows, in
-        // every pair of coordinates. (The two coordinates of one L2-Laplace vector depend on each
-        // other, but not in their signs.)
-        let signs: Vec<Vec<f64>> = runs
-            .iter()
-            .map(|run| run.iter().flatten().map(|z| z.signum()).collect())
-            .collect();
-        for i in 0..signs[0].len() {
-            for j in 0..i {
-                let sum: f64 = signs.iter().map(|run| run[i] * run[j]).sum();
-                // All forty agree by chance once in 10¹²; of 50,000 pairs none has 39.
-                assert!(
-                    sum.abs() < 38.0,
-                    "{kind} {noise}: numbers {i} and {j} go together"
-                );
+        assert!(distance < bound, "{what}: {distance} {bound}");
+    }
+    // Signs, whose products are fair coins if noises are independent: every pair of rows, in every
+    // pair of coordinates. (The two coordinates of one L2-Laplace vector depend on each other, but
+    // not in their signs.)
+    let signs: Vec<Vec<f64>> = runs
+        .iter()
+        .map(|run| run.iter().flatten().map(|z| z.signum()).collect())
+        .collect();
+    for i in 0..signs[0].len() {
+        for j in 0..i {
+            let sum: f64 = signs.iter().map(|run| run[i] * run[j]).sum();
+            // All forty agree by chance once in 10¹²; of 50,000 pairs none has 39.
+            assert!(sum.abs() < 38.0, "{what}: numbers {i} and {j} go together");
+        }
+    }
+}
+
+#[test]
+fn noise_alone_has_its_law_and_goes_with_no_other() {
+    for kind in all_sums() {
+        for noise in NOISES {
+            if kind.accepts(noise).is_err() {
+                continue;
+            }
+            let (first, second) = (cell(LONG, kind, noise, 1), cell(LONG, kind, noise, 2));
+            let rows = &first.rows;
+            let one = matches!(kind, SumKind::Tree | SumKind::Octave | SumKind::Blt(_));
+            let solve: Box<dyn Fn(&[Vec<f64>]) -> Vec<Vec<f64>>> = if let SumKind::Blt(_) = kind {
+                let scaled = |row: Vec<f64>| row.iter().map(|v| v / rows.scales[0]).collect();
+                Box::new(move |releases| rows.rows(releases).into_iter().map(scaled).collect())
+            } else {
+                let mixtures = (1..=LONG).map(|t| mixture(rows, kind, LONG, t));
+                let solved = Solved::of(&mixtures.collect::<Vec<_>>());
+                Box::new(move |releases| solved.noises(releases))
+            };
+            let run = |seed| all_noises((&first, &second), &solve, seed);
+            let runs: Vec<_> = (0..40).map(run).collect();
+            // New noises of Gaussian mixtures are Gaussian, too.
+            let known = if one || noise == Noise::Gaussian {
+                Known::Law
+            } else {
+                Known::Variance
+            };
+            check(&format!("{kind} {noise}"), noise, &known, &runs);
+        }
+    }
+}
+
+/// Nodes that each instance read, of one generator; the instance that read least first.
+fn read_alone(recorder: &Recorder) -> Vec<BTreeSet<u64>> {
+    let mut read: BTreeMap<[u8; 16], BTreeSet<u64>> = BTreeMap::new();
+    for address in recorder.take() {
+        assert_eq!(
+            address.mechanism, 128,
+            "a generator that is not the noise's"
+        );
+        read.entry(address.instance)
+            .or_default()
+            .insert(address.node);
+    }
+    let mut read: Vec<_> = read.into_values().collect();
+    read.sort_by_key(BTreeSet::len);
+    read
+}
+
+/// Plays an all-null stream, or any other.
+fn alone(cell: &dyn Play, records: u64, pull: fn(u64) -> Pull, key: &Key, stop: Stop) -> Seen {
+    let entry = |number| Entry {
+        person: None,
+        pull: pull(number),
+    };
+    let stream: Vec<Entry> = (1..=records).map(entry).collect();
+    let path = Seen {
+        questions: vec![vec![0.0; 3]; stream.len()],
+        ..Seen::default()
+    };
+    cell.play(&stream, Some(&path), key, stop)
+}
+
+/// As for sums: each answer has a noise of its own, at the address of its item.
+#[test]
+fn answers_have_noise_of_their_own() {
+    const LOST_ITEM: u64 = 5;
+    let recipes = [
+        (RecipeName::Exp2, 1),
+        (RecipeName::Exp2Batched, 4),
+        (RecipeName::Scrible, 1),
+    ];
+    for (recipe, batch) in recipes {
+        for (noise, law) in [
+            (FeedbackNoise::Gaussian, Noise::Gaussian),
+            (FeedbackNoise::Laplace, Noise::Laplace),
+        ] {
+            let cell = OnAnswers::plan(recipe, noise, Adjacency::ReplaceOne, batch, true).unwrap();
+            let (null, scale) = cell.null_and_scale();
+            let (records, at) = (RECORDS * batch, (LOST_ITEM * batch) as usize);
+            let run = |seed| {
+                let key = Key::insecure_from_seed(seed);
+                let seen = alone(&cell, records, |_| Pull::Null, &key, Stop::Restored(at));
+                let noises = seen.values.iter().map(|v| vec![(v[0] - null) / scale]);
+                noises.collect::<Vec<_>>()
+            };
+            let runs: Vec<_> = (0..40).map(run).collect();
+            assert_eq!(runs[0].len() as u64, RECORDS);
+            check(&cell.name(), law, &Known::Law, &runs);
+            for stop in [
+                Stop::Never,
+                Stop::Resumed(at),
+                Stop::Checkpointed(at),
+                Stop::Restored(at),
+            ] {
+                let (key, recorder) = Key::insecure_recorded(5);
+                alone(&cell, records, Pull::Other, &key, stop);
+                let wanted: Vec<BTreeSet<u64>> = match stop {
+                    Stop::Restored(_) => vec![
+                        (1..=LOST_ITEM).collect(),
+                        (1..=RECORDS - LOST_ITEM).collect(),
+                    ],
+                    _ => vec![(1..=RECORDS).collect()],
+                };
+                assert_eq!(read_alone(&recorder), wanted, "{} {stop:?}", cell.name());
+            }
+        }
+    }
+}
+
+/// As for sums: each iterate has a noise of its own, at the address of its step.
+#[test]
+fn iterates_have_noise_of_their_own() {
+    const AT: usize = 5;
+    for entry in CATALOGUE {
+        if entry.mechanism != MechanismKind::Iterate {
+            continue;
+        }
+        for noise in [Noise::Gaussian, Noise::L2Laplace] {
+            let adjacency = Adjacency::ReplaceOne;
+            let cell = OnIterates::plan(entry.recipe, noise, adjacency, 1, 2).unwrap();
+            let (all, at) = (cell.needs_all(), AT as u64);
+            let noisy = |steps: u64| (1..=steps).filter(|&t| cell.scale(t) > 0.0);
+            let lost = if all { Stop::Never } else { Stop::Restored(AT) };
+            let run = |seed| {
+                let key = Key::insecure_from_seed(seed);
+                let values = alone(&cell, RECORDS, |_| Pull::Null, &key, lost).values;
+                let steps: Vec<u64> = if all {
+                    noisy(RECORDS).collect()
+                } else {
+                    (1..=at).chain(1..=RECORDS - at).collect()
+                };
+                assert_eq!(steps.len(), values.len(), "{}", cell.name());
+                let noises = steps.into_iter().zip(values);
+                let noises = noises.filter(|&(t, _)| cell.scale(t) > 0.0);
+                noises
+                    .map(|(t, value)| value.iter().map(|v| v / cell.scale(t)).collect())
+                    .collect::<Vec<Vec<f64>>>()
+            };
+            let runs: Vec<_> = (0..40).map(run).collect();
+            check(&cell.name(), noise, &Known::Law, &runs);
+            for stop in [Stop::Never, Stop::Resumed(AT), lost] {
+                let (key, recorder) = Key::insecure_recorded(5);
+                alone(&cell, RECORDS, Pull::Other, &key, stop);
+                let wanted: Vec<BTreeSet<u64>> = match stop {
+                    Stop::Restored(_) => vec![noisy(at).collect(), noisy(RECORDS - at).collect()],
+                    _ => vec![noisy(RECORDS).collect()],
+                };
+                assert_eq!(read_alone(&recorder), wanted, "{} {stop:?}", cell.name());
             }
         }
     }
@@ -208,9 +408,7 @@ fn expected(rows: &Rows, kind: SumKind, releases: u64, items: u64) -> BTreeMap<u
             SumKind::Tree => add(0, terms(&BinaryTree, t)),
             SumKind::PaddedTree => {
                 add(0, terms(&BinaryTree, t));
-                let total = u64::from(BinaryTree::most_terms(releases));
-                let padding = u64::from(t.count_ones())..total;
-                add(1, padding.map(|extra| t << 6 | extra).collect());
+                add(1, padding(releases, t).collect());
             }
             SumKind::Honaker => add(
                 0,
@@ -226,7 +424,7 @@ fn expected(rows: &Rows, kind: SumKind, releases: u64, items: u64) -> BTreeMap<u
                 );
             }
             SumKind::Blt(_) => add(0, vec![t]),
-            _ => add(0, rows.terms(t)),
+            _ => add(0, rows.terms(t).iter().map(|term| term.node).collect()),
         }
     }
     streams.retain(|_, nodes| !nodes.is_empty());

@@ -10,42 +10,69 @@ use hushstream_account::Adjacency;
 use hushstream_engine::RecipeName;
 use hushstream_noise::Key;
 
-#[test]
-fn one_record_moves_no_dartboard_by_more_than_was_paid() {
-    let selections = [RecipeName::Dartboard, RecipeName::DartboardBatched];
+/// Dartboard, calibrated, and limited updates hold no play for a batch; a net needs a horizon.
+fn fits(recipe: RecipeName, batch: u64, known: bool) -> bool {
+    match recipe {
+        RecipeName::Dartboard => batch == 1 || known,
+        RecipeName::Cover => known,
+        RecipeName::LimitedUpdates => batch == 1,
+        _ => true,
+    }
+}
+
+/// What is accepted of a recipe is audited, what is not is refused.
+fn audit(recipe: RecipeName, cells: u64) {
     let mut audited = 0;
-    for recipe in selections {
-        for pure in [true, false] {
-            for adjacency in [Adjacency::ReplaceOne, Adjacency::ZeroOut] {
-                for (batch, known) in [(1, true), (4, true), (1, false), (4, false)] {
-                    // Calibrated, a dartboard holds no play for a batch.
-                    let fits = recipe != RecipeName::Dartboard || batch == 1 || known;
-                    let cell = match OnSelection::plan(recipe, pure, adjacency, batch, known) {
-                        Ok(cell) => cell,
-                        Err(error) => {
-                            assert!(!fits, "{recipe} {batch} {known}: {error}");
-                            continue;
-                        }
-                    };
-                    assert!(fits, "{} is not refused", cell.name());
-                    audited += 1;
-                    share_of_price(&cell);
-                    let range = range(&cell);
-                    assert!(
-                        range <= 1.0 + 1e-9,
-                        "{}: a draw's range is {range}",
-                        cell.name()
-                    );
-                    assert!(
-                        range >= 0.99,
-                        "{}: only {range} of a draw's range",
-                        cell.name()
-                    );
-                }
+    for pure in [true, false] {
+        for adjacency in [Adjacency::ReplaceOne, Adjacency::ZeroOut] {
+            for (batch, known) in [(1, true), (4, true), (1, false), (4, false)] {
+                let fits = fits(recipe, batch, known);
+                let cell = match OnSelection::plan(recipe, pure, adjacency, batch, known) {
+                    Ok(cell) => cell,
+                    Err(error) => {
+                        assert!(!fits, "{recipe} {batch} {known}: {error}");
+                        continue;
+                    }
+                };
+                assert!(fits, "{} is not refused", cell.name());
+                audited += 1;
+                share_of_price(&cell);
+                let range = range(&cell);
+                assert!(
+                    range <= 1.0 + 1e-9,
+                    "{}: a draw's range is {range}",
+                    cell.name()
+                );
+                assert!(
+                    range >= 0.99,
+                    "{}: only {range} of a draw's range",
+                    cell.name()
+                );
             }
         }
     }
-    assert!(audited == 28, "{audited}");
+    assert_eq!(audited, cells, "{recipe}");
+}
+
+#[test]
+fn one_record_moves_no_dartboard_by_more_than_was_paid() {
+    audit(RecipeName::Dartboard, 12);
+    audit(RecipeName::DartboardBatched, 16);
+}
+
+#[test]
+fn one_record_moves_no_hedge_by_more_than_was_paid() {
+    audit(RecipeName::HedgeBatched, 16);
+}
+
+#[test]
+fn one_record_moves_no_net_by_more_than_was_paid() {
+    audit(RecipeName::Cover, 8);
+}
+
+#[test]
+fn one_record_moves_no_limited_update_by_more_than_was_paid() {
+    audit(RecipeName::LimitedUpdates, 8);
 }
 
 /// The largest share of a draw's range.

@@ -10,7 +10,7 @@ use hushstream_account::Adjacency;
 use hushstream_engine::{CATALOGUE, MechanismKind};
 use hushstream_mechanism::sums::blt::{DyadicBlt, optimise};
 use hushstream_mechanism::sums::{
-    BalancedDigits, BinaryTree, ConstantWeight, Cover, Noise, SumKind, SumPlan, Window,
+    BalancedDigits, BinaryTree, ConstantWeight, Cover, Noise, SumKind, SumPlan, Term, Window,
 };
 use std::collections::BTreeSet;
 
@@ -99,13 +99,12 @@ impl Rows {
         ConstantWeight::cheapest(self.releases, |weight, depth| weight * depth.powi(power))
     }
 
-    /// The nodes in release t, where a public cover says them.
-    pub(crate) fn terms(&self, t: u64) -> Vec<u64> {
-        let nodes = |cover: &dyn Cover| cover.terms(t).iter().map(|term| term.node).collect();
+    /// The signed nodes in release t, where a public cover says them.
+    pub(crate) fn terms(&self, t: u64) -> Vec<Term> {
         match self.kind {
-            SumKind::Smooth => nodes(&self.code()),
-            SumKind::Kary => nodes(&BalancedDigits::cheapest(self.releases)),
-            SumKind::Window(width) => nodes(&Window { width }),
+            SumKind::Smooth => self.code().terms(t),
+            SumKind::Kary => BalancedDigits::cheapest(self.releases).terms(t),
+            SumKind::Window(width) => Window { width }.terms(t),
             other => unreachable!("{other} is no cover of this kind"),
         }
     }
