@@ -17,7 +17,7 @@ use hushstream_mechanism::losses::{
     Bounds, Distance, Features, LinearLoss, LinearModel, Link, Loss, Record,
 };
 use hushstream_mechanism::perturb::{Leader, PerturbedIterates, Timing};
-use hushstream_mechanism::select::Board;
+use hushstream_mechanism::select::{Board, Selection};
 use hushstream_mechanism::sums::{Noise, PrivateSum, SumKind};
 use hushstream_mechanism::{
     Contribution, Grant, GuaranteeKind, Ledger, Moments, Participation, Pending, Raw, Released,
@@ -1483,6 +1483,39 @@ impl OnSelection {
         let unit = (1_u64 << LOSS_BITS) as f64;
         let cells = losses.iter().map(|loss| loss.clamp(0.0, 1.0) * unit);
         cells.map(|cell| cell as u64).collect()
+    }
+
+    /// The plays of the mechanism alone, its journal replaced by a checkpoint after so many records.
+    pub(crate) fn checkpointed(&self, stream: &[Entry], key: &Key, at: usize) -> Vec<Vec<f64>> {
+        let plan = self.recipe.plan();
+        let (budget, charge) = (self.recipe.request().budget, plan.charge().unwrap());
+        let (mut ledger, grant, _) = paid(budget, plan.filter(), charge, plan.scope());
+        let shelf = Shelf::default();
+        let open = Selection::open(plan.clone(), grant, key, &mut ledger, shelf.clone());
+        let mut selection = open.unwrap();
+        let mut plays = Vec::new();
+        for (number, entry) in (1..).zip(stream) {
+            let pending = match &self.recipe.request().advice {
+                Advice::Experts(_) => selection.add(Raw::seal(Self::losses(entry.pull))),
+                Advice::Net { loss, set, .. } => {
+                    let range = loss.lipschitz() * set.diameter();
+                    let record = Raw::seal(Self::record(entry.pull));
+                    selection.add_record(loss.as_ref(), self.recipe.points(), range, record)
+                }
+            };
+            selection.sync(&mut ledger).unwrap();
+            if let Some(pending) = pending.unwrap() {
+                let play = selection.publish(pending).unwrap().into_value();
+                plays.push(vec![f64::from(play)]);
+            }
+            if number == at {
+                selection.checkpoint(Vec::new()).unwrap();
+                drop(selection);
+                let back = Selection::resume(shelf.clone(), key, &mut ledger, None, |_| true);
+                selection = back.unwrap().selection;
+            }
+        }
+        plays
     }
 
     /// The largest range of the difference of log-weights at an item, as a share of R.

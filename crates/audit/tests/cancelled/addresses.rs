@@ -228,6 +228,20 @@ fn check(what: &str, noise: Noise, known: &Known, runs: &[Vec<Vec<f64>>]) {
         let bound = ((2.0_f64 / 1e-7).ln() / (2.0 * n)).sqrt();
         assert!(distance < bound, "{what}: {distance} {bound}");
     }
+    // Products of noises so many rows apart have mean 0. The seeds are fixed; seven standard
+    // deviations are allowed.
+    for lag in 1..runs[0].len() {
+        let pairs = runs.iter().flat_map(|run| run.iter().zip(&run[lag..]));
+        let products = pairs.flat_map(|(a, b)| a.iter().zip(b).map(|(a, b)| a * b));
+        let products: Vec<f64> = products.collect();
+        let n = products.len() as f64;
+        let variance = noise.variance(runs[0][0].len() as u32);
+        let mean = products.iter().sum::<f64>() / (n * variance);
+        assert!(
+            mean.abs() * n.sqrt() < 7.0,
+            "{what}: {lag} rows apart, {mean}"
+        );
+    }
     // Signs, whose products are fair coins if noises are independent: every pair of rows, in every
     // pair of coordinates. (The two coordinates of one L2-Laplace vector depend on each other, but
     // not in their signs.)

@@ -37,6 +37,7 @@ fn audit(recipe: RecipeName, cells: u64) {
                 assert!(fits, "{} is not refused", cell.name());
                 audited += 1;
                 share_of_price(&cell);
+                checkpoints_change_nothing(&cell);
                 let range = range(&cell);
                 assert!(
                     range <= 1.0 + 1e-9,
@@ -73,6 +74,26 @@ fn one_record_moves_no_net_by_more_than_was_paid() {
 #[test]
 fn one_record_moves_no_limited_update_by_more_than_was_paid() {
     audit(RecipeName::LimitedUpdates, 8);
+}
+
+/// The reference knows no journal: the program's own runs are compared, and their ledgers.
+fn checkpoints_change_nothing(cell: &OnSelection) {
+    for (seed, pair) in (0..).zip(cell.streams()) {
+        let key = Key::insecure_from_seed(seed);
+        let [left, right] = pair.map(|stream| {
+            let own = cell.play(&stream, None, &key, Stop::Never);
+            let middle = stream.len() / 2 / 4 * 4;
+            let back = cell.checkpointed(&stream, &key, middle);
+            assert_eq!(own.published, back, "{}: checkpoint", cell.name());
+            own
+        });
+        assert_eq!(
+            left.bytes[1],
+            right.bytes[1],
+            "{}: bytes of the ledger",
+            cell.name()
+        );
+    }
 }
 
 /// The largest share of a draw's range.
