@@ -152,12 +152,11 @@ impl Solved {
     }
 }
 
+/// From releases to new noises.
+type Solve<'a> = dyn Fn(&[Vec<f64>]) -> Vec<Vec<f64>> + 'a;
+
 /// Of two lives of a run under one key, and of a second run: all their noises.
-fn all_noises(
-    (first, second): (&OnSum, &OnSum),
-    solve: &dyn Fn(&[Vec<f64>]) -> Vec<Vec<f64>>,
-    seed: u64,
-) -> Vec<Vec<f64>> {
+fn all_noises((first, second): (&OnSum, &OnSum), solve: &Solve<'_>, seed: u64) -> Vec<Vec<f64>> {
     let key = Key::insecure_from_seed(seed);
     let lives = released(first, LONG, |_| Pull::Null, &key, Stop::Restored(LOST)).values;
     let second = released(second, LONG, |_| Pull::Null, &key, Stop::Never);
@@ -268,7 +267,7 @@ fn noise_alone_has_its_law_and_goes_with_no_other() {
             let (first, second) = (cell(LONG, kind, noise, 1), cell(LONG, kind, noise, 2));
             let rows = &first.rows;
             let one = matches!(kind, SumKind::Tree | SumKind::Octave | SumKind::Blt(_));
-            let solve: Box<dyn Fn(&[Vec<f64>]) -> Vec<Vec<f64>>> = if let SumKind::Blt(_) = kind {
+            let solve: Box<Solve<'_>> = if let SumKind::Blt(_) = kind {
                 let scaled = |row: Vec<f64>| row.iter().map(|v| v / rows.scales[0]).collect();
                 Box::new(move |releases| rows.rows(releases).into_iter().map(scaled).collect())
             } else {

@@ -58,6 +58,10 @@ fn audit(recipe: RecipeName, cells: u64) {
 #[test]
 fn one_record_moves_no_dartboard_by_more_than_was_paid() {
     audit(RecipeName::Dartboard, 12);
+}
+
+#[test]
+fn one_record_moves_no_batched_dartboard_by_more_than_was_paid() {
     audit(RecipeName::DartboardBatched, 16);
 }
 
