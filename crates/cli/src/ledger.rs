@@ -336,7 +336,10 @@ fn merge(path: &Path, from: &Path) -> Result<()> {
             let both = ledger.charges().chain(other.charges());
             let both: Vec<Price> = both.map(|(_, price)| price).collect();
             let enough = budget::total_for(&ledger, &both, Least::Share)
-                .map(|total| format!("; a total of {total} would hold both: raise it first"))
+                .map(|total| {
+                    let total = budget::pair(total);
+                    format!("; a total of {total} would hold both: raise it first")
+                })
                 .unwrap_or_default();
             bail!(
                 "the charges of {} do not fit {}: {refused}{enough}. Nothing has changed",

@@ -190,14 +190,36 @@ pub(crate) fn refusal(ledger: &Ledger, price: Price, error: LedgerError) -> anyh
         .map(|told| format!("; {told} would fit"))
         .unwrap_or_default();
     let all: Vec<Price> = prices(ledger).into_iter().chain([price]).collect();
-    let needed = total_for(ledger, &all, Least::Needed)
-        .map(|told| format!("; with it the total would be {told}"))
+    // With the share set aside, as `hushstream ledger raise` does it: the advice must hold there too.
+    let total = total_for(ledger, &all, Least::Share);
+    let needed = total
+        .map(|total| format!("; with it the total would be {}", pair(total)))
+        .unwrap_or_default();
+    let apart = total
+        .and_then(|total| reserve_share(ledger, total, &all))
+        .map(|share| format!(" --reserve {share}"))
         .unwrap_or_default();
     anyhow!(
-        "this run does not fit the budget of its data, (ε, δ) = ({epsilon}, {}), after {runs} other run{}: {refused}{smaller}{needed}. To raise the budget is a decision about the people in the data: --total-epsilon, --total-delta, or `hushstream ledger raise`",
+        "this run does not fit the budget of its data, (ε, δ) = ({epsilon}, {}), after {runs} other run{}: {refused}{smaller}{needed}. To raise the budget is a decision about the people in the data: --total-epsilon, --total-delta, or `hushstream ledger raise{apart}`",
         delta(bound),
         if runs == 1 { "" } else { "s" },
     )
+}
+
+/// A budget as people write it.
+pub(crate) fn pair(budget: Budget) -> String {
+    format!("({}, {})", budget.epsilon(), delta(budget.delta()))
+}
+
+/// The part of δ to set aside for these charges, if it is more than what is set aside by default.
+fn reserve_share(ledger: &Ledger, total: Budget, prices: &[Price]) -> Option<f64> {
+    let kind = ledger.filter().kind();
+    if !matches!(kind, FilterKind::Gaussian | FilterKind::Zcdp) {
+        return None;
+    }
+    let need = Filter::needed_reserve(total, kind, prices).ok()?;
+    let share = (need / total.delta() * 1e3).ceil() / 1e3;
+    (share > RESERVE && share < 1.0).then_some(share)
 }
 
 /// The largest run of this kind that fits, in words.
@@ -261,7 +283,7 @@ fn rounded_down(value: f64) -> f64 {
 
 /// The smallest total with the ledger's δ, or with as much δ as is needed, that holds these
 /// charges.
-pub(crate) fn total_for(ledger: &Ledger, prices: &[Price], least: Least) -> Option<String> {
+pub(crate) fn total_for(ledger: &Ledger, prices: &[Price], least: Least) -> Option<Budget> {
     let present = ledger.budget();
     let holds = |epsilon: f64, delta: f64| {
         let budget = Budget::approx(epsilon, delta).ok()?;
@@ -273,7 +295,11 @@ pub(crate) fn total_for(ledger: &Ledger, prices: &[Price], least: Least) -> Opti
     let more = (0..40).map(|step| present.delta().max(own) * 2_f64.powi(step));
     let enough = [present.delta()].into_iter().chain(more).take(8);
     for bound in enough.filter(|bound| (0.0..1.0).contains(bound)) {
-        let first = rounded_up(present.epsilon());
+        let first = present.epsilon();
+        if holds(first, bound).is_some() {
+            return Budget::approx(first, bound).ok();
+        }
+        let first = rounded_up(first);
         let Some(mut high) = (0..20)
             .map(|step| first * 2_f64.powi(step))
             .find(|&epsilon| holds(epsilon, bound).is_some())
@@ -293,7 +319,7 @@ pub(crate) fn total_for(ledger: &Ledger, prices: &[Price], least: Least) -> Opti
                 low = middle.min(high);
             }
         }
-        return Some(format!("({high}, {})", delta(bound)));
+        return Budget::approx(high, bound).ok();
     }
     None
 }
