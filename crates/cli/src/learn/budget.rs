@@ -263,8 +263,8 @@ fn fitting(ledger: &Ledger, price: Price) -> Option<String> {
         }
     }
     let epsilon = rounded_down(largest?);
-    // Nobody would choose a δ that is lost in rounding.
-    let is_useful = epsilon > 1e-6 && bound >= 1e-3 * fixed.delta();
+    // A run of a hundredth of the ε, or with a δ that is lost in rounding, is no advice.
+    let is_useful = epsilon >= 1e-2 * fixed.epsilon() && bound >= 1e-3 * fixed.delta();
     is_useful.then(|| format!("ε = {epsilon} at δ = {}", delta(bound)))
 }
 

@@ -106,7 +106,8 @@ pub(crate) fn show_figures(outcome: &Outcome) {
     if let (Some(seconds), Some(rate)) = (outcome.seconds, outcome.rows_per_second) {
         eprintln!(
             "{} records in {} s, {} a second\n",
-            grouped(outcome.rounds),
+            // Of this run of the program: a resumed one has learned more.
+            grouped((rate * seconds).round() as u64),
             short(seconds),
             grouped(rate as u64)
         );
