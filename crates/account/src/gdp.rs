@@ -17,7 +17,7 @@
 //!   p = 1/(1 + e^ε), randomised response. G_μ is convex and meets both ends, so f ≥ G_μ exactly
 //!   if p ≥ G_μ(p), that is μ ≥ −2Φ⁻¹(p). Equality there: no smaller μ covers every ε-DP mechanism.
 //! * *Bounded range η*: the likelihood ratio lies in [e^{t−η}, e^t] for some t in [0, η]. By
-//!   convexity the worst law of the ratio sits on the two ends, and its trade-off function is linear
+//!   convexity the worst law of the ratio sits on the two ends, so its trade-off function is linear
 //!   between (0, 1), (a, b), (1, 0) with a = (e^{η−t} − 1)/(e^η − 1), b = (e^t − 1)/(e^η − 1). So
 //!   μ ≥ −Φ⁻¹(a) − Φ⁻¹(b) is needed for every t. Now (1 − a)/a = e^η·b/(1 − b): with F the logistic
 //!   distribution function, 1 − a = F(x + h) and b = F(x − h) for h = η/2 and some x. Let

@@ -1485,7 +1485,7 @@ impl OnSelection {
         cells.map(|cell| cell as u64).collect()
     }
 
-    /// The plays of the mechanism alone, its journal replaced by a checkpoint after so many records.
+    /// The plays of the mechanism alone, its journal replaced by a checkpoint after some records.
     pub(crate) fn checkpointed(&self, stream: &[Entry], key: &Key, at: usize) -> Vec<Vec<f64>> {
         let plan = self.recipe.plan();
         let (budget, charge) = (self.recipe.request().budget, plan.charge().unwrap());

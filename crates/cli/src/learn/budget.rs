@@ -190,7 +190,7 @@ pub(crate) fn refusal(ledger: &Ledger, price: Price, error: LedgerError) -> anyh
         .map(|told| format!("; {told} would fit"))
         .unwrap_or_default();
     let all: Vec<Price> = prices(ledger).into_iter().chain([price]).collect();
-    // With the share set aside, as `hushstream ledger raise` does it: the advice must hold there too.
+    // With the share set aside, as `hushstream ledger raise` does: the advice must hold there too.
     let total = total_for(ledger, &all, Least::Share);
     let needed = total
         .map(|total| format!("; with it the total would be {}", pair(total)))
