@@ -41,13 +41,13 @@ def speed(tables):
         for cores, words in ((1, "one core"), (2, "two cores")):
             table = tables.get(f"dense-{dimension}-{cores}")
             for name in (TREE, BLT):
-                yield Aim(f"{name}, d = {dimension}, against VW from text, {words}", table and table.ratio(name, VW_TEXT), 4)
+                yield Aim(f"{name}, d = {dimension}, against VW from text, {words}", table and table.ratio(name, VW_TEXT), 3)
         table = tables.get(f"dense-{dimension}-2")
         for name in (TREE, BLT):
             yield Aim(f"{name}, d = {dimension}, against VW from its cache, two cores", table and table.ratio(name, VW_CACHE), 1)
     for cores, words in ((1, "one core"), (2, "two cores")):
         table = tables.get(f"sparse-{cores}")
-        yield Aim(f"hushstream, sparse-ftrl, against VW from text, {words}", table and table.ratio("hushstream, sparse-ftrl", VW_TEXT), 0.7)
+        yield Aim(f"hushstream, sparse-ftrl, against VW from text, {words}", table and table.ratio("hushstream, sparse-ftrl", VW_TEXT), 0.6)
 
 
 def parts(tables):
@@ -73,7 +73,7 @@ def memory(tables, panels):
     """Peak memory, and that it does not grow with T."""
     for name in (TREE, BLT):
         outcome = tables["dense-54-2"].of(name) if "dense-54-2" in tables else None
-        yield Aim(f"peak memory, {name}, d = 54", outcome and outcome.peak() / 1e6, most=30, unit=" MB")
+        yield Aim(f"peak memory, {name}, d = 54", outcome and outcome.peak() / 1e6, most=20, unit=" MB")
     for curve in panels[0].curves if panels else []:
         if len(curve.points) > 1:
             first, last = curve.points[0], curve.points[-1]

@@ -7,7 +7,7 @@ import sys
 
 import files
 from contest import hold
-from programs import PYTHONS, ROOT, dense_flags, learn, ours, peer, sparse_flags, vw
+from programs import PYTHONS, ROOT, default_runs, dense_flags, learn, ours, peer, sparse_flags, vw
 
 
 @dataclasses.dataclass
@@ -65,6 +65,7 @@ def dense(folder, sizes, dimension):
     contenders = [
         learn(TREE, dense_flags(csv.name, rows, "tree")),
         learn(BLT, dense_flags(csv.name, rows, "blt")),
+        *default_runs(f"{csv.name} --target y --bounds x*=0:1"),
         vw(VW_TEXT, f"-d {text.name}"),
         vw("VW, text, --sgd", f"-d {text.name} --sgd"),
         vw(VW_CACHE, f"-d {text.name} --cache_file {cache.name}"),
@@ -80,7 +81,7 @@ def dense(folder, sizes, dimension):
         yield Table(
             f"dense-{dimension}-{cores}",
             f"Dense rows, d = {dimension}, {words}",
-            f"{rows:,} generated rows. Ours: exact noise, a release every row, (1, 1e-6), from CSV. VW: no privacy, the same rows as VW text, features called by number.",
+            f"{rows:,} generated rows. Ours: exact noise, (1, 1e-6), from CSV; a release every row, or what the default chooses. VW: no privacy, the same rows as VW text, features called by number.",
             "row",
             VW_TEXT,
             hold(contenders, folder, cores, sizes.rounds),
@@ -98,6 +99,7 @@ def covtype(folder, sizes):
     text = files.covtype_vw(folder, csv)
     flags = f"covtype.csv --schema {{root}}/examples/covtype.toml --recipe pftal-convex --sum {{total}} --batch 1 --rounds 581012"
     contenders = [learn(name, flags.format(root=ROOT, total=total)) for name, total in ((TREE, "tree"), (BLT, "blt"))]
+    contenders += default_runs(f"covtype.csv --schema {ROOT}/examples/covtype.toml")
     for contender in contenders:
         contender.shown = contender.shown.replace(f"{ROOT}/", "")
     contenders += [vw(VW_TEXT, f"-d {text.name}")]
@@ -120,6 +122,7 @@ def sparse(folder, sizes):
     contenders = [
         learn("hushstream, sparse-ftrl", sparse_flags(text.name, rows, bits)),
         learn("hushstream, sparse-ftrl, libsvm", sparse_flags(svm.name, rows, bits)),
+        *default_runs(f"{text.name} --hash-bits {bits} --norm 7"),
         vw(VW_TEXT, f"-d {text.name} -b {bits}"),
         vw("VW, text, --ftrl", f"-d {text.name} -b {bits} --ftrl"),
     ]

@@ -14,6 +14,7 @@ PYTHONS = {
     "jax": TARGET / "oracle-jax" / "bin" / "python",
     "tensorflow": TARGET / "bench-tensorflow" / "bin" / "python",
 }
+DEFAULT, DEFAULT_KEPT = "hushstream, default", "hushstream, default, model and journal kept"
 BUDGET = "--epsilon 1 --delta 1e-6"
 
 
@@ -26,9 +27,18 @@ def learn(name, flags, leaves=(), feed=None, tail="--json"):
         [BINARIES / "hushstream", *line.split()],
         f"hushstream {line}",
         is_learn=True,
-        leaves=("run.ledger", "run.ledger.lock", *leaves),
+        leaves=("run.ledger", "run.ledger.lock", "run.ledger.witness", *leaves),
         feed=feed,
     )
+
+
+# What a run leaves that can be resumed and whose model is kept.
+KEPT, LEAVES = "--state state --model model.json", ("state", "model.json")
+
+
+def default_runs(flags):
+    """As a user runs it: no recipe, batch or number of rows named; the file is checked before the charge. The second keeps model and journal, with a digest of every row."""
+    return [learn(DEFAULT, flags), learn(DEFAULT_KEPT, f"{flags} {KEPT}", LEAVES)]
 
 
 def dense_flags(file, rows, total):

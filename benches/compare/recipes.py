@@ -67,6 +67,7 @@ def cases(folder):
     def words(rows):
         return files.first(files.sparse(folder, most, BITS, "vw"), rows, has_header=False)
 
+    yield "default", run(dense, TABLE)
     for recipe, flags in MODELS:
         yield named(recipe, "", flags), run(dense, f"{TABLE} --recipe {recipe} {flags}")
     for task, recipes in (("experts", EXPERTS), ("bandit", ARMS)):
