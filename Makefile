@@ -11,7 +11,7 @@ BENCH  ?= default
 # What `make mutants-diff` compares with.
 SINCE  ?= HEAD~1
 
-.PHONY: demo test test-long fuzz bench oracle mutants mutants-diff
+.PHONY: demo test test-long fuzz bench oracle mutants mutants-diff deny
 
 # A year of flights, which is built into the program: what was chosen and why, how well it learned, and what is promised.
 demo:
@@ -30,7 +30,7 @@ fuzz:
 	cargo run --locked --quiet --release -p hushstream-fuzz -- --seconds 1800 --seed $$(date +%s)
 
 # Everything of `make test`, regret at full length, the error codes of what must not compile, the cipher's ways for other processors, cross-checks against other people's implementations, and whether tests notice changes of the code that privacy rests on.
-test-long: test oracle
+test-long: test oracle deny
 	cargo test --release --locked -p hushstream-arena --features long
 	cargo test --release --locked -p hushstream --features long
 	cargo test --locked -p hushstream-read --features parquet
@@ -57,6 +57,11 @@ mutants-diff:
 	mkdir -p target
 	git diff $(SINCE) > target/mutants.diff
 	$(PYTHON) scripts/mutants.py --in-diff target/mutants.diff
+
+# Licences, sources and bans of the dependencies, from what is on this machine: deny.toml.
+deny:
+	cargo deny --version || cargo install --locked cargo-deny@0.20.2
+	cargo deny --offline check bans licenses sources
 
 # Ours and other people's programs on the same files, in turn; writes BENCHMARKS.md.
 bench: $(PEERS)/installed $(JAX)/installed $(TFP)/tried
