@@ -3,10 +3,8 @@
 use crate::catalogue::RecipeName;
 use crate::on_sums::RecipeError;
 use hushstream_account::{Adjacency, Budget, Guarantee, GuaranteeError};
-use hushstream_mechanism::losses::{Bounds, Features, LinearModel, Link, Loss, Memory, Record};
-use hushstream_mechanism::sparse::{
-    Balance, CACHE_BYTES, Model, Rule, Scout, SparseError, SparseLearner,
-};
+use hushstream_mechanism::losses::{Bounds, Features, LinearModel, Link, Loss, Record};
+use hushstream_mechanism::sparse::{Balance, CACHE_BYTES, Model, Rule, SparseError, SparseLearner};
 use hushstream_mechanism::sums::{Geometry, Noise, SumKind, SumPlan, SumRequest};
 use hushstream_mechanism::{
     CameBack, Contribution, DiaryError, Grant, Ledger, OperatorOnly, Participation, Raw, Released,
@@ -136,10 +134,11 @@ impl SparseRecipe {
         self.plan.prefix_sd_max() / step * Model::threshold(self.request.features as usize)
     }
 
-    /// Memory of a run: the sums, and the caches of noise for one thread and for another that works ahead. A model takes as much again as the sums when it is made.
+    /// Memory of a run: the sums and the cache of noise. A model takes as much again as the sums
+    /// when it is made.
     #[must_use]
     pub fn memory_bytes(&self) -> u64 {
-        8 * u64::from(self.request.features) + 2 * CACHE_BYTES as u64
+        8 * u64::from(self.request.features) + CACHE_BYTES as u64
     }
 
     /// What a run of it promises.
@@ -209,16 +208,6 @@ impl SparseRun {
             rounds,
         };
         Ok((run, back.outcome))
-    }
-
-    /// The memory of the record that was learned last, for the next one to be read into.
-    pub fn memory(&mut self) -> Memory {
-        self.learner.memory()
-    }
-
-    /// Finds noise ahead of need in a thread of its own, for records that the scout has looked at: see [`SparseLearner::scout`].
-    pub fn scout(&mut self) -> Option<Scout> {
-        self.learner.scout()
     }
 
     /// Plays one round; `board`, if there is one, compares the prediction with the target.

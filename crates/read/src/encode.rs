@@ -7,7 +7,7 @@ use crate::schema::MissingTarget;
 use crate::step::{Scale, Step};
 use crate::target::{TargetEncoder, number};
 use crate::value::Missing;
-use hushstream_mechanism::losses::{Features, Memory};
+use hushstream_mechanism::losses::Features;
 
 /// What is asked of targets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,8 +28,6 @@ pub(crate) struct Builder {
     target_encoder: TargetEncoder,
     missing: Missing,
     dense: Vec<f64>,
-    /// Memory of records that have been learned from.
-    spare: Vec<Features>,
     entries: Vec<(u32, f64)>,
     /// The target, if there is one.
     pub(crate) target: Option<f64>,
@@ -52,24 +50,12 @@ impl Builder {
             target_encoder: TargetEncoder::new(layout.target(), &missing),
             missing,
             dense: Vec::new(),
-            spare: Vec::new(),
             entries: Vec::new(),
             target: None,
             person: None,
             clipped_targets: 0,
             was_longer: false,
         }
-    }
-
-    /// Takes memory for rows to come.
-    pub(crate) fn reuse(&mut self, emptied: impl IntoIterator<Item = Memory>) {
-        self.spare
-            .extend(emptied.into_iter().filter_map(Memory::reuse));
-    }
-
-    /// Memory for one.
-    pub(crate) fn spare(&mut self) -> Features {
-        self.spare.pop().unwrap_or(Features::Dense(Vec::new()))
     }
 
     /// Begins a row.

@@ -16,7 +16,7 @@ use crate::rows::{Failure, Rows, shared, steps};
 use crate::schema::{MissingTarget, SchemaSpec};
 use crate::source::{Source, Span};
 use crate::vw::Examples;
-use hushstream_mechanism::losses::{Features, Memory, Record};
+use hushstream_mechanism::losses::{Features, Record};
 use hushstream_mechanism::{OperatorOnly, Raw, RowDigest, RowHasher};
 
 /// A record on its way into a mechanism, and whose it is.
@@ -264,11 +264,6 @@ impl Reader {
         self.source.holds_record()
     }
 
-    /// Memory of records that have been learned from, for records to come: a row then allocates nothing.
-    pub fn reuse(&mut self, emptied: impl IntoIterator<Item = Memory>) {
-        self.builder.reuse(emptied);
-    }
-
     /// The next record, sealed; nothing at the end. A malformed row gives an empty record, which
     /// no loss learns from: the round passes with nothing added.
     ///
@@ -288,7 +283,7 @@ impl Reader {
         }
         let record = match self.builder.target {
             Some(target) => {
-                let mut features = self.builder.spare();
+                let mut features = Features::Dense(Vec::new());
                 self.builder.finish(&mut features);
                 Record { features, target }
             }

@@ -1,15 +1,14 @@
-//! Reading ahead: one thread parses rows while another learns from them. The rows and their order are the same; only time differs.
+//! Reading ahead: one thread parses rows while another learns from them. The rows and their order
+//! are the same; only the time differs.
 
-use hushstream_mechanism::losses::Memory;
-use hushstream_mechanism::sparse::Scout;
 use hushstream_read::{ReadError, Reader, Sealed};
 use std::panic::resume_unwind;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// Rows handed over at a time, and blocks that may wait: a few thousand rows in memory, whatever the length of the file. To wake a thread that waits takes as long as ten
-/// rows, so there are many to a block.
+/// Rows handed over at a time, and blocks that may wait: a few thousand rows in memory, however
+/// long the file is. To wake a thread takes as long as ten rows, so a block has many.
 const BLOCK: usize = 1024;
 const WAITING: usize = 3;
 /// Bytes of text in a block, about, if rows are long.
@@ -25,26 +24,22 @@ pub(crate) enum Next {
     End,
 }
 
-/// The rows of a reader, parsed in a thread of its own. The thread ends with the rows, at the first that cannot be read, or when this is dropped.
+/// The rows of a reader, parsed in a thread of its own. The thread ends with the rows, at the first
+/// one that cannot be read, or when this value is dropped.
 pub(crate) struct Ahead {
     blocks: Receiver<Block>,
     block: std::vec::IntoIter<Sealed>,
-    /// Memory of rows that have been learned from, on its way back.
-    emptied: Vec<Memory>,
-    returned: Sender<Vec<Memory>>,
     /// Until it is over.
     thread: Option<JoinHandle<()>>,
 }
 
 impl Ahead {
     /// Starts reading. Rows of a live stream are handed over before the next one has to be waited
-    /// for. A scout sees the rows before they are handed over.
-    pub(crate) fn new(mut reader: Reader, is_live: bool, mut scout: Option<Scout>) -> Self {
+    /// for.
+    pub(crate) fn new(mut reader: Reader, is_live: bool) -> Self {
         let (sender, blocks) = sync_channel::<Block>(WAITING);
-        let (returned, emptied) = channel::<Vec<Memory>>();
         let thread = thread::spawn(move || {
             loop {
-                emptied.try_iter().for_each(|memory| reader.reuse(memory));
                 let (mut block, mut text) = (Vec::<Sealed>::with_capacity(BLOCK), 0);
                 let end = loop {
                     match reader.next_record() {
@@ -58,9 +53,6 @@ impl Ahead {
                         break None;
                     }
                 };
-                if let Some(scout) = &mut scout {
-                    scout.look(block.iter().map(|row| &row.record));
-                }
                 // Rows before a bad one are learned first, as if they had been read one by one.
                 let gone = sender.send(Ok(block)).is_err();
                 match end {
@@ -77,18 +69,7 @@ impl Ahead {
         Self {
             blocks,
             block: Vec::new().into_iter(),
-            emptied: Vec::new(),
-            returned,
             thread: Some(thread),
-        }
-    }
-
-    /// Takes back the memory of a row: no row of a long file then allocates any.
-    pub(crate) fn reuse(&mut self, emptied: Memory) {
-        self.emptied.push(emptied);
-        if self.block.len() == 0 {
-            // Nobody is left to take it once the last row has been read.
-            let _ = self.returned.send(std::mem::take(&mut self.emptied));
         }
     }
 
@@ -101,10 +82,6 @@ impl Ahead {
     pub(crate) fn next_record(&mut self, patience: Option<Duration>) -> Result<Next, ReadError> {
         loop {
             if let Some(row) = self.block.next() {
-                // The one after the next: there is a round's time until it is needed.
-                if let Some(later) = self.block.as_slice().get(1) {
-                    later.record.fetch();
-                }
                 return Ok(Next::Row(row));
             }
             if self.thread.is_none() {

@@ -14,8 +14,6 @@ use super::{budget, checked, data, files, memory, model::Model, warnings, words}
 use anyhow::Result;
 use hushstream_account::Guarantee;
 use hushstream_mechanism::Yardstick;
-use hushstream_mechanism::losses::Memory;
-use hushstream_mechanism::sparse::Scout;
 use hushstream_mechanism::{Ledger, Metrics, RowChain, Scoreboard, Summary};
 use hushstream_read::{Checked, Finding, Layout, Sealed};
 use std::path::Path;
@@ -136,13 +134,9 @@ impl<'a> Learning<'a> {
         self.session.rounds()
     }
 
-    /// Who looks at records ahead of their turn, where that helps.
-    pub(crate) fn scout(&mut self) -> Option<Scout> {
-        self.session.scout()
-    }
-
-    /// One record: predicted, then learned from. Gives back the record's memory. After a record behind which nothing waits it is time for a look at the clock.
-    pub(crate) fn take(&mut self, sealed: Sealed, is_last_for_now: bool) -> Result<Memory> {
+    /// One record: predicted, then learned from. After a record behind which nothing waits it is time
+    /// for a look at the clock.
+    pub(crate) fn take(&mut self, sealed: Sealed, is_last_for_now: bool) -> Result<()> {
         let record = sealed.record;
         self.longer += u64::from(*sealed.was_longer.for_the_operator());
         self.malformed += u64::from(*sealed.is_malformed.for_the_operator());
@@ -161,7 +155,7 @@ impl<'a> Learning<'a> {
             .take(sealed.person, record, self.board.as_mut())?;
         self.sync_in_time(is_last_for_now)?;
         self.watch();
-        Ok(self.session.memory())
+        Ok(())
     }
 
     /// Releases leave in groups: one sync of the disk covers them all. At the end of a batch, because only there the journal can be shortened; in the

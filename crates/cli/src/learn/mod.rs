@@ -97,7 +97,7 @@ fn learn(arguments: &Arguments) -> Result<Outcome> {
     let start = Instant::now();
     let (planned, learned) = (method.records().1, learning.rounds());
     let mut seen = learned;
-    let mut rows = Rows::new(reader, is_live, || learning.scout());
+    let mut rows = Rows::new(reader, is_live);
     while seen < planned {
         // Only where a row is not at hand is there time to look at the clock.
         let patience = if rows.is_waiting() {
@@ -109,7 +109,7 @@ fn learn(arguments: &Arguments) -> Result<Outcome> {
         match next.map_err(|error| mid_stream(arguments, &error))? {
             Next::Row(sealed) => {
                 seen += 1;
-                rows.reuse(learning.take(sealed, rows.is_waiting())?);
+                learning.take(sealed, rows.is_waiting())?;
             }
             // Releases do not wait for a stream that pauses.
             Next::Late => learning.sync()?,

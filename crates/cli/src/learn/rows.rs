@@ -1,8 +1,7 @@
-//! Where rows come from: a thread that reads ahead, or, on a single core, the reader itself, because handing rows over would only take time from learning.
+//! Where rows come from: a thread that reads ahead, or, on a single core, the reader itself, because
+//! handing rows over would only take time from learning.
 
 use super::ahead::{Ahead, Next};
-use hushstream_mechanism::losses::Memory;
-use hushstream_mechanism::sparse::Scout;
 use hushstream_read::{ReadError, Reader};
 use std::thread;
 use std::time::Duration;
@@ -14,17 +13,11 @@ pub(crate) enum Rows {
 }
 
 impl Rows {
-    /// On more than one core `scout` gives who looks at the rows ahead of their turn, if anybody
-    /// does.
-    pub(crate) fn new(
-        reader: Reader,
-        is_live: bool,
-        scout: impl FnOnce() -> Option<Scout>,
-    ) -> Self {
+    /// By the way that fits the machine.
+    pub(crate) fn new(reader: Reader, is_live: bool) -> Self {
         let cores = thread::available_parallelism().map_or(1, usize::from);
         if cores > 1 || is_live {
-            let scout = if cores > 1 { scout() } else { None };
-            Self::Ahead(Ahead::new(reader, is_live, scout))
+            Self::Ahead(Ahead::new(reader, is_live))
         } else {
             Self::Here(Box::new(reader))
         }
@@ -35,14 +28,6 @@ impl Rows {
         match self {
             Self::Here(reader) => Ok(reader.next_record()?.map_or(Next::End, Next::Row)),
             Self::Ahead(ahead) => ahead.next_record(patience),
-        }
-    }
-
-    /// Takes back the memory of a row: no row of a long file then allocates any.
-    pub(crate) fn reuse(&mut self, emptied: Memory) {
-        match self {
-            Self::Here(reader) => reader.reuse([emptied]),
-            Self::Ahead(ahead) => ahead.reuse(emptied),
         }
     }
 

@@ -3,8 +3,7 @@
 use anyhow::Result;
 use hushstream_account::Guarantee;
 use hushstream_engine::{Run, Shadow};
-use hushstream_mechanism::losses::{Memory, Record};
-use hushstream_mechanism::sparse::Scout;
+use hushstream_mechanism::losses::Record;
 use hushstream_mechanism::{GuaranteeKind, Ledger, OperatorOnly, Raw, Released, Scoreboard};
 use serde::{Deserialize, Serialize};
 
@@ -92,14 +91,6 @@ pub(crate) trait Session {
         }
         self.learn(person, record)
     }
-    /// The memory of the last record, if it can be used again.
-    fn memory(&mut self) -> Memory {
-        Memory::default()
-    }
-    /// Who looks at records ahead of their turn, where that helps.
-    fn scout(&mut self) -> Option<Scout> {
-        None
-    }
     fn sync(&mut self, ledger: &mut Ledger) -> Result<Vec<Release>>;
     /// Makes everything durable and gives the last model, with its number.
     fn settled(&mut self, ledger: &mut Ledger) -> Result<(u64, Vec<f64>)>;
@@ -130,10 +121,6 @@ impl<G: GuaranteeKind> Session for Run<G> {
         board: Option<&mut Scoreboard>,
     ) -> Result<()> {
         Ok(Run::take(self, person, record, board)?)
-    }
-
-    fn memory(&mut self) -> Memory {
-        Run::memory(self)
     }
 
     fn sync(&mut self, ledger: &mut Ledger) -> Result<Vec<Release>> {

@@ -8,7 +8,7 @@
 use super::recipe::{Ask, Recipe, RecipeError};
 use hushstream_account::{Guarantee, GuaranteeError};
 use hushstream_learn::{LearnError, Learner};
-use hushstream_mechanism::losses::{Memory, Record};
+use hushstream_mechanism::losses::Record;
 use hushstream_mechanism::perturb::PerturbError;
 use hushstream_mechanism::sums::{PrivateSum, Resumed, SumError};
 use hushstream_mechanism::{
@@ -177,11 +177,6 @@ impl<G: GuaranteeKind> Run<G> {
     /// Draws noise ahead of need: see [`PrivateSum::draw_ahead`].
     pub fn draw_ahead(&mut self) {
         self.sum.draw_ahead();
-    }
-
-    /// The memory of the record that was learned last, for the next one to be read into.
-    pub fn memory(&mut self) -> Memory {
-        self.sum.memory()
     }
 
     /// From now on only the last iterate before a sync is given out: for whoever does not need every one, and has not the memory.

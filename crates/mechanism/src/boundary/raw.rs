@@ -1,7 +1,6 @@
 //! One person's data, sealed.
 
 use crate::losses::{Features, Record};
-use prefetch_index::prefetch_index;
 
 /// A value that only this crate can open. There is no `Clone`, `Debug`, `Display`, `Deref` or serialisation, so it
 /// cannot be copied, printed or sent by accident.
@@ -28,17 +27,6 @@ impl<T> Raw<T> {
 }
 
 impl Raw<Record> {
-    /// Asks the processor for its memory before it is needed, because another core has written it. Tells nothing.
-    #[inline]
-    pub fn fetch(&self) {
-        if let Features::Dense(values) = &self.0.features {
-            // One request for every line of 64 bytes.
-            for place in (0..values.len()).step_by(8) {
-                prefetch_index(values, place);
-            }
-        }
-    }
-
     /// The record's features as losses of experts; still sealed. Sparse features are no loss vector: the mechanism will count them as malformed.
     #[must_use]
     pub fn into_losses(self) -> Raw<Vec<f64>> {

@@ -172,11 +172,6 @@ impl Diary {
         self.opening.before + self.items
     }
 
-    /// How many items this instance can take in.
-    pub(crate) fn items_planned(&self) -> u64 {
-        self.planned - self.opening.before
-    }
-
     /// Items taken in by this instance: the clock of its noise addresses and epochs.
     pub(crate) fn items(&self) -> u64 {
         self.items

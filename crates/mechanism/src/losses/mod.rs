@@ -69,23 +69,6 @@ pub enum Features {
 }
 
 impl Features {
-    pub(crate) fn size(&self) -> Size {
-        match self {
-            Self::Dense(values) => Size(true, values.capacity()),
-            Self::Sparse(entries) => Size(false, entries.capacity()),
-        }
-    }
-
-    /// Nothing of them but their memory.
-    #[must_use]
-    pub(crate) fn emptied(mut self) -> Self {
-        match &mut self {
-            Self::Dense(values) => values.clear(),
-            Self::Sparse(entries) => entries.clear(),
-        }
-        self
-    }
-
     /// Whether every value is finite and every index is inside the dimension, in order.
     #[inline(always)]
     fn is_sound(&self, dimension: usize) -> bool {
@@ -183,31 +166,6 @@ pub struct Multiple {
     pub(crate) factor: f64,
     pub(crate) length: f64,
 }
-
-/// The memory of a record that has been learned from, emptied, for the next one to be read into: a round then allocates nothing. How much it holds is as private as
-/// the record; what it held cannot be read.
-#[derive(Default)]
-pub struct Memory(Option<Features>);
-
-impl Memory {
-    /// What is left of these features, if it is a record's own: as large as `of`, not a matrix made from it.
-    pub(crate) fn left(features: Option<Features>, of: Size) -> Self {
-        Self(features.filter(|features| {
-            let Size(is_dense, room) = features.size();
-            is_dense == of.0 && room <= 2 * of.1
-        }))
-    }
-
-    /// Features without entries, for a reader to fill.
-    #[must_use]
-    pub fn reuse(self) -> Option<Features> {
-        self.0.map(Features::emptied)
-    }
-}
-
-/// Whether features are dense, and for how many entries they have room.
-#[derive(Clone, Copy)]
-pub(crate) struct Size(bool, usize);
 
 /// The class a target names, if it is one of 0, 1, …, `classes` − 1.
 pub(crate) fn class(target: f64, classes: usize) -> Option<usize> {

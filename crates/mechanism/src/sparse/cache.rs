@@ -11,10 +11,8 @@
 
 use crate::sums::dyadic_node;
 use hushstream_noise::{LISTED, RoundedGaussian, Scattered, Source};
-use prefetch_index::prefetch_index;
 use pulp::{Arch, Simd, WithSimd};
 use std::hint::select_unpredictable;
-use std::sync::Arc;
 
 /// Partial sums in a place.
 const KEPT: u32 = 7;
@@ -109,7 +107,7 @@ impl Place {
 
 /// The cache of one generator.
 pub(crate) struct NoiseCache {
-    source: Arc<Source>,
+    source: Source,
     places: Box<[Place; PLACES]>,
     /// The digits of the last round that places do not hold.
     age: u64,
@@ -118,7 +116,7 @@ pub(crate) struct NoiseCache {
 }
 
 impl NoiseCache {
-    pub(crate) fn new(source: Arc<Source>) -> Self {
+    pub(crate) fn new(source: Source) -> Self {
         Self {
             source,
             places: empty(),
@@ -126,17 +124,6 @@ impl NoiseCache {
             wanted: Scattered::new(GROUP * DIGITS),
             drawn: vec![0; GROUP * DIGITS],
         }
-    }
-
-    /// One more of the same generator, empty.
-    pub(crate) fn another(&self) -> Self {
-        Self::new(Arc::clone(&self.source))
-    }
-
-    /// Asks the processor for the place of a coordinate.
-    #[inline(always)]
-    pub(crate) fn fetch(&self, coordinate: u32) {
-        prefetch_index(self.places.as_slice(), slot(coordinate));
     }
 
     /// Writes release t at each coordinate, from its exact sum; no coordinate twice. Rounds do not go back.
@@ -281,11 +268,7 @@ mod tests {
 
     fn cache() -> NoiseCache {
         let key = Key::insecure_from_seed(1);
-        NoiseCache::new(Arc::new(Source::open(
-            &key,
-            Instance::from_bytes([2; 16]),
-            3,
-        )))
+        NoiseCache::new(Source::open(&key, Instance::from_bytes([2; 16]), 3))
     }
 
     #[test]

@@ -4,21 +4,18 @@ use super::cache::NoiseCache;
 use super::fit::{SparseError, check, terms};
 use super::model::Model;
 use super::rule::Rule;
-use super::scout::{Found, Scout};
 use crate::boundary::{Grant, OperatorOnly, Raw, Released, Transcript};
 use crate::durable::{
     CameBack, Diary, DiaryError, FoundDiary, Ledger, Storage, decode, encode, packed,
 };
 use crate::lattice::Lattice;
-use crate::losses::{Bounds, Features, Link, Memory, Multiple, Record};
+use crate::losses::{Bounds, Features, Link, Multiple, Record};
 use crate::scoreboard::Scoreboard;
 use crate::sums::{PlanFields, SumPlan};
 use hushstream_account::{Guarantee, GuaranteeError};
 use hushstream_noise::Key;
-use prefetch_index::prefetch_index;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
-use std::sync::Arc;
 
 const KIND: &str = "sparse v2";
 
@@ -28,8 +25,6 @@ pub struct SparseLearner {
     diary: Diary,
     lattice: Lattice,
     noise: NoiseCache,
-    /// Noise found ahead of need.
-    found: Option<Found>,
     link: Link,
     bounds: Bounds,
     rule: Rule,
@@ -39,7 +34,6 @@ pub struct SparseLearner {
     coordinates: Vec<u32>,
     sums: Vec<i64>,
     gradient: Vec<(u32, i64)>,
-    memory: Memory,
 }
 
 /// What a checkpoint keeps.
@@ -133,8 +127,7 @@ impl SparseLearner {
         let dimension = plan.request().dimension as usize;
         Ok(Self {
             lattice: plan.lattice(0)?,
-            noise: NoiseCache::new(Arc::new(diary.source(key, 0))),
-            found: None,
+            noise: NoiseCache::new(diary.source(key, 0)),
             exact: vec![0; dimension],
             plan,
             diary,
@@ -145,7 +138,6 @@ impl SparseLearner {
             coordinates: Vec::new(),
             sums: Vec::new(),
             gradient: Vec::new(),
-            memory: Memory::default(),
         })
     }
 
@@ -187,7 +179,6 @@ impl SparseLearner {
             self.diary.checkpoint(&state, Vec::new())?;
         }
         let record = record.open();
-        self.fetch(&record);
         self.gradient.clear();
         let mut score = 0.0;
         match entries(&record, self.exact.len()) {
@@ -203,12 +194,7 @@ impl SparseLearner {
                 };
                 self.lattice.sparse(&entries, multiple, &mut self.gradient);
             }
-            None => {
-                self.nulls += 1;
-                if let Some(found) = &mut self.found {
-                    found.at(self.diary.items(), &[]);
-                }
-            }
+            None => self.nulls += 1,
         }
         if let Some(board) = board {
             board.compare(&record, score);
@@ -218,54 +204,20 @@ impl SparseLearner {
         for &(index, value) in &self.gradient {
             self.exact[index as usize] += value;
         }
-        let size = record.features.size();
-        self.memory = Memory::left(Some(record.features), size);
         Ok(OperatorOnly::new(score))
-    }
-
-    /// From now on noise is found ahead of need, in a thread of its own, for the records that the scout has looked at: the next ones, in their order. Releases are the same bit
-    /// for bit. Worth it on a machine with a core to spare; nothing if the system gives no thread.
-    pub fn scout(&mut self) -> Option<Scout> {
-        let (items, end) = (self.diary.items(), self.diary.items_planned());
-        let (found, scout) = Found::start(self.noise.another(), self.exact.len(), items, end)?;
-        self.found = Some(found);
-        Some(scout)
-    }
-
-    /// Asks the processor for what a record needs: it lies scattered, and would be waited for.
-    fn fetch(&self, record: &Record) {
-        if let Features::Sparse(entries) = &record.features {
-            for &(index, _) in entries {
-                prefetch_index(&self.exact, index as usize);
-                if self.found.is_none() {
-                    self.noise.fetch(index);
-                }
-            }
-        }
-    }
-
-    /// The memory of the record that was learned last.
-    pub fn memory(&mut self) -> Memory {
-        std::mem::take(&mut self.memory)
     }
 
     /// ⟨w_t, x⟩, from the released coordinates where x is not zero. Before the first record all weights are 0.
     fn read(&mut self, entries: &[(u32, f64)]) -> f64 {
         let t = self.diary.items();
+        if t == 0 {
+            return 0.0;
+        }
         self.coordinates.clear();
         self.coordinates.extend(entries.iter().map(|entry| entry.0));
         let (sums, coordinates) = (self.exact.as_slice(), &self.coordinates);
         let exact = |i: u32| sums[i as usize];
-        let found = self.found.as_mut();
-        match found.and_then(|found| found.at(t, coordinates)) {
-            _ if t == 0 => return 0.0,
-            Some(noise) => {
-                self.sums.clear();
-                let noisy = noise.iter().zip(coordinates).map(|(z, &i)| exact(i) + z);
-                self.sums.extend(noisy);
-            }
-            None => self.noise.read(t, coordinates, exact, &mut self.sums),
-        }
+        self.noise.read(t, coordinates, exact, &mut self.sums);
         let unit = self.lattice.unit();
         let products = entries.iter().zip(&self.sums);
         products
@@ -334,7 +286,7 @@ impl SparseLearner {
 }
 
 /// The features that are not zero, of a record that is sound; a table's rows come with all of them.
-pub(super) fn entries(record: &Record, dimension: usize) -> Option<Cow<'_, [(u32, f64)]>> {
+fn entries(record: &Record, dimension: usize) -> Option<Cow<'_, [(u32, f64)]>> {
     if !record.is_sound(dimension) {
         return None;
     }

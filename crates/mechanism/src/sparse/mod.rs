@@ -24,7 +24,6 @@ mod learner;
 mod model;
 mod rate;
 mod rule;
-mod scout;
 
 pub use cache::CACHE_BYTES;
 pub use fit::SparseError;
@@ -32,4 +31,3 @@ pub use learner::{SparseBack, SparseLearner};
 pub use model::Model;
 pub use rate::Balance;
 pub use rule::Rule;
-pub use scout::Scout;

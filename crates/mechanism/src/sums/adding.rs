@@ -6,7 +6,7 @@ use super::plan::Geometry;
 use super::private_sum::PrivateSum;
 use crate::boundary::{GuaranteeKind, Pending, Raw};
 use crate::lattice::{Contribution, Outcome};
-use crate::losses::{Features, Loss, Memory, Multiple, Record};
+use crate::losses::{Features, Loss, Multiple, Record};
 use crate::moments::Moments;
 use crate::persons::Participation;
 use crate::scoreboard::Scoreboard;
@@ -52,18 +52,15 @@ impl<G: GuaranteeKind> PrivateSum<G> {
         self.refuse_moments()?;
         let record = record.open();
         let measured = board.and_then(|board| board.look_at(&record, weights));
-        let size = record.features.size();
-        let release = match loss.multiple(&record, weights, measured) {
+        match loss.multiple(&record, weights, measured) {
             Some(multiple) => {
-                self.add_of(person, |sum| sum.take_multiple(record.features, multiple))
+                self.add_of(person, |sum| sum.take_multiple(&record.features, multiple))
             }
             None => {
                 let gradient = Raw::seal(loss.gradient(record, weights));
                 self.add_of(person, |sum| sum.take(gradient))
             }
-        };
-        self.memory = Memory::left(self.left.take(), size);
-        release
+        }
     }
 
     /// Adds one record's second moments.
@@ -84,10 +81,7 @@ impl<G: GuaranteeKind> PrivateSum<G> {
             return Err(SumError::Geometry);
         }
         let contribution = moments.of(&record.open());
-        let release = self.add_of(person, |sum| sum.take(Raw::seal(contribution)));
-        // A matrix, not a record.
-        self.left = None;
-        release
+        self.add_of(person, |sum| sum.take(Raw::seal(contribution)))
     }
 
     fn refuse_moments(&self) -> Result<(), SumError> {
@@ -201,22 +195,15 @@ impl<G: GuaranteeKind> PrivateSum<G> {
     }
 
     fn take(&mut self, contribution: Raw<Contribution>) {
-        let contribution = contribution.open();
-        let outcome = self.lattice.add(&contribution, &mut self.batch);
+        let outcome = self.lattice.add(&contribution.open(), &mut self.batch);
         self.count(outcome);
-        self.left = match contribution {
-            Contribution::Dense(values) => Some(Features::Dense(values)),
-            Contribution::Sparse(entries) => Some(Features::Sparse(entries)),
-            Contribution::Null => None,
-        };
     }
 
-    fn take_multiple(&mut self, features: Features, multiple: Multiple) {
+    fn take_multiple(&mut self, features: &Features, multiple: Multiple) {
         let outcome = self
             .lattice
-            .add_multiple(&features, multiple, &mut self.batch);
+            .add_multiple(features, multiple, &mut self.batch);
         self.count(outcome);
-        self.left = Some(features);
     }
 
     fn count(&mut self, outcome: Outcome) {

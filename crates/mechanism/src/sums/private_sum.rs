@@ -9,7 +9,6 @@ use super::running::Running;
 use crate::boundary::{Grant, GuaranteeKind, OperatorOnly, Pending, Receipt, Released};
 use crate::durable::{Ledger, LedgerError, Storage};
 use crate::lattice::Lattice;
-use crate::losses::{Features, Memory};
 use crate::persons::Persons;
 use hushstream_account::{Guarantee, GuaranteeError};
 use hushstream_noise::{Instance, Key};
@@ -36,9 +35,7 @@ pub struct PrivateSum<G> {
     pub(super) noted: bool,
     pub(super) counts: Counts,
     pub(super) persons: Persons,
-    /// What is left of the last contribution, of the last record, and of a release that nobody wants.
-    pub(super) left: Option<Features>,
-    pub(super) memory: Memory,
+    /// The memory of a release that was not published, for the next one.
     room: Vec<f64>,
     kind: PhantomData<fn() -> G>,
 }
@@ -128,8 +125,6 @@ impl<G: GuaranteeKind> PrivateSum<G> {
             noted: false,
             counts: Counts::default(),
             persons: Persons::default(),
-            left: None,
-            memory: Memory::default(),
             room: Vec::new(),
             kind: PhantomData,
         })
@@ -192,11 +187,6 @@ impl<G: GuaranteeKind> PrivateSum<G> {
     pub fn draw_ahead(&mut self) {
         let planned = self.plan.most_releases() - self.opening.before;
         self.running.draw_ahead(self.items + 1, planned);
-    }
-
-    /// The memory of the record that was asked last.
-    pub fn memory(&mut self) -> Memory {
-        std::mem::take(&mut self.memory)
     }
 
     /// Takes back a release that will not be published; the next one is written into its memory.

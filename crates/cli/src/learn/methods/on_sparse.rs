@@ -6,8 +6,8 @@ use super::{Method, Place, Restart};
 use anyhow::Result;
 use hushstream_account::{Guarantee, Price};
 use hushstream_engine::{RecipeName, Situation, SparseRecipe, SparseRun, Wishes};
-use hushstream_mechanism::losses::{Memory, Record};
-use hushstream_mechanism::sparse::{Scout, SparseError};
+use hushstream_mechanism::losses::Record;
+use hushstream_mechanism::sparse::SparseError;
 use hushstream_mechanism::{DiaryError, Grant, Ledger, OperatorOnly, Raw, Scope, Scoreboard};
 
 struct Sparse {
@@ -119,14 +119,6 @@ impl Session for Running {
 
     fn learn(&mut self, _: Option<u64>, record: Raw<Record>) -> Result<()> {
         Ok(self.run.learn(record, None)?)
-    }
-
-    fn memory(&mut self) -> Memory {
-        self.run.memory()
-    }
-
-    fn scout(&mut self) -> Option<Scout> {
-        self.run.scout()
     }
 
     fn sync(&mut self, ledger: &mut Ledger) -> Result<Vec<Release>> {

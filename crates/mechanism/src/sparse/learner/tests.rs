@@ -80,67 +80,6 @@ fn rows_of_a_table_are_records_too() {
     assert_eq!(model(true), model(false));
 }
 
-/// Noise that was found ahead is the same noise: in blocks of any length, for malformed records, after the scout is gone, and if it has looked at other records.
-#[test]
-fn a_scout_changes_nothing() {
-    let rounds = 200;
-    let plan = plan(rounds);
-    let key = Key::insecure_from_seed(4);
-    let sealed = |t: u64| {
-        let mut record = record(t);
-        if t % 11 == 5 {
-            record.target = f64::NAN;
-        }
-        Raw::seal(record)
-    };
-    let said = |block: u64, other: u64, gone: u64| {
-        let (mut ledger, grant) = paid(&plan);
-        let mut learner =
-            SparseLearner::open(plan.clone(), task(), grant, &key, &mut ledger, NoStorage).unwrap();
-        let mut scout = (block > 0).then(|| learner.scout().unwrap());
-        let (mut said, mut taken) = (Vec::new(), 0);
-        for first in (1..=rounds).step_by(block.max(1) as usize) {
-            let block = first..(first + block.max(1)).min(rounds + 1);
-            if first > gone {
-                scout = None;
-            }
-            if let Some(scout) = &mut scout {
-                // One more than there will be: it is not looked for.
-                let more = u64::from(block.end > rounds);
-                let seen: Vec<_> = (block.start..block.end + more)
-                    .map(|t| sealed(t + other))
-                    .collect();
-                scout.look(seen.iter());
-            }
-            for t in block {
-                let (learned, items) = (sealed(t), learner.diary.items());
-                if let Some(found) = &mut learner.found
-                    && t % 11 != 5
-                    && first <= gone
-                {
-                    let own = entries(learned.peek(), DIMENSION as usize).unwrap();
-                    let own: Vec<u32> = own.iter().map(|entry| entry.0).collect();
-                    taken += u64::from(found.at(items, &own).is_some());
-                }
-                let score = learner.learn(learned, None).unwrap();
-                said.push(score.for_the_operator().to_bits());
-            }
-        }
-        let model = learner.model(&mut ledger).unwrap().into_value();
-        said.extend(model.dense().iter().map(|weight| weight.to_bits()));
-        (said, taken)
-    };
-    let (alone, _) = said(0, 0, 0);
-    let sound = (1..=rounds).filter(|t| t % 11 != 5).count() as u64;
-    for block in [1, 7, 64, 300] {
-        assert_eq!(said(block, 0, rounds), (alone.clone(), sound));
-        let (with_others, taken) = said(block, 1, rounds);
-        assert_eq!(with_others, alone);
-        assert!(taken < sound / 2, "{taken} of {sound} were other records");
-        assert_eq!(said(block, 0, 90).0, alone);
-    }
-}
-
 /// The lazy learner is the dense tree with the same key: every prediction, and the model, bit for bit.
 #[test]
 fn reading_a_few_coordinates_equals_releasing_all() {
