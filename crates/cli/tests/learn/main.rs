@@ -10,6 +10,7 @@ mod common;
 mod crash_points;
 mod figures;
 mod formats;
+mod golden;
 mod hashed;
 mod kills;
 mod ledgers;
