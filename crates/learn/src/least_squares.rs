@@ -177,6 +177,12 @@ impl LeastSquares {
         Some((leader + (harmonic + late) * noise) / self.alpha + ridge)
     }
 
+    /// What the regret can never exceed: the slope G times the diameter of the ball, each round.
+    #[must_use]
+    pub fn trivial_regret(&self, horizon: u64) -> f64 {
+        horizon as f64 * self.slope * 2.0 * self.radius()
+    }
+
     /// ((tα + λ)·I + V⁺)⁻¹·u for every u, also for moments near the largest floats.
     fn solve(&self, t: f64, matrix: &[f64], targets: &[f64]) -> Result<Vec<f64>, LearnError> {
         let p = self.layout.dimension();

@@ -243,6 +243,13 @@ impl ExpertsRecipe {
         })
     }
 
+    /// What the regret can never exceed: the range of the losses, each round. A bound above it says
+    /// nothing.
+    #[must_use]
+    pub fn trivial_regret(&self) -> f64 {
+        self.range * self.rounds() as f64
+    }
+
     /// Everything that makes two runs the same, in one line.
     #[must_use]
     pub fn description(&self) -> String {

@@ -97,11 +97,15 @@ impl Recipe {
     }
 
     /// What the regret can never exceed: the largest slope of a loss times the diameter of the set,
-    /// each round. A bound above it says nothing. Nothing for second moments.
+    /// each round. A bound above it says nothing.
     #[must_use]
     pub fn trivial_regret(&self) -> Option<f64> {
         match &self.ask {
-            Ask::Moments(_) => None,
+            Ask::Moments(moments) => {
+                let items = self.request.rounds.div_ceil(self.request.batch);
+                let learner = self.least_squares(moments).ok()?;
+                Some(learner.trivial_regret(items))
+            }
             Ask::Gradient(loss) => {
                 let item = self.item(loss.as_ref());
                 let items = item.horizon as f64 * item.slope * self.request.set.diameter();

@@ -86,6 +86,7 @@ impl Method for Net {
             eta: board.map(|board| board.rate()),
             k: board.map(|board| board.resamples() + 1),
             regret_bound: self.recipe.regret_bound(),
+            trivial_regret: Some(self.recipe.trivial_regret()),
             ..Parameters::default()
         }
     }
