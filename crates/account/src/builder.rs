@@ -43,6 +43,7 @@ impl Guarantee {
                 errata: Vec::new(),
                 precision_slack: 0.0,
                 simulated: false,
+                open_ended: false,
             },
         }
     }

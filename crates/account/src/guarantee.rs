@@ -48,6 +48,9 @@ pub(crate) struct Fields {
     pub(crate) errata: Vec<String>,
     pub(crate) precision_slack: f64,
     pub(crate) simulated: bool,
+    /// Whether `rounds` is the most that can come, of a stream whose end is not known.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) open_ended: bool,
 }
 
 /// Why a guarantee cannot be stated.
@@ -141,6 +144,14 @@ impl Guarantee {
     #[must_use]
     pub fn over_records(mut self, records: u64) -> Self {
         self.0.rounds = self.0.rounds.max(records);
+        self
+    }
+
+    /// The same guarantee for a stream whose end is not known, if more than the `seen` records of it
+    /// may come: their number is then the most that there can be.
+    #[must_use]
+    pub fn open_ended(mut self, seen: u64) -> Self {
+        self.0.open_ended = self.0.rounds > seen;
         self
     }
 

@@ -26,6 +26,9 @@ impl fmt::Display for Guarantee {
 fn sentence(f: &mut fmt::Formatter<'_>, fields: &Fields) -> fmt::Result {
     let subject = match fields.unit {
         Unit::Record if fields.rounds == 1 => "the only record".to_owned(),
+        Unit::Record if fields.open_ended => {
+            format!("one of up to {} records", grouped(fields.rounds))
+        }
         Unit::Record => format!("one of the {} records", grouped(fields.rounds)),
         Unit::Person => format!(
             "all records (at most {}) of one person",

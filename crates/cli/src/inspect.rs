@@ -1,5 +1,6 @@
 //! `hushstream inspect`: what a model, a ledger or a state folder holds.
 
+use crate::learn::data::is_rewards;
 use crate::learn::model::Model;
 use crate::ledger;
 use crate::numbers::grouped;
@@ -71,7 +72,12 @@ fn model(model: &Model, most: usize) -> Result<()> {
         tell!("  {:>14.6}  {name}{class}", model.weights[index]);
     }
     if let Some(arms) = &model.arms {
-        tell!("\nWhat its releases tell about each arm, by inverse propensities:");
+        let number = if is_rewards(&model.layout) {
+            "reward of each arm, where more is better"
+        } else {
+            "loss of each arm, where less is better"
+        };
+        tell!("\nWhat its releases tell about the average {number}, by inverse propensities:");
         for arm in arms.iter().take(most) {
             tell!(
                 "  {:>14.6} ± {:.6}  {}, played in {} batches",

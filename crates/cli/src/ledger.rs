@@ -172,10 +172,9 @@ pub(crate) fn show(path: &Path, as_json: bool) -> Result<()> {
         } else {
             ""
         },
-        if ledger.is_widened() {
-            ", if the budget was not raised because of what had been published"
-        } else {
-            ""
+        match budget::supposes(&ledger) {
+            "" => String::new(),
+            supposed => format!(", {supposed}"),
         },
     );
     match filter.kind() {
@@ -287,7 +286,8 @@ fn show_json(ledger: &Ledger) -> Result<()> {
         "adjacency": scope.adjacency.to_string(),
         "per_person": scope.per_person,
         "windowed": scope.windowed,
-        "raised": ledger.is_widened(),
+        "raised": ledger.is_raised(),
+        "resplit": ledger.is_widened() && !ledger.is_raised(),
         "closed": ledger.closed().is_some(),
         "merged_into": ledger.closed().flatten(),
         "witnessed": !ledger.was_unwitnessed(),

@@ -9,7 +9,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 use hushstream_mechanism::losses::{Features, Record};
 use hushstream_mechanism::{OperatorOnly, Raw, Scoreboard, Yardstick};
-use hushstream_read::{Format, Input, Reader, Row, TargetKind};
+use hushstream_read::{Form, Format, Input, Reader, Row, TargetKind};
 use serde::Serialize;
 use std::io::{BufWriter, Stdout, Write};
 use std::path::{Path, PathBuf};
@@ -26,6 +26,10 @@ pub(crate) struct Arguments {
     format: Option<String>,
     #[command(flatten)]
     table: TableText,
+    /// The table has a header. Without this, new data of a model that was learned without one has
+    /// none either, and its columns are those of the table that was learned from.
+    #[arg(long, conflicts_with_all = ["no_header", "names"])]
+    header: bool,
     /// Quoted fields of csv and tsv may hold line breaks.
     #[arg(long)]
     multiline: bool,
@@ -69,7 +73,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         Some(name) => name.parse::<Format>()?,
         None => input.guess_format()?,
     };
-    let form = arguments.table.form(format)?;
+    let form = form(arguments, &model, format, input.is_parquet())?;
     let mut reader = Reader::with_layout(input, form, &model.layout)?;
     let predictor = Predictor::new(&model);
     let mut board = predictor.board();
@@ -102,6 +106,21 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         eprintln!("{} rows with a target: {}", told.labelled, own.join(", "));
     }
     Ok(())
+}
+
+/// How new data is laid out: as what was learned from, unless it is stated.
+fn form(arguments: &Arguments, model: &Model, format: Format, is_parquet: bool) -> Result<Form> {
+    let mut table = arguments.table.clone();
+    let is_text = matches!(format, Format::Csv | Format::Tsv) && !is_parquet;
+    let is_stated = arguments.header || table.no_header || !table.names.is_empty();
+    if model.no_header && is_text && !is_stated {
+        table.no_header = true;
+        table.names.clone_from(&model.names);
+        eprintln!(
+            "note: the model was learned from a table without a header, and this one is read as such; --header if it has one"
+        );
+    }
+    Ok(table.form(format)?)
 }
 
 /// Where predictions go.
@@ -163,36 +182,38 @@ impl<'a> Predictor<'a> {
         match (self.kind, self.target.probability) {
             (TargetKind::Number { .. }, _) => "prediction".to_owned(),
             (_, None) => "prediction,score".to_owned(),
-            (TargetKind::Class { .. }, _) => "prediction,probability".to_owned(),
+            (TargetKind::Class { .. }, _) => "prediction,probability,score".to_owned(),
             _ => {
                 let column = format!("probability of {}", self.target.name(1));
-                format!("prediction,{}", quoted(&column))
+                format!("prediction,{},score", quoted(&column))
             }
         }
     }
 
-    /// The prediction for a row: the class with its probability, or the positive class's; a number.
+    /// The prediction for a row: a number; or the class with its probability, or the positive
+    /// class's, where there is one, and the score that it comes from.
     fn line(&self, scores: &[f64]) -> String {
         let first = scores.first().copied().unwrap_or(0.0);
         let map = self.target.probability;
-        match self.kind {
+        let (class, chance, score) = match self.kind {
+            TargetKind::Number { .. } => return self.number(first).to_string(),
             TargetKind::Class { .. } => {
-                let mut chances = scores.to_vec();
-                if let Some(map) = map {
-                    map.of_classes(&mut chances);
-                }
                 let best = (0..scores.len())
                     .fold(0, |best, k| if scores[k] > scores[best] { k } else { best });
-                let chance = chances.get(best).copied().unwrap_or(0.0);
-                format!("{},{chance}", quoted(self.target.name(best)))
+                let chance = map.and_then(|map| {
+                    let mut chances = scores.to_vec();
+                    map.of_classes(&mut chances);
+                    chances.get(best).copied()
+                });
+                (best, chance, scores.get(best).copied().unwrap_or(0.0))
             }
-            TargetKind::Number { .. } => self.number(first).to_string(),
             _ => {
-                let chance = map.map_or(first, |map| map.of_positive(first));
-                let name = self.target.name(usize::from(first > 0.0));
-                format!("{},{chance}", quoted(name))
+                let chance = map.map(|map| map.of_positive(first));
+                (usize::from(first > 0.0), chance, first)
             }
-        }
+        };
+        let chance = chance.map_or(String::new(), |chance| format!(",{chance}"));
+        format!("{}{chance},{score}", quoted(self.target.name(class)))
     }
 
     /// A score as the number that it stands for.

@@ -16,7 +16,7 @@ pub(crate) struct Note {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NoteError {
     /// The journal belongs to another recipe.
-    #[error("the journal belongs to another recipe: {0}")]
+    #[error("the journal belongs to another run: its recipe, privacy or settings differ")]
     OtherRecipe(String),
     /// The note does not decode.
     #[error("the journal holds no run of this version")]

@@ -2,12 +2,14 @@
 //! passes here is never an empty round there. It also notices columns that their schema does not
 //! fit.
 
-use crate::encode::Targets;
-use crate::encoding::{Encoding, TargetKind};
+use crate::encode::{Builder, Targets};
+use crate::encoding::{Encoding, FeatureColumn, TargetKind};
 use crate::error::{ReadError, one_line};
 use crate::layout::Layout;
-use crate::reader::Reader;
+use crate::reader::{Parsed, Reader};
 use crate::rows::Rows;
+use crate::source::Source;
+use crate::step::Step;
 use crate::target;
 use crate::value::Missing;
 use hushstream_mechanism::OperatorOnly;
@@ -30,6 +32,8 @@ pub struct Findings {
     pub malformed: BTreeMap<&'static str, u64>,
     /// Rows without a usable target that the schema accepts as empty ones.
     pub without_target: u64,
+    /// Targets outside their bounds, which are clipped to them.
+    pub clipped_targets: u64,
     /// Columns that the schema does not seem to fit.
     pub columns: Vec<Finding>,
 }
@@ -51,8 +55,13 @@ pub enum Finding {
     UnmatchedTarget(String),
     /// All targets are alike.
     OneLabel,
-    /// All targets lie outside their bounds.
-    TargetOutside,
+    /// Targets lie outside their bounds and are clipped to them.
+    TargetOutside {
+        /// How many.
+        clipped: u64,
+        /// Whether all do.
+        all: bool,
+    },
     /// Stated categories of a column that no row has.
     Unmatched {
         /// The column.
@@ -85,7 +94,13 @@ impl fmt::Display for Finding {
                 write!(f, "no row has the target value `{}`", one_line(value))
             }
             Self::OneLabel => write!(f, "all targets are alike"),
-            Self::TargetOutside => write!(f, "every target lies outside its bounds"),
+            Self::TargetOutside { all: true, .. } => {
+                write!(f, "every target lies outside its bounds, clipped to them")
+            }
+            Self::TargetOutside { clipped, .. } => write!(
+                f,
+                "targets outside their bounds: {clipped}, clipped to them; metrics are of the clipped ones"
+            ),
             Self::Unmatched {
                 column,
                 value,
@@ -141,112 +156,84 @@ impl Reader {
     /// Input that cannot be read; no row at all; quotes out of order where they hide line breaks
     /// ([`Input::multiline`](crate::Input::multiline)).
     pub fn check(mut self, mut fault: impl FnMut(&ReadError)) -> Result<Checked, ReadError> {
-        let mut findings = Findings::default();
         let mut watch = Watch::new(&self.layout, &self.rows);
         let targets = Targets::Needed(self.missing_target);
         while let Some(parsed) = self.parse(targets)? {
-            match parsed {
-                Ok(span) => {
-                    watch.target(self.builder.target);
-                    if watch.is_needed() {
-                        watch.row(&self.rows, self.source.bytes(&span), span.quoted);
-                    }
-                }
-                Err(flaw) => {
-                    let error = self.place(flaw);
-                    *findings.malformed.entry(error.fault.kind()).or_default() += 1;
-                    fault(&error);
-                }
+            watch.note(&parsed, &self.builder, &self.rows, &self.source);
+            if let Err(flaw) = parsed {
+                fault(&self.place(flaw));
             }
         }
-        let clipped = *self.clipped_targets().for_the_operator();
-        findings.without_target = watch.without_target;
-        findings.columns = watch.finish(&self.layout, clipped);
         Ok(Checked {
             rows: self.rows(),
-            findings: OperatorOnly::new(findings),
+            findings: OperatorOnly::new(watch.findings(&self.layout, &self.rows)),
         })
     }
 }
 
-/// What rows in order show about the schema.
-struct Watch {
-    /// One per column that is watched.
-    columns: Vec<Column>,
-    /// The place in `columns` of a field.
+/// What rows show about the schema. Which stated categories they name, the steps of their columns
+/// know.
+pub(crate) struct Watch {
+    /// One per column of numbers.
+    numbers: Vec<Numbers>,
+    /// The place in `numbers` of a field.
     fields: Vec<Option<usize>>,
-    /// Columns of which every row must be looked at.
+    /// Columns without a value within their bounds so far: as long as there are some, fields are
+    /// looked at.
     needed: usize,
     missing: Missing,
+    malformed: BTreeMap<&'static str, u64>,
+    /// Rows in order.
     rows: u64,
     without_target: u64,
+    clipped_targets: u64,
     /// Rows by class or label.
     labels: Vec<u64>,
 }
 
-struct Column {
-    name: Arc<str>,
-    field: usize,
-    kind: Kind,
+/// A column of numbers.
+struct Numbers {
+    low: f64,
+    high: f64,
+    clipped: u64,
+    /// Whether a value within the bounds was seen, after which nothing more is asked.
+    is_inside: bool,
 }
 
-enum Kind {
-    Number {
-        low: f64,
-        high: f64,
-        clipped: u64,
-        /// Whether a value within the bounds was seen, after which nothing more is asked.
-        is_inside: bool,
-    },
-    Category {
-        values: Vec<String>,
-        seen: Vec<bool>,
-        unknown: u64,
-    },
-}
-
-impl Kind {
+impl Numbers {
     fn new(encoding: &Encoding) -> Option<Self> {
-        let number = |low, high| {
-            Some(Self::Number {
-                low,
-                high,
-                clipped: 0,
-                is_inside: false,
-            })
-        };
-        match encoding {
+        let (low, high) = match encoding {
             Encoding::Number { low, high }
             | Encoding::Loss { low, high }
             | Encoding::Reward { low, high }
-            | Encoding::Outcome { low, high, .. } => number(*low, *high),
-            Encoding::Indicator { .. } => number(0.0, 1.0),
-            Encoding::Category { values }
-            | Encoding::Label { values }
-            | Encoding::Arm { values } => Some(Self::Category {
-                seen: vec![false; values.len()],
-                values: values.clone(),
-                unknown: 0,
-            }),
-            Encoding::Propensity | Encoding::Hashed { .. } => None,
-        }
+            | Encoding::Outcome { low, high, .. } => (*low, *high),
+            Encoding::Indicator { .. } => (0.0, 1.0),
+            _ => return None,
+        };
+        Some(Self {
+            low,
+            high,
+            clipped: 0,
+            is_inside: false,
+        })
     }
 }
 
+/// The field of a column, where the file has it.
+fn field(rows: &Rows, column: &FeatureColumn) -> Option<usize> {
+    let is_named = |name: &Arc<str>| name.trim_ascii() == column.name.trim_ascii();
+    rows.names().iter().position(is_named)
+}
+
 impl Watch {
-    fn new(layout: &Layout, rows: &Rows) -> Self {
-        let mut columns = Vec::new();
+    pub(crate) fn new(layout: &Layout, rows: &Rows) -> Self {
+        let mut numbers = Vec::new();
         let mut fields = vec![None; rows.names().len()];
         for (column, _) in layout.columns() {
-            let is_named = |name: &Arc<str>| name.trim_ascii() == column.name.trim_ascii();
-            let place = rows.names().iter().position(is_named);
-            if let (Some(field), Some(kind)) = (place, Kind::new(&column.encoding)) {
-                fields[field] = Some(columns.len());
-                columns.push(Column {
-                    name: Arc::clone(&rows.names()[field]),
-                    field,
-                    kind,
-                });
+            if let (Some(field), Some(new)) = (field(rows, column), Numbers::new(&column.encoding))
+            {
+                fields[field] = Some(numbers.len());
+                numbers.push(new);
             }
         }
         let labels = match layout.target() {
@@ -255,27 +242,45 @@ impl Watch {
             TargetKind::Number { .. } | TargetKind::None => 0,
         };
         Self {
-            needed: columns.len(),
-            columns,
+            needed: numbers.len(),
+            numbers,
             fields,
             missing: Missing::new(layout.missing()),
+            malformed: BTreeMap::new(),
             rows: 0,
             without_target: 0,
+            clipped_targets: 0,
             labels: vec![0; labels],
         }
     }
 
-    fn is_needed(&self) -> bool {
-        self.needed > 0
+    /// The last row, which the builder holds encoded.
+    #[inline]
+    pub(crate) fn note(
+        &mut self,
+        parsed: &Parsed,
+        builder: &Builder,
+        rows: &Rows,
+        source: &Source,
+    ) {
+        match parsed {
+            Ok(span) => {
+                self.rows += 1;
+                self.target(builder);
+                if self.needed > 0 {
+                    self.fields(rows, source.bytes(span), span.quoted);
+                }
+            }
+            Err(flaw) => *self.malformed.entry(flaw.failure.fault.kind()).or_default() += 1,
+        }
     }
 
-    /// The encoded target of a row in order.
-    fn target(&mut self, target: Option<f64>) {
-        self.rows += 1;
-        match target {
+    fn target(&mut self, builder: &Builder) {
+        match builder.target {
             None => self.without_target += 1,
             // −1 is the first of two labels.
             Some(target) => {
+                self.clipped_targets += u64::from(builder.target_was_clipped);
                 if let Some(count) = self.labels.get_mut(target.max(0.0) as usize) {
                     *count += 1;
                 }
@@ -283,9 +288,9 @@ impl Watch {
         }
     }
 
-    fn row(&mut self, rows: &Rows, row: &[u8], quoted: bool) {
+    fn fields(&mut self, rows: &Rows, row: &[u8], quoted: bool) {
         let Self {
-            columns,
+            numbers,
             fields,
             needed,
             missing,
@@ -295,100 +300,105 @@ impl Watch {
             let Some(place) = fields.get(field).copied().flatten() else {
                 return;
             };
+            let column = &mut numbers[place];
+            if column.is_inside {
+                return;
+            }
             // As it is read for a record: white space around it is no part of it.
-            let text = text.trim_ascii();
-            match &mut columns[place].kind {
-                Kind::Number {
-                    low,
-                    high,
-                    clipped,
-                    is_inside,
-                } => {
-                    if *is_inside {
-                        return;
-                    }
-                    match target::number(text, missing) {
-                        Ok(Some(value)) if (*low..=*high).contains(&value) => {
-                            *is_inside = true;
-                            *needed -= 1;
-                        }
-                        Ok(Some(_)) => *clipped += 1,
-                        _ => {}
-                    }
+            match target::number(text.trim_ascii(), missing) {
+                Ok(Some(value)) if (column.low..=column.high).contains(&value) => {
+                    column.is_inside = true;
+                    *needed -= 1;
                 }
-                Kind::Category { seen, unknown, .. } => {
-                    match rows.step(field).and_then(|step| step.category(text)) {
-                        Some(value) => seen[value as usize] = true,
-                        None => *unknown += u64::from(!missing.is(text)),
-                    }
-                }
+                Ok(Some(_)) => column.clipped += 1,
+                _ => {}
             }
         });
     }
 
-    fn finish(self, layout: &Layout, clipped_targets: u64) -> Vec<Finding> {
-        let mut findings = Vec::new();
+    pub(crate) fn findings(&self, layout: &Layout, rows: &Rows) -> Findings {
+        let mut columns = self.of_target(layout);
+        if self.rows > 0 {
+            columns.extend(self.of_columns(layout, rows));
+        }
+        Findings {
+            malformed: self.malformed.clone(),
+            without_target: self.without_target,
+            clipped_targets: self.clipped_targets,
+            columns,
+        }
+    }
+
+    fn of_target(&self, layout: &Layout) -> Vec<Finding> {
         let labelled = self.rows - self.without_target;
-        if labelled > 0 {
-            match layout.target() {
-                TargetKind::Sign {
-                    positive: Some(value),
-                } if self.labels[1] == 0 => {
-                    findings.push(Finding::UnmatchedTarget(value.clone()));
-                }
-                TargetKind::Sign { .. } if self.labels.contains(&0) => {
-                    findings.push(Finding::OneLabel);
-                }
-                TargetKind::Class { classes } => {
-                    let unmatched = classes.iter().zip(&self.labels).filter(|(_, n)| **n == 0);
-                    findings.extend(
-                        unmatched.map(|(class, _)| Finding::UnmatchedTarget(class.clone())),
-                    );
-                }
-                TargetKind::Number { .. } if clipped_targets >= labelled => {
-                    findings.push(Finding::TargetOutside);
-                }
-                _ => {}
+        if labelled == 0 {
+            return Vec::new();
+        }
+        match layout.target() {
+            TargetKind::Sign {
+                positive: Some(value),
+            } if self.labels[1] == 0 => vec![Finding::UnmatchedTarget(value.clone())],
+            TargetKind::Sign { .. } if self.labels.contains(&0) => vec![Finding::OneLabel],
+            TargetKind::Class { classes } => {
+                let unmatched = classes.iter().zip(&self.labels).filter(|(_, n)| **n == 0);
+                unmatched
+                    .map(|(class, _)| Finding::UnmatchedTarget(class.clone()))
+                    .collect()
+            }
+            TargetKind::Number { .. } if self.clipped_targets > 0 => {
+                vec![Finding::TargetOutside {
+                    clipped: self.clipped_targets,
+                    all: self.clipped_targets >= labelled,
+                }]
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// In the order of the file.
+    fn of_columns(&self, layout: &Layout, rows: &Rows) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        for (column, _) in layout.columns() {
+            let Some(place) = field(rows, column) else {
+                continue;
+            };
+            let name = &rows.names()[place];
+            if let Some(numbers) = self.fields[place].map(|place| &self.numbers[place])
+                && !numbers.is_inside
+            {
+                let finding = Finding::Outside {
+                    column: Arc::clone(name),
+                    clipped: numbers.clipped,
+                };
+                findings.push((place, finding));
+            }
+            let (Encoding::Category { values }
+            | Encoding::Label { values }
+            | Encoding::Arm { values }) = &column.encoding
+            else {
+                continue;
+            };
+            let Some(tally) = rows.step(place).and_then(Step::tally) else {
+                continue;
+            };
+            let mut unmatched = tally.unmatched();
+            if let Some(first) = unmatched.next() {
+                let finding = Finding::Unmatched {
+                    column: Arc::clone(name),
+                    value: values[first].clone(),
+                    count: 1 + unmatched.count(),
+                };
+                findings.push((place, finding));
+            }
+            if tally.unknown() > 0 {
+                let finding = Finding::Unknown {
+                    column: Arc::clone(name),
+                    rows: tally.unknown(),
+                };
+                findings.push((place, finding));
             }
         }
-        if self.rows == 0 {
-            return findings;
-        }
-        let mut columns = self.columns;
-        columns.sort_by_key(|column| column.field);
-        for Column { name, kind, .. } in columns {
-            match kind {
-                Kind::Number {
-                    clipped,
-                    is_inside: false,
-                    ..
-                } => findings.push(Finding::Outside {
-                    column: name,
-                    clipped,
-                }),
-                Kind::Number { .. } => {}
-                Kind::Category {
-                    values,
-                    seen,
-                    unknown,
-                } => {
-                    let mut unmatched = values.iter().zip(&seen).filter(|(_, seen)| !**seen);
-                    if let Some((value, _)) = unmatched.next() {
-                        findings.push(Finding::Unmatched {
-                            column: Arc::clone(&name),
-                            value: value.clone(),
-                            count: 1 + unmatched.count(),
-                        });
-                    }
-                    if unknown > 0 {
-                        findings.push(Finding::Unknown {
-                            column: name,
-                            rows: unknown,
-                        });
-                    }
-                }
-            }
-        }
-        findings
+        findings.sort_by_key(|(place, _)| *place);
+        findings.into_iter().map(|(_, finding)| finding).collect()
     }
 }

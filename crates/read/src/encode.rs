@@ -33,8 +33,8 @@ pub(crate) struct Builder {
     pub(crate) target: Option<f64>,
     /// The person, if they are told apart.
     pub(crate) person: Option<u64>,
-    /// Targets outside their bounds so far.
-    pub(crate) clipped_targets: u64,
+    /// Whether the target of the row lies outside its bounds.
+    pub(crate) target_was_clipped: bool,
     /// Whether the last row was longer than the norm.
     pub(crate) was_longer: bool,
 }
@@ -53,7 +53,7 @@ impl Builder {
             entries: Vec::new(),
             target: None,
             person: None,
-            clipped_targets: 0,
+            target_was_clipped: false,
             was_longer: false,
         }
     }
@@ -67,6 +67,7 @@ impl Builder {
             self.dense.resize(self.dimension, 0.0);
         }
         self.target = self.target_encoder.is_none().then_some(0.0);
+        self.target_was_clipped = false;
         self.person = None;
     }
 
@@ -120,11 +121,18 @@ impl Builder {
                 Some(value) => self.put_number(scale, value),
                 None => self.put(scale.slot, scale.missing),
             },
-            Step::Category { first, .. } => {
-                if let Some(offset) = step.category(field) {
-                    self.put(first + offset, 1.0);
+            Step::Category {
+                first,
+                values,
+                tally,
+            } => match values.find(field) {
+                Some(value) => {
+                    tally.see(value);
+                    self.put(first + value, 1.0);
                 }
-            }
+                None if self.missing.is(field) => {}
+                None => tally.miss(),
+            },
             Step::Hashed { first, mask } => {
                 if !field.is_empty() && !self.missing.is_stated(field) {
                     self.put(first + (hash::murmur3(field, 0) & mask), 1.0);
@@ -199,7 +207,7 @@ impl Builder {
         match (self.target_encoder.encode(field), targets) {
             (Ok((target, clipped)), _) => {
                 self.target = Some(target);
-                self.clipped_targets += u64::from(clipped);
+                self.target_was_clipped = clipped;
             }
             (Err(_), Targets::Needed(MissingTarget::Null))
             | (Err(Fault::MissingTarget), Targets::Welcome) => {}

@@ -254,7 +254,9 @@ pub enum Fault {
     Dimension,
     #[error("index base: allowed: 0 or 1")]
     IndexBase,
-    #[error("no target is stated; name the column: --target COL")]
+    #[error(
+        "no target is stated, and this task needs one: --target COLUMN, or target = 'COLUMN' in a schema"
+    )]
     TargetNeeded,
     #[error("no target bounds are stated; regression needs them: --target-bounds LOW:HIGH")]
     TargetBoundsNeeded,

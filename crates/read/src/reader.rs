@@ -1,5 +1,6 @@
 //! The reader: rows of a file as sealed records, or as rows for a published model.
 
+use crate::check::{Findings, Watch};
 use crate::csv::Table;
 use crate::encode::{Builder, Targets};
 use crate::encoding::Space;
@@ -32,6 +33,8 @@ pub struct Sealed {
     pub digest: Option<RowDigest>,
     /// Whether the row is malformed, so that its record is empty.
     pub is_malformed: OperatorOnly<bool>,
+    /// Whether the target lay outside its bounds, and is clipped to them.
+    pub target_was_clipped: OperatorOnly<bool>,
 }
 
 /// A row in the open, for a *published* model on data of the user's own: what is computed from it is not private, so it must never go into a
@@ -49,7 +52,7 @@ pub(crate) type Parsed = Result<Span, Flaw>;
 /// Something wrong with a row.
 pub(crate) struct Flaw {
     span: Span,
-    failure: Failure,
+    pub(crate) failure: Failure,
 }
 
 impl Default for Row {
@@ -102,6 +105,9 @@ pub struct Reader {
     count: u64,
     nulls: u64,
     malformed: u64,
+    clipped_targets: u64,
+    /// What records show about the schema, where that is asked for.
+    watch: Option<Watch>,
     /// Length of the last row.
     bytes: usize,
     hasher: Option<RowHasher>,
@@ -206,6 +212,8 @@ impl Reader {
             count: 0,
             nulls: 0,
             malformed: 0,
+            clipped_targets: 0,
+            watch: None,
             bytes: 0,
             hasher: None,
             digest: None,
@@ -238,6 +246,20 @@ impl Reader {
     /// From now on records come with the digests of their rows, for a run that can be resumed.
     pub fn digested(&mut self, hasher: RowHasher) {
         self.hasher = Some(hasher);
+    }
+
+    /// From now on [`Reader::next_record`] notices what [`Reader::check`] would: for a stream, which
+    /// cannot be checked before. It costs next to nothing once every column of numbers has shown a
+    /// value within its bounds.
+    pub fn watched(&mut self) {
+        self.watch = Some(Watch::new(&self.layout, &self.rows));
+    }
+
+    /// What the records since [`Reader::watched`] show.
+    #[must_use]
+    pub fn findings(&self) -> Option<OperatorOnly<Findings>> {
+        let watch = self.watch.as_ref()?;
+        Some(OperatorOnly::new(watch.findings(&self.layout, &self.rows)))
     }
 
     /// Passes over the next row, without parsing it, and gives its digest; nothing at the end.
@@ -274,6 +296,9 @@ impl Reader {
         let Some(parsed) = self.parse(Targets::Needed(self.missing_target))? else {
             return Ok(None);
         };
+        if let Some(watch) = &mut self.watch {
+            watch.note(&parsed, &self.builder, &self.rows, &self.source);
+        }
         let is_malformed = parsed.is_err();
         if is_malformed {
             self.malformed += 1;
@@ -303,6 +328,7 @@ impl Reader {
             was_longer: OperatorOnly::new(was_longer),
             digest: self.digest.take(),
             is_malformed: OperatorOnly::new(is_malformed),
+            target_was_clipped: OperatorOnly::new(!is_malformed && self.builder.target_was_clipped),
         }))
     }
 
@@ -347,7 +373,10 @@ impl Reader {
             }
         };
         Ok(Some(match parsed {
-            Ok(()) => Ok(span),
+            Ok(()) => {
+                self.clipped_targets += u64::from(self.builder.target_was_clipped);
+                Ok(span)
+            }
             Err(failure) => Err(Flaw { span, failure }),
         }))
     }
@@ -385,6 +414,6 @@ impl Reader {
     /// Regression targets so far that were clipped to their bounds.
     #[must_use]
     pub fn clipped_targets(&self) -> OperatorOnly<u64> {
-        OperatorOnly::new(self.builder.clipped_targets)
+        OperatorOnly::new(self.clipped_targets)
     }
 }

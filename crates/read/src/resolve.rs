@@ -84,6 +84,10 @@ fn of_columns(schema: &SchemaSpec, header: &[&str]) -> Result<Layout, Fault> {
         return of_arms(schema);
     }
     let experts = matches!(schema.task(), Task::Experts | Task::Bandit);
+    // Before columns that nothing describes: the target may be one of them.
+    if !experts && schema.target.is_none() {
+        return Err(Fault::TargetNeeded);
+    }
     let (mut columns, mut unstated) = (Vec::new(), Vec::new());
     for &name in header {
         if is_feature(schema, name)? {
@@ -105,9 +109,6 @@ fn of_columns(schema: &SchemaSpec, header: &[&str]) -> Result<Layout, Fault> {
     }
     if columns.is_empty() {
         return Err(Fault::NoFeatures);
-    }
-    if !experts && schema.target.is_none() {
-        return Err(Fault::TargetNeeded);
     }
     Layout::try_from(Stated {
         space: Space::Columns(columns),

@@ -4,6 +4,7 @@ use crate::encoding::{Encoding, TargetKind};
 use crate::error::Fault;
 use crate::target::TargetEncoder;
 use crate::value::{Missing, Values};
+use std::cell::Cell;
 
 /// What to do with the field of one column.
 pub(crate) enum Step {
@@ -14,6 +15,7 @@ pub(crate) enum Step {
     Category {
         first: u32,
         values: Values,
+        tally: Tally,
     },
     Hashed {
         first: u32,
@@ -37,6 +39,46 @@ pub(crate) struct Arms {
     pub(crate) first: u32,
     pub(crate) count: u32,
     names: TargetEncoder,
+    tally: Tally,
+}
+
+/// Which stated values rows have named so far, and how often they named another: for the operator.
+/// In cells, because steps are shared while a row is read.
+pub(crate) struct Tally {
+    seen: Vec<Cell<bool>>,
+    unknown: Cell<u64>,
+}
+
+impl Tally {
+    fn new(values: usize) -> Self {
+        Self {
+            seen: vec![Cell::new(false); values],
+            unknown: Cell::new(0),
+        }
+    }
+
+    /// A field that names a stated value, by its place.
+    pub(crate) fn see(&self, value: u32) {
+        self.seen[value as usize].set(true);
+    }
+
+    /// A field that names none of them, and is not missing.
+    pub(crate) fn miss(&self) {
+        self.unknown.set(self.unknown.get() + 1);
+    }
+
+    /// Places of stated values that no field has named.
+    pub(crate) fn unmatched(&self) -> impl Iterator<Item = usize> + '_ {
+        let places = self.seen.iter().enumerate();
+        places
+            .filter(|(_, seen)| !seen.get())
+            .map(|(place, _)| place)
+    }
+
+    /// Fields that named none.
+    pub(crate) fn unknown(&self) -> u64 {
+        self.unknown.get()
+    }
 }
 
 impl Arms {
@@ -45,6 +87,7 @@ impl Arms {
         Self {
             first,
             count: classes.len() as u32,
+            tally: Tally::new(classes.len()),
             names: TargetEncoder::new(&TargetKind::Class { classes }, missing),
         }
     }
@@ -52,8 +95,14 @@ impl Arms {
     /// The place of the arm that a field names.
     pub(crate) fn find(&self, field: &[u8]) -> Result<u32, Fault> {
         match self.names.encode(field) {
-            Ok((arm, _)) => Ok(arm as u32),
-            Err(Fault::UnknownClass) => Err(Fault::UnknownArm),
+            Ok((arm, _)) => {
+                self.tally.see(arm as u32);
+                Ok(arm as u32)
+            }
+            Err(Fault::UnknownClass) => {
+                self.tally.miss();
+                Err(Fault::UnknownArm)
+            }
             Err(fault) => Err(fault),
         }
     }
@@ -127,6 +176,7 @@ impl Step {
             Encoding::Category { values } => Self::Category {
                 first,
                 values: Values::new(values),
+                tally: Tally::new(values.len()),
             },
             Encoding::Hashed { bits } => Self::Hashed {
                 first,
@@ -135,11 +185,11 @@ impl Step {
         }
     }
 
-    /// The place of the stated category or arm that a field names; nothing where it names none.
-    pub(crate) fn category(&self, field: &[u8]) -> Option<u32> {
+    /// What rows have named, of a column of stated values.
+    pub(crate) fn tally(&self) -> Option<&Tally> {
         match self {
-            Self::Category { values, .. } => values.find(field),
-            Self::Label(arms) | Self::Arm(arms) => arms.find(field).ok(),
+            Self::Category { tally, .. } => Some(tally),
+            Self::Label(arms) | Self::Arm(arms) => Some(&arms.tally),
             _ => None,
         }
     }

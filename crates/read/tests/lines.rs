@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Open, dense, open, schema};
-use hushstream_read::{Format, Input, ReadError, Reader, Row, Sealed};
+use hushstream_read::{Findings, Format, Input, ReadError, Reader, Row, Sealed};
 use std::io::Cursor;
 
 /// Format, schema, header, and lines to begin with.
@@ -240,11 +240,16 @@ fn a_check_tells_which_columns_their_schema_does_not_fit() {
             .check(|_| {})
             .unwrap();
         let findings = checked.findings.for_the_operator();
-        findings
-            .columns
-            .iter()
-            .map(ToString::to_string)
-            .collect::<Vec<_>>()
+        let words = |findings: &Findings| -> Vec<String> {
+            findings.columns.iter().map(ToString::to_string).collect()
+        };
+        // Records that are read show the same, row by row.
+        let mut reader = open(format, stated, text.as_bytes()).unwrap();
+        reader.watched();
+        while reader.next_record().unwrap().is_some() {}
+        let watched = reader.findings().unwrap();
+        assert_eq!(words(watched.for_the_operator()), words(findings));
+        words(findings)
     };
     let stated = "target = 'y'\npositive = 'yes'\nbounds = { a = [0, 1], b = [0, 1], c = [0, 1], d = [0, 1] }\nvocabulary = { k = ['u', 'v', 'w'] }";
     let table = "a,b,c,d,k,y\n0,7,,NA,u,no\n1,-7,,-3,zq7secret,no\n9,8,,,,no\n";
@@ -269,7 +274,13 @@ fn a_check_tells_which_columns_their_schema_does_not_fit() {
     assert_eq!(told(Format::Csv, stated, fits), [""; 0]);
     let number = "target = 'y'\ntask = 'regress'\ntarget_bounds = [0, 1]\nbounds = { x = [0, 1] }";
     let outside = told(Format::Csv, number, "x,y\n0,5\n1,-5\n");
-    assert_eq!(outside, ["every target lies outside its bounds"]);
+    assert_eq!(
+        outside,
+        ["every target lies outside its bounds, clipped to them"]
+    );
+    let some = told(Format::Csv, number, "x,y\n0,5\n1,0.5\n1,-1\n");
+    let expected = "targets outside their bounds: 2, clipped to them";
+    assert!(some[0].starts_with(expected) && some.len() == 1, "{some:?}");
     assert_eq!(
         told(Format::Vw, "norm = 1", "1 | a\n1 | b\n"),
         ["all targets are alike"]

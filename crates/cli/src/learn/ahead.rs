@@ -30,18 +30,25 @@ pub(crate) struct Ahead {
     blocks: Receiver<Block>,
     block: std::vec::IntoIter<Sealed>,
     /// Until it is over.
-    thread: Option<JoinHandle<()>>,
+    thread: Option<JoinHandle<Reader>>,
+    /// The reader, once all rows have been read.
+    reader: Option<Reader>,
 }
 
 impl Ahead {
     /// Starts reading. Rows of a live stream are handed over before the next one has to be waited
-    /// for.
-    pub(crate) fn new(mut reader: Reader, is_live: bool) -> Self {
+    /// for. No more than `most` rows are read.
+    pub(crate) fn new(mut reader: Reader, is_live: bool, most: u64) -> Self {
         let (sender, blocks) = sync_channel::<Block>(WAITING);
         let thread = thread::spawn(move || {
+            let mut left = most;
             loop {
                 let (mut block, mut text) = (Vec::<Sealed>::with_capacity(BLOCK), 0);
                 let end = loop {
+                    if left == 0 {
+                        break Some(None);
+                    }
+                    left -= 1;
                     match reader.next_record() {
                         Ok(Some(row)) => block.push(row),
                         Ok(None) => break Some(None),
@@ -58,10 +65,10 @@ impl Ahead {
                 match end {
                     Some(Some(error)) => {
                         let _ = sender.send(Err(error));
-                        return;
+                        return reader;
                     }
-                    Some(None) => return,
-                    None if gone => return,
+                    Some(None) => return reader,
+                    None if gone => return reader,
                     None => {}
                 }
             }
@@ -70,6 +77,17 @@ impl Ahead {
             blocks,
             block: Vec::new().into_iter(),
             thread: Some(thread),
+            reader: None,
+        }
+    }
+
+    /// The reader, after the last row that is asked for; of a live stream all rows must have been.
+    pub(crate) fn close(self) -> Option<Reader> {
+        // A thread that waits to hand over rows then ends.
+        drop(self.blocks);
+        match (self.reader, self.thread) {
+            (None, Some(thread)) => Some(joined(thread)),
+            (reader, _) => reader,
         }
     }
 
@@ -102,12 +120,14 @@ impl Ahead {
                 }
                 Err(RecvTimeoutError::Timeout) => return Ok(Next::Late),
                 Err(RecvTimeoutError::Disconnected) => {
-                    // A thread that broke down has not read to the end.
-                    if let Some(Err(panic)) = self.thread.take().map(JoinHandle::join) {
-                        resume_unwind(panic);
-                    }
+                    self.reader = self.thread.take().map(joined);
                 }
             }
         }
     }
+}
+
+/// A thread that broke down has not read to the end.
+fn joined(thread: JoinHandle<Reader>) -> Reader {
+    thread.join().unwrap_or_else(|panic| resume_unwind(panic))
 }

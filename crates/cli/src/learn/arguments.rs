@@ -1,11 +1,12 @@
 //! The flags of `learn`.
 
 use crate::names::{AdjacencyName, NoiseName};
-use crate::numbers::{count, finite};
+use crate::numbers::{count, delta, finite};
 use clap::{Args, ValueEnum};
+use hushstream_account::Adjacency;
 use hushstream_engine::RecipeName;
 use hushstream_mechanism::losses::Link;
-use hushstream_mechanism::sums::SumKind;
+use hushstream_mechanism::sums::{Noise, SumKind};
 use hushstream_read::{Fault, Form, Format, SchemaSpec};
 use std::path::PathBuf;
 
@@ -20,6 +21,45 @@ pub(crate) struct Arguments {
     pub(crate) method: Method,
     #[command(flatten)]
     pub(crate) output: Output,
+}
+
+impl Arguments {
+    /// The flags of privacy and method that a run is planned by, as they are written.
+    pub(crate) fn fixed(&self) -> Vec<String> {
+        let (privacy, method) = (&self.privacy, &self.method);
+        let number = |value: Option<f64>| value.map(|value| value.to_string());
+        let count = |value: Option<u64>| value.map(|value| value.to_string());
+        let flags = [
+            ("epsilon", Some(privacy.epsilon.to_string())),
+            ("delta", Some(delta(privacy.delta))),
+            (
+                "adjacency",
+                Some(Adjacency::from(privacy.adjacency).to_string()),
+            ),
+            ("horizon", Some(privacy.horizon.clone())),
+            ("max-per-person", count(privacy.max_per_person)),
+            ("min-separation", Some(privacy.min_separation.to_string())),
+            ("window", count(privacy.window)),
+            ("recipe", method.recipe.map(|recipe| recipe.to_string())),
+            ("sum", method.sum.map(|sum| sum.to_string())),
+            (
+                "noise",
+                method.noise.map(|noise| Noise::from(noise).to_string()),
+            ),
+            ("batch", count(method.batch)),
+            ("loss", method.loss.map(|link| link_name(link).to_owned())),
+            ("set", method.set.clone()),
+            ("radius", number(method.radius)),
+            ("strong-convexity", number(method.strong_convexity)),
+            ("learning-rate", number(method.learning_rate)),
+            ("ridge", number(method.ridge)),
+            ("least-propensity", number(self.data.least_propensity)),
+        ];
+        let stated = flags.into_iter();
+        stated
+            .filter_map(|(flag, value)| Some(format!("--{flag} {}", value?)))
+            .collect()
+    }
 }
 
 /// What is predicted.
@@ -302,6 +342,18 @@ pub(crate) struct Output {
 fn range(text: &str) -> Result<(f64, f64), String> {
     let parts = text.split_once(':').ok_or("expected low:high")?;
     Ok((finite(parts.0)?, finite(parts.1)?))
+}
+
+fn link_name(link: Link) -> &'static str {
+    match link {
+        Link::Logistic => "logistic",
+        Link::Squared => "squared",
+        Link::Hinge => "hinge",
+        Link::SmoothedHinge(_) => "smoothed-hinge",
+        Link::Absolute => "absolute",
+        Link::Quantile(_) => "quantile",
+        Link::Huber(_) => "huber",
+    }
 }
 
 fn link(name: &str) -> Result<Link, String> {

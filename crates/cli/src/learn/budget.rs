@@ -340,6 +340,18 @@ pub(crate) fn together(ledger: &Ledger) -> Option<(f64, f64)> {
     Some((spent.epsilon_at(delta).ok()?, delta))
 }
 
+/// What the promise of a ledger supposes, if its budget was changed: the filter's theorem is about a
+/// budget that was fixed beforehand, and so is what is set aside of its δ.
+pub(crate) fn supposes(ledger: &Ledger) -> &'static str {
+    if ledger.is_raised() {
+        "if the budget was not raised because of what had been published"
+    } else if ledger.is_widened() {
+        "if the part of δ that is set aside was not changed because of what had been published"
+    } else {
+        ""
+    }
+}
+
 /// Runs on the ledger whose noise was simulated.
 pub(crate) fn simulated(ledger: &Ledger) -> usize {
     let is_simulated = |number| ledger.is_simulated() || ledger.is_unprotected(number);

@@ -7,7 +7,7 @@ use super::state::Card;
 use super::words;
 use crate::numbers::grouped;
 use anyhow::{Result, bail};
-use hushstream_read::{Checked, SchemaSpec};
+use hushstream_read::{Checked, ReadError, SchemaSpec};
 use std::fmt::Write;
 
 /// What the guarantee of a checked file supposes.
@@ -30,14 +30,14 @@ pub(crate) fn before(
         return Ok(None);
     }
     let mut first = Vec::new();
-    let checked = origin.open(schema)?.check(|fault| {
+    let checked = origin.open(schema)?.check(|error| {
         if first.len() < SHOWN {
-            first.push(fault.to_string());
+            first.push(error.clone());
         }
     })?;
     let faults: u64 = count(&checked);
     if faults > 0 && malformed == Malformed::Refuse {
-        let mut told = first.join("; ");
+        let mut told = listed(&first);
         if faults > first.len() as u64 {
             let _ = write!(told, "; and {} more", grouped(faults - first.len() as u64));
         }
@@ -52,6 +52,20 @@ pub(crate) fn before(
         words::warn(arguments, &warning);
     }
     Ok(Some(checked))
+}
+
+/// Faults in words, each remedy once.
+fn listed(faults: &[ReadError]) -> String {
+    let told = faults.iter().enumerate().map(|(number, error)| {
+        let is_told = faults[..number]
+            .iter()
+            .any(|other| other.fault == error.fault);
+        match error.place.line {
+            Some(line) if is_told => format!("the same in line {line}"),
+            _ => error.to_string(),
+        }
+    });
+    told.collect::<Vec<_>>().join("; ")
 }
 
 /// Whether a run began only because a check found no malformed row: of a resumed one, its state

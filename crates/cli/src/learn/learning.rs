@@ -14,8 +14,8 @@ use super::{budget, checked, data, files, memory, model::Model, warnings, words}
 use anyhow::Result;
 use hushstream_account::Guarantee;
 use hushstream_mechanism::Yardstick;
-use hushstream_mechanism::{Ledger, Metrics, RowChain, Scoreboard, Summary};
-use hushstream_read::{Checked, Finding, Layout, Sealed};
+use hushstream_mechanism::{Ledger, Metrics, OperatorOnly, RowChain, Scoreboard, Summary};
+use hushstream_read::{Checked, Findings, Layout, SchemaSpec, Sealed};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -32,6 +32,7 @@ const LONG_ROUND: usize = 1 << 10;
 /// What does not change during a run.
 pub(crate) struct Frame<'a> {
     pub(crate) arguments: &'a Arguments,
+    pub(crate) schema: &'a SchemaSpec,
     pub(crate) layout: &'a Layout,
     pub(crate) method: &'a dyn Method,
     /// Features longer than this are scaled down to it.
@@ -69,6 +70,7 @@ pub(crate) struct Learning<'a> {
     longer: u64,
     /// Malformed rows, and what else the data shows: for the operator.
     malformed: u64,
+    targets_clipped: u64,
     checked: Option<Checked>,
     /// Releases that wait for a sync.
     waiting: usize,
@@ -121,6 +123,7 @@ impl<'a> Learning<'a> {
             last_sync: Instant::now(),
             longer: 0,
             malformed: 0,
+            targets_clipped: 0,
             checked,
             waiting: 0,
             batch: frame.method.parameters().batch.max(1),
@@ -140,6 +143,7 @@ impl<'a> Learning<'a> {
         let record = sealed.record;
         self.longer += u64::from(*sealed.was_longer.for_the_operator());
         self.malformed += u64::from(*sealed.is_malformed.for_the_operator());
+        self.targets_clipped += u64::from(*sealed.target_was_clipped.for_the_operator());
         if let Some((shadow, board)) = &mut self.shadow {
             board.score(&record, shadow.weights());
             shadow.learn(&record)?;
@@ -240,12 +244,19 @@ impl<'a> Learning<'a> {
             self.guarantee()?,
         )
         .with_target(&self.frame.target())
+        .of_table(self.frame.schema)
         .with_arms(arms);
         files::write_whole(path, &model.to_bytes()?)
     }
 
-    /// Settles the run, writes model and report, and tells what there is to tell. `rows` were read in `time`.
-    pub(crate) fn finish(mut self, rows: u64, time: Duration) -> Result<Outcome> {
+    /// Settles the run, writes model and report, and tells what there is to tell. `rows` were read
+    /// in `time`; what they show, where no check has found it before, are `findings`.
+    pub(crate) fn finish(
+        mut self,
+        rows: u64,
+        time: Duration,
+        findings: Option<OperatorOnly<Findings>>,
+    ) -> Result<Outcome> {
         self.sync()?;
         let output = &self.frame.arguments.output;
         let mut outcome = self.outcome(rows, time)?;
@@ -264,7 +275,9 @@ impl<'a> Learning<'a> {
                 self.longer.max(*clipped.for_the_operator()),
             );
             outcome.malformed = Some(self.malformed);
-            outcome.warnings = Some(self.warnings(*nulls.for_the_operator(), &of(board)));
+            outcome.targets_clipped = (self.kind == Kind::Number).then_some(self.targets_clipped);
+            let nulls = *nulls.for_the_operator();
+            outcome.warnings = Some(self.warnings(nulls, &of(board), findings));
             if data::is_rewards(self.frame.layout) {
                 outcome.tell_rewards(data::loss_bounds(self.frame.layout)?);
             }
@@ -281,12 +294,17 @@ impl<'a> Learning<'a> {
     }
 
     /// What the data shows: found by the check, or for a stream by learning from it.
-    fn warnings(&self, nulls: u64, summary: &Summary) -> Vec<String> {
+    fn warnings(
+        &self,
+        nulls: u64,
+        summary: &Summary,
+        findings: Option<OperatorOnly<Findings>>,
+    ) -> Vec<String> {
         let mut told = match &self.checked {
             // What a check has found, it has told.
             Some(checked) => checked::warnings(checked),
             None => {
-                let found = self.found(nulls, summary);
+                let found = self.found(nulls, findings);
                 for warning in &found {
                     words::warn(self.frame.arguments, warning);
                 }
@@ -303,23 +321,30 @@ impl<'a> Learning<'a> {
     }
 
     /// What a stream shows, which cannot be checked before.
-    fn found(&self, nulls: u64, summary: &Summary) -> Vec<String> {
+    fn found(&self, nulls: u64, findings: Option<OperatorOnly<Findings>>) -> Vec<String> {
         let mut warnings = Vec::new();
         // Nothing is released after the last round, so a mechanism may not take it in.
         let empty = nulls.max(self.malformed);
         warnings.extend(checked::many_empty(empty, self.session.rounds()));
-        if let Some(Metrics::Classes(metrics)) = &summary.metrics
-            && summary.scored > 1
-            && metrics.majority >= 1.0
-        {
-            warnings.push(Finding::OneLabel.to_string());
+        // The rows before a resume are not read again.
+        let since = if self.frame.arguments.output.resume {
+            "in the rows since the resume: "
+        } else {
+            ""
+        };
+        if let Some(findings) = findings {
+            let columns = &findings.for_the_operator().columns;
+            warnings.extend(columns.iter().map(|finding| format!("{since}{finding}")));
         }
         warnings
     }
 
     /// The guarantee, with what it supposes about the rows.
     fn guarantee(&self) -> Result<Guarantee> {
-        let guarantee = self.session.guarantee()?;
+        let mut guarantee = self.session.guarantee()?;
+        if self.frame.arguments.privacy.horizon == "unknown" {
+            guarantee = guarantee.open_ended(self.session.rounds());
+        }
         Ok(if self.frame.is_checked {
             guarantee.assuming(checked::ASSUMPTION)
         } else {
@@ -342,7 +367,8 @@ impl<'a> Learning<'a> {
             ledger: outcome::Together {
                 runs: self.ledger.charges().count(),
                 simulated: budget::simulated(&self.ledger),
-                raised: self.ledger.is_widened(),
+                raised: self.ledger.is_raised(),
+                supposes: budget::supposes(&self.ledger),
                 epsilon,
                 delta,
                 total_epsilon: promise.0,
@@ -364,6 +390,7 @@ impl<'a> Learning<'a> {
             nulls: None,
             clipped: None,
             malformed: None,
+            targets_clipped: None,
             warnings: None,
             // Time and memory depend on what records hold: the longest line, the number of features.
             seconds: shown.then_some(seconds),

@@ -86,6 +86,7 @@ fn learn(arguments: &Arguments) -> Result<Outcome> {
     }
     let frame = Frame {
         arguments,
+        schema: &schema,
         layout: &layout,
         method: method.as_ref(),
         length: situation.length,
@@ -93,11 +94,18 @@ fn learn(arguments: &Arguments) -> Result<Outcome> {
         is_checked: checked::began_checked(arguments)?,
     };
     let is_live = data::is_stream(&arguments.data.file);
+    if checked.is_none() && !arguments.output.quiet {
+        reader.watched();
+    }
     let mut learning = Learning::new(frame, opened, checked, is_live)?;
     let start = Instant::now();
     let (planned, learned) = (method.records().1, learning.rounds());
     let mut seen = learned;
-    let mut rows = Rows::new(reader, is_live);
+    // Of a file one more, to know whether there are others.
+    let most = planned
+        .saturating_sub(learned)
+        .saturating_add(u64::from(!is_live));
+    let mut rows = Rows::new(reader, is_live, most);
     while seen < planned {
         // Only where a row is not at hand is there time to look at the clock.
         let patience = if rows.is_waiting() {
@@ -117,7 +125,9 @@ fn learn(arguments: &Arguments) -> Result<Outcome> {
         }
     }
     tell_of_the_rest(arguments, &mut rows, seen, planned);
-    let mut outcome = learning.finish(seen.saturating_sub(learned), start.elapsed())?;
+    let time = start.elapsed();
+    let findings = rows.close().and_then(|reader| reader.findings());
+    let mut outcome = learning.finish(seen.saturating_sub(learned), time, findings)?;
     outcome.public_warnings = warnings;
     Ok(outcome)
 }

@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail};
 use hushstream_account::Guarantee;
 use hushstream_mechanism::Probability;
 use hushstream_mechanism::losses::Features;
-use hushstream_read::{Layout, TargetKind};
+use hushstream_read::{Layout, SchemaSpec, TargetKind};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::path::Path;
@@ -45,6 +45,11 @@ pub(crate) struct Model {
     /// Of a bandit: what its releases tell about each arm.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) arms: Option<Vec<Arm>>,
+    /// Whether it was learned from a table without a header, and the names that were stated then.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) no_header: bool,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) names: Vec<String>,
     checksum: u32,
 }
 
@@ -69,8 +74,17 @@ impl Model {
             probability: None,
             guarantee,
             arms: None,
+            no_header: false,
+            names: Vec::new(),
             checksum: 0,
         }
+    }
+
+    /// Learned from a table that this schema describes.
+    pub(crate) fn of_table(mut self, schema: &SchemaSpec) -> Self {
+        self.no_header = schema.no_header == Some(true) || !schema.names.is_empty();
+        self.names.clone_from(&schema.names);
+        self
     }
 
     /// With what turns scores into predictions.

@@ -7,7 +7,7 @@ use super::methods::{Method, Place, Restart};
 use super::passed::{other_rows, pass_over};
 use super::session::Session;
 use super::state::{Card, StateFolder};
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 use hushstream_mechanism::{Grant, Ledger, LedgerError, NoStorage, RowChain, RowHasher};
 use hushstream_noise::Key;
 use hushstream_read::Reader;
@@ -82,7 +82,12 @@ fn begin(
     let folder = StateFolder::create(folder)?;
     folder.begin(
         &key,
-        &Card::new(method.records().0, next, reading.to_owned()),
+        &Card::new(
+            method.records().0,
+            next,
+            reading.to_owned(),
+            arguments.fixed(),
+        ),
     )?;
     let grant = debit(&mut ledger, method)?;
     let hasher = RowHasher::new(&key);
@@ -125,7 +130,11 @@ fn resume(
     pass_over(reader, &hasher, &rows, covered)?;
     let storage = folder.into_journal(rows.clone());
     let restart = method.restart(Place::new(&key, &mut ledger, storage, every));
-    let (session, told) = match restart.map_err(other_rows)? {
+    let restart = restart.map_err(|error| {
+        let told = other_rows(&error).or_else(|| card.other_flags(path, &arguments.fixed()));
+        told.map_or(error, |told| anyhow!(told))
+    });
+    let (session, told) = match restart? {
         Restart::Run(session, told) => (session, told),
         // A crash before the journal was begun: with the charge that was made then, or that was about to be.
         Restart::NoRun => {

@@ -35,6 +35,8 @@ pub(crate) struct Outcome {
     pub(crate) clipped: Option<u64>,
     /// Rows that were malformed, since the last resume; each is one of the nulls.
     pub(crate) malformed: Option<u64>,
+    /// Of numbers: targets outside their bounds, which are clipped to them, since the last resume.
+    pub(crate) targets_clipped: Option<u64>,
     /// What the operator should know about the data.
     pub(crate) warnings: Option<Vec<String>>,
     pub(crate) seconds: Option<f64>,
@@ -54,6 +56,9 @@ pub(crate) struct Together {
     pub(crate) simulated: usize,
     /// Whether the budget has been raised.
     pub(crate) raised: bool,
+    /// What the total supposes, if the budget was changed.
+    #[serde(skip)]
+    pub(crate) supposes: &'static str,
     pub(crate) epsilon: f64,
     pub(crate) delta: f64,
     pub(crate) total_epsilon: f64,
@@ -137,7 +142,7 @@ pub(crate) struct Regret {
 }
 
 /// The keys that [`Outcome::tell`] fills.
-pub(crate) const OPERATOR_ONLY: [&str; 14] = [
+pub(crate) const OPERATOR_ONLY: [&str; 15] = [
     "scored",
     "metrics",
     "loss",
@@ -148,6 +153,7 @@ pub(crate) const OPERATOR_ONLY: [&str; 14] = [
     "nulls",
     "clipped",
     "malformed",
+    "targets_clipped",
     "warnings",
     "seconds",
     "rows_per_second",

@@ -1,7 +1,7 @@
 //! Rows that a resumed run has learned: passed over, and compared with those of its journal, so
 //! that no row is learned twice.
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Error, Result, bail};
 use hushstream_mechanism::{LogError, RowChain, RowHasher};
 use hushstream_read::Reader;
 
@@ -28,15 +28,13 @@ pub(crate) fn pass_over(
 }
 
 /// Tells what may have happened to rows that are not those of the journal.
-pub(crate) fn other_rows(error: anyhow::Error) -> anyhow::Error {
+pub(crate) fn other_rows(error: &Error) -> Option<String> {
     let is_other = |cause: &(dyn std::error::Error + 'static)| {
         matches!(cause.downcast_ref(), Some(LogError::OtherRows))
     };
-    if error.chain().any(is_other) {
-        anyhow!(
+    error.chain().any(is_other).then(|| {
+        format!(
             "the rows that this run has learned are not the first rows of the data any more: rows were edited, sorted, removed or put in between, or added to data with --shuffle, or this is other data; some would be learned twice; {ADVICE}"
         )
-    } else {
-        error
-    }
+    })
 }

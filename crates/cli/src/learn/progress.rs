@@ -37,21 +37,22 @@ impl Progress {
         let line = summary.for_the_operator();
         if !self.headed {
             eprintln!("operator only: computed from private data");
-            eprintln!(
-                "{:>10} {:>10} {:>12} {:>10} {:>10}",
+            let (label, prediction) = of_last(self.yardstick);
+            let head = format!(
+                "{:>10} {:>10} {:>12} {label:>10} {prediction:>10}",
                 leading(self.yardstick),
                 "since last",
                 "records",
-                "label",
-                "prediction"
             );
+            eprintln!("{}", head.trim_end());
             self.headed = true;
         }
         let (label, prediction) = (self.target).words(self.yardstick, line.label, line.prediction);
-        eprintln!(
-            "{:>10.4} {:>10.4} {:>12} {:>10} {:>10}",
-            line.average, line.since_last, line.records, label, prediction
+        let text = format!(
+            "{:>10.4} {:>10.4} {:>12} {label:>10} {prediction:>10}",
+            line.average, line.since_last, line.records
         );
+        eprintln!("{}", text.trim_end());
         self.next = line.records.max(1) * 2;
     }
 }
@@ -63,6 +64,16 @@ pub(crate) fn leading(yardstick: Yardstick) -> &'static str {
         Yardstick::Sign(_) | Yardstick::Classes(..) => "log loss",
         Yardstick::Number(..) => "MSE",
         Yardstick::Experts(_) | Yardstick::Log(_) => "loss",
+    }
+}
+
+/// What is told about the last record. Experts and arms have losses: of all on average, where all
+/// are known, and of what was played.
+fn of_last(yardstick: Yardstick) -> (&'static str, &'static str) {
+    match yardstick {
+        Yardstick::Experts(_) => ("mean loss", "own loss"),
+        Yardstick::Log(_) => ("own loss", ""),
+        _ => ("label", "prediction"),
     }
 }
 

@@ -99,6 +99,7 @@ const FIGURES: &Rows = &[
     ("records without a usable target", "nulls"),
     ("records that were clipped", "clipped"),
     ("malformed rows", "malformed"),
+    ("targets outside their bounds, clipped", "targets_clipped"),
     ("seconds", "seconds"),
     ("records a second", "rows_per_second"),
     ("memory at most, bytes", "peak_memory_bytes"),

@@ -13,11 +13,11 @@ pub(crate) enum Rows {
 }
 
 impl Rows {
-    /// By the way that fits the machine.
-    pub(crate) fn new(reader: Reader, is_live: bool) -> Self {
+    /// By the way that fits the machine. No more than `most` rows are read ahead.
+    pub(crate) fn new(reader: Reader, is_live: bool, most: u64) -> Self {
         let cores = thread::available_parallelism().map_or(1, usize::from);
         if cores > 1 || is_live {
-            Self::Ahead(Ahead::new(reader, is_live))
+            Self::Ahead(Ahead::new(reader, is_live, most))
         } else {
             Self::Here(Box::new(reader))
         }
@@ -28,6 +28,14 @@ impl Rows {
         match self {
             Self::Here(reader) => Ok(reader.next_record()?.map_or(Next::End, Next::Row)),
             Self::Ahead(ahead) => ahead.next_record(patience),
+        }
+    }
+
+    /// The reader, after the last row that is asked for; of a live stream all rows must have been.
+    pub(crate) fn close(self) -> Option<Reader> {
+        match self {
+            Self::Here(reader) => Some(*reader),
+            Self::Ahead(ahead) => ahead.close(),
         }
     }
 

@@ -31,17 +31,38 @@ pub(crate) struct Card {
     /// How rows are read: in which order, and what they mean. Which rows they are, the journal
     /// tells.
     pub(crate) reading: String,
+    /// The flags of privacy and method that it was begun with. Earlier versions did not write them.
+    #[serde(default)]
+    pub(crate) flags: Vec<String>,
 }
 
 impl Card {
-    pub(crate) fn new(rounds: u64, charge: u64, reading: String) -> Self {
+    pub(crate) fn new(rounds: u64, charge: u64, reading: String, flags: Vec<String>) -> Self {
         Self {
             format: FORMAT.to_owned(),
             version: VERSION,
             rounds,
             charge,
             reading,
+            flags,
         }
+    }
+
+    /// How flags differ from those that the run in this folder was begun with, in words.
+    pub(crate) fn other_flags(&self, folder: &Path, flags: &[String]) -> Option<String> {
+        let gone = without(&self.flags, flags);
+        let new = without(flags, &self.flags);
+        let differs = match (gone.is_empty(), new.is_empty()) {
+            _ if self.flags.is_empty() => return None,
+            (true, true) => return None,
+            (true, false) => format!("without {new}"),
+            (false, true) => format!("with {gone}"),
+            (false, false) => format!("with {gone}, not with {new}"),
+        };
+        Some(format!(
+            "the run in {} was begun {differs}: leave the flags of privacy and method as they were",
+            folder.display()
+        ))
     }
 
     /// The card of a run that is to be resumed.
@@ -60,6 +81,12 @@ impl Card {
         }
         Ok(card)
     }
+}
+
+/// Those flags that are not among the others.
+fn without(flags: &[String], others: &[String]) -> String {
+    let left = flags.iter().filter(|flag| !others.contains(flag));
+    left.cloned().collect::<Vec<_>>().join(" ")
 }
 
 /// A folder whose journal is locked against other processes.

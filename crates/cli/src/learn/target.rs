@@ -50,6 +50,7 @@ impl Target {
                 let name = |class: f64| self.name(class as usize).to_owned();
                 (name(label), name(score))
             }
+            Yardstick::Log(_) => (format!("{label:.4}"), String::new()),
             _ => {
                 let number = |value: f64| format!("{:.4}", value + self.midpoint);
                 (number(label), number(score))

@@ -47,7 +47,7 @@ pub(crate) fn left_ledgers(arguments: &Arguments) -> Option<String> {
         .read_dir()
         .ok()?
         .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| is_left(path))
+        .filter(|path| is_left(path) && may_be_of(path, Path::new(&arguments.data.file)))
         .collect();
     left.sort();
     let names: Vec<String> = left.iter().map(|path| path.display().to_string()).collect();
@@ -69,6 +69,24 @@ fn is_left(path: &Path) -> bool {
         && !path.with_extension("").exists()
 }
 
+/// Whether a file can be the data of a ledger under a new name: it must have been there when the
+/// ledger was begun, and names of one format end alike. A copy is as old as what it was made of by
+/// one of its times, if it was moved between disks.
+fn may_be_of(ledger: &Path, file: &Path) -> bool {
+    if ledger.with_extension("").extension() != file.extension() {
+        return false;
+    }
+    let times = |path: &Path| {
+        let about = path.metadata().ok()?;
+        Some((about.created().ok()?, about.modified().ok()?))
+    };
+    match (times(ledger), times(file)) {
+        (Some((begun, _)), Some((created, modified))) => created <= begun || modified <= begun,
+        // Not every disk knows when a file was made.
+        _ => true,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -82,6 +100,26 @@ mod tests {
     #[test]
     fn a_bound_says_something_only_below_the_trivial_one() {
         assert!(trivial_bound(1000.0, 1000.0).is_some() && trivial_bound(999.0, 1000.0).is_none());
+    }
+
+    #[test]
+    fn a_file_that_is_younger_or_of_another_format_has_no_older_ledger() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        let write = |name: &str| {
+            std::fs::write(path(name), "").unwrap();
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        };
+        for name in ["old.csv", "old.vw", "gone.csv.ledger", "new.csv"] {
+            write(name);
+        }
+        let may = |name| may_be_of(&path("gone.csv.ledger"), &path(name));
+        assert!(may("old.csv") && !may("old.vw"));
+        let knows = path("new.csv").metadata().unwrap().created().is_ok();
+        assert_eq!(may("new.csv"), !knows);
+        // Rows that are appended make no other file of it.
+        write("old.csv");
+        assert!(may("old.csv") || !knows);
     }
 
     #[test]

@@ -102,6 +102,12 @@ pub(crate) fn show_figures(outcome: &Outcome) {
             count(outcome.nulls),
             count(outcome.malformed)
         );
+        if let Some(clipped) = outcome.targets_clipped {
+            eprintln!(
+                "  targets outside their bounds: {}, clipped to them",
+                grouped(clipped)
+            );
+        }
     }
     if let (Some(seconds), Some(rate)) = (outcome.seconds, outcome.rows_per_second) {
         eprintln!(
@@ -188,11 +194,9 @@ pub(crate) fn promise(outcome: &Outcome) -> String {
             ledger.runs, ledger.simulated,
         );
     } else if ledger.runs > 1 {
-        // The filter's theorem is about a budget that was fixed beforehand.
-        let always = if ledger.raised {
-            "if it was not raised because of what had been published"
-        } else {
-            "in any case"
+        let always = match ledger.supposes {
+            "" => "in any case",
+            supposed => supposed,
         };
         let _ = writeln!(
             text,

@@ -59,8 +59,18 @@ fn what_is_not_there_cannot_be_resumed() {
         "{message}"
     );
     for (other, told) in [
-        ("--batch 5", "another recipe"),
-        ("--recipe pftal-convex", "another recipe"),
+        (
+            "--batch 5",
+            "in state was begun with --batch 4, not with --batch 5:",
+        ),
+        (
+            "--recipe pftal-convex",
+            "in state was begun without --recipe pftal-convex:",
+        ),
+        (
+            "--horizon unknown",
+            "with --horizon known, not with --horizon unknown:",
+        ),
         ("--rounds 99", "planned for 100 records"),
         ("--norm 0.5", "reads its rows in another way"),
         ("--shuffle 7", "reads its rows in another way"),
@@ -78,6 +88,25 @@ fn what_is_not_there_cannot_be_resumed() {
         )));
         assert!(message.contains(told), "{other}: {message}");
     }
+    let message =
+        folder.fails(&learn(&format!("{flags} --resume")).replace("--epsilon 1", "--epsilon 2"));
+    assert!(
+        message.ends_with(
+            "the run in state was begun with --epsilon 1, not with --epsilon 2: leave the flags of privacy and method as they were"
+        ),
+        "{message}"
+    );
+    // An earlier version did not write down how it was begun.
+    let card = folder.text("state/run.json");
+    let mut old: serde_json::Value = serde_json::from_str(&card).unwrap();
+    old.as_object_mut().unwrap().remove("flags");
+    folder.write("state/run.json", old.to_string());
+    let message = folder.fails(&learn(&format!("{flags} --radius 3 --resume")));
+    assert!(
+        message.contains("its recipe, privacy or settings differ") && !message.contains('{'),
+        "{message}"
+    );
+    folder.write("state/run.json", card);
     let put = |from: &str, to: &str| {
         for end in ["", ".witness"] {
             let place = |name: &str| folder.path(&format!("{name}{end}"));
@@ -116,7 +145,7 @@ fn damage_is_told() {
     for (name, told) in [
         ("ledger", "damaged"),
         ("state/key", "key"),
-        ("state/run.json", "run.json"),
+        ("state/run.json", "the run in state reads its rows"),
     ] {
         let whole = folder.read(name);
         let mut broken = whole.clone();

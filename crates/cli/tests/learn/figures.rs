@@ -262,7 +262,12 @@ fn quiet_runs_tell_nothing_that_is_computed_from_private_data() {
         .iter()
         .map(|key| key.as_str().unwrap())
         .collect();
-    let absent = ["without_privacy", "rewards", "off_policy"];
+    let absent = [
+        "without_privacy",
+        "rewards",
+        "off_policy",
+        "targets_clipped",
+    ];
     assert!(
         keys.contains(&"metrics")
             && keys

@@ -362,6 +362,33 @@ fn a_run_does_not_vouch_for_simulated_ones_on_its_ledger() {
     );
 }
 
+/// Another part of δ that is set aside raises no budget. It too must not follow from what was
+/// published, because the filter's theorem is about parts that were fixed beforehand.
+#[test]
+fn a_part_that_is_set_aside_is_not_a_raise() {
+    let folder = Folder::with_rows(300);
+    folder.succeeds(&learn("--epsilon 1 --total-epsilon 3"));
+    let before = folder.read("ledger");
+    folder.succeeds("ledger raise ledger");
+    assert_eq!(folder.read("ledger"), before, "nothing changes");
+    folder.succeeds("ledger raise ledger --reserve 0.3");
+    let told = folder.json("ledger show ledger");
+    assert_eq!(
+        (&told["raised"], &told["resplit"]),
+        (&false.into(), &true.into())
+    );
+    let (out, _) = folder.succeeds("ledger show ledger");
+    assert!(
+        !out.contains("raised") && out.contains("set aside was not changed"),
+        "{out}"
+    );
+    let message = folder.fails("ledger raise ledger --total-delta 1e-9");
+    assert!(
+        message.contains("the budget is (3, 1e-6) already"),
+        "{message}"
+    );
+}
+
 #[test]
 fn a_total_that_was_raised_is_not_promised_in_any_case() {
     let folder = Folder::with_rows(300);
@@ -370,9 +397,10 @@ fn a_total_that_was_raised_is_not_promised_in_any_case() {
     assert!(out.contains("the total, in any case"), "{out}");
     let (out, _) = folder.succeeds(&learn("--epsilon 1 --total-epsilon 4"));
     assert!(
-        out.contains("the total, if it was not raised because of"),
+        out.contains("the total, if the budget was not raised because of"),
         "{out}"
     );
+    assert_eq!(folder.json("ledger show ledger")["raised"], true);
     let (out, _) = folder.succeeds(&learn("--epsilon 0.1"));
     assert!(!out.contains("in any case"), "{out}");
 }

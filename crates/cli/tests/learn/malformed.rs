@@ -278,6 +278,80 @@ fn columns_that_do_not_fit_are_told_to_the_operator_alone() {
     let error = String::from_utf8(output.stderr).unwrap();
     assert!(error.contains("20 of 40 rounds are empty"), "{error}");
     assert!(error.contains("all targets are alike"), "{error}");
+    // And everything that a check of the file would have told.
+    let stream = learn.replace("d.csv", "- --format csv --rounds 60");
+    let output = folder.piped(&format!("{stream} --json"), folder.text("d.csv").as_bytes());
+    let seen: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(seen["warnings"], told["warnings"]);
+    let output = folder.piped(
+        &stream.replace("c=x|y|z", "c=x|y|no"),
+        folder.text("d.csv").as_bytes(),
+    );
+    let error = String::from_utf8(output.stderr).unwrap();
+    for part in [
+        "no row has the target value `yes`",
+        "column `b`: no value lies within its bounds, 60 are",
+        "column `c`: no row has the stated value `no`",
+        "rows have a value that is not stated",
+    ] {
+        assert!(error.contains(part), "{error}");
+    }
+    // A stream with more rows than were planned tells of those that were learned.
+    let output = folder.piped(
+        &stream.replace("--rounds 60", "--rounds 20"),
+        folder.text("d.csv").as_bytes(),
+    );
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(error.contains("bounds, 20 are clipped"), "{error}");
+}
+
+/// Metrics are of clipped targets, so the operator is told how many there are.
+#[test]
+fn targets_outside_their_bounds_are_counted() {
+    let folder = Folder::new();
+    let text = format!("a,b\n{}0,5\n1,-3\n", "0.5,0.5\n".repeat(30));
+    folder.write("d.csv", &text);
+    let flags = "--target b --target-bounds 0:1 --bounds a=0:1 --seed-insecure 1";
+    let learn = format!("learn d.csv {flags} {BUDGET}");
+    let stream = learn.replace("d.csv", "- --format csv --rounds 32");
+    for output in [folder.run(&learn), folder.piped(&stream, text.as_bytes())] {
+        let error = String::from_utf8(output.stderr).unwrap();
+        for part in [
+            "operator only: targets outside their bounds: 2, clipped to them; metrics",
+            "\n  targets outside their bounds: 2, clipped to them\n",
+        ] {
+            assert!(error.contains(part), "{error}");
+        }
+    }
+    let told = folder.json(&learn);
+    assert_eq!(told["targets_clipped"], 2);
+    assert!(
+        told["operator_only"]
+            .to_string()
+            .contains("targets_clipped")
+    );
+    let (out, _) = folder.succeeds(&format!(
+        "check d.csv {}",
+        flags.replace("--seed-insecure 1", "")
+    ));
+    assert!(out.contains("targets outside their bounds: 2"), "{out}");
+}
+
+/// A remedy is told once, however many rows need it.
+#[test]
+fn a_refusal_says_everything_once() {
+    let folder = Folder::new();
+    folder.write("d.csv", rows(20, 1) + &"0.5,1,x,1,\n".repeat(5));
+    let message = folder.fails(&format!("learn d.csv {SCHEMA} {BUDGET}"));
+    assert_eq!(
+        message.matches("--missing-target null").count(),
+        1,
+        "{message}"
+    );
+    assert!(
+        message.contains("the same in line 23; the same in line 24; and 2 more"),
+        "{message}"
+    );
 }
 
 #[test]

@@ -55,10 +55,11 @@ fn a_skeleton_is_filled_in_learned_from_and_predicted_with() {
         "learn d.csv --schema s.toml {BUDGET} --seed-insecure 1 --model m"
     ));
     assert_eq!((&told["rounds"], &told["nulls"]), (&400.into(), &0.into()));
-    // The model remembers what is missing; how a file is laid out is stated anew.
+    // The model remembers what is missing, and that there was no header.
     let (out, _) = folder.succeeds(&format!("predict m d.csv {names}"));
     assert!(out.lines().count() >= 400);
-    let refused = folder.fails("predict m d.csv");
+    assert_eq!(folder.succeeds("predict m d.csv").0, out);
+    let refused = folder.fails("predict m d.csv --header");
     assert!(refused.contains("--no-header"), "{refused}");
 
     // The same table with a header and without spaces is learned from alike.
@@ -163,6 +164,24 @@ fn a_bound_that_says_nothing_is_told() {
     let (out, _) =
         folder.succeeds("plan --recipe dartboard --dim 10 --rounds 10 --epsilon 0.1 --delta 1e-6");
     assert!(out.contains("says nothing here"), "{out}");
+    let least = |rounds: &str| {
+        let plan =
+            format!("plan --recipe pqftl --dim 3 --rounds {rounds} --epsilon 1 --delta 1e-13");
+        let (out, _) = folder.succeeds(&plan);
+        assert!(out.contains("regret of"), "{out}");
+        out.contains("says nothing here")
+    };
+    assert!(least("10") && !least("1e6"));
+    folder.write("d.csv", rows(60, 1));
+    let cover = "--target y --features a --bounds a=0:1 --recipe cover --seed-insecure 1";
+    let told = folder.json(&format!("learn d.csv {cover} {BUDGET}"));
+    let parameter = |key: &str| told["parameters"][key].as_f64().unwrap();
+    assert!(
+        parameter("regret_bound") > parameter("trivial_regret"),
+        "{told}"
+    );
+    let warned = told["public_warnings"].to_string();
+    assert!(warned.contains("says nothing here"), "{warned}");
 }
 
 #[test]
@@ -175,6 +194,10 @@ fn a_ledger_whose_data_was_renamed_is_told() {
     assert!(!warns("d.csv"));
     std::fs::rename(folder.path("d.csv"), folder.path("renamed.csv")).unwrap();
     assert!(warns("renamed.csv"));
+    // A file that was not there yet when the ledger was begun is none that was renamed.
+    folder.write("young.csv", rows(100, 2));
+    let about = folder.path("young.csv").metadata().unwrap();
+    assert_eq!(warns("young.csv"), about.created().is_err());
     // A ledger that is named was decided on.
     let (_, error) = folder.succeeds(&format!(
         "learn renamed.csv {SCHEMA} {BUDGET} --ledger named"

@@ -11,14 +11,19 @@ fn signs_with_and_without_targets() {
     let folder = Folder::with_rows(2000);
     folder.succeeds(&format!("learn d.csv {SCHEMA} {ENOUGH}"));
     let (out, told) = folder.succeeds("predict model d.csv");
-    assert_eq!(out.lines().next(), Some("prediction,probability of 1"));
+    let header = "prediction,probability of 1,score";
+    assert_eq!(out.lines().next(), Some(header));
     assert_eq!(out.lines().count(), 2001);
     let data = folder.text("d.csv");
     let (mut right, mut log_loss) = (0, 0.0);
     for (said, row) in out.lines().zip(data.lines()).skip(1) {
-        let (class, chance) = said.split_once(',').unwrap();
-        let chance: f64 = chance.parse().unwrap();
+        let [class, chance, score]: [&str; 3] =
+            said.split(',').collect::<Vec<_>>().try_into().unwrap();
+        let (chance, score): (f64, f64) = (chance.parse().unwrap(), score.parse().unwrap());
         assert_eq!(class, if chance > 0.5 { "1" } else { "0" });
+        // Least squares: the map of the guide.
+        let mapped = (0.5 * (1.0 + score)).clamp(0.001, 0.999);
+        assert!((mapped - chance).abs() < 1e-12, "{said}");
         let truth = row.rsplit(',').next().unwrap();
         right += usize::from(class == truth);
         log_loss -= if truth == "1" { chance } else { 1.0 - chance }.ln() / 2000.0;
@@ -92,7 +97,7 @@ fn classes_and_numbers() {
         .zip(folder.text("d.csv").lines())
         .filter(|(said, row)| row.split(',').nth(2) == said.split(',').next())
         .count();
-    assert_eq!(out.lines().next(), Some("prediction,probability"));
+    assert_eq!(out.lines().next(), Some("prediction,probability,score"));
     for chance in out.lines().skip(1).map(|line| line.split(',').nth(1)) {
         // Of three the likeliest.
         assert!((1.0 / 3.0..=1.0).contains(&chance.unwrap().parse::<f64>().unwrap()));
@@ -138,9 +143,10 @@ fn classes_have_the_names_of_the_data() {
     folder.succeeds(&format!("learn d.csv {named} {ENOUGH}"));
     let (out, _) = folder.succeeds("predict model d.csv");
     let mut lines = out.lines();
-    assert_eq!(lines.next(), Some("prediction,probability of x"));
+    assert_eq!(lines.next(), Some("prediction,probability of x,score"));
     for line in lines {
-        let (name, chance) = line.split_once(',').unwrap();
+        let mut fields = line.split(',');
+        let (name, chance) = (fields.next().unwrap(), fields.next().unwrap());
         let likely = chance.parse::<f64>().unwrap() > 0.5;
         assert_eq!(name, if likely { "x" } else { "not x" });
     }
@@ -148,6 +154,45 @@ fn classes_have_the_names_of_the_data() {
     folder.succeeds(&format!("learn d.csv {named} {ENOUGH} --loss hinge"));
     let (out, _) = folder.succeeds("predict model d.csv");
     assert_eq!(out.lines().next(), Some("prediction,score"));
+}
+
+/// A model knows whether its table had a header: new rows are read in the same way.
+#[test]
+fn a_table_without_a_header_is_predicted_without_one() {
+    let folder = Folder::with_rows(300);
+    let text = folder.text("d.csv");
+    let plain = text.split_once('\n').unwrap().1;
+    folder.write("plain.csv", plain);
+    for (learned, flags) in [
+        (
+            "--no-header",
+            "--target c5 --ignore c4 --bounds c1=0:1,c2=0:10 --vocabulary c3=x|y|z".to_owned(),
+        ),
+        ("--names a,b,c,who,y", SCHEMA.to_owned()),
+    ] {
+        folder.succeeds(&format!("learn plain.csv {learned} {flags} {ENOUGH}"));
+        let (out, told) = folder.succeeds("predict model plain.csv");
+        assert_eq!(out.lines().count(), 301);
+        assert!(
+            told.contains("without a header") && told.contains("300 rows"),
+            "{told}"
+        );
+        let (same, _) = folder.succeeds(&format!("predict model plain.csv {learned}"));
+        assert_eq!(same, out);
+        folder.write(
+            "headed.csv",
+            text.replace(
+                "a,b,c,who,y\n",
+                if learned == "--no-header" {
+                    "c1,c2,c3,c4,c5\n"
+                } else {
+                    "a,b,c,who,y\n"
+                },
+            ),
+        );
+        let (same, told) = folder.succeeds("predict model headed.csv --header");
+        assert!(same == out && !told.contains("note"), "{told}");
+    }
 }
 
 #[test]
@@ -176,6 +221,13 @@ fn experts_are_followed_and_shown() {
         assert_eq!(told["regret"]["comparator"], "best expert in hindsight");
     }
     assert!(folder.fails("predict model d.csv").contains("inspect"));
+    let (_, progress) = folder.succeeds(&format!("{flags} {BUDGET}"));
+    let head = progress.lines().find(|line| line.contains("since last"));
+    let head: Vec<&str> = head.unwrap().split_whitespace().collect();
+    let expected = [
+        "loss", "since", "last", "records", "mean", "loss", "own", "loss",
+    ];
+    assert_eq!(head, expected);
     let (shown, _) = folder.succeeds("inspect model");
     let first = shown.lines().find(|line| line.starts_with("  ")).unwrap();
     assert!(first.ends_with("good"), "{shown}");

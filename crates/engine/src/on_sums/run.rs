@@ -41,7 +41,7 @@ pub enum RunError {
         refused: u64,
     },
     /// The journal belongs to another recipe.
-    #[error("the journal belongs to another recipe: {stored}")]
+    #[error("the journal belongs to another run: its recipe, privacy or settings differ")]
     OtherRecipe {
         /// What the journal says.
         stored: String,

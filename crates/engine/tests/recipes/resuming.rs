@@ -263,7 +263,9 @@ fn a_journal_of_another_recipe_is_refused() {
             panic!("another {what}: {refused}")
         };
         assert_eq!(*stored, recipe.description(), "another {what}");
-        assert!(refused.to_string().contains("pftal of Distance"));
+        assert!(stored.contains("pftal of Distance"));
+        let told = "its recipe, privacy or settings differ";
+        assert!(refused.to_string().ends_with(told));
     }
     // The other guarantee is refused before that, and the right recipe still goes on.
     let window = request(RecipeName::CocoP, distance(DIMENSION), ball(1.0), ROUNDS);

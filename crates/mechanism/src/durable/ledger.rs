@@ -47,6 +47,8 @@ pub struct Ledger {
     unprotected: BTreeSet<u64>,
     /// Whether the budget has ever been raised.
     widened: bool,
+    /// Whether ε or δ became larger.
+    raised: bool,
     marks_written: u64,
     /// How often the log was written anew.
     epoch: u64,
@@ -208,16 +210,16 @@ impl Ledger {
                 );
             }
             Record::Widened { epsilon, delta } => {
-                self.filter = self.refilled(Budget::approx(epsilon, delta)?, None)?;
-                self.widened = true;
+                let budget = Budget::approx(epsilon, delta)?;
+                self.change(budget, self.refilled(budget, None)?);
             }
             Record::WidenedReserving {
                 epsilon,
                 delta,
                 reserve,
             } => {
-                self.filter = self.refilled(Budget::approx(epsilon, delta)?, Some(reserve))?;
-                self.widened = true;
+                let budget = Budget::approx(epsilon, delta)?;
+                self.change(budget, self.refilled(budget, Some(reserve))?);
             }
             Record::Simulated { number } => {
                 self.unprotected.insert(number);
@@ -252,6 +254,7 @@ impl Ledger {
             merged: Vec::new(),
             closed: None,
             widened: false,
+            raised: false,
             marks_written: 0,
             epoch: 0,
             unwitnessed: false,
@@ -339,12 +342,22 @@ impl Ledger {
                 delta: present.delta(),
             });
         }
+        // Nothing changes, so nothing is raised.
+        if budget == present && reserve == self.filter.stated_reserve() {
+            return Ok(());
+        }
         // A pure ledger that gets a δ adds up ε as before, and δ besides.
         let filter = self.refilled(budget, reserve)?;
         self.write(&widened(&filter))?;
-        self.filter = filter;
-        self.widened = true;
+        self.change(budget, filter);
         self.attest()
+    }
+
+    /// Another budget, or another part of it set aside.
+    fn change(&mut self, budget: Budget, filter: Filter) {
+        self.raised |= budget != self.filter.budget();
+        self.widened = true;
+        self.filter = filter;
     }
 
     /// A filter of another budget in which everything so far is spent.
@@ -555,10 +568,18 @@ impl Ledger {
         self.unprotected.contains(&number)
     }
 
-    /// Whether the budget has been raised. A filter's theorem is about a budget that was fixed beforehand: one that was raised because of what had been published bounds nothing in advance.
+    /// Whether the budget has been raised, or another part of its δ set aside. A filter's theorem is
+    /// about a budget that was fixed beforehand: one that was changed because of what had been
+    /// published bounds nothing in advance.
     #[must_use]
     pub fn is_widened(&self) -> bool {
         self.widened
+    }
+
+    /// Whether ε or δ of the budget has been raised.
+    #[must_use]
+    pub fn is_raised(&self) -> bool {
+        self.raised
     }
 
     pub(crate) fn name(&self) -> [u8; 16] {

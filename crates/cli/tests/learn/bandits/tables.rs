@@ -50,6 +50,10 @@ fn a_table_is_played_one_arm_at_a_time() {
     let (shown, _) = folder.succeeds("inspect model");
     assert!(shown.contains("how often to play each arm"), "{shown}");
     assert!(shown.contains("good, played in"), "{shown}");
+    assert!(
+        shown.contains("loss of each arm, where less is better"),
+        "{shown}"
+    );
     assert!(folder.fails("predict model d.csv").contains("inspect"));
 }
 
@@ -62,7 +66,12 @@ fn rewards_are_losses_turned_round() {
     let of_losses = released(&folder);
     let turned: Vec<[f64; 3]> = rows.iter().map(|row| row.map(|loss| 1.0 - loss)).collect();
     folder.write("d.csv", table(&turned));
-    let earned = folder.json(&format!("{flags} --bounds *=0:1 --rewards"));
+    let earned = folder.json(&format!("{flags} --bounds *=0:1 --rewards --model model"));
+    let (shown, _) = folder.succeeds("inspect model");
+    assert!(
+        shown.contains("reward of each arm, where more is better"),
+        "{shown}"
+    );
     for (loss, reward) in of_losses.iter().zip(released(&folder)) {
         assert_eq!(loss["arm"], reward["arm"]);
         close(

@@ -40,7 +40,7 @@ pub enum LedgerError {
     #[error("the ledger has no charge number {0}")]
     Unknown(u64),
     /// A budget can be raised, not lowered: what was promised for it stands.
-    #[error("the budget is ({epsilon}, {delta}) already: it can be raised, not lowered")]
+    #[error("the budget is ({epsilon}, {delta:e}) already: it can be raised, not lowered")]
     Narrower {
         /// The present ε.
         epsilon: f64,
