@@ -32,7 +32,7 @@ fuzz:
 # Everything of `make test`, regret at full length, the error codes of what must not compile, the cipher's ways for other processors, cross-checks against other people's implementations, and whether tests notice changes of the code that privacy rests on.
 test-long: test oracle deny
 	cargo test --release --locked -p hushstream-arena --features long
-	cargo test --release --locked -p hushstream --features long
+	cargo test --release --locked -p hushstream-cli --features long
 	cargo test --locked -p hushstream-read --features parquet
 	cargo test --release --locked -p hushstream-audit --features long
 	RUSTC_BOOTSTRAP=1 cargo test --locked --quiet --doc -p hushstream-mechanism --target-dir target/error-codes
@@ -65,7 +65,7 @@ deny:
 
 # Ours and other people's programs on the same files, in turn; writes BENCHMARKS.md.
 bench: $(PEERS)/installed $(JAX)/installed $(TFP)/tried
-	cargo build --release --locked -p hushstream -p hushstream-benches
+	cargo build --release --locked -p hushstream-cli -p hushstream-benches
 	$(PEERS)/bin/python benches/compare $(BENCH)
 
 oracle: $(VENV)/installed $(JAX)/installed

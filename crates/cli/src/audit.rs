@@ -1,10 +1,7 @@
 //! `hushstream audit`: attack a recipe from outside; report what is proved. Noise is simulated, data public: nothing here protects anybody.
 
-use crate::chart::escape;
 use crate::names::{AdjacencyName, NoiseName};
-use crate::numbers::{count, delta, finite, grouped, short};
 use crate::output::tell;
-use crate::roc::picture;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use comfy_table::Table;
@@ -12,6 +9,9 @@ use hushstream_account::Budget;
 use hushstream_audit::{Duel, Effort, Printed, Target, Verdict, audit, planted};
 use hushstream_engine::RecipeName;
 use hushstream_mechanism::sums::SumKind;
+use hushstream_pictures::chart::escape;
+use hushstream_pictures::numbers::{count, delta, finite, grouped, short};
+use hushstream_pictures::roc::{Roc, picture};
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -356,7 +356,16 @@ fn page(title: &str, rows: &[Row]) -> String {
     }
     let pictures: String = rows
         .iter()
-        .map(|row| picture(&row.name, &row.verdict))
+        .map(|row| {
+            let verdict = &row.verdict;
+            let roc = Roc {
+                curve: &verdict.curve,
+                allows: &|alarms| verdict.claim.allows(alarms),
+                proved: (verdict.rates.alarms, verdict.rates.hits),
+                is_refuted: verdict.violated(),
+            };
+            picture(&row.name, &roc)
+        })
         .collect();
     format!(
         "<!doctype html>\n<meta charset=\"utf-8\">\n<title>Hushstream: {title}</title>\n\

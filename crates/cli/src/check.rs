@@ -1,11 +1,11 @@
 //! `hushstream check`: all malformed rows of a file, before anything is spent.
 
 use crate::learn::arguments::Data;
-use crate::learn::checked;
-use crate::learn::data::{self, Origin};
-use crate::numbers::grouped;
 use anyhow::{Result, bail};
 use clap::Args;
+use hushstream::checked;
+use hushstream::data::Origin;
+use hushstream_pictures::numbers::grouped;
 use hushstream_read::{Column, ReadError};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -72,10 +72,8 @@ impl Listed {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
-    // How many records a person may contribute says nothing about a row.
-    let most = arguments.person.as_ref().map(|_| 1);
-    let schema = data::schema(&arguments.data, arguments.person.as_ref(), most)?;
-    let reader = Origin::new(&arguments.data)?.open(&schema)?;
+    let data = arguments.data.described(arguments.person.as_ref())?;
+    let reader = Origin::new(&data)?.open(&data.schema)?;
     let mut faults = Vec::new();
     let checked = reader.check(|error| {
         if faults.len() < arguments.limit {

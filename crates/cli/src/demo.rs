@@ -38,7 +38,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         .with_context(|| format!("cannot create {}", folder.display()))?;
     let inside = |name: &str| folder.join(name);
     let data = inside("flights.csv.gz");
-    learn::files::write_whole(&data, FLIGHTS)?;
+    hushstream::files::write_whole(&data, FLIGHTS)?;
     if arguments.data_only {
         println!("{}", data.display());
         return Ok(());

@@ -1,11 +1,11 @@
 //! `hushstream compare --figure`: the papers' figures, as printed and as corrected, on public data.
 
-use crate::chart::{Series, log_log};
-use crate::numbers::short;
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use comfy_table::Table;
 use hushstream_arena::figures::{afkt1, jkt2a, jkt2b, jkt2c};
+use hushstream_pictures::chart::{Series, log_log};
+use hushstream_pictures::numbers::short;
 use std::fmt::Write as _;
 use std::fs::File;
 use std::path::Path;

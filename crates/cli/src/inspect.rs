@@ -1,12 +1,12 @@
 //! `hushstream inspect`: what a model, a ledger or a state folder holds.
 
-use crate::learn::data::is_rewards;
-use crate::learn::model::Model;
 use crate::ledger;
-use crate::numbers::grouped;
 use crate::output::tell;
 use anyhow::{Context, Result, bail};
 use clap::Args;
+use hushstream::data::is_rewards;
+use hushstream::model::Model;
+use hushstream_pictures::numbers::grouped;
 use std::path::{Path, PathBuf};
 
 /// Arguments of `inspect`.
@@ -27,7 +27,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     }
     let start = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
     if start.first() == Some(&b'{') {
-        return model(&Model::read(path)?, arguments.weights);
+        let (read, notes) = Model::read(path)?;
+        notes.iter().for_each(|note| eprintln!("{note}"));
+        return model(&read, arguments.weights);
     }
     let unknown = || format!("{} is neither a model nor a ledger", path.display());
     ledger::show(path, false).with_context(unknown)

@@ -1,13 +1,13 @@
 //! `hushstream ledger`: the budget of a data set, shown and looked after.
 
-use crate::learn::budget::{self, Least, RESERVE, witness};
-use crate::learn::files::write_whole_secret;
-use crate::numbers::{delta, finite, percent};
 use crate::output::tell;
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
+use hushstream::budget::{self, Least, RESERVE, witness};
+use hushstream::files::write_whole_secret;
 use hushstream_account::{Budget, Charge, FilterKind, Price};
 use hushstream_mechanism::{FileStorage, Ledger, LedgerError, MemoryStorage, Storage};
+use hushstream_pictures::numbers::{delta, finite, percent};
 use serde_json::json;
 use std::fs::{self, File};
 use std::io;

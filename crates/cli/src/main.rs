@@ -1,7 +1,6 @@
 //! The `hushstream` program.
 
 mod audit;
-mod chart;
 mod check;
 mod compare;
 mod demo;
@@ -10,12 +9,10 @@ mod inspect;
 mod learn;
 mod ledger;
 mod names;
-mod numbers;
 mod output;
 mod plan;
 mod predict;
 mod recipes;
-mod roc;
 mod schema;
 mod sets;
 

@@ -1,12 +1,12 @@
 //! `hushstream predict`: a published model on new data.
 
 use crate::learn::arguments::TableText;
-use crate::learn::files::{WholeFile, check_distinct};
-use crate::learn::model::Model;
-use crate::learn::scores::Scores;
-use crate::learn::target::Target;
 use anyhow::{Result, bail};
 use clap::Args;
+use hushstream::files::{WholeFile, check_distinct};
+use hushstream::model::Model;
+use hushstream::scores::Scores;
+use hushstream::target::Target;
 use hushstream_mechanism::losses::{Features, Record};
 use hushstream_mechanism::{OperatorOnly, Raw, Scoreboard, Yardstick};
 use hushstream_read::{Form, Format, Input, Reader, Row, TargetKind};
@@ -52,7 +52,8 @@ struct Told {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
-    let model = Model::read(&arguments.model)?;
+    let (model, notes) = Model::read(&arguments.model)?;
+    notes.iter().for_each(|note| eprintln!("{note}"));
     if *model.layout.target() == TargetKind::None {
         bail!(
             "this model says which experts to follow, or arms to play: `hushstream inspect` shows their weights"

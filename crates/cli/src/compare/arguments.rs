@@ -2,13 +2,13 @@
 
 use crate::figure::Figure;
 use crate::names::{AdjacencyName, NoiseName};
-use crate::numbers::{count, delta, finite, grouped};
 use crate::sets::SetName;
 use clap::Args;
 use hushstream_account::Adjacency;
 use hushstream_arena::{Game, Task};
 use hushstream_engine::RecipeName;
 use hushstream_mechanism::sums::SumKind;
+use hushstream_pictures::numbers::{count, delta, finite, grouped};
 use std::path::PathBuf;
 
 /// Arguments of `compare`.

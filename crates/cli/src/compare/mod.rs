@@ -6,10 +6,10 @@ mod rows;
 
 pub(crate) use arguments::Arguments;
 
-use crate::chart::log_log;
 use crate::figure::{Figure, Settings, draw};
 use crate::output::tell;
 use anyhow::{Context, Result, bail};
+use hushstream_pictures::chart::log_log;
 use output::{csv, page, series, table};
 use std::path::PathBuf;
 

@@ -1,9 +1,9 @@
 //! The rows of `compare` as table, curves and page.
 
 use super::rows::Row;
-use crate::chart::Series;
-use crate::numbers::short;
 use comfy_table::Table;
+use hushstream_pictures::chart::Series;
+use hushstream_pictures::numbers::short;
 use std::fmt::Write as _;
 
 const HEAD: [&str; 8] = [

@@ -1,14 +1,16 @@
 //! The flags of `learn`.
 
 use crate::names::{AdjacencyName, NoiseName};
-use crate::numbers::{count, delta, finite};
+use anyhow::Result;
 use clap::{Args, ValueEnum};
-use hushstream_account::Adjacency;
-use hushstream_engine::RecipeName;
+use hushstream::learner::Learner;
+use hushstream_engine::{RecipeName, Wishes};
 use hushstream_mechanism::losses::Link;
-use hushstream_mechanism::sums::{Noise, SumKind};
-use hushstream_read::{Fault, Form, Format, SchemaSpec};
+use hushstream_mechanism::sums::SumKind;
+use hushstream_pictures::numbers::{count, finite};
+use hushstream_read::{Fault, Form, Format, MissingTarget, SchemaSpec, Task};
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Arguments of `learn`.
 #[derive(Args, Clone)]
@@ -21,45 +23,6 @@ pub(crate) struct Arguments {
     pub(crate) method: Method,
     #[command(flatten)]
     pub(crate) output: Output,
-}
-
-impl Arguments {
-    /// The flags of privacy and method that a run is planned by, as they are written.
-    pub(crate) fn fixed(&self) -> Vec<String> {
-        let (privacy, method) = (&self.privacy, &self.method);
-        let number = |value: Option<f64>| value.map(|value| value.to_string());
-        let count = |value: Option<u64>| value.map(|value| value.to_string());
-        let flags = [
-            ("epsilon", Some(privacy.epsilon.to_string())),
-            ("delta", Some(delta(privacy.delta))),
-            (
-                "adjacency",
-                Some(Adjacency::from(privacy.adjacency).to_string()),
-            ),
-            ("horizon", Some(privacy.horizon.clone())),
-            ("max-per-person", count(privacy.max_per_person)),
-            ("min-separation", Some(privacy.min_separation.to_string())),
-            ("window", count(privacy.window)),
-            ("recipe", method.recipe.map(|recipe| recipe.to_string())),
-            ("sum", method.sum.map(|sum| sum.to_string())),
-            (
-                "noise",
-                method.noise.map(|noise| Noise::from(noise).to_string()),
-            ),
-            ("batch", count(method.batch)),
-            ("loss", method.loss.map(|link| link_name(link).to_owned())),
-            ("set", method.set.clone()),
-            ("radius", number(method.radius)),
-            ("strong-convexity", number(method.strong_convexity)),
-            ("learning-rate", number(method.learning_rate)),
-            ("ridge", number(method.ridge)),
-            ("least-propensity", number(self.data.least_propensity)),
-        ];
-        let stated = flags.into_iter();
-        stated
-            .filter_map(|(flag, value)| Some(format!("--{flag} {}", value?)))
-            .collect()
-    }
 }
 
 /// What is predicted.
@@ -339,21 +302,148 @@ pub(crate) struct Output {
     pub(crate) without_privacy: bool,
 }
 
+impl Arguments {
+    /// The run that the flags describe.
+    pub(crate) fn learner(&self) -> Result<Learner> {
+        let (privacy, method, output) = (&self.privacy, &self.method, &self.output);
+        Ok(Learner {
+            data: hushstream::learner::Data {
+                malformed: privacy.malformed.map(Into::into),
+                ..self.data.described(privacy.person.as_ref())?
+            },
+            privacy: hushstream::learner::Privacy {
+                epsilon: privacy.epsilon,
+                delta: privacy.delta,
+                adjacency: privacy.adjacency.into(),
+                rounds: privacy.rounds,
+                horizon_unknown: privacy.horizon == "unknown",
+                max_per_person: privacy.max_per_person,
+                min_separation: privacy.min_separation,
+                ledger: privacy.ledger.clone(),
+                total_epsilon: privacy.total_epsilon,
+                total_delta: privacy.total_delta,
+                seed_insecure: privacy.seed_insecure,
+            },
+            wishes: Wishes {
+                recipe: method.recipe,
+                sum: method.sum,
+                noise: method.noise.map(Into::into),
+                batch: method.batch,
+                set: method.set.clone(),
+                radius: method.radius,
+                curvature: method.strong_convexity,
+                learning_rate: method.learning_rate,
+                ridge: method.ridge,
+                link: method.loss,
+                window: privacy.window,
+            },
+            output: hushstream::learner::Output {
+                model: output.model.clone(),
+                thresholded: output.thresholded,
+                releases: output.releases.clone(),
+                report: output.report.clone(),
+                state: output.state.clone(),
+                sync: Duration::from_millis(output.sync_milliseconds),
+                resume: output.resume,
+                quiet: output.quiet,
+                without_privacy: output.without_privacy,
+            },
+        })
+    }
+}
+
+impl Data {
+    /// The data that the flags describe.
+    pub(crate) fn described(&self, person: Option<&String>) -> Result<hushstream::learner::Data> {
+        Ok(hushstream::learner::Data {
+            file: self.file.clone(),
+            format: self.format.clone(),
+            schema: schema(self, person)?,
+            multiline: self.multiline,
+            shuffle: self.shuffle,
+            malformed: None,
+            least_propensity: self.least_propensity,
+        })
+    }
+}
+
+impl From<Malformed> for hushstream::learner::Malformed {
+    fn from(name: Malformed) -> Self {
+        match name {
+            Malformed::Refuse => Self::Refuse,
+            Malformed::Empty => Self::Empty,
+        }
+    }
+}
+
+/// The schema: the file's, with the flags added.
+fn schema(data: &Data, person: Option<&String>) -> Result<SchemaSpec> {
+    let mut schema = match &data.schema {
+        Some(path) => SchemaSpec::from_file(path)?,
+        None => SchemaSpec::default(),
+    };
+    data.table.add_to(&mut schema);
+    schema.missing.extend(data.missing.iter().cloned());
+    let set = |slot: &mut Option<String>, flag: Option<&String>| {
+        if let Some(value) = flag {
+            *slot = Some(value.clone());
+        }
+    };
+    set(&mut schema.target, data.target.as_ref());
+    set(&mut schema.positive, data.positive.as_ref());
+    set(&mut schema.person, person);
+    set(&mut schema.arm, data.arm.as_ref());
+    set(&mut schema.propensity, data.propensity.as_ref());
+    if data.arms.is_some() {
+        schema.arms.clone_from(&data.arms);
+    }
+    if data.rewards {
+        schema.rewards = Some(true);
+    }
+    if data.classes.is_some() {
+        schema.classes.clone_from(&data.classes);
+    }
+    if data.target_bounds.is_some() {
+        schema.target_bounds = data.target_bounds;
+    }
+    schema.features.extend(data.features.iter().cloned());
+    schema.ignore.extend(data.ignore.iter().cloned());
+    schema.one_hot.extend(data.one_hot.iter().cloned());
+    for flag in &data.bounds {
+        schema.add_bounds(flag)?;
+    }
+    for flag in &data.vocabulary {
+        schema.add_vocabulary(flag)?;
+    }
+    for flag in &data.hashed {
+        schema.add_hashed(flag)?;
+    }
+    schema.hash_bits = data.hash_bits.or(schema.hash_bits);
+    schema.dimension = data.dim.or(schema.dimension);
+    schema.index_base = data.index_base.or(schema.index_base);
+    schema.norm = data.norm.or(schema.norm);
+    if data.no_intercept {
+        schema.intercept = Some(false);
+    }
+    if data.missing_target == "null" {
+        schema.missing_target = Some(MissingTarget::Null);
+    }
+    schema.task = match data.task {
+        Some(TaskName::Classify) if schema.classes.is_some() => Some(Task::Multiclass),
+        Some(TaskName::Classify) => Some(Task::Classify),
+        Some(TaskName::Regress) => Some(Task::Regress),
+        Some(TaskName::Experts) => Some(Task::Experts),
+        Some(TaskName::Bandit) => Some(Task::Bandit),
+        None if schema.task.is_none() && schema.classes.is_some() => Some(Task::Multiclass),
+        None if schema.task.is_none() && schema.target_bounds.is_some() => Some(Task::Regress),
+        None => schema.task,
+    };
+    Ok(schema)
+}
+
 fn range(text: &str) -> Result<(f64, f64), String> {
     let parts = text.split_once(':').ok_or("expected low:high")?;
     Ok((finite(parts.0)?, finite(parts.1)?))
-}
-
-fn link_name(link: Link) -> &'static str {
-    match link {
-        Link::Logistic => "logistic",
-        Link::Squared => "squared",
-        Link::Hinge => "hinge",
-        Link::SmoothedHinge(_) => "smoothed-hinge",
-        Link::Absolute => "absolute",
-        Link::Quantile(_) => "quantile",
-        Link::Huber(_) => "huber",
-    }
 }
 
 fn link(name: &str) -> Result<Link, String> {

@@ -1,89 +1,72 @@
 //! What `learn` says to people, on standard error; the guarantee goes to standard output.
 
-use super::arguments::Arguments;
-use super::budget;
-use super::methods::Method;
-use super::outcome::Outcome;
-use super::warnings;
-use crate::numbers::{delta, grouped, percent, short};
-use hushstream_engine::MechanismKind;
-use hushstream_read::Layout;
+use super::arguments::Output;
+use hushstream::budget;
+use hushstream::learner::Listener;
+use hushstream::outcome::Outcome;
+use hushstream::progress::Line;
+use hushstream_pictures::numbers::{delta, grouped, percent, short};
 use std::fmt::Write;
 
-/// A line for people, who are not there with --json.
-pub(crate) fn say(arguments: &Arguments, text: &str) {
-    if !arguments.output.json {
+/// Tells people what a run tells: on standard error, so that standard output is what may be
+/// published.
+pub(crate) struct Teller {
+    json: bool,
+    quiet: bool,
+    headed: bool,
+}
+
+impl Teller {
+    pub(crate) fn new(output: &Output) -> Self {
+        Self {
+            json: output.json,
+            quiet: output.quiet,
+            headed: false,
+        }
+    }
+}
+
+impl Listener for Teller {
+    /// A line for people, who are not there with --json.
+    fn say(&mut self, text: &str) {
+        if !self.json {
+            eprintln!("{text}");
+        }
+    }
+
+    fn note(&mut self, text: &str) {
         eprintln!("{text}");
     }
-}
 
-/// A line for the operator, computed from private data: not with --quiet.
-pub(crate) fn warn(arguments: &Arguments, text: &str) {
-    if !arguments.output.quiet {
-        say(arguments, &format!("warning, operator only: {text}"));
+    /// A line for the operator, computed from private data: not with --quiet.
+    fn warn(&mut self, text: &str) {
+        if !self.quiet {
+            self.say(&format!("warning, operator only: {text}"));
+        }
     }
-}
 
-/// What was chosen and why, before a record is read: from public numbers alone.
-pub(crate) fn announce(arguments: &Arguments, layout: &Layout, method: &dyn Method) {
-    let parameters = method.parameters();
-    let privacy = &arguments.privacy;
-    let records = method.records().0;
-    let horizon = if arguments.privacy.horizon == "unknown" {
-        "any number of records".to_owned()
-    } else {
-        format!("{} records", grouped(records))
-    };
-    let mechanism = method.recipe().entry().mechanism;
-    let (count, things) = match (layout.arms(), mechanism) {
-        (Some(arms), MechanismKind::Feedback) => (arms, "arms"),
-        (Some(experts), _) => (experts, "experts"),
-        (None, _) => (layout.dimension(), "features"),
-    };
-    say(
-        arguments,
-        &format!(
-            "{}: {} {things}, {horizon}, (ε, δ) = ({}, {}), {}",
-            method.headline(),
-            grouped(count as u64),
-            privacy.epsilon,
-            delta(privacy.delta),
-            hushstream_account::Adjacency::from(privacy.adjacency),
-        ),
-    );
-    for reason in &parameters.reasons {
-        say(arguments, &format!("  chosen: {reason}"));
+    fn shows_progress(&self) -> bool {
+        !self.json
     }
-    if let Some(until) = parameters.rows_until_signal {
-        say(
-            arguments,
-            &format!(
-                "  noise: a feature stands out after about {} records that have it alone, at full length, and agree; there are {}",
-                grouped(until.ceil() as u64),
-                grouped(records)
-            ),
+
+    /// As Vowpal Wabbit's users know them.
+    fn progress(&mut self, line: &Line) {
+        if !self.headed {
+            eprintln!("operator only: computed from private data");
+            let (label, prediction) = line.of_last;
+            let head = format!(
+                "{:>10} {:>10} {:>12} {label:>10} {prediction:>10}",
+                line.leading, "since last", "records",
+            );
+            eprintln!("{}", head.trim_end());
+            self.headed = true;
+        }
+        let text = format!(
+            "{:>10.4} {:>10.4} {:>12} {:>10} {:>10}",
+            line.average, line.since_last, line.records, line.label, line.prediction
         );
+        eprintln!("{}", text.trim_end());
     }
-}
-
-/// What to think about before the charge: public.
-pub(crate) fn warn_of_plan(arguments: &Arguments, method: &dyn Method) -> Vec<String> {
-    let privacy = &arguments.privacy;
-    let parameters = method.parameters();
-    let mut warnings = Vec::new();
-    // Of a stream without an end the number of records is a guess, unless it is stated.
-    if privacy.horizon != "unknown" || privacy.rounds.is_some() {
-        warnings.extend(warnings::large_delta(privacy.delta, method.records().0));
-    }
-    if let (Some(bound), Some(trivial)) = (parameters.regret_bound, parameters.trivial_regret) {
-        let told = warnings::trivial_bound(bound, trivial);
-        warnings.extend(told.map(|told| format!("warning: {told}")));
-    }
-    warnings.extend(warnings::left_ledgers(arguments));
-    for warning in &warnings {
-        say(arguments, warning);
-    }
-    warnings
 }
 
 /// The operator's figures at the end of a run.

@@ -2,11 +2,11 @@
 
 use super::task::TaskArguments;
 use crate::names::{AdjacencyName, NoiseName};
-use crate::numbers::{count, finite};
 use clap::Args;
 use hushstream_engine::RecipeName;
 use hushstream_mechanism::Participation;
 use hushstream_mechanism::sums::Noise;
+use hushstream_pictures::numbers::{count, finite};
 use std::path::PathBuf;
 
 /// Arguments of `plan`.

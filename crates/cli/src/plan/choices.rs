@@ -1,15 +1,15 @@
 //! What `plan` answers about recipes that choose: among experts whose losses are all seen, or among arms of which one is.
 
 use super::Arguments;
-use crate::learn::warnings::{large_delta, trivial_bound};
-use crate::numbers::{grouped, short};
 use anyhow::{Result, bail};
+use hushstream::warnings::{large_delta, trivial_bound};
 use hushstream_account::{Budget, Guarantee};
 use hushstream_engine::{
     Actions, Advice, BanditRequest, ExpertsRequest, MechanismKind, RecipeName,
 };
 use hushstream_mechanism::feedback::{FeedbackNoise, Range};
 use hushstream_mechanism::sums::Noise;
+use hushstream_pictures::numbers::{grouped, short};
 use hushstream_sets::Simplex;
 use serde::Serialize;
 use std::io::Write;

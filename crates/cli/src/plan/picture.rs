@@ -2,8 +2,8 @@
 
 use super::arguments::Arguments;
 use super::rows::Row;
-use crate::chart::{Series, log_log};
-use crate::numbers::delta;
+use hushstream_pictures::chart::{Series, log_log};
+use hushstream_pictures::numbers::delta;
 
 /// The worst error of every sum so far, at geometrically spaced t.
 pub(crate) fn picture(arguments: &Arguments, rows: &[Row]) -> String {

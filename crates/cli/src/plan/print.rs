@@ -2,11 +2,11 @@
 
 use super::arguments::Arguments;
 use super::rows::Row;
-use crate::learn::warnings::{large_delta, trivial_bound};
-use crate::numbers::{bytes, delta, grouped, short};
 use crate::output::tell;
 use comfy_table::Table;
+use hushstream::warnings::{large_delta, trivial_bound};
 use hushstream_mechanism::sums::SumKind;
+use hushstream_pictures::numbers::{bytes, delta, grouped, short};
 
 /// A weight of a sparse model, as a number and in the text that is written, about.
 const MODEL_BYTES: u64 = 26;

@@ -1,11 +1,11 @@
 //! How many records `pol` needs (JKT12 Theorem 6, with erratum J12's 1/α).
 
 use super::Arguments;
-use crate::numbers::grouped;
 use crate::output::tell;
 use anyhow::{Result, bail};
 use hushstream_account::Budget;
 use hushstream_engine::{PolQuestion, RecipeName};
+use hushstream_pictures::numbers::grouped;
 
 /// Answers `--excess-risk`.
 pub(crate) fn run(arguments: &Arguments, error: f64) -> Result<()> {

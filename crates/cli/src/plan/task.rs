@@ -1,12 +1,12 @@
 //! The public numbers of a task, in place of the task itself.
 
-use crate::numbers::finite;
 use crate::sets::SetName;
 use anyhow::{Result, bail};
 use clap::Args;
 use hushstream_engine::{Objective, RecipeName};
 use hushstream_mechanism::losses::{Bounds, LinearLoss, Loss, Record};
 use hushstream_mechanism::{Contribution, Moments};
+use hushstream_pictures::numbers::finite;
 use std::sync::Arc;
 
 /// What is public about a recipe's task.

@@ -1,0 +1,135 @@
+//! Reading ahead: one thread parses rows while another learns from them. The rows and their order
+//! are the same; only the time differs.
+
+use hushstream_read::{ReadError, Reader, Sealed};
+use std::panic::resume_unwind;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+/// Rows handed over at a time, and blocks that may wait: a few thousand rows in memory, however
+/// long the file is. To wake a thread takes as long as ten rows, so a block has many.
+const BLOCK: usize = 1024;
+const WAITING: usize = 3;
+/// Bytes of text in a block, about, if rows are long.
+const TEXT: usize = 1 << 19;
+
+type Block = Result<Vec<Sealed>, ReadError>;
+
+/// What comes next.
+pub(crate) enum Next {
+    /// A row.
+    Row(Sealed),
+    /// Nothing yet.
+    Late,
+    /// No more rows.
+    End,
+}
+
+/// The rows of a reader, parsed in a thread of its own. The thread ends with the rows, at the first
+/// one that cannot be read, or when this value is dropped.
+pub(crate) struct Ahead {
+    blocks: Receiver<Block>,
+    block: std::vec::IntoIter<Sealed>,
+    /// Until it is over.
+    thread: Option<JoinHandle<Reader>>,
+    /// The reader, once all rows have been read.
+    reader: Option<Reader>,
+}
+
+impl Ahead {
+    /// Starts reading. Rows of a live stream are handed over before the next one has to be waited
+    /// for. No more than `most` rows are read.
+    pub(crate) fn new(mut reader: Reader, is_live: bool, most: u64) -> Self {
+        let (sender, blocks) = sync_channel::<Block>(WAITING);
+        let thread = thread::spawn(move || {
+            let mut left = most;
+            loop {
+                let (mut block, mut text) = (Vec::<Sealed>::with_capacity(BLOCK), 0);
+                let end = loop {
+                    if left == 0 {
+                        break Some(None);
+                    }
+                    left -= 1;
+                    match reader.next_record() {
+                        Ok(Some(row)) => block.push(row),
+                        Ok(None) => break Some(None),
+                        Err(error) => break Some(Some(error)),
+                    }
+                    text += *reader.last_length().for_the_operator();
+                    let is_full = block.len() == BLOCK || text >= TEXT;
+                    if is_full || is_live && !reader.holds_record() {
+                        break None;
+                    }
+                };
+                // Rows before a bad one are learned first, as if they had been read one by one.
+                let gone = sender.send(Ok(block)).is_err();
+                match end {
+                    Some(Some(error)) => {
+                        let _ = sender.send(Err(error));
+                        return reader;
+                    }
+                    Some(None) => return reader,
+                    None if gone => return reader,
+                    None => {}
+                }
+            }
+        });
+        Self {
+            blocks,
+            block: Vec::new().into_iter(),
+            thread: Some(thread),
+            reader: None,
+        }
+    }
+
+    /// The reader, after the last row that is asked for; of a live stream all rows must have been.
+    pub(crate) fn close(self) -> Option<Reader> {
+        // A thread that waits to hand over rows then ends.
+        drop(self.blocks);
+        match (self.reader, self.thread) {
+            (None, Some(thread)) => Some(joined(thread)),
+            (reader, _) => reader,
+        }
+    }
+
+    /// Whether the next row may have to be waited for.
+    pub(crate) fn is_waiting(&self) -> bool {
+        self.block.len() == 0
+    }
+
+    /// The next row, if it comes within this time.
+    pub(crate) fn next_record(&mut self, patience: Option<Duration>) -> Result<Next, ReadError> {
+        loop {
+            if let Some(row) = self.block.next() {
+                return Ok(Next::Row(row));
+            }
+            if self.thread.is_none() {
+                return Ok(Next::End);
+            }
+            let received = match patience {
+                Some(patience) => self.blocks.recv_timeout(patience),
+                None => self
+                    .blocks
+                    .recv()
+                    .map_err(|_| RecvTimeoutError::Disconnected),
+            };
+            match received {
+                Ok(Ok(block)) => self.block = block.into_iter(),
+                Ok(Err(error)) => {
+                    self.thread = None;
+                    return Err(error);
+                }
+                Err(RecvTimeoutError::Timeout) => return Ok(Next::Late),
+                Err(RecvTimeoutError::Disconnected) => {
+                    self.reader = self.thread.take().map(joined);
+                }
+            }
+        }
+    }
+}
+
+/// A thread that broke down has not read to the end.
+fn joined(thread: JoinHandle<Reader>) -> Reader {
+    thread.join().unwrap_or_else(|panic| resume_unwind(panic))
+}

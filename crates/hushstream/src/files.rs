@@ -1,0 +1,200 @@
+//! Files that a run writes: whole or not at all.
+
+use anyhow::{Context, Result, bail};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// A file in the making. It takes its place in [`WholeFile::finish`], at once; dropped before, it leaves nothing.
+pub struct WholeFile {
+    path: PathBuf,
+    file: Option<File>,
+}
+
+impl WholeFile {
+    /// Begins beside the place.
+    pub fn create(path: &Path) -> Result<Self> {
+        Self::create_with(path, OpenOptions::new().create(true).truncate(true))
+    }
+
+    fn create_with(path: &Path, options: &mut OpenOptions) -> Result<Self> {
+        if is_special(path) {
+            bail!(
+                "{}: it is a device or a pipe, and not a file",
+                cannot_write(path)
+            );
+        }
+        // What a link points to is written, and the link stays.
+        let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let file = options
+            .write(true)
+            .open(unfinished(&path))
+            .with_context(|| cannot_write(&path))?;
+        Ok(Self {
+            path,
+            file: Some(file),
+        })
+    }
+
+    /// Makes it durable and puts it in its place.
+    pub fn finish(mut self) -> Result<()> {
+        let Some(file) = self.file.take() else {
+            return Ok(());
+        };
+        let beside = unfinished(&self.path);
+        let placed = file
+            .sync_all()
+            .and_then(|()| fs::rename(&beside, &self.path))
+            .and_then(|()| sync_folder(&self.path));
+        if placed.is_err() {
+            let _ = fs::remove_file(&beside);
+        }
+        placed.with_context(|| cannot_write(&self.path))
+    }
+}
+
+impl Write for WholeFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut self.file {
+            Some(file) => file.write(bytes),
+            None => Err(io::ErrorKind::BrokenPipe.into()),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Drop for WholeFile {
+    fn drop(&mut self) {
+        if self.file.take().is_some() {
+            let _ = fs::remove_file(unfinished(&self.path));
+        }
+    }
+}
+
+/// Whether something is there that a new file must not take the place of: a device or a pipe.
+pub fn is_special(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir())
+}
+
+/// Writes a file so that at every moment it is the old one or the new one, whole; what is no file, as a pipe, is written to.
+pub fn write_whole(path: &Path, content: &[u8]) -> Result<()> {
+    if is_special(path) {
+        return fs::write(path, content).with_context(|| cannot_write(path));
+    }
+    let mut file = WholeFile::create(path)?;
+    file.write_all(content)
+        .with_context(|| cannot_write(path))?;
+    file.finish()
+}
+
+/// The same for a file that only its owner can read.
+pub fn write_whole_secret(path: &Path, content: &[u8]) -> Result<()> {
+    match fs::remove_file(unfinished(path)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            return Err(error).with_context(|| cannot_write(path));
+        }
+        _ => {}
+    }
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = WholeFile::create_with(path, options.create_new(true))?;
+    file.write_all(content)
+        .with_context(|| cannot_write(path))?;
+    file.finish()
+}
+
+/// Whether a file can be written there, found out before anything is spent.
+pub fn check_writable(path: &Path, what: &str) -> Result<()> {
+    if path.is_dir() {
+        bail!("cannot write {what} to {}: it is a folder", path.display());
+    }
+    if is_special(path) {
+        return Ok(());
+    }
+    let beside = unfinished(path);
+    let said = || format!("cannot write {what} to {}", path.display());
+    File::create(&beside).with_context(said)?;
+    fs::remove_file(&beside).with_context(said)
+}
+
+/// Refuses a file that would be written over another one of the run.
+pub fn check_distinct(files: &[(&str, &Path)]) -> Result<()> {
+    for (place, (what, path)) in files.iter().enumerate() {
+        let same = |(_, other): &&(&str, &Path)| real(other) == real(path);
+        if let Some((first, _)) = files[..place].iter().find(same) {
+            bail!(
+                "{what} and {first} are the same file, {}: name another",
+                path.display()
+            );
+        }
+    }
+    Ok(())
+}
+
+/// The name without links, also of a file that is not there yet.
+fn real(path: &Path) -> PathBuf {
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new("."));
+    path.canonicalize().unwrap_or_else(|_| {
+        let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+        folder.join(path.file_name().unwrap_or_default())
+    })
+}
+
+fn sync_folder(path: &Path) -> io::Result<()> {
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
+}
+
+fn cannot_write(path: &Path) -> String {
+    format!("cannot write {}", path.display())
+}
+
+fn unfinished(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".unfinished");
+    name.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_replaced_whole_and_a_failure_leaves_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("model");
+        write_whole(&path, b"old").unwrap();
+        write_whole_secret(&path, b"new").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+        let mut given_up = WholeFile::create(&path).unwrap();
+        given_up.write_all(b"half").unwrap();
+        drop(given_up);
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+        let missing = folder.path().join("none/model");
+        assert!(write_whole(&missing, b"x").is_err());
+        assert!(check_writable(&missing, "x").is_err());
+        assert!(check_writable(folder.path(), "x").is_err());
+        check_writable(&path, "x").unwrap();
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn the_same_file_by_two_names_is_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let (a, b) = (folder.path().join("a"), folder.path().join("x/../a"));
+        fs::create_dir(folder.path().join("x")).unwrap();
+        let error = check_distinct(&[("the model", &a), ("the report", &b)]).unwrap_err();
+        assert!(error.to_string().contains("the report and the model"));
+        let other = folder.path().join("b");
+        check_distinct(&[("the model", &a), ("the report", &other)]).unwrap();
+    }
+}

@@ -1,0 +1,431 @@
+//! A run in progress, with everything that watches it.
+
+use crate::curves::{self, Curves};
+use crate::learner::{Learner, Listener};
+use crate::methods::Method;
+use crate::methods::session::{Baseline, Session};
+use crate::opening::Opened;
+use crate::outcome::{self, Kind, Outcome};
+use crate::progress::Progress;
+use crate::releases::Releases;
+use crate::target::Target;
+use crate::{budget, checked, data, files, memory, model::Model, warnings};
+use anyhow::Result;
+use hushstream_account::Guarantee;
+use hushstream_mechanism::Yardstick;
+use hushstream_mechanism::{Ledger, Metrics, OperatorOnly, RowChain, Scoreboard, Summary};
+use hushstream_pictures::report;
+use hushstream_read::{Checked, Findings, Layout, Sealed};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Numbers of releases that wait for a sync, at most, so that memory does not depend on how fast records come.
+const NUMBERS_IN_MEMORY: usize = 1 << 16;
+/// What a release takes beside its weights, in numbers, about.
+const OWN_NUMBERS: usize = 8;
+
+/// Rounds from one look at the clock to the next, while records come without a pause.
+const ROUNDS_WITHOUT_A_LOOK: u64 = 16;
+/// Weights from which on a round takes longer than a look.
+const LONG_ROUND: usize = 1 << 10;
+
+/// What does not change during a run.
+pub(crate) struct Frame<'a> {
+    pub(crate) learner: &'a Learner,
+    pub(crate) layout: &'a Layout,
+    pub(crate) method: &'a dyn Method,
+    pub(crate) listener: &'a mut dyn Listener,
+    /// Features longer than this are scaled down to it.
+    pub(crate) length: f64,
+    pub(crate) yardstick: Yardstick,
+    /// Whether the run began only because a check found no malformed row.
+    pub(crate) is_checked: bool,
+}
+
+impl Frame<'_> {
+    fn target(&self) -> Target {
+        let probability = match self.yardstick {
+            Yardstick::Sign(map) | Yardstick::Classes(_, map) => map,
+            _ => None,
+        };
+        Target::new(self.layout, probability)
+    }
+}
+
+/// The run.
+pub(crate) struct Learning<'a> {
+    frame: Frame<'a>,
+    session: Box<dyn Session>,
+    ledger: Ledger,
+    kind: Kind,
+    board: Option<Scoreboard>,
+    shadow: Option<(Box<dyn Baseline>, Scoreboard)>,
+    curves: Curves,
+    progress: Progress,
+    releases: Option<Releases>,
+    /// The file of the model, where others may read it while a stream goes on.
+    live_model: Option<&'a Path>,
+    last_sync: Instant,
+    /// Records that were longer than the stated norm: for the operator.
+    longer: u64,
+    /// Malformed rows, and what else the data shows: for the operator.
+    malformed: u64,
+    targets_clipped: u64,
+    checked: Option<Checked>,
+    /// Releases that wait for a sync.
+    waiting: usize,
+    /// Records to a release.
+    batch: u64,
+    /// The rows learned, where they are kept account of.
+    rows: Option<RowChain>,
+}
+
+impl<'a> Learning<'a> {
+    /// Of a live stream the model is written at every sync.
+    pub(crate) fn new(
+        frame: Frame<'a>,
+        opened: Opened,
+        checked: Option<Checked>,
+        is_live: bool,
+    ) -> Result<Self> {
+        let output = &frame.learner.output;
+        let yardstick = frame.yardstick;
+        let compares = output.without_privacy || output.report.is_some();
+        let board = || Scoreboard::new(yardstick, frame.length);
+        let twin = if compares {
+            frame.method.shadow()?
+        } else {
+            None
+        };
+        if output.without_privacy && twin.is_none() {
+            let recipe = frame.method.recipe();
+            frame.listener.say(&format!(
+                "{recipe} has no twin without privacy: there is nothing to compare with"
+            ));
+        }
+        Ok(Self {
+            session: opened.session,
+            ledger: opened.ledger,
+            kind: Kind::of(yardstick, frame.method.recipe()),
+            board: (!output.quiet).then(board),
+            shadow: twin.map(|twin| (twin, board())),
+            curves: Curves::default(),
+            progress: Progress::new(
+                output.quiet || !frame.listener.shows_progress(),
+                yardstick,
+                frame.target(),
+            ),
+            releases: match &output.releases {
+                Some(path) => Some(Releases::open(path, output.resume)?),
+                None => None,
+            },
+            live_model: match &output.model {
+                Some(path) if is_live && !files::is_special(path) => Some(path),
+                _ => None,
+            },
+            last_sync: Instant::now(),
+            longer: 0,
+            malformed: 0,
+            targets_clipped: 0,
+            checked,
+            waiting: 0,
+            batch: frame.method.parameters().batch.max(1),
+            rows: opened.rows,
+            frame,
+        })
+    }
+
+    /// Records so far.
+    pub(crate) fn rounds(&self) -> u64 {
+        self.session.rounds()
+    }
+
+    /// Tells something from public numbers.
+    pub(crate) fn say(&mut self, text: &str) {
+        self.frame.listener.say(text);
+    }
+
+    /// One record: predicted, then learned from. After a record behind which nothing waits it is time
+    /// for a look at the clock.
+    pub(crate) fn take(&mut self, sealed: Sealed, is_last_for_now: bool) -> Result<()> {
+        let record = sealed.record;
+        self.longer += u64::from(*sealed.was_longer.for_the_operator());
+        self.malformed += u64::from(*sealed.is_malformed.for_the_operator());
+        self.targets_clipped += u64::from(*sealed.target_was_clipped.for_the_operator());
+        if let Some((shadow, board)) = &mut self.shadow {
+            board.score(&record, shadow.weights());
+            shadow.learn(&record)?;
+        }
+        // What the journal forgets at a checkpoint must have been written out.
+        if self.session.checkpoint_is_due() {
+            self.sync()?;
+        }
+        if let (Some(rows), Some(digest)) = (&self.rows, &sealed.digest) {
+            rows.add(digest);
+        }
+        self.session
+            .take(sealed.person, record, self.board.as_mut())?;
+        self.sync_in_time(is_last_for_now)?;
+        self.watch();
+        Ok(())
+    }
+
+    /// Releases leave in groups: one sync of the disk covers them all. At the end of a batch, because only there the journal can be shortened; in the
+    /// middle of one only if the next end is long in coming.
+    fn sync_in_time(&mut self, is_last_for_now: bool) -> Result<()> {
+        let rounds = self.session.rounds();
+        let at_the_end = rounds.is_multiple_of(self.batch);
+        self.waiting += usize::from(at_the_end);
+        if self.waiting == 0 {
+            return Ok(());
+        }
+        let size = self.session.question().len();
+        let is_full =
+            self.releases.is_some() && self.waiting * (size + OWN_NUMBERS) > NUMBERS_IN_MEMORY;
+        // To tell the time takes as long as a tenth of a short round.
+        let is_short = size < LONG_ROUND && !self.group().is_zero();
+        let looks = is_last_for_now
+            || !is_short
+            || rounds.is_multiple_of(ROUNDS_WITHOUT_A_LOOK)
+            || at_the_end && self.batch > 1;
+        if is_full || looks && self.patience() == Some(Duration::ZERO) {
+            self.sync()?;
+        }
+        Ok(())
+    }
+
+    /// How long releases may still wait for a sync; nothing, if none waits.
+    pub(crate) fn patience(&self) -> Option<Duration> {
+        if self.waiting == 0 {
+            return None;
+        }
+        let at_the_end = self.session.rounds().is_multiple_of(self.batch);
+        let patience = self.group().saturating_mul(if at_the_end { 1 } else { 2 });
+        Some(patience.saturating_sub(self.last_sync.elapsed()))
+    }
+
+    fn group(&self) -> Duration {
+        self.frame.learner.output.sync
+    }
+
+    fn watch(&mut self) {
+        let rounds = self.session.rounds();
+        let Some(board) = &mut self.board else { return };
+        let draws = self.frame.learner.output.report.is_some();
+        if draws && self.curves.is_due(rounds) {
+            let shadow = self.shadow.as_ref().map(|(_, board)| board.summary());
+            self.curves.add(rounds, &board.summary(), shadow.as_ref());
+        }
+        if self.progress.is_due(rounds) {
+            let line = self.progress.line(&board.summary());
+            self.frame.listener.progress(&line);
+            board.mark();
+        }
+    }
+
+    /// Makes everything durable, and gives out what may now leave.
+    pub(crate) fn sync(&mut self) -> Result<()> {
+        let released = self.session.sync(&mut self.ledger)?;
+        if let Some(file) = &mut self.releases {
+            for release in &released {
+                file.write(release)?;
+            }
+            file.sync()?;
+        }
+        if let Some(path) = self.live_model {
+            self.write_model(path)?;
+        }
+        self.last_sync = Instant::now();
+        self.waiting = 0;
+        Ok(())
+    }
+
+    /// Writes the last model, after a sync: the iterate is then a function of releases that may
+    /// leave.
+    fn write_model(&mut self, path: &Path) -> Result<()> {
+        let last = self.session.settled(&mut self.ledger)?;
+        let arms = Some(self.session.arms()).filter(|arms| !arms.is_empty());
+        let model = Model::new(
+            self.frame.method.recipe().to_string(),
+            self.frame.layout.clone(),
+            self.frame.length,
+            last,
+            self.guarantee()?,
+        )
+        .with_target(&self.frame.target())
+        .of_table(&self.frame.learner.data.schema)
+        .with_arms(arms);
+        files::write_whole(path, &model.to_bytes()?)
+    }
+
+    /// Settles the run, writes model and report, and tells what there is to tell. `rows` were read
+    /// in `time`; what they show, where no check has found it before, are `findings`.
+    pub(crate) fn finish(
+        mut self,
+        rows: u64,
+        time: Duration,
+        findings: Option<OperatorOnly<Findings>>,
+    ) -> Result<Outcome> {
+        self.sync()?;
+        let output = &self.frame.learner.output;
+        let mut outcome = self.outcome(rows, time)?;
+        if let (Some(path), None) = (&output.model, self.live_model) {
+            self.write_model(path)?;
+        }
+        let Some(board) = &self.board else {
+            return Ok(outcome);
+        };
+        let own = board.summary();
+        let shadow = self.shadow.as_ref().map(|(_, board)| board.summary());
+        let (nulls, clipped) = self.session.counts();
+        let nulls = *nulls.for_the_operator();
+        outcome.tell(
+            self.kind,
+            own.for_the_operator(),
+            shadow.as_ref().map(OperatorOnly::for_the_operator),
+            nulls,
+            self.longer.max(*clipped.for_the_operator()),
+        );
+        outcome.malformed = Some(self.malformed);
+        outcome.targets_clipped = (self.kind == Kind::Number).then_some(self.targets_clipped);
+        outcome.warnings = Some(self.warnings(nulls, own.for_the_operator(), findings));
+        if data::is_rewards(self.frame.layout) {
+            outcome.tell_rewards(data::loss_bounds(self.frame.layout)?);
+        }
+        if let Some(path) = &output.report {
+            // The lines end where the figures stand.
+            let rounds = self.session.rounds();
+            self.curves.add(rounds, &own, shadow.as_ref());
+            let page = page(&outcome, &self.curves, self.kind, self.frame.method);
+            files::write_whole_secret(path, page.as_bytes())?;
+        }
+        Ok(outcome)
+    }
+
+    /// What the data shows: found by the check, or for a stream by learning from it.
+    fn warnings(
+        &mut self,
+        nulls: u64,
+        summary: &Summary,
+        findings: Option<OperatorOnly<Findings>>,
+    ) -> Vec<String> {
+        let mut told = match &self.checked {
+            // What a check has found, it has told.
+            Some(checked) => checked::warnings(checked),
+            None => {
+                let found = self.found(nulls, findings);
+                for warning in &found {
+                    self.frame.listener.warn(warning);
+                }
+                found
+            }
+        };
+        if let Some(Metrics::Classes(metrics)) = &summary.metrics
+            && metrics.is_one_sided
+        {
+            self.frame.listener.warn(warnings::ONE_SIDED);
+            told.push(warnings::ONE_SIDED.to_owned());
+        }
+        told
+    }
+
+    /// What a stream shows, which cannot be checked before.
+    fn found(&self, nulls: u64, findings: Option<OperatorOnly<Findings>>) -> Vec<String> {
+        let mut warnings = Vec::new();
+        // Nothing is released after the last round, so a mechanism may not take it in.
+        let empty = nulls.max(self.malformed);
+        warnings.extend(checked::many_empty(empty, self.session.rounds()));
+        // The rows before a resume are not read again.
+        let since = if self.frame.learner.output.resume {
+            "in the rows since the resume: "
+        } else {
+            ""
+        };
+        if let Some(findings) = findings {
+            let columns = &findings.for_the_operator().columns;
+            warnings.extend(columns.iter().map(|finding| format!("{since}{finding}")));
+        }
+        warnings
+    }
+
+    /// The guarantee, with what it supposes about the rows.
+    fn guarantee(&self) -> Result<Guarantee> {
+        let mut guarantee = self.session.guarantee()?;
+        if self.frame.learner.privacy.horizon_unknown {
+            guarantee = guarantee.open_ended(self.session.rounds());
+        }
+        Ok(if self.frame.is_checked {
+            guarantee.assuming(checked::ASSUMPTION)
+        } else {
+            guarantee
+        })
+    }
+
+    /// What is public about the run; the rest is told later.
+    fn outcome(&self, rows: u64, time: Duration) -> Result<Outcome> {
+        let promise = self.ledger.filter().promise();
+        let (epsilon, delta) = budget::together(&self.ledger).unwrap_or(promise);
+        let seconds = time.as_secs_f64();
+        let shown = !self.frame.learner.output.quiet;
+        let layout = self.frame.layout;
+        Ok(Outcome {
+            recipe: self.frame.method.recipe().to_string(),
+            rounds: self.session.rounds(),
+            dim: layout.arms().unwrap_or(layout.dimension()),
+            guarantee: self.guarantee()?,
+            ledger: outcome::Together {
+                runs: self.ledger.charges().count(),
+                simulated: budget::simulated(&self.ledger),
+                raised: self.ledger.is_raised(),
+                supposes: budget::supposes(&self.ledger),
+                epsilon,
+                delta,
+                total_epsilon: promise.0,
+                total_delta: promise.1,
+                used: self.ledger.filter().used(),
+            },
+            parameters: outcome::Parameters {
+                length: self.frame.length,
+                ..self.frame.method.parameters()
+            },
+            scored: None,
+            metrics: None,
+            loss: outcome::Loss::default(),
+            without_privacy: None,
+            regret: outcome::Regret::default(),
+            rewards: None,
+            off_policy: None,
+            arms: Some(self.session.arms()).filter(|arms| !arms.is_empty()),
+            nulls: None,
+            clipped: None,
+            malformed: None,
+            targets_clipped: None,
+            warnings: None,
+            // Time and memory depend on what records hold: the longest line, the number of features.
+            seconds: shown.then_some(seconds),
+            rows_per_second: shown.then(|| rows as f64 / seconds.max(1e-9)),
+            peak_memory_bytes: memory::peak().filter(|_| shown),
+            public_warnings: Vec::new(),
+            operator_only: Vec::new(),
+        })
+    }
+}
+
+/// The report.
+fn page(outcome: &Outcome, curves: &Curves, kind: Kind, method: &dyn Method) -> String {
+    let entry = method.recipe().entry();
+    report::page(&report::Page {
+        run: &serde_json::to_value(outcome).unwrap_or(serde_json::Value::Null),
+        guarantee: &outcome.guarantee.to_string(),
+        recipe: report::Recipe {
+            name: entry.name,
+            source: entry.source,
+            errata: entry.errata,
+            when: entry.when,
+            printed: entry.printed,
+            holds: entry.holds,
+        },
+        figures: &curves::all(curves, kind),
+        noise: method.picture().as_deref(),
+    })
+}

@@ -1,0 +1,218 @@
+//! One interface for every kind of recipe: what it costs, how it begins, and what there is to tell about it.
+
+mod on_doubling;
+mod on_feedback;
+mod on_iterates;
+mod on_net;
+mod on_selection;
+mod on_sparse;
+mod on_sums;
+mod problem;
+pub(crate) mod session;
+
+use crate::data;
+use crate::learner::Learner;
+use crate::outcome::Parameters;
+use anyhow::{Result, bail};
+use hushstream_account::Price;
+use hushstream_engine::{MechanismKind, RecipeName, Situation, Task};
+use hushstream_mechanism::{CameBack, Grant, Ledger, Scope, Storage};
+use hushstream_noise::Key;
+use hushstream_read::Layout;
+use session::{Baseline, Session};
+
+/// Features from which a sparse learner pays.
+const MANY: usize = 1 << 13;
+
+/// A recipe with everything fixed but the data.
+pub(crate) trait Method {
+    fn recipe(&self) -> RecipeName;
+    fn charge(&self) -> Result<Price>;
+    fn scope(&self) -> Scope;
+    /// Records that it was asked for, and the most that it can take.
+    fn records(&self) -> (u64, u64);
+    fn parameters(&self) -> Parameters;
+    /// A sentence before the start.
+    fn headline(&self) -> String;
+    /// Begins on new storage.
+    fn start(&self, grant: Grant, place: Place<'_>) -> Result<Box<dyn Session>>;
+    /// Goes on from a journal, with what to tell about it.
+    fn restart(&self, place: Place<'_>) -> Result<Restart>;
+    /// The same learner without privacy, where there is one.
+    fn shadow(&self) -> Result<Option<Box<dyn Baseline>>> {
+        Ok(None)
+    }
+    /// Noise against signal, where both are lengths.
+    fn picture(&self) -> Option<String> {
+        None
+    }
+}
+
+/// Where a run takes place.
+pub(crate) struct Place<'a> {
+    key: &'a Key,
+    ledger: &'a mut Ledger,
+    storage: Box<dyn Storage>,
+    every: bool,
+}
+
+impl<'a> Place<'a> {
+    /// `every` says whether all releases are wanted, or the last alone.
+    pub(crate) fn new(
+        key: &'a Key,
+        ledger: &'a mut Ledger,
+        storage: Box<dyn Storage>,
+        every: bool,
+    ) -> Self {
+        Self {
+            key,
+            ledger,
+            storage,
+            every,
+        }
+    }
+}
+
+/// A run that came back, or the news that none had begun.
+pub(crate) enum Restart {
+    Run(Box<dyn Session>, String),
+    NoRun,
+}
+
+impl Restart {
+    /// What a diary gave back, as a session and in words; `is_none` tells an error that says there was no run from others.
+    fn of<R, E: std::error::Error + Send + Sync + 'static>(
+        back: Result<(R, CameBack), E>,
+        is_none: impl FnOnce(&E) -> bool,
+        session: impl FnOnce(R) -> Result<Box<dyn Session>>,
+    ) -> Result<Self> {
+        let (run, outcome) = match back {
+            Ok(back) => back,
+            Err(error) if is_none(&error) => return Ok(Self::NoRun),
+            Err(error) => return Err(error.into()),
+        };
+        let session = session(run)?;
+        let told = match outcome {
+            CameBack::Continued => format!(
+                "resumed after {} records, as if it had never stopped",
+                session.rounds()
+            ),
+            CameBack::NewInstance { lost } => format!(
+                "resumed from an old copy: it begins anew, and {lost} batches that were learned after the copy are not learned again"
+            ),
+        };
+        Ok(Self::Run(session, told))
+    }
+}
+
+/// The recipe that was named, or the best from public numbers.
+pub(crate) fn choose(
+    learner: &Learner,
+    layout: &Layout,
+    situation: &Situation,
+) -> Result<Box<dyn Method>> {
+    let method = find(learner, layout, situation)?;
+    if situation.horizon_unknown && method.records().1 <= situation.rounds {
+        bail!(
+            "{} needs a known horizon: state --rounds in place of --horizon unknown, or leave the choice of recipe and sum open",
+            method.headline()
+        );
+    }
+    if learner.output.thresholded && method.recipe() != RecipeName::SparseFtrl {
+        bail!(
+            "--thresholded is for the millions of weights of sparse-ftrl, and this is {}: leave it out",
+            method.recipe()
+        );
+    }
+    Ok(method)
+}
+
+/// A recipe that protects records, if nothing else was asked for.
+fn whole_records(per_person: bool, method: Result<Box<dyn Method>>) -> Result<Box<dyn Method>> {
+    if per_person {
+        bail!(
+            "this recipe protects records, not persons: leave out --person, or use --recipe pftal-convex"
+        );
+    }
+    method
+}
+
+fn find(learner: &Learner, layout: &Layout, situation: &Situation) -> Result<Box<dyn Method>> {
+    let wishes = learner.wishes.clone();
+    let kind = wishes.recipe.map(|recipe| recipe.entry().mechanism);
+    // Each model of a sparse learner would be all features long, so it makes only the last.
+    let every = learner.output.releases.is_some();
+    let thresholded = learner.output.thresholded;
+    let per_person = learner.privacy.max_per_person.is_some();
+    match (kind, situation.task) {
+        (_, Task::Bandit(..)) => {
+            if per_person {
+                bail!(
+                    "a bandit protects records, not persons: each row has one answer, and the noise is for one; leave out --person, and if a person has several rows, state that every row is protected by itself"
+                );
+            }
+            let reading = data::feedback(&learner.data, layout)?;
+            return on_feedback::choose(situation, &wishes, layout, reading);
+        }
+        (Some(MechanismKind::Feedback), _) => bail!(
+            "{} plays arms: --task bandit",
+            wishes.recipe.map_or("", |recipe| recipe.entry().name)
+        ),
+        (Some(MechanismKind::Sum(_)), _) => {}
+        (Some(MechanismKind::Iterate), _) => {
+            let recipe = wishes.recipe.unwrap_or(RecipeName::Pigd);
+            return on_iterates::choose(recipe, situation, &wishes);
+        }
+        (Some(MechanismKind::SparseTree), _) => {
+            if every {
+                bail!("sparse-ftrl publishes its last model only: leave out --releases");
+            }
+            return on_sparse::choose(situation, &wishes, thresholded, Vec::new());
+        }
+        (Some(MechanismKind::Selection | MechanismKind::Batch), Task::Experts(low, high)) => {
+            if per_person {
+                bail!(
+                    "a selection protects records, not persons: the chance of a draw is accounted for one changed round, not for several; leave out --person, or use --recipe ftrl"
+                );
+            }
+            return on_selection::choose(situation, &wishes, (low, high));
+        }
+        (Some(MechanismKind::Batch), Task::Sign | Task::Number(..)) => {
+            return whole_records(per_person, on_doubling::choose(situation, &wishes));
+        }
+        (Some(MechanismKind::Selection), Task::Sign | Task::Number(..))
+            if wishes.recipe == Some(RecipeName::Cover) =>
+        {
+            return whole_records(per_person, on_net::choose(situation, &wishes));
+        }
+        (Some(other), _) => bail!(
+            "{} ({other}) does not learn from a table of records with `learn`; see `hushstream recipes`",
+            wishes.recipe.map_or("", |recipe| recipe.entry().name)
+        ),
+        // Nothing but a sum was asked for.
+        (None, Task::Experts(low, high)) if wishes.sum.is_none() && !per_person => {
+            return on_selection::choose(situation, &wishes, (low, high));
+        }
+        (None, Task::Sign | Task::Number(..))
+            if layout.is_sparse()
+                && layout.dimension() > MANY
+                && !every
+                && situation.suits_sparse(&wishes) =>
+        {
+            let reason = format!(
+                "sparse-ftrl, because records have few of {} features",
+                layout.dimension()
+            );
+            return on_sparse::choose(situation, &wishes, thresholded, vec![reason]);
+        }
+        (None, _) => {}
+    }
+    let mut choice = situation.choose(&wishes)?;
+    if kind.is_none() && layout.is_sparse() && layout.dimension() > MANY {
+        choice.reasons.insert(
+            0,
+            "not sparse-ftrl, which is made for so many features: it predicts two classes or a number, publishes its last model alone (no --releases), protects records, and has its own sum, batches of one, delta > 0 and a known horizon".to_owned(),
+        );
+    }
+    Ok(Box::new(choice))
+}

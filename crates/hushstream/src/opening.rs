@@ -1,0 +1,216 @@
+//! How a run begins, or goes on: ledger, key, charge and journal, in an order in which a crash at any moment costs nothing.
+
+use crate::budget;
+use crate::data;
+use crate::learner::{Learner, Listener, Privacy};
+use crate::methods::session::Session;
+use crate::methods::{Method, Place, Restart};
+use crate::passed::{other_rows, pass_over};
+use crate::state::{Card, StateFolder};
+use anyhow::{Result, anyhow, bail};
+use hushstream_mechanism::{Grant, Ledger, LedgerError, NoStorage, RowChain, RowHasher};
+use hushstream_noise::Key;
+use hushstream_read::Reader;
+use std::path::Path;
+
+/// An open run and its ledger.
+pub(crate) struct Opened {
+    pub(crate) session: Box<dyn Session>,
+    pub(crate) ledger: Ledger,
+    /// What to tell about how a run came back.
+    pub(crate) resumed: Option<String>,
+    /// The rows learned so far, where there is a journal that covers them.
+    pub(crate) rows: Option<RowChain>,
+}
+
+/// The records that a stored run was planned for.
+pub(crate) fn stored_rounds(learner: &Learner) -> Result<Option<u64>> {
+    let (Some(folder), true) = (&learner.output.state, learner.output.resume) else {
+        return Ok(None);
+    };
+    let stored = Card::read(folder)?.rounds;
+    match learner.privacy.rounds {
+        Some(rounds) if rounds != stored => bail!(
+            "the run in {} was planned for {stored} records, not for {rounds}: --rounds cannot change",
+            folder.display()
+        ),
+        _ => Ok(Some(stored)),
+    }
+}
+
+/// Opens or resumes the run that the flags ask for. The reader then stands behind the rows that
+/// were learned.
+pub(crate) fn open(
+    learner: &Learner,
+    method: &dyn Method,
+    reading: &str,
+    reader: &mut Reader,
+    listener: &mut dyn Listener,
+) -> Result<Opened> {
+    let output = &learner.output;
+    let every = output.releases.is_some();
+    match &output.state {
+        Some(folder) if output.resume => {
+            resume(learner, method, folder, every, reading, reader, listener)
+        }
+        Some(folder) => begin(learner, method, folder, every, reading, reader, listener),
+        None => {
+            let (mut ledger, _) = affordable(learner, method, listener)?;
+            let grant = debit(&mut ledger, method)?;
+            // Without a state folder the key is never stored, so no noise can ever be drawn again.
+            let key = new_key(&learner.privacy)?;
+            let place = Place::new(&key, &mut ledger, Box::new(NoStorage), every);
+            let session = method.start(grant, place)?;
+            Ok(Opened {
+                session,
+                ledger,
+                resumed: None,
+                rows: None,
+            })
+        }
+    }
+}
+
+fn begin(
+    learner: &Learner,
+    method: &dyn Method,
+    folder: &Path,
+    every: bool,
+    reading: &str,
+    reader: &mut Reader,
+    listener: &mut dyn Listener,
+) -> Result<Opened> {
+    StateFolder::check_new(folder)?;
+    let (mut ledger, next) = affordable(learner, method, listener)?;
+    let key = new_key(&learner.privacy)?;
+    let folder = StateFolder::create(folder)?;
+    folder.begin(
+        &key,
+        &Card::new(
+            method.records().0,
+            next,
+            reading.to_owned(),
+            learner.fixed(),
+        ),
+    )?;
+    let grant = debit(&mut ledger, method)?;
+    let hasher = RowHasher::new(&key);
+    reader.digested(hasher.clone());
+    let rows = RowChain::new(hasher);
+    let storage = folder.into_journal(rows.clone());
+    let session = method.start(grant, Place::new(&key, &mut ledger, storage, every))?;
+    Ok(Opened {
+        session,
+        ledger,
+        resumed: None,
+        rows: Some(rows),
+    })
+}
+
+fn resume(
+    learner: &Learner,
+    method: &dyn Method,
+    path: &Path,
+    every: bool,
+    reading: &str,
+    reader: &mut Reader,
+    listener: &mut dyn Listener,
+) -> Result<Opened> {
+    let card = Card::read(path)?;
+    let mut folder = StateFolder::open(path)?;
+    // First, because a journal of another version tells more than what else differs then.
+    let covered = folder.rows()?;
+    let unchecked = |reading: &str| reading.replace(data::CHECKED, "");
+    if unchecked(&card.reading) != unchecked(reading) {
+        bail!(
+            "the run in {} reads its rows in another way: format, columns, schema and --shuffle must stay as they were, or rows would be learned twice",
+            path.display()
+        );
+    }
+    let key = folder.key()?;
+    let mut ledger = budget::open(learner, method.charge()?, method.scope(), listener)?;
+    let hasher = RowHasher::new(&key);
+    reader.digested(hasher.clone());
+    let rows = RowChain::new(hasher.clone());
+    pass_over(reader, &hasher, &rows, covered)?;
+    let storage = folder.into_journal(rows.clone());
+    let restart = method.restart(Place::new(&key, &mut ledger, storage, every));
+    let restart = restart.map_err(|error| {
+        let told = other_rows(&error).or_else(|| card.other_flags(path, &learner.fixed()));
+        told.map_or(error, |told| anyhow!(told))
+    });
+    let (session, told) = match restart? {
+        Restart::Run(session, told) => (session, told),
+        // A crash before the journal was begun: with the charge that was made then, or that was about to be.
+        Restart::NoRun => {
+            let grant = owed(&mut ledger, method, &card)?;
+            let storage = StateFolder::open(path)?.into_journal(rows.clone());
+            let session = method.start(grant, Place::new(&key, &mut ledger, storage, every))?;
+            (session, "resumed before its first record".to_owned())
+        }
+    };
+    // Batches that an old copy has lost: which rows were in them is not known.
+    let (known, learned) = (rows.count(), session.rounds());
+    if known > learned {
+        bail!(
+            "the journal covers {known} rows, and its run has learned {learned}: this program did not write it"
+        );
+    }
+    pass_over(reader, &hasher, &rows, learned)?;
+    let told = match learned.saturating_sub(known) {
+        0 => told,
+        lost => format!(
+            "{told}; whether {lost} of the rows that were learned are still the same cannot be checked"
+        ),
+    };
+    Ok(Opened {
+        session,
+        ledger,
+        resumed: Some(told),
+        rows: Some(rows),
+    })
+}
+
+/// The charge that the card names: again if it was made, otherwise now.
+fn owed(ledger: &mut Ledger, method: &dyn Method, card: &Card) -> Result<Grant> {
+    if ledger.next_number() == card.charge {
+        return debit(ledger, method);
+    }
+    match ledger.grant_again(card.charge) {
+        Ok(grant) => Ok(grant),
+        Err(LedgerError::Begun(_) | LedgerError::Unknown(_) | LedgerError::Elsewhere(_)) => bail!(
+            "this run stopped before it began, and charge number {} of the ledger is not its own: remove the state folder and begin again",
+            card.charge
+        ),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The ledger, if it has room for the run, and the number that the charge will have.
+fn affordable(
+    learner: &Learner,
+    method: &dyn Method,
+    listener: &mut dyn Listener,
+) -> Result<(Ledger, u64)> {
+    let charge = method.charge()?;
+    let ledger = budget::open(learner, charge, method.scope(), listener)?;
+    ledger
+        .allows(charge, method.scope())
+        .map_err(|error| budget::refusal(&ledger, charge, error))?;
+    let next = ledger.next_number();
+    Ok((ledger, next))
+}
+
+fn debit(ledger: &mut Ledger, method: &dyn Method) -> Result<Grant> {
+    let charge = method.charge()?;
+    ledger
+        .debit(charge, method.scope())
+        .map_err(|error| budget::refusal(ledger, charge, error))
+}
+
+fn new_key(privacy: &Privacy) -> Result<Key> {
+    Ok(match privacy.seed_insecure {
+        Some(seed) => Key::insecure_from_seed(seed),
+        None => Key::from_os()?,
+    })
+}

@@ -1,0 +1,97 @@
+//! What is known about a run before it begins: from public numbers alone.
+
+use crate::learner::Learner;
+use crate::methods::Method;
+use crate::outcome::Parameters;
+use crate::warnings;
+use hushstream_account::Adjacency;
+use hushstream_engine::{MechanismKind, RecipeName};
+use hushstream_pictures::numbers::{delta, grouped};
+use hushstream_read::Layout;
+use std::fmt;
+
+/// What was chosen, and why.
+pub struct Plan {
+    /// The recipe.
+    pub recipe: RecipeName,
+    /// What it is, in a sentence.
+    pub headline: String,
+    /// How many features, experts or arms there are, and which of these they are.
+    pub size: (usize, &'static str),
+    /// Records; with an unknown horizon, about how many.
+    pub records: u64,
+    /// Whether the stream may go on for ever.
+    pub horizon_unknown: bool,
+    /// ε and δ of this run.
+    pub budget: (f64, f64),
+    /// The neighbouring relation.
+    pub adjacency: Adjacency,
+    /// The numbers of the recipe, its regret bound and its reasons among them.
+    pub parameters: Parameters,
+    /// What to think about before the charge.
+    pub warnings: Vec<String>,
+}
+
+impl Plan {
+    pub(crate) fn new(learner: &Learner, layout: &Layout, method: &dyn Method) -> Self {
+        let privacy = &learner.privacy;
+        let (parameters, records) = (method.parameters(), method.records().0);
+        let mut warnings = Vec::new();
+        // Of a stream without an end the number of records is a guess, unless it is stated.
+        if !privacy.horizon_unknown || privacy.rounds.is_some() {
+            warnings.extend(warnings::large_delta(privacy.delta, records));
+        }
+        if let (Some(bound), Some(trivial)) = (parameters.regret_bound, parameters.trivial_regret) {
+            let told = warnings::trivial_bound(bound, trivial);
+            warnings.extend(told.map(|told| format!("warning: {told}")));
+        }
+        warnings.extend(warnings::left_ledgers(learner));
+        Self {
+            recipe: method.recipe(),
+            headline: method.headline(),
+            size: match (layout.arms(), method.recipe().entry().mechanism) {
+                (Some(arms), MechanismKind::Feedback) => (arms, "arms"),
+                (Some(experts), _) => (experts, "experts"),
+                (None, _) => (layout.dimension(), "features"),
+            },
+            records,
+            horizon_unknown: privacy.horizon_unknown,
+            budget: (privacy.epsilon, privacy.delta),
+            adjacency: privacy.adjacency,
+            parameters,
+            warnings,
+        }
+    }
+}
+
+/// What was chosen and why, line by line, without the warnings.
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let horizon = if self.horizon_unknown {
+            "any number of records".to_owned()
+        } else {
+            format!("{} records", grouped(self.records))
+        };
+        let ((count, things), (epsilon, bound)) = (self.size, self.budget);
+        write!(
+            f,
+            "{}: {} {things}, {horizon}, (ε, δ) = ({epsilon}, {}), {}",
+            self.headline,
+            grouped(count as u64),
+            delta(bound),
+            self.adjacency,
+        )?;
+        for reason in &self.parameters.reasons {
+            write!(f, "\n  chosen: {reason}")?;
+        }
+        if let Some(until) = self.parameters.rows_until_signal {
+            write!(
+                f,
+                "\n  noise: a feature stands out after about {} records that have it alone, at full length, and agree; there are {}",
+                grouped(until.ceil() as u64),
+                grouped(self.records)
+            )?;
+        }
+        Ok(())
+    }
+}

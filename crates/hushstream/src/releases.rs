@@ -1,0 +1,152 @@
+//! The file of every release, a model or a play, one JSON object a line. After a crash it goes on
+//! where it stopped: a torn last line is cut, and a release that comes again, which has the same
+//! value, is not written twice. Every line carries the version of the format.
+
+use crate::methods::session::{Content, Release};
+use anyhow::{Context, Result, bail};
+use serde::{Deserialize, Serialize};
+use std::fs::{File, OpenOptions};
+use std::io::{BufRead, BufReader, BufWriter, Seek, SeekFrom, Write};
+use std::path::Path;
+
+#[derive(Serialize)]
+struct Line<'a> {
+    version: u32,
+    release: u64,
+    #[serde(flatten)]
+    content: &'a Content,
+}
+
+/// What is read of a line.
+#[derive(Deserialize)]
+struct Numbered {
+    version: Option<u32>,
+    release: u64,
+}
+
+/// Lines before version 1 had no version.
+const VERSION: u32 = 1;
+
+/// Bytes that are written at once: a line has hundreds of small pieces, and there may be one a round.
+const ROOM: usize = 1 << 18;
+
+/// The open file.
+pub(crate) struct Releases {
+    file: BufWriter<File>,
+    last: u64,
+}
+
+impl Releases {
+    /// A new file, or the one of a run that is resumed.
+    pub(crate) fn open(path: &Path, resume: bool) -> Result<Self> {
+        let said = || format!("cannot write {}", path.display());
+        let mut file = OpenOptions::new()
+            .create(true)
+            .truncate(!resume)
+            .read(true)
+            .write(true)
+            .open(path)
+            .with_context(said)?;
+        let (mut last, mut whole) = (0, 0);
+        let mut reader = BufReader::new(&file);
+        let mut line = Vec::new();
+        while reader.read_until(b'\n', &mut line).with_context(said)? > 0 && line.ends_with(b"\n") {
+            let read: Numbered = serde_json::from_slice(&line)
+                .with_context(|| format!("{} is not a file of releases", path.display()))?;
+            match read.version {
+                Some(VERSION) => {}
+                None => bail!(
+                    "{} was written by an earlier version of this program, whose releases have no version: keep it, and name another file with --releases",
+                    path.display()
+                ),
+                Some(version) => bail!(
+                    "{} has releases of version {version}, and this program writes version {VERSION}: finish the run with the program that began it, or name another file with --releases",
+                    path.display()
+                ),
+            }
+            last = read.release;
+            whole += line.len() as u64;
+            line.clear();
+        }
+        file.set_len(whole).with_context(said)?;
+        file.seek(SeekFrom::End(0)).with_context(said)?;
+        Ok(Self {
+            file: BufWriter::with_capacity(ROOM, file),
+            last,
+        })
+    }
+
+    /// Writes what is new.
+    pub(crate) fn write(&mut self, release: &Release) -> Result<()> {
+        if release.step > self.last {
+            let line = Line {
+                version: VERSION,
+                release: release.step,
+                content: &release.content,
+            };
+            serde_json::to_writer(&mut self.file, &line)?;
+            self.file.write_all(b"\n")?;
+            self.last = release.step;
+        }
+        Ok(())
+    }
+
+    /// Makes it durable: what the journal forgets at its next checkpoint cannot be written again.
+    pub(crate) fn sync(&mut self) -> Result<()> {
+        self.file.flush()?;
+        Ok(self.file.get_ref().sync_data()?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_torn_line_is_cut_and_nothing_is_written_twice() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("releases");
+        let release = |step| Release {
+            step,
+            content: Content::Weights {
+                weights: vec![step as f64],
+            },
+        };
+        let mut releases = Releases::open(&path, false).unwrap();
+        releases.write(&release(1)).unwrap();
+        releases.write(&release(2)).unwrap();
+        releases.sync().unwrap();
+        drop(releases);
+        let whole = std::fs::read(&path).unwrap();
+        std::fs::write(&path, &whole[..whole.len() - 3]).unwrap();
+        let mut releases = Releases::open(&path, true).unwrap();
+        for step in 1..=3 {
+            releases.write(&release(step)).unwrap();
+        }
+        releases.sync().unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert_eq!(text.lines().count(), 3);
+        assert!(text.starts_with(std::str::from_utf8(&whole).unwrap()));
+    }
+
+    /// Files as every version wrote them.
+    #[test]
+    fn other_versions_are_refused_in_words_and_stay_as_they_were() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("releases");
+        let first = include_bytes!("../tests/golden/releases-v1.jsonl");
+        std::fs::write(&path, first).unwrap();
+        assert_eq!(Releases::open(&path, true).unwrap().last, 2);
+        let later = String::from_utf8_lossy(first).replace("\"version\":1", "\"version\":2");
+        let none = include_bytes!("../tests/golden/releases-without-version.jsonl");
+        for (file, told) in [
+            (&none[..], "have no version"),
+            (later.as_bytes(), "version 2"),
+        ] {
+            std::fs::write(&path, file).unwrap();
+            let message = Releases::open(&path, true).err().unwrap().to_string();
+            assert!(message.contains(told), "{message}");
+            assert_eq!(std::fs::read(&path).unwrap(), file);
+        }
+    }
+}

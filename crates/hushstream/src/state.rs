@@ -1,0 +1,170 @@
+//! The state folder: what a run needs to go on after a stop.
+//!
+//! | file | holds | written |
+//! |---|---|---|
+//! | `key` | the key of the noise | before the card |
+//! | `run.json` | the card: for how many records, and which charge | whole, before anything is spent |
+//! | `journal` | what was taken in | after the charge |
+//!
+//! So a crash leaves no card, and then nothing was spent, or a card with which the run can go on, whether its charge is in the ledger yet or not.
+
+use crate::files::{check_writable, write_whole_secret};
+use anyhow::{Context, Result, bail};
+use hushstream_mechanism::{FileStorage, RowChain, Storage, WithRows, rows_covered};
+use hushstream_noise::Key;
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const FORMAT: &str = "hushstream state";
+const VERSION: u32 = 1;
+
+/// What the folder says about its run.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Card {
+    format: String,
+    version: u32,
+    /// The records that it was planned for.
+    pub(crate) rounds: u64,
+    /// The number that its charge has in its ledger, or will have.
+    pub(crate) charge: u64,
+    /// How rows are read: in which order, and what they mean. Which rows they are, the journal
+    /// tells.
+    pub(crate) reading: String,
+    /// The flags of privacy and method that it was begun with. Earlier versions did not write them.
+    #[serde(default)]
+    pub(crate) flags: Vec<String>,
+}
+
+impl Card {
+    pub(crate) fn new(rounds: u64, charge: u64, reading: String, flags: Vec<String>) -> Self {
+        Self {
+            format: FORMAT.to_owned(),
+            version: VERSION,
+            rounds,
+            charge,
+            reading,
+            flags,
+        }
+    }
+
+    /// How flags differ from those that the run in this folder was begun with, in words.
+    pub(crate) fn other_flags(&self, folder: &Path, flags: &[String]) -> Option<String> {
+        let gone = without(&self.flags, flags);
+        let new = without(flags, &self.flags);
+        let differs = match (gone.is_empty(), new.is_empty()) {
+            _ if self.flags.is_empty() => return None,
+            (true, true) => return None,
+            (true, false) => format!("without {new}"),
+            (false, true) => format!("with {gone}"),
+            (false, false) => format!("with {gone}, not with {new}"),
+        };
+        Some(format!(
+            "the run in {} was begun {differs}: leave the flags of privacy and method as they were",
+            folder.display()
+        ))
+    }
+
+    /// The card of a run that is to be resumed.
+    pub(crate) fn read(folder: &Path) -> Result<Self> {
+        let path = folder.join("run.json");
+        let text = fs::read(&path)
+            .with_context(|| format!("no run to resume: cannot read {}", path.display()))?;
+        let card: Self = serde_json::from_slice(&text)
+            .with_context(|| format!("{} is not the card of a state folder", path.display()))?;
+        if card.format != FORMAT || card.version != VERSION {
+            bail!(
+                "{} has version {}, and this program reads version {VERSION}: finish the run with the program that began it, or begin a new run, which is charged",
+                path.display(),
+                card.version
+            );
+        }
+        Ok(card)
+    }
+}
+
+/// Those flags that are not among the others.
+fn without(flags: &[String], others: &[String]) -> String {
+    let left = flags.iter().filter(|flag| !others.contains(flag));
+    left.cloned().collect::<Vec<_>>().join(" ")
+}
+
+/// A folder whose journal is locked against other processes.
+pub(crate) struct StateFolder {
+    path: PathBuf,
+    /// The lock is the journal's own.
+    journal: FileStorage,
+}
+
+impl StateFolder {
+    /// Finds out, changing nothing, whether a new run can live there.
+    pub(crate) fn check_new(path: &Path) -> Result<()> {
+        if path.join("run.json").exists() {
+            bail!(
+                "{} holds a run already: add --resume to go on with it, or name another folder",
+                path.display()
+            );
+        }
+        // The nearest part of the path that is there must be a folder, and ours to write in.
+        let there = path.ancestors().find(|part| part.exists());
+        let there = there.unwrap_or(Path::new("."));
+        if !there.is_dir() {
+            bail!(
+                "cannot keep the state in {}: {} is not a folder",
+                path.display(),
+                there.display()
+            );
+        }
+        check_writable(&there.join(".hushstream"), "the state")
+    }
+
+    /// A folder for a new run, locked. Nothing is in it yet.
+    pub(crate) fn create(path: &Path) -> Result<Self> {
+        fs::create_dir_all(path).with_context(|| format!("cannot create {}", path.display()))?;
+        #[cfg(unix)]
+        fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o700))
+            .with_context(|| format!("cannot restrict {}", path.display()))?;
+        let folder = Self::open(path)?;
+        // Once more, behind the lock: somebody else may have come first.
+        Self::check_new(path)?;
+        Ok(folder)
+    }
+
+    /// The folder of a run, locked.
+    pub(crate) fn open(path: &Path) -> Result<Self> {
+        let journal = path.join("journal");
+        let storage = FileStorage::open(&journal)
+            .with_context(|| format!("cannot open {}", journal.display()))?;
+        Ok(Self {
+            path: path.to_owned(),
+            journal: storage,
+        })
+    }
+
+    /// Makes everything that a resume needs durable, before anything is spent.
+    pub(crate) fn begin(&self, key: &Key, card: &Card) -> Result<()> {
+        // A key that is there already is from a crash before the card was written: nothing has been drawn with it.
+        write_whole_secret(&self.path.join("key"), key.export().as_slice())?;
+        write_whole_secret(
+            &self.path.join("run.json"),
+            &serde_json::to_vec_pretty(card)?,
+        )
+    }
+
+    pub(crate) fn key(&self) -> Result<Key> {
+        let path = self.path.join("key");
+        let bytes = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        Key::import(&bytes).with_context(|| format!("{} is damaged", path.display()))
+    }
+
+    /// The journal, and the rows that it is to cover.
+    pub(crate) fn into_journal(self, rows: RowChain) -> Box<dyn Storage> {
+        Box::new(WithRows::new(self.journal, rows))
+    }
+
+    /// How many rows the journal covers.
+    pub(crate) fn rows(&mut self) -> Result<u64> {
+        let path = self.path.join("journal");
+        rows_covered(&mut self.journal).with_context(|| format!("cannot read {}", path.display()))
+    }
+}

@@ -1,0 +1,253 @@
+//! The report of a run: one HTML file that needs no network, with pictures as SVG. For the operator only: most of it is computed from private data.
+//!
+//! Every figure on the page is a figure of the run's JSON object, which the page also holds.
+
+use crate::chart::escape;
+use serde_json::Value;
+use std::fmt::Write;
+
+const STYLE: &str = "body{font:16px/1.5 sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#222;background:#fff}\
+h1{font-size:1.6rem}h2{font-size:1.2rem;margin-top:2rem}table{border-collapse:collapse;margin:1rem 0;width:100%}td,th{padding:.2rem .8rem;text-align:left;border-bottom:1px solid #ddd}\
+td:first-child{width:20rem;color:#555}td:last-child{font-variant-numeric:tabular-nums}.card{border:2px solid #0072b2;border-radius:.5rem;padding:1rem}.warning{background:#fff3cd;padding:.6rem 1rem;border-radius:.5rem}\
+svg{width:100%;height:auto}pre{white-space:pre-wrap}";
+
+/// What a row is called, and where its figure stands in the object.
+type Rows = [(&'static str, &'static str)];
+
+const PROMISE: &Rows = &[
+    ("privacy loss ε", "guarantee.epsilon"),
+    ("privacy loss δ", "guarantee.delta"),
+    ("as one Gaussian, μ", "guarantee.mu"),
+    ("as zero-concentrated, ρ", "guarantee.rho"),
+    ("neighbouring data sets", "guarantee.adjacency"),
+    ("what is protected", "guarantee.unit"),
+    ("contributions of one", "guarantee.participations"),
+    ("releases", "guarantee.releases"),
+    ("window", "guarantee.window"),
+    ("sum", "guarantee.sum"),
+    ("noise", "guarantee.noise"),
+    ("levels", "guarantee.levels"),
+    ("noise σ, in bounds", "guarantee.sigma"),
+    ("precision slack", "guarantee.precision_slack"),
+    ("simulated", "guarantee.simulated"),
+    ("runs on this ledger", "ledger.runs"),
+    ("ε of all of them", "ledger.epsilon"),
+    ("at δ", "ledger.delta"),
+    ("ε they may spend", "ledger.total_epsilon"),
+];
+
+const FIGURES: &Rows = &[
+    ("records", "rounds"),
+    ("of them scored here", "scored"),
+    ("accuracy", "metrics.accuracy"),
+    ("AUC", "metrics.auc"),
+    ("AUC is off by at most", "metrics.auc_error"),
+    ("log loss", "metrics.log_loss"),
+    ("Brier score", "metrics.brier"),
+    ("calibration error", "metrics.calibration_error"),
+    ("mean squared error", "metrics.mse"),
+    ("mean absolute error", "metrics.mae"),
+    ("R²", "metrics.r2"),
+    (
+        "accuracy without privacy",
+        "without_privacy.metrics.accuracy",
+    ),
+    ("AUC without privacy", "without_privacy.metrics.auc"),
+    (
+        "log loss without privacy",
+        "without_privacy.metrics.log_loss",
+    ),
+    (
+        "Brier score without privacy",
+        "without_privacy.metrics.brier",
+    ),
+    (
+        "calibration error without privacy",
+        "without_privacy.metrics.calibration_error",
+    ),
+    (
+        "mean squared error without privacy",
+        "without_privacy.metrics.mse",
+    ),
+    (
+        "mean absolute error without privacy",
+        "without_privacy.metrics.mae",
+    ),
+    ("R² without privacy", "without_privacy.metrics.r2"),
+    ("accuracy of the majority class", "metrics.majority"),
+    ("accuracy of repeating the last label", "metrics.last_label"),
+    ("log loss of the class shares", "metrics.prior_log_loss"),
+    ("mean squared error of the mean", "metrics.constant"),
+    ("average loss", "loss.average"),
+    ("average loss, uniform", "loss.baseline"),
+    ("average loss of the best expert or arm", "loss.hindsight"),
+    ("average loss without privacy", "without_privacy.loss"),
+    ("regret", "regret.value"),
+    ("regret a record", "regret.per_round"),
+    ("regret is against", "regret.comparator"),
+    ("average reward", "rewards.average"),
+    ("average reward, uniform", "rewards.uniform"),
+    ("average reward of the best", "rewards.best"),
+    ("reward without privacy", "rewards.without_privacy"),
+    ("loss from the log, by propensities", "off_policy.ips"),
+    ("the same, self-normalised", "off_policy.snips"),
+    ("the same, doubly robust", "off_policy.doubly_robust"),
+    ("records without a usable target", "nulls"),
+    ("records that were clipped", "clipped"),
+    ("malformed rows", "malformed"),
+    ("targets outside their bounds, clipped", "targets_clipped"),
+    ("seconds", "seconds"),
+    ("records a second", "rows_per_second"),
+    ("memory at most, bytes", "peak_memory_bytes"),
+];
+
+const PARAMETERS: &Rows = &[
+    ("sum", "parameters.sum"),
+    ("noise", "parameters.noise"),
+    ("records a batch", "parameters.batch"),
+    ("the model is", "parameters.model"),
+    ("releases", "parameters.releases"),
+    ("radius of the set", "parameters.radius"),
+    ("curvature", "parameters.curvature"),
+    ("learning rate", "parameters.learning_rate"),
+    ("ridge", "parameters.ridge"),
+    ("length of features, at most", "parameters.length"),
+    ("noise of a sum, at most", "parameters.noise_sd"),
+    ("forced draws p", "parameters.p"),
+    ("rate η of the board", "parameters.eta"),
+    ("experts drawn at most, a batch", "parameters.k"),
+    ("certified regret", "parameters.regret_bound"),
+    ("trivial regret", "parameters.trivial_regret"),
+    (
+        "records until a feature stands out, if they have it alone and agree",
+        "parameters.rows_until_signal",
+    ),
+];
+
+/// The recipe of a run, as the catalogue describes it.
+pub struct Recipe<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// The paper.
+    pub source: &'a str,
+    /// Errata to it.
+    pub errata: &'a [&'a str],
+    /// When to use it.
+    pub when: &'a str,
+    /// The regret as the paper prints it.
+    pub printed: &'a str,
+    /// The regret as it holds.
+    pub holds: &'a str,
+}
+
+/// What a page shows.
+pub struct Page<'a> {
+    /// The run's JSON object.
+    pub run: &'a Value,
+    /// The guarantee in words, line by line.
+    pub guarantee: &'a str,
+    /// The recipe.
+    pub recipe: Recipe<'a>,
+    /// Pictures of the figures over time, as SVG.
+    pub figures: &'a str,
+    /// The picture of noise against signal, where both are lengths.
+    pub noise: Option<&'a str>,
+}
+
+/// The page.
+#[must_use]
+pub fn page(told: &Page<'_>) -> String {
+    let (json, recipe) = (told.run, &told.recipe);
+    let mut page = format!(
+        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\
+         <title>Hushstream: {0}</title><style>{STYLE}</style></head><body>\n<h1>Hushstream: a run of {0}</h1>\n\
+         <p class=\"warning\"><b>For the operator only.</b> The figures and pictures on this page are computed from private data without noise: do not publish them. \
+         The model file and the guarantee below may be published.</p>\n<h2>The guarantee</h2>\n<div class=\"card\">",
+        escape(recipe.name)
+    );
+    for line in told.guarantee.lines() {
+        let _ = writeln!(page, "<p>{}</p>", escape(line));
+    }
+    page.push_str("</div>\n");
+    table(&mut page, json, PROMISE);
+    page.push_str("<h2>How well it learned</h2>\n");
+    table(&mut page, json, FIGURES);
+    page.push_str(told.figures);
+    if let Some(arms) = json["arms"].as_array() {
+        page.push_str(&of_arms(arms));
+    }
+    if let Some(picture) = told.noise {
+        page.push_str("<h2>Noise against signal</h2>\n<p>The length of what the records can add up to at most, and of the noise of a release. Both follow from public numbers; how much of that length the records reach is not public, so the picture predicts no accuracy.</p>\n");
+        page.push_str(picture);
+    }
+    let _ = writeln!(
+        page,
+        "<h2>The recipe</h2>\n<p><b>{}</b>: {}, with errata {}. When: {}.</p>\n<p>Regret as printed: {}. As it holds: {}.</p>",
+        escape(recipe.name),
+        escape(recipe.source),
+        escape(&recipe.errata.join(", ")),
+        escape(recipe.when),
+        escape(recipe.printed),
+        escape(recipe.holds)
+    );
+    table(&mut page, json, PARAMETERS);
+    let reasons = json["parameters"]["reasons"].as_array();
+    if let Some(reasons) = reasons.filter(|reasons| !reasons.is_empty()) {
+        page.push_str("<p>Chosen from public numbers alone:</p><ul>");
+        for reason in reasons.iter().filter_map(Value::as_str) {
+            let _ = write!(page, "<li>{}</li>", escape(reason));
+        }
+        page.push_str("</ul>");
+    }
+    let text = serde_json::to_string_pretty(json).unwrap_or_default();
+    // A closing tag inside the data would end the element.
+    let _ = writeln!(
+        page,
+        "\n<script type=\"application/json\" id=\"run\">{}</script>\n</body></html>",
+        text.replace("</", "<\\/")
+    );
+    page
+}
+
+/// What the releases tell about each arm: the one part of the figures that may be published.
+fn of_arms(arms: &[Value]) -> String {
+    let mut text = "<h2>The arms</h2>\n<p>From plays, propensities and noisy answers alone, so this table may be published: the loss or reward of each arm by inverse propensities, and self-normalised.</p>\n\
+        <table>\n<tr><th>arm</th><th>probability</th><th>batches</th><th>by propensities</th><th>standard error</th><th>self-normalised</th></tr>\n".to_owned();
+    for arm in arms {
+        let number = |key: &str| {
+            let value = arm[key].as_f64();
+            value.map_or(String::new(), |value| format!("{value:.6}"))
+        };
+        let _ = writeln!(
+            text,
+            "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
+            escape(arm["arm"].as_str().unwrap_or_default()),
+            number("probability"),
+            arm["plays"],
+            number("ips"),
+            number("standard_error"),
+            number("snips"),
+        );
+    }
+    text.push_str("</table>\n");
+    text
+}
+
+/// Rows of figures that are there; each carries its path, so that a test can find it in the object.
+fn table(page: &mut String, json: &Value, rows: &Rows) {
+    page.push_str("<table>\n");
+    for (name, path) in rows {
+        let value = path.split('.').fold(json, |value, key| &value[key]);
+        let text = match value {
+            Value::Null => continue,
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        let _ = writeln!(
+            page,
+            "<tr><td>{name}</td><td data-key=\"{path}\">{}</td></tr>",
+            escape(&text)
+        );
+    }
+    page.push_str("</table>\n");
+}
