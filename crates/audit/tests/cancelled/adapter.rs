@@ -20,10 +20,12 @@ use hushstream_mechanism::perturb::{Leader, PerturbedIterates, Timing};
 use hushstream_mechanism::select::{Board, Selection};
 use hushstream_mechanism::sums::{Noise, PrivateSum, SumKind};
 use hushstream_mechanism::{
-    Contribution, Grant, GuaranteeKind, Ledger, Moments, Participation, Pending, Raw, Released,
-    Scope, Transcript, Windowed,
+    CameBack, Contribution, Grant, GuaranteeKind, Ledger, Moments, Participation, Pending, Raw,
+    Released, Scope, Transcript, Windowed,
 };
-use hushstream_noise::{Address, Coin, Dyadic, ExponentialChoice, Instance, Key, Source};
+use hushstream_noise::{
+    Address, Coin, Dyadic, ExponentialChoice, Instance, Key, Recorder, RoundedGaussian, Source,
+};
 use hushstream_sets::{Ball, BoxSet, ConvexSet, Simplex};
 use std::sync::Arc;
 
@@ -99,6 +101,10 @@ pub(crate) struct Seen {
     pub(crate) refusal: String,
     /// What the generators read.
     pub(crate) reads: Vec<Address>,
+    /// Of a path: what takes down the reads of each record in a replay.
+    pub(crate) listens: Option<Recorder>,
+    /// The same, record by record.
+    pub(crate) read_for: Vec<Vec<Address>>,
     /// Whether that, and the journal's length, is private by design.
     pub(crate) reads_are_private: bool,
 }
@@ -147,12 +153,101 @@ pub(crate) fn amount(price: Price) -> f64 {
     }
 }
 
-/// A ledger whose bytes can be counted, and the grant for a price.
-fn paid(budget: Budget, filter: FilterKind, charge: Price, scope: Scope) -> (Ledger, Grant, Shelf) {
+/// A ledger whose bytes can be counted, and the grant for a price, which has this number.
+fn paid(number: u64, filter: FilterKind, charge: Price, scope: Scope) -> (Ledger, Grant, Shelf) {
+    // Room for several runs.
+    let budget = if filter == FilterKind::Pure {
+        Budget::pure(20.0).unwrap()
+    } else {
+        Budget::approx(25.0, 0.5).unwrap()
+    };
     let shelf = Shelf::default();
     let mut ledger = Ledger::create(shelf.clone(), budget, filter, scope).unwrap();
-    let grant = ledger.debit(charge, scope).unwrap();
+    let mut grant = ledger.debit(charge, scope).unwrap();
+    while grant.number() < number {
+        grant = ledger.debit(charge, scope).unwrap();
+    }
     (ledger, grant, shelf)
+}
+
+/// A recipe's own run, as a user plays it.
+struct Own<'a, R> {
+    ask: &'a dyn Fn(&R) -> Vec<f64>,
+    learn: &'a dyn Fn(&mut R, Entry),
+    sync: &'a dyn Fn(&mut R, &mut Ledger) -> Vec<Vec<f64>>,
+    resume: &'a dyn Fn(&mut Ledger) -> R,
+}
+
+impl<R> Own<'_, R> {
+    fn play(&self, mut run: R, ledger: &mut Ledger, stream: &[Entry], stop: Stop) -> Seen {
+        let mut seen = Seen::default();
+        for (number, entry) in (1..).zip(stream) {
+            seen.questions.push((self.ask)(&run));
+            (self.learn)(&mut run, *entry);
+            seen.published.extend((self.sync)(&mut run, ledger));
+            if stop.is_after(number) {
+                drop(run);
+                run = (self.resume)(ledger);
+                let again = (self.sync)(&mut run, ledger);
+                assert!(seen.published.ends_with(&again), "another value came");
+            }
+        }
+        seen
+    }
+}
+
+/// A mechanism alone, along a path.
+struct Replay<'a, M> {
+    shelf: &'a Shelf,
+    /// Takes in record `number`, from 1, and notes what leaves.
+    add: &'a mut dyn FnMut(&mut M, usize, Entry, &mut Ledger, &mut Seen),
+    checkpoint: &'a dyn Fn(&mut M),
+    resume: &'a dyn Fn(&mut Ledger, &Seen) -> M,
+}
+
+impl<M> Replay<'_, M> {
+    fn play(
+        &mut self,
+        mut mechanism: M,
+        ledger: &mut Ledger,
+        stream: &[Entry],
+        path: &Seen,
+        stop: Stop,
+    ) -> (M, Seen) {
+        let mut seen = Seen {
+            questions: path.questions.clone(),
+            ..Seen::default()
+        };
+        let mut old = Vec::new();
+        for (number, entry) in (1..).zip(stream) {
+            old.clone_from(&self.shelf.bytes());
+            (self.add)(&mut mechanism, number, *entry, ledger, &mut seen);
+            let read = path.listens.as_ref().map(Recorder::take);
+            seen.read_for.extend(read);
+            if stop.is_after(number) {
+                if let Stop::Checkpointed(_) = stop {
+                    (self.checkpoint)(&mut mechanism);
+                }
+                drop(mechanism);
+                if let Stop::Restored(_) = stop {
+                    self.shelf.bytes().clone_from(&old);
+                }
+                mechanism = (self.resume)(ledger, &seen);
+                // What is drawn again is of records that are known.
+                let read = path.listens.as_ref().map(Recorder::take);
+                seen.read_for
+                    .last_mut()
+                    .into_iter()
+                    .for_each(|all| all.extend(read.iter().flatten()));
+            }
+        }
+        (mechanism, seen)
+    }
+}
+
+/// The values of what was released.
+fn values<G: GuaranteeKind>(released: Vec<Released<Vec<f64>, G>>) -> Vec<Vec<f64>> {
+    released.into_iter().map(Released::into_value).collect()
 }
 
 /// Neighbouring streams of `items` batches. The canary, or all records of its person, stand from
@@ -338,39 +433,33 @@ impl OnSum {
         let (mut ledger, grant, _) = self.paid();
         let shelf = Shelf::default();
         let recipe = || self.recipe.clone();
-        let mut run = Run::<G>::open(recipe(), grant, key, &mut ledger, shelf.clone()).unwrap();
-        let mut seen = Seen::default();
-        for (number, entry) in (1..).zip(stream) {
-            seen.questions.push(run.question().to_vec());
-            let record = Raw::seal(self.record(entry.pull));
-            run.learn(entry.person, record).unwrap();
-            let released = run.sync(&mut ledger).unwrap();
-            let released = released.into_iter().map(Released::into_value);
-            seen.published.extend(released);
-            if stop.is_after(number) {
-                drop(run);
-                let back = Run::<G>::resume(recipe(), shelf.clone(), key, &mut ledger, None);
-                run = back.unwrap().0;
-                let again: Vec<_> = run.sync(&mut ledger).unwrap();
-                let again: Vec<_> = again.into_iter().map(Released::into_value).collect();
-                assert_eq!(again, seen.published, "what comes again is the same");
-            }
-        }
-        seen
+        let run = Run::<G>::open(recipe(), grant, key, &mut ledger, shelf.clone()).unwrap();
+        let own = Own {
+            ask: &|run: &Run<G>| run.question().to_vec(),
+            learn: &|run, entry| {
+                let record = Raw::seal(self.record(entry.pull));
+                run.learn(entry.person, record).unwrap();
+            },
+            sync: &|run, ledger| values(run.sync(ledger).unwrap()),
+            resume: &|ledger| {
+                let back = Run::resume(recipe(), shelf.clone(), key, ledger, None);
+                back.unwrap().0
+            },
+        };
+        own.play(run, &mut ledger, stream, stop)
     }
 
-    /// The sum alone, asked these questions; the learner is applied to what it releases.
+    /// The sum alone, asked the path's questions; the learner is applied to what it releases.
     fn replay<G: GuaranteeKind>(
         &self,
         stream: &[Entry],
-        questions: &[Vec<f64>],
+        path: &Seen,
         key: &Key,
         stop: Stop,
     ) -> Seen {
         let (mut ledger, grant, ledger_shelf) = self.paid();
         let shelf = Shelf::default();
         let plan = self.recipe.plan().clone();
-        let mut old = Vec::new();
         let mut sum = PrivateSum::<G>::open(plan, grant, key, &mut ledger, shelf.clone()).unwrap();
         sum.sync(&mut ledger).unwrap();
         let mut learner = self.recipe.learner().unwrap();
@@ -383,43 +472,36 @@ impl OnSum {
         }
         let offset = self.recipe.loss().map_or(0.0, Loss::offset);
         let offset = offset * self.recipe.request().batch as f64;
-        let mut seen = Seen {
-            questions: questions.to_vec(),
-            ..Seen::default()
-        };
-        for (number, (entry, question)) in (1..).zip(stream.iter().zip(questions)) {
-            old.clone_from(&shelf.bytes());
-            let pending = self.ask(&mut sum, *entry, question);
-            sum.sync(&mut ledger).unwrap();
-            let Some(pending) = pending.unwrap() else {
-                continue;
-            };
-            let value = sum.publish(pending).unwrap().into_value();
-            let place = seen.values.len() as f64 + 1.0;
-            let shown: Vec<f64> = value.iter().map(|v| v + place * offset).collect();
-            learner.observe(&shown).unwrap();
-            seen.published.push(learner.iterate().to_vec());
-            seen.values.push(value);
-            if stop.is_after(number) {
-                if let Stop::Checkpointed(_) = stop {
-                    sum.checkpoint(Vec::new()).unwrap();
-                }
-                drop(sum);
-                if let Stop::Restored(_) = stop {
-                    shelf.bytes().clone_from(&old);
-                }
-                let back = PrivateSum::<G>::resume(shelf.clone(), key, &mut ledger, None).unwrap();
-                sum = back.sum;
+        let mut replay = Replay {
+            shelf: &shelf,
+            add: &mut |sum: &mut PrivateSum<G>, number, entry, ledger, seen| {
+                let pending = self.ask(sum, entry, &path.questions[number - 1]);
+                sum.sync(ledger).unwrap();
+                let Some(pending) = pending.unwrap() else {
+                    return;
+                };
+                let value = sum.publish(pending).unwrap().into_value();
+                let place = seen.values.len() as f64 + 1.0;
+                let shown: Vec<f64> = value.iter().map(|v| v + place * offset).collect();
+                learner.observe(&shown).unwrap();
+                seen.published.push(learner.iterate().to_vec());
+                seen.values.push(value);
+            },
+            checkpoint: &|sum| sum.checkpoint(Vec::new()).unwrap(),
+            resume: &|ledger, seen| {
+                let back = PrivateSum::<G>::resume(shelf.clone(), key, ledger, None).unwrap();
                 let recent: Vec<_> = back.recent.into_iter().collect();
                 for (pending, known) in recent.into_iter().zip(&seen.values) {
-                    let again = sum.publish(pending).unwrap();
+                    let again = back.sum.publish(pending).unwrap();
                     assert_eq!(again.value(), known, "what comes again is the same");
                 }
-            }
-        }
+                back.sum
+            },
+        };
+        let (mut sum, mut seen) = replay.play(sum, &mut ledger, stream, path, stop);
         if self.recipe.plan().most_releases() == seen.values.len() as u64 {
             let last = *stream.last().unwrap();
-            let question = questions.last().unwrap();
+            let question = path.questions.last().unwrap();
             seen.refusal = match self.ask(&mut sum, last, question) {
                 Err(error) => error.to_string(),
                 Ok(_) => panic!("{}: a release too many", self.name()),
@@ -447,18 +529,8 @@ impl OnSum {
 
     fn paid(&self) -> (Ledger, Grant, Shelf) {
         let plan = self.recipe.plan();
-        let (noise, charge) = (plan.request().noise, plan.charge().unwrap());
-        // Room for several runs.
-        let budget = if noise.is_pure() {
-            Budget::pure(20.0).unwrap()
-        } else {
-            Budget::approx(20.0, 1e-6).unwrap()
-        };
-        let (mut ledger, mut grant, shelf) = paid(budget, filter(noise), charge, plan.scope());
-        while grant.number() < self.number {
-            grant = ledger.debit(charge, plan.scope()).unwrap();
-        }
-        (ledger, grant, shelf)
+        let noise = filter(plan.request().noise);
+        paid(self.number, noise, plan.charge().unwrap(), plan.scope())
     }
 
     pub(crate) fn is_windowed(&self) -> bool {
@@ -496,8 +568,8 @@ impl Play for OnSum {
         match (path, self.is_windowed()) {
             (None, false) => self.own::<Transcript>(stream, key, stop),
             (None, true) => self.own::<Windowed>(stream, key, stop),
-            (Some(path), false) => self.replay::<Transcript>(stream, &path.questions, key, stop),
-            (Some(path), true) => self.replay::<Windowed>(stream, &path.questions, key, stop),
+            (Some(path), false) => self.replay::<Transcript>(stream, path, key, stop),
+            (Some(path), true) => self.replay::<Windowed>(stream, path, key, stop),
         }
     }
 
@@ -510,7 +582,9 @@ impl Play for OnSum {
 /// directions are the run's coins.
 pub(crate) struct OnValues {
     recipe: ValuesRecipe,
-    rows: crate::sums::Rows,
+    pub(crate) rows: crate::sums::Rows,
+    /// Which grant of its ledger the run has.
+    pub(crate) number: u64,
 }
 
 /// Apart from every mechanism's own generators.
@@ -538,7 +612,12 @@ impl OnValues {
         }
         .plan()?;
         let rows = crate::sums::Rows::of(recipe.plan());
-        Ok(Self { recipe, rows })
+        let number = 1;
+        Ok(Self {
+            recipe,
+            rows,
+            number,
+        })
     }
 
     /// The value of a record without features is half its squared target, whatever is played;
@@ -559,8 +638,8 @@ impl OnValues {
 
     fn paid(&self) -> (Ledger, Grant, Shelf) {
         let plan = self.recipe.plan();
-        let (budget, noise) = (plan.request().budget, plan.request().noise);
-        paid(budget, filter(noise), plan.charge().unwrap(), plan.scope())
+        let noise = filter(plan.request().noise);
+        paid(self.number, noise, plan.charge().unwrap(), plan.scope())
     }
 }
 
@@ -599,70 +678,62 @@ impl Play for OnValues {
     fn play(&self, stream: &[Entry], path: Option<&Seen>, key: &Key, stop: Stop) -> Seen {
         let (mut ledger, grant, ledger_shelf) = self.paid();
         let shelf = Shelf::default();
-        let mut seen = Seen::default();
         let Some(path) = path else {
             let recipe = || self.recipe.clone();
-            let mut run =
-                ValuesRun::open(recipe(), grant, key, &mut ledger, shelf.clone()).unwrap();
-            for (number, entry) in (1..).zip(stream) {
-                seen.questions.push(run.question().to_vec());
-                run.learn(Raw::seal(Self::record(entry.pull))).unwrap();
-                let plays = run.sync(&mut ledger).unwrap();
-                seen.published
-                    .extend(plays.into_iter().map(Released::into_value));
-                if stop.is_after(number) {
-                    drop(run);
-                    let back = ValuesRun::resume(recipe(), shelf.clone(), key, &mut ledger, None);
-                    run = back.unwrap().0;
-                    let again = run.sync(&mut ledger).unwrap();
-                    let again: Vec<_> = again.into_iter().map(Released::into_value).collect();
-                    assert_eq!(again, seen.published, "what comes again is the same");
-                }
-            }
-            return seen;
+            let run = ValuesRun::open(recipe(), grant, key, &mut ledger, shelf.clone()).unwrap();
+            let own = Own {
+                ask: &|run: &ValuesRun| run.question().to_vec(),
+                learn: &|run, entry| run.learn(Raw::seal(Self::record(entry.pull))).unwrap(),
+                sync: &|run, ledger| values(run.sync(ledger).unwrap()),
+                resume: &|ledger| {
+                    let back = ValuesRun::resume(recipe(), shelf.clone(), key, ledger, None);
+                    back.unwrap().0
+                },
+            };
+            return own.play(run, &mut ledger, stream, stop);
         };
         let instance = Instance::fresh(key, COINS + grant.number(), 0).unwrap();
         let coins = Source::open(key, instance, COINS);
         let plan = self.recipe.plan().clone();
-        let mut sum =
+        let sum =
             PrivateSum::<Transcript>::open(plan, grant, key, &mut ledger, shelf.clone()).unwrap();
         let mut learner = self.recipe.learner().unwrap();
         let request = self.recipe.request();
         let geometry = OnePoint::new(&request.set, self.recipe.radius()).unwrap();
-        seen.questions.clone_from(&path.questions);
         let direction = |round: u64| {
             let mut cursor = coins.cursor(round, 0);
             let mut next = || cursor.next_word();
             sphere(request.set.dimension(), &mut Coins::new(&mut next))
         };
-        for (number, (entry, question)) in (1..).zip(stream.iter().zip(&path.questions)) {
-            let record = Self::record(entry.pull);
-            let u = direction(number as u64 - 1);
-            let value = request.loss.value(&record, question);
-            let contribution = match request.loss.gradient(record, question) {
-                Contribution::Null => Contribution::Null,
-                _ => {
-                    let scale = geometry.factor() * (request.range.clip(value) - 0.5);
-                    Contribution::Dense(u.iter().map(|u| scale * u).collect())
-                }
-            };
-            let pending = sum.add(Raw::seal(contribution)).unwrap().unwrap();
-            sum.sync(&mut ledger).unwrap();
-            let value = sum.publish(pending).unwrap().into_value();
-            learner.observe(&value).unwrap();
-            let play = geometry.play(learner.iterate(), &direction(number as u64));
-            seen.published.push(play);
-            seen.values.push(value);
-            if stop.is_after(number) {
-                if let Stop::Checkpointed(_) = stop {
-                    sum.checkpoint(Vec::new()).unwrap();
-                }
-                drop(sum);
-                sum = PrivateSum::resume(shelf.clone(), key, &mut ledger, None)
-                    .unwrap()
-                    .sum;
-            }
-        }
+        let mut replay = Replay {
+            shelf: &shelf,
+            add: &mut |sum: &mut PrivateSum<Transcript>, number, entry, ledger, seen| {
+                let question = &path.questions[number - 1];
+                let record = Self::record(entry.pull);
+                let u = direction(number as u64 - 1);
+                let value = request.loss.value(&record, question);
+                let contribution = match request.loss.gradient(record, question) {
+                    Contribution::Null => Contribution::Null,
+                    _ => {
+                        let scale = geometry.factor() * (request.range.clip(value) - 0.5);
+                        Contribution::Dense(u.iter().map(|u| scale * u).collect())
+                    }
+                };
+                let pending = sum.add(Raw::seal(contribution)).unwrap().unwrap();
+                sum.sync(ledger).unwrap();
+                let value = sum.publish(pending).unwrap().into_value();
+                learner.observe(&value).unwrap();
+                let play = geometry.play(learner.iterate(), &direction(number as u64));
+                seen.published.push(play);
+                seen.values.push(value);
+            },
+            checkpoint: &|sum| sum.checkpoint(Vec::new()).unwrap(),
+            resume: &|ledger, _| {
+                let back = PrivateSum::resume(shelf.clone(), key, ledger, None);
+                back.unwrap().sum
+            },
+        };
+        let (sum, mut seen) = replay.play(sum, &mut ledger, stream, path, stop);
         drop(sum);
         seen.bytes = [shelf.bytes().len(), ledger_shelf.bytes().len()];
         seen
@@ -677,6 +748,8 @@ impl Play for OnValues {
 /// questions.
 pub(crate) struct OnIterates {
     recipe: IterateRecipe,
+    /// Which grant of its ledger the run has.
+    pub(crate) number: u64,
 }
 
 /// Records of every stream that is not a sum's.
@@ -726,7 +799,7 @@ impl OnIterates {
             average: Averaged::All,
         }
         .plan()?;
-        Ok(Self { recipe })
+        Ok(Self { recipe, number: 1 })
     }
 
     fn record(&self, pull: Pull) -> Record {
@@ -787,62 +860,52 @@ impl Play for OnIterates {
 
     fn play(&self, stream: &[Entry], path: Option<&Seen>, key: &Key, stop: Stop) -> Seen {
         let plan = self.recipe.plan().clone();
-        let noise = plan.request().noise;
-        let (mut ledger, grant, ledger_shelf) = paid(
-            plan.request().budget,
-            filter(noise),
-            plan.charge().unwrap(),
-            plan.scope(),
-        );
+        let noise = filter(plan.request().noise);
+        let charge = plan.charge().unwrap();
+        let (mut ledger, grant, ledger_shelf) = paid(self.number, noise, charge, plan.scope());
         let shelf = Shelf::default();
-        let mut seen = Seen::default();
-        if path.is_none() {
+        let Some(path) = path else {
             let recipe = || self.recipe.clone();
-            let mut run =
-                IterateRun::open(recipe(), grant, key, &mut ledger, shelf.clone()).unwrap();
-            for (number, entry) in (1..).zip(stream) {
-                let record = Raw::seal(self.record(entry.pull));
-                run.learn(entry.person, record).unwrap();
-                let points = run.sync(&mut ledger).unwrap();
-                seen.published
-                    .extend(points.into_iter().map(Released::into_value));
-                if stop.is_after(number) {
-                    drop(run);
-                    let back = IterateRun::resume(recipe(), shelf.clone(), key, &mut ledger, None);
-                    run = back.unwrap().0;
-                    for again in run.sync(&mut ledger).unwrap() {
-                        assert!(seen.published.contains(again.value()), "another value came");
-                    }
-                }
-            }
-            return seen;
-        }
+            let run = IterateRun::open(recipe(), grant, key, &mut ledger, shelf.clone()).unwrap();
+            let own = Own {
+                ask: &|_: &IterateRun| Vec::new(),
+                learn: &|run, entry| {
+                    let record = Raw::seal(self.record(entry.pull));
+                    run.learn(entry.person, record).unwrap();
+                },
+                sync: &|run, ledger| values(run.sync(ledger).unwrap()),
+                resume: &|ledger| {
+                    let back = IterateRun::resume(recipe(), shelf.clone(), key, ledger, None);
+                    back.unwrap().0
+                },
+            };
+            return own.play(run, &mut ledger, stream, stop);
+        };
         type Iterates = PerturbedIterates<Transcript>;
-        let mut iterates =
+        let iterates =
             Iterates::open(plan.clone(), grant, key, &mut ledger, shelf.clone()).unwrap();
-        let mut old = Vec::new();
-        for (number, entry) in (1..).zip(stream) {
-            old.clone_from(&shelf.bytes());
-            let record = Raw::seal(self.record(entry.pull));
-            let pending = iterates.add(entry.person, record).unwrap();
-            iterates.sync(&mut ledger).unwrap();
-            if let Some(pending) = pending {
-                let value = iterates.publish(pending).unwrap().into_value();
-                let mut shown = value.clone();
-                self.recipe.request().set.project(&mut shown).unwrap();
-                seen.published.push(shown);
-                seen.values.push(value);
-            }
-            // Checkpoints are made when the journal is long: a test of its own has many dimensions.
-            if stop.is_after(number) {
-                drop(iterates);
-                if let Stop::Restored(_) = stop {
-                    shelf.bytes().clone_from(&old);
+        let mut replay = Replay {
+            shelf: &shelf,
+            add: &mut |iterates: &mut Iterates, _, entry, ledger, seen| {
+                let record = Raw::seal(self.record(entry.pull));
+                let pending = iterates.add(entry.person, record).unwrap();
+                iterates.sync(ledger).unwrap();
+                if let Some(pending) = pending {
+                    let value = iterates.publish(pending).unwrap().into_value();
+                    let mut shown = value.clone();
+                    self.recipe.request().set.project(&mut shown).unwrap();
+                    seen.published.push(shown);
+                    seen.values.push(value);
                 }
-                let back = Iterates::resume(plan.clone(), shelf.clone(), key, &mut ledger, None);
-                iterates = back.unwrap().iterates;
-            }
-        }
+            },
+            // Made when the journal is long: a test of its own has many dimensions.
+            checkpoint: &|_| (),
+            resume: &|ledger, _| {
+                let back = Iterates::resume(plan.clone(), shelf.clone(), key, ledger, None);
+                back.unwrap().iterates
+            },
+        };
+        let (mut iterates, mut seen) = replay.play(iterates, &mut ledger, stream, path, stop);
         if plan.most_steps() == RECORDS {
             let last = *stream.last().unwrap();
             let refused = iterates.add(last.person, Raw::seal(self.record(last.pull)));
@@ -885,6 +948,8 @@ impl Play for OnIterates {
 /// Bandits: one noisy answer, or mean of answers, a play.
 pub(crate) struct OnAnswers {
     recipe: BanditRecipe,
+    /// Which grant of its ledger the run has.
+    pub(crate) number: u64,
 }
 
 impl OnAnswers {
@@ -916,6 +981,7 @@ impl OnAnswers {
         };
         Ok(Self {
             recipe: request.plan()?,
+            number: 1,
         })
     }
 
@@ -972,42 +1038,35 @@ impl Play for OnAnswers {
 
     fn play(&self, stream: &[Entry], path: Option<&Seen>, key: &Key, stop: Stop) -> Seen {
         let plan = self.recipe.plan().clone();
-        let (mut ledger, grant, ledger_shelf) = paid(
-            plan.request().budget,
-            plan.filter(),
-            plan.charge().unwrap(),
-            plan.scope(),
-        );
+        let charge = plan.charge().unwrap();
+        let (mut ledger, grant, ledger_shelf) =
+            paid(self.number, plan.filter(), charge, plan.scope());
         let shelf = Shelf::default();
-        let mut seen = Seen::default();
         let Some(path) = path else {
             let recipe = || self.recipe.clone();
-            let mut run =
-                BanditRun::open(recipe(), grant, key, &mut ledger, shelf.clone()).unwrap();
-            for (number, entry) in (1..).zip(stream) {
-                let play = run.question().clone();
-                let losses = self.losses(entry.pull, &play.point);
-                let mut question = vec![play.action.map_or(-1.0, |arm| arm as f64)];
-                question.extend(&play.point);
-                seen.questions.push(question);
-                run.learn_losses(Raw::seal(losses)).unwrap();
-                let turns = run.sync(&mut ledger).unwrap().into_iter();
-                seen.published
-                    .extend(turns.map(|turn| vec![turn.into_value().answer]));
-                if stop.is_after(number) {
-                    drop(run);
-                    let back = BanditRun::resume(recipe(), shelf.clone(), key, &mut ledger, None);
-                    run = back.unwrap().0;
-                    let again = run.sync(&mut ledger).unwrap().into_iter();
-                    let again: Vec<_> = again.map(|turn| vec![turn.into_value().answer]).collect();
-                    assert_eq!(again, seen.published, "what comes again is the same");
-                }
-            }
-            return seen;
+            let run = BanditRun::open(recipe(), grant, key, &mut ledger, shelf.clone()).unwrap();
+            let own = Own {
+                ask: &|run: &BanditRun| {
+                    let play = run.question();
+                    let arm = play.action.map_or(-1.0, |arm| arm as f64);
+                    [arm].iter().chain(&play.point).copied().collect()
+                },
+                learn: &|run, entry| {
+                    let losses = self.losses(entry.pull, &run.question().point);
+                    run.learn_losses(Raw::seal(losses)).unwrap();
+                },
+                sync: &|run, ledger| {
+                    let turns = run.sync(ledger).unwrap().into_iter();
+                    turns.map(|turn| vec![turn.into_value().answer]).collect()
+                },
+                resume: &|ledger| {
+                    let back = BanditRun::resume(recipe(), shelf.clone(), key, ledger, None);
+                    back.unwrap().0
+                },
+            };
+            return own.play(run, &mut ledger, stream, stop);
         };
-        let mut answers =
-            Answers::open(plan.clone(), grant, key, &mut ledger, shelf.clone()).unwrap();
-        seen.questions.clone_from(&path.questions);
+        let answers = Answers::open(plan.clone(), grant, key, &mut ledger, shelf.clone()).unwrap();
         let ask = |answers: &mut Answers, pull: Pull, question: &[f64]| {
             let losses = Raw::seal(self.losses(pull, &question[1..]));
             match self.recipe.request().actions {
@@ -1015,28 +1074,24 @@ impl Play for OnAnswers {
                 _ => answers.answer_linear(&question[1..], losses),
             }
         };
-        let mut old = Vec::new();
-        for (number, (entry, question)) in (1..).zip(stream.iter().zip(&path.questions)) {
-            old.clone_from(&shelf.bytes());
-            let pending = ask(&mut answers, entry.pull, question).unwrap();
-            answers.sync(&mut ledger).unwrap();
-            if let Some(pending) = pending {
-                let value = answers.publish(pending).unwrap().into_value();
-                seen.published.push(vec![value]);
-                seen.values.push(vec![value]);
-            }
-            if stop.is_after(number) {
-                if let Stop::Checkpointed(_) = stop {
-                    answers.checkpoint(Vec::new()).unwrap();
+        let mut replay = Replay {
+            shelf: &shelf,
+            add: &mut |answers: &mut Answers, number, entry, ledger, seen| {
+                let pending = ask(answers, entry.pull, &path.questions[number - 1]).unwrap();
+                answers.sync(ledger).unwrap();
+                if let Some(pending) = pending {
+                    let value = answers.publish(pending).unwrap().into_value();
+                    seen.published.push(vec![value]);
+                    seen.values.push(vec![value]);
                 }
-                drop(answers);
-                if let Stop::Restored(_) = stop {
-                    shelf.bytes().clone_from(&old);
-                }
-                let back = Answers::resume(shelf.clone(), key, &mut ledger, None, |_| true);
-                answers = back.unwrap().answers;
-            }
-        }
+            },
+            checkpoint: &|answers| answers.checkpoint(Vec::new()).unwrap(),
+            resume: &|ledger, _| {
+                let back = Answers::resume(shelf.clone(), key, ledger, None, |_| true);
+                back.unwrap().answers
+            },
+        };
+        let (mut answers, mut seen) = replay.play(answers, &mut ledger, stream, path, stop);
         if plan.most_items() == RECORDS {
             let (entry, question) = (stream.last().unwrap(), path.questions.last().unwrap());
             let refused = ask(&mut answers, entry.pull, question);
@@ -1069,6 +1124,8 @@ pub(crate) struct OnSolver {
     adjacency: Adjacency,
     /// The record that differs, from 1.
     place: u64,
+    /// Which grant of its ledger the run has.
+    pub(crate) number: u64,
 }
 
 impl OnSolver {
@@ -1089,6 +1146,7 @@ impl OnSolver {
             set,
             adjacency,
             place,
+            number: 1,
         })
     }
 
@@ -1109,6 +1167,26 @@ impl OnSolver {
             features: Features::Dense(vec![feature]),
             target,
         }
+    }
+
+    /// Standard deviations of the noises in the phases of an epoch of so many records.
+    pub(crate) fn sigmas(&self, size: u64) -> Vec<f64> {
+        let phases = 1..=size.ilog2();
+        phases.map(|i| self.recipe.plan().sigma(size, i)).collect()
+    }
+
+    /// The noise that an epoch of so many records adds, drawn once more from the addresses of its
+    /// phases.
+    pub(crate) fn noise(&self, size: u64, key: &Key) -> f64 {
+        let instance = Instance::fresh(key, self.number, 0).unwrap();
+        let source = Source::open(key, instance, self.number * 128);
+        let noises = (1..).zip(self.sigmas(size)).map(|(phase, sigma)| {
+            let mut noise = [0];
+            let node = u64::from(size.ilog2()) << 8 | phase;
+            RoundedGaussian::STANDARD.fill(&source, node, 0, &mut noise);
+            sigma * noise[0] as f64 / (1_u64 << 30) as f64
+        });
+        noises.sum()
     }
 
     /// The epoch and the phase that a record is in; nothing for the last of an epoch, which is not
@@ -1146,55 +1224,48 @@ impl Play for OnSolver {
 
     fn play(&self, stream: &[Entry], path: Option<&Seen>, key: &Key, stop: Stop) -> Seen {
         let plan = self.recipe.plan().clone();
-        let budget = Self::budget();
         let charge = plan.charge().unwrap();
-        let (mut ledger, grant, ledger_shelf) = paid(budget, plan.filter(), charge, plan.scope());
+        let (mut ledger, grant, ledger_shelf) =
+            paid(self.number, plan.filter(), charge, plan.scope());
         let shelf = Shelf::default();
-        let mut seen = Seen::default();
-        if path.is_none() {
+        let Some(path) = path else {
             let recipe = || self.recipe.clone();
-            let mut run =
+            let run =
                 LimitedUpdatesRun::open(recipe(), grant, key, &mut ledger, shelf.clone()).unwrap();
-            for (number, entry) in (1..).zip(stream) {
-                run.learn(Raw::seal(Self::record(entry.pull))).unwrap();
-                let points = run.sync(&mut ledger).unwrap();
-                seen.published
-                    .extend(points.into_iter().map(Released::into_value));
-                if stop.is_after(number) {
-                    drop(run);
-                    let back =
-                        LimitedUpdatesRun::resume(recipe(), shelf.clone(), key, &mut ledger, None);
-                    run = back.unwrap().0;
-                    for again in run.sync(&mut ledger).unwrap() {
-                        assert!(seen.published.contains(again.value()), "another value came");
-                    }
-                }
-            }
-            return seen;
-        }
+            let own = Own {
+                ask: &|_: &LimitedUpdatesRun| Vec::new(),
+                learn: &|run, entry| run.learn(Raw::seal(Self::record(entry.pull))).unwrap(),
+                sync: &|run, ledger| values(run.sync(ledger).unwrap()),
+                resume: &|ledger| {
+                    let shelf = shelf.clone();
+                    let back = LimitedUpdatesRun::resume(recipe(), shelf, key, ledger, None);
+                    back.unwrap().0
+                },
+            };
+            return own.play(run, &mut ledger, stream, stop);
+        };
         let (loss, set) = (|| self.loss.clone(), || self.set.clone());
-        let mut solver =
+        let solver =
             Solver::open(plan, loss(), set(), grant, key, &mut ledger, shelf.clone()).unwrap();
-        for (number, entry) in (1..).zip(stream) {
-            let pending = solver.add(Raw::seal(Self::record(entry.pull))).unwrap();
-            solver.sync(&mut ledger).unwrap();
-            if let Some(pending) = pending {
-                let value = solver.publish(pending).unwrap().into_value();
-                seen.published.push(value.clone());
-                seen.values.push(value);
-            }
-            if stop.is_after(number) {
-                if let Stop::Checkpointed(_) = stop {
-                    solver.checkpoint(Vec::new()).unwrap();
+        let mut replay = Replay {
+            shelf: &shelf,
+            add: &mut |solver: &mut Solver, _, entry, ledger, seen| {
+                let pending = solver.add(Raw::seal(Self::record(entry.pull))).unwrap();
+                solver.sync(ledger).unwrap();
+                if let Some(pending) = pending {
+                    let value = solver.publish(pending).unwrap().into_value();
+                    seen.published.push(value.clone());
+                    seen.values.push(value);
                 }
-                drop(solver);
-                let back =
-                    Solver::resume(loss(), set(), shelf.clone(), key, &mut ledger, None, |_| {
-                        true
-                    });
-                solver = back.unwrap().solver;
-            }
-        }
+            },
+            checkpoint: &|solver| solver.checkpoint(Vec::new()).unwrap(),
+            resume: &|ledger, _| {
+                let shelf = shelf.clone();
+                let back = Solver::resume(loss(), set(), shelf, key, ledger, None, |_| true);
+                back.unwrap().solver
+            },
+        };
+        let (solver, mut seen) = replay.play(solver, &mut ledger, stream, path, stop);
         drop(solver);
         seen.bytes = [shelf.bytes().len(), ledger_shelf.bytes().len()];
         seen
@@ -1224,7 +1295,9 @@ impl Play for OnSolver {
 /// so that reads need no replay.
 pub(crate) struct OnSparse {
     recipe: SparseRecipe,
-    rows: crate::sums::Rows,
+    pub(crate) rows: crate::sums::Rows,
+    /// Which grant of its ledger the run has.
+    pub(crate) number: u64,
     /// Features of the others: many make the journal long enough for a checkpoint.
     pub(crate) width: u32,
 }
@@ -1245,6 +1318,7 @@ impl OnSparse {
         Ok(Self {
             recipe,
             rows,
+            number: 1,
             width,
         })
     }
@@ -1295,40 +1369,43 @@ impl Play for OnSparse {
         neighbours(RELEASES, 1, adjacency, Participation::OncePerRecord, places)
     }
 
-    fn play(&self, stream: &[Entry], _: Option<&Seen>, key: &Key, stop: Stop) -> Seen {
+    fn play(&self, stream: &[Entry], path: Option<&Seen>, key: &Key, stop: Stop) -> Seen {
         let plan = self.recipe.plan();
-        let (mut ledger, grant, ledger_shelf) = paid(
-            plan.request().budget,
-            FilterKind::Gaussian,
-            plan.charge().unwrap(),
-            plan.scope(),
-        );
+        let charge = plan.charge().unwrap();
+        let (mut ledger, grant, ledger_shelf) =
+            paid(self.number, FilterKind::Gaussian, charge, plan.scope());
         let shelf = Shelf::default();
         let recipe = || self.recipe.clone();
-        let mut run = SparseRun::open(recipe(), grant, key, &mut ledger, shelf.clone()).unwrap();
-        let mut seen = Seen {
-            reads_are_private: true,
-            ..Seen::default()
-        };
-        for (number, entry) in (1..).zip(stream) {
-            run.learn(Raw::seal(self.record(entry.pull)), None).unwrap();
-            let model = run.model(&mut ledger).unwrap().into_value().dense();
-            let rate = self.recipe.rule().rate();
-            seen.values.push(model.iter().map(|w| -w / rate).collect());
-            seen.published.push(model);
-            if stop.is_after(number) {
-                drop(run);
-                let back = SparseRun::resume(recipe(), shelf.clone(), key, &mut ledger);
-                run = back.unwrap().0;
-                let again = run.model(&mut ledger).unwrap().into_value().dense();
+        let run = SparseRun::open(recipe(), grant, key, &mut ledger, shelf.clone()).unwrap();
+        let rate = self.recipe.rule().rate();
+        // There are no questions: its own run and the replay are one.
+        let mut replay = Replay {
+            shelf: &shelf,
+            add: &mut |run: &mut SparseRun, _, entry, ledger, seen| {
+                run.learn(Raw::seal(self.record(entry.pull)), None).unwrap();
+                let model = run.model(ledger).unwrap().into_value().dense();
+                seen.values.push(model.iter().map(|w| -w / rate).collect());
+                seen.published.push(model);
+            },
+            // Made when the journal is long: a cell of its own has many features.
+            checkpoint: &|_| (),
+            resume: &|ledger, seen| {
+                let back = SparseRun::resume(recipe(), shelf.clone(), key, ledger);
+                let (mut run, outcome) = back.unwrap();
+                let again = run.model(ledger).unwrap().into_value().dense();
+                let same = Some(&again) == seen.published.last();
                 assert_eq!(
-                    Some(&again),
-                    seen.published.last(),
-                    "what comes again is the same"
+                    same,
+                    outcome == CameBack::Continued,
+                    "the model that comes again"
                 );
-            }
-        }
+                run
+            },
+        };
+        let path = path.cloned().unwrap_or_default();
+        let (run, mut seen) = replay.play(run, &mut ledger, stream, &path, stop);
         drop(run);
+        seen.reads_are_private = true;
         seen.bytes = [shelf.bytes().len(), ledger_shelf.bytes().len()];
         seen
     }
@@ -1376,10 +1453,41 @@ impl<'a> Odds<'a> {
     }
 }
 
+/// What happens after one item, for every expert that may be the one that is played.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Law {
+    /// With which probability it is kept.
+    pub(crate) keep: Vec<f64>,
+    /// With which probability each is drawn otherwise.
+    pub(crate) draw: Vec<f64>,
+    /// Draws from the octave's first item on, after which everything is kept.
+    pub(crate) most: u64,
+    /// Whether an octave ends here.
+    pub(crate) ends: bool,
+}
+
 impl OnSelection {
     pub(crate) fn plan(
         recipe: RecipeName,
         pure: bool,
+        adjacency: Adjacency,
+        batch: u64,
+        known: bool,
+    ) -> Result<Self, ExpertsError> {
+        let budget = if pure {
+            Budget::pure(6.0).unwrap()
+        } else {
+            Budget::approx(6.0, 1e-6).unwrap()
+        };
+        // Parameters for which plays change often.
+        let board = Board::new(0.25, 0.3, 4).unwrap();
+        Self::plan_at(recipe, (budget, board), adjacency, batch, known)
+    }
+
+    /// With a budget, and a board for a dartboard of known horizon.
+    pub(crate) fn plan_at(
+        recipe: RecipeName,
+        (budget, board): (Budget, Board),
         adjacency: Adjacency,
         batch: u64,
         known: bool,
@@ -1402,24 +1510,74 @@ impl OnSelection {
             recipe,
             RecipeName::DartboardBatched | RecipeName::HedgeBatched
         );
-        // Parameters for which plays change often.
-        let board = Board::new(0.25, 0.3, 4).unwrap();
         let request = ExpertsRequest {
             recipe,
             advice,
             rounds: known.then_some((RECORDS + 1) * batch),
             batch: (batch > 1 || held).then_some(batch),
             board: (dartboard && known).then_some(board),
-            budget: if pure {
-                Budget::pure(6.0).unwrap()
-            } else {
-                Budget::approx(6.0, 1e-6).unwrap()
-            },
+            budget,
             adjacency,
         };
         Ok(Self {
             recipe: request.plan()?,
         })
+    }
+
+    /// What the ledger is charged, and the same without a δ.
+    pub(crate) fn paid_and_pure(&self) -> (Budget, f64) {
+        let paid = match self.recipe.plan().charge().unwrap().charge {
+            Charge::Approximate(paid) => paid,
+            Charge::Pure(epsilon) => Budget::pure(epsilon.get()).unwrap(),
+            other => panic!("{other:?} is no price of a selection"),
+        };
+        (paid, self.price())
+    }
+
+    /// The law of every item of a stream: the same numbers that a replay draws from.
+    pub(crate) fn laws(&self, stream: &[Entry]) -> Vec<Law> {
+        let plan = self.recipe.plan();
+        let unit = 2_f64.powi(-((RATE_BITS + LOSS_BITS) as i32));
+        let nothing = vec![0; self.experts()];
+        let mut totals = nothing.clone();
+        let mut laws = Vec::new();
+        for (item, batch) in (1..).zip(stream.chunks(plan.batch() as usize)) {
+            let mut lost = nothing.clone();
+            for entry in batch {
+                let losses = self.lattice(entry.pull);
+                lost.iter_mut().zip(losses).for_each(|(sum, l)| *sum += l);
+            }
+            totals.iter_mut().zip(&lost).for_each(|(sum, l)| *sum += l);
+            let ends = (item + 1_u64).is_power_of_two() && plan.board().is_none();
+            let rate = self.rate(item) as f64 * unit;
+            let all = |share: f64| vec![share; self.experts()];
+            let weighted = || {
+                let weights = totals.iter().map(|&total| (-rate * total as f64).exp());
+                let weights: Vec<f64> = weights.collect();
+                let sum: f64 = weights.iter().sum();
+                weights.into_iter().map(|weight| weight / sum).collect()
+            };
+            let (keep, draw, most) = match plan.board_of(item) {
+                None if ends => (all(0.0), weighted(), u64::MAX),
+                None => (all(1.0), weighted(), 0),
+                Some(_) if ends => (all(0.0), all(1.0 / self.experts() as f64), u64::MAX),
+                Some(board) => {
+                    let stay = |&l: &u64| (1.0 - board.forced()) * (-rate * l as f64).exp();
+                    let keep = lost.iter().map(stay).collect();
+                    (keep, weighted(), board.resamples())
+                }
+            };
+            laws.push(Law {
+                keep,
+                draw,
+                most,
+                ends,
+            });
+            if ends {
+                totals.clone_from(&nothing);
+            }
+        }
+        laws
     }
 
     fn experts(&self) -> usize {
@@ -1488,8 +1646,8 @@ impl OnSelection {
     /// The plays of the mechanism alone, its journal replaced by a checkpoint after some records.
     pub(crate) fn checkpointed(&self, stream: &[Entry], key: &Key, at: usize) -> Vec<Vec<f64>> {
         let plan = self.recipe.plan();
-        let (budget, charge) = (self.recipe.request().budget, plan.charge().unwrap());
-        let (mut ledger, grant, _) = paid(budget, plan.filter(), charge, plan.scope());
+        let charge = plan.charge().unwrap();
+        let (mut ledger, grant, _) = paid(1, plan.filter(), charge, plan.scope());
         let shelf = Shelf::default();
         let open = Selection::open(plan.clone(), grant, key, &mut ledger, shelf.clone());
         let mut selection = open.unwrap();
@@ -1567,42 +1725,40 @@ impl Play for OnSelection {
     fn play(&self, stream: &[Entry], path: Option<&Seen>, key: &Key, stop: Stop) -> Seen {
         let plan = self.recipe.plan();
         let charge = plan.charge().unwrap();
-        let budget = self.recipe.request().budget;
-        let (mut ledger, grant, ledger_shelf) = paid(budget, plan.filter(), charge, plan.scope());
+        let (mut ledger, grant, ledger_shelf) = paid(1, plan.filter(), charge, plan.scope());
         let number = grant.number();
         let shelf = Shelf::default();
+        let Some(path) = path else {
+            let recipe = || self.recipe.clone();
+            let run = ExpertsRun::open(recipe(), grant, key, &mut ledger, shelf.clone()).unwrap();
+            let own = Own {
+                ask: &|run: &ExpertsRun| vec![run.question() as f64],
+                learn: &|run, entry| {
+                    let learned = if self.recipe.points().is_empty() {
+                        run.learn(Raw::seal(Self::losses(entry.pull)))
+                    } else {
+                        run.learn_record(Raw::seal(Self::record(entry.pull)))
+                    };
+                    learned.unwrap();
+                },
+                sync: &|run, ledger| {
+                    let plays = run.sync(ledger).unwrap().into_iter();
+                    plays.map(|p| vec![f64::from(p.into_value())]).collect()
+                },
+                resume: &|ledger| {
+                    let back = ExpertsRun::resume(recipe(), shelf.clone(), key, ledger, None);
+                    back.unwrap().0
+                },
+            };
+            let mut seen = own.play(run, &mut ledger, stream, stop);
+            seen.reads_are_private = true;
+            seen.bytes = [shelf.bytes().len(), ledger_shelf.bytes().len()];
+            return seen;
+        };
         // Whether a switch is drawn is private: so are the bits that it reads.
         let mut seen = Seen {
             reads_are_private: true,
             ..Seen::default()
-        };
-        let Some(path) = path else {
-            let recipe = || self.recipe.clone();
-            let mut run =
-                ExpertsRun::open(recipe(), grant, key, &mut ledger, shelf.clone()).unwrap();
-            for (place, entry) in (1..).zip(stream) {
-                seen.questions.push(vec![run.question() as f64]);
-                let learned = if self.recipe.points().is_empty() {
-                    run.learn(Raw::seal(Self::losses(entry.pull)))
-                } else {
-                    run.learn_record(Raw::seal(Self::record(entry.pull)))
-                };
-                learned.unwrap();
-                let plays = run.sync(&mut ledger).unwrap().into_iter();
-                seen.published
-                    .extend(plays.map(|play| vec![f64::from(play.into_value())]));
-                if stop.is_after(place) {
-                    drop(run);
-                    let back = ExpertsRun::resume(recipe(), shelf.clone(), key, &mut ledger, None);
-                    run = back.unwrap().0;
-                    let again = run.sync(&mut ledger).unwrap().into_iter();
-                    let again: Vec<_> = again.map(|p| vec![f64::from(p.into_value())]).collect();
-                    assert_eq!(again, seen.published, "what comes again is the same");
-                }
-            }
-            drop(run);
-            seen.bytes = [shelf.bytes().len(), ledger_shelf.bytes().len()];
-            return seen;
         };
         let instance = Instance::fresh(key, number, 0).unwrap();
         let source = Source::open(key, instance, number * 128);

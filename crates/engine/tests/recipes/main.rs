@@ -6,6 +6,7 @@ mod bounds;
 mod disk;
 mod equivalences;
 mod game;
+mod golden;
 mod lattice_error;
 mod long_runs;
 mod mended;
