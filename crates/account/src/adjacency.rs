@@ -1,19 +1,30 @@
-//! Which data sets count as neighbours: the first thing a privacy claim must say.
+//! The neighbouring relation: which pairs of data sets a privacy claim compares.
 //!
-//! Number and timing of records are public under both relations; only contents change. A contribution
-//! clipped to a centred ball of radius L moves a sum by up to κ·L, where κ is the largest distance between
-//! two neighbouring contributions over L: the diameter 2L when any record may become any
-//! other, the radius L when a record may only become the null at the centre. Forgetting κ = 2 turns
-//! (1, 1e-6) into (1, 4.8e-3), so there is no default: whoever calibrates noise states the relation.
+//! The number and the timing of records are public under both relations; only contents change. A
+//! contribution clipped to a centred ball of radius L moves a sum by up to κ·L, where κ is the
+//! largest distance between two neighbouring contributions over L: the diameter 2L when any record
+//! may become any other, the radius L when a record may only become the null at the centre.
+//! Forgetting κ = 2 turns (1, 1e-6) into (1, 4.8e-3), so there is no default: every caller
+//! states the relation.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::AccountError;
+use crate::ParameterError;
 
 /// The neighbouring relation between data sets. Deliberately without a default.
+///
+/// ```
+/// use hushstream_account::{Adjacency, ParameterError};
+///
+/// let adjacency: Adjacency = "replace-one".parse()?;
+/// assert_eq!(adjacency, Adjacency::ReplaceOne);
+/// // A contribution of length at most L moves a sum by up to 2L.
+/// assert_eq!(adjacency.kappa(), 2.0);
+/// # Ok::<(), ParameterError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Adjacency {
@@ -44,17 +55,17 @@ impl fmt::Display for Adjacency {
 }
 
 impl FromStr for Adjacency {
-    type Err = AccountError;
+    type Err = ParameterError;
 
-    fn from_str(name: &str) -> Result<Self, AccountError> {
+    fn from_str(name: &str) -> Result<Self, ParameterError> {
         match name {
             "replace-one" => Ok(Self::ReplaceOne),
             "zero-out" => Ok(Self::ZeroOut),
-            other => Err(AccountError::UnknownName {
-                parameter: "adjacency",
-                value: other.to_owned(),
-                allowed: "replace-one or zero-out",
-            }),
+            other => Err(ParameterError::new(
+                "adjacency",
+                other,
+                "replace-one or zero-out",
+            )),
         }
     }
 }

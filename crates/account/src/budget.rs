@@ -1,13 +1,24 @@
-//! How much may be lost: a pair (ε, δ) that has been checked once and is then valid everywhere.
+//! A privacy budget: a pair (ε, δ), checked once and valid from then on.
 //!
-//! A mechanism M is (ε, δ)-DP when P[M(x) ∈ S] ≤ e^ε·P[M(x′) ∈ S] + δ for all neighbours x, x′ and all sets S.
-//! ε = 0 would allow nothing to be learned and δ ≥ 1 would promise nothing, so neither is a budget.
+//! A mechanism M is (ε, δ)-DP when P[M(x) ∈ S] ≤ e^ε·P[M(x′) ∈ S] + δ for all neighbours x, x′ and
+//! all sets S. ε = 0 would allow nothing to be learned and δ ≥ 1 would promise nothing, so neither
+//! is a budget.
 
 use serde::{Deserialize, Serialize};
 
 use crate::AccountError;
 
-/// The (ε, δ) that may be spent: ε finite and above 0, δ at least 0 and below 1.
+/// A privacy budget (ε, δ): ε finite and above 0, δ at least 0 and below 1.
+///
+/// ```
+/// use hushstream_account::{AccountError, Budget};
+///
+/// let budget = Budget::approx(1.0, 1e-6)?;
+/// assert_eq!((budget.epsilon(), budget.delta()), (1.0, 1e-6));
+/// assert!(Budget::pure(1.0)?.is_pure());
+/// assert!(Budget::approx(1.0, 1.0).is_err());
+/// # Ok::<(), AccountError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Parts", into = "Parts")]
 pub struct Budget {
@@ -19,7 +30,7 @@ impl Budget {
     /// A budget for approximate differential privacy.
     ///
     /// # Errors
-    /// [`AccountError::OutOfRange`] unless 0 < ε < ∞ and 0 ≤ δ < 1.
+    /// [`AccountError::Parameter`] unless 0 < ε < ∞ and 0 ≤ δ < 1.
     pub fn approx(epsilon: f64, delta: f64) -> Result<Self, AccountError> {
         let valid = (0.0..1.0).contains(&delta);
         Ok(Self {
@@ -31,12 +42,12 @@ impl Budget {
     /// A budget for pure differential privacy, δ = 0.
     ///
     /// # Errors
-    /// [`AccountError::OutOfRange`] unless 0 < ε < ∞.
+    /// [`AccountError::Parameter`] unless 0 < ε < ∞.
     pub fn pure(epsilon: f64) -> Result<Self, AccountError> {
         Self::approx(epsilon, 0.0)
     }
 
-    /// ε, the logarithm of the largest factor.
+    /// ε, the logarithm of the largest ratio of probabilities.
     #[must_use]
     pub fn epsilon(self) -> f64 {
         self.epsilon
@@ -102,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_back_is_checked() {
+    fn deserialising_checks_the_numbers() {
         let budget: Budget = serde_json::from_str(r#"{"epsilon":1.0,"delta":1e-6}"#).unwrap();
         assert_eq!(budget, Budget::approx(1.0, 1e-6).unwrap());
         assert!(serde_json::from_str::<Budget>(r#"{"epsilon":1.0,"delta":1.0}"#).is_err());

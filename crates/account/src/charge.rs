@@ -1,14 +1,25 @@
-//! What one mechanism costs, in the notion of privacy in which it is known best.
+//! The cost of one mechanism, in the notion of privacy that describes it best.
 //!
-//! A charge is evidence about one mechanism against one neighbouring relation: it is up to the caller that
-//! sensitivity and noise belong to the adjacency that the guarantee will name.
+//! A charge describes one mechanism under one neighbouring relation. The caller must derive the
+//! sensitivity and the noise from the same adjacency that the guarantee states.
 
 use serde::{Deserialize, Serialize};
 
 use crate::slack::checked_tau;
 use crate::{AccountError, Budget, Epsilon, Mu, Rho};
 
-/// The cost of one mechanism. The parameters were checked when they were made.
+/// The cost of one mechanism. Its parameters are valid by construction.
+///
+/// ```
+/// use hushstream_account::{AccountError, Charge, Epsilon};
+///
+/// let epsilon = Epsilon::new(0.1)?;
+/// let (pure, selection) = (Charge::Pure(epsilon), Charge::BoundedRange(epsilon));
+/// // Both are 0.1-DP, but a selection of bounded range costs a quarter of ρ.
+/// assert_eq!(pure.epsilon(), selection.epsilon());
+/// assert!((pure.rho()?.get() / selection.rho()?.get() - 4.0).abs() < 0.01);
+/// # Ok::<(), AccountError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -17,18 +28,30 @@ pub enum Charge {
     Gaussian(Mu),
     /// Any ε-DP mechanism, discrete Laplace and L2-Laplace among them.
     Pure(Epsilon),
-    /// Continuous Laplace noise, or its rounding to a lattice that holds the query, with ratio ε = Δ₁/b. Also ε-DP, and a little better.
+    /// Continuous Laplace noise, or its rounding to a lattice that holds the query, with ratio
+    /// ε = Δ₁/b. Also ε-DP, and a little better.
     RoundedLaplace(Epsilon),
     /// A ρ-zCDP mechanism, discrete Gaussian among them.
     Zcdp(Rho),
-    /// A selection whose privacy loss lies in an interval of length η (exponential mechanism). Also η-DP, and four times better in ρ.
+    /// A selection whose privacy loss lies in an interval of length η (exponential mechanism). Also
+    /// η-DP, and four times better in ρ.
     BoundedRange(Epsilon),
-    /// A mechanism of which only (ε, δ) is known.
+    /// A mechanism with a known (ε, δ) and nothing more.
     Approximate(Budget),
 }
 
-/// What a run asks of a ledger: its charge, the (ε, δ) it was fixed at, and how inexact its draws
-/// are.
+/// The price of a run: its charge, the (ε, δ) it was planned for, and the error of its draws.
+///
+/// ```
+/// use hushstream_account::{AccountError, Budget, Charge, Mu, Price};
+///
+/// let budget = Budget::approx(1.0, 1e-6)?;
+/// let charge = Charge::Gaussian(Mu::within(budget)?);
+/// let price = Price::new(charge, budget, 1e-30)?;
+/// assert!(price.covers(&Price::new(charge, budget, 0.0)?));
+/// assert!(!price.covers(&Price::new(charge, budget, 1e-20)?));
+/// # Ok::<(), AccountError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Price {
     /// The cost of the ideal mechanism.
@@ -45,7 +68,7 @@ impl Price {
     /// total-variation distance of `tau` in all.
     ///
     /// # Errors
-    /// [`AccountError::OutOfRange`] unless 0 ≤ τ ≤ 1.
+    /// [`AccountError::Parameter`] unless 0 ≤ τ ≤ 1.
     pub fn new(charge: Charge, fixed: Budget, tau: f64) -> Result<Self, AccountError> {
         Ok(Self {
             charge,
@@ -60,7 +83,7 @@ impl Price {
         self.tau
     }
 
-    /// Whether this price pays for the other: the same kind, and no number smaller.
+    /// Whether this price covers the other: the same kind of charge, and no smaller number.
     #[must_use]
     pub fn covers(&self, other: &Self) -> bool {
         let charge = match (self.charge, other.charge) {
@@ -82,7 +105,7 @@ fn read_tau<'de, D: serde::Deserializer<'de>>(file: D) -> Result<f64, D::Error> 
     checked_tau(f64::deserialize(file)?).map_err(serde::de::Error::custom)
 }
 
-/// Exact draws, and nothing known but the charge.
+/// A price with exact draws and no planned (ε, δ).
 impl From<Charge> for Price {
     fn from(charge: Charge) -> Self {
         Self {
@@ -122,9 +145,9 @@ impl Charge {
 
     /// The ρ of this charge, rounded up.
     ///
-    /// For [`Charge::Approximate`] with δ > 0 the ρ holds outside an event of probability δ, which must be charged besides:
-    /// an (ε, δ)-DP mechanism is post-processing of one that reveals everything with probability δ and is otherwise ε-DP
-    /// (Kairouz, Oh & Viswanath 2015).
+    /// For [`Charge::Approximate`] with δ > 0 the ρ holds outside an event of probability δ, which
+    /// must be charged besides: an (ε, δ)-DP mechanism is post-processing of one that reveals
+    /// everything with probability δ and is otherwise ε-DP (Kairouz, Oh & Viswanath 2015).
     ///
     /// # Errors
     /// [`AccountError::NotFinite`] if it overflows.
@@ -139,7 +162,8 @@ impl Charge {
         }
     }
 
-    /// The ε of this charge if basic composition can add it: with [`Charge::delta`] it is (ε, δ)-DP.
+    /// The ε of this charge if basic composition can add it: the mechanism is (ε, δ)-DP with the δ
+    /// of [`Charge::delta`].
     #[must_use]
     pub fn epsilon(&self) -> Option<f64> {
         match *self {
@@ -192,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_back_is_checked() {
+    fn deserialising_checks_the_numbers() {
         let charge = Charge::Gaussian(Mu::new(0.5).unwrap());
         let json = serde_json::to_string(&charge).unwrap();
         assert_eq!(json, r#"{"gaussian":0.5}"#);

@@ -1,7 +1,7 @@
-//! Numbers in words, rounded in a stated direction.
+//! Numbers in print, rounded in a stated direction.
 //!
-//! Three significant digits. "Not below" holds up to the half float by which a decimal literal differs from the number it
-//! denotes: δ = 1e-6 prints as 1e-6.
+//! Three significant digits. "Not below" holds up to the half float by which a decimal literal
+//! differs from the number it denotes: δ = 1e-6 prints as 1e-6.
 
 /// 1234567 as "1,234,567".
 pub(crate) fn grouped(number: u64) -> String {
@@ -16,7 +16,7 @@ pub(crate) fn grouped(number: u64) -> String {
     out
 }
 
-/// Which way a printed number may differ from the real one.
+/// The direction in which a printed number may differ from the real one.
 #[derive(Clone, Copy, PartialEq)]
 enum Direction {
     Up,
@@ -33,7 +33,8 @@ pub(crate) fn rounded_down(value: f64) -> String {
     plain(value, Direction::Down)
 }
 
-/// At most three significant digits in scientific notation, not below the number: "1e-6", "1.05e-6", "0".
+/// At most three significant digits in scientific notation, not below the number: "1e-6",
+/// "1.05e-6", "0".
 pub(crate) fn scientific_up(value: f64) -> String {
     let (digits, exponent) = three_digits(value, Direction::Up);
     if digits == 0 {
@@ -61,10 +62,12 @@ fn plain(value: f64, direction: Direction) -> String {
     }
 }
 
-/// (d, x) with 100 ≤ d ≤ 999 and d·10^{x−2} the closest three-digit decimal on the right side of a finite value ≥ 0; (0, 0) for zero.
+/// (d, x) with 100 ≤ d ≤ 999 and d·10^{x−2} the closest three-digit decimal on the right side of a
+/// finite value ≥ 0; (0, 0) for zero.
 ///
-/// The standard library prints the exact value correctly rounded and parses correctly rounded, so comparing the parsed decimal
-/// with the value tells which side it is on, to the half float that any decimal literal is off.
+/// The standard library prints the exact value correctly rounded and parses correctly rounded, so
+/// comparing the parsed decimal with the value tells which side it is on, to the half float that
+/// any decimal literal is off.
 fn three_digits(value: f64, direction: Direction) -> (u32, i32) {
     if value <= 0.0 {
         return (0, 0);

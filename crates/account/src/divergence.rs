@@ -3,15 +3,18 @@
 //! The curves, with β = α − 1 and all rounded up:
 //! * Gaussian: αμ²/2; zCDP: αρ.
 //! * ε-DP: the curve of randomised response, of which every ε-DP mechanism is a post-processing:
-//!   βr = ln(cosh((α−½)ε)/cosh(ε/2)) = ln(1 + 2·sinh(αε/2)·sinh(βε/2)/cosh(ε/2)), free of cancellation.
-//! * Laplace, ratio ε: e^{βr} = (α·e^{βε} + β·e^{−αε})/(2α−1) (Mironov 2017, Proposition 6), and since the weights sum to one and the
-//!   linear terms cancel, e^{βr} − 1 = (α·E(βε) + β·E(−αε))/(2α−1) with E(x) = e^x − 1 − x ≥ 0.
+//!   βr = ln(cosh((α−½)ε)/cosh(ε/2)) = ln(1 + 2·sinh(αε/2)·sinh(βε/2)/cosh(ε/2)), free of
+//!   cancellation.
+//! * Laplace, ratio ε: e^{βr} = (α·e^{βε} + β·e^{−αε})/(2α−1) (Mironov 2017, Proposition 6), and
+//!   since the weights sum to one and the linear terms cancel,
+//!   e^{βr} − 1 = (α·E(βε) + β·E(−αε))/(2α−1) with E(x) = e^x − 1 − x ≥ 0.
 //! * η-bounded range: the smaller of αη²/8 and the η-DP curve (see [`Rho`](crate::Rho)).
-//! * One coin whose probability differs: both directions of D_α(Ber(p)‖Ber(q)) by log-sum-exp; the larger counts.
+//! * One coin whose probability differs: both directions of D_α(Ber(p)‖Ber(q)) by log-sum-exp; the
+//!   larger counts.
 
 use crate::round::{UNIT, exp_minus_one_minus_self, widen_up};
 
-/// Beyond this the hyperbolic functions of αε would overflow.
+/// Above this αε the hyperbolic functions would overflow.
 const LARGE: f64 = 600.0;
 
 /// D_α of randomised response with ratio e^ε, rounded up, at most ε.
@@ -46,7 +49,8 @@ pub(crate) fn laplace(alpha: f64, epsilon: f64) -> f64 {
 /// D_α(Ber(p)‖Ber(q)), rounded up.
 pub(crate) fn coin(alpha: f64, p: f64, q: f64) -> f64 {
     let beta = alpha - 1.0;
-    // ln(a/b) to a few roundoffs of itself, given a − b: for close probabilities p − q is exact, while (1 − p) − (1 − q) is not.
+    // ln(a/b) to a few roundoffs of itself, given a − b: for close probabilities p − q is exact,
+    // while (1 − p) − (1 − q) is not.
     let ln_ratio = |a: f64, b: f64, difference: f64| {
         let relative = difference / b;
         if relative > -0.5 {

@@ -1,56 +1,52 @@
-//! One error for bad numbers: it names the parameter, what was given, and what is allowed.
+//! The errors of privacy accounting, and the range checks that its parameters share.
 
 use thiserror::Error;
 
-/// A privacy parameter that cannot be used, and what is allowed instead.
+use crate::ParameterError;
+
+/// Why a privacy parameter or a privacy loss cannot be computed.
+///
+/// ```
+/// use hushstream_account::{AccountError, Budget, Mu};
+///
+/// let error = Budget::approx(-1.0, 1e-6).unwrap_err();
+/// assert_eq!(error.to_string(), "epsilon = -1 is not allowed; allowed: finite and above 0");
+///
+/// let pure = Budget::pure(1.0)?;
+/// assert!(matches!(Mu::within(pure), Err(AccountError::NeedsDelta { .. })));
+/// # Ok::<(), AccountError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]
 pub enum AccountError {
     /// A number outside its allowed range (NaN and infinities are always outside).
-    #[error("{parameter} = {value} is not allowed: it must be {allowed}")]
-    OutOfRange {
-        /// The parameter, as the documentation names it.
-        parameter: &'static str,
-        /// What was given.
-        value: f64,
-        /// What is allowed, in words.
-        allowed: &'static str,
-    },
-    /// δ = 0 was asked of noise that cannot give it.
+    #[error(transparent)]
+    Parameter(#[from] ParameterError),
+    /// The noise has no guarantee with δ = 0.
     #[error("{noise} cannot give delta = 0: allow 0 < delta < 1, or use a pure mechanism")]
     NeedsDelta {
         /// The noise or notion of privacy that needs δ > 0.
         noise: &'static str,
     },
-    /// No finite answer exists at the δ asked for, because at least this much is already lost.
+    /// No finite ε exists at the requested δ: a larger δ is already lost.
     #[error("delta = {delta} cannot be reached: ask for a delta above {at_least}")]
     DeltaOutOfReach {
-        /// The δ asked for.
+        /// The requested δ.
         delta: f64,
-        /// A δ that any answer must exceed.
+        /// A lower bound on every δ that can be requested.
         at_least: f64,
     },
     /// A computed quantity is not a finite number.
     #[error("{quantity} is not a finite number for these parameters: use less extreme ones")]
     NotFinite {
-        /// What was being computed.
+        /// The quantity that overflowed.
         quantity: &'static str,
-    },
-    /// A word that is not one of the known names.
-    #[error("unknown {parameter} `{value}`: it must be {allowed}")]
-    UnknownName {
-        /// The parameter, as the documentation names it.
-        parameter: &'static str,
-        /// What was given.
-        value: String,
-        /// The known names.
-        allowed: &'static str,
     },
 }
 
 impl AccountError {
-    /// The error for `value` unless `valid`; written so that a NaN, which fails every
-    /// comparison, is rejected.
+    /// Returns `value` if `valid`. Callers state when a value is valid, not when it is invalid, so
+    /// that NaN, which fails every comparison, is rejected.
     pub(crate) fn unless(
         valid: bool,
         parameter: &'static str,
@@ -60,27 +56,23 @@ impl AccountError {
         if valid {
             Ok(value)
         } else {
-            Err(Self::OutOfRange {
-                parameter,
-                value,
-                allowed,
-            })
+            Err(ParameterError::new(parameter, value, allowed).into())
         }
     }
 
-    /// A finite number above zero.
+    /// Checks that a number is finite and above zero.
     pub(crate) fn positive(parameter: &'static str, value: f64) -> Result<f64, Self> {
         let valid = value.is_finite() && value > 0.0;
         Self::unless(valid, parameter, value, "finite and above 0")
     }
 
-    /// An ε at which a δ is asked for: zero is a fair question.
+    /// Checks an ε at which a δ is requested; zero is allowed.
     pub(crate) fn epsilon_asked(value: f64) -> Result<f64, Self> {
         let valid = value.is_finite() && value >= 0.0;
         Self::unless(valid, "epsilon", value, "finite and at least 0")
     }
 
-    /// A δ at which an ε is asked for, zero excluded.
+    /// Checks a δ at which an ε is requested; zero is not allowed.
     pub(crate) fn delta_asked(value: f64) -> Result<f64, Self> {
         let valid = value > 0.0 && value < 1.0;
         Self::unless(valid, "delta", value, "above 0 and below 1")
@@ -96,7 +88,7 @@ mod tests {
         let error = AccountError::positive("epsilon", -1.0).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "epsilon = -1 is not allowed: it must be finite and above 0"
+            "epsilon = -1 is not allowed; allowed: finite and above 0"
         );
         for bad in [0.0, -0.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
             assert!(AccountError::positive("epsilon", bad).is_err());

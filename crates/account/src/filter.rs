@@ -1,8 +1,8 @@
-//! A budget that may be spent adaptively: sizes of later charges may depend on earlier releases.
+//! A budget for adaptive spending: the sizes of later charges may depend on earlier releases.
 //!
 //! A filter is opened with a budget (ε, δ) and one currency. It admits a charge exactly when two
-//! sums, this charge included, stay within their limits: one in the currency, one of δ. Whatever
-//! rule picks the charges, the whole transcript is then (ε, δ)-DP:
+//! sums, this charge included, stay within their limits: one in the currency, one of δ. Then
+//! the whole transcript is (ε, δ)-DP, for every rule that picks the charges:
 //!
 //! | currency | Σ of | limit | δ for Σδ |
 //! |---|---|---|---|
@@ -13,7 +13,7 @@
 //!
 //! D is fixed before anything is released: stated, or what the first charge needs.
 //!
-//! **What each kind of charge costs in each currency.** Gaussian: μ² of the Gaussian that covers
+//! **The cost of each kind of charge in each currency.** Gaussian: μ² of the Gaussian that covers
 //! the mechanism (proofs in `gdp.rs`): pure ε as −2Φ⁻¹(1/(1 + e^ε)), bounded range η as pure η/2,
 //! (ε′, δ′) as pure ε′ and δ′. zCDP: its ρ (`zcdp.rs`), and δ′ of (ε′, δ′). Approximate: its ε and
 //! δ; a Gaussian or zCDP charge enters with the ε′ that its run was fixed at, and its δ at ε′.
@@ -61,7 +61,17 @@ use crate::round::{add_up, mul_down, mul_up, sub_down};
 use crate::slack::slack;
 use crate::{AccountError, Budget, Charge, Mu, Price, Rho, tradeoff};
 
-/// The currency of a filter: what it adds up beside δ.
+/// The currency of a filter: the quantity that it sums, beside δ.
+///
+/// ```
+/// use hushstream_account::{AccountError, Budget, Filter, FilterKind};
+///
+/// // A Gaussian or zCDP filter needs δ > 0.
+/// let pure = Budget::pure(1.0)?;
+/// assert!(Filter::open(pure, FilterKind::Gaussian).is_err());
+/// assert!(Filter::open(pure, FilterKind::Pure).is_ok());
+/// # Ok::<(), AccountError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FilterKind {
     /// Σμ²: the tightest for Gaussian charges.
@@ -82,26 +92,38 @@ const PURE_ROOM: f64 = 1.0 / (1_u128 << 64) as f64;
 const LEAST_SHARE: f64 = 1e-16;
 
 /// A budget with running sums that never exceed it.
+///
+/// ```
+/// use hushstream_account::{Budget, Charge, Epsilon, Filter, FilterKind};
+///
+/// let mut filter = Filter::open(Budget::pure(1.0)?, FilterKind::Pure)?;
+/// let half = Charge::Pure(Epsilon::new(0.5)?);
+/// filter.try_spend(half)?;
+/// filter.try_spend(half)?;
+/// assert!(filter.try_spend(half).is_err()); // nothing is left, and nothing was spent
+/// assert_eq!(filter.used(), 1.0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Filter {
     budget: Budget,
     kind: FilterKind,
-    /// D as it was stated; otherwise the first charge decides.
+    /// The stated D; if `None`, the first charge sets it.
     stated: Option<f64>,
     limits: Limits,
     sums: Sums,
 }
 
-/// What may be spent.
+/// The limits of both sums.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Limits {
-    /// In the currency, rounded down.
+    /// The limit in the currency, rounded down.
     most: f64,
-    /// For charges' own δ and the precision of draws.
+    /// The limit for δ of charges and for the precision of draws.
     room: f64,
 }
 
-/// What is spent, rounded up.
+/// The running sums, rounded up.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 struct Sums {
     spent: f64,
@@ -111,6 +133,15 @@ struct Sums {
 }
 
 /// Why a charge was not admitted. Nothing was spent.
+///
+/// ```
+/// use hushstream_account::{Budget, Charge, Epsilon, Filter, FilterKind};
+///
+/// let mut filter = Filter::open(Budget::pure(1.0)?, FilterKind::Pure)?;
+/// let refused = filter.try_spend(Charge::Pure(Epsilon::new(2.0)?)).unwrap_err();
+/// assert!(refused.to_string().starts_with("it needs 200 % of the budget, and 0 % is used"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]
 pub enum Refused {
@@ -123,19 +154,21 @@ pub enum Refused {
     OverBudget {
         /// The size of the charge, as a share of the budget.
         asked: f64,
-        /// The share that was spent before, and still is.
+        /// The share that was spent before.
         used: f64,
     },
     /// The δ of the charge and of its draws' precision does not fit.
     #[error(
-        "it needs a delta of {asked:.3e} for itself and the precision of its draws, and {used:.3e} of the {room:.3e} that is set aside for this is used; use a smaller delta or a larger budget"
+        "it needs a delta of {asked:.3e} for itself and the precision of its draws, \
+         and {used:.3e} of the {room:.3e} that is set aside for this is used; \
+         use a smaller delta or a larger budget"
     )]
     OverDelta {
         /// δ of the charge, and the precision slack that it adds.
         asked: f64,
-        /// What was used before, and still is.
+        /// The δ that was used before.
         used: f64,
-        /// What is set aside in all.
+        /// The δ that is set aside in all.
         room: f64,
     },
     /// This filter has no proof for this kind of charge.
@@ -145,7 +178,7 @@ pub enum Refused {
         filter: &'static str,
         /// The charge's kind.
         charge: &'static str,
-        /// What would be admitted.
+        /// The kinds that this filter admits.
         allowed: &'static str,
     },
     /// The cost of the charge is not a finite number.
@@ -164,11 +197,11 @@ fn percent(share: f64) -> String {
 }
 
 impl Filter {
-    /// Opens a filter whose D is what the first charge needs; limits are rounded down.
+    /// Opens a filter whose first charge sets D to its own need. Limits are rounded down.
     ///
     /// # Errors
     /// [`AccountError::NeedsDelta`] if δ = 0 and the kind is Gaussian or zCDP;
-    /// [`AccountError::NotFinite`] if the budget is so small that no float would do.
+    /// [`AccountError::NotFinite`] if the budget is so small that no float fits.
     pub fn open(budget: Budget, kind: FilterKind) -> Result<Self, AccountError> {
         Self::with(budget, kind, None)
     }
@@ -177,7 +210,7 @@ impl Filter {
     /// precision of draws. Approximate and pure filters, which add up ε, ignore it.
     ///
     /// # Errors
-    /// As [`Filter::open`]; [`AccountError::OutOfRange`] unless 0 ≤ D < δ.
+    /// As [`Filter::open`]; [`AccountError::Parameter`] unless 0 ≤ D < δ.
     pub fn reserving(budget: Budget, kind: FilterKind, reserve: f64) -> Result<Self, AccountError> {
         let valid = (0.0..budget.delta()).contains(&reserve)
             || matches!(kind, FilterKind::Pure | FilterKind::Approximate);
@@ -196,7 +229,7 @@ impl Filter {
         })
     }
 
-    /// Spends the charge if it fits.
+    /// Spends a charge if it fits.
     ///
     /// # Errors
     /// [`Refused`] if it does not; nothing is spent then.
@@ -209,7 +242,7 @@ impl Filter {
             tau: add_up(self.sums.tau, price.tau()).min(1.0),
             charges: self.sums.charges + 1,
         };
-        // Fixed before anything is released, and so no choice of an analyst who has seen releases.
+        // D is fixed before anything is released, so no analyst chooses it after seeing releases.
         let (used, lost) = (self.lost(&self.sums), self.lost(&sums));
         let limits = if self.sums.charges == 0 && self.stated.is_none() {
             limits(self.budget, self.kind, lost).map_err(|error| match error {
@@ -270,19 +303,19 @@ impl Filter {
         Ok(filter.used_delta())
     }
 
-    /// δ that own δ and the precision of draws have used, rounded up.
+    /// The δ that charges and the precision of draws have used, rounded up.
     fn lost(&self, sums: &Sums) -> f64 {
         add_up(sums.delta, slack(self.budget.epsilon(), sums.tau))
     }
 
-    /// The budget it was opened with.
+    /// The budget of this filter.
     #[must_use]
     pub fn budget(&self) -> Budget {
         self.budget
     }
 
-    /// The claim, however the charges were chosen: the budget, and for a pure one the δ that the
-    /// precision of draws may cost.
+    /// The (ε, δ) that holds however the charges are chosen: the budget, and for a pure budget the
+    /// δ that the precision of draws may cost.
     #[must_use]
     pub fn promise(&self) -> (f64, f64) {
         let delta = match self.kind {
@@ -292,37 +325,37 @@ impl Filter {
         (self.budget.epsilon(), delta)
     }
 
-    /// Its currency.
+    /// The currency of this filter.
     #[must_use]
     pub fn kind(&self) -> FilterKind {
         self.kind
     }
 
-    /// D as it was stated; `None` if the first charge decides.
+    /// The stated D; `None` if the first charge sets it.
     #[must_use]
     pub fn stated_reserve(&self) -> Option<f64> {
         self.stated
     }
 
-    /// δ set aside for charges' own δ and the precision of draws.
+    /// The δ set aside for charges with a δ and for the precision of draws.
     #[must_use]
     pub fn room(&self) -> f64 {
         self.limits.room
     }
 
-    /// The share of the limit in the currency that is spent, from 0 to 1.
+    /// The spent share of the limit in the currency, from 0 to 1.
     #[must_use]
     pub fn used(&self) -> f64 {
         self.sums.spent / self.limits.most
     }
 
-    /// δ that charges' own δ and the precision of draws have used of [`Filter::room`].
+    /// The part of [`Filter::room`] that charges and the precision of draws have used.
     #[must_use]
     pub fn used_delta(&self) -> f64 {
         self.lost(&self.sums)
     }
 
-    /// What a charge costs in the currency, and its own δ.
+    /// The cost of a charge in the currency, and its δ.
     fn size(&self, price: &Price) -> Result<(f64, f64), Refused> {
         let charge = price.charge;
         let refuse = |filter, allowed| {
@@ -332,7 +365,7 @@ impl Filter {
                 allowed,
             })
         };
-        // ε of the run's own plan and δ there, for a charge that has no ε.
+        // For a charge without an ε: the ε of the run's plan, and the δ at that ε.
         let fixed = || -> Result<Option<(f64, f64)>, AccountError> {
             let Some(epsilon) = price.fixed.map(Budget::epsilon) else {
                 return Ok(None);
@@ -371,7 +404,7 @@ impl Filter {
     }
 }
 
-/// The limits of a budget of which `reserve` is set aside.
+/// The limits of a budget with `reserve` set aside.
 fn limits(budget: Budget, kind: FilterKind, reserve: f64) -> Result<Limits, AccountError> {
     let delta = budget.delta();
     let room = match kind {

@@ -1,12 +1,13 @@
 //! Gaussian differential privacy: one number μ for any composition of Gaussian mechanisms.
 //!
-//! Gaussian noise of deviation σ on a query of L2-sensitivity Δ has μ = Δ/σ; μ² adds up under composition, also
-//! adaptively; and μ-GDP holds exactly when the mechanism is (ε, δ(ε))-DP for every ε ≥ 0 with
+//! Gaussian noise of deviation σ on a query of L2-sensitivity Δ has μ = Δ/σ; μ² adds up under
+//! composition, also adaptively; and μ-GDP holds exactly when the mechanism is (ε, δ(ε))-DP for
+//! every ε ≥ 0 with
 //!
 //! δ(ε) = Φ(−x₁) − e^ε·Φ(−x₂), x₁ = ε/μ − μ/2, x₂ = x₁ + μ
 //!
-//! (Balle & Wang 2018, Theorem 8; Dong, Roth & Su 2022, Corollary 2.13). Valid for every ε, unlike the classical
-//! σ = √(2 ln(1.25/δ))/ε, which at (10, 1e-6) in truth spends δ = 1.9e-6.
+//! (Balle & Wang 2018, Theorem 8; Dong, Roth & Su 2022, Corollary 2.13). Valid for every ε, unlike
+//! the classical σ = √(2 ln(1.25/δ))/ε, which at (10, 1e-6) in truth spends δ = 1.9e-6.
 //!
 //! The evaluation, and the margin by which it errs upwards, are in `tradeoff.rs`.
 //!
@@ -37,27 +38,40 @@ use crate::normal::ln_tail_upper;
 use crate::round::{UNIT, add_up, mul_up, smallest_with, sub_down, widen_up};
 use crate::slack::precision_slack;
 use crate::tradeoff::{delta_upper, epsilon_upper, limit, ln_delta_upper};
-use crate::{AccountError, Budget, Epsilon, Rho};
+use crate::{AccountError, Budget, Epsilon};
 use std::f64::consts::PI;
 
 /// The parameter μ > 0 of Gaussian differential privacy.
+///
+/// ```
+/// use hushstream_account::{AccountError, Budget, Mu};
+///
+/// let mu = Mu::within(Budget::approx(1.0, 1e-6)?)?;
+/// // Noise for a query of sensitivity 2.
+/// assert!((mu.sigma_for(2.0)? - 8.449).abs() < 1e-3);
+/// assert!(mu.epsilon_at(1e-6)? <= 1.0);
+/// assert!(mu.compose(mu)?.epsilon_at(1e-6)? > 1.4);
+/// # Ok::<(), AccountError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(try_from = "f64", into = "f64")]
 pub struct Mu(f64);
 
 impl Mu {
-    /// A known μ.
+    /// Checks a known μ.
     ///
     /// # Errors
-    /// [`AccountError::OutOfRange`] unless 0 < μ < ∞.
+    /// [`AccountError::Parameter`] unless 0 < μ < ∞.
     pub fn new(mu: f64) -> Result<Self, AccountError> {
         AccountError::positive("mu", mu).map(Self)
     }
 
-    /// The μ = Δ/σ of Gaussian noise with deviation `sigma` on a query of L2-sensitivity `sensitivity`, rounded up.
+    /// The μ = Δ/σ of Gaussian noise with deviation `sigma` on a query of L2-sensitivity
+    /// `sensitivity`, rounded up.
     ///
     /// # Errors
-    /// [`AccountError::OutOfRange`] unless both are finite and above 0; [`AccountError::NotFinite`] if the ratio overflows.
+    /// [`AccountError::Parameter`] unless both are finite and above 0; [`AccountError::NotFinite`]
+    /// if the ratio overflows.
     pub fn of_noise(sensitivity: f64, sigma: f64) -> Result<Self, AccountError> {
         let sensitivity = AccountError::positive("sensitivity", sensitivity)?;
         let sigma = AccountError::positive("sigma", sigma)?;
@@ -66,11 +80,12 @@ impl Mu {
 
     /// The largest μ that an (ε, δ) budget allows, rounded down.
     ///
-    /// It is kept another 2⁻⁵⁰ below, so that its square, rounded up, still fits a [`Filter`](crate::Filter) opened with the same budget.
+    /// It is kept another 2⁻⁵⁰ below, so that its square, rounded up, still fits a
+    /// [`Filter`](crate::Filter) opened with the same budget.
     ///
     /// # Errors
-    /// [`AccountError::NeedsDelta`] if δ = 0: Gaussian noise is never pure. [`AccountError::NotFinite`] if the
-    /// budget is so small that no float would do.
+    /// [`AccountError::NeedsDelta`] if δ = 0: Gaussian noise is never pure.
+    /// [`AccountError::NotFinite`] if the budget is so small that no float fits.
     pub fn within(budget: Budget) -> Result<Self, AccountError> {
         limit(budget).map(|mu| Self((mu * (1.0 - 8.0 * UNIT)).next_down()))
     }
@@ -129,7 +144,7 @@ impl Mu {
     /// An upper bound on δ at this ε, at most 1.
     ///
     /// # Errors
-    /// [`AccountError::OutOfRange`] unless 0 ≤ ε < ∞.
+    /// [`AccountError::Parameter`] unless 0 ≤ ε < ∞.
     pub fn delta_at(self, epsilon: f64) -> Result<f64, AccountError> {
         Ok(delta_upper(self.0, AccountError::epsilon_asked(epsilon)?))
     }
@@ -137,7 +152,7 @@ impl Mu {
     /// An upper bound on ln δ at this ε, for δ too small for a float.
     ///
     /// # Errors
-    /// [`AccountError::OutOfRange`] unless 0 ≤ ε < ∞.
+    /// [`AccountError::Parameter`] unless 0 ≤ ε < ∞.
     pub fn ln_delta_at(self, epsilon: f64) -> Result<f64, AccountError> {
         Ok(ln_delta_upper(self.0, AccountError::epsilon_asked(epsilon)?).min(0.0))
     }
@@ -145,7 +160,8 @@ impl Mu {
     /// An upper bound on the smallest ε ≥ 0 at this δ.
     ///
     /// # Errors
-    /// [`AccountError::OutOfRange`] unless 0 < δ < 1; [`AccountError::NotFinite`] if no float would do.
+    /// [`AccountError::Parameter`] unless 0 < δ < 1; [`AccountError::NotFinite`] if ε
+    /// overflows.
     pub fn epsilon_at(self, delta: f64) -> Result<f64, AccountError> {
         let delta = AccountError::delta_asked(delta)?;
         epsilon_upper(self.0, delta).ok_or(AccountError::NotFinite {
@@ -164,7 +180,8 @@ impl Mu {
     /// The noise deviation σ = Δ/μ that gives this μ on a query of L2-sensitivity Δ, rounded up.
     ///
     /// # Errors
-    /// [`AccountError::OutOfRange`] unless Δ is finite and above 0; [`AccountError::NotFinite`] if σ overflows.
+    /// [`AccountError::Parameter`] unless Δ is finite and above 0; [`AccountError::NotFinite`] if
+    /// σ overflows.
     pub fn sigma_for(self, sensitivity: f64) -> Result<f64, AccountError> {
         let sensitivity = AccountError::positive("sensitivity", sensitivity)?;
         let sigma = (sensitivity / self.0).next_up();
@@ -175,15 +192,7 @@ impl Mu {
         }
     }
 
-    /// The ρ = μ²/2 of the same mechanism in zero-concentrated terms, rounded up.
-    ///
-    /// # Errors
-    /// [`AccountError::NotFinite`] if the square overflows.
-    pub fn to_rho(self) -> Result<Rho, AccountError> {
-        Rho::of_gaussian(self)
-    }
-
-    /// μ², rounded up: what a sum of Gaussian charges adds.
+    /// μ², rounded up: the quantity that adds up over Gaussian charges.
     pub(crate) fn squared(self) -> f64 {
         mul_up(self.0, self.0)
     }

@@ -1,16 +1,26 @@
-//! The guarantee: what a run promises, complete enough to check and plain enough to read.
+//! A privacy guarantee: complete enough to check and plain enough to read.
 //!
-//! A privacy number without its conditions is not a claim. A [`Guarantee`] therefore carries the neighbouring relation, the unit that is
-//! protected, what is covered (every release, or only a window), the mechanism with its noise, the assumptions, the theorem with its
-//! errata, and the precision slack; δ *includes* that slack. It can only be made through checks, also when it is read
-//! back from a file, so no guarantee with a number that is not finite, or with δ ≥ 1, exists.
+//! A privacy number without its conditions is not a claim. A [`Guarantee`] therefore carries the
+//! neighbouring relation, the unit that is protected, what is covered (every release, or only a
+//! window), the mechanism with its noise, the assumptions, the theorem with its errata, and the
+//! precision slack; δ *includes* that slack. Both constructors, the builder and deserialisation,
+//! check every number, so no guarantee with a number that is not finite, or with δ ≥ 1, exists.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::{AccountError, Adjacency};
+use crate::round::add_up;
+use crate::{AccountError, Adjacency, Mu, ParameterError, Rho, precision_slack};
 
-/// Whose data is protected.
+/// The unit of protection: one record, or all records of one person.
+///
+/// ```
+/// use hushstream_account::{Adjacency, Guarantee, Unit};
+///
+/// let guarantee = Guarantee::builder(1.0, 1e-6, Adjacency::ReplaceOne, 1000).person(12).build()?;
+/// assert_eq!(guarantee.unit(), (Unit::Person, 12));
+/// # Ok::<(), hushstream_account::GuaranteeError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unit {
@@ -21,11 +31,27 @@ pub enum Unit {
 }
 
 /// A checked privacy guarantee. `Display` gives its wording, serde its stable keys.
+///
+/// ```
+/// use hushstream_account::{Adjacency, Guarantee};
+///
+/// let guarantee = Guarantee::builder(0.5, 0.0, Adjacency::ZeroOut, 1000)
+///     .mechanism("private selection")
+///     .build()?;
+/// assert_eq!(
+///     guarantee.to_string(),
+///     "Whether one of the 1,000 records is present or replaced by the public null, \
+///      the probability of any set of published model sequences \
+///      changes by at most a factor of e^0.500.\n\
+///      (private selection, zero-out; precision slack 0)"
+/// );
+/// # Ok::<(), hushstream_account::GuaranteeError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Fields", into = "Fields")]
 pub struct Guarantee(Fields);
 
-/// The keys, in their published order; what does not apply is null.
+/// The keys, in their published order; a key that does not apply is null.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Fields {
     pub(crate) epsilon: f64,
@@ -48,35 +74,38 @@ pub(crate) struct Fields {
     pub(crate) errata: Vec<String>,
     pub(crate) precision_slack: f64,
     pub(crate) simulated: bool,
-    /// Whether `rounds` is the most that can come, of a stream whose end is not known.
+    /// Whether `rounds` is an upper bound, for a stream without a known end.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) open_ended: bool,
 }
 
 /// Why a guarantee cannot be stated.
+///
+/// ```
+/// use hushstream_account::{Adjacency, Guarantee};
+///
+/// // e^1000 times any error of the sampler is more than 1: such a claim would say nothing.
+/// let claim = Guarantee::builder(1e3, 1e-6, Adjacency::ReplaceOne, 10).total_variation(1e-20);
+/// assert!(claim.build().unwrap_err().to_string().contains("delta must stay below 1"));
+/// ```
 #[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]
 pub enum GuaranteeError {
-    /// A number out of range.
+    /// A number or a count out of range.
     #[error(transparent)]
     Parameter(#[from] AccountError),
-    /// A count that must be at least one is zero.
-    #[error("{parameter} = 0 is not allowed: it must be at least 1")]
-    Zero {
-        /// The count.
-        parameter: &'static str,
-    },
-    /// With the precision slack δ reaches 1, which promises nothing.
+    /// With the precision slack δ reaches 1, which guarantees nothing.
     #[error(
-        "delta = {delta} with its precision slack {precision_slack} promises nothing: it must stay below 1"
+        "delta = {delta} with its precision slack {precision_slack} guarantees nothing: \
+         delta must stay below 1"
     )]
     Vacuous {
         /// δ of the mechanism.
         delta: f64,
-        /// What the sampler's error adds.
+        /// The share of the sampler's error.
         precision_slack: f64,
     },
-    /// A window around one record does not say what it means for a person with several.
+    /// A window starts at one record; for a person with several records it is not defined.
     #[error(
         "a window guarantee protects one record: it cannot be stated for a person with several"
     )]
@@ -84,12 +113,69 @@ pub enum GuaranteeError {
     /// One record takes part once.
     #[error("one record takes part once: state the unit `person` for {participations} records")]
     ParticipationsOfRecord {
-        /// What was given.
+        /// The participations that were given.
         participations: u64,
     },
 }
 
+/// Collects the parts of a guarantee; [`GuaranteeBuilder::build`] checks them.
+///
+/// ```
+/// use hushstream_account::{Adjacency, Guarantee, GuaranteeError};
+///
+/// let guarantee = Guarantee::builder(1.0, 1e-6, Adjacency::ReplaceOne, 1000)
+///     .noise("Gaussian")
+///     .sigma(8.45)
+///     .total_variation(1e-9)
+///     .build()?;
+/// // The sampler's error is part of δ: (1 + e)·1e-9.
+/// assert!(guarantee.delta() > 1e-6 + 3.7e-9);
+/// # Ok::<(), GuaranteeError>(())
+/// ```
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct GuaranteeBuilder {
+    fields: Fields,
+    tau: f64,
+}
+
 impl Guarantee {
+    /// Starts a guarantee of (ε, δ) for exact draws, over `rounds` records; it protects one record
+    /// unless [`GuaranteeBuilder::person`] is called.
+    pub fn builder(
+        epsilon: f64,
+        delta: f64,
+        adjacency: Adjacency,
+        rounds: u64,
+    ) -> GuaranteeBuilder {
+        GuaranteeBuilder {
+            tau: 0.0,
+            fields: Fields {
+                epsilon,
+                delta,
+                mu: None,
+                rho: None,
+                adjacency,
+                unit: Unit::Record,
+                participations: 1,
+                rounds,
+                releases: None,
+                window: None,
+                mechanism: None,
+                sum: None,
+                noise: None,
+                levels: None,
+                sigma: None,
+                assumptions: Vec::new(),
+                citation: None,
+                errata: Vec::new(),
+                precision_slack: 0.0,
+                simulated: false,
+                open_ended: false,
+            },
+        }
+    }
+
     /// ε.
     #[must_use]
     pub fn epsilon(&self) -> f64 {
@@ -114,49 +200,49 @@ impl Guarantee {
         self.0.adjacency
     }
 
-    /// Whose data is protected, and with how many records at most.
+    /// The unit of protection, and the most records of one unit.
     #[must_use]
     pub fn unit(&self) -> (Unit, u64) {
         (self.0.unit, self.0.participations)
     }
 
-    /// How many rounds after a record are covered, if not all of them.
+    /// The number of covered rounds after a record, if not all are.
     #[must_use]
     pub fn window(&self) -> Option<u64> {
         self.0.window
     }
 
-    /// Whether the noise was simulated, so that nothing is in fact protected.
+    /// Whether the noise was simulated, in which case nothing is protected.
     #[must_use]
     pub fn is_simulated(&self) -> bool {
         self.0.simulated
     }
 
-    /// The same guarantee under one more assumption, e.g. about what was checked before the run.
+    /// The same guarantee under one more assumption, e.g. about checks before the run.
     #[must_use]
     pub fn assuming(mut self, assumption: impl Into<String>) -> Self {
         self.0.assumptions.push(assumption.into());
         self
     }
 
-    /// The same guarantee for a stream of so many records, of which the mechanism takes in the first: records that nothing is computed from
-    /// are protected too.
+    /// The same guarantee for a stream of `records` records of which the mechanism reads only the
+    /// first ones: the others are protected too, since nothing is computed from them.
     #[must_use]
     pub fn over_records(mut self, records: u64) -> Self {
         self.0.rounds = self.0.rounds.max(records);
         self
     }
 
-    /// The same guarantee for a stream whose end is not known, if more than the `seen` records of it
-    /// may come: their number is then the most that there can be.
+    /// The same guarantee for a stream without a known end, if more than the `seen` records may
+    /// come: their number is then an upper bound.
     #[must_use]
     pub fn open_ended(mut self, seen: u64) -> Self {
         self.0.open_ended = self.0.rounds > seen;
         self
     }
 
-    /// The same guarantee for an algorithm that only post-processes what the mechanism releases: its name, its paper and the errata it respects are
-    /// added; no number changes.
+    /// The same guarantee for an algorithm that post-processes the mechanism's releases. Adds its
+    /// name, its paper and the errata it respects; changes no number.
     #[must_use]
     pub fn of_algorithm(mut self, name: &str, citation: &str, errata: &[&str]) -> Self {
         self.0.mechanism = Some(name.to_owned());
@@ -172,9 +258,123 @@ impl Guarantee {
         self
     }
 
-    /// What the wording reads.
+    /// The fields, for `Display`.
     pub(crate) fn fields(&self) -> &Fields {
         &self.0
+    }
+}
+
+impl GuaranteeBuilder {
+    /// The Gaussian-DP parameter behind ε and δ.
+    pub fn mu(mut self, mu: Mu) -> Self {
+        self.fields.mu = Some(mu.get());
+        self
+    }
+
+    /// The zCDP parameter behind ε and δ.
+    pub fn rho(mut self, rho: Rho) -> Self {
+        self.fields.rho = Some(rho.get());
+        self
+    }
+
+    /// Protects one person with at most `participations` records.
+    pub fn person(mut self, participations: u64) -> Self {
+        self.fields.unit = Unit::Person;
+        self.fields.participations = participations;
+        self
+    }
+
+    /// The number of noisy values that are released.
+    pub fn releases(mut self, releases: u64) -> Self {
+        self.fields.releases = Some(releases);
+        self
+    }
+
+    /// Covers only the `rounds` releases from the first that includes the record.
+    pub fn window(mut self, rounds: u64) -> Self {
+        self.fields.window = Some(rounds);
+        self
+    }
+
+    /// The mechanism that sees the data.
+    pub fn mechanism(mut self, name: impl Into<String>) -> Self {
+        self.fields.mechanism = Some(name.into());
+        self
+    }
+
+    /// The sum under the mechanism, e.g. "binary tree".
+    pub fn sum(mut self, name: impl Into<String>) -> Self {
+        self.fields.sum = Some(name.into());
+        self
+    }
+
+    /// The law of the noise, e.g. "Gaussian".
+    pub fn noise(mut self, name: impl Into<String>) -> Self {
+        self.fields.noise = Some(name.into());
+        self
+    }
+
+    /// The number of levels of the sum.
+    pub fn levels(mut self, levels: u32) -> Self {
+        self.fields.levels = Some(levels);
+        self
+    }
+
+    /// The standard deviation of one noise value, in units of the bound L on one contribution.
+    pub fn sigma(mut self, sigma_over_bound: f64) -> Self {
+        self.fields.sigma = Some(sigma_over_bound);
+        self
+    }
+
+    /// Adds an assumption, e.g. a public bound.
+    pub fn assume(mut self, assumption: impl Into<String>) -> Self {
+        self.fields.assumptions.push(assumption.into());
+        self
+    }
+
+    /// The theorem that proves the guarantee.
+    pub fn citation(mut self, citation: impl Into<String>) -> Self {
+        self.fields.citation = Some(citation.into());
+        self
+    }
+
+    /// Adds an erratum of the cited text that this guarantee respects.
+    pub fn erratum(mut self, erratum: impl Into<String>) -> Self {
+        self.fields.errata.push(erratum.into());
+        self
+    }
+
+    /// The total-variation error of all draws that one unit affects; (1 + e^ε)·τ of it is added to
+    /// δ.
+    pub fn total_variation(mut self, tau: f64) -> Self {
+        self.tau = tau;
+        self
+    }
+
+    /// Marks the noise as simulated: nothing is protected.
+    pub fn simulated(mut self, simulated: bool) -> Self {
+        self.fields.simulated = simulated;
+        self
+    }
+
+    /// Checks every number and adds the precision slack to δ.
+    ///
+    /// # Errors
+    /// [`GuaranteeError`] if a number is out of range or the statement would have no meaning.
+    pub fn build(self) -> Result<Guarantee, GuaranteeError> {
+        let Self { mut fields, tau } = self;
+        let delta = fields.delta;
+        let delta_valid = (0.0..1.0).contains(&delta);
+        AccountError::unless(delta_valid, "delta", delta, "at least 0 and below 1")?;
+        fields.precision_slack = precision_slack(fields.epsilon, tau)?;
+        fields.delta = add_up(delta, fields.precision_slack);
+        if fields.delta >= 1.0 {
+            return Err(GuaranteeError::Vacuous {
+                delta,
+                precision_slack: fields.precision_slack,
+            });
+        }
+        Guarantee::try_from(fields)
     }
 }
 
@@ -212,7 +412,8 @@ impl TryFrom<Fields> for Guarantee {
             ("window", fields.window),
         ] {
             if count == Some(0) {
-                return Err(GuaranteeError::Zero { parameter });
+                let zero = ParameterError::new(parameter, 0, "at least 1");
+                return Err(AccountError::from(zero).into());
             }
         }
         match fields.unit {
@@ -230,7 +431,6 @@ impl TryFrom<Fields> for Guarantee {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::GuaranteeBuilder;
 
     fn plain() -> GuaranteeBuilder {
         Guarantee::builder(1.0, 1e-6, Adjacency::ReplaceOne, 1000)
@@ -242,9 +442,11 @@ mod tests {
         assert_eq!(
             json,
             concat!(
-                r#"{"epsilon":1.0,"delta":1e-6,"mu":null,"rho":null,"adjacency":"replace-one","unit":"record","#,
-                r#""participations":1,"rounds":1000,"releases":null,"window":null,"mechanism":null,"sum":null,"#,
-                r#""noise":null,"levels":null,"sigma":null,"assumptions":[],"citation":null,"errata":[],"#,
+                r#"{"epsilon":1.0,"delta":1e-6,"mu":null,"rho":null,"#,
+                r#""adjacency":"replace-one","unit":"record","participations":1,"#,
+                r#""rounds":1000,"releases":null,"window":null,"mechanism":null,"#,
+                r#""sum":null,"noise":null,"levels":null,"sigma":null,"#,
+                r#""assumptions":[],"citation":null,"errata":[],"#,
                 r#""precision_slack":0.0,"simulated":false}"#
             )
         );
@@ -281,5 +483,37 @@ mod tests {
                 .build()
                 .is_err()
         );
+    }
+
+    #[test]
+    fn an_algorithm_adds_words_and_no_numbers() {
+        let sum = Guarantee::builder(1.0, 1e-6, Adjacency::ReplaceOne, 1000)
+            .citation("JKT12 Theorem 11")
+            .erratum("J1")
+            .build()
+            .unwrap();
+        let algorithm = sum
+            .clone()
+            .of_algorithm("pftal", "ST13 Algorithm 1", &["S1", "J1"]);
+        let text = algorithm.to_string();
+        assert!(
+            text.contains("JKT12 Theorem 11, ST13 Algorithm 1 with errata J1, S1"),
+            "{text}"
+        );
+        let numbers =
+            |guarantee: &Guarantee| (guarantee.epsilon().to_bits(), guarantee.delta().to_bits());
+        assert_eq!(numbers(&algorithm), numbers(&sum));
+    }
+
+    #[test]
+    fn delta_includes_the_slack() {
+        let guarantee = Guarantee::builder(1.0, 1e-6, Adjacency::ReplaceOne, 1000)
+            .total_variation(1e-8)
+            .build()
+            .unwrap();
+        let slack = (1.0 + 1.0_f64.exp()) * 1e-8;
+        assert!((guarantee.precision_slack() / slack - 1.0).abs() < 1e-14);
+        assert!((guarantee.delta() / (1e-6 + slack) - 1.0).abs() < 1e-14);
+        assert!(guarantee.delta() >= 1e-6 + slack);
     }
 }

@@ -4,24 +4,26 @@
 //!
 //! R(x) = Φ(−x)/φ(x), and g(x) = −R′(x) = 1 − x·R(x).
 //!
-//! Both are positive and decreasing; for large x, R ≈ 1/x and g ≈ 1/x², so computing g as 1 − x·R would
-//! cancel. From [`CUT`] on, Laplace's continued fraction (Abramowitz & Stegun 26.2.14)
+//! Both are positive and decreasing; for large x, R ≈ 1/x and g ≈ 1/x², so computing g as 1 − x·R
+//! would cancel. From [`CUT`] on, Laplace's continued fraction (Abramowitz & Stegun 26.2.14)
 //!
 //! R = 1/(x + K), K = 1/(x + 2/(x + 3/(x + …)))
 //!
-//! gives g = (x + K − x)/(x + K) = K·R without any subtraction; below, R = √(π/2)·e^{x²/2}·erfc(x/√2) and the
-//! subtraction loses a factor of at most 1/g(2) < 6.4.
+//! gives g = (x + K − x)/(x + K) = K·R without any subtraction; below,
+//! R = √(π/2)·e^{x²/2}·erfc(x/√2) and the subtraction loses a factor of at most 1/g(2) < 6.4.
 //!
-//! **Truncation.** All terms of the fraction are positive, so its convergents lie alternately above and below
-//! the limit and the error is below the difference of two of them. The difference falls as x grows; with 16 + 448/x²
-//! terms (128 at x = 2, 16 for large x) it is below 2⁻⁵⁵ on the whole range (measured by a test).
-//! **Rounding.** Backward evaluation k/(x + K) shrinks the relative error it inherits by K/(x + K) < 1 and
-//! adds two roundoffs. Measured against 60 digits, R and g are within 20 roundoffs on [−1, 40] and beyond.
+//! **Truncation.** All terms of the fraction are positive, so its convergents lie alternately above
+//! and below the limit and the error is below the difference of two of them. The difference falls
+//! as x grows; with 16 + 448/x² terms (128 at x = 2, 16 for large x) it is below 2⁻⁵⁵ on the whole
+//! range (measured by a test). **Rounding.** Backward evaluation k/(x + K) shrinks the relative
+//! error it inherits by K/(x + K) < 1 and adds two roundoffs. Measured against 60 digits, R and g
+//! are within 20 roundoffs on [−1, 40] and beyond.
 
 use crate::round::UNIT;
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
-/// Where the continued fraction takes over: left of 2 it needs too many terms, right of it 1 − x·R cancels.
+/// Where the continued fraction takes over: left of 2 it needs too many terms, right of it 1 − x·R
+/// cancels.
 const CUT: f64 = 2.0;
 
 /// Mills' ratio R(x), for x ≥ −1 (further left it would overflow).
@@ -67,7 +69,7 @@ fn mills_by_erfc(x: f64) -> f64 {
     (PI / 2.0).sqrt() * libm::exp(0.5 * x * x) * libm::erfc(x * FRAC_1_SQRT_2)
 }
 
-/// How many terms of the continued fraction leave an error below 2⁻⁵⁵ (x ≥ 2).
+/// The number of terms of the continued fraction that leaves an error below 2⁻⁵⁵ (x ≥ 2).
 fn terms(x: f64) -> u32 {
     // At most 128, so the conversion is exact; for huge x it is 16.
     16 + (448.0 / (x * x)) as u32

@@ -1,8 +1,9 @@
-//! Pure differential privacy: ε alone, and what follows from it.
+//! Pure differential privacy: ε alone.
 //!
-//! M is ε-DP when P[M(x) ∈ S] ≤ e^ε·P[M(x′) ∈ S] for all neighbours and all S, i.e. (ε, 0)-DP. Composition
-//! adds: the likelihood ratio of a transcript is a product of conditional ratios, each at most e^{ε_i}, also when each ε_i-DP step
-//! is chosen from the steps before it (basic composition, Dwork et al. 2006). The sum is rounded up.
+//! M is ε-DP when P[M(x) ∈ S] ≤ e^ε·P[M(x′) ∈ S] for all neighbours and all S, i.e. (ε, 0)-DP.
+//! Composition adds: the likelihood ratio of a transcript is a product of conditional ratios, each
+//! at most e^{ε_i}, also when each ε_i-DP step is chosen from the steps before it (basic
+//! composition, Dwork et al. 2006). The sum is rounded up.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,15 +11,25 @@ use crate::AccountError;
 use crate::round::add_up;
 
 /// The parameter ε > 0 of a pure mechanism, or the range η of a bounded-range one.
+///
+/// ```
+/// use hushstream_account::{AccountError, Epsilon};
+///
+/// // Laplace noise of scale 4 on a query of L1-sensitivity 2.
+/// let epsilon = Epsilon::of_noise(2.0, 4.0)?;
+/// assert!((epsilon.get() - 0.5).abs() < 1e-12);
+/// assert_eq!(Epsilon::new(0.5)?.compose(Epsilon::new(0.5)?)?, Epsilon::new(1.0)?);
+/// # Ok::<(), AccountError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(try_from = "f64", into = "f64")]
 pub struct Epsilon(f64);
 
 impl Epsilon {
-    /// A known ε.
+    /// Checks a known ε.
     ///
     /// # Errors
-    /// [`AccountError::OutOfRange`] unless 0 < ε < ∞.
+    /// [`AccountError::Parameter`] unless 0 < ε < ∞.
     pub fn new(epsilon: f64) -> Result<Self, AccountError> {
         AccountError::positive("epsilon", epsilon).map(Self)
     }
@@ -26,7 +37,8 @@ impl Epsilon {
     /// The ε = Δ₁/b of Laplace noise with scale b on a query of L1-sensitivity Δ₁, rounded up.
     ///
     /// # Errors
-    /// [`AccountError::OutOfRange`] unless both are finite and above 0; [`AccountError::NotFinite`] if the ratio overflows.
+    /// [`AccountError::Parameter`] unless both are finite and above 0; [`AccountError::NotFinite`]
+    /// if the ratio overflows.
     pub fn of_noise(sensitivity: f64, scale: f64) -> Result<Self, AccountError> {
         let sensitivity = AccountError::positive("sensitivity", sensitivity)?;
         let scale = AccountError::positive("scale", scale)?;

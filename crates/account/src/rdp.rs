@@ -1,12 +1,13 @@
-//! Rényi differential privacy: a whole curve r(α) ≥ D_α, for mechanisms that one ρ describes badly.
+//! Rényi differential privacy: a curve r(α) ≥ D_α, for mechanisms that one ρ describes badly.
 //!
-//! A curve bounds D_α(M(x)‖M(x′)) for all neighbours *in both directions*, at every order of a fixed public grid
-//! (Mironov 2017). Curves add up under composition; (ε, δ) follows at the best order of the grid. Orders are 1 + 2^{i/16} from
-//! 1.008 to 131,073: the best of them costs at most 3·10⁻⁴ of ε over the best real order for a line αρ (measured: 2·10⁻² for
-//! the sharp curve of a very rare coin).
+//! A curve bounds D_α(M(x)‖M(x′)) for all neighbours *in both directions*, at every order of a
+//! fixed public grid (Mironov 2017). Curves add up under composition; (ε, δ) follows at the best
+//! order of the grid. Orders are 1 + 2^{i/16} from 1.008 to 131,073: the best of them costs at most
+//! 3·10⁻⁴ of ε over the best real order for a line αρ (measured: 2·10⁻² for the sharp curve of a
+//! very rare coin).
 //!
-//! The curves of the single mechanisms are derived in `divergence.rs`. A curve that is not finite everywhere is an error: a maximum that
-//! ignored NaN would silently drop a direction.
+//! The curves of the single mechanisms are derived in `divergence.rs`. A curve that is not finite
+//! everywhere is an error: a maximum that ignored NaN would silently drop one direction.
 
 use std::sync::LazyLock;
 
@@ -15,7 +16,8 @@ use crate::renyi::{delta_from_ln, epsilon_from, ln_delta_from};
 use crate::round::{add_up, mul_up};
 use crate::{AccountError, Epsilon, Mu, Rho};
 
-/// The grid: 24 octaves of α − 1, sixteen orders each. α − 1 is exact in floating point for each of them.
+/// The grid: 24 octaves of α − 1, sixteen orders each. α − 1 is exact in floating point for each of
+/// them.
 static ORDERS: LazyLock<Vec<f64>> = LazyLock::new(|| {
     (-7 * 16..=17 * 16)
         .map(|i| 1.0 + libm::exp2(f64::from(i) / 16.0))
@@ -23,6 +25,18 @@ static ORDERS: LazyLock<Vec<f64>> = LazyLock::new(|| {
 });
 
 /// An upper bound on the Rényi divergence at each order of the grid.
+///
+/// ```
+/// use hushstream_account::{AccountError, Mu, RenyiCurve};
+///
+/// let mu = Mu::new(0.1)?;
+/// let hundred = RenyiCurve::gaussian(mu)?.times(100)?;
+/// // A hundred Gaussian charges of 0.1 are one of 1; the Rényi bound is a little looser.
+/// let exact = Mu::new(1.0)?.epsilon_at(1e-6)?;
+/// let bound = hundred.epsilon_at(1e-6)?;
+/// assert!(exact <= bound && bound < 1.1 * exact);
+/// # Ok::<(), AccountError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct RenyiCurve {
     bounds: Vec<f64>,
@@ -44,7 +58,7 @@ impl RenyiCurve {
     /// A curve from a proved bound, which must hold in both directions at each order.
     ///
     /// # Errors
-    /// [`AccountError::OutOfRange`] if a value is negative, infinite or NaN.
+    /// [`AccountError::Parameter`] if a value is negative, infinite or NaN.
     pub fn from_bound(bound: impl Fn(f64) -> f64) -> Result<Self, AccountError> {
         let checked = |&alpha: &f64| {
             let value = bound(alpha);
@@ -58,7 +72,7 @@ impl RenyiCurve {
     /// A Gaussian mechanism: αμ²/2.
     ///
     /// # Errors
-    /// [`AccountError::OutOfRange`] if the curve overflows.
+    /// [`AccountError::Parameter`] if the curve overflows.
     pub fn gaussian(mu: Mu) -> Result<Self, AccountError> {
         let half_square = mul_up(0.5, mu.squared());
         Self::from_bound(|alpha| mul_up(alpha, half_square))
@@ -67,7 +81,7 @@ impl RenyiCurve {
     /// A ρ-zCDP mechanism: αρ.
     ///
     /// # Errors
-    /// [`AccountError::OutOfRange`] if the curve overflows.
+    /// [`AccountError::Parameter`] if the curve overflows.
     pub fn zcdp(rho: Rho) -> Result<Self, AccountError> {
         Self::from_bound(|alpha| mul_up(alpha, rho.get()))
     }
@@ -75,15 +89,16 @@ impl RenyiCurve {
     /// Any ε-DP mechanism.
     ///
     /// # Errors
-    /// [`AccountError::OutOfRange`] if the curve overflows.
+    /// [`AccountError::Parameter`] if the curve overflows.
     pub fn pure(epsilon: Epsilon) -> Result<Self, AccountError> {
         Self::from_bound(|alpha| randomised_response(alpha, epsilon.get()))
     }
 
-    /// Continuous Laplace noise with ratio ε = Δ₁/b, or its rounding to a lattice that holds the query.
+    /// Continuous Laplace noise with ratio ε = Δ₁/b, or its rounding to a lattice that holds the
+    /// query.
     ///
     /// # Errors
-    /// [`AccountError::OutOfRange`] if the curve overflows.
+    /// [`AccountError::Parameter`] if the curve overflows.
     pub fn laplace(ratio: Epsilon) -> Result<Self, AccountError> {
         Self::from_bound(|alpha| laplace(alpha, ratio.get()))
     }
@@ -91,13 +106,13 @@ impl RenyiCurve {
     /// An η-bounded-range selection.
     ///
     /// # Errors
-    /// [`AccountError::OutOfRange`] if the curve overflows.
+    /// [`AccountError::Parameter`] if the curve overflows.
     pub fn bounded_range(range: Epsilon) -> Result<Self, AccountError> {
         let eta = range.get();
         let rho = mul_up(0.125, mul_up(eta, eta));
         Self::from_bound(|alpha| {
             let line = mul_up(alpha, rho);
-            // Below this the η-DP curve, which is dear to compute, is the larger one.
+            // Below this the η-DP curve is the larger one, and it is expensive to compute.
             if alpha * eta <= 2.0 {
                 line
             } else {
@@ -106,11 +121,12 @@ impl RenyiCurve {
         })
     }
 
-    /// One coin, whose probability is exactly `p` in one world and exactly `q` in the other. Pass the rarer side, which a float
-    /// holds best.
+    /// One coin whose probability is exactly `p` in one world and exactly `q` in the other. Pass
+    /// the probability of the rarer side, for precision.
     ///
     /// # Errors
-    /// [`AccountError::OutOfRange`] unless 1e-200 ≤ p < 1 and 1e-200 ≤ q < 1 (quotients of smaller ones could underflow).
+    /// [`AccountError::Parameter`] unless 1e-200 ≤ p < 1 and 1e-200 ≤ q < 1 (quotients of smaller
+    /// ones could underflow).
     pub fn coin(p: f64, q: f64) -> Result<Self, AccountError> {
         for (name, value) in [("p", p), ("q", q)] {
             let valid = (1e-200..1.0).contains(&value);
@@ -127,7 +143,7 @@ impl RenyiCurve {
         })
     }
 
-    /// Both mechanisms together: the curves add.
+    /// The curve of both mechanisms together: the sum of the curves.
     ///
     /// # Errors
     /// [`AccountError::NotFinite`] if a sum overflows.
@@ -136,7 +152,7 @@ impl RenyiCurve {
         finite(sums.map(|(a, b)| add_up(*a, *b)).collect())
     }
 
-    /// `count` such mechanisms together.
+    /// The curve of `count` such mechanisms together.
     ///
     /// # Errors
     /// [`AccountError::NotFinite`] if a product overflows.
@@ -154,7 +170,7 @@ impl RenyiCurve {
     /// An upper bound on the smallest ε ≥ 0 at this δ.
     ///
     /// # Errors
-    /// [`AccountError::OutOfRange`] unless 0 < δ < 1.
+    /// [`AccountError::Parameter`] unless 0 < δ < 1.
     pub fn epsilon_at(&self, delta: f64) -> Result<f64, AccountError> {
         let ln_delta = libm::log(AccountError::delta_asked(delta)?);
         let each = self.by_order(|beta, bound| epsilon_from(beta, bound, ln_delta));
@@ -164,7 +180,7 @@ impl RenyiCurve {
     /// An upper bound on δ at this ε, at most 1.
     ///
     /// # Errors
-    /// [`AccountError::OutOfRange`] unless 0 ≤ ε < ∞.
+    /// [`AccountError::Parameter`] unless 0 ≤ ε < ∞.
     pub fn delta_at(&self, epsilon: f64) -> Result<f64, AccountError> {
         let epsilon = AccountError::epsilon_asked(epsilon)?;
         let each = self.by_order(|beta, bound| ln_delta_from(beta, bound, epsilon));
@@ -205,7 +221,8 @@ mod tests {
         }
     }
 
-    /// The shrinking dartboard of AFKT22 with η = 0.005, p = 0.0135 and 1300 resamples, at δ = 1e-6.
+    /// The shrinking dartboard of AFKT22 with η = 0.005, p = 0.0135 and 1300 resamples, at
+    /// δ = 1e-6.
     #[test]
     fn dartboard() {
         let (eta, p) = (0.005_f64, 0.0135);

@@ -5,14 +5,15 @@
 //! ln δ = β(r − ε) − β·ln(1 + 1/β) − ln(1 + β), β = α − 1, or, solved for ε,
 //! ε = r − ln(1 + 1/β) − (ln δ + ln(1 + β))/β
 //!
-//! (Canonne, Kamath & Steinke 2020, Proposition 12; Asoodeh et al. 2021). **Reason.** With the privacy loss L = ln(P/Q),
-//! δ(ε) = E_P[(1 − e^{ε−L})₊], while E_P[e^{βL}] ≤ e^{βr}. For every l, (1 − e^{ε−l})₊ ≤ c·e^{β(l−ε)} with
-//! c = max over y ≥ 1 of (1 − 1/y)·y^{−β} = β^β/(1+β)^{1+β}, attained at y = (1+β)/β. Taking expectations gives the formula.
+//! (Canonne, Kamath & Steinke 2020, Proposition 12; Asoodeh et al. 2021). **Reason.** With the
+//! privacy loss L = ln(P/Q), δ(ε) = E_P[(1 − e^{ε−L})₊], while E_P[e^{βL}] ≤ e^{βr}. For every l,
+//! (1 − e^{ε−l})₊ ≤ c·e^{β(l−ε)} with c = max over y ≥ 1 of (1 − 1/y)·y^{−β} = β^β/(1+β)^{1+β},
+//! attained at y = (1+β)/β. Taking expectations gives the formula.
 //!
-//! **Every order is a valid bound**, so a search for the best one may be approximate; only the evaluation must not err
-//! downwards. β is the exact argument throughout (α = 1 + β is never rounded) and each sum of terms is raised
-//! by 16 roundoffs of the sum of their sizes, several times its error. If the formula gives ε < 0 then ε = 0 holds,
-//! since δ falls in ε.
+//! **Every order is a valid bound**, so a search for the best one may be approximate; only the
+//! evaluation must not err downwards. β is the exact argument throughout (α = 1 + β is never
+//! rounded) and each sum of terms is raised by 16 roundoffs of the sum of their sizes, several
+//! times its error. If the formula gives ε < 0 then ε = 0 holds, since δ falls in ε.
 
 use crate::round::UNIT;
 
@@ -32,7 +33,7 @@ pub(crate) fn ln_delta_from(beta: f64, divergence: f64, epsilon: f64) -> f64 {
     let size = beta * (divergence + epsilon + gain) + ln_alpha;
     let ln_delta = beta * (divergence - epsilon - gain) - ln_alpha;
     let bound = ln_delta + 16.0 * UNIT * size;
-    // A bound that is not a number (∞ − ∞) says nothing, and δ ≤ 1 always holds.
+    // A NaN bound (∞ − ∞) says nothing, and δ ≤ 1 always holds.
     if bound < 0.0 { bound } else { 0.0 }
 }
 
@@ -43,7 +44,7 @@ pub(crate) fn delta_from_ln(ln_delta: f64) -> f64 {
     libm::exp(ln_delta + margin).next_up().min(1.0)
 }
 
-/// max(0, x), but never swallowing a NaN: a loss that cannot be computed is reported as infinite.
+/// max(0, x), with infinity for NaN: a loss that cannot be computed is reported as infinite.
 fn at_least_zero(x: f64) -> f64 {
     if x.is_nan() {
         f64::INFINITY
@@ -85,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_computed_is_not_a_small_loss() {
+    fn a_loss_that_cannot_be_computed_is_infinite() {
         assert!(epsilon_from(1.0, f64::INFINITY, -10.0).is_infinite());
         assert!(epsilon_from(1.0, f64::NAN, -10.0).is_infinite());
         assert!(ln_delta_from(1.0, f64::NAN, 1.0) >= 0.0);

@@ -1,10 +1,11 @@
-//! Directed rounding: the few operations from which every outward-rounded number is built.
+//! Directed rounding: the operations behind every outward-rounded number.
 //!
 //! IEEE arithmetic rounds to nearest, so a result may lie below the real value; a privacy loss must
 //! not. Sums and products here recover their exact rounding error (Knuth's two-sum, a fused
 //! multiply-add) and step one float up or down only when the error demands it: ½ + ½ stays 1, and
-//! two charges of ½ fit a budget of 1. For longer expressions, whose error is bounded by analysis, the
-//! caller adds the bound. Solvers search the floats themselves: what is returned has been checked.
+//! two charges of ½ fit a budget of 1. For longer expressions, whose error is bounded by analysis,
+//! the caller adds the bound. Solvers search the floats themselves and return a float they have
+//! checked.
 
 /// The unit roundoff, 2⁻⁵³: the largest relative error of one rounded operation.
 pub(crate) const UNIT: f64 = f64::EPSILON / 2.0;
@@ -30,7 +31,8 @@ pub(crate) fn sub_down(a: f64, b: f64) -> f64 {
     }
 }
 
-/// The smallest float not below a·b, for a, b ≥ 0 (one step more when the product is near underflow).
+/// The smallest float not below a·b, for a, b ≥ 0 (one step more when the product is near
+/// underflow).
 pub(crate) fn mul_up(a: f64, b: f64) -> f64 {
     let product = a * b;
     let unseen = product < PRODUCT_ERROR_VISIBLE && a > 0.0 && b > 0.0;
@@ -61,8 +63,8 @@ pub(crate) fn widen_up(value: f64, roundoffs: f64) -> f64 {
 
 /// e^x − 1 − x, which is never negative, with relative error below 8·2⁻⁵³.
 ///
-/// Near zero `expm1(x) − x` would cancel; there the Taylor series, whose 21 terms leave less than
-/// 1/23! of the leading one on |x| < 1, is used instead.
+/// Near zero `expm1(x) − x` would cancel. There the Taylor series is used instead: on |x| < 1 its
+/// 21 terms leave less than 1/23! of the leading one.
 pub(crate) fn exp_minus_one_minus_self(x: f64) -> f64 {
     if x.abs() < 1.0 {
         let mut tail = 1.0;
@@ -75,16 +77,19 @@ pub(crate) fn exp_minus_one_minus_self(x: f64) -> f64 {
     }
 }
 
-/// The largest positive float with `holds`, for a property that holds below a threshold and fails above.
+/// The largest positive float with `holds`, for a property that holds below a threshold and fails
+/// above.
 ///
-/// Bisection on the bit patterns of the positive floats, which are ordered as the floats are: at most 62
-/// evaluations over all magnitudes. `None` if it fails already at the smallest normal float.
-/// If rounding errors blur the threshold the answer is still a float at which `holds` was seen true.
+/// Bisection on the bit patterns of the positive floats, which are ordered as the floats are: at
+/// most 62 evaluations over all magnitudes. `None` if it fails at the smallest normal
+/// float. If rounding errors blur the threshold, the answer is still a float at which `holds`
+/// returned true.
 pub(crate) fn largest_with(holds: impl Fn(f64) -> bool) -> Option<f64> {
     boundary(holds).map(|(below, _)| below)
 }
 
-/// The smallest positive float with `holds`, for a property that fails below a threshold and holds above.
+/// The smallest positive float with `holds`, for a property that fails below a threshold and holds
+/// above.
 ///
 /// The mirror image of [`largest_with`]; `None` if it fails even at the largest float.
 pub(crate) fn smallest_with(holds: impl Fn(f64) -> bool) -> Option<f64> {

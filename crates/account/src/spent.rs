@@ -1,16 +1,20 @@
-//! What a sequence of mechanisms has spent, in constant memory and constant time a charge.
+//! The total cost of a sequence of mechanisms, in constant memory and constant time per charge.
 //!
-//! **Non-adaptive sizes.** The mechanisms may be chosen adaptively, but the *sizes* of the charges must have been fixed in advance
-//! (or depend on nothing private and nothing released). Where a size depends on earlier releases, spend through a
-//! [`Filter`](crate::Filter) and report its budget; reading ε off this sum and stopping accordingly would not be covered.
+//! **Non-adaptive sizes.** The mechanisms may be chosen adaptively, but the *sizes* of the charges
+//! must have been fixed in advance (or depend on nothing private and nothing released). Where a
+//! size depends on earlier releases, spend through a [`Filter`](crate::Filter) and report its
+//! budget; reading ε off this sum and stopping accordingly would not be covered.
 //!
-//! Split the charges into Gaussian (Σμ²), zCDP (Σρ), and those with an ε of their own (Σε, and Σρ of the same), the last
-//! possibly with Σδ. For every ε and δ the best of these valid claims is reported:
+//! Split the charges into Gaussian (Σμ²), zCDP (Σρ), and those with an ε (Σε, and Σρ of
+//! the same charges), the last possibly with Σδ. For every ε and δ the best of these valid claims
+//! is reported:
 //! * everything by zCDP, at δ − Σδ;
 //! * Gaussian and zCDP by zCDP at δ − Σδ, the rest by basic composition, Σε;
-//! * no zCDP charge: Gaussian exactly by GDP at δ − Σδ, the rest by basic composition. Alone, Gaussians are exact, and pure charges are pure.
+//! * no zCDP charge: Gaussian exactly by GDP at δ − Σδ, the rest by basic composition. Alone,
+//!   Gaussians are exact, and pure charges are pure.
 //!
-//! The precision slack (1 + e^ε)·τ of draws that are not exact is added to δ (see [`precision_slack`](crate::precision_slack)).
+//! The precision slack (1 + e^ε)·τ of draws that are not exact is added to δ (see
+//! [`precision_slack`](crate::precision_slack)).
 
 use crate::gdp::root_up;
 use crate::round::{add_up, mul_up, sub_down, widen_up};
@@ -18,6 +22,20 @@ use crate::slack::{checked_tau, slack};
 use crate::{AccountError, Charge, Price, tradeoff, zcdp};
 
 /// The running total of charges whose sizes were fixed in advance.
+///
+/// ```
+/// use hushstream_account::{AccountError, Charge, Mu, Spent};
+///
+/// let mut spent = Spent::new();
+/// for _ in 0..100 {
+///     spent.add(&Charge::Gaussian(Mu::new(0.01)?))?;
+/// }
+/// // Gaussian charges add in squares: a hundred times 0.01 is 0.1.
+/// assert!((spent.mu().unwrap() - 0.1).abs() < 1e-9);
+/// let one = Mu::new(0.1)?.epsilon_at(1e-6)?;
+/// assert!((spent.epsilon_at(1e-6)? / one - 1.0).abs() < 1e-9);
+/// # Ok::<(), AccountError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Spent {
     /// Σμ² of the Gaussian charges.
@@ -72,7 +90,7 @@ impl Spent {
         Ok(())
     }
 
-    /// Adds the charge of a run and the error of its draws.
+    /// Adds the price of a run: its charge and the error of its draws.
     ///
     /// # Errors
     /// As [`Spent::add`]; nothing is added then.
@@ -84,7 +102,7 @@ impl Spent {
     /// Adds the total-variation error of draws that one record affects.
     ///
     /// # Errors
-    /// [`AccountError::OutOfRange`] unless 0 ≤ τ ≤ 1.
+    /// [`AccountError::Parameter`] unless 0 ≤ τ ≤ 1.
     pub fn add_slack(&mut self, tau: f64) -> Result<(), AccountError> {
         self.tau = add_up(self.tau, checked_tau(tau)?).min(1.0);
         Ok(())
@@ -93,24 +111,26 @@ impl Spent {
     /// An upper bound on δ at this ε, precision slack included, at most 1.
     ///
     /// # Errors
-    /// [`AccountError::OutOfRange`] unless 0 ≤ ε < ∞.
+    /// [`AccountError::Parameter`] unless 0 ≤ ε < ∞.
     pub fn delta_at(&self, epsilon: f64) -> Result<f64, AccountError> {
         let epsilon = AccountError::epsilon_asked(epsilon)?;
         let lost = add_up(self.delta, slack(epsilon, self.tau));
         Ok(add_up(self.ideal_delta(epsilon), lost).min(1.0))
     }
 
-    /// An upper bound on the smallest ε ≥ 0 at this δ, precision slack included; δ = 0 is answered if every charge is pure and
-    /// every draw exact.
+    /// An upper bound on the smallest ε ≥ 0 at this δ, precision slack included. δ = 0 is
+    /// allowed if every charge is pure and every draw exact.
     ///
     /// # Errors
-    /// [`AccountError::OutOfRange`] unless 0 ≤ δ < 1; [`AccountError::DeltaOutOfReach`] if the charges' own δ and the
-    /// precision slack leave nothing; [`AccountError::NeedsDelta`] if δ = 0 is asked of charges that are not pure.
+    /// [`AccountError::Parameter`] unless 0 ≤ δ < 1; [`AccountError::DeltaOutOfReach`] if the
+    /// charges' own δ and the precision slack leave nothing; [`AccountError::NeedsDelta`] if δ = 0
+    /// and a charge is not pure.
     pub fn epsilon_at(&self, delta: f64) -> Result<f64, AccountError> {
         let valid = (0.0..1.0).contains(&delta);
         AccountError::unless(valid, "delta", delta, "at least 0 and below 1")?;
-        // The slack grows with ε: raise ε until it meets its own slack. Each pass but the last raises ε by a factor that slack
-        // changes of rounding size cannot outrun; with a real τ two passes do.
+        // The slack grows with ε: raise ε until it covers its own slack. Each pass but the last
+        // raises ε by a factor larger than rounding changes of the slack; with a real τ two passes
+        // are enough.
         let mut epsilon = 0.0;
         for _ in 0..64 {
             let lost = add_up(self.delta, slack(epsilon, self.tau));
@@ -132,14 +152,14 @@ impl Spent {
         })
     }
 
-    /// The μ of the whole, rounded up, if every charge was Gaussian and there was one.
+    /// The μ of the total, rounded up, if there are charges and all are Gaussian.
     #[must_use]
     pub fn mu(&self) -> Option<f64> {
         let gaussian_only = self.rho <= 0.0 && self.epsilon <= 0.0 && self.mu_squared > 0.0;
         gaussian_only.then(|| root_up(self.mu_squared))
     }
 
-    /// The ρ of the whole, rounded up, unless a charge had a δ of its own or nothing was spent.
+    /// The ρ of the total, rounded up, unless a charge has a δ or nothing was spent.
     #[must_use]
     pub fn rho(&self) -> Option<f64> {
         let rho = self.rho_of_everything();
@@ -160,7 +180,7 @@ impl Spent {
         add_up(self.rho_of_gaussian_and_zcdp(), self.rho_of_epsilon)
     }
 
-    /// δ at ε without the charges' own δ and without slack.
+    /// δ at ε without the δ of charges and without slack.
     fn ideal_delta(&self, epsilon: f64) -> f64 {
         let mut best = zcdp::delta_upper(self.rho_of_everything(), epsilon);
         if epsilon >= self.epsilon {
@@ -173,7 +193,7 @@ impl Spent {
         best
     }
 
-    /// ε at δ without the charges' own δ and without slack; δ may be zero.
+    /// ε at δ without the δ of charges and without slack; δ may be zero.
     fn ideal_epsilon(&self, delta: f64) -> Result<f64, AccountError> {
         let concentrated = self.rho_of_gaussian_and_zcdp();
         if delta <= 0.0 {
@@ -190,7 +210,7 @@ impl Spent {
             zcdp::epsilon_upper(concentrated, delta),
             self.epsilon,
         ));
-        // One look tells whether the curve of a Gaussian can do better; only then is it searched.
+        // One evaluation tells whether the Gaussian curve can do better; only then search it.
         let (mu, room) = (root_up(self.mu_squared), best - self.epsilon);
         if self.rho <= 0.0
             && room > 0.0
@@ -251,7 +271,8 @@ mod tests {
 
     #[test]
     fn the_best_valid_claim_wins() {
-        // Many small pure charges beside a Gaussian: zCDP wins. A large one: basic composition wins.
+        // Many small pure charges beside a Gaussian: zCDP wins. A large one: basic composition
+        // wins.
         let mut small = spent(&[pure(0.1); 20]);
         small.add(&gaussian(1.0)).unwrap();
         let basic = Mu::new(1.0).unwrap().epsilon_at(1e-6).unwrap() + 2.0;

@@ -1,24 +1,28 @@
-//! δ(ε; μ) of Gaussian differential privacy in log space, and its inverses, all with directed rounding.
+//! δ(ε; μ) of Gaussian differential privacy in log space, and its inverses, all with directed
+//! rounding.
 //!
-//! δ(ε) = Φ(−x₁) − e^ε·Φ(−x₂), x₁ = ε/μ − μ/2, x₂ = x₁ + μ (see [`Mu`](crate::Mu)). As printed it cancels for small μ, and overflows for
-//! large ε.
+//! δ(ε) = Φ(−x₁) − e^ε·Φ(−x₂), x₁ = ε/μ − μ/2, x₂ = x₁ + μ (see [`Mu`](crate::Mu)). As printed it
+//! cancels for small μ, and overflows for large ε.
 //!
-//! **Evaluation.** x₂² − x₁² = 2ε, so e^ε·φ(x₂) = φ(x₁), and with Mills' ratio R and its slope g = −R′
+//! **Evaluation.** x₂² − x₁² = 2ε, so e^ε·φ(x₂) = φ(x₁), and with Mills' ratio R and its slope
+//! g = −R′
 //!
 //! δ = φ(x₁)·(R(x₁) − R(x₂)) = φ(x₁)·∫ g from x₁ to x₂.
 //!
 //! * R(x₂) < R(x₁)/2: the difference loses less than a factor of three.
-//! * Otherwise the interval is short on the scale on which g varies (x₂ ≲ 2x₁), and 16-point Gauss–Legendre on the
-//!   positive g is exact to rounding: nothing cancels however small μ is.
-//! * x₁ ≤ −1: then μ ≥ 2|x₁| and x₂ ≥ 1, so δ = Φ(−x₁) − φ(x₁)·R(x₂) with 0.84 against at most 0.16.
+//! * Otherwise the interval is short on the scale on which g varies (x₂ ≲ 2x₁), and 16-point
+//!   Gauss–Legendre on the positive g is exact to rounding: nothing cancels however small μ is.
+//! * x₁ ≤ −1: then μ ≥ 2|x₁| and x₂ ≥ 1, so δ = Φ(−x₁) − φ(x₁)·R(x₂) with 0.84 against at most
+//!   0.16.
 //!
 //! The result is ln δ: no overflow for ε = 10⁵, no underflow for δ = 10⁻³⁰⁰.
 //!
-//! **Error.** x₁ is computed with the exact remainder of the division, hence to 3 roundoffs, also where ε/μ and μ/2 cancel;
-//! x₁²/2 contributes 4x₁² roundoffs; R, g and the quadrature at most 40; each logarithm one roundoff of its size, and these
-//! sizes are at most x₁² + |ln δ| + 4. The margin of 32·(2 + x₁² + |ln δ|) roundoffs covers the sum four times over and is below
-//! 10⁻¹¹ for δ ≥ 10⁻³⁰⁰; on 6000 random points (ε from 10⁻⁶ to 10⁵, x₁ from −5 to 37, against 60 digits) the error used 8 %
-//! of it. It is always added in the direction that claims more loss.
+//! **Error.** x₁ is computed with the exact remainder of the division, hence to 3 roundoffs, also
+//! where ε/μ and μ/2 cancel; x₁²/2 contributes 4x₁² roundoffs; R, g and the quadrature at most 40;
+//! each logarithm one roundoff of its size, and these sizes are at most x₁² + |ln δ| + 4. The
+//! margin of 32·(2 + x₁² + |ln δ|) roundoffs covers the sum four times over and is below 10⁻¹¹ for
+//! δ ≥ 10⁻³⁰⁰; on 6000 random points (ε from 10⁻⁶ to 10⁵, x₁ from −5 to 37, against 60 digits) the
+//! error used 8 % of it. It is always added in the direction that claims more loss.
 
 use crate::normal::{mills, mills_slope, upper_tail};
 use crate::round::{UNIT, largest_with, smallest_with};
@@ -43,7 +47,7 @@ const GAUSS_LEGENDRE: [(f64, f64); 8] = [
     (0.989_400_934_991_649_9, 0.027_152_459_411_754_095),
 ];
 
-/// The largest μ with δ(ε; μ) ≤ δ, as far as outward-rounded arithmetic can tell.
+/// The largest μ with δ(ε; μ) ≤ δ in outward-rounded arithmetic.
 pub(crate) fn limit(budget: Budget) -> Result<f64, AccountError> {
     if budget.is_pure() {
         return Err(AccountError::NeedsDelta {
@@ -63,7 +67,8 @@ pub(crate) fn limit(budget: Budget) -> Result<f64, AccountError> {
 }
 
 thread_local! {
-    /// The last budget and its limit, which a bisection finds in most of a millisecond: simulations and audits open ledgers of one budget by the thousand.
+    /// The last budget and its limit. The bisection takes most of a millisecond, and simulations
+    /// and audits open thousands of ledgers with one budget.
     static LAST: Cell<Option<(Budget, f64)>> = const { Cell::new(None) };
 }
 
@@ -163,7 +168,8 @@ mod tests {
 
     #[test]
     fn branches_meet() {
-        // The quadrature and the difference agree wherever both are accurate, and so do the forms at x₁ = −1.
+        // The quadrature and the difference agree wherever both are accurate, and so do the forms
+        // at x₁ = −1.
         for x in [-0.9_f64, 0.0, 1.0, 3.0, 10.0, 30.0] {
             for width in [0.3, 0.6, 1.0] {
                 let width = width * (0.5 + x.abs());

@@ -1,6 +1,7 @@
 //! The guarantee in words: one sentence a lawyer can read, one line a theorist can check.
 //!
-//! Numbers are rounded towards more loss: a printed ε, δ, μ, ρ or slack is never below the real one, a printed σ never above.
+//! Numbers are rounded towards more loss: a printed ε, δ, μ, ρ or slack is never below the real
+//! one, a printed σ never above.
 
 use std::fmt;
 
@@ -14,7 +15,8 @@ impl fmt::Display for Guarantee {
         if fields.simulated {
             writeln!(
                 f,
-                "SIMULATED NOISE: this run gives NO privacy. What follows would hold if its noise were real."
+                "SIMULATED NOISE: this run gives NO privacy. \
+                 What follows would hold if its noise were real."
             )?;
         }
         sentence(f, fields)?;
@@ -53,7 +55,8 @@ fn sentence(f: &mut fmt::Formatter<'_>, fields: &Fields) -> fmt::Result {
         )?,
         Some(window) => write!(
             f,
-            "the probability of any set of sequences of the {} releases from the first that includes that record on ",
+            "the probability of any set of sequences of the {} releases \
+             from the first that includes that record on ",
             grouped(window)
         )?,
     }
@@ -69,7 +72,8 @@ fn sentence(f: &mut fmt::Formatter<'_>, fields: &Fields) -> fmt::Result {
     if fields.window.is_some() {
         write!(
             f,
-            " This does not protect the whole transcript: models published later may reveal the record."
+            " This does not protect the whole transcript: \
+             models published later may reveal the record."
         )?;
     }
     Ok(())
@@ -144,7 +148,8 @@ mod tests {
         let guarantee = tree(1.0, 1e-6, Adjacency::ReplaceOne).build().unwrap();
         assert_eq!(
             guarantee.to_string(),
-            "Whatever one of the 327,346 records is replaced by, the probability of any set of published model sequences \
+            "Whatever one of the 327,346 records is replaced by, \
+             the probability of any set of published model sequences \
              changes by at most a factor of e^1.00 plus 1e-6.\n\
              (binary tree, 19 levels, Gaussian σ = 36.8·L, replace-one, n = 327,345 releases; \
              JKT12 Theorem 11 with erratum J1; precision slack 0)"
@@ -161,8 +166,9 @@ mod tests {
             .to_string();
         assert_eq!(
             text,
-            "Whether one of the 1,000 records is present or replaced by the public null, the probability of any set of \
-             published model sequences changes by at most a factor of e^0.500.\n\
+            "Whether one of the 1,000 records is present or replaced by the public null, \
+             the probability of any set of published model sequences \
+             changes by at most a factor of e^0.500.\n\
              (private selection, zero-out; assuming losses in [0, 1]; precision slack 0)"
         );
     }
@@ -177,7 +183,8 @@ mod tests {
             "Whatever all records (at most 12) of one person are replaced by, the probability"
         ));
         assert!(text(Adjacency::ZeroOut).starts_with(
-            "Whether all records (at most 12) of one person are present or replaced by the public null, "
+            "Whether all records (at most 12) of one person are present \
+             or replaced by the public null, "
         ));
     }
 

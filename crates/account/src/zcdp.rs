@@ -1,26 +1,31 @@
 //! Zero-concentrated differential privacy: one number ρ for any mixture of mechanisms.
 //!
-//! M is ρ-zCDP when D_α(M(x)‖M(x′)) ≤ α·ρ for all neighbours and all α > 1 (Bun & Steinke 2016). ρ adds up. To (ε, δ) by
-//! the conversion of `renyi.rs` at the best order: with β = α − 1 the stationary points are unique, because
+//! M is ρ-zCDP when D_α(M(x)‖M(x′)) ≤ α·ρ for all neighbours and all α > 1 (Bun & Steinke 2016). ρ
+//! adds up. The conversion of `renyi.rs` at the best order gives (ε, δ): with β = α − 1 the
+//! stationary points are unique, because
 //!
 //! dε/dβ = ρ + (ln δ + ln(1+β))/β² has the sign of ρβ² + ln(1+β) + ln δ, which increases, and
 //! d ln δ/dβ = (1 + 2β)ρ − ln(1 + 1/β) − ε increases.
 //!
-//! **What each mechanism costs.** Let K(s) = ln E_P[e^{sL}] = s·D_{1+s}, L the privacy loss; K(0) = K(−1) = 0.
+//! **The cost of each mechanism.** Let K(s) = ln E_P[e^{sL}] = s·D_{1+s}, L the privacy loss;
+//! K(0) = K(−1) = 0.
 //! * *Gaussian*: K(s) = s(s+1)μ²/2, so ρ = μ²/2.
-//! * *η-bounded range* (L lies in an interval of length η): K″ is a variance of L under a tilted law, ≤ η²/4, and
-//!   interpolation at 0 and −1 gives K(s) = s(s+1)K″(ξ)/2 ≤ s(s+1)η²/8, so ρ = η²/8 (Cesar & Rogers 2021). Such a
-//!   mechanism is also η-DP.
-//! * *Any ε-DP mechanism* is post-processing of randomised response (Kairouz, Oh & Viswanath 2015), for which, with
-//!   t = s + ½, e^K = cosh(tε)/cosh(ε/2). ρ = K′(0) = ε·tanh(ε/2).
-//! * *Laplace with ratio ε* = Δ₁/b: e^K = e^{−ε/2}·(cosh(tε) + sinh(tε)/(2t)). ρ = K′(0) = ε + e^{−ε} − 1. Rounding to a lattice that
-//!   holds the query is post-processing; several coordinates with Σε_i = ε cost no more, since this is convex and 0 at 0.
+//! * *η-bounded range* (L lies in an interval of length η): K″ is a variance of L under a tilted
+//!   law, ≤ η²/4, and interpolation at 0 and −1 gives K(s) = s(s+1)K″(ξ)/2 ≤ s(s+1)η²/8, so
+//!   ρ = η²/8 (Cesar & Rogers 2021). Such a mechanism is also η-DP.
+//! * *Any ε-DP mechanism* is post-processing of randomised response (Kairouz, Oh & Viswanath 2015),
+//!   for which, with t = s + ½, e^K = cosh(tε)/cosh(ε/2). ρ = K′(0) = ε·tanh(ε/2).
+//! * *Laplace with ratio ε* = Δ₁/b: e^K = e^{−ε/2}·(cosh(tε) + sinh(tε)/(2t)).
+//!   ρ = K′(0) = ε + e^{−ε} − 1. Rounding to a lattice that holds the query is post-processing;
+//!   several coordinates with Σε_i = ε cost no more, since this is convex and 0 at 0.
 //!
-//! **Why K′(0) is enough** in the last two: e^K is even and entire in t; as a function of v = t² it has order ½ and only negative
-//! zeros v = −y²: cos(yε) = 0, respectively y·cos(yε) + ½·sin(yε) = 0, the eigenvalue equation of the self-adjoint
-//! problem −u″ = y²u, u(0) = 0, u′(ε) + ½u(ε) = 0. So it is a product of factors 1 + v/y² (Hadamard), and
-//! K is a sum of ln(1 + v/y²) and a constant: concave in v. A concave function lies below its tangent at v = ¼ (s = 0), and as v − ¼ = s(s+1) and
-//! dK/dv = K′(0) there, K(s) ≤ s(s+1)·K′(0), that is D_α ≤ α·K′(0). (Equality as α → 1: no smaller ρ exists.)
+//! **Why K′(0) is enough** in the last two: e^K is even and entire in t; as a function of v = t² it
+//! has order ½ and only negative zeros v = −y²: cos(yε) = 0, respectively
+//! y·cos(yε) + ½·sin(yε) = 0, the eigenvalue equation of the self-adjoint problem −u″ = y²u,
+//! u(0) = 0, u′(ε) + ½u(ε) = 0. So it is a product of factors 1 + v/y² (Hadamard), and K is a sum
+//! of ln(1 + v/y²) and a constant: concave in v. A concave function lies below its tangent at v = ¼
+//! (s = 0), and as v − ¼ = s(s+1) and dK/dv = K′(0) there, K(s) ≤ s(s+1)·K′(0), that is
+//! D_α ≤ α·K′(0). (Equality as α → 1: no smaller ρ exists.)
 
 use serde::{Deserialize, Serialize};
 
@@ -29,15 +34,25 @@ use crate::round::{add_up, exp_minus_one_minus_self, largest_with, mul_down, mul
 use crate::{AccountError, Budget, Epsilon, Mu};
 
 /// The parameter ρ > 0 of zero-concentrated differential privacy.
+///
+/// ```
+/// use hushstream_account::{AccountError, Epsilon, Rho};
+///
+/// // A thousand draws of the exponential mechanism of range 0.02.
+/// let draw = Rho::of_bounded_range(Epsilon::new(0.02)?);
+/// let all = Rho::new(1000.0 * draw.get())?;
+/// assert!((all.epsilon_at(1e-6)? - 1.4716).abs() < 1e-4);
+/// # Ok::<(), AccountError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(try_from = "f64", into = "f64")]
 pub struct Rho(f64);
 
 impl Rho {
-    /// A known ρ.
+    /// Checks a known ρ.
     ///
     /// # Errors
-    /// [`AccountError::OutOfRange`] unless 0 < ρ < ∞.
+    /// [`AccountError::Parameter`] unless 0 < ρ < ∞.
     pub fn new(rho: f64) -> Result<Self, AccountError> {
         AccountError::positive("rho", rho).map(Self)
     }
@@ -45,7 +60,8 @@ impl Rho {
     /// The largest ρ that an (ε, δ) budget allows, rounded down.
     ///
     /// # Errors
-    /// [`AccountError::NeedsDelta`] if δ = 0; [`AccountError::NotFinite`] if the budget is so small that no float would do.
+    /// [`AccountError::NeedsDelta`] if δ = 0; [`AccountError::NotFinite`] if the budget is so small
+    /// that no float fits.
     pub fn within(budget: Budget) -> Result<Self, AccountError> {
         if budget.is_pure() {
             return Err(AccountError::NeedsDelta { noise: "zCDP" });
@@ -63,20 +79,23 @@ impl Rho {
         finite(mul_up(0.5, mu.squared()))
     }
 
-    /// The ρ = ε·tanh(ε/2) of any ε-DP mechanism (discrete Laplace and L2-Laplace among them), rounded up.
+    /// The ρ = ε·tanh(ε/2) of any ε-DP mechanism (discrete Laplace and L2-Laplace among them),
+    /// rounded up.
     #[must_use]
     pub fn of_pure(epsilon: Epsilon) -> Self {
         Self(widen_up(epsilon.get() * libm::tanh(0.5 * epsilon.get()), 8.0).min(f64::MAX))
     }
 
-    /// The ρ = ε + e^{−ε} − 1 of continuous Laplace noise with ratio ε = Δ₁/b, or of its rounding to a lattice
-    /// that holds the query, rounded up. **Not** for the discrete Laplace law: that is [`Rho::of_pure`].
+    /// The ρ = ε + e^{−ε} − 1 of continuous Laplace noise with ratio ε = Δ₁/b, or of its rounding
+    /// to a lattice that holds the query, rounded up. **Not** for the discrete Laplace law: that is
+    /// [`Rho::of_pure`].
     #[must_use]
     pub fn of_laplace(ratio: Epsilon) -> Self {
         Self(widen_up(exp_minus_one_minus_self(-ratio.get()), 8.0).min(f64::MAX))
     }
 
-    /// The ρ = η²/8 of an η-bounded-range selection, rounded up; for large η the bound of [`Rho::of_pure`], which is then smaller.
+    /// The ρ = η²/8 of an η-bounded-range selection, rounded up; for large η the bound of
+    /// [`Rho::of_pure`], which is then smaller.
     #[must_use]
     pub fn of_bounded_range(range: Epsilon) -> Self {
         let square = mul_up(range.get(), range.get());
@@ -92,7 +111,7 @@ impl Rho {
     /// The μ = √(2ρ) of the Gaussian mechanism that costs this ρ, rounded down.
     ///
     /// # Errors
-    /// [`AccountError::NotFinite`] if ρ is so small that no float would do.
+    /// [`AccountError::NotFinite`] if ρ is so small that no float fits.
     pub fn to_gaussian(self) -> Result<Mu, AccountError> {
         let twice = mul_down(2.0, self.0);
         largest_with(|mu| mul_up(mu, mu) <= twice)
@@ -103,7 +122,7 @@ impl Rho {
     /// An upper bound on δ at this ε, at most 1.
     ///
     /// # Errors
-    /// [`AccountError::OutOfRange`] unless 0 ≤ ε < ∞.
+    /// [`AccountError::Parameter`] unless 0 ≤ ε < ∞.
     pub fn delta_at(self, epsilon: f64) -> Result<f64, AccountError> {
         Ok(delta_upper(self.0, AccountError::epsilon_asked(epsilon)?))
     }
@@ -111,7 +130,7 @@ impl Rho {
     /// An upper bound on the smallest ε ≥ 0 at this δ.
     ///
     /// # Errors
-    /// [`AccountError::OutOfRange`] unless 0 < δ < 1; [`AccountError::NotFinite`] if ε overflows.
+    /// [`AccountError::Parameter`] unless 0 < δ < 1; [`AccountError::NotFinite`] if ε overflows.
     pub fn epsilon_at(self, delta: f64) -> Result<f64, AccountError> {
         let epsilon = epsilon_upper(self.0, AccountError::delta_asked(delta)?);
         if epsilon.is_finite() {

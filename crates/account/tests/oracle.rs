@@ -1,7 +1,9 @@
-//! The crate against independent answers: mpmath at 80 digits where an exact one exists, dp-accounting's brackets where not.
+//! The crate against independent answers: mpmath at 80 digits where an exact one exists,
+//! dp-accounting's brackets where not.
 //!
-//! `oracle/accounting.py` writes `vectors/accounting.json`. Two things are checked everywhere: we never claim less loss than the
-//! truth, and where both sides are exact we are within 1e-9. The last tests plant errors and see the same checks flag them.
+//! `oracle/accounting.py` writes `vectors/accounting.json`. Every test checks two things: a claim
+//! is never below the truth, and where both sides are exact they agree within 1e-9. The last tests
+//! plant errors and check that the same comparisons flag them.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -88,18 +90,18 @@ struct Bracket {
 static VECTORS: LazyLock<Vectors> =
     LazyLock::new(|| serde_json::from_str(include_str!("vectors/accounting.json")).unwrap());
 
-/// What is wrong with a claim about a quantity whose true value is known.
+/// The flaw of a claim about a quantity whose true value is known.
 #[derive(Debug, PartialEq)]
 enum Flaw {
     ClaimsLessLoss,
     NotTight,
 }
 
-/// A loss (ε, δ, ρ, a divergence) must not be below the truth, nor above it by more than `tolerance` relative or
-/// `absolute`.
+/// A loss (ε, δ, ρ, a divergence) must not be below the truth, nor above it by more than
+/// `tolerance` relative or `absolute`.
 ///
-/// The truth is parsed to the nearest float. Rounding is monotone, so a float that is not below the real truth is not below
-/// its nearest float either: the comparison raises no false alarm.
+/// The truth is parsed to the nearest float. Rounding is monotone, so a float that is not below the
+/// real truth is not below its nearest float either: the comparison raises no false alarm.
 fn loss_near(ours: f64, truth: &str, tolerance: f64, absolute: f64) -> Result<f64, Flaw> {
     let truth: f64 = truth.parse().unwrap();
     if ours.is_nan() || ours < truth {
@@ -118,7 +120,8 @@ fn loss(ours: f64, truth: &str, tolerance: f64) -> Result<f64, Flaw> {
     loss_near(ours, truth, tolerance, 0.0)
 }
 
-/// A parameter derived from a budget must not be above the truth, nor below it by more than `tolerance` relative.
+/// A parameter derived from a budget must not be above the truth, nor below it by more than
+/// `tolerance` relative.
 fn allowance(ours: f64, truth: &str, tolerance: f64) -> Result<f64, Flaw> {
     let truth: f64 = truth.parse().unwrap();
     if ours.is_nan() || ours > truth {
@@ -197,7 +200,7 @@ fn zcdp_grid() {
         ] {
             worst = worst.max(result.unwrap_or_else(|flaw| panic!("{place}: {flaw:?}")));
         }
-        // What the budget allows spends no more than the budget, and nearly all of it.
+        // The ρ of a budget spends no more than the budget, and nearly all of it.
         let allowed = Rho::within(Budget::approx(v.epsilon, v.delta).unwrap()).unwrap();
         let spent = allowed.epsilon_at(v.delta).unwrap();
         assert!(spent <= v.epsilon && spent >= v.epsilon * (1.0 - 1e-9));
@@ -246,7 +249,7 @@ fn renyi_curves() {
             let inside = (least..most).contains(&best.order);
             let grid = if v.kind == "coin" { 5e-2 } else { 5e-4 };
             let tolerance = if inside { grid } else { f64::INFINITY };
-            // An ε near zero is what is left of large terms: there an absolute bound is fair.
+            // An ε near zero is a difference of large terms: there the bound is absolute.
             let result = loss_near(ours, &best.epsilon, tolerance, 1e-4);
             let error = result.unwrap_or_else(|flaw| panic!("{place}: {flaw:?} {ours}"));
             if inside {
@@ -343,9 +346,11 @@ fn compositions_never_claim_less_than_the_truth() {
         }
     }
     println!(
-        "against another Renyi accountant: running sum at most {worst_spent:.4}, curve at most {worst_curve:.4} times"
+        "against another Renyi accountant: running sum at most {worst_spent:.4}, \
+         curve at most {worst_curve:.4} times"
     );
-    // Curves use the same theory: no looser than usual. The running sum keeps one ρ where they keep a curve, and pays for it.
+    // Curves use the same theory: no looser than usual. The running sum keeps one ρ where they keep
+    // a curve, and pays for it.
     assert!(worst_curve < 1.001 && worst_spent < 1.4);
 }
 
@@ -353,7 +358,8 @@ fn compositions_never_claim_less_than_the_truth() {
 fn planted_errors_in_mu_are_flagged() {
     let mut caught = 0;
     for v in &VECTORS.gdp {
-        // Twice the δ that was allowed; a Δ that forgets replace-one; rounding to nearest with a small bias.
+        // Twice the δ that was allowed; a Δ that forgets replace-one; rounding to nearest with a
+        // small bias.
         let twice = mu_within(v.epsilon, 2.0 * v.delta);
         let forgot = 2.0 * mu_within(v.epsilon, v.delta);
         let biased = v.mu_float * (1.0 + 1e-12);
@@ -395,6 +401,7 @@ fn a_charge_left_out_is_flagged() {
         };
         flagged += usize::from(composition.results.iter().any(below));
     }
-    // Zero-concentrated bounds are loose by a few percent, so a small charge can hide in them; most cannot.
+    // Zero-concentrated bounds are loose by a few percent, so a small charge can hide in them; most
+    // cannot.
     assert!(flagged >= 30, "{flagged}");
 }

@@ -1,4 +1,5 @@
-//! Laws that hold for every parameter: order, outward round trips, independence of the order of composition.
+//! Laws that hold for every parameter: order, outward round trips, independence of the order of
+//! composition.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -33,7 +34,11 @@ fn total<'a>(charges: impl IntoIterator<Item = &'a Charge>) -> Spent {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 64,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn gaussian_loss_is_monotone(
@@ -67,7 +72,8 @@ proptest! {
 
     #[test]
     fn round_trips_go_outward(mu in log_uniform(-4.0, 2.0), delta in log_uniform(-250.0, -0.1)) {
-        // The reported ε spends at most δ, but not much less; a budget's μ costs at most the budget.
+        // The reported ε spends at most δ, but not much less; a budget's μ costs at most the
+        // budget.
         let spender = Mu::new(mu).unwrap();
         let epsilon = spender.epsilon_at(delta).unwrap();
         let back = spender.delta_at(epsilon).unwrap();
@@ -81,9 +87,12 @@ proptest! {
     }
 
     #[test]
-    fn exact_gaussian_accounting_beats_zcdp(mu in log_uniform(-3.0, 1.5), delta in log_uniform(-30.0, -1.0)) {
+    fn exact_gaussian_accounting_beats_zcdp(
+        mu in log_uniform(-3.0, 1.5),
+        delta in log_uniform(-30.0, -1.0),
+    ) {
         let mu = Mu::new(mu).unwrap();
-        let rho = mu.to_rho().unwrap();
+        let rho = Rho::of_gaussian(mu).unwrap();
         let curve = RenyiCurve::gaussian(mu).unwrap();
         let (exact, by_rho) = (mu.epsilon_at(delta).unwrap(), rho.epsilon_at(delta).unwrap());
         prop_assert!(exact <= by_rho);
@@ -92,7 +101,9 @@ proptest! {
     }
 
     #[test]
-    fn order_of_composition_matters_only_in_rounding(charges in prop::collection::vec(any_charge(), 1..12)) {
+    fn order_of_composition_matters_only_in_rounding(
+        charges in prop::collection::vec(any_charge(), 1..12),
+    ) {
         let (forward, backward) = (total(&charges), total(charges.iter().rev()));
         let (a, b) = (forward.epsilon_at(1e-6).unwrap(), backward.epsilon_at(1e-6).unwrap());
         prop_assert!((a - b).abs() <= 1e-9 * a);
@@ -101,7 +112,10 @@ proptest! {
     }
 
     #[test]
-    fn spending_more_never_costs_less(charges in prop::collection::vec(any_charge(), 1..8), tau in log_uniform(-30.0, -10.0)) {
+    fn spending_more_never_costs_less(
+        charges in prop::collection::vec(any_charge(), 1..8),
+        tau in log_uniform(-30.0, -10.0),
+    ) {
         let mut spent = Spent::new();
         let (mut epsilon, mut delta) = (0.0, 0.0);
         for charge in &charges {
@@ -119,9 +133,16 @@ proptest! {
     }
 
     #[test]
-    fn what_a_filter_admits_stays_within_its_budget(sizes in prop::collection::vec(log_uniform(-4.0, 0.0), 1..40)) {
+    fn admitted_charges_stay_within_the_budget(
+        sizes in prop::collection::vec(log_uniform(-4.0, 0.0), 1..40),
+    ) {
         let budget = Budget::approx(1.0, 1e-6).unwrap();
-        for kind in [FilterKind::Gaussian, FilterKind::Zcdp, FilterKind::Pure, FilterKind::Approximate] {
+        for kind in [
+            FilterKind::Gaussian,
+            FilterKind::Zcdp,
+            FilterKind::Pure,
+            FilterKind::Approximate,
+        ] {
             let mut filter = Filter::open(budget, kind).unwrap();
             let mut spent = Spent::new();
             for &size in &sizes {
@@ -129,14 +150,17 @@ proptest! {
                     FilterKind::Gaussian => Charge::Gaussian(Mu::new(size).unwrap()),
                     FilterKind::Zcdp => Charge::Zcdp(Rho::new(size).unwrap()),
                     FilterKind::Pure => Charge::Pure(Epsilon::new(size).unwrap()),
-                    FilterKind::Approximate => Charge::Approximate(Budget::approx(size, size * 1e-6).unwrap()),
+                    FilterKind::Approximate => {
+                        Charge::Approximate(Budget::approx(size, size * 1e-6).unwrap())
+                    }
                 };
                 if filter.try_spend(charge).is_ok() {
                     spent.add(&charge).unwrap();
                 }
             }
             prop_assert!(filter.used() <= 1.0 && filter.used_delta() <= filter.room());
-            prop_assert!(spent.epsilon_at(budget.delta()).unwrap() <= budget.epsilon() * (1.0 + 1e-12));
+            let epsilon = spent.epsilon_at(budget.delta()).unwrap();
+            prop_assert!(epsilon <= budget.epsilon() * (1.0 + 1e-12));
         }
     }
 }

@@ -87,7 +87,8 @@ fn every_currency_takes_every_kind() {
         }
         assert!(filter.used() > 0.0 && filter.used_delta() >= 1e-8);
     }
-    // A pure budget says what it lacks; without the (ε, δ) of its plan a Gaussian has no ε.
+    // The refusal of a pure budget names the missing δ; without the (ε, δ) of its plan a Gaussian
+    // charge has no ε.
     let mut only_pure = Filter::open(Budget::pure(1.0).unwrap(), FilterKind::Pure).unwrap();
     for charge in [charges[0], charges[4]] {
         let refused = only_pure.try_spend(charge).unwrap_err().to_string();
@@ -142,10 +143,10 @@ fn the_precision_of_draws_is_paid_out_of_delta() {
     assert!((filter.used_delta() / 8e-8 - 1.0).abs() < 1e-6);
     let refused = filter.try_spend(price).unwrap_err();
     assert!(matches!(refused, Refused::OverDelta { .. }), "{refused}");
-    // What is set aside is not for noise: together they are δ.
+    // The reserve is not available to the noise: both together are δ.
     let all = Mu::new((filter.limits.most).sqrt()).unwrap();
     assert!(all.delta_at(50.0).unwrap() + filter.room() <= 1e-6 * (1.0 + 1e-12));
-    // Without a stated reserve the first run decides, and a second does not fit.
+    // Without a stated reserve the first run sets it, and a second does not fit.
     let mut first = Filter::open(budget, FilterKind::Gaussian).unwrap();
     first.try_spend(price).unwrap();
     assert!((first.room() / 4e-8 - 1.0).abs() < 1e-6);

@@ -16,7 +16,7 @@
 //!
 //! **Exactness.** κ is a multiple of 2⁻³⁹, p of 2⁻⁴⁰, losses of 2⁻²⁴: every probability is e^{−integer/2⁶³} or a ratio of integers, and is realised exactly.
 
-use hushstream_account::{AccountError, Adjacency, Epsilon, RenyiCurve};
+use hushstream_account::{AccountError, Adjacency, Epsilon, ParameterError, RenyiCurve};
 use serde::{Deserialize, Serialize};
 
 /// One unit of κ.
@@ -44,11 +44,7 @@ impl Board {
             if value > 0.0 && value <= 1.0 {
                 Ok(((value * (1_u64 << bits) as f64) as u64).max(1))
             } else {
-                Err(AccountError::OutOfRange {
-                    parameter: name,
-                    value,
-                    allowed: "above 0 and at most 1",
-                })
+                Err(ParameterError::new(name, value, "above 0 and at most 1"))
             }
         };
         Ok(Self {
