@@ -1,23 +1,39 @@
 //! The exponential mechanism: choose i with probability ∝ e^(−γ·penalty_i).
 //!
-//! **Law.** Exact, for whole penalties and a dyadic γ = m/2ˢ (every finite floating-point number is one).
+//! **Law.** Exact, for whole penalties and a dyadic γ = m/2ˢ (every finite floating-point number is
+//! one).
 //!
-//! **Method.** Let m be the least penalty and x_i = γ(penalty_i − m). Round each weight *up* to 64 bits, u_i between
-//! 2⁶⁴e^(−x_i) and three units more (2⁶⁴ itself for x_i = 0, 1 from ⌊x_i⌋ = 45 on, else the top 64 bits of a 128-bit evaluation
-//! plus 2, whose last units are part of the stored format: a replay must repeat them); choose i with probability ∝ u_i in integers; keep it with probability 2⁶⁴e^(−x_i)/u_i, else
-//! start over. What is kept is i with probability ∝ e^(−x_i), exactly. *The keeping coin* compares uniform bits with
-//! brackets of e^(−x_i) that are made narrower until they decide, so nothing is ever rounded; for a weight near
-//! the largest, 64 bits leave a doubt of 2⁻⁶². It reads one word at a time, and none for x_i = 0.
+//! **Method.** Let m be the least penalty and x_i = γ(penalty_i − m). Round each weight *up* to 64
+//! bits, u_i between 2⁶⁴e^(−x_i) and three units more (2⁶⁴ itself for x_i = 0, 1 from ⌊x_i⌋ = 45
+//! on, else the top 64 bits of a 128-bit evaluation plus 2, whose last units are part of the stored
+//! format: a replay must repeat them); choose i with probability ∝ u_i in integers; keep it with
+//! probability 2⁶⁴e^(−x_i)/u_i, else start over. The result is i with probability ∝ e^(−x_i),
+//! exactly. *The acceptance coin* compares uniform bits with brackets of e^(−x_i), narrowing the
+//! brackets until the comparison is certain, so nothing is ever rounded; for a weight near the
+//! largest, 64 bits are not enough with probability 2⁻⁶². It reads one word at a time, and none for
+//! x_i = 0.
 //!
-//! **Time.** One pass over the weights but for a chance of O(number/2⁶⁴); the arithmetic inside still depends on the
-//! penalties, so a clock can learn about them: draw ahead of need where that matters.
+//! **Time.** One pass over the weights, except with probability O(number/2⁶⁴). The time of the
+//! arithmetic still depends on the penalties, so an observer with a clock may learn about them:
+//! draw ahead of need where that matters.
 
 use crate::exponential::{exp_minus_bounds, exp_minus_q128, multiply_q128};
 use crate::{Cursor, NoiseError};
 use dashu_int::UBig;
+use hushstream_account::ParameterError;
 use std::sync::LazyLock;
 
 /// A positive number of the form mantissa/2^shift.
+///
+/// ```
+/// use hushstream_noise::{Dyadic, NoiseError};
+///
+/// let three_quarters = Dyadic::new(3, 2)?;
+/// let tenth = Dyadic::from_f64(0.1)?; // exactly the float, which is not 1/10
+/// assert_ne!(three_quarters, tenth);
+/// assert!(Dyadic::from_f64(0.0).is_err());
+/// # Ok::<(), NoiseError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dyadic {
     mantissa: u64,
@@ -31,27 +47,24 @@ impl Dyadic {
     /// A mantissa of 0, or a shift above 1100.
     pub fn new(mantissa: u64, shift: u32) -> Result<Self, NoiseError> {
         if mantissa == 0 || shift > 1100 {
-            return Err(NoiseError::parameter(
+            return Err(ParameterError::new(
                 "dyadic number",
                 format_args!("{mantissa}/2^{shift}"),
                 "mantissa at least 1, shift at most 1100",
-            ));
+            )
+            .into());
         }
         Ok(Self { mantissa, shift })
     }
 
-    /// Exactly the given floating-point number.
+    /// The exact value of a floating-point number.
     ///
     /// # Errors
     /// Zero, negative, infinite, NaN, or 2⁵³ and above.
     pub fn from_f64(value: f64) -> Result<Self, NoiseError> {
         let limit = (1_u64 << 53) as f64;
         if !(value > 0.0 && value < limit) {
-            return Err(NoiseError::parameter(
-                "rate",
-                value,
-                "a positive number below 2^53",
-            ));
+            return Err(ParameterError::new("rate", value, "a positive number below 2^53").into());
         }
         let bits = value.to_bits();
         let exponent = (bits >> 52) as i32;
@@ -66,6 +79,18 @@ impl Dyadic {
 }
 
 /// Choice among weights e^(−rate·penalty).
+///
+/// ```
+/// use hushstream_noise::{Dyadic, ExponentialChoice, Instance, Key, NoiseError, Source};
+///
+/// let source = Source::open(&Key::insecure_from_seed(1), Instance::from_bytes([0; 16]), 1);
+/// let choice = ExponentialChoice::new(Dyadic::from_f64(1.0)?);
+/// // The last index is e^5 = 148 times more likely than the others.
+/// let draws = (0..100).map(|node| choice.draw(&[5, 5, 0], &mut source.cursor(node, 0)));
+/// let last = draws.filter(|index| *index == Ok(2)).count();
+/// assert!(last > 90);
+/// # Ok::<(), NoiseError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExponentialChoice {
     rate: Dyadic,
@@ -75,7 +100,7 @@ impl ExponentialChoice {
     /// The draw is exact.
     pub const SLACK: f64 = 0.0;
 
-    /// The mechanism that prefers small penalties with the given rate.
+    /// The exponential mechanism with the given rate; small penalties are preferred.
     #[must_use]
     pub fn new(rate: Dyadic) -> Self {
         Self { rate }
@@ -87,15 +112,11 @@ impl ExponentialChoice {
     /// No penalties, or more than 2³².
     pub fn draw(self, penalties: &[u64], bits: &mut Cursor<'_>) -> Result<usize, NoiseError> {
         let Some(&least) = penalties.iter().min() else {
-            return Err(NoiseError::parameter("number of penalties", 0, "1 to 2^32"));
+            return Err(ParameterError::new("number of penalties", 0, "1 to 2^32").into());
         };
         if penalties.len() as u64 > 1 << 32 {
             let given = penalties.len();
-            return Err(NoiseError::parameter(
-                "number of penalties",
-                given,
-                "1 to 2^32",
-            ));
+            return Err(ParameterError::new("number of penalties", given, "1 to 2^32").into());
         }
         let total: u128 = penalties.iter().map(|p| self.weight_up(p - least)).sum();
         loop {
@@ -133,8 +154,8 @@ impl ExponentialChoice {
         } else {
             product.checked_shr(shift - 128).unwrap_or(0)
         };
-        // The argument is rounded down by less than a unit, each of the at most seven factors by a few: the result is
-        // within 2⁻¹²⁰ of e^(−x): adding two units rounds up whatever the last digits are.
+        // The argument is rounded down by less than a unit, each of the at most seven factors by a
+        // few. So the result is within 2⁻¹²⁰ of e^(−x), and adding two units always rounds up.
         let quarter = exp_minus_q128(fraction >> 2);
         let half = multiply_q128(quarter, quarter);
         let mut weight = multiply_q128(half, half);
@@ -146,8 +167,8 @@ impl ExponentialChoice {
         (weight >> 64) + 2
     }
 
-    /// Heads with probability 2⁶⁴e^(−x)/weight_up, exactly: brackets of e^(−x) against brackets of a uniform number, both
-    /// made narrower by 64 bits until they are apart.
+    /// Heads with probability 2⁶⁴e^(−x)/weight_up, exactly: brackets of e^(−x) against brackets of
+    /// a uniform number, both narrowed by 64 bits at a time until they are disjoint.
     fn keep(self, penalty: u64, bits: &mut Cursor<'_>) -> bool {
         if penalty == 0 {
             return true; // the weight is 2⁶⁴ itself
@@ -189,7 +210,11 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(500))]
 
         #[test]
-        fn weights_are_rounded_up_by_at_most_three(rate in 1_u64..1 << 40, shift in 20_u32..80, penalty: u32) {
+        fn weights_are_rounded_up_by_at_most_three(
+            rate in 1_u64..1 << 40,
+            shift in 20_u32..80,
+            penalty: u32,
+        ) {
             let choice = ExponentialChoice::new(Dyadic::new(rate, shift).unwrap());
             let weight = UBig::from(choice.weight_up(u64::from(penalty)));
             let x = UBig::from(rate) * UBig::from(penalty);

@@ -2,16 +2,29 @@
 //!
 //! **Law.** Exact: no number is ever rounded; only integers are compared.
 //!
-//! **Proof for e^(−x)** (Canonne, Kamath and Steinke 2020, after von Neumann). For 0 ≤ x ≤ 1 toss coins of probability x/1,
-//! x/2, x/3, … until the first tails, at toss k. P(k > m) = xᵐ/m!, so P(k is odd) = Σ(−x)ᵐ/m! = e^(−x). For x > 1
-//! toss ⌊x⌋ coins e^(−1), up to the first tails, and one for the rest (also when it is 0); all must show heads.
+//! **Proof for e^(−x)** (Canonne, Kamath and Steinke 2020, after von Neumann). For 0 ≤ x ≤ 1 toss
+//! coins of probability x/1, x/2, x/3, … until the first tails, at toss k. P(k > m) = xᵐ/m!, so P(k
+//! is odd) = Σ(−x)ᵐ/m! = e^(−x). For x > 1 toss ⌊x⌋ coins e^(−1), up to the first tails, and one
+//! for the rest (also when it is 0); all must show heads.
 //!
-//! **Time** depends on the outcome: a coin of this kind leaks through a clock what it shows. Learners publish
-//! the outcome anyway; where they do not, draw ahead of need.
+//! **Time** depends on the outcome, so an observer with a clock may learn it. Learners publish the
+//! outcome anyway; where they do not, draw ahead of need.
 
 use crate::{Cursor, NoiseError};
+use hushstream_account::ParameterError;
 
 /// A coin with an exact probability of heads.
+///
+/// ```
+/// use hushstream_noise::{Coin, Instance, Key, NoiseError, Source};
+///
+/// let source = Source::open(&Key::insecure_from_seed(1), Instance::from_bytes([0; 16]), 1);
+/// let mut bits = source.cursor(0, 0);
+/// let coin = Coin::exp_minus(1, 2)?; // e^(−1/2) = 0.607
+/// let heads = (0..1000).filter(|_| coin.toss(&mut bits)).count();
+/// assert!((550..660).contains(&heads));
+/// # Ok::<(), NoiseError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Coin {
     law: Law,
@@ -30,11 +43,12 @@ impl Coin {
     /// A denominator of 0, or a probability above 1.
     pub fn ratio(numerator: u64, denominator: u64) -> Result<Self, NoiseError> {
         if denominator == 0 || numerator > denominator {
-            return Err(NoiseError::parameter(
+            return Err(ParameterError::new(
                 "probability",
                 format_args!("{numerator}/{denominator}"),
                 "numerator at most denominator, denominator at least 1",
-            ));
+            )
+            .into());
         }
         Ok(Self {
             law: Law::Ratio(numerator, denominator),
@@ -47,18 +61,19 @@ impl Coin {
     /// A denominator of 0.
     pub fn exp_minus(numerator: u64, denominator: u64) -> Result<Self, NoiseError> {
         if denominator == 0 {
-            return Err(NoiseError::parameter(
+            return Err(ParameterError::new(
                 "exponent",
                 format_args!("{numerator}/{denominator}"),
                 "denominator at least 1",
-            ));
+            )
+            .into());
         }
         Ok(Self {
             law: Law::ExpMinus(numerator, denominator),
         })
     }
 
-    /// Tosses it; `true` is heads.
+    /// Tosses the coin; `true` is heads.
     pub fn toss(self, bits: &mut Cursor<'_>) -> bool {
         match self.law {
             Law::Ratio(numerator, denominator) => {

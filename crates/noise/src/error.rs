@@ -1,37 +1,25 @@
-//! What can go wrong: no entropy, or a parameter outside its range.
+//! The errors of this crate: no entropy, a damaged key, a parameter out of range.
 
-/// Why a key, an instance or a sampler could not be made.
+use hushstream_account::ParameterError;
+
+/// Why a key, an instance or a sampler could not be created.
+///
+/// ```
+/// use hushstream_noise::{DiscreteLaplace, Key, NoiseError};
+///
+/// let error = DiscreteLaplace::new(0).unwrap_err();
+/// assert_eq!(error.to_string(), "scale = 0 is not allowed; allowed: 1 to 2^40");
+/// assert_eq!(Key::import(&[7; 33]).unwrap_err(), NoiseError::StoredKey);
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NoiseError {
     /// The operating system's entropy source failed; nothing may be drawn without it.
     #[error("the operating system gave no entropy ({0}); noise cannot be drawn safely")]
     NoEntropy(String),
-    /// A stored key is not one that [`crate::Key::export`] wrote.
+    /// The bytes of a stored key do not come from [`crate::Key::export`].
     #[error("stored key is not valid: expected 33 bytes with a known first byte")]
     StoredKey,
-    /// A parameter outside its range.
-    #[error("{parameter} = {given} is not allowed; allowed: {allowed}")]
-    Parameter {
-        /// Which parameter.
-        parameter: &'static str,
-        /// What was given.
-        given: String,
-        /// What is allowed.
-        allowed: &'static str,
-    },
-}
-
-impl NoiseError {
-    #[expect(clippy::needless_pass_by_value, reason = "callers pass temporaries")]
-    pub(crate) fn parameter(
-        parameter: &'static str,
-        given: impl ToString,
-        allowed: &'static str,
-    ) -> Self {
-        Self::Parameter {
-            parameter,
-            given: given.to_string(),
-            allowed,
-        }
-    }
+    /// A parameter out of range.
+    #[error(transparent)]
+    Parameter(#[from] ParameterError),
 }

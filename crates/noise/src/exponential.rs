@@ -1,4 +1,5 @@
-//! e^(−x) for the samplers, in integers: once fast with 128 bits, once to any precision with proved bounds.
+//! e^(−x) in integers for the samplers: a fast version with 128 bits, and one of any precision with
+//! proved bounds.
 //!
 //! Fixed point "Q128" means that the integer n stands for n/2¹²⁸.
 
@@ -16,8 +17,8 @@ pub(crate) fn multiply_q128(a: u128, b: u128) -> u128 {
     a1 * b1 + (middle >> 64) + (other >> 64)
 }
 
-/// Number of Taylor terms: for x ≤ 1/4 the first one left out is below 4^−31/31! < 2⁻¹⁷⁴; for x < 1/16, as almost always, 22
-/// leave out less than 16^−23/23! < 2⁻¹⁶⁶.
+/// Number of Taylor terms: for x ≤ 1/4 the first one left out is below 4^−31/31! < 2⁻¹⁷⁴; for
+/// x < 1/16, as almost always, 22 leave out less than 16^−23/23! < 2⁻¹⁶⁶.
 const TERMS: usize = 30;
 
 /// ⌊2¹²⁸/n⌋ for n = 0…TERMS (the first two entries are not used: 2¹²⁸ does not fit).
@@ -34,10 +35,11 @@ const RECIPROCALS: [u128; TERMS + 1] = {
 
 /// e^(−x) in Q128 for x ≤ 1/4 in Q128, with an error of at most 2⁻¹²⁵.
 ///
-/// Horner's form of the Taylor series, s ← 1 − x·s/n from the last term to the first. A step errs by at most three
-/// units (two products rounded down, a reciprocal rounded down, 1 written as 2¹²⁸−1: the first three make the product
-/// too small, the last makes the result too small), and every later step shrinks an error by x/n ≤ 1/4: in all
-/// at most 3·(1 + 1/4 + …) = 4 units, plus the one unit of the final 1.
+/// Horner's form of the Taylor series, s ← 1 − x·s/n from the last term to the first. A step errs
+/// by at most three units (two products rounded down, a reciprocal rounded down, 1 written as
+/// 2¹²⁸−1: the first three make the product too small, the last makes the result too small), and
+/// every later step shrinks an error by x/n ≤ 1/4: in all at most 3·(1 + 1/4 + …) = 4 units, plus
+/// the one unit of the final 1.
 pub(crate) fn exp_minus_q128(x: u128) -> u128 {
     debug_assert!(x <= 1 << 126);
     let terms = if x < 1 << 124 { 22 } else { TERMS };
@@ -50,8 +52,9 @@ pub(crate) fn exp_minus_q128(x: u128) -> u128 {
 
 /// Integers (low, high) with low ≤ 2^precision·e^(−x) ≤ high for x = numerator/2^shift.
 ///
-/// Halve x until it is below 1/2, bracket the alternating Taylor series in integers rounded outward, square back.
-/// Squaring doubles the relative width, so 2·halvings + 32 guard bits leave a bracket of a few units.
+/// Halve x until it is below 1/2, bracket the alternating Taylor series in integers rounded
+/// outward, square back. Squaring doubles the relative width, so 2·halvings + 32 guard bits leave a
+/// bracket of a few units.
 pub(crate) fn exp_minus_bounds(numerator: &UBig, shift: usize, precision: usize) -> (UBig, UBig) {
     let one = UBig::ONE;
     if (numerator >> shift) >= UBig::from(precision) {
@@ -63,7 +66,7 @@ pub(crate) fn exp_minus_bounds(numerator: &UBig, shift: usize, precision: usize)
 
     let unit = &one << working;
     let (mut term_low, mut term_high) = (unit.clone(), unit.clone());
-    // Positive and negative terms apart, so that everything stays unsigned.
+    // Sum positive and negative terms separately, so that everything stays unsigned.
     let (mut plus_low, mut plus_high) = (unit.clone(), unit);
     let (mut minus_low, mut minus_high) = (UBig::ZERO, UBig::ZERO);
     let mut n = 1_usize;
@@ -82,7 +85,7 @@ pub(crate) fn exp_minus_bounds(numerator: &UBig, shift: usize, precision: usize)
         *high += &term_high;
         n += 1;
     }
-    // What is left out alternates and decreases: at most the last term, one unit, to either side.
+    // The omitted terms alternate and decrease: at most the last term, one unit, to either side.
     let mut low = plus_low - minus_high - &one;
     let mut high = plus_high - minus_low + &one;
     for _ in 0..halvings {
@@ -163,7 +166,11 @@ mod tests {
         }
 
         #[test]
-        fn brackets_are_narrow_and_nested(x: u64, shift in 50_usize..70, precision in 1_usize..300) {
+        fn brackets_are_narrow_and_nested(
+            x: u64,
+            shift in 50_usize..70,
+            precision in 1_usize..300,
+        ) {
             let x = UBig::from(x);
             let (low, high) = exp_minus_bounds(&x, shift, precision);
             prop_assert!(high >= low && &high - &low <= UBig::from(3_u8));

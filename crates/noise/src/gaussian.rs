@@ -1,27 +1,29 @@
 //! Rounded normal noise: round(2³⁰·N(0,1)) and ⌊2³⁰⁺ᶠ·N(0,1)⌋.
 //!
-//! **Law.** For each of the two samplers one real standard normal Z belongs to each address (the two do not share it). It is
-//! revealed digit by digit, and only as far as asked: [`RoundedGaussian`] gives ⌊2³⁰Z + ½⌋, [`FineGaussian`] gives ⌊2³⁰⁺ᶠZ⌋.
+//! **Law.** For each of the two samplers one real standard normal Z belongs to each address (the
+//! two do not share it). Its digits are computed only as far as needed:
+//! [`RoundedGaussian`] gives ⌊2³⁰Z + ½⌋, [`FineGaussian`] gives ⌊2³⁰⁺ᶠZ⌋.
 //!
-//! **Addresses.** Rounded: coordinate c reads word c mod 2 of the block at lane ⌊c/2⌋, domain 0. Fine: both words of the block at
-//! lane c, domain 1. Extensions of both are at lane c.
+//! **Addresses.** Rounded: coordinate c reads word c mod 2 of the block at lane ⌊c/2⌋, domain 0.
+//! Fine: both words of the block at lane c, domain 1. Extensions of both are at lane c.
 //!
-//! **Why it is private.** For an integer q, q + ⌊z+½⌋ = ⌊q+z+½⌋ and q + ⌊z⌋ = ⌊q+z⌋. Adding this noise to an integer
-//! query is a function of the ideal Gaussian mechanism's output, so its exact Gaussian-DP parameter μ holds, in any
-//! dimension and against adaptive streams.
+//! **Why it is private.** For an integer q, q + ⌊z+½⌋ = ⌊q+z+½⌋ and q + ⌊z⌋ = ⌊q+z⌋. Adding this
+//! noise to an integer query is a function of the ideal Gaussian mechanism's output, so its exact
+//! Gaussian-DP parameter μ holds, in any dimension and against adaptive streams.
 //!
-//! **Slack.** 2⁻¹¹² in total variation a draw: see the file `gaussian/attempt.rs`, where Z is made.
+//! **Slack.** 2⁻¹¹² in total variation per draw; the proof is in `gaussian/attempt.rs`.
 //!
-//! **Speed.** 64 bits decide 99.7 % of the draws without a branch that depends on the value, many at a time; the rest are decided
-//! exactly with further bits from the domain-separated extension of the same address: nearly all are rejected by the same 64 bits, and two more
-//! words are the next attempt. **Time**, therefore, depends on the value: every |Z| above 5.09 takes the longer way. Draw ahead of need where a clock could see it.
+//! **Speed.** 64 bits decide 99.7 % of the draws without a branch that depends on the value, many
+//! at a time; the rest are decided exactly with further bits from the domain-separated extension of
+//! the same address: nearly all are rejected by the same 64 bits, and two more words are the next
+//! attempt. **Time**, therefore, depends on the value: every |Z| above 5.09 takes the longer path.
+//! Where an observer could time a draw, draw ahead of need.
 
 mod attempt;
 mod batch;
 mod cells;
 mod fine;
 mod gather;
-mod nodes;
 
 pub use fine::FineGaussian;
 pub use gather::{LISTED, Scattered};
@@ -32,31 +34,52 @@ pub(crate) use attempt::Normal;
 use attempt::{Digits, decide_digits, decide_fully};
 use batch::{BATCH, Finish, WORDS, decide_here, decide_many};
 use cells::Cells;
+use hushstream_account::ParameterError;
 use hushstream_four::{FOUR, Four, Plain};
 
-/// Upper bound on the total-variation distance between one draw and its stated law, given ideal bits: 2⁻¹¹².
+/// Upper bound on the total-variation distance between one draw and its stated law, given ideal
+/// bits: 2⁻¹¹².
 pub(crate) const SLACK: f64 = 1.0 / (1_u128 << 112) as f64;
 
+/// Blocks that [`RoundedGaussian::fill_nodes`] encrypts and decides together: few enough for the
+/// first-level cache, and a multiple of 8, 30 and 64, the widths of parallel encryption.
+const BLOCKS: usize = 960;
+/// The most scratch blocks that a parallel encryption uses after them.
+const BEHIND: usize = 64;
+
 /// round(2^bits·N(0,1)) with round(z) = ⌊z+½⌋.
+///
+/// ```
+/// use hushstream_noise::{Instance, Key, RoundedGaussian, Source};
+///
+/// let source = Source::open(&Key::insecure_from_seed(1), Instance::from_bytes([0; 16]), 1);
+/// let mut noise = [0; 1000];
+/// RoundedGaussian::STANDARD.fill(&source, 0, 0, &mut noise);
+/// let mean_square = noise.iter().map(|&z| (z as f64).powi(2)).sum::<f64>() / 1000.0;
+/// let deviation = mean_square.sqrt() / (1_u64 << 30) as f64;
+/// assert!((deviation - 1.0).abs() < 0.1);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RoundedGaussian {
     bits: u32,
 }
 
 impl RoundedGaussian {
-    /// The product's one noise: standard deviation 2³⁰. Privacy sets the scale of the data, never of the noise.
+    /// Standard deviation 2³⁰, the only scale in production: a privacy parameter scales the data,
+    /// never the noise.
     pub const STANDARD: Self = Self { bits: 30 };
 
     /// Bound on a draw's total-variation distance from the law.
     pub const SLACK: f64 = SLACK;
 
-    /// Standard deviation 2^bits, for tests at scales where the probability of every value can be computed.
+    /// Standard deviation 2^bits, for tests at scales where the probability of every value can be
+    /// computed.
     ///
     /// # Errors
     /// `bits` above 30: the first 64 bits of a draw do not reveal more digits.
     pub fn with_bits(bits: u32) -> Result<Self, NoiseError> {
         if bits > 30 {
-            return Err(NoiseError::parameter("bits", bits, "0 to 30"));
+            return Err(ParameterError::new("bits", bits, "0 to 30").into());
         }
         Ok(Self { bits })
     }
@@ -83,6 +106,49 @@ impl RoundedGaussian {
         }
     }
 
+    /// Writes the noise of all coordinates of each node, one node after the other; `out` holds an
+    /// equal number of coordinates for each node.
+    ///
+    /// The noise of a node is the same as from [`RoundedGaussian::fill`]. Several nodes together
+    /// cost less than one by one: the cipher's pipeline stays full, and addresses, words and draws
+    /// share one buffer.
+    ///
+    /// # Panics
+    /// If `out` cannot be divided equally, or a node would have more than 2³² coordinates.
+    pub fn fill_nodes(self, source: &Source, nodes: &[u64], out: &mut [i64]) {
+        let dimension = out.len() / nodes.len().max(1);
+        assert_eq!(
+            out.len(),
+            dimension * nodes.len(),
+            "as many coordinates for each node"
+        );
+        if out.is_empty() {
+            return;
+        }
+        assert!(dimension as u64 <= 1 << 32, "at most 2^32 coordinates");
+        // Two coordinates share a block. With an odd number the last one uses half a block, and
+        // `out` has no room for the other half.
+        if !dimension.is_multiple_of(2) {
+            for (node, out) in nodes.iter().zip(out.chunks_exact_mut(dimension)) {
+                self.fill(source, *node, 0, out);
+            }
+            return;
+        }
+        let (cells, lanes) = (Cells::get(), dimension / 2);
+        for first in (0..out.len() / 2).step_by(BLOCKS) {
+            let rest = &mut out[2 * first..];
+            let wanted = BLOCKS.min(rest.len() / 2);
+            let room = (BLOCKS + BEHIND).min(rest.len() / 2);
+            let words: &mut [u64] = bytemuck::cast_slice_mut(&mut rest[..2 * room]);
+            let blocks: &mut [Block] = words.as_chunks_mut().0;
+            source.fill_nodes((nodes, lanes), first, Domain::Rounded, blocks, wanted);
+            self.decide_here(cells, &mut rest[..2 * wanted], source, |place| {
+                let place = 2 * first + place;
+                (nodes[place / dimension], (place % dimension) as u32)
+            });
+        }
+    }
+
     /// The draws of these words; `address` names node and coordinate of each.
     #[inline]
     fn decide(
@@ -102,7 +168,7 @@ impl RoundedGaussian {
         }
     }
 
-    /// The same where the words stand where the draws are to be.
+    /// As [`RoundedGaussian::decide`], in place: each draw replaces its word.
     #[inline]
     fn decide_here(
         self,
@@ -119,7 +185,7 @@ impl RoundedGaussian {
         }
     }
 
-    /// What is drawn where 64 bits do not decide, from its place and those bits.
+    /// The exact draw for a place whose 64 bits do not decide, from the place and those bits.
     fn exactly(
         self,
         cells: &Cells,
@@ -172,7 +238,7 @@ impl Finish for Standard {
     }
 }
 
-/// One draw that was decided exactly.
+/// The draw from exact digits.
 fn finish_one(law: impl Finish, digits: Digits) -> i64 {
     let all = |word: u64| [word.cast_signed(); FOUR];
     let sign = all(u64::from(digits.negative).wrapping_neg());
@@ -245,7 +311,7 @@ mod tests {
         assert_eq!(last[0], pair[1]);
     }
 
-    /// All guard bits reveal the same real number: fewer are a prefix of more, also where the exact path decided.
+    /// Draws with different guard bits are prefixes of one real number, also on the exact path.
     #[test]
     fn coarser_draws_are_prefixes_of_finer_ones() {
         let source = source();
@@ -302,5 +368,28 @@ mod tests {
                 .fill_i64(&source(), 0, 0, &mut out)
                 .is_err()
         );
+    }
+
+    /// Dimensions around the number of blocks that are encrypted together; enough draws for the
+    /// rare exact path.
+    #[test]
+    fn several_nodes_equal_single_nodes() {
+        let key = Key::insecure_from_seed(4);
+        let source = Source::open(&key, Instance::from_bytes([8; 16]), 6);
+        let law = RoundedGaussian::STANDARD;
+        for dimension in [
+            0, 1, 2, 3, 4, 6, 54, 55, 90, 256, 270, 958, 960, 962, 1918, 1920, 1922, 2000, 4000,
+        ] {
+            for count in [0, 1, 2, 5, 33] {
+                let nodes: Vec<u64> = (0..count).map(|i| (i * 977 + 3) << (i % 40)).collect();
+                let mut all = vec![0; dimension * nodes.len()];
+                law.fill_nodes(&source, &nodes, &mut all);
+                let mut one = vec![0; dimension];
+                for (node, all) in nodes.iter().zip(all.chunks(dimension.max(1))) {
+                    law.fill(&source, *node, 0, &mut one);
+                    assert_eq!(one, all, "{dimension} {count}");
+                }
+            }
+        }
     }
 }

@@ -1,9 +1,11 @@
-//! The secret behind all noise, and the name of one life of a mechanism.
+//! The secret key behind all noise, and the instance that names one life of a run.
 //!
-//! Whoever knows the key can subtract the noise: it is as secret as the data. It is wiped from memory when dropped,
-//! has no `Debug` that shows it, no `Clone`, and is stored only through [`Key::export`], whose first byte remembers
-//! whether it came from the operating system or from a seed, so that a simulated key can never come back as a real one.
-//! (The cipher wipes what it derives from it too, but may leave copies on the stack while it encrypts; whoever can read the memory of the process can read the data there as well.)
+//! Anyone with the key can subtract the noise, so it is as secret as the data. It is wiped from
+//! memory when dropped, `Debug` does not show it, and it has no `Clone`. It is stored only through
+//! [`Key::export`], whose first byte records whether it came from the operating system or from a
+//! seed, so that a simulated key is never imported as a real one. (The cipher wipes its derived
+//! keys too, but may leave copies on the stack while it encrypts; an attacker who reads the memory
+//! of the process can read the data there as well.)
 //!
 //! Derived keys are HKDF-Expand (SHA-256) of the key with an `info` of fixed length: `hushstream
 //! noise v1 `, the 16 bytes of the instance and the 8 of the mechanism, little-endian. (Secrets for
@@ -20,10 +22,21 @@ const FROM_OS: u8 = 0xA5;
 const SIMULATED: u8 = 0x5A;
 
 /// A 256-bit secret from which all noise of a data set's mechanisms is derived.
+///
+/// ```
+/// use hushstream_noise::{Key, NoiseError};
+///
+/// let key = Key::from_os()?;
+/// let stored = key.export(); // as secret as the data
+/// let back = Key::import(&*stored)?;
+/// assert_eq!(back.fingerprint(), key.fingerprint());
+/// assert!(!back.is_simulated());
+/// # Ok::<(), NoiseError>(())
+/// ```
 pub struct Key {
     bytes: Zeroizing<[u8; 32]>,
     simulated: bool,
-    /// Of seeded keys only, where an audit asks for it.
+    /// For audits; seeded keys only.
     recorder: Option<Recorder>,
 }
 
@@ -31,7 +44,7 @@ impl Key {
     /// A fresh key from the operating system's entropy.
     ///
     /// # Errors
-    /// [`NoiseError::NoEntropy`] if the operating system has none to give.
+    /// [`NoiseError::NoEntropy`] if the operating system's entropy source fails.
     pub fn from_os() -> Result<Self, NoiseError> {
         let mut bytes = Zeroizing::new([0; 32]);
         fill_from_os(bytes.as_mut_slice())?;
@@ -42,8 +55,9 @@ impl Key {
         })
     }
 
-    /// A reproducible key for simulations and tests. **Not secret**: a seed can be guessed, and noise with it.
-    /// Everything drawn from it must be marked simulated; [`Key::is_simulated`] says so for ever.
+    /// A reproducible key for simulations and tests. **Not secret**: a seed can be guessed, and
+    /// noise with it. Everything drawn from it must be marked simulated; [`Key::is_simulated`]
+    /// stays true, also after an export and import.
     #[must_use]
     pub fn insecure_from_seed(seed: u64) -> Self {
         let mut info = *b"hushstream insecure seed v1 ........";
@@ -55,7 +69,7 @@ impl Key {
         }
     }
 
-    /// The same key with a list of every address that its generators read.
+    /// The same key, and a recorder of every address that its generators read.
     #[must_use]
     pub fn insecure_recorded(seed: u64) -> (Self, Recorder) {
         let recorder = Recorder::default();
@@ -64,7 +78,7 @@ impl Key {
         (key, recorder)
     }
 
-    /// Where addresses are to be noted.
+    /// The recorder of addresses, if there is one.
     pub(crate) fn recorder(&self) -> Option<&Recorder> {
         self.recorder.as_ref()
     }
@@ -75,7 +89,8 @@ impl Key {
         self.simulated
     }
 
-    /// The key as bytes to be stored with the care due to the data itself (a file only its owner can read).
+    /// The key as bytes. Store them as carefully as the data itself, in a file that only its owner
+    /// can read.
     #[must_use]
     pub fn export(&self) -> Zeroizing<[u8; 33]> {
         let mut stored = Zeroizing::new([0; 33]);
@@ -84,7 +99,7 @@ impl Key {
         stored
     }
 
-    /// A key that [`Key::export`] wrote.
+    /// Reads a key that [`Key::export`] wrote.
     ///
     /// # Errors
     /// [`NoiseError::StoredKey`] for any other bytes.
@@ -107,7 +122,8 @@ impl Key {
         })
     }
 
-    /// A public name of the key that says nothing about it otherwise: to notice that a run is resumed with another key.
+    /// A public name of the key that reveals nothing else about it. Used to detect a run that is
+    /// resumed with another key.
     #[must_use]
     pub fn fingerprint(&self) -> [u8; 16] {
         let derived = derive::<32>(&self.bytes, b"hushstream key fingerprint v1");
@@ -124,8 +140,8 @@ impl Key {
             .map(|info| derive(&self.bytes, info))
     }
 
-    /// The AES-256 key of one (instance, mechanism): HKDF-Expand with SHA-256, whose outputs for different names are
-    /// independent as long as HMAC-SHA-256 is a pseudo-random function.
+    /// The AES-256 key of one (instance, mechanism): HKDF-Expand with SHA-256, whose outputs for
+    /// different names are independent as long as HMAC-SHA-256 is a pseudo-random function.
     pub(crate) fn subkey(&self, instance: Instance, mechanism: u64) -> Zeroizing<[u8; 32]> {
         let mut info = *b"hushstream noise v1 ................________";
         info[20..36].copy_from_slice(&instance.0);
@@ -159,8 +175,19 @@ fn fill_from_os(bytes: &mut [u8]) -> Result<(), NoiseError> {
     getrandom::fill(bytes).map_err(|error| NoiseError::NoEntropy(error.to_string()))
 }
 
-/// The public name of one life of a run. A run that cannot prove it continues the last released step (lost log,
-/// restored backup, second replica) must open a new instance, so that no address is ever used for two contents.
+/// The public name of one life of a run. A run that cannot prove it continues the last released
+/// step (lost log, restored backup, second replica) must open a new instance, so that no address is
+/// ever used for two contents.
+///
+/// ```
+/// use hushstream_noise::{Instance, Key, NoiseError};
+///
+/// assert_ne!(Instance::from_os()?, Instance::from_os()?);
+/// // Instances of a simulated key are reproducible.
+/// let key = Key::insecure_from_seed(1);
+/// assert_eq!(Instance::fresh(&key, 1, 0)?, Instance::fresh(&key, 1, 0)?);
+/// # Ok::<(), NoiseError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Instance([u8; 16]);
 
@@ -168,18 +195,19 @@ impl Instance {
     /// A fresh random instance.
     ///
     /// # Errors
-    /// [`NoiseError::NoEntropy`] if the operating system has none to give.
+    /// [`NoiseError::NoEntropy`] if the operating system's entropy source fails.
     pub fn from_os() -> Result<Self, NoiseError> {
         let mut bytes = [0; 16];
         fill_from_os(&mut bytes)?;
         Ok(Self(bytes))
     }
 
-    /// A fresh instance for a run's mechanism that begins after `before` items. Random, unless the key is simulated: then it is a
-    /// function of its arguments, so that experiments can be repeated.
+    /// A fresh instance for a mechanism that begins after `before` items. It is random, unless the
+    /// key is simulated: then it is a function of its arguments, so that experiments can be
+    /// repeated.
     ///
     /// # Errors
-    /// [`NoiseError::NoEntropy`] if the operating system has none to give.
+    /// [`NoiseError::NoEntropy`] if the operating system's entropy source fails.
     pub fn fresh(key: &Key, mechanism: u64, before: u64) -> Result<Self, NoiseError> {
         if !key.is_simulated() {
             return Self::from_os();
@@ -192,7 +220,7 @@ impl Instance {
         Ok(Self(bytes))
     }
 
-    /// The instance with these bytes, as read back from a state file.
+    /// The instance with these bytes, e.g. from a state file.
     #[must_use]
     pub fn from_bytes(bytes: [u8; 16]) -> Self {
         Self(bytes)

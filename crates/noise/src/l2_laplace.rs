@@ -1,32 +1,52 @@
-//! L2-Laplace noise (the "Gamma noise" of the private-learning papers): density ∝ e^(−‖v‖₂/c) on ℝᵈ, rounded to integers.
+//! L2-Laplace noise (the "Gamma noise" of the private-learning papers): density ∝ e^(−‖v‖₂/c) on
+//! ℝᵈ, rounded to integers.
 //!
-//! **Law.** round(v) coordinate by coordinate. For an integer query q, q + round(v) = round(q + v): it is post-processing
-//! of the continuous mechanism, which is ε-DP with ε = Δ₂/c because ‖v‖ − ‖v+Δ‖ ≤ ‖Δ‖.
+//! **Law.** round(v) coordinate by coordinate. For an integer query q, q + round(v) = round(q + v):
+//! it is post-processing of the continuous mechanism, which is ε-DP with ε = Δ₂/c because
+//! ‖v‖ − ‖v+Δ‖ ≤ ‖Δ‖.
 //!
-//! **Method.** v = c·‖a‖·b with independent standard normal vectors a ∈ ℝᵈ⁺¹ and b ∈ ℝᵈ. No Gamma sampler and no division.
-//! *Proof.* Given W = ‖a‖², which is chi-square with d+1 degrees of freedom, v/c is N(0, W·I). With s = ‖v‖/c its density is
-//! ∝ ∫ W^(−d/2) e^(−s²/2W) · W^((d+1)/2 − 1) e^(−W/2) dW = ∫ W^(−1/2) e^(−W/2 − s²/2W) dW = √(2π)·e^(−s). ∎
-//! (The textbook way, a Gamma(d) radius times a uniform direction, has the same law; drawing the radius as an *exponential* is
-//! the classical slip, and its privacy loss is unbounded near the origin.)
+//! **Method.** v = c·‖a‖·b with independent standard normal vectors a ∈ ℝᵈ⁺¹ and b ∈ ℝᵈ. No Gamma
+//! sampler and no division. *Proof.* Given W = ‖a‖², which is chi-square with d+1 degrees of
+//! freedom, v/c is N(0, W·I). With s = ‖v‖/c its density is proportional to ∫ W^(−d/2)
+//! e^(−s²/2W) · W^((d+1)/2 − 1) e^(−W/2) dW = ∫ W^(−1/2) e^(−W/2 − s²/2W) dW = √(2π)·e^(−s). ∎ (The
+//! textbook method, a Gamma(d) radius times a uniform direction, has the same law. Drawing the
+//! radius as an *exponential* is the classical mistake; its privacy loss is unbounded near the
+//! origin.)
 //!
-//! **Slack.** The normals are known to 2⁻¹⁹⁹, so v is known to ±2⁻¹³⁰ in lattice units (the constructor keeps
-//! c·16·16·(⌊√(d+1)⌋+1) below 2⁶²). A value is rounded the wrong way only if v lies that close to a half-integer: below
-//! 2⁻¹²⁸. The 2d+1 normals err by 2⁻¹¹² each: a node of d coordinates is off by less than (2d+1)·2⁻¹¹² + d·2⁻¹²⁸ <
-//! d·2⁻¹¹⁰. The length is shared, so charge d·2⁻¹¹⁰ for every node touched, however few of its coordinates are read. Since δ =
-//! 0 leaves no room for it, a guarantee with this noise names the slack.
+//! **Slack.** The normals are known to 2⁻¹⁹⁹, so v is known to ±2⁻¹³⁰ in lattice units (the
+//! constructor keeps c·16·16·(⌊√(d+1)⌋+1) below 2⁶²). A value is rounded the wrong way only if v
+//! lies that close to a half-integer: below 2⁻¹²⁸. The 2d+1 normals err by 2⁻¹¹² each: a node of d
+//! coordinates is off by less than (2d+1)·2⁻¹¹² + d·2⁻¹²⁸ < d·2⁻¹¹⁰. The length is shared, so
+//! charge d·2⁻¹¹⁰ for every node touched, however few of its coordinates are read. A claim with
+//! δ = 0 has no room for it, so a guarantee with this noise states the slack.
 //!
-//! **Time.** Any coordinate can be drawn alone, but its length ‖a‖ costs d+1 normals: draw a node at once where possible.
+//! **Time.** Any coordinate can be drawn alone, but the length ‖a‖ costs d+1 normals: draw whole
+//! nodes where possible.
 
 use crate::gaussian::{self, full_normal};
 use crate::source::Domain;
 use crate::{NoiseError, Source};
 use dashu_int::UBig;
 use dashu_int::ops::SquareRoot;
+use hushstream_account::ParameterError;
 
 /// Binary digits of a normal.
 const DIGITS: usize = 199;
 
 /// Rounded L2-Laplace noise on ℝᵈ.
+///
+/// ```
+/// use hushstream_noise::{Instance, Key, L2Laplace, NoiseError, Source};
+///
+/// let source = Source::open(&Key::insecure_from_seed(1), Instance::from_bytes([0; 16]), 1);
+/// let law = L2Laplace::new(3, 1 << 20)?;
+/// let mut node = [0; 3];
+/// law.fill(&source, 0, 0, &mut node);
+/// let mut last = [0];
+/// law.fill(&source, 0, 2, &mut last); // one coordinate alone
+/// assert_eq!(last[0], node[2]);
+/// # Ok::<(), NoiseError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct L2Laplace {
     dimension: u32,
@@ -34,29 +54,27 @@ pub struct L2Laplace {
 }
 
 impl L2Laplace {
-    /// Bound on a node's total-variation distance, divided by its dimension: charge dimension times this for every node
-    /// touched.
+    /// Bound on a node's total-variation distance, divided by its dimension: charge dimension times
+    /// this for every node touched.
     pub const SLACK: f64 = 4.0 * gaussian::SLACK;
 
-    /// Noise on `dimension` coordinates with scale `scale`; the expected length is `dimension`·`scale`.
+    /// Noise on `dimension` coordinates with scale `scale`; the expected length is
+    /// `dimension`·`scale`.
     ///
     /// # Errors
-    /// A dimension or scale of 0, or so large together that a draw might not fit 63 bits.
+    /// A dimension or scale of 0, or both so large that a draw might not fit 63 bits.
     pub fn new(dimension: u32, scale: u64) -> Result<Self, NoiseError> {
         if dimension == 0 || dimension == u32::MAX {
-            return Err(NoiseError::parameter(
-                "dimension",
-                dimension,
-                "1 to 2^32 - 2",
-            ));
+            return Err(ParameterError::new("dimension", dimension, "1 to 2^32 - 2").into());
         }
         let longest = 256 * (u128::from(dimension) + 1).isqrt() + 256;
         if scale == 0 || u128::from(scale) * longest >= 1 << 62 {
-            return Err(NoiseError::parameter(
+            return Err(ParameterError::new(
                 "scale",
                 scale,
                 "at least 1, and scale*256*(sqrt(dimension+1)+1) below 2^62",
-            ));
+            )
+            .into());
         }
         Ok(Self { dimension, scale })
     }

@@ -1,18 +1,28 @@
 //! The addresses that the generators of a seeded key have read, for audits.
 //!
 //! An address must never serve two contents, and neighbouring streams must read the same addresses.
-//! A recorder lets an audit check both. It sees addresses only, never bits and never data, and it
-//! exists for seeded keys alone, which protect nobody: a key from the operating system has none,
-//! and neither has a key that was stored and read back.
+//! A recorder lets an audit check both. It holds addresses only, never bits and never data, and it
+//! exists for seeded keys alone, which protect nothing: a key from the operating system has no
+//! recorder, nor has a key that was exported and imported.
 
 use crate::Instance;
 use crate::source::Block;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// One block that a generator has read.
+/// The address of one block that a generator has read.
+///
+/// ```
+/// use hushstream_noise::{Instance, Key, Source};
+///
+/// let (key, recorder) = Key::insecure_recorded(1);
+/// let source = Source::open(&key, Instance::from_bytes([0; 16]), 3);
+/// source.cursor(7, 0).next_word();
+/// let read = recorder.take();
+/// assert_eq!((read[0].mechanism, read[0].node), (3, 7));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Address {
-    /// The instance, as [`Instance::to_bytes`] gives it.
+    /// The bytes of the instance ([`Instance::to_bytes`]).
     pub instance: [u8; 16],
     /// The mechanism.
     pub mechanism: u64,
@@ -20,16 +30,29 @@ pub struct Address {
     pub node: u64,
     /// The coordinate, or the pair of coordinates.
     pub lane: u32,
-    /// Which sampler, and which block of its draw.
+    /// The sampler, and the block of its draw.
     pub place: u32,
 }
 
-/// A list of addresses that grows as they are read.
+/// The list of addresses that the generators of a key have read.
+///
+/// ```
+/// use hushstream_noise::{Instance, Key, RoundedGaussian, Source};
+///
+/// let (key, recorder) = Key::insecure_recorded(1);
+/// let source = Source::open(&key, Instance::from_bytes([0; 16]), 1);
+/// RoundedGaussian::STANDARD.fill(&source, 0, 0, &mut [0; 4]);
+/// let mut read = recorder.take();
+/// read.sort();
+/// read.dedup();
+/// assert!(read.len() >= 2); // two coordinates share a block
+/// assert!(recorder.take().is_empty());
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct Recorder(Arc<Mutex<Vec<Address>>>);
 
 impl Recorder {
-    /// Takes out what was read since the last time, in order.
+    /// Removes and returns the addresses read since the last call, in order.
     #[must_use]
     pub fn take(&self) -> Vec<Address> {
         std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
@@ -44,7 +67,7 @@ pub(crate) struct Recording {
 }
 
 impl Recording {
-    /// Notes the addresses in these blocks, before they are encrypted.
+    /// Records the addresses in these blocks, before they are encrypted.
     #[cold]
     pub(crate) fn note(&self, blocks: &[Block]) {
         let read = blocks.iter().map(|&[low, node]| Address {
@@ -76,7 +99,7 @@ mod tests {
         RoundedGaussian::STANDARD.fill(&silent, 3, 0, &mut right);
         assert_eq!(left, right);
         let read = recorder.take();
-        // Two coordinates share a block; a few draws ask for more.
+        // Two coordinates share a block; a few draws read more.
         let first: Vec<u32> = (read.iter().filter(|a| a.place == 0))
             .map(|a| a.lane)
             .collect();

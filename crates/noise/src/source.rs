@@ -1,38 +1,41 @@
 //! The addressed generator: AES-256 in counter mode, one cipher key for each (instance, mechanism).
 //!
-//! The 128-bit counter *is* the address; it is encrypted as 16 little-endian bytes, and a block is read as two
-//! little-endian words, first bytes first:
+//! The 128-bit counter *is* the address; it is encrypted as 16 little-endian bytes, and a block is
+//! read as two little-endian words, first bytes first:
 //!
 //! | bits | 64…127 | 32…63 | 28…31 | 0…27 |
 //! |---|---|---|---|---|
 //! | | node | lane (coordinate or group of coordinates) | domain | counter |
 //!
-//! The domain separates the samplers (0 rounded Gaussian, 1 fine Gaussian, 2 cursors, 3 and 4 direction and length of L2-Laplace, 5
-//! discrete Laplace) and, with 8 added, the first bits of a draw from the rare extra bits it may ask for; so no two samplers
-//! share a block. What is read through one [`Cursor`] is the caller's to keep apart: a coin and a choice at the same (node,
-//! lane) see the same bits.
+//! The domain separates the samplers (0 rounded Gaussian, 1 fine Gaussian, 2 cursors, 3 and 4
+//! direction and length of L2-Laplace, 5 discrete Laplace) and, with 8 added, the first bits of a
+//! draw from the rare extra bits it may ask for; so no two samplers share a block. Callers
+//! of [`Source::cursor`] keep their cursors apart themselves: a coin and a choice at the same
+//! (node, lane) read the same bits.
 //!
-//! **Assumption.** AES-256 is a pseudo-random permutation. A permutation never repeats a block, so q blocks under one
-//! cipher key differ from ideal bits by at most q²/2¹²⁹ (the switching lemma): 2⁻⁶³ for 2³³ blocks, about 2³⁴ Gaussian
-//! draws. AES rather than ChaCha20 because one coordinate of a sparse read costs one 16-byte block, and because the
-//! processor computes it.
+//! **Assumption.** AES-256 is a pseudo-random permutation. A permutation never repeats a block, so
+//! q blocks under one cipher key differ from ideal bits by at most q²/2¹²⁹ (the switching lemma):
+//! 2⁻⁶³ for 2³³ blocks, about 2³⁴ Gaussian draws. AES rather than ChaCha20 because one coordinate
+//! of a sparse read costs one 16-byte block, and because the processor computes it.
 
 mod cursor;
-mod together;
 
 pub use cursor::Cursor;
 
 use crate::recorder::Recording;
 use crate::{Instance, Key};
 use aes::Aes256;
-use aes::cipher::{BlockCipherEncrypt, KeyInit};
+use aes::cipher::consts::U16;
+use aes::cipher::typenum::Unsigned;
+use aes::cipher::{
+    BlockCipherEncBackend, BlockCipherEncClosure, BlockCipherEncrypt, BlockSizeUser, KeyInit,
+};
 use hybrid_array::Array;
-use together::Together;
 
 /// A block as two words, first bytes first.
 pub(crate) type Block = [u64; 2];
 
-/// Who reads a block. The values are part of the stored format: a change would redraw noise.
+/// The reader of a block. The values are part of the stored format: a change would redraw noise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Domain {
@@ -50,6 +53,18 @@ impl Domain {
 }
 
 /// All noise of one mechanism in one instance.
+///
+/// ```
+/// use hushstream_noise::{Instance, Key, NoiseError, Source};
+///
+/// let key = Key::insecure_from_seed(1);
+/// let source = Source::open(&key, Instance::from_bytes([0; 16]), 1);
+/// assert!(source.is_simulated());
+/// // The same address gives the same bits, another address gives others.
+/// let word = |node| source.cursor(node, 0).next_word();
+/// assert_eq!(word(7), word(7));
+/// assert_ne!(word(7), word(8));
+/// ```
 pub struct Source {
     cipher: Aes256,
     simulated: bool,
@@ -57,7 +72,8 @@ pub struct Source {
 }
 
 impl Source {
-    /// The generator of `mechanism` in `instance`. The caller vouches that no other live process holds the same three.
+    /// The generator of `mechanism` in `instance`. The caller guarantees that no other live process
+    /// uses the same key, instance and mechanism.
     #[must_use]
     pub fn open(key: &Key, instance: Instance, mechanism: u64) -> Self {
         let subkey = key.subkey(instance, mechanism);
@@ -74,14 +90,14 @@ impl Source {
         }
     }
 
-    /// Whether the key came from a seed, so that nothing drawn here protects anybody.
+    /// Whether the key came from a seed, in which case the noise protects nothing.
     #[must_use]
     pub fn is_simulated(&self) -> bool {
         self.simulated
     }
 
-    /// A long stream of bits at (node, lane), for coins and choices. The same address gives the same bits: use it for one
-    /// purpose.
+    /// A long stream of bits at (node, lane), for coins and choices. The same address gives the
+    /// same bits: use it for one purpose.
     #[must_use]
     pub fn cursor(&self, node: u64, lane: u32) -> Cursor<'_> {
         self.cursor_in(node, lane, Domain::Stream)
@@ -102,7 +118,8 @@ impl Source {
         self.block(address(node, lane, domain as u8 | Domain::EXTENSION) | u128::from(counter))
     }
 
-    /// The first `wanted` blocks become those of consecutive lanes: the fast way to many draws. What stands behind them is used up.
+    /// Fills the first `wanted` blocks with those of consecutive lanes: the fast way to many draws.
+    /// Later blocks are scratch space.
     pub(crate) fn fill(
         &self,
         node: u64,
@@ -118,7 +135,8 @@ impl Source {
         self.encrypt(blocks, wanted);
     }
 
-    /// The first `wanted` blocks become those from number `first` on in a list of the first `lanes` lanes of several nodes, one node after the other. What stands behind them is used up.
+    /// Fills the first `wanted` blocks from a list of the first `lanes` lanes of several nodes, one
+    /// node after the other, starting at entry `first`. Later blocks are scratch space.
     pub(crate) fn fill_nodes(
         &self,
         (nodes, lanes): (&[u64], usize),
@@ -139,17 +157,18 @@ impl Source {
                 break;
             }
         }
-        // What is not listed would be no address of its own.
-        assert_eq!(listed, wanted, "there are fewer");
+        // A block without an address would repeat noise.
+        assert_eq!(listed, wanted, "the list has fewer blocks");
         self.encrypt(blocks, wanted);
     }
 
-    /// The domain, where it stands in the first word of an address; the lane is in the upper half of that word, the node is the second.
+    /// The domain, shifted to its place in the first word of an address. The lane is the upper half
+    /// of that word, the node is the second word.
     pub(crate) const fn domain(domain: Domain) -> u64 {
         (domain as u64) << 28
     }
 
-    /// Tells the recorder, if there is one, what is about to be read.
+    /// Passes the addresses of a read to the recorder, if there is one.
     #[inline]
     fn note(&self, addresses: &[Block]) {
         if let Some(recording) = &self.recording {
@@ -159,17 +178,17 @@ impl Source {
 
     #[inline]
     fn block(&self, address: u128) -> Block {
-        // Alone: what the cipher prepares for many would not pay.
+        // One block: the set-up for many would not pay.
         self.note(&[halves(address)]);
         let mut block = Array(address.to_le_bytes());
         self.cipher.encrypt_block(&mut block);
         halves(u128::from_le_bytes(block.0))
     }
 
-    /// The first `wanted` addresses become what is read there. What stands behind them is used up, where that takes less time.
+    /// Replaces the first `wanted` addresses by the blocks at them. Later blocks are scratch space.
     pub(crate) fn encrypt(&self, blocks: &mut [Block], wanted: usize) {
         self.note(&blocks[..wanted]);
-        // Bytes are those of little-endian words, whatever the machine's own are.
+        // Words are little-endian on every machine.
         let swap = |blocks: &mut [Block]| {
             if cfg!(target_endian = "big") {
                 let words = blocks.as_flattened_mut().iter_mut();
@@ -200,17 +219,53 @@ fn address(node: u64, lane: u32, domain: u8) -> u128 {
     u128::from(node) << 64 | u128::from(lane) << 32 | u128::from(domain) << 28
 }
 
-/// Lists the addresses of lanes from this one on.
+/// Lists the addresses of consecutive lanes.
 fn list(first: u128, blocks: &mut [Block]) {
     let [mut lane, node] = halves(first);
     for block in blocks {
         *block = [lane, node];
-        lane = lane.wrapping_add(LANE); // the last lane of a node has no successor, and needs none
+        lane = lane.wrapping_add(LANE); // wraps after the last lane of a node
     }
 }
 
 fn halves(address: u128) -> Block {
     [address as u64, (address >> 64) as u64]
+}
+
+/// One parallel call takes about as long as this fraction of its blocks, encrypted one by one.
+const SHARE: usize = 5;
+
+/// Encrypts at least the first `wanted` blocks, as many at a time as the processor supports.
+///
+/// Newer processors encrypt 30 or 64 blocks in the time of a few single ones. If more than a few
+/// blocks are left over, a last parallel call encrypts them along with the scratch blocks that
+/// follow, which costs nothing.
+pub(super) struct Together<'a> {
+    pub(super) blocks: &'a mut [aes::Block],
+    pub(super) wanted: usize,
+}
+
+impl BlockSizeUser for Together<'_> {
+    type BlockSize = U16;
+}
+
+impl BlockCipherEncClosure for Together<'_> {
+    #[inline(always)]
+    fn call<B: BlockCipherEncBackend<BlockSize = U16>>(self, backend: &B) {
+        let width = B::ParBlocksSize::USIZE;
+        let whole = self.wanted.next_multiple_of(width);
+        let left_over = self.wanted % width;
+        let are_many = left_over > width / SHARE && whole <= self.blocks.len();
+        let count = if are_many { whole } else { self.wanted };
+        let blocks = &mut self.blocks[..count];
+        let (whole, rest) = Array::<aes::Block, B::ParBlocksSize>::slice_as_chunks_mut(blocks);
+        for blocks in whole {
+            backend.encrypt_par_blocks_inplace(blocks);
+        }
+        for block in rest {
+            backend.encrypt_block_inplace(block);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -241,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_has_its_parts_where_it_says() {
+    fn the_parts_of_an_address_are_in_their_documented_places() {
         let whole = halves(address(7, 0xffff_fffe, Domain::Laplace as u8));
         assert_eq!(
             whole,

@@ -1,11 +1,13 @@
 //! One standard normal from lazily read bits.
 //!
-//! **Method** (rejection from a staircase). Propose |Z| = (j + V)/128: the cell j with probability ∝ e^(−z²/2) at its left
-//! edge z = j/128, the position V uniform on [0, 1). Accept with probability e^(−x), x = V(2j + V)/2¹⁵, which is the
-//! ratio of the normal density at (j+V)/128 to the density at the edge; so accepted magnitudes are half-normal. A fair
-//! sign follows. About 0.3 % are rejected, and the next attempt starts from fresh bits.
+//! **Method** (rejection from a staircase). Propose |Z| = (j + V)/128: the cell j with
+//! probability ∝ e^(−z²/2) at its left edge z = j/128, the position V uniform on [0, 1). Accept
+//! with probability e^(−x), x = V(2j + V)/2¹⁵, which is the ratio of the normal density at
+//! (j+V)/128 to the density at the edge; so accepted magnitudes are half-normal. A fair sign
+//! follows. About 0.3 % are rejected, and the next attempt starts from fresh bits.
 //!
-//! **Bits.** An attempt reads two 64-bit words, `first` and `low`, and three 128-bit extensions e0, e1, e2 (first word high):
+//! **Bits.** An attempt reads two 64-bit words, `first` and `low`, and three 128-bit extensions e0,
+//! e1, e2 (first word high):
 //!
 //! | uniform number | its bits, most significant first | |
 //! |---|---|---|
@@ -15,20 +17,21 @@
 //! | sign | `first` bit 13 | 1 is negative |
 //! | U, to compare with e^(−x) | 13 bits: `first` 0…12, then the upper 115 of e2 | 128 in all |
 //!
-//! Attempt k = 0, 1, … takes its words from extension block 4k and e0, e1, e2 from blocks 4k+1, 4k+2, 4k+3; for k = 0 the
-//! words come from the main block of the address instead (for the rounded law only `first` does, and `low` is the second word of
-//! extension block 0). Further digits of V, when
-//! all 192 are asked for, are the lower 64 bits of e1.
+//! Attempt k = 0, 1, … takes its words from extension block 4k and e0, e1, e2 from blocks 4k+1,
+//! 4k+2, 4k+3; for k = 0 the words come from the main block of the address instead (for the rounded
+//! law only `first` does, and `low` is the second word of extension block 0). The lower 64 bits
+//! of e1 are the last digits of V, for draws that need all 192.
 //!
-//! **Slack**, in total variation: cells 2⁻¹¹⁷ (`cells.rs`), everything beyond 16 standard deviations 2⁻¹⁸⁷, e^(−x)
-//! and x known to 2⁻¹²⁴ (below), digits of V after the 128th ignored by the decision 2⁻¹³¹, and 32 attempts at the
-//! most (0.0032³² < 2⁻²⁶⁰): in all below 2⁻¹¹⁶ an attempt, so below 2⁻¹¹² a draw.
+//! **Slack**, in total variation: cells 2⁻¹¹⁷ (`cells.rs`), everything beyond 16 standard
+//! deviations 2⁻¹⁸⁷, e^(−x) and x known to 2⁻¹²⁴ (below), digits of V after the 128th ignored by
+//! the decision 2⁻¹³¹, and 32 attempts at the most (0.0032³² < 2⁻²⁶⁰): in all below 2⁻¹¹⁶ per
+//! attempt, so below 2⁻¹¹² per draw.
 
 use super::cells::{COLUMN, Cells, FAST_BITS};
 use crate::exponential::{exp_minus_q128, multiply_q128};
 use dashu_int::UBig;
 
-/// After so many rejections the last proposal stands; its probability is part of the slack.
+/// The most attempts. The last proposal is taken as it is; its probability is part of the slack.
 const ATTEMPTS: u32 = 32;
 
 /// A normal with 199 binary digits after the point.
@@ -38,12 +41,12 @@ pub(crate) struct Normal {
     cell: u64,
     /// V's first 128 binary digits.
     position: u128,
-    /// V's next 64.
+    /// V's next 64 binary digits.
     further: u64,
 }
 
 impl Normal {
-    /// The first 95.
+    /// The first 95 digits.
     fn digits(self) -> Digits {
         Digits {
             negative: self.negative,
@@ -75,10 +78,10 @@ pub(super) struct Digits {
     pub(super) low: u64,
 }
 
-/// What 64 bits say about a draw.
+/// The information in the first 64 bits of a draw.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Fast {
-    /// Whether they decide cell and acceptance; the rest means nothing otherwise.
+    /// Whether they decide cell and acceptance; otherwise the other fields have no meaning.
     pub(super) decided: bool,
     /// ⌊2³¹|Z|⌋.
     pub(super) magnitude: u64,
@@ -86,15 +89,16 @@ pub(super) struct Fast {
     pub(super) negative: u64,
 }
 
-/// Whether `first` alone decides the cell and acceptance, whatever the bits not yet read turn out to be; `entry` is the table's for its column.
+/// Whether `first` alone decides the cell and acceptance, for all values of the unread bits;
+/// `entry` is the table entry of its column.
 ///
-/// Accepted here means U < e^(−x) for certain: U < (u+1)/2¹³ for the 13 bits u, and e^(−x) ≥ 1 − x with
-/// x ≤ (2j+1)(v+1)/2³⁹ for the 24 bits v. Both sides times 2³⁹:
+/// Accepted here means U < e^(−x) for certain: U < (u+1)/2¹³ for the 13 bits u, and e^(−x) ≥ 1 − x
+/// with x ≤ (2j+1)(v+1)/2³⁹ for the 24 bits v. Both sides times 2³⁹:
 #[inline(always)]
 pub(super) fn decide_from(entry: u32, first: u64) -> Fast {
     let (cell, settled) = cell_of(entry, first);
     let v = position_of(first);
-    // At most 2³⁹ + 2³⁶: nothing wraps, and nothing need be looked at on the way.
+    // At most 2³⁹ + 2³⁶: nothing wraps.
     let density = (2 * cell + 1).wrapping_mul(v + 1);
     let certain = ((uniform_of(first) + 1) << 26).wrapping_add(density) <= 1 << 39;
     Fast {
@@ -104,11 +108,13 @@ pub(super) fn decide_from(entry: u32, first: u64) -> Fast {
     }
 }
 
-/// Whether `first` alone decides the cell and *rejection*, whatever the bits not yet read turn out to be.
+/// Whether `first` alone decides the cell and *rejection*, for all values of the unread bits.
 ///
-/// V ≥ v/2²⁴ for the 24 bits v, so x ≥ X/2⁶³ with X = v·(2j·2²⁴ + v) < 2⁶¹, and e^(−x) ≤ 1 − X/2⁶³ + (X/2⁶³)²/2, whose last term is X²/2⁶⁴ units
-/// of 2⁻⁶³. Rounded up it is at most one unit more than rounded down; a second unit covers the 2⁻¹²⁴ by which [`acceptance`] may exceed the
-/// truth. U ≥ u/2¹³ for the 13 bits u. So where u·2⁵⁰ reaches this bound, the full comparison finds U not below e^(−x) either.
+/// V ≥ v/2²⁴ for the 24 bits v, so x ≥ X/2⁶³ with X = v·(2j·2²⁴ + v) < 2⁶¹, and
+/// e^(−x) ≤ 1 − X/2⁶³ + (X/2⁶³)²/2, whose last term is X²/2⁶⁴ units of 2⁻⁶³. Rounded up it is at
+/// most one unit more than rounded down; a second unit covers the 2⁻¹²⁴ by which [`acceptance`] may
+/// exceed the truth. U ≥ u/2¹³ for the 13 bits u. So where u·2⁵⁰ reaches this bound, the full
+/// comparison finds U not below e^(−x) either.
 fn rejects(entry: u32, first: u64) -> bool {
     let (cell, settled) = cell_of(entry, first);
     let v = position_of(first);
@@ -142,8 +148,9 @@ fn uniform_of(first: u64) -> u64 {
     first & 0x1fff
 }
 
-/// The first digits of the draw that [`decide_fully`] makes from the same bits. An attempt's own two words nearly always suffice for them, because they
-/// decide nearly every rejection and hold all these digits.
+/// The first digits of the draw that [`decide_fully`] makes from the same bits. The two
+/// words of an attempt nearly always suffice, because they decide nearly every rejection and hold
+/// all these digits.
 pub(super) fn decide_digits(
     cells: &Cells,
     words: [u64; 2],
@@ -173,7 +180,7 @@ pub(super) fn decide_digits(
     }
 }
 
-/// The draw at an address whose first two words are given, by as many full attempts as it takes.
+/// The draw at an address with these first two words, by full attempts.
 pub(super) fn decide_fully(
     cells: &Cells,
     words: [u64; 2],
@@ -217,8 +224,8 @@ fn propose(cells: &Cells, [first, low]: [u64; 2], [e0, e1, e2]: [u128; 3]) -> (N
     (normal, uniform < acceptance(cell, position))
 }
 
-/// e^(−x) in Q128 for x = V(2j+V)/2¹⁵, which is at most 1/8: within 2⁻¹²⁴, of which x contributes two units (rounded
-/// down twice).
+/// e^(−x) in Q128 for x = V(2j+V)/2¹⁵, which is at most 1/8: within 2⁻¹²⁴, of which x contributes
+/// two units (rounded down twice).
 fn acceptance(cell: u64, position: u128) -> u128 {
     let twice = 2 * u128::from(cell);
     let linear = (position >> 15) * twice + (((position & 0x7fff) * twice) >> 15);

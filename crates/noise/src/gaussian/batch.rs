@@ -1,29 +1,33 @@
-//! Many draws at a time: what [`decide_from`](super::attempt::decide_from) does for one, for four at once.
+//! Many draws at a time: [`decide_from`](super::attempt::decide_from), vectorised for four draws.
 //!
-//! The table is read for every word, which no vector does well; everything else is arithmetic without a branch, in which every product has
-//! factors below 2³²; and the few draws that 64 bits do not decide are marked, for the caller to draw exactly.
+//! The table look-ups are scalar; everything else is branch-free arithmetic in which every product
+//! has factors below 2³². The few draws that 64 bits do not decide are marked and drawn exactly.
 
 use super::cells::{Cells, FAST_BITS};
 use hushstream_four::{self as four, FOUR, Four, Work};
 
-/// Blocks encrypted together: enough for the cipher's widest pipeline, few enough for the first-level cache. As many draws, or twice as many where two share a block.
+/// Blocks encrypted together: enough for the cipher's widest pipeline, few enough for the
+/// first-level cache. A block holds one draw or two.
 pub(super) const BATCH: usize = 64;
 
-/// What stands where 64 bits do not decide. No draw has this value: draws in 64 bits are below 2⁶² in size.
+/// Marks a draw that 64 bits do not decide. No draw has this value: draws in 64 bits are below 2⁶²
+/// in size.
 const UNDECIDED: i64 = i64::MIN;
 
-/// Words for a batch of draws that share blocks, from any of the first two on, in whole fours.
+/// Words for a batch of draws that share blocks, from either word of the first block on, in whole
+/// vectors.
 pub(super) const WORDS: usize = 2 * BATCH + FOUR;
 
-/// What becomes of a magnitude.
+/// The last step of a draw: from the magnitude to the lattice.
 pub(super) trait Finish: Copy {
-    /// From ⌊2³¹|Z|⌋, the last word of each draw, and the sign: all ones for a negative Z.
+    /// The draw from ⌊2³¹|Z|⌋, the last word of each draw, and the sign: all ones for a negative Z.
     fn finish<V: Four>(self, v: V, magnitude: V::Words, last: V::Words, sign: V::Words)
     -> V::Words;
 }
 
-/// Writes draws from the words of each, one or two, as `law` makes them;
-/// those that the first word does not decide are drawn by `exactly` from their place and that word. There must be words for whole fours; those behind the last draw may be anything.
+/// Writes the draws of `law` from their words, one or two for each draw. `exactly` makes those that
+/// the first word does not decide, from their place and that word. There must be words for whole
+/// vectors; those after the last draw are ignored.
 #[inline]
 pub(super) fn decide_many<const WORDS: usize>(
     cells: &Cells,
@@ -32,7 +36,7 @@ pub(super) fn decide_many<const WORDS: usize>(
     law: impl Finish,
     exactly: impl Fn(usize, u64) -> i64,
 ) {
-    // A draw without a word would be no noise, and nobody would notice.
+    // A draw without a word would be no noise, and no other check would notice.
     assert!(words.len() >= out.len().next_multiple_of(FOUR));
     four::run(Decide {
         cells,
@@ -43,7 +47,7 @@ pub(super) fn decide_many<const WORDS: usize>(
     });
 }
 
-/// The same where the words of draws, one of each, stand where the draws are to be.
+/// As [`decide_many`], in place: `out` holds one word for each draw.
 #[inline]
 pub(super) fn decide_here(
     cells: &Cells,
@@ -60,7 +64,7 @@ pub(super) fn decide_here(
     });
 }
 
-/// Where the words of four draws are, the first of which are to stand in `out`.
+/// The words of the next four draws; `out` is their place in the output.
 trait Words<const WORDS: usize> {
     fn next(&mut self, out: &[i64]) -> [[u64; WORDS]; FOUR];
 }
@@ -72,7 +76,7 @@ impl<const WORDS: usize> Words<WORDS> for Apart<'_, WORDS> {
     fn next(&mut self, _: &[i64]) -> [[u64; WORDS]; FOUR] {
         match self.0.next() {
             Some(words) => *words,
-            None => unreachable!("there are words for whole fours"),
+            None => unreachable!("there are words for whole vectors"),
         }
     }
 }
@@ -125,7 +129,7 @@ impl<const WORDS: usize, W: Words<WORDS>, L: Finish, E: Fn(usize, u64) -> i64> W
     }
 }
 
-/// Draws exactly what is not decided.
+/// Draws the undecided places exactly.
 #[cold]
 #[inline(never)]
 fn settle(out: &mut [i64], first: usize, words: [u64; FOUR], exactly: impl Fn(usize, u64) -> i64) {
@@ -136,7 +140,8 @@ fn settle(out: &mut [i64], first: usize, words: [u64; FOUR], exactly: impl Fn(us
     }
 }
 
-/// Four draws, and which of them are not decided. The inequality is the one of `decide_from`, with 2²⁶ moved to its right side.
+/// Four draws, and which of them are not decided. The inequality is the one of `decide_from`, with
+/// 2²⁶ moved to its right side.
 #[inline(always)]
 fn draw<V: Four, const WORDS: usize>(
     v: V,
@@ -171,7 +176,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// All that a draw is made of, in one number.
+    /// All inputs of a draw, combined in one number.
     #[derive(Clone, Copy)]
     struct Everything;
 
@@ -190,7 +195,7 @@ mod tests {
         }
     }
 
-    /// Words near the edges of all that is compared: the place at its threshold, U and V at their ends.
+    /// Words near the edges of all comparisons: the place at its threshold, U and V at their ends.
     fn words() -> impl Strategy<Value = u64> {
         let hard = (any::<u64>(), 0_i64..3, 0_u32..4).prop_map(|(word, near, kind)| {
             let threshold = u64::from(Cells::get().entry(word) >> 16);
@@ -210,7 +215,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(5_000))]
 
         #[test]
-        fn many_are_what_one_is(
+        fn vectors_equal_single_draws(
             words in proptest::collection::vec([words(), words()], 12),
             count in 0_usize..=12,
         ) {
@@ -220,20 +225,25 @@ mod tests {
             for (place, (out, [first, last])) in out.iter().zip(&words).take(count).enumerate() {
                 let fast = decide_from(Cells::get().entry(*first), *first);
                 let all = fast.magnitude ^ (last << 40) ^ (fast.negative.wrapping_neg() >> 1);
-                let wanted = if fast.decided { all.cast_signed() } else { undecided(place, *first) };
-                prop_assert_eq!(*out, wanted);
+                let expected = match fast.decided {
+                    true => all.cast_signed(),
+                    false => undecided(place, *first),
+                };
+                prop_assert_eq!(*out, expected);
             }
         }
 
         #[test]
-        fn where_they_stand_they_are_the_same(
+        fn draws_in_place_are_the_same(
             words in proptest::collection::vec(words(), 12),
             count in 0_usize..=12,
         ) {
             let undecided = |place: usize, word: u64| (word ^ place as u64).cast_signed();
-            let (mut apart, mut here) = ([0; 12], words.iter().map(|word| word.cast_signed()).collect::<Vec<_>>());
+            let mut apart = [0; 12];
+            let mut here: Vec<_> = words.iter().map(|word| word.cast_signed()).collect();
             let law = super::super::RoundedGaussian::STANDARD;
-            decide_many(Cells::get(), words.as_chunks::<1>().0, &mut apart[..count], law, undecided);
+            let words = words.as_chunks::<1>().0;
+            decide_many(Cells::get(), words, &mut apart[..count], law, undecided);
             decide_here(Cells::get(), &mut here[..count], law, undecided);
             prop_assert_eq!(&apart[..count], &here[..count]);
         }

@@ -1,14 +1,16 @@
-//! Which cell of width 2⁻⁷ the magnitude of a proposed normal falls into, as an alias table in exact integers.
+//! An alias table in exact integers for the cell, of width 2⁻⁷, of a proposed magnitude.
 //!
-//! Cell j covers [j/128, (j+1)/128), j = 0…2047, that is 16 standard deviations (what lies beyond has probability
-//! below 2⁻¹⁸⁷). It is proposed with probability proportional to the density at its left edge, e^(−j²/2¹⁵), as
-//! integer weights W_j that add up to 2¹²⁸ *exactly*: W_j = ⌊2¹²⁸·q_j/Σq⌋, the few units left over go to cell 0. So each
-//! probability is wrong by less than 2⁻¹²⁸ (cell 0: 2⁻¹¹⁷), in all 2⁻¹¹⁷ in total variation.
+//! Cell j covers [j/128, (j+1)/128), j = 0…2047, that is 16 standard deviations (the rest
+//! has probability below 2⁻¹⁸⁷). It is proposed with probability proportional to the density at its
+//! left edge, e^(−j²/2¹⁵), as integer weights W_j that add up to 2¹²⁸ *exactly*:
+//! W_j = ⌊2¹²⁸·q_j/Σq⌋, the few units left over go to cell 0. So each probability is wrong by less
+//! than 2⁻¹²⁸ (cell 0: 2⁻¹¹⁷), in all 2⁻¹¹⁷ in total variation.
 //!
-//! **Alias table** (Walker 1977). Column i of 2048 holds 2¹¹⁷ units: the first `threshold[i]` belong to cell i, the rest to
-//! cell `alias[i]`. Built with two stacks, filled with the cells in increasing order: take the last small and the last
-//! large cell, let the large one fill up the small one's column, and put it back on the stack where it now belongs.
-//! In integers nothing is lost: the columns give each cell exactly its weight, which a test adds up.
+//! **Alias table** (Walker 1977). Column i of 2048 holds 2¹¹⁷ units: the first `threshold[i]`
+//! belong to cell i, the rest to cell `alias[i]`. Built with two stacks, filled with the cells in
+//! increasing order: take the last small and the last large cell, let the large one fill up the
+//! small one's column, and put it back on the stack where it now belongs. In integers nothing is
+//! lost: the columns give each cell exactly its weight, which a test adds up.
 
 use crate::exponential::exp_minus_bounds;
 use dashu_int::UBig;
@@ -27,7 +29,8 @@ pub(super) const FAST_BITS: u32 = 15;
 const PRECISION: usize = 256;
 
 pub(super) struct Cells {
-    /// Fast form: the upper 16 bits hold the threshold's first 15 bits (2¹⁵ for a full column), the lower the alias.
+    /// Fast form: the upper 16 bits hold the threshold's first 15 bits (2¹⁵ for a full column), the
+    /// lower the alias.
     pub(super) fast: [u32; CELLS],
     thresholds: [u128; CELLS],
 }
@@ -82,10 +85,11 @@ impl Cells {
     }
 }
 
-/// 256 bits after the point, lowest word first. Words of a fixed number, because a program waits for this table when it starts.
+/// 256 bits after the point, lowest word first. A fixed number of words, for speed: every program
+/// waits for this table when it starts.
 type Fraction = [u64; 4];
 
-/// All 512 bits.
+/// The product of two fractions, all 512 bits.
 fn product(a: &Fraction, b: &Fraction) -> [u64; 8] {
     let mut out = [0; 8];
     for (i, &a) in a.iter().enumerate() {
@@ -120,8 +124,9 @@ fn integer(words: &[u64]) -> UBig {
     parts.fold(UBig::ZERO, |sum, word| (sum << 64) + *word)
 }
 
-/// q_j = e^(−j²/2¹⁵) for j = 1, 2, …, by the recurrence q_{j+1} = q_j·g^{2j+1}, g = e^(−2⁻¹⁵): 2048 steps of two products, each rounded
-/// down by one unit of 2⁻²⁵⁶, keep every q_j within 2⁻²⁴⁰ of the truth. (q_0 = 1 is no fraction.)
+/// q_j = e^(−j²/2¹⁵) for j = 1, 2, …, by the recurrence q_{j+1} = q_j·g^{2j+1}, g = e^(−2⁻¹⁵): 2048
+/// steps of two products, each rounded down by one unit of 2⁻²⁵⁶, keep every q_j within 2⁻²⁴⁰ of
+/// the truth. (q_0 = 1 is no fraction.)
 fn densities() -> [Fraction; CELLS - 1] {
     let step = fraction(&exp_minus_bounds(&UBig::ONE, 15, PRECISION).0);
     let square = rounded_down(&step, &step);
@@ -135,7 +140,8 @@ fn densities() -> [Fraction; CELLS - 1] {
     densities
 }
 
-/// 2¹²⁸·q/Σ, rounded down, for Σ of 264 bits and `inverse` = ⌊2⁴⁴⁸/Σ⌋: q·2⁴⁴⁸/Σ lies between q·`inverse` and q·`inverse` + q, and where the two agree from bit 320 on, so does it.
+/// 2¹²⁸·q/Σ, rounded down, for Σ of 264 bits and `inverse` = ⌊2⁴⁴⁸/Σ⌋: q·2⁴⁴⁸/Σ lies between
+/// q·`inverse` and q·`inverse` + q; where the two agree from bit 320 on, they give the answer.
 fn share(density: &Fraction, inverse: &Fraction, total: &UBig) -> u128 {
     let low = product(density, inverse);
     let (mut high, mut carry) = (low, false);
@@ -150,7 +156,7 @@ fn share(density: &Fraction, inverse: &Fraction, total: &UBig) -> u128 {
     exact_share(integer(density), total)
 }
 
-/// The same by a division.
+/// As [`share`], by a division.
 fn exact_share(density: UBig, total: &UBig) -> u128 {
     let share = (density << 128) / total;
     u128::try_from(share).expect("a share of 2^128 among many fits 128 bits")
@@ -167,7 +173,7 @@ fn weights() -> [u128; CELLS] {
     for (weight, density) in weights[1..].iter_mut().zip(&densities) {
         *weight = share(density, &inverse, &total);
     }
-    // The few units that are left over: what is missing to 2¹²⁸.
+    // The few units that are missing to 2¹²⁸.
     let missing = weights
         .iter()
         .fold(0_u128, |sum, weight| sum.wrapping_sub(*weight));
@@ -175,7 +181,7 @@ fn weights() -> [u128; CELLS] {
     weights
 }
 
-/// The sum of a few.
+/// The sum of a few densities.
 fn sum(densities: &[Fraction]) -> UBig {
     let mut columns = [0_u128; 4];
     for density in densities {

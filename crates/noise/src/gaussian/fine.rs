@@ -6,9 +6,23 @@ use super::cells::Cells;
 use super::{SLACK, check_range, finish_one};
 use crate::NoiseError;
 use crate::source::{Block, Domain, Source};
+use hushstream_account::ParameterError;
 use hushstream_four::{FOUR, Four};
 
-/// ⌊2^(30+f)·N(0,1)⌋: for mechanisms that keep f guard bits and drop them only after the noise is added.
+/// ⌊2^(30+f)·N(0,1)⌋: for mechanisms that keep f guard bits and drop them only after the noise is
+/// added.
+///
+/// ```
+/// use hushstream_noise::{FineGaussian, Instance, Key, NoiseError, Source};
+///
+/// let source = Source::open(&Key::insecure_from_seed(1), Instance::from_bytes([0; 16]), 1);
+/// let (mut coarse, mut fine) = ([0; 8], [0; 8]);
+/// FineGaussian::new(0)?.fill_i64(&source, 0, 0, &mut coarse)?;
+/// FineGaussian::new(20)?.fill_i64(&source, 0, 0, &mut fine)?;
+/// // Guard bits are further digits of the same number.
+/// assert_eq!(fine.map(|digits| digits >> 20), coarse);
+/// # Ok::<(), NoiseError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FineGaussian {
     guard_bits: u32,
@@ -21,13 +35,14 @@ impl FineGaussian {
     /// The most guard bits whose draws fit an `i64`: |Z| < 16 makes 2^(34+f) ≤ 2⁶².
     pub const MAX_GUARD_BITS_I64: u32 = 28;
 
-    /// Noise with `guard_bits` bits below the lattice of [`RoundedGaussian::STANDARD`](super::RoundedGaussian::STANDARD).
+    /// Noise with `guard_bits` bits below the lattice of
+    /// [`RoundedGaussian::STANDARD`](super::RoundedGaussian::STANDARD).
     ///
     /// # Errors
     /// More than 64 guard bits.
     pub fn new(guard_bits: u32) -> Result<Self, NoiseError> {
         if guard_bits > 64 {
-            return Err(NoiseError::parameter("guard bits", guard_bits, "0 to 64"));
+            return Err(ParameterError::new("guard bits", guard_bits, "0 to 64").into());
         }
         Ok(Self { guard_bits })
     }
@@ -69,11 +84,12 @@ impl FineGaussian {
         out: &mut [i64],
     ) -> Result<(), NoiseError> {
         if self.guard_bits > Self::MAX_GUARD_BITS_I64 {
-            return Err(NoiseError::parameter(
+            return Err(ParameterError::new(
                 "guard bits of a 64-bit draw",
                 self.guard_bits,
                 "0 to 28",
-            ));
+            )
+            .into());
         }
         check_range(first, out.len());
         let cells = Cells::get();
@@ -95,12 +111,12 @@ impl FineGaussian {
 }
 
 impl Finish for FineGaussian {
-    /// What `fill` computes, without 128 bits: ⌊2³¹|Z|⌋ < 2³⁵ leaves room for 28 more.
+    /// The draw of `fill` in 64 bits: ⌊2³¹|Z|⌋ < 2³⁵ leaves room for 28 more.
     #[inline(always)]
     fn finish<V: Four>(self, v: V, magnitude: V::Words, low: V::Words, sign: V::Words) -> V::Words {
         let bits = |bits: u32| v.words(&[bits.into(); FOUR]);
         let high = v.right_by::<1>(v.left(magnitude, bits(self.guard_bits)));
-        // Two shifts, because one by 65 is none.
+        // Two shifts, because the distance may exceed 63.
         let low = v.right(v.right_by::<32>(low), bits(33 - self.guard_bits));
         v.xor(v.or(high, low), sign)
     }

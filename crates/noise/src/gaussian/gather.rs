@@ -1,22 +1,38 @@
 //! Scattered draws: noise at any (node, coordinate) pairs, many at a time.
 //!
-//! A sparse read needs a few coordinates of a few nodes. Each is the very draw that [`RoundedGaussian::fill`] makes at that address; only the order of the
-//! cipher's work differs: blocks of different nodes are encrypted together, to fill its pipeline.
+//! A sparse read needs a few coordinates of a few nodes. Each draw is the same as from
+//! [`RoundedGaussian::fill`] at that address; only the order of the cipher's work differs: blocks
+//! of different nodes are encrypted together, to fill its pipeline.
 
 use super::RoundedGaussian;
 use super::batch::BATCH;
 use super::cells::Cells;
 use crate::source::{Block, Domain, Source};
 
-/// Addresses that are listed at a time: see [`Scattered::list`].
+/// The number of addresses that [`Scattered::list`] writes at a time.
 pub const LISTED: usize = 4;
 
-/// A list of (node, coordinate), nearly as the cipher takes them: a coordinate stands so that its pair is where the lane belongs, and the bit below says which of the two it is.
+/// A list of (node, coordinate) pairs for [`RoundedGaussian::gather`].
+///
+/// ```
+/// use hushstream_noise::{Instance, Key, RoundedGaussian, Scattered, Source};
+///
+/// let source = Source::open(&Key::insecure_from_seed(1), Instance::from_bytes([0; 16]), 1);
+/// let mut list = Scattered::new(4);
+/// list.list(0, &[1, 2, 3, 4], 9); // coordinate 9 of nodes 1 to 4
+/// let mut scattered = [0; 4];
+/// RoundedGaussian::STANDARD.gather(&source, &list, &mut scattered);
+/// let mut filled = [0];
+/// RoundedGaussian::STANDARD.fill(&source, 3, 9, &mut filled);
+/// assert_eq!(scattered[2], filled[0]);
+/// ```
+// Stored nearly as addresses: the coordinate is shifted so that its pair is in the place of the
+// lane, and the bit below says which of the two it is.
 pub struct Scattered(Vec<Block>);
 
 const ODD: u64 = 1 << 31;
 
-/// Coordinates may be somebody's features.
+/// Does not show the coordinates, which may be private features.
 impl std::fmt::Debug for Scattered {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Scattered(..)")
@@ -24,16 +40,17 @@ impl std::fmt::Debug for Scattered {
 }
 
 impl Scattered {
-    /// Room for so many.
+    /// An empty list with room for `most` pairs.
     #[must_use]
     pub fn new(most: usize) -> Self {
         Self(vec![Block::default(); most + LISTED])
     }
 
-    /// Lists a coordinate at four nodes, in places `at` to `at` + 3, over whatever stood there: whoever wants fewer lists the next ones over them.
+    /// Writes one coordinate at four nodes to places `at` to `at` + 3. To list fewer than four,
+    /// overwrite the rest with the next call.
     ///
     /// # Panics
-    /// Where there is no room.
+    /// If the list has no room for four pairs at `at`.
     #[inline(always)]
     pub fn list(&mut self, at: usize, nodes: &[u64; LISTED], coordinate: u32) {
         let coordinate = u64::from(coordinate) << 31;
@@ -45,10 +62,11 @@ impl Scattered {
 }
 
 impl RoundedGaussian {
-    /// Writes the noise at the first addresses of the list; the caller vouches that as many were listed.
+    /// Writes the noise at the first `out.len()` addresses of the list, which the caller must have
+    /// written.
     ///
     /// # Panics
-    /// If the list has not even room for as many.
+    /// If the list has less room than `out`.
     pub fn gather(self, source: &Source, list: &Scattered, out: &mut [i64]) {
         let places = &list.0[..out.len()];
         let cells = Cells::get();
@@ -80,7 +98,7 @@ mod tests {
         let key = Key::insecure_from_seed(3);
         let source = Source::open(&key, Instance::from_bytes([7; 16]), 5);
         let law = RoundedGaussian::STANDARD;
-        // Enough that the rare exact path is taken by some, at the edges too, and not whole fours.
+        // Enough draws for the rare exact path, also at the edges, and not a multiple of four.
         let edges = [0, 1, (1 << 31) - 1, 1 << 31, u32::MAX - 1, u32::MAX];
         let scattered = (0..3000_u32).map(|i| {
             (
@@ -92,7 +110,7 @@ mod tests {
         let addresses: Vec<(u64, u32)> = scattered.chain(at_edges).collect();
         let mut list = Scattered::new(addresses.len());
         for (at, &(node, coordinate)) in addresses.iter().enumerate() {
-            // The last three are listed over.
+            // The last three are overwritten.
             list.list(at, &[node, 1, 2, 3], coordinate);
         }
         let mut gathered = vec![0; addresses.len()];

@@ -2,7 +2,17 @@
 
 use super::{COUNTERS, Source};
 
-/// Bits at one address, in order.
+/// The bits at one address, in order.
+///
+/// ```
+/// use hushstream_noise::{Instance, Key, Source};
+///
+/// let source = Source::open(&Key::insecure_from_seed(1), Instance::from_bytes([0; 16]), 1);
+/// let mut bits = source.cursor(0, 0);
+/// let first = bits.next_word();
+/// assert_ne!(first, bits.next_word());
+/// assert_eq!(first, source.cursor(0, 0).next_word());
+/// ```
 pub struct Cursor<'a> {
     source: &'a Source,
     address: u128,
@@ -12,12 +22,12 @@ pub struct Cursor<'a> {
 
 impl std::fmt::Debug for Cursor<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Cursor(..)") // its unread bits are as secret as the key
+        f.write_str("Cursor(..)") // unread bits are as secret as the key
     }
 }
 
 impl<'a> Cursor<'a> {
-    /// From this address on.
+    /// A cursor that starts at this address.
     pub(super) fn new(source: &'a Source, address: u128) -> Self {
         Self {
             source,
@@ -30,8 +40,8 @@ impl<'a> Cursor<'a> {
     /// The next 64 bits.
     ///
     /// # Panics
-    /// After 2²⁹ words. Every sampler of this crate asks for more words only with a probability bounded away from one,
-    /// so a draw that gets there has probability below 2^(−10⁷).
+    /// After 2²⁹ words. Every sampler of this crate reads another word with a probability bounded
+    /// away from one, so a draw that reads so many has probability below 2^(−10⁷).
     pub fn next_word(&mut self) -> u64 {
         if let Some(word) = self.spare.take() {
             return word;
@@ -48,8 +58,8 @@ impl<'a> Cursor<'a> {
         word
     }
 
-    /// An integer uniform on 0…bound−1, exactly: the low bits, as few as suffice, of one word (of two, the first one low, above
-    /// 2⁶⁴), drawn again when too large.
+    /// An integer that is exactly uniform on 0…bound−1: the fewest low bits that suffice of one
+    /// word (above 2⁶⁴ of two, the first one low), drawn again when too large.
     ///
     /// `bound` must not be 0.
     pub(crate) fn below(&mut self, bound: u128) -> u128 {

@@ -1,4 +1,4 @@
-//! Words of a cursor, and what is decided by them: coins and choices.
+//! The words of a cursor, and the coins and choices that read them.
 
 use crate::vectors::{Choices, CoinTosses, vectors};
 use hushstream_noise::{Coin, Cursor, Dyadic, ExponentialChoice};

@@ -5,7 +5,7 @@ use hushstream_noise::{FineGaussian, RoundedGaussian, Source};
 use sha2::{Digest, Sha256};
 
 impl Gaussian {
-    /// The first values, and the digest of all if the file has one, for whatever draws are given.
+    /// Compares the first values, and the digest of all draws if the file has one.
     pub(crate) fn holds(&self, draws: &[i128], bytes: usize) -> bool {
         let heads_agree = draws.len() == self.count && draws[..self.head.len()] == self.head;
         let digests_agree = self.sha256.as_ref().is_none_or(|expected| {
@@ -110,7 +110,7 @@ fn rarely_reached_gaussian_draws() {
     assert!(deepest >= Some(3));
 }
 
-/// The last coordinate of the last node, after which no address follows.
+/// The last coordinate of the last node: the last address of all.
 #[test]
 fn the_last_address_of_all() {
     let vectors = vectors();

@@ -1,7 +1,8 @@
-//! The samplers against known answers of a second implementation, `oracle/noise.py`, which shares no code and no
-//! shortcut with them: it reads all bits of every draw and decides on real numbers of 640 bits.
+//! The samplers against known answers of a second implementation, `oracle/noise.py`, which shares
+//! no code and no shortcut with them: it reads all bits of every draw and decides with 640-bit
+//! numbers.
 
-#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod cursors;
 mod gaussian;

@@ -1,11 +1,11 @@
-//! The comparisons are no formality.
+//! The comparisons with known answers can fail.
 
 use crate::gaussian::{BYTES_FINE, BYTES_ROUNDED};
 use crate::vectors::{Gaussian, Place, vectors};
 use hushstream_noise::{DiscreteLaplace, Dyadic, L2Laplace};
 
-/// The comparisons of the other files can fail: a changed value, a neighbouring address, another source or another parameter is
-/// noticed in every family.
+/// A changed value, a neighbouring address, another source or another parameter makes the
+/// comparison fail in every family.
 #[test]
 fn a_wrong_answer_is_noticed() {
     let mut vectors = vectors();

@@ -1,4 +1,4 @@
-//! The file of known answers, and how it is read.
+//! Reads the file of known answers.
 
 use hushstream_noise::{Instance, Key, Source};
 use serde::{Deserialize, Deserializer, de::Error};

@@ -1,5 +1,5 @@
-//! The empirical law of the Gaussian samplers, on the very code that draws in production; and the same tests on
-//! planted bugs, to show that they would notice.
+//! The empirical law of the Gaussian samplers, tested on the production code; and the same tests
+//! on planted bugs, to show that they can fail.
 
 use crate::statistics::*;
 use hushstream_noise::{FineGaussian, Instance, Key, RoundedGaussian, Source};
@@ -48,7 +48,8 @@ fn a_lattice_off_by_one_is_noticed() {
         let score = chi_square_score(&counts, &small_probabilities());
         assert!(score > SIX_SIGMA, "{bug}: {score}");
     }
-    // A floor where the law says round: half a lattice unit, the slip that would pass at full scale.
+    // A floor where the law says round: half a lattice unit, the slip that would pass at full
+    // scale.
     let mut floors = vec![0; LATTICE_DRAWS];
     FineGaussian::new(0)
         .unwrap()
@@ -61,7 +62,7 @@ fn a_lattice_off_by_one_is_noticed() {
     assert!(chi_square_score(&counts, &floor_law) < SIX_SIGMA);
 }
 
-/// Everything the full-scale test looks at, for draws in units of the standard deviation.
+/// The statistics of the full-scale test, for draws in units of the standard deviation.
 struct FullScale {
     distance: KolmogorovSmirnov,
     beyond: [u64; 5],
@@ -154,7 +155,8 @@ fn fine_draws_are_normal_and_half_a_percent_of_scale_is_noticed() {
     }));
 }
 
-/// The digits inside a cell: the low bits of a draw are uniform, and neighbouring coordinates are uncorrelated.
+/// The digits inside a cell: the low bits of a draw are uniform, and neighbouring coordinates are
+/// uncorrelated.
 #[test]
 fn low_digits_are_uniform_and_neighbours_independent() {
     let source = source(4);

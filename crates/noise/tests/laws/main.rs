@@ -1,4 +1,5 @@
-//! The empirical law of every sampler, tested on the code that draws in production, and the same tests on planted bugs.
+//! The empirical law of every sampler, tested on the production code, and the same tests on planted
+//! bugs.
 
 #![allow(clippy::unwrap_used)] // a test may stop where it fails
 

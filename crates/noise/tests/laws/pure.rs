@@ -1,4 +1,5 @@
-//! The empirical laws of the samplers behind pure differential privacy, and planted bugs that the tests notice.
+//! The empirical laws of the samplers behind pure differential privacy, and planted bugs that the
+//! tests notice.
 
 use crate::statistics::*;
 use hushstream_noise::{
@@ -121,7 +122,8 @@ fn l2_laplace_has_a_gamma_length_and_a_uniform_direction() {
             let v: Vec<f64> = draw.iter().map(|&k| k as f64 / 2_f64.powi(30)).collect();
             let norm = v.iter().map(|x| x * x).sum::<f64>().sqrt();
             length.add(norm);
-            // Planted: the radius an exponential (the classical slip), here through its own distribution function.
+            // Planted: the radius an exponential (the classical slip), here through its own
+            // distribution function.
             exponential_length.add(-(1.0 - gamma(norm)).ln());
             direction.add(v[0] / norm);
             let octant = v

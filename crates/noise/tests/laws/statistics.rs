@@ -1,11 +1,11 @@
-//! Goodness-of-fit tests. Keys are fixed, so a test that passes once passes always; the thresholds correspond to a
-//! false-alarm rate below 1e-7 each, so that passing is no accident of the key.
+//! Goodness-of-fit tests. Keys are fixed, so a test that passes once passes always; the thresholds
+//! correspond to a false-alarm rate below 1e-7 each, so that passing is no accident of the key.
 
 /// Six standard deviations: a false-alarm rate of 2e-9.
 pub(crate) const SIX_SIGMA: f64 = 6.0;
 
-/// Pearson's chi-square over cells with expected counts of at least ten, as a standard normal score (Wilson and
-/// Hilferty's cube root); the cells that are too rare are pooled.
+/// Pearson's chi-square over cells with expected counts of at least ten, as a standard normal score
+/// (Wilson and Hilferty's cube root); the cells that are too rare are pooled.
 pub(crate) fn chi_square_score(observed: &[u64], probabilities: &[f64]) -> f64 {
     assert_eq!(observed.len(), probabilities.len());
     let total = observed.iter().sum::<u64>() as f64;
@@ -32,7 +32,7 @@ pub(crate) fn chi_square_score(observed: &[u64], probabilities: &[f64]) -> f64 {
     ((statistic / freedom).cbrt() - (1.0 - spread)) / spread.sqrt()
 }
 
-/// Counts of values −reach…reach; what lies beyond goes to two cells at the ends.
+/// Counts of values −reach…reach, with one cell at each end for all values beyond.
 pub(crate) fn histogram(values: impl IntoIterator<Item = i64>, reach: i64) -> Vec<u64> {
     let mut counts = vec![0; 2 * reach as usize + 3];
     for value in values {
@@ -51,8 +51,8 @@ pub(crate) fn lattice_probabilities(reach: i64, below: impl Fn(f64) -> f64) -> V
     edges.windows(2).map(|pair| pair[1] - pair[0]).collect()
 }
 
-/// Kolmogorov–Smirnov distance at the edges of equal cells on [−reach, reach], and its bound at a false-alarm rate
-/// of 1e-7 (Dvoretzky–Kiefer–Wolfowitz–Massart: 2e^(−2nD²)).
+/// Kolmogorov–Smirnov distance at the edges of equal cells on [−reach, reach], and its bound at a
+/// false-alarm rate of 1e-7 (Dvoretzky–Kiefer–Wolfowitz–Massart: 2e^(−2nD²)).
 pub(crate) struct KolmogorovSmirnov {
     reach: f64,
     counts: Vec<u64>,
@@ -84,7 +84,7 @@ impl KolmogorovSmirnov {
     }
 }
 
-/// How many standard deviations a count of successes lies from its mean.
+/// The distance of a count of successes from its mean, in standard deviations.
 pub(crate) fn binomial_score(successes: u64, trials: u64, probability: f64) -> f64 {
     let trials = trials as f64;
     (successes as f64 - trials * probability) / (trials * probability * (1.0 - probability)).sqrt()

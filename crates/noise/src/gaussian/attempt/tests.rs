@@ -1,4 +1,4 @@
-//! What is decided early stands whatever comes later.
+//! Early decisions on a draw agree with the decision on all of its bits.
 
 use super::super::cells::CELLS;
 use super::*;
@@ -6,7 +6,8 @@ use crate::exponential::exp_minus_bounds;
 use proptest::prelude::*;
 
 impl Normal {
-    /// ⌊2^bits·Z⌋ for bits from 7 to 120. The complement of ⌊x⌋ is ⌊−x⌋: Z is an integer multiple with probability 0.
+    /// ⌊2^bits·Z⌋ for bits from 7 to 120. The complement of ⌊x⌋ is ⌊−x⌋: Z is an integer multiple
+    /// with probability 0.
     fn floor(self, bits: u32) -> i128 {
         debug_assert!((7..=120).contains(&bits));
         let digits = bits - 7;
@@ -52,9 +53,17 @@ fn rejects_fast(cells: &Cells, first: u64) -> bool {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(20_000))]
 
-    /// What 64 bits reject, all bits reject, whatever the others are: also the last that could be accepted, V all zeros and U all zeros behind them.
+    /// A draw that 64 bits reject is rejected for all values of the other bits, also for the most
+    /// favourable ones: all further bits of V and U zero.
     #[test]
-    fn fast_rejections_stand(word: u64, below in 0..64_u64, low: u64, e0: u128, e1: u128, e2: u128) {
+    fn fast_rejections_stand(
+        word: u64,
+        below in 0..64_u64,
+        low: u64,
+        e0: u128,
+        e1: u128,
+        e2: u128,
+    ) {
         let cells = Cells::get();
         // U so large that a rejection is about as likely as not.
         let first = word | 0x1fff ^ below;
@@ -68,7 +77,8 @@ proptest! {
         }
     }
 
-    /// The short way makes the long way's draws, whatever the bits: large U here, so that several attempts are made.
+    /// The short path and the full path give the same draws for all bits. U is large here, so that
+    /// several attempts are made.
     #[test]
     fn digits_are_those_of_the_full_draw(words: [u64; 2], bits: [[u64; 2]; 12], far in 0..3_u32) {
         let cells = Cells::get();
@@ -82,7 +92,8 @@ proptest! {
         prop_assert_eq!(decide_digits(cells, hard(words), extension), full.digits());
     }
 
-    /// What the fast path decides on 64 bits, the full path decides on all of them, whatever the others are.
+    /// A draw that the fast path accepts on 64 bits is the full path's draw for all values of the
+    /// other bits.
     #[test]
     fn fast_decisions_stand(first: u64, low: u64, e0: u128, e1: u128, e2: u128) {
         let cells = Cells::get();
@@ -127,7 +138,8 @@ fn fast_rejections_stand_at_the_edge_of_certainty() {
     let cells = Cells::get();
     let mut rejected = 0;
     for column in 0..CELLS as u64 {
-        // Where the head of the place is the threshold's, the cell is open, and nothing may be rejected.
+        // If the head of the place equals that of the threshold, the cell is undecided, and nothing
+        // may be rejected.
         let head = u64::from(cells.fast[column as usize] >> 16);
         let largest = column << 53 | head << 38 | 0x3f_ffff_dfff;
         assert!(head == 1 << FAST_BITS || !rejects_fast(cells, largest));
@@ -145,7 +157,7 @@ fn fast_rejections_stand_at_the_edge_of_certainty() {
                     }
                 }
                 if rejects_fast(cells, word(v)) {
-                    // V and U as small as they can still turn out, whatever the place.
+                    // The smallest V and U that are still possible, for every place.
                     for e0 in [0, u128::MAX] {
                         let (_, accepted) = propose(cells, [word(v), 0], [e0, 0, 0]);
                         assert!(!accepted, "column {column} place {place} v {v} u {u}");
@@ -169,7 +181,8 @@ fn attempts_end() {
     });
     assert_eq!(reads.get(), 4 * ATTEMPTS - 1);
     assert!(normal.is_negative());
-    // The short way sees each rejection in the first word, but not the last attempt's, which stands.
+    // The short path sees each rejection in the first word, except for the last attempt, which is
+    // taken as it is.
     reads.set(0);
     let digits = decide_digits(cells, [u64::MAX; 2], |_| {
         reads.set(reads.get() + 1);
