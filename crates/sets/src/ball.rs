@@ -1,21 +1,33 @@
 //! The Euclidean ball {‖x‖ ≤ R}, centred at 0.
 //!
-//! **Projection** x·min(1, R/‖x‖). **Minimiser** −R·g/‖g‖ (for g = 0: −R·e₁). **Barrier** −ln(R² − ‖x‖²), ν = 1; ∇ = 2x/s,
-//! ∇² = 2I/s + 4xxᵀ/s² with s = R² − ‖x‖². All O(d), the Hessian O(d²).
+//! **Projection** x·min(1, R/‖x‖). **Minimiser** −R·g/‖g‖ (for g = 0: −R·e₁). **Barrier**
+//! −ln(R² − ‖x‖²), ν = 1; ∇ = 2x/s, ∇² = 2I/s + 4xxᵀ/s² with s = R² − ‖x‖². All O(d), the Hessian
+//! O(d²).
 //!
-//! **Local oracle**, ρ = 1: the exact minimiser of ⟨·, g⟩ on the intersection with the ball of radius r around x. It is
-//! −Rg/‖g‖ or x − rg/‖g‖ if one of them lies in the other ball; otherwise both spheres bind, which puts p on the plane ⟨p,
-//! x⟩ = (R² + ‖x‖² − r²)/2 and, within it, on the circle's lowest point along the part of g orthogonal to x.
+//! **Local oracle**, ρ = 1: the exact minimiser of ⟨·, g⟩ on the intersection with the ball of
+//! radius r around x. It is −Rg/‖g‖ or x − rg/‖g‖ if one of them lies in the other ball; otherwise
+//! both spheres bind, which puts p on the plane ⟨p, x⟩ = (R² + ‖x‖² − r²)/2 and, within it, on the
+//! circle's lowest point along the part of g orthogonal to x.
 
 use hushstream_four::{self as four, FOUR, Four, Plain, Work, padded};
 
 use crate::local::{DirectOracle, LocalRule};
 use crate::{Barrier, Capability, ConvexSet, LocalOracle, SetError, barrier, vector};
 
-/// A factor below this may have lost digits.
+/// A factor below this may have lost digits to underflow.
 const SMALL_FACTOR: f64 = 1e-290;
 
 /// A ball around the origin.
+///
+/// ```
+/// use hushstream_sets::{Ball, ConvexSet, SetError};
+///
+/// let ball = Ball::new(2, 1.0)?;
+/// let mut point = [3.0, 4.0];
+/// let error = ball.project(&mut point)?;
+/// assert!((point[0] - 0.6).abs() <= error && (point[1] - 0.8).abs() <= error);
+/// # Ok::<(), SetError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ball {
     dimension: usize,
@@ -48,7 +60,7 @@ impl Ball {
             let last = v.numbers(v.times(v.floats(&padded(rest)), factor));
             four::put(last, rest);
         } else {
-            // Dividing first keeps huge points from losing their direction.
+            // Dividing first keeps the direction of huge points.
             for value in point {
                 *value = *value / norm * self.radius;
             }
@@ -68,7 +80,7 @@ impl Ball {
     }
 }
 
-/// The projection, by the best means there are.
+/// The projection, with the widest vectors that the CPU supports.
 struct Project<'a> {
     ball: &'a Ball,
     point: &'a mut [f64],
@@ -80,7 +92,7 @@ impl Work for Project<'_> {
     #[inline(always)]
     fn with<V: Four>(self, v: V) -> Self::Output {
         vector::check_length("point", self.point, self.ball.dimension)?;
-        // Squares whose sum is finite are of finite numbers; where it is not, each is looked at.
+        // If the sum of squares is finite, so are all coordinates; otherwise check each one.
         let square = four::dot(v, self.point, self.point);
         if !square.is_finite() {
             vector::check("point", self.point, self.ball.dimension)?;
@@ -129,7 +141,8 @@ impl ConvexSet for Ball {
         four::run(Project { ball: self, point })
     }
 
-    /// The computed norm errs by less than (d/2 + 2)·2⁻⁵³ of itself, which is also how far outside a point may be that it lets pass; two more roundings scale.
+    /// The computed norm errs by less than (d/2 + 2)·2⁻⁵³ of itself; a point that far outside may
+    /// pass as inside. Scaling adds two more roundings.
     fn projection_error(&self, _reach: f64) -> Option<f64> {
         Some((self.dimension as f64 + 8.0) * 0.5 * f64::EPSILON * self.radius)
     }
@@ -194,7 +207,7 @@ impl LocalRule for Ball {
             vector::add(answer, height, &unit);
             vector::add(answer, reach / width, &across);
         }
-        // Only rounding is left to be outside, also where g is parallel to x and no case above applied.
+        // Correct rounding, also if g is parallel to x and no case above applied.
         let norm = vector::norm(answer);
         self.shrink(Plain, answer, norm);
     }

@@ -1,18 +1,33 @@
-//! Self-concordant barriers, what `scrible` plays with.
+//! Self-concordant barriers, for `scrible`.
 //!
-//! **Claim.** A barrier R of parameter ν is convex, tends to +∞ at the boundary, |R'''[h,h,h]| ≤ 2·R''[h,h]^{3/2} and
-//! |R'[h]|² ≤ ν·R''[h,h]. For a concave quadratic or affine q, −ln q has ν = 1; sums add their ν; affine substitution keeps
-//! it (Nesterov and Nemirovskii 1994). All barriers here are sums of such terms.
+//! **Claim.** A barrier R of parameter ν is convex, tends to +∞ at the boundary, and satisfies
+//! |R'''[h,h,h]| ≤ 2·R''[h,h]^{3/2} and |R'[h]|² ≤ ν·R''[h,h]. For a concave quadratic or affine
+//! q, −ln q has ν = 1; sums add their ν; affine substitution keeps it (Nesterov and Nemirovskii
+//! 1994). All barriers here are sums of such terms.
 //!
-//! **Free coordinates.** A set with empty interior has its barrier in coordinates of its affine hull: x = origin + M·free.
-//! [`Barrier::lift`] computes x, [`Barrier::lower`] goes back, and [`Barrier::pull_back`] turns a linear loss on x into one
-//! on the free coordinates. Where the set has an interior the free coordinates are the coordinates.
+//! **Free coordinates.** A set with empty interior has its barrier in coordinates of its affine
+//! hull: x = origin + M·free. [`Barrier::lift`] computes x, [`Barrier::lower`] is the inverse, and
+//! [`Barrier::pull_back`] turns a linear loss on x into one on the free coordinates. If the set has
+//! an interior, the free coordinates are the coordinates.
 
 use std::fmt::Debug;
 
 use crate::{SetError, vector};
 
 /// A self-concordant barrier.
+///
+/// ```
+/// use hushstream_sets::{ConvexSet, SetError, Simplex};
+///
+/// let barrier = Simplex::new(3)?.barrier()?;
+/// // The simplex has no interior; its barrier has two free coordinates.
+/// assert_eq!((barrier.free_dimension(), barrier.parameter()), (2, 3.0));
+/// let mut point = [0.0; 3];
+/// barrier.lift(&[0.5, 0.25], &mut point)?;
+/// assert_eq!(point, [0.5, 0.25, 0.25]);
+/// assert_eq!(barrier.value(&[0.5, 0.75]), f64::INFINITY);
+/// # Ok::<(), SetError>(())
+/// ```
 pub trait Barrier: Send + Sync + Debug {
     /// The number of free coordinates.
     fn free_dimension(&self) -> usize;
@@ -20,7 +35,7 @@ pub trait Barrier: Send + Sync + Debug {
     /// The number of coordinates of a point of the set.
     fn point_dimension(&self) -> usize;
 
-    /// ν.
+    /// The parameter ν.
     fn parameter(&self) -> f64;
 
     /// R at free coordinates; +∞ outside the interior.
@@ -66,7 +81,8 @@ pub trait Barrier: Send + Sync + Debug {
         Ok(())
     }
 
-    /// Writes the gradient in free coordinates of a function with gradient `gradient` in x: Mᵀ·gradient.
+    /// Writes the gradient in free coordinates of a function with gradient `gradient` in x:
+    /// Mᵀ·gradient.
     ///
     /// # Errors
     /// Slices that do not fit.
@@ -113,7 +129,8 @@ mod tests {
         ]
     }
 
-    /// Gradient and Hessian against central differences; |R'[h]|² ≤ ν·R''[h,h]; lifting, lowering and pulling back agree.
+    /// Gradient and Hessian against central differences; |R'[h]|² ≤ ν·R''[h,h]; lifting, lowering
+    /// and pulling back agree.
     #[test]
     fn derivatives_and_parameter() {
         let mut draws = Draws::new(17);
@@ -135,7 +152,7 @@ mod tests {
                 let mut hessian = vec![0.0; size * size];
                 barrier.gradient(&at, &mut gradient).unwrap();
                 barrier.hessian(&at, &mut hessian).unwrap();
-                // Steps in units of the local metric, so that differences stay inside and well scaled.
+                // Steps in units of the local metric keep the differences inside and well scaled.
                 let stiff = (0..size).fold(1.0_f64, |m, i| m.max(hessian[i * size + i]));
                 let step = 1e-4 / stiff.sqrt();
                 for i in 0..size {

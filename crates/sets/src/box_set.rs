@@ -1,17 +1,30 @@
 //! The box {lower ≤ x ≤ upper}, coordinate by coordinate.
 //!
-//! **Projection** clamps, exactly. **Minimiser** a corner: lower where g ≥ 0, upper elsewhere. **Barrier** −Σ ln(xᵢ − lᵢ) −
-//! Σ ln(uᵢ − xᵢ), ν = 2d. All O(d), the Hessian O(d²) to write.
+//! **Projection** clamps, exactly. **Minimiser** a corner: lower where g ≥ 0, upper elsewhere.
+//! **Barrier** −Σ ln(xᵢ − lᵢ) − Σ ln(uᵢ − xᵢ), ν = 2d. All O(d), the Hessian O(d²) to write.
 //!
-//! **Local oracle**, ρ = √d: every coordinate moves by r against its gradient and stays in the box. This minimises ⟨·, g⟩ on
-//! the box intersected with the cube of half-side r around x, which holds the ball of radius r and lies in the ball of
-//! radius √d·r. No vertex decomposition is needed; that one would have ρ = d on a cube.
+//! **Local oracle**, ρ = √d: every coordinate moves by r against its gradient and stays in the box.
+//! This minimises ⟨·, g⟩ on the box intersected with the cube of half-side r around x, which holds
+//! the ball of radius r and lies in the ball of radius √d·r. A vertex decomposition is not
+//! needed, and would have ρ = d on a cube.
 
 use crate::local::{DirectOracle, LocalRule};
 use crate::set::check_vertex_count;
 use crate::{Barrier, Capability, ConvexSet, LocalOracle, SetError, barrier, vector};
+use hushstream_account::ParameterError;
 
 /// A box with sides parallel to the axes.
+///
+/// ```
+/// use hushstream_sets::{BoxSet, ConvexSet, SetError};
+///
+/// let set = BoxSet::new(&[0.0, -1.0], &[1.0, 1.0])?;
+/// let mut point = [2.0, 0.5];
+/// set.project(&mut point)?;
+/// assert_eq!(point, [1.0, 0.5]);
+/// assert_eq!(set.vertices()?.len(), 4);
+/// # Ok::<(), SetError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct BoxSet {
     lower: Vec<f64>,
@@ -22,18 +35,20 @@ impl BoxSet {
     /// The box between two corners.
     ///
     /// # Errors
-    /// Corners of different length or none, bounds that are not finite, or a lower bound that is not below the upper.
+    /// Corners of different length or none, bounds that are not finite, or a lower bound that is
+    /// not below the upper.
     pub fn new(lower: &[f64], upper: &[f64]) -> Result<Self, SetError> {
         vector::check_dimension(lower.len(), 1)?;
         vector::check("lower", lower, lower.len())?;
         vector::check("upper", upper, lower.len())?;
         for (&low, &high) in lower.iter().zip(upper) {
             if low >= high || !(high - low).is_finite() {
-                return Err(SetError::parameter(
+                return Err(ParameterError::new(
                     "box side",
                     format!("{low} to {high}"),
                     "lower below upper",
-                ));
+                )
+                .into());
             }
         }
         Ok(Self {
@@ -58,7 +73,7 @@ impl BoxSet {
             .map(|(low, high)| high - low)
     }
 
-    /// The distances of a coordinate to both of its bounds, for each coordinate.
+    /// The distances of each coordinate to both of its bounds.
     fn slacks(&self, free: &[f64]) -> Result<Vec<(f64, f64)>, SetError> {
         vector::check("free coordinates", free, self.lower.len())?;
         let bounds = self.lower.iter().zip(&self.upper);
@@ -124,7 +139,7 @@ impl ConvexSet for BoxSet {
         Ok(0.0)
     }
 
-    /// Clamping rounds nothing.
+    /// Clamping is exact.
     fn projection_error(&self, _reach: f64) -> Option<f64> {
         Some(0.0)
     }

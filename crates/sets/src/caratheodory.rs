@@ -1,9 +1,10 @@
-//! Fewer vertices for the same point (Carathéodory): at most one more than the dimension.
+//! A convex combination of fewer vertices (Carathéodory): at most one more than the dimension.
 //!
-//! **Method.** Bring the matrix of the columns (v, 1) into reduced form with a pivot in each independent column. A column f
-//! without pivot is a combination of the pivot columns, so weight can be moved from f to them without moving the point,
-//! until f or a pivot column has none left. In the first case f is done; in the second f takes the pivot's place. **Cost**
-//! O(n·d·n) for n vertices.
+//! **Method.** Bring the matrix of the columns (v, 1) into reduced form with a pivot in each
+//! independent column. A column f without pivot is a combination of the pivot columns, so weight
+//! can be moved from f to them without moving the point, until f or a pivot column has weight 0. In
+//! the first case f is dropped; in the second f replaces the pivot column. **Cost** O(n·d·n) for n
+//! vertices.
 
 /// Changes the weights, keeping their sum and Σ weight·vertex, until at most d + 1 are positive.
 pub(crate) fn reduce(vertices: &[Vec<f64>], weights: &mut [f64]) {
@@ -22,7 +23,7 @@ struct Table {
     pivots: Vec<Option<usize>>,
 }
 
-/// Entries below this are what elimination leaves of zeros. Columns are scaled to a largest entry of 1.
+/// Entries below this count as zero after elimination. Columns are scaled to a largest entry of 1.
 const ZERO: f64 = 1e-10;
 
 impl Table {

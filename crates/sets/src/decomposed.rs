@@ -1,26 +1,30 @@
-//! The local linear oracle of a polytope, on a maintained vertex decomposition (Garber and Hazan 2016, section 4).
+//! The local linear oracle of a polytope, on a maintained vertex decomposition (Garber and Hazan
+//! 2016, section 4).
 //!
-//! **State.** x = Σ λᵢvᵢ with vertices vᵢ. **Answer.** Let κ be the polytope's *move rate* (below) and m = min(1, κ·r). Take
-//! the mass m from the vertices with the largest ⟨vᵢ, g⟩ and put it on one vertex v that minimises ⟨v, g⟩.
+//! **State.** x = Σ λᵢvᵢ with vertices vᵢ. **Answer.** Let κ be the polytope's *move rate* (below)
+//! and m = min(1, κ·r). Take the mass m from the vertices with the largest ⟨vᵢ, g⟩ and put it on
+//! one vertex v that minimises ⟨v, g⟩.
 //!
-//! **Move rate.** κ is such that for every decomposition x = Σ λᵢvᵢ and every y of the polytope there are 0 ≤ Δᵢ ≤ λᵢ with
-//! y = Σ (λᵢ − Δᵢ)vᵢ + (Σ Δᵢ)z, z in the polytope, and Σ Δᵢ ≤ κ‖x − y‖.
+//! **Move rate.** κ is such that for every decomposition x = Σ λᵢvᵢ and every y of the polytope
+//! there are 0 ≤ Δᵢ ≤ λᵢ with y = Σ (λᵢ − Δᵢ)vᵢ + (Σ Δᵢ)z, z in the polytope, and Σ Δᵢ ≤ κ‖x − y‖.
 //!
-//! **Proof of the three properties.** p is a convex combination of vertices. For y within r of x, Σ Δᵢ ≤ m, so ⟨y, g⟩ ≥ Σ
-//! (λᵢ − Δᵢ)⟨vᵢ, g⟩ + Σ Δᵢ⟨v, g⟩, and moving m from the largest products to the smallest is at least as low. ‖x − p‖ ≤ m·D ≤
-//! κD·r: **ρ = κD**. ∎
+//! **Proof of the three properties.** p is a convex combination of vertices. For y within r of x,
+//! Σ Δᵢ ≤ m, so ⟨y, g⟩ ≥ Σ (λᵢ − Δᵢ)⟨vᵢ, g⟩ + Σ Δᵢ⟨v, g⟩, and moving m from the largest products to
+//! the smallest is at least as low. ‖x − p‖ ≤ m·D ≤ κD·r: **ρ = κD**. ∎
 //!
-//! **A bound on κ.** Let the polytope be {⟨aⱼ, x⟩ ≤ bⱼ} in its affine hull, each row scaled so that the smallest positive
-//! slack of a vertex is 1. Take the decomposition of y with the smallest Σ Δᵢ. Every vᵢ with Δᵢ > 0 has positive slack in
-//! some row that is tight at z: otherwise z could be moved away from vᵢ and Δᵢ lowered. If C is a set of tight rows that
-//! spans all rows tight at z, then such a vᵢ has slack at least 1 in a row of C, for if it were tight in all of C it would
-//! be tight in all. So Σ Δᵢ ≤ Σᵢ Δᵢ Σ_{j∈C} slackⱼ(vᵢ) = ⟨Σ_C aⱼ, y − x⟩ ≤ **‖Σ_C aⱼ‖·‖x − y‖**, with the rows taken in the
-//! affine hull. ∎ With C independent this is at most Garber and Hazan's √dim·ψ/ξ, and often much less; the sets give the
-//! largest value over all z in their files.
+//! **A bound on κ.** Let the polytope be {⟨aⱼ, x⟩ ≤ bⱼ} in its affine hull, each row scaled so that
+//! the smallest positive slack of a vertex is 1. Take the decomposition of y with the smallest Σ
+//! Δᵢ. Every vᵢ with Δᵢ > 0 has positive slack in some row that is tight at z: otherwise z could be
+//! moved away from vᵢ and Δᵢ lowered. If C is a set of tight rows that spans all rows tight at z,
+//! then such a vᵢ has slack at least 1 in a row of C, for if it were tight in all of C it would be
+//! tight in all. So Σ Δᵢ ≤ Σᵢ Δᵢ Σ_{j∈C} slackⱼ(vᵢ) = ⟨Σ_C aⱼ, y − x⟩ ≤ **‖Σ_C aⱼ‖·‖x − y‖**, with
+//! the rows taken in the affine hull. ∎ With C independent this is at most Garber and Hazan's
+//! √dim·ψ/ξ, and often much less; the sets give the largest value over all z in their files.
 //!
-//! **Cost.** One linear minimisation and O(n·d) for n vertices in the decomposition, which is reduced to at most d + 1
-//! (Carathéodory) whenever it exceeds 2(d + 1): O(d³), once in d rounds.
+//! **Cost.** One linear minimisation and O(n·d) for n vertices in the decomposition, which is
+//! reduced to at most d + 1 (Carathéodory) when it exceeds 2(d + 1): O(d³), once in d rounds.
 
+use hushstream_account::ParameterError;
 use std::sync::Arc;
 
 use crate::local::{check_fraction, check_on_track, check_question, no_answer};
@@ -28,6 +32,21 @@ use crate::wolfe::{combine, nearest};
 use crate::{ConvexSet, LocalOracle, SetError, caratheodory, vector};
 
 /// A local oracle that holds its point as a convex combination of vertices.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use hushstream_sets::{DecomposedOracle, L1Ball, LocalOracle, SetError};
+///
+/// let mut oracle = DecomposedOracle::new(Arc::new(L1Ball::new(2, 1.0)?), 1.0)?;
+/// let (mut x, mut p) = ([0.0, 0.0], [0.0; 2]);
+/// oracle.step(&x, 0.5, &[1.0, 0.0], &mut p)?;
+/// oracle.advance(1.0, &mut x)?;
+/// // The point is a mixture of vertices.
+/// let total: f64 = oracle.decomposition().iter().map(|(weight, _)| weight).sum();
+/// assert!((total - 1.0).abs() < 1e-12);
+/// # Ok::<(), SetError>(())
+/// ```
 #[derive(Debug)]
 pub struct DecomposedOracle {
     set: Arc<dyn ConvexSet>,
@@ -38,7 +57,7 @@ pub struct DecomposedOracle {
     last: Option<Answer>,
 }
 
-/// What the last answer would change.
+/// The change of weights that the last answer would make.
 #[derive(Debug)]
 struct Answer {
     removed: Vec<f64>,
@@ -64,7 +83,7 @@ impl DecomposedOracle {
     }
 
     fn settle(&mut self) {
-        // Weights drift from sum 1 by rounding only.
+        // Only rounding makes the sum of weights differ from 1.
         let total: f64 = self.weights.iter().sum();
         self.weights.iter_mut().for_each(|weight| *weight /= total);
         self.point = combine(&self.vertices, &self.weights);
@@ -126,7 +145,7 @@ impl LocalOracle for DecomposedOracle {
             left -= removed[index];
             vector::add(answer, -removed[index], &self.vertices[index]);
         }
-        // Exactly what was taken, so that no mass is made by rounding.
+        // Exactly the mass that was removed, so that rounding creates none.
         let mass = mass - left;
         vector::add(answer, mass, &vertex);
         self.last = Some(Answer {
@@ -175,17 +194,18 @@ impl LocalOracle for DecomposedOracle {
         let total: f64 = saved.iter().map(|(weight, _)| weight).sum();
         let positive = saved.iter().all(|(weight, _)| *weight > 0.0);
         if !positive || (total - 1.0).abs() > 1e-9 {
-            return Err(SetError::parameter(
+            return Err(ParameterError::new(
                 "saved decomposition",
                 format!("weights of sum {total}"),
                 "positive weights of sum 1",
-            ));
+            )
+            .into());
         }
         for (_, vertex) in saved {
             vector::check("saved vertex", vertex, self.set.dimension())?;
         }
         (self.weights, self.vertices) = saved.iter().cloned().unzip();
-        // Not settled again: dividing by a sum that rounds to 1 ± 1e-16 would change bits.
+        // Not normalised again: dividing by a sum of 1 ± 1e-16 would change bits.
         self.point = combine(&self.vertices, &self.weights);
         self.last = None;
         Ok(())
@@ -203,7 +223,7 @@ mod tests {
         FlowPolytope::new(4, &edges, 0, 3).unwrap()
     }
 
-    /// The decomposition stays short, and what a saved one continues with is the same to the last bit.
+    /// The decomposition stays short, and a restored one continues the same to the last bit.
     #[test]
     fn long_runs_stay_short_and_resume_exactly() {
         let set = diamond();

@@ -1,13 +1,13 @@
 //! From inequalities to vertices, and by polarity from vertices to inequalities, in low dimension.
 //!
-//! **Method.** A vertex of {⟨aⱼ, y⟩ ≤ bⱼ} in ℝᵏ is the only solution of k of the rows with equality that satisfies the
-//! others: try all subsets of k rows. **Polarity.** If 0 is inside conv{v₁, …}, its facets are ⟨y, ·⟩ ≤ 1 for the vertices y
-//! of {⟨vᵢ, y⟩ ≤ 1}: the same search. **Cost** one k×k solution and a check of all rows a subset; at most [`SUBSET_CAP`]
-//! subsets.
+//! **Method.** A vertex of {⟨aⱼ, y⟩ ≤ bⱼ} in ℝᵏ is the only solution of k of the rows with equality
+//! that satisfies the others: try all subsets of k rows. **Polarity.** If 0 is inside conv{v₁, …},
+//! its facets are ⟨y, ·⟩ ≤ 1 for the vertices y of {⟨vᵢ, y⟩ ≤ 1}: the same search. **Cost** one k×k
+//! solution and a check of all rows per subset; at most [`SUBSET_CAP`] subsets.
 
 use crate::vector;
 
-/// The largest number of subsets that is looked at.
+/// The largest number of subsets that a search may visit.
 pub(crate) const SUBSET_CAP: usize = 200_000;
 
 /// Relative tolerance for "satisfies the other rows" and for "the same vertex".
@@ -20,7 +20,7 @@ pub(crate) fn subsets(count: usize, size: usize) -> f64 {
     })
 }
 
-/// All vertices of {⟨row, y⟩ ≤ offset}, or none if there are too many subsets to look at.
+/// All vertices of {⟨row, y⟩ ≤ offset}, or `None` if there are too many subsets to search.
 pub(crate) fn corners(rows: &[Vec<f64>], offsets: &[f64]) -> Option<Vec<Vec<f64>>> {
     let size = rows.first().map_or(0, Vec::len);
     if rows.len() < size || subsets(rows.len(), size) > SUBSET_CAP as f64 {
@@ -69,8 +69,8 @@ pub(crate) fn next_subset(chosen: &mut [usize], count: usize) -> bool {
     false
 }
 
-/// The only point where all chosen rows hold with equality, if there is just one. Elimination with pivoting on rows scaled
-/// to 1.
+/// The point where all chosen rows hold with equality, if it is unique. Elimination with pivoting
+/// on rows scaled to length 1.
 fn meet(rows: &[Vec<f64>], offsets: &[f64], norms: &[f64], chosen: &[usize]) -> Option<Vec<f64>> {
     let size = chosen.len();
     let mut system: Vec<Vec<f64>> = chosen

@@ -1,28 +1,39 @@
-//! What can go wrong: a set that cannot do what is asked, a parameter outside its range, too many points.
+//! The errors of this crate: a missing capability, a parameter out of range, too many points.
+
+use hushstream_account::ParameterError;
 
 use crate::{Capability, ConvexSet};
 
-/// A capability that a set does not have, and what the set is good for instead.
+/// The error for a capability that a set does not have. It names the recipes that the set serves.
+///
+/// ```
+/// use hushstream_sets::{ConvexSet, SetError, Spectrahedron};
+///
+/// let Err(SetError::Unable(error)) = Spectrahedron::new(2)?.barrier() else { unreachable!() };
+/// assert!(error.to_string().starts_with("spectrahedron cannot give a barrier; recipes"));
+/// assert!(error.serves.contains(&"pftal"));
+/// # Ok::<(), SetError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{set} cannot {capability}; recipes it serves: {}", listed(.serves))]
 pub struct Unable {
-    /// Which set.
+    /// The name of the set.
     pub set: &'static str,
-    /// What it was asked for.
+    /// The missing capability.
     pub capability: Capability,
-    /// The recipes that need only what the set can do.
+    /// The recipes that need only capabilities of this set.
     pub serves: Vec<&'static str>,
 }
 
 impl Unable {
-    /// The error for `set` and `capability`, with the recipes that `set` does serve.
+    /// The error for `set` and `capability`, with the recipes that `set` serves.
     pub fn new<S: ConvexSet + ?Sized>(set: &S, capability: Capability) -> Self {
         let able = Capability::ALL
             .into_iter()
             .filter(|&other| other != capability && set.can(other));
         let mut serves = Vec::new();
         for recipe in able.flat_map(|other| other.recipes()) {
-            // More than one capability may be enough.
+            // A recipe may be listed under several capabilities.
             if !serves.contains(recipe) {
                 serves.push(*recipe);
             }
@@ -43,26 +54,33 @@ fn listed(recipes: &[&'static str]) -> String {
     }
 }
 
-/// Why a set could not be made or could not answer.
+/// Why a set could not be created or could not answer.
+///
+/// ```
+/// use hushstream_sets::{Ball, ConvexSet, SetError};
+///
+/// let error = Ball::new(2, -1.0).unwrap_err();
+/// assert_eq!(
+///     error.to_string(),
+///     "radius = -1 is not allowed; allowed: a finite number above 0"
+/// );
+/// let ball = Ball::new(2, 1.0)?;
+/// let error = ball.project(&mut [1.0; 3]).unwrap_err();
+/// assert_eq!(error.to_string(), "point has 3 coordinates; allowed: 2");
+/// # Ok::<(), SetError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum SetError {
-    /// The set does not have the capability, whatever the arguments.
+    /// The set does not have the capability, for any arguments.
     #[error(transparent)]
     Unable(#[from] Unable),
-    /// A parameter outside its range.
-    #[error("{parameter} = {given} is not allowed; allowed: {allowed}")]
-    Parameter {
-        /// Which parameter.
-        parameter: &'static str,
-        /// What was given.
-        given: String,
-        /// What is allowed.
-        allowed: &'static str,
-    },
+    /// A parameter out of range.
+    #[error(transparent)]
+    Parameter(#[from] ParameterError),
     /// A slice of the wrong length.
     #[error("{parameter} has {given} coordinates; allowed: {expected}")]
     Dimension {
-        /// Which slice.
+        /// The slice.
         parameter: &'static str,
         /// Its length.
         given: usize,
@@ -72,58 +90,43 @@ pub enum SetError {
     /// A coordinate that is not a finite number.
     #[error("{parameter}[{index}] = {given} is not allowed; allowed: finite numbers")]
     NotFinite {
-        /// Which slice.
+        /// The slice.
         parameter: &'static str,
-        /// Which coordinate.
+        /// The index of the coordinate.
         index: usize,
-        /// What stands there.
+        /// The coordinate.
         given: f64,
     },
     /// The set has the capability, but at this size the answer would be too large.
     #[error("{what}: about {count:.3e} needed; allowed: {cap}")]
     TooMany {
-        /// What there would be too many of, and what to do instead.
+        /// The objects of which there are too many, and an alternative.
         what: &'static str,
-        /// How many there would be.
+        /// Their number.
         count: f64,
-        /// How many are allowed.
+        /// The allowed number.
         cap: usize,
     },
-    /// A point that has to be in the set, or in its interior, and is not.
+    /// A point that must be in the set, or in its interior, and is not.
     #[error("{parameter} is outside {set}: off by {distance:.3e}, allowed: {allowed:.3e}")]
     Outside {
-        /// Which point.
+        /// The point.
         parameter: &'static str,
-        /// Which set.
+        /// The name of the set.
         set: &'static str,
-        /// How far outside, in the measure the method documents.
+        /// Its distance from the set, in the measure that the method documents.
         distance: f64,
-        /// How far is allowed.
+        /// The allowed distance.
         allowed: f64,
     },
-    /// An iteration ended before its optimality gap was small enough to be vouched for.
+    /// An iteration ended with an optimality gap above the allowed one.
     #[error("{method} stopped with an optimality gap of {gap:.3e}; allowed: {allowed:.3e}")]
     NotConverged {
-        /// Which method.
+        /// The method.
         method: &'static str,
         /// The gap reached.
         gap: f64,
-        /// The gap that would have been accepted.
+        /// The allowed gap.
         allowed: f64,
     },
-}
-
-impl SetError {
-    #[expect(clippy::needless_pass_by_value, reason = "callers pass temporaries")]
-    pub(crate) fn parameter(
-        parameter: &'static str,
-        given: impl ToString,
-        allowed: &'static str,
-    ) -> Self {
-        Self::Parameter {
-            parameter,
-            given: given.to_string(),
-            allowed,
-        }
-    }
 }

@@ -1,12 +1,14 @@
-//! The facets of a polytope given by points, and the local oracle's constant that follows from them.
+//! The facets of a polytope given by points, and the constant of its local oracle.
 //!
-//! **Facets** by polarity around the mean of the points (`enumerate.rs`), in orthonormal coordinates of the affine hull.
+//! **Facets** by polarity around the mean of the points (`enumerate.rs`), in orthonormal
+//! coordinates of the affine hull.
 //!
-//! **Move rate** (`decomposed.rs` says what it is): κ is the largest ‖Σ_C aⱼ‖ over the vertices v and the sets C of at most
-//! k facets tight at v, k the dimension of the hull, each facet scaled so that the smallest positive slack of a point is 1.
-//! For any z a spanning set of the facets tight at z is such a set: it has k members or fewer, and what is tight at z is
-//! tight at a vertex of z's face. Where more than 14 facets meet, the sum of the k largest ‖aⱼ‖ is taken instead. **Cost**
-//! up to 2¹⁴ sums a vertex.
+//! **Move rate** (defined in `decomposed.rs`): κ is the largest ‖Σ_C aⱼ‖ over the vertices v and
+//! the sets C of at most k facets tight at v, k the dimension of the hull, each facet scaled so
+//! that the smallest positive slack of a point is 1. For any z a spanning set of the facets tight
+//! at z is such a set: it has k members or fewer, and a facet that is tight at z is tight at a
+//! vertex of z's face. Where more than 14 facets meet, the sum of the k largest ‖aⱼ‖ is taken
+//! instead. **Cost** up to 2¹⁴ sums per vertex.
 
 use crate::enumerate::corners;
 use crate::hull::AffineHull;
@@ -23,7 +25,8 @@ pub(crate) struct Facets {
 const TIGHT: f64 = 1e-8;
 
 impl Facets {
-    /// All facets, or none if there are too many subsets to look at. The hull's origin has to be in the relative interior.
+    /// All facets, or `None` if there are too many subsets to search. The hull's origin must be in
+    /// the relative interior.
     pub(crate) fn of(points: &[Vec<f64>], hull: &AffineHull) -> Option<Self> {
         if hull.basis.is_empty() {
             return Some(Self {
@@ -33,8 +36,8 @@ impl Facets {
         }
         let lowered: Vec<Vec<f64>> = points.iter().map(|point| hull.lower(point)).collect();
         let scale = lowered.iter().map(|y| vector::norm(y)).fold(0.0, f64::max);
-        // The polar is found in units of the polytope's size, so that its tolerances mean the same for every size. A point
-        // at the mean itself bounds nothing.
+        // The polar is computed in units of the polytope's size, so that tolerances do not depend
+        // on the size. A point at the mean itself gives no bound.
         let rows: Vec<Vec<f64>> = lowered
             .into_iter()
             .filter(|y| vector::norm(y) > TIGHT * scale)
@@ -84,7 +87,8 @@ impl Facets {
     }
 }
 
-/// The largest norm of a sum of at most `most` of the vectors, or an upper bound on it if there are too many.
+/// The largest norm of a sum of at most `most` of the vectors, or an upper bound on it if there are
+/// too many.
 fn largest_sum(vectors: &[&Vec<f64>], most: usize) -> f64 {
     if vectors.len() > 14 {
         let mut norms: Vec<f64> = vectors.iter().map(|vector| vector::norm(vector)).collect();
@@ -130,7 +134,7 @@ mod tests {
         let facets = Facets::of(&points, &hull).unwrap();
         assert_eq!(facets.normals.len(), 3);
         let rate = facets.move_rate(&points, &hull, 5.0);
-        // −x ≤ 0 scaled by 4 and −y ≤ 0 by 3 add up to what the long side alone gives: 1/2.4.
+        // −x ≤ 0 scaled by 4 and −y ≤ 0 by 3 add up to the same as the long side alone: 1/2.4.
         assert!((rate - 1.0 / 2.4).abs() < 1e-12, "{rate}");
     }
 }

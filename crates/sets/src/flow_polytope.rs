@@ -1,16 +1,19 @@
-//! Unit flows from a source to a sink in a directed graph without cycles: xₑ ≥ 0 on the edges, what enters a node leaves it.
-//! Its vertices are the paths.
+//! Unit flows from a source to a sink in a directed graph without cycles: xₑ ≥ 0 on the edges, and
+//! flow is conserved at every node. Its vertices are the paths.
 //!
-//! **Minimiser** the shortest path; weights may be negative because there are no cycles. One pass in topological order,
-//! O(nodes + edges). **Projection** by Wolfe's method over the minimiser, with a checked gap. **Centre** at every node the
-//! flow divides equally over the edges that lead to the sink. **Diameter** exact, by dynamic programming over pairs of
-//! paths: always advance the one that is earlier in topological order, so that paths meet wherever they share a node.
+//! **Minimiser** the shortest path; weights may be negative because there are no cycles. One pass
+//! in topological order, O(nodes + edges). **Projection** by Wolfe's method over the minimiser,
+//! with a checked gap. **Centre** at every node the flow divides equally over the edges that lead
+//! to the sink. **Diameter** exact, by dynamic programming over pairs of paths: always advance the
+//! one that is earlier in topological order, so that paths meet wherever they share a node.
 //! O(nodes·edges) once.
 //!
-//! **Local oracle** (`decomposed.rs`): the rows −xₑ ≤ 0 have slack 0 or 1 at a path, at most k of them span, with k the
-//! dimension of the polytope, and ‖Σ_C eₑ‖ ≤ √k. So **κ = √k**, k = edges − nodes + 1, counted on what lies on a path.
-//! **Barrier** −Σ ln xₑ over the edges that not all paths agree on, in orthonormal coordinates of the affine hull.
+//! **Local oracle** (`decomposed.rs`): the rows −xₑ ≤ 0 have slack 0 or 1 at a path, at most k of
+//! them span, with k the dimension of the polytope, and ‖Σ_C eₑ‖ ≤ √k. So **κ = √k**,
+//! k = edges − nodes + 1, counting only edges and nodes on paths. **Barrier** −Σ ln xₑ over the
+//! edges whose flow is not fixed, in orthonormal coordinates of the affine hull.
 
+use hushstream_account::ParameterError;
 use std::sync::Arc;
 
 use crate::hull::AffineHull;
@@ -20,7 +23,19 @@ use crate::{
     Barrier, Capability, ConvexSet, DecomposedOracle, LocalOracle, SetError, vector, wolfe,
 };
 
-/// The unit flows of a graph. A point has one coordinate for each edge, in the order they were given.
+/// The unit flows of a graph. A point has one coordinate per edge, in the order of the edges.
+///
+/// ```
+/// use hushstream_sets::{ConvexSet, FlowPolytope, SetError};
+///
+/// // Two routes from node 0 to node 2: directly, or over node 1.
+/// let routes = FlowPolytope::new(3, &[(0, 1), (1, 2), (0, 2)], 0, 2)?;
+/// assert_eq!(routes.vertices()?.len(), 2);
+/// let mut shortest = [0.0; 3];
+/// routes.minimise(&[1.0, 1.0, 3.0], &mut shortest)?;
+/// assert_eq!(shortest, [1.0, 1.0, 0.0]);
+/// # Ok::<(), SetError>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct FlowPolytope {
     graph: Arc<Graph>,
@@ -33,11 +48,11 @@ pub struct FlowPolytope {
 }
 
 impl FlowPolytope {
-    /// The largest number of nodes: the table of pairs is quadratic in it.
+    /// The largest number of nodes: the table of pairs of nodes is quadratic.
     pub const MAX_NODES: usize = 2048;
 
-    /// The flows from `source` to `sink` over `edges` (tail, head) between the nodes 0…nodes − 1. Parallel edges are
-    /// allowed; edges on no path carry 0.
+    /// The flows from `source` to `sink` over `edges` (tail, head) between the nodes 0…nodes − 1.
+    /// Parallel edges are allowed; edges on no path carry 0.
     ///
     /// # Errors
     /// Nodes out of range, source and sink equal, a cycle, or no path.
@@ -48,20 +63,16 @@ impl FlowPolytope {
         sink: usize,
     ) -> Result<Self, SetError> {
         if !(2..=Self::MAX_NODES).contains(&nodes) {
-            return Err(SetError::parameter("nodes", nodes, "2 to 2048"));
+            return Err(ParameterError::new("nodes", nodes, "2 to 2048").into());
         }
         let largest = edges.iter().flat_map(|&(a, b)| [a, b]).max().unwrap_or(0);
         for (name, node) in [("edge end", largest), ("source", source), ("sink", sink)] {
             if node >= nodes {
-                return Err(SetError::parameter(name, node, "0 to nodes − 1"));
+                return Err(ParameterError::new(name, node, "0 to nodes − 1").into());
             }
         }
         if source == sink {
-            return Err(SetError::parameter(
-                "sink",
-                sink,
-                "another node than source",
-            ));
+            return Err(ParameterError::new("sink", sink, "another node than source").into());
         }
         let graph = Graph::new(nodes, edges, source, sink)?;
         let used_edges: usize = graph.outgoing.iter().map(Vec::len).sum();
@@ -172,7 +183,8 @@ mod tests {
     use super::*;
     use crate::samples::Draws;
 
-    /// A random graph with edges from lower to higher nodes, in shuffled names, with a chain so that a path exists.
+    /// A random graph with edges from lower to higher nodes, in shuffled names, with a chain so
+    /// that a path exists.
     fn random_graph(draws: &mut Draws) -> FlowPolytope {
         let nodes = 3 + (draws.uniform() * 4.0) as usize;
         let name = |node: usize| (node * 5 + 3) % 7 % nodes.max(7);

@@ -1,27 +1,44 @@
-//! The base polytope of a graphic matroid: the hull of the indicators of a connected graph's spanning trees. One coordinate
-//! for each edge.
+//! The base polytope of a graphic matroid: the hull of the indicators of a connected graph's
+//! spanning trees. One coordinate for each edge.
 //!
-//! **Minimiser** Kruskal's greedy tree, O(m log m); ties to the edge given first. **Projection** by Wolfe's method over the
-//! minimiser, with a checked gap. **Centre** the probability of each edge in a uniformly random spanning tree, which is its
-//! effective resistance (Kirchhoff): in the relative interior. **Diameter** an upper bound, √(2·min(r, m − r)): two trees
-//! differ in at most r = n − 1 edges of each, and in at most the m − r edges that the first leaves out; bridges, which are
-//! in every tree, are not counted in m and r. No barrier: there are too many inequalities.
+//! **Minimiser** Kruskal's greedy tree, O(m log m); ties go to the first edge. **Projection** by
+//! Wolfe's method over the minimiser, with a checked gap. **Centre** the probability of each edge
+//! in a uniformly random spanning tree, which is its effective resistance (Kirchhoff): in the
+//! relative interior. **Diameter** an upper bound, √(2·min(r, m − r)): two trees differ in at most
+//! r = n − 1 edges of each, and in at most the m − r edges that are not in the first; bridges,
+//! which are in every tree, are not counted in m and r. No barrier: there are too many
+//! inequalities.
 //!
-//! **Local oracle** (`decomposed.rs`) for any matroid of rank r on m elements: **κ = √m·r/2**. *Proof.* The rows are x(F) ≤
-//! rank(F) and −xₑ ≤ 0, with whole-numbered slacks at bases. Sets tight at z are closed under union and intersection, so a
-//! maximal chain of them spans them all together with the rows of the zeros of z; two neighbours of equal rank in the chain
-//! differ by zeros of z, so it is enough to keep one set of each rank 1, …, r − 1 (rank r is the equation Σ xₑ = r). The
-//! chosen rows add up to a vector with entries from −1 to r − 1. As x − y has sum 0, r/2 − 1 may be taken off every entry,
-//! and what is left is at most √m·r/2 long. ∎
+//! **Local oracle** (`decomposed.rs`) for any matroid of rank r on m elements: **κ = √m·r/2**.
+//! *Proof.* The rows are x(F) ≤ rank(F) and −xₑ ≤ 0, with whole-numbered slacks at bases. Sets
+//! tight at z are closed under union and intersection, so a maximal chain of them spans them all
+//! together with the rows of the zeros of z; two neighbours of equal rank in the chain differ by
+//! zeros of z, so it is enough to keep one set of each rank 1, …, r − 1 (rank r is the equation
+//! Σ xₑ = r). The chosen rows add up to a vector with entries from −1 to r − 1. As x − y has sum 0,
+//! r/2 − 1 may be subtracted from every entry, and the rest has a length of at most √m·r/2. ∎
 
 use std::sync::Arc;
 
-use crate::connected::{Parts, resistances};
+use hushstream_account::ParameterError;
+use nalgebra::DMatrix;
+
 use crate::set::check_vertex_count;
 use crate::uniform_matroid::compare;
 use crate::{Capability, ConvexSet, DecomposedOracle, LocalOracle, SetError, vector, wolfe};
 
-/// The spanning trees of a connected graph.
+/// The hull of the spanning trees of a connected graph, one coordinate per edge.
+///
+/// ```
+/// use hushstream_sets::{ConvexSet, GraphicMatroid, SetError};
+///
+/// // A square with one diagonal: eight spanning trees of three edges.
+/// let trees = GraphicMatroid::new(4, &[(0, 1), (1, 2), (2, 3), (3, 0), (0, 2)])?;
+/// assert_eq!(trees.vertices()?.len(), 8);
+/// let mut cheapest = [0.0; 5];
+/// trees.minimise(&[1.0, 2.0, 3.0, 4.0, 9.0], &mut cheapest)?;
+/// assert_eq!(cheapest, [1.0, 1.0, 1.0, 0.0, 0.0]);
+/// # Ok::<(), SetError>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct GraphicMatroid {
     nodes: usize,
@@ -38,33 +55,37 @@ impl GraphicMatroid {
     /// The graph with nodes 0…nodes − 1 and these undirected edges; parallel edges are allowed.
     ///
     /// # Errors
-    /// Fewer than 2 or more than [`Self::MAX_NODES`] nodes, ends out of range, loops, or a graph that is not connected.
+    /// Fewer than 2 or more than [`Self::MAX_NODES`] nodes, ends out of range, loops, or a graph
+    /// that is not connected.
     pub fn new(nodes: usize, edges: &[(usize, usize)]) -> Result<Self, SetError> {
         if !(2..=Self::MAX_NODES).contains(&nodes) {
-            return Err(SetError::parameter("nodes", nodes, "2 to 1024"));
+            return Err(ParameterError::new("nodes", nodes, "2 to 1024").into());
         }
         for &(a, b) in edges {
             if a.max(b) >= nodes || a == b {
-                return Err(SetError::parameter(
+                return Err(ParameterError::new(
                     "edge",
                     format!("({a}, {b})"),
                     "two different nodes, 0 to nodes − 1",
-                ));
+                )
+                .into());
             }
         }
         let mut parts = Parts::new(nodes);
         let joined = edges.iter().filter(|&&(a, b)| parts.join(a, b)).count();
         if joined + 1 < nodes {
-            return Err(SetError::parameter(
+            return Err(ParameterError::new(
                 "edges",
                 format!("a graph of {} parts", nodes - joined),
                 "a connected graph",
-            ));
+            )
+            .into());
         }
         let centre = resistances(nodes, edges).ok_or_else(|| {
-            SetError::parameter("edges", "a singular Laplacian", "a connected graph")
+            ParameterError::new("edges", "a singular Laplacian", "a connected graph")
         })?;
-        // An edge that is not a bridge lies on a cycle of at most `nodes` edges: its probability is at most 1 − 1/nodes.
+        // An edge that is not a bridge lies on a cycle of at most `nodes` edges: its probability is
+        // at most 1 − 1/nodes.
         let bridges = centre
             .iter()
             .filter(|&&value| value > 1.0 - 0.5 / nodes as f64)
@@ -132,7 +153,7 @@ impl ConvexSet for GraphicMatroid {
         self.edges.len()
     }
 
-    /// An upper bound: see above.
+    /// An upper bound, √(2·min(r, m − r)) for m edges and rank r without bridges.
     fn diameter(&self) -> f64 {
         let (rank, edges) = self.without_bridges();
         (2.0 * rank.min(edges - rank) as f64).sqrt()
@@ -198,6 +219,62 @@ impl ConvexSet for GraphicMatroid {
     }
 }
 
+/// Effective resistances of the edges.
+///
+/// With L the Laplacian without the row and column of the last node, the resistance between the
+/// ends of an edge is (eₐ − e_b)ᵀL⁻¹(eₐ − e_b): the probability that a uniformly random spanning
+/// tree holds the edge (Kirchhoff 1847). O(n³).
+fn resistances(nodes: usize, edges: &[(usize, usize)]) -> Option<Vec<f64>> {
+    let size = nodes - 1;
+    let mut laplacian = DMatrix::<f64>::zeros(size, size);
+    for &(a, b) in edges {
+        for (row, column, sign) in [(a, a, 1.0), (b, b, 1.0), (a, b, -1.0), (b, a, -1.0)] {
+            if row < size && column < size {
+                laplacian[(row, column)] += sign;
+            }
+        }
+    }
+    let inverse = laplacian.cholesky()?.inverse();
+    let entry = |row: usize, column: usize| {
+        if row < size && column < size {
+            inverse[(row, column)]
+        } else {
+            0.0
+        }
+    };
+    Some(
+        edges
+            .iter()
+            .map(|&(a, b)| (entry(a, a) + entry(b, b) - 2.0 * entry(a, b)).clamp(0.0, 1.0))
+            .collect(),
+    )
+}
+
+/// The connected parts of a graph (union–find with path halving).
+#[derive(Debug, Clone)]
+struct Parts(Vec<usize>);
+
+impl Parts {
+    fn new(nodes: usize) -> Self {
+        Self((0..nodes).collect())
+    }
+
+    fn root(&mut self, mut node: usize) -> usize {
+        while self.0[node] != node {
+            self.0[node] = self.0[self.0[node]];
+            node = self.0[node];
+        }
+        node
+    }
+
+    /// Joins the parts of two nodes; false if they were connected already.
+    fn join(&mut self, a: usize, b: usize) -> bool {
+        let (a, b) = (self.root(a), self.root(b));
+        self.0[a] = b;
+        a != b
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -255,5 +332,15 @@ mod tests {
         assert!(error.contains("graphic matroid cannot"), "{error}");
         let path = GraphicMatroid::new(3, &[(0, 1), (1, 2)]).unwrap();
         assert!(path.diameter() == 0.0 && path.local_oracle().is_ok());
+    }
+
+    #[test]
+    fn resistances_of_a_cycle_and_a_bridge() {
+        let found = resistances(4, &[(0, 1), (1, 2), (2, 0), (2, 3)]).unwrap();
+        for (value, expected) in found.iter().zip([2.0 / 3.0, 2.0 / 3.0, 2.0 / 3.0, 1.0]) {
+            assert!((value - expected).abs() < 1e-14);
+        }
+        let mut parts = Parts::new(3);
+        assert!(parts.join(0, 1) && parts.join(2, 1) && !parts.join(0, 2));
     }
 }

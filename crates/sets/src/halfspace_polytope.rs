@@ -1,16 +1,28 @@
 //! A polytope given by inequalities {⟨aⱼ, x⟩ ≤ bⱼ}, bounded and with an interior, in low dimension.
 //!
-//! When it is made, its vertices are found (at most 200,000 subsets of d rows) and the facets of their hull are compared
-//! with the rows: if every facet is a row the polytope is bounded and is the hull of its vertices. From then on it can do
-//! what a [`crate::VertexPolytope`] can. **Barrier** −Σ ln(bⱼ − ⟨aⱼ, x⟩) over the rows as given (scaled to length 1), ν =
-//! number of rows.
+//! The constructor finds the vertices (at most 200,000 subsets of d rows) and compares the facets
+//! of their hull with the rows: if every facet is a row, the polytope is bounded and is the hull of
+//! its vertices. It has all capabilities of a [`crate::VertexPolytope`].
+//! **Barrier** −Σ ln(bⱼ − ⟨aⱼ, x⟩) over the rows as given (scaled to length 1), ν = number of rows.
 
 use crate::enumerate::{SUBSET_CAP, corners, subsets};
 use crate::hull::AffineHull;
 use crate::log_barrier::LogBarrier;
 use crate::{Barrier, Capability, ConvexSet, LocalOracle, SetError, VertexPolytope, vector};
+use hushstream_account::ParameterError;
 
-/// A polytope by inequalities.
+/// A polytope given by inequalities.
+///
+/// ```
+/// use hushstream_sets::{ConvexSet, HalfspacePolytope, SetError};
+///
+/// // The triangle x ≥ 0, y ≥ 0, x + y ≤ 1.
+/// let rows = [vec![-1.0, 0.0], vec![0.0, -1.0], vec![1.0, 1.0]];
+/// let triangle = HalfspacePolytope::new(&rows, &[0.0, 0.0, 1.0])?;
+/// assert_eq!(triangle.vertices()?.len(), 3);
+/// assert!((triangle.diameter() - 2.0_f64.sqrt()).abs() < 1e-9);
+/// # Ok::<(), SetError>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct HalfspacePolytope {
     rows: Vec<Vec<f64>>,
@@ -19,11 +31,11 @@ pub struct HalfspacePolytope {
 }
 
 impl HalfspacePolytope {
-    /// The polytope of the points x with ⟨row, x⟩ ≤ offset for every row and its offset.
+    /// The polytope of all points x with ⟨row, x⟩ ≤ offset for every row and its offset.
     ///
     /// # Errors
-    /// Rows that do not fit, are zero or not finite; more than 200,000 subsets of d rows; a polytope that is empty,
-    /// unbounded, or has no interior.
+    /// Rows that do not fit, are zero or not finite; more than 200,000 subsets of d rows; a
+    /// polytope that is empty, unbounded, or has no interior.
     pub fn new(rows: &[Vec<f64>], offsets: &[f64]) -> Result<Self, SetError> {
         let dimension = rows.first().map_or(0, Vec::len);
         vector::check_dimension(dimension, 1)?;
@@ -48,22 +60,19 @@ impl HalfspacePolytope {
             .ok_or_else(|| too_many(rows.len(), "subsets of rows to find the vertices"))?;
         let shape = "a bounded polytope with an interior";
         if vertices.len() <= dimension {
-            return Err(SetError::parameter(
-                "number of vertices",
-                vertices.len(),
-                shape,
-            ));
+            return Err(ParameterError::new("number of vertices", vertices.len(), shape).into());
         }
         let hull = VertexPolytope::new(&vertices)?;
         let (facets, coordinates) = hull
             .facets()
             .ok_or_else(|| too_many(vertices.len(), "subsets of vertices to check the facets"))?;
         if coordinates.basis.len() < dimension {
-            return Err(SetError::parameter(
+            return Err(ParameterError::new(
                 "dimension of the polytope",
                 coordinates.basis.len(),
                 shape,
-            ));
+            )
+            .into());
         }
         let size = hull.diameter();
         for (normal, offset) in facets.normals.iter().zip(&facets.offsets) {
@@ -73,11 +82,9 @@ impl HalfspacePolytope {
                 vector::distance(row, &normal) < 1e-6 && (row_offset - offset).abs() < 1e-6 * size
             });
             if !is_row {
-                return Err(SetError::parameter(
-                    "rows",
-                    "a polytope that is not bounded",
-                    shape,
-                ));
+                return Err(
+                    ParameterError::new("rows", "a polytope that is not bounded", shape).into(),
+                );
             }
         }
         Ok(Self {
@@ -134,7 +141,7 @@ impl ConvexSet for HalfspacePolytope {
     }
 
     fn barrier(&self) -> Result<Box<dyn Barrier>, SetError> {
-        // The coordinates themselves, from 0: the centre is where the barrier starts, so it is the origin.
+        // The hull is the whole space. Its origin is the centre, where the barrier starts.
         let mut origin = vec![0.0; self.dimension()];
         self.centre(&mut origin)?;
         let unit = |index| {

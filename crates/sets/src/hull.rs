@@ -1,9 +1,10 @@
 //! The affine hull of a set, in orthonormal coordinates.
 //!
-//! **Method.** For every coordinate direction take the part c that is orthogonal to the directions found so far. If ⟨c, ·⟩
-//! is not constant on the set, the difference of a maximiser and a minimiser is a new direction; then look again. If it is
-//! constant, c is orthogonal to the hull. In the end every coordinate direction is a sum of both kinds. **Cost** at most 4d
-//! linear minimisations.
+//! **Method.** For every coordinate direction take the part c that is orthogonal to the directions
+//! found so far. If ⟨c, ·⟩ is not constant on the set, the difference of a maximiser and a
+//! minimiser is a new direction; then look again. If it is constant, c is orthogonal to the hull.
+//! In the end every coordinate direction is a sum of both kinds. **Cost** at most 4d linear
+//! minimisations.
 
 use crate::{ConvexSet, SetError, vector};
 
@@ -11,11 +12,11 @@ use crate::{ConvexSet, SetError, vector};
 pub(crate) struct AffineHull {
     /// A point of the hull: the set's centre.
     pub(crate) origin: Vec<f64>,
-    /// Orthonormal directions that span it.
+    /// Orthonormal directions that span the hull.
     pub(crate) basis: Vec<Vec<f64>>,
 }
 
-/// Extents below this, relative to the diameter, count as none.
+/// Extents below this, relative to the diameter, count as zero.
 const FLAT: f64 = 1e-9;
 
 impl AffineHull {
@@ -51,7 +52,8 @@ impl AffineHull {
         Ok(Self { origin, basis })
     }
 
-    /// The hull of finitely many points, around their mean: the longest remaining difference first, for accuracy.
+    /// The hull of finitely many points, around their mean: the longest remaining difference first,
+    /// for accuracy.
     pub(crate) fn of_points(points: &[Vec<f64>], origin: Vec<f64>) -> Self {
         let mut rests: Vec<Vec<f64>> = points
             .iter()
@@ -112,7 +114,7 @@ mod tests {
             (&Ball::new(3, 1.0).unwrap(), 3),
             (&Simplex::new(6).unwrap(), 5),
             (&UniformMatroid::new(6, 3).unwrap(), 5),
-            // A triangle with a bridge: only the triangle moves.
+            // A triangle with a bridge: only the triangle has two dimensions.
             (&GraphicMatroid::new(4, &cycle).unwrap(), 2),
             (&Spectrahedron::new(3).unwrap(), 5),
         ];

@@ -1,23 +1,36 @@
 //! The L1 ball {Σ |xᵢ| ≤ R} (cross-polytope), with the 2d vertices ±R·eᵢ.
 //!
-//! **Projection** (Duchi et al. 2008): outside, the magnitudes divided by R are projected onto the simplex and signs put
-//! back. O(d log d). **Minimiser** the first coordinate of largest |gᵢ|, against its sign. No barrier: it has 2ᵈ faces.
+//! **Projection** (Duchi et al. 2008): outside, the magnitudes divided by R are projected onto the
+//! simplex and signs put back. O(d log d). **Minimiser** the first coordinate of largest |gᵢ|,
+//! against its sign. No barrier: it has 2ᵈ faces.
 //!
-//! **Local oracle**, ρ = √d: the exact minimiser of ⟨·, g⟩ on the L1 ball intersected with the L1 ball of radius b = √d·r
-//! around x. That one holds the Euclidean ball of radius r and lies in the one of radius √d·r.
+//! **Local oracle**, ρ = √d: the exact minimiser of ⟨·, g⟩ on the L1 ball intersected with the L1
+//! ball of radius b = √d·r around x. The latter holds the Euclidean ball of radius r and lies in
+//! the one of radius √d·r.
 //!
-//! *Method and proof.* Let i be a coordinate of largest |g|, V = |gᵢ|, and s = R − ‖x‖₁ the slack. A unit of movement either
-//! *grows* coordinate i downhill: gain V, costs a unit of slack; or *shrinks* some |xⱼ|: gain |gⱼ| if that is downhill,
-//! −|gⱼ| if uphill, and frees a unit of slack. Shrink the best gains first; F(f) is the concave total gain of shrinking f.
-//! With f shrunk, at most min(s + f, b − f) can be grown, so the total is V·min(s + f, b − f) + F(f). As −V ≤ F′ ≤ V it
-//! rises up to f = (b − s)/2 and does not rise after, so that f, cut to what there is, is best. If coordinate i itself has
-//! to be shrunk first, this costs nothing: its F′ is V. ∎
+//! *Method and proof.* Let i be a coordinate of largest |g|, V = |gᵢ|, and s = R − ‖x‖₁ the slack.
+//! A unit of movement either *grows* coordinate i downhill: gain V, costs a unit of slack; or
+//! *shrinks* some |xⱼ|: gain |gⱼ| if that is downhill, −|gⱼ| if uphill, and frees a unit of slack.
+//! Shrink the best gains first; F(f) is the concave total gain of shrinking f. With f shrunk, at
+//! most min(s + f, b − f) can be grown, so the total is V·min(s + f, b − f) + F(f). As −V ≤ F′ ≤ V
+//! it rises up to f = (b − s)/2 and does not rise after, so that f, clamped to its range, is best.
+//! If coordinate i itself has to be shrunk first, this costs nothing: its F′ is V. ∎
 
 use crate::local::{DirectOracle, LocalRule};
 use crate::simplex::project_to_simplex;
 use crate::{Capability, ConvexSet, LocalOracle, SetError, vector};
 
 /// An L1 ball around the origin.
+///
+/// ```
+/// use hushstream_sets::{ConvexSet, L1Ball, SetError};
+///
+/// let ball = L1Ball::new(3, 1.0)?;
+/// let mut point = [2.0, -0.5, 0.1];
+/// ball.project(&mut point)?;
+/// assert_eq!(point, [1.0, 0.0, 0.0]); // the nearest point is sparse
+/// # Ok::<(), SetError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct L1Ball {
     dimension: usize,
@@ -87,7 +100,7 @@ impl ConvexSet for L1Ball {
         Ok(2.0 * vector::rounding(self.dimension, self.radius))
     }
 
-    /// As on the simplex, on sizes divided by the radius.
+    /// As on the simplex, with magnitudes divided by the radius.
     fn projection_error(&self, reach: f64) -> Option<f64> {
         Some(2.0 * vector::rounding(self.dimension, self.radius + reach))
     }
@@ -146,7 +159,7 @@ impl LocalRule for L1Ball {
                 -gradient[index].abs()
             }
         };
-        // The steepest coordinate first among equals: it may have to shrink before it can grow.
+        // Among equals the steepest coordinate comes first: it may have to shrink before it grows.
         let mut order: Vec<usize> = (0..self.dimension)
             .filter(|&index| index != best || downhill(best))
             .collect();

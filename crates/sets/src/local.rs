@@ -1,50 +1,59 @@
-//! Local linear optimisation oracles (Garber and Hazan 2016), what `coco-l` (WDP20 Algorithm 2) steps with.
+//! Local linear optimisation oracles (Garber and Hazan 2016), the steps of `coco-l` (WDP20
+//! Algorithm 2).
 //!
-//! For a point x of the set, a radius r and a gradient g the oracle answers a point p with
+//! For a point x of the set, a radius r and a gradient g the oracle returns a point p with
 //!
 //! 1. p in the set,
 //! 2. ‖x − p‖ ≤ ρ·r,
 //! 3. ⟨p, g⟩ ≤ ⟨y, g⟩ for every y in the set with ‖x − y‖ ≤ r.
 //!
-//! The learner then moves to (1 − a)·x + a·p and asks again from there. Some oracles answer from x alone
-//! ([`DirectOracle`]: ball, box, simplex, L1 ball); the others keep x as a convex combination of vertices
-//! ([`crate::DecomposedOracle`]), which has to follow the learner: hence [`LocalOracle::advance`].
-//!
-//! ```
-//! use hushstream_sets::{ConvexSet, Simplex};
-//! let mut oracle = Simplex::new(4)?.local_oracle()?;
-//! let mut x = [0.25; 4];
-//! let mut p = [0.0; 4];
-//! oracle.step(&x, 0.1, &[3.0, 1.0, 2.0, 0.0], &mut p)?; // mass √4·0.1/2 goes from coordinate 0 to coordinate 3
-//! assert!((p[0] - 0.15).abs() < 1e-12 && (p[3] - 0.35).abs() < 1e-12);
-//! oracle.advance(0.5, &mut x)?; // x ← (x + p)/2
-//! assert!((x[3] - 0.30).abs() < 1e-12);
-//! # Ok::<(), hushstream_sets::SetError>(())
-//! ```
+//! The learner then moves to (1 − a)·x + a·p and calls the oracle again from there. Some oracles
+//! answer from x alone ([`DirectOracle`]: ball, box, simplex, L1 ball); the others keep x as a
+//! convex combination of vertices ([`crate::DecomposedOracle`]), which must follow the learner:
+//! hence [`LocalOracle::advance`].
 
 use std::fmt::Debug;
 
+use hushstream_account::ParameterError;
+
 use crate::{ConvexSet, SetError, vector};
 
-/// How far a point that is said to be in the set may be from it, in units of 1 + the set's largest norm.
+/// The allowed distance of a point from the set or from the oracle's point, in units of 1 + the
+/// set's largest norm.
 pub(crate) const ON_TRACK: f64 = 1e-9;
 
-/// A local linear oracle and what it remembers of where the learner is.
+/// A local linear oracle: a step that is as good as any step of length `radius`, and at most ρ
+/// times as long.
+///
+/// ```
+/// use hushstream_sets::{ConvexSet, Simplex};
+///
+/// let mut oracle = Simplex::new(4)?.local_oracle()?;
+/// let mut x = [0.25; 4];
+/// let mut p = [0.0; 4];
+/// // A mass of √4·0.1/2 moves from coordinate 0 to coordinate 3.
+/// oracle.step(&x, 0.1, &[3.0, 1.0, 2.0, 0.0], &mut p)?;
+/// assert!((p[0] - 0.15).abs() < 1e-12 && (p[3] - 0.35).abs() < 1e-12);
+/// oracle.advance(0.5, &mut x)?; // x ← (x + p)/2
+/// assert!((x[3] - 0.30).abs() < 1e-12);
+/// # Ok::<(), hushstream_sets::SetError>(())
+/// ```
 pub trait LocalOracle: Send + Debug {
-    /// ρ of property 2. It is at least 1: no oracle can have less.
+    /// ρ, the largest length of a step over `radius`. It is at least 1 for every oracle.
     fn rho(&self) -> f64;
 
-    /// Places the oracle at a point of the set, forgetting what was before. The first [`step`](Self::step) does it by
-    /// itself.
+    /// Sets the current point of the oracle and discards its state. The first
+    /// [`step`](Self::step) does this by itself.
     ///
     /// # Errors
     /// A point that is further than 10⁻⁹·(1 + largest norm) from the set.
     fn start(&mut self, point: &[f64]) -> Result<(), SetError>;
 
-    /// Writes the answer for `point`, which must be where the oracle is.
+    /// Writes the answer for `point`, which must be the current point of the oracle.
     ///
     /// # Errors
-    /// A point elsewhere, by more than 10⁻⁹·(1 + largest norm); a negative radius; slices that do not fit.
+    /// A point that differs from the current one by more than 10⁻⁹·(1 + largest norm); a negative
+    /// radius; slices that do not fit.
     fn step(
         &mut self,
         point: &[f64],
@@ -53,34 +62,34 @@ pub trait LocalOracle: Send + Debug {
         answer: &mut [f64],
     ) -> Result<(), SetError>;
 
-    /// Moves to (1 − fraction)·x + fraction·p, with p the last answer, and writes it to `point`. Use what is written:
-    /// it is the point the oracle holds, to the last bit.
+    /// Moves to (1 − fraction)·x + fraction·p, with p the last answer, and writes it to `point`.
+    /// Continue from the written point: it equals the oracle's current point to the last bit.
     ///
     /// # Errors
     /// A fraction outside 0 to 1; no answer to move to.
     fn advance(&mut self, fraction: f64, point: &mut [f64]) -> Result<(), SetError>;
 
-    /// What must be saved, between an advance and the next step, to go on later bit for bit: weights and vertices, in order.
-    /// Empty for a [`DirectOracle`].
+    /// The state to save between an advance and the next step, in order to continue bit for bit:
+    /// weights and vertices, in order. Empty for an oracle that answers from the point alone.
     fn decomposition(&self) -> Vec<(f64, Vec<f64>)>;
 
-    /// Goes back to a saved [`decomposition`](Self::decomposition).
+    /// Restores a saved [`decomposition`](Self::decomposition).
     ///
     /// # Errors
     /// Weights that are not positive with sum 1, or vertices that do not fit.
     fn restore(&mut self, saved: &[(f64, Vec<f64>)]) -> Result<(), SetError>;
 }
 
-/// How a set answers from the point alone.
+/// A set that answers from the point alone.
 pub(crate) trait LocalRule: ConvexSet {
     fn local_rho(&self) -> f64;
     /// `answer` starts as a copy of `point`; all arguments are checked.
     fn move_within(&self, point: &[f64], radius: f64, gradient: &[f64], answer: &mut [f64]);
 }
 
-/// An oracle that needs no memory but its last question and answer.
+/// An oracle whose only state is the last question and its answer.
 #[derive(Debug)]
-pub struct DirectOracle<S> {
+pub(crate) struct DirectOracle<S> {
     set: S,
     last: Option<(Vec<f64>, Vec<f64>)>,
 }
@@ -134,11 +143,12 @@ impl<S: LocalRule> LocalOracle for DirectOracle<S> {
 
     fn restore(&mut self, saved: &[(f64, Vec<f64>)]) -> Result<(), SetError> {
         if !saved.is_empty() {
-            return Err(SetError::parameter(
+            return Err(ParameterError::new(
                 "saved decomposition",
                 format!("{} vertices", saved.len()),
                 "none for this oracle",
-            ));
+            )
+            .into());
         }
         self.last = None;
         Ok(())
@@ -174,11 +184,7 @@ pub(crate) fn check_question(
     if radius >= 0.0 && radius.is_finite() {
         Ok(())
     } else {
-        Err(SetError::parameter(
-            "radius",
-            radius,
-            "a finite number of 0 or more",
-        ))
+        Err(ParameterError::new("radius", radius, "a finite number of 0 or more").into())
     }
 }
 
@@ -186,16 +192,17 @@ pub(crate) fn check_fraction(fraction: f64) -> Result<(), SetError> {
     if (0.0..=1.0).contains(&fraction) {
         Ok(())
     } else {
-        Err(SetError::parameter("fraction", fraction, "0 to 1"))
+        Err(ParameterError::new("fraction", fraction, "0 to 1").into())
     }
 }
 
 pub(crate) fn no_answer() -> SetError {
-    SetError::parameter(
+    ParameterError::new(
         "advance",
         "called before step",
         "one advance after each step",
     )
+    .into()
 }
 
 #[cfg(test)]

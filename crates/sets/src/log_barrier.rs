@@ -1,15 +1,18 @@
-//! The logarithmic barrier of linear inequalities, −Σ ln(bⱼ − ⟨aⱼ, x⟩), in orthonormal coordinates y of an affine hull.
+//! The logarithmic barrier of linear inequalities, −Σ ln(bⱼ − ⟨aⱼ, x⟩), in orthonormal coordinates
+//! y of an affine hull.
 //!
-//! With sⱼ the slacks, ∇ = Σ aⱼ/sⱼ and ∇² = Σ aⱼaⱼᵀ/sⱼ², the rows taken in the hull. ν is the number of rows (`barrier.rs`).
-//! **Cost** O(rows·k) for value and gradient, O(rows·k²) for the Hessian.
+//! With sⱼ the slacks, ∇ = Σ aⱼ/sⱼ and ∇² = Σ aⱼaⱼᵀ/sⱼ², the rows taken in the hull. ν is the
+//! number of rows (`barrier.rs`). **Cost** O(rows·k) for value and gradient, O(rows·k²) for the
+//! Hessian.
 
 use crate::barrier::outside;
 use crate::hull::AffineHull;
 use crate::{Barrier, SetError, vector};
 
-/// −Σ ln(bⱼ − ⟨aⱼ, y⟩) for rows in orthonormal coordinates y of an affine hull. ν = the number of rows.
+/// −Σ ln(bⱼ − ⟨aⱼ, y⟩) for rows in orthonormal coordinates y of an affine hull. ν = the number of
+/// rows.
 #[derive(Debug, Clone)]
-pub struct LogBarrier {
+pub(crate) struct LogBarrier {
     name: &'static str,
     rows: Vec<Vec<f64>>,
     offsets: Vec<f64>,
@@ -17,8 +20,8 @@ pub struct LogBarrier {
 }
 
 impl LogBarrier {
-    /// The barrier of {⟨row, x⟩ ≤ offset} in the hull, whose origin has to be inside. Rows that are constant on the hull are
-    /// left out.
+    /// The barrier of {⟨row, x⟩ ≤ offset} in the hull, whose origin must be inside. Rows that are
+    /// constant on the hull are omitted.
     pub(crate) fn in_hull(
         name: &'static str,
         rows: &[Vec<f64>],

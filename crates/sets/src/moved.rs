@@ -1,15 +1,27 @@
-//! Sets made from others: [`Scaled`] and [`Shifted`]. Every capability survives.
+//! Scaled and shifted sets, with every capability of the inner set.
 //!
-//! For K′ = s·K + o: Π′(x) = s·Π((x − o)/s) + o; the minimiser is s·(minimiser of K) + o; the local oracle answers s·p + o
-//! for p at ((x − o)/s, r/s, g), with the same ρ; a barrier keeps its free coordinates, its values and its ν, and only the
-//! way from free coordinates to points changes; a net of radius r is a net of radius r/s; lengths are multiplied by s.
+//! For K′ = s·K + o: Π′(x) = s·Π((x − o)/s) + o; the minimiser is s·(minimiser of K) + o; the local
+//! oracle answers s·p + o for p at ((x − o)/s, r/s, g), with the same ρ; a barrier keeps its free
+//! coordinates, its values and its ν, and only the map from free coordinates to points changes; a
+//! net of radius r is a net of radius r/s; lengths are multiplied by s.
 
 use std::sync::Arc;
 
-use crate::affine_map::{Map, MovedBarrier, MovedOracle};
 use crate::{Barrier, Capability, ConvexSet, LocalOracle, SetError, vector};
 
 /// A set multiplied by a positive factor.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use hushstream_sets::{ConvexSet, Scaled, SetError, Simplex};
+///
+/// let set = Scaled::new(Arc::new(Simplex::new(2)?), 10.0)?;
+/// let mut point = [9.0, 3.0];
+/// set.project(&mut point)?;
+/// assert!((point[0] - 8.0).abs() < 1e-12 && (point[1] - 2.0).abs() < 1e-12);
+/// # Ok::<(), SetError>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Scaled(Moved);
 
@@ -27,6 +39,17 @@ impl Scaled {
 }
 
 /// A set moved by a vector.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use hushstream_sets::{Ball, ConvexSet, SetError, Shifted};
+///
+/// let ball = Shifted::new(Arc::new(Ball::new(2, 1.0)?), &[10.0, 0.0])?;
+/// assert!(ball.contains(&[10.5, 0.5], 0.0) && !ball.contains(&[0.0, 0.0], 0.0));
+/// assert_eq!(ball.diameter(), 2.0);
+/// # Ok::<(), SetError>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Shifted(Moved);
 
@@ -34,7 +57,7 @@ impl Shifted {
     /// {x + offset : x in the set}.
     ///
     /// # Errors
-    /// An offset that does not fit or is not finite.
+    /// An offset of the wrong length, or one that is not finite.
     pub fn new(set: Arc<dyn ConvexSet>, offset: &[f64]) -> Result<Self, SetError> {
         vector::check("offset", offset, set.dimension())?;
         let map = Map {
@@ -195,6 +218,130 @@ macro_rules! moved_set {
 moved_set!(Scaled, "scaled set");
 moved_set!(Shifted, "shifted set");
 
+/// x = factor·y + offset, for y in the inner set.
+#[derive(Debug, Clone)]
+struct Map {
+    factor: f64,
+    offset: Vec<f64>,
+}
+
+impl Map {
+    fn out(&self, point: &mut [f64]) {
+        for (value, offset) in point.iter_mut().zip(&self.offset) {
+            *value = self.factor * *value + offset;
+        }
+    }
+
+    fn back(&self, point: &[f64]) -> Vec<f64> {
+        let pairs = point.iter().zip(&self.offset);
+        pairs
+            .map(|(value, offset)| (value - offset) / self.factor)
+            .collect()
+    }
+}
+
+/// The oracle of the inner set, in the coordinates of the outer set.
+#[derive(Debug)]
+struct MovedOracle {
+    inner: Box<dyn LocalOracle>,
+    map: Map,
+}
+
+impl LocalOracle for MovedOracle {
+    fn rho(&self) -> f64 {
+        self.inner.rho()
+    }
+
+    fn start(&mut self, point: &[f64]) -> Result<(), SetError> {
+        vector::check("point", point, self.map.offset.len())?;
+        self.inner.start(&self.map.back(point))
+    }
+
+    fn step(
+        &mut self,
+        point: &[f64],
+        radius: f64,
+        gradient: &[f64],
+        answer: &mut [f64],
+    ) -> Result<(), SetError> {
+        vector::check("point", point, self.map.offset.len())?;
+        let inner = self.map.back(point);
+        self.inner
+            .step(&inner, radius / self.map.factor, gradient, answer)?;
+        self.map.out(answer);
+        Ok(())
+    }
+
+    fn advance(&mut self, fraction: f64, point: &mut [f64]) -> Result<(), SetError> {
+        self.inner.advance(fraction, point)?;
+        self.map.out(point);
+        Ok(())
+    }
+
+    /// The decomposition of the inner set, which restores it bit for bit.
+    fn decomposition(&self) -> Vec<(f64, Vec<f64>)> {
+        self.inner.decomposition()
+    }
+
+    fn restore(&mut self, saved: &[(f64, Vec<f64>)]) -> Result<(), SetError> {
+        self.inner.restore(saved)
+    }
+}
+
+/// The barrier of the inner set, lifted to points of the outer set.
+#[derive(Debug)]
+struct MovedBarrier {
+    inner: Box<dyn Barrier>,
+    map: Map,
+}
+
+impl Barrier for MovedBarrier {
+    fn free_dimension(&self) -> usize {
+        self.inner.free_dimension()
+    }
+
+    fn point_dimension(&self) -> usize {
+        self.inner.point_dimension()
+    }
+
+    fn parameter(&self) -> f64 {
+        self.inner.parameter()
+    }
+
+    fn value(&self, free: &[f64]) -> f64 {
+        self.inner.value(free)
+    }
+
+    fn gradient(&self, free: &[f64], out: &mut [f64]) -> Result<(), SetError> {
+        self.inner.gradient(free, out)
+    }
+
+    fn hessian(&self, free: &[f64], out: &mut [f64]) -> Result<(), SetError> {
+        self.inner.hessian(free, out)
+    }
+
+    fn start(&self, out: &mut [f64]) -> Result<(), SetError> {
+        self.inner.start(out)
+    }
+
+    fn lift(&self, free: &[f64], point: &mut [f64]) -> Result<(), SetError> {
+        self.inner.lift(free, point)?;
+        self.map.out(point);
+        Ok(())
+    }
+
+    fn lower(&self, point: &[f64], free: &mut [f64]) -> Result<(), SetError> {
+        vector::check("point", point, self.point_dimension())?;
+        self.inner.lower(&self.map.back(point), free)
+    }
+
+    fn pull_back(&self, gradient: &[f64], free: &mut [f64]) -> Result<(), SetError> {
+        self.inner.pull_back(gradient, free)?;
+        free.iter_mut().for_each(|value| *value *= self.map.factor);
+        Ok(())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -217,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_inside_is_missing_outside() {
+    fn capabilities_are_those_of_the_inner_set() {
         let ball = Arc::new(Ball::new(2, 1.0).unwrap());
         let set = Scaled::new(ball, 2.0).unwrap();
         assert!(!set.can(Capability::Vertices) && set.vertices().is_err());

@@ -1,18 +1,21 @@
-//! Nets: finitely many points of a set, one within a given radius of each of its points (AFKT22's cover).
+//! Nets: finitely many points of a set such that each of its points has one within a given radius
+//! (AFKT22's cover).
 //!
-//! **Method.** A grid of cubes with half-diagonal at most the radius on the set's extent in its affine hull of dimension k;
-//! the centre of each cube is projected, and kept if it moved by at most the radius.
+//! **Method.** A grid of cubes with half-diagonal at most the radius on the set's extent in its
+//! affine hull of dimension k; the centre of each cube is projected, and kept if it moved by at
+//! most the radius.
 //!
-//! **Proof.** A point y of the set lies in a cube with centre c, ‖c − y‖ ≤ radius. Projection does not expand distances and
-//! leaves y where it is, so ‖Π(c) − y‖ ≤ radius; and Π(c) is nearer to c than y is, so it was kept. ∎ The cubes are made
-//! smaller by one part in 10⁶ to cover what rounding and an inexact projection add.
+//! **Proof.** A point y of the set lies in a cube with centre c, ‖c − y‖ ≤ radius. Projection does
+//! not expand distances and leaves y where it is, so ‖Π(c) − y‖ ≤ radius; and Π(c) is nearer to c
+//! than y is, so it was kept. ∎ The cubes are made smaller by one part in 10⁶, to cover
+//! rounding and the error of the projection.
 //!
 //! **Cost.** At most (1 + √k·diameter/(2·radius))ᵏ projections.
 
 use crate::hull::AffineHull;
 use crate::{ConvexSet, SetError, vector};
 
-/// The largest number of grid cells that [`ConvexSet::net`] looks at.
+/// The largest number of grid cells of [`ConvexSet::net`].
 pub const NET_CAP: usize = 1_000_000;
 
 pub(crate) fn by_grid<S: ConvexSet + ?Sized>(
@@ -64,7 +67,7 @@ pub(crate) fn by_grid<S: ConvexSet + ?Sized>(
             break;
         }
     }
-    // Cells beyond a corner often end in the same point.
+    // Cells beyond a corner often project to the same point.
     net.sort_by(|a, b| {
         let differing = a.iter().zip(b).map(|(a, b)| a.total_cmp(b));
         differing
@@ -76,7 +79,7 @@ pub(crate) fn by_grid<S: ConvexSet + ?Sized>(
     Ok(net)
 }
 
-/// Counts through all cells; false after the last.
+/// Advances to the next cell; false after the last.
 fn next_cell(cell: &mut [f64], axes: &[(f64, f64, f64)]) -> bool {
     for (index, (_, _, cells)) in cell.iter_mut().zip(axes) {
         *index += 1.0;
@@ -94,9 +97,10 @@ mod tests {
     use crate::{Ball, Simplex};
 
     #[test]
-    fn sizes_are_near_what_volume_asks_for() {
+    fn sizes_are_near_the_quotient_of_volumes() {
         let net = Ball::new(2, 1.0).unwrap().net(0.1).unwrap();
-        // The disc has area π, a square of half-diagonal 0.1 area 0.02: 157 squares, and those on the rim.
+        // The disc has area π, a square of half-diagonal 0.1 area 0.02: 157 squares, and those on
+        // the rim.
         assert!((157..300).contains(&net.len()), "{}", net.len());
         assert_eq!(Simplex::new(2).unwrap().net(2.0).unwrap().len(), 1);
     }

@@ -1,13 +1,17 @@
-//! Paths from a source to a sink in a directed graph without cycles: in order, counted, shortest, farthest apart.
+//! Paths from a source to a sink in a directed graph without cycles: listed, counted, shortest,
+//! farthest apart.
 //!
-//! Nodes are kept in topological order (Kahn 1962), so that every pass is one loop, forwards or backwards.
+//! Nodes are kept in topological order (Kahn 1962), so that every pass is one loop, forwards or
+//! backwards.
 
 use crate::SetError;
 use crate::set::check_vertex_count;
+use hushstream_account::ParameterError;
 
 #[derive(Debug)]
 pub(crate) struct Graph {
-    /// For each node in topological order from the source: its edges (index, position of the head) that lie on a path.
+    /// For each node in topological order from the source: its edges (index, position of the head)
+    /// that lie on a path.
     pub(crate) outgoing: Vec<Vec<(usize, usize)>>,
     pub(crate) source: usize,
     sink: usize,
@@ -38,11 +42,12 @@ impl Graph {
             done += 1;
         }
         if order.len() < nodes {
-            return Err(SetError::parameter(
+            return Err(ParameterError::new(
                 "edges",
                 "a graph with a cycle",
                 "a directed graph without cycles",
-            ));
+            )
+            .into());
         }
         let mut position = vec![0; nodes];
         for (place, &node) in order.iter().enumerate() {
@@ -61,13 +66,11 @@ impl Graph {
             reaches[node] |= leaving[node].iter().any(|&(_, head)| reaches[head]);
         }
         if !reaches[source] {
-            return Err(SetError::parameter(
-                "edges",
-                "no path",
-                "a path from source to sink",
-            ));
+            return Err(
+                ParameterError::new("edges", "no path", "a path from source to sink").into(),
+            );
         }
-        // Nothing on a path leaves the sink: it would have to come back.
+        // No edge of a path leaves the sink: it would close a cycle.
         let outgoing = order
             .iter()
             .map(|&node| {
@@ -100,7 +103,8 @@ impl Graph {
     /// The largest number of edges that lie on one of two paths but not on both.
     pub(crate) fn farthest_paths(&self) -> f64 {
         let nodes = self.outgoing.len();
-        // best[a][b], a ≤ b: from a state with the paths at a and b. Heads come later, so all that is needed is there.
+        // best[a][b], a ≤ b: the best from a state with the paths at a and b. Heads come later in
+        // the order, so their entries are complete.
         let mut best = vec![vec![0_u32; nodes]; nodes];
         for a in (0..nodes).rev() {
             for b in (a + 1..nodes).rev() {

@@ -1,14 +1,24 @@
-//! The one trait of this crate: what a convex set knows about itself and what it can do.
+//! The trait of all convex sets: their sizes and their capabilities.
 //!
-//! **Conventions.** All geometry is Euclidean. Numbers that bound the set are safe to calibrate with: `diameter`,
-//! `outer_radius` and `largest_norm` are never below the truth, `inner_radius` never above it, and they are exact unless the
-//! set says otherwise. Every answer is a deterministic function of its arguments; ties go to the lowest index.
+//! **Conventions.** All geometry is Euclidean. Numbers that bound the set are safe for calibration:
+//! `diameter`, `outer_radius` and `largest_norm` are never below the truth, `inner_radius` never
+//! above it, and they are exact unless the set says otherwise. Every answer is a deterministic
+//! function of its arguments; ties go to the lowest index.
 
 use std::fmt::{self, Debug, Display};
 
 use crate::{Barrier, LocalOracle, SetError, Unable, net, vector};
 
-/// Something a set may or may not be able to do.
+/// An operation that not every set supports.
+///
+/// ```
+/// use hushstream_sets::{Ball, Capability, ConvexSet, SetError};
+///
+/// let ball = Ball::new(3, 1.0)?;
+/// assert!(ball.can(Capability::Project) && !ball.can(Capability::Vertices));
+/// assert!(Capability::Barrier.recipes().contains(&"scrible"));
+/// # Ok::<(), SetError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Capability {
     /// Euclidean projection.
@@ -26,7 +36,7 @@ pub enum Capability {
 }
 
 impl Capability {
-    /// All of them, in the order of the table in the crate documentation.
+    /// All capabilities, in the order of the table in the crate documentation.
     pub const ALL: [Self; 6] = [
         Self::Project,
         Self::Minimise,
@@ -75,9 +85,41 @@ impl Display for Capability {
 
 /// A non-empty, bounded, closed convex set in ℝᵈ.
 ///
-/// A capability that a set lacks answers [`SetError::Unable`], which names the recipes the set does serve.
+/// A missing capability returns [`SetError::Unable`], which names the recipes that the set serves.
+///
+/// Implement the trait for a set of your own; only the sizes, the centre and the list of
+/// capabilities are required:
+///
+/// ```
+/// use hushstream_sets::{Capability, ConvexSet, SetError};
+///
+/// /// The numbers from −1 to 1.
+/// #[derive(Debug)]
+/// struct Interval;
+///
+/// impl ConvexSet for Interval {
+///     fn name(&self) -> &'static str { "interval" }
+///     fn dimension(&self) -> usize { 1 }
+///     fn diameter(&self) -> f64 { 2.0 }
+///     fn outer_radius(&self) -> f64 { 1.0 }
+///     fn inner_radius(&self) -> f64 { 1.0 }
+///     fn largest_norm(&self) -> f64 { 1.0 }
+///     fn centre(&self, out: &mut [f64]) -> Result<(), SetError> {
+///         out.fill(0.0);
+///         Ok(())
+///     }
+///     fn can(&self, capability: Capability) -> bool { capability == Capability::Project }
+///     fn project(&self, point: &mut [f64]) -> Result<f64, SetError> {
+///         point[0] = point[0].clamp(-1.0, 1.0);
+///         Ok(0.0)
+///     }
+/// }
+///
+/// assert!(Interval.contains(&[0.5], 0.0) && !Interval.contains(&[1.5], 0.1));
+/// assert!(matches!(Interval.barrier(), Err(SetError::Unable(_))));
+/// ```
 pub trait ConvexSet: Send + Sync + Debug {
-    /// What the set is called in errors and tables.
+    /// The name of the set in errors and tables.
     fn name(&self) -> &'static str;
 
     /// d, the number of coordinates of a point; the set itself may have fewer dimensions.
@@ -89,7 +131,8 @@ pub trait ConvexSet: Send + Sync + Debug {
     /// The largest distance of a point of the set from its [`centre`](Self::centre).
     fn outer_radius(&self) -> f64;
 
-    /// The radius of the largest full-dimensional ball around the centre that lies in the set: 0 if there is none.
+    /// The radius of the largest full-dimensional ball around the centre that lies in the set: 0 if
+    /// there is none.
     fn inner_radius(&self) -> f64;
 
     /// The largest norm of a point of the set.
@@ -101,28 +144,32 @@ pub trait ConvexSet: Send + Sync + Debug {
     /// A slice of the wrong length.
     fn centre(&self, out: &mut [f64]) -> Result<(), SetError>;
 
-    /// Whether a capability is there. It may still refuse a size, with [`SetError::TooMany`].
+    /// Whether the set has a capability. It may still be refused for a large set, with
+    /// [`SetError::TooMany`].
     fn can(&self, capability: Capability) -> bool;
 
-    /// Whether the point is at a distance of at most `tolerance` from the set. Never for a point that is not finite.
+    /// Whether the point is at a distance of at most `tolerance` from the set. False for a point
+    /// that is not finite.
     fn contains(&self, point: &[f64], tolerance: f64) -> bool {
         let mut nearest = point.to_vec();
         self.project(&mut nearest)
             .is_ok_and(|_| vector::distance(point, &nearest) <= tolerance)
     }
 
-    /// Replaces the point by the nearest point of the set and returns a bound on the distance between what was
-    /// written and the exact projection, rounding included.
+    /// Replaces the point by the nearest point of the set and returns a bound on the distance
+    /// between the written point and the exact projection, rounding included.
     ///
     /// # Errors
-    /// A set that cannot project; a slice of the wrong length or with a coordinate that is not finite.
+    /// A set that cannot project; a slice of the wrong length or with a coordinate that is not
+    /// finite.
     fn project(&self, point: &mut [f64]) -> Result<f64, SetError> {
         let _ = point;
         Err(Unable::new(self, Capability::Project).into())
     }
 
-    /// A bound on the distance between what [`project`](Self::project) writes and the exact projection, for every point of length at most
-    /// `reach`: known before any point is, as a privacy proof needs it. Nothing, if the error depends on the point.
+    /// A bound on the error of [`project`](Self::project) for every point of length at most
+    /// `reach`. A privacy proof needs it before any point is known. `None` if the error depends on
+    /// the point.
     fn projection_error(&self, reach: f64) -> Option<f64> {
         let _ = reach;
         None
@@ -131,13 +178,14 @@ pub trait ConvexSet: Send + Sync + Debug {
     /// Writes an extreme point of the set at which ⟨direction, ·⟩ is smallest.
     ///
     /// # Errors
-    /// A set that cannot minimise; a slice of the wrong length or with a coordinate that is not finite.
+    /// A set that cannot minimise; a slice of the wrong length or with a coordinate that is not
+    /// finite.
     fn minimise(&self, direction: &[f64], out: &mut [f64]) -> Result<(), SetError> {
         let _ = (direction, out);
         Err(Unable::new(self, Capability::Minimise).into())
     }
 
-    /// A local linear oracle, not yet anywhere: see [`LocalOracle`].
+    /// A local linear oracle without a current point: see [`LocalOracle`].
     ///
     /// # Errors
     /// A set that has none.
@@ -153,8 +201,9 @@ pub trait ConvexSet: Send + Sync + Debug {
         Err(Unable::new(self, Capability::Barrier).into())
     }
 
-    /// Finitely many points of the set such that every point of it is within `radius` of one of them (up to the error of
-    /// the projection). The number grows like (diameter/radius)ᵏ in the set's own dimension k.
+    /// Finitely many points of the set such that every point of the set is within `radius` of one
+    /// of them (up to the error of the projection). The number grows like (diameter/radius)ᵏ in the
+    /// set's own dimension k.
     ///
     /// # Errors
     /// A set that has none; a radius that is not positive; more than [`crate::NET_CAP`] cells.

@@ -1,21 +1,34 @@
 //! The probability simplex {x ≥ 0, Σ xᵢ = 1}.
 //!
-//! **Projection** max(xᵢ − θ, 0) with the θ that makes the sum 1: sort, then the largest support on which θ = (Σ x − 1)/size
-//! leaves all positive (Held, Wolfe and Crowder 1974). O(d log d). Taking the largest coordinate off first makes the error
-//! independent of how far the point is. **Minimiser** the first smallest coordinate.
+//! **Projection** max(xᵢ − θ, 0) with the θ that makes the sum 1: sort, then the largest support on
+//! which θ = (Σ x − 1)/size leaves all positive (Held, Wolfe and Crowder 1974). O(d log d).
+//! Subtracting the largest coordinate first makes the error independent of the distance of the
+//! point. **Minimiser** the first smallest coordinate.
 //!
-//! **Barrier** −Σ ln xᵢ with ν = d, in the free coordinates y = (x₁, …, x_{d−1}), the last being 1 − Σ yᵢ: ∂ᵢ = −1/xᵢ +
-//! 1/x_d, ∂ᵢⱼ = [i = j]/xᵢ² + 1/x_d².
+//! **Barrier** −Σ ln xᵢ with ν = d, in the free coordinates y = (x₁, …, x_{d−1}), the last being
+//! 1 − Σ yᵢ: ∂ᵢ = −1/xᵢ + 1/x_d, ∂ᵢⱼ = [i = j]/xᵢ² + 1/x_d².
 //!
-//! **Local oracle** (WDP20 Algorithm 2, after Garber and Hazan 2016): the mass m = min(1, √d·r/2) moves from the coordinates
-//! with the largest gradient to the one with the smallest. *Proof.* For y within r of x, ‖x − y‖₁ ≤ √d·r, so y moves a mass
-//! of at most m, and no way of moving m lowers ⟨·, g⟩ further. ‖x − p‖² ≤ m² + m², so **ρ = √(d/2)**; the literature's √d is
-//! a looser bound on the same answer.
+//! **Local oracle** (WDP20 Algorithm 2, after Garber and Hazan 2016): the mass m = min(1, √d·r/2)
+//! moves from the coordinates with the largest gradient to the one with the smallest. *Proof.* For
+//! y within r of x, ‖x − y‖₁ ≤ √d·r, so y moves a mass of at most m, and no way of moving m lowers
+//! ⟨·, g⟩ further. ‖x − p‖² ≤ m² + m², so **ρ = √(d/2)**; the literature's √d is a looser bound on
+//! the same answer.
 
 use crate::local::{DirectOracle, LocalRule};
 use crate::{Barrier, Capability, ConvexSet, LocalOracle, SetError, barrier, vector};
 
 /// The probability simplex; [`crate::Scaled`] changes its sum.
+///
+/// ```
+/// use hushstream_sets::{ConvexSet, SetError, Simplex};
+///
+/// let simplex = Simplex::new(3)?;
+/// let mut point = [0.8, 0.6, -1.0];
+/// simplex.project(&mut point)?;
+/// assert!((point[0] - 0.6).abs() < 1e-12 && (point[1] - 0.4).abs() < 1e-12);
+/// assert_eq!(point[2], 0.0);
+/// # Ok::<(), SetError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Simplex {
     dimension: usize,
@@ -105,7 +118,8 @@ impl ConvexSet for Simplex {
         Ok(vector::rounding(self.dimension, 1.0))
     }
 
-    /// Subtracting the largest coordinate errs by ε·reach; what follows works on numbers up to 1, or on ones that become 0.
+    /// Subtracting the largest coordinate errs by ε·reach; the rest uses numbers up to 1, or
+    /// numbers that become 0.
     fn projection_error(&self, reach: f64) -> Option<f64> {
         Some(vector::rounding(self.dimension, 1.0 + reach))
     }

@@ -1,31 +1,47 @@
 //! The spectrahedron {X symmetric n×n, positive semidefinite, trace 1} (density matrices).
 //!
-//! **Coordinates.** A symmetric matrix is stored as its upper triangle, row by row, with the entries off the diagonal
-//! multiplied by √2: d = n(n + 1)/2. Then the inner product of two vectors is tr(XY) and lengths are Frobenius norms.
-//! [`Spectrahedron::to_vector`] and [`Spectrahedron::to_matrix`] convert.
+//! **Coordinates.** A symmetric matrix is stored as its upper triangle, row by row, with the
+//! entries off the diagonal multiplied by √2: d = n(n + 1)/2. Then the inner product of two vectors
+//! is tr(XY) and lengths are Frobenius norms. [`Spectrahedron::to_vector`] and
+//! [`Spectrahedron::to_matrix`] convert.
 //!
-//! **Projection** X = V·diag(λ)·Vᵀ ↦ V·diag(Π(λ))·Vᵀ, Π the projection onto the simplex: the distance depends on V only
-//! through λ (von Neumann's trace inequality). **Minimiser** e·eᵀ for a unit eigenvector e of the smallest eigenvalue of the
-//! direction. Both O(n³), by nalgebra's symmetric QR.
+//! **Projection** X = V·diag(λ)·Vᵀ ↦ V·diag(Π(λ))·Vᵀ, Π the projection onto the simplex: the
+//! distance depends on V only through λ (von Neumann's trace inequality). **Minimiser** e·eᵀ for a
+//! unit eigenvector e of the smallest eigenvalue of the direction. Both O(n³), by nalgebra's
+//! symmetric QR.
 //!
-//! **Error bound.** With Δ = ‖VᵀV − I‖ and the residual R = ‖X − V·diag(λ)·Vᵀ‖, both computed: V is within Δ of an
-//! orthogonal matrix, with which both products change by at most 3Δ times their norm, and projection does not expand: R +
-//! 3Δ(‖λ‖ + 1), and rounding.
+//! **Error bound.** With Δ = ‖VᵀV − I‖ and the residual R = ‖X − V·diag(λ)·Vᵀ‖, both computed: V is
+//! within Δ of an orthogonal matrix, with which both products change by at most 3Δ times their
+//! norm, and projection does not expand: R + 3Δ(‖λ‖ + 1), and rounding.
 //!
-//! No local oracle: the set is no polytope, and the polytope oracle's constants do not carry over. No barrier is provided.
+//! There is no local oracle: the set is not a polytope, and the constants of polytopes do not carry
+//! over. There is no barrier.
 
+use hushstream_account::ParameterError;
 use nalgebra::{DMatrix, SymmetricEigen};
 
 use crate::simplex::project_to_simplex;
 use crate::{Capability, ConvexSet, SetError, vector};
 
 /// Density matrices of a given size.
+///
+/// ```
+/// use hushstream_sets::{ConvexSet, SetError, Spectrahedron};
+///
+/// let set = Spectrahedron::new(2)?;
+/// let mut point = set.to_vector(&[2.0, 0.0, 0.0, -1.0])?;
+/// set.project(&mut point)?;
+/// let nearest = set.to_matrix(&point)?;
+/// assert!((nearest[0] - 1.0).abs() < 1e-12 && nearest[3].abs() < 1e-12);
+/// # Ok::<(), SetError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Spectrahedron {
     size: usize,
 }
 
-/// The eigen decomposition of a matrix divided by its largest coordinate, so that it neither overflows nor vanishes.
+/// The eigen decomposition of a matrix divided by its largest coordinate, so that it neither
+/// overflows nor vanishes.
 struct Decomposed {
     eigen: SymmetricEigen<f64, nalgebra::Dyn>,
     matrix: DMatrix<f64>,
@@ -39,12 +55,12 @@ impl Spectrahedron {
     /// A size outside 2 to 1024.
     pub fn new(size: usize) -> Result<Self, SetError> {
         if !(2..=1024).contains(&size) {
-            return Err(SetError::parameter("matrix size", size, "2 to 1024"));
+            return Err(ParameterError::new("matrix size", size, "2 to 1024").into());
         }
         Ok(Self { size })
     }
 
-    /// The coordinates of a symmetric matrix given row by row; of another, those of its symmetric part.
+    /// The coordinates of the symmetric part of a matrix that is given row by row.
     ///
     /// # Errors
     /// A slice that does not have n² finite entries.
@@ -61,7 +77,7 @@ impl Spectrahedron {
     /// A slice that does not have n(n + 1)/2 finite coordinates.
     pub fn to_matrix(&self, point: &[f64]) -> Result<Vec<f64>, SetError> {
         vector::check("point", point, self.dimension())?;
-        // Symmetric, so columns are rows.
+        // The matrix is symmetric, so its columns are its rows.
         Ok(self.unpack(point).as_slice().to_vec())
     }
 
@@ -206,8 +222,8 @@ mod tests {
         assert!(vector::distance(&a, &back) < 1e-14);
     }
 
-    /// ⟨y − p, x − p⟩ ≤ 0 for the extreme y, also for the worst one, which the minimiser finds; on diagonal matrices it is
-    /// the simplex.
+    /// ⟨y − p, x − p⟩ ≤ 0 for the extreme y, also for the worst one, which the minimiser finds; on
+    /// diagonal matrices it is the simplex.
     #[test]
     fn projections_satisfy_the_variational_inequality() {
         let mut draws = Draws::new(4);

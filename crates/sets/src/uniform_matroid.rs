@@ -1,16 +1,21 @@
-//! The base polytope of the uniform matroid: {0 ≤ x ≤ 1, Σ xᵢ = k}, the hull of the indicators of all k-subsets ("k-sets").
+//! The base polytope of the uniform matroid: {0 ≤ x ≤ 1, Σ xᵢ = k}, the hull of the indicators of
+//! all k-subsets ("k-sets").
 //!
-//! **Projection** clamp(xᵢ − θ, 0, 1) with the θ that makes the sum k. The sum falls with θ, linearly between the
-//! breakpoints xᵢ and xᵢ − 1: bisect over the sorted breakpoints, then solve the linear piece. O(d log d), exact up to
-//! rounding. **Minimiser** (greedy) the k smallest coordinates, ties to the lowest index.
+//! **Projection** clamp(xᵢ − θ, 0, 1) with the θ that makes the sum k. The sum falls with θ,
+//! linearly between the breakpoints xᵢ and xᵢ − 1: bisect over the sorted breakpoints, then solve
+//! the linear piece. O(d log d), exact up to rounding. **Minimiser** (greedy) the k smallest
+//! coordinates, ties to the lowest index.
 //!
-//! **Barrier** −Σ ln xᵢ − Σ ln(1 − xᵢ), ν = 2d, in orthonormal coordinates of {Σ xᵢ = k} around the centre.
+//! **Barrier** −Σ ln xᵢ − Σ ln(1 − xᵢ), ν = 2d, in orthonormal coordinates of {Σ xᵢ = k} around the
+//! centre.
 //!
-//! **Local oracle** (`decomposed.rs`): the rows are −xᵢ ≤ 0 and xᵢ ≤ 1, slacks 0 or 1. If a coordinates of z are 0 and b are
-//! 1, all tight rows add up to a vector with ‖·‖² = a + b − (b − a)²/d after projection to Σ = 0. Either z is a vertex, and
-//! then every other vertex has slack at least 2 in all rows together, which halves the bound to √(k(d − k)/d); or a < d − k
-//! and b < k. **κ** is the largest of these. For k = 1 it is the simplex's √d/2 (d even).
+//! **Local oracle** (`decomposed.rs`): the rows are −xᵢ ≤ 0 and xᵢ ≤ 1, slacks 0 or 1. If a
+//! coordinates of z are 0 and b are 1, all tight rows add up to a vector with
+//! ‖·‖² = a + b − (b − a)²/d after projection to Σ = 0. Either z is a vertex, and then every other
+//! vertex has slack at least 2 in all rows together, which halves the bound to √(k(d − k)/d); or
+//! a < d − k and b < k. **κ** is the largest of these. For k = 1 it is the simplex's √d/2 (d even).
 
+use hushstream_account::ParameterError;
 use std::sync::Arc;
 
 use crate::enumerate::{next_subset, subsets};
@@ -20,6 +25,17 @@ use crate::set::check_vertex_count;
 use crate::{Barrier, Capability, ConvexSet, DecomposedOracle, LocalOracle, SetError, vector};
 
 /// The hull of the k-subsets of d elements.
+///
+/// ```
+/// use hushstream_sets::{ConvexSet, SetError, UniformMatroid};
+///
+/// let pairs = UniformMatroid::new(4, 2)?;
+/// assert_eq!(pairs.vertices()?.len(), 6);
+/// let mut cheapest = [0.0; 4];
+/// pairs.minimise(&[3.0, 1.0, 2.0, 4.0], &mut cheapest)?;
+/// assert_eq!(cheapest, [0.0, 1.0, 1.0, 0.0]);
+/// # Ok::<(), SetError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UniformMatroid {
     dimension: usize,
@@ -27,14 +43,14 @@ pub struct UniformMatroid {
 }
 
 impl UniformMatroid {
-    /// Choosing `chosen` of `dimension` elements.
+    /// The choices of `chosen` out of `dimension` elements.
     ///
     /// # Errors
     /// `chosen` below 1 or not below `dimension`.
     pub fn new(dimension: usize, chosen: usize) -> Result<Self, SetError> {
         vector::check_dimension(dimension, 2)?;
         if chosen == 0 || chosen >= dimension {
-            return Err(SetError::parameter("chosen", chosen, "1 to dimension − 1"));
+            return Err(ParameterError::new("chosen", chosen, "1 to dimension − 1").into());
         }
         Ok(Self { dimension, chosen })
     }
@@ -42,7 +58,7 @@ impl UniformMatroid {
     fn move_rate(&self) -> f64 {
         let (d, k) = (self.dimension as f64, self.chosen as f64);
         let at_a_vertex = k * (d - k) / d;
-        // For fixed b the best a is as near as can be to where the parabola peaks: a − b = d/2.
+        // For fixed b the best a is the one nearest to the peak of the parabola: a − b = d/2.
         let elsewhere = |ones: usize| {
             let most = self.dimension - self.chosen - 1;
             let peak = ones + self.dimension / 2;
@@ -132,13 +148,14 @@ impl ConvexSet for UniformMatroid {
 
     fn project(&self, point: &mut [f64]) -> Result<f64, SetError> {
         vector::check("point", point, self.dimension)?;
-        // Only differences matter; taken from the k-th largest coordinate, near which the threshold lies, they cancel
-        // nothing.
+        // Only differences matter. The threshold is near the k-th largest coordinate, so
+        // differences from that coordinate do not cancel.
         let mut sorted = point.to_vec();
         sorted.sort_by(|a, b| b.total_cmp(a));
         let pivot = sorted[self.chosen - 1];
-        // The threshold lies between 1 below it and itself: there k coordinates are at 1, or fewer than k above 0. So
-        // a coordinate further than 1 away ends at 0 or 1, wherever exactly it is.
+        // The threshold lies between 1 below it and itself: there k coordinates are at 1, or fewer
+        // than k above 0. So a coordinate further than 1 away ends at 0 or 1, wherever exactly it
+        // is.
         for value in point.iter_mut() {
             *value = (*value - pivot).clamp(-2.0, 2.0);
         }
@@ -199,7 +216,7 @@ impl ConvexSet for UniformMatroid {
     }
 }
 
-/// The order of finite numbers, with −0 equal to 0 so that it cannot decide a tie.
+/// The order of finite numbers. −0 equals 0, so that a sign never breaks a tie.
 pub(crate) fn compare(a: f64, b: f64) -> std::cmp::Ordering {
     a.partial_cmp(&b).unwrap_or(std::cmp::Ordering::Equal)
 }
@@ -224,7 +241,7 @@ mod tests {
         assert!(vector::distance(&point, &[0.9, 0.8, 0.2, 0.1]) < 1e-14);
     }
 
-    /// The closed form is at least what the general construction needs, and not much more.
+    /// The closed form is at least the constant of the general construction, and not much more.
     #[test]
     fn move_rates() {
         for dimension in [2, 4, 8] {

@@ -1,6 +1,7 @@
-//! Arithmetic on slices, and the checks every public method makes first.
+//! Arithmetic on slices, and the argument checks of all public methods.
 
 use crate::SetError;
+use hushstream_account::ParameterError;
 use hushstream_four::Plain;
 
 /// ⟨a, b⟩.
@@ -8,7 +9,14 @@ pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
     hushstream_four::dot(Plain, a, b)
 }
 
-/// Whether all numbers are finite. Nothing times a finite number is nothing, and times any other it is no number.
+/// Whether all numbers are finite. Vectorises: 0·x is 0 for a finite x and NaN otherwise.
+///
+/// ```
+/// use hushstream_sets::all_finite;
+///
+/// assert!(all_finite(&[1.0, -2.0]));
+/// assert!(!all_finite(&[1.0, f64::NAN]));
+/// ```
 #[must_use]
 #[inline(always)]
 pub fn all_finite(values: &[f64]) -> bool {
@@ -23,13 +31,13 @@ pub fn all_finite(values: &[f64]) -> bool {
     (sums.iter().sum::<f64>() + rest).abs() <= 0.0
 }
 
-/// ‖a‖, also where the squares would overflow or vanish.
+/// ‖a‖, also if the squares overflow or underflow.
 #[inline(always)]
 pub(crate) fn norm(a: &[f64]) -> f64 {
     norm_from(dot(a, a), a)
 }
 
-/// The same for whoever has ⟨a, a⟩ already.
+/// ‖a‖ from a known ⟨a, a⟩.
 #[inline(always)]
 pub(crate) fn norm_from(square: f64, a: &[f64]) -> f64 {
     if square.is_finite() && square > f64::MIN_POSITIVE / f64::EPSILON {
@@ -60,7 +68,8 @@ pub(crate) fn add(target: &mut [f64], factor: f64, vector: &[f64]) {
     }
 }
 
-/// Takes out of `vector` what lies in the span of orthonormal vectors. Twice, because once loses orthogonality to rounding.
+/// Subtracts the projection of `vector` onto the span of orthonormal vectors. Twice, because once
+/// loses orthogonality to rounding.
 pub(crate) fn orthogonalise(vector: &mut [f64], basis: &[Vec<f64>]) {
     for _ in 0..2 {
         for direction in basis {
@@ -70,7 +79,7 @@ pub(crate) fn orthogonalise(vector: &mut [f64], basis: &[Vec<f64>]) {
     }
 }
 
-/// The coordinate where ⟨·⟩ is smallest, the first of several; 0 for an empty slice.
+/// The index of the smallest coordinate, the first of several; 0 for an empty slice.
 pub(crate) fn first_smallest(values: &[f64]) -> usize {
     let mut best = 0;
     for (index, &value) in values.iter().enumerate() {
@@ -103,7 +112,7 @@ pub(crate) fn check(
     expected: usize,
 ) -> Result<(), SetError> {
     check_length(parameter, slice, expected)?;
-    // First all at once, which becomes vectors; only then one by one.
+    // The fast check vectorises; look for the index only if it fails.
     if all_finite(slice) {
         return Ok(());
     }
@@ -121,26 +130,24 @@ pub(crate) fn check_positive(parameter: &'static str, value: f64) -> Result<(), 
     if value.is_finite() && value > 0.0 {
         Ok(())
     } else {
-        Err(SetError::parameter(
-            parameter,
-            value,
-            "a finite number above 0",
-        ))
+        Err(ParameterError::new(parameter, value, "a finite number above 0").into())
     }
 }
 
 pub(crate) fn check_dimension(dimension: usize, least: usize) -> Result<(), SetError> {
     if dimension < least {
-        return Err(SetError::parameter(
+        return Err(ParameterError::new(
             "dimension",
             dimension,
             if least <= 1 { "1 or more" } else { "2 or more" },
-        ));
+        )
+        .into());
     }
     Ok(())
 }
 
-/// A bound on the Euclidean rounding error of d coordinates, each computed with about d operations on numbers up to `size`.
+/// A bound on the Euclidean rounding error of d coordinates, each computed with about d operations
+/// on numbers up to `size`.
 pub(crate) fn rounding(dimension: usize, size: f64) -> f64 {
     let d = dimension as f64;
     4.0 * d.sqrt() * (d + 4.0) * f64::EPSILON * size
@@ -160,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_finite_is_found_wherever_it_is() {
+    fn numbers_that_are_not_finite_are_found_at_every_index() {
         for length in 0..11 {
             let mut values = vec![-f64::MAX; length];
             assert!(all_finite(&values));

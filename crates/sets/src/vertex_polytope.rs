@@ -1,14 +1,18 @@
 //! A polytope given by its vertices: the convex hull of finitely many points.
 //!
-//! **Projection** by Wolfe's method with a checked gap (`wolfe.rs`). **Minimiser** the first best point, O(n·d).
+//! **Projection** by Wolfe's method with a checked gap (`wolfe.rs`). **Minimiser** the first best
+//! point, O(n·d).
 //!
-//! **Facets.** In low dimension (at most 200,000 subsets of k out of n points, k the dimension of the hull) all facets are
-//! found when the polytope is made. They give the inner radius, the logarithmic barrier (ν = number of facets) and the local
-//! oracle's constant; without them the inner radius is stated as 0, there is no barrier, and the oracle's constant has to be
-//! given with [`VertexPolytope::with_move_rate`].
+//! **Facets.** In low dimension (at most 200,000 subsets of k out of n points, k the dimension of
+//! the hull) the constructor finds all facets. They give the inner radius, the logarithmic barrier
+//! (ν = number of facets) and the local oracle's constant; without them the inner radius is stated
+//! as 0, there is no barrier, and the oracle's constant must be supplied with
+//! [`VertexPolytope::with_move_rate`].
 //!
-//! **Local oracle** on a vertex decomposition (`decomposed.rs`), with the move rate κ that `facets.rs` computes.
+//! **Local oracle** on a vertex decomposition (`decomposed.rs`), with the move rate κ that
+//! `facets.rs` computes.
 
+use hushstream_account::ParameterError;
 use std::sync::Arc;
 
 use crate::enumerate::{SUBSET_CAP, subsets};
@@ -19,7 +23,18 @@ use crate::{
     Barrier, Capability, ConvexSet, DecomposedOracle, LocalOracle, SetError, vector, wolfe,
 };
 
-/// The convex hull of points.
+/// The convex hull of finitely many points.
+///
+/// ```
+/// use hushstream_sets::{ConvexSet, SetError, VertexPolytope};
+///
+/// let triangle = VertexPolytope::new(&[vec![0.0, 0.0], vec![4.0, 0.0], vec![0.0, 3.0]])?;
+/// assert_eq!(triangle.diameter(), 5.0);
+/// let mut lowest = [0.0; 2];
+/// triangle.minimise(&[-1.0, -1.0], &mut lowest)?;
+/// assert_eq!(lowest, [4.0, 0.0]);
+/// # Ok::<(), SetError>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct VertexPolytope {
     points: Arc<Vec<Vec<f64>>>,
@@ -33,18 +48,16 @@ impl VertexPolytope {
     /// The largest number of points.
     pub const MAX_POINTS: usize = 4096;
 
-    /// The convex hull of the points. Repeated points count once; points that are not vertices are allowed.
+    /// The convex hull of the points. Repeated points count once; points that are not vertices are
+    /// allowed.
     ///
     /// # Errors
-    /// No points or more than [`Self::MAX_POINTS`], no coordinates, different lengths, or coordinates that are not finite.
+    /// No points or more than [`Self::MAX_POINTS`], no coordinates, different lengths, or
+    /// coordinates that are not finite.
     pub fn new(points: &[Vec<f64>]) -> Result<Self, SetError> {
         let dimension = points.first().map_or(0, Vec::len);
         if points.is_empty() || points.len() > Self::MAX_POINTS {
-            return Err(SetError::parameter(
-                "number of points",
-                points.len(),
-                "1 to 4096",
-            ));
+            return Err(ParameterError::new("number of points", points.len(), "1 to 4096").into());
         }
         vector::check_dimension(dimension, 1)?;
         let mut kept: Vec<Vec<f64>> = Vec::with_capacity(points.len());
@@ -79,8 +92,9 @@ impl VertexPolytope {
         })
     }
 
-    /// With a known move rate κ for the local oracle (`DecomposedOracle` says what it has to satisfy), which is then ρ =
-    /// κ·diameter. It is not checked: a κ that is too small breaks the oracle's third property.
+    /// Supplies a known move rate κ for the local oracle, whose ρ is then κ·diameter (see
+    /// [`DecomposedOracle`]). It is not checked: a κ that is too small breaks the oracle's third
+    /// property.
     ///
     /// # Errors
     /// A rate that is not positive and finite.
@@ -90,7 +104,7 @@ impl VertexPolytope {
         Ok(self)
     }
 
-    /// Facets and their coordinates, for the polytope given by inequalities.
+    /// The facets and their coordinates, for the polytope given by inequalities.
     pub(crate) fn facets(&self) -> Option<(&Facets, &AffineHull)> {
         self.facets.as_ref().map(|facets| (facets, &self.hull))
     }
@@ -210,7 +224,7 @@ impl ConvexSet for VertexPolytope {
 mod tests {
     use super::*;
 
-    /// The general construction finds the constants that are known in closed form.
+    /// The general construction gives the constants that are known in closed form.
     #[test]
     fn known_constants() {
         for dimension in 2..=6_usize {
@@ -230,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn large_polytopes_say_what_is_missing() {
+    fn large_polytopes_ask_for_a_move_rate() {
         let cube = crate::BoxSet::cube(8, 1.0).unwrap().vertices().unwrap();
         let set = VertexPolytope::new(&cube).unwrap();
         assert!(!set.can(Capability::LocalOracle));

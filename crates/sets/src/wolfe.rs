@@ -1,25 +1,28 @@
-//! The nearest point of a polytope that can only minimise linear functions: Wolfe's minimum-norm-point method (1976).
+//! The nearest point of a polytope that can only minimise linear functions: Wolfe's
+//! minimum-norm-point method (1976).
 //!
-//! **Method.** Keep a *corral*: affinely independent vertices whose convex hull holds, in its relative interior, the point p
-//! nearest to the target on their affine hull. A vertex q that minimises ⟨p − target, ·⟩ joins; while the new affine
-//! minimiser has a negative weight, walk towards it until a weight vanishes and drop that vertex. The distance decreases
-//! strictly and no corral comes back, so the method is finite.
+//! **Method.** Keep a *corral*: affinely independent vertices whose convex hull holds, in its
+//! relative interior, the point p nearest to the target on their affine hull. A vertex q that
+//! minimises ⟨p − target, ·⟩ joins; while the new affine minimiser has a negative weight, walk
+//! towards it until a weight vanishes and drop that vertex. The distance decreases strictly and no
+//! corral comes back, so the method is finite.
 //!
-//! **Proof of the answer.** Let gap = ⟨p − x, p − q⟩, the largest value of ⟨p − x, p − y⟩ on the polytope, and p* the exact
-//! projection. Then ⟨p − x, p − p*⟩ ≤ gap and ⟨p* − x, p* − p⟩ ≤ 0; added up, ‖p − p*‖² ≤ gap. The square root of the gap,
-//! with the rounding of the gap itself added, is the bound that is returned. It is pessimistic: gaps end at rounding level,
-//! about 10⁻¹⁶ of the scale, which vouches for 10⁻⁸, while the distances measured in the tests are below 10⁻¹⁰.
+//! **Proof of the answer.** Let gap = ⟨p − x, p − q⟩, the largest value of ⟨p − x, p − y⟩ on the
+//! polytope, and p* the exact projection. Then ⟨p − x, p − p*⟩ ≤ gap and ⟨p* − x, p* − p⟩ ≤ 0;
+//! added up, ‖p − p*‖² ≤ gap. The square root of the gap, with the rounding of the gap itself
+//! added, is the bound that is returned. It is pessimistic: gaps end at rounding level, about 10⁻¹⁶
+//! of the scale, which gives a bound of 10⁻⁸, while the tests measure distances below 10⁻¹⁰.
 //!
-//! **Cost.** Usually about as many rounds as the answer has vertices; each one linear minimisation and O(d·s) for a corral
-//! of s, O(d·s²) when a vertex is dropped.
+//! **Cost.** Usually about as many rounds as the answer has vertices; each one linear minimisation
+//! and O(d·s) for a corral of s, O(d·s²) when a vertex is dropped.
 
 use crate::{ConvexSet, SetError, vector};
 
 /// Gaps below this, in units of distance × scale, are rounding.
 const ROUNDING: f64 = 16.0 * f64::EPSILON;
-/// Gaps above this, in the same units, are not vouched for.
+/// Gaps above this, in the same units, are an error.
 const ACCEPTED: f64 = 1e-10;
-/// A vertex whose direction is this much inside the corral's affine hull cannot be told from a dependent one.
+/// A vertex whose direction lies this close to the corral's affine hull counts as dependent.
 const DEPENDENT: f64 = 1e-10;
 
 /// The nearest point, as a convex combination of affinely independent vertices.
@@ -51,8 +54,8 @@ pub(crate) fn nearest<S: ConvexSet + ?Sized>(set: &S, target: &[f64]) -> Result<
     let mut corral = Corral::new(vertex.clone());
     let mut weights = vec![1.0];
     let mut best: Option<Candidate> = None;
-    // Progress shows in the gap, not in the distance: near the end the distance falls by the square of the gap, below its
-    // rounding.
+    // Measure progress by the gap: near the end the distance falls by the square of the gap, below
+    // its rounding.
     let mut patience = 50 + 2 * dimension;
     loop {
         let point = combine(&corral.points, &weights);
@@ -72,7 +75,7 @@ pub(crate) fn nearest<S: ConvexSet + ?Sized>(set: &S, target: &[f64]) -> Result<
         }
         patience -= 1;
         let rounded = distance <= ROUNDING * scale || gap <= ROUNDING * distance * scale;
-        // A vertex that is there already, or depends on those that are, can change nothing.
+        // A vertex that is in the corral, or depends on it, changes nothing.
         let stuck = corral.points.contains(&vertex) || !corral.push(vertex.clone());
         if rounded || stuck || patience == 0 {
             break;
@@ -83,12 +86,12 @@ pub(crate) fn nearest<S: ConvexSet + ?Sized>(set: &S, target: &[f64]) -> Result<
         }
     }
     match best {
-        Some(best) => best.vouched_for(scale),
+        Some(best) => best.checked(scale),
         None => Err(not_converged(f64::INFINITY, 0.0)),
     }
 }
 
-/// A point on the way, and its gap.
+/// An intermediate point, and its gap.
 struct Candidate {
     point: Vec<f64>,
     vertices: Vec<Vec<f64>>,
@@ -98,13 +101,13 @@ struct Candidate {
 }
 
 impl Candidate {
-    fn vouched_for(self, scale: f64) -> Result<Nearest, SetError> {
+    fn checked(self, scale: f64) -> Result<Nearest, SetError> {
         let allowed = ACCEPTED * (self.distance + scale) * scale;
         if self.gap > allowed {
             return Err(not_converged(self.gap, allowed));
         }
         let rounding = 4.0 * (self.point.len() + 4) as f64 * f64::EPSILON * self.distance * scale;
-        // When the target is almost in the set, ‖p − p*‖ ≤ ‖p − x‖ + ‖x − p*‖ ≤ 2‖p − x‖ says more.
+        // If the target is almost in the set, ‖p − p*‖ ≤ ‖p − x‖ + ‖x − p*‖ ≤ 2‖p − x‖ is tighter.
         let error = (self.gap.max(0.0) + rounding)
             .sqrt()
             .min(2.0 * self.distance);
@@ -125,8 +128,8 @@ fn not_converged(gap: f64, allowed: f64) -> SetError {
     }
 }
 
-/// Wolfe's minor cycles: moves the weights to the affine minimiser, dropping vertices on the way. False if rounding has made
-/// the corral dependent.
+/// Wolfe's minor cycles: moves the weights to the affine minimiser, dropping vertices on the way.
+/// False if rounding has made the corral dependent.
 fn descend(corral: &mut Corral, weights: &mut Vec<f64>, target: &[f64]) -> bool {
     loop {
         let wanted = corral.affine_minimiser(target);
@@ -197,11 +200,12 @@ impl Corral {
         true
     }
 
-    /// Takes a point out; false if the others cannot be told from dependent ones.
+    /// Removes a point; false if rounding has made the others dependent.
     fn remove(&mut self, index: usize) -> bool {
         let mut points = std::mem::take(&mut self.points);
         points.remove(index);
-        // The factorisation changes from the removed point on; without the first point all of it does.
+        // The factorisation changes from the removed point on; if that is the first point, all of
+        // it changes.
         let unchanged = index.max(1).min(points.len());
         let directions = index.saturating_sub(1);
         self.basis.truncate(directions);
@@ -248,7 +252,7 @@ mod tests {
     use crate::samples::Draws;
     use crate::{BoxSet, L1Ball, Simplex, UniformMatroid};
 
-    /// Where a closed form exists, Wolfe's method agrees with it to 1e-10, near and far.
+    /// If a closed form exists, Wolfe's method agrees with it to 1e-10, near and far.
     #[test]
     fn agrees_with_closed_forms() {
         let sets: [&dyn ConvexSet; 4] = [

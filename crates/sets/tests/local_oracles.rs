@@ -1,8 +1,9 @@
-//! The three properties of local linear oracles, against the exact solution of the problem they approximate.
+//! The three properties of local linear oracles, against the exact solution of the problem they
+//! approximate.
 //!
-//! min ⟨y, g⟩ over y in the set with ‖y − x‖ ≤ r has the solution y = Π(x − τg) for the τ at which ‖y − x‖ = r (the
-//! optimality condition of the projection is that of the Lagrangian), or the unconstrained minimum if no τ reaches r. The
-//! distance grows with τ, so bisection finds it.
+//! min ⟨y, g⟩ over y in the set with ‖y − x‖ ≤ r has the solution y = Π(x − τg) for the τ at which
+//! ‖y − x‖ = r (the optimality condition of the projection is that of the Lagrangian), or the
+//! unconstrained minimum if no τ reaches r. The distance grows with τ, so bisection finds it.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -80,7 +81,7 @@ fn check(name: &str, set: &dyn ConvexSet, seed: u64, runs: usize, rounds: usize)
 }
 
 #[test]
-fn every_example_keeps_its_promises() {
+fn every_example_has_the_three_properties() {
     for (name, set) in examples() {
         if set.local_oracle().is_ok() {
             check(name, set.as_ref(), 11, 150, 12);
@@ -98,7 +99,8 @@ fn small_simplices() {
     }
 }
 
-/// ρ of the simplex is not just a bound: half of the coordinates to the other half needs all of the mass √d·r/2.
+/// ρ of the simplex is attained: moving half of the coordinates to the other half takes all of the
+/// mass √d·r/2.
 #[test]
 fn the_mass_on_the_simplex_cannot_be_less() {
     let set = Simplex::new(4).unwrap();
@@ -111,7 +113,7 @@ fn the_mass_on_the_simplex_cannot_be_less() {
     assert!((dot(&p, &gradient) - best).abs() < 1e-9);
 }
 
-/// The constants computed from facets, on random polytopes and on ones that are flat or degenerate.
+/// The constants computed from facets, on random, flat and degenerate polytopes.
 #[test]
 fn polytopes_by_their_vertices() {
     let mut draws = Draws(13);

@@ -1,4 +1,5 @@
-//! What has to hold for every set: projections, minimisers, radii and nets, checked without using how they are computed.
+//! Properties of every set: projections, minimisers, radii and nets, checked independently of their
+//! computation.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -8,7 +9,8 @@ use common::{Draws, distance, dot, examples};
 use hushstream_sets::{ConvexSet, SetError};
 use proptest::prelude::*;
 
-/// Extreme points to test inequalities with: all vertices, or many extreme points where there are infinitely many.
+/// Extreme points for testing inequalities: all vertices, or many extreme points if there are
+/// infinitely many.
 fn extremes(set: &dyn ConvexSet, draws: &mut Draws) -> Vec<Vec<f64>> {
     set.vertices().unwrap_or_else(|_| {
         let sample = |_| {
@@ -33,7 +35,8 @@ fn shifted_to(set: &dyn ConvexSet, offset: &[f64], size: f64) -> Vec<f64> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
-    /// p = Π(x) exactly if ⟨y − p, x − p⟩ ≤ 0 for all y: idempotence and non-expansiveness follow, and are checked too.
+    /// p = Π(x) exactly if ⟨y − p, x − p⟩ ≤ 0 for all y: idempotence and non-expansiveness follow,
+    /// and are checked too.
     #[test]
     fn projections(
         a in prop::collection::vec(-1.0..1.0_f64, 8),
@@ -81,7 +84,7 @@ proptest! {
     }
 }
 
-/// Whole-numbered directions make many ties: the answer is a vertex all the same, and the same every time.
+/// Whole-numbered directions make many ties: the answer is still a vertex, and always the same.
 #[test]
 fn ties_are_decided_and_repeatable() {
     let mut draws = Draws(5);
@@ -107,7 +110,7 @@ fn ties_are_decided_and_repeatable() {
 }
 
 #[test]
-fn radii_bound_what_they_say() {
+fn radii_are_bounds() {
     let mut draws = Draws(6);
     for (name, set) in examples() {
         let mut centre = vec![0.0; set.dimension()];

@@ -1,4 +1,4 @@
-//! The table of capabilities in the crate documentation says what the code does.
+//! The table of capabilities in the crate documentation agrees with the code.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -45,7 +45,7 @@ fn the_table_is_true() {
                     assert!(!expected, "{name}: {error}");
                     assert_eq!((error.set, error.capability), (set.name(), capability));
                     assert!(error.serves.contains(&"pftal"));
-                    // Exactly the recipes for which something that the set has is enough.
+                    // Exactly the recipes for which a capability of the set is enough.
                     let enough = |recipe: &str| {
                         let able = Capability::ALL.into_iter().filter(|&able| set.can(able));
                         able.flat_map(Capability::recipes)

@@ -1,6 +1,6 @@
-//! One small example of each set, and points to try them with.
+//! One small example of each set, and test points.
 
-#![allow(dead_code, reason = "not every test file uses all of it")]
+#![allow(dead_code, reason = "not every test file uses everything")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::sync::Arc;
@@ -10,11 +10,12 @@ use hushstream_sets::{
     Shifted, Simplex, Spectrahedron, UniformMatroid, VertexPolytope,
 };
 
-/// Every set by the name it has in the table of the crate documentation.
+/// Every set with its name in the table of the crate documentation.
 pub(crate) fn examples() -> Vec<(&'static str, Arc<dyn ConvexSet>)> {
     let roads = [(0, 1), (0, 2), (1, 2), (1, 3), (2, 3), (0, 3)];
     let wheel = [(0, 1), (1, 2), (2, 0), (3, 0), (3, 1), (3, 4)];
-    // An octahedron with one corner cut off its axis: facets of different sizes, an irregular constant.
+    // An octahedron with one corner cut off its axis: facets of different sizes, an irregular
+    // constant.
     let stone: Vec<Vec<f64>> = [
         [1.0, 0.0, 0.0],
         [-1.0, 0.0, 0.0],
@@ -98,7 +99,8 @@ impl Draws {
         (0..size).map(|_| 4.0 * self.uniform() - 2.0).collect()
     }
 
-    /// A point of the set: a random mixture of random extreme points, often on a low-dimensional face.
+    /// A point of the set: a random mixture of random extreme points, often on a low-dimensional
+    /// face.
     pub(crate) fn point_of(&mut self, set: &dyn ConvexSet) -> Vec<f64> {
         let mut point = vec![0.0; set.dimension()];
         let parts = 1 + (self.uniform() * 5.0) as usize;
