@@ -1,10 +1,12 @@
-//! Checks that every learner makes, and arithmetic on slices that survives noise of any size.
+//! Checks that all learners share, and arithmetic on slices that tolerates noise of any size.
 
+use hushstream_account::ParameterError;
 use hushstream_sets::{Capability, ConvexSet, SetError, Unable};
 
 use crate::LearnError;
 
-/// Coordinates beyond this are held there before a projection: differences and norms then stay finite.
+/// Coordinates are clamped to ±this before a projection, so that differences and norms stay
+/// finite.
 pub(crate) const HUGE: f64 = 1e300;
 
 pub(crate) fn positive(parameter: &'static str, value: f64) -> Result<(), LearnError> {
@@ -12,7 +14,7 @@ pub(crate) fn positive(parameter: &'static str, value: f64) -> Result<(), LearnE
         Ok(())
     } else {
         let allowed = "a finite number above 0";
-        Err(LearnError::parameter(parameter, value, allowed))
+        Err(ParameterError::new(parameter, value, allowed).into())
     }
 }
 
@@ -21,7 +23,7 @@ pub(crate) fn not_negative(parameter: &'static str, value: f64) -> Result<(), Le
         Ok(())
     } else {
         let allowed = "a finite number of 0 or more";
-        Err(LearnError::parameter(parameter, value, allowed))
+        Err(ParameterError::new(parameter, value, allowed).into())
     }
 }
 
@@ -41,7 +43,7 @@ pub(crate) fn length(
     }
 }
 
-/// The right length, and all finite.
+/// Checks that a vector has the right length and finite coordinates.
 #[inline(always)]
 pub(crate) fn vector(
     parameter: &'static str,
@@ -49,7 +51,7 @@ pub(crate) fn vector(
     expected: usize,
 ) -> Result<(), LearnError> {
     length(parameter, vector.len(), expected)?;
-    // First all at once, which becomes vectors; only then one by one.
+    // The fast check vectorises; look for the index only if it fails.
     if hushstream_sets::all_finite(vector) {
         return Ok(());
     }
@@ -71,7 +73,7 @@ pub(crate) fn can(set: &dyn ConvexSet, capability: Capability) -> Result<(), Lea
     }
 }
 
-/// Refuses a point that is not in the set: with it a learner would start, or go on, from nowhere.
+/// Checks that a point is in the set, for a first or restored iterate.
 pub(crate) fn inside(
     parameter: &'static str,
     set: &dyn ConvexSet,
@@ -96,16 +98,30 @@ pub(crate) fn inside(
     }))
 }
 
-/// A sum over no items is for before the first one.
+/// Reads N vectors from a saved state; the first is an iterate and must be in the set.
+pub(crate) fn saved<const N: usize>(
+    set: &dyn ConvexSet,
+    state: &[f64],
+) -> Result<[Vec<f64>; N], LearnError> {
+    let dimension = set.dimension();
+    vector("saved state", state, N * dimension)?;
+    inside("saved iterate", set, &state[..dimension])?;
+    Ok(std::array::from_fn(|i| {
+        state[i * dimension..(i + 1) * dimension].to_vec()
+    }))
+}
+
+/// Checks that no round was played: the sum over no items comes before the first one.
 pub(crate) fn not_begun(rounds: u64) -> Result<(), LearnError> {
     if rounds == 0 {
         return Ok(());
     }
-    Err(LearnError::parameter(
+    Err(ParameterError::new(
         "initial sum",
         format!("after {rounds} rounds"),
         "before the first round",
-    ))
+    )
+    .into())
 }
 
 pub(crate) fn centre(set: &dyn ConvexSet) -> Result<Vec<f64>, LearnError> {
@@ -114,7 +130,7 @@ pub(crate) fn centre(set: &dyn ConvexSet) -> Result<Vec<f64>, LearnError> {
     Ok(centre)
 }
 
-/// A coordinate that may have overflowed, held within ±10³⁰⁰.
+/// Clamps a coordinate that may have overflowed to ±10³⁰⁰.
 #[inline(always)]
 pub(crate) fn hold(value: f64) -> f64 {
     value.clamp(-HUGE, HUGE)
@@ -156,14 +172,14 @@ pub(crate) fn difference(a: &[f64], b: &[f64]) -> Vec<f64> {
     a.iter().zip(b).map(|(a, b)| a - b).collect()
 }
 
-/// ‖a‖, also where squares would overflow.
+/// ‖a‖, also if squares overflow.
 pub(crate) fn norm(a: &[f64]) -> f64 {
     let scale = power_of_two(largest(a));
     let squares: f64 = a.iter().map(|value| (value / scale).powi(2)).sum();
     scale * squares.sqrt()
 }
 
-/// 1 + ln T, the harmonic sum's bound that regret bounds end with.
+/// 1 + ln T, the bound on the harmonic sum in regret bounds.
 pub(crate) fn harmonic(horizon: u64) -> f64 {
     1.0 + libm::log((horizon.max(1)) as f64)
 }
@@ -171,6 +187,7 @@ pub(crate) fn harmonic(horizon: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hushstream_sets::Ball;
 
     #[test]
     fn lengths_survive_any_scale() {
@@ -183,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn errors_name_the_argument() {
         let message = vector("prefix sum", &[0.0, f64::NAN], 2).unwrap_err();
         assert!(message.to_string().contains("prefix sum[1] = NaN"));
         let message = vector("prefix sum", &[0.0], 2).unwrap_err();
@@ -194,5 +211,16 @@ mod tests {
         );
         let message = positive("rate", -1.0).unwrap_err();
         assert!(message.to_string().contains("rate = -1"));
+    }
+
+    #[test]
+    fn saved_states_are_read_and_checked() {
+        let ball = Ball::new(2, 1.0).unwrap();
+        let [iterate, total] = saved(&ball, &[0.5, 0.0, 7.0, 8.0]).unwrap();
+        assert_eq!((iterate, total), (vec![0.5, 0.0], vec![7.0, 8.0]));
+        assert!(saved::<1>(&ball, &[0.5, 0.0, 7.0, 8.0]).is_err());
+        assert!(saved::<2>(&ball, &[2.0, 0.0, 7.0, 8.0]).is_err());
+        assert!(saved::<2>(&ball, &[0.5, 0.0, 7.0, f64::NAN]).is_err());
+        assert!(saved::<1>(&ball, &[]).is_err());
     }
 }

@@ -1,32 +1,49 @@
 //! Dual averaging, for convex losses that need not be strongly convex (ST13 Appendix C).
 //!
-//! **As we ship it.** The sums are of gradients z_t = ∇f_t(ŵ_t); c is the centre of C. With C centred at 0,
+//! **As implemented.** The sums are of gradients z_t = ∇f_t(ŵ_t); c is the centre of C. With C
+//! centred at 0,
 //!
 //! ŵ_{t+1} = Π_C( c − v̂_t/(t·H) ), ŵ_1 = c.
 //!
-//! This is [`crate::FollowTheApproximateLeader`] on f_t + (H/2)‖w − c‖²: there the sums of ŵ_τ cancel.
+//! This is [`crate::FollowTheApproximateLeader`] on f_t + (H/2)‖w − c‖²: there the sums of ŵ_τ
+//! cancel.
 //!
-//! **Erratum.** S3: ST13 analyses gradients of the regularised losses, of norm up to L + H‖C‖. The regulariser's part is public, so only ∇f_t goes into the
-//! sums, and noise is for L.
+//! **Erratum.** S3: ST13 analyses gradients of the regularised losses, of norm up to L + H‖C‖. The
+//! regulariser's part is public, so the sums hold only ∇f_t, and the noise is for L.
 //!
-//! **Regret**, stated: O(√(p·log^2.5 T·T/ε)·(L + …)). As it holds, for every stream of convex L-Lipschitz losses and every noise of norm at most N in every
-//! prefix, r the outer radius:
+//! **Regret**, stated: O(√(p·log^2.5 T·T/ε)·(L + …)). Proved here, for every stream of convex
+//! L-Lipschitz losses and every noise of norm at most N in every prefix, r the outer radius:
 //!
 //! regret ≤ (1 + ln T)·((L + H·r)²/2 + L·N)/H + H·T·r²/2.
 //!
-//! *Proof.* As for the approximate leader, with ⟨z_t, w⟩ + (H/2)‖w − c‖² in place of f̃_t, whose gradient is at most L + H·r; the comparator pays
-//! the last term. ∎ [`DualAveraging::suggested_h`] balances it; ‖C‖ there is the diameter, 2r.
+//! *Proof.* As for the approximate leader, with ⟨z_t, w⟩ + (H/2)‖w − c‖² in place of f̃_t, whose
+//! gradient is at most L + H·r; the comparator pays the last term. ∎ [`DualAveraging::suggested_h`]
+//! balances it; ‖C‖ there is the diameter, 2r.
 //!
-//! **Cost** O(d) and one projection a round; the state is the iterate.
+//! **Cost** O(d) and one projection per round; the state is the iterate.
 
+use hushstream_account::ParameterError;
 use std::sync::Arc;
 
 use hushstream_four::{self as four, FOUR, Four, Work, padded};
 use hushstream_sets::{Capability, ConvexSet};
 
-use crate::{LearnError, Learner, check, saved};
+use crate::{LearnError, Learner, check};
 
 /// The learner of ST13 Appendix C.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use hushstream_learn::{DualAveraging, LearnError, Learner};
+/// use hushstream_sets::Ball;
+///
+/// let h = DualAveraging::suggested_h(2.0, 1.0, 10.0, 1000)?;
+/// let mut learner = DualAveraging::new(Arc::new(Ball::new(2, 1.0)?), h)?;
+/// learner.observe(&[1.0, 0.0])?; // the released sum of gradients
+/// assert_eq!(learner.iterate(), [-1.0, 0.0]);
+/// # Ok::<(), LearnError>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct DualAveraging {
     set: Arc<dyn ConvexSet>,
@@ -34,12 +51,12 @@ pub struct DualAveraging {
     h: f64,
     rounds: u64,
     iterate: Vec<f64>,
-    /// Room for the iterate after it.
+    /// Buffer for the next iterate.
     next: Vec<f64>,
 }
 
 impl DualAveraging {
-    /// With regularisation `h`, for example [`suggested_h`](Self::suggested_h).
+    /// A learner with regularisation `h`, for example [`suggested_h`](Self::suggested_h).
     ///
     /// # Errors
     /// A set that cannot project; an `h` that is not positive and finite.
@@ -57,7 +74,8 @@ impl DualAveraging {
         })
     }
 
-    /// H = (2/‖C‖)·√(L(L + N)(1 + ln T)/T), for a diameter ‖C‖ and a typical norm N of the noise in a prefix sum.
+    /// H = (2/‖C‖)·√(L(L + N)(1 + ln T)/T), for a diameter ‖C‖ and a typical norm N of the noise in
+    /// a prefix sum.
     ///
     /// # Errors
     /// A diameter or L that is not positive, a negative N, no rounds.
@@ -71,7 +89,7 @@ impl DualAveraging {
         check::positive("Lipschitz constant L", lipschitz)?;
         check::not_negative("noise norm", noise)?;
         if horizon == 0 {
-            return Err(LearnError::parameter("horizon T", horizon, "1 or more"));
+            return Err(ParameterError::new("horizon T", horizon, "1 or more").into());
         }
         let slope = lipschitz * (lipschitz + noise);
         let h = 2.0 / diameter * (slope * check::harmonic(horizon) / horizon as f64).sqrt();
@@ -79,7 +97,8 @@ impl DualAveraging {
         Ok(h)
     }
 
-    /// The bound of the file's documentation, for noise of norm at most `noise` in every prefix sum.
+    /// The regret bound for noise of norm at most `noise` in every prefix sum (proof in the source
+    /// file).
     #[must_use]
     pub fn regret_bound(&self, lipschitz: f64, noise: f64, horizon: u64) -> f64 {
         let radius = self.set.outer_radius();
@@ -90,12 +109,13 @@ impl DualAveraging {
 }
 
 impl DualAveraging {
-    /// Where the next iterate would be without the set: in a vector of its own, so that a projection that fails leaves the last one as it was.
+    /// The next iterate before the projection, in a buffer: if the projection fails, the last
+    /// iterate is unchanged.
     #[inline(always)]
     fn aim<V: Four>(&mut self, v: V, prefix: &[f64]) -> Result<(), LearnError> {
         check::length("prefix sum", prefix.len(), self.centre.len())?;
         let t = (self.rounds + 1) as f64;
-        // t·H may underflow where the sums are small too, so it is divided by, once.
+        // t·H may underflow when the sums are small too, so divide by it once.
         let step = (t * self.h).recip();
         check::not_negative("step 1/(t·H)", step)?;
         let (nexts, next) = self.next.as_chunks_mut();
@@ -115,7 +135,8 @@ impl DualAveraging {
     }
 }
 
-/// Four coordinates of c − step·v̂, held where their squares are finite. Nothing times a sum is added to `nothing`, and is nothing unless the sum is not finite.
+/// Four coordinates of c − step·v̂, clamped so that their squares are finite. Adds 0·v̂ to
+/// `nothing`, which is NaN exactly if a sum is not finite.
 #[inline(always)]
 fn from_centre<V: Four>(
     v: V,
@@ -131,7 +152,7 @@ fn from_centre<V: Four>(
     v.numbers(v.smaller(v.larger(aim, all(-check::HUGE)), all(check::HUGE)))
 }
 
-/// [`DualAveraging::aim`], by the best means there are.
+/// [`DualAveraging::aim`], with the widest vectors that the CPU supports.
 struct Aim<'a> {
     learner: &'a mut DualAveraging,
     prefix: &'a [f64],
@@ -179,7 +200,7 @@ impl Learner for DualAveraging {
     }
 
     fn restore(&mut self, rounds: u64, state: &[f64]) -> Result<(), LearnError> {
-        let [iterate] = saved::read(self.set.as_ref(), state)?;
+        let [iterate] = check::saved(self.set.as_ref(), state)?;
         self.iterate = iterate;
         self.rounds = rounds;
         Ok(())

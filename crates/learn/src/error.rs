@@ -1,24 +1,33 @@
-//! What can go wrong: a parameter outside its range, a vector that does not fit, a set that cannot serve.
+//! The errors of this crate: a parameter out of range, a vector that does not fit, a set without
+//! the needed capability.
 
+use hushstream_account::ParameterError;
 use hushstream_sets::{SetError, Unable};
 
-/// Why a learner could not be made, could not move on, or could not be restored. The learner is then where it was before.
+/// Why a learner could not be created, could not observe a sum, or could not be restored. The
+/// learner is then unchanged.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use hushstream_learn::{DualAveraging, LearnError, Learner};
+/// use hushstream_sets::Ball;
+///
+/// let mut learner = DualAveraging::new(Arc::new(Ball::new(2, 1.0)?), 0.5)?;
+/// let error = learner.observe(&[1.0, f64::NAN]).unwrap_err();
+/// assert!(matches!(error, LearnError::NotFinite { index: 1, .. }));
+/// assert_eq!(learner.rounds(), 0);
+/// # Ok::<(), LearnError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum LearnError {
-    /// A parameter outside its range.
-    #[error("{parameter} = {given} is not allowed; allowed: {allowed}")]
-    Parameter {
-        /// Which parameter.
-        parameter: &'static str,
-        /// What was given.
-        given: String,
-        /// What is allowed.
-        allowed: &'static str,
-    },
+    /// A parameter out of range.
+    #[error(transparent)]
+    Parameter(#[from] ParameterError),
     /// A vector of the wrong length.
     #[error("{parameter} has {given} coordinates; allowed: {expected}")]
     Dimension {
-        /// Which vector.
+        /// The vector.
         parameter: &'static str,
         /// Its length.
         given: usize,
@@ -28,14 +37,14 @@ pub enum LearnError {
     /// A coordinate that is not a finite number.
     #[error("{parameter}[{index}] = {given} is not allowed; allowed: finite numbers")]
     NotFinite {
-        /// Which vector.
+        /// The vector.
         parameter: &'static str,
-        /// Which coordinate.
+        /// The index of the coordinate.
         index: usize,
-        /// What stands there.
+        /// The coordinate.
         given: f64,
     },
-    /// The set refused, or failed.
+    /// An error of the set.
     #[error(transparent)]
     Set(#[from] SetError),
 }
@@ -43,20 +52,5 @@ pub enum LearnError {
 impl From<Unable> for LearnError {
     fn from(unable: Unable) -> Self {
         Self::Set(unable.into())
-    }
-}
-
-impl LearnError {
-    #[expect(clippy::needless_pass_by_value, reason = "callers pass temporaries")]
-    pub(crate) fn parameter(
-        parameter: &'static str,
-        given: impl ToString,
-        allowed: &'static str,
-    ) -> Self {
-        Self::Parameter {
-            parameter,
-            given: given.to_string(),
-            allowed,
-        }
     }
 }

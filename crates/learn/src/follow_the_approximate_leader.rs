@@ -1,31 +1,52 @@
-//! Follow the approximate leader, for strongly convex losses (ST13 Algorithm 1, "PFTAL"; on window sums WDP20 Algorithm 1, "WDP-COCOP").
+//! Follow the approximate leader, for strongly convex losses (ST13 Algorithm 1, "PFTAL"; on window
+//! sums WDP20 Algorithm 1, "WDP-COCOP").
 //!
-//! **As we ship it.** The sums are of gradients z_t = ∇f_t(ŵ_t); v̂_t is the released one over items 1..t.
+//! **As implemented.** The sums are of gradients z_t = ∇f_t(ŵ_t); v̂_t is the released one over
+//! items 1..t.
 //!
 //! ŵ_{t+1} = Π_C( (1/t)·Σ_{τ≤t} ŵ_τ − v̂_t/(H·t) ), with ŵ_1 the centre of C, or a given point.
 //!
-//! This is the minimiser over C of Σ_{τ≤t} (H/2)‖w − ŵ_τ‖² + ⟨v̂_t, w⟩: the leader on quadratics that lie below the losses.
+//! This is the minimiser over C of Σ_{τ≤t} (H/2)‖w − ŵ_τ‖² + ⟨v̂_t, w⟩: the leader on quadratics
+//! that lie below the losses.
 //!
-//! **Errata.** S7: the papers' "output ŵ_t" is ŵ_{t+1}. W2: WDP20 prints the projection without the division by t; then the iterates stick to
-//! the boundary. S3: the sums hold ∇f_t alone, of norm up to L; the multiples of ŵ_t are public and are added here.
+//! **Errata.** S7: the papers' "output ŵ_t" is ŵ_{t+1}. W2: WDP20 prints the projection without the
+//! division by t; then the iterates stay at the boundary. S3: the sums hold ∇f_t alone, of norm up
+//! to L; the multiples of ŵ_t are public and are added here.
 //!
-//! **Regret**, stated: O(p(L + H‖C‖)²·log^2.5 T/(εH)). As it holds, on every stream of H-strongly convex, L-Lipschitz losses and for every noise with ‖v̂_t − Σ z_τ‖ ≤ N:
+//! **Regret**, stated: O(p(L + H‖C‖)²·log^2.5 T/(εH)). Proved here, on every stream of H-strongly
+//! convex, L-Lipschitz losses and for every noise with ‖v̂_t − Σ z_τ‖ ≤ N:
 //!
 //! regret ≤ (1 + ln T)·((L + H·D)²/2 + L·N)/H, D the diameter.
 //!
-//! *Proof.* Let f̃_t(w) = f_t(ŵ_t) + ⟨z_t, w − ŵ_t⟩ + (H/2)‖w − ŵ_t‖² ≤ f_t(w), F_t their sum and w_{t+1} its minimiser over C. Then regret ≤ Σ f̃_t(ŵ_t) − min F_T. (i) F_t is
-//! tH-strongly convex and w_t minimises F_{t−1}, so F_t(w_t) − F_t(w_{t+1}) ≤ ‖∇f̃_t(w_t)‖²/(2tH), and these differences add up to Σ f̃_t(w_t) −
-//! min F_T. (ii) A change of b in the linear part moves the minimiser by at most ‖b‖/(tH), and f̃_t(ŵ_t) − f̃_t(w_t) ≤ ⟨z_t, ŵ_t − w_t⟩ ≤ L·N/((t−1)H). ∎
+//! *Proof.* Let f̃_t(w) = f_t(ŵ_t) + ⟨z_t, w − ŵ_t⟩ + (H/2)‖w − ŵ_t‖² ≤ f_t(w), F_t their sum and
+//! w_{t+1} its minimiser over C. Then regret ≤ Σ f̃_t(ŵ_t) − min F_T. (i) F_t is tH-strongly convex
+//! and w_t minimises F_{t−1}, so F_t(w_t) − F_t(w_{t+1}) ≤ ‖∇f̃_t(w_t)‖²/(2tH), and these
+//! differences add up to Σ f̃_t(w_t) − min F_T. (ii) A change of b in the linear part moves the
+//! minimiser by at most ‖b‖/(tH), and f̃_t(ŵ_t) − f̃_t(w_t) ≤ ⟨z_t, ŵ_t − w_t⟩ ≤ L·N/((t−1)H). ∎
 //!
-//! **Cost** O(d) and one projection a round; the state is Σ ŵ_τ and the iterate.
+//! **Cost** O(d) and one projection per round; the state is Σ ŵ_τ and the iterate.
 
 use std::sync::Arc;
 
 use hushstream_sets::{Capability, ConvexSet};
 
-use crate::{LearnError, Learner, check, saved};
+use crate::{LearnError, Learner, check};
 
 /// The learner of ST13 Algorithm 1 and WDP20 Algorithm 1.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use hushstream_learn::{FollowTheApproximateLeader, LearnError, Learner};
+/// use hushstream_sets::Ball;
+///
+/// // f(w) = ½(w − 0.5)², a strongly convex loss: its gradient at the first iterate is −0.5.
+/// let mut learner = FollowTheApproximateLeader::new(Arc::new(Ball::new(1, 1.0)?), 1.0)?;
+/// learner.observe(&[-0.5])?;
+/// assert_eq!(learner.iterate(), [0.5]);
+/// assert!(learner.regret_bound(1.5, 0.0, 1000) < 50.0);
+/// # Ok::<(), LearnError>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct FollowTheApproximateLeader {
     set: Arc<dyn ConvexSet>,
@@ -37,7 +58,7 @@ pub struct FollowTheApproximateLeader {
 }
 
 impl FollowTheApproximateLeader {
-    /// For losses that are `strong_convexity`-strongly convex (H), from the centre of the set.
+    /// A learner for `strong_convexity`-strongly convex losses (H), from the centre of the set.
     ///
     /// # Errors
     /// A set that cannot project; an H that is not positive and finite.
@@ -54,7 +75,7 @@ impl FollowTheApproximateLeader {
         })
     }
 
-    /// The same, from another ŵ_1; what was observed is forgotten.
+    /// Restarts the learner from another ŵ_1.
     ///
     /// # Errors
     /// A point outside the set.
@@ -66,7 +87,8 @@ impl FollowTheApproximateLeader {
         Ok(self)
     }
 
-    /// The bound of the file's documentation, for noise of norm at most `noise` in every prefix sum.
+    /// The regret bound for noise of norm at most `noise` in every prefix sum (proof in the source
+    /// file).
     #[must_use]
     pub fn regret_bound(&self, lipschitz: f64, noise: f64, horizon: u64) -> f64 {
         let slope = lipschitz + self.strong_convexity * self.set.diameter();
@@ -109,7 +131,7 @@ impl Learner for FollowTheApproximateLeader {
     }
 
     fn restore(&mut self, rounds: u64, state: &[f64]) -> Result<(), LearnError> {
-        let [iterate, total] = saved::read(self.set.as_ref(), state)?;
+        let [iterate, total] = check::saved(self.set.as_ref(), state)?;
         (self.iterate, self.total) = (iterate, total);
         self.rounds = rounds;
         Ok(())

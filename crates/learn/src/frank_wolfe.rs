@@ -1,37 +1,67 @@
-//! Online Frank–Wolfe, for strongly convex losses on sets that can only be minimised over (in the place of WDP20 Algorithm 2 where a set has no local oracle).
+//! Online Frank–Wolfe, for strongly convex losses on sets that have only a linear minimiser. It
+//! replaces WDP20 Algorithm 2 if a set has no local oracle.
 //!
-//! **As we ship it.** The sums are of gradients; ĝ_t is the released one over items 1..t (ĝ_0 = 0). One linear minimisation a round:
+//! **As implemented.** The sums are of gradients; ĝ_t is the released one over items 1..t
+//! (ĝ_0 = 0). One linear minimisation per round:
 //!
-//! - Ĵ_t(x) = ⟨ĝ_t, x⟩ + (μ/2)Σ_{τ≤t}‖x − x̂_τ‖², A_t = μt, g = ∇Ĵ_t(x̂_t) = μ(t·x̂_t − Σ_{τ≤t} x̂_τ) + ĝ_t,
-//! - p = argmin over C of ⟨g, p⟩, and x̂_{t+1} = x̂_t + a(p − x̂_t), a = min(1, ⟨g, x̂_t − p⟩/(A_t·‖x̂_t − p‖²)), the best step on the way; x̂_1 the centre of C.
+//! - Ĵ_t(x) = ⟨ĝ_t, x⟩ + (μ/2)Σ_{τ≤t}‖x − x̂_τ‖², A_t = μt,
+//!   g = ∇Ĵ_t(x̂_t) = μ(t·x̂_t − Σ_{τ≤t} x̂_τ) + ĝ_t,
+//! - p = argmin over C of ⟨g, p⟩, and x̂_{t+1} = x̂_t + a(p − x̂_t),
+//!   a = min(1, ⟨g, x̂_t − p⟩/(A_t·‖x̂_t − p‖²)), the best step towards p; x̂_1 the centre of C.
 //!
-//! No constant is to be chosen, and the noise need not be known. Hazan and Kale (2012) have T^(3/4) for convex losses; that strong convexity gives T^(2/3) is known
-//! without privacy (Garber and Kretzu 2021, Wan and Zhang 2021).
+//! There are no constants to choose, and the noise need not be known. Hazan and Kale (2012) have
+//! T^(3/4) for convex losses; that strong convexity gives T^(2/3) is known without privacy (Garber
+//! and Kretzu 2021, Wan and Zhang 2021).
 //!
-//! **Regret**, as it holds, on every stream of μ-strongly convex, L-Lipschitz losses, for every noise of norm at most N in every prefix, D the diameter, M = L + 2N:
+//! **Regret**, proved here, on every stream of μ-strongly convex, L-Lipschitz losses, for every
+//! noise of norm at most N in every prefix, D the diameter, M = L + 2N:
 //!
 //! regret ≤ (1 + ln T)·((L + μD)²/2 + L·N)/μ + (3/2)·L·E·T^(2/3), where
-//! E = (M + √(2M² + κ³μ²D²))/(μκ) for any κ ≥ 1. We take κ = max(1, 2(M/(μD))^(2/3)): for M ≥ μD/√8, E ≤ 2.09·(M/μ)^(1/3)·D^(2/3).
+//! E = (M + √(2M² + κ³μ²D²))/(μκ) for any κ ≥ 1. We take κ = max(1, 2(M/(μD))^(2/3)): for
+//! M ≥ μD/√8, E ≤ 2.09·(M/μ)^(1/3)·D^(2/3).
 //!
-//! *Proof.* Let x*_t minimise Ĵ_t over C, h_t = Ĵ_t(x̂_{t+1}) − Ĵ_t(x*_t), h_0 = 0. The x*_t follow the leader with noise, which costs the first term (see the
-//! approximate leader); the iterate played after round t is within e_t = √(2h_t/A_t) of x*_t, which costs L·e_t. Now h′ = Ĵ_t(x̂_t) − Ĵ_t(x*_t) ≤ h_{t−1} + ⟨ĝ_t − ĝ_{t−1}, x̂_t − x*_t⟩, as
-//! the new quadratic is 0 at x̂_t, so h′ ≤ h_{t−1} + b√h′ with b = M√(2/A_t), hence h′ ≤ h_{t−1} + b√h_{t−1} + b². Ĵ_t is a quadratic of curvature A_t and ⟨g, x̂_t − p⟩ ≥ h′: the step that is best makes h_t ≤ (1 − a)h′ +
-//! a²A_tD²/2 for every a in [0, 1]. Claim: h_t ≤ K·t^(1/3) with K = μE²/2. If t ≤ κ^(3/2), take a = 1: h_t ≤ μtD²/2 ≤ κμD²/2·t^(1/3), and K ≥ κμD²/2. Otherwise a = κ·t^(−2/3), and the claim for
-//! t − 1 gives h_t ≤ K·t^(1/3) − t^(−1/3)·(κK − M√(2K/μ) − M²/(2μκ) − κ²μD²/2), where (1 − κs)s ≤ 1/(4κ) was used for s = t^(−2/3). The bracket vanishes at K = μE²/2. So e_t ≤ E·t^(−1/3), and Σ t^(−1/3) ≤ (3/2)T^(2/3). ∎
+//! *Proof.* Let x*_t minimise Ĵ_t over C, h_t = Ĵ_t(x̂_{t+1}) − Ĵ_t(x*_t), h_0 = 0. The x*_t follow
+//! the leader with noise, which costs the first term (see the approximate leader); the iterate
+//! played after round t is within e_t = √(2h_t/A_t) of x*_t, which costs L·e_t. Now
+//! h′ = Ĵ_t(x̂_t) − Ĵ_t(x*_t) ≤ h_{t−1} + ⟨ĝ_t − ĝ_{t−1}, x̂_t − x*_t⟩, as the new quadratic is 0
+//! at x̂_t, so h′ ≤ h_{t−1} + b√h′ with b = M√(2/A_t), hence h′ ≤ h_{t−1} + b√h_{t−1} + b². Ĵ_t is
+//! a quadratic of curvature A_t and ⟨g, x̂_t − p⟩ ≥ h′: the best step gives
+//! h_t ≤ (1 − a)h′ + a²A_tD²/2 for every a in [0, 1]. Claim: h_t ≤ K·t^(1/3) with K = μE²/2. If
+//! t ≤ κ^(3/2), take a = 1: h_t ≤ μtD²/2 ≤ κμD²/2·t^(1/3), and K ≥ κμD²/2. Otherwise
+//! a = κ·t^(−2/3), and the claim for t − 1 gives h_t ≤ K·t^(1/3) − t^(−1/3)·(κK − M√(2K/μ) −
+//! M²/(2μκ) − κ²μD²/2), where (1 − κs)s ≤ 1/(4κ) was used for s = t^(−2/3). The bracket vanishes at
+//! K = μE²/2. So e_t ≤ E·t^(−1/3), and Σ t^(−1/3) ≤ (3/2)T^(2/3). ∎
 //!
-//! As for the tuned [`crate::LocalLinear`], a bound on e_t is also *computed* along the way ([`FrankWolfe::leader_distance`]; the proof in `local_steps.rs` needs of the oracle only that it
-//! looks as far as x*_t), and L·Σe_t in place of the last term is known to everyone after the run.
+//! As for the tuned [`crate::LocalLinear`], a bound on e_t is also *computed* during the run
+//! ([`FrankWolfe::leader_distance`]; the proof in `local_steps.rs` needs only that the oracle
+//! reaches as far as x*_t), and L·Σe_t in place of the last term is public after the run.
 //!
-//! **Cost** O(d) and one linear minimisation a round. The state: iterate, Σ x̂_τ, ĝ_t, γ_t, Σ e_t.
+//! **Cost** O(d) and one linear minimisation per round. The state: iterate, Σ x̂_τ, ĝ_t, γ_t,
+//! Σ e_t.
 
 use std::sync::Arc;
 
 use hushstream_sets::{Capability, ConvexSet};
 
 use crate::local_steps::Steps;
-use crate::{LearnError, Learner, check, saved};
+use crate::{LearnError, Learner, check};
 
 /// Conditional gradient steps on released sums.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use hushstream_learn::{FrankWolfe, LearnError, Learner};
+/// use hushstream_sets::{ConvexSet, Spectrahedron};
+///
+/// // A spectrahedron has no local oracle, but a linear minimiser.
+/// let set = Arc::new(Spectrahedron::new(2)?);
+/// let mut learner = FrankWolfe::new(set.clone(), 1.0)?;
+/// learner.observe(&set.to_vector(&[1.0, 0.0, 0.0, -1.0])?)?;
+/// assert!(set.contains(learner.iterate(), 1e-9));
+/// assert!(learner.iterate()[2] > 0.5);
+/// # Ok::<(), LearnError>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct FrankWolfe {
     set: Arc<dyn ConvexSet>,
@@ -44,7 +74,7 @@ pub struct FrankWolfe {
 }
 
 impl FrankWolfe {
-    /// For losses that are `strong_convexity`-strongly convex (μ), from the centre of the set.
+    /// A learner for `strong_convexity`-strongly convex losses (μ), from the centre of the set.
     ///
     /// # Errors
     /// A set without a linear minimiser; a μ that is not positive and finite.
@@ -62,16 +92,17 @@ impl FrankWolfe {
         })
     }
 
-    /// A proved bound on how far the iterate is from the minimiser of Ĵ_t.
+    /// A proved bound on the distance of the iterate from the minimiser of Ĵ_t.
     #[must_use]
     pub fn leader_distance(&self) -> f64 {
         self.steps.distance(self.rounds)
     }
 
-    /// The bound of the file's documentation, for noise of norm at most `noise` in every prefix sum.
+    /// The regret bound for noise of norm at most `noise` in every prefix sum (proof in the source
+    /// file).
     #[must_use]
     pub fn regret_bound(&self, lipschitz: f64, noise: f64, horizon: u64) -> f64 {
-        // No round has been played: no computed distances are in it.
+        // The bound before the first round, without computed distances.
         let mut fresh = self.steps;
         fresh.forget();
         let leader = fresh.regret_bound(horizon, lipschitz, noise);
@@ -89,7 +120,8 @@ impl FrankWolfe {
         (moved + root) / (mu * kappa)
     }
 
-    /// The regret bound of the rounds so far and the next one with the computed distances in place of the a-priori term.
+    /// The regret bound of the rounds so far and the next one with the computed distances in place
+    /// of the a-priori term.
     #[must_use]
     pub fn computed_bound(&self, lipschitz: f64, noise: f64) -> f64 {
         self.steps.regret_bound(self.rounds + 1, lipschitz, noise)
@@ -154,7 +186,7 @@ impl Learner for FrankWolfe {
         let (vectors, numbers) = state.split_at(vectors);
         check::not_negative("saved gap", numbers[0])?;
         check::not_negative("saved lag", numbers[1])?;
-        let [iterate, total, previous] = saved::read(self.set.as_ref(), vectors)?;
+        let [iterate, total, previous] = check::saved(self.set.as_ref(), vectors)?;
         (self.steps.gap, self.steps.lag) = (numbers[0], numbers[1]);
         (self.iterate, self.total, self.previous) = (iterate, total, previous);
         self.rounds = rounds;
@@ -167,7 +199,7 @@ mod tests {
     use super::*;
     use hushstream_sets::{Simplex, Spectrahedron};
 
-    /// From (½, ½) with ĝ = (1, 0): g = ĝ, p = e₂, ⟨g, x − p⟩ = ½, A·‖x − p‖² = 2·½: half of the way.
+    /// From (½, ½) with ĝ = (1, 0): g = ĝ, p = e₂, ⟨g, x − p⟩ = ½, A·‖x − p‖² = 2·½: a step of ½.
     #[test]
     fn first_step_by_hand() {
         let mut learner = FrankWolfe::new(Arc::new(Simplex::new(2).unwrap()), 2.0).unwrap();

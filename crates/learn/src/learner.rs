@@ -1,50 +1,73 @@
-//! The one trait of this crate.
+//! The trait of all learners on prefix sums.
 
 use crate::LearnError;
+use hushstream_account::ParameterError;
 
 /// A deterministic, public function of released prefix sums.
 ///
-/// Because it sees nothing else, whatever it computes is post-processing: its privacy is that of the sums. Answers depend on
-/// the arguments only, so a learner can be replayed from the releases, or continued from its [`state`](Self::state).
+/// A learner sees nothing else, so its output is post-processing: its privacy is that of the sums.
+/// Iterates depend on the arguments only, so a learner can be replayed from the releases, or
+/// continued from its [`state`](Self::state).
+///
+/// ```
+/// use hushstream_learn::{LearnError, Learner, RegularisedLeader};
+///
+/// let mut learner = RegularisedLeader::entropic(2, 0.1)?;
+/// learner.observe(&[1.0, 3.0])?;
+/// // A saved state continues bit for bit.
+/// let mut copy = RegularisedLeader::entropic(2, 0.1)?;
+/// copy.restore(learner.rounds(), &learner.state())?;
+/// learner.observe(&[4.0, 3.5])?;
+/// copy.observe(&[4.0, 3.5])?;
+/// assert_eq!(learner.iterate(), copy.iterate());
+/// # Ok::<(), LearnError>(())
+/// ```
 pub trait Learner: Send {
-    /// What the learner is called in tables and files.
+    /// The name of the learner in tables and files.
     fn name(&self) -> &'static str;
 
-    /// Length of the prefix sums it consumes (for least squares larger than the iterate).
+    /// The length of the prefix sums (for least squares larger than the iterate).
     fn sum_dimension(&self) -> usize;
 
-    /// The current iterate x_{t+1} after t observations; x_1 at first. Always inside its set, up to the rounding the set states.
+    /// The current iterate x_{t+1} after t observations; x_1 before the first. Always inside the
+    /// set, up to the rounding that the set states.
     fn iterate(&self) -> &[f64];
 
-    /// Takes the released prefix sum over items 1..t (t = `rounds()` + 1) and moves to the next iterate.
+    /// Moves to the next iterate with the released prefix sum over items 1..t, t = `rounds()` + 1.
     ///
     /// # Errors
-    /// A sum of the wrong length or with a coordinate that is not finite; a set that fails. Nothing changes then.
+    /// A sum of the wrong length or with a coordinate that is not finite; an error of the set. The
+    /// learner is then unchanged.
     fn observe(&mut self, prefix: &[f64]) -> Result<(), LearnError>;
 
-    /// Takes the sum over no items, which is noise alone, and moves x_1 to where it leads. AS17's learners want it: with
-    /// it, every iterate sees noise of one law.
+    /// Moves x_1 with the released sum over no items, which is noise alone. The bounds of AS17's
+    /// learners need it: with it, every iterate depends on noise of the same law.
     ///
     /// # Errors
-    /// A learner that has no use for it, or one that has already begun; otherwise as [`observe`](Self::observe).
+    /// A learner without an initial sum, or one that has observed a sum; otherwise as
+    /// [`observe`](Self::observe).
     fn observe_initial(&mut self, prefix: &[f64]) -> Result<(), LearnError> {
         let _ = prefix;
-        Err(LearnError::parameter(
+        Err(ParameterError::new(
             "learner with an initial sum",
             self.name(),
             "regularised-leader, perturbed-leader",
-        ))
+        )
+        .into())
     }
 
     /// t, the number of prefix sums observed; an initial one does not count.
     fn rounds(&self) -> u64;
 
-    /// Everything needed to continue bit for bit (public floats), besides what the constructor was given.
+    /// The state to continue from bit for bit, as public floats, without the parameters of the
+    /// constructor.
     fn state(&self) -> Vec<f64>;
 
-    /// Goes back to a saved [`state`](Self::state) after `rounds` rounds, in a learner made with the same parameters.
+    /// Restores a saved [`state`](Self::state) after `rounds` rounds, in a learner with the same
+    /// parameters.
     ///
     /// # Errors
-    /// A state that does not fit, is not finite, or whose iterate is outside the set. Nothing changes then.
+    /// A state that does not fit, is not finite, or whose iterate is outside the set. The learner
+    /// is then unchanged.
     fn restore(&mut self, rounds: u64, state: &[f64]) -> Result<(), LearnError>;
 }

@@ -1,46 +1,69 @@
 //! Least squares by following the leader on noisy moments (JKT12 Algorithm 4, "PQFTL").
 //!
-//! **As we ship it.** f_t(x) = ½(y_t − ⟨v_t, x⟩)² + (α/2)‖x‖², ‖v_t‖ ≤ R, |y_t| ≤ Y. The sums hold (vvᵀ, κ·y·v) as [`crate::moments_layout`] says; V̂_t, û_t are read from them, V̂⁺ is V̂ with
-//! negative eigenvalues set to 0, and
+//! **As implemented.** f_t(x) = ½(y_t − ⟨v_t, x⟩)² + (α/2)‖x‖², ‖v_t‖ ≤ R, |y_t| ≤ Y. The sums hold
+//! (vvᵀ, κ·y·v) in the layout of [`crate::MomentsLayout`]; V̂_t, û_t are read from them, V̂⁺ is V̂
+//! with negative eigenvalues set to 0, and
 //!
-//! x̂_{t+1} = Π( (tα·I + V̂_t⁺)⁻¹·û_t ), Π the projection to the ball of radius ρ = min(RY/α, Y/(2√α)), x̂_1 = 0.
+//! x̂_{t+1} = Π( (tα·I + V̂_t⁺)⁻¹·û_t ), Π the projection to the ball of radius
+//! ρ = min(RY/α, Y/(2√α)), x̂_1 = 0.
 //!
-//! **Classes.** With K classes there are K vectors û, one matrix, and x̂ is K vectors; y is the unit vector of the class, and every bound holds with Euclidean norms of all K together.
+//! **Classes.** With K classes there are K vectors û, one matrix, and x̂ is K vectors; y is the
+//! unit vector of the class, and every bound holds with Euclidean norms of all K together.
 //!
-//! **A fixed ridge** λ ([`LeastSquares::ridge`]) adds λ·I to the matrix in every round. It is for noise, not for the losses: noise of operator norm n in V̂ and ridge below it invert what is
-//! not there. The bound below then has λρ²/2 more (the leader of the losses and (λ/2)‖x‖²).
+//! **A fixed ridge** λ ([`LeastSquares::ridge`]) adds λ·I to the matrix in every round. It is for
+//! the noise, not for the losses: with noise of operator norm n in V̂ and a smaller ridge, the
+//! inverse amplifies noise. The bound below then has λρ²/2 more (the leader of the losses and
+//! (λ/2)‖x‖²).
 //!
-//! Without noise nothing is clipped or projected: ‖x‖ ≤ tRY/(tα), and ≤ √t·Y·max_s s/(tα + s²) = Y/(2√α).
+//! Without noise nothing is clipped or projected: ‖x‖ ≤ tRY/(tα), and ≤ √t·Y·max_s
+//! s/(tα + s²) = Y/(2√α).
 //!
-//! **Errata.** J3: noise makes V̂ non-symmetric in the paper, and indefinite; here it is symmetric by its layout and clipped. J5: the radius; the ½ is kept.
+//! **Errata.** J3: noise makes V̂ non-symmetric in the paper, and indefinite; here it is symmetric
+//! by its layout and clipped. J5: the radius; the ½ is kept.
 //!
-//! **Regret**, stated: Õ(R⁶·log(1/δ)·√d·log^1.5 T/(εα³)). As it holds, for every stream within the bounds, and noise of Frobenius norm at most N_V in V̂ and of norm at most N_u in û, with G = R(Rρ + Y) + αρ:
+//! **Regret**, stated: Õ(R⁶·log(1/δ)·√d·log^1.5 T/(εα³)). Proved here, for every stream within the
+//! bounds, and noise of Frobenius norm at most N_V in V̂ and of norm at most N_u in û, with
+//! G = R(Rρ + Y) + αρ:
 //!
 //! regret ≤ (1 + ln T)·(G²/2 + G(N_u + ρ·N_V))/α.
 //!
-//! *Proof.* The leader x_{t+1} pays ‖∇f_t(x_t)‖²/(2tα) a round, as in the proof for the approximate leader. With M̂ = tα + V̂⁺: x̂ − x = M̂⁻¹((û − u) − (V̂⁺ − V)x), and clipping is the projection onto
-//! a convex cone that holds V, so ‖V̂⁺ − V‖ ≤ ‖V̂ − V‖: the distance is at most (N_u + ρN_V)/(tα), and the ball holds x. ∎
+//! *Proof.* The leader x_{t+1} pays ‖∇f_t(x_t)‖²/(2tα) per round, as in the proof for the
+//! approximate leader. With M̂ = tα + V̂⁺: x̂ − x = M̂⁻¹((û − u) − (V̂⁺ − V)x), and clipping is the
+//! projection onto a convex cone that holds V, so ‖V̂⁺ − V‖ ≤ ‖V̂ − V‖: the distance is at most
+//! (N_u + ρN_V)/(tα), and the ball holds x. ∎
 //!
-//! **Cost** O(p²) to read a sum, and at rounds that are *due* ([`Recompute`]) two Cholesky factorisations of p³/3 operations if V̂ is positive definite, otherwise an
-//! eigendecomposition of about 10p³. Between due rounds the iterate stays. With [`Recompute::Every`]`(k)` it is at most k − 1 rounds old: the leader moves by at most G/(αj) in
-//! round j, so G²/2 becomes (k − ½)G², and 1 + ln T before the noise becomes 2 + ln T. The default is every round for p ≤ 12 and k = ⌈p/12⌉ above, which keeps the work
-//! at O(p²) a round.
+//! **Cost** O(p²) to read a sum, and at rounds that are *due* ([`Recompute`]) two Cholesky
+//! factorisations of p³/3 operations if V̂ is positive definite, otherwise an eigendecomposition of
+//! about 10p³. Between due rounds the iterate stays. With [`Recompute::Every`]`(k)` it is at most
+//! k − 1 rounds old: the leader moves by at most G/(αj) in round j, so G²/2 becomes (k − ½)G², and
+//! 1 + ln T before the noise becomes 2 + ln T. The default is every round for p ≤ 12 and k = ⌈p/12⌉
+//! above, which keeps the work at O(p²) per round.
 
+use hushstream_account::ParameterError;
 use hushstream_sets::{Ball, ConvexSet};
 use nalgebra::DMatrix;
 use nalgebra::linalg::{Cholesky, SymmetricEigen};
 use serde::{Deserialize, Serialize};
 
-use crate::{LearnError, Learner, MomentsLayout, check, moments_layout};
+use crate::{LearnError, Learner, MomentsLayout, check};
 
-/// When the iterate is computed anew: a public function of the round alone.
+/// The rounds at which the iterate is recomputed: a public function of the round alone.
+///
+/// ```
+/// use hushstream_learn::Recompute;
+///
+/// let schedule = Recompute::Every(10);
+/// assert!(schedule.is_due(10) && !schedule.is_due(11) && schedule.is_due(20));
+/// assert_eq!(Recompute::for_dimension(5), Recompute::Every(1));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Recompute {
-    /// In the first k rounds and in every k-th after them.
+    /// The first k rounds and every k-th after them.
     Every(u64),
-    /// At most about this many times between each power of two and the next, evenly. Cheap on long streams, and good if they
-    /// are stochastic; but the iterate's age grows with t, and an adversary can make it cost G²/(α·k) a round for ever.
+    /// At most about this many times between a power of two and the next, evenly. Cheap on long
+    /// streams, and good if they are stochastic. But the iterate's age grows with t, and an
+    /// adversary can make it cost G²/(α·k) in every round.
     PerDoubling(u64),
 }
 
@@ -51,7 +74,7 @@ impl Recompute {
         Self::Every(dimension.div_ceil(12) as u64)
     }
 
-    /// Whether round t is one.
+    /// Whether the iterate is recomputed in round t.
     #[must_use]
     pub fn is_due(self, t: u64) -> bool {
         match self {
@@ -67,7 +90,7 @@ impl Recompute {
     fn checked(self) -> Result<Self, LearnError> {
         match self {
             Self::Every(0) | Self::PerDoubling(0) => {
-                Err(LearnError::parameter("recompute", 0, "1 or more"))
+                Err(ParameterError::new("recompute", 0, "1 or more").into())
             }
             due => Ok(due),
         }
@@ -75,6 +98,23 @@ impl Recompute {
 }
 
 /// The learner of JKT12 Algorithm 4.
+///
+/// ```
+/// use hushstream_learn::{LearnError, Learner, LeastSquares};
+///
+/// let mut learner = LeastSquares::new(1, 1.0, 1.0, 0.01)?;
+/// let layout = learner.layout();
+/// let mut sum = vec![0.0; layout.len()]; // a private run releases it with noise
+/// for t in 1..=100 {
+///     let x = f64::from(t) / 100.0;
+///     let mut record = vec![0.0; layout.len()];
+///     layout.write(&[x], 0.5 * x, &mut record)?;
+///     sum.iter_mut().zip(record).for_each(|(sum, value)| *sum += value);
+///     learner.observe(&sum)?;
+/// }
+/// assert!((learner.iterate()[0] - 0.5).abs() < 0.02);
+/// # Ok::<(), LearnError>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct LeastSquares {
     layout: MomentsLayout,
@@ -88,8 +128,8 @@ pub struct LeastSquares {
 }
 
 impl LeastSquares {
-    /// For p = `dimension` features of norm at most R = `feature_bound`, targets of size at most Y = `target_bound`, and
-    /// α = `regularisation`.
+    /// A learner for p = `dimension` features of norm at most R = `feature_bound`, targets of size
+    /// at most Y = `target_bound`, and α = `regularisation`.
     ///
     /// # Errors
     /// No features; bounds or an α that are not positive and finite, or whose radius is not.
@@ -99,7 +139,7 @@ impl LeastSquares {
         target_bound: f64,
         regularisation: f64,
     ) -> Result<Self, LearnError> {
-        let layout = moments_layout(dimension, feature_bound, target_bound)?;
+        let layout = MomentsLayout::new(dimension, feature_bound, target_bound)?;
         check::positive("regularisation α", regularisation)?;
         let far = feature_bound * target_bound / regularisation;
         let near = target_bound / (2.0 * regularisation.sqrt());
@@ -119,7 +159,7 @@ impl LeastSquares {
         })
     }
 
-    /// The same with another schedule.
+    /// Changes the schedule.
     ///
     /// # Errors
     /// A schedule of 0.
@@ -128,7 +168,7 @@ impl LeastSquares {
         Ok(self)
     }
 
-    /// The same with λ·I added to the matrix in every round.
+    /// Adds λ·I to the matrix in every round.
     ///
     /// # Errors
     /// A λ that is negative or not finite.
@@ -138,7 +178,7 @@ impl LeastSquares {
         Ok(self)
     }
 
-    /// The same for K classes: K vectors, one after another.
+    /// Learns K classes: the iterate is K vectors, one after another.
     ///
     /// # Errors
     /// No class, or more than 65,536.
@@ -150,7 +190,7 @@ impl LeastSquares {
         Ok(self)
     }
 
-    /// How records are laid out in the sums.
+    /// The layout of records in the sums.
     #[must_use]
     pub fn layout(&self) -> MomentsLayout {
         self.layout
@@ -162,8 +202,8 @@ impl LeastSquares {
         self.ball.largest_norm()
     }
 
-    /// The bound of the file's documentation for [`Recompute::Every`], for noise of norms at most `matrix_noise` (Frobenius) and
-    /// `target_noise`; nothing for [`Recompute::PerDoubling`].
+    /// The regret bound for noise of norms at most `matrix_noise` (Frobenius) and `target_noise`
+    /// (proof in the source file); `None` for [`Recompute::PerDoubling`].
     #[must_use]
     pub fn regret_bound(&self, matrix_noise: f64, target_noise: f64, horizon: u64) -> Option<f64> {
         let Recompute::Every(k) = self.recompute else {
@@ -177,7 +217,7 @@ impl LeastSquares {
         Some((leader + (harmonic + late) * noise) / self.alpha + ridge)
     }
 
-    /// What the regret can never exceed: the slope G times the diameter of the ball, each round.
+    /// The trivial bound on the regret: the slope G times the diameter of the ball, per round.
     #[must_use]
     pub fn trivial_regret(&self, horizon: u64) -> f64 {
         horizon as f64 * self.slope * 2.0 * self.radius()
@@ -208,12 +248,12 @@ impl LeastSquares {
         }
         let most = 1000 + 100 * p;
         let eigen = SymmetricEigen::try_new(matrix, f64::EPSILON, most).ok_or_else(|| {
-            LearnError::parameter("sum of moments", "no eigenvalues", "a matrix that has them")
+            ParameterError::new("sum of moments", "no eigenvalues", "a matrix that has them")
         })?;
         let mut along = eigen.eigenvectors.tr_mul(&targets);
         for mut column in along.column_iter_mut() {
             for (value, eigenvalue) in column.iter_mut().zip(eigen.eigenvalues.iter()) {
-                // Held so that the sum below cannot be ∞ − ∞; the projection makes it short anyway.
+                // Clamped so that the sum below is not ∞ − ∞; the projection shortens it anyway.
                 *value = (*value / (ridge + scale * eigenvalue.max(0.0))).clamp(-1e150, 1e150);
             }
         }
@@ -271,7 +311,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn schedules_are_what_they_say() {
+    fn schedules_have_their_due_rounds() {
         let due =
             |schedule: Recompute| (1..=40).filter(|&t| schedule.is_due(t)).collect::<Vec<_>>();
         assert_eq!(due(Recompute::Every(1)).len(), 40);
@@ -288,7 +328,8 @@ mod tests {
         assert_eq!(Recompute::for_dimension(54), Recompute::Every(5));
     }
 
-    /// A negative eigenvalue is ignored, not inverted: V̂ = diag(−5, 3), t = 1, α = 1, û = (0.1, 0.4).
+    /// A negative eigenvalue is ignored, not inverted: V̂ = diag(−5, 3), t = 1, α = 1, û = (0.1,
+    /// 0.4).
     #[test]
     fn indefinite_moments_are_clipped() {
         let mut learner = LeastSquares::new(2, 1.0, 1.0, 1.0).unwrap();
@@ -300,7 +341,8 @@ mod tests {
         );
     }
 
-    /// Two classes of one feature, V̂ = 4, û = (3, 1): with α = 1 and λ = 5 after one round, x̂ = û/(4 + 1 + 5).
+    /// Two classes of one feature, V̂ = 4, û = (3, 1): with α = 1 and λ = 5 after one round,
+    /// x̂ = û/(4 + 1 + 5).
     #[test]
     fn classes_share_the_matrix_and_a_ridge_is_added() {
         let learner = LeastSquares::new(1, 2.0, 1.0, 1.0).unwrap();

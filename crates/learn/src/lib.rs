@@ -1,17 +1,18 @@
 //! Learners: public functions of released noisy prefix sums.
 //!
-//! A private online algorithm here is a mechanism and a learner. The mechanism sees people's data and releases, after every item, a noisy sum of what all items so far contributed; the
-//! learner turns the releases into the next point to play. **Nothing in this crate sees data**, so nothing in it can
-//! spend privacy: whatever a learner does is post-processing, and any learner may run on any sum.
+//! A private online algorithm consists of a mechanism and a learner. The mechanism sees people's
+//! data and releases, after every item, a noisy sum of the contributions so far; the learner turns
+//! the releases into the next point to play. **Nothing in this crate sees data**, so nothing in it
+//! can spend privacy: every learner is post-processing, and may run on any sum.
 //!
 //! ```
 //! use std::sync::Arc;
 //! use hushstream_learn::{FollowTheApproximateLeader, Learner};
 //! use hushstream_sets::Ball;
 //!
-//! // Find the mean of a stream of points in the unit ball: f(w) = ½‖w − point‖² is 1-strongly convex.
+//! // The mean of a stream of points in the unit ball: f(w) = ½‖w − point‖² is 1-strongly convex.
 //! let mut learner = FollowTheApproximateLeader::new(Arc::new(Ball::new(2, 1.0)?), 1.0)?;
-//! let mut sum = [0.0; 2]; // of gradients; a private run releases it with noise
+//! let mut sum = [0.0; 2]; // the sum of gradients; a private run releases it with noise
 //! for point in [[0.5, 0.1], [0.7, -0.3], [0.3, 0.2]] {
 //!     for (sum, (w, point)) in sum.iter_mut().zip(learner.iterate().iter().zip(point)) {
 //!         *sum += w - point;
@@ -24,20 +25,22 @@
 //!
 //! | learner | paper | losses | the set must | sums of |
 //! |---|---|---|---|---|
-//! | [`FollowTheApproximateLeader`] | ST13 Alg. 1, WDP20 Alg. 1 | strongly convex | project | gradients |
+//! | [`FollowTheApproximateLeader`] | ST13, WDP20 Alg. 1 | strongly convex | project | gradients |
 //! | [`DualAveraging`] | ST13 App. C | convex | project | gradients |
-//! | [`LeastSquares`] | JKT12 Alg. 4 | squared, regularised | (its own ball) | [moments](moments_layout) |
+//! | [`LeastSquares`] | JKT12 Alg. 4 | squared | (its own ball) | [moments](MomentsLayout) |
 //! | [`RegularisedLeader`] | AS17 Alg. 1 | linear | be the simplex, or project | losses |
 //! | [`PerturbedLeader`] | AS17 Alg. 3 | linear | minimise | losses |
 //! | [`LocalLinear`] | WDP20 Alg. 2 | strongly convex | have a local oracle | gradients |
-//! | [`FrankWolfe`] | in its place | strongly convex | minimise | gradients |
+//! | [`FrankWolfe`] | Hazan, Kale 2012 | strongly convex | minimise | gradients |
 //!
-//! JKT12 is Jain, Kothari and Thakurta 2012; ST13 Smith and Thakurta 2013; AS17 Agarwal and Singh 2017; WDP20 the window-private learner of 2020. Each file gives the formula as
-//! shipped, what was corrected (the errata's numbers), the regret bound as printed and, with its proof, as it holds, and the cost. Bounds that hold for
-//! every noise of a given size are methods, `regret_bound`, and tests run against them.
+//! JKT12 is Jain, Kothari and Thakurta 2012; ST13 Smith and Thakurta 2013; AS17 Agarwal and Singh
+//! 2017; WDP20 the window-private learner of 2020. Each file gives the implemented formula, the
+//! corrections (by the numbers of the errata), the regret bound as printed, the proved bound with
+//! its proof, and the cost. Bounds that hold for every noise of a given size are methods,
+//! `regret_bound`, and tests check them.
 //!
-//! All numbers are public floats. A sum that is not finite, or does not fit, is a typed error and changes nothing; a finite one, however large,
-//! leads to a point inside the set.
+//! All numbers are public floats. A sum that is not finite, or does not fit, is a typed error and
+//! changes nothing; every finite sum, however large, gives a point inside the set.
 
 pub mod bandits;
 mod check;
@@ -52,7 +55,6 @@ mod local_steps;
 mod moments_layout;
 mod perturbed_leader;
 mod regularised_leader;
-mod saved;
 
 pub use dual_averaging::DualAveraging;
 pub use error::LearnError;
@@ -61,6 +63,6 @@ pub use frank_wolfe::FrankWolfe;
 pub use learner::Learner;
 pub use least_squares::{LeastSquares, Recompute};
 pub use local_linear::LocalLinear;
-pub use moments_layout::{MomentsLayout, moments_layout};
+pub use moments_layout::MomentsLayout;
 pub use perturbed_leader::PerturbedLeader;
 pub use regularised_leader::RegularisedLeader;

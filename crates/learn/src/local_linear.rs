@@ -1,43 +1,73 @@
-//! Conditional gradient steps with a local linear oracle, for strongly convex losses without projections (WDP20 Algorithm 2, "WDP-COCOL"; Garber and Hazan 2016).
+//! Conditional gradient steps with a local linear oracle, for strongly convex losses without
+//! projections (WDP20 Algorithm 2, "WDP-COCOL"; Garber and Hazan 2016).
 //!
-//! **As stated**, corrected ([`LocalLinear::as_stated`]). The sums are of gradients; ĝ_t is the released one over items 1..t (ĝ_0 = 0), ρ the oracle's constant, D the diameter, A_t = μ(t + C₀):
+//! **As stated**, with corrections ([`LocalLinear::as_stated`]). The sums are of gradients; ĝ_t is
+//! the released one over items 1..t (ĝ_0 = 0), ρ the oracle's constant, D the diameter,
+//! A_t = μ(t + C₀):
 //!
-//! - a = 1/(5ρ²), C₀ = (25ρ²)², C₁ = 26ρ²(L + μD)(1 + C_W), C_W = (2a/(1 − a))·N/(L + μD), N the noise's norm,
-//! - g = μ[(t + C₀)x̂_t − Σ_{τ≤t} x̂_τ − C₀x_1] + ĝ_t, the gradient at x̂_t of Ĵ_t(x) = ⟨ĝ_t, x⟩ + (μ/2)(Σ‖x − x̂_τ‖² + C₀‖x − x_1‖²),
+//! - a = 1/(5ρ²), C₀ = (25ρ²)², C₁ = 26ρ²(L + μD)(1 + C_W), C_W = (2a/(1 − a))·N/(L + μD),
+//!   N the norm of the noise,
+//! - g = μ[(t + C₀)x̂_t − Σ_{τ≤t} x̂_τ − C₀x_1] + ĝ_t, the gradient at x̂_t of
+//!   Ĵ_t(x) = ⟨ĝ_t, x⟩ + (μ/2)(Σ‖x − x̂_τ‖² + C₀‖x − x_1‖²),
 //! - η_t = C₁²/A_t, r_t = min(D, √(4η_t/A_t) + (‖ĝ_t − ĝ_{t−1}‖ + μD)/A_t),
 //! - p̂ the oracle's answer for (x̂_t, r_t, g), and x̂_{t+1} = (1 − a)x̂_t + a·p̂.
 //!
-//! **Errata.** W3: the paper hands the oracle the negative of a scaled leader instead of the gradient. W8: its r_t ignores that noise changes too; increments of public sums are public, so
-//! measuring them is free.
+//! **Errata.** W3: the paper gives the oracle the negative of a scaled leader instead of the
+//! gradient. W8: its r_t ignores that the noise changes too; increments of public sums are public,
+//! so measuring them costs no privacy.
 //!
-//! **Regret**, stated: as [`crate::FollowTheApproximateLeader`]'s, up to constants. As it holds, if ‖ĝ_t − ĝ_{t−1}‖ ≤ 4(L + μD)(1 + C_W) in every round:
+//! **Regret**, stated: as [`crate::FollowTheApproximateLeader`]'s, up to constants. Proved here, if
+//! ‖ĝ_t − ĝ_{t−1}‖ ≤ 4(L + μD)(1 + C_W) in every round:
 //!
 //! regret ≤ (1 + ln T)·((L + μD)²/2 + L·N + 2L·C₁)/μ + C₀μD²/2.
 //!
-//! *Proof.* As for the tuned variant, with γ_{t−1} ≤ 2C₁²·A_{t−1}/A_t² in place of the computed γ: the step keeps it so, as (1 − a)(γ_{t−1} + ‖ĝ_t − ĝ_{t−1}‖r_t) + a²ρ²A_t·r_t²/2 shows with these constants. ∎ The constants are large: C₀ = (25ρ²)² rounds
-//! pass before much moves, 1.8·10⁶ for ρ² = 54. And the condition is not for nothing: increments can be as large as L + 2N, for which the paper's C_W suffices only if ρ = 1 or if N is at most
-//! about (L + μD)·3/2; C_W = N/(2(L + μD)) would always do. Where it fails, the bound is not proved; no failure was seen.
+//! *Proof.* As for the tuned variant, with γ_{t−1} ≤ 2C₁²·A_{t−1}/A_t² in place of the computed γ:
+//! the step keeps it so, as (1 − a)(γ_{t−1} + ‖ĝ_t − ĝ_{t−1}‖r_t) + a²ρ²A_t·r_t²/2 shows with these
+//! constants. ∎ The constants are large: the iterate moves little in the first C₀ = (25ρ²)² rounds,
+//! 1.8·10⁶ for ρ² = 54. The condition matters: increments can be as large as L + 2N, for which
+//! the paper's C_W suffices only if ρ = 1 or if N is at most about (L + μD)·3/2;
+//! C_W = N/(2(L + μD)) would always suffice. If the condition fails, the bound is not proved; no
+//! violation was observed.
 //!
-//! **Tuned** ([`LocalLinear::tuned`]). The same privacy, since it is post-processing too, and no constants: the radius is a *proved* bound on the distance to the minimiser of Ĵ_t, computed from what is public, and the step is the best on
-//! the way to p̂. With e_t the bound after round t ([`LocalLinear::leader_distance`]; formulas and proof in `local_steps.rs`),
+//! **Tuned** ([`LocalLinear::tuned`]). The same privacy, since it is post-processing too, and no
+//! constants: the radius is a *proved* bound on the distance to the minimiser of Ĵ_t, computed from
+//! public numbers, and the step is the best one towards p̂. With e_t the bound after round t
+//! ([`LocalLinear::leader_distance`]; formulas and proof in `local_steps.rs`),
 //!
 //! regret ≤ (1 + ln T)·((L + μD)²/2 + L·N)/μ + C₀μD²/2 + L·Σ e_t,
 //!
-//! where the last sum is known to everyone after the run. That it grows like ln T is measured (by a test, too), not proved.
+//! where the last sum is public after the run. That it grows like ln T is measured, also by a test,
+//! not proved.
 //!
-//! **Cost** O(d) and one oracle call a round. The state: iterate, Σ x̂_τ, ĝ_t, γ_t, Σ e_t and the oracle's decomposition.
+//! **Cost** O(d) and one oracle call per round. The state: iterate, Σ x̂_τ, ĝ_t, γ_t, Σ e_t and the
+//! oracle's decomposition.
 
 use std::sync::Arc;
 
 use hushstream_sets::{Capability, ConvexSet, LocalOracle};
 
 use crate::local_steps::Steps;
-use crate::{LearnError, Learner, check, saved};
+use crate::{LearnError, Learner, check};
 
-/// Every so many rounds, rounding is taken out of points that an oracle without a decomposition drives.
+/// The number of rounds after which the iterate of an oracle without a decomposition is projected,
+/// to remove rounding errors.
 const TIDY: u64 = 1024;
 
 /// The learner of WDP20 Algorithm 2, as stated or tuned.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use hushstream_learn::{LearnError, Learner, LocalLinear};
+/// use hushstream_sets::{ConvexSet, Simplex};
+///
+/// let set = Arc::new(Simplex::new(3)?);
+/// let mut learner = LocalLinear::tuned(set.clone(), 1.0, 0.0)?;
+/// learner.observe(&[1.0, 0.0, 0.0])?; // the released sum of gradients
+/// assert!(set.contains(learner.iterate(), 1e-9));
+/// assert!(learner.iterate()[0] < 1.0 / 3.0);
+/// # Ok::<(), LearnError>(())
+/// ```
 #[derive(Debug)]
 pub struct LocalLinear {
     set: Arc<dyn ConvexSet>,
@@ -54,7 +84,8 @@ pub struct LocalLinear {
 }
 
 impl LocalLinear {
-    /// WDP20's constants for μ = `strong_convexity`, L = `lipschitz` and a noise norm N = `noise` that prefix sums exceed rarely.
+    /// WDP20's constants for μ = `strong_convexity`, L = `lipschitz` and a noise norm N = `noise`
+    /// that prefix sums exceed rarely.
     ///
     /// # Errors
     /// A set without a local oracle; a μ or L that is not positive, a negative N.
@@ -70,7 +101,8 @@ impl LocalLinear {
         Ok(learner)
     }
 
-    /// The tuned variant for μ = `strong_convexity` and C₀ = `anchor`, the weight of staying at x_1; 0 is a good choice.
+    /// The tuned variant for μ = `strong_convexity` and C₀ = `anchor`, the weight of staying at
+    /// x_1; 0 is a good choice.
     ///
     /// # Errors
     /// A set without a local oracle; a μ that is not positive, a negative anchor.
@@ -95,7 +127,7 @@ impl LocalLinear {
         learner.starting_at(&first)
     }
 
-    /// The same, from another x_1 than the centre; what was observed is forgotten.
+    /// Restarts the learner from another x_1 than the centre.
     ///
     /// # Errors
     /// A point outside the set.
@@ -112,7 +144,8 @@ impl LocalLinear {
         Ok(self)
     }
 
-    /// For the tuned variant, a proved bound on how far the iterate is from the minimiser of Ĵ_t; nothing for the other.
+    /// For the tuned variant, a proved bound on the distance of the iterate from the minimiser of
+    /// Ĵ_t; `None` for the stated one.
     #[must_use]
     pub fn leader_distance(&self) -> Option<f64> {
         self.steps
@@ -120,15 +153,16 @@ impl LocalLinear {
             .then(|| self.steps.distance(self.rounds))
     }
 
-    /// The bound of the file's documentation on the regret of the rounds so far and the next one, for noise of norm at most `noise` in every
-    /// prefix sum.
+    /// The bound on the regret of the rounds so far and the next one, for noise of norm at most
+    /// `noise` in every prefix sum (proof in the source file).
     #[must_use]
     pub fn regret_bound(&self, lipschitz: f64, noise: f64) -> f64 {
         self.steps.regret_bound(self.rounds + 1, lipschitz, noise)
     }
 
-    /// The same for `horizon` rounds, before any is played. Nothing for the tuned variant, whose bound is known only afterwards, and nothing
-    /// where increments of up to L + 2N are more than the proof allows.
+    /// The regret bound for `horizon` rounds, before the first. `None` for the tuned variant, whose
+    /// bound is known only after the run, and if increments of up to L + 2N exceed the condition of
+    /// the proof.
     #[must_use]
     pub fn stated_bound(&self, lipschitz: f64, noise: f64, horizon: u64) -> Option<f64> {
         let proved = self.steps.largest_increment()? >= lipschitz + 2.0 * noise;
@@ -212,7 +246,7 @@ impl Learner for LocalLinear {
         let (fixed, decomposition) = state.split_at(fixed);
         check::not_negative("saved gap", fixed[3 * dimension])?;
         check::not_negative("saved lag", fixed[3 * dimension + 1])?;
-        let [iterate, total, previous] = saved::read(self.set.as_ref(), &fixed[..3 * dimension])?;
+        let [iterate, total, previous] = check::saved(self.set.as_ref(), &fixed[..3 * dimension])?;
         let weighted: Vec<(f64, Vec<f64>)> = decomposition
             .chunks_exact(dimension + 1)
             .map(|entry| (entry[0], entry[1..].to_vec()))

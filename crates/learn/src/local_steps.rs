@@ -1,16 +1,21 @@
-//! How far [`crate::LocalLinear`] lets its oracle look, and how far it goes: with WDP20's constants, or tuned. Plain numbers; notation as there.
+//! Radius and step of [`crate::LocalLinear`], with WDP20's constants or tuned. Plain numbers;
+//! notation as there.
 //!
-//! **Tuned.** γ_t ≥ Ĵ_t(x̂_{t+1}) − min Ĵ_t is kept, from γ_0 = 0:
+//! **Tuned.** γ_t ≥ Ĵ_t(x̂_{t+1}) − min Ĵ_t is maintained, from γ_0 = 0:
 //!
-//! - e = √(2γ_{t−1}/A_{t−1}), r_t = min(D, e + (‖ĝ_t − ĝ_{t−1}‖ + μe)/A_t); p̂ the oracle's answer, q = ⟨g, x̂_t − p̂⟩, m = ‖x̂_t − p̂‖²,
-//! - the step that is best on the way: a = min(1, q/(A_t·m)),
+//! - e = √(2γ_{t−1}/A_{t−1}), r_t = min(D, e + (‖ĝ_t − ĝ_{t−1}‖ + μe)/A_t); p̂ the oracle's answer,
+//!   q = ⟨g, x̂_t − p̂⟩, m = ‖x̂_t − p̂‖²,
+//! - the best step towards p̂: a = min(1, q/(A_t·m)),
 //! - γ_t = min(q, γ_{t−1} + ‖ĝ_t − ĝ_{t−1}‖·r_t) − a·q + a²·A_t·m/2.
 //!
-//! *Proof.* Let x*_t minimise Ĵ_t, which is A_t-strongly convex. Then ‖x̂_t − x*_{t−1}‖ ≤ e, and the gradients of Ĵ_t and Ĵ_{t−1} differ at x*_{t−1} by ĝ_t − ĝ_{t−1} + μ(x*_{t−1} − x̂_t), so x*_t is within r_t of
-//! x̂_t. Hence q ≥ ⟨g, x̂_t − x*_t⟩ ≥ Ĵ_t(x̂_t) − Ĵ_t(x*_t), which is also at most γ_{t−1} + ⟨ĝ_t − ĝ_{t−1}, x̂_t − x*_t⟩. Ĵ_t is a quadratic: the rest is its exact change. ∎
+//! *Proof.* Let x*_t minimise Ĵ_t, which is A_t-strongly convex. Then ‖x̂_t − x*_{t−1}‖ ≤ e, and
+//! the gradients of Ĵ_t and Ĵ_{t−1} differ at x*_{t−1} by ĝ_t − ĝ_{t−1} + μ(x*_{t−1} − x̂_t), so
+//! x*_t is within r_t of x̂_t. Hence q ≥ ⟨g, x̂_t − x*_t⟩ ≥ Ĵ_t(x̂_t) − Ĵ_t(x*_t), which is also at
+//! most γ_{t−1} + ⟨ĝ_t − ĝ_{t−1}, x̂_t − x*_t⟩. Ĵ_t is a quadratic: the rest is its exact change. ∎
 //!
-//! **Regret.** The minimisers of Ĵ_t follow the leader with the regulariser (C₀μ/2)‖x − x_1‖² and noise, which costs at most (1 + ln T)((L + μD)²/2 + L·N)/μ + C₀μD²/2 (see the approximate leader); the iterate played
-//! after round t is e_t beside, which costs L·e_t.
+//! **Regret.** The minimisers of Ĵ_t follow the leader with the regulariser (C₀μ/2)‖x − x_1‖² and
+//! noise, which costs at most (1 + ln T)((L + μD)²/2 + L·N)/μ + C₀μD²/2 (see the approximate
+//! leader); the iterate played after round t is within e_t of it, which costs L·e_t.
 
 use crate::{LearnError, check};
 
@@ -47,7 +52,7 @@ impl Steps {
         })
     }
 
-    /// WDP20's constants instead.
+    /// The steps with WDP20's constants.
     pub(crate) fn stated(self, rho: f64, lipschitz: f64, noise: f64) -> Result<Self, LearnError> {
         check::positive("Lipschitz constant L", lipschitz)?;
         check::not_negative("noise norm", noise)?;
@@ -68,7 +73,8 @@ impl Steps {
         self.stated.is_none()
     }
 
-    /// 4(L + μD)(1 + C_W) = 20a·C₁/26, unless tuned: how far the proof lets the sums move in a round.
+    /// 4(L + μD)(1 + C_W) = 20a·C₁/26, unless tuned: the largest increment of the sums that the
+    /// proof allows in a round.
     pub(crate) fn largest_increment(&self) -> Option<f64> {
         self.stated
             .map(|(fraction, c1)| fraction * c1 * 20.0 / 26.0)
@@ -101,7 +107,7 @@ impl Steps {
         } else {
             let distance = self.distance(t - 1);
             let drift = (moved + self.strong_convexity * distance) / curvature;
-            // A little more, for rounding.
+            // A small margin for rounding.
             (distance + drift) * (1.0 + 1e-9) + 1e-12 * self.diameter
         };
         radius.min(self.diameter)
@@ -122,7 +128,7 @@ impl Steps {
         let before = descent.min(self.gap + moved * self.radius(t, moved));
         let gap = before + fraction * (fraction * stretch / 2.0 - descent);
         let mut next = *self;
-        // Where it overflowed, no bound is known but the diameter.
+        // After an overflow the only known bound is the diameter.
         next.gap = if gap.is_finite() {
             gap.max(0.0)
         } else {
@@ -164,7 +170,8 @@ mod tests {
         assert!(steps.stated(1.0, 1.0, -6.0).is_err());
     }
 
-    /// A step by hand: A_1 = 2, g = (4, 0), x̂ − p̂ = (1, 0): q = 4 > A·m = 2, so all the way; γ = min(4, 0 + 4·2) − 4 + 1.
+    /// A step by hand: A_1 = 2, g = (4, 0), x̂ − p̂ = (1, 0): q = 4 > A·m = 2, so a = 1;
+    /// γ = min(4, 0 + 4·2) − 4 + 1.
     #[test]
     fn a_tuned_step_by_hand() {
         let steps = Steps::tuned(2.0, 0.0, 3.0).unwrap();

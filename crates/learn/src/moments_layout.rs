@@ -1,18 +1,33 @@
-//! How a pair (v, y) is laid out in the sums that [`crate::LeastSquares`] consumes (card C7's joint sum).
+//! The layout of a record (v, y) in the sums of [`crate::LeastSquares`] (card C7's joint sum).
 //!
 //! A record v ∈ ℝᵖ, y ∈ ℝ contributes, in this order, p(p+1)/2 + p numbers:
 //!
 //! 1. v_i² for i = 0..p,
 //! 2. √2·v_i·v_j for i < j, row by row: (0,1), (0,2), …, (0,p−1), (1,2), …,
-//! 3. κ·y·v_i for i = 0..p, κ = R/Y; for K classes K such blocks, of which the one of the record's class is filled, with y = 1.
+//! 3. κ·y·v_i for i = 0..p, κ = R/Y; for K classes there are K such blocks, and the block of the
+//!    record's class is filled, with y = 1.
 //!
-//! **Why.** With √2 the first two blocks are an isometry of the symmetric matrix vvᵀ with the Frobenius norm, so spherical noise on the numbers is symmetric noise
-//! on the matrix, and ‖contribution‖² = ‖v‖⁴ + κ²y²‖v‖² ≤ 2R⁴ for ‖v‖ ≤ R, |y| ≤ Y. κ weighs the two parts alike. Clip v and y *before* forming the products: a clip of the products' norm
-//! is no substitute.
+//! **Why.** With √2 the first two blocks are an isometry of the symmetric matrix vvᵀ with the
+//! Frobenius norm, so spherical noise on the numbers is symmetric noise on the matrix, and
+//! ‖contribution‖² = ‖v‖⁴ + κ²y²‖v‖² ≤ 2R⁴ for ‖v‖ ≤ R, |y| ≤ Y. κ gives both parts the same
+//! weight. Clip v and y *before* forming the products: clipping the products' norm is not enough.
 
 use crate::{LearnError, check};
+use hushstream_account::ParameterError;
 
-/// Where each moment stands in a sum, and how sums turn back into a matrix and a vector.
+/// The place of each moment in a sum, and the conversion of sums to a matrix and a vector.
+///
+/// ```
+/// use hushstream_learn::{LearnError, MomentsLayout};
+///
+/// let layout = MomentsLayout::new(2, 1.0, 1.0)?;
+/// let mut record = vec![0.0; layout.len()];
+/// layout.write(&[0.6, 0.8], 0.5, &mut record)?;
+/// let (matrix, vector) = layout.read(&record)?;
+/// assert!((matrix[1] - 0.48).abs() < 1e-12 && (matrix[1] - matrix[2]).abs() < 1e-12);
+/// assert!((vector[0] - 0.3).abs() < 1e-12);
+/// # Ok::<(), LearnError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MomentsLayout {
     dimension: usize,
@@ -20,39 +35,41 @@ pub struct MomentsLayout {
     targets: usize,
 }
 
-/// The layout for p = `dimension` features of norm at most R = `feature_bound`, and targets at most Y = `target_bound` in size.
-///
-/// # Errors
-/// No features, or more than 65,536; bounds that are not positive and finite, or whose ratio is not.
-pub fn moments_layout(
-    dimension: usize,
-    feature_bound: f64,
-    target_bound: f64,
-) -> Result<MomentsLayout, LearnError> {
-    if !(1..=1 << 16).contains(&dimension) {
-        return Err(LearnError::parameter("dimension", dimension, "1 to 65536"));
-    }
-    check::positive("feature bound R", feature_bound)?;
-    check::positive("target bound Y", target_bound)?;
-    let kappa = feature_bound / target_bound;
-    check::positive("κ = R/Y", kappa)?;
-    Ok(MomentsLayout {
-        dimension,
-        kappa,
-        targets: 1,
-    })
-}
-
 impl MomentsLayout {
-    /// The same with so many blocks of targets.
+    /// The layout for p = `dimension` features of norm at most R = `feature_bound`, and targets at
+    /// most Y = `target_bound` in size.
     ///
     /// # Errors
-    /// None, or more than 65,536.
+    /// No features, or more than 65,536; bounds that are not positive and finite, or whose ratio is
+    /// not.
+    pub fn new(
+        dimension: usize,
+        feature_bound: f64,
+        target_bound: f64,
+    ) -> Result<Self, LearnError> {
+        if !(1..=1 << 16).contains(&dimension) {
+            return Err(ParameterError::new("dimension", dimension, "1 to 65536").into());
+        }
+        check::positive("feature bound R", feature_bound)?;
+        check::positive("target bound Y", target_bound)?;
+        let kappa = feature_bound / target_bound;
+        check::positive("κ = R/Y", kappa)?;
+        Ok(Self {
+            dimension,
+            kappa,
+            targets: 1,
+        })
+    }
+
+    /// The same layout with `targets` blocks of targets.
+    ///
+    /// # Errors
+    /// No blocks, or more than 65,536.
     pub fn with_targets(self, targets: usize) -> Result<Self, LearnError> {
         if (1..=1 << 16).contains(&targets) {
             Ok(Self { targets, ..self })
         } else {
-            Err(LearnError::parameter("targets", targets, "1 to 65536"))
+            Err(ParameterError::new("targets", targets, "1 to 65536").into())
         }
     }
 
@@ -62,14 +79,14 @@ impl MomentsLayout {
         self.targets
     }
 
-    /// p(p+1)/2 + K·p.
+    /// The length of a sum, p(p+1)/2 + K·p.
     #[expect(clippy::len_without_is_empty, reason = "it is never empty")]
     #[must_use]
     pub fn len(self) -> usize {
         self.targets_start() + self.targets * self.dimension
     }
 
-    /// p.
+    /// p, the number of features.
     #[must_use]
     pub fn dimension(self) -> usize {
         self.dimension
@@ -81,13 +98,13 @@ impl MomentsLayout {
         self.kappa
     }
 
-    /// Where V_ij stands, in either order; off the diagonal it is √2·V_ij.
+    /// The index of V_ij, in either order; off the diagonal the sum holds √2·V_ij.
     ///
     /// # Panics
     /// If i or j is not below p.
     #[must_use]
     pub fn matrix(self, i: usize, j: usize) -> usize {
-        assert!(i.max(j) < self.dimension, "there is no such coordinate");
+        assert!(i.max(j) < self.dimension, "no such coordinate");
         let (row, column) = (i.min(j), i.max(j));
         if row == column {
             return row;
@@ -97,20 +114,20 @@ impl MomentsLayout {
         self.dimension + before + (column - row - 1)
     }
 
-    /// Where κ·y·v_i stands.
+    /// The index of κ·y·v_i.
     ///
     /// # Panics
     /// If i is not below p.
     #[must_use]
     pub fn target(self, i: usize) -> usize {
-        assert!(i < self.dimension, "there is no such coordinate");
+        assert!(i < self.dimension, "no such coordinate");
         self.targets_start() + i
     }
 
-    /// Writes what one record with a number as its target contributes.
+    /// Writes the contribution of a record with a numeric target.
     ///
     /// # Errors
-    /// Features that are not p numbers, or an output of another length.
+    /// Features or an output of the wrong length.
     pub fn write(self, features: &[f64], target: f64, out: &mut [f64]) -> Result<(), LearnError> {
         check::length("features", features.len(), self.dimension)?;
         check::length("contribution", out.len(), self.len())?;
@@ -127,10 +144,11 @@ impl MomentsLayout {
         Ok(())
     }
 
-    /// The symmetric matrix V (row by row) and the vector u that a sum stands for; K vectors u one after another.
+    /// The symmetric matrix V (row by row) and the vector u of a sum; K vectors u one after
+    /// another.
     ///
     /// # Errors
-    /// A sum of another length.
+    /// A sum of the wrong length.
     pub fn read(self, sum: &[f64]) -> Result<(Vec<f64>, Vec<f64>), LearnError> {
         check::length("sum of moments", sum.len(), self.len())?;
         let p = self.dimension;
@@ -156,11 +174,11 @@ impl MomentsLayout {
 mod tests {
     use super::*;
 
-    /// Every index once, and what is written is an isometry that reads back.
+    /// Every index occurs once; writing is an isometry, and reading is its inverse.
     #[test]
     fn written_moments_read_back() {
         for p in 1..9 {
-            let layout = moments_layout(p, 3.0, 2.0).unwrap();
+            let layout = MomentsLayout::new(p, 3.0, 2.0).unwrap();
             let mut seen = vec![false; layout.len()];
             for i in 0..p {
                 seen[layout.target(i)] = true;
@@ -189,11 +207,11 @@ mod tests {
 
     #[test]
     fn bad_parameters_are_named() {
-        assert!(moments_layout(0, 1.0, 1.0).is_err());
-        assert!(moments_layout(2, f64::NAN, 1.0).is_err());
-        let message = moments_layout(2, 1.0, 0.0).unwrap_err().to_string();
+        assert!(MomentsLayout::new(0, 1.0, 1.0).is_err());
+        assert!(MomentsLayout::new(2, f64::NAN, 1.0).is_err());
+        let message = MomentsLayout::new(2, 1.0, 0.0).unwrap_err().to_string();
         assert!(message.contains("target bound Y = 0"), "{message}");
-        let layout = moments_layout(2, 1.0, 1.0).unwrap();
+        let layout = MomentsLayout::new(2, 1.0, 1.0).unwrap();
         assert!(layout.write(&[1.0], 0.0, &mut [0.0; 5]).is_err());
         assert!(layout.read(&[0.0; 4]).is_err());
     }

@@ -1,29 +1,49 @@
 //! Follow the perturbed leader, for linear losses (AS17 Algorithm 3).
 //!
-//! **As we ship it.** The sums are of loss vectors; the noise that makes them private is the perturbation.
+//! **As implemented.** The sums are of loss vectors; the noise that makes them private is the
+//! perturbation.
 //!
-//! x_{t+1} = argmin over X of ⟨x, L̃_t⟩, an extreme point, ties as the set decides; x_1 the same with L̃_0, or the centre of X if none is observed.
+//! x_{t+1} = argmin over X of ⟨x, L̃_t⟩, an extreme point, with the ties of the set; x_1 the same
+//! with L̃_0, or the centre of X if none is observed.
 //!
-//! **Errata.** A3: AS17's theorem claims ε-privacy, but it is (ε, δ), and its second branch of σ lacks ‖Y‖₂; the privacy branch is the mechanism's and not computed here. A7, A8: the bound is for oblivious
-//! streams; T rounds.
+//! **Errata.** A3: AS17's theorem claims ε-privacy, but it is (ε, δ), and its second branch of σ
+//! lacks ‖Y‖₂; the privacy branch belongs to the mechanism and is not computed here. A7, A8: the
+//! bound is for oblivious streams; T rounds.
 //!
-//! **Regret**, stated: O(N^¼·‖X‖‖Y‖√T + …). As it holds, in expectation on an oblivious stream, if the noise in every L̃_t, t ≥ 0, is N(0, s²I), and r is the outer radius of X:
+//! **Regret**, stated: O(N^¼·‖X‖‖Y‖√T + …). Proved here, in expectation on an oblivious stream, if
+//! the noise in every L̃_t, t ≥ 0, is N(0, s²I), and r is the outer radius of X:
 //!
 //! regret ≤ r·(s·√N + T·‖Y‖₂²/(s·√(2π))).
 //!
-//! *Proof.* Only the law of each noise matters, so let it be one Z. Φ(L) = E min⟨x, L + Z⟩ is concave, Φ(L) ≤ min⟨x, L⟩, and E x_t = ∇Φ(L_{t−1}). Its second derivative in the unit direction u is E⟨x, u⟩⟨Z, u⟩/s²,
-//! at most r·E|⟨Z, u⟩|/s² = r·√(2/π)/s in size (x may be counted from the centre, as E Z = 0). So Σ⟨l_t, E x_t⟩ ≤ Φ(L_T) − Φ(0) + T·‖Y‖²·r/(s√(2π)), and −Φ(0), counted from the centre, is at most r·E‖Z‖ ≤ r·s·√N. ∎
-//! With H̄ noises of scale σ in every prefix, s = σ·√H̄.
+//! *Proof.* Only the law of each noise matters, so let it be one Z. Φ(L) = E min⟨x, L + Z⟩ is
+//! concave, Φ(L) ≤ min⟨x, L⟩, and E x_t = ∇Φ(L_{t−1}). Its second derivative in the unit direction
+//! u is E⟨x, u⟩⟨Z, u⟩/s², at most r·E|⟨Z, u⟩|/s² = r·√(2/π)/s in size (x may be counted from the
+//! centre, as E Z = 0). So Σ⟨l_t, E x_t⟩ ≤ Φ(L_T) − Φ(0) + T·‖Y‖²·r/(s√(2π)), and −Φ(0), counted
+//! from the centre, is at most r·E‖Z‖ ≤ r·s·√N. ∎ With H̄ noises of scale σ in every prefix,
+//! s = σ·√H̄.
 //!
-//! **Cost** one linear minimisation a round; the state is the iterate.
+//! **Cost** one linear minimisation per round; the state is the iterate.
 
+use hushstream_account::ParameterError;
 use std::sync::Arc;
 
 use hushstream_sets::{Capability, ConvexSet};
 
-use crate::{LearnError, Learner, check, saved};
+use crate::{LearnError, Learner, check};
 
 /// The learner of AS17 Algorithm 3.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use hushstream_learn::{LearnError, Learner, PerturbedLeader};
+/// use hushstream_sets::Simplex;
+///
+/// let mut learner = PerturbedLeader::new(Arc::new(Simplex::new(3)?))?;
+/// learner.observe(&[5.0, 1.0, 2.0])?; // released losses: the second action leads
+/// assert_eq!(learner.iterate(), [0.0, 1.0, 0.0]);
+/// # Ok::<(), LearnError>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct PerturbedLeader {
     set: Arc<dyn ConvexSet>,
@@ -32,10 +52,10 @@ pub struct PerturbedLeader {
 }
 
 impl PerturbedLeader {
-    /// On any set with a linear minimiser.
+    /// A learner on any set with a linear minimiser.
     ///
     /// # Errors
-    /// A set that has none.
+    /// A set without a linear minimiser.
     pub fn new(set: Arc<dyn ConvexSet>) -> Result<Self, LearnError> {
         check::can(set.as_ref(), Capability::Minimise)?;
         let iterate = check::centre(set.as_ref())?;
@@ -46,24 +66,25 @@ impl PerturbedLeader {
         })
     }
 
-    /// ‖Y‖₂·√(T/(√N·ln T)): the scale of a node's noise that the regret asks for. Privacy may ask for more; take the larger.
+    /// ‖Y‖₂·√(T/(√N·ln T)): the best scale of a node's noise for the regret. Privacy may need a
+    /// larger one; use the larger of both.
     ///
     /// # Errors
     /// A loss norm that is not positive, no dimensions, fewer than 2 rounds.
     pub fn regret_scale(loss_norm: f64, dimension: usize, horizon: u64) -> Result<f64, LearnError> {
         check::positive("loss norm", loss_norm)?;
         if dimension == 0 {
-            return Err(LearnError::parameter("dimension N", dimension, "1 or more"));
+            return Err(ParameterError::new("dimension N", dimension, "1 or more").into());
         }
         if horizon < 2 {
-            return Err(LearnError::parameter("horizon T", horizon, "2 or more"));
+            return Err(ParameterError::new("horizon T", horizon, "2 or more").into());
         }
         let rounds = horizon as f64;
         Ok(loss_norm * (rounds / ((dimension as f64).sqrt() * libm::log(rounds))).sqrt())
     }
 
-    /// The bound of the file's documentation, for loss vectors of norm at most `loss_norm` and noise of standard deviation `deviation` in each
-    /// coordinate of every prefix sum.
+    /// The regret bound for loss vectors of norm at most `loss_norm` and noise of standard
+    /// deviation `deviation` in each coordinate of every prefix sum (proof in the source file).
     #[must_use]
     pub fn regret_bound(&self, loss_norm: f64, deviation: f64, horizon: u64) -> f64 {
         let start = deviation * (self.set.dimension() as f64).sqrt();
@@ -113,7 +134,7 @@ impl Learner for PerturbedLeader {
     }
 
     fn restore(&mut self, rounds: u64, state: &[f64]) -> Result<(), LearnError> {
-        let [iterate] = saved::read(self.set.as_ref(), state)?;
+        let [iterate] = check::saved(self.set.as_ref(), state)?;
         self.iterate = iterate;
         self.rounds = rounds;
         Ok(())
@@ -139,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn any_set_with_a_minimiser_serves() {
+    fn any_set_with_a_minimiser_is_allowed() {
         let set = Arc::new(Spectrahedron::new(2).unwrap());
         let dimension = set.dimension();
         let mut learner = PerturbedLeader::new(set.clone()).unwrap();

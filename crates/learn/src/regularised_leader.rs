@@ -1,22 +1,30 @@
 //! Follow the regularised leader, for linear losses (AS17 Algorithm 1).
 //!
-//! **As we ship it.** The sums are of loss vectors l_t; L̃_t is the released one over items 1..t, L̃_0 noise alone.
+//! **As implemented.** The sums are of loss vectors l_t; L̃_t is the released one over items 1..t,
+//! L̃_0 noise alone.
 //!
-//! x_{t+1} = argmin over X of η⟨x, L̃_t⟩ + R(x), and x_1 the same with L̃_0, or with 0 if none is observed.
+//! x_{t+1} = argmin over X of η⟨x, L̃_t⟩ + R(x), and x_1 the same with L̃_0, or with 0 if none is
+//! observed.
 //!
-//! - [`entropic`](RegularisedLeader::entropic): X the simplex, R(x) = Σ x_i ln x_i, x_{t+1} ∝ e^(−η·L̃_t), which is Hedge;
-//! - [`euclidean`](RegularisedLeader::euclidean): R(x) = ½‖x − c‖², c the centre of X, x_{t+1} = Π(c − η·L̃_t).
+//! - [`entropic`](RegularisedLeader::entropic): X the simplex, R(x) = Σ x_i ln x_i,
+//!   x_{t+1} ∝ e^(−η·L̃_t), which is Hedge;
+//! - [`euclidean`](RegularisedLeader::euclidean): R(x) = ½‖x − c‖², c the centre of X,
+//!   x_{t+1} = Π(c − η·L̃_t).
 //!
-//! **Errata.** A7: the stated bound lacks a factor; it is for oblivious streams only, and the noise in D_Z is that of a whole prefix sum. A8: T rounds, not T + 1.
+//! **Errata.** A7: the stated bound lacks a factor; it is for oblivious streams only, and the noise
+//! in D_Z is that of a whole prefix sum. A8: T rounds, not T + 1.
 //!
-//! **Regret**, stated: √(D_R·Σ‖l_t‖*²) + D_Z, with η = √(D_R/Σ‖l_t‖*²). As it holds, in expectation on an oblivious stream, if the noise Z in every L̃_t, t ≥ 0, has one law:
+//! **Regret**, stated: √(D_R·Σ‖l_t‖*²) + D_Z, with η = √(D_R/Σ‖l_t‖*²). Proved here, in expectation
+//! on an oblivious stream, if the noise Z in every L̃_t, t ≥ 0, has one law:
 //!
 //! regret ≤ D_R/η + (η/2)·Σ‖l_t‖*² + D_Z, D_R = max R − min R, D_Z = E[max⟨Z, x⟩ − min⟨Z, x⟩].
 //!
 //! That is (3/2)·√(D_R·Σ) + D_Z at the stated η, and √(2·D_R·Σ) + D_Z at the best one, √(2D_R/Σ).
 //!
-//! *Proof.* E⟨l_t, x_t⟩ depends on the law of the noise in L̃_{t−1} only, so let it be one Z for all t: the leader with regulariser R + η⟨Z, ·⟩, as strongly convex as R (1, in
-//! the norm whose dual is ‖·‖*) and of range at most D_R + η·D_Z. A round costs at most (η/2)‖l_t‖*², as in the proof for the approximate leader. ∎ The norms are ‖·‖* = ‖·‖_∞ and D_R = ln N for entropy, the
+//! *Proof.* E⟨l_t, x_t⟩ depends on the law of the noise in L̃_{t−1} only, so let it be one Z for
+//! all t: the leader with regulariser R + η⟨Z, ·⟩, as strongly convex as R (1, in the norm whose
+//! dual is ‖·‖*) and of range at most D_R + η·D_Z. A round costs at most (η/2)‖l_t‖*², as in the
+//! proof for the approximate leader. ∎ The norms are ‖·‖* = ‖·‖_∞ and D_R = ln N for entropy, the
 //! Euclidean norm and half the squared outer radius otherwise.
 //!
 //! **Cost** O(N), or one projection; the state is the iterate.
@@ -25,9 +33,19 @@ use std::sync::Arc;
 
 use hushstream_sets::{Capability, ConvexSet, Simplex};
 
-use crate::{LearnError, Learner, check, saved};
+use crate::{LearnError, Learner, check};
 
 /// The learner of AS17 Algorithm 1.
+///
+/// ```
+/// use hushstream_learn::{LearnError, Learner, RegularisedLeader};
+///
+/// // Hedge over two actions: weights proportional to e^(−η·loss).
+/// let mut hedge = RegularisedLeader::entropic(2, 1.0)?;
+/// hedge.observe(&[0.0, 3.0_f64.ln()])?;
+/// assert!((hedge.iterate()[0] - 0.75).abs() < 1e-12);
+/// # Ok::<(), LearnError>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct RegularisedLeader {
     set: Arc<dyn ConvexSet>,
@@ -81,7 +99,7 @@ impl RegularisedLeader {
         Ok(rate)
     }
 
-    /// √(2·D_R/Σ‖l_t‖*²), which makes the bound that holds smallest.
+    /// √(2·D_R/Σ‖l_t‖*²), the minimiser of the proved bound.
     ///
     /// # Errors
     /// As [`stated_rate`](Self::stated_rate).
@@ -98,7 +116,8 @@ impl RegularisedLeader {
         }
     }
 
-    /// The bound of the file's documentation, for Σ‖l_t‖*² = `squared_norms` and D_Z = `noise_range`.
+    /// The regret bound for Σ‖l_t‖*² = `squared_norms` and D_Z = `noise_range` (proof in the source
+    /// file).
     #[must_use]
     pub fn regret_bound(&self, squared_norms: f64, noise_range: f64) -> f64 {
         self.range() / self.rate + self.rate / 2.0 * squared_norms + noise_range
@@ -111,7 +130,7 @@ impl RegularisedLeader {
             let target = pairs.map(|(centre, loss)| centre - self.rate * loss);
             return check::project(self.set.as_ref(), target.collect());
         }
-        // The smallest loss taken off first: no exponential overflows, and the sum is at least 1.
+        // Subtract the smallest loss first: no exponential overflows, and the sum is at least 1.
         let least = losses.iter().copied().fold(f64::INFINITY, f64::min);
         let weights = losses
             .iter()
@@ -157,7 +176,7 @@ impl Learner for RegularisedLeader {
     }
 
     fn restore(&mut self, rounds: u64, state: &[f64]) -> Result<(), LearnError> {
-        let [iterate] = saved::read(self.set.as_ref(), state)?;
+        let [iterate] = check::saved(self.set.as_ref(), state)?;
         self.iterate = iterate;
         self.rounds = rounds;
         Ok(())

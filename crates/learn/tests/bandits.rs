@@ -1,4 +1,5 @@
-//! Bandit learners: unbiased estimates, plays inside the set, regret without and with noise, resuming.
+//! Bandit learners: unbiased estimates, plays inside the set, regret without and with noise,
+//! resuming.
 #![allow(clippy::unwrap_used)]
 
 use hushstream_learn::bandits::{
@@ -81,7 +82,8 @@ fn sets() -> Vec<Arc<dyn ConvexSet>> {
     ]
 }
 
-/// The mean over axes and signs of l̂ is the loss pulled back to the free coordinates, exactly; plays stay in the set.
+/// The mean over axes and signs of l̂ is the loss pulled back to the free coordinates, exactly;
+/// plays stay in the set.
 #[test]
 fn scrible_estimates_are_unbiased_and_plays_inside() {
     for set in sets() {
@@ -115,7 +117,8 @@ fn scrible_estimates_are_unbiased_and_plays_inside() {
     }
 }
 
-/// The one-point gradient of a quadratic is unbiased: ∇f_β = ∇f for quadratics. 200,000 draws; the limit is six standard errors.
+/// The one-point gradient of a quadratic is unbiased: ∇f_β = ∇f for quadratics. 200,000 draws; the
+/// limit is six standard errors.
 #[test]
 fn one_point_gradients_are_unbiased() {
     let set: Arc<dyn ConvexSet> = Arc::new(Ball::new(3, 1.0).unwrap());
@@ -144,7 +147,8 @@ fn one_point_gradients_are_unbiased() {
     }
 }
 
-/// Every learner finds the best action with noisy answers, within its bound, and beats uniform play.
+/// Every learner finds the best action with noisy answers, within its bound, and beats uniform
+/// play.
 #[test]
 fn regret_is_within_the_bound() {
     let rounds = 20_000;
@@ -193,9 +197,9 @@ fn regret_is_within_the_bound() {
     }
 }
 
-/// η|⟨l̃, x⟩| ≤ 1 for every play, every action x and every answer within reach, whatever the
-/// weights: the condition of the regret's proof. Uniform weights, and all weight on one action, in
-/// sets of all shapes.
+/// η|⟨l̃, x⟩| ≤ 1 for every play, every action x, every answer within reach and all weights: the
+/// condition of the regret's proof. Uniform weights, and all weight on one action, in sets of all
+/// shapes.
 #[test]
 fn estimates_on_points_stay_within_the_proofs_reach() {
     let mut bits = dice(12);
@@ -300,7 +304,8 @@ fn learners_continue_bit_for_bit() {
     }
 }
 
-/// All outcomes of a batch of two logged rounds: the mean and the mean square of their answers are no larger than stated, and as large where the propensity is the least.
+/// All outcomes of a batch of two logged rounds: the mean and the mean square of their answers are
+/// at most the stated ones, and equal at the least propensity.
 #[test]
 fn weighted_answers_are_as_small_as_stated() {
     let most = 8.0;

@@ -1,4 +1,4 @@
-//! What must be the same is the same, and what must converge converges.
+//! Equivalent learners agree, and learners converge to the best point in hindsight.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -9,7 +9,8 @@ use hushstream_learn::{
     DualAveraging, FollowTheApproximateLeader, Learner, LocalLinear, RegularisedLeader,
 };
 
-/// Dual averaging is the approximate leader on the losses plus (H/2)‖w − c‖², for any noise in the sums.
+/// Dual averaging is the approximate leader on the losses plus (H/2)‖w − c‖², for any noise in the
+/// sums.
 #[test]
 fn dual_averaging_is_the_approximate_leader_on_regularised_losses() {
     let h = 0.3;
@@ -54,7 +55,8 @@ fn one_round_of_dual_averaging_is_a_euclidean_leader() {
     }
 }
 
-/// On quadratics (H/2)‖w − θ_t‖² with exact sums, the approximate leader and the tuned conditional gradients end at the best point in hindsight, the projected mean.
+/// On quadratics (H/2)‖w − θ_t‖² with exact sums, the approximate leader and the tuned conditional
+/// gradients end at the best point in hindsight, the projected mean.
 #[test]
 fn strongly_convex_quadratics_converge() {
     for (set, shape) in sets() {
@@ -79,8 +81,8 @@ fn strongly_convex_quadratics_converge() {
     }
 }
 
-/// The tuned variant's certificate is true: the minimiser of Ĵ_t, found by projecting, is never further than it says, whatever the noise;
-/// and it is worth something.
+/// The tuned variant's bound is valid for every noise: the minimiser of Ĵ_t, found by projecting,
+/// is never further away. And the bound is small.
 #[test]
 fn leader_distances_are_true() {
     for (set, shape) in sets() {
@@ -113,12 +115,13 @@ fn leader_distances_are_true() {
     }
 }
 
-/// What the tuned variant loses to the leader, Σ e_t, grows by about the same in every doubling: like ln T.
+/// The loss of the tuned variant against the leader, Σ e_t, grows by about the same amount in every
+/// doubling: like ln T.
 #[test]
 fn leader_distances_add_up_slowly() {
     for (set, _) in sets() {
         if set.local_oracle().unwrap().rho() > 10.0 {
-            continue; // longer runs than a test's would be needed
+            continue; // would need longer runs than a test has
         }
         let (d, mu) = (set.dimension(), 0.5);
         let mut learner = LocalLinear::tuned(set.clone(), mu, 0.0).unwrap();
@@ -140,7 +143,7 @@ fn leader_distances_add_up_slowly() {
     }
 }
 
-/// As stated, with noise of the declared size, the leader stays within the radius that the oracle is asked for.
+/// As stated, with noise of the declared size, the leader stays within the radius of the oracle.
 #[test]
 fn stated_radii_reach_the_leader() {
     for d in 2..=5 {

@@ -1,4 +1,5 @@
-//! Online Frank–Wolfe: equal to the textbook's algorithm written a second time, within its bounds, and useful where nothing else runs.
+//! Online Frank–Wolfe: equal to a second implementation of the textbook algorithm, within its
+//! bounds, and with a falling average regret.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -13,7 +14,8 @@ use hushstream_sets::{ConvexSet, Spectrahedron};
 /// A linear minimiser that shares nothing with the library's.
 enum Lowest {
     Shape(Shape),
-    /// 2×2 density matrices as (x₀₀, √2·x₀₁, x₁₁): a disc, so the lowest point is opposite to the direction's part in its plane.
+    /// 2×2 density matrices as (x₀₀, √2·x₀₁, x₁₁): a disc, so the lowest point is opposite to the
+    /// direction's part in its plane.
     Disc,
 }
 
@@ -22,7 +24,8 @@ impl Lowest {
         match self {
             Self::Shape(shape) => shape.lowest(g),
             Self::Disc => {
-                // x = (½ + a, √2·b, ½ − a) with a² + b² ≤ ¼ and ⟨g, x⟩ = const + a(g₀ − g₂) + √2·b·g₁.
+                // x = (½ + a, √2·b, ½ − a) with a² + b² ≤ ¼, and
+                // ⟨g, x⟩ = const + a(g₀ − g₂) + √2·b·g₁.
                 let (along, across) = (g[0] - g[2], 2.0_f64.sqrt() * g[1]);
                 let length = along.hypot(across).max(1e-300);
                 let (a, b) = (-0.5 * along / length, -0.5 * across / length);
@@ -41,7 +44,8 @@ fn all() -> Vec<(Arc<dyn ConvexSet>, Lowest)> {
     all
 }
 
-/// Conditional gradient on the whole history, its step found from three values of the objective instead of a formula for the step.
+/// Conditional gradient on the whole history, its step found from three values of the objective
+/// instead of a formula for the step.
 #[test]
 fn it_is_the_textbooks_algorithm() {
     let mu = 0.6;
@@ -103,7 +107,7 @@ fn kick(draws: &mut Draws, norm: f64, d: usize) -> Vec<f64> {
     kick
 }
 
-/// What is left of a game of quadratics (h/2)‖w − θ_t‖² whose targets switch sides.
+/// The outcome of a game of quadratics (h/2)‖w − θ_t‖² whose targets switch sides.
 struct Played {
     regret: f64,
     lipschitz: f64,
@@ -143,7 +147,7 @@ fn play(learner: &mut FrankWolfe, set: &dyn ConvexSet, noise: f64, rounds: u32) 
 }
 
 #[test]
-fn both_bounds_hold_whatever_the_noise() {
+fn both_bounds_hold_for_every_noise() {
     let rounds = 1000_u32;
     for (set, _) in all() {
         for noise in [0.0, 1.0, 30.0] {
@@ -158,7 +162,8 @@ fn both_bounds_hold_whatever_the_noise() {
     }
 }
 
-/// The heart of the proof: the iterate is within E·t^(−1/3) of the minimiser of Ĵ_t, and within the distance that is computed.
+/// The heart of the proof: the iterate is within E·t^(−1/3) of the minimiser of Ĵ_t, and within the
+/// distance that is computed.
 #[test]
 fn the_leader_is_followed_as_closely_as_proved() {
     let mu = 0.5;
@@ -197,7 +202,7 @@ fn the_leader_is_followed_as_closely_as_proved() {
     }
 }
 
-/// Regret a round falls: eight times the rounds cost less than 8^(0.8) times the regret.
+/// The average regret falls: eight times the rounds cost less than 8^(0.8) times the regret.
 #[test]
 fn regret_grows_slower_than_the_rounds() {
     let set: Arc<dyn ConvexSet> = Arc::new(Spectrahedron::new(4).unwrap());

@@ -1,5 +1,6 @@
-//! Fed exact sums, each learner equals the non-private algorithm of the textbook, written here a second time from its definition: by generic
-//! minimisation, normal equations, multiplicative updates, enumeration. To 1e-9, over hundreds of rounds, on several sets.
+//! With exact sums, each learner equals the non-private algorithm of the textbook, implemented here
+//! a second time from its definition: by generic minimisation, normal equations, multiplicative
+//! updates, enumeration. To 1e-9, over hundreds of rounds, on several sets.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -223,7 +224,8 @@ fn perturbed_leader_is_the_lowest_vertex() {
     assert!(worst < TOLERANCE, "{worst}");
 }
 
-/// An oracle's answer from its definition, for the sets whose answer is simple enough to write twice.
+/// An oracle's answer from its definition, for the sets whose answer is simple enough to write
+/// twice.
 enum Rule {
     /// Mass min(1, √d·r/2) from the largest gradients to the smallest.
     Simplex,
@@ -259,7 +261,8 @@ impl Rule {
     }
 }
 
-/// Takes `mass` from where `g` is largest and puts it where `g` is smallest, then goes only a fraction of the way.
+/// Moves `mass` from the largest coordinates of `g` to the smallest, then takes only a fraction of
+/// that step.
 fn shift(weights: &mut [f64], mass: f64, g: &[f64], fraction: f64) {
     let mut order: Vec<usize> = (0..weights.len()).collect();
     order.sort_by(|&a, &b| g[a].total_cmp(&g[b]));
@@ -307,7 +310,7 @@ fn local_linear_is_the_corrected_algorithm() {
         let cw = 2.0 * a / (1.0 - a) * noise / (lipschitz + mu * diameter);
         let c1 = 26.0 * rho * rho * (lipschitz + mu * diameter) * (1.0 + cw);
         let mut own = start.clone();
-        // Uphill at the start: it has to leave.
+        // The start is uphill, so that the learner leaves it.
         let drift: Vec<f64> = start.iter().map(|x| x + 0.3 * draws.sign()).collect();
         let (mut history, mut travelled) = (Vec::new(), 0.0_f64);
         let (mut sum, mut before) = (vec![0.0; d], vec![0.0; d]);

@@ -1,4 +1,5 @@
-//! Whatever finite sums arrive, iterates stay in the set; and learners on the simplex do not care how actions are numbered.
+//! Iterates stay in the set for all finite sums, and learners on the simplex do not depend on the
+//! numbering of actions.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -42,10 +43,17 @@ fn learners(set: &Arc<dyn ConvexSet>) -> Vec<Box<dyn Learner>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 500,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
-    fn iterates_stay_inside(which in 0..7_usize, sums in prop::collection::vec(prop::collection::vec(coordinate(), 6), 1..8)) {
+    fn iterates_stay_inside(
+        which in 0..7_usize,
+        sums in prop::collection::vec(prop::collection::vec(coordinate(), 6), 1..8),
+    ) {
         let (set, _) = sets().swap_remove(which);
         for mut learner in learners(&set) {
             for sum in &sums {
@@ -61,17 +69,24 @@ proptest! {
     }
 
     #[test]
-    fn least_squares_stays_inside(alpha in 1e-6..1e3_f64, sums in prop::collection::vec(prop::collection::vec(coordinate(), 9), 1..6)) {
+    fn least_squares_stays_inside(
+        alpha in 1e-6..1e3_f64,
+        sums in prop::collection::vec(prop::collection::vec(coordinate(), 9), 1..6),
+    ) {
         let mut learner = LeastSquares::new(3, 1.5, 0.5, alpha).unwrap();
         let ball = Ball::new(3, learner.radius()).unwrap();
         for sum in &sums {
             learner.observe(sum).unwrap();
-            prop_assert!(ball.contains(learner.iterate(), 1e-12 * learner.radius()), "{:?}", learner.iterate());
+            let inside = ball.contains(learner.iterate(), 1e-12 * learner.radius());
+            prop_assert!(inside, "{:?}", learner.iterate());
         }
     }
 
     #[test]
-    fn hedge_stays_inside(rate in 1e-3..1e3_f64, sums in prop::collection::vec(prop::collection::vec(coordinate(), 5), 1..6)) {
+    fn hedge_stays_inside(
+        rate in 1e-3..1e3_f64,
+        sums in prop::collection::vec(prop::collection::vec(coordinate(), 5), 1..6),
+    ) {
         let mut learner = RegularisedLeader::entropic(5, rate).unwrap();
         for sum in &sums {
             learner.observe(sum).unwrap();
@@ -103,7 +118,11 @@ proptest! {
     }
 
     #[test]
-    fn sums_that_are_not_finite_change_nothing(dimension in 4..=9_usize, place in 0..9_usize, which in 0..3_usize) {
+    fn sums_that_are_not_finite_change_nothing(
+        dimension in 4..=9_usize,
+        place in 0..9_usize,
+        which in 0..3_usize,
+    ) {
         let index = place % dimension;
         let bad = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY][which];
         let set: Arc<dyn ConvexSet> = Arc::new(Simplex::new(dimension).unwrap());
@@ -113,11 +132,15 @@ proptest! {
             let mut sum = vec![0.0; dimension];
             sum[index] = bad;
             let error = learner.observe(&sum).unwrap_err();
-            let named = matches!(error, LearnError::NotFinite { index: found, .. } if found == index);
-            prop_assert!(named);
+            let LearnError::NotFinite { index: named, .. } = error else {
+                return Err(TestCaseError::fail(error.to_string()));
+            };
+            prop_assert_eq!(named, index);
             let error = learner.observe(&[0.0; 3]).unwrap_err();
-            let named = matches!(error, LearnError::Dimension { given: 3, expected, .. } if expected == dimension);
-            prop_assert!(named);
+            let LearnError::Dimension { given, expected, .. } = error else {
+                return Err(TestCaseError::fail(error.to_string()));
+            };
+            prop_assert_eq!((given, expected), (3, dimension));
             prop_assert_eq!(state, learner.state());
             prop_assert_eq!(learner.rounds(), 1);
         }

@@ -1,4 +1,4 @@
-//! The regret bounds of the documentation, against games and noises made to hurt.
+//! The documented regret bounds, against adversarial games and noise.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -21,7 +21,7 @@ fn kick(draws: &mut Draws, norm: f64, d: usize) -> Vec<f64> {
     kick
 }
 
-/// Quadratics (h/2)‖w − θ_t‖² with targets that switch sides: the bounds hold whatever the noise.
+/// Quadratics (h/2)‖w − θ_t‖² with targets that switch sides: the bounds hold for every noise.
 #[test]
 fn strongly_convex_bounds_hold() {
     let (h, rounds) = (0.5, 1000_u32);
@@ -102,7 +102,8 @@ fn dual_averaging_bound_holds() {
     }
 }
 
-/// Records within the bounds, symmetric noise strong enough to make the moments indefinite at first.
+/// Records within the bounds, symmetric noise strong enough to make the moments indefinite at
+/// first.
 #[test]
 fn least_squares_bound_holds() {
     for (p, noise) in [(2, 0.0), (5, 0.0), (5, 20.0), (14, 20.0)] {
@@ -144,7 +145,8 @@ fn least_squares_bound_holds() {
     }
 }
 
-/// Experts with noise drawn once a prefix, N(0, s²) in every coordinate, averaged over runs, on a stream that switches.
+/// Experts with noise drawn once per prefix, N(0, s²) in every coordinate, averaged over runs, on a
+/// stream that switches.
 #[test]
 fn linear_bounds_hold_on_average() {
     let (actions, rounds, deviation, runs) = (6, 1000_u32, 20.0, 20);

@@ -1,4 +1,4 @@
-//! A learner restored from its saved state continues as if nothing had happened, to the last bit.
+//! A learner restored from its saved state continues bit for bit.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -75,7 +75,7 @@ fn every_interruption_is_invisible() {
     }
 }
 
-/// Also where a long run takes its rounding out.
+/// Also in long runs, which remove rounding errors at intervals.
 #[test]
 fn long_runs_resume() {
     let make = || LocalLinear::tuned(Arc::new(Simplex::new(4).unwrap()), 0.5, 0.0).unwrap();

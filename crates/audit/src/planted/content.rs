@@ -3,7 +3,7 @@
 use super::handmade::{Handmade, UNIT, duel};
 use super::{InDuel, Planted, gaussian};
 use crate::{AuditError, Claim, Duel};
-use hushstream_learn::{Learner, LeastSquares, moments_layout};
+use hushstream_learn::{Learner, LeastSquares, MomentsLayout};
 use hushstream_mechanism::sums::Noise;
 use hushstream_noise::{DiscreteLaplace, RoundedGaussian};
 
@@ -75,7 +75,7 @@ fn clipped_late(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError>
 /// Least squares on two records' moments, one release; R = 3, targets ±1. With a correct bound √2·R² two points are at most 1.5 times as far apart.
 pub(super) fn moments(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
     const R: f64 = 3.0;
-    let layout = moments_layout(1, R, 1.0)?;
+    let layout = MomentsLayout::new(1, R, 1.0)?;
     let power = if faulty { R } else { R * R };
     let bound = std::f64::consts::SQRT_2 * power;
     let sum = Handmade {

@@ -1,30 +1,44 @@
-//! EXP2 on arms (AS17 Theorem 4.1, card C12; errata A4, A5): multiplicative weights on importance-weighted noisy losses.
+//! EXP2 on arms (AS17 Theorem 4.1, card C12; errata A4, A5): multiplicative weights on
+//! importance-weighted noisy losses.
 //!
-//! p = (1−γ)q + γ/N; play i ~ p; l̂ = (ŷ/p_i)·e_i with ŷ the answer clipped to ±Ȳ; q ∝ q·e^{−ηl̂}. Answers are in units of the range's bound M.
+//! p = (1−γ)q + γ/N; play i ~ p; l̂ = (ŷ/p_i)·e_i with ŷ the answer clipped to ±Ȳ; q ∝ q·e^{−ηl̂}.
+//! Answers are in units of the range's bound M.
 //!
-//! **Unbiased**: E[l̂_j] = p_j·E[ŷ]/p_j = E[ŷ], up to what clipping takes: with Ȳ = 1 + 2λ ln T (Laplace of scale λ) or 1 + 2σ√(ln T) (Gaussian), an answer is clipped with
-//! probability at most 2T⁻² a round.
+//! **Unbiased**: E[l̂_j] = p_j·E[ŷ]/p_j = E[ŷ], up to the bias of clipping: with Ȳ = 1 + 2λ ln T
+//! (Laplace of scale λ) or 1 + 2σ√(ln T) (Gaussian), an answer is clipped with probability at most
+//! 2T⁻² per round.
 //!
-//! **Regret**, in expectation, against losses that do not depend on the plays, with noise of variance v and η·N·Ȳ = γ ≤ ½ (AS17 states √(NT log T log N)/ε with a γ that violates its own condition, A5):
+//! **Regret**, in expectation, against losses that do not depend on the plays, with noise of
+//! variance v and η·N·Ȳ = γ ≤ ½ (AS17 states √(NT log T log N)/ε with a γ that violates its own
+//! condition, A5):
 //!
 //! regret ≤ ln N/η + ηNT(1 + v)/(1−γ) + 2γT + 4(1 + λ).
 //!
-//! *Proof.* |ηl̂| ≤ ηNȲ/γ = 1, and e^{−x} ≤ 1 − x + x² for x ≥ −1, so Σ⟨q, l̂⟩ − Σ l̂_k ≤ ln N/η +
-//! ηΣ⟨q, l̂²⟩, and E⟨q, l̂²⟩ = Σ q_i E[ŷ²]/p_i ≤ N(1+v)/(1−γ). Playing p instead of q costs at most
-//! 2γ a round. If answers are known to be small, E[y²] ≤ q and E[y] ≤ m in units of M, as those of
-//! a log are, which are mostly 0, the same proof has q in place of 1 and 2γmT in place of 2γT:
+//! *Proof.* |ηl̂| ≤ ηNȲ/γ = 1, and e^{−x} ≤ 1 − x + x² for x ≥ −1, so
+//! Σ⟨q, l̂⟩ − Σ l̂_k ≤ ln N/η + ηΣ⟨q, l̂²⟩, and
+//! E⟨q, l̂²⟩ = Σ q_i E[ŷ²]/p_i ≤ N(1+v)/(1−γ). Playing p instead of q costs
+//! at most 2γ per round. If answers are known to be small, E[y²] ≤ q and E[y] ≤ m in units of M
+//! (answers from a log are mostly 0), the same proof has q in place of 1 and 2γmT in place of 2γT:
 //! [`AnswerSize`]. The bias of a clipped answer is at most E[(|Z| − 2λ ln T)⁺] ≤ λT⁻² (σT⁻² for
 //! Gaussian noise), and it counts twice, T times. ∎
 
 use super::{BanditLearner, Coins, Play};
 use crate::{LearnError, check};
+use hushstream_account::ParameterError;
 
-/// How large the noise on an answer is, in units of the range's bound.
+/// The size of the noise on an answer, in units of the range's bound.
+///
+/// ```
+/// use hushstream_learn::bandits::FeedbackNoiseSize;
+///
+/// assert_eq!(FeedbackNoiseSize::Laplace(3.0).variance(), 18.0);
+/// assert!(FeedbackNoiseSize::Gaussian(1.0).reach(1000) > 5.0);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum FeedbackNoiseSize {
-    /// Laplace of this scale.
+    /// Laplace noise of this scale.
     Laplace(f64),
-    /// Gaussian of this deviation.
+    /// Gaussian noise of this standard deviation.
     Gaussian(f64),
 }
 
@@ -38,7 +52,7 @@ impl FeedbackNoiseSize {
         }
     }
 
-    /// Ȳ: beyond it an answer lies with probability at most 2T⁻².
+    /// Ȳ, which an answer exceeds with probability at most 2T⁻².
     #[must_use]
     pub fn reach(self, rounds: u64) -> f64 {
         let log = libm::log(rounds.max(3) as f64);
@@ -55,17 +69,25 @@ impl FeedbackNoiseSize {
     }
 }
 
-/// How large answers are before noise, in units of the range's bound.
+/// The size of answers before noise, in units of the range's bound.
+///
+/// ```
+/// use hushstream_learn::bandits::AnswerSize;
+///
+/// // Importance weights of at most 10: answers are mostly 0.
+/// let size = AnswerSize::of_weights(10.0, 1);
+/// assert!(size.mean < 0.11 && size.square < AnswerSize::ANY.square);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct AnswerSize {
-    /// m: no arm's expected answer is larger.
+    /// m, the largest expected answer of an arm.
     pub mean: f64,
-    /// q: no arm's expected squared answer is larger.
+    /// q, the largest expected squared answer of an arm.
     pub square: f64,
 }
 
 impl AnswerSize {
-    /// Answers of which nothing is known but their range.
+    /// Answers of which only the range is known.
     pub const ANY: Self = Self {
         mean: 1.0,
         square: 1.0,
@@ -84,25 +106,32 @@ impl AnswerSize {
     }
 }
 
-/// η, γ and Ȳ.
+/// The parameters of EXP2: η, γ and Ȳ.
+///
+/// ```
+/// use hushstream_learn::bandits::{Exp2Rates, FeedbackNoiseSize};
+///
+/// let rates = Exp2Rates::stated(10, 100_000, FeedbackNoiseSize::Gaussian(2.0));
+/// assert!(rates.learning > 0.0 && rates.exploration <= 0.5);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Exp2Rates {
-    /// η.
+    /// η, the learning rate.
     pub learning: f64,
-    /// γ.
+    /// γ, the probability of exploration.
     pub exploration: f64,
-    /// Ȳ.
+    /// Ȳ, the bound to which answers are clipped.
     pub reach: f64,
 }
 
 impl Exp2Rates {
-    /// The rates for so many arms and T rounds.
+    /// The rates for `arms` arms and `rounds` rounds.
     #[must_use]
     pub fn stated(arms: usize, rounds: u64, noise: FeedbackNoiseSize) -> Self {
         Self::for_answers(arms, rounds, noise, AnswerSize::ANY)
     }
 
-    /// The same for answers that are known to be small.
+    /// The rates for answers that are known to be small.
     #[must_use]
     pub fn for_answers(
         arms: usize,
@@ -127,7 +156,7 @@ impl Exp2Rates {
         let reach = noise.reach(rounds);
         let explored = factor * reach;
         let cost = size.square + noise.variance() + 2.0 * size.mean * explored;
-        // γ ≤ ½ keeps the estimates bounded; in short runs η has to give way.
+        // γ ≤ ½ keeps the estimates bounded; short runs need a smaller η.
         let learning = (log / (n * t * cost)).sqrt().min(0.5 / (n * explored));
         Self {
             learning,
@@ -136,7 +165,7 @@ impl Exp2Rates {
         }
     }
 
-    /// The bound of the file's documentation, in units of the range's bound.
+    /// The regret bound in units of the range's bound (proof in the source file).
     #[must_use]
     pub fn regret_bound(
         &self,
@@ -165,10 +194,19 @@ impl Exp2Rates {
 }
 
 /// EXP2 on arms.
+///
+/// ```
+/// use hushstream_learn::bandits::{Exp2, Exp2Rates, FeedbackNoiseSize};
+///
+/// let rates = Exp2Rates::stated(4, 1000, FeedbackNoiseSize::Laplace(0.5));
+/// let learner = Exp2::new(4, rates)?;
+/// assert_eq!(learner.probabilities(), [0.25; 4]);
+/// # Ok::<(), hushstream_learn::LearnError>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Exp2 {
     rates: Exp2Rates,
-    /// −η·Σ l̂, the largest 0.
+    /// −η·Σ l̂, shifted so that the largest is 0.
     log_weights: Vec<f64>,
     played: Option<(usize, f64)>,
     rounds: u64,
@@ -181,17 +219,13 @@ impl Exp2 {
     /// Fewer than two arms; rates out of range.
     pub fn new(arms: usize, rates: Exp2Rates) -> Result<Self, LearnError> {
         if arms < 2 {
-            return Err(LearnError::parameter("arms", arms, "at least 2"));
+            return Err(ParameterError::new("arms", arms, "at least 2").into());
         }
         check::positive("learning rate", rates.learning)?;
         check::positive("reach of answers", rates.reach)?;
         if !(rates.exploration > 0.0 && rates.exploration <= 1.0) {
             let given = rates.exploration;
-            return Err(LearnError::parameter(
-                "exploration",
-                given,
-                "above 0 and at most 1",
-            ));
+            return Err(ParameterError::new("exploration", given, "above 0 and at most 1").into());
         }
         Ok(Self {
             rates,
@@ -201,7 +235,7 @@ impl Exp2 {
         })
     }
 
-    /// p.
+    /// p, the probabilities of the arms.
     #[must_use]
     pub fn probabilities(&self) -> Vec<f64> {
         mixed(
@@ -240,9 +274,9 @@ pub(crate) fn recentre(log_weights: &mut [f64]) {
 
 pub(crate) fn answered<T: Copy>(played: Option<T>, answer: f64) -> Result<T, LearnError> {
     if !answer.is_finite() {
-        return Err(LearnError::parameter("answer", answer, "a finite number"));
+        return Err(ParameterError::new("answer", answer, "a finite number").into());
     }
-    played.ok_or_else(|| LearnError::parameter("answer", answer, "after a play"))
+    played.ok_or_else(|| ParameterError::new("answer", answer, "after a play").into())
 }
 
 impl BanditLearner for Exp2 {

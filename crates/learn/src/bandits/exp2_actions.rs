@@ -1,10 +1,12 @@
-//! EXP2 on a finite set of actions in ℝⁿ with linear losses (AS17 §4, card C12): l̃ = ŷ·P⁺a, P = E[aaᵀ].
+//! EXP2 on a finite set of actions in ℝⁿ with linear losses (AS17 §4, card C12): l̃ = ŷ·P⁺a,
+//! P = E[aaᵀ].
 //!
 //! As on arms, with weights q_a ∝ e^{−η⟨Σl̃, a⟩} and exploration, of probability γ, uniform over a
 //! barycentric spanner of the actions, in which each has coefficients in [−2, 2]. n is the
 //! dimension of their span, K their number. Answers are in units of the range's bound M.
 //!
-//! **Unbiased**: E[⟨l̃, x⟩] = xᵀP⁺E[a⟨a, l⟩] = ⟨l, x⟩ for x in the span, noise and sign of it dropping out.
+//! **Unbiased**: E[⟨l̃, x⟩] = xᵀP⁺E[a⟨a, l⟩] = ⟨l, x⟩ for x in the span, noise and sign of it
+//! dropping out.
 //!
 //! **Exploration.** Let S have the spanner's actions as columns. P ⪰ (γ/n)·SSᵀ, so
 //! xᵀP⁺x ≤ (n/γ)·‖S⁻¹x‖² ≤ (n/γ)·4n for every action x, and by Cauchy and Schwarz
@@ -18,19 +20,30 @@
 //!
 //! *Proof.* As on arms: Σ⟨q, l̃⟩ − Σ⟨l̃, k⟩ ≤ ln K/η + ηΣ_t Σ_x q_x⟨l̃, x⟩², and the mean of the
 //! last is at most (1 + v)·Σ_x q_x·xᵀP⁺x = (1 + v)·tr(P⁺Q) ≤ (1 + v)n/(1−γ), Q = Σ q_x·xxᵀ ⪯
-//! P/(1−γ). Playing p instead of q costs at most 2γ a round. A clipped answer is off by b ≤ λT⁻² on
-//! average, so an estimate is off by at most b·Σ_a p_a|xᵀP⁺a| ≤ b·√(xᵀP⁺x) ≤ 2nb/√γ, twice in each
-//! of T rounds. ∎
+//! P/(1−γ). Playing p instead of q costs at most 2γ per round. A clipped answer is off by b ≤ λT⁻²
+//! on average, so an estimate is off by at most b·Σ_a p_a|xᵀP⁺a| ≤ b·√(xᵀP⁺x) ≤ 2nb/√γ, twice in
+//! each of T rounds. ∎
 //!
-//! **Cost** O(actions·n²) a round: one pass for P, one solve, one pass for the weights.
+//! **Cost** O(actions·n²) per round: one pass for P, one solve, one pass for the weights.
 
 use super::exp2::{answered, mixed, recentre};
 use super::spanner::{reduced, spanner};
 use super::{AnswerSize, BanditLearner, Coins, Exp2Rates, FeedbackNoiseSize, Play};
 use crate::{LearnError, check};
+use hushstream_account::ParameterError;
 use nalgebra::{DMatrix, DVector};
 
 /// EXP2 on actions.
+///
+/// ```
+/// use hushstream_learn::bandits::{Exp2Actions, FeedbackNoiseSize};
+///
+/// let actions = vec![vec![1.0, 0.0], vec![0.0, 1.0], vec![0.5, 0.5]];
+/// let learner = Exp2Actions::tuned(actions, 10_000, FeedbackNoiseSize::Laplace(0.1))?;
+/// let total: f64 = learner.probabilities().iter().sum();
+/// assert!((total - 1.0).abs() < 1e-12);
+/// # Ok::<(), hushstream_learn::LearnError>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Exp2Actions {
     rates: Exp2Rates,
@@ -46,18 +59,15 @@ impl Exp2Actions {
     /// A learner on these actions.
     ///
     /// # Errors
-    /// Fewer than two actions, of different lengths or not finite; actions that are all zero; rates out of range.
+    /// Fewer than two actions, of different lengths or not finite; actions that are all zero; rates
+    /// out of range.
     pub fn new(actions: Vec<Vec<f64>>, rates: Exp2Rates) -> Result<Self, LearnError> {
         let reduced = coordinates(&actions)?;
         check::positive("learning rate", rates.learning)?;
         check::positive("reach of answers", rates.reach)?;
         if !(rates.exploration > 0.0 && rates.exploration <= 1.0) {
             let given = rates.exploration;
-            return Err(LearnError::parameter(
-                "exploration",
-                given,
-                "above 0 and at most 1",
-            ));
+            return Err(ParameterError::new("exploration", given, "above 0 and at most 1").into());
         }
         let spanner = spanner(&reduced)?;
         Ok(Self {
@@ -87,7 +97,7 @@ impl Exp2Actions {
         Self::new(actions, rates)
     }
 
-    /// The bound of the file's documentation, in units of the range's bound.
+    /// The regret bound in units of the range's bound (proof in the source file).
     #[must_use]
     pub fn regret_bound(&self, rounds: u64, noise: FeedbackNoiseSize) -> f64 {
         let (n, t) = (self.spanner.len(), rounds.max(1) as f64);
@@ -102,7 +112,7 @@ impl Exp2Actions {
         self.rates
     }
 
-    /// p.
+    /// p, the probabilities of the actions.
     #[must_use]
     pub fn probabilities(&self) -> Vec<f64> {
         let share = self.rates.exploration / self.spanner.len() as f64;
@@ -113,7 +123,7 @@ impl Exp2Actions {
         mixed(&self.log_weights, explore, self.rates.exploration)
     }
 
-    /// P⁺a for the played action: what an answer is multiplied with.
+    /// P⁺a for the played action, the factor of its answer.
     fn estimate(&self, action: usize) -> Result<DVector<f64>, LearnError> {
         let size = self.spanner.len();
         let mut second = DMatrix::zeros(size, size);
@@ -123,10 +133,13 @@ impl Exp2Actions {
         let solved = second
             .cholesky()
             .map(|root| root.solve(&self.reduced[action]));
-        solved.ok_or_else(|| LearnError::parameter("exploration", self.rates.exploration, "larger"))
+        solved.ok_or_else(|| {
+            ParameterError::new("exploration", self.rates.exploration, "larger").into()
+        })
     }
 
-    /// The estimate ⟨l̃, x⟩ of the loss of every action from one answer to one play: for tests of its mean.
+    /// The estimate ⟨l̃, x⟩ of the loss of every action from the answer to one play. For tests of
+    /// its mean.
     ///
     /// # Errors
     /// Exploration too small to invert P.
@@ -144,7 +157,7 @@ impl Exp2Actions {
 fn coordinates(actions: &[Vec<f64>]) -> Result<Vec<DVector<f64>>, LearnError> {
     let [first, _, ..] = actions else {
         let given = actions.len();
-        return Err(LearnError::parameter("actions", given, "at least 2"));
+        return Err(ParameterError::new("actions", given, "at least 2").into());
     };
     for action in actions {
         check::vector("action", action, first.len())?;

@@ -1,14 +1,34 @@
-//! An unknown horizon: octaves of 1, 2, 4, … rounds, each played by a fresh learner tuned for its own length.
+//! An unknown horizon: octaves of 1, 2, 4, … rounds, each with a fresh learner tuned for its
+//! length.
 //!
-//! A regret of c·√T on every octave adds up to at most c·√T·√2/(√2−1) ≈ 3.4·c·√T. Privacy is that of the answers, whoever reads them.
+//! A regret of c·√T on every octave adds up to at most c·√T·√2/(√2−1) ≈ 3.4·c·√T. The privacy is
+//! that of the answers.
 
 use super::{BanditLearner, Coins, Play};
 use crate::LearnError;
 
-/// Makes the learner of an octave from its length.
+/// Creates the learner of an octave from its length.
 type Make = Box<dyn Fn(u64) -> Result<Box<dyn BanditLearner>, LearnError> + Send>;
 
-/// A learner for each octave.
+/// A learner for an unknown horizon, with a fresh inner learner for each octave.
+///
+/// ```
+/// use hushstream_learn::bandits::{
+///     BanditLearner, Coins, Exp2, Exp2Rates, FeedbackNoiseSize, Octaves,
+/// };
+///
+/// let mut learner = Octaves::new(|rounds| {
+///     let rates = Exp2Rates::stated(2, rounds, FeedbackNoiseSize::Laplace(0.1));
+///     Ok(Box::new(Exp2::new(2, rates)?))
+/// })?;
+/// let mut bits = || u64::MAX;
+/// for _ in 0..10 {
+///     learner.play(&mut Coins::new(&mut bits))?;
+///     learner.observe(0.5)?;
+/// }
+/// assert_eq!(learner.rounds(), 10);
+/// # Ok::<(), hushstream_learn::LearnError>(())
+/// ```
 pub struct Octaves {
     make: Make,
     inner: Box<dyn BanditLearner>,
@@ -16,7 +36,7 @@ pub struct Octaves {
 }
 
 impl Octaves {
-    /// Octaves of learners that `make` makes.
+    /// Octaves whose learners `make` creates.
     ///
     /// # Errors
     /// Those of `make`.

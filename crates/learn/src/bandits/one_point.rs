@@ -1,14 +1,29 @@
-//! One-point gradients: what one function value at a random neighbour says about the slope (Flaxman, Kalai and McMahan 2005; ST13 Algorithm 3, card C4).
+//! One-point gradients: an estimate of the gradient from one function value at a random neighbour
+//! (Flaxman, Kalai and McMahan 2005; ST13 Algorithm 3, card C4).
 //!
-//! For u uniform on the unit sphere of ℝᵖ, E[(p/β)·f(w + βu)·u] = ∇f_β(w), f_β(w) the mean of f over the ball of radius β around w: Stokes' theorem. Subtracting a constant from f changes
+//! For u uniform on the unit sphere of ℝᵖ, E[(p/β)·f(w + βu)·u] = ∇f_β(w), f_β(w) the mean of f
+//! over the ball of radius β around w: Stokes' theorem. Subtracting a constant from f changes
 //! nothing, since E[u] = 0.
 
 use super::Coins;
 use crate::{LearnError, check};
+use hushstream_account::ParameterError;
 use hushstream_sets::{ConvexSet, Scaled, Shifted};
 use std::sync::Arc;
 
 /// A uniform point of the unit sphere.
+///
+/// ```
+/// use hushstream_learn::bandits::{Coins, sphere};
+///
+/// let mut state = 7_u64;
+/// let mut bits = || {
+///     state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+///     state
+/// };
+/// let point = sphere(3, &mut Coins::new(&mut bits));
+/// assert!((point.iter().map(|x| x * x).sum::<f64>() - 1.0).abs() < 1e-12);
+/// ```
 pub fn sphere(dimension: usize, coins: &mut Coins<'_>) -> Vec<f64> {
     loop {
         let normals: Vec<f64> = (0..dimension).map(|_| coins.normal()).collect();
@@ -20,6 +35,20 @@ pub fn sphere(dimension: usize, coins: &mut Coins<'_>) -> Vec<f64> {
 }
 
 /// The geometry of plays w + βu.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use hushstream_learn::bandits::OnePoint;
+/// use hushstream_sets::{Ball, ConvexSet};
+///
+/// let set: Arc<dyn ConvexSet> = Arc::new(Ball::new(2, 1.0)?);
+/// let plays = OnePoint::new(&set, 0.25)?;
+/// assert_eq!(plays.factor(), 8.0); // p/β
+/// assert_eq!(plays.play(&[0.5, 0.0], &[1.0, 0.0]), [0.75, 0.0]);
+/// assert!((plays.shrunk().outer_radius() - 0.75).abs() < 1e-12);
+/// # Ok::<(), hushstream_learn::LearnError>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct OnePoint {
     radius: f64,
@@ -28,7 +57,8 @@ pub struct OnePoint {
 }
 
 impl OnePoint {
-    /// Plays within β of the iterate. Iterates keep to (1 − β/r)·C around the centre, r the inner radius, so that plays are in C.
+    /// Plays within β of the iterate. Iterates are in (1 − β/r)·C around the centre, with r the
+    /// inner radius, so that plays are in C.
     ///
     /// # Errors
     /// A set without interior; a β that is not below r.
@@ -36,11 +66,12 @@ impl OnePoint {
         check::positive("radius of plays", radius)?;
         let inner = set.inner_radius();
         if radius >= inner {
-            return Err(LearnError::parameter(
+            return Err(ParameterError::new(
                 "radius of plays",
                 radius,
                 "below the radius of the largest ball in the set",
-            ));
+            )
+            .into());
         }
         let centre = check::centre(set.as_ref())?;
         let back: Vec<f64> = centre.iter().map(|value| -value).collect();
@@ -53,19 +84,19 @@ impl OnePoint {
         })
     }
 
-    /// Where iterates live.
+    /// The set of the iterates.
     #[must_use]
     pub fn shrunk(&self) -> &Arc<dyn ConvexSet> {
         &self.shrunk
     }
 
-    /// p/β: what a value is multiplied with.
+    /// p/β, the factor of a value.
     #[must_use]
     pub fn factor(&self) -> f64 {
         self.dimension as f64 / self.radius
     }
 
-    /// β.
+    /// β, the distance of plays from the iterate.
     #[must_use]
     pub fn radius(&self) -> f64 {
         self.radius

@@ -1,22 +1,44 @@
-//! SCRiBLE: linear bandits on a convex set with a self-concordant barrier (AS17 Theorem 4.5, card C13; erratum A6).
+//! SCRiBLE: linear bandits on a convex set with a self-concordant barrier (AS17 Theorem 4.5, card
+//! C13; erratum A6).
 //!
-//! x_t = argmin η⟨L̂, x⟩ + R(x); of the eigenpairs (λ_i, e_i) of ∇²R(x_t) one is drawn, and a sign s; the play is x_t + s·λ_i^{−1/2}·e_i, which lies in the set because Dikin's ellipsoid does;
+//! x_t = argmin η⟨L̂, x⟩ + R(x); of the eigenpairs (λ_i, e_i) of ∇²R(x_t) one is drawn, and a sign
+//! s; the play is x_t + s·λ_i^{−1/2}·e_i, which lies in the set because Dikin's ellipsoid does;
 //! l̂ = n·ŷ·s·λ_i^{1/2}·e_i, n the number of free coordinates.
 //!
-//! **Unbiased** for the loss on the set's directions: averaging over s leaves n·λ^{1/2}·λ^{−1/2}⟨l, e_i⟩·e_i, averaging over i gives l. A constant part of the loss, or of the noise, drops out with the sign.
+//! **Unbiased** for the loss on the set's directions: averaging over s leaves
+//! n·λ^{1/2}·λ^{−1/2}⟨l, e_i⟩·e_i, averaging over i gives l. A constant part of the loss, or of the
+//! noise, drops out with the sign.
 //!
-//! **Regret**, for losses |⟨l, x⟩| ≤ 1 on the set, noise of variance v, ηn·Ȳ ≤ ¼: 2ηn²T(1 + v) + ν ln T/η + 4 + clipping. *Proof.* In the dual of the local norm ‖l̂‖* = n|ŷ|, and follow-the-regularised-leader on a barrier
-//! has regret 2ηΣ‖l̂‖*² + (R(u) − R(x_1))/η as long as η‖l̂‖* ≤ ¼ (Abernethy, Hazan and Rakhlin 2008); for u at relative distance 1/T from the boundary R(u) − R(x_1) ≤ ν ln T. ∎
+//! **Regret**, for losses |⟨l, x⟩| ≤ 1 on the set, noise of variance v, ηn·Ȳ ≤ ¼:
+//! 2ηn²T(1 + v) + ν ln T/η + 4 + clipping. *Proof.* In the dual of the local norm ‖l̂‖* = n|ŷ|, and
+//! follow-the-regularised-leader on a barrier has regret 2ηΣ‖l̂‖*² + (R(u) − R(x_1))/η as long as
+//! η‖l̂‖* ≤ ¼ (Abernethy, Hazan and Rakhlin 2008); for u at relative distance 1/T from the boundary
+//! R(u) − R(x_1) ≤ ν ln T. ∎
 //!
-//! **Cost** a few Newton steps and one eigendecomposition, O(n³), a round.
+//! **Cost** a few Newton steps and one eigendecomposition, O(n³), per round.
 
 use super::exp2::answered;
 use super::{BanditLearner, Coins, FeedbackNoiseSize, Play};
 use crate::{LearnError, check};
+use hushstream_account::ParameterError;
 use hushstream_sets::{Barrier, ConvexSet};
 use nalgebra::{DMatrix, DVector};
 
 /// SCRiBLE.
+///
+/// ```
+/// use hushstream_learn::bandits::{BanditLearner, Coins, Scrible};
+/// use hushstream_sets::{Ball, ConvexSet};
+///
+/// let set = Ball::new(2, 1.0)?;
+/// let mut learner = Scrible::new(&set, 0.01, 3.0)?;
+/// let mut bits = || 1;
+/// let play = learner.play(&mut Coins::new(&mut bits))?;
+/// assert!(set.contains(&play.point, 1e-9));
+/// learner.observe(0.3)?;
+/// assert_eq!(learner.rounds(), 1);
+/// # Ok::<(), hushstream_learn::LearnError>(())
+/// ```
 pub struct Scrible {
     barrier: Box<dyn Barrier>,
     rate: f64,
@@ -40,7 +62,7 @@ pub struct Possibility {
 }
 
 impl Scrible {
-    /// A learner on `set` with rate η; answers beyond `reach` are clipped.
+    /// A learner on `set` with rate η that clips answers to ±`reach`.
     ///
     /// # Errors
     /// A set without a barrier; numbers that are not positive.
@@ -64,7 +86,7 @@ impl Scrible {
         Ok(learner)
     }
 
-    /// η and Ȳ for T rounds, with ηnȲ ≤ ¼.
+    /// A learner with η and Ȳ for T rounds, ηnȲ ≤ ¼.
     ///
     /// # Errors
     /// A set without a barrier.
@@ -80,7 +102,7 @@ impl Scrible {
         Ok(((wanted.sqrt() / n).min(0.25 / (n * reach)), reach))
     }
 
-    /// The bound of the file's documentation.
+    /// The regret bound (proof in the source file).
     #[must_use]
     pub fn regret_bound(&self, rounds: u64, noise: FeedbackNoiseSize) -> f64 {
         let (n, t) = (self.barrier.free_dimension() as f64, rounds.max(2) as f64);
@@ -89,7 +111,8 @@ impl Scrible {
             + 4.0 * (1.0 + noise.variance().sqrt())
     }
 
-    /// argmin η⟨total, x⟩ + R(x), by damped Newton steps from a nearby point: with decrement δ a step of 1/(1+δ) stays inside and lowers the value.
+    /// argmin η⟨total, x⟩ + R(x), by damped Newton steps from a nearby point: with decrement δ a
+    /// step of 1/(1+δ) stays inside and lowers the value.
     fn minimiser(
         &self,
         total: &DVector<f64>,
@@ -118,7 +141,7 @@ impl Scrible {
             };
             let next = &at - step * factor;
             if !self.barrier.value(next.as_slice()).is_finite() {
-                break; // rounding at the boundary: stay inside
+                break; // rounding at the boundary
             }
             at = next;
         }
@@ -131,7 +154,7 @@ impl Scrible {
         let mut hessian = vec![0.0; size * size];
         self.barrier.hessian(self.centre.as_slice(), &mut hessian)?;
         let mut eigen = DMatrix::from_row_slice(size, size, &hessian).symmetric_eigen();
-        // A fixed sign, so that a replay repeats it whatever the solver's path.
+        // Fix the sign, so that a replay does not depend on the solver.
         for mut column in eigen.eigenvectors.column_iter_mut() {
             let largest = column.iamax();
             if column[largest] < 0.0 {
@@ -152,7 +175,7 @@ impl Scrible {
         Ok((point, vectors.column(axis) * (size * sign * root)))
     }
 
-    /// Every possible play: for tests of what it estimates.
+    /// Every possible play. For tests of the estimate's mean.
     ///
     /// # Errors
     /// A barrier that fails.
@@ -211,11 +234,7 @@ impl BanditLearner for Scrible {
         check::vector("saved state", state, 2 * size)?;
         let (total, centre) = state.split_at(size);
         if !self.barrier.value(centre).is_finite() {
-            return Err(LearnError::parameter(
-                "saved centre",
-                "a point",
-                "inside the set",
-            ));
+            return Err(ParameterError::new("saved centre", "a point", "inside the set").into());
         }
         self.total = DVector::from_column_slice(total);
         self.centre = DVector::from_column_slice(centre);

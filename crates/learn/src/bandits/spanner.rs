@@ -1,10 +1,13 @@
-//! A barycentric spanner: few actions that every action is a small combination of (Awerbuch and Kleinberg 2004).
+//! A barycentric spanner: a few actions such that every action is a small combination of them
+//! (Awerbuch and Kleinberg 2004).
 //!
-//! **Claim.** The chosen actions are a basis of the span, and in it every action has coefficients in [−2, 2].
-//! **Method.** Start from a pivoted basis; as long as some action has a coefficient beyond 2, put it in the place of the basis action with that coefficient: the volume of the basis
-//! at least doubles, so this ends.
+//! **Claim.** The chosen actions are a basis of the span, and in it every action has coefficients
+//! in [−2, 2]. **Method.** Start from a pivoted basis; as long as some action has a coefficient
+//! beyond 2, it replaces the basis action with that coefficient: the volume of the basis at least
+//! doubles, so this ends.
 
 use crate::LearnError;
+use hushstream_account::ParameterError;
 use nalgebra::{DMatrix, DVector};
 
 /// Coordinates of actions in an orthonormal basis of their span.
@@ -36,7 +39,7 @@ pub(crate) fn reduced(actions: &[Vec<f64>]) -> Vec<DVector<f64>> {
 
 /// Indices of the spanner among reduced actions.
 pub(crate) fn spanner(actions: &[DVector<f64>]) -> Result<Vec<usize>, LearnError> {
-    let failed = || LearnError::parameter("actions", actions.len(), "actions that span something");
+    let failed = || ParameterError::new("actions", actions.len(), "actions that are not all zero");
     let dimension = actions.first().ok_or_else(failed)?.len();
     let mut chosen: Vec<usize> = Vec::new();
     let mut rest: Vec<DVector<f64>> = actions.to_vec();
@@ -47,7 +50,7 @@ pub(crate) fn spanner(actions: &[DVector<f64>]) -> Result<Vec<usize>, LearnError
             |best, (i, l)| if l > best.1 { (i, l) } else { best },
         );
         if length <= 0.0 {
-            return Err(failed());
+            return Err(failed().into());
         }
         let direction = &rest[pivot] / length;
         for vector in &mut rest {

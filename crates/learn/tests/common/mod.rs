@@ -1,8 +1,8 @@
-//! Sets with geometry written a second time, by other methods, and deterministic random numbers.
+//! Sets with a second implementation of their geometry, and deterministic random numbers.
 #![allow(
     dead_code,
     unreachable_pub,
-    reason = "each test file uses its own part of this one"
+    reason = "each test file uses a part of this one"
 )]
 
 use std::sync::Arc;
@@ -58,7 +58,7 @@ pub fn add(target: &mut [f64], factor: f64, vector: &[f64]) {
     }
 }
 
-/// A set as its definition says, without the library.
+/// A set by its definition, independent of the library.
 #[derive(Clone)]
 pub enum Shape {
     Ball(f64),
@@ -68,7 +68,8 @@ pub enum Shape {
 }
 
 impl Shape {
-    /// The nearest point: by definition for ball and box, by bisection for the simplex, by trying all subsets of vertices otherwise.
+    /// The nearest point: by definition for ball and box, by bisection for the simplex, by trying
+    /// all subsets of vertices otherwise.
     pub fn project(&self, z: &[f64]) -> Vec<f64> {
         match self {
             Self::Ball(radius) => {
@@ -163,7 +164,8 @@ fn nearest_in_hull(vertices: &[Vec<f64>], z: &[f64]) -> Vec<f64> {
     best.unwrap().1
 }
 
-/// Solves a square system (last column: right side) by Gaussian elimination with pivoting; nothing if it is singular.
+/// Solves a square system (last column: right side) by Gaussian elimination with pivoting;
+/// `None` if it is singular.
 pub fn eliminate(mut rows: Vec<Vec<f64>>) -> Option<Vec<f64>> {
     let n = rows.len();
     for column in 0..n {
@@ -237,7 +239,8 @@ pub fn centre(set: &dyn ConvexSet) -> Vec<f64> {
     centre
 }
 
-/// Minimises a function with a constant curvature over a shape, by damped projected gradient steps: the distance shrinks tenfold in each.
+/// Minimises a function with a constant curvature over a shape, by damped projected gradient steps:
+/// the distance shrinks tenfold in each.
 pub fn minimise(
     shape: &Shape,
     start: &[f64],
