@@ -1,13 +1,12 @@
 //! Why an audit cannot be held.
 
-use hushstream_account::{AccountError, GuaranteeError};
+use hushstream_account::{AccountError, GuaranteeError, ParameterError};
 use hushstream_arena::ArenaError;
 use hushstream_engine::{
     BanditError, ExpertsError, LimitedUpdatesError, RecipeError, RecipeName, RunError, ValuesError,
 };
 use hushstream_learn::LearnError;
 use hushstream_mechanism::LedgerError;
-use hushstream_mechanism::losses::BoundsError;
 use hushstream_mechanism::perturb::PerturbError;
 use hushstream_mechanism::sparse::SparseError;
 use hushstream_mechanism::sums::{PlanError, SumError};
@@ -26,9 +25,6 @@ pub enum AuditError {
     /// A bandit.
     #[error(transparent)]
     Bandit(#[from] BanditError),
-    /// A loss.
-    #[error(transparent)]
-    Bounds(#[from] BoundsError),
     /// Expert advice.
     #[error(transparent)]
     Experts(#[from] ExpertsError),
@@ -72,15 +68,8 @@ pub enum AuditError {
     #[error(transparent)]
     Values(#[from] ValuesError),
     /// A parameter out of range.
-    #[error("{parameter} = {given} is not allowed; allowed: {allowed}")]
-    Parameter {
-        /// Which.
-        parameter: &'static str,
-        /// What was given.
-        given: f64,
-        /// What is allowed.
-        allowed: &'static str,
-    },
+    #[error(transparent)]
+    Parameter(#[from] ParameterError),
     /// A recipe that no attack has been written for.
     #[error("there are no attacks on {0} yet")]
     NoAttacks(RecipeName),

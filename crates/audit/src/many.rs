@@ -16,7 +16,7 @@ use crate::AuditError;
 use crate::bound::{Claim, Rates};
 use crate::duel::{Duel, Runs, World, play_many};
 use crate::procedure::{Effort, Verdict};
-use hushstream_account::{Adjacency, Budget, Charge, FilterKind};
+use hushstream_account::{Adjacency, Budget, Charge, FilterKind, ParameterError};
 use hushstream_arena::Dice;
 use hushstream_engine::{Objective, Recipe, RecipeName, RecipeRequest, Run};
 use hushstream_mechanism::losses::{Bounds, Features, LinearModel, Link, Record};
@@ -76,20 +76,22 @@ impl LongStream {
     /// A budget without δ; a stream shorter than its canaries.
     pub fn audit(&self, runs: u64, error: f64, seed: u64) -> Result<Verdict, AuditError> {
         if self.canaries == 0 || (self.canaries as u64) > self.releases {
-            return Err(AuditError::Parameter {
-                parameter: "canaries",
-                given: self.canaries as f64,
-                allowed: "between 1 and the number of releases",
-            });
+            return Err(ParameterError::new(
+                "canaries",
+                self.canaries as f64,
+                "between 1 and the number of releases",
+            )
+            .into());
         }
         let start = Instant::now();
         let recipe = self.recipe()?;
         let Charge::Gaussian(mu) = recipe.plan().charge()?.charge else {
-            return Err(AuditError::Parameter {
-                parameter: "delta",
-                given: self.budget.delta(),
-                allowed: "positive: this audit is of Gaussian noise",
-            });
+            return Err(ParameterError::new(
+                "delta",
+                self.budget.delta(),
+                "positive: this audit is of Gaussian noise",
+            )
+            .into());
         };
         let claim = Claim::Gaussian {
             mu: mu.get(),

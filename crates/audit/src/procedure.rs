@@ -10,6 +10,7 @@ use crate::AuditError;
 use crate::attack::Attack;
 use crate::bound::{Claim, Rates};
 use crate::duel::{Duel, Runs, World, play_many};
+use hushstream_account::ParameterError;
 use std::time::{Duration, Instant};
 
 /// How many runs of each world, and how sure the result must be.
@@ -75,13 +76,8 @@ impl Effort {
     }
 
     fn check(self) -> Result<(), AuditError> {
-        let parameter = |parameter, given, allowed| {
-            Err(AuditError::Parameter {
-                parameter,
-                given,
-                allowed,
-            })
-        };
+        let parameter =
+            |parameter, given, allowed| Err(ParameterError::new(parameter, given, allowed).into());
         if !(self.error > 0.0 && self.error < 1.0) {
             let confidence = 1.0 - self.error;
             return parameter("confidence", confidence, "between 0 and 1, both excluded");
@@ -181,11 +177,12 @@ pub fn audit(claim: Claim, duels: &[Box<dyn Duel>], effort: Effort) -> Result<Ve
         }
     }
     let Some((event, duel, attack)) = best else {
-        return Err(AuditError::Parameter {
-            parameter: "duels",
-            given: duels.len() as f64,
-            allowed: "at least one, which publishes something",
-        });
+        return Err(ParameterError::new(
+            "duels",
+            duels.len() as f64,
+            "at least one, which publishes something",
+        )
+        .into());
     };
     let runs = Runs {
         seed: effort.seed,

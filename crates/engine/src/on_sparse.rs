@@ -2,7 +2,7 @@
 
 use crate::catalogue::RecipeName;
 use crate::on_sums::RecipeError;
-use hushstream_account::{Adjacency, Budget, Guarantee, GuaranteeError};
+use hushstream_account::{Adjacency, Budget, Guarantee, GuaranteeError, ParameterError};
 use hushstream_mechanism::losses::{Bounds, Features, LinearModel, Link, Loss, Record};
 use hushstream_mechanism::sparse::{Balance, CACHE_BYTES, Model, Rule, SparseError, SparseLearner};
 use hushstream_mechanism::sums::{Geometry, Noise, SumKind, SumPlan, SumRequest};
@@ -46,11 +46,12 @@ impl SparseRequest {
     /// Everything that is out of range or does not fit, each with what is allowed.
     pub fn plan(self) -> Result<SparseRecipe, RecipeError> {
         if self.rounds < 2 {
-            return Err(RecipeError::Parameter {
-                parameter: "rounds",
-                given: self.rounds as f64,
-                allowed: "at least two: nothing is released after the last",
-            });
+            return Err(ParameterError::new(
+                "rounds",
+                self.rounds as f64,
+                "at least two: nothing is released after the last",
+            )
+            .into());
         }
         if self.budget.is_pure() {
             return Err(RecipeError::Unfit(
@@ -83,10 +84,8 @@ impl SparseRequest {
             smoothness: loss.smoothness(),
         };
         let rate = self.rate.unwrap_or_else(|| balance.rate());
-        let rule = Rule::new(rate, length).ok_or(RecipeError::Parameter {
-            parameter: "learning rate",
-            given: rate,
-            allowed: "a positive finite number",
+        let rule = Rule::new(rate, length).ok_or_else(|| {
+            ParameterError::new("learning rate", rate, "a positive finite number")
         })?;
         Ok(SparseRecipe {
             plan,

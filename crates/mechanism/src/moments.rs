@@ -9,7 +9,8 @@
 //! only through ‖y‖ ≤ Y = 1 and |⟨y, y'⟩| ≤ Y², as for a number, so K classes cost no more sensitivity than one; K separate problems would cost √K.
 
 use crate::lattice::Contribution;
-use crate::losses::{Bounds, BoundsError, Features, Record, class};
+use crate::losses::{Bounds, Features, Record, class};
+use hushstream_account::ParameterError;
 
 /// The map from records to second moments.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,14 +36,18 @@ impl Moments {
     ///
     /// # Errors
     /// A length that is not positive and finite; fewer than two classes, or more than 65,536.
-    pub fn of_classes(features: usize, length: f64, classes: usize) -> Result<Self, BoundsError> {
+    pub fn of_classes(
+        features: usize,
+        length: f64,
+        classes: usize,
+    ) -> Result<Self, ParameterError> {
         let bounds = Bounds::new(length, (0.0, 1.0), 1.0)?;
         if !(2..=1 << 16).contains(&classes) {
-            return Err(BoundsError {
-                parameter: "number of classes",
-                given: classes as f64,
-                allowed: "2 to 65536",
-            });
+            return Err(ParameterError::new(
+                "number of classes",
+                classes as f64,
+                "2 to 65536",
+            ));
         }
         Ok(Self {
             features,

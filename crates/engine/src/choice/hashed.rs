@@ -4,6 +4,7 @@ use super::{Situation, Task, Wishes};
 use crate::catalogue::RecipeName;
 use crate::on_sparse::{SparseRecipe, SparseRequest};
 use crate::on_sums::RecipeError;
+use hushstream_account::ParameterError;
 use hushstream_mechanism::Participation;
 use hushstream_mechanism::losses::{Bounds, Link};
 use hushstream_mechanism::sums::{Noise, SumKind};
@@ -42,10 +43,8 @@ impl Situation {
                 ));
             }
         };
-        let features = u32::try_from(self.features).map_err(|_| RecipeError::Parameter {
-            parameter: "features",
-            given: self.features as f64,
-            allowed: "fewer than 2^32",
+        let features = u32::try_from(self.features).map_err(|_| {
+            ParameterError::new("features", self.features as f64, "fewer than 2^32")
         })?;
         let weights = wishes.radius.unwrap_or(scores / self.length);
         SparseRequest {

@@ -21,7 +21,7 @@ mod problem;
 
 use crate::catalogue::{MechanismKind, RecipeName};
 use crate::on_sums::{Recipe, RecipeError};
-use hushstream_account::{Adjacency, Budget};
+use hushstream_account::{Adjacency, Budget, ParameterError};
 use hushstream_mechanism::Participation;
 use hushstream_mechanism::losses::Link;
 use hushstream_mechanism::sums::{Noise, SumKind};
@@ -98,11 +98,7 @@ impl Wishes {
         if let Some(given) = self.radius
             && !(given > 0.0 && given.is_finite())
         {
-            return Err(RecipeError::Parameter {
-                parameter: "radius",
-                given,
-                allowed: "a positive finite number",
-            });
+            return Err(ParameterError::new("radius", given, "a positive finite number").into());
         }
         let is_on = |kinds: &[MechanismKind]| kinds.contains(&recipe.entry().mechanism);
         let is_selection = is_on(&[MechanismKind::Selection, MechanismKind::Batch]);

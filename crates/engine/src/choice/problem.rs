@@ -4,19 +4,9 @@ use super::{Situation, Task, Wishes};
 use crate::catalogue::RecipeName;
 use crate::on_sums::{Objective, RecipeError};
 use hushstream_mechanism::Moments;
-use hushstream_mechanism::losses::{Bounds, BoundsError, LinearLoss, LinearModel, Link, Softmax};
+use hushstream_mechanism::losses::{Bounds, LinearLoss, LinearModel, Link, Softmax};
 use hushstream_sets::{Ball, BoxSet, ConvexSet, Simplex};
 use std::sync::Arc;
-
-impl From<BoundsError> for RecipeError {
-    fn from(error: BoundsError) -> Self {
-        Self::Parameter {
-            parameter: error.parameter,
-            given: error.given,
-            allowed: error.allowed,
-        }
-    }
-}
 
 impl Situation {
     pub(super) fn moments(&self) -> Result<Moments, RecipeError> {

@@ -2,7 +2,7 @@
 
 use crate::catalogue::{MechanismKind, RecipeName};
 use crate::on_sums::RecipeError;
-use hushstream_account::{Adjacency, Budget};
+use hushstream_account::{Adjacency, Budget, ParameterError};
 use hushstream_mechanism::Participation;
 use hushstream_mechanism::losses::Loss;
 use hushstream_mechanism::perturb::{
@@ -92,11 +92,12 @@ impl IterateRequest {
             )));
         }
         if self.rounds < 2 {
-            return Err(RecipeError::Parameter {
-                parameter: "rounds",
-                given: self.rounds as f64,
-                allowed: "at least two: nothing is released after the last",
-            });
+            return Err(ParameterError::new(
+                "rounds",
+                self.rounds as f64,
+                "at least two: nothing is released after the last",
+            )
+            .into());
         }
         let noise = self.noise.unwrap_or(if self.budget.is_pure() {
             Noise::L2Laplace

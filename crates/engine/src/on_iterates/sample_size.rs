@@ -10,7 +10,7 @@
 //! The paper's statement lacks the 1/α of erratum J12 in σ, which here is ρ²/ε_g: its first term grows like 1/ε_g, in truth like 1/ε_g². And ρ is a public number, not learned from the data (J13).
 
 use crate::on_sums::RecipeError;
-use hushstream_account::{Adjacency, Budget, Mu};
+use hushstream_account::{Adjacency, Budget, Mu, ParameterError};
 
 /// The question.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -43,19 +43,18 @@ impl PolQuestion {
             ("radius", self.radius),
         ] {
             if !(given > 0.0 && given.is_finite()) {
-                return Err(RecipeError::Parameter {
-                    parameter,
-                    given,
-                    allowed: "a positive finite number",
-                });
+                return Err(
+                    ParameterError::new(parameter, given, "a positive finite number").into(),
+                );
             }
         }
         if !(self.failing > 0.0 && self.failing < 1.0) {
-            return Err(RecipeError::Parameter {
-                parameter: "probability of failing",
-                given: self.failing,
-                allowed: "above 0 and below 1",
-            });
+            return Err(ParameterError::new(
+                "probability of failing",
+                self.failing,
+                "above 0 and below 1",
+            )
+            .into());
         }
         let mu = Mu::within(self.budget)
             .map_err(|error| RecipeError::Unfit(error.to_string()))?
@@ -64,11 +63,12 @@ impl PolQuestion {
         let (mut too_few, mut enough) = (15_u64, 16_u64);
         while self.bound(enough, mu) > self.error {
             if enough >= 1 << 60 {
-                return Err(RecipeError::Parameter {
-                    parameter: "error",
-                    given: self.error,
-                    allowed: "larger: more than 2^60 records would be needed",
-                });
+                return Err(ParameterError::new(
+                    "error",
+                    self.error,
+                    "larger: more than 2^60 records would be needed",
+                )
+                .into());
             }
             (too_few, enough) = (enough, 2 * enough);
         }

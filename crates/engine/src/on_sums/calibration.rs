@@ -3,6 +3,7 @@
 use super::noise_length::{NOISE_BETA, mean_length, rare_length};
 use super::recipe::{Ask, Recipe, RecipeError};
 use crate::catalogue::RecipeName;
+use hushstream_account::ParameterError;
 use hushstream_learn::{
     DualAveraging, FollowTheApproximateLeader, FrankWolfe, LearnError, Learner, LeastSquares,
     LocalLinear, PerturbedLeader, RegularisedLeader,
@@ -16,11 +17,7 @@ impl Recipe {
         if given > 0.0 && given.is_finite() {
             Ok(given)
         } else {
-            Err(RecipeError::Parameter {
-                parameter,
-                given,
-                allowed: "a positive finite number",
-            })
+            Err(ParameterError::new(parameter, given, "a positive finite number").into())
         }
     }
 

@@ -1,7 +1,7 @@
 //! A recipe: mechanism × learner × calibration, planned from public numbers alone.
 
 use crate::catalogue::{MechanismKind, RecipeName};
-use hushstream_account::{Adjacency, Budget, Guarantee, GuaranteeError};
+use hushstream_account::{Adjacency, Budget, Guarantee, GuaranteeError, ParameterError};
 use hushstream_learn::LearnError;
 use hushstream_mechanism::losses::{LinearLoss, Loss};
 use hushstream_mechanism::perturb::PerturbError;
@@ -90,15 +90,8 @@ pub enum RecipeError {
         set: usize,
     },
     /// A parameter out of range.
-    #[error("{parameter} = {given} is not allowed; allowed: {allowed}")]
-    Parameter {
-        /// Which.
-        parameter: &'static str,
-        /// What was given.
-        given: f64,
-        /// What is allowed.
-        allowed: &'static str,
-    },
+    #[error(transparent)]
+    Parameter(#[from] ParameterError),
     /// An objective the recipe does not serve.
     #[error("{recipe} learns from {wanted}, not from this objective")]
     Objective {
@@ -128,11 +121,13 @@ impl RecipeRequest {
     pub fn plan(self) -> Result<Recipe, RecipeError> {
         let items = self.rounds.div_ceil(self.batch.max(1));
         if items < 2 {
-            return Err(RecipeError::Parameter {
-                parameter: "rounds",
-                given: self.rounds as f64,
-                allowed: "at least two items (of a batch of records each): nothing is released after the last",
-            });
+            return Err(ParameterError::new(
+                "rounds",
+                self.rounds as f64,
+                "at least two items (of a batch of records each): \
+                 nothing is released after the last",
+            )
+            .into());
         }
         if !matches!(self.recipe.entry().mechanism, MechanismKind::Sum(_)) {
             return Err(RecipeError::Unfit(format!(
@@ -232,11 +227,8 @@ impl RecipeRequest {
             }
             _ => 0.0,
         };
-        let dimension = u32::try_from(dimension).map_err(|_| RecipeError::Parameter {
-            parameter: "dimension",
-            given: dimension as f64,
-            allowed: "below 2^32",
-        })?;
+        let dimension = u32::try_from(dimension)
+            .map_err(|_| ParameterError::new("dimension", dimension as f64, "below 2^32"))?;
         Ok(SumRequest {
             kind,
             noise,

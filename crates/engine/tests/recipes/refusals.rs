@@ -1,7 +1,7 @@
 //! What cannot be is refused before anything is spent, by name, value and what is allowed.
 
 use crate::game::*;
-use hushstream_account::Budget;
+use hushstream_account::{Budget, ParameterError};
 use hushstream_engine::{RecipeError, RecipeName, RecipeRequest};
 use hushstream_learn::LearnError;
 use hushstream_mechanism::Participation;
@@ -38,10 +38,10 @@ fn fewer_than_two_rounds() {
             let error = refusal(request);
             assert!(matches!(
                 error,
-                RecipeError::Parameter {
+                RecipeError::Parameter(ParameterError {
                     parameter: "rounds",
                     ..
-                }
+                })
             ));
             names(
                 &error,
@@ -208,7 +208,7 @@ fn curvatures_and_rates_out_of_range() {
                     request.learning_rate = Some(bad);
                 }
                 let error = refusal(request);
-                assert!(matches!(error, RecipeError::Parameter { .. }), "{error}");
+                assert!(matches!(error, RecipeError::Parameter(_)), "{error}");
                 names(&error, &[parameter, &bad.to_string(), "positive finite"]);
             }
         }
@@ -220,7 +220,7 @@ fn counts_out_of_range() {
     let mut no_window = request(RecipeName::CocoP, distance(D), ball(), 64);
     no_window.window = None;
     let error = refusal(no_window);
-    assert!(matches!(error, RecipeError::Plan(PlanError::Count { .. })));
+    assert!(matches!(error, RecipeError::Plan(PlanError::Parameter(_))));
     names(&error, &["window = 0", "1 to 2^44"]);
     let mut no_batch = pftal();
     no_batch.batch = 0;

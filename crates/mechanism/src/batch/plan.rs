@@ -4,7 +4,8 @@ use crate::boundary::Scope;
 use crate::durable::{DiaryError, Terms};
 use crate::losses::Loss;
 use hushstream_account::{
-    AccountError, Adjacency, Budget, Charge, FilterKind, Guarantee, GuaranteeError, Mu, Price,
+    AccountError, Adjacency, Budget, Charge, FilterKind, Guarantee, GuaranteeError, Mu,
+    ParameterError, Price,
 };
 use hushstream_noise::{NoiseError, RoundedGaussian};
 use hushstream_sets::{ConvexSet, SetError};
@@ -50,15 +51,8 @@ pub enum BatchError {
     #[error(transparent)]
     Noise(#[from] NoiseError),
     /// A constant out of range.
-    #[error("{parameter} = {given} is not allowed; allowed: {allowed}")]
-    Parameter {
-        /// Which.
-        parameter: &'static str,
-        /// What was given.
-        given: f64,
-        /// What is allowed.
-        allowed: &'static str,
-    },
+    #[error(transparent)]
+    Parameter(#[from] ParameterError),
 }
 
 /// What is wanted.
@@ -145,19 +139,16 @@ impl SolverPlan {
             ("mu", self.mu),
         ] {
             if !(given > 0.0 && (1e-100..1e100).contains(&given)) {
-                return Err(BatchError::Parameter {
-                    parameter,
-                    given,
-                    allowed: "1e-100 to 1e100",
-                });
+                return Err(ParameterError::new(parameter, given, "1e-100 to 1e100").into());
             }
         }
         if self.mu * 2_f64.powi(30) < 4.0 * f64::from(self.dimension).sqrt() {
-            return Err(BatchError::Parameter {
-                parameter: "mu",
-                given: self.mu,
-                allowed: "a budget that leaves room for rounding: mu*2^30 above 4*sqrt(d)",
-            });
+            return Err(ParameterError::new(
+                "mu",
+                self.mu,
+                "a budget that leaves room for rounding: mu*2^30 above 4*sqrt(d)",
+            )
+            .into());
         }
         self.guarantee(true).map(|_| ())
     }

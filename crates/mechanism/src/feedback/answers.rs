@@ -5,7 +5,7 @@ use super::reading::{Answer, Ask, Reading};
 use crate::boundary::{Grant, OperatorOnly, Pending, Raw, Released, Transcript};
 use crate::durable::{CameBack, Diary, DiaryError, FoundDiary, Ledger, Storage, decode, encode};
 use crate::losses::{Loss, Record};
-use hushstream_account::Guarantee;
+use hushstream_account::{Guarantee, ParameterError};
 use hushstream_noise::{DiscreteLaplace, Key, RoundedGaussian, Source};
 use serde::{Deserialize, Serialize};
 
@@ -215,11 +215,12 @@ impl Answers {
         record: Raw<Record>,
     ) -> Result<Option<Pending<f64, Transcript>>, FeedbackError> {
         if reading.range() != self.plan.request.range {
-            return Err(FeedbackError::Parameter {
-                parameter: "range of a record's answers",
-                given: reading.range().bound(),
-                allowed: "the range that was planned for",
-            });
+            return Err(ParameterError::new(
+                "range of a record's answers",
+                reading.range().bound(),
+                "the range that was planned for",
+            )
+            .into());
         }
         let record = record.open();
         self.take(reading.answer(&record, play))

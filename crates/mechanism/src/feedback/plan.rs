@@ -27,7 +27,7 @@ use crate::boundary::Scope;
 use crate::durable::{DiaryError, Terms};
 use hushstream_account::{
     AccountError, Adjacency, Budget, Charge, Epsilon, FilterKind, Guarantee, GuaranteeError, Mu,
-    Price,
+    ParameterError, Price,
 };
 use hushstream_noise::{DiscreteLaplace, NoiseError, RoundedGaussian};
 use serde::{Deserialize, Serialize};
@@ -156,15 +156,8 @@ pub struct FeedbackRequest {
 #[derive(Debug, thiserror::Error)]
 pub enum FeedbackError {
     /// A number out of range.
-    #[error("{parameter} = {given} is not allowed; allowed: {allowed}")]
-    Parameter {
-        /// Which.
-        parameter: &'static str,
-        /// What was given.
-        given: f64,
-        /// What is allowed.
-        allowed: &'static str,
-    },
+    #[error(transparent)]
+    Parameter(#[from] ParameterError),
     /// The budget.
     #[error(transparent)]
     Account(#[from] AccountError),
@@ -231,13 +224,8 @@ impl FeedbackPlan {
     pub(crate) fn check(&self) -> Result<(), FeedbackError> {
         let request = &self.request;
         let bound = request.range.bound();
-        let wrong = |parameter, given, allowed| {
-            Err(FeedbackError::Parameter {
-                parameter,
-                given,
-                allowed,
-            })
-        };
+        let wrong =
+            |parameter, given, allowed| Err(ParameterError::new(parameter, given, allowed).into());
         if !(1e-200..1e200).contains(&bound) {
             return wrong("bound on answers", bound, "1e-200 to 1e200");
         }

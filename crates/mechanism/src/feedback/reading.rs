@@ -37,6 +37,7 @@
 use super::plan::{FeedbackError, Range};
 use crate::boundary::{OperatorOnly, Raw};
 use crate::losses::{Features, Record};
+use hushstream_account::ParameterError;
 use serde::{Deserialize, Serialize};
 
 /// What records hold, and the public bounds of it.
@@ -65,23 +66,19 @@ impl Reading {
     /// As [`Reading::table`]; a weight below 1, or not finite.
     pub fn log(arms: usize, low: f64, high: f64, most: f64) -> Result<Self, FeedbackError> {
         if !(1.0..=1e9).contains(&most) {
-            return Err(FeedbackError::Parameter {
-                parameter: "greatest weight of a logged round",
-                given: most,
-                allowed: "1 to 1e9, the inverse of the least propensity",
-            });
+            return Err(ParameterError::new(
+                "greatest weight of a logged round",
+                most,
+                "1 to 1e9, the inverse of the least propensity",
+            )
+            .into());
         }
         Self::checked(arms, low, high, Some(most))
     }
 
     fn checked(arms: usize, low: f64, high: f64, most: Option<f64>) -> Result<Self, FeedbackError> {
-        let wrong = |parameter, given, allowed| {
-            Err(FeedbackError::Parameter {
-                parameter,
-                given,
-                allowed,
-            })
-        };
+        let wrong =
+            |parameter, given, allowed| Err(ParameterError::new(parameter, given, allowed).into());
         if !(1..=1 << 24).contains(&arms) {
             return wrong("arms", arms as f64, "1 to 2^24");
         }

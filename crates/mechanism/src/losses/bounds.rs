@@ -1,16 +1,6 @@
 //! Public bounds: what is known about records and weights without looking at them.
 
-/// Why bounds cannot be used.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[error("{parameter} = {given} is not allowed; allowed: {allowed}")]
-pub struct BoundsError {
-    /// Which.
-    pub parameter: &'static str,
-    /// What was given.
-    pub given: f64,
-    /// What is allowed.
-    pub allowed: &'static str,
-}
+use hushstream_account::ParameterError;
 
 /// Bounds on features, targets and weights.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -25,27 +15,27 @@ impl Bounds {
     ///
     /// # Errors
     /// Numbers that are not finite, lengths that are not positive, targets in the wrong order.
-    pub fn new(features: f64, target: (f64, f64), weights: f64) -> Result<Self, BoundsError> {
+    pub fn new(features: f64, target: (f64, f64), weights: f64) -> Result<Self, ParameterError> {
         for (parameter, given) in [
             ("bound on features", features),
             ("bound on weights", weights),
         ] {
             if !(given > 0.0 && given.is_finite()) {
-                return Err(BoundsError {
+                return Err(ParameterError::new(
                     parameter,
                     given,
-                    allowed: "a positive finite number",
-                });
+                    "a positive finite number",
+                ));
             }
         }
         let ordered = target.0 < target.1;
         for given in [target.0, target.1] {
             if !given.is_finite() || !ordered {
-                return Err(BoundsError {
-                    parameter: "bound on targets",
+                return Err(ParameterError::new(
+                    "bound on targets",
                     given,
-                    allowed: "two finite numbers, the smaller first",
-                });
+                    "two finite numbers, the smaller first",
+                ));
             }
         }
         Ok(Self {

@@ -1,7 +1,8 @@
 //! Linear models: φ(⟨w, x⟩, y) for any [`Link`], with features and target clipped to public bounds.
 
-use super::{Bounds, BoundsError, Explicit, Link, Loss, Measured, Multiple, Part, Record};
+use super::{Bounds, Explicit, Link, Loss, Measured, Multiple, Part, Record};
 use crate::lattice::Contribution;
+use hushstream_account::ParameterError;
 use hushstream_four::{self as four, Four, Work};
 
 /// A linear model's loss.
@@ -17,14 +18,14 @@ impl LinearModel {
     ///
     /// # Errors
     /// A parameter of the link out of range; targets other than ±1 for a classifier.
-    pub fn new(dimension: usize, link: Link, bounds: Bounds) -> Result<Self, BoundsError> {
+    pub fn new(dimension: usize, link: Link, bounds: Bounds) -> Result<Self, ParameterError> {
         link.check()?;
         if link.is_classification() && bounds.target_magnitude() > 1.0 {
-            return Err(BoundsError {
-                parameter: "bound on targets of a classifier",
-                given: bounds.target_magnitude(),
-                allowed: "targets between -1 and 1",
-            });
+            return Err(ParameterError::new(
+                "bound on targets of a classifier",
+                bounds.target_magnitude(),
+                "targets between -1 and 1",
+            ));
         }
         Ok(Self {
             dimension,

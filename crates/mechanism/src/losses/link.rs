@@ -1,6 +1,7 @@
 //! The one-dimensional part of a linear model's loss: φ(z, y) of the score z = ⟨w, x⟩ and the target y.
 
-use super::{Bounds, BoundsError};
+use super::Bounds;
+use hushstream_account::ParameterError;
 
 /// A loss of score and target.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -26,14 +27,9 @@ impl Link {
     ///
     /// # Errors
     /// γ or δ that is not positive and finite, τ outside (0, 1).
-    pub fn check(self) -> Result<(), BoundsError> {
-        let refused = |parameter, given, allowed| {
-            Err(BoundsError {
-                parameter,
-                given,
-                allowed,
-            })
-        };
+    pub fn check(self) -> Result<(), ParameterError> {
+        let refused =
+            |parameter, given, allowed| Err(ParameterError::new(parameter, given, allowed));
         match self {
             Self::SmoothedHinge(width) if !(width > 0.0 && width.is_finite()) => refused(
                 "width of the smoothed hinge",

@@ -14,7 +14,7 @@ mod others;
 mod regularised;
 mod softmax;
 
-pub use bounds::{Bounds, BoundsError};
+pub use bounds::Bounds;
 pub use explicit::Explicit;
 pub(crate) use explicit::{Datum, Part, UNIT};
 pub use linear_model::LinearModel;

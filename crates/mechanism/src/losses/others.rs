@@ -2,6 +2,7 @@
 
 use super::{Explicit, Loss, Part, Record};
 use crate::lattice::Contribution;
+use hushstream_account::ParameterError;
 
 /// ⟨l, w⟩: the record's features are the loss vector, as in expert advice. Coordinates are clipped to an interval; what is summed is the
 /// distance from its middle, which halves the sensitivity; the middle is public and is added back to the sums ([`Loss::offset`]). A null record counts as the middle.
@@ -17,13 +18,13 @@ impl LinearLoss {
     ///
     /// # Errors
     /// Bounds that are not finite and in order.
-    pub fn new(dimension: usize, low: f64, high: f64) -> Result<Self, super::BoundsError> {
+    pub fn new(dimension: usize, low: f64, high: f64) -> Result<Self, ParameterError> {
         if !(low < high && low.is_finite() && high.is_finite()) {
-            return Err(super::BoundsError {
-                parameter: "bounds on losses",
-                given: low,
-                allowed: "two finite numbers, the smaller first",
-            });
+            return Err(ParameterError::new(
+                "bounds on losses",
+                low,
+                "two finite numbers, the smaller first",
+            ));
         }
         Ok(Self {
             dimension,
@@ -120,7 +121,7 @@ impl Distance {
     ///
     /// # Errors
     /// Bounds that are not positive and finite.
-    pub fn new(dimension: usize, points: f64, weights: f64) -> Result<Self, super::BoundsError> {
+    pub fn new(dimension: usize, points: f64, weights: f64) -> Result<Self, ParameterError> {
         super::Bounds::new(points, (0.0, 1.0), weights)?;
         Ok(Self {
             dimension,

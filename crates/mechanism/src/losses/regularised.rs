@@ -4,8 +4,9 @@
 //! sensitivity, L + λ·(largest weight) instead of L. As a loss of its own it serves recipes that take strongly convex losses as they are, and it measures
 //! regret. A malformed record still contributes the public λw; the null of zero-out is the zero contribution, not that.
 
-use super::{BoundsError, Explicit, Loss, Record};
+use super::{Explicit, Loss, Record};
 use crate::lattice::Contribution;
+use hushstream_account::ParameterError;
 use std::sync::Arc;
 
 /// A loss with a squared-length penalty.
@@ -21,14 +22,14 @@ impl Regularised {
     ///
     /// # Errors
     /// Numbers that are not positive and finite.
-    pub fn new(inner: Arc<dyn Loss>, strength: f64, weights: f64) -> Result<Self, BoundsError> {
+    pub fn new(inner: Arc<dyn Loss>, strength: f64, weights: f64) -> Result<Self, ParameterError> {
         for (parameter, given) in [("regularisation", strength), ("bound on weights", weights)] {
             if !(given > 0.0 && given.is_finite()) {
-                return Err(BoundsError {
+                return Err(ParameterError::new(
                     parameter,
                     given,
-                    allowed: "a positive finite number",
-                });
+                    "a positive finite number",
+                ));
             }
         }
         Ok(Self {

@@ -3,8 +3,9 @@
 //! The weights are K blocks of d, class by class. The gradient is (p − e_y) ⊗ x with p the predicted probabilities, and ‖p − e_y‖ ≤ √2: so L = √2·R, however many
 //! classes there are. K logistic losses, one class against the rest, would have √K·R.
 
-use super::{Bounds, BoundsError, Features, Loss, Record, class};
+use super::{Bounds, Features, Loss, Record, class};
 use crate::lattice::Contribution;
+use hushstream_account::ParameterError;
 
 /// The multinomial logistic loss.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,13 +20,13 @@ impl Softmax {
     ///
     /// # Errors
     /// A length that is not positive and finite; fewer than two classes, or more than 65,536.
-    pub fn new(features: usize, length: f64, classes: usize) -> Result<Self, BoundsError> {
+    pub fn new(features: usize, length: f64, classes: usize) -> Result<Self, ParameterError> {
         if !(2..=1 << 16).contains(&classes) {
-            return Err(BoundsError {
-                parameter: "number of classes",
-                given: classes as f64,
-                allowed: "2 to 65536",
-            });
+            return Err(ParameterError::new(
+                "number of classes",
+                classes as f64,
+                "2 to 65536",
+            ));
         }
         Ok(Self {
             features,

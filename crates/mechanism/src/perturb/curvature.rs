@@ -4,6 +4,7 @@
 //! that the proofs use of A is: A(0) = 0, increasing and concave, so α_{t+1} ≤ α_t and A(t+1) ≤ 2·A(t).
 
 use super::PerturbError;
+use hushstream_account::ParameterError;
 
 /// A(t) = a·t^p.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -28,11 +29,9 @@ impl Curvature {
     pub fn growing(scale: f64, power: f64) -> Result<Self, PerturbError> {
         super::check_size("curvature", scale)?;
         if !(power > 0.0 && power <= 1.0) {
-            return Err(PerturbError::Parameter {
-                parameter: "power of the curvature",
-                given: power,
-                allowed: "above 0, at most 1",
-            });
+            return Err(
+                ParameterError::new("power of the curvature", power, "above 0, at most 1").into(),
+            );
         }
         Ok(Self { scale, power })
     }

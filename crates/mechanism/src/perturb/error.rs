@@ -1,22 +1,15 @@
 //! Everything that perturbed iterates can refuse.
 
 use crate::durable::DiaryError;
-use hushstream_account::{AccountError, GuaranteeError};
+use hushstream_account::{AccountError, GuaranteeError, ParameterError};
 use hushstream_noise::NoiseError;
 
 /// Why perturbed iterates cannot be planned or go on.
 #[derive(Debug, thiserror::Error)]
 pub enum PerturbError {
     /// A number out of range.
-    #[error("{parameter} = {given} is not allowed; allowed: {allowed}")]
-    Parameter {
-        /// Which.
-        parameter: &'static str,
-        /// What was given.
-        given: f64,
-        /// What is allowed.
-        allowed: &'static str,
-    },
+    #[error(transparent)]
+    Parameter(#[from] ParameterError),
     /// A loss and a set that do not belong together.
     #[error("the loss has {loss} weights, the set {set} dimensions: they must be the same")]
     Dimensions {
@@ -57,14 +50,6 @@ pub enum PerturbError {
         "within so few rounds nothing would be learned: the iterate would stay at its public start"
     )]
     NothingLearned,
-    /// A horizon that is not possible.
-    #[error("rounds = {given} is not allowed; allowed: {allowed}")]
-    Rounds {
-        /// What was given.
-        given: u64,
-        /// What is allowed.
-        allowed: &'static str,
-    },
     /// Noise that has no L2 proof.
     #[error("perturbed iterates are close in L2: use Gaussian or L2-Laplace noise")]
     Noise,

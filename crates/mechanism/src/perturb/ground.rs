@@ -10,6 +10,7 @@
 
 use super::{PerturbError, check_size};
 use crate::losses::{Explicit, UNIT};
+use hushstream_account::ParameterError;
 use hushstream_sets::{Capability, ConvexSet};
 use std::sync::Arc;
 
@@ -59,11 +60,9 @@ impl Ground {
             check_size("bound on targets", loss.target())?;
         }
         if slopes.0 > slopes.1 {
-            return Err(PerturbError::Parameter {
-                parameter: "least slope",
-                given: slopes.0,
-                allowed: "at most the largest slope",
-            });
+            return Err(
+                ParameterError::new("least slope", slopes.0, "at most the largest slope").into(),
+            );
         }
         let longest = 2.0 * reach + step * (features * steepest + offset);
         let projection = set

@@ -10,7 +10,7 @@ use super::ground::outward;
 use super::learner::ProvedHere;
 use super::{Fate, PerturbError, StableLearner, check_size};
 use crate::losses::{Distance, Loss, Record, UNIT};
-use hushstream_account::Adjacency;
+use hushstream_account::{Adjacency, ParameterError};
 use hushstream_sets::{Capability, ConvexSet};
 use std::sync::Arc;
 
@@ -41,11 +41,7 @@ impl Leader {
             });
         }
         if !(0.0..=1e60).contains(&regularisation) {
-            return Err(PerturbError::Parameter {
-                parameter: "regularisation",
-                given: regularisation,
-                allowed: "0 to 1e60",
-            });
+            return Err(ParameterError::new("regularisation", regularisation, "0 to 1e60").into());
         }
         let explicit = loss.explicit();
         let length = explicit.map_or(f64::NAN, |explicit| explicit.features());

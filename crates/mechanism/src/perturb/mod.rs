@@ -39,6 +39,7 @@ pub use quadratic::QuadraticLeader;
 pub use schedule::{Timing, Weighting, optimal_noise};
 
 use crate::losses::Explicit;
+use hushstream_account::ParameterError;
 
 /// The regulariser holds the loss's own ridge: it must not be smaller.
 fn check_curvature(loss: &Explicit, curvature: &Curvature) -> Result<(), PerturbError> {
@@ -46,11 +47,12 @@ fn check_curvature(loss: &Explicit, curvature: &Curvature) -> Result<(), Perturb
     if enough {
         Ok(())
     } else {
-        Err(PerturbError::Parameter {
-            parameter: "curvature",
-            given: curvature.at(1),
-            allowed: "constant, and at least the loss's own",
-        })
+        Err(ParameterError::new(
+            "curvature",
+            curvature.at(1),
+            "constant, and at least the loss's own",
+        )
+        .into())
     }
 }
 
@@ -59,10 +61,6 @@ fn check_size(parameter: &'static str, given: f64) -> Result<(), PerturbError> {
     if (1e-60..=1e60).contains(&given) {
         Ok(())
     } else {
-        Err(PerturbError::Parameter {
-            parameter,
-            given,
-            allowed: "1e-60 to 1e60",
-        })
+        Err(ParameterError::new(parameter, given, "1e-60 to 1e60").into())
     }
 }

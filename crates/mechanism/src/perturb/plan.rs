@@ -7,7 +7,8 @@ use crate::durable::Terms;
 use crate::persons::Participation;
 use crate::sums::Noise;
 use hushstream_account::{
-    Adjacency, Budget, Charge, Epsilon, Guarantee, GuaranteeError, Mu, Price, precision_slack,
+    Adjacency, Budget, Charge, Epsilon, Guarantee, GuaranteeError, Mu, ParameterError, Price,
+    precision_slack,
 };
 use hushstream_noise::L2Laplace;
 use serde::{Deserialize, Serialize};
@@ -69,34 +70,28 @@ impl PerturbRequest {
             Timing::Unknown => 1,
         };
         if !(1..=MOST).contains(&steps) {
-            return Err(PerturbError::Rounds {
-                given: steps,
-                allowed: "1 to 2^30 releases (or an unknown horizon)",
-            });
+            return Err(ParameterError::new(
+                "rounds",
+                steps,
+                "1 to 2^30 releases (or an unknown horizon)",
+            )
+            .into());
         }
         let (most, _) = self.participation.limits();
         if !(1..=1 << 30).contains(&most) {
-            return Err(PerturbError::Parameter {
-                parameter: "contributions per person",
-                given: most as f64,
-                allowed: "1 to 2^30",
-            });
+            return Err(
+                ParameterError::new("contributions per person", most as f64, "1 to 2^30").into(),
+            );
         }
         let dimension = u32::try_from(self.learner.dimension()).unwrap_or(u32::MAX);
         if dimension == 0 || dimension == u32::MAX {
-            return Err(PerturbError::Parameter {
-                parameter: "dimension",
-                given: f64::from(dimension),
-                allowed: "1 to 2^32 - 2",
-            });
+            return Err(
+                ParameterError::new("dimension", f64::from(dimension), "1 to 2^32 - 2").into(),
+            );
         }
         let reach = self.learner.reach();
         if !(reach > 0.0 && reach.is_finite()) {
-            return Err(PerturbError::Parameter {
-                parameter: "reach",
-                given: reach,
-                allowed: "a positive finite number",
-            });
+            return Err(ParameterError::new("reach", reach, "a positive finite number").into());
         }
         let limit = self.limit(dimension)?;
         let schedule = Schedule::new(

@@ -13,7 +13,7 @@ use super::ground::outward;
 use super::learner::ProvedHere;
 use super::{Fate, PerturbError, StableLearner, check_size};
 use crate::losses::{Bounds, Explicit, Link, Part, Record, UNIT};
-use hushstream_account::Adjacency;
+use hushstream_account::{Adjacency, ParameterError};
 
 /// Most dimensions: a solve costs d³/6.
 const MOST: usize = 512;
@@ -34,22 +34,19 @@ impl QuadraticLeader {
     /// More than 512 dimensions; features, targets or α out of range.
     pub fn new(dimension: usize, bounds: Bounds, alpha: f64) -> Result<Self, PerturbError> {
         if !(1..=MOST).contains(&dimension) {
-            return Err(PerturbError::Parameter {
-                parameter: "dimension",
-                given: dimension as f64,
-                allowed: "1 to 512",
-            });
+            return Err(ParameterError::new("dimension", dimension as f64, "1 to 512").into());
         }
         check_size("bound on features", bounds.features())?;
         check_size("bound on targets", bounds.target_magnitude())?;
         check_size("curvature", alpha)?;
         let condition = 1.0 + bounds.features().powi(2) / alpha;
         if condition > 1e6 {
-            return Err(PerturbError::Parameter {
-                parameter: "curvature",
-                given: alpha,
-                allowed: "positive, and at least 1e-6 of the squared length of features",
-            });
+            return Err(ParameterError::new(
+                "curvature",
+                alpha,
+                "positive, and at least 1e-6 of the squared length of features",
+            )
+            .into());
         }
         let part = Part::Model(Link::Squared, bounds);
         Ok(Self {

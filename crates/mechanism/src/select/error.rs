@@ -1,32 +1,15 @@
 //! Everything a selection can refuse.
 
 use crate::durable::DiaryError;
-use hushstream_account::{AccountError, GuaranteeError};
+use hushstream_account::{AccountError, GuaranteeError, ParameterError};
 use hushstream_noise::NoiseError;
 
 /// Why a selection refuses.
 #[derive(Debug, thiserror::Error)]
 pub enum SelectError {
-    /// A count out of range.
-    #[error("{parameter} = {given} is not allowed; allowed: {allowed}")]
-    Count {
-        /// Which.
-        parameter: &'static str,
-        /// What was given.
-        given: u64,
-        /// What is allowed.
-        allowed: &'static str,
-    },
     /// A number out of range.
-    #[error("{parameter} = {given} is not allowed; allowed: {allowed}")]
-    Parameter {
-        /// Which.
-        parameter: &'static str,
-        /// What was given.
-        given: f64,
-        /// What is allowed.
-        allowed: &'static str,
-    },
+    #[error(transparent)]
+    Parameter(#[from] ParameterError),
     /// The budget.
     #[error(transparent)]
     Account(#[from] AccountError),

@@ -4,7 +4,7 @@ use super::board::{Board, RATE_BITS};
 use super::calibrate::{Setting, best_board, best_hedge};
 use super::error::SelectError;
 use super::plan::{Schedule, SelectPlan};
-use hushstream_account::{Adjacency, Budget};
+use hushstream_account::{Adjacency, Budget, ParameterError};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -81,27 +81,27 @@ impl SelectRequest {
             ("batch", batch),
         ] {
             if !(1..=MOST_ROUNDS).contains(&given) {
-                return Err(SelectError::Count {
+                return Err(ParameterError::new(
                     parameter,
                     given,
-                    allowed: "1 to 2^38 (experts: below 2^32)",
-                });
+                    "1 to 2^38 (experts: below 2^32)",
+                )
+                .into());
             }
         }
         // Totals of one octave must stay below 2⁶² too.
         if self.horizon == Horizon::Unknown && batch > MOST_ROUNDS >> OCTAVES {
-            return Err(SelectError::Count {
-                parameter: "batch",
-                given: batch,
-                allowed: "at most 64 for an unknown horizon",
-            });
+            return Err(
+                ParameterError::new("batch", batch, "at most 64 for an unknown horizon").into(),
+            );
         }
         if matches!(self.method, Method::Dartboard | Method::LimitedUpdates) && batch != 1 {
-            return Err(SelectError::Count {
-                parameter: "batch",
-                given: batch,
-                allowed: "1 for this method; use dartboard-batched",
-            });
+            return Err(ParameterError::new(
+                "batch",
+                batch,
+                "1 for this method; use dartboard-batched",
+            )
+            .into());
         }
         let (batch, schedule) = match self.method {
             Method::LimitedUpdates => (1, self.doubling()?),

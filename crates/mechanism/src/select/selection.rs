@@ -9,7 +9,7 @@ use super::request::Horizon;
 use crate::boundary::{Grant, OperatorOnly, Pending, Raw, Released, Transcript};
 use crate::durable::{CameBack, Diary, DiaryError, FoundDiary, Ledger, Storage, decode, encode};
 use crate::losses::{Loss, Record};
-use hushstream_account::Guarantee;
+use hushstream_account::{Guarantee, ParameterError};
 use hushstream_noise::{Key, Source};
 use serde::{Deserialize, Serialize};
 
@@ -92,11 +92,12 @@ impl Selection {
     /// Bounds that are not finite, the smaller first.
     pub fn losses_between(&mut self, low: f64, high: f64) -> Result<(), SelectError> {
         if !(low < high && (high - low).is_finite()) {
-            return Err(SelectError::Parameter {
-                parameter: "width of losses",
-                given: high - low,
-                allowed: "a positive finite number",
-            });
+            return Err(ParameterError::new(
+                "width of losses",
+                high - low,
+                "a positive finite number",
+            )
+            .into());
         }
         self.bounds = (low, high);
         Ok(())

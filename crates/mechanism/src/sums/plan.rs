@@ -9,7 +9,7 @@ use super::kind::{SumKind, Unfit};
 use super::strategy::Strategy;
 use crate::lattice::LatticeError;
 use crate::persons::Participation;
-use hushstream_account::{AccountError, Adjacency, Budget, GuaranteeError};
+use hushstream_account::{AccountError, Adjacency, Budget, GuaranteeError, ParameterError};
 use serde::{Deserialize, Serialize};
 
 /// What is wanted.
@@ -63,15 +63,8 @@ pub enum PlanError {
     #[error(transparent)]
     Account(#[from] AccountError),
     /// A count that must be positive, or is too large.
-    #[error("{parameter} = {given} is not allowed; allowed: {allowed}")]
-    Count {
-        /// Which.
-        parameter: &'static str,
-        /// What was given.
-        given: u64,
-        /// What is allowed.
-        allowed: &'static str,
-    },
+    #[error(transparent)]
+    Parameter(#[from] ParameterError),
     /// The exact sums might leave 62 bits.
     #[error(
         "{releases} releases of batches of {batch} could overflow the exact sums at radius {radius}; \
@@ -190,11 +183,7 @@ impl SumRequest {
             ("window", width),
         ] {
             if !(1..=MOST).contains(&given) {
-                return Err(PlanError::Count {
-                    parameter,
-                    given,
-                    allowed: "1 to 2^44",
-                });
+                return Err(ParameterError::new(parameter, given, "1 to 2^44").into());
             }
         }
         if !(self.least_sigma >= 0.0 && self.least_sigma.is_finite()) {
