@@ -87,13 +87,11 @@ pub(crate) fn check(case: &Case) -> Result<bool, String> {
 
 /// Where the lines begin that are records.
 fn first_line(case: &Case) -> usize {
-    match case.format {
-        Format::Csv | Format::Tsv => {
-            let end = case.bytes.iter().position(|&byte| byte == b'\n');
-            end.map_or(case.bytes.len(), |end| end + 1)
-        }
-        _ => 0,
+    if !case.format.is_table() {
+        return 0;
     }
+    let end = case.bytes.iter().position(|&byte| byte == b'\n');
+    end.map_or(case.bytes.len(), |end| end + 1)
 }
 
 /// Lines are records: as many in the open, sealed and checked.

@@ -2,16 +2,12 @@
 //! passes here is never an empty round there. It also notices columns that their schema does not
 //! fit.
 
-use crate::encode::{Builder, Targets};
-use crate::encoding::{Encoding, FeatureColumn, TargetKind};
+use crate::encode::{Builder, Missing, Step, Targets, number};
 use crate::error::{ReadError, one_line};
-use crate::layout::Layout;
+use crate::formats::Rows;
 use crate::reader::{Parsed, Reader};
-use crate::rows::Rows;
+use crate::schema::{Encoding, FeatureColumn, Layout, TargetKind};
 use crate::source::Source;
-use crate::step::Step;
-use crate::target;
-use crate::value::Missing;
 use hushstream_mechanism::OperatorOnly;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -26,6 +22,18 @@ pub struct Checked {
 }
 
 /// What a check found in the rows.
+///
+/// ```
+/// use hushstream_read::{Format, Input, Reader, SchemaSpec};
+///
+/// let schema: SchemaSpec = "target = 'late'\nbounds = { hour = [0, 24] }".parse()?;
+/// let input = Input::from_reader("flights", "hour,late\n99,1\n98,0\n".as_bytes())?;
+/// let checked = Reader::open(input, Format::Csv, &schema)?.check(|_| {})?;
+/// let findings = checked.findings.for_the_operator();
+/// assert_eq!(findings.empty(), 0);
+/// assert!(findings.columns[0].to_string().contains("no value lies within its bounds"));
+/// # Ok::<(), hushstream_read::ReadError>(())
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct Findings {
     /// Malformed rows, by the kind of their fault.
@@ -99,7 +107,8 @@ impl fmt::Display for Finding {
             }
             Self::TargetOutside { clipped, .. } => write!(
                 f,
-                "targets outside their bounds: {clipped}, clipped to them; metrics are of the clipped ones"
+                "targets outside their bounds: {clipped}, clipped to them; metrics are of the \
+                 clipped ones"
             ),
             Self::Unmatched {
                 column,
@@ -156,17 +165,17 @@ impl Reader {
     /// Input that cannot be read; no row at all; quotes out of order where they hide line breaks
     /// ([`Input::multiline`](crate::Input::multiline)).
     pub fn check(mut self, mut fault: impl FnMut(&ReadError)) -> Result<Checked, ReadError> {
-        let mut watch = Watch::new(&self.layout, &self.rows);
+        let mut watch = Watch::new(&self.layout, &*self.rows);
         let targets = Targets::Needed(self.missing_target);
         while let Some(parsed) = self.parse(targets)? {
-            watch.note(&parsed, &self.builder, &self.rows, &self.source);
+            watch.note(&parsed, &self.builder, &*self.rows, &self.source);
             if let Err(flaw) = parsed {
                 fault(&self.place(flaw));
             }
         }
         Ok(Checked {
             rows: self.rows(),
-            findings: OperatorOnly::new(watch.findings(&self.layout, &self.rows)),
+            findings: OperatorOnly::new(watch.findings(&self.layout, &*self.rows)),
         })
     }
 }
@@ -219,16 +228,21 @@ impl Numbers {
     }
 }
 
+/// The names of the columns, if they have names.
+fn names(rows: &dyn Rows) -> &[Arc<str>] {
+    rows.columns().map_or(&[], |columns| &columns.names)
+}
+
 /// The field of a column, where the file has it.
-fn field(rows: &Rows, column: &FeatureColumn) -> Option<usize> {
+fn field(rows: &dyn Rows, column: &FeatureColumn) -> Option<usize> {
     let is_named = |name: &Arc<str>| name.trim_ascii() == column.name.trim_ascii();
-    rows.names().iter().position(is_named)
+    names(rows).iter().position(is_named)
 }
 
 impl Watch {
-    pub(crate) fn new(layout: &Layout, rows: &Rows) -> Self {
+    pub(crate) fn new(layout: &Layout, rows: &dyn Rows) -> Self {
         let mut numbers = Vec::new();
-        let mut fields = vec![None; rows.names().len()];
+        let mut fields = vec![None; names(rows).len()];
         for (column, _) in layout.columns() {
             if let (Some(field), Some(new)) = (field(rows, column), Numbers::new(&column.encoding))
             {
@@ -260,7 +274,7 @@ impl Watch {
         &mut self,
         parsed: &Parsed,
         builder: &Builder,
-        rows: &Rows,
+        rows: &dyn Rows,
         source: &Source,
     ) {
         match parsed {
@@ -268,10 +282,10 @@ impl Watch {
                 self.rows += 1;
                 self.target(builder);
                 if self.needed > 0 {
-                    self.fields(rows, source.bytes(span), span.quoted);
+                    self.fields(rows, source.bytes(span));
                 }
             }
-            Err(flaw) => *self.malformed.entry(flaw.failure.fault.kind()).or_default() += 1,
+            Err(flaw) => *self.malformed.entry(flaw.1.fault.kind()).or_default() += 1,
         }
     }
 
@@ -288,7 +302,7 @@ impl Watch {
         }
     }
 
-    fn fields(&mut self, rows: &Rows, row: &[u8], quoted: bool) {
+    fn fields(&mut self, rows: &dyn Rows, row: &[u8]) {
         let Self {
             numbers,
             fields,
@@ -296,7 +310,7 @@ impl Watch {
             missing,
             ..
         } = self;
-        rows.each_field(row, quoted, |field, text| {
+        rows.each_field(row, &mut |field, text| {
             let Some(place) = fields.get(field).copied().flatten() else {
                 return;
             };
@@ -305,7 +319,7 @@ impl Watch {
                 return;
             }
             // As it is read for a record: white space around it is no part of it.
-            match target::number(text.trim_ascii(), missing) {
+            match number(text.trim_ascii(), missing) {
                 Ok(Some(value)) if (column.low..=column.high).contains(&value) => {
                     column.is_inside = true;
                     *needed -= 1;
@@ -316,7 +330,7 @@ impl Watch {
         });
     }
 
-    pub(crate) fn findings(&self, layout: &Layout, rows: &Rows) -> Findings {
+    pub(crate) fn findings(&self, layout: &Layout, rows: &dyn Rows) -> Findings {
         let mut columns = self.of_target(layout);
         if self.rows > 0 {
             columns.extend(self.of_columns(layout, rows));
@@ -356,13 +370,13 @@ impl Watch {
     }
 
     /// In the order of the file.
-    fn of_columns(&self, layout: &Layout, rows: &Rows) -> Vec<Finding> {
+    fn of_columns(&self, layout: &Layout, rows: &dyn Rows) -> Vec<Finding> {
         let mut findings = Vec::new();
         for (column, _) in layout.columns() {
             let Some(place) = field(rows, column) else {
                 continue;
             };
-            let name = &rows.names()[place];
+            let name = &names(rows)[place];
             if let Some(numbers) = self.fields[place].map(|place| &self.numbers[place])
                 && !numbers.is_inside
             {
@@ -378,7 +392,10 @@ impl Watch {
             else {
                 continue;
             };
-            let Some(tally) = rows.step(place).and_then(Step::tally) else {
+            let Some(tally) = rows
+                .columns()
+                .and_then(|columns| Step::tally(&columns.steps[place]))
+            else {
                 continue;
             };
             let mut unmatched = tally.unmatched();

@@ -1,14 +1,27 @@
-//! What can be wrong with a file or a schema: one line that names the file, the line, the column and what is allowed, and never a value.
+//! What can be wrong with a file or a schema: one line that names the file, the line, the column
+//! and what is allowed, and never a value.
 //!
-//! A message travels: into terminals, logs and tickets. So a [`Fault`] has no place for the text of a field; it holds what the schema
-//! says, column names of the header, and counts.
+//! A message travels: into terminals, logs and tickets. So a [`Fault`] has no place for the text of
+//! a field; it holds what the schema says, column names of the header, and counts.
 
-use crate::format::Format;
-use crate::skeleton::listed;
+use crate::formats::{Format, NamesFrom};
+use crate::schema::listed;
 use std::fmt;
 use std::sync::Arc;
 
 /// Why something could not be read, and where.
+///
+/// ```
+/// use hushstream_read::{Fault, Format, Input, Reader, Row, SchemaSpec};
+///
+/// let schema: SchemaSpec = "target = 'late'\nbounds = { hour = [0, 24] }".parse()?;
+/// let input = Input::from_reader("flights", "hour,late\n6,perhaps\n".as_bytes())?;
+/// let mut reader = Reader::open(input, Format::Csv, &schema)?;
+/// let error = reader.next_row(&mut Row::default()).unwrap_err();
+/// assert_eq!(error.fault, Fault::NotALabel);
+/// assert!(error.to_string().starts_with("flights, line 2, column 2 (`late`): not a label"));
+/// # Ok::<(), hushstream_read::ReadError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{place}{fault}")]
 pub struct ReadError {
@@ -93,16 +106,21 @@ pub enum Fault {
     #[error("broken gzip: {0}; fetch or compress the file again")]
     BrokenGzip(&'static str),
     #[error(
-        "broken Parquet, or one that is compressed in another way than snappy, gzip, lz4 or not at all"
+        "broken Parquet, or one that is compressed in another way than snappy, gzip, lz4 or not \
+         at all"
     )]
     BrokenParquet,
     #[error(
-        "this is Parquet, which this program was built without; convert it to CSV, or build with --features parquet"
+        "this is Parquet, which this program was built without; convert it to CSV, or build with \
+         --features parquet"
     )]
     NoParquet,
     #[error("column `{}` is nested; only flat columns are read", one_line(.0))]
     NestedColumn(String),
-    #[error("the name does not tell the format; state it: --format {formats}", formats = Format::NAMES)]
+    #[error(
+        "the name does not tell the format; state it: --format {formats}",
+        formats = Format::NAMES
+    )]
     UnknownFormat,
     #[error("`{}` is no format; allowed: {formats}", one_line(.0), formats = Format::NAMES)]
     NoSuchFormat(String),
@@ -123,15 +141,19 @@ pub enum Fault {
     #[error("the header has two columns named `{}`; names must differ", one_line(.0))]
     DuplicateColumn(String),
     #[error(
-        "the header has a column without a name; give it one in the file, or remove a separator at the end of the header; only the first may be without, as an index is"
+        "the header has a column without a name; give it one in the file, or remove a separator \
+         at the end of the header; only the first may be without, as an index is"
     )]
     NamelessColumn,
     #[error(
-        "the first row holds only numbers, so it is no header; if the file has none: --no-header names its columns c1, c2, …, and --names A,B,C as you say"
+        "the first row holds only numbers, so it is no header; if the file has none: --no-header \
+         names its columns c1, c2, …, and --names A,B,C as you say"
     )]
     NoHeader,
     #[error(
-        "{numbers} of the {columns} fields of the first row are numbers, so it may be a record; if the file has no header: --no-header names its columns c1, c2, …, and --names A,B,C as you say; if it has, name a column as the header writes it"
+        "{numbers} of the {columns} fields of the first row are numbers, so it may be a record; \
+         if the file has no header: --no-header names its columns c1, c2, …, and --names A,B,C as \
+         you say; if it has, name a column as the header writes it"
     )]
     RecordForHeader { numbers: usize, columns: usize },
     #[error("the first row is one field; its separator seems to be {0}")]
@@ -143,13 +165,15 @@ pub enum Fault {
     #[error("the row goes on after its {expected} columns")]
     LongRow { expected: usize },
     #[error(
-        "a quote is opened and not closed on the line; if quoted fields of this file hold line breaks, state --multiline"
+        "a quote is opened and not closed on the line; if quoted fields of this file hold line \
+         breaks, state --multiline"
     )]
     OpenQuote,
     #[error("a quote inside a field; write it twice and put the field in quotes")]
     StrayQuote,
     #[error(
-        "text where a number is needed; allowed: a decimal number, true, false, or nothing, NA, NaN, null for a missing value; other texts for it are stated: --missing TEXT"
+        "text where a number is needed; allowed: a decimal number, true, false, or nothing, NA, \
+         NaN, null for a missing value; other texts for it are stated: --missing TEXT"
     )]
     NotANumber,
     #[error("an infinite number; allowed: finite numbers up to 1.7e308")]
@@ -157,11 +181,13 @@ pub enum Fault {
 
     // Targets.
     #[error(
-        "the target is missing; fill it in, or count the row as a round without a record: --missing-target null"
+        "the target is missing; fill it in, or count the row as a round without a record: \
+         --missing-target null"
     )]
     MissingTarget,
     #[error(
-        "not a label; allowed: 0 and 1, -1 and 1, false and true, or say which value is the positive one: --positive VALUE"
+        "not a label; allowed: 0 and 1, -1 and 1, false and true, or say which value is the \
+         positive one: --positive VALUE"
     )]
     NotALabel,
     #[error("not one of the stated classes; state all of them: --classes A,B,C")]
@@ -179,7 +205,8 @@ pub enum Fault {
     #[error("not a label of VW text; before the `|` stand: label [importance] [tag]")]
     VwLabel,
     #[error(
-        "an importance other than 1; records count alike here, so that none weighs more than its noise"
+        "an importance other than 1; records count alike here, so that none weighs more than its \
+         noise"
     )]
     Importance,
     #[error("not a namespace; allowed: |name or |name:scale with a finite number")]
@@ -200,16 +227,19 @@ pub enum Fault {
     // JSON lines.
     #[error("not a JSON object; every line is one: {{\"name\": value, …}}")]
     NotAnObject,
-    #[error("not JSON: expected {0}")]
-    Json(&'static str),
-    #[error(
-        "a bad escape in a string; allowed: \\\" \\\\ \\/ \\b \\f \\n \\r \\t and \\u with four hexadecimal digits, surrogates in pairs"
-    )]
-    Escape,
+    #[error("not JSON: {0}")]
+    Json(String),
     #[error("a nested value; allowed: numbers, strings, true, false, null")]
     Nested,
     #[error("a key that the object already has; keys must differ")]
     DuplicateKey,
+
+    // Rows that were never in a file.
+    #[error(
+        "the row does not give `{}`; give every column, and `Value::Missing` for no value",
+        one_line(.0)
+    )]
+    NotGiven(String),
 
     // What was stated.
     #[error("no column is named `{}`, which {what} names{}", one_line(.name), suggestion(.near))]
@@ -220,9 +250,15 @@ pub enum Fault {
     },
     #[error("{}", unstated(.0))]
     Unstated(Vec<String>),
-    #[error("columns have no names in {0}, so there is nothing to describe; state {flags}", flags = if *.0 == Format::Libsvm { "--dim N and --norm 1" } else { "--norm 1" })]
+    #[error(
+        "columns have no names in {0}, so there is nothing to describe; state {flags}",
+        flags = to_state(*.0)
+    )]
     NothingToDescribe(Format),
-    #[error("column `{column}` is stated twice: by {first} and by {second}; one is needed", column = one_line(.column))]
+    #[error(
+        "column `{column}` is stated twice: by {first} and by {second}; one is needed",
+        column = one_line(.column)
+    )]
     StatedTwice {
         column: String,
         first: &'static str,
@@ -245,7 +281,8 @@ pub enum Fault {
     #[error("norm: allowed: a positive finite number")]
     Norm,
     #[error(
-        "{0} says nothing about the size of values; state the greatest length of a feature vector: --norm 1"
+        "{0} says nothing about the size of values; state the greatest length of a feature \
+         vector: --norm 1"
     )]
     NormNeeded(Format),
     #[error("libsvm does not tell how many features there are; state it: --dim N")]
@@ -255,7 +292,8 @@ pub enum Fault {
     #[error("index base: allowed: 0 or 1")]
     IndexBase,
     #[error(
-        "no target is stated, and this task needs one: --target COLUMN, or target = 'COLUMN' in a schema"
+        "no target is stated, and this task needs one: --target COLUMN, or target = 'COLUMN' in \
+         a schema"
     )]
     TargetNeeded,
     #[error("no target bounds are stated; regression needs them: --target-bounds LOW:HIGH")]
@@ -265,7 +303,8 @@ pub enum Fault {
     #[error("no feature is left: every column is the target, the person or ignored")]
     NoFeatures,
     #[error(
-        "the losses of experts are compared, so all columns need the same bounds: --bounds '*=LOW:HIGH'"
+        "the losses of experts are compared, so all columns need the same bounds: --bounds \
+         '*=LOW:HIGH'"
     )]
     ExpertBounds,
     #[error("{what} does not fit here: {why}")]
@@ -305,8 +344,17 @@ fn unstated(names: &[String]) -> String {
         ),
     };
     format!(
-        "{head}; state them: --bounds '{name}=LOW:HIGH', --vocabulary '{name}=A|B|C', --hashed '{name}=BITS' or --one-hot '{name}', or leave {them} out: --ignore '{name}'"
+        "{head}; state them: --bounds '{name}=LOW:HIGH', --vocabulary '{name}=A|B|C', --hashed \
+         '{name}=BITS' or --one-hot '{name}', or leave {them} out: --ignore '{name}'"
     )
+}
+
+/// The flags that describe a file whose columns have no names.
+fn to_state(format: Format) -> &'static str {
+    match format.entry().names_from() {
+        NamesFrom::Nowhere { state } => state,
+        _ => "--bounds",
+    }
 }
 
 fn suggestion(near: &Option<String>) -> String {
@@ -342,11 +390,9 @@ impl Fault {
             | Self::VwValue
             | Self::NamelessFeature => "not VW text",
             Self::Pair | Self::IndexOrder | Self::IndexRange { .. } => "not a libsvm pair",
-            Self::NotAnObject
-            | Self::Json(_)
-            | Self::Escape
-            | Self::Nested
-            | Self::DuplicateKey => "not a flat JSON object",
+            Self::NotAnObject | Self::Json(_) | Self::Nested | Self::DuplicateKey => {
+                "not a flat JSON object"
+            }
             _ => "other",
         }
     }
@@ -392,7 +438,8 @@ mod tests {
         };
         assert_eq!(
             error.to_string(),
-            "a\u{fffd}b.csv, line 3, column 2 (`age\u{fffd}`): a quote inside a field; write it twice and put the field in quotes"
+            "a\u{fffd}b.csv, line 3, column 2 (`age\u{fffd}`): a quote inside a field; write it \
+             twice and put the field in quotes"
         );
         let stated = ReadError::from(Fault::Unstated(vec!["age".into()])).to_string();
         assert!(

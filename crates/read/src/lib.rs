@@ -1,65 +1,39 @@
-//! Readers: files of events into sealed records, by a public schema.
+//! Readers: files of events, and rows of a program, into sealed records, by a public schema.
 //!
-//! A [`SchemaSpec`] states what is known about the columns without looking at the rows; with the header it makes a [`Layout`], which says what every
-//! coordinate means and how long a record can be; a [`Reader`] then turns rows into records that are sealed before anything else sees them.
-//! What is wrong with a file is told by place and never by value ([`ReadError`]).
+//! A [`SchemaSpec`] states what is known about the columns without looking at the rows; with the
+//! header it makes a [`Layout`], which says what every coordinate means and how long a record can
+//! be. A [`Reader`] then turns the rows of a file into records that are sealed before anything else
+//! sees them, and an [`Encoder`] does the same with rows that were never in a file. An error names
+//! the place of a fault and never a value ([`ReadError`]).
 //!
 //! Every line is one record, whatever it holds: a malformed one is empty, and moves no other.
 //! [`Reader::check`] finds all of them before anything is charged.
 //!
-//! | format | columns | what becomes of them |
+//! | format | columns | how they are encoded |
 //! |---|---|---|
 //! | CSV, TSV | header | [`SchemaSpec`] |
 //! | JSON lines | names in the schema; patterns find none | [`SchemaSpec`] |
 //! | VW text | hashed names | values as they are, [`SchemaSpec::norm`] |
 //! | libsvm | indices | values as they are, [`SchemaSpec::norm`] |
 //!
-//! Input may be compressed with gzip and may be standard input ([`Input`]). With the feature `parquet`, Parquet files are read as the CSV of their table. Column names, the number of rows and everything in the schema are public;
-//! nothing else is.
+//! Input may be compressed with gzip and may be standard input ([`Input`]). With the feature
+//! `parquet`, Parquet files are read as the CSV of their table. Column names, the number of rows
+//! and everything in the schema are public; nothing else is.
 
 mod check;
-mod csv;
-mod digits;
 mod encode;
-mod encoding;
+mod encoder;
 mod error;
-mod form;
-mod format;
-mod hash;
-mod header;
-mod input;
-mod json_lines;
-mod json_scan;
-mod layout;
-mod libsvm;
-mod many;
-mod number;
-#[cfg(feature = "parquet")]
-mod parquet_table;
-mod pattern;
+mod formats;
 mod reader;
-mod record_end;
-mod resolve;
-mod rows;
-mod runs;
 mod schema;
-mod schema_file;
-mod shuffle;
-mod skeleton;
 mod source;
-mod step;
-mod target;
-mod value;
-mod vw;
-mod word;
 
 pub use check::{Checked, Finding, Findings};
-pub use encoding::{Encoding, FeatureColumn, Space, TargetKind};
+pub use encoder::{Encoder, Fields, Value};
 pub use error::{Column, Fault, Place, ReadError};
-pub use form::Form;
-pub use format::Format;
-pub use input::Input;
-pub use layout::Layout;
+pub use formats::{Form, Format};
 pub use reader::{Reader, Row, Sealed};
-pub use schema::{MissingTarget, SchemaSpec, Task};
-pub use skeleton::skeleton_of;
+pub use schema::{Encoding, FeatureColumn, Layout, MissingTarget, SchemaSpec};
+pub use schema::{Space, TargetKind, Task, skeleton_of};
+pub use source::Input;

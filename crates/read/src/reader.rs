@@ -1,35 +1,25 @@
 //! The reader: rows of a file as sealed records, or as rows for a published model.
 
 use crate::check::{Findings, Watch};
-use crate::csv::Table;
 use crate::encode::{Builder, Targets};
-use crate::encoding::Space;
 use crate::error::{Fault, ReadError};
-use crate::form::Form;
-use crate::format::Format;
-use crate::hash;
-use crate::header;
-use crate::input::Input;
-use crate::json_lines::{self, Objects};
-use crate::layout::Layout;
-use crate::libsvm::Pairs;
-use crate::rows::{Failure, Rows, shared, steps};
-use crate::schema::{MissingTarget, SchemaSpec};
-use crate::source::{Source, Span};
-use crate::vw::Examples;
+use crate::formats::{Failure, Form, Format, Opened, Rows};
+use crate::schema::{Layout, MissingTarget, SchemaSpec};
+use crate::source::{Input, Source, Span};
 use hushstream_mechanism::losses::{Features, Record};
 use hushstream_mechanism::{OperatorOnly, Raw, RowDigest, RowHasher};
 
 /// A record on its way into a mechanism, and whose it is.
 pub struct Sealed {
-    /// A 64-bit name of the person, where the schema tells persons apart: the first eight bytes of SHA-256 of the field. All rows without a name are
-    /// one person, which limits more than it must and breaks nothing.
+    /// A 64-bit name of the person, if the schema tells persons apart: the first eight bytes of
+    /// SHA-256 of the field. All rows without a name are one person, which limits more than it must
+    /// and breaks nothing.
     pub person: Option<u64>,
     /// The record. It cannot be looked at outside the boundary.
     pub record: Raw<Record>,
     /// Whether it was longer than the stated norm, and is scaled down to it.
     pub was_longer: OperatorOnly<bool>,
-    /// The digest of the row as it stands in the file, if [`Reader::digested`] asked for it.
+    /// The digest of the row as it stands in the file, if it was asked for: [`Reader::digested`].
     pub digest: Option<RowDigest>,
     /// Whether the row is malformed, so that its record is empty.
     pub is_malformed: OperatorOnly<bool>,
@@ -37,8 +27,8 @@ pub struct Sealed {
     pub target_was_clipped: OperatorOnly<bool>,
 }
 
-/// A row in the open, for a *published* model on data of the user's own: what is computed from it is not private, so it must never go into a
-/// model that will be published.
+/// A row in the open, for a *published* model on data of the user's own: what is computed from it
+/// is not private, so it must never go into a model that will be published.
 pub struct Row {
     /// The features, with the intercept.
     pub features: Features,
@@ -50,10 +40,7 @@ pub struct Row {
 pub(crate) type Parsed = Result<Span, Flaw>;
 
 /// Something wrong with a row.
-pub(crate) struct Flaw {
-    span: Span,
-    pub(crate) failure: Failure,
-}
+pub(crate) struct Flaw(Span, pub(crate) Failure);
 
 impl Default for Row {
     fn default() -> Self {
@@ -76,7 +63,8 @@ impl Default for Row {
 /// let text = "hour,late\n6,0\n24,1\n";
 ///
 /// // Private: sealed records, for a mechanism.
-/// let mut reader = Reader::open(Input::from_reader("flights", text.as_bytes())?, Format::Csv, &schema)?;
+/// let input = Input::from_reader("flights", text.as_bytes())?;
+/// let mut reader = Reader::open(input, Format::Csv, &schema)?;
 /// assert_eq!(reader.layout().dimension(), 2);
 /// let mut rounds = 0;
 /// while let Some(sealed) = reader.next_record()? {
@@ -87,26 +75,23 @@ impl Default for Row {
 ///
 /// // In the open: a published model, here with weights 1 and 0, on new data.
 /// let layout = reader.layout().clone();
-/// let mut reader = Reader::with_layout(Input::from_reader("new", "hour\n6\n".as_bytes())?, Format::Csv, &layout)?;
+/// let input = Input::from_reader("new", "hour\n6\n".as_bytes())?;
+/// let mut reader = Reader::with_layout(input, Format::Csv, &layout)?;
 /// let mut row = Row::default();
 /// assert!(reader.next_row(&mut row)?);
-/// assert!(matches!(&row.features, hushstream_mechanism::losses::Features::Dense(x) if *x == [-0.5, 1.0]));
+/// assert_eq!(row.features.dot(&[1.0, 0.0]), -0.5);
 /// assert_eq!(row.target, None);
 /// # Ok::<(), hushstream_read::ReadError>(())
 /// ```
 pub struct Reader {
     pub(crate) source: Source,
-    pub(crate) rows: Rows,
+    pub(crate) rows: Box<dyn Rows>,
     pub(crate) layout: Layout,
     pub(crate) builder: Builder,
     pub(crate) missing_target: MissingTarget,
     has_index: bool,
-    persons: bool,
     count: u64,
-    nulls: u64,
-    malformed: u64,
-    clipped_targets: u64,
-    /// What records show about the schema, where that is asked for.
+    /// What records show about the schema, if that is asked for.
     watch: Option<Watch>,
     /// Length of the last row.
     bytes: usize,
@@ -123,9 +108,10 @@ impl Reader {
     pub fn open(input: Input, format: Format, schema: &SchemaSpec) -> Result<Self, ReadError> {
         let form = schema.form(format)?;
         let mut source = form.open(input)?;
-        let header = header::read(&mut source, &form, || json_lines::columns(schema))?;
+        let header = form.names(&mut source, || schema.columns())?;
         let layout = Layout::new(schema, format, &header).map_err(|fault| {
-            header::doubted(fault, &form, &header, schema.named()).in_file(source.name())
+            let fault = form.doubted(fault, &header, schema.named());
+            fault.in_file(source.name())
         })?;
         let missing_target = schema.missing_target.unwrap_or_default();
         Self::build(
@@ -150,11 +136,7 @@ impl Reader {
     ) -> Result<Self, ReadError> {
         let form = form.into();
         let mut source = form.open(input)?;
-        let columns = layout
-            .columns()
-            .map(|(column, _)| &*column.name)
-            .chain(layout.target_column());
-        let header = header::read(&mut source, &form, || columns.map(str::to_owned).collect())?;
+        let header = form.names(&mut source, || layout.column_names())?;
         Self::build(
             source,
             &form,
@@ -173,46 +155,24 @@ impl Reader {
         person: Option<&str>,
         missing_target: MissingTarget,
     ) -> Result<Self, ReadError> {
-        let in_file = |fault: Fault| {
+        let opened = Opened {
+            layout: &layout,
+            separator: form.separator,
+            names: header,
+            person,
+        };
+        let rows = form.format.entry().rows(&opened).map_err(|fault| {
             let columns = layout.columns().map(|(column, _)| &*column.name);
-            header::doubted(fault, form, header, columns).in_file(source.name())
-        };
-        let has_index = header.first().is_some_and(String::is_empty);
-        let rows = match (layout.space(), form.format) {
-            (Space::Columns(_), Format::JsonLines) => Rows::Objects(Objects::new(
-                steps(&layout, header, person).map_err(in_file)?,
-                shared(header),
-            )),
-            (Space::Columns(_), Format::Csv | Format::Tsv) => {
-                let steps = steps(&layout, header, person).map_err(in_file)?;
-                Rows::Table(Table::new(form.separator, steps, shared(header)))
-            }
-            (Space::Hashed { bits }, Format::Vw) => Rows::Examples(Examples {
-                mask: (1 << bits) - 1,
-                persons: person.is_some(),
-            }),
-            (&Space::Indexed { dimension, base }, Format::Libsvm) => {
-                Rows::Pairs(Pairs { dimension, base })
-            }
-            _ => {
-                return Err(in_file(Fault::DoesNotFit {
-                    what: "the format",
-                    why: "the model was learned from another kind: columns, VW text or libsvm",
-                }));
-            }
-        };
+            form.doubted(fault, header, columns).in_file(source.name())
+        })?;
         Ok(Self {
-            builder: Builder::new(&layout),
+            builder: Builder::new(&layout, person.is_some()),
+            has_index: header.first().is_some_and(String::is_empty),
             source,
             rows,
             layout,
             missing_target,
-            has_index,
-            persons: person.is_some(),
             count: 0,
-            nulls: 0,
-            malformed: 0,
-            clipped_targets: 0,
             watch: None,
             bytes: 0,
             hasher: None,
@@ -233,8 +193,9 @@ impl Reader {
         self.has_index
     }
 
-    /// Deals out the remaining rows in another order: a function of their number and this public seed, the same on every platform. Reads the rest of
-    /// the file into memory, uncompressed, with eight bytes a row.
+    /// Gives the remaining rows in another order: a function of their number and this public seed,
+    /// the same on every platform. Reads the rest of the file into memory, uncompressed, with eight
+    /// bytes per row.
     ///
     /// # Errors
     /// What cannot be read.
@@ -252,14 +213,15 @@ impl Reader {
     /// cannot be checked before. It costs next to nothing once every column of numbers has shown a
     /// value within its bounds.
     pub fn watched(&mut self) {
-        self.watch = Some(Watch::new(&self.layout, &self.rows));
+        self.watch = Some(Watch::new(&self.layout, &*self.rows));
     }
 
     /// What the records since [`Reader::watched`] show.
     #[must_use]
     pub fn findings(&self) -> Option<OperatorOnly<Findings>> {
         let watch = self.watch.as_ref()?;
-        Some(OperatorOnly::new(watch.findings(&self.layout, &self.rows)))
+        let findings = watch.findings(&self.layout, &*self.rows);
+        Some(OperatorOnly::new(findings))
     }
 
     /// Passes over the next row, without parsing it, and gives its digest; nothing at the end.
@@ -274,13 +236,14 @@ impl Reader {
         Ok(Some(hasher.digest(self.source.bytes(&span))))
     }
 
-    /// How many rows remain, where they have been read already: after [`Reader::shuffled`].
+    /// How many rows remain, if they have been read already: after [`Reader::shuffled`].
     #[must_use]
     pub fn remaining(&self) -> Option<u64> {
         self.source.remaining()
     }
 
-    /// Whether the next record has been read in already, so that [`Reader::next_record`] does not wait for a slow stream.
+    /// Whether the next record has been read in already, so that [`Reader::next_record`] does not
+    /// wait for a slow stream.
     #[must_use]
     pub fn holds_record(&self) -> bool {
         self.source.holds_record()
@@ -297,39 +260,9 @@ impl Reader {
             return Ok(None);
         };
         if let Some(watch) = &mut self.watch {
-            watch.note(&parsed, &self.builder, &self.rows, &self.source);
+            watch.note(&parsed, &self.builder, &*self.rows, &self.source);
         }
-        let is_malformed = parsed.is_err();
-        if is_malformed {
-            self.malformed += 1;
-            self.builder.target = None;
-            // An empty record belongs to nobody: it must not use up what a person may contribute.
-            self.builder.person = self.persons.then(hash::nobody);
-        }
-        let record = match self.builder.target {
-            Some(target) => {
-                let mut features = Features::Dense(Vec::new());
-                self.builder.finish(&mut features);
-                Record { features, target }
-            }
-            // No loss takes it for a record, so the round passes with nothing added.
-            None => {
-                self.nulls += u64::from(!is_malformed);
-                Record {
-                    features: Features::Dense(Vec::new()),
-                    target: f64::NAN,
-                }
-            }
-        };
-        let was_longer = self.builder.target.is_some() && self.builder.was_longer;
-        Ok(Some(Sealed {
-            person: self.builder.person,
-            record: Raw::seal(record),
-            was_longer: OperatorOnly::new(was_longer),
-            digest: self.digest.take(),
-            is_malformed: OperatorOnly::new(is_malformed),
-            target_was_clipped: OperatorOnly::new(!is_malformed && self.builder.target_was_clipped),
-        }))
+        Ok(Some(self.builder.seal(parsed.is_err(), self.digest.take())))
     }
 
     /// The next row in the open, for a published model (see [`Row`]); false at the end.
@@ -343,13 +276,13 @@ impl Reader {
             Some(Ok(_)) => {}
         }
         row.target = self.builder.target;
-        self.builder.finish(&mut row.features);
+        row.features = self.builder.finish();
         Ok(true)
     }
 
     /// Parses the next row; nothing at the end.
     pub(crate) fn parse(&mut self, targets: Targets) -> Result<Option<Parsed>, ReadError> {
-        let Some(span) = self.source.next()? else {
+        let Some(mut span) = self.source.next()? else {
             if self.count == 0 {
                 return Err(Fault::HeaderOnly.in_file(self.source.name()));
             }
@@ -360,31 +293,25 @@ impl Reader {
         let hasher = self.hasher.as_ref();
         self.digest = hasher.map(|hasher| hasher.digest(self.source.bytes(&span)));
         self.builder.begin();
-        let parsed = match span.broken {
-            Some((at, broken)) => Err(Failure {
-                at,
-                field: None,
-                fault: broken.into(),
-            }),
+        let parsed = match span.broken.take() {
+            Some((at, fault)) => Err(Failure::new(at, fault)),
             None => {
-                let line = self.source.line(&span);
-                let builder = &mut self.builder;
-                self.rows.parse(line, span.quoted, builder, targets)
+                let line = self.source.bytes(&span);
+                self.rows.row(line, &mut self.builder, targets)
             }
         };
         Ok(Some(match parsed {
             Ok(()) => {
-                self.clipped_targets += u64::from(self.builder.target_was_clipped);
+                self.builder.clipped_targets += u64::from(self.builder.target_was_clipped);
                 Ok(span)
             }
-            Err(failure) => Err(Flaw { span, failure }),
+            Err(failure) => Err(Flaw(span, failure)),
         }))
     }
 
     /// The error that a flaw of the last row is.
-    pub(crate) fn place(&self, Flaw { span, failure }: Flaw) -> ReadError {
-        let column = self.rows.column(&failure);
-        self.source.error(&span, failure.at, column, failure.fault)
+    pub(crate) fn place(&self, Flaw(span, failure): Flaw) -> ReadError {
+        self.source.error(&span, failure)
     }
 
     /// How long the last row is, in bytes of text: what its memory grows with.
@@ -402,18 +329,18 @@ impl Reader {
     /// Records so far that were null for want of a target.
     #[must_use]
     pub fn nulls(&self) -> OperatorOnly<u64> {
-        OperatorOnly::new(self.nulls)
+        OperatorOnly::new(self.builder.nulls)
     }
 
     /// Rows so far that were malformed.
     #[must_use]
     pub fn malformed(&self) -> OperatorOnly<u64> {
-        OperatorOnly::new(self.malformed)
+        OperatorOnly::new(self.builder.malformed)
     }
 
     /// Regression targets so far that were clipped to their bounds.
     #[must_use]
     pub fn clipped_targets(&self) -> OperatorOnly<u64> {
-        OperatorOnly::new(self.clipped_targets)
+        OperatorOnly::new(self.builder.clipped_targets)
     }
 }

@@ -11,7 +11,8 @@ use std::io::Cursor;
 const CASES: [(Format, &str, &str, &[&str]); 6] = [
     (
         Format::Csv,
-        "target = 'y'\nperson = 'who'\nvocabulary = { kind = ['a', 'b,'] }\nbounds = { 'x*' = [-2, 3] }",
+        "target = 'y'\nperson = 'who'\nvocabulary = { kind = ['a', 'b,'] }\n\
+         bounds = { 'x*' = [-2, 3] }",
         "x1,kind,who,x2,y\n",
         &["1,a,ann,-1.25,1", "2.5,\"b,\",bob,NA,0", ",,,,true"],
     ),
@@ -27,7 +28,8 @@ const CASES: [(Format, &str, &str, &[&str]); 6] = [
     ),
     (
         Format::Tsv,
-        "task = 'regress'\ntarget = 'y'\ntarget_bounds = [-5, 5]\nhash_bits = 3\nbounds = { x = [0, 1] }",
+        "task = 'regress'\ntarget = 'y'\ntarget_bounds = [-5, 5]\nhash_bits = 3\n\
+         bounds = { x = [0, 1] }",
         "x\ty\tt\n",
         &["0.5\t-7\tword", "1\t2.25\t\"a\tb\"", "\t5e-1\t"],
     ),
@@ -251,7 +253,9 @@ fn a_check_tells_which_columns_their_schema_does_not_fit() {
         assert_eq!(words(watched.for_the_operator()), words(findings));
         words(findings)
     };
-    let stated = "target = 'y'\npositive = 'yes'\nbounds = { a = [0, 1], b = [0, 1], c = [0, 1], d = [0, 1] }\nvocabulary = { k = ['u', 'v', 'w'] }";
+    let stated = "target = 'y'\npositive = 'yes'\n\
+        bounds = { a = [0, 1], b = [0, 1], c = [0, 1], d = [0, 1] }\n\
+        vocabulary = { k = ['u', 'v', 'w'] }";
     let table = "a,b,c,d,k,y\n0,7,,NA,u,no\n1,-7,,-3,zq7secret,no\n9,8,,,,no\n";
     let expected = [
         "no row has the target value `yes`",
@@ -264,7 +268,9 @@ fn a_check_tells_which_columns_their_schema_does_not_fit() {
     assert_eq!(told(Format::Csv, stated, table), expected);
     let quoted = table.replace("0,7,,NA,u,no", "\"0\",\"7\",\"\",\"NA\",\"u\",\"no\"");
     assert_eq!(told(Format::Csv, stated, &quoted), expected);
-    let objects = "{\"a\":0,\"b\":7,\"k\":\"u\",\"y\":\"no\"}\n{\"a\":1,\"b\":-7,\"d\":-3,\"k\":\"zq7secret\",\"y\":\"no\"}\n{\"a\":9,\"b\":8,\"c\":null,\"y\":\"no\"}\n";
+    let objects = "{\"a\":0,\"b\":7,\"k\":\"u\",\"y\":\"no\"}\n\
+        {\"a\":1,\"b\":-7,\"d\":-3,\"k\":\"zq7secret\",\"y\":\"no\"}\n\
+        {\"a\":9,\"b\":8,\"c\":null,\"y\":\"no\"}\n";
     let mut found = told(Format::JsonLines, stated, objects);
     found.sort();
     let mut sorted = expected;

@@ -7,7 +7,8 @@ mod common;
 use common::{open, refused, rows};
 use hushstream_read::{Fault, Form, Format, Input, Layout, Reader, SchemaSpec, skeleton_of};
 
-const FLIGHTS: &str = "target = 'late'\nperson = 'who'\nhashed = { tail = 4 }\n[bounds]\nhour = [0, 24]\nair = [0, 10]\n[vocabulary]\ncarrier = ['AA', 'DL']";
+const FLIGHTS: &str = "target = 'late'\nperson = 'who'\nhashed = { tail = 4 }\n[bounds]\n\
+    hour = [0, 24]\nair = [0, 10]\n[vocabulary]\ncarrier = ['AA', 'DL']";
 
 #[test]
 fn spaces_around_fields_and_names_are_no_part_of_them() {
@@ -19,7 +20,8 @@ fn spaces_around_fields_and_names_are_no_part_of_them() {
     };
     let ids: Vec<Option<u64>> = persons(plain, Format::Csv);
     let spaced = plain.replace(',', " , \t").replace('\n', "  \n");
-    let quoted = "hour, air ,who,tail,carrier,late\n\" 6 \",5,\"ann \",\" N1\",\" DL\",\"1 \"\n7, ,bob, N2 ,AA , 0\n";
+    let quoted = "hour, air ,who,tail,carrier,late\n\" 6 \",5,\"ann \",\" N1\",\" DL\",\"1 \"\n\
+        7, ,bob, N2 ,AA , 0\n";
     let tabs = plain.replace(',', " \t ");
     let objects = "{\"hour\":\" 6\",\"air\":5,\"who\":\" ann\",\"tail\":\"N1 \",\"carrier\":\"DL \",\"late\":\" 1\"}\n\
                    {\"hour\":7,\"air\":\" \",\"who\":\"bob \",\"tail\":\" N2\",\"carrier\":\" AA\",\"late\":0}\n";
@@ -41,7 +43,8 @@ fn spaces_around_fields_and_names_are_no_part_of_them() {
 
 #[test]
 fn equal_numbers_name_the_same_category_class_arm_and_label() {
-    let stated = "target = 'y'\npositive = '1'\nvocabulary = { grade = ['1', '2', '2.5', '03'] }\nintercept = false";
+    let stated = "target = 'y'\npositive = '1'\nintercept = false\n\
+        vocabulary = { grade = ['1', '2', '2.5', '03'] }";
     let text = "grade,y\n1,1\n1.0,1.0\n 2.50,2\n3,0\n03,1e0\n";
     let expected = [
         (vec![1.0, 0.0, 0.0, 0.0], Some(1.0)),
@@ -132,8 +135,12 @@ fn stated_texts_are_missing_values_wherever_they_stand() {
 
 #[test]
 fn layouts_of_earlier_versions_are_read_as_they_were() {
-    let old = r#"{"space":{"columns":[{"name":" x","encoding":{"category":{"values":["1","1.0"]}}}]},"intercept":false,"norm":null,"target_column":" y","target":{"sign":{"positive":null}}}"#;
-    let layout: Layout = serde_json::from_str(old).unwrap();
+    let column = r#"{"name":" x","encoding":{"category":{"values":["1","1.0"]}}}"#;
+    let target = r#""target_column":" y","target":{"sign":{"positive":null}}"#;
+    let old = format!(
+        "{{\"space\":{{\"columns\":[{column}]}},\"intercept\":false,\"norm\":null,{target}}}"
+    );
+    let layout: Layout = serde_json::from_str(&old).unwrap();
     assert_eq!(serde_json::to_string(&layout).unwrap(), old);
     let input = Input::from_reader("t", &b" x, y\n1,0\n1.0,1\n"[..]).unwrap();
     let found = rows(Reader::with_layout(input, Format::Csv, &layout).unwrap()).unwrap();
@@ -195,7 +202,8 @@ fn another_separator_reads_the_same_numbers() {
         let numbers: Vec<String> = (0..20).map(|_| next().to_string()).collect();
         text += &format!("{},\"a,b\",{}\n", numbers.join(","), row % 2);
     }
-    let stated = "target = 'y'\nbounds = { 'x*' = [-5000, 5000] }\nvocabulary = { k = ['a,b', 'a;b', 'a|b', 'a\tb'] }";
+    let stated = "target = 'y'\nbounds = { 'x*' = [-5000, 5000] }\n\
+        vocabulary = { k = ['a,b', 'a;b', 'a|b', 'a\tb'] }";
     let expected = rows(open(Format::Csv, stated, text.as_bytes()).unwrap()).unwrap();
     for separator in [";", "|", "tab"] {
         let byte = if separator == "tab" { "\t" } else { separator };
@@ -311,7 +319,10 @@ fn all_columns_that_nothing_describes_are_told_at_once() {
     assert_eq!(error.fault, Fault::Unstated(vec!["a".into(), "c d".into()]));
     let message = error.to_string();
     assert!(
-        message.starts_with("t: 2 columns have no public bounds or categories: `a`, `c d`; state them: --bounds 'NAME=LOW:HIGH'"),
+        message.starts_with(
+            "t: 2 columns have no public bounds or categories: `a`, `c d`; state them: \
+             --bounds 'NAME=LOW:HIGH'"
+        ),
         "{message}"
     );
 }

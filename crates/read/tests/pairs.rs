@@ -6,7 +6,7 @@ mod common;
 use common::{open, rows};
 use hushstream_read::Format;
 
-/// An index with many zeros before it is no short one: coordinates, or the fault, must be the same with and without them.
+/// Coordinates, or the fault, must be the same with zeros before an index and without them.
 #[test]
 fn short_pairs_are_the_same_as_long_ones() {
     let mut state = 1_u64;

@@ -7,7 +7,8 @@ use common::{dense, open, rows, schema};
 use hushstream_mechanism::losses::Features;
 use hushstream_read::{Format, Input, Layout, Reader, Row, Space};
 
-const FLIGHTS: &str = "target = 'late'\nperson = 'who'\n[bounds]\nhour = [0, 24]\n[vocabulary]\ncarrier = ['AA', 'DL']";
+const FLIGHTS: &str = "target = 'late'\nperson = 'who'\n[bounds]\nhour = [0, 24]\n\
+    [vocabulary]\ncarrier = ['AA', 'DL']";
 
 #[test]
 fn columns_are_scaled_clipped_and_spread() {
@@ -66,8 +67,8 @@ fn persons_are_hashes_of_their_field() {
 #[test]
 fn one_hot_groups_have_length_one_and_rows_that_break_them_are_scaled_down() {
     let stated = "target = 'y'\none_hot = ['a*', 'b1|b2']\nbounds = { x = [0, 4] }";
-    let text =
-        b"a1,a2,a3,a4,a5,b1,b2,x,y\n0,0,0,0,1,1,0,4,0\n1,1,1,1,1,0,0,4,1\n0,0,0,0,true,9,,2,1\n0,0,0,0,0,0,0,0,1\n";
+    let text = b"a1,a2,a3,a4,a5,b1,b2,x,y\n0,0,0,0,1,1,0,4,0\n1,1,1,1,1,0,0,4,1\n\
+        0,0,0,0,true,9,,2,1\n0,0,0,0,0,0,0,0,1\n";
     let reader = open(Format::Csv, stated, text).unwrap();
     assert_eq!(
         reader.layout().norm(),
@@ -186,7 +187,8 @@ fn vw_text_is_hashed_as_vowpal_wabbit_does() {
             .filter(|(_, value)| *value != 0.0)
             .collect()
     };
-    // Coordinates of x and y in the namespace a, from an independent implementation of MurmurHash3 in Python.
+    // Coordinates of x and y in the namespace a, from an independent implementation of MurmurHash3
+    // in Python.
     let (x, y) = (136, 863);
     assert_eq!((rows[0].0[x], rows[0].0[y]), (1.0, 2.0));
     assert_eq!(
@@ -201,7 +203,7 @@ fn vw_text_is_hashed_as_vowpal_wabbit_does() {
     assert_eq!(nonzero(3), [(x, 1.0), (1024, 1.0)]);
 }
 
-/// At the end of a line names are read byte by byte, before others all at once: the coordinate is the same.
+/// The coordinate of a name is the same wherever it stands in the line.
 #[test]
 fn a_vw_name_is_the_same_feature_wherever_it_stands() {
     let names = [

@@ -25,20 +25,20 @@ fn source(text: &str, ends: Ends, step: usize) -> Source {
 }
 
 /// Every record: its line, its text, and where and why it is broken.
-type Record = (u64, String, Option<(usize, Broken)>);
+type Record = (u64, String, Option<(usize, Fault)>);
 
 fn all(source: &mut Source) -> Result<Vec<Record>, ReadError> {
     let mut rows = Vec::new();
     while let Some(span) = source.next()? {
         let text = String::from_utf8_lossy(source.bytes(&span)).into_owned();
-        let line = source.error(&span, 0, None, Fault::Nul).place.line;
+        let line = source.error(&span, Failure::new(0, Fault::Nul)).place.line;
         rows.push((line.unwrap(), text, span.broken));
     }
     Ok(rows)
 }
 
-const TABLE: Ends = Ends::Table { delimiter: b',' };
-const MULTILINE: Ends = Ends::Multiline { delimiter: b',' };
+const TABLE: Ends = Ends::Table { separator: b',' };
+const MULTILINE: Ends = Ends::Multiline { separator: b',' };
 
 #[test]
 fn records_do_not_depend_on_how_bytes_arrive() {
@@ -47,9 +47,9 @@ fn records_do_not_depend_on_how_bytes_arrive() {
         let rows = all(&mut source(text, TABLE, step)).unwrap();
         let expected = [
             (1, "a,b", None),
-            (2, "", Some((0, Broken::Blank))),
-            (3, "1,\"x", Some((2, Broken::OpenQuote))),
-            (4, "y\"\"\"", Some((1, Broken::StrayQuote))),
+            (2, "", Some((0, Fault::Blank))),
+            (3, "1,\"x", Some((2, Fault::OpenQuote))),
+            (4, "y\"\"\"", Some((1, Fault::StrayQuote))),
             (5, "\"\",2", None),
             (6, "3,4", None),
         ];
@@ -61,7 +61,7 @@ fn records_do_not_depend_on_how_bytes_arrive() {
         let rows = all(&mut source(text, MULTILINE, step)).unwrap();
         let expected = [
             (1, "a,b", None),
-            (2, "", Some((0, Broken::Blank))),
+            (2, "", Some((0, Fault::Blank))),
             (3, "1,\"x\ny\"\"\"", None),
             (5, "\"\",2", None),
             (6, "3,4", None),
@@ -75,7 +75,7 @@ fn records_do_not_depend_on_how_bytes_arrive() {
 }
 
 /// The broken records of a table.
-fn broken(text: &[u8], ends: Ends, step: usize) -> Vec<(u64, usize, Broken)> {
+fn broken(text: &[u8], ends: Ends, step: usize) -> Vec<(u64, usize, Fault)> {
     let bytes = Trickle(text.to_vec(), step);
     let mut source = Source::new(unpacked(bytes), ends).unwrap();
     let rows = all(&mut source).unwrap().into_iter();
@@ -88,10 +88,10 @@ fn faults_name_line_and_byte() {
     let text = b"a\n\"b\nc\nb,c\"d\"\nb\0\n\"x\"\r\r\n";
     for step in 1..=text.len() {
         let expected = [
-            (2, 0, Broken::OpenQuote),
-            (4, 3, Broken::StrayQuote),
-            (5, 1, Broken::Nul),
-            (6, 3, Broken::StrayQuote),
+            (2, 0, Fault::OpenQuote),
+            (4, 3, Fault::StrayQuote),
+            (5, 1, Fault::Nul),
+            (6, 3, Fault::StrayQuote),
         ];
         assert_eq!(broken(text, TABLE, step), expected, "{step}");
     }
@@ -108,7 +108,7 @@ fn faults_name_line_and_byte() {
             assert_eq!(error.place.column, Some(Column::Byte(byte)), "{text}");
         }
     }
-    // What is plain is looked at in large pieces, what is not record by record: neither hides a fault behind the other.
+    // No record hides a fault of another.
     let text = [
         &b"a\n\xc3\xa9\n"[..],
         &[b'b'; 300],
@@ -117,7 +117,7 @@ fn faults_name_line_and_byte() {
     ]
     .concat();
     for step in (1..=text.len()).filter(|step| step % 7 == 1 || *step < 20) {
-        let expected = [(5, 2, Broken::NotUtf8), (7, 0, Broken::NotUtf8)];
+        let expected = [(5, 2, Fault::NotUtf8), (7, 0, Fault::NotUtf8)];
         assert_eq!(broken(&text, Ends::Line, step), expected, "{step}");
     }
 }
@@ -134,12 +134,15 @@ fn a_line_beyond_the_limit_is_one_record_that_is_not_held() {
             let text = format!("\"\"\n{longest}{longest}{end}");
             let mut long = source(&text, ends, 1 << 22);
             let rows = all(&mut long).unwrap();
-            let short: Vec<_> = rows.iter().map(|(n, t, b)| (*n, t.len(), *b)).collect();
+            let short: Vec<_> = rows
+                .iter()
+                .map(|(n, t, b)| (*n, t.len(), b.clone()))
+                .collect();
             assert_eq!(
                 short,
                 [
                     (1, 2, None),
-                    (2, 0, Some((0, Broken::TooLong))),
+                    (2, 0, Some((0, Fault::LineTooLong))),
                     (3, 1, None)
                 ]
             );
@@ -148,7 +151,10 @@ fn a_line_beyond_the_limit_is_one_record_that_is_not_held() {
             shuffled.shuffle(1).unwrap();
             let mut rows = all(&mut shuffled).unwrap();
             rows.sort_unstable_by_key(|row| row.0);
-            let again: Vec<_> = rows.iter().map(|(n, t, b)| (*n, t.len(), *b)).collect();
+            let again: Vec<_> = rows
+                .iter()
+                .map(|(n, t, b)| (*n, t.len(), b.clone()))
+                .collect();
             assert_eq!(again, short);
         }
     }

@@ -8,7 +8,9 @@ fn what_is_stated() {
     for (stated, message) in [
         (
             "target = 'y'",
-            "t: column `x` has no public bounds or categories; state them: --bounds 'x=LOW:HIGH', --vocabulary 'x=A|B|C', --hashed 'x=BITS' or --one-hot 'x', or leave it out: --ignore 'x'",
+            "t: column `x` has no public bounds or categories; state them: --bounds 'x=LOW:HIGH', \
+             --vocabulary 'x=A|B|C', --hashed 'x=BITS' or --one-hot 'x', or leave it out: --ignore \
+             'x'",
         ),
         (
             "bounds = { x = [0, 1], y = [0, 1] }",
@@ -125,7 +127,8 @@ fn what_is_stated() {
         (
             Format::Vw,
             "",
-            "t: vw says nothing about the size of values; state the greatest length of a feature vector: --norm 1",
+            "t: vw says nothing about the size of values; state the greatest length of a feature \
+             vector: --norm 1",
         ),
         (
             Format::Libsvm,

@@ -1,0 +1,466 @@
+//! From fields to coordinates: the columns of a row, and the record that is built from it.
+
+pub(crate) mod hash;
+mod step;
+mod target;
+mod value;
+
+pub(crate) use step::Step;
+pub(crate) use target::number;
+pub(crate) use value::{Missing, confusion, is_number, parse_number};
+
+use crate::error::{Column, Fault};
+use crate::reader::Sealed;
+use crate::schema::{Layout, MissingTarget};
+use hushstream_mechanism::losses::{Features, Record};
+use hushstream_mechanism::{OperatorOnly, Raw, RowDigest};
+use std::collections::HashMap;
+use std::sync::Arc;
+use step::Scale;
+use target::TargetEncoder;
+use value::short_number;
+
+/// The columns of a file by name, and what to do with each.
+pub(crate) struct Columns {
+    pub(crate) names: Vec<Arc<str>>,
+    pub(crate) steps: Vec<Step>,
+}
+
+impl Columns {
+    /// The columns of a file with these names. The target may be absent: new data has none.
+    pub(crate) fn new(
+        layout: &Layout,
+        names: &[String],
+        person: Option<&str>,
+    ) -> Result<Self, Fault> {
+        let missing = Missing::new(layout.missing());
+        // Models of earlier versions hold names as their headers wrote them, with spaces.
+        let mut columns: HashMap<&str, Step> = layout
+            .columns()
+            .map(|(column, first)| {
+                let step = Step::new(&column.encoding, first, &missing);
+                (column.name.trim_ascii(), step)
+            })
+            .collect();
+        let target = layout.target_column().map(str::trim_ascii);
+        columns.extend(target.map(|name| (name, Step::Target)));
+        columns.extend(person.map(|name| (name, Step::Person)));
+        let steps = names
+            .iter()
+            .map(|name| columns.remove(name.trim_ascii()).unwrap_or(Step::Skip))
+            .collect();
+        columns.remove(target.unwrap_or(""));
+        if let Some(absent) = columns.keys().min() {
+            return Err(Fault::NoSuchColumn {
+                what: "the model's layout",
+                name: (*absent).to_owned(),
+                near: None,
+            });
+        }
+        Ok(Self {
+            names: names.iter().map(|name| Arc::from(&**name)).collect(),
+            steps,
+        })
+    }
+
+    /// A column in a message, by its place in the header.
+    pub(crate) fn numbered(field: usize) -> Column {
+        Column::Field {
+            number: field as u64 + 1,
+            name: None,
+        }
+    }
+
+    /// The same, with its name.
+    pub(crate) fn column(&self, field: usize) -> Column {
+        self.named(field, field)
+    }
+
+    /// A column in a message, by the byte `at` which its value stands, and its name.
+    pub(crate) fn named(&self, at: usize, field: usize) -> Column {
+        Column::Field {
+            number: at as u64 + 1,
+            name: self.names.get(field).cloned(),
+        }
+    }
+}
+
+/// Columns whose fields come by name and in any order.
+pub(crate) struct Keyed {
+    pub(crate) columns: Columns,
+    places: HashMap<Arc<str>, usize>,
+    /// In which row a column was given last.
+    given: Vec<u64>,
+    row: u64,
+}
+
+impl Keyed {
+    pub(crate) fn new(columns: Columns) -> Self {
+        Self {
+            places: columns.names.iter().cloned().zip(0..).collect(),
+            given: vec![0; columns.names.len()],
+            row: 0,
+            columns,
+        }
+    }
+
+    /// Begins a row.
+    pub(crate) fn begin(&mut self) {
+        self.row += 1;
+    }
+
+    /// The place of a column.
+    pub(crate) fn find(&self, name: &str) -> Option<usize> {
+        self.places.get(name).copied()
+    }
+
+    /// Notes that the row gives this column; false if it has given it before.
+    pub(crate) fn is_first(&mut self, field: usize) -> bool {
+        std::mem::replace(&mut self.given[field], self.row) != self.row
+    }
+
+    /// The columns that the row has not given.
+    pub(crate) fn absent(&self) -> impl Iterator<Item = usize> {
+        let given = self.given.iter().enumerate();
+        given.filter_map(|(field, row)| (*row != self.row).then_some(field))
+    }
+}
+
+/// What is asked of targets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Targets {
+    /// A record needs one, or is null.
+    Needed(MissingTarget),
+    /// New data may have none.
+    Welcome,
+}
+
+/// A row in the making, and what all rows have in common.
+pub(crate) struct Builder {
+    sparse: bool,
+    dimension: usize,
+    intercept: Option<usize>,
+    /// The length to which features are scaled down, if they can be longer.
+    norm: Option<f64>,
+    target_encoder: TargetEncoder,
+    missing: Missing,
+    /// Whether a number can be a missing value.
+    has_missing_numbers: bool,
+    /// Whether persons are told apart.
+    has_persons: bool,
+    dense: Vec<f64>,
+    entries: Vec<(u32, f64)>,
+    /// The target, if there is one.
+    pub(crate) target: Option<f64>,
+    /// The person, if they are told apart.
+    pub(crate) person: Option<u64>,
+    /// Whether the target of the row lies outside its bounds, and how many so far.
+    pub(crate) target_was_clipped: bool,
+    pub(crate) clipped_targets: u64,
+    /// Records so far without a usable target, and malformed ones.
+    pub(crate) nulls: u64,
+    pub(crate) malformed: u64,
+    /// Whether the last row was longer than the norm.
+    was_longer: bool,
+}
+
+impl Builder {
+    pub(crate) fn new(layout: &Layout, has_persons: bool) -> Self {
+        let missing = Missing::new(layout.missing());
+        Self {
+            sparse: layout.is_sparse(),
+            dimension: layout.dimension(),
+            intercept: layout.intercept(),
+            norm: layout.may_exceed_norm().then(|| layout.features_norm()),
+            target_encoder: TargetEncoder::new(layout.target(), &missing),
+            has_missing_numbers: missing.has_numbers(),
+            missing,
+            has_persons,
+            dense: Vec::new(),
+            entries: Vec::new(),
+            target: None,
+            person: None,
+            target_was_clipped: false,
+            clipped_targets: 0,
+            nulls: 0,
+            malformed: 0,
+            was_longer: false,
+        }
+    }
+
+    /// Begins a row.
+    pub(crate) fn begin(&mut self) {
+        if self.sparse {
+            self.entries.clear();
+        } else {
+            self.dense.clear();
+            self.dense.resize(self.dimension, 0.0);
+        }
+        self.target = self.target_encoder.is_none().then_some(0.0);
+        self.person = None;
+        self.target_was_clipped = false;
+    }
+
+    /// Sets a coordinate.
+    pub(crate) fn put(&mut self, slot: u32, value: f64) {
+        if !self.sparse {
+            self.dense[slot as usize] = value;
+        } else if value != 0.0 {
+            self.entries.push((slot, value));
+        }
+    }
+
+    fn put_number(&mut self, scale: &Scale, value: f64) {
+        // Minus zero becomes zero, also at a bound, which `clamp` would not do.
+        let scaled = (value + 0.0 - scale.shift) * scale.factor;
+        let above = if scaled > scale.low {
+            scaled
+        } else {
+            scale.low
+        };
+        let kept = if above < scale.high {
+            above
+        } else {
+            scale.high
+        };
+        self.put(scale.slot, kept);
+    }
+
+    /// Reads a short number from the beginning of `rest` up to the separator, and gives its length;
+    /// nothing if the column or the field is another.
+    pub(crate) fn short_number(
+        &mut self,
+        step: &Step,
+        rest: &[u8],
+        separator: u8,
+    ) -> Option<usize> {
+        let Step::Number(scale) = step else {
+            return None;
+        };
+        let (value, length) = short_number(rest, separator)?;
+        if self.has_missing_numbers {
+            return None;
+        }
+        self.put_number(scale, value);
+        Some(length)
+    }
+
+    /// A field that is a number already: as if it were written out.
+    pub(crate) fn number(
+        &mut self,
+        step: &Step,
+        value: f64,
+        targets: Targets,
+    ) -> Result<(), Fault> {
+        match step {
+            Step::Number(scale) if value.is_finite() && !self.has_missing_numbers => {
+                self.put_number(scale, value);
+                Ok(())
+            }
+            _ => self.field(step, value.to_string().as_bytes(), targets),
+        }
+    }
+
+    /// A field that is there. White space around it is no part of it, in quotes or not.
+    pub(crate) fn field(
+        &mut self,
+        step: &Step,
+        field: &[u8],
+        targets: Targets,
+    ) -> Result<(), Fault> {
+        let field = field.trim_ascii();
+        match step {
+            Step::Skip => {}
+            Step::Number(scale) => match number(field, &self.missing)? {
+                Some(value) => self.put_number(scale, value),
+                None => self.put(scale.slot, scale.missing),
+            },
+            Step::Category {
+                first,
+                values,
+                tally,
+            } => match values.find(field) {
+                Some(value) => {
+                    tally.see(value);
+                    self.put(first + value, 1.0);
+                }
+                None if self.missing.is(field) => {}
+                None => tally.miss(),
+            },
+            Step::Hashed { first, mask } => {
+                if !field.is_empty() && !self.missing.is_stated(field) {
+                    self.put(first + (hash::murmur3(field, 0) & mask), 1.0);
+                }
+            }
+            Step::Label(_) | Step::Arm(_) | Step::Outcome(_) | Step::Propensity { .. } => {
+                match (self.feedback(step, field), targets) {
+                    // A coordinate that is no number says nothing: an unknown label leaves all arms
+                    // open.
+                    (Err((first, _)), Targets::Needed(MissingTarget::Null)) => {
+                        let open = match step {
+                            Step::Label(arms) => arms.count,
+                            _ => 1,
+                        };
+                        (first..first + open).for_each(|slot| self.put(slot, f64::NAN));
+                    }
+                    (Err((_, fault)), _) => return Err(fault),
+                    (Ok(()), _) => {}
+                }
+            }
+            Step::Target => self.set_target(field, targets)?,
+            Step::Person => self.person = Some(hash::person(field)),
+        }
+        Ok(())
+    }
+
+    /// What a bandit learns from; a fault comes with the coordinate that it leaves open.
+    fn feedback(&mut self, step: &Step, field: &[u8]) -> Result<(), (u32, Fault)> {
+        match step {
+            Step::Label(arms) => {
+                let right = arms.find(field).map_err(|fault| (arms.first, fault))?;
+                for arm in (0..arms.count).filter(|&arm| arm != right) {
+                    self.put(arms.first + arm, 1.0);
+                }
+            }
+            Step::Arm(arms) => {
+                let played = arms.find(field).map_err(|fault| (arms.first, fault))?;
+                self.put(arms.first + played, 1.0);
+            }
+            Step::Outcome(scale) => {
+                let open = |fault| (scale.slot, fault);
+                let value = number(field, &self.missing).map_err(open)?;
+                self.put_number(scale, value.ok_or(open(Fault::MissingTarget))?);
+            }
+            Step::Propensity { slot } => match number(field, &self.missing) {
+                Ok(Some(value)) if value > 0.0 && value <= 1.0 => self.put(*slot, value),
+                _ => return Err((*slot, Fault::NotAPropensity)),
+            },
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// A field that is not there.
+    pub(crate) fn missing(&mut self, step: &Step, targets: Targets) -> Result<(), Fault> {
+        match step {
+            Step::Number(scale) => {
+                self.put(scale.slot, scale.missing);
+                Ok(())
+            }
+            Step::Target
+            | Step::Person
+            | Step::Label(_)
+            | Step::Arm(_)
+            | Step::Outcome(_)
+            | Step::Propensity { .. } => self.field(step, b"", targets),
+            Step::Skip | Step::Category { .. } | Step::Hashed { .. } => Ok(()),
+        }
+    }
+
+    pub(crate) fn set_target(&mut self, field: &[u8], targets: Targets) -> Result<(), Fault> {
+        match (self.target_encoder.encode(field), targets) {
+            (Ok((target, clipped)), _) => {
+                self.target = Some(target);
+                self.target_was_clipped = clipped;
+            }
+            (Err(_), Targets::Needed(MissingTarget::Null))
+            | (Err(Fault::MissingTarget), Targets::Welcome) => {}
+            (Err(fault), _) => return Err(fault),
+        }
+        Ok(())
+    }
+
+    /// Ends a row: its features, clipped, with the intercept.
+    pub(crate) fn finish(&mut self) -> Features {
+        if self.sparse {
+            sort_and_add(&mut self.entries);
+            let squares = || self.entries.iter().map(|(_, v)| v * v).sum();
+            let factor = shrink(self.norm, squares);
+            self.was_longer = factor.is_some();
+            if let Some(factor) = factor {
+                self.entries.iter_mut().for_each(|(_, v)| *v *= factor);
+            }
+            self.entries
+                .extend(self.intercept.map(|last| (last as u32, 1.0)));
+            return Features::Sparse(self.entries.clone());
+        }
+        let factor = shrink(self.norm, || squared_length(&self.dense));
+        self.was_longer = factor.is_some();
+        if let Some(factor) = factor {
+            self.dense.iter_mut().for_each(|v| *v *= factor);
+        }
+        if let Some(last) = self.intercept {
+            self.dense[last] = 1.0;
+        }
+        Features::Dense(std::mem::take(&mut self.dense))
+    }
+
+    /// Ends a row as a sealed record. A malformed row, and one without a target, gives an empty
+    /// record, which no loss learns from: the round passes with nothing added.
+    pub(crate) fn seal(&mut self, is_malformed: bool, digest: Option<RowDigest>) -> Sealed {
+        if is_malformed {
+            self.malformed += 1;
+            self.target = None;
+            // An empty record belongs to nobody: it must not use up what a person may contribute.
+            self.person = self.has_persons.then(hash::nobody);
+        } else {
+            self.nulls += u64::from(self.target.is_none());
+        }
+        self.was_longer = false;
+        let record = match self.target {
+            Some(target) => Record {
+                features: self.finish(),
+                target,
+            },
+            None => Record {
+                features: Features::Dense(Vec::new()),
+                target: f64::NAN,
+            },
+        };
+        Sealed {
+            person: self.person,
+            record: Raw::seal(record),
+            was_longer: OperatorOnly::new(self.was_longer),
+            digest,
+            is_malformed: OperatorOnly::new(is_malformed),
+            target_was_clipped: OperatorOnly::new(!is_malformed && self.target_was_clipped),
+        }
+    }
+}
+
+/// The factor that brings features down to their norm, if they are longer.
+fn shrink(norm: Option<f64>, squares: impl FnOnce() -> f64) -> Option<f64> {
+    let norm = norm?;
+    let squares = squares();
+    (squares > norm * norm).then(|| norm / squares.sqrt())
+}
+
+/// In four lanes, because one addition has to wait for the other.
+fn squared_length(values: &[f64]) -> f64 {
+    let (chunks, rest) = values.as_chunks::<4>();
+    let mut lanes = [0.0; 4];
+    for chunk in chunks {
+        for (lane, value) in lanes.iter_mut().zip(chunk) {
+            *lane += value * value;
+        }
+    }
+    let rest: f64 = rest.iter().map(|value| value * value).sum();
+    (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]) + rest
+}
+
+/// Entries in the order of their coordinates; what falls on one coordinate is added.
+fn sort_and_add(entries: &mut Vec<(u32, f64)>) {
+    let increasing = entries.windows(2).all(|pair| pair[0].0 < pair[1].0);
+    if increasing {
+        return;
+    }
+    // A stable sort: sums must not depend on how the sort breaks ties.
+    entries.sort_by_key(|&(slot, _)| slot);
+    entries.dedup_by(|next, kept| {
+        let same = next.0 == kept.0;
+        if same {
+            kept.1 += next.1;
+        }
+        same
+    });
+}
