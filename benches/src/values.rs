@@ -50,7 +50,8 @@ pub(crate) fn rounds(rounds: u64) -> Measured {
             features: Features::Dense(vec![0.1; DIMENSION]),
             target: 1.0,
         };
-        run.learn(Raw::seal(record)).expect("within the horizon");
+        run.learn(None, Raw::seal(record))
+            .expect("within the horizon");
         if round.is_multiple_of(GROUP) {
             run.sync(&mut ledger).expect("memory does not fail");
         }

@@ -2,11 +2,11 @@
 
 use crate::game::{Environment, Game};
 use crate::hindsight::best_in_hindsight;
-use crate::player::Player;
 use crate::task::{Task, record};
 use hushstream_account::{Adjacency, Budget, FilterKind};
 use hushstream_engine::{
-    MechanismKind, Objective, Recipe, RecipeError, RecipeName, RecipeRequest, Run, RunError,
+    MechanismKind, Objective, Player, Recipe, RecipeError, RecipeName, RecipeRequest, Run,
+    RunError, SumRun,
 };
 use hushstream_mechanism::sums::{Noise, SumKind};
 use hushstream_mechanism::{
@@ -76,9 +76,6 @@ pub enum ArenaError {
         /// What is allowed.
         allowed: String,
     },
-    /// A recipe for experts.
-    #[error(transparent)]
-    Experts(#[from] hushstream_engine::ExpertsError),
     /// An advisor with another number of experts.
     #[error("the recipe was planned for another number of experts than the advisor has")]
     Advice,
@@ -208,14 +205,15 @@ impl Contest {
         let mut ledger = Ledger::simulated(self.budget, kind, plan.scope())?;
         let grant = ledger.debit(plan.charge().map_err(RecipeError::from)?, plan.scope())?;
         let key = Key::insecure_from_seed(seed);
-        let mut run = Run::<G>::open(recipe, grant, &key, &mut ledger, MemoryStorage::default())?;
+        let mut run =
+            SumRun::<G>::open(recipe, grant, &key, &mut ledger, MemoryStorage::default())?;
         self.against(&mut run, &mut ledger, seed)
     }
 
     /// The game against a run that is open.
-    pub(crate) fn against(
+    pub(crate) fn against<P: Player>(
         &self,
-        run: &mut dyn Player,
+        run: &mut Run<P>,
         ledger: &mut Ledger,
         seed: u64,
     ) -> Result<Outcome, ArenaError> {
@@ -227,16 +225,17 @@ impl Contest {
         let mut rows = Vec::with_capacity(usize::try_from(self.rounds).unwrap_or(0));
         let mut losses = Vec::with_capacity(rows.capacity());
         for t in 1..=self.rounds {
-            let iterate = run.question();
+            let question = run.question();
+            let iterate = question.for_the_operator();
             let row = self.task.row(&mut environment, t, iterate);
             losses.push(loss.value(&record(&row), iterate));
-            run.take(Raw::seal(record(&row)))?;
+            run.learn(None, Raw::seal(record(&row)))?;
             rows.push(row);
             if t.is_multiple_of(512) {
-                run.settle(ledger)?;
+                run.sync(ledger)?;
             }
         }
-        run.settle(ledger)?;
+        run.sync(ledger)?;
         let best = best_in_hindsight(self.task, set.as_ref(), loss.as_ref(), &rows)?;
         let mut curve = Vec::new();
         let (mut ours, mut theirs, mut nothing) = (0.0, 0.0, 0.0);

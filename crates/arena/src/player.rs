@@ -1,55 +1,12 @@
-//! Whoever can be played against: runs on sums and on iterates.
+//! Contests with recipes on iterates.
 
 use crate::play::{ArenaError, Contest, Outcome};
 use hushstream_account::FilterKind;
 use hushstream_engine::{
-    Averaged, Insider, IterateRecipe, IterateRequest, IterateRun, RecipeError, RecipeName, Run,
+    Averaged, Insider, IterateRecipe, IterateRequest, IterateRun, RecipeError, RecipeName,
 };
-use hushstream_mechanism::losses::Record;
-use hushstream_mechanism::{GuaranteeKind, Ledger, MemoryStorage, Participation, Raw};
+use hushstream_mechanism::{Ledger, MemoryStorage, Participation};
 use hushstream_noise::Key;
-
-/// A run in a game.
-pub(crate) trait Player {
-    /// Where the next record is evaluated.
-    fn question(&self) -> &[f64];
-
-    /// Learns from a record.
-    fn take(&mut self, record: Raw<Record>) -> Result<(), ArenaError>;
-
-    /// Makes everything durable; what may leave is not looked at here.
-    fn settle(&mut self, ledger: &mut Ledger) -> Result<(), ArenaError>;
-}
-
-impl<G: GuaranteeKind> Player for Run<G> {
-    fn question(&self) -> &[f64] {
-        Self::question(self)
-    }
-
-    fn take(&mut self, record: Raw<Record>) -> Result<(), ArenaError> {
-        Ok(self.learn(None, record)?)
-    }
-
-    fn settle(&mut self, ledger: &mut Ledger) -> Result<(), ArenaError> {
-        self.sync(ledger)?;
-        Ok(())
-    }
-}
-
-impl Player for IterateRun {
-    fn question(&self) -> &[f64] {
-        Self::question(self)
-    }
-
-    fn take(&mut self, record: Raw<Record>) -> Result<(), ArenaError> {
-        Ok(self.learn(None, record)?)
-    }
-
-    fn settle(&mut self, ledger: &mut Ledger) -> Result<(), ArenaError> {
-        self.sync(ledger)?;
-        Ok(())
-    }
-}
 
 impl Contest {
     /// The recipe on iterates, calibrated for this contest.

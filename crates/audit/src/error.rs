@@ -2,9 +2,7 @@
 
 use hushstream_account::{AccountError, GuaranteeError, ParameterError};
 use hushstream_arena::ArenaError;
-use hushstream_engine::{
-    BanditError, ExpertsError, LimitedUpdatesError, RecipeError, RecipeName, RunError, ValuesError,
-};
+use hushstream_engine::{RecipeError, RecipeName, RunError};
 use hushstream_learn::LearnError;
 use hushstream_mechanism::LedgerError;
 use hushstream_mechanism::perturb::PerturbError;
@@ -22,12 +20,6 @@ pub enum AuditError {
     /// A game.
     #[error(transparent)]
     Arena(#[from] ArenaError),
-    /// A bandit.
-    #[error(transparent)]
-    Bandit(#[from] BanditError),
-    /// Expert advice.
-    #[error(transparent)]
-    Experts(#[from] ExpertsError),
     /// A guarantee that would promise nothing.
     #[error(transparent)]
     Guarantee(#[from] GuaranteeError),
@@ -40,9 +32,6 @@ pub enum AuditError {
     /// The ledger.
     #[error(transparent)]
     Ledger(#[from] LedgerError),
-    /// Limited updates.
-    #[error(transparent)]
-    LimitedUpdates(#[from] LimitedUpdatesError),
     /// A sampler.
     #[error(transparent)]
     Noise(#[from] NoiseError),
@@ -64,9 +53,6 @@ pub enum AuditError {
     /// The sum.
     #[error(transparent)]
     Sum(#[from] SumError),
-    /// Function values.
-    #[error(transparent)]
-    Values(#[from] ValuesError),
     /// A parameter out of range.
     #[error(transparent)]
     Parameter(#[from] ParameterError),

@@ -18,7 +18,7 @@ use crate::duel::{Duel, Runs, World, play_many};
 use crate::procedure::{Effort, Verdict};
 use hushstream_account::{Adjacency, Budget, Charge, FilterKind, ParameterError};
 use hushstream_arena::Dice;
-use hushstream_engine::{Objective, Recipe, RecipeName, RecipeRequest, Run};
+use hushstream_engine::{Objective, Recipe, RecipeName, RecipeRequest, SumRun};
 use hushstream_mechanism::losses::{Bounds, Features, LinearModel, Link, Record};
 use hushstream_mechanism::sums::{Noise, SumKind};
 use hushstream_mechanism::{Ledger, MemoryStorage, Participation, Raw, Transcript};
@@ -150,7 +150,7 @@ impl Duel for Crowd {
         let key = Key::insecure_from_seed(seed);
         let storage = MemoryStorage::default();
         let mut run =
-            Run::<Transcript>::open(self.recipe.clone(), grant, &key, &mut ledger, storage)?;
+            SumRun::<Transcript>::open(self.recipe.clone(), grant, &key, &mut ledger, storage)?;
         let mut dice = Dice::new(!seed);
         let sides: Vec<bool> = self.places.iter().map(|_| dice.coin(0.5)).collect();
         let d = self.places.len();

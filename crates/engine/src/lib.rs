@@ -5,6 +5,7 @@
 
 mod catalogue;
 mod choice;
+mod error;
 mod note;
 mod on_batch;
 mod on_feedback;
@@ -13,27 +14,30 @@ mod on_selection;
 mod on_sparse;
 mod on_sums;
 mod on_values;
+mod run;
 mod tables;
 
 pub use catalogue::{CATALOGUE, Entry, MechanismKind, RecipeName};
 pub use choice::{Choice, Situation, Task, Wishes};
-pub use note::NoteError;
-pub use on_batch::{LimitedUpdates, LimitedUpdatesError, LimitedUpdatesRequest, LimitedUpdatesRun};
+pub use error::{RecipeError, RunError};
+pub use note::{Note, NoteError};
+pub use on_batch::{LimitedUpdates, LimitedUpdatesRequest, LimitedUpdatesRun, UpdatesPlayer};
 pub use on_feedback::{
-    Actions, ArmEstimate, BanditError, BanditRecipe, BanditRequest, BanditRun, BanditShadow, Turn,
+    Actions, ArmEstimate, BanditPlayer, BanditRecipe, BanditRequest, BanditRun, BanditShadow, Turn,
 };
 pub use on_iterates::{
-    Averaged, Insider, IterateRecipe, IterateRequest, IterateRun, PolQuestion, Steps,
+    Averaged, Insider, IteratePlayer, IterateRecipe, IterateRequest, IterateRun, PolQuestion, Steps,
 };
 pub use on_selection::{
-    Advice, ExpertsError, ExpertsRecipe, ExpertsRequest, ExpertsRun, ExpertsShadow,
+    Advice, ExpertsPlayer, ExpertsRecipe, ExpertsRequest, ExpertsRun, ExpertsShadow,
 };
-pub use on_sparse::{SparseRecipe, SparseRequest, SparseRun};
+pub use on_sparse::{SparsePlayer, SparseRecipe, SparseRequest, SparseRun};
 pub use on_sums::{
-    Ask, Holds, NOISE_BETA, Objective, Recipe, RecipeError, RecipeRequest, RegretBound, Run,
-    RunError, Shadow,
+    Ask, Holds, NOISE_BETA, Objective, Recipe, RecipeRequest, RegretBound, Shadow, SumPlayer,
+    SumRun,
 };
-pub use on_values::{ValuesError, ValuesRecipe, ValuesRequest, ValuesRun};
+pub use on_values::{ValuesPlayer, ValuesRecipe, ValuesRequest, ValuesRun};
+pub use run::{Beginning, Player, Run};
 pub use tables::{Cell, TABLES, Table};
 
 /// The README's examples are compiled with the tests.

@@ -2,13 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The recipe in one line, and the learner's public state.
+/// The recipe in one line, and the player's public state.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Note {
+pub struct Note {
     pub(crate) recipe: String,
     pub(crate) rounds: u64,
     pub(crate) state: Vec<f64>,
-    /// The life that a learner's coins belong to, where they are not the mechanism's.
+    /// The name of a player's own coins, where they are not the mechanism's.
     pub(crate) coins: [u8; 16],
 }
 
@@ -28,26 +28,17 @@ impl Note {
         postcard::to_allocvec(self).map_err(|_| NoteError::Unreadable)
     }
 
-    /// A note of this recipe.
-    pub(crate) fn read(bytes: &[u8], description: &str) -> Result<Self, NoteError> {
+    /// The note of a journal: none after a crash while the run was being opened, or one of this
+    /// recipe.
+    pub(crate) fn of(bytes: Option<&[u8]>, description: &str) -> Result<Option<Self>, NoteError> {
+        let Some(bytes) = bytes.filter(|bytes| !bytes.is_empty()) else {
+            return Ok(None);
+        };
         let note: Self = postcard::from_bytes(bytes).map_err(|_| NoteError::Unreadable)?;
         if note.recipe == description {
-            Ok(note)
+            Ok(Some(note))
         } else {
             Err(NoteError::OtherRecipe(note.recipe))
         }
-    }
-
-    /// For a `resume`: accepts no note (a crash while the run was opened) or one of this recipe, and keeps it or says why not.
-    pub(crate) fn accept(
-        kept: &mut Result<Option<Self>, NoteError>,
-        bytes: Option<&[u8]>,
-        description: &str,
-    ) -> bool {
-        *kept = bytes
-            .filter(|bytes| !bytes.is_empty())
-            .map(|bytes| Self::read(bytes, description))
-            .transpose();
-        kept.is_ok()
     }
 }

@@ -1,14 +1,14 @@
 //! `sparse-ftrl`: a private linear model over millions of hashed features. Follow the regularised leader, coordinate by coordinate, on the binary tree.
 
 use crate::catalogue::RecipeName;
-use crate::on_sums::RecipeError;
+use crate::error::{RecipeError, RunError};
+use crate::run::{Beginning, Player, Run};
 use hushstream_account::{Adjacency, Budget, Guarantee, GuaranteeError, ParameterError};
 use hushstream_mechanism::losses::{Bounds, Features, LinearModel, Link, Loss, Record};
-use hushstream_mechanism::sparse::{Balance, CACHE_BYTES, Model, Rule, SparseError, SparseLearner};
+use hushstream_mechanism::sparse::{Balance, CACHE_BYTES, Model, Rule, SparsePlan, Weights};
 use hushstream_mechanism::sums::{Geometry, Noise, SumKind, SumPlan, SumRequest};
 use hushstream_mechanism::{
-    CameBack, Contribution, DiaryError, Grant, Ledger, OperatorOnly, Participation, Raw, Released,
-    Scoreboard, Storage, Transcript,
+    Contribution, Ledger, Participation, PendingOf, Private, Raw, Released, Scoreboard, Transcript,
 };
 use hushstream_noise::Key;
 
@@ -154,124 +154,126 @@ impl SparseRecipe {
             .of_algorithm(entry.name, entry.source, entry.errata)
             .over_records(self.request.rounds)
     }
+}
 
-    fn task(&self) -> (Link, Bounds, Rule) {
-        (self.request.link, self.request.bounds, self.rule)
-    }
+/// Scores records with noisy weights that are read where a record has features. The mechanism holds
+/// the sums, so there is nothing else to keep; only the last model is ever made, since each would be
+/// all features long.
+pub struct SparsePlayer {
+    thresholded: bool,
 }
 
 /// A sparse recipe in progress.
-pub struct SparseRun {
-    recipe: SparseRecipe,
-    learner: SparseLearner,
-    /// Records seen, of which the last is not learned from.
-    rounds: u64,
-}
+pub type SparseRun = Run<SparsePlayer>;
 
-impl SparseRun {
-    /// Opens a run that has been paid for; `storage` must be new and will hold private data.
-    ///
-    /// # Errors
-    /// Those of the mechanism.
-    pub fn open(
-        recipe: SparseRecipe,
-        grant: Grant,
-        key: &Key,
-        ledger: &mut Ledger,
-        storage: impl Storage + 'static,
-    ) -> Result<Self, SparseError> {
-        let plan = recipe.plan.clone();
-        let learner = SparseLearner::open(plan, recipe.task(), grant, key, ledger, storage)?;
-        Ok(Self {
-            recipe,
-            learner,
-            rounds: 0,
-        })
+impl Player for SparsePlayer {
+    type Recipe = SparseRecipe;
+    type Mechanism = Weights;
+    type Output = Model;
+    const NOTED: bool = false;
+
+    fn name(_: &SparseRecipe) -> RecipeName {
+        RecipeName::SparseFtrl
     }
 
-    /// Continues a run from its journal.
-    ///
-    /// # Errors
-    /// Those of the mechanism; a journal of another plan.
-    pub fn resume(
-        recipe: SparseRecipe,
-        storage: impl Storage + 'static,
-        key: &Key,
-        ledger: &mut Ledger,
-    ) -> Result<(Self, CameBack), SparseError> {
-        let back = SparseLearner::resume(&recipe.plan, recipe.task(), storage, key, ledger)?;
-        let rounds = back.learner.rounds();
-        let run = Self {
-            recipe,
-            learner: back.learner,
-            rounds,
-        };
-        Ok((run, back.outcome))
+    fn description(_: &SparseRecipe) -> String {
+        RecipeName::SparseFtrl.to_string()
     }
 
-    /// Plays one round; `board`, if there is one, compares the prediction with the target.
-    ///
-    /// # Errors
-    /// After the last round; those of the mechanism.
-    pub fn learn(
+    fn plan(recipe: &SparseRecipe) -> Result<SparsePlan, RunError> {
+        let (link, bounds) = (recipe.request.link, recipe.request.bounds);
+        Ok(SparsePlan::new(
+            recipe.plan.clone(),
+            link,
+            bounds,
+            recipe.rule,
+        )?)
+    }
+
+    fn given(recipe: &SparseRecipe) -> Result<SparsePlan, RunError> {
+        Self::plan(recipe)
+    }
+
+    fn rounds(recipe: &SparseRecipe) -> u64 {
+        recipe.request.rounds
+    }
+
+    fn stated(recipe: &SparseRecipe) -> Option<u64> {
+        Some(recipe.request.rounds)
+    }
+
+    fn most_items(recipe: &SparseRecipe) -> u64 {
+        recipe.plan.most_releases()
+    }
+
+    fn begin(
+        _: &SparseRecipe,
+        _: &mut Private<Weights>,
+        _: &Key,
+        _: Beginning<'_>,
+    ) -> Result<Self, RunError> {
+        Ok(Self { thresholded: false })
+    }
+
+    fn weights(&self) -> &[f64] {
+        &[]
+    }
+
+    fn score(&self, learner: &mut Private<Weights>, record: &Raw<Record>, board: &mut Scoreboard) {
+        board.note(record, &learner.predict(record));
+    }
+
+    /// One read of the weights serves both the score and the gradient.
+    fn ask(
         &mut self,
+        _: &SparseRecipe,
+        learner: &mut Private<Weights>,
+        _: Option<u64>,
         record: Raw<Record>,
         board: Option<&mut Scoreboard>,
-    ) -> Result<(), SparseError> {
-        let planned = self.recipe.request.rounds;
-        if self.rounds >= planned {
-            let refused = self.rounds + 1;
-            return Err(DiaryError::Exhausted { planned, refused }.into());
-        }
-        if self.learner.rounds() >= self.recipe.plan.most_releases() {
-            // Nothing is released after the last round, so nothing is asked.
-            let prediction = self.learner.predict(&record);
-            if let Some(board) = board {
-                board.note(&record, &prediction);
-            }
-        } else {
-            self.learner.learn(record, board)?;
-        }
-        self.rounds += 1;
+    ) -> Result<Option<PendingOf<Weights>>, RunError> {
+        learner.learn(record, board)?;
+        Ok(None)
+    }
+
+    fn observe(&mut self, _: &SparseRecipe, _: Model) -> Result<(), RunError> {
         Ok(())
     }
 
-    /// The model after all records so far, durable before it leaves.
+    fn output(&self) -> Model {
+        unreachable!("no model leaves by itself")
+    }
+
+    fn settle(
+        &mut self,
+        learner: &mut Private<Weights>,
+        ledger: &mut Ledger,
+    ) -> Result<Released<Vec<f64>, Transcript>, RunError> {
+        let model = learner.model(ledger)?;
+        Ok(model.map(|model| {
+            if self.thresholded {
+                model.thresholded()
+            } else {
+                model.dense()
+            }
+        }))
+    }
+}
+
+impl SparseRun {
+    /// From now on a model leaves out the weights that noise explains.
+    pub fn threshold(&mut self) {
+        self.player.thresholded = true;
+    }
+
+    /// The model after all records so far, with its noise, durable before it leaves.
     ///
     /// # Errors
     /// Those of the mechanism.
-    pub fn model(
+    pub fn sparse_model(
         &mut self,
         ledger: &mut Ledger,
-    ) -> Result<Released<Model, Transcript>, SparseError> {
-        self.learner.model(ledger)
-    }
-
-    /// Makes everything so far durable.
-    ///
-    /// # Errors
-    /// Those of the mechanism.
-    pub fn sync(&mut self, ledger: &mut Ledger) -> Result<(), SparseError> {
-        self.learner.sync(ledger)
-    }
-
-    /// Records seen.
-    #[must_use]
-    pub fn rounds(&self) -> u64 {
-        self.rounds
-    }
-
-    /// Malformed records.
-    #[must_use]
-    pub fn nulls(&self) -> OperatorOnly<u64> {
-        self.learner.nulls()
-    }
-
-    /// What is promised about everything this run publishes.
-    ///
-    /// # Errors
-    /// Never for a run that exists; the numbers were checked.
-    pub fn guarantee(&self) -> Result<Guarantee, GuaranteeError> {
-        Ok(self.recipe.named(self.learner.guarantee()?))
+    ) -> Result<Released<Model, Transcript>, RunError> {
+        Ok(self.mechanism.model(ledger)?)
     }
 }

@@ -33,7 +33,7 @@ impl<'a> Origin<'a> {
             }
             // Says what is wrong with a file that cannot be read.
             let input = Input::open(&data.file)?;
-            if !matches!(format(data, &input)?, Format::Csv | Format::Tsv) {
+            if !format(data, &input)?.is_table() {
                 bail!("--multiline is for csv and tsv: other formats have one record per line");
             }
             let bytes = std::fs::read(&data.file);
@@ -63,7 +63,7 @@ impl<'a> Origin<'a> {
         }
         let format = format(self.data, &input)?;
         // Only a header may tell: where the first bytes are a record's, they decide nothing.
-        let has_header = matches!(format, Format::Csv | Format::Tsv) && schema.names.is_empty();
+        let has_header = format.is_table() && schema.names.is_empty();
         if input.is_parquet() && has_header && is_stream(file) {
             bail!("Parquet has its index at the end and is no stream: write it to a file first");
         }

@@ -179,7 +179,7 @@ impl<'a> Learning<'a> {
         if self.waiting == 0 {
             return Ok(());
         }
-        let size = self.session.question().len();
+        let size = self.session.size();
         let is_full =
             self.releases.is_some() && self.waiting * (size + OWN_NUMBERS) > NUMBERS_IN_MEMORY;
         // To tell the time takes as long as a tenth of a short round.

@@ -60,7 +60,7 @@ pub(crate) fn open(
             // Without a state folder the key is never stored, so no noise can ever be drawn again.
             let key = new_key(&learner.privacy)?;
             let place = Place::new(&key, &mut ledger, Box::new(NoStorage), every);
-            let session = method.start(grant, place)?;
+            let session = begun(method, grant, place)?;
             Ok(Opened {
                 session,
                 ledger,
@@ -98,7 +98,7 @@ fn begin(
     reader.digested(hasher.clone());
     let rows = RowChain::new(hasher);
     let storage = folder.into_journal(rows.clone());
-    let session = method.start(grant, Place::new(&key, &mut ledger, storage, every))?;
+    let session = begun(method, grant, Place::new(&key, &mut ledger, storage, every))?;
     Ok(Opened {
         session,
         ledger,
@@ -134,7 +134,7 @@ fn resume(
     let rows = RowChain::new(hasher.clone());
     pass_over(reader, &hasher, &rows, covered)?;
     let storage = folder.into_journal(rows.clone());
-    let restart = method.restart(Place::new(&key, &mut ledger, storage, every));
+    let restart = method.open(Place::new(&key, &mut ledger, storage, every), None);
     let restart = restart.map_err(|error| {
         let told = other_rows(&error).or_else(|| card.other_flags(path, &learner.fixed()));
         told.map_or(error, |told| anyhow!(told))
@@ -145,7 +145,7 @@ fn resume(
         Restart::NoRun => {
             let grant = owed(&mut ledger, method, &card)?;
             let storage = StateFolder::open(path)?.into_journal(rows.clone());
-            let session = method.start(grant, Place::new(&key, &mut ledger, storage, every))?;
+            let session = begun(method, grant, Place::new(&key, &mut ledger, storage, every))?;
             (session, "resumed before its first record".to_owned())
         }
     };
@@ -169,6 +169,14 @@ fn resume(
         resumed: Some(told),
         rows: Some(rows),
     })
+}
+
+/// A run that begins with this grant.
+fn begun(method: &dyn Method, grant: Grant, place: Place<'_>) -> Result<Box<dyn Session>> {
+    match method.open(place, Some(grant))? {
+        Restart::Run(session, _) => Ok(session),
+        Restart::NoRun => bail!("a run that was opened is not there"),
+    }
 }
 
 /// The charge that the card names: again if it was made, otherwise now.

@@ -46,9 +46,11 @@ mod exact;
 pub mod feedback;
 mod lattice;
 pub mod losses;
+mod mechanism;
 mod moments;
 mod persons;
 pub mod perturb;
+mod private;
 mod ranks;
 mod scoreboard;
 pub mod select;
@@ -65,8 +67,10 @@ pub use durable::{
 };
 pub use exact::ExactSum;
 pub use lattice::{Contribution, Lattice, LatticeError, Norm};
+pub use mechanism::Mechanism;
 pub use moments::Moments;
 pub use persons::Participation;
+pub use private::{Back, GivenOf, PendingOf, PlanOf, Private, PromiseOf, ReleaseOf};
 pub use scoreboard::{
     ClassMetrics, Metrics, NumberMetrics, OffPolicy, Probability, Scoreboard, Summary, Yardstick,
 };

@@ -67,6 +67,9 @@ impl From<Stored> for Persons {
 }
 
 impl Persons {
+    /// Why a run that limits persons cannot lose items.
+    pub(crate) const NEEDED: &'static str = "and with them how often each person has contributed";
+
     /// Whether this person may contribute to `item`; if so it counts.
     pub(crate) fn admit(&mut self, limits: (u64, u64), person: u64, item: u64) -> bool {
         let (most, separation) = limits;

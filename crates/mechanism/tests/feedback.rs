@@ -114,7 +114,7 @@ fn a_stop_anywhere_changes_nothing() {
                 let storage = FileStorage::open(&path).unwrap();
                 let back = Answers::resume(storage, &key, &mut ledger, None, |_| true).unwrap();
                 assert_eq!(back.outcome, CameBack::Continued);
-                answers = back.answers;
+                answers = back.run;
             }
         }
         (out, *answers.counts().1.for_the_operator())

@@ -121,7 +121,7 @@ pub fn duel(
     let mut ledger = Ledger::simulated(recipe.request().budget, plan.filter(), scope)?;
     let charge = plan
         .charge()
-        .map_err(hushstream_engine::ExpertsError::from)?;
+        .map_err(hushstream_engine::RecipeError::from)?;
     let grant = ledger.debit(charge, scope)?;
     let key = Key::insecure_from_seed(seed);
     let storage = MemoryStorage::default();
@@ -129,12 +129,12 @@ pub fn duel(
     let mut count = Count::new(advisor.experts());
     for _ in 0..advisor.rounds() {
         let losses = advisor.losses();
-        let played = run.question();
+        let played = *run.expert().for_the_operator();
         if played >= losses.len() {
             return Err(ArenaError::Advice);
         }
         count.add(&losses, played);
-        run.learn(Raw::seal(losses))?;
+        run.learn_losses(Raw::seal(losses))?;
         run.sync(&mut ledger)?;
         advisor.sees(played);
     }

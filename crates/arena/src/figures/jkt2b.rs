@@ -11,7 +11,7 @@ use super::jkt2a::NoiseTree;
 use crate::Dice;
 use crate::play::ArenaError;
 use hushstream_account::{Adjacency, Budget, FilterKind};
-use hushstream_engine::{Objective, Recipe, RecipeError, RecipeName, RecipeRequest, Run};
+use hushstream_engine::{Objective, Recipe, RecipeError, RecipeName, RecipeRequest, SumRun};
 use hushstream_mechanism::losses::{Bounds, Features, Record};
 use hushstream_mechanism::sums::{PlanError, SumKind};
 use hushstream_mechanism::{Ledger, MemoryStorage, Moments, Participation, Raw, Transcript};
@@ -239,10 +239,10 @@ impl Stream {
         let grant = ledger.debit(charge, scope)?;
         let key = Key::insecure_from_seed(self.seed);
         let storage = MemoryStorage::default();
-        let mut run = Run::<Transcript>::open(recipe, grant, &key, &mut ledger, storage)?;
+        let mut run = SumRun::<Transcript>::open(recipe, grant, &key, &mut ledger, storage)?;
         let (mut total, mut t) = (0.0, 0_u64);
         self.each(|v, y| {
-            total += loss(&v, y, run.question());
+            total += loss(&v, y, run.question().for_the_operator());
             let record = Record {
                 features: Features::Dense(v),
                 target: y,

@@ -131,7 +131,7 @@ fn bandit(request: BanditRequest, losses: &[f64], best: f64, idle: f64, seed: u6
     let mut run = BanditRun::open(recipe, grant, &key, &mut ledger, storage).unwrap();
     let mut regret = 0.0;
     for _ in 0..rounds {
-        let point = &run.question().point;
+        let point = run.play().for_the_operator().point.clone();
         let loss: f64 = losses.iter().zip(point).map(|(l, x)| l * x).sum();
         regret += loss - best;
         run.learn_losses(Raw::seal(losses.to_vec())).unwrap();
@@ -222,8 +222,8 @@ fn values(
     let idle = loss.value(&record(), &[0.0, 0.0]);
     let mut regret = 0.0;
     for _ in 0..rounds {
-        regret += loss.value(&record(), run.question()) - least;
-        run.learn(Raw::seal(record())).unwrap();
+        regret += loss.value(&record(), run.question().for_the_operator()) - least;
+        run.learn(None, Raw::seal(record())).unwrap();
     }
     (regret, (idle - least) * rounds as f64)
 }
@@ -287,9 +287,9 @@ fn cover_grows_like_the_root() {
                 target: 0.0,
             };
             let least = loss.value(&record(), &[0.9]);
-            regret += loss.value(&record(), run.point().unwrap()) - least;
+            regret += loss.value(&record(), run.question().for_the_operator()) - least;
             nothing += loss.value(&record(), &[0.0]) - least;
-            run.learn_record(Raw::seal(record())).unwrap();
+            run.learn(None, Raw::seal(record())).unwrap();
         }
         (regret, nothing)
     });

@@ -2,7 +2,7 @@
 
 use hushstream_account::{Adjacency, Budget, FilterKind};
 use hushstream_arena::{Environment, Game, Task, best_in_hindsight, record};
-use hushstream_engine::{Objective, Recipe, RecipeName, RecipeRequest, Run};
+use hushstream_engine::{Objective, Recipe, RecipeName, RecipeRequest, SumRun};
 use hushstream_mechanism::losses::Loss;
 use hushstream_mechanism::{GuaranteeKind, Ledger, MemoryStorage, Participation, Raw};
 use hushstream_noise::Key;
@@ -98,10 +98,10 @@ impl Recorded {
         let grant = ledger.debit(plan.charge().unwrap(), scope).unwrap();
         let key = Key::insecure_from_seed(seed);
         let storage = MemoryStorage::default();
-        let mut run = Run::<G>::open(recipe, grant, &key, &mut ledger, storage).unwrap();
+        let mut run = SumRun::<G>::open(recipe, grant, &key, &mut ledger, storage).unwrap();
         let mut total = 0.0;
         for (t, row) in (1_u64..).zip(&self.rows) {
-            total += loss.value(&record(row), run.question());
+            total += loss.value(&record(row), run.question().for_the_operator());
             run.learn(None, Raw::seal(record(row))).unwrap();
             if t.is_multiple_of(512) {
                 run.sync(&mut ledger).unwrap();

@@ -8,9 +8,7 @@ use super::{Target, selection};
 use crate::AuditError;
 use crate::duel::{Duel, World};
 use hushstream_account::{Adjacency, Guarantee, Price};
-use hushstream_engine::{
-    LimitedUpdates, LimitedUpdatesError, LimitedUpdatesRequest, LimitedUpdatesRun,
-};
+use hushstream_engine::{LimitedUpdates, LimitedUpdatesRequest, LimitedUpdatesRun, RecipeError};
 use hushstream_mechanism::Raw;
 use hushstream_mechanism::losses::{Bounds, Features, LinearModel, Link, Record};
 use hushstream_noise::Key;
@@ -49,8 +47,8 @@ pub(super) fn price(target: &Target) -> Result<(Price, Guarantee), AuditError> {
     }
     let recipe = recipe(target)?;
     let plan = recipe.plan();
-    let charge = plan.charge().map_err(LimitedUpdatesError::from)?;
-    let guarantee = plan.guarantee(true).map_err(LimitedUpdatesError::from)?;
+    let charge = plan.charge().map_err(RecipeError::from)?;
+    let guarantee = plan.guarantee(true).map_err(RecipeError::from)?;
     Ok((charge, guarantee))
 }
 
@@ -66,7 +64,7 @@ pub(super) fn duels(target: &Target) -> Result<Vec<Box<dyn Duel>>, AuditError> {
         budget: target.budget,
         filter: plan.filter(),
         scope: plan.scope(),
-        charge: plan.charge().map_err(LimitedUpdatesError::from)?,
+        charge: plan.charge().map_err(RecipeError::from)?,
     };
     let duel = |place: u64, adaptive: bool, interruption: Interruption| {
         let others = if adaptive { ", adaptive stream" } else { "" };
@@ -123,7 +121,7 @@ impl Duel for Solved {
                 (Adjacency::ZeroOut, World::Left) => None,
                 _ => Some(world.sign()),
             };
-            run.learn(Raw::seal(record(pull)))?;
+            run.learn(None, Raw::seal(record(pull)))?;
             for point in run.sync(&mut ledger)? {
                 seen.extend(point.into_value());
                 if self.adaptive
@@ -139,7 +137,7 @@ impl Duel for Solved {
                 let back =
                     LimitedUpdatesRun::resume(recipe, shelf.open(), &key, &mut ledger, None)?;
                 run = back.0;
-                self.interruption.check_diary(back.1, lost)?;
+                self.interruption.check(back.1, lost)?;
                 // What is published again must be the same; if it is not, the attacker sees both.
                 for point in run.sync(&mut ledger)? {
                     again.extend(point.into_value());

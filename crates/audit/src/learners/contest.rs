@@ -7,7 +7,7 @@ use super::scene::Scene;
 use crate::AuditError;
 use crate::duel::{Duel, World};
 use hushstream_account::Adjacency;
-use hushstream_engine::{Recipe, RecipeError, Run};
+use hushstream_engine::{Recipe, RecipeError, SumRun};
 use hushstream_mechanism::{GuaranteeKind, Participation, Raw, Released, Transcript, Windowed};
 use hushstream_noise::Key;
 
@@ -58,8 +58,9 @@ impl Contest {
         let (mut ledger, grant) = paid.open()?;
         let key = Key::insecure_from_seed(seed);
         let shelf = Shelf::default();
-        let mut run = Run::<G>::open(self.recipe.clone(), grant, &key, &mut ledger, shelf.open())?;
-        let first = run.question().to_vec();
+        let mut run =
+            SumRun::<G>::open(self.recipe.clone(), grant, &key, &mut ledger, shelf.open())?;
+        let first = run.question().for_the_operator().to_vec();
         let mut iterates: Vec<Vec<f64>> = Vec::new();
         let mut again = Vec::new();
         let mut known = Vec::new();
@@ -85,7 +86,7 @@ impl Contest {
             let person = persons.then_some(if canary { CANARY } else { t });
             let before = self.recipe.request().batch / 2;
             let behind = self.recipe.request().batch - 1 - before;
-            let fill = |run: &mut Run<G>, count: u64| {
+            let fill = |run: &mut SumRun<G>, count: u64| {
                 (0..count).try_for_each(|_| run.learn(None, Raw::seal(self.scene.record(0.0))))
             };
             fill(&mut run, before)?;
@@ -99,8 +100,13 @@ impl Contest {
             if self.interruption.is_after(t) {
                 let lost = self.interruption.restore(&shelf, &old);
                 drop(run);
-                let back =
-                    Run::<G>::resume(self.recipe.clone(), shelf.open(), &key, &mut ledger, None)?;
+                let back = SumRun::<G>::resume(
+                    self.recipe.clone(),
+                    shelf.open(),
+                    &key,
+                    &mut ledger,
+                    None,
+                )?;
                 run = back.0;
                 self.interruption.check(back.1, lost)?;
                 // What is published again must be the same; if it is not, the attacker sees both.

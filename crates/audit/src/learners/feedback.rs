@@ -9,7 +9,7 @@ use super::paid::Paid;
 use crate::AuditError;
 use crate::duel::{Duel, World};
 use hushstream_account::{Adjacency, Guarantee, Price};
-use hushstream_engine::{Actions, BanditError, BanditRecipe, BanditRequest, BanditRun, RecipeName};
+use hushstream_engine::{Actions, BanditRecipe, BanditRequest, BanditRun, RecipeError, RecipeName};
 use hushstream_mechanism::Raw;
 use hushstream_mechanism::feedback::{FeedbackNoise, Range};
 use hushstream_mechanism::sums::Noise;
@@ -51,7 +51,7 @@ fn recipe(target: &Target) -> Result<BanditRecipe, AuditError> {
                 "{}: one number has Laplace or Gaussian noise",
                 target.recipe
             );
-            return Err(BanditError::Unfit(reason).into());
+            return Err(RecipeError::Unfit(reason).into());
         }
     };
     let request = BanditRequest {
@@ -72,8 +72,8 @@ fn recipe(target: &Target) -> Result<BanditRecipe, AuditError> {
 pub(super) fn price(target: &Target) -> Result<(Price, Guarantee), AuditError> {
     let recipe = recipe(target)?;
     let plan = recipe.plan();
-    let charge = plan.charge().map_err(BanditError::from)?;
-    Ok((charge, plan.guarantee(true).map_err(BanditError::from)?))
+    let charge = plan.charge().map_err(RecipeError::from)?;
+    Ok((charge, plan.guarantee(true).map_err(RecipeError::from)?))
 }
 
 /// First, middle and last answer among neutral ones, the first far outside among answers that react, interrupted runs.
@@ -85,7 +85,7 @@ pub(super) fn duels(target: &Target) -> Result<Vec<Box<dyn Duel>>, AuditError> {
         budget: target.budget,
         filter: plan.filter(),
         scope: plan.scope(),
-        charge: plan.charge().map_err(BanditError::from)?,
+        charge: plan.charge().map_err(RecipeError::from)?,
     };
     let duel = |place: u64, adaptive: bool, interruption: Interruption| {
         let others = if adaptive {
@@ -169,7 +169,7 @@ impl Duel for Answered {
                     known += other;
                     Some(other)
                 };
-                let play = run.question().point.clone();
+                let play = run.play().for_the_operator().point.clone();
                 run.learn_losses(Raw::seal(self.losses(value, &play)))?;
             }
             for turn in run.sync(&mut ledger)? {
@@ -190,7 +190,7 @@ impl Duel for Answered {
                 let recipe = self.recipe.clone();
                 let back = BanditRun::resume(recipe, shelf.open(), &key, &mut ledger, None)?;
                 run = back.0;
-                self.interruption.check_diary(back.1, lost)?;
+                self.interruption.check(back.1, lost)?;
                 // What is published again must be the same; if it is not, the attacker sees both.
                 for turn in run.sync(&mut ledger)? {
                     again.push(turn.into_value().answer);

@@ -1,7 +1,6 @@
 //! Runs that stop in the middle: the journal is kept, or an older copy of it comes back.
 
 use crate::AuditError;
-use hushstream_mechanism::sums::Resumed;
 use hushstream_mechanism::{CameBack, Storage};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::{fmt, io};
@@ -33,25 +32,16 @@ impl Interruption {
     }
 
     /// A kept journal is continued; a lost item makes a new instance.
-    pub(crate) fn check(self, outcome: Resumed, lost: u64) -> Result<(), AuditError> {
+    pub(crate) fn check(self, outcome: CameBack, lost: u64) -> Result<(), AuditError> {
         let expected = match lost {
-            0 => Resumed::Continued,
-            lost => Resumed::NewInstance { lost },
+            0 => CameBack::Continued,
+            lost => CameBack::NewInstance { lost },
         };
         if outcome == expected {
             Ok(())
         } else {
             Err(AuditError::Resumed(format!("{outcome:?} after {self:?}")))
         }
-    }
-
-    /// The same for mechanisms that keep a diary.
-    pub(crate) fn check_diary(self, outcome: CameBack, lost: u64) -> Result<(), AuditError> {
-        let outcome = match outcome {
-            CameBack::Continued => Resumed::Continued,
-            CameBack::NewInstance { lost } => Resumed::NewInstance { lost },
-        };
-        self.check(outcome, lost)
     }
 
     /// What is published again after a journal that was kept must be what was published last, bit for bit: other noise on the same record would be paid for by nobody.

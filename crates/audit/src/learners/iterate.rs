@@ -247,7 +247,7 @@ impl Duel for Perturbed {
                 let back =
                     IterateRun::resume(self.recipe.clone(), shelf.open(), &key, &mut ledger, None)?;
                 run = back.0;
-                self.interruption.check_diary(back.1, lost)?;
+                self.interruption.check(back.1, lost)?;
                 for release in run.sync(&mut ledger)? {
                     again.extend(release.into_value());
                 }

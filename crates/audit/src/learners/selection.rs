@@ -13,7 +13,7 @@ use crate::AuditError;
 use crate::duel::{Duel, World};
 use hushstream_account::{Adjacency, Guarantee, Price};
 use hushstream_engine::{
-    Advice, ExpertsError, ExpertsRecipe, ExpertsRequest, ExpertsRun, RecipeName,
+    Advice, ExpertsRecipe, ExpertsRequest, ExpertsRun, RecipeError, RecipeName,
 };
 use hushstream_mechanism::losses::{Features, LinearLoss, Record};
 use hushstream_mechanism::select::Board;
@@ -100,8 +100,8 @@ fn linear() -> Result<LinearLoss, AuditError> {
 pub(super) fn price(target: &Target) -> Result<(Price, Guarantee), AuditError> {
     let recipe = recipe(target)?;
     let plan = recipe.plan();
-    let charge = plan.charge().map_err(ExpertsError::from)?;
-    Ok((charge, plan.guarantee(true).map_err(ExpertsError::from)?))
+    let charge = plan.charge().map_err(RecipeError::from)?;
+    Ok((charge, plan.guarantee(true).map_err(RecipeError::from)?))
 }
 
 /// First, middle and last item among neutral ones, the first among losses that drive the play away, interrupted runs.
@@ -117,7 +117,7 @@ pub(super) fn duels(target: &Target) -> Result<Vec<Box<dyn Duel>>, AuditError> {
         budget: target.budget,
         filter: plan.filter(),
         scope: plan.scope(),
-        charge: plan.charge().map_err(ExpertsError::from)?,
+        charge: plan.charge().map_err(RecipeError::from)?,
     };
     let duel = |place: u64, against: bool, interruption: Interruption| {
         let others = if against {
@@ -222,13 +222,16 @@ impl Selected {
                 Some(_) => self.losses(slope, played, canary),
                 None => Vec::new(),
             };
-            return Ok(run.learn(Raw::seal(losses))?);
+            return Ok(run.learn_losses(Raw::seal(losses))?);
         }
         let feature = slope.map_or(f64::NAN, |slope| self.feature(slope, played));
-        Ok(run.learn_record(Raw::seal(Record {
-            features: Features::Dense(vec![feature]),
-            target: 0.0,
-        }))?)
+        Ok(run.learn(
+            None,
+            Raw::seal(Record {
+                features: Features::Dense(vec![feature]),
+                target: 0.0,
+            }),
+        )?)
     }
 }
 
@@ -243,7 +246,7 @@ impl Duel for Selected {
         let shelf = Shelf::default();
         let recipe = self.recipe.clone();
         let mut run = ExpertsRun::open(recipe, grant, &key, &mut ledger, shelf.open())?;
-        let mut played = run.question();
+        let mut played = *run.expert().for_the_operator();
         let first = played;
         let mut seen = vec![first as f64];
         let mut again = Vec::new();
@@ -263,12 +266,12 @@ impl Duel for Selected {
                 let recipe = self.recipe.clone();
                 let back = ExpertsRun::resume(recipe, shelf.open(), &key, &mut ledger, None)?;
                 run = back.0;
-                self.interruption.check_diary(back.1, lost)?;
+                self.interruption.check(back.1, lost)?;
                 let published = run.sync(&mut ledger)?.into_iter().map(Released::into_value);
                 let published = published.map(|play| self.seen_from(first, play as usize) as f64);
                 again.extend(published);
                 self.interruption.check_again(&seen, &again)?;
-                played = run.question();
+                played = *run.expert().for_the_operator();
                 again.push(played as f64);
             }
             old = shelf.copy();

@@ -12,9 +12,8 @@ use super::paid::Paid;
 use crate::AuditError;
 use crate::duel::{Duel, World};
 use hushstream_account::{Adjacency, FilterKind};
-use hushstream_engine::{SparseRecipe, SparseRequest, SparseRun};
+use hushstream_engine::{RunError, SparseRecipe, SparseRequest, SparseRun};
 use hushstream_mechanism::losses::{Bounds, Features, Link, Record};
-use hushstream_mechanism::sparse::SparseError;
 use hushstream_mechanism::{Ledger, Raw};
 use hushstream_noise::Key;
 
@@ -198,8 +197,8 @@ impl Duel for Touched {
         let mut known = vec![0.0; self.recipe.request().features as usize];
         let mut next = (2, 1.0);
         let (mut seen, mut again) = (Vec::new(), Vec::new());
-        let read = |run: &mut SparseRun, ledger: &mut Ledger| -> Result<Vec<f64>, SparseError> {
-            let model = run.model(ledger)?.into_value();
+        let read = |run: &mut SparseRun, ledger: &mut Ledger| -> Result<Vec<f64>, RunError> {
+            let model = run.sparse_model(ledger)?.into_value();
             let weights = match self.reading {
                 Reading::Dense => model.dense(),
                 Reading::Thresholded => model.thresholded(),
@@ -209,7 +208,7 @@ impl Duel for Touched {
         };
         let mut old = shelf.copy();
         for t in 1..=plan.most_releases() {
-            run.learn(Raw::seal(self.record(t, world, next)), None)?;
+            run.learn(None, Raw::seal(self.record(t, world, next)))?;
             if self.others == Others::Adaptive && t != self.canary {
                 known[next.0 as usize] += next.1;
             }
@@ -231,9 +230,9 @@ impl Duel for Touched {
                 let lost = self.interruption.restore(&shelf, &old);
                 drop(run);
                 let (back, outcome) =
-                    SparseRun::resume(self.recipe.clone(), shelf.open(), &key, &mut ledger)?;
+                    SparseRun::resume(self.recipe.clone(), shelf.open(), &key, &mut ledger, None)?;
                 run = back;
-                self.interruption.check_diary(outcome, lost)?;
+                self.interruption.check(outcome, lost)?;
                 again.extend(read(&mut run, &mut ledger)?);
                 self.interruption.check_again(&sums, &again)?;
             }

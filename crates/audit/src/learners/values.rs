@@ -143,17 +143,17 @@ impl Duel for Valued {
         let shelf = Shelf::default();
         let recipe = self.recipe.clone();
         let mut run = ValuesRun::open(recipe, grant, &key, &mut ledger, shelf.open())?;
-        let mut plays = vec![run.question()[0]];
+        let mut plays = vec![run.question().for_the_operator()[0]];
         let (mut pulls, mut again) = (Vec::new(), Vec::new());
         let mut old = shelf.copy();
         for t in 1..=self.releases {
             let last = plays[plays.len() - 1];
             let other = if self.adaptive { last.signum() } else { 0.0 };
             if t == self.place {
-                run.learn(Raw::seal(record(self.pull(world))))?;
+                run.learn(None, Raw::seal(record(self.pull(world))))?;
                 pulls.push(0.0);
             } else {
-                run.learn(Raw::seal(record(Some(other))))?;
+                run.learn(None, Raw::seal(record(Some(other))))?;
                 pulls.push(other);
             }
             let published = run.sync(&mut ledger)?.into_iter().map(Released::into_value);

@@ -4,14 +4,14 @@
 use crate::shelf::Shelf;
 use hushstream_account::{Adjacency, Budget, Charge, FilterKind, Price};
 use hushstream_engine::{
-    Actions, Advice, Ask, Averaged, BanditError, BanditRecipe, BanditRequest, BanditRun,
-    ExpertsError, ExpertsRecipe, ExpertsRequest, ExpertsRun, Insider, IterateRecipe,
-    IterateRequest, IterateRun, LimitedUpdates, LimitedUpdatesError, LimitedUpdatesRequest,
-    LimitedUpdatesRun, Objective, Recipe, RecipeError, RecipeName, RecipeRequest, Run,
-    SparseRecipe, SparseRequest, SparseRun, ValuesError, ValuesRecipe, ValuesRequest, ValuesRun,
+    Actions, Advice, Ask, Averaged, BanditRecipe, BanditRequest, BanditRun, ExpertsRecipe,
+    ExpertsRequest, ExpertsRun, Insider, IterateRecipe, IterateRequest, IterateRun, LimitedUpdates,
+    LimitedUpdatesRequest, LimitedUpdatesRun, Objective, Recipe, RecipeError, RecipeName,
+    RecipeRequest, SparseRecipe, SparseRequest, SparseRun, SumRun, ValuesRecipe, ValuesRequest,
+    ValuesRun,
 };
 use hushstream_learn::bandits::{Coins, OnePoint, sphere};
-use hushstream_mechanism::batch::Solver;
+use hushstream_mechanism::batch::{Solver, SolverTask};
 use hushstream_mechanism::feedback::{Answers, FeedbackNoise, Range};
 use hushstream_mechanism::losses::{
     Bounds, Distance, Features, LinearLoss, LinearModel, Link, Loss, Record,
@@ -433,16 +433,16 @@ impl OnSum {
         let (mut ledger, grant, _) = self.paid();
         let shelf = Shelf::default();
         let recipe = || self.recipe.clone();
-        let run = Run::<G>::open(recipe(), grant, key, &mut ledger, shelf.clone()).unwrap();
+        let run = SumRun::<G>::open(recipe(), grant, key, &mut ledger, shelf.clone()).unwrap();
         let own = Own {
-            ask: &|run: &Run<G>| run.question().to_vec(),
+            ask: &|run: &SumRun<G>| run.question().for_the_operator().to_vec(),
             learn: &|run, entry| {
                 let record = Raw::seal(self.record(entry.pull));
                 run.learn(entry.person, record).unwrap();
             },
             sync: &|run, ledger| values(run.sync(ledger).unwrap()),
             resume: &|ledger| {
-                let back = Run::resume(recipe(), shelf.clone(), key, ledger, None);
+                let back = SumRun::resume(recipe(), shelf.clone(), key, ledger, None);
                 back.unwrap().0
             },
         };
@@ -489,13 +489,14 @@ impl OnSum {
             },
             checkpoint: &|sum| sum.checkpoint(Vec::new()).unwrap(),
             resume: &|ledger, seen| {
-                let back = PrivateSum::<G>::resume(shelf.clone(), key, ledger, None).unwrap();
+                let back =
+                    PrivateSum::<G>::resume(shelf.clone(), key, ledger, None, |_| true).unwrap();
                 let recent: Vec<_> = back.recent.into_iter().collect();
                 for (pending, known) in recent.into_iter().zip(&seen.values) {
-                    let again = back.sum.publish(pending).unwrap();
+                    let again = back.run.publish(pending).unwrap();
                     assert_eq!(again.value(), known, "what comes again is the same");
                 }
-                back.sum
+                back.run
             },
         };
         let (mut sum, mut seen) = replay.play(sum, &mut ledger, stream, path, stop);
@@ -520,9 +521,7 @@ impl OnSum {
     ) -> Result<Option<Pending<Vec<f64>, G>>, hushstream_mechanism::sums::SumError> {
         let record = Raw::seal(self.record(entry.pull));
         match self.recipe.ask() {
-            Ask::Gradient(loss) => {
-                sum.add_gradient(entry.person, loss.as_ref(), question, record, None)
-            }
+            Ask::Gradient(loss) => sum.add_gradient(entry.person, loss.as_ref(), question, record),
             Ask::Moments(moments) => sum.add_moments(entry.person, moments, record),
         }
     }
@@ -595,7 +594,7 @@ impl OnValues {
         sum: SumKind,
         noise: Noise,
         adjacency: Adjacency,
-    ) -> Result<Self, ValuesError> {
+    ) -> Result<Self, RecipeError> {
         let bounds = Bounds::new(1.0, (-2.0, 2.0), 1.0).unwrap();
         let recipe = ValuesRequest {
             loss: Arc::new(LinearModel::new(2, Link::Squared, bounds).unwrap()),
@@ -682,8 +681,11 @@ impl Play for OnValues {
             let recipe = || self.recipe.clone();
             let run = ValuesRun::open(recipe(), grant, key, &mut ledger, shelf.clone()).unwrap();
             let own = Own {
-                ask: &|run: &ValuesRun| run.question().to_vec(),
-                learn: &|run, entry| run.learn(Raw::seal(Self::record(entry.pull))).unwrap(),
+                ask: &|run: &ValuesRun| run.question().for_the_operator().to_vec(),
+                learn: &|run, entry| {
+                    run.learn(None, Raw::seal(Self::record(entry.pull)))
+                        .unwrap()
+                },
                 sync: &|run, ledger| values(run.sync(ledger).unwrap()),
                 resume: &|ledger| {
                     let back = ValuesRun::resume(recipe(), shelf.clone(), key, ledger, None);
@@ -729,8 +731,8 @@ impl Play for OnValues {
             },
             checkpoint: &|sum| sum.checkpoint(Vec::new()).unwrap(),
             resume: &|ledger, _| {
-                let back = PrivateSum::resume(shelf.clone(), key, ledger, None);
-                back.unwrap().sum
+                let back = PrivateSum::resume(shelf.clone(), key, ledger, None, |_| true);
+                back.unwrap().run
             },
         };
         let (sum, mut seen) = replay.play(sum, &mut ledger, stream, path, stop);
@@ -901,8 +903,9 @@ impl Play for OnIterates {
             // Made when the journal is long: a test of its own has many dimensions.
             checkpoint: &|_| (),
             resume: &|ledger, _| {
-                let back = Iterates::resume(plan.clone(), shelf.clone(), key, ledger, None);
-                back.unwrap().iterates
+                let back =
+                    Iterates::resume_with(plan.clone(), shelf.clone(), key, ledger, None, |_| true);
+                back.unwrap().run
             },
         };
         let (mut iterates, mut seen) = replay.play(iterates, &mut ledger, stream, path, stop);
@@ -959,7 +962,7 @@ impl OnAnswers {
         adjacency: Adjacency,
         batch: u64,
         known: bool,
-    ) -> Result<Self, BanditError> {
+    ) -> Result<Self, RecipeError> {
         let (actions, range) = match recipe {
             RecipeName::Scrible => {
                 let disc = Arc::new(Ball::new(2, 1.0).unwrap());
@@ -1047,12 +1050,13 @@ impl Play for OnAnswers {
             let run = BanditRun::open(recipe(), grant, key, &mut ledger, shelf.clone()).unwrap();
             let own = Own {
                 ask: &|run: &BanditRun| {
-                    let play = run.question();
+                    let play = run.play();
+                    let play = play.for_the_operator();
                     let arm = play.action.map_or(-1.0, |arm| arm as f64);
                     [arm].iter().chain(&play.point).copied().collect()
                 },
                 learn: &|run, entry| {
-                    let losses = self.losses(entry.pull, &run.question().point);
+                    let losses = self.losses(entry.pull, &run.play().for_the_operator().point);
                     run.learn_losses(Raw::seal(losses)).unwrap();
                 },
                 sync: &|run, ledger| {
@@ -1088,7 +1092,7 @@ impl Play for OnAnswers {
             checkpoint: &|answers| answers.checkpoint(Vec::new()).unwrap(),
             resume: &|ledger, _| {
                 let back = Answers::resume(shelf.clone(), key, ledger, None, |_| true);
-                back.unwrap().answers
+                back.unwrap().run
             },
         };
         let (mut answers, mut seen) = replay.play(answers, &mut ledger, stream, path, stop);
@@ -1129,7 +1133,7 @@ pub(crate) struct OnSolver {
 }
 
 impl OnSolver {
-    pub(crate) fn plan(adjacency: Adjacency, place: u64) -> Result<Self, LimitedUpdatesError> {
+    pub(crate) fn plan(adjacency: Adjacency, place: u64) -> Result<Self, RecipeError> {
         let bounds = Bounds::new(1.0, (-1.0, 1.0), 1.0).unwrap();
         let loss: Arc<dyn Loss> = Arc::new(LinearModel::new(1, Link::Huber(0.5), bounds).unwrap());
         let set: Arc<dyn ConvexSet> = Arc::new(Ball::new(1, 1.0).unwrap());
@@ -1234,7 +1238,10 @@ impl Play for OnSolver {
                 LimitedUpdatesRun::open(recipe(), grant, key, &mut ledger, shelf.clone()).unwrap();
             let own = Own {
                 ask: &|_: &LimitedUpdatesRun| Vec::new(),
-                learn: &|run, entry| run.learn(Raw::seal(Self::record(entry.pull))).unwrap(),
+                learn: &|run, entry| {
+                    run.learn(None, Raw::seal(Self::record(entry.pull)))
+                        .unwrap()
+                },
                 sync: &|run, ledger| values(run.sync(ledger).unwrap()),
                 resume: &|ledger| {
                     let shelf = shelf.clone();
@@ -1245,8 +1252,8 @@ impl Play for OnSolver {
             return own.play(run, &mut ledger, stream, stop);
         };
         let (loss, set) = (|| self.loss.clone(), || self.set.clone());
-        let solver =
-            Solver::open(plan, loss(), set(), grant, key, &mut ledger, shelf.clone()).unwrap();
+        let task = SolverTask::new(plan.clone(), loss(), set()).unwrap();
+        let solver = Solver::open(task, grant, key, &mut ledger, shelf.clone()).unwrap();
         let mut replay = Replay {
             shelf: &shelf,
             add: &mut |solver: &mut Solver, _, entry, ledger, seen| {
@@ -1261,8 +1268,8 @@ impl Play for OnSolver {
             checkpoint: &|solver| solver.checkpoint(Vec::new()).unwrap(),
             resume: &|ledger, _| {
                 let shelf = shelf.clone();
-                let back = Solver::resume(loss(), set(), shelf, key, ledger, None, |_| true);
-                back.unwrap().solver
+                let back = Solver::resume_with((loss(), set()), shelf, key, ledger, None, |_| true);
+                back.unwrap().run
             },
         };
         let (solver, mut seen) = replay.play(solver, &mut ledger, stream, path, stop);
@@ -1382,17 +1389,17 @@ impl Play for OnSparse {
         let mut replay = Replay {
             shelf: &shelf,
             add: &mut |run: &mut SparseRun, _, entry, ledger, seen| {
-                run.learn(Raw::seal(self.record(entry.pull)), None).unwrap();
-                let model = run.model(ledger).unwrap().into_value().dense();
+                run.learn(None, Raw::seal(self.record(entry.pull))).unwrap();
+                let model = run.model(ledger).unwrap().into_value();
                 seen.values.push(model.iter().map(|w| -w / rate).collect());
                 seen.published.push(model);
             },
             // Made when the journal is long: a cell of its own has many features.
             checkpoint: &|_| (),
             resume: &|ledger, seen| {
-                let back = SparseRun::resume(recipe(), shelf.clone(), key, ledger);
+                let back = SparseRun::resume(recipe(), shelf.clone(), key, ledger, None);
                 let (mut run, outcome) = back.unwrap();
-                let again = run.model(ledger).unwrap().into_value().dense();
+                let again = run.model(ledger).unwrap().into_value();
                 let same = Some(&again) == seen.published.last();
                 assert_eq!(
                     same,
@@ -1473,7 +1480,7 @@ impl OnSelection {
         adjacency: Adjacency,
         batch: u64,
         known: bool,
-    ) -> Result<Self, ExpertsError> {
+    ) -> Result<Self, RecipeError> {
         let budget = if pure {
             Budget::pure(6.0).unwrap()
         } else {
@@ -1491,7 +1498,7 @@ impl OnSelection {
         adjacency: Adjacency,
         batch: u64,
         known: bool,
-    ) -> Result<Self, ExpertsError> {
+    ) -> Result<Self, RecipeError> {
         let dartboard = matches!(
             recipe,
             RecipeName::Dartboard | RecipeName::DartboardBatched | RecipeName::Cover
@@ -1670,7 +1677,7 @@ impl OnSelection {
                 selection.checkpoint(Vec::new()).unwrap();
                 drop(selection);
                 let back = Selection::resume(shelf.clone(), key, &mut ledger, None, |_| true);
-                selection = back.unwrap().selection;
+                selection = back.unwrap().run;
             }
         }
         plays
@@ -1732,12 +1739,12 @@ impl Play for OnSelection {
             let recipe = || self.recipe.clone();
             let run = ExpertsRun::open(recipe(), grant, key, &mut ledger, shelf.clone()).unwrap();
             let own = Own {
-                ask: &|run: &ExpertsRun| vec![run.question() as f64],
+                ask: &|run: &ExpertsRun| vec![*run.expert().for_the_operator() as f64],
                 learn: &|run, entry| {
                     let learned = if self.recipe.points().is_empty() {
-                        run.learn(Raw::seal(Self::losses(entry.pull)))
+                        run.learn_losses(Raw::seal(Self::losses(entry.pull)))
                     } else {
-                        run.learn_record(Raw::seal(Self::record(entry.pull)))
+                        run.learn(None, Raw::seal(Self::record(entry.pull)))
                     };
                     learned.unwrap();
                 },

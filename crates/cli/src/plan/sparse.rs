@@ -89,6 +89,6 @@ pub(super) fn time(recipe: &SparseRecipe) -> Result<f64> {
             features,
             target: 1.0,
         };
-        Ok(run.learn(Raw::seal(record), None)?)
+        Ok(run.learn(None, Raw::seal(record))?)
     })
 }

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use hushstream_account::FilterKind;
-use hushstream_engine::{Recipe, Run};
+use hushstream_engine::{Recipe, SumRun};
 use hushstream_mechanism::losses::{Features, Record};
 use hushstream_mechanism::sums::{PrivateSum, SumPlan};
 use hushstream_mechanism::{
@@ -71,7 +71,7 @@ fn run<G: GuaranteeKind>(recipe: &Recipe) -> Result<f64> {
     let (mut ledger, grant) = paid(recipe.plan())?;
     let storage = MemoryStorage::default();
     let key = Key::insecure_from_seed(0);
-    let mut run = Run::<G>::open(recipe.clone(), grant, &key, &mut ledger, storage)?;
+    let mut run = SumRun::<G>::open(recipe.clone(), grant, &key, &mut ledger, storage)?;
     let persons = recipe.request().participation != Participation::OncePerRecord;
     let dimension = recipe.request().set.dimension();
     measured(recipe.request().rounds, |round| {

@@ -3,7 +3,8 @@
 use super::first_order::Strain;
 use super::{Choice, Situation, Task, Wishes};
 use crate::catalogue::RecipeName;
-use crate::on_sums::{Recipe, RecipeError, RecipeRequest};
+use crate::error::RecipeError;
+use crate::on_sums::{Recipe, RecipeRequest};
 use hushstream_mechanism::sums::{Noise, SumKind};
 
 /// Records a batch, where nobody knows how many will come.

@@ -2,8 +2,8 @@
 
 use super::{Situation, Task, Wishes};
 use crate::catalogue::RecipeName;
+use crate::error::RecipeError;
 use crate::on_sparse::{SparseRecipe, SparseRequest};
-use crate::on_sums::RecipeError;
 use hushstream_account::ParameterError;
 use hushstream_mechanism::Participation;
 use hushstream_mechanism::losses::{Bounds, Link};

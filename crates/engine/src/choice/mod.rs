@@ -20,7 +20,8 @@ mod hashed;
 mod problem;
 
 use crate::catalogue::{MechanismKind, RecipeName};
-use crate::on_sums::{Recipe, RecipeError};
+use crate::error::RecipeError;
+use crate::on_sums::Recipe;
 use hushstream_account::{Adjacency, Budget, ParameterError};
 use hushstream_mechanism::Participation;
 use hushstream_mechanism::losses::Link;

@@ -2,7 +2,8 @@
 
 use super::{Situation, Task, Wishes};
 use crate::catalogue::RecipeName;
-use crate::on_sums::{Objective, RecipeError};
+use crate::error::RecipeError;
+use crate::on_sums::Objective;
 use hushstream_mechanism::Moments;
 use hushstream_mechanism::losses::{Bounds, LinearLoss, LinearModel, Link, Softmax};
 use hushstream_sets::{Ball, BoxSet, ConvexSet, Simplex};

@@ -1,13 +1,12 @@
 //! `limited-updates` for convex losses: records in, a point out at every power of two. (For experts it is a selection.)
 
 use crate::catalogue::RecipeName;
-use crate::note::{Note, NoteError};
-use hushstream_account::{Adjacency, Budget, Guarantee};
-use hushstream_mechanism::batch::{BatchError, Solver, SolverPlan, SolverRequest};
+use crate::error::{RecipeError, RunError};
+use crate::run::{Beginning, Player, Run};
+use hushstream_account::{Adjacency, Budget};
+use hushstream_mechanism::batch::{Descent, SolverPlan, SolverRequest, SolverTask};
 use hushstream_mechanism::losses::{Loss, Record, evaluate};
-use hushstream_mechanism::{
-    CameBack, Grant, Ledger, OperatorOnly, Pending, Raw, Released, Storage, Transcript,
-};
+use hushstream_mechanism::{OperatorOnly, PendingOf, Private, Raw, Scoreboard};
 use hushstream_noise::Key;
 use hushstream_sets::ConvexSet;
 use std::sync::Arc;
@@ -25,17 +24,6 @@ pub struct LimitedUpdatesRequest {
     pub adjacency: Adjacency,
 }
 
-/// Why it refuses.
-#[derive(Debug, thiserror::Error)]
-pub enum LimitedUpdatesError {
-    /// The mechanism.
-    #[error(transparent)]
-    Batch(#[from] BatchError),
-    /// The journal's note.
-    #[error(transparent)]
-    Note(#[from] NoteError),
-}
-
 /// The recipe with everything fixed but the data.
 #[derive(Clone)]
 pub struct LimitedUpdates {
@@ -48,7 +36,7 @@ impl LimitedUpdatesRequest {
     ///
     /// # Errors
     /// A loss that is not smooth, a set without a closed projection, δ = 0.
-    pub fn plan(self) -> Result<LimitedUpdates, LimitedUpdatesError> {
+    pub fn plan(self) -> Result<LimitedUpdates, RecipeError> {
         let plan = SolverRequest {
             loss: self.loss.as_ref(),
             set: self.set.as_ref(),
@@ -77,149 +65,92 @@ impl LimitedUpdates {
     }
 }
 
-/// The recipe in progress.
-pub struct LimitedUpdatesRun {
-    recipe: LimitedUpdates,
-    solver: Solver,
-    waiting: Vec<Pending<Vec<f64>, Transcript>>,
+/// Follows the released points.
+pub struct UpdatesPlayer {
+    point: Vec<f64>,
 }
 
-impl LimitedUpdatesRun {
-    /// Opens a run that has been paid for; `storage` must be new and will hold private data.
-    ///
-    /// # Errors
-    /// Those of the mechanism.
-    pub fn open(
-        recipe: LimitedUpdates,
-        grant: Grant,
-        key: &Key,
-        ledger: &mut Ledger,
-        storage: impl Storage + 'static,
-    ) -> Result<Self, LimitedUpdatesError> {
-        let (loss, set) = (recipe.request.loss.clone(), recipe.request.set.clone());
-        let plan = recipe.plan.clone();
-        let mut solver = Solver::open(plan, loss, set, grant, key, ledger, storage)?;
-        solver.keep_note();
-        let mut run = Self {
-            recipe,
-            solver,
-            waiting: Vec::new(),
-        };
-        run.checkpoint()?;
-        Ok(run)
+/// The recipe in progress.
+pub type LimitedUpdatesRun = Run<UpdatesPlayer>;
+
+impl Player for UpdatesPlayer {
+    type Recipe = LimitedUpdates;
+    type Mechanism = Descent;
+    type Output = Vec<f64>;
+
+    fn name(_: &LimitedUpdates) -> RecipeName {
+        RecipeName::LimitedUpdates
     }
 
-    /// Continues a run from its journal.
-    ///
-    /// # Errors
-    /// Those of the mechanism; a journal of another recipe.
-    pub fn resume(
-        recipe: LimitedUpdates,
-        storage: impl Storage + 'static,
-        key: &Key,
-        ledger: &mut Ledger,
-        last_published: Option<u64>,
-    ) -> Result<(Self, CameBack), LimitedUpdatesError> {
-        let (loss, set) = (recipe.request.loss.clone(), recipe.request.set.clone());
-        let description = recipe.description();
-        let mut kept = Ok(None);
-        let back = Solver::resume(loss, set, storage, key, ledger, last_published, |note| {
-            Note::accept(&mut kept, note, &description)
-        });
-        kept?;
-        let back = back?;
-        let mut solver = back.solver;
-        solver.keep_note();
-        let run = Self {
-            recipe,
-            solver,
-            waiting: back.recent,
-        };
-        Ok((run, back.outcome))
+    fn description(recipe: &LimitedUpdates) -> String {
+        recipe.description()
     }
 
-    /// The point that the next record is charged to. **Not a release** until a sync has covered it.
-    #[must_use]
-    pub fn question(&self) -> &[f64] {
-        self.solver.question()
+    fn plan(recipe: &LimitedUpdates) -> Result<SolverTask, RunError> {
+        let (loss, set) = Self::given(recipe)?;
+        Ok(SolverTask::new(recipe.plan.clone(), loss, set)?)
     }
 
-    /// The loss of a record at the present point: computed from private data.
-    #[must_use]
-    pub fn loss(&self, record: &Raw<Record>) -> OperatorOnly<f64> {
-        evaluate(self.recipe.request.loss.as_ref(), record, self.question())
+    fn given(recipe: &LimitedUpdates) -> Result<(Arc<dyn Loss>, Arc<dyn ConvexSet>), RunError> {
+        let request = &recipe.request;
+        Ok((request.loss.clone(), request.set.clone()))
     }
 
-    /// Plays one round.
-    ///
-    /// # Errors
-    /// Those of the mechanism.
-    pub fn learn(&mut self, record: Raw<Record>) -> Result<(), LimitedUpdatesError> {
-        if self.solver.checkpoint_is_due() {
-            self.checkpoint()?;
+    fn rounds(_: &LimitedUpdates) -> u64 {
+        u64::MAX
+    }
+
+    fn begin(
+        _: &LimitedUpdates,
+        solver: &mut Private<Descent>,
+        _: &Key,
+        _: Beginning<'_>,
+    ) -> Result<Self, RunError> {
+        Ok(Self {
+            point: solver.question().to_vec(),
+        })
+    }
+
+    fn weights(&self) -> &[f64] {
+        &self.point
+    }
+
+    fn ask(
+        &mut self,
+        _: &LimitedUpdates,
+        solver: &mut Private<Descent>,
+        _: Option<u64>,
+        record: Raw<Record>,
+        board: Option<&mut Scoreboard>,
+    ) -> Result<Option<PendingOf<Descent>>, RunError> {
+        if let Some(board) = board {
+            board.score(&record, &self.point);
         }
-        let released = self.solver.add(record)?;
-        self.waiting.extend(released);
+        Ok(solver.add(record)?)
+    }
+
+    fn observe(&mut self, _: &LimitedUpdates, point: Vec<f64>) -> Result<(), RunError> {
+        self.point = point;
         Ok(())
     }
 
-    fn checkpoint(&mut self) -> Result<(), LimitedUpdatesError> {
-        let note = Note {
-            recipe: self.recipe.description(),
-            rounds: self.solver.steps(),
-            state: Vec::new(),
-            coins: [0; 16],
-        };
-        Ok(self.solver.checkpoint(note.write()?)?)
+    fn output(&self) -> Vec<f64> {
+        self.point.clone()
     }
 
-    /// Makes everything so far durable and gives the points that may now leave, in order.
-    ///
-    /// # Errors
-    /// Those of the mechanism.
-    pub fn sync(
-        &mut self,
-        ledger: &mut Ledger,
-    ) -> Result<Vec<Released<Vec<f64>, Transcript>>, LimitedUpdatesError> {
-        self.solver.sync(ledger)?;
-        let mut out = Vec::with_capacity(self.waiting.len());
-        for pending in self.waiting.drain(..) {
-            out.extend(self.solver.publish(pending).ok());
-        }
-        Ok(out)
+    fn last_release(solver: &Private<Descent>) -> u64 {
+        solver.last_release()
     }
+}
 
-    /// Whether the next record writes the journal anew, without the releases so far.
+impl LimitedUpdatesRun {
+    /// The loss of a record at the present point: computed from private data.
     #[must_use]
-    pub fn checkpoint_is_due(&self) -> bool {
-        self.solver.checkpoint_is_due()
-    }
-
-    /// Records seen.
-    #[must_use]
-    pub fn rounds(&self) -> u64 {
-        self.solver.steps()
-    }
-
-    /// The number of the last release; 0 before the first.
-    #[must_use]
-    pub fn last_release(&self) -> u64 {
-        self.solver.last_release()
-    }
-
-    /// Malformed records.
-    #[must_use]
-    pub fn nulls(&self) -> OperatorOnly<u64> {
-        self.solver.nulls()
-    }
-
-    /// What is promised about everything this run publishes.
-    ///
-    /// # Errors
-    /// Never for a run that exists.
-    pub fn guarantee(&self) -> Result<Guarantee, LimitedUpdatesError> {
-        let entry = RecipeName::LimitedUpdates.entry();
-        let guarantee = self.solver.guarantee()?;
-        Ok(guarantee.of_algorithm(entry.name, entry.source, entry.errata))
+    pub fn loss(&self, record: &Raw<Record>) -> OperatorOnly<f64> {
+        evaluate(
+            self.recipe.request.loss.as_ref(),
+            record,
+            &self.player.point,
+        )
     }
 }

@@ -4,7 +4,9 @@
 //! because p depends on the past only and noise has mean 0; self-normalised (SNIPS) it is Σ 1{a = k}·ŷ/p / Σ 1{a = k}/p. The standard error is that of the mean of the n terms of IPS, noise included.
 //! A missing outcome is in its answer as the null of the range.
 
-use super::recipe::{Actions, BanditError};
+use super::recipe::Actions;
+use crate::error::RunError;
+use crate::note::NoteError;
 use hushstream_learn::bandits::Play;
 
 /// One arm, in the units of answers.
@@ -70,7 +72,7 @@ impl Estimates {
     }
 
     /// Takes the sums back, and gives the learner's part.
-    pub(super) fn restore<'a>(&mut self, state: &'a [f64]) -> Result<&'a [f64], BanditError> {
+    pub(super) fn restore<'a>(&mut self, state: &'a [f64]) -> Result<&'a [f64], RunError> {
         let size = self.0.len();
         let sound = |sums: &[f64]| sums.iter().all(|sum| sum.is_finite());
         match state.split_at_checked(size) {
@@ -78,9 +80,7 @@ impl Estimates {
                 self.0.copy_from_slice(sums);
                 Ok(rest)
             }
-            _ => Err(BanditError::Unfit(
-                "the journal's checkpoint does not hold the sums of every arm".into(),
-            )),
+            _ => Err(NoteError::Unreadable.into()),
         }
     }
 }

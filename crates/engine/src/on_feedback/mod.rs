@@ -1,11 +1,11 @@
-//! Recipes on scalar feedback: a play, one noisy answer, the next play. AS17 Algorithm 4 wraps any bandit learner; [`BanditRun::with_learner`] does too.
+//! Recipes on scalar feedback: a play, one noisy answer, the next play. AS17 Algorithm 4 wraps any bandit learner; [`BanditRecipe::with_learner`] does too.
 
 mod estimates;
+mod player;
 mod recipe;
-mod run;
 mod shadow;
 
 pub use estimates::ArmEstimate;
-pub use recipe::{Actions, BanditError, BanditRecipe, BanditRequest};
-pub use run::{BanditRun, Turn};
+pub use player::{BanditPlayer, BanditRun, Turn};
+pub use recipe::{Actions, BanditRecipe, BanditRequest};
 pub use shadow::BanditShadow;

@@ -1,16 +1,17 @@
 //! A recipe for bandits: actions, range of answers, learner and calibration.
 
 use crate::catalogue::RecipeName;
-use crate::note::NoteError;
+use crate::error::RecipeError;
 use hushstream_account::{Adjacency, Budget};
 use hushstream_learn::LearnError;
 use hushstream_learn::bandits::{
     AnswerSize, BanditLearner, Exp2, Exp2Actions, Exp2Rates, FeedbackNoiseSize, Octaves, Scrible,
 };
 use hushstream_mechanism::feedback::{
-    FeedbackError, FeedbackNoise, FeedbackPlan, FeedbackRequest, Range, Reading,
+    FeedbackNoise, FeedbackPlan, FeedbackRequest, Range, Reading,
 };
 use hushstream_sets::ConvexSet;
+use std::fmt;
 use std::sync::Arc;
 
 /// What can be played.
@@ -47,39 +48,12 @@ pub struct BanditRequest {
     pub adjacency: Adjacency,
 }
 
-/// Why a recipe or a run refuses.
-#[derive(Debug, thiserror::Error)]
-pub enum BanditError {
-    /// The mechanism.
-    #[error(transparent)]
-    Feedback(#[from] FeedbackError),
-    /// The learner.
-    #[error(transparent)]
-    Learn(#[from] LearnError),
-    /// A combination that does not exist.
-    #[error("{0}")]
-    Unfit(String),
-    /// All rounds have been played.
-    #[error("round {refused} is refused: the recipe was planned for {planned}")]
-    Finished {
-        /// T.
-        planned: u64,
-        /// T + 1.
-        refused: u64,
-    },
-    /// The learner could not use an answer.
-    #[error("the learner failed on an earlier answer and cannot go on")]
-    Behind,
-    /// The journal's note.
-    #[error(transparent)]
-    Note(#[from] NoteError),
-}
-
 /// A recipe with everything fixed but the data.
 #[derive(Clone, Debug)]
 pub struct BanditRecipe {
     pub(crate) request: BanditRequest,
     pub(crate) plan: FeedbackPlan,
+    own: Option<OwnLearner>,
 }
 
 impl BanditRequest {
@@ -87,7 +61,7 @@ impl BanditRequest {
     ///
     /// # Errors
     /// As [`BanditRequest::plan`].
-    pub fn automatic(mut self) -> Result<BanditRecipe, BanditError> {
+    pub fn automatic(mut self) -> Result<BanditRecipe, RecipeError> {
         self.recipe = match self.actions {
             Actions::Set(_) => RecipeName::Scrible,
             // For one play a batch, the batched recipe is exp2 itself.
@@ -111,7 +85,7 @@ impl BanditRequest {
     ///
     /// # Errors
     /// Everything that is out of range or does not fit, each with what is allowed.
-    pub fn plan(self) -> Result<BanditRecipe, BanditError> {
+    pub fn plan(self) -> Result<BanditRecipe, RecipeError> {
         let fits = match (self.recipe, &self.actions) {
             (RecipeName::Exp2 | RecipeName::Exp2Batched, Actions::Arms(_) | Actions::Points(_))
             | (RecipeName::Scrible, Actions::Set(_)) => Ok(()),
@@ -121,7 +95,7 @@ impl BanditRequest {
             (RecipeName::Scrible, _) => Err("it plays on a convex set with a barrier"),
             _ => Err("it is not a bandit recipe on scalar feedback"),
         };
-        fits.map_err(|reason| BanditError::Unfit(format!("{}: {reason}", self.recipe)))?;
+        fits.map_err(|reason| RecipeError::Unfit(format!("{}: {reason}", self.recipe)))?;
         if let Some(reading) = &self.reading {
             self.check_reading(reading)?;
         }
@@ -137,13 +111,14 @@ impl BanditRequest {
         let recipe = BanditRecipe {
             plan: self.feedback(batch)?,
             request: self,
+            own: None,
         };
         recipe.learner()?;
         Ok(recipe)
     }
 
-    fn check_reading(&self, reading: &Reading) -> Result<(), BanditError> {
-        let unfit = |reason: &str| Err(BanditError::Unfit(format!("{}: {reason}", self.recipe)));
+    fn check_reading(&self, reading: &Reading) -> Result<(), RecipeError> {
+        let unfit = |reason: &str| Err(RecipeError::Unfit(format!("{}: {reason}", self.recipe)));
         let arms = match &self.actions {
             Actions::Arms(arms) => *arms,
             _ if reading.is_log() => {
@@ -161,7 +136,7 @@ impl BanditRequest {
         Ok(())
     }
 
-    fn feedback(&self, batch: u64) -> Result<FeedbackPlan, BanditError> {
+    fn feedback(&self, batch: u64) -> Result<FeedbackPlan, RecipeError> {
         let with = |noise| {
             FeedbackRequest {
                 range: self.range,
@@ -193,7 +168,7 @@ impl BanditRequest {
     }
 
     /// The power of two with the least regret bound.
-    fn best_batch(&self, rounds: u64) -> Result<u64, BanditError> {
+    fn best_batch(&self, rounds: u64) -> Result<u64, RecipeError> {
         let mut best = (f64::INFINITY, 1);
         for power in 0..20 {
             let batch = 1_u64 << power;
@@ -203,6 +178,7 @@ impl BanditRequest {
             let recipe = BanditRecipe {
                 plan: self.feedback(batch)?,
                 request: self.clone(),
+                own: None,
             };
             let bound = recipe.regret_bound().unwrap_or(f64::INFINITY);
             if bound < best.0 {
@@ -267,11 +243,25 @@ impl BanditRecipe {
         }
     }
 
+    /// The same with a learner of the caller's own, made afresh for every run. Privacy does not
+    /// depend on it: a learner sees only its plays, its coins and noisy answers.
+    #[must_use]
+    pub fn with_learner(
+        mut self,
+        make: impl Fn() -> Box<dyn BanditLearner> + Send + Sync + 'static,
+    ) -> Self {
+        self.own = Some(OwnLearner(Arc::new(make)));
+        self
+    }
+
     /// A fresh learner.
     ///
     /// # Errors
     /// Actions that cannot serve it.
-    pub fn learner(&self) -> Result<Box<dyn BanditLearner>, BanditError> {
+    pub fn learner(&self) -> Result<Box<dyn BanditLearner>, RecipeError> {
+        if let Some(own) = &self.own {
+            return Ok(own.0());
+        }
         let (actions, noise) = (self.request.actions.clone(), self.noise_size());
         let size = self.request.answers(self.batch());
         Ok(match self.request.rounds {
@@ -283,7 +273,7 @@ impl BanditRecipe {
     }
 
     /// A fresh learner for exact answers, one a round.
-    pub(crate) fn exact_learner(&self) -> Result<Box<dyn BanditLearner>, BanditError> {
+    pub(crate) fn exact_learner(&self) -> Result<Box<dyn BanditLearner>, RecipeError> {
         let (actions, none) = (
             self.request.actions.clone(),
             FeedbackNoiseSize::Laplace(0.0),
@@ -300,7 +290,22 @@ impl BanditRecipe {
     /// Everything that makes two runs the same, in one line.
     #[must_use]
     pub fn description(&self) -> String {
-        format!("{:?} with {:?}", self.request, self.plan)
+        let own = if self.own.is_some() {
+            ", own learner"
+        } else {
+            ""
+        };
+        format!("{:?} with {:?}{own}", self.request, self.plan)
+    }
+}
+
+/// Makes a learner of the caller's own.
+#[derive(Clone)]
+struct OwnLearner(Arc<dyn Fn() -> Box<dyn BanditLearner> + Send + Sync>);
+
+impl fmt::Debug for OwnLearner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("OwnLearner")
     }
 }
 

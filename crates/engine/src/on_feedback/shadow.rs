@@ -3,8 +3,10 @@
 //! The same learner with the rates for no noise, playing every round and told the exact answer to its own play. The difference to the run is what privacy costs. Its coins
 //! come from a fixed seed: they protect nothing.
 
-use super::recipe::{BanditError, BanditRecipe};
-use hushstream_learn::bandits::{BanditLearner, Coins, Play};
+use super::player::choose;
+use super::recipe::BanditRecipe;
+use crate::error::{RecipeError, RunError};
+use hushstream_learn::bandits::{BanditLearner, Play};
 use hushstream_mechanism::Raw;
 use hushstream_mechanism::feedback::{Ask, Reading};
 use hushstream_mechanism::losses::Record;
@@ -25,9 +27,9 @@ impl BanditShadow {
     ///
     /// # Errors
     /// A recipe that does not; those of the learner.
-    pub fn new(recipe: &BanditRecipe) -> Result<Self, BanditError> {
+    pub fn new(recipe: &BanditRecipe) -> Result<Self, RunError> {
         let Some(reading) = recipe.request.reading else {
-            return Err(BanditError::Unfit("no reading was planned for".into()));
+            return Err(RecipeError::Unfit("no reading was planned for".into()).into());
         };
         let mut learner = recipe.exact_learner()?;
         let coins = Source::open(
@@ -60,7 +62,7 @@ impl BanditShadow {
     ///
     /// # Errors
     /// Those of the learner.
-    pub fn learn(&mut self, record: &Raw<Record>) -> Result<(), BanditError> {
+    pub fn learn(&mut self, record: &Raw<Record>) -> Result<(), RunError> {
         let ask = match self.play.action {
             Some(arm) => Ask::Arm(arm),
             None => Ask::Mixture(&self.play.point),
@@ -73,14 +75,4 @@ impl BanditShadow {
         self.play = choose(self.learner.as_mut(), &self.coins, self.rounds)?;
         Ok(())
     }
-}
-
-fn choose(
-    learner: &mut dyn BanditLearner,
-    coins: &Source,
-    round: u64,
-) -> Result<Play, BanditError> {
-    let mut cursor = coins.cursor(round, 0);
-    let mut next = || cursor.next_word();
-    Ok(learner.play(&mut Coins::new(&mut next))?)
 }

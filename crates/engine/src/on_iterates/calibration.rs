@@ -7,7 +7,7 @@
 
 use super::recipe::{Averaged, IterateRequest};
 use crate::catalogue::RecipeName;
-use crate::on_sums::RecipeError;
+use crate::error::RecipeError;
 use hushstream_account::Mu;
 use hushstream_mechanism::losses::Loss;
 use hushstream_mechanism::perturb::{Curvature, PerturbError};

@@ -1,7 +1,7 @@
 //! A recipe on perturbed iterates: learner, noise and calibration, planned from public numbers alone.
 
 use crate::catalogue::{MechanismKind, RecipeName};
-use crate::on_sums::RecipeError;
+use crate::error::RecipeError;
 use hushstream_account::{Adjacency, Budget, ParameterError};
 use hushstream_mechanism::Participation;
 use hushstream_mechanism::losses::Loss;

@@ -9,7 +9,7 @@
 //!
 //! The paper's statement lacks the 1/α of erratum J12 in σ, which here is ρ²/ε_g: its first term grows like 1/ε_g, in truth like 1/ε_g². And ρ is a public number, not learned from the data (J13).
 
-use crate::on_sums::RecipeError;
+use crate::error::RecipeError;
 use hushstream_account::{Adjacency, Budget, Mu, ParameterError};
 
 /// The question.

@@ -1,9 +1,9 @@
 //! Recipes on private selection: loss vectors (or records, with a net of points) in, the played expert out.
 
+mod player;
 mod recipe;
-mod run;
 mod shadow;
 
-pub use recipe::{Advice, ExpertsError, ExpertsRecipe, ExpertsRequest};
-pub use run::ExpertsRun;
+pub use player::{ExpertsPlayer, ExpertsRun};
+pub use recipe::{Advice, ExpertsRecipe, ExpertsRequest};
 pub use shadow::ExpertsShadow;

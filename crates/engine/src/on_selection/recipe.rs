@@ -1,12 +1,10 @@
 //! A recipe for experts: method, experts or a net, and a calibration.
 
 use crate::catalogue::RecipeName;
-use crate::note::NoteError;
+use crate::error::RecipeError;
 use hushstream_account::{Adjacency, Budget};
 use hushstream_mechanism::losses::Loss;
-use hushstream_mechanism::select::{
-    Board, Horizon, Method, SelectError, SelectPlan, SelectRequest,
-};
+use hushstream_mechanism::select::{Board, Horizon, Method, SelectPlan, SelectRequest};
 use hushstream_sets::{ConvexSet, SetError};
 use std::sync::Arc;
 
@@ -48,31 +46,6 @@ pub struct ExpertsRequest {
     pub adjacency: Adjacency,
 }
 
-/// Why a recipe or a run refuses.
-#[derive(Debug, thiserror::Error)]
-pub enum ExpertsError {
-    /// The mechanism.
-    #[error(transparent)]
-    Select(#[from] SelectError),
-    /// The net.
-    #[error(transparent)]
-    Set(#[from] SetError),
-    /// A combination that does not exist.
-    #[error("{0}")]
-    Unfit(String),
-    /// All rounds have been played.
-    #[error("round {refused} is refused: the recipe was planned for {planned}")]
-    Finished {
-        /// T.
-        planned: u64,
-        /// T + 1.
-        refused: u64,
-    },
-    /// The journal's note.
-    #[error(transparent)]
-    Note(#[from] NoteError),
-}
-
 /// A recipe with everything fixed but the data.
 #[derive(Clone)]
 pub struct ExpertsRecipe {
@@ -90,7 +63,7 @@ impl ExpertsRequest {
     ///
     /// # Errors
     /// As [`ExpertsRequest::plan`].
-    pub fn automatic(mut self) -> Result<ExpertsRecipe, ExpertsError> {
+    pub fn automatic(mut self) -> Result<ExpertsRecipe, RecipeError> {
         self.recipe = match (&self.advice, self.rounds) {
             (Advice::Net { .. }, _) => RecipeName::Cover,
             (_, None) => RecipeName::Dartboard,
@@ -128,8 +101,8 @@ impl ExpertsRequest {
     ///
     /// # Errors
     /// Everything that is out of range or does not fit, each with what is allowed.
-    pub fn plan(self) -> Result<ExpertsRecipe, ExpertsError> {
-        let unfit = |reason: &str| Err(ExpertsError::Unfit(format!("{}: {reason}", self.recipe)));
+    pub fn plan(self) -> Result<ExpertsRecipe, RecipeError> {
+        let unfit = |reason: &str| Err(RecipeError::Unfit(format!("{}: {reason}", self.recipe)));
         let method = match self.recipe {
             RecipeName::Dartboard | RecipeName::Cover => Method::Dartboard,
             RecipeName::DartboardBatched => Method::BatchedDartboard,
@@ -169,7 +142,7 @@ impl ExpertsRequest {
                 radius = wanted.unwrap_or(set.diameter() / rounds.max(1) as f64);
                 points = net(set.as_ref(), &mut radius, wanted.is_some())?;
                 u32::try_from(points.len())
-                    .map_err(|_| ExpertsError::Unfit(format!("{}: too many points", self.recipe)))?
+                    .map_err(|_| RecipeError::Unfit(format!("{}: too many points", self.recipe)))?
             }
         };
         let request = SelectRequest {
@@ -195,7 +168,7 @@ impl ExpertsRequest {
 }
 
 /// The net, with a radius that is doubled until the net is small enough, unless it was asked for.
-fn net(set: &dyn ConvexSet, radius: &mut f64, fixed: bool) -> Result<Vec<Vec<f64>>, ExpertsError> {
+fn net(set: &dyn ConvexSet, radius: &mut f64, fixed: bool) -> Result<Vec<Vec<f64>>, RecipeError> {
     loop {
         match set.net(*radius) {
             Ok(points) if fixed || points.len() <= MOST_POINTS => return Ok(points),

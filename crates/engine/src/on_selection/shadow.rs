@@ -3,7 +3,8 @@
 //! Multiplicative weights on the exact losses, with the rate √(8 ln d/T) for T rounds of losses in a range of 1: regret at most √(T ln d/2) of it. For an unknown horizon the rate of the
 //! next power of two is taken in every octave.
 
-use super::recipe::{Advice, ExpertsError, ExpertsRecipe};
+use super::recipe::{Advice, ExpertsRecipe};
+use crate::error::RecipeError;
 use hushstream_mechanism::losses::Record;
 use hushstream_mechanism::{ExactSum, Raw};
 
@@ -23,9 +24,9 @@ impl ExpertsShadow {
     ///
     /// # Errors
     /// A recipe that plays on a net.
-    pub fn new(recipe: &ExpertsRecipe, width: f64) -> Result<Self, ExpertsError> {
+    pub fn new(recipe: &ExpertsRecipe, width: f64) -> Result<Self, RecipeError> {
         let Advice::Experts(experts) = recipe.request.advice else {
-            return Err(ExpertsError::Unfit("there are no experts".into()));
+            return Err(RecipeError::Unfit("there are no experts".into()));
         };
         let experts = experts as usize;
         Ok(Self {

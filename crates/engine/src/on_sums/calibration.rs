@@ -1,8 +1,9 @@
 //! What a recipe chooses from public numbers: curvature, learning rate, and the learner they make.
 
 use super::noise_length::{NOISE_BETA, mean_length, rare_length};
-use super::recipe::{Ask, Recipe, RecipeError};
+use super::recipe::{Ask, Recipe};
 use crate::catalogue::RecipeName;
+use crate::error::RecipeError;
 use hushstream_account::ParameterError;
 use hushstream_learn::{
     DualAveraging, FollowTheApproximateLeader, FrankWolfe, LearnError, Learner, LeastSquares,

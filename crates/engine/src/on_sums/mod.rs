@@ -2,13 +2,13 @@
 
 mod calibration;
 mod noise_length;
+mod player;
 mod recipe;
 mod regret;
-mod run;
 mod shadow;
 
 pub use noise_length::NOISE_BETA;
-pub use recipe::{Ask, Objective, Recipe, RecipeError, RecipeRequest};
+pub use player::{SumPlayer, SumRun};
+pub use recipe::{Ask, Objective, Recipe, RecipeRequest};
 pub use regret::{Holds, RegretBound};
-pub use run::{Run, RunError};
 pub use shadow::Shadow;

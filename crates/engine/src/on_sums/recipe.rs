@@ -1,13 +1,12 @@
 //! A recipe: mechanism × learner × calibration, planned from public numbers alone.
 
 use crate::catalogue::{MechanismKind, RecipeName};
+use crate::error::RecipeError;
 use hushstream_account::{Adjacency, Budget, Guarantee, GuaranteeError, ParameterError};
-use hushstream_learn::LearnError;
 use hushstream_mechanism::losses::{LinearLoss, Loss};
-use hushstream_mechanism::perturb::PerturbError;
-use hushstream_mechanism::sums::{Geometry, Noise, PlanError, SumKind, SumPlan, SumRequest};
+use hushstream_mechanism::sums::{Geometry, Noise, SumKind, SumPlan, SumRequest};
 use hushstream_mechanism::{Moments, Participation};
-use hushstream_sets::{ConvexSet, SetError};
+use hushstream_sets::ConvexSet;
 use std::sync::Arc;
 
 /// What is learned.
@@ -61,45 +60,6 @@ pub struct RecipeRequest {
     pub learning_rate: Option<f64>,
     /// `coco-l` with tuned constants instead of the stated ones.
     pub tuned: bool,
-}
-
-/// Why a recipe cannot be planned.
-#[derive(Debug, thiserror::Error)]
-pub enum RecipeError {
-    /// The sum.
-    #[error(transparent)]
-    Plan(#[from] PlanError),
-    /// The learner.
-    #[error(transparent)]
-    Learn(#[from] LearnError),
-    /// The set.
-    #[error(transparent)]
-    Set(#[from] SetError),
-    /// Perturbed iterates.
-    #[error(transparent)]
-    Iterates(#[from] PerturbError),
-    /// A combination that does not exist.
-    #[error("{0}")]
-    Unfit(String),
-    /// A loss and a set that do not belong together.
-    #[error("the loss has {loss} weights, the set {set} dimensions: they must be the same")]
-    Dimensions {
-        /// Of the loss.
-        loss: usize,
-        /// Of the set.
-        set: usize,
-    },
-    /// A parameter out of range.
-    #[error(transparent)]
-    Parameter(#[from] ParameterError),
-    /// An objective the recipe does not serve.
-    #[error("{recipe} learns from {wanted}, not from this objective")]
-    Objective {
-        /// The recipe.
-        recipe: RecipeName,
-        /// What it learns from.
-        wanted: &'static str,
-    },
 }
 
 /// A recipe with everything fixed but the data.

@@ -2,8 +2,8 @@
 //!
 //! It is fed the exact sums of the same records, asked at its *own* iterates, so the difference between the two is what privacy costs. Nothing of it may be published.
 
-use super::recipe::{Ask, Recipe, RecipeError};
-use super::run::RunError;
+use super::recipe::{Ask, Recipe};
+use crate::error::{RecipeError, RunError};
 use hushstream_learn::Learner;
 use hushstream_mechanism::losses::Record;
 use hushstream_mechanism::{ExactSum, OperatorOnly, Raw};

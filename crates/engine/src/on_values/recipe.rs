@@ -7,16 +7,14 @@
 //! range: it is at most the radius away from any other, which is what zero-out charges.
 
 use crate::catalogue::RecipeName;
-use crate::note::NoteError;
+use crate::error::RecipeError;
 use hushstream_account::{Adjacency, Budget};
 use hushstream_learn::bandits::OnePoint;
-use hushstream_learn::{DualAveraging, FollowTheApproximateLeader, LearnError, Learner};
+use hushstream_learn::{DualAveraging, FollowTheApproximateLeader, Learner};
 use hushstream_mechanism::Participation;
 use hushstream_mechanism::feedback::Range;
 use hushstream_mechanism::losses::Loss;
-use hushstream_mechanism::sums::{
-    Geometry, Noise, PlanError, SumError, SumKind, SumPlan, SumRequest,
-};
+use hushstream_mechanism::sums::{Geometry, Noise, SumKind, SumPlan, SumRequest};
 use hushstream_sets::ConvexSet;
 use std::sync::Arc;
 
@@ -47,40 +45,6 @@ pub struct ValuesRequest {
     pub adjacency: Adjacency,
 }
 
-/// Why a recipe or a run refuses.
-#[derive(Debug, thiserror::Error)]
-pub enum ValuesError {
-    /// The sum's plan.
-    #[error(transparent)]
-    Plan(#[from] PlanError),
-    /// The sum.
-    #[error(transparent)]
-    Sum(#[from] SumError),
-    /// The learner.
-    #[error(transparent)]
-    Learn(#[from] LearnError),
-    /// A combination that does not exist.
-    #[error("{0}")]
-    Unfit(String),
-    /// All rounds have been played.
-    #[error("round {refused} is refused: the recipe was planned for {planned}")]
-    Finished {
-        /// T.
-        planned: u64,
-        /// T + 1.
-        refused: u64,
-    },
-    /// The learner could not use a release.
-    #[error("the learner failed on an earlier release and cannot go on")]
-    Behind,
-    /// The journal's note.
-    #[error(transparent)]
-    Note(#[from] NoteError),
-    /// No entropy for coins.
-    #[error(transparent)]
-    Noise(#[from] hushstream_noise::NoiseError),
-}
-
 /// The recipe with everything fixed but the data.
 #[derive(Clone)]
 pub struct ValuesRecipe {
@@ -96,14 +60,14 @@ impl ValuesRequest {
     ///
     /// # Errors
     /// A set without interior; everything that is out of range or does not fit.
-    pub fn plan(self) -> Result<ValuesRecipe, ValuesError> {
+    pub fn plan(self) -> Result<ValuesRecipe, RecipeError> {
         if self.loss.dimension() != self.set.dimension() {
-            return Err(ValuesError::Unfit(
+            return Err(RecipeError::Unfit(
                 "the loss and the set have different dimensions".into(),
             ));
         }
         if self.rounds < 2 {
-            return Err(ValuesError::Unfit(
+            return Err(RecipeError::Unfit(
                 "rounds: at least two, since nothing is released after the last".into(),
             ));
         }
@@ -128,10 +92,10 @@ impl ValuesRequest {
         let kind = self.sum.unwrap_or(SumKind::Tree);
         RecipeName::PftalBandit
             .accepts(kind, noise)
-            .map_err(ValuesError::Unfit)?;
+            .map_err(RecipeError::Unfit)?;
         let bound = geometry.factor() * (self.range.bound() - self.range.middle());
         let dimension = u32::try_from(self.set.dimension())
-            .map_err(|_| ValuesError::Unfit("dimension: below 2^32".into()))?;
+            .map_err(|_| RecipeError::Unfit("dimension: below 2^32".into()))?;
         let plan = SumRequest {
             kind,
             noise,
@@ -194,7 +158,7 @@ impl ValuesRecipe {
     ///
     /// # Errors
     /// A set that cannot serve it.
-    pub fn learner(&self) -> Result<Box<dyn Learner>, ValuesError> {
+    pub fn learner(&self) -> Result<Box<dyn Learner>, RecipeError> {
         let set = self.geometry.shrunk().clone();
         Ok(if self.strongly_convex {
             Box::new(FollowTheApproximateLeader::new(set, self.curvature)?)

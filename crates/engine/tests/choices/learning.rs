@@ -24,11 +24,11 @@ fn experts_within_their_bounds() {
                 ExpertsRun::open(recipe.clone(), grant, &key, &mut ledger, storage).unwrap();
             for _ in 0..rounds {
                 let losses = vec![0.9, 0.7, 0.1, 0.8, 0.9];
-                regret += (losses[run.question()] - 0.1) / 4.0;
-                run.learn(Raw::seal(losses)).unwrap();
+                regret += (losses[*run.expert().for_the_operator()] - 0.1) / 4.0;
+                run.learn_losses(Raw::seal(losses)).unwrap();
             }
             assert!(
-                run.learn(Raw::seal(vec![0.0; 5])).is_err(),
+                run.learn_losses(Raw::seal(vec![0.0; 5])).is_err(),
                 "{rounds} were planned"
             );
         }
@@ -59,9 +59,9 @@ fn cover_finds_the_minimum_of_convex_losses() {
     let mut late = 0.0;
     for t in 0..rounds {
         if t >= rounds / 2 {
-            late += run.point().unwrap()[0] / (rounds / 2) as f64;
+            late += run.question().for_the_operator()[0] / (rounds / 2) as f64;
         }
-        run.learn_record(point(&[0.5])).unwrap();
+        run.learn(None, point(&[0.5])).unwrap();
     }
     assert!((late - 0.5).abs() < 0.25, "{late}");
     let text = run.guarantee().unwrap().to_string();
@@ -84,11 +84,11 @@ fn limited_updates_find_a_mean() {
     let mut run = LimitedUpdatesRun::open(recipe, grant, &key, &mut ledger, storage).unwrap();
     for t in 0..(1 << 15) - 1 {
         let sign = if t % 2 == 0 { 1.0 } else { -1.0 };
-        run.learn(point(&[0.4 + 0.2 * sign, -0.3 + 0.1 * sign]))
+        run.learn(None, point(&[0.4 + 0.2 * sign, -0.3 + 0.1 * sign]))
             .unwrap();
         assert_eq!(run.rounds(), t + 1);
     }
-    let at = run.question();
+    let at = run.question().for_the_operator().to_vec();
     let error = ((at[0] - 0.4).powi(2) + (at[1] + 0.3).powi(2)).sqrt();
     assert!(error < 0.15, "{at:?}");
     // One point at the end of every octave of 1, 2, …, 2¹⁴ records.
@@ -112,7 +112,7 @@ fn bandits_within_their_bounds() {
         let mut run = BanditRun::open(recipe, grant, &key, &mut ledger, storage).unwrap();
         let mut regret = 0.0;
         for _ in 0..rounds {
-            regret += arms[run.question().action.unwrap()] - 0.1;
+            regret += arms[run.play().for_the_operator().action.unwrap()] - 0.1;
             run.learn_losses(Raw::seal(arms.to_vec())).unwrap();
         }
         assert!(regret < bound, "{regret} {bound}");
@@ -146,11 +146,14 @@ fn values_find_a_minimum() {
     let mut mean = [0.0; 2];
     for t in 0..rounds {
         if t >= rounds / 2 {
-            for (mean, value) in mean.iter_mut().zip(run.question()) {
+            for (mean, value) in mean
+                .iter_mut()
+                .zip(run.question().for_the_operator().iter())
+            {
                 *mean += value / (rounds / 2) as f64;
             }
         }
-        run.learn(point(&[0.5, -0.2])).unwrap();
+        run.learn(None, point(&[0.5, -0.2])).unwrap();
     }
     let error = ((mean[0] - 0.5).powi(2) + (mean[1] + 0.2).powi(2)).sqrt();
     assert!(error < 0.15, "{mean:?}");

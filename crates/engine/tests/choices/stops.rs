@@ -31,8 +31,8 @@ fn of_experts() {
             ExpertsRun::open(recipe.clone(), grant, &key, &mut ledger, storage).unwrap();
         let mut expected = Vec::new();
         for t in 0..ROUNDS {
-            expected.push(whole.question());
-            whole.learn(Raw::seal(losses(t))).unwrap();
+            expected.push(*whole.expert().for_the_operator());
+            whole.learn_losses(Raw::seal(losses(t))).unwrap();
         }
         let directory = tempfile::tempdir().unwrap();
         let file = || FileStorage::open(directory.path().join("journal")).unwrap();
@@ -41,12 +41,12 @@ fn of_experts() {
         let batch = recipe.plan().batch();
         for t in 0..ROUNDS {
             assert_eq!(
-                run.question(),
+                *run.expert().for_the_operator(),
                 expected[t as usize],
                 "{}",
                 recipe.description()
             );
-            run.learn(Raw::seal(losses(t))).unwrap();
+            run.learn_losses(Raw::seal(losses(t))).unwrap();
             let asked = u64::from(t + 1) < recipe.plan().most_items() * batch;
             if u64::from(t + 1) % batch == 0 && asked {
                 let out = run.sync(&mut ledger).unwrap();
@@ -70,7 +70,7 @@ fn of_experts() {
                 .err()
                 .unwrap()
                 .to_string()
-                .contains("another recipe")
+                .contains("its recipe, privacy or settings differ")
         );
     }
 }
@@ -102,7 +102,7 @@ fn of_bandits() {
         let mut whole = BanditRun::open(recipe.clone(), grant, &key, &mut ledger, storage).unwrap();
         let mut expected = Vec::new();
         for t in 0..ROUNDS {
-            expected.push(whole.question().clone());
+            expected.push((*whole.play().for_the_operator()).clone());
             whole.learn_losses(losses(t)).unwrap();
         }
         let turns = whole.sync(&mut ledger).unwrap();
@@ -120,7 +120,7 @@ fn of_bandits() {
         let (mut t, mut last_stop) = (0, 0);
         while t < ROUNDS {
             assert_eq!(
-                run.question(),
+                *run.play().for_the_operator(),
                 &expected[t as usize],
                 "{}",
                 recipe.description()
@@ -170,9 +170,12 @@ fn of_limited_updates_and_values() {
             ValuesRun::open(sums.clone(), grant, &key, &mut other, file(&two)).unwrap();
         let mut plays = Vec::new();
         for t in 0..ROUNDS {
-            plays.push((limited.question().to_vec(), values.question().to_vec()));
-            limited.learn(record(t)).unwrap();
-            values.learn(record(t)).unwrap();
+            plays.push((
+                limited.question().for_the_operator().to_vec(),
+                values.question().for_the_operator().to_vec(),
+            ));
+            limited.learn(None, record(t)).unwrap();
+            values.learn(None, record(t)).unwrap();
             if stops {
                 limited.sync(&mut ledger).unwrap();
                 values.sync(&mut other).unwrap();
@@ -222,10 +225,10 @@ fn what_a_bandit_knows_of_its_arms_outlives_its_journal() {
             }
         }
         assert!(anew > 0);
-        let estimates = run.estimates();
+        let estimates = run.estimates().for_the_operator().clone();
         let plays: u64 = estimates.iter().map(|arm| arm.plays).sum();
         assert_eq!(plays, 60_000);
-        ends.push((estimates, run.policy().unwrap().to_vec()));
+        ends.push((estimates, run.policy().unwrap().for_the_operator().to_vec()));
     }
     assert_eq!(ends[0], ends[1]);
 }

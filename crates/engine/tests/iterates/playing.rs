@@ -70,13 +70,21 @@ fn stopping_after_every_record_changes_nothing() {
                 IterateRun::resume(recipe.clone(), file("journal"), &key(), &mut ledger, None)
                     .unwrap();
             assert_eq!(outcome, CameBack::Continued, "{case}");
-            assert_eq!(bits(run.question()), bits(whole.question()), "{case} {t}");
+            assert_eq!(
+                bits(run.question().for_the_operator()),
+                bits(whole.question().for_the_operator()),
+                "{case} {t}"
+            );
             play(&mut run, t);
             play(&mut whole, t);
             published.extend(publish(&mut whole, &mut memory));
             // Everything since the journal began comes again, then what is new.
             assert_eq!(publish(&mut run, &mut ledger), published, "{case} {t}");
-            assert_eq!(bits(run.question()), bits(whole.question()), "{case} {t}");
+            assert_eq!(
+                bits(run.question().for_the_operator()),
+                bits(whole.question().for_the_operator()),
+                "{case} {t}"
+            );
             let counts = |run: &IterateRun| {
                 let (nulls, clipped) = run.counts();
                 (*nulls.for_the_operator(), *clipped.for_the_operator())
@@ -86,7 +94,10 @@ fn stopping_after_every_record_changes_nothing() {
         let expected = recipe.plan().releases().min(ROUNDS);
         assert_eq!(published.len() as u64, expected, "{case}");
         let set = &recipe.request().set;
-        assert!(set.contains(whole.question(), 1e-9), "{case}");
+        assert!(
+            set.contains(whole.question().for_the_operator(), 1e-9),
+            "{case}"
+        );
     }
 }
 
@@ -189,7 +200,7 @@ fn the_mean_of_releases_outlives_its_journal() {
             }
         }
         assert!(anew > 0);
-        let (of, mean) = run.mean().unwrap();
+        let (of, mean) = run.mean().unwrap().for_the_operator().clone();
         assert_eq!(of, rounds / 2);
         if !stops {
             assert!((count - of as f64).abs() < 0.5);

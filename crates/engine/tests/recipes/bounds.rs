@@ -215,14 +215,14 @@ fn frank_wolfe_learns_on_the_spectrahedron() {
     set.centre(&mut centre).unwrap();
     let (mut ours, mut still, mut mean) = (0.0, 0.0, vec![0.0; D]);
     for t in 1..=ROUNDS {
-        ours += loss.value(&point(t), run.question());
+        ours += loss.value(&point(t), run.question().for_the_operator());
         still += loss.value(&point(t), &centre);
         if let Features::Dense(values) = point(t).features {
             (0..D).for_each(|i| mean[i] += values[i] / ROUNDS as f64);
         }
         run.learn(None, Raw::seal(point(t))).unwrap();
         run.sync(&mut ledger).unwrap();
-        assert!(set.contains(run.question(), 1e-9));
+        assert!(set.contains(run.question().for_the_operator(), 1e-9));
     }
     set.project(&mut mean).unwrap();
     let best: f64 = (1..=ROUNDS).map(|t| loss.value(&point(t), &mean)).sum();

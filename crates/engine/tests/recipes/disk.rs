@@ -1,8 +1,8 @@
 //! A machine with two disks in memory, one for the ledger and one for the journal: it can be copied as it stands, and it can crash.
 
 use crate::game::{filter, key};
-use hushstream_engine::{Recipe, Run, RunError};
-use hushstream_mechanism::sums::Resumed;
+use hushstream_engine::{Recipe, RunError, SumRun};
+use hushstream_mechanism::CameBack;
 use hushstream_mechanism::{GuaranteeKind, Ledger, Storage};
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -105,14 +105,14 @@ impl Machine {
     pub(crate) fn open<G: GuaranteeKind>(
         &self,
         recipe: &Recipe,
-    ) -> Result<(Run<G>, Ledger), RunError> {
+    ) -> Result<(SumRun<G>, Ledger), RunError> {
         let plan = recipe.plan();
         let budget = plan.request().budget;
         let noise = plan.request().noise;
         let mut ledger =
             Ledger::create(self.ledger.clone(), budget, filter(noise), plan.scope()).unwrap();
         let grant = ledger.debit(plan.charge().unwrap(), plan.scope()).unwrap();
-        let run = Run::open(
+        let run = SumRun::open(
             recipe.clone(),
             grant,
             &key(),
@@ -125,10 +125,10 @@ impl Machine {
     pub(crate) fn resume<G: GuaranteeKind>(
         &self,
         recipe: &Recipe,
-    ) -> Result<(Run<G>, Ledger, Resumed), RunError> {
+    ) -> Result<(SumRun<G>, Ledger, CameBack), RunError> {
         let mut ledger = Ledger::open(self.ledger.clone()).unwrap();
         let storage = self.journal.clone();
-        let (run, outcome) = Run::resume(recipe.clone(), storage, &key(), &mut ledger, None)?;
+        let (run, outcome) = SumRun::resume(recipe.clone(), storage, &key(), &mut ledger, None)?;
         Ok((run, ledger, outcome))
     }
 }

@@ -114,7 +114,7 @@ fn prefixes(recipe: &Recipe, rounds: u64) -> Vec<Vec<f64>> {
     (1..rounds)
         .map(|t| {
             let record = record(request.dimension as usize, t);
-            let answer = sum.add_gradient(None, loss.as_ref(), learner.iterate(), record, None);
+            let answer = sum.add_gradient(None, loss.as_ref(), learner.iterate(), record);
             sum.sync(&mut ledger).unwrap();
             let release = sum.publish(answer.unwrap().unwrap()).unwrap();
             learner.observe(release.value()).unwrap();

@@ -1,7 +1,7 @@
 //! What the tests share: every recipe on a set that suits it, streams of records, and the cells of recipe, sum and noise.
 
 use hushstream_account::{Adjacency, Budget, FilterKind};
-use hushstream_engine::{Objective, Recipe, RecipeName, RecipeRequest, Run};
+use hushstream_engine::{Objective, Recipe, RecipeName, RecipeRequest, SumRun};
 use hushstream_mechanism::losses::{
     Bounds, Distance, Features, LinearLoss, LinearModel, Link, Record,
 };
@@ -171,7 +171,7 @@ pub(crate) fn person(recipe: &Recipe, t: u64) -> Option<u64> {
 }
 
 /// Plays round t of the fixed stream.
-pub(crate) fn play<G: GuaranteeKind>(run: &mut Run<G>, t: u64) {
+pub(crate) fn play<G: GuaranteeKind>(run: &mut SumRun<G>, t: u64) {
     let (person, dimension) = (
         person(run.recipe(), t),
         run.recipe().request().set.dimension(),
@@ -181,7 +181,7 @@ pub(crate) fn play<G: GuaranteeKind>(run: &mut Run<G>, t: u64) {
 
 /// Syncs, and gives what was published: (step, iterate).
 pub(crate) fn publish<G: GuaranteeKind>(
-    run: &mut Run<G>,
+    run: &mut SumRun<G>,
     ledger: &mut Ledger,
 ) -> Vec<(u64, Vec<u64>)> {
     let released = run.sync(ledger).unwrap();

@@ -66,9 +66,7 @@ fn check(recipe: &Recipe, item: impl Fn(u64, &[f64]) -> Vec<f64>) {
             *exact += value;
         }
         let answer = match recipe.ask() {
-            Ask::Gradient(loss) => {
-                sum.add_gradient(None, loss.as_ref(), weights, record(D, t), None)
-            }
+            Ask::Gradient(loss) => sum.add_gradient(None, loss.as_ref(), weights, record(D, t)),
             Ask::Moments(moments) => sum.add_moments(None, moments, record(D, t)),
         };
         sum.sync(&mut ledger).unwrap();
@@ -225,7 +223,7 @@ fn published_iterates_are_off_by_the_lattice_alone() {
     let (mut gradients, mut iterates) = (vec![0.0; D], vec![0.0; D]);
     let mut noisy = 0.0_f64;
     for t in 1..ROUNDS {
-        let question = run.question().to_vec();
+        let question = run.question().for_the_operator().to_vec();
         for (i, value) in clipped_gradient(&recipe, t, &question)
             .into_iter()
             .enumerate()

@@ -4,8 +4,8 @@
 use crate::disk::{Leftover, Machine};
 use crate::game::*;
 use hushstream_engine::{Recipe, RecipeName};
-use hushstream_mechanism::sums::{Noise, Resumed, SumKind};
-use hushstream_mechanism::{GuaranteeKind, Transcript, Windowed};
+use hushstream_mechanism::sums::{Noise, SumKind};
+use hushstream_mechanism::{CameBack, GuaranteeKind, Transcript, Windowed};
 
 const ROUNDS: u64 = 10_000;
 const GROUP: u64 = 100;
@@ -37,7 +37,7 @@ fn crash_often<G: GuaranteeKind>(recipe: &Recipe, seed: u64) -> bool {
             whole.extend(publish(&mut run, &mut ledger));
         }
     }
-    let last = bits(run.question());
+    let last = bits(run.question().for_the_operator());
 
     let machine = Machine::default();
     drop(machine.open::<G>(recipe).unwrap());
@@ -46,7 +46,7 @@ fn crash_often<G: GuaranteeKind>(recipe: &Recipe, seed: u64) -> bool {
     let leftovers = [Leftover::Nothing, Leftover::Half, Leftover::Everything];
     for (crash, stop) in moments(seed).into_iter().chain([ROUNDS]).enumerate() {
         let (mut run, mut ledger, outcome) = machine.resume::<G>(recipe).unwrap();
-        assert_eq!(outcome, Resumed::Continued, "{case} crash={crash}");
+        assert_eq!(outcome, CameBack::Continued, "{case} crash={crash}");
         came_back |= cut;
         let mut see = |releases: Vec<(u64, Vec<u64>)>| {
             for (step, iterate) in releases {
@@ -71,7 +71,7 @@ fn crash_often<G: GuaranteeKind>(recipe: &Recipe, seed: u64) -> bool {
         }
         if stop == ROUNDS {
             see(publish(&mut run, &mut ledger));
-            assert_eq!(bits(run.question()), last, "{case}");
+            assert_eq!(bits(run.question().for_the_operator()), last, "{case}");
         } else {
             drop((run, ledger));
             machine.crash(leftovers[crash % 3]);

@@ -2,10 +2,10 @@
 
 use crate::disk::Machine;
 use crate::game::*;
-use hushstream_engine::{Objective, Recipe, RecipeName, RunError};
+use hushstream_engine::{NoteError, Objective, Recipe, RecipeName, RunError};
 use hushstream_mechanism::losses::{Bounds, Features, LinearLoss, LinearModel, Link, Record};
-use hushstream_mechanism::sums::{Noise, PrivateSum, Resumed};
-use hushstream_mechanism::{Ledger, Moments, Raw, Transcript};
+use hushstream_mechanism::sums::{Noise, PrivateSum};
+use hushstream_mechanism::{CameBack, Ledger, Moments, Raw, Transcript};
 use hushstream_sets::{Ball, BoxSet};
 use std::sync::Arc;
 
@@ -36,14 +36,18 @@ fn a_new_instance_can_be_resumed() {
         journal: old,
     };
     let (mut run, mut ledger, outcome) = restored.resume::<Transcript>(&recipe).unwrap();
-    assert_eq!(outcome, Resumed::NewInstance { lost: 2 });
+    assert_eq!(outcome, CameBack::NewInstance { lost: 2 });
     (9..=12).for_each(|t| play(&mut run, t));
     publish(&mut run, &mut ledger);
-    let question = bits(run.question());
+    let question = bits(run.question().for_the_operator());
     drop((run, ledger));
     let (run, _, outcome) = restored.resume::<Transcript>(&recipe).unwrap();
-    let state = (outcome, run.rounds(), bits(run.question()));
-    assert_eq!(state, (Resumed::Continued, 12, question));
+    let state = (
+        outcome,
+        run.rounds(),
+        bits(run.question().for_the_operator()),
+    );
+    assert_eq!(state, (CameBack::Continued, 12, question));
 }
 
 #[test]
@@ -67,7 +71,7 @@ fn a_crash_while_opening_loses_nothing() {
     );
     drop(ledger);
     let (mut run, mut ledger, outcome) = machine.resume::<Transcript>(&recipe).unwrap();
-    assert_eq!((run.rounds(), outcome), (0, Resumed::Continued));
+    assert_eq!((run.rounds(), outcome), (0, CameBack::Continued));
     (1..=3).for_each(|t| play(&mut run, t));
     publish(&mut run, &mut ledger);
     drop((run, ledger));
@@ -81,7 +85,10 @@ fn another_set_or_loss_is_refused() {
         let machine = Machine::default();
         drop(machine.open::<Transcript>(&one).unwrap());
         let result = machine.resume::<Transcript>(&other);
-        assert!(matches!(result.err(), Some(RunError::OtherRecipe { .. })));
+        assert!(matches!(
+            result.err(),
+            Some(RunError::Note(NoteError::OtherRecipe(_)))
+        ));
     };
     let on_ball = |radius| {
         request(RecipeName::Pftal, distance(3), ball(radius), 40)
@@ -167,7 +174,7 @@ fn centred_losses_are_put_back() {
             .unwrap();
         let mut paid = 0.0;
         for _ in 0..2000 {
-            paid += 0.4 * run.question().iter().sum::<f64>();
+            paid += 0.4 * run.question().for_the_operator().iter().sum::<f64>();
             let features = Features::Dense(vec![0.4; 2]);
             run.learn(
                 None,

@@ -2,9 +2,11 @@
 
 use crate::disk::{Leftover, Machine};
 use crate::game::*;
-use hushstream_engine::{Recipe, RecipeName, Run, RunError};
-use hushstream_mechanism::sums::{Resumed, SumError};
-use hushstream_mechanism::{GuaranteeKind, Ledger, MemoryStorage, Transcript, Windowed};
+use hushstream_engine::{Recipe, RecipeName, RunError, SumRun};
+use hushstream_mechanism::sums::SumError;
+use hushstream_mechanism::{
+    CameBack, DiaryError, GuaranteeKind, Ledger, MemoryStorage, Transcript, Windowed,
+};
 use hushstream_sets::Ball;
 
 const ROUNDS: u64 = 30;
@@ -16,7 +18,7 @@ fn pay(recipe: &Recipe) -> Ledger {
 }
 
 /// Steps that a sync publishes.
-fn steps<G: GuaranteeKind>(run: &mut Run<G>, ledger: &mut Ledger) -> Vec<u64> {
+fn steps<G: GuaranteeKind>(run: &mut SumRun<G>, ledger: &mut Ledger) -> Vec<u64> {
     let published = publish(run, ledger);
     published.into_iter().map(|(step, _)| step).collect()
 }
@@ -34,7 +36,7 @@ fn a_sync_publishes_what_came_since_the_last_in_order() {
         let mut published = Vec::new();
         for t in 1..=ROUNDS {
             play(&mut run, t);
-            questions.push(bits(run.question()));
+            questions.push(bits(run.question().for_the_operator()));
             if [1, 2, 10, 11, 29, 30].contains(&t) {
                 published.extend(publish(&mut run, &mut ledger));
                 assert!(steps(&mut run, &mut ledger).is_empty(), "{case}: each once");
@@ -69,15 +71,19 @@ fn batches_publish_when_they_are_full() {
     start.batch = 4;
     let recipe = start.plan().unwrap();
     let (mut run, mut ledger) = Machine::default().open::<Transcript>(&recipe).unwrap();
-    let mut before = bits(run.question());
+    let mut before = bits(run.question().for_the_operator());
     for t in 1..=ROUNDS {
         play(&mut run, t);
         // 30 records are 8 items, the last of 2; the last item is never asked.
         let full = t.is_multiple_of(4);
         let expected = if full { vec![t / 4] } else { Vec::new() };
         assert_eq!(steps(&mut run, &mut ledger), expected, "t={t}");
-        assert_eq!(bits(run.question()) != before, full, "t={t}");
-        before = bits(run.question());
+        assert_eq!(
+            bits(run.question().for_the_operator()) != before,
+            full,
+            "t={t}"
+        );
+        before = bits(run.question().for_the_operator());
     }
     assert_eq!(recipe.plan().most_releases(), 7);
 }
@@ -122,7 +128,7 @@ fn an_old_copy_contradicts_nothing() {
     let (mut run, mut ledger) = machine.open::<Transcript>(&recipe).unwrap();
     (1..=6).for_each(|t| play(&mut run, t));
     let published = publish(&mut run, &mut ledger);
-    let question = bits(run.question());
+    let question = bits(run.question().for_the_operator());
     let old = machine.copy().journal;
     (7..=8).for_each(|t| play(&mut run, t));
     let instance = run.sync(&mut ledger).unwrap()[0].receipt().instance;
@@ -133,8 +139,11 @@ fn an_old_copy_contradicts_nothing() {
         journal: old,
     };
     let (mut run, mut ledger, outcome) = restored.resume::<Transcript>(&recipe).unwrap();
-    assert_eq!(outcome, Resumed::NewInstance { lost: 2 });
-    assert_eq!((run.rounds(), bits(run.question())), (8, question));
+    assert_eq!(outcome, CameBack::NewInstance { lost: 2 });
+    assert_eq!(
+        (run.rounds(), bits(run.question().for_the_operator())),
+        (8, question)
+    );
     assert_eq!(publish(&mut run, &mut ledger), published);
     (9..=ROUNDS).for_each(|t| play(&mut run, t));
     let rest = run.sync(&mut ledger).unwrap();
@@ -178,7 +187,7 @@ fn a_recipe_opens_only_under_its_own_guarantee() {
         let grant = ledger.debit(plan.charge().unwrap(), plan.scope()).unwrap();
         let number = grant.number();
         let storage = MemoryStorage::default();
-        let result = Run::<G>::open(recipe.clone(), grant, &key(), ledger, storage);
+        let result = SumRun::<G>::open(recipe.clone(), grant, &key(), ledger, storage);
         (number, result.err().unwrap())
     }
     for request in every_recipe(3, ROUNDS) {
@@ -218,7 +227,10 @@ fn another_ledger_publishes_nothing() {
     play(&mut run, 1);
     let error = run.sync(&mut pay(&recipe)).err().unwrap();
     assert!(
-        matches!(error, RunError::Sum(SumError::WrongLedger)),
+        matches!(
+            error,
+            RunError::Sum(SumError::Diary(DiaryError::WrongLedger))
+        ),
         "{error}"
     );
     assert_eq!(steps(&mut run, &mut ledger), [1], "nothing is lost by it");

@@ -2,10 +2,10 @@
 
 use crate::disk::Machine;
 use crate::game::*;
-use hushstream_engine::{Recipe, RecipeName, RecipeRequest, Run, RunError};
-use hushstream_mechanism::sums::{Noise, Resumed, SumKind};
+use hushstream_engine::{NoteError, Recipe, RecipeName, RecipeRequest, RunError, SumRun};
+use hushstream_mechanism::sums::{Noise, SumKind};
 use hushstream_mechanism::{
-    FileStorage, GuaranteeKind, Ledger, Participation, Transcript, Windowed,
+    CameBack, FileStorage, GuaranteeKind, Ledger, Participation, Transcript, Windowed,
 };
 use hushstream_sets::{Ball, Simplex, Spectrahedron};
 
@@ -18,7 +18,7 @@ fn stop_anywhere<G: GuaranteeKind>(recipe: &Recipe) {
     let (batch, releases) = (recipe.request().batch, recipe.plan().most_releases());
     let machine = Machine::default();
     let (mut run, mut ledger) = machine.open::<G>(recipe).unwrap();
-    let mut questions = vec![bits(run.question())];
+    let mut questions = vec![bits(run.question().for_the_operator())];
     let mut counts = vec![nulls_and_clipped(&run)];
     let mut stopped = vec![machine.copy()];
     let mut published = vec![Vec::new()];
@@ -26,7 +26,7 @@ fn stop_anywhere<G: GuaranteeKind>(recipe: &Recipe) {
     for t in 1..=ROUNDS {
         play(&mut run, t);
         whole.extend(publish(&mut run, &mut ledger));
-        questions.push(bits(run.question()));
+        questions.push(bits(run.question().for_the_operator()));
         counts.push(nulls_and_clipped(&run));
         published.push(whole.clone());
         stopped.push(machine.copy());
@@ -35,12 +35,12 @@ fn stop_anywhere<G: GuaranteeKind>(recipe: &Recipe) {
 
     for (stop, machine) in (0..).zip(&stopped) {
         let (mut run, mut ledger, outcome) = machine.resume::<G>(recipe).unwrap();
-        assert_eq!(outcome, Resumed::Continued, "{case} stop={stop}");
+        assert_eq!(outcome, CameBack::Continued, "{case} stop={stop}");
         // Records of an unfinished batch come again, and so do those that nobody was asked about.
         let known = (stop / batch).min(releases) * batch;
         assert_eq!(run.rounds(), known, "{case} stop={stop}");
         assert_eq!(
-            bits(run.question()),
+            bits(run.question().for_the_operator()),
             questions[known as usize],
             "{case} stop={stop}"
         );
@@ -57,14 +57,14 @@ fn stop_anywhere<G: GuaranteeKind>(recipe: &Recipe) {
         }
         assert_eq!(again, whole, "{case} stop={stop}");
         assert_eq!(
-            &bits(run.question()),
+            &bits(run.question().for_the_operator()),
             questions.last().unwrap(),
             "{case} stop={stop}"
         );
     }
 }
 
-fn nulls_and_clipped<G: GuaranteeKind>(run: &Run<G>) -> (u64, u64) {
+fn nulls_and_clipped<G: GuaranteeKind>(run: &SumRun<G>) -> (u64, u64) {
     let (nulls, clipped) = run.counts();
     (*nulls.for_the_operator(), *clipped.for_the_operator())
 }
@@ -170,19 +170,23 @@ fn a_run_in_files_that_stops_after_every_record() {
                 Ledger::create(file("ledger"), budget, filter(noise), plan.scope()).unwrap();
             let grant = ledger.debit(plan.charge().unwrap(), plan.scope()).unwrap();
             let journal = file("journal");
-            Run::<G>::open(recipe.clone(), grant, &key(), &mut ledger, journal).unwrap();
+            SumRun::<G>::open(recipe.clone(), grant, &key(), &mut ledger, journal).unwrap();
         }
         for t in 1..=ROUNDS {
             let mut files = Ledger::open(file("ledger")).unwrap();
             let (mut run, outcome) =
-                Run::<G>::resume(recipe.clone(), file("journal"), &key(), &mut files, None)
+                SumRun::<G>::resume(recipe.clone(), file("journal"), &key(), &mut files, None)
                     .unwrap();
             assert_eq!(
                 (outcome, run.rounds()),
-                (Resumed::Continued, t - 1),
+                (CameBack::Continued, t - 1),
                 "{case}"
             );
-            assert_eq!(bits(run.question()), bits(whole.question()), "{case} t={t}");
+            assert_eq!(
+                bits(run.question().for_the_operator()),
+                bits(whole.question().for_the_operator()),
+                "{case} t={t}"
+            );
             play(&mut run, t);
             play(&mut whole, t);
             let expected = publish(&mut whole, &mut ledger);
@@ -192,7 +196,11 @@ fn a_run_in_files_that_stops_after_every_record() {
                 expected.last().or(published.last()),
                 "{case} t={t}"
             );
-            assert_eq!(bits(run.question()), bits(whole.question()), "{case} t={t}");
+            assert_eq!(
+                bits(run.question().for_the_operator()),
+                bits(whole.question().for_the_operator()),
+                "{case} t={t}"
+            );
         }
     }
     for request in every_recipe(DIMENSION, ROUNDS) {
@@ -259,7 +267,7 @@ fn a_journal_of_another_recipe_is_refused() {
     for (what, other) in others {
         let other = other.plan().unwrap();
         let refused = machine.copy().resume::<Transcript>(&other).err().unwrap();
-        let RunError::OtherRecipe { stored } = &refused else {
+        let RunError::Note(NoteError::OtherRecipe(stored)) = &refused else {
             panic!("another {what}: {refused}")
         };
         assert_eq!(*stored, recipe.description(), "another {what}");

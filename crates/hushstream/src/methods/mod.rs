@@ -15,8 +15,8 @@ use crate::learner::Learner;
 use crate::outcome::Parameters;
 use anyhow::{Result, bail};
 use hushstream_account::Price;
-use hushstream_engine::{MechanismKind, RecipeName, Situation, Task};
-use hushstream_mechanism::{CameBack, Grant, Ledger, Scope, Storage};
+use hushstream_engine::{MechanismKind, Player, RecipeName, Run, Situation, Task};
+use hushstream_mechanism::{CameBack, DiaryError, Grant, Ledger, Scope, Storage};
 use hushstream_noise::Key;
 use hushstream_read::Layout;
 use session::{Baseline, Session};
@@ -34,10 +34,8 @@ pub(crate) trait Method {
     fn parameters(&self) -> Parameters;
     /// A sentence before the start.
     fn headline(&self) -> String;
-    /// Begins on new storage.
-    fn start(&self, grant: Grant, place: Place<'_>) -> Result<Box<dyn Session>>;
-    /// Goes on from a journal, with what to tell about it.
-    fn restart(&self, place: Place<'_>) -> Result<Restart>;
+    /// Begins on new storage with a grant; goes on from a journal without one.
+    fn open(&self, place: Place<'_>, grant: Option<Grant>) -> Result<Restart>;
     /// The same learner without privacy, where there is one.
     fn shadow(&self) -> Result<Option<Box<dyn Baseline>>> {
         Ok(None)
@@ -73,35 +71,50 @@ impl<'a> Place<'a> {
     }
 }
 
-/// A run that came back, or the news that none had begun.
+/// An open run with what to tell about it, or the news that none had begun.
 pub(crate) enum Restart {
     Run(Box<dyn Session>, String),
     NoRun,
 }
 
-impl Restart {
-    /// What a diary gave back, as a session and in words; `is_none` tells an error that says there was no run from others.
-    fn of<R, E: std::error::Error + Send + Sync + 'static>(
-        back: Result<(R, CameBack), E>,
-        is_none: impl FnOnce(&E) -> bool,
-        session: impl FnOnce(R) -> Result<Box<dyn Session>>,
-    ) -> Result<Self> {
-        let (run, outcome) = match back {
-            Ok(back) => back,
-            Err(error) if is_none(&error) => return Ok(Self::NoRun),
-            Err(error) => return Err(error.into()),
+impl Place<'_> {
+    /// Opens a run, or goes on with it. `keeps` says whether a new instance goes on from the
+    /// releases that are known.
+    fn open<P: Player>(
+        self,
+        recipe: P::Recipe,
+        grant: Option<Grant>,
+        keeps: bool,
+        session: impl FnOnce(Run<P>) -> Result<Box<dyn Session>>,
+    ) -> Result<Restart> {
+        let (run, outcome) = match grant {
+            Some(grant) => {
+                let run = Run::open(recipe, grant, self.key, self.ledger, self.storage)?;
+                (run, CameBack::Continued)
+            }
+            None => match Run::resume(recipe, self.storage, self.key, self.ledger, None) {
+                Ok(back) => back,
+                Err(error) if matches!(error.diary(), Some(DiaryError::NoRun)) => {
+                    return Ok(Restart::NoRun);
+                }
+                Err(error) => return Err(error.into()),
+            },
         };
-        let session = session(run)?;
         let told = match outcome {
             CameBack::Continued => format!(
                 "resumed after {} records, as if it had never stopped",
-                session.rounds()
+                run.rounds()
+            ),
+            CameBack::NewInstance { lost } if keeps => format!(
+                "resumed from an old copy: {lost} batches that were learned after it are lost and \
+                 are not learned again"
             ),
             CameBack::NewInstance { lost } => format!(
-                "resumed from an old copy: it begins anew, and {lost} batches that were learned after the copy are not learned again"
+                "resumed from an old copy: it begins anew, and {lost} batches that were learned \
+                 after the copy are not learned again"
             ),
         };
-        Ok(Self::Run(session, told))
+        Ok(Restart::Run(session(run)?, told))
     }
 }
 

@@ -1,18 +1,15 @@
 //! `limited-updates` on convex losses: a new point at every power of two, from the records since the last.
 
 use super::problem::LinearProblem;
-use super::session::{Release, Session};
+use super::session::Running;
 use super::{Method, Place, Restart};
 use crate::outcome::Parameters;
 use anyhow::{Result, bail};
-use hushstream_account::{Guarantee, Price};
+use hushstream_account::Price;
 use hushstream_engine::{
-    LimitedUpdates, LimitedUpdatesError, LimitedUpdatesRequest, LimitedUpdatesRun, RecipeName,
-    Situation, Wishes,
+    LimitedUpdates, LimitedUpdatesRequest, LimitedUpdatesRun, RecipeName, Situation, Wishes,
 };
-use hushstream_mechanism::batch::BatchError;
-use hushstream_mechanism::losses::Record;
-use hushstream_mechanism::{DiaryError, Grant, Ledger, OperatorOnly, Raw, Scope};
+use hushstream_mechanism::{Grant, Scope};
 
 /// `limited-updates` with its bounds.
 struct Doubling {
@@ -83,65 +80,12 @@ impl Method for Doubling {
             .to_owned()
     }
 
-    fn start(&self, grant: Grant, place: Place<'_>) -> Result<Box<dyn Session>> {
-        let run = LimitedUpdatesRun::open(
+    fn open(&self, place: Place<'_>, grant: Option<Grant>) -> Result<Restart> {
+        place.open(
             self.recipe.clone(),
             grant,
-            place.key,
-            place.ledger,
-            place.storage,
-        )?;
-        Ok(Box::new(run))
-    }
-
-    fn restart(&self, place: Place<'_>) -> Result<Restart> {
-        let recipe = self.recipe.clone();
-        let back = LimitedUpdatesRun::resume(recipe, place.storage, place.key, place.ledger, None);
-        let is_none = |error: &_| {
-            matches!(
-                error,
-                LimitedUpdatesError::Batch(BatchError::Diary(DiaryError::NoRun))
-            )
-        };
-        Restart::of(back, is_none, |run| Ok(Box::new(run)))
-    }
-}
-
-impl Session for LimitedUpdatesRun {
-    fn question(&self) -> &[f64] {
-        LimitedUpdatesRun::question(self)
-    }
-
-    fn learn(&mut self, _: Option<u64>, record: Raw<Record>) -> Result<()> {
-        Ok(LimitedUpdatesRun::learn(self, record)?)
-    }
-
-    fn sync(&mut self, ledger: &mut Ledger) -> Result<Vec<Release>> {
-        let released = LimitedUpdatesRun::sync(self, ledger)?;
-        Ok(released.into_iter().map(Release::model).collect())
-    }
-
-    fn settled(&mut self, ledger: &mut Ledger) -> Result<(u64, Vec<f64>)> {
-        LimitedUpdatesRun::sync(self, ledger)?;
-        Ok((
-            self.last_release(),
-            LimitedUpdatesRun::question(self).to_vec(),
-        ))
-    }
-
-    fn checkpoint_is_due(&self) -> bool {
-        LimitedUpdatesRun::checkpoint_is_due(self)
-    }
-
-    fn rounds(&self) -> u64 {
-        LimitedUpdatesRun::rounds(self)
-    }
-
-    fn guarantee(&self) -> Result<Guarantee> {
-        Ok(LimitedUpdatesRun::guarantee(self)?)
-    }
-
-    fn counts(&self) -> (OperatorOnly<u64>, OperatorOnly<u64>) {
-        (self.nulls(), OperatorOnly::new(0))
+            false,
+            |run: LimitedUpdatesRun| Ok(Box::new(Running::of_models(run))),
+        )
     }
 }

@@ -1,21 +1,19 @@
 //! Recipes on scalar feedback: which of the arms to play, when only the loss of the played one is seen.
 
-use super::session::{Baseline, Content, Release, Session};
+use super::session::{Baseline, Content, Running};
 use super::{Method, Place, Restart};
 use crate::data;
 use crate::outcome::{Arm, Parameters};
 use anyhow::{Result, bail};
-use hushstream_account::{Guarantee, Price};
+use hushstream_account::Price;
 use hushstream_engine::{
-    Actions, BanditError, BanditRecipe, BanditRequest, BanditRun, BanditShadow, RecipeName,
-    Situation, Turn, Wishes,
+    Actions, BanditRecipe, BanditRequest, BanditRun, BanditShadow, RecipeName, Situation, Turn,
+    Wishes,
 };
-use hushstream_mechanism::feedback::{FeedbackError, FeedbackNoise, Reading};
+use hushstream_mechanism::feedback::{FeedbackNoise, Reading};
 use hushstream_mechanism::losses::Record;
 use hushstream_mechanism::sums::Noise;
-use hushstream_mechanism::{
-    DiaryError, Grant, Ledger, OperatorOnly, Raw, Released, Scope, Transcript,
-};
+use hushstream_mechanism::{Grant, Raw, Scope};
 use hushstream_pictures::numbers::{grouped, short};
 use hushstream_read::Layout;
 use hushstream_sets::Simplex;
@@ -105,15 +103,66 @@ pub(crate) fn choose(
     }))
 }
 
-impl Bandit {
-    fn session(&self, run: BanditRun) -> Box<dyn Session> {
-        Box::new(Playing {
-            reading: self.reading,
-            names: self.names.clone(),
-            rewards: self.rewards,
-            run,
-        })
+/// Answers in the units and the direction of the data.
+#[derive(Clone, Copy)]
+struct Units {
+    reading: Reading,
+    rewards: bool,
+}
+
+impl Units {
+    /// An answer, which is a loss of 0 to 1 with noise.
+    fn of(self, answer: f64) -> f64 {
+        let loss = self.reading.unscaled(answer);
+        let (low, high) = self.reading.bounds();
+        if self.rewards {
+            low + high - loss
+        } else {
+            loss
+        }
     }
+}
+
+/// A turn as it stands in the file of releases.
+fn shown(turn: Turn, names: &[String], units: Units) -> Content {
+    let Turn { play, answer, .. } = turn;
+    let (propensity, answer) = (play.propensity, units.of(answer));
+    match play.action.and_then(|arm| names.get(arm)) {
+        Some(arm) => Content::Play {
+            arm: arm.clone(),
+            propensity,
+            answer,
+        },
+        None => Content::Mixture {
+            weights: play.point,
+            propensity,
+            answer,
+        },
+    }
+}
+
+/// What the releases tell about each arm.
+fn arms(run: &BanditRun, names: &[String], units: Units) -> Vec<Arm> {
+    let (low, high) = units.reading.bounds();
+    let play = run.play();
+    let point = play.for_the_operator().point.as_slice();
+    let policy = run.policy();
+    let policy = policy
+        .as_ref()
+        .map_or(point, |policy| policy.for_the_operator());
+    let estimates = run.estimates();
+    let estimates = estimates.for_the_operator().iter().zip(policy);
+    estimates
+        .zip(names)
+        .map(|((estimate, probability), name)| Arm {
+            arm: name.clone(),
+            probability: *probability,
+            plays: estimate.plays,
+            ips: units.of(estimate.ips),
+            standard_error: estimate.standard_error * (high - low),
+            snips: estimate.snips.map(|loss| units.of(loss)),
+        })
+        .collect()
 }
 
 impl Method for Bandit {
@@ -165,27 +214,17 @@ impl Method for Bandit {
         )
     }
 
-    fn start(&self, grant: Grant, place: Place<'_>) -> Result<Box<dyn Session>> {
-        let run = BanditRun::open(
-            self.recipe.clone(),
-            grant,
-            place.key,
-            place.ledger,
-            place.storage,
-        )?;
-        Ok(self.session(run))
-    }
-
-    fn restart(&self, place: Place<'_>) -> Result<Restart> {
-        let recipe = self.recipe.clone();
-        let back = BanditRun::resume(recipe, place.storage, place.key, place.ledger, None);
-        let is_none = |error: &_| {
-            matches!(
-                error,
-                BanditError::Feedback(FeedbackError::Diary(DiaryError::NoRun))
-            )
+    fn open(&self, place: Place<'_>, grant: Option<Grant>) -> Result<Restart> {
+        let (names, arm_names) = (self.names.clone(), self.names.clone());
+        let units = Units {
+            reading: self.reading,
+            rewards: self.rewards,
         };
-        Restart::of(back, is_none, |run| Ok(self.session(run)))
+        place.open(self.recipe.clone(), grant, false, |run: BanditRun| {
+            let mut running = Running::new(run, move |turn| shown(turn, &names, units));
+            running.arms = Box::new(move |run| arms(run, &arm_names, units));
+            Ok(Box::new(running))
+        })
     }
 
     fn shadow(&self) -> Result<Option<Box<dyn Baseline>>> {
@@ -200,108 +239,5 @@ impl Baseline for BanditShadow {
 
     fn learn(&mut self, record: &Raw<Record>) -> Result<()> {
         Ok(BanditShadow::learn(self, record)?)
-    }
-}
-
-/// A run that plays.
-struct Playing {
-    run: BanditRun,
-    reading: Reading,
-    names: Vec<String>,
-    rewards: bool,
-}
-
-impl Playing {
-    /// An answer, which is a loss of 0 to 1 with noise, in the units and the direction of the data.
-    fn in_units(&self, answer: f64) -> f64 {
-        let loss = self.reading.unscaled(answer);
-        if self.rewards {
-            let (low, high) = self.reading.bounds();
-            low + high - loss
-        } else {
-            loss
-        }
-    }
-
-    /// How likely each arm is to be played next, or how much of it.
-    fn policy(&self) -> &[f64] {
-        self.run.policy().unwrap_or(&self.run.question().point)
-    }
-}
-
-impl Session for Playing {
-    /// In a table the play itself is scored; a log can tell about all that could have been played.
-    fn question(&self) -> &[f64] {
-        if self.reading.is_log() {
-            self.policy()
-        } else {
-            &self.run.question().point
-        }
-    }
-
-    fn learn(&mut self, _: Option<u64>, record: Raw<Record>) -> Result<()> {
-        Ok(self.run.learn_record(record)?)
-    }
-
-    fn sync(&mut self, ledger: &mut Ledger) -> Result<Vec<Release>> {
-        let turns = self.run.sync(ledger)?;
-        let release = |turn: Released<Turn, Transcript>| {
-            let step = turn.receipt().step;
-            let Turn { play, answer, .. } = turn.into_value();
-            let (propensity, answer) = (play.propensity, self.in_units(answer));
-            let content = match play.action.and_then(|arm| self.names.get(arm)) {
-                Some(arm) => Content::Play {
-                    arm: arm.clone(),
-                    propensity,
-                    answer,
-                },
-                None => Content::Mixture {
-                    weights: play.point,
-                    propensity,
-                    answer,
-                },
-            };
-            Release { step, content }
-        };
-        Ok(turns.into_iter().map(release).collect())
-    }
-
-    fn settled(&mut self, ledger: &mut Ledger) -> Result<(u64, Vec<f64>)> {
-        self.sync(ledger)?;
-        // After a sync the policy is a function of answers that may leave.
-        let step = self.run.rounds() / self.run.recipe().batch();
-        Ok((step, self.policy().to_vec()))
-    }
-
-    fn checkpoint_is_due(&self) -> bool {
-        self.run.checkpoint_is_due()
-    }
-
-    fn rounds(&self) -> u64 {
-        self.run.rounds()
-    }
-
-    fn guarantee(&self) -> Result<Guarantee> {
-        Ok(self.run.guarantee()?)
-    }
-
-    fn counts(&self) -> (OperatorOnly<u64>, OperatorOnly<u64>) {
-        self.run.counts()
-    }
-
-    fn arms(&self) -> Vec<Arm> {
-        let (low, high) = self.reading.bounds();
-        let estimates = self.run.estimates().into_iter().zip(self.policy());
-        estimates
-            .zip(&self.names)
-            .map(|((estimate, probability), name)| Arm {
-                arm: name.clone(),
-                probability: *probability,
-                plays: estimate.plays,
-                ips: self.in_units(estimate.ips),
-                standard_error: estimate.standard_error * (high - low),
-                snips: estimate.snips.map(|loss| self.in_units(loss)),
-            })
-            .collect()
     }
 }

@@ -1,18 +1,16 @@
 //! Recipes on perturbed iterates: `pigd`, `pigd-convex`, `pgiga`, `pocp-anytime`, and `pol`, which releases one model at the end.
 
 use super::problem::LinearProblem;
-use super::session::{Release, Session};
+use super::session::Running;
 use super::{Method, Place, Restart};
 use crate::outcome::Parameters;
 use anyhow::{Result, bail};
-use hushstream_account::{Guarantee, Price};
+use hushstream_account::Price;
 use hushstream_engine::{
-    Averaged, Insider, IterateRecipe, IterateRequest, IterateRun, RecipeName, RunError, Situation,
-    Wishes,
+    Averaged, Insider, IterateRecipe, IterateRequest, IterateRun, RecipeName, Situation, Wishes,
 };
-use hushstream_mechanism::losses::Record;
-use hushstream_mechanism::perturb::{PerturbError, Timing};
-use hushstream_mechanism::{DiaryError, Grant, Ledger, OperatorOnly, Raw, Scope};
+use hushstream_mechanism::perturb::Timing;
+use hushstream_mechanism::{Grant, Scope};
 
 struct Perturbed {
     recipe: IterateRecipe,
@@ -122,68 +120,9 @@ impl Method for Perturbed {
         }
     }
 
-    fn start(&self, grant: Grant, place: Place<'_>) -> Result<Box<dyn Session>> {
-        let run = IterateRun::open(
-            self.recipe.clone(),
-            grant,
-            place.key,
-            place.ledger,
-            place.storage,
-        )?;
-        Ok(Box::new(run))
-    }
-
-    fn restart(&self, place: Place<'_>) -> Result<Restart> {
-        let recipe = self.recipe.clone();
-        let back = IterateRun::resume(recipe, place.storage, place.key, place.ledger, None);
-        let is_none = |error: &_| {
-            matches!(
-                error,
-                RunError::Iterates(PerturbError::Diary(DiaryError::NoRun))
-            )
-        };
-        Restart::of(back, is_none, |run| Ok(Box::new(run)))
-    }
-}
-
-impl Session for IterateRun {
-    fn question(&self) -> &[f64] {
-        IterateRun::question(self)
-    }
-
-    fn learn(&mut self, person: Option<u64>, record: Raw<Record>) -> Result<()> {
-        Ok(IterateRun::learn(self, person, record)?)
-    }
-
-    fn sync(&mut self, ledger: &mut Ledger) -> Result<Vec<Release>> {
-        let released = IterateRun::sync(self, ledger)?;
-        Ok(released.into_iter().map(Release::model).collect())
-    }
-
-    fn settled(&mut self, ledger: &mut Ledger) -> Result<(u64, Vec<f64>)> {
-        IterateRun::sync(self, ledger)?;
-        // After a sync all releases may leave, and so may a mean of them.
-        let step = self.rounds().min(self.recipe().plan().most_steps());
-        let mean = self.mean().map(|(_, mean)| mean);
-        Ok((
-            step,
-            mean.unwrap_or_else(|| IterateRun::question(self).to_vec()),
-        ))
-    }
-
-    fn checkpoint_is_due(&self) -> bool {
-        IterateRun::checkpoint_is_due(self)
-    }
-
-    fn rounds(&self) -> u64 {
-        IterateRun::rounds(self)
-    }
-
-    fn guarantee(&self) -> Result<Guarantee> {
-        Ok(IterateRun::guarantee(self)?)
-    }
-
-    fn counts(&self) -> (OperatorOnly<u64>, OperatorOnly<u64>) {
-        IterateRun::counts(self)
+    fn open(&self, place: Place<'_>, grant: Option<Grant>) -> Result<Restart> {
+        place.open(self.recipe.clone(), grant, false, |run: IterateRun| {
+            Ok(Box::new(Running::of_models(run)))
+        })
     }
 }

@@ -1,17 +1,15 @@
 //! Recipes on private selection: which of the experts to follow, one of them at a time.
 
-use super::session::{Baseline, Content, Release, Session};
+use super::session::{Baseline, Content, Running};
 use super::{Method, Place, Restart};
 use crate::outcome::Parameters;
 use anyhow::{Result, bail};
-use hushstream_account::{Guarantee, Price};
+use hushstream_account::Price;
 use hushstream_engine::{
-    Advice, ExpertsError, ExpertsRecipe, ExpertsRequest, ExpertsRun, ExpertsShadow, RecipeName,
-    Situation, Wishes,
+    Advice, ExpertsRecipe, ExpertsRequest, ExpertsRun, ExpertsShadow, RecipeName, Situation, Wishes,
 };
 use hushstream_mechanism::losses::Record;
-use hushstream_mechanism::select::SelectError;
-use hushstream_mechanism::{DiaryError, Grant, Ledger, OperatorOnly, Raw, Scope};
+use hushstream_mechanism::{Grant, Raw, Scope};
 use hushstream_pictures::numbers::{grouped, short};
 
 /// A selection among experts whose losses lie between two bounds.
@@ -66,23 +64,6 @@ pub(crate) fn choose(
     }))
 }
 
-impl Choosing {
-    fn session(&self, mut run: ExpertsRun) -> Result<Box<dyn Session>> {
-        run.losses_between(self.bounds.0, self.bounds.1)?;
-        let mut session = Following {
-            weights: Vec::new(),
-            experts: match self.recipe.request().advice {
-                Advice::Experts(count) => count as usize,
-                Advice::Net { .. } => 0,
-            },
-            last: 0,
-            run,
-        };
-        session.look();
-        Ok(Box::new(session))
-    }
-}
-
 impl Method for Choosing {
     fn recipe(&self) -> RecipeName {
         self.recipe.request().recipe
@@ -129,27 +110,22 @@ impl Method for Choosing {
         )
     }
 
-    fn start(&self, grant: Grant, place: Place<'_>) -> Result<Box<dyn Session>> {
-        let run = ExpertsRun::open(
-            self.recipe.clone(),
-            grant,
-            place.key,
-            place.ledger,
-            place.storage,
-        )?;
-        self.session(run)
-    }
-
-    fn restart(&self, place: Place<'_>) -> Result<Restart> {
-        let recipe = self.recipe.clone();
-        let back = ExpertsRun::resume(recipe, place.storage, place.key, place.ledger, None);
-        let is_none = |error: &_| {
-            matches!(
-                error,
-                ExpertsError::Select(SelectError::Diary(DiaryError::NoRun))
-            )
+    fn open(&self, place: Place<'_>, grant: Option<Grant>) -> Result<Restart> {
+        let experts = match self.recipe.request().advice {
+            Advice::Experts(count) => count as usize,
+            Advice::Net { .. } => 0,
         };
-        Restart::of(back, is_none, |run| self.session(run))
+        place.open(self.recipe.clone(), grant, false, |mut run: ExpertsRun| {
+            run.losses_between(self.bounds.0, self.bounds.1)?;
+            let running = Running::new(run, move |played| {
+                let mut weights = vec![0.0; experts];
+                if let Some(weight) = weights.get_mut(played as usize) {
+                    *weight = 1.0;
+                }
+                Content::Weights { weights }
+            });
+            Ok(Box::new(running))
+        })
     }
 
     fn shadow(&self) -> Result<Option<Box<dyn Baseline>>> {
@@ -166,79 +142,5 @@ impl Baseline for ExpertsShadow {
     fn learn(&mut self, record: &Raw<Record>) -> Result<()> {
         ExpertsShadow::learn(self, record);
         Ok(())
-    }
-}
-
-/// A run that follows one expert at a time.
-struct Following {
-    run: ExpertsRun,
-    experts: usize,
-    /// The followed expert as weights: all on one.
-    weights: Vec<f64>,
-    /// The number of the last release.
-    last: u64,
-}
-
-impl Following {
-    fn look(&mut self) {
-        self.weights.clear();
-        self.weights.resize(self.experts, 0.0);
-        if let Some(weight) = self.weights.get_mut(self.run.question()) {
-            *weight = 1.0;
-        }
-    }
-}
-
-impl Session for Following {
-    fn question(&self) -> &[f64] {
-        &self.weights
-    }
-
-    fn learn(&mut self, _: Option<u64>, record: Raw<Record>) -> Result<()> {
-        let before = self.run.question();
-        self.run.learn(record.into_losses())?;
-        if self.run.question() != before {
-            self.look();
-        }
-        Ok(())
-    }
-
-    fn sync(&mut self, ledger: &mut Ledger) -> Result<Vec<Release>> {
-        let played = self.run.sync(ledger)?;
-        let release = |played: hushstream_mechanism::Released<u32, _>| {
-            let mut weights = vec![0.0; self.experts];
-            if let Some(weight) = weights.get_mut(*played.value() as usize) {
-                *weight = 1.0;
-            }
-            Release {
-                step: played.receipt().step,
-                content: Content::Weights { weights },
-            }
-        };
-        let releases: Vec<Release> = played.into_iter().map(release).collect();
-        self.last = releases.last().map_or(self.last, |last| last.step);
-        Ok(releases)
-    }
-
-    fn settled(&mut self, ledger: &mut Ledger) -> Result<(u64, Vec<f64>)> {
-        self.sync(ledger)?;
-        // After a sync the followed expert is one that may leave.
-        Ok((self.last, self.weights.clone()))
-    }
-
-    fn checkpoint_is_due(&self) -> bool {
-        self.run.checkpoint_is_due()
-    }
-
-    fn rounds(&self) -> u64 {
-        self.run.rounds()
-    }
-
-    fn guarantee(&self) -> Result<Guarantee> {
-        Ok(self.run.guarantee()?)
-    }
-
-    fn counts(&self) -> (OperatorOnly<u64>, OperatorOnly<u64>) {
-        self.run.counts()
     }
 }

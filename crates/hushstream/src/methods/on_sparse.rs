@@ -1,28 +1,17 @@
 //! The sparse learner.
 
-use super::session::{Release, Session};
+use super::session::{Content, Running};
 use super::{Method, Place, Restart};
 use crate::outcome::Parameters;
 use anyhow::Result;
-use hushstream_account::{Guarantee, Price};
+use hushstream_account::Price;
 use hushstream_engine::{RecipeName, Situation, SparseRecipe, SparseRun, Wishes};
-use hushstream_mechanism::losses::Record;
-use hushstream_mechanism::sparse::SparseError;
-use hushstream_mechanism::{DiaryError, Grant, Ledger, OperatorOnly, Raw, Scope, Scoreboard};
+use hushstream_mechanism::{Grant, Scope};
 
 struct Sparse {
     recipe: SparseRecipe,
     thresholded: bool,
     reasons: Vec<String>,
-}
-
-impl Sparse {
-    fn session(&self, run: SparseRun) -> Box<dyn Session> {
-        Box::new(Running {
-            run,
-            thresholded: self.thresholded,
-        })
-    }
 }
 
 /// The recipe, for records with few features. `thresholded`: the model leaves out what noise explains.
@@ -78,78 +67,15 @@ impl Method for Sparse {
         "sparse-ftrl on tree sums with Gaussian noise, read where records have features".to_owned()
     }
 
-    fn start(&self, grant: Grant, place: Place<'_>) -> Result<Box<dyn Session>> {
-        let run = SparseRun::open(
-            self.recipe.clone(),
-            grant,
-            place.key,
-            place.ledger,
-            place.storage,
-        )?;
-        Ok(self.session(run))
-    }
-
-    fn restart(&self, place: Place<'_>) -> Result<Restart> {
-        let recipe = self.recipe.clone();
-        let back = SparseRun::resume(recipe, place.storage, place.key, place.ledger);
-        let is_none = |error: &_| matches!(error, SparseError::Diary(DiaryError::NoRun));
-        Restart::of(back, is_none, |run| Ok(self.session(run)))
-    }
-}
-
-/// Only the last model is ever made: each would be all features long.
-struct Running {
-    run: SparseRun,
-    thresholded: bool,
-}
-
-impl Session for Running {
-    fn question(&self) -> &[f64] {
-        &[]
-    }
-
-    fn take(
-        &mut self,
-        _: Option<u64>,
-        record: Raw<Record>,
-        board: Option<&mut Scoreboard>,
-    ) -> Result<()> {
-        Ok(self.run.learn(record, board)?)
-    }
-
-    fn learn(&mut self, _: Option<u64>, record: Raw<Record>) -> Result<()> {
-        Ok(self.run.learn(record, None)?)
-    }
-
-    fn sync(&mut self, ledger: &mut Ledger) -> Result<Vec<Release>> {
-        self.run.sync(ledger)?;
-        Ok(Vec::new())
-    }
-
-    fn settled(&mut self, ledger: &mut Ledger) -> Result<(u64, Vec<f64>)> {
-        let model = self.run.model(ledger)?;
-        let (step, model) = (model.receipt().step, model.into_value());
-        let weights = if self.thresholded {
-            model.thresholded()
-        } else {
-            model.dense()
-        };
-        Ok((step, weights))
-    }
-
-    fn checkpoint_is_due(&self) -> bool {
-        false
-    }
-
-    fn rounds(&self) -> u64 {
-        self.run.rounds()
-    }
-
-    fn guarantee(&self) -> Result<Guarantee> {
-        Ok(self.run.guarantee()?)
-    }
-
-    fn counts(&self) -> (OperatorOnly<u64>, OperatorOnly<u64>) {
-        (self.run.nulls(), OperatorOnly::new(0))
+    fn open(&self, place: Place<'_>, grant: Option<Grant>) -> Result<Restart> {
+        place.open(self.recipe.clone(), grant, false, |mut run: SparseRun| {
+            if self.thresholded {
+                run.threshold();
+            }
+            let running = Running::new(run, |model| Content::Weights {
+                weights: model.dense(),
+            });
+            Ok(Box::new(running))
+        })
     }
 }

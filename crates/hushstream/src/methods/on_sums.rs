@@ -1,12 +1,11 @@
 //! Recipes on continual sums.
 
-use super::session::{Baseline, Session};
+use super::session::{Baseline, Running};
 use super::{Method, Place, Restart};
 use crate::outcome::Parameters;
 use anyhow::Result;
 use hushstream_account::Price;
-use hushstream_engine::{Choice, RecipeName, Run, RunError, Shadow};
-use hushstream_mechanism::sums::{Resumed, SumError};
+use hushstream_engine::{Choice, RecipeName, Shadow, SumRun};
 use hushstream_mechanism::{Grant, GuaranteeKind, Scope, Transcript, Windowed};
 use hushstream_pictures::chart::{Series, log_log};
 use hushstream_pictures::numbers::grouped;
@@ -57,19 +56,11 @@ impl Method for Choice {
         )
     }
 
-    fn start(&self, grant: Grant, place: Place<'_>) -> Result<Box<dyn Session>> {
+    fn open(&self, place: Place<'_>, grant: Option<Grant>) -> Result<Restart> {
         if self.recipe.plan().request().kind.is_windowed() {
-            start_as::<Windowed>(self, grant, place)
+            open_as::<Windowed>(self, place, grant)
         } else {
-            start_as::<Transcript>(self, grant, place)
-        }
-    }
-
-    fn restart(&self, place: Place<'_>) -> Result<Restart> {
-        if self.recipe.plan().request().kind.is_windowed() {
-            restart_as::<Windowed>(self, place)
-        } else {
-            restart_as::<Transcript>(self, place)
+            open_as::<Transcript>(self, place, grant)
         }
     }
 
@@ -82,44 +73,19 @@ impl Method for Choice {
     }
 }
 
-fn start_as<G: GuaranteeKind>(
+fn open_as<G: GuaranteeKind>(
     choice: &Choice,
-    grant: Grant,
     place: Place<'_>,
-) -> Result<Box<dyn Session>> {
-    let recipe = choice.recipe.clone();
-    let run = Run::<G>::open(recipe, grant, place.key, place.ledger, place.storage)?;
-    Ok(watched(run, place.every))
-}
-
-fn watched<G: GuaranteeKind>(mut run: Run<G>, every: bool) -> Box<dyn Session> {
-    if !every {
-        run.keep_only_the_last();
-    }
-    run.draw_ahead();
-    Box::new(run)
-}
-
-fn restart_as<G: GuaranteeKind>(choice: &Choice, place: Place<'_>) -> Result<Restart> {
+    grant: Option<Grant>,
+) -> Result<Restart> {
     let (recipe, every) = (choice.recipe.clone(), place.every);
-    let (run, told) = match Run::<G>::resume(recipe, place.storage, place.key, place.ledger, None) {
-        Ok((run, Resumed::Continued)) => {
-            let told = format!(
-                "resumed after {} records, as if it had never stopped",
-                run.rounds()
-            );
-            (run, told)
+    place.open(recipe, grant, true, |mut run: SumRun<G>| {
+        if !every {
+            run.keep_only_the_last();
         }
-        Ok((run, Resumed::NewInstance { lost })) => (
-            run,
-            format!(
-                "resumed from an old copy: {lost} batches that were learned after it are lost and are not learned again"
-            ),
-        ),
-        Err(RunError::Sum(SumError::NoRun)) => return Ok(Restart::NoRun),
-        Err(error) => return Err(error.into()),
-    };
-    Ok(Restart::Run(watched(run, every), told))
+        run.draw_ahead();
+        Ok(Box::new(Running::of_models(run)))
+    })
 }
 
 fn noise_picture(choice: &Choice) -> String {

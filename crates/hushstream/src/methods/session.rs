@@ -3,27 +3,15 @@
 use crate::outcome::Arm;
 use anyhow::Result;
 use hushstream_account::Guarantee;
-use hushstream_engine::{Run, Shadow};
+use hushstream_engine::{Player, Run, Shadow};
 use hushstream_mechanism::losses::Record;
-use hushstream_mechanism::{GuaranteeKind, Ledger, OperatorOnly, Raw, Released, Scoreboard};
+use hushstream_mechanism::{Ledger, OperatorOnly, Raw, Released, Scoreboard};
 use serde::Serialize;
 
 /// What a run releases: one of many, with its number.
 pub(crate) struct Release {
     pub(crate) step: u64,
     pub(crate) content: Content,
-}
-
-impl Release {
-    /// A model that may leave.
-    pub(crate) fn model<G: GuaranteeKind>(released: Released<Vec<f64>, G>) -> Self {
-        Self {
-            step: released.receipt().step,
-            content: Content::Weights {
-                weights: released.into_value(),
-            },
-        }
-    }
 }
 
 /// As it stands in the file of releases.
@@ -62,22 +50,18 @@ impl Baseline for Shadow {
     }
 }
 
-/// A run of any guarantee.
+/// A run of any recipe, behind one interface.
 pub(crate) trait Session {
-    fn question(&self) -> &[f64];
-    fn learn(&mut self, person: Option<u64>, record: Raw<Record>) -> Result<()>;
-    /// Predicts a record for the board, if there is one, then learns from it.
+    /// Numbers in a release.
+    fn size(&self) -> usize;
+    /// Scores a record for the board, if there is one, then learns from it.
     fn take(
         &mut self,
         person: Option<u64>,
         record: Raw<Record>,
         board: Option<&mut Scoreboard>,
-    ) -> Result<()> {
-        if let Some(board) = board {
-            board.score(&record, self.question());
-        }
-        self.learn(person, record)
-    }
+    ) -> Result<()>;
+    /// Makes everything durable and gives the releases since the last sync.
     fn sync(&mut self, ledger: &mut Ledger) -> Result<Vec<Release>>;
     /// Makes everything durable and gives the last model, with its number.
     fn settled(&mut self, ledger: &mut Ledger) -> Result<(u64, Vec<f64>)>;
@@ -87,18 +71,38 @@ pub(crate) trait Session {
     fn guarantee(&self) -> Result<Guarantee>;
     fn counts(&self) -> (OperatorOnly<u64>, OperatorOnly<u64>);
     /// What the releases tell about each arm, where there are arms; after a sync it may leave.
-    fn arms(&self) -> Vec<Arm> {
-        Vec::new()
+    fn arms(&self) -> Vec<Arm>;
+}
+
+/// A run, and how it looks from outside.
+pub(crate) struct Running<P: Player> {
+    pub(crate) run: Run<P>,
+    /// An output as it stands in the file of releases.
+    pub(crate) show: Box<dyn Fn(P::Output) -> Content>,
+    /// What the releases tell about each arm.
+    pub(crate) arms: Box<dyn Fn(&Run<P>) -> Vec<Arm>>,
+}
+
+impl<P: Player> Running<P> {
+    pub(crate) fn new(run: Run<P>, show: impl Fn(P::Output) -> Content + 'static) -> Self {
+        Self {
+            run,
+            show: Box::new(show),
+            arms: Box::new(|_| Vec::new()),
+        }
     }
 }
 
-impl<G: GuaranteeKind> Session for Run<G> {
-    fn question(&self) -> &[f64] {
-        Run::question(self)
+impl<P: Player<Output = Vec<f64>>> Running<P> {
+    /// A run that publishes models.
+    pub(crate) fn of_models(run: Run<P>) -> Self {
+        Self::new(run, |weights| Content::Weights { weights })
     }
+}
 
-    fn learn(&mut self, person: Option<u64>, record: Raw<Record>) -> Result<()> {
-        Ok(Run::learn(self, person, record)?)
+impl<P: Player> Session for Running<P> {
+    fn size(&self) -> usize {
+        self.run.question().for_the_operator().len()
     }
 
     fn take(
@@ -107,31 +111,40 @@ impl<G: GuaranteeKind> Session for Run<G> {
         record: Raw<Record>,
         board: Option<&mut Scoreboard>,
     ) -> Result<()> {
-        Ok(Run::take(self, person, record, board)?)
+        Ok(self.run.take(person, record, board)?)
     }
 
     fn sync(&mut self, ledger: &mut Ledger) -> Result<Vec<Release>> {
-        let released = Run::sync(self, ledger)?;
-        Ok(released.into_iter().map(Release::model).collect())
+        let released = self.run.sync(ledger)?.into_iter();
+        let release = |released: Released<P::Output, _>| Release {
+            step: released.receipt().step,
+            content: (self.show)(released.into_value()),
+        };
+        Ok(released.map(release).collect())
     }
 
     fn settled(&mut self, ledger: &mut Ledger) -> Result<(u64, Vec<f64>)> {
-        Ok(Run::settled(self, ledger)?)
+        let model = self.run.model(ledger)?;
+        Ok((self.run.last_release(), model.into_value()))
     }
 
     fn checkpoint_is_due(&self) -> bool {
-        Run::checkpoint_is_due(self)
+        self.run.checkpoint_is_due()
     }
 
     fn rounds(&self) -> u64 {
-        Run::rounds(self)
+        self.run.rounds()
     }
 
     fn guarantee(&self) -> Result<Guarantee> {
-        Ok(Run::guarantee(self)?)
+        Ok(self.run.guarantee()?)
     }
 
     fn counts(&self) -> (OperatorOnly<u64>, OperatorOnly<u64>) {
-        Run::counts(self)
+        self.run.counts()
+    }
+
+    fn arms(&self) -> Vec<Arm> {
+        (self.arms)(&self.run)
     }
 }

@@ -8,4 +8,4 @@ mod solver;
 mod walk;
 
 pub use plan::{BatchError, SolverPlan, SolverRequest};
-pub use solver::{Solver, SolverBack};
+pub use solver::{Descent, Solver, SolverTask};

@@ -1,8 +1,9 @@
 //! What is wanted of a batch solver, and what it costs.
 
 use crate::boundary::Scope;
-use crate::durable::{DiaryError, Terms};
+use crate::durable::DiaryError;
 use crate::losses::Loss;
+use crate::mechanism::Terms;
 use hushstream_account::{
     AccountError, Adjacency, Budget, Charge, FilterKind, Guarantee, GuaranteeError, Mu,
     ParameterError, Price,
@@ -183,6 +184,7 @@ impl SolverPlan {
             price: self.charge()?,
             scope: self.scope(),
             planned: 1 << 40,
+            needs_all: None,
         })
     }
 

@@ -1,35 +1,60 @@
-//! The diary of one run: what every mechanism but a sum writes down so that a stop changes nothing.
+//! The diary of one run: its journal, and the one decision that every way back rests on.
 //!
-//! It begins with an opening (plan, instance, key's fingerprint, ledger), then perhaps a checkpoint, then items, all as bytes that the mechanism
-//! encodes. Private, like the data. Three duties, the same for selections, feedback and solvers:
-//! - an item is written before anything that depends on it can leave: pending values wait for [`Diary::sync`];
-//! - one object, known to the ledger by a random name, may publish; a later resume takes over;
-//! - if more was published than the diary knows (an old copy), the run goes on as a new instance with fresh addresses **and an empty state**, on items
-//!   that nobody has seen. Each item is in one instance only, so the guarantee of one instance covers it. The decision depends on counts alone.
+//! A journal begins with an opening (plan, instance, the key's fingerprint, ledger), then perhaps a
+//! checkpoint, then items; a resume adds a life. It is private, like the data. When it has grown
+//! long it is written anew, atomically, with a checkpoint in place of the items. The ledger holds
+//! the run's last instance and life, and its mark: how far releases may have left the process.
+//!
+//! **Order.** An item is in the journal before the mechanism takes it in. What is drawn from it
+//! waits ([`Pending`]) until [`Diary::sync`] has made the journal durable, and then the mark; only
+//! then can it be published. So nothing leaves that the mark does not cover.
+//!
+//! **Two ways back.** Let `known` be the items that the journal knows, and `published` the mark, or
+//! what the caller knows to have been published if that is more.
+//! - `known ≥ published`: the journal reaches as far as any release. The items are replayed, noise
+//!   is a function of its address, and so the run is bit for bit where it was. Items beyond the
+//!   mark were never published; their releases are the same ones when they are drawn again.
+//! - `known < published` (an old copy, a lost disk): releases have left of items that the journal
+//!   does not know. If the run went on at its addresses, the same noise would meet other items, and
+//!   the difference of two such releases is exact. So the run goes on as a **new instance**, with
+//!   fresh addresses, on records that no instance has seen, from public things alone: the last
+//!   known release (sums), or nothing.
+//!
+//! **A new instance costs nothing.** Each record is in one instance only, and the releases of an
+//! instance depend on its own records and on what was public when it began. Whatever one record
+//! can change is within one instance, whose guarantee was paid for. No instance has more items than
+//! the plan allows, since all instances count together.
+//!
+//! **The decision depends on counts alone**: `known`, `published` and names, never on contents. So
+//! that there was a new instance tells nothing about data.
+//!
+//! **One writer.** Two copies of a journal that both went on would use their addresses twice. So
+//! every object that opens or resumes a run is a *life* with a random name; the ledger knows the
+//! last, a release leaves only from the life that drew it, and the ledger's mark moves only for
+//! that life. A journal may be resumed if the ledger's life is its own last one, or the one that
+//! its last life took over from, which took nothing in (a crash kept the ledger from hearing of
+//! it); the same holds for a new instance. Any other journal has been superseded.
 
 mod error;
-mod found;
 
 pub use error::DiaryError;
 
+use super::ledger::Begun;
 use super::{Ledger, LedgerError, LogError, RowLog, Storage};
-use crate::boundary::{Grant, GuaranteeKind, Pending, Receipt, Released, Scope};
-use hushstream_account::Price;
-use hushstream_noise::{Instance, Key, Source};
+use crate::boundary::{Grant, GuaranteeKind, Pending, Receipt, Released};
+use crate::mechanism::{Generators, Terms};
+use hushstream_noise::{Instance, Key};
 use serde::{Deserialize, Serialize};
 use std::marker::PhantomData;
-
-/// A diary is long from this many bytes, or from this many times its last checkpoint.
-const LONG: u64 = 1 << 20;
-/// Generators of one mechanism.
-const STREAMS: u64 = 128;
 
 /// How a run came back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CameBack {
-    /// Everything that was ever published is in the journal: bit for bit as if it had never stopped.
+    /// Everything that was ever published is in the journal: the run is bit for bit as if it had
+    /// never stopped.
     Continued,
-    /// The journal is older than what was published: a new instance goes on with an empty state. The items in between must not be fed again.
+    /// The journal is older than what was published: a new instance goes on. The records of the
+    /// missing items must not be fed again.
     NewInstance {
         /// How many items are missing.
         lost: u64,
@@ -43,12 +68,14 @@ struct Opening {
     kind: String,
     plan: Vec<u8>,
     instance: [u8; 16],
+    /// The instance, as the ledger knew it, that this one took over from.
     after: Option<[u8; 16]>,
     life: Life,
     key: [u8; 16],
     ledger: [u8; 16],
     number: u64,
     simulated: bool,
+    /// Items of earlier instances, published or lost.
     before: u64,
 }
 
@@ -59,8 +86,8 @@ struct Life {
     after: Option<[u8; 16]>,
 }
 
-/// Everything after some number of items: the mechanism's state, and a note of whoever runs it.
-#[derive(Clone, Serialize, Deserialize)]
+/// Everything after some number of items: the mechanism's state, and a note of the caller's.
+#[derive(Serialize, Deserialize)]
 pub(crate) struct Checkpoint {
     pub(crate) items: u64,
     #[serde(with = "bytes")]
@@ -73,25 +100,32 @@ pub(crate) struct Checkpoint {
 enum Record {
     Opened(Box<Opening>),
     Checkpoint(Checkpoint),
-    Item(#[serde(with = "bytes")] Vec<u8>),
     Life(Life),
 }
 
+/// The first byte of an item, where other records have the number of their kind. The mechanism's
+/// own bytes follow: they are written once a round, and so not copied.
+pub(crate) const ITEM: u8 = 3;
+
 /// A journal that was read, before anything has changed.
-pub(crate) struct FoundDiary {
+pub(crate) struct Found {
     log: RowLog,
     opening: Opening,
     checkpoint: Option<Checkpoint>,
     items: Vec<Vec<u8>>,
+    /// The last life.
     life: Life,
+    /// Whether that life has taken nothing in.
     life_is_fresh: bool,
 }
 
-/// What a plan costs, about what, and how many items it may take in.
-pub(crate) struct Terms {
-    pub(crate) price: Price,
-    pub(crate) scope: Scope,
-    pub(crate) planned: u64,
+/// Leave to take a run over.
+pub(crate) struct Claim {
+    pub(crate) outcome: CameBack,
+    planned: u64,
+    simulated: bool,
+    begun: Option<Begun>,
+    published: u64,
 }
 
 /// The diary.
@@ -100,12 +134,14 @@ pub(crate) struct Diary {
     /// Length of the log when it was last written anew.
     base: u64,
     opening: Opening,
-    grant: Grant,
     planned: u64,
+    /// Items of this instance.
     items: u64,
+    /// The last step, over all instances, that a sync covers.
     durable: u64,
     broken: bool,
-    noted: bool,
+    /// Bytes of the last item, and of the rows that the log adds.
+    room: usize,
 }
 
 impl Diary {
@@ -114,7 +150,7 @@ impl Diary {
         kind: &str,
         plan: Vec<u8>,
         terms: &Terms,
-        grant: Grant,
+        grant: &Grant,
         key: &Key,
         ledger: &mut Ledger,
         storage: Box<dyn Storage>,
@@ -129,7 +165,7 @@ impl Diary {
         if !records.is_empty() {
             return Err(DiaryError::Journal("it holds a run already; resume it"));
         }
-        check_grant(terms, &grant)?;
+        check_grant(terms, grant)?;
         let opening = Opening {
             kind: kind.to_owned(),
             plan,
@@ -145,26 +181,37 @@ impl Diary {
             simulated: grant.simulated || key.is_simulated(),
             before: 0,
         };
-        let mut diary = Self::assemble(log, opening, grant, terms.planned);
-        diary.append(&Record::Opened(Box::new(diary.opening.clone())))?;
+        let mut diary = Self::assemble(log, opening, terms.planned);
+        let opened = Record::Opened(Box::new(diary.opening.clone()));
+        diary.log.append(encode(&opened)?)?;
         diary.log.sync()?;
-        let (instance, life) = (diary.opening.instance, diary.opening.life.name);
-        ledger.begin(diary.grant.number, instance, life, diary.is_simulated())?;
+        diary.begin(ledger)?;
         Ok(diary)
     }
 
-    fn assemble(log: RowLog, opening: Opening, grant: Grant, planned: u64) -> Self {
+    fn assemble(log: RowLog, opening: Opening, planned: u64) -> Self {
         Self {
             log,
             base: 0,
             opening,
-            grant,
             planned,
             items: 0,
             durable: 0,
             broken: false,
-            noted: false,
+            room: 0,
         }
+    }
+
+    /// Tells the ledger that this object, and no other, goes on with the run.
+    fn begin(&self, ledger: &mut Ledger) -> Result<(), LedgerError> {
+        let Opening {
+            number,
+            instance,
+            life,
+            simulated,
+            ..
+        } = self.opening;
+        ledger.begin(number, instance, life.name, simulated)
     }
 
     /// Items taken in, over all instances.
@@ -172,20 +219,37 @@ impl Diary {
         self.opening.before + self.items
     }
 
+    /// How many items this instance can take in.
+    pub(crate) fn items_planned(&self) -> u64 {
+        self.planned - self.opening.before
+    }
+
     /// Items taken in by this instance: the clock of its noise addresses and epochs.
     pub(crate) fn items(&self) -> u64 {
         self.items
+    }
+
+    /// The number of the charge in the ledger.
+    pub(crate) fn number(&self) -> u64 {
+        self.opening.number
     }
 
     pub(crate) fn is_simulated(&self) -> bool {
         self.opening.simulated
     }
 
-    /// Generator `stream` of this mechanism in this instance.
-    pub(crate) fn source(&self, key: &Key, stream: u64) -> Source {
-        debug_assert!(stream < STREAMS);
-        let instance = Instance::from_bytes(self.opening.instance);
-        Source::open(key, instance, self.grant.number * STREAMS + stream)
+    /// The name of the object that writes.
+    pub(crate) fn life(&self) -> [u8; 16] {
+        self.opening.life.name
+    }
+
+    /// The noise of this instance.
+    pub(crate) fn generators<'a>(&self, key: &'a Key) -> Generators<'a> {
+        Generators {
+            key,
+            instance: Instance::from_bytes(self.opening.instance),
+            number: self.opening.number,
+        }
     }
 
     /// Whether one more item may come in.
@@ -202,27 +266,31 @@ impl Diary {
         Ok(())
     }
 
-    /// Writes one item. After a failure the run must be resumed.
-    pub(crate) fn item(&mut self, bytes: Vec<u8>) -> Result<(), DiaryError> {
+    /// Writes one item, which `append` appends to what it is given. It is not even made where
+    /// nothing is kept. After a failure the mechanism is between two states, and stays there: the
+    /// run must be resumed.
+    pub(crate) fn item(
+        &mut self,
+        append: impl FnOnce(Vec<u8>) -> Result<Vec<u8>, DiaryError>,
+    ) -> Result<(), DiaryError> {
         self.check_open()?;
-        self.broken = true;
-        self.log.append_item(encode(&Record::Item(bytes))?)?;
-        self.broken = false;
+        if self.log.is_kept() {
+            self.broken = true;
+            // All bytes at once, instead of a vector that grows: items are about equally long.
+            let mut record = Vec::with_capacity(self.room);
+            record.push(ITEM);
+            let record = append(record)?;
+            self.room = record.len() + RowLog::TAIL;
+            self.log.append_item(record)?;
+            self.broken = false;
+        }
         self.items += 1;
         Ok(())
     }
 
-    /// The same for items whose encoding costs something: not even made where nothing is kept.
-    pub(crate) fn item_with(
-        &mut self,
-        bytes: impl FnOnce() -> Result<Vec<u8>, DiaryError>,
-    ) -> Result<(), DiaryError> {
-        if self.log.is_kept() {
-            return self.item(bytes()?);
-        }
-        self.check_open()?;
+    /// Counts an item that was read back.
+    pub(crate) fn replayed(&mut self) {
         self.items += 1;
-        Ok(())
     }
 
     /// A value drawn after the last item.
@@ -230,7 +298,7 @@ impl Diary {
         Pending {
             value,
             receipt: Receipt {
-                mechanism: self.grant.number,
+                mechanism: self.opening.number,
                 instance: self.opening.instance,
                 step: self.steps(),
                 simulated: self.opening.simulated,
@@ -241,12 +309,12 @@ impl Diary {
     }
 
     pub(crate) fn sync(&mut self, ledger: &mut Ledger) -> Result<(), DiaryError> {
-        if ledger.name() != self.grant.ledger {
+        if ledger.name() != self.opening.ledger {
             return Err(DiaryError::WrongLedger);
         }
         let steps = self.steps();
         self.log.sync()?;
-        ledger.mark(self.grant.number, self.opening.life.name, steps)?;
+        ledger.mark(self.opening.number, self.opening.life.name, steps)?;
         self.durable = steps;
         Ok(())
     }
@@ -262,40 +330,31 @@ impl Diary {
         }
     }
 
-    /// From now on whoever runs the mechanism makes its checkpoints.
-    pub(crate) fn keep_note(&mut self) {
-        self.noted = true;
+    /// Whether a sync covers everything, so that a checkpoint loses nothing which a crash kept from
+    /// being published.
+    pub(crate) fn is_covered(&self) -> bool {
+        self.durable == self.steps()
     }
 
-    /// Whether a checkpoint would pay, and may be made: nothing unsynced may be lost by it.
-    pub(crate) fn checkpoint_is_due(&self) -> bool {
-        let since = self.log.bytes().saturating_sub(self.base);
-        self.durable == self.steps() && since > LONG.max(8 * self.base)
-    }
-
-    /// Whether the mechanism itself should checkpoint now.
-    pub(crate) fn must_checkpoint(&self) -> bool {
-        !self.noted && self.checkpoint_is_due()
+    /// Bytes since the last checkpoint, and bytes of that.
+    pub(crate) fn length(&self) -> (u64, u64) {
+        (self.log.bytes().saturating_sub(self.base), self.base)
     }
 
     /// Replaces the journal by a checkpoint of the present state.
-    pub(crate) fn checkpoint(
-        &mut self,
-        state: &impl Serialize,
-        note: Vec<u8>,
-    ) -> Result<(), DiaryError> {
-        if self.durable != self.steps() {
+    pub(crate) fn checkpoint(&mut self, state: Vec<u8>, note: Vec<u8>) -> Result<(), DiaryError> {
+        if !self.is_covered() {
             return Err(DiaryError::Journal("a checkpoint must follow a sync"));
         }
-        let checkpoint = Checkpoint {
-            items: self.items,
-            state: encode(state)?,
-            note,
-        };
-        self.restart(checkpoint)
+        self.restart(state, note)
     }
 
-    fn restart(&mut self, checkpoint: Checkpoint) -> Result<(), DiaryError> {
+    fn restart(&mut self, state: Vec<u8>, note: Vec<u8>) -> Result<(), DiaryError> {
+        let checkpoint = Checkpoint {
+            items: self.items,
+            state,
+            note,
+        };
         let records = vec![
             encode(&Record::Opened(Box::new(self.opening.clone())))?,
             encode(&Record::Checkpoint(checkpoint))?,
@@ -305,24 +364,192 @@ impl Diary {
         Ok(())
     }
 
-    fn append(&mut self, record: &Record) -> Result<(), DiaryError> {
-        Ok(self.log.append(encode(record)?)?)
+    /// Goes on as the instance that was read.
+    pub(crate) fn go_on(&mut self, claim: &Claim, ledger: &mut Ledger) -> Result<(), DiaryError> {
+        self.log.append(encode(&Record::Life(self.opening.life))?)?;
+        self.log.sync()?;
+        self.hand_over(claim, ledger)
+    }
+
+    /// Takes fresh addresses, in memory: [`Diary::go_anew`] must follow.
+    pub(crate) fn renew(&mut self, claim: &Claim, key: &Key) -> Result<(), DiaryError> {
+        self.opening.after = claim.begun.map(|begun| begun.instance);
+        self.opening.before = claim.published;
+        let instance = Instance::fresh(key, self.opening.number, claim.published)?;
+        self.opening.instance = instance.to_bytes();
+        self.items = 0;
+        Ok(())
+    }
+
+    /// Goes on as a new instance. The caller's note goes along: a crash right here must not lose it.
+    pub(crate) fn go_anew(
+        &mut self,
+        claim: &Claim,
+        ledger: &mut Ledger,
+        state: Vec<u8>,
+        note: Vec<u8>,
+    ) -> Result<(), DiaryError> {
+        self.restart(state, note)?;
+        self.hand_over(claim, ledger)
+    }
+
+    /// From here on this object, and no other, may publish.
+    fn hand_over(&mut self, claim: &Claim, ledger: &mut Ledger) -> Result<(), DiaryError> {
+        self.begin(ledger)?;
+        ledger.mark(self.opening.number, self.life(), claim.published)?;
+        self.durable = claim.published;
+        Ok(())
     }
 }
 
-/// A run that was taken over. If it continued, the mechanism restores the checkpoint's state, if there is one, puts the items through itself, each counted by
-/// [`Diary::replayed`], and is where it was. In a new instance it begins empty; checkpoint and items then tell only what was known of the old one.
-pub(crate) struct Back {
-    pub(crate) diary: Diary,
-    pub(crate) outcome: CameBack,
-    pub(crate) checkpoint: Option<Checkpoint>,
-    pub(crate) items: Vec<Vec<u8>>,
-}
+impl Found {
+    /// Reads a journal of this kind.
+    pub(crate) fn read(kind: &str, storage: Box<dyn Storage>) -> Result<Self, DiaryError> {
+        let (log, payloads) = RowLog::open(storage)?;
+        let mut payloads = (0..).zip(payloads);
+        let Some((place, first)) = payloads.next() else {
+            return Err(DiaryError::NoRun);
+        };
+        let Ok(Record::Opened(opening)) = postcard::from_bytes(&first) else {
+            return Err(LogError::Record(place).into());
+        };
+        if opening.kind != kind {
+            return Err(DiaryError::Journal("it holds a run of another mechanism"));
+        }
+        let mut found = Self {
+            log,
+            life: opening.life,
+            life_is_fresh: true,
+            opening: *opening,
+            checkpoint: None,
+            items: Vec::new(),
+        };
+        for (place, mut payload) in payloads {
+            if payload.first() == Some(&ITEM) {
+                payload.remove(0);
+                found.life_is_fresh = false;
+                found.items.push(payload);
+                continue;
+            }
+            match postcard::from_bytes(&payload) {
+                Ok(Record::Checkpoint(checkpoint)) if found.items.is_empty() => {
+                    found.life_is_fresh = checkpoint.items == 0;
+                    found.checkpoint = Some(checkpoint);
+                }
+                Ok(Record::Life(life)) => (found.life, found.life_is_fresh) = (life, true),
+                _ => return Err(LogError::Record(place).into()),
+            }
+        }
+        Ok(found)
+    }
 
-impl Diary {
-    /// Counts an item that was read back.
-    pub(crate) fn replayed(&mut self) {
-        self.items += 1;
+    /// The stored plan.
+    pub(crate) fn plan(&self) -> &[u8] {
+        &self.opening.plan
+    }
+
+    /// The note of the last checkpoint.
+    pub(crate) fn note(&self) -> Option<&[u8]> {
+        let checkpoint = self.checkpoint.as_ref();
+        checkpoint.map(|checkpoint| &checkpoint.note[..])
+    }
+
+    /// Items of the last checkpoint.
+    fn kept(&self) -> u64 {
+        self.checkpoint.as_ref().map_or(0, |kept| kept.items)
+    }
+
+    /// Whether nothing has come in since the opening.
+    fn is_fresh(&self) -> bool {
+        self.kept() == 0 && self.items.is_empty()
+    }
+
+    /// Decides whether the run may be taken over, and how it goes on; nothing changes.
+    pub(crate) fn claim(
+        &self,
+        terms: &Terms,
+        key: &Key,
+        ledger: &Ledger,
+        last_published: Option<u64>,
+    ) -> Result<Claim, DiaryError> {
+        let opening = &self.opening;
+        if opening.ledger != ledger.name() {
+            return Err(DiaryError::WrongLedger);
+        }
+        if opening.key != key.fingerprint() {
+            return Err(DiaryError::WrongKey);
+        }
+        let planned = terms.planned;
+        if let Some(given) = last_published.filter(|&given| given > planned) {
+            return Err(DiaryError::LastPublished { given, planned });
+        }
+        let grant = ledger.grant(opening.number)?;
+        check_grant(terms, &grant)?;
+        let begun = ledger.begun(grant.number);
+        let mark = match begun {
+            // A crash lost the ledger's note of the beginning: `open` has not returned, so nothing
+            // was taken in.
+            None if self.is_fresh() => 0,
+            None => return Err(DiaryError::Superseded),
+            Some(begun) => {
+                let same = begun.instance == opening.instance;
+                let heard = self.life.name == begun.life;
+                // A new life or instance that the journal had begun when a crash kept the ledger
+                // from hearing of it.
+                let unheard = self.life.after == Some(begun.life) && self.life_is_fresh;
+                let next = opening.after == Some(begun.instance)
+                    && self.is_fresh()
+                    && opening.before >= begun.mark;
+                if !(same && (heard || unheard) || next && unheard) {
+                    return Err(DiaryError::Superseded);
+                }
+                begun.mark
+            }
+        };
+        let published = mark.max(last_published.unwrap_or(0));
+        let items = self.kept().saturating_add(self.items.len() as u64);
+        let known = opening.before.saturating_add(items);
+        if known > planned {
+            return Err(DiaryError::Journal("it is longer than its plan"));
+        }
+        let lost = known.max(published) - items;
+        if let Some(why) = terms.needs_all.filter(|_| lost > 0) {
+            return Err(DiaryError::Lost { lost, why });
+        }
+        let outcome = if known >= published {
+            CameBack::Continued
+        } else {
+            CameBack::NewInstance {
+                lost: published - known,
+            }
+        };
+        Ok(Claim {
+            outcome,
+            planned,
+            simulated: grant.simulated || key.is_simulated(),
+            begun,
+            published,
+        })
+    }
+
+    /// The diary of a new life, in memory, and what is to be replayed: the checkpoint and the items
+    /// after it, each counted by [`Diary::replayed`]. [`Diary::go_on`], or [`Diary::renew`] and
+    /// [`Diary::go_anew`], must follow.
+    pub(crate) fn take_over(
+        self,
+        claim: &Claim,
+    ) -> Result<(Diary, Option<Checkpoint>, Vec<Vec<u8>>), DiaryError> {
+        let items = self.kept();
+        let mut opening = self.opening;
+        // The new life takes over from the one that the ledger knows.
+        opening.life = Life {
+            name: Instance::from_os()?.to_bytes(),
+            after: claim.begun.map(|begun| begun.life),
+        };
+        opening.simulated |= claim.simulated;
+        let mut diary = Diary::assemble(self.log, opening, claim.planned);
+        diary.items = items;
+        Ok((diary, self.checkpoint, self.items))
     }
 }
 
@@ -343,12 +570,17 @@ fn check_grant(terms: &Terms, grant: &Grant) -> Result<(), DiaryError> {
     }
 }
 
-/// The bytes of a plan, a state or an item.
+/// The bytes of a plan or a state.
 pub(crate) fn encode(value: &impl Serialize) -> Result<Vec<u8>, DiaryError> {
-    postcard::to_allocvec(value).map_err(|_| LogError::TooLarge.into())
+    append(value, Vec::new())
 }
 
-/// An item or a state that was read back.
+/// Appends the bytes of an item.
+pub(crate) fn append(value: &impl Serialize, out: Vec<u8>) -> Result<Vec<u8>, DiaryError> {
+    postcard::to_extend(value, out).map_err(|_| LogError::TooLarge.into())
+}
+
+/// A plan, an item or a state that was read back.
 pub(crate) fn decode<T: for<'a> Deserialize<'a>>(bytes: &[u8]) -> Result<T, DiaryError> {
     postcard::from_bytes(bytes).map_err(|_| DiaryError::Journal("a record is not of this version"))
 }

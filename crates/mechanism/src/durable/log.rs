@@ -4,7 +4,8 @@
 //! the records; then frames: length (4 bytes), CRC-32 of number and payload (4), number (8),
 //! payload; all little-endian, numbers counting from 0. Version 1 had the header `HUSHLOG1` alone.
 //! Its ledgers are read: their records are a subset of those of version 2, so opening one writes
-//! the new header and keeps every frame. Every other version is refused in words.
+//! the new header and keeps every frame. Every other version is refused in words. Journals are of
+//! version 3, ledgers of version 2.
 //!
 //! A crash can tear only bytes that were not synced, that is the end: a frame that does not check
 //! out and everything after it is cut off, and nothing that depended on it has left the process.
@@ -43,8 +44,8 @@ impl Format {
 
     pub(crate) const JOURNAL: Self = Self {
         kind: b'J',
-        version: 2,
-        oldest: 2,
+        version: 3,
+        oldest: 3,
         syncs: Syncs::Groups,
     };
 
@@ -116,7 +117,9 @@ pub enum LogError {
     },
     /// A format that is no longer read.
     #[error(
-        "the {what} was written by an earlier version of Hushstream (format {found}; this version reads format {oldest} and later): finish its run with that version, or begin a new run"
+        "the {what} was written by an earlier version of Hushstream (format {found}; this version \
+         reads format {oldest} and later): finish its run with that version, or begin a new run, \
+         which is charged"
     )]
     Older {
         /// The kind of log.
@@ -128,7 +131,8 @@ pub enum LogError {
     },
     /// A format of the future.
     #[error(
-        "the {what} was written by a later version of Hushstream (format {found}; this version reads up to format {newest}): use that version"
+        "the {what} was written by a later version of Hushstream (format {found}; this version \
+         reads up to format {newest}): use that version"
     )]
     Newer {
         /// The kind of log.

@@ -10,8 +10,10 @@ mod rows;
 mod storage;
 mod witness;
 
+#[cfg(test)]
+pub(crate) use diary::ITEM;
 pub use diary::{CameBack, DiaryError};
-pub(crate) use diary::{Diary, FoundDiary, Terms, decode, encode};
+pub(crate) use diary::{Diary, Found, append, decode, encode};
 pub use file_storage::FileStorage;
 pub use ledger::{Ledger, LedgerError};
 pub use log::LogError;

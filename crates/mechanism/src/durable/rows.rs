@@ -223,6 +223,9 @@ pub(crate) struct RowLog {
 }
 
 impl RowLog {
+    /// Bytes that it adds to a record.
+    pub(crate) const TAIL: usize = TAIL;
+
     /// Opens a log and gives its records, without the rows.
     pub(crate) fn open(storage: Box<dyn Storage>) -> Result<(Self, Vec<Vec<u8>>), LogError> {
         let rows = storage.rows();

@@ -16,7 +16,7 @@ mod answers;
 mod plan;
 mod reading;
 
-pub use answers::{Answers, AnswersBack};
+pub use answers::{Answers, Means};
 pub use plan::{FeedbackError, FeedbackNoise, FeedbackPlan, FeedbackRequest, Range};
 pub(crate) use reading::Logged;
 pub use reading::{Ask, Reading};

@@ -24,7 +24,8 @@
 
 use super::reading::Reading;
 use crate::boundary::Scope;
-use crate::durable::{DiaryError, Terms};
+use crate::durable::DiaryError;
+use crate::mechanism::Terms;
 use hushstream_account::{
     AccountError, Adjacency, Budget, Charge, Epsilon, FilterKind, Guarantee, GuaranteeError, Mu,
     ParameterError, Price,
@@ -335,6 +336,7 @@ impl FeedbackPlan {
             price: self.charge()?,
             scope: self.scope(),
             planned: self.most_items(),
+            needs_all: None,
         })
     }
 

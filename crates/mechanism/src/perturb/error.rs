@@ -72,21 +72,6 @@ pub enum PerturbError {
     /// A record without its person, or with one that the plan does not know of.
     #[error("this plan protects {0}: a record must come {1} its person")]
     Participation(&'static str, &'static str),
-    /// Published records are missing from the journal, and with them who has contributed how often.
-    #[error(
-        "the journal is older than what was published, so contributions per person are lost; \
-         resume a newer copy of it, or a new run on new records must be opened and charged"
-    )]
-    PersonsLost,
-    /// One release needs all its records.
-    #[error(
-        "the journal lacks {lost} records, and the one release at the end needs them all; \
-         resume a newer copy of it, or a new run must be opened and charged"
-    )]
-    RecordsLost {
-        /// How many.
-        lost: u64,
-    },
     /// Iterates are released for ever.
     #[error("perturbed iterates promise privacy of the transcript, not of a window")]
     Windowed,

@@ -33,7 +33,7 @@ pub use gradient::{GradientDescent, StepSize};
 pub use implicit::ImplicitDescent;
 pub use leader::Leader;
 pub use learner::{Fate, StableLearner};
-pub use perturbed::{PerturbResumption, PerturbedIterates};
+pub use perturbed::{Perturbed, PerturbedIterates};
 pub use plan::{PerturbPlan, PerturbRequest};
 pub use quadratic::QuadraticLeader;
 pub use schedule::{Timing, Weighting, optimal_noise};

@@ -3,7 +3,6 @@
 use super::schedule::{Schedule, noise_scale};
 use super::{PerturbError, StableLearner, Timing, Weighting};
 use crate::boundary::Scope;
-use crate::durable::Terms;
 use crate::persons::Participation;
 use crate::sums::Noise;
 use hushstream_account::{
@@ -45,7 +44,7 @@ pub struct PerturbPlan {
 }
 
 /// What releases are made of, and how a journal keeps it; to be raised with every change of either.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 
 /// What a journal stores of a plan, to recognise it.
 #[derive(PartialEq, Serialize, Deserialize)]
@@ -224,14 +223,6 @@ impl PerturbPlan {
         let dimension = u32::try_from(self.request.learner.dimension()).unwrap_or(u32::MAX);
         let tau = self.request.total_variation(dimension).min(1.0);
         Ok(Price::new(charge, self.request.budget, tau)?)
-    }
-
-    pub(super) fn terms(&self) -> Result<Terms, PerturbError> {
-        Ok(Terms {
-            price: self.charge()?,
-            scope: self.scope(),
-            planned: self.most_steps(),
-        })
     }
 
     pub(super) fn stored(&self) -> Stored {

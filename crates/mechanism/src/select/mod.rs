@@ -23,4 +23,4 @@ pub use calibrate::{Setting, best_board, best_hedge};
 pub use error::SelectError;
 pub use plan::SelectPlan;
 pub use request::{Horizon, Method, SelectRequest};
-pub use selection::{Selection, SelectionBack};
+pub use selection::{Choice, Selection};

@@ -4,7 +4,7 @@ use super::board::{Board, RATE_BITS};
 use super::error::SelectError;
 use super::request::{Horizon, MOST_ROUNDS, Method, OCTAVES, SelectRequest};
 use crate::boundary::Scope;
-use crate::durable::Terms;
+use crate::mechanism::Terms;
 use hushstream_account::{Budget, Charge, Epsilon, FilterKind, Guarantee, Price};
 use serde::{Deserialize, Serialize};
 
@@ -142,6 +142,7 @@ impl SelectPlan {
             price: self.charge()?,
             scope: self.scope(),
             planned: self.most_items(),
+            needs_all: None,
         })
     }
 

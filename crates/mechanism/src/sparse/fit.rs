@@ -1,6 +1,6 @@
 //! Which plans a sparse learner runs on: the claim is about one mechanism, and about gradients no longer than planned.
 
-use crate::durable::{DiaryError, Terms};
+use crate::durable::DiaryError;
 use crate::losses::{Bounds, Link};
 use crate::persons::Participation;
 use crate::sums::{Geometry, Noise, PlanError, SumKind, SumPlan};
@@ -30,15 +30,6 @@ pub enum SparseError {
     /// A journal that does not fit its plan.
     #[error("the journal does not fit its plan")]
     Stored,
-}
-
-/// What a run of this plan costs, and how long it is.
-pub(super) fn terms(plan: &SumPlan) -> Result<Terms, SparseError> {
-    Ok(Terms {
-        price: plan.charge()?,
-        scope: plan.scope(),
-        planned: plan.most_releases(),
-    })
 }
 
 /// Whether the plan is the one that the claim is about, for gradients of this loss.

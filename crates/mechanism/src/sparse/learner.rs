@@ -1,139 +1,114 @@
 //! The sparse learner at work: see the folder's documentation for the claim and its proof.
 
 use super::cache::NoiseCache;
-use super::fit::{SparseError, check, terms};
+use super::fit::{SparseError, check};
 use super::model::Model;
 use super::rule::Rule;
-use crate::boundary::{Grant, OperatorOnly, Raw, Released, Transcript};
-use crate::durable::{
-    CameBack, Diary, DiaryError, FoundDiary, Ledger, Storage, decode, encode, packed,
-};
+use crate::boundary::{OperatorOnly, Raw, Released, Transcript};
+use crate::durable::{DiaryError, Ledger, append, decode, encode, packed};
 use crate::lattice::Lattice;
 use crate::losses::{Bounds, Features, Link, Multiple, Record};
+use crate::mechanism::{Generators, Machine, Terms};
+use crate::private::Private;
 use crate::scoreboard::Scoreboard;
-use crate::sums::{PlanFields, SumPlan};
-use hushstream_account::{Guarantee, GuaranteeError};
-use hushstream_noise::Key;
+use crate::sums::{PlanError, PlanFields, SumPlan};
+use hushstream_account::Guarantee;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-const KIND: &str = "sparse v2";
-
 /// A linear model over many features, learned one sparse record at a time.
-pub struct SparseLearner {
-    plan: SumPlan,
-    diary: Diary,
-    lattice: Lattice,
-    noise: NoiseCache,
+pub type SparseLearner = Private<Weights>;
+
+/// The tree's plan, for gradients of one loss, and the rule that turns sums into weights.
+#[derive(Clone)]
+pub struct SparsePlan {
+    sum: SumPlan,
     link: Link,
     bounds: Bounds,
     rule: Rule,
+}
+
+impl SparsePlan {
+    /// Joins the parts: `sum` is the tree's plan, for gradients of `link` within `bounds`.
+    ///
+    /// # Errors
+    /// A plan of another sum, noise, batch or unit; gradients longer than planned.
+    pub fn new(sum: SumPlan, link: Link, bounds: Bounds, rule: Rule) -> Result<Self, SparseError> {
+        check(&sum, link, &bounds)?;
+        Ok(Self {
+            sum,
+            link,
+            bounds,
+            rule,
+        })
+    }
+
+    /// Loss and rule in words: a run is resumed with the same ones.
+    fn about(&self) -> String {
+        format!("{:?} {:?} {:?}", self.link, self.bounds, self.rule)
+    }
+}
+
+/// The mechanism of a [`SparseLearner`].
+pub struct Weights {
+    plan: SparsePlan,
+    lattice: Lattice,
+    noise: NoiseCache,
     /// S_t: secret.
     exact: Vec<i64>,
     nulls: u64,
     coordinates: Vec<u32>,
     sums: Vec<i64>,
+    /// What the next item holds.
     gradient: Vec<(u32, i64)>,
 }
 
 /// What a checkpoint keeps.
-#[derive(Default, Serialize, Deserialize)]
+#[derive(Serialize, Deserialize)]
 struct Stored {
-    /// Nothing in a new instance.
     #[serde(with = "packed")]
     exact: Vec<i64>,
     #[serde(with = "postcard::fixint::le")]
     nulls: u64,
 }
 
-/// A learner that came back.
-pub struct SparseBack {
-    /// Ready for its next record.
-    pub learner: SparseLearner,
-    /// How it came back.
-    pub outcome: CameBack,
-}
+impl Machine for Weights {
+    const KIND: &'static str = "sparse v3";
 
-impl SparseLearner {
-    /// Opens a learner that has been paid for: `plan` is the tree's, for gradients within `bounds`. `storage` must be new; it will hold
-    /// private data.
-    ///
-    /// # Errors
-    /// A plan of another sum, noise, batch or unit; gradients longer than planned; a grant below the price; storage.
-    pub fn open(
-        plan: SumPlan,
-        (link, bounds, rule): (Link, Bounds, Rule),
-        grant: Grant,
-        key: &Key,
-        ledger: &mut Ledger,
-        storage: impl Storage + 'static,
-    ) -> Result<Self, SparseError> {
-        check(&plan, link, &bounds)?;
-        let described = format!("{link:?} {bounds:?} {rule:?}");
-        let (terms, bytes) = (terms(&plan)?, encode(&(&plan.fields, described))?);
-        let diary = Diary::open(KIND, bytes, &terms, grant, key, ledger, Box::new(storage))?;
-        Self::assemble(plan, (link, bounds, rule), diary, key)
+    type Plan = SparsePlan;
+    /// A loss is code: the plan must be given, and be the stored one.
+    type Given = SparsePlan;
+    type Release = Model;
+    type Promise = Transcript;
+    type Error = SparseError;
+
+    fn store(plan: &SparsePlan) -> Result<Vec<u8>, DiaryError> {
+        encode(&(&plan.sum.fields, plan.about()))
     }
 
-    /// Continues from a journal, bit for bit, or under new addresses if more was published than it knows.
-    ///
-    /// # Errors
-    /// A journal of another plan, key or ledger, or one that has been superseded; storage.
-    pub fn resume(
-        plan: &SumPlan,
-        (link, bounds, rule): (Link, Bounds, Rule),
-        storage: impl Storage + 'static,
-        key: &Key,
-        ledger: &mut Ledger,
-    ) -> Result<SparseBack, SparseError> {
-        check(plan, link, &bounds)?;
-        let found = FoundDiary::read(KIND, Box::new(storage))?;
-        let (fields, described) = found.plan::<(PlanFields, String)>()?;
-        let stored = SumPlan { fields };
-        if stored != *plan || described != format!("{link:?} {bounds:?} {rule:?}") {
+    fn load(stored: &[u8], given: SparsePlan) -> Result<SparsePlan, SparseError> {
+        let (fields, about): (PlanFields, String) = decode(stored)?;
+        if fields != given.sum.fields || about != given.about() {
             return Err(DiaryError::NotAccepted.into());
         }
-        let back = found.resume(&terms(plan)?, key, ledger, None, &Stored::default(), true)?;
-        let mut learner = Self::assemble(plan.clone(), (link, bounds, rule), back.diary, key)?;
-        if back.outcome == CameBack::Continued {
-            if let Some(kept) = back.checkpoint {
-                let Stored { exact, nulls } = decode(&kept.state)?;
-                if !exact.is_empty() && exact.len() != learner.exact.len() {
-                    return Err(SparseError::Stored);
-                }
-                if !exact.is_empty() {
-                    learner.exact = exact;
-                }
-                learner.nulls = nulls;
-            }
-            for item in back.items {
-                let entries: Vec<(u32, i64)> = decode(&item)?;
-                learner.replay(&entries)?;
-                learner.diary.replayed();
-            }
-        }
-        Ok(SparseBack {
-            learner,
-            outcome: back.outcome,
+        Ok(given)
+    }
+
+    fn terms(plan: &SparsePlan) -> Result<Terms, SparseError> {
+        Ok(Terms {
+            price: plan.sum.charge()?,
+            scope: plan.sum.scope(),
+            planned: plan.sum.most_releases(),
+            needs_all: None,
         })
     }
 
-    fn assemble(
-        plan: SumPlan,
-        (link, bounds, rule): (Link, Bounds, Rule),
-        diary: Diary,
-        key: &Key,
-    ) -> Result<Self, SparseError> {
-        let dimension = plan.request().dimension as usize;
+    fn begin(plan: SparsePlan, generators: Generators<'_>) -> Result<Self, SparseError> {
         Ok(Self {
-            lattice: plan.lattice(0)?,
-            noise: NoiseCache::new(diary.source(key, 0)),
-            exact: vec![0; dimension],
+            lattice: plan.sum.lattice(0)?,
+            noise: NoiseCache::new(generators.source(0)),
+            exact: vec![0; plan.sum.request().dimension as usize],
             plan,
-            diary,
-            link,
-            bounds,
-            rule,
             nulls: 0,
             coordinates: Vec::new(),
             sums: Vec::new(),
@@ -141,8 +116,16 @@ impl SparseLearner {
         })
     }
 
-    /// A replayed item must be one that the lattice allows.
-    fn replay(&mut self, entries: &[(u32, i64)]) -> Result<(), SparseError> {
+    fn plan(&self) -> &SparsePlan {
+        &self.plan
+    }
+
+    fn item(&self, out: Vec<u8>) -> Result<Vec<u8>, DiaryError> {
+        append(&self.gradient, out)
+    }
+
+    fn read_item(&mut self, _t: u64, bytes: &[u8]) -> Result<(), SparseError> {
+        let entries: Vec<(u32, i64)> = decode(bytes)?;
         let radius = i128::from(self.lattice.radius());
         let squares = entries.iter().try_fold(0_i128, |sum, &(_, value)| {
             sum.checked_add(i128::from(value).checked_pow(2)?)
@@ -154,62 +137,71 @@ impl SparseLearner {
         if !inside || !increasing || squares.is_none_or(|sum| sum > radius * radius) {
             return Err(SparseError::Stored);
         }
-        for &(index, value) in entries {
-            self.exact[index as usize] += value;
-        }
+        self.gradient = entries;
         Ok(())
     }
 
-    /// Asks one record for its gradient at the present weights and takes it in; the prediction is the operator's alone. A malformed record is null: the
-    /// round ticks, and nothing is added.
-    ///
-    /// # Errors
-    /// The horizon is over; storage.
-    pub fn learn(
-        &mut self,
-        record: Raw<Record>,
-        board: Option<&mut Scoreboard>,
-    ) -> Result<OperatorOnly<f64>, SparseError> {
-        self.diary.check_open()?;
-        if self.diary.must_checkpoint() {
-            let state = Stored {
-                exact: self.exact.clone(),
-                nulls: self.nulls,
-            };
-            self.diary.checkpoint(&state, Vec::new())?;
-        }
-        let record = record.open();
-        self.gradient.clear();
-        let mut score = 0.0;
-        match entries(&record, self.exact.len()) {
-            Some(entries) => {
-                let norm = record.features.norm();
-                let shrink = self.bounds.shrink(norm);
-                score = shrink * self.read(&entries);
-                let target = self.bounds.clip_target(record.target);
-                let factor = shrink * self.link.slope(score, target);
-                let multiple = Multiple {
-                    factor,
-                    length: factor.abs() * norm,
-                };
-                self.lattice.sparse(&entries, multiple, &mut self.gradient);
-            }
-            None => self.nulls += 1,
-        }
-        if let Some(board) = board {
-            board.compare(&record, score);
-        }
-        let gradient = &self.gradient;
-        self.diary.item_with(|| encode(gradient))?;
+    /// Nothing leaves by itself: [`SparseLearner::model`] reads all sums when asked.
+    fn step(&mut self, _t: u64) -> Result<Option<Model>, SparseError> {
         for &(index, value) in &self.gradient {
             self.exact[index as usize] += value;
         }
-        Ok(OperatorOnly::new(score))
+        Ok(None)
+    }
+
+    fn state(&self) -> Result<Vec<u8>, DiaryError> {
+        encode(&Stored {
+            exact: self.exact.clone(),
+            nulls: self.nulls,
+        })
+    }
+
+    fn restore(&mut self, _t: u64, state: &[u8]) -> Result<(), SparseError> {
+        let Stored { exact, nulls } = decode(state)?;
+        if exact.len() != self.exact.len() {
+            return Err(SparseError::Stored);
+        }
+        (self.exact, self.nulls) = (exact, nulls);
+        Ok(())
+    }
+
+    fn counts(&self) -> (u64, u64) {
+        (self.nulls, 0)
+    }
+
+    fn guarantee(&self, _steps: u64, simulated: bool) -> Result<Guarantee, SparseError> {
+        Ok(self
+            .plan
+            .sum
+            .guarantee(simulated)
+            .map_err(PlanError::from)?)
+    }
+}
+
+impl Weights {
+    /// The score of a record at the present weights, after t items; its gradient, or null, is the
+    /// next item.
+    fn ask(&mut self, t: u64, record: &Record) -> f64 {
+        self.gradient.clear();
+        let Some(entries) = entries(record, self.exact.len()) else {
+            self.nulls += 1;
+            return 0.0;
+        };
+        let (link, bounds) = (self.plan.link, self.plan.bounds);
+        let norm = record.features.norm();
+        let shrink = bounds.shrink(norm);
+        let score = shrink * self.read(t, &entries);
+        let factor = shrink * link.slope(score, bounds.clip_target(record.target));
+        let multiple = Multiple {
+            factor,
+            length: factor.abs() * norm,
+        };
+        self.lattice.sparse(&entries, multiple, &mut self.gradient);
+        score
     }
 
     /// ⟨w_t, x⟩, from the released coordinates where x is not zero. Before the first record all weights are 0.
-    fn read(&mut self, entries: &[(u32, f64)]) -> f64 {
-        let t = self.diary.items();
+    fn read(&mut self, t: u64, entries: &[(u32, f64)]) -> f64 {
         if t == 0 {
             return 0.0;
         }
@@ -221,16 +213,42 @@ impl SparseLearner {
         let unit = self.lattice.unit();
         let products = entries.iter().zip(&self.sums);
         products
-            .map(|(&(_, x), &sum)| x * self.rule.weight(sum as f64 * unit))
+            .map(|(&(_, x), &sum)| x * self.plan.rule.weight(sum as f64 * unit))
             .sum()
+    }
+}
+
+impl SparseLearner {
+    /// Asks one record for its gradient at the present weights and takes it in; the prediction is the operator's alone. A malformed record is null: the
+    /// round ticks, and nothing is added.
+    ///
+    /// # Errors
+    /// The horizon is over; storage.
+    pub fn learn(
+        &mut self,
+        record: Raw<Record>,
+        board: Option<&mut Scoreboard>,
+    ) -> Result<OperatorOnly<f64>, SparseError> {
+        self.begin_record()?;
+        let record = record.open();
+        let score = self.mechanism.ask(self.diary.items(), &record);
+        if let Some(board) = board {
+            board.compare(&record, score);
+        }
+        self.end_record()?;
+        Ok(OperatorOnly::new(score))
     }
 
     /// The prediction for a record that is not learned from: for its operator only.
     #[must_use]
     pub fn predict(&mut self, record: &Raw<Record>) -> OperatorOnly<f64> {
         let record = record.peek();
-        OperatorOnly::new(match entries(record, self.exact.len()) {
-            Some(entries) => self.bounds.shrink(record.features.norm()) * self.read(&entries),
+        let (t, weights) = (self.diary.items(), &mut self.mechanism);
+        OperatorOnly::new(match entries(record, weights.exact.len()) {
+            Some(entries) => {
+                let shrink = weights.plan.bounds.shrink(record.features.norm());
+                shrink * weights.read(t, &entries)
+            }
             None => 0.0,
         })
     }
@@ -244,44 +262,18 @@ impl SparseLearner {
         ledger: &mut Ledger,
     ) -> Result<Released<Model, Transcript>, SparseError> {
         self.sync(ledger)?;
-        let (t, unit) = (self.diary.items(), self.lattice.unit());
-        let mut sums = self.exact.clone();
+        let t = self.diary.items();
+        let weights = &mut self.mechanism;
+        let (unit, plan) = (weights.lattice.unit(), &weights.plan);
+        let mut sums = weights.exact.clone();
         if t > 0 {
-            self.noise.add_all(t, &mut sums);
+            weights.noise.add_all(t, &mut sums);
         }
         // In the same memory.
         let sums = sums.into_iter().map(|sum| sum as f64 * unit);
-        let model = Model::new(sums, self.rule, self.plan.prefix_sd(t.max(1)));
+        let model = Model::new(sums, plan.rule, plan.sum.prefix_sd(t.max(1)));
         let pending = self.diary.pending(model);
-        self.diary.publish(pending).map_err(|_| SparseError::Stored)
-    }
-
-    /// Makes everything taken in so far durable.
-    ///
-    /// # Errors
-    /// Another ledger; storage.
-    pub fn sync(&mut self, ledger: &mut Ledger) -> Result<(), SparseError> {
-        Ok(self.diary.sync(ledger)?)
-    }
-
-    /// Records taken in.
-    #[must_use]
-    pub fn rounds(&self) -> u64 {
-        self.diary.steps()
-    }
-
-    /// How many records were malformed.
-    #[must_use]
-    pub fn nulls(&self) -> OperatorOnly<u64> {
-        OperatorOnly::new(self.nulls)
-    }
-
-    /// What is promised about every model of this learner, together.
-    ///
-    /// # Errors
-    /// Never for a learner that exists; the numbers were checked.
-    pub fn guarantee(&self) -> Result<Guarantee, GuaranteeError> {
-        self.plan.guarantee(self.diary.is_simulated())
+        self.publish(pending).map_err(|_| SparseError::Stored)
     }
 }
 

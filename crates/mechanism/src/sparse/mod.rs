@@ -27,7 +27,7 @@ mod rule;
 
 pub use cache::CACHE_BYTES;
 pub use fit::SparseError;
-pub use learner::{SparseBack, SparseLearner};
+pub use learner::{SparseLearner, SparsePlan, Weights};
 pub use model::Model;
 pub use rate::Balance;
 pub use rule::Rule;

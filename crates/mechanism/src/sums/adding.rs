@@ -3,19 +3,18 @@
 use super::error::SumError;
 use super::partial::PartialSum;
 use super::plan::Geometry;
-use super::private_sum::PrivateSum;
+use super::sum::{PrivateSum, Sum};
 use crate::boundary::{GuaranteeKind, Pending, Raw};
 use crate::lattice::{Contribution, Outcome};
 use crate::losses::{Features, Loss, Multiple, Record};
 use crate::moments::Moments;
 use crate::persons::Participation;
-use crate::scoreboard::Scoreboard;
 
 impl<G: GuaranteeKind> PrivateSum<G> {
     /// Adds one record. When it completes an item (always, if the batch is 1), the next prefix sum is drawn.
     ///
     /// # Errors
-    /// [`SumError::Exhausted`] after the last planned release; a plan that limits persons; storage.
+    /// [`DiaryError::Exhausted`](crate::DiaryError::Exhausted) after the last planned release; a plan that limits persons; storage.
     pub fn add(
         &mut self,
         contribution: Raw<Contribution>,
@@ -37,7 +36,8 @@ impl<G: GuaranteeKind> PrivateSum<G> {
         self.add_of(Some(person), |sum| sum.take(contribution))
     }
 
-    /// Asks one record for the gradient of `loss` at `weights`, and adds it. `weights` is the question: public, or about to be. A board predicts the record with them first.
+    /// Asks one record for the gradient of `loss` at `weights`, and adds it. `weights` is the
+    /// question: public, or about to be.
     ///
     /// # Errors
     /// As [`PrivateSum::add`] and [`PrivateSum::add_for`].
@@ -47,12 +47,10 @@ impl<G: GuaranteeKind> PrivateSum<G> {
         loss: &dyn Loss,
         weights: &[f64],
         record: Raw<Record>,
-        board: Option<&mut Scoreboard>,
     ) -> Result<Option<Pending<Vec<f64>, G>>, SumError> {
         self.refuse_moments()?;
         let record = record.open();
-        let measured = board.and_then(|board| board.look_at(&record, weights));
-        match loss.multiple(&record, weights, measured) {
+        match loss.multiple(&record, weights, None) {
             Some(multiple) => {
                 self.add_of(person, |sum| sum.take_multiple(&record.features, multiple))
             }
@@ -73,7 +71,7 @@ impl<G: GuaranteeKind> PrivateSum<G> {
         moments: &Moments,
         record: Raw<Record>,
     ) -> Result<Option<Pending<Vec<f64>, G>>, SumError> {
-        let request = self.plan.request();
+        let request = self.plan().request();
         // The plan's bound must be the moments' own: the distance it is priced with holds for them alone.
         let same =
             request.dimension as usize == moments.dimension() && request.bound >= moments.bound();
@@ -85,7 +83,7 @@ impl<G: GuaranteeKind> PrivateSum<G> {
     }
 
     fn refuse_moments(&self) -> Result<(), SumError> {
-        match self.plan.request().geometry {
+        match self.plan().request().geometry {
             Geometry::Ball => Ok(()),
             Geometry::Moments => Err(SumError::Geometry),
         }
@@ -95,9 +93,9 @@ impl<G: GuaranteeKind> PrivateSum<G> {
     fn add_of(
         &mut self,
         person: Option<u64>,
-        take: impl FnOnce(&mut Self),
+        take: impl FnOnce(&mut Sum<G>),
     ) -> Result<Option<Pending<Vec<f64>, G>>, SumError> {
-        let participation = self.plan.request().participation;
+        let participation = self.plan().request().participation;
         let person = match (person, participation) {
             (None, Participation::OncePerRecord) => None,
             (Some(person), Participation::PerPerson { .. }) => Some(person),
@@ -112,18 +110,17 @@ impl<G: GuaranteeKind> PrivateSum<G> {
             }
         };
         self.begin_record()?;
-        self.record.persons.extend(person);
+        let next = self.diary.items() + 1;
+        let sum = &mut self.mechanism;
+        sum.item.persons.extend(person);
+        let limits = participation.limits();
         match person {
-            Some(person)
-                if !self
-                    .persons
-                    .admit(participation.limits(), person, self.items + 1) =>
-            {
-                self.take(Raw::seal(Contribution::Null));
+            Some(person) if !sum.persons.admit(limits, person, next) => {
+                sum.take(Raw::seal(Contribution::Null));
             }
-            _ => take(self),
+            _ => take(sum),
         }
-        self.tick()
+        self.end_record()
     }
 
     /// An empty partial sum for this moment's lattice, to be filled elsewhere and given to [`PrivateSum::add_partial`].
@@ -132,16 +129,16 @@ impl<G: GuaranteeKind> PrivateSum<G> {
     /// A plan that limits persons: their order matters, so they are counted here.
     pub fn partial(&self) -> Result<PartialSum, SumError> {
         self.refuse_moments()?;
-        if self.plan.request().participation != Participation::OncePerRecord {
+        if self.plan().request().participation != Participation::OncePerRecord {
             return Err(SumError::Participation(
                 "per person",
                 "add_for, which names the person",
             ));
         }
         Ok(PartialSum::new(
-            self.lattice.clone(),
-            self.life,
-            self.plan.request().batch,
+            self.mechanism.lattice.clone(),
+            self.diary.life(),
+            self.plan().request().batch,
         ))
     }
 
@@ -158,84 +155,47 @@ impl<G: GuaranteeKind> PrivateSum<G> {
         partial: PartialSum,
     ) -> Result<Option<Pending<Vec<f64>, G>>, SumError> {
         self.begin_record()?;
-        if partial.life != self.life || partial.lattice != self.lattice {
+        let room = self.plan().request().batch - self.mechanism.in_batch;
+        let sum = &mut self.mechanism;
+        if partial.life != self.diary.life() || partial.lattice != sum.lattice {
             return Err(SumError::OtherMoment);
         }
-        let room = self.plan.request().batch - self.in_batch;
         if partial.records > room {
             return Err(SumError::BatchFull {
                 room,
                 given: partial.records,
             });
         }
-        for (total, value) in self.batch.iter_mut().zip(&partial.values) {
+        for (total, value) in sum.item.values.iter_mut().zip(&partial.values) {
             *total += value;
         }
-        self.record.nulls += partial.counts.nulls;
-        self.record.clipped += partial.counts.clipped;
-        self.in_batch += partial.records;
-        self.tick()
+        sum.item.nulls += partial.counts.nulls;
+        sum.item.clipped += partial.counts.clipped;
+        sum.in_batch += partial.records;
+        self.end_record()
     }
+}
 
-    fn begin_record(&mut self) -> Result<(), SumError> {
-        if self.broken {
-            return Err(SumError::Broken);
-        }
-        let planned = self.plan.most_releases();
-        if self.steps() >= planned {
-            return Err(SumError::Exhausted {
-                planned,
-                refused: self.steps() + 1,
-            });
-        }
-        if self.checkpoint_is_due() && !self.noted {
-            self.checkpoint(Vec::new())?;
-        }
-        Ok(())
-    }
-
+impl<G: GuaranteeKind> Sum<G> {
     fn take(&mut self, contribution: Raw<Contribution>) {
-        let outcome = self.lattice.add(&contribution.open(), &mut self.batch);
+        let (lattice, values) = (&self.lattice, &mut self.item.values);
+        let outcome = lattice.add(&contribution.open(), values);
         self.count(outcome);
     }
 
     fn take_multiple(&mut self, features: &Features, multiple: Multiple) {
         let outcome = self
             .lattice
-            .add_multiple(features, multiple, &mut self.batch);
+            .add_multiple(features, multiple, &mut self.item.values);
         self.count(outcome);
     }
 
     fn count(&mut self, outcome: Outcome) {
         match outcome {
             Outcome::Kept => {}
-            Outcome::Clipped => self.record.clipped += 1,
-            Outcome::Null => self.record.nulls += 1,
+            Outcome::Clipped => self.item.clipped += 1,
+            Outcome::Null => self.item.nulls += 1,
         }
         self.in_batch += 1;
-    }
-
-    fn tick(&mut self) -> Result<Option<Pending<Vec<f64>, G>>, SumError> {
-        if self.in_batch < self.plan.request().batch {
-            return Ok(None);
-        }
-        let mut record = std::mem::take(&mut self.record);
-        record.values = std::mem::take(&mut self.batch);
-        // Until the item is in the journal the sum is between two states; after a failure it stays there, and must be resumed.
-        self.broken = true;
-        self.journal.item(&record)?;
-        self.broken = false;
-        self.in_batch = 0;
-        self.items += 1;
-        self.counts.nulls += record.nulls;
-        self.counts.clipped += record.clipped;
-        let release = self.release(&record.values);
-        self.batch = record.values;
-        self.batch.fill(0);
-        let last = self.steps() >= self.plan.most_releases();
-        if !last && self.octave() > 0 && (self.items + 1).is_power_of_two() {
-            self.lattice = self.plan.lattice(self.octave())?;
-        }
-        Ok(Some(release))
     }
 }

@@ -8,28 +8,24 @@ use super::honaker::Honaker;
 use super::kary::BalancedDigits;
 use super::octave::Octaves;
 use super::plan::{PlanError, SumPlan};
-
 use super::running::{CoveredPrefix, Padding, Running};
 use super::smooth::ConstantWeight;
 use super::strategy::Strategy;
 use super::tree::BinaryTree;
 use super::window::Window;
-use hushstream_noise::{Instance, Key, Source};
+use crate::mechanism::Generators;
 
-/// Generators of one mechanism: its own, one for padding, and one for each octave.
-const STREAMS: u64 = 128;
+/// Generators of a sum: its own, one for padding, and one for each octave.
 const MAIN: u64 = 0;
 const PADDING: u64 = 1;
 const OCTAVES: u64 = 2;
 
 pub(crate) fn build(
     plan: &SumPlan,
-    key: &Key,
-    instance: Instance,
-    number: u64,
+    generators: Generators<'_>,
 ) -> Result<Box<dyn Running>, SumError> {
     let request = plan.request();
-    let source = |stream| Source::open(key, instance, number * STREAMS + stream);
+    let source = |stream| generators.source(stream);
     let draws = |stream| Draws::new(request.noise, request.dimension, source(stream));
     let unit = plan.lattice(0)?.unit();
     Ok(match &plan.fields.strategy {

@@ -5,7 +5,7 @@ use hushstream_account::{Adjacency, Budget, FilterKind};
 use hushstream_mechanism::losses::{Bounds, Distance, LinearModel, Link, Loss};
 use hushstream_mechanism::perturb::*;
 use hushstream_mechanism::sums::Noise;
-use hushstream_mechanism::{Ledger, Participation, Raw, Storage, Transcript};
+use hushstream_mechanism::{Back, Ledger, Participation, Raw, Storage, Transcript};
 use hushstream_noise::Key;
 use hushstream_sets::Ball;
 use std::io;
@@ -98,10 +98,11 @@ impl Machine {
     pub(crate) fn resume(
         &self,
         plan: &PerturbPlan,
-    ) -> Result<(PerturbResumption<Transcript>, Ledger), PerturbError> {
+    ) -> Result<(Back<Perturbed<Transcript>>, Ledger), PerturbError> {
         let mut ledger = Ledger::open(self.ledger.clone()).unwrap();
         let journal = self.journal.clone();
-        let back = Iterates::resume(plan.clone(), journal, &key(), &mut ledger, None)?;
+        let back =
+            Iterates::resume_with(plan.clone(), journal, &key(), &mut ledger, None, |_| true)?;
         Ok((back, ledger))
     }
 }

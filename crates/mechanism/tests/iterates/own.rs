@@ -82,7 +82,7 @@ fn a_bound_that_changes_never_rescales_noise() {
                 Ok((back, _)) => {
                     assert_eq!(back.recent.len(), released.len());
                     for (again, first) in back.recent.into_iter().zip(&released) {
-                        let again = back.iterates.publish(again).ok().unwrap();
+                        let again = back.run.publish(again).ok().unwrap();
                         assert_eq!(bits(again.value()), bits(first.value()), "{timing:?}");
                     }
                 }
@@ -120,7 +120,7 @@ fn a_checkpoint_repeats_its_release_whatever_the_bound() {
     machine.journal.crash(false);
     let (back, _) = machine.resume(&changed).unwrap();
     assert!(back.recent.is_empty());
-    let before = back.iterates.publish(back.before.unwrap()).ok().unwrap();
+    let before = back.run.publish(back.before.unwrap()).ok().unwrap();
     assert_eq!(bits(before.value()), bits(released.value()));
 }
 

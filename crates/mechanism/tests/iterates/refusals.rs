@@ -257,7 +257,7 @@ fn persons_are_limited() {
             target: 1.0,
         };
         let _ = run.add(Some(person), Raw::seal(record)).unwrap();
-        assert_eq!(*run.nulls().for_the_operator(), nulls);
+        assert_eq!(*run.counts().0.for_the_operator(), nulls);
     }
     assert!(run.guarantee().unwrap().to_string().contains("one person"));
 }

@@ -21,7 +21,7 @@ fn stop_anywhere(plan: &PerturbPlan, rounds: u64) {
     for (stop, machine) in (0..).zip(&stopped) {
         let (back, mut ledger) = machine.resume(plan).unwrap();
         assert_eq!(back.outcome, CameBack::Continued);
-        let mut run = back.iterates;
+        let mut run = back.run;
         assert_eq!(run.steps(), stop);
         let recent = back.recent.into_iter();
         let again: Vec<Vec<u64>> = recent
@@ -81,7 +81,7 @@ fn a_long_run_that_stops_now_and_then() {
             if dice.below(4) == 0 {
                 drop((run, ledger));
                 let (back, reopened) = machine.resume(&plan).unwrap();
-                (run, ledger) = (back.iterates, reopened);
+                (run, ledger) = (back.run, reopened);
                 assert_eq!(run.steps(), t);
                 stops += 1;
             }
@@ -107,7 +107,7 @@ fn a_crash_repeats_releases_and_never_redraws_them() {
             machine.journal.crash(half);
             let (back, _) = machine.resume(&plan).unwrap();
             assert_eq!(back.outcome, CameBack::Continued);
-            let run = back.iterates;
+            let run = back.run;
             let mut recent = back.recent.into_iter();
             // Published ones are all there, in order, among those that come again.
             for release in &published {
@@ -141,7 +141,7 @@ fn an_old_copy_goes_on_as_a_new_instance() {
     };
     let (back, mut ledger) = restored.resume(&every).unwrap();
     assert_eq!(back.outcome, CameBack::NewInstance { lost: 5 });
-    let mut run = back.iterates;
+    let mut run = back.run;
     assert_eq!(run.steps(), 15);
     // The same records again would meet other noise: nothing published before comes back.
     for t in 11..=15 {
@@ -192,14 +192,17 @@ fn an_old_copy_of_a_single_release_is_refused_for_ever() {
     for _ in 0..3 {
         let refused = restored.resume(&last).err().unwrap();
         assert!(
-            matches!(refused, PerturbError::RecordsLost { lost: 4 }),
+            matches!(
+                refused,
+                PerturbError::Diary(DiaryError::Lost { lost: 4, .. })
+            ),
             "{refused}"
         );
     }
     // The mistake has cost nothing: the right journal goes on.
     let (back, mut ledger) = machine.resume(&last).unwrap();
     assert_eq!(back.outcome, CameBack::Continued);
-    let mut run = back.iterates;
+    let mut run = back.run;
     assert_eq!(run.steps(), 9);
     let released: Vec<_> = (10..=20)
         .flat_map(|t| play(&mut run, &mut ledger, t, true))
@@ -232,9 +235,12 @@ fn an_old_copy_of_who_has_contributed_is_refused() {
         journal: old,
     };
     let refused = restored.resume(&persons).err().unwrap();
-    assert!(matches!(refused, PerturbError::PersonsLost), "{refused}");
+    assert!(
+        matches!(refused, PerturbError::Diary(DiaryError::Lost { .. })),
+        "{refused}"
+    );
     let (back, _) = machine.resume(&persons).unwrap();
-    assert_eq!(back.iterates.steps(), 3);
+    assert_eq!(back.run.steps(), 3);
 }
 
 /// Nor when the journal is written anew.
@@ -261,7 +267,7 @@ fn persons_are_remembered_over_checkpoints() {
     for t in 1..=30_u64 {
         let row = (vec![0.001; WIDE], 1.0);
         let _ = run.add(Some(7), Raw::seal(record(&row))).unwrap();
-        let nulls = *run.nulls().for_the_operator();
+        let nulls = *run.counts().0.for_the_operator();
         assert_eq!(nulls, t.saturating_sub(2), "t {t}");
         run.sync(&mut ledger).unwrap();
         anew += u32::from(machine.journal.length() < longest);
@@ -269,7 +275,7 @@ fn persons_are_remembered_over_checkpoints() {
         if t % 2 == 0 {
             drop((run, ledger));
             let (back, reopened) = machine.resume(&plan).unwrap();
-            (run, ledger) = (back.iterates, reopened);
+            (run, ledger) = (back.run, reopened);
         }
     }
     assert!(anew > 0, "the journal was never written anew");

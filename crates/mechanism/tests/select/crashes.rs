@@ -132,7 +132,7 @@ fn live(plan: &SelectPlan, disks: [&Disk; 2], group: u64, life: u64, seen: &mut 
         let (mut selection, mut waiting) = match back {
             Ok(back) => {
                 seen.outcome = Some(back.outcome);
-                (back.selection, back.recent)
+                (back.run, back.recent)
             }
             Err(_) => {
                 let grant = match ledger.grant_again(1) {

@@ -51,7 +51,7 @@ fn a_stop_anywhere_changes_nothing() {
                 let back =
                     Selection::resume(storage.clone(), &key, &mut ledger, None, |_| true).unwrap();
                 assert_eq!(back.outcome, CameBack::Continued);
-                selection = back.selection;
+                selection = back.run;
             }
         }
         assert_eq!(played, expected, "{plan:?}");
@@ -81,7 +81,7 @@ fn recent_plays_are_repeated_and_nothing_leaves_early() {
     let again: Vec<u32> = back
         .recent
         .into_iter()
-        .map(|pending| back.selection.publish(pending).unwrap().into_value())
+        .map(|pending| back.run.publish(pending).unwrap().into_value())
         .collect();
     assert_eq!(again, plays);
 }
@@ -105,14 +105,14 @@ fn an_old_journal_goes_on_under_a_new_name_and_an_empty_state() {
     drop(selection);
     let back = Selection::resume(old, &key, &mut ledger, None, |_| true).unwrap();
     assert_eq!(back.outcome, CameBack::NewInstance { lost: 4 });
-    assert_eq!(back.selection.steps(), 9);
+    assert_eq!(back.run.steps(), 9);
     // The other journal is of an earlier life now.
     let refused = Selection::resume(storage, &key, &mut ledger, None, |_| true);
     assert!(matches!(
         refused.err(),
         Some(SelectError::Diary(DiaryError::Superseded))
     ));
-    let mut selection = back.selection;
+    let mut selection = back.run;
     let pending = selection.add(Raw::seal(losses(9))).unwrap().unwrap();
     selection.sync(&mut ledger).unwrap();
     let receipt = selection.publish(pending).unwrap().receipt();

@@ -6,8 +6,8 @@
 //! release.
 
 use crate::game::*;
-use hushstream_mechanism::sums::{Noise, PrivateSum, Resumed, SumKind};
-use hushstream_mechanism::{Contribution, Ledger, LedgerError, Raw, Storage, Transcript};
+use hushstream_mechanism::sums::{Noise, PrivateSum, SumKind};
+use hushstream_mechanism::{CameBack, Contribution, Ledger, LedgerError, Raw, Storage, Transcript};
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -146,7 +146,7 @@ struct Seen {
     releases: BTreeMap<([u8; 16], u64), Vec<f64>>,
     finished: bool,
     /// How the last resume went.
-    resumed: Option<Resumed>,
+    resumed: Option<CameBack>,
 }
 
 impl Seen {
@@ -181,16 +181,21 @@ fn live(
         };
         let plan = request(kind, noise, RELEASES).plan()?;
         let mut waiting = Vec::new();
-        let resumed =
-            PrivateSum::<Transcript>::resume(journal_disk.clone(), &key(), &mut ledger, None);
+        let resumed = PrivateSum::<Transcript>::resume(
+            journal_disk.clone(),
+            &key(),
+            &mut ledger,
+            None,
+            |_| true,
+        );
         let mut sum = match resumed {
             Ok(resumption) => {
                 seen.resumed = Some(resumption.outcome);
                 // A new instance does not publish what the old copy knew.
-                if resumption.outcome == Resumed::Continued {
+                if resumption.outcome == CameBack::Continued {
                     waiting = resumption.recent;
                 }
-                resumption.sum
+                resumption.run
             }
             Err(_) => {
                 // The charge of a run that never began can be used again.
@@ -273,7 +278,7 @@ fn a_crash_at_any_sync_contradicts_nothing_and_loses_no_charge() {
                     }
                     assert!(seen.finished, "{case}: every run can go on");
                     assert!(
-                        matches!(seen.resumed, None | Some(Resumed::Continued)),
+                        matches!(seen.resumed, None | Some(CameBack::Continued)),
                         "{case}: what was published is always in the journal"
                     );
                     assert_eq!(ledger.charges().count(), 1, "{case}: one run, one charge");
@@ -315,11 +320,11 @@ fn a_crash_and_an_older_journal_contradict_nothing() {
                     let case = format!("{kind}, death at {death}, a copy {age} syncs old");
                     let all = seen.in_order();
                     match seen.resumed {
-                        Some(Resumed::NewInstance { lost }) => {
+                        Some(CameBack::NewInstance { lost }) => {
                             assert!(lost > 0, "{case}");
                             new_instances += 1;
                         }
-                        Some(Resumed::Continued) => continued += 1,
+                        Some(CameBack::Continued) => continued += 1,
                         // A copy from before the run had begun is refused.
                         None => assert!(seen.finished || all == before, "{case}"),
                     }

@@ -298,7 +298,7 @@ fn contributions_beyond_a_persons_limit_are_null() {
         let unit = 2.0 / radius as f64;
         assert_eq!(release.into_value(), expected.map(|v| v as f64 * unit));
     }
-    assert_eq!(*sum.nulls().for_the_operator(), 2);
+    assert_eq!(*sum.counts().0.for_the_operator(), 2);
     assert!(sum.guarantee().unwrap().to_string().contains("person"));
     assert!(
         sum.add(Raw::seal(item(1))).is_err(),

@@ -1,13 +1,13 @@
-//! Journals as every version wrote them: version 1 is refused in words, version 2 is read, and
-//! gives the very releases that were published.
+//! Journals as every version wrote them: versions 1 and 2 are refused in words, version 3 is read,
+//! and gives the very releases that were published.
 //!
 //! The files of the present version are written by this test if `HUSHSTREAM_WRITE_GOLDEN` is set.
-//! They change only with the version.
+//! They change only with the version; the releases are those that version 2 published.
 
 use crate::game::*;
 use hushstream_account::{Adjacency, Budget};
 use hushstream_mechanism::select::{Horizon, Method, SelectRequest, Selection};
-use hushstream_mechanism::sums::{Noise, PrivateSum, Resumed, SumKind};
+use hushstream_mechanism::sums::{Noise, PrivateSum, SumKind};
 use hushstream_mechanism::{
     CameBack, FileStorage, Ledger, MemoryStorage, Participation, Raw, RowChain, RowHasher, Storage,
     Transcript, WithRows, rows_covered,
@@ -22,6 +22,10 @@ fn golden(name: &str) -> MemoryStorage {
     let mut storage = MemoryStorage::default();
     storage.append(&std::fs::read(path(name)).unwrap()).unwrap();
     storage
+}
+
+fn released(name: &str) -> String {
+    std::fs::read_to_string(path(name)).unwrap()
 }
 
 /// Rows as a program would feed them: row t is the number t.
@@ -90,10 +94,10 @@ fn write() {
         }
     }
     drop((sum, ledger));
-    for (from, to) in [("ledger", "sum-v2-ledger"), ("journal", "journal-v2-sum")] {
+    for (from, to) in [("ledger", "sum-v3-ledger"), ("journal", "journal-v3-sum")] {
         std::fs::copy(folder.path().join(from), path(to)).unwrap();
     }
-    std::fs::write(path("sum-v2-releases"), text(&releases)).unwrap();
+    assert_eq!(text(&releases), released("sum-v2-releases"));
 
     let file = |name: &str| FileStorage::open(folder.path().join(format!("{name} two"))).unwrap();
     let plan = SelectRequest {
@@ -127,12 +131,12 @@ fn write() {
     }
     drop((selection, ledger));
     for (from, to) in [
-        ("ledger two", "selection-v2-ledger"),
-        ("journal two", "journal-v2-selection"),
+        ("ledger two", "selection-v3-ledger"),
+        ("journal two", "journal-v3-selection"),
     ] {
         std::fs::copy(folder.path().join(from), path(to)).unwrap();
     }
-    std::fs::write(path("selection-v2-releases"), text(&plays)).unwrap();
+    assert_eq!(text(&plays), released("selection-v2-releases"));
 }
 
 #[test]
@@ -140,58 +144,69 @@ fn journals_of_every_version_are_read_or_refused_in_words() {
     if std::env::var_os("HUSHSTREAM_WRITE_GOLDEN").is_some() {
         write();
     }
-    let released = |name: &str| std::fs::read_to_string(path(name)).unwrap();
 
     // A sum, of five items of two records, and half a batch that is not in it.
-    assert_eq!(rows_covered(&mut golden("journal-v2-sum")).unwrap(), 10);
-    let mut ledger = Ledger::open(golden("sum-v2-ledger")).unwrap();
-    let other =
-        PrivateSum::<Transcript>::resume(with_rows("journal-v2-sum", 9), &key(), &mut ledger, None);
+    assert_eq!(rows_covered(&mut golden("journal-v3-sum")).unwrap(), 10);
+    let mut ledger = Ledger::open(golden("sum-v3-ledger")).unwrap();
+    let other = PrivateSum::<Transcript>::resume(
+        with_rows("journal-v3-sum", 9),
+        &key(),
+        &mut ledger,
+        None,
+        |_| true,
+    );
     let message = other.err().unwrap().to_string();
     assert!(
         message.contains("not those that the run has learned"),
         "{message}"
     );
-    let journal = with_rows("journal-v2-sum", 10);
-    let back = PrivateSum::<Transcript>::resume(journal, &key(), &mut ledger, None).unwrap();
-    assert_eq!(back.outcome, Resumed::Continued);
-    assert_eq!(back.sum.steps(), 5);
+    let journal = with_rows("journal-v3-sum", 10);
+    let back =
+        PrivateSum::<Transcript>::resume(journal, &key(), &mut ledger, None, |_| true).unwrap();
+    assert_eq!(back.outcome, CameBack::Continued);
+    assert_eq!(back.run.steps(), 5);
     assert_eq!(back.note, Some((3, b"a note".to_vec())));
     // Every fourth record is of one person: from the third each on, and where a record is not a
     // number, they are null.
-    assert_eq!(*back.sum.nulls().for_the_operator(), 0);
+    assert_eq!(*back.run.counts().0.for_the_operator(), 0);
     let recent = back.recent.into_iter();
     let values: Vec<Vec<f64>> = recent
-        .map(|pending| back.sum.publish(pending).unwrap().into_value())
+        .map(|pending| back.run.publish(pending).unwrap().into_value())
         .collect();
     assert_eq!(text(&values), released("sum-v2-releases"));
 
-    let mut ledger = Ledger::open(golden("selection-v2-ledger")).unwrap();
-    let journal = with_rows("journal-v2-selection", 8);
+    let mut ledger = Ledger::open(golden("selection-v3-ledger")).unwrap();
+    let journal = with_rows("journal-v3-selection", 8);
     let back = Selection::resume(journal, &key(), &mut ledger, None, |note| {
         note == Some(b"a note")
     })
     .unwrap();
     assert_eq!(back.outcome, CameBack::Continued);
-    assert_eq!(back.selection.steps(), 8);
+    assert_eq!(back.run.steps(), 8);
     let recent = back.recent.into_iter();
     let values: Vec<Vec<f64>> = recent
-        .map(|pending| vec![f64::from(*back.selection.publish(pending).unwrap().value())])
+        .map(|pending| vec![f64::from(*back.run.publish(pending).unwrap().value())])
         .collect();
     assert_eq!(text(&values), released("selection-v2-releases"));
 
     let mut ledger = ledger_for(Noise::Gaussian);
-    let mut later = std::fs::read(path("journal-v2-sum")).unwrap();
-    later[9] = 3;
+    let mut later = std::fs::read(path("journal-v3-sum")).unwrap();
+    later[9] = 4;
     let mut newer = MemoryStorage::default();
     newer.append(&later).unwrap();
     for (journal, told) in [
         (golden("journal-v1-sum"), "earlier version"),
         (golden("journal-v1-selection"), "earlier version"),
+        (golden("journal-v2-sum"), "finish its run with that version"),
+        (
+            golden("journal-v2-selection"),
+            "begin a new run, which is charged",
+        ),
         (newer, "later version"),
-        (golden("sum-v2-ledger"), "is a ledger, and not a journal"),
+        (golden("sum-v3-ledger"), "is a ledger, and not a journal"),
     ] {
-        let refused = PrivateSum::<Transcript>::resume(journal, &key(), &mut ledger, None);
+        let refused =
+            PrivateSum::<Transcript>::resume(journal, &key(), &mut ledger, None, |_| true);
         let message = refused.err().unwrap().to_string();
         assert!(message.contains(told), "{message}");
     }

@@ -7,7 +7,8 @@ use hushstream_mechanism::sums::{
     Geometry, Noise, PlanError, PrivateSum, SumError, SumKind, SumPlan,
 };
 use hushstream_mechanism::{
-    Ledger, LedgerError, MemoryStorage, Moments, Participation, Raw, Transcript, Windowed,
+    DiaryError, Ledger, LedgerError, MemoryStorage, Moments, Participation, Raw, Transcript,
+    Windowed,
 };
 
 #[test]
@@ -22,16 +23,16 @@ fn release_n_plus_one_is_refused() {
         assert!(
             matches!(
                 error,
-                SumError::Exhausted {
+                SumError::Diary(DiaryError::Exhausted {
                     planned: 3,
                     refused: 4
-                }
+                })
             ),
             "{kind} {error}"
         );
         assert_eq!(
             error.to_string(),
-            "release 4 is refused: 3 were planned and paid for"
+            "item 4 is refused: 3 were planned and paid for"
         );
     }
 }
@@ -46,7 +47,7 @@ fn a_grant_below_the_price_is_refused() {
         PrivateSum::<Transcript>::open(plan, grant, &key(), &mut ledger, MemoryStorage::default());
     assert!(matches!(
         result.err(),
-        Some(SumError::GrantBelowPrice { .. })
+        Some(SumError::Diary(DiaryError::GrantBelowPrice { .. }))
     ));
 }
 
@@ -60,7 +61,7 @@ fn a_grant_of_another_kind_is_refused() {
         PrivateSum::<Transcript>::open(plan, grant, &key(), &mut ledger, MemoryStorage::default());
     assert!(matches!(
         result.err(),
-        Some(SumError::GrantBelowPrice { .. })
+        Some(SumError::Diary(DiaryError::GrantBelowPrice { .. }))
     ));
 }
 
@@ -122,7 +123,7 @@ fn a_grant_comes_again_only_while_nothing_has_begun_with_it() {
     let second = PrivateSum::<Transcript>::open(plan, other, &key(), &mut ledger, memory());
     assert!(matches!(
         second.err(),
-        Some(SumError::Ledger(LedgerError::Begun(1)))
+        Some(SumError::Diary(DiaryError::Ledger(LedgerError::Begun(1))))
     ));
     assert!(matches!(
         ledger.grant_again(2),
@@ -209,17 +210,17 @@ fn resuming_with_another_key_or_ledger_is_refused() {
     let sum = PrivateSum::<Transcript>::open(plan, grant, &key(), &mut ledger, storage("journal"))
         .unwrap();
     let resume = |key: &hushstream_noise::Key, ledger: &mut Ledger| {
-        PrivateSum::<Transcript>::resume(storage("journal"), key, ledger, None).err()
+        PrivateSum::<Transcript>::resume(storage("journal"), key, ledger, None, |_| true).err()
     };
     drop(sum);
     assert!(matches!(
         resume(&key(), &mut other),
-        Some(SumError::WrongLedger)
+        Some(SumError::Diary(DiaryError::WrongLedger))
     ));
     let stranger = hushstream_noise::Key::insecure_from_seed(99);
     assert!(matches!(
         resume(&stranger, &mut ledger),
-        Some(SumError::WrongKey)
+        Some(SumError::Diary(DiaryError::WrongKey))
     ));
     assert!(resume(&key(), &mut ledger).is_none());
 }
@@ -310,7 +311,7 @@ fn moments_beyond_the_plans_bound_are_refused() {
                 .is_some()
         );
     }
-    assert_eq!(*sum.nulls().for_the_operator(), 0);
+    assert_eq!(*sum.counts().0.for_the_operator(), 0);
     // And a plan for a ball takes no moments.
     let (mut ball, _ledger) = open(crate::game::request(SumKind::Tree, Noise::Gaussian, 4));
     let refused = ball.add_moments(None, &moments(1, 1.0), record(0.1));

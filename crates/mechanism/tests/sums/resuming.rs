@@ -1,8 +1,10 @@
 //! Resuming equals never having stopped, bit for bit.
 
 use crate::game::*;
-use hushstream_mechanism::sums::{Noise, PrivateSum, Resumed, SumKind, SumRequest};
-use hushstream_mechanism::{Contribution, FileStorage, Ledger, Participation, Raw, Transcript};
+use hushstream_mechanism::sums::{Noise, PrivateSum, SumKind, SumRequest};
+use hushstream_mechanism::{
+    CameBack, Contribution, FileStorage, Ledger, Participation, Raw, Transcript,
+};
 use std::path::Path;
 
 struct Files<'a>(&'a Path);
@@ -28,11 +30,12 @@ impl Files<'_> {
         (sum, ledger)
     }
 
-    fn resume(&self) -> (PrivateSum<Transcript>, Ledger, Resumed) {
+    fn resume(&self) -> (PrivateSum<Transcript>, Ledger, CameBack) {
         let mut ledger = Ledger::open(self.storage("ledger")).unwrap();
         let resumption =
-            PrivateSum::resume(self.storage("journal"), &key(), &mut ledger, None).unwrap();
-        (resumption.sum, ledger, resumption.outcome)
+            PrivateSum::resume(self.storage("journal"), &key(), &mut ledger, None, |_| true)
+                .unwrap();
+        (resumption.run, ledger, resumption.outcome)
     }
 }
 
@@ -49,7 +52,7 @@ fn stopping_anywhere_changes_nothing() {
         drop((sum, ledger));
         for t in 1..=RELEASES {
             let (mut sum, mut ledger, resumed) = files.resume();
-            assert_eq!((resumed, sum.steps()), (Resumed::Continued, t - 1));
+            assert_eq!((resumed, sum.steps()), (CameBack::Continued, t - 1));
             assert_eq!(
                 feed(&mut sum, &mut ledger, [t]),
                 whole[t as usize - 1..t as usize],
@@ -130,7 +133,7 @@ fn persons_are_remembered() {
         let (mut sum, mut ledger, _) = files.resume();
         sum.add_for(7, Raw::seal(item(t))).unwrap();
         sum.sync(&mut ledger).unwrap();
-        assert_eq!(*sum.nulls().for_the_operator(), t.saturating_sub(2));
+        assert_eq!(*sum.counts().0.for_the_operator(), t.saturating_sub(2));
     }
 }
 
@@ -151,7 +154,7 @@ fn persons_are_remembered_over_checkpoints() {
         let person = if t % 3 == 2 { 8 } else { 7 };
         sum.add_for(person, Raw::seal(Contribution::Dense(vec![0.5; 3])))
             .unwrap();
-        assert_eq!(*sum.nulls().for_the_operator(), nulls, "t {t}");
+        assert_eq!(*sum.counts().0.for_the_operator(), nulls, "t {t}");
         sum.sync(&mut ledger).unwrap();
         if t % 2 == 0 {
             sum.checkpoint(Vec::new()).unwrap();
@@ -178,7 +181,7 @@ fn an_old_copy_opens_a_new_instance() {
         std::fs::write(directory.path().join("journal"), &old).unwrap();
 
         let (mut sum, mut ledger, resumed) = files.resume();
-        assert_eq!(resumed, Resumed::NewInstance { lost: 2 });
+        assert_eq!(resumed, CameBack::NewInstance { lost: 2 });
         assert_eq!(
             sum.steps(),
             8,
@@ -190,7 +193,7 @@ fn an_old_copy_opens_a_new_instance() {
         feed(&mut sum, &mut ledger, 10..=20);
         drop((sum, ledger));
         let (mut sum, mut ledger, resumed) = files.resume();
-        assert_eq!((resumed, sum.steps()), (Resumed::Continued, 20));
+        assert_eq!((resumed, sum.steps()), (CameBack::Continued, 20));
         let rest = feed(&mut sum, &mut ledger, 21..=40);
         assert_eq!((sixth.len(), rest.len()), (1, 20));
         if kind != SumKind::Octave {
@@ -221,11 +224,16 @@ fn a_new_instance_keeps_what_was_released() {
     drop((sum, ledger));
     let mut ledger = Ledger::open(files.storage("ledger")).unwrap();
     // Somebody knows that 2003 releases have been seen outside.
-    let resumption =
-        PrivateSum::<Transcript>::resume(files.storage("journal"), &key(), &mut ledger, Some(2003))
-            .unwrap();
-    let (mut sum, resumed) = (resumption.sum, resumption.outcome);
-    assert_eq!(resumed, Resumed::NewInstance { lost: 3 });
+    let resumption = PrivateSum::<Transcript>::resume(
+        files.storage("journal"),
+        &key(),
+        &mut ledger,
+        Some(2003),
+        |_| true,
+    )
+    .unwrap();
+    let (mut sum, resumed) = (resumption.run, resumption.outcome);
+    assert_eq!(resumed, CameBack::NewInstance { lost: 3 });
     let pending = sum.add(ones()).unwrap().unwrap();
     sum.sync(&mut ledger).unwrap();
     let release = sum.publish(pending).unwrap();
@@ -249,22 +257,27 @@ fn lost_persons_end_a_run() {
     let (sum, ledger) = files.open(request);
     drop((sum, ledger));
     let mut ledger = Ledger::open(files.storage("ledger")).unwrap();
-    let result =
-        PrivateSum::<Transcript>::resume(files.storage("journal"), &key(), &mut ledger, Some(3));
+    let result = PrivateSum::<Transcript>::resume(
+        files.storage("journal"),
+        &key(),
+        &mut ledger,
+        Some(3),
+        |_| true,
+    );
     assert!(
         result
             .err()
             .unwrap()
             .to_string()
-            .contains("contributions per person are lost")
+            .contains("how often each person has contributed")
     );
 }
 
 /// The lives of a run, as an attacker or an accident would mix them up.
 mod lives {
     use super::*;
-    use hushstream_mechanism::LedgerError;
     use hushstream_mechanism::sums::SumError;
+    use hushstream_mechanism::{DiaryError, LedgerError};
 
     fn start(files: &Files<'_>) -> (PrivateSum<Transcript>, Ledger) {
         files.open(request(SumKind::Tree, Noise::Gaussian, 40))
@@ -286,15 +299,23 @@ mod lives {
         let (mut first, mut ledger) = start(&files);
         feed(&mut first, &mut ledger, 1..=1);
         copy(directory.path(), "journal", "copy");
-        let mut second =
-            PrivateSum::<Transcript>::resume(files.storage("copy"), &key(), &mut ledger, None)
-                .unwrap()
-                .sum;
+        let mut second = PrivateSum::<Transcript>::resume(
+            files.storage("copy"),
+            &key(),
+            &mut ledger,
+            None,
+            |_| true,
+        )
+        .unwrap()
+        .run;
         feed(&mut second, &mut ledger, 2..=2);
         let pending = first.add(Raw::seal(item(3))).unwrap().unwrap();
         let error = first.sync(&mut ledger).unwrap_err();
         assert!(
-            matches!(error, SumError::Ledger(LedgerError::TakenOver(1))),
+            matches!(
+                error,
+                SumError::Diary(DiaryError::Ledger(LedgerError::TakenOver(1)))
+            ),
             "{error}"
         );
         assert!(first.publish(pending).is_err());
@@ -310,10 +331,15 @@ mod lives {
         copy(directory.path(), "journal", "copy"); // without item 2: as if a crash had lost it
         let orphan = first.add(Raw::seal(item(2))).unwrap().unwrap();
         drop(first);
-        let mut second =
-            PrivateSum::<Transcript>::resume(files.storage("copy"), &key(), &mut ledger, None)
-                .unwrap()
-                .sum;
+        let mut second = PrivateSum::<Transcript>::resume(
+            files.storage("copy"),
+            &key(),
+            &mut ledger,
+            None,
+            |_| true,
+        )
+        .unwrap()
+        .run;
         feed(&mut second, &mut ledger, 3..=3);
         assert!(second.publish(orphan).is_err());
     }
@@ -332,19 +358,32 @@ mod lives {
         sum.add(Raw::seal(item(10))).unwrap();
         drop(sum);
         copy(directory.path(), "journal", "newer");
-        let resumption =
-            PrivateSum::<Transcript>::resume(files.storage("old"), &key(), &mut ledger, None)
-                .unwrap();
-        assert_eq!(resumption.outcome, Resumed::NewInstance { lost: 2 });
+        let resumption = PrivateSum::<Transcript>::resume(
+            files.storage("old"),
+            &key(),
+            &mut ledger,
+            None,
+            |_| true,
+        )
+        .unwrap();
+        assert_eq!(resumption.outcome, CameBack::NewInstance { lost: 2 });
         assert_eq!(resumption.recent.len(), 6);
-        let mut sum = resumption.sum;
+        let mut sum = resumption.run;
         feed(&mut sum, &mut ledger, 9..=10);
         drop(sum);
-        let error =
-            PrivateSum::<Transcript>::resume(files.storage("newer"), &key(), &mut ledger, None)
-                .err()
-                .unwrap();
-        assert!(matches!(error, SumError::Superseded), "{error}");
+        let error = PrivateSum::<Transcript>::resume(
+            files.storage("newer"),
+            &key(),
+            &mut ledger,
+            None,
+            |_| true,
+        )
+        .err()
+        .unwrap();
+        assert!(
+            matches!(error, SumError::Diary(DiaryError::Superseded)),
+            "{error}"
+        );
     }
 
     #[test]
@@ -355,21 +394,26 @@ mod lives {
         feed(&mut sum, &mut ledger, 1..=3);
         drop(sum);
         let resume = |ledger: &mut Ledger, seen| {
-            PrivateSum::<Transcript>::resume(files.storage("journal"), &key(), ledger, seen)
+            PrivateSum::<Transcript>::resume(files.storage("journal"), &key(), ledger, seen, |_| {
+                true
+            })
         };
         let error = resume(&mut ledger, Some(u64::MAX)).err().unwrap();
         assert!(
-            matches!(error, SumError::LastPublished { planned: 40, .. }),
+            matches!(
+                error,
+                SumError::Diary(DiaryError::LastPublished { planned: 40, .. })
+            ),
             "{error}"
         );
         let resumption = resume(&mut ledger, Some(5)).unwrap();
-        assert_eq!(resumption.outcome, Resumed::NewInstance { lost: 2 });
+        assert_eq!(resumption.outcome, CameBack::NewInstance { lost: 2 });
         drop(resumption);
         // The ledger knows it now, also without being told.
         let resumption = resume(&mut ledger, None).unwrap();
         assert_eq!(
-            (resumption.outcome, resumption.sum.steps()),
-            (Resumed::Continued, 5)
+            (resumption.outcome, resumption.run.steps()),
+            (CameBack::Continued, 5)
         );
     }
 
@@ -386,15 +430,20 @@ mod lives {
             (6..6 + more).for_each(|t| drop(sum.add(Raw::seal(item(t))).unwrap()));
             drop(sum);
             let resume = |name: &str, ledger: &mut Ledger| {
-                PrivateSum::<Transcript>::resume(files.storage(name), &key(), ledger, None)
+                PrivateSum::<Transcript>::resume(files.storage(name), &key(), ledger, None, |_| {
+                    true
+                })
             };
-            let mut branch = resume("copy", &mut ledger).unwrap().sum;
+            let mut branch = resume("copy", &mut ledger).unwrap().run;
             feed(&mut branch, &mut ledger, 16..=18);
             drop(branch);
             let error = resume("journal", &mut ledger).err().unwrap();
-            assert!(matches!(error, SumError::Superseded), "{error}");
+            assert!(
+                matches!(error, SumError::Diary(DiaryError::Superseded)),
+                "{error}"
+            );
             // The branch that went on still can.
-            assert_eq!(resume("copy", &mut ledger).unwrap().sum.steps(), 8);
+            assert_eq!(resume("copy", &mut ledger).unwrap().run.steps(), 8);
         }
     }
 
@@ -418,8 +467,16 @@ mod lives {
         feed(&mut sum, &mut ledger, 1..=2);
         drop((sum, ledger));
         let mut ledger = Ledger::open(files.storage("early")).unwrap();
-        let result =
-            PrivateSum::<Transcript>::resume(files.storage("journal"), &key(), &mut ledger, None);
-        assert!(matches!(result.err(), Some(SumError::Superseded)));
+        let result = PrivateSum::<Transcript>::resume(
+            files.storage("journal"),
+            &key(),
+            &mut ledger,
+            None,
+            |_| true,
+        );
+        assert!(matches!(
+            result.err(),
+            Some(SumError::Diary(DiaryError::Superseded))
+        ));
     }
 }

@@ -5,7 +5,7 @@ use super::{ALPHA, D, DELTA, DEVIATION, Method, bound, printed_sigmas};
 use crate::Dice;
 use crate::play::ArenaError;
 use hushstream_account::{AccountError, Adjacency, Budget, FilterKind};
-use hushstream_engine::{Objective, Recipe, RecipeError, RecipeName, RecipeRequest, Run};
+use hushstream_engine::{Objective, Recipe, RecipeError, RecipeName, RecipeRequest, SumRun};
 use hushstream_mechanism::losses::{Bounds, Features, Record};
 use hushstream_mechanism::sums::{PlanError, SumKind};
 use hushstream_mechanism::{Ledger, MemoryStorage, Moments, Participation, Raw, Transcript};
@@ -100,10 +100,10 @@ impl Stream {
         let grant = ledger.debit(charge, scope)?;
         let key = Key::insecure_from_seed(self.seed);
         let mut run =
-            Run::<Transcript>::open(recipe, grant, &key, &mut ledger, MemoryStorage::default())?;
+            SumRun::<Transcript>::open(recipe, grant, &key, &mut ledger, MemoryStorage::default())?;
         let mut total = 0.0;
         for (t, row) in self.rows.iter().enumerate() {
-            total += loss(row, run.question());
+            total += loss(row, run.question().for_the_operator());
             let record = Record {
                 features: Features::Dense(row.0.to_vec()),
                 target: row.1,

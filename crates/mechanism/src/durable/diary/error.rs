@@ -1,4 +1,4 @@
-//! What can go wrong with a diary.
+//! What can go wrong with a run's journal and ledger, whatever the mechanism.
 
 use crate::boundary::Scope;
 use crate::durable::{LedgerError, LogError};
@@ -24,7 +24,7 @@ pub enum DiaryError {
         /// The plan's.
         plan: Scope,
     },
-    /// All planned releases have been made; one more has not been paid for.
+    /// All planned items have come in; one more has not been paid for.
     #[error("item {refused} is refused: {planned} were planned and paid for")]
     Exhausted {
         /// What was planned.
@@ -37,7 +37,8 @@ pub enum DiaryError {
     Broken,
     /// The journal belongs to an earlier life of the run.
     #[error(
-        "the journal belongs to an earlier life of this run, which has gone on in another journal: resume that one"
+        "the journal belongs to an earlier life of this run, which has gone on in another journal: \
+         resume that one"
     )]
     Superseded,
     /// The caller did not recognise the run.
@@ -53,11 +54,16 @@ pub enum DiaryError {
         /// What was planned.
         planned: u64,
     },
-    /// Items are missing, and the run cannot go on without them.
-    #[error("the journal lacks {lost} items that this run needs: resume a newer copy of it")]
+    /// Published items are missing, and the run cannot go on without them.
+    #[error(
+        "the journal lacks {lost} published items, {why}: resume a newer copy of it, or open a new \
+         run on new records, which is charged"
+    )]
     Lost {
         /// How many.
         lost: u64,
+        /// What the run needs them for.
+        why: &'static str,
     },
     /// The ledger is not the one the grant came from.
     #[error("this is not the ledger that the run was paid from")]
@@ -65,7 +71,8 @@ pub enum DiaryError {
     /// The key is not the one the run began with: its noise would be drawn anew.
     #[error("this is not the key that the run began with")]
     WrongKey,
-    /// The journal is empty.
+    /// The journal is empty: a crash came before the run was written down, so nothing was taken in
+    /// and it can be opened as if for the first time.
     #[error("the journal holds no run")]
     NoRun,
     /// The journal holds something else.

@@ -3,6 +3,7 @@
 use super::lives::MARKS_KEPT;
 use super::*;
 use crate::boundary::{Raw, Transcript};
+use crate::durable::DiaryError;
 use crate::lattice::Contribution;
 use crate::persons::Participation;
 use crate::sums::{Geometry, Noise, PrivateSum, SumError, SumKind, SumPlan, SumRequest};
@@ -200,7 +201,10 @@ fn nothing_is_published_on_a_failed_compaction() {
     let pending = sum.add(Raw::seal(Contribution::Dense(vec![0.5]))).unwrap();
     ledger.marks_written = MARKS_KEPT;
     *disk.failing.lock().unwrap() = Failing::After;
-    assert!(matches!(sum.sync(&mut ledger), Err(SumError::Ledger(_))));
+    assert!(matches!(
+        sum.sync(&mut ledger),
+        Err(SumError::Diary(DiaryError::Ledger(_)))
+    ));
     let pending = sum.publish(pending.unwrap());
     assert!(pending.is_err(), "it was published");
     *disk.failing.lock().unwrap() = Failing::Never;
@@ -546,7 +550,10 @@ fn the_precision_of_draws_is_charged_or_nothing_is_built() {
         .unwrap();
     let key = Key::insecure_from_seed(3);
     let sum = PrivateSum::<Transcript>::open(plan(), grant, &key, &mut ledger, Disk::default());
-    assert!(matches!(sum.err(), Some(SumError::GrantBelowPrice { .. })));
+    assert!(matches!(
+        sum.err(),
+        Some(SumError::Diary(DiaryError::GrantBelowPrice { .. }))
+    ));
 }
 
 /// Ledgers as version 1 wrote them open, keep their promise and go on; so does one of version 2.

@@ -1,10 +1,12 @@
 use super::*;
-use crate::durable::{MemoryStorage, NoStorage};
+use crate::boundary::Grant;
+use crate::durable::{CameBack, MemoryStorage, NoStorage};
 use crate::losses::Loss;
 use crate::persons::Participation;
 use crate::sums::{Geometry, Noise, PrivateSum, SumKind, SumRequest};
 use crate::{Transcript, losses::LinearModel};
 use hushstream_account::{Adjacency, Budget, FilterKind};
+use hushstream_noise::Key;
 
 const DIMENSION: u32 = 64;
 
@@ -30,6 +32,11 @@ fn task() -> (Link, Bounds, Rule) {
     (Link::Logistic, bounds, Rule::new(0.05, 1.0).unwrap())
 }
 
+fn whole(plan: &SumPlan) -> SparsePlan {
+    let (link, bounds, rule) = task();
+    SparsePlan::new(plan.clone(), link, bounds, rule).unwrap()
+}
+
 fn record(t: u64) -> Record {
     let first = (t * 7 % 50) as u32;
     let features = Features::Sparse(vec![(first, 0.9), (first + 3, -0.7), (first + 11, 0.4)]);
@@ -52,7 +59,7 @@ fn rows_of_a_table_are_records_too() {
     let model = |dense: bool| {
         let (mut ledger, grant) = paid(&plan);
         let mut learner =
-            SparseLearner::open(plan.clone(), task(), grant, &key, &mut ledger, NoStorage).unwrap();
+            SparseLearner::open(whole(&plan), grant, &key, &mut ledger, NoStorage).unwrap();
         let mut said = Vec::new();
         for t in 1..=20 {
             let mut record = record(t);
@@ -65,7 +72,7 @@ fn rows_of_a_table_are_records_too() {
             said.push(learner.predict(&record).for_the_operator().to_bits());
             learner.learn(record, None).unwrap();
         }
-        assert_eq!(*learner.nulls().for_the_operator(), 0);
+        assert_eq!(*learner.counts().0.for_the_operator(), 0);
         said.extend(
             learner
                 .model(&mut ledger)
@@ -88,8 +95,7 @@ fn reading_a_few_coordinates_equals_releasing_all() {
     let key = Key::insecure_from_seed(4);
     let (mut ledger, grant) = paid(&plan);
     let (link, bounds, rule) = task();
-    let mut lazy =
-        SparseLearner::open(plan.clone(), task(), grant, &key, &mut ledger, NoStorage).unwrap();
+    let mut lazy = SparseLearner::open(whole(&plan), grant, &key, &mut ledger, NoStorage).unwrap();
     let (mut other, grant) = paid(&plan);
     let mut dense = PrivateSum::<Transcript>::open(
         plan.clone(),
@@ -121,7 +127,7 @@ fn reading_a_few_coordinates_equals_releasing_all() {
         );
         assert!(loss.lipschitz() <= 1.0);
         let pending = dense
-            .add_gradient(None, &loss, &weights, Raw::seal(record), None)
+            .add_gradient(None, &loss, &weights, Raw::seal(record))
             .unwrap();
         dense.sync(&mut other).unwrap();
         let released = dense.publish(pending.unwrap()).ok().unwrap();
@@ -146,7 +152,7 @@ fn untouched_coordinates_carry_noise_and_thresholds_come_after_it() {
     let key = Key::insecure_from_seed(5);
     let (mut ledger, grant) = paid(&plan);
     let mut learner =
-        SparseLearner::open(plan, task(), grant, &key, &mut ledger, NoStorage).unwrap();
+        SparseLearner::open(whole(&plan), grant, &key, &mut ledger, NoStorage).unwrap();
     for t in 0..15 {
         learner.learn(Raw::seal(record(t)), None).unwrap();
     }
@@ -155,7 +161,7 @@ fn untouched_coordinates_carry_noise_and_thresholds_come_after_it() {
         target: 1.0,
     };
     learner.learn(Raw::seal(bad), None).unwrap();
-    assert_eq!(*learner.nulls().for_the_operator(), 1);
+    assert_eq!(*learner.counts().0.for_the_operator(), 1);
     let model = learner.model(&mut ledger).unwrap().into_value();
     let all = model.clone().dense();
     assert!(all.iter().all(|weight| weight.abs() > 0.0));
@@ -176,21 +182,25 @@ fn resuming_equals_never_having_stopped() {
         let _ = std::fs::remove_file(&path);
         let storage = FileStorage::open(&path).unwrap();
         let mut learner =
-            SparseLearner::open(plan.clone(), task(), grant, &key, &mut ledger, storage).unwrap();
+            SparseLearner::open(whole(&plan), grant, &key, &mut ledger, storage).unwrap();
         for t in 0..30 {
             if stop == Some(t) {
                 learner.sync(&mut ledger).unwrap();
                 drop(learner);
                 let (link, bounds, _) = task();
-                let other = (link, bounds, Rule::new(0.06, 1.0).unwrap());
+                let rule = Rule::new(0.06, 1.0).unwrap();
+                let other = SparsePlan::new(plan.clone(), link, bounds, rule).unwrap();
                 let storage = FileStorage::open(&path).unwrap();
-                let refused = SparseLearner::resume(&plan, other, storage, &key, &mut ledger);
+                let refused =
+                    SparseLearner::resume_with(other, storage, &key, &mut ledger, None, |_| true);
                 assert!(refused.is_err());
                 let storage = FileStorage::open(&path).unwrap();
+                let given = whole(&plan);
                 let back =
-                    SparseLearner::resume(&plan, task(), storage, &key, &mut ledger).unwrap();
+                    SparseLearner::resume_with(given, storage, &key, &mut ledger, None, |_| true)
+                        .unwrap();
                 assert_eq!(back.outcome, CameBack::Continued);
-                learner = back.learner;
+                learner = back.run;
             }
             learner.learn(Raw::seal(record(t)), None).unwrap();
         }
@@ -204,11 +214,9 @@ fn resuming_equals_never_having_stopped() {
 
 #[test]
 fn plans_of_other_sums_are_refused() {
-    let key = Key::insecure_from_seed(5);
     let mut request = plan(9).request().clone();
     request.kind = SumKind::BLT;
-    let other = request.plan().unwrap();
-    let (mut ledger, grant) = paid(&other);
-    let refused = SparseLearner::open(other, task(), grant, &key, &mut ledger, NoStorage);
+    let (link, bounds, rule) = task();
+    let refused = SparsePlan::new(request.plan().unwrap(), link, bounds, rule);
     assert!(matches!(refused, Err(SparseError::Unfit(_))));
 }

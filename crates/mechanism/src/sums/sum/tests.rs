@@ -3,9 +3,10 @@
 use super::super::{Geometry, Noise, SumKind, SumRequest};
 use super::*;
 use crate::boundary::{Raw, Transcript};
-use crate::durable::FileStorage;
+use crate::durable::{FileStorage, ITEM, Ledger, RowLog};
 use crate::lattice::Contribution;
 use hushstream_account::{Adjacency, Budget, FilterKind};
+use hushstream_noise::Key;
 
 fn plan(kind: SumKind, noise: Noise, batch: u64) -> SumPlan {
     let budget = if noise.is_pure() {
@@ -52,21 +53,22 @@ fn goes_on(plan: &SumPlan, before: u64, forged: Vec<i64>) -> bool {
     }
     sum.sync(&mut ledger).unwrap();
     drop(sum);
-    let (mut journal, _) = Journal::open(Box::new(file("journal"))).unwrap();
+    let (mut journal, _) = RowLog::open(Box::new(file("journal"))).unwrap();
     let item = Item {
         values: forged,
         ..Item::default()
     };
-    journal.item(&item).unwrap();
+    journal.append(append(&item, vec![ITEM]).unwrap()).unwrap();
     journal.sync().unwrap();
     drop(journal);
-    let resumed = PrivateSum::<Transcript>::resume(file("journal"), &key, &mut ledger, None);
+    let resumed =
+        PrivateSum::<Transcript>::resume(file("journal"), &key, &mut ledger, None, |_| true);
     match resumed {
-        Ok(resumption) => {
-            assert_eq!(resumption.sum.steps(), before + 1);
+        Ok(back) => {
+            assert_eq!(back.run.steps(), before + 1);
             true
         }
-        Err(SumError::Journal("an item is not one of this plan")) => false,
+        Err(SumError::Diary(DiaryError::Journal("an item is not one of this plan"))) => false,
         Err(error) => panic!("{error}"),
     }
 }

@@ -1,0 +1,131 @@
+//! A learner on a private sum.
+
+use super::recipe::{Ask, Recipe};
+use crate::catalogue::RecipeName;
+use crate::error::RunError;
+use crate::run::{Beginning, Player, Run};
+use hushstream_learn::Learner;
+use hushstream_mechanism::losses::{Record, evaluate};
+use hushstream_mechanism::sums::{Sum, SumPlan};
+use hushstream_mechanism::{GuaranteeKind, OperatorOnly, PendingOf, Private, Raw, Scoreboard};
+use hushstream_noise::Key;
+use std::marker::PhantomData;
+
+/// Asks records at the learner's iterate, and publishes iterates.
+pub struct SumPlayer<G> {
+    learner: Box<dyn Learner>,
+    kind: PhantomData<fn() -> G>,
+}
+
+/// A recipe on a sum in progress.
+pub type SumRun<G> = Run<SumPlayer<G>>;
+
+impl<G: GuaranteeKind> Player for SumPlayer<G> {
+    type Recipe = Recipe;
+    type Mechanism = Sum<G>;
+    type Output = Vec<f64>;
+
+    fn name(recipe: &Recipe) -> RecipeName {
+        recipe.request().recipe
+    }
+
+    fn description(recipe: &Recipe) -> String {
+        recipe.description()
+    }
+
+    fn plan(recipe: &Recipe) -> Result<SumPlan, RunError> {
+        Ok(recipe.plan().clone())
+    }
+
+    fn given(_: &Recipe) -> Result<(), RunError> {
+        Ok(())
+    }
+
+    fn rounds(recipe: &Recipe) -> u64 {
+        recipe.rounds()
+    }
+
+    fn stated(recipe: &Recipe) -> Option<u64> {
+        Some(recipe.request().rounds)
+    }
+
+    fn batch(recipe: &Recipe) -> u64 {
+        recipe.request().batch
+    }
+
+    fn most_items(recipe: &Recipe) -> u64 {
+        recipe.plan().most_releases()
+    }
+
+    fn begin(
+        recipe: &Recipe,
+        sum: &mut Private<Sum<G>>,
+        _: &Key,
+        from: Beginning<'_>,
+    ) -> Result<Self, RunError> {
+        let mut learner = recipe.learner()?;
+        match from.note {
+            Some(note) => learner.restore(note.rounds, &note.state)?,
+            None => recipe.greet(learner.as_mut(), sum)?,
+        }
+        Ok(Self {
+            learner,
+            kind: PhantomData,
+        })
+    }
+
+    fn state(&self) -> (u64, Vec<f64>, [u8; 16]) {
+        (self.learner.rounds(), self.learner.state(), [0; 16])
+    }
+
+    fn weights(&self) -> &[f64] {
+        self.learner.iterate()
+    }
+
+    fn ask(
+        &mut self,
+        recipe: &Recipe,
+        sum: &mut Private<Sum<G>>,
+        person: Option<u64>,
+        record: Raw<Record>,
+        board: Option<&mut Scoreboard>,
+    ) -> Result<Option<PendingOf<Sum<G>>>, RunError> {
+        if let Some(board) = board {
+            board.score(&record, self.weights());
+        }
+        Ok(match recipe.ask() {
+            Ask::Gradient(loss) => {
+                sum.add_gradient(person, loss.as_ref(), self.weights(), record)?
+            }
+            Ask::Moments(moments) => sum.add_moments(person, moments, record)?,
+        })
+    }
+
+    fn observe(&mut self, recipe: &Recipe, mut prefix: Vec<f64>) -> Result<(), RunError> {
+        // Items that a new instance has lost are in no sum: what counts is what the learner has
+        // seen.
+        let offset = (self.learner.rounds() + 1) as f64 * recipe.offset();
+        if offset.abs() > 0.0 {
+            prefix.iter_mut().for_each(|sum| *sum += offset);
+        }
+        Ok(self.learner.observe(&prefix)?)
+    }
+
+    fn output(&self) -> Vec<f64> {
+        self.learner.iterate().to_vec()
+    }
+}
+
+impl<G: GuaranteeKind> SumRun<G> {
+    /// Draws noise ahead of need.
+    pub fn draw_ahead(&mut self) {
+        self.mechanism.draw_ahead();
+    }
+
+    /// The loss of a record at the present iterate: computed from private data.
+    #[must_use]
+    pub fn loss(&self, record: &Raw<Record>) -> Option<OperatorOnly<f64>> {
+        let loss = self.recipe.loss()?;
+        Some(evaluate(loss, record, self.player.weights()))
+    }
+}

@@ -1,0 +1,269 @@
+//! A mechanism at work: paid for, written down, and resumed after every stop.
+
+use crate::boundary::{Grant, OperatorOnly, Pending, Released};
+use crate::durable::{CameBack, Diary, DiaryError, Found, Ledger, Storage};
+use crate::mechanism::{Machine, Mechanism};
+use hushstream_account::Guarantee;
+use hushstream_noise::Key;
+
+/// A mechanism in progress, with its journal. Records go in sealed, by methods of each mechanism's
+/// own; what comes out is [`Pending`] until a [`sync`](Self::sync) has covered it, and
+/// [`Released`] by [`publish`](Self::publish).
+pub struct Private<M> {
+    pub(crate) mechanism: M,
+    pub(crate) diary: Diary,
+    /// Whether the caller makes the checkpoints, with a note in each.
+    noted: bool,
+}
+
+/// What a mechanism follows.
+pub type PlanOf<M> = <M as Machine>::Plan;
+/// What a resume needs and a journal cannot hold.
+pub type GivenOf<M> = <M as Machine>::Given;
+/// What a mechanism lets out.
+pub type ReleaseOf<M> = <M as Machine>::Release;
+/// The kind of its guarantee.
+pub type PromiseOf<M> = <M as Machine>::Promise;
+/// A release of a mechanism that may not leave yet.
+pub type PendingOf<M> = Pending<ReleaseOf<M>, PromiseOf<M>>;
+
+/// A run that came back.
+pub struct Back<M: Mechanism> {
+    /// The run, ready for its next record.
+    pub run: Private<M>,
+    /// How it came back.
+    pub outcome: CameBack,
+    /// The last release before [`recent`](Self::recent), where it cannot be computed from a note.
+    pub before: Option<PendingOf<M>>,
+    /// All releases since the journal's last checkpoint. Sync, publish, and nothing is missing;
+    /// what was published before may come again, never with another value. Empty in a new instance
+    /// that begins from nothing.
+    pub recent: Vec<PendingOf<M>>,
+    /// The note of the last checkpoint, and how many items of this instance it covers: none if it
+    /// is from an earlier instance.
+    pub note: Option<(u64, Vec<u8>)>,
+}
+
+impl<M: Mechanism> Private<M> {
+    /// Opens a run that has been paid for. `storage` must be new; it will hold private data.
+    ///
+    /// # Errors
+    /// A grant below the price, or used before; a journal that is not empty; storage. The charge
+    /// stays in the ledger: [`Ledger::grant_again`] gives its grant again as long as no run has
+    /// begun with it.
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "by value, so that a grant serves one run"
+    )]
+    pub fn open(
+        plan: M::Plan,
+        grant: Grant,
+        key: &Key,
+        ledger: &mut Ledger,
+        storage: impl Storage + 'static,
+    ) -> Result<Self, M::Error> {
+        let (terms, stored) = (M::terms(&plan)?, M::store(&plan)?);
+        let storage = Box::new(storage);
+        let diary = Diary::open(M::KIND, stored, &terms, &grant, key, ledger, storage)?;
+        Ok(Self {
+            mechanism: M::begin(plan, diary.generators(key))?,
+            diary,
+            noted: false,
+        })
+    }
+
+    /// Continues a run from its journal, if the caller accepts the note of the last checkpoint.
+    /// `given` is what a journal cannot hold. `last_published` is the number of the last release
+    /// known from outside to have been published, if it is known: the ledger knows too, unless it
+    /// was restored from a backup together with the journal.
+    ///
+    /// # Errors
+    /// [`DiaryError::NoRun`] if the journal is empty; another plan, key or ledger; a journal that
+    /// has been superseded, or is not accepted; lost items that the plan needs; storage. Nothing
+    /// has changed then, but after an error of the storage.
+    pub fn resume_with(
+        given: M::Given,
+        storage: impl Storage + 'static,
+        key: &Key,
+        ledger: &mut Ledger,
+        last_published: Option<u64>,
+        accepts: impl FnOnce(Option<&[u8]>) -> bool,
+    ) -> Result<Back<M>, M::Error> {
+        let found = Found::read(M::KIND, Box::new(storage))?;
+        let plan = M::load(found.plan(), given)?;
+        let claim = found.claim(&M::terms(&plan)?, key, ledger, last_published)?;
+        if !accepts(found.note()) {
+            return Err(DiaryError::NotAccepted.into());
+        }
+        // Everything that is known is replayed in memory, so that a journal which does not fit its
+        // plan is refused before files change.
+        let (mut diary, checkpoint, items) = found.take_over(&claim)?;
+        let mut mechanism = M::begin(plan, diary.generators(key))?;
+        let (mut before, mut note) = (None, None);
+        if let Some(kept) = checkpoint {
+            mechanism.restore(kept.items, &kept.state)?;
+            before = mechanism.last(kept.items).map(|last| diary.pending(last));
+            note = Some((kept.items, kept.note));
+        }
+        let mut recent = Vec::with_capacity(items.len());
+        for item in items {
+            diary.replayed();
+            let t = diary.items();
+            mechanism.read_item(t, &item)?;
+            recent.extend(mechanism.step(t)?.map(|release| diary.pending(release)));
+        }
+        // From here on files change.
+        match claim.outcome {
+            CameBack::Continued => diary.go_on(&claim, ledger)?,
+            CameBack::NewInstance { .. } => {
+                let known = diary.items();
+                diary.renew(&claim, key)?;
+                let mut next = M::begin(mechanism.plan().clone(), diary.generators(key))?;
+                if !next.succeed(mechanism, known) {
+                    (before, recent) = (None, Vec::new());
+                }
+                mechanism = next;
+                let kept = note.as_ref().map(|(_, note)| note.clone());
+                let state = mechanism.state()?;
+                diary.go_anew(&claim, ledger, state, kept.unwrap_or_default())?;
+                note = note.map(|(_, note)| (0, note));
+            }
+        }
+        let run = Self {
+            mechanism,
+            diary,
+            noted: false,
+        };
+        Ok(Back {
+            run,
+            outcome: claim.outcome,
+            before,
+            recent,
+            note,
+        })
+    }
+
+    /// Before a record: whether it may come in. A long journal is cut short here, unless the caller
+    /// makes the checkpoints.
+    pub(crate) fn begin_record(&mut self) -> Result<(), M::Error> {
+        self.diary.check_open()?;
+        if !self.noted && self.checkpoint_is_due() {
+            self.checkpoint(Vec::new())?;
+        }
+        Ok(())
+    }
+
+    /// After a record: if it completes an item, that is written down and then taken in.
+    pub(crate) fn end_record(&mut self) -> Result<Option<PendingOf<M>>, M::Error> {
+        if !self.mechanism.is_complete() {
+            return Ok(None);
+        }
+        self.diary.item(|out| self.mechanism.item(out))?;
+        let release = self.mechanism.step(self.diary.items())?;
+        Ok(release.map(|release| self.diary.pending(release)))
+    }
+
+    /// Makes everything taken in so far durable, in the journal and then in the ledger: releases up
+    /// to here may leave.
+    ///
+    /// # Errors
+    /// Another ledger; storage. After a storage error the run must be resumed from its journal.
+    pub fn sync(&mut self, ledger: &mut Ledger) -> Result<(), M::Error> {
+        Ok(self.diary.sync(ledger)?)
+    }
+
+    /// Lets a pending value of this run leave, if a sync has covered it; otherwise gives it back.
+    ///
+    /// # Errors
+    /// The pending value itself: not yet durable, or of another run.
+    pub fn publish<T>(
+        &self,
+        pending: Pending<T, M::Promise>,
+    ) -> Result<Released<T, M::Promise>, Pending<T, M::Promise>> {
+        self.diary.publish(pending)
+    }
+
+    /// The place after the last release: what is computed from the releases so far, and from
+    /// nothing else, may be hung on it with [`Pending::map`].
+    pub fn here(&self) -> Pending<(), M::Promise> {
+        self.diary.pending(())
+    }
+
+    /// From now on checkpoints are made only by [`Private::checkpoint`], with a note.
+    pub fn keep_note(&mut self) {
+        self.noted = true;
+    }
+
+    /// Whether the journal has grown so long that a checkpoint would pay, and one may be made: not
+    /// inside a batch, and not with unsynced items, so that what a crash kept from being published
+    /// can still be repeated.
+    #[must_use]
+    pub fn checkpoint_is_due(&self) -> bool {
+        let (since, base) = self.diary.length();
+        let covered = self.diary.is_covered() && self.mechanism.is_empty();
+        covered && self.mechanism.is_long(since, base)
+    }
+
+    /// Replaces the journal by a checkpoint of the present state, with a note of the caller's (a
+    /// learner's public state, say).
+    ///
+    /// # Errors
+    /// Items that no sync has covered, or half a batch; storage.
+    pub fn checkpoint(&mut self, note: Vec<u8>) -> Result<(), M::Error> {
+        if !self.mechanism.is_empty() {
+            return Err(DiaryError::Journal("a checkpoint must follow a whole batch").into());
+        }
+        Ok(self.diary.checkpoint(self.mechanism.state()?, note)?)
+    }
+
+    /// Items taken in so far, over all instances; the next item is number `steps() + 1`.
+    #[must_use]
+    pub fn steps(&self) -> u64 {
+        self.diary.steps()
+    }
+
+    /// The number of its charge in the ledger.
+    #[must_use]
+    pub fn number(&self) -> u64 {
+        self.diary.number()
+    }
+
+    /// The plan it follows.
+    #[must_use]
+    pub fn plan(&self) -> &M::Plan {
+        self.mechanism.plan()
+    }
+
+    /// How many records were null (malformed, or beyond a person's limit), and how many had to be
+    /// clipped.
+    #[must_use]
+    pub fn counts(&self) -> (OperatorOnly<u64>, OperatorOnly<u64>) {
+        let (nulls, clipped) = self.mechanism.counts();
+        (OperatorOnly::new(nulls), OperatorOnly::new(clipped))
+    }
+
+    /// What is promised about everything this run releases.
+    ///
+    /// # Errors
+    /// Never for a run that exists; the numbers were checked.
+    pub fn guarantee(&self) -> Result<Guarantee, M::Error> {
+        let (steps, simulated) = (self.diary.steps(), self.diary.is_simulated());
+        self.mechanism.guarantee(steps, simulated)
+    }
+}
+
+impl<M: Mechanism<Given = ()>> Private<M> {
+    /// As [`Private::resume_with`], for a mechanism whose journal holds everything.
+    ///
+    /// # Errors
+    /// Those of [`Private::resume_with`].
+    pub fn resume(
+        storage: impl Storage + 'static,
+        key: &Key,
+        ledger: &mut Ledger,
+        last_published: Option<u64>,
+        accepts: impl FnOnce(Option<&[u8]>) -> bool,
+    ) -> Result<Back<M>, M::Error> {
+        Self::resume_with((), storage, key, ledger, last_published, accepts)
+    }
+}

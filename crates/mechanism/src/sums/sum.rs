@@ -1,0 +1,274 @@
+//! A private sum: contributions go in sealed, prefix sums come out noisy, paid for and durable.
+//!
+//! A new instance goes on from the last release that is known of the one before: that is public,
+//! and is added to all its own releases.
+
+use super::build::build;
+use super::error::SumError;
+use super::partial::Counts;
+use super::plan::SumPlan;
+use super::running::{Running, State};
+use crate::boundary::{GuaranteeKind, Pending, Released};
+use crate::durable::{DiaryError, append, decode, encode, packed};
+use crate::lattice::Lattice;
+use crate::mechanism::{Generators, Machine, Terms};
+use crate::persons::{Participation, Persons};
+use crate::private::Private;
+use hushstream_account::Guarantee;
+use serde::{Deserialize, Serialize};
+use std::marker::PhantomData;
+
+/// A journal is long from this many bytes; from fewer if items are small, of which each takes
+/// memory of its own when it is read; from more if they are large.
+const LONG: u64 = 1 << 22;
+const MANY_ITEMS: u64 = 1 << 15;
+const FEW_ITEMS: u64 = 64;
+/// Bytes of an item beside its numbers, about.
+const FRAME: u64 = 32;
+
+/// A private sum in progress.
+pub type PrivateSum<G> = Private<Sum<G>>;
+
+/// The mechanism of a [`PrivateSum`].
+pub struct Sum<G> {
+    pub(super) plan: SumPlan,
+    running: Box<dyn Running>,
+    /// Of the next item.
+    pub(super) lattice: Lattice,
+    /// Items taken in by this instance.
+    pub(super) items: u64,
+    /// The item that is being filled.
+    pub(super) item: Item,
+    pub(super) in_batch: u64,
+    counts: Counts,
+    pub(super) persons: Persons,
+    /// The last known release of earlier instances, which is public; nothing in the first.
+    base: Vec<f64>,
+    /// The memory of a release that was not published, for the next one.
+    room: Vec<f64>,
+    kind: PhantomData<fn() -> G>,
+}
+
+/// One item: the sum of a batch.
+#[derive(Default, Serialize, Deserialize)]
+pub(super) struct Item {
+    #[serde(with = "packed")]
+    pub(super) values: Vec<i64>,
+    /// The person of every record, where the plan limits persons: whether a record was taken in
+    /// follows.
+    #[serde(with = "packed")]
+    pub(super) persons: Vec<u64>,
+    #[serde(with = "postcard::fixint::le")]
+    pub(super) nulls: u64,
+    #[serde(with = "postcard::fixint::le")]
+    pub(super) clipped: u64,
+}
+
+/// Everything after some number of items.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    base: Vec<f64>,
+    state: State,
+    persons: Persons,
+    #[serde(with = "postcard::fixint::le")]
+    nulls: u64,
+    #[serde(with = "postcard::fixint::le")]
+    clipped: u64,
+}
+
+impl<G: GuaranteeKind> Machine for Sum<G> {
+    const KIND: &'static str = "sum";
+
+    type Plan = SumPlan;
+    type Given = ();
+    type Release = Vec<f64>;
+    type Promise = G;
+    type Error = SumError;
+
+    fn store(plan: &SumPlan) -> Result<Vec<u8>, DiaryError> {
+        encode(&plan.fields)
+    }
+
+    fn load(stored: &[u8], (): ()) -> Result<SumPlan, SumError> {
+        let fields = decode(stored)?;
+        let plan = SumPlan { fields };
+        plan.check_stored()?;
+        Ok(plan)
+    }
+
+    fn terms(plan: &SumPlan) -> Result<Terms, SumError> {
+        if plan.request().kind.is_windowed() != G::WINDOWED {
+            let kind = if G::WINDOWED { "transcript" } else { "window" };
+            return Err(SumError::WrongGuarantee(kind));
+        }
+        let once = plan.request().participation == Participation::OncePerRecord;
+        Ok(Terms {
+            price: plan.charge()?,
+            scope: plan.scope(),
+            planned: plan.most_releases(),
+            needs_all: (!once).then_some(Persons::NEEDED),
+        })
+    }
+
+    fn begin(plan: SumPlan, generators: Generators<'_>) -> Result<Self, SumError> {
+        Ok(Self {
+            running: build(&plan, generators)?,
+            lattice: plan.lattice(0)?,
+            items: 0,
+            item: Item {
+                values: vec![0; plan.request().dimension as usize],
+                ..Item::default()
+            },
+            plan,
+            in_batch: 0,
+            counts: Counts::default(),
+            persons: Persons::default(),
+            base: Vec::new(),
+            room: Vec::new(),
+            kind: PhantomData,
+        })
+    }
+
+    fn plan(&self) -> &SumPlan {
+        &self.plan
+    }
+
+    fn is_empty(&self) -> bool {
+        self.in_batch == 0
+    }
+
+    fn is_complete(&self) -> bool {
+        self.in_batch >= self.plan.request().batch
+    }
+
+    fn item(&self, out: Vec<u8>) -> Result<Vec<u8>, DiaryError> {
+        append(&self.item, out)
+    }
+
+    fn read_item(&mut self, t: u64, bytes: &[u8]) -> Result<(), SumError> {
+        let item: Item = decode(bytes)?;
+        let request = self.plan.request();
+        if !self.lattice.holds_sum(&item.values, request.batch) {
+            return Err(DiaryError::Journal("an item is not one of this plan").into());
+        }
+        let limits = request.participation.limits();
+        for &person in &item.persons {
+            self.persons.admit(limits, person, t);
+        }
+        self.item = item;
+        Ok(())
+    }
+
+    fn step(&mut self, t: u64) -> Result<Option<Vec<f64>>, SumError> {
+        self.items = t;
+        let mut value = std::mem::take(&mut self.room);
+        // Every coordinate is written below; what was in the room before is not worth clearing.
+        value.resize(self.item.values.len(), 0.0);
+        self.running.step(t, &self.item.values, &mut value);
+        for (value, base) in value.iter_mut().zip(&self.base) {
+            *value += base;
+        }
+        self.counts.nulls += self.item.nulls;
+        self.counts.clipped += self.item.clipped;
+        (self.item.nulls, self.item.clipped) = (0, 0);
+        self.item.values.fill(0);
+        self.item.persons.clear();
+        self.in_batch = 0;
+        if (t + 1).is_power_of_two() {
+            self.enter_octave()?;
+        }
+        Ok(Some(value))
+    }
+
+    fn state(&self) -> Result<Vec<u8>, DiaryError> {
+        encode(&Stored {
+            base: self.base.clone(),
+            state: self.running.state(),
+            persons: self.persons.clone(),
+            nulls: self.counts.nulls,
+            clipped: self.counts.clipped,
+        })
+    }
+
+    fn restore(&mut self, t: u64, state: &[u8]) -> Result<(), SumError> {
+        let stored: Stored = decode(state)?;
+        let dimension = self.item.values.len();
+        let fits = stored.base.is_empty() || stored.base.len() == dimension;
+        if !fits || self.running.restore(t, &stored.state).is_err() {
+            return Err(DiaryError::Journal("its state belongs to another plan").into());
+        }
+        self.items = t;
+        self.base = stored.base;
+        self.persons = stored.persons;
+        (self.counts.nulls, self.counts.clipped) = (stored.nulls, stored.clipped);
+        self.enter_octave()
+    }
+
+    fn succeed(&mut self, mut old: Self, items: u64) -> bool {
+        self.base = vec![0.0; self.item.values.len()];
+        old.running.last(items, &mut self.base);
+        for (base, earlier) in self.base.iter_mut().zip(&old.base) {
+            *base += earlier;
+        }
+        self.counts = old.counts;
+        true
+    }
+
+    fn counts(&self) -> (u64, u64) {
+        let Counts { nulls, clipped } = self.counts;
+        (nulls + self.item.nulls, clipped + self.item.clipped)
+    }
+
+    fn guarantee(&self, _steps: u64, simulated: bool) -> Result<Guarantee, SumError> {
+        Ok(self
+            .plan
+            .guarantee(simulated)
+            .map_err(super::PlanError::from)?)
+    }
+
+    fn is_long(&self, since: u64, base: u64) -> bool {
+        let item = FRAME + 8 * self.item.values.len() as u64;
+        let long = LONG.min(MANY_ITEMS * item).max(FEW_ITEMS * item);
+        since > long.max(base)
+    }
+}
+
+impl<G: GuaranteeKind> Sum<G> {
+    /// Octaves have a lattice each.
+    fn enter_octave(&mut self) -> Result<(), SumError> {
+        let next = self.items + 1;
+        if self.plan.request().kind == super::SumKind::Octave && next <= self.plan.most_releases() {
+            self.lattice = self.plan.lattice(next.ilog2())?;
+        }
+        Ok(())
+    }
+}
+
+impl<G: GuaranteeKind> PrivateSum<G> {
+    /// Draws noise ahead of need, where the mechanism can: many steps at a time, and in a thread of
+    /// its own if there is a core to spare. Releases are the same bit for bit, only sooner. Not
+    /// worth it for a few of them.
+    pub fn draw_ahead(&mut self) {
+        let (next, last) = (self.diary.items() + 1, self.diary.items_planned());
+        self.mechanism.running.draw_ahead(next, last);
+    }
+
+    /// Takes back a release that will not be published; the next one is written into its memory.
+    pub fn discard(&mut self, pending: Pending<Vec<f64>, G>) {
+        self.mechanism.room = pending.value;
+    }
+
+    /// What would be released before any item: zero, or pure noise for sums whose releases all have
+    /// one law. Nothing once items have come in.
+    pub fn before_the_first(&mut self) -> Option<Released<Vec<f64>, G>> {
+        if self.steps() > 0 {
+            return None;
+        }
+        let mut value = vec![0.0; self.mechanism.item.values.len()];
+        self.mechanism.running.last(0, &mut value);
+        Some(self.diary.pending(value).publish())
+    }
+}
+
+#[cfg(test)]
+mod tests;
