@@ -1,4 +1,5 @@
-//! Gaussian samples: exact and addressed, and for comparison a floating-point ziggurat fed by the same generator.
+//! Gaussian samples: exact and addressed, and for comparison a floating-point ziggurat fed by the
+//! same generator.
 
 use crate::timing::{Measured, measure};
 use aes::Aes256;
@@ -12,7 +13,8 @@ use std::hint::black_box;
 const DIMENSION: usize = 1024;
 const NODES: u64 = 200;
 
-/// AES-256 in counter mode, 64 blocks at a time: the generator under our sampler, as a plain stream.
+/// AES-256 in counter mode, 64 blocks at a time: the generator under our sampler, as a plain
+/// stream.
 struct CounterMode {
     cipher: Aes256,
     counter: u128,

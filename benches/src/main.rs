@@ -1,4 +1,5 @@
-//! One contestant at a time, measured in its own process: `hushstream-benches NAME [ARGUMENT]` prints seconds and units as JSON.
+//! One contestant at a time, measured in its own process: `hushstream-benches NAME [ARGUMENT]`
+//! prints seconds and units as JSON.
 //!
 //! `make bench` lets these and other people's implementations take turns; see `compare/`.
 

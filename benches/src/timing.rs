@@ -1,4 +1,5 @@
-//! One contestant, measured once: the comparison itself (taking turns, medians, ratios) is made by `compare/`, for us and for other programs alike.
+//! One contestant, measured once: the comparison itself (taking turns, medians, ratios) is made by
+//! `compare/`, for us and for other programs alike.
 
 use std::fmt;
 use std::time::Instant;
@@ -41,7 +42,8 @@ impl fmt::Display for Measured {
     }
 }
 
-/// Does `work`, which answers how many units that was, again and again; the first time warms caches and tables and does not count.
+/// Does `work`, which answers how many units that was, again and again; the first time warms caches
+/// and tables and does not count.
 pub(crate) fn measure(mut work: impl FnMut() -> u64) -> Measured {
     work();
     let start = Instant::now();

@@ -1,4 +1,5 @@
-//! Rounds of `pftal-bandit`, which the program does not play: a library's loop, for callgrind to count.
+//! Rounds of `pftal-bandit`, which the program does not play: a library's loop, for callgrind to
+//! count.
 
 use crate::timing::Measured;
 use hushstream_account::{Adjacency, Budget, FilterKind};

@@ -9,7 +9,8 @@ pub(crate) struct Case {
     pub(crate) format: Format,
     pub(crate) schema: String,
     pub(crate) bytes: Vec<u8>,
-    /// Whether column names are as they were, so that a marker in a message can only come from a field.
+    /// Whether column names are as they were, so that a marker in a message can only come from a
+    /// field.
     pub(crate) names_kept: bool,
     /// For choices while checking.
     pub(crate) seed: u64,
@@ -31,19 +32,23 @@ impl fmt::Display for Case {
 const SEEDS: [(Format, &str, &str, &str); 10] = [
     (
         Format::Csv,
-        "target = 'y'\nperson = 'who'\nvocabulary = { kind = ['a', 'b', 'c d'] }\nbounds = { 'x*' = [-2, 3] }\nhashed = { text = 6 }",
+        "target = 'y'\nperson = 'who'\nvocabulary = { kind = ['a', 'b', 'c d'] }\nbounds = { 'x*' \
+         = [-2, 3] }\nhashed = { text = 6 }",
         "x1,kind,who,text,x2,y\n",
-        "1,a,zq7secret,\"zq7secret, said \"\"it\"\"\",-1.25,1\n2.5,\"b\",bob,,NA,0\r\n-3e-2,c d,zq7secret,x\u{e4},1e2,true\n,zq7secret,,\"two\nlines\",0,-1\n",
+        "1,a,zq7secret,\"zq7secret, said \"\"it\"\"\",-1.25,1\n2.5,\"b\",bob,,NA,0\r\n-3e-2,c \
+         d,zq7secret,x\u{e4},1e2,true\n,zq7secret,,\"two\nlines\",0,-1\n",
     ),
     (
         Format::Csv,
-        "target = 'y'\npositive = '2'\none_hot = ['a*', 'b1|b2']\nbounds = { x = [0, 10] }\nmissing_target = 'null'",
+        "target = 'y'\npositive = '2'\none_hot = ['a*', 'b1|b2']\nbounds = { x = [0, 10] \
+         }\nmissing_target = 'null'",
         "a1,a2,a3,a4,a5,a6,b1,b2,x,y\n",
         "0,0,0,0,1,0,1,0,5,2\n0,0,0,0,0,0,0,1,10,1\n1,0,0,0,0,0,0,0,0,zq7secret\n0,1,1,0,0,0,0,0,0.125,\n",
     ),
     (
         Format::Tsv,
-        "task = 'regress'\ntarget = 'y'\ntarget_bounds = [-5, 5]\nnorm = 0.5\nhash_bits = 3\nbounds = { x = [0, 1] }",
+        "task = 'regress'\ntarget = 'y'\ntarget_bounds = [-5, 5]\nnorm = 0.5\nhash_bits = \
+         3\nbounds = { x = [0, 1] }",
         "x\ty\tt\n",
         "0.5\t-7\tzq7secret\n1\t2.25\t\"a\tb\"\n\t5e-1\t\n",
     ),
@@ -61,9 +66,11 @@ const SEEDS: [(Format, &str, &str, &str); 10] = [
     ),
     (
         Format::JsonLines,
-        "target = 'y'\nperson = 'who'\nvocabulary = { kind = ['a', 'b'] }\nbounds = { x = [-1, 1], z = [0, 9] }",
+        "target = 'y'\nperson = 'who'\nvocabulary = { kind = ['a', 'b'] }\nbounds = { x = [-1, 1], \
+         z = [0, 9] }",
         "{\"x\":0.5,\"kind\":\"a\",\"y\":1,\"who\":\"ann\"}\n",
-        "{\"y\":false,\"kind\":\"zq7secret\",\"x\":-1e-3, \"z\" : 4 }\n{\"x\":null,\"kind\":\"\\u0062\",\"y\":\"1\",\"other\":\"zq7secret\\n\\ud83d\\ude00\"}\n{\"y\":0}\n",
+        "{\"y\":false,\"kind\":\"zq7secret\",\"x\":-1e-3, \"z\" : 4 \
+         }\n{\"x\":null,\"kind\":\"\\u0062\",\"y\":\"1\",\"other\":\"zq7secret\\n\\ud83d\\ude00\"}\n{\"y\":0}\n",
     ),
     (
         Format::JsonLines,
@@ -75,11 +82,13 @@ const SEEDS: [(Format, &str, &str, &str); 10] = [
         Format::Vw,
         "norm = 2\nhash_bits = 8\nperson = 'tag'",
         "",
-        "1 1 'zq7secret|a:2 x:0.5 zq7secret |b 3:-1 y\n-1 zq7secret|a x x:1e-3 | 12 13:4\n0 | zq7secret:1\n1 'bob |n\n",
+        "1 1 'zq7secret|a:2 x:0.5 zq7secret |b 3:-1 y\n-1 zq7secret|a x x:1e-3 | 12 13:4\n0 | \
+         zq7secret:1\n1 'bob |n\n",
     ),
     (
         Format::Vw,
-        "norm = 1\ntask = 'regress'\ntarget_bounds = [0, 10]\nmissing_target = 'null'\nintercept = false",
+        "norm = 1\ntask = 'regress'\ntarget_bounds = [0, 10]\nmissing_target = 'null'\nintercept = \
+         false",
         "",
         "3.5 |f a:1 b:2\n| zq7secret\nzq7secret |f a\n11\t| c:-2.5\n",
     ),

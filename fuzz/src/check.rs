@@ -218,7 +218,8 @@ fn rows(reader: &mut Reader, outcome: &mut Outcome) -> Result<Option<ReadError>,
     }
 }
 
-/// A row is as its layout says: finite, within the norm and the dimension, with a target of the right kind.
+/// A row is as its layout says: finite, within the norm and the dimension, with a target of the
+/// right kind.
 fn sound(row: &Row, layout: &Layout) -> Result<(Vec<u64>, Option<u64>), String> {
     let (mut squares, mut bits) = (0.0, Vec::new());
     match &row.features {

@@ -1,6 +1,7 @@
 //! Broken files of every kind for the readers: a mutation fuzzer that needs nothing but Rust.
 //!
-//! `hushstream-fuzz [--seconds N] [--seed S] [--only CASE]`. A case is a function of the seed and its number, so a failure can be played again.
+//! `hushstream-fuzz [--seconds N] [--seed S] [--only CASE]`. A case is a function of the seed and
+//! its number, so a failure can be played again.
 
 mod cases;
 mod check;

@@ -1,6 +1,7 @@
 //! Reproducible randomness for games: not noise, not secret, and never used for privacy.
 
-/// A small counter-based generator (SplitMix64): the same seed gives the same game on every machine.
+/// A small counter-based generator (SplitMix64): the same seed gives the same game on every
+/// machine.
 #[derive(Debug, Clone)]
 pub struct Dice {
     state: u64,

@@ -1,7 +1,9 @@
 //! Growth rates from measurements: least squares on logarithms.
 //!
-//! A regret of c·T^a·(ln T)^b is a straight line in ln T once the power b of the logarithm, which a theorem gives, has been divided out. Over the range of T that
-//! can be played, ln ln T is so nearly a straight line in ln T itself that fitting a and b together would tell neither; hence b is given.
+//! A regret of c·T^a·(ln T)^b is a straight line in ln T once the power b of the logarithm, which a
+//! theorem gives, has been divided out. Over the range of T that can be played, ln ln T is so
+//! nearly a straight line in ln T itself that fitting a and b together would tell neither; hence b
+//! is given.
 
 /// A fitted power law.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -14,7 +16,8 @@ pub struct Fit {
     pub constant: f64,
 }
 
-/// Fits y = c·x^a to points (x, y). Nothing, if there are fewer than three, or all at one x, or one that is not positive and finite.
+/// Fits y = c·x^a to points (x, y). Nothing, if there are fewer than three, or all at one x, or one
+/// that is not positive and finite.
 #[must_use]
 pub fn power(points: &[(f64, f64)]) -> Option<Fit> {
     let sound = |value: f64| value > 0.0 && value.is_finite();
@@ -46,7 +49,8 @@ pub fn power(points: &[(f64, f64)]) -> Option<Fit> {
     })
 }
 
-/// Fits regret = c·T^a·(ln T)^b to points (T, regret), for a given b = `logarithms`. Nothing, if [`power`] would give nothing, or if a T is below 2.
+/// Fits regret = c·T^a·(ln T)^b to points (T, regret), for a given b = `logarithms`. Nothing, if
+/// [`power`] would give nothing, or if a T is below 2.
 #[must_use]
 pub fn growth(points: &[(u64, f64)], logarithms: f64) -> Option<Fit> {
     if points.iter().any(|&(t, _)| t < 2) {
@@ -80,7 +84,8 @@ mod tests {
         }
     }
 
-    /// By hand: ln y = 0, 1, 1 at ln x = 0, 1, 2 has slope ½, residuals −1/6, 1/3, −1/6 and so the error √(1/6/2).
+    /// By hand: ln y = 0, 1, 1 at ln x = 0, 1, 2 has slope ½, residuals −1/6, 1/3, −1/6 and so the
+    /// error √(1/6/2).
     #[test]
     fn the_error_is_the_textbooks() {
         let e = std::f64::consts::E;

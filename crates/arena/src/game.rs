@@ -1,7 +1,8 @@
 //! Streams and adversaries: who decides what the next record is.
 //!
-//! A game is played in coordinates: each round has a *direction* vector, and the task (linear losses, means, regression) turns it into a record.
-//! Stochastic and oblivious games fix everything in advance; adaptive ones look at the learner's iterate.
+//! A game is played in coordinates: each round has a *direction* vector, and the task (linear
+//! losses, means, regression) turns it into a record. Stochastic and oblivious games fix everything
+//! in advance; adaptive ones look at the learner's iterate.
 
 use crate::dice::Dice;
 use std::fmt;
@@ -12,7 +13,8 @@ use std::str::FromStr;
 pub enum Game {
     /// Independent rounds around one hidden direction.
     Stochastic,
-    /// The hidden direction flips its sign at the middle and at three quarters: doing nothing, or never forgetting, costs a constant a round.
+    /// The hidden direction flips its sign at the middle and at three quarters: doing nothing, or
+    /// never forgetting, costs a constant a round.
     Switching,
     /// The hidden direction turns slowly.
     Drifting,

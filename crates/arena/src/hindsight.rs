@@ -1,7 +1,8 @@
 //! The best fixed point in hindsight, by solvers that share nothing with the learners.
 //!
-//! Linear losses: one linear minimisation. Everything else: accelerated projected gradient (FISTA with restarts) on the total loss, stopped by a *proved* gap: for a convex f over a
-//! set with a linear minimiser, f(x) − min f ≤ max_y ⟨∇f(x), x − y⟩.
+//! Linear losses: one linear minimisation. Everything else: accelerated projected gradient (FISTA
+//! with restarts) on the total loss, stopped by a *proved* gap: for a convex f over a set with a
+//! linear minimiser, f(x) − min f ≤ max_y ⟨∇f(x), x − y⟩.
 
 use crate::task::{Task, record};
 use hushstream_mechanism::Contribution;

@@ -1,7 +1,7 @@
 //! Games for private online learners: streams and adversaries, the best point in hindsight, regret.
 //!
-//! Everything here is synthetic and public; noise is simulated from seeds, so that experiments repeat. Nothing that runs here protects anybody, and everything
-//! it touches says so.
+//! Everything here is synthetic and public; noise is simulated from seeds, so that experiments
+//! repeat. Nothing that runs here protects anybody, and everything it touches says so.
 //!
 //! ```
 //! use hushstream_account::{Adjacency, Budget};

@@ -12,7 +12,8 @@ impl Contest {
     /// The recipe on iterates, calibrated for this contest.
     ///
     /// # Errors
-    /// A combination that does not fit; `pol`, which plays no rounds; batches, which iterates do not have.
+    /// A combination that does not fit; `pol`, which plays no rounds; batches, which iterates do
+    /// not have.
     pub fn iterate_recipe(&self) -> Result<IterateRecipe, ArenaError> {
         let unfit = |reason: &str| {
             ArenaError::Recipe(RecipeError::Unfit(format!("{}: {reason}", self.recipe)))

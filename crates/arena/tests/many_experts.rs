@@ -1,8 +1,11 @@
-//! A hundred thousand experts for a hundred thousand rounds: memory of a few loss vectors, and no round that costs more than a few passes over the losses (but for the draws).
+//! A hundred thousand experts for a hundred thousand rounds: memory of a few loss vectors, and no
+//! round that costs more than a few passes over the losses (but for the draws).
 //!
-//! **Measured**: 9.7 MB at the peak, 12 loss vectors; 1.3 ms a round (opt-level 2), no more at the end than at round 2,000.
+//! **Measured**: 9.7 MB at the peak, 12 loss vectors; 1.3 ms a round (opt-level 2), no more at the
+//! end than at round 2,000.
 //!
-//! A binary of its own, because tests share their process's memory; without a journal, which would be forty gigabytes of disk.
+//! A binary of its own, because tests share their process's memory; without a journal, which would
+//! be forty gigabytes of disk.
 #![cfg(feature = "long")]
 #![allow(clippy::unwrap_used)]
 

@@ -1,24 +1,31 @@
 //! What an attacker computes from what is published.
 //!
-//! An attack is a score; the audit adds a threshold. Which attack is tried costs nothing: it is chosen on runs of its own.
+//! An attack is a score; the audit adds a threshold. Which attack is tried costs nothing: it is
+//! chosen on runs of its own.
 //!
-//! - *Matched filter*: w = Σ⁻¹(m₁ − m₀), with means and covariance measured on runs of their own (Fisher's discriminant). For releases that are jointly Gaussian with the same
-//!   covariance in both worlds, which those of Gaussian sums are, this is the likelihood ratio as the number of fitting runs grows, whatever the strategy or decoder.
+//! - *Matched filter*: w = Σ⁻¹(m₁ − m₀), with means and covariance measured on runs of their own
+//!   (Fisher's discriminant). For releases that are jointly Gaussian with the same covariance in
+//!   both worlds, which those of Gaussian sums are, this is the likelihood ratio as the number of
+//!   fitting runs grows, whatever the strategy or decoder.
 //! - *Likelihood*: the duel's own, where the noise's law tells one (Laplace and L2-Laplace nodes).
 //! - *One number*: a single coordinate of what is published.
-//! - *Nearness*: how close what is published comes to the mean of the right world. It finds noise with too much mass in the middle.
-//! - *Transcripts*: where only few different transcripts occur (plays, choices), how much more often each was seen in the right world. As fitting runs grow, the likelihood ratio of
-//!   whatever the mechanism really does.
+//! - *Nearness*: how close what is published comes to the mean of the right world. It finds noise
+//!   with too much mass in the middle.
+//! - *Transcripts*: where only few different transcripts occur (plays, choices), how much more
+//!   often each was seen in the right world. As fitting runs grow, the likelihood ratio of whatever
+//!   the mechanism really does.
 //! - *Zeros*: how many numbers are exactly zero. It finds noise that was not added.
 
 use crate::duel::Duel;
 use std::collections::HashMap;
 use std::fmt;
 
-/// So many coordinates enter a matched filter at the most: those that differ most between the worlds.
+/// So many coordinates enter a matched filter at the most: those that differ most between the
+/// worlds.
 const WIDEST: usize = 64;
 
-/// So many fitting runs an average transcript must have for its share in each world to mean something.
+/// So many fitting runs an average transcript must have for its share in each world to mean
+/// something.
 const REPEATED: usize = 8;
 
 /// A score.
@@ -140,7 +147,8 @@ fn bits(seen: &[f64]) -> Vec<u64> {
     seen.iter().map(|value| value.to_bits()).collect()
 }
 
-/// The log-ratio of every transcript's counts, a half added to each; nothing where most transcripts occur once.
+/// The log-ratio of every transcript's counts, a half added to each; nothing where most transcripts
+/// occur once.
 fn transcripts(left: &[Vec<f64>], right: &[Vec<f64>]) -> Option<HashMap<Vec<u64>, f64>> {
     let most = (left.len() + right.len()) / REPEATED;
     let mut counts: HashMap<Vec<u64>, [f64; 2]> = HashMap::new();
@@ -172,7 +180,8 @@ fn coordinate(i: usize, left: &[Vec<f64>], right: &[Vec<f64>]) -> Moments {
     };
     let count = (left.len() + right.len()) as f64;
     let spread = ((squares(left, low) + squares(right, high)) / count).sqrt();
-    // A number that is fixed in each world but not the same in both tells everything: give it a spread of next to nothing.
+    // A number that is fixed in each world but not the same in both tells everything: give it a
+    // spread of next to nothing.
     let floor = 1e-9 * (high - low).abs();
     Moments {
         left: low,
@@ -181,7 +190,8 @@ fn coordinate(i: usize, left: &[Vec<f64>], right: &[Vec<f64>]) -> Moments {
     }
 }
 
-/// Σ⁻¹(m₁ − m₀) in standardised coordinates, with a little added to the diagonal so that exact dependence becomes a very large weight.
+/// Σ⁻¹(m₁ − m₀) in standardised coordinates, with a little added to the diagonal so that exact
+/// dependence becomes a very large weight.
 fn discriminant(
     telling: &[usize],
     moments: &[Moments],

@@ -1,18 +1,22 @@
 //! Exact confidence bounds on a probability (Clopper and Pearson 1934).
 //!
-//! **Claim.** If k of n independent runs had a property of probability p, then `lower(k, n, α)` ≤ p except with probability at most α.
+//! **Claim.** If k of n independent runs had a property of probability p, then `lower(k, n, α)` ≤ p
+//! except with probability at most α.
 //!
-//! **Proof.** The bound returned is a q with P[Bin(n, q) ≥ k] ≤ α, which is *checked* with arithmetic rounded up, not solved for. If p < q, then the count that
-//! was seen, or a larger one, had probability P[Bin(n, p) ≥ k] ≤ P[Bin(n, q) ≥ k] ≤ α. ∎
+//! **Proof.** The bound returned is a q with P[Bin(n, q) ≥ k] ≤ α, which is *checked* with
+//! arithmetic rounded up, not solved for. If p < q, then the count that was seen, or a larger one,
+//! had probability P[Bin(n, p) ≥ k] ≤ P[Bin(n, q) ≥ k] ≤ α. ∎
 //!
-//! **Rounding.** The tail is its first term times Σ of products of falling ratios: all positive, so each of m additions and multiplications costs a relative
-//! 2⁻⁵²; what is cut off is bounded by a geometric series. The first term is the exponential of a sum of five numbers, each good to a few units in its last place:
-//! sixteen units of the sum of their sizes are added.
+//! **Rounding.** The tail is its first term times Σ of products of falling ratios: all positive, so
+//! each of m additions and multiplications costs a relative 2⁻⁵²; what is cut off is bounded by a
+//! geometric series. The first term is the exponential of a sum of five numbers, each good to a few
+//! units in its last place: sixteen units of the sum of their sizes are added.
 
 /// Largest number of runs: with more, the margin for rounding would begin to show.
 pub(crate) const MOST_RUNS: u64 = 1 << 40;
 
-/// A number that a probability seen `hits` times in `runs` is not below, except with probability `error`.
+/// A number that a probability seen `hits` times in `runs` is not below, except with probability
+/// `error`.
 #[must_use]
 pub(crate) fn lower(hits: u64, runs: u64, error: f64) -> f64 {
     if hits == 0 || hits > runs || runs > MOST_RUNS || error.is_nan() || error <= 0.0 {

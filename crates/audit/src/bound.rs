@@ -1,10 +1,13 @@
 //! From counted runs to what is proved about a guarantee.
 //!
-//! An attack says "right" or "left" after each run. Let β̂ ≥ b be a proved bound on how often it says "right" in the right world and α̂ ≤ a on how often in the left
-//! one, each except with probability half the stated error. Then, with that confidence:
+//! An attack says "right" or "left" after each run. Let β̂ ≥ b be a proved bound on how often it
+//! says "right" in the right world and α̂ ≤ a on how often in the left one, each except with
+//! probability half the stated error. Then, with that confidence:
 //!
-//! - the mechanism is not μ-Gaussian private for any μ < Φ⁻¹(b) − Φ⁻¹(a) (Dong, Roth and Su 2022: the trade-off function of μ passes through those points);
-//! - it is not (ε, δ)-private for any ε < ln((b − δ)/a), nor for any δ < b − e^ε·a (the definition).
+//! - the mechanism is not μ-Gaussian private for any μ < Φ⁻¹(b) − Φ⁻¹(a) (Dong, Roth and Su 2022:
+//!   the trade-off function of μ passes through those points);
+//! - it is not (ε, δ)-private for any ε < ln((b − δ)/a), nor for any δ < b − e^ε·a (the
+//!   definition).
 //!
 //! All of them follow from the same two numbers, so stating all costs nothing.
 
@@ -58,7 +61,8 @@ impl Claim {
         }
     }
 
-    /// What an attack tries to make large: μ, ε, or δ at the claimed ε. Negative for attacks that prove nothing, so that they can be compared all the same.
+    /// What an attack tries to make large: μ, ε, or δ at the claimed ε. Negative for attacks that
+    /// prove nothing, so that they can be compared all the same.
     pub(crate) fn aim(self, rates: Rates) -> f64 {
         match self {
             Self::Gaussian { .. } => rates.quantile_gap(),
@@ -76,7 +80,8 @@ impl Claim {
         }
     }
 
-    /// The largest rate of hits that it allows at a rate of alarms: the edge of its region, for pictures.
+    /// The largest rate of hits that it allows at a rate of alarms: the edge of its region, for
+    /// pictures.
     #[must_use]
     pub fn allows(self, alarms: f64) -> f64 {
         let (epsilon, delta) = self.budget();
@@ -145,7 +150,8 @@ impl Rates {
         }
     }
 
-    /// ln((b − δ)/a), rounded down: a few units in the last place for the difference, the quotient and the logarithm.
+    /// ln((b − δ)/a), rounded down: a few units in the last place for the difference, the quotient
+    /// and the logarithm.
     fn log_ratio(self, delta: f64) -> f64 {
         if self.hits <= delta {
             return f64::NEG_INFINITY;

@@ -24,10 +24,11 @@ impl World {
     }
 }
 
-/// A pair of neighbouring streams, played against a fresh instance of a mechanism as often as one likes.
+/// A pair of neighbouring streams, played against a fresh instance of a mechanism as often as one
+/// likes.
 ///
-/// Everything returned by [`Duel::play`] must be what an outsider may see, or what an outsider can compute from it: only then does a bound say something about
-/// the guarantee.
+/// Everything returned by [`Duel::play`] must be what an outsider may see, or what an outsider can
+/// compute from it: only then does a bound say something about the guarantee.
 pub trait Duel: Sync {
     /// What differs between the streams, for people.
     fn name(&self) -> String;
@@ -38,7 +39,8 @@ pub trait Duel: Sync {
     /// Whatever keeps the mechanism from running.
     fn play(&self, world: World, seed: u64) -> Result<Vec<f64>, AuditError>;
 
-    /// A score that is large where the right world is more likely, if the noise's law tells one. A wrong one proves less, never too much.
+    /// A score that is large where the right world is more likely, if the noise's law tells one. A
+    /// wrong one proves less, never too much.
     fn likelihood(&self, seen: &[f64]) -> Option<f64> {
         let _ = seen;
         None
@@ -65,7 +67,8 @@ impl Runs {
     }
 }
 
-/// Plays many times, on as many threads as the machine has, and keeps what `keep` makes of each; in the order of the seeds.
+/// Plays many times, on as many threads as the machine has, and keeps what `keep` makes of each; in
+/// the order of the seeds.
 pub(crate) fn play_many<T: Send>(
     duel: &dyn Duel,
     world: World,

@@ -1,16 +1,20 @@
 //! Many canaries in one run, for long streams.
 //!
-//! In a stream of n records, m of them are canaries, each in a coordinate of its own; fair coins decide on which side each canary stands. After a run the attacker
-//! says of each canary whether it stood on the right.
+//! In a stream of n records, m of them are canaries, each in a coordinate of its own; fair coins
+//! decide on which side each canary stands. After a run the attacker says of each canary whether it
+//! stood on the right.
 //!
-//! **Theorem.** Let a_i and b_i be the probabilities of saying "right" of canary i when it stands left and right. If the mechanism is private with a trade-off whose
-//! region {(a, b)} is convex (that of every μ, and of every (ε, δ), is), the averages (ā, b̄) over the canaries lie in the region.
-//! **Proof.** Given the other coins, the two sides of coin i are neighbouring streams; averaging over the other coins, and over the canaries, keeps a point in a
-//! convex set. ∎ Nothing is assumed about how canaries depend on each other.
+//! **Theorem.** Let a_i and b_i be the probabilities of saying "right" of canary i when it stands
+//! left and right. If the mechanism is private with a trade-off whose region {(a, b)} is convex
+//! (that of every μ, and of every (ε, δ), is), the averages (ā, b̄) over the canaries lie in the
+//! region. **Proof.** Given the other coins, the two sides of coin i are neighbouring streams;
+//! averaging over the other coins, and over the canaries, keeps a point in a convex set. ∎ Nothing
+//! is assumed about how canaries depend on each other.
 //!
-//! **The averages from R runs.** With coin S_i and verdict V_i, the mean over i of 2·1[S_i = right, V_i = right] lies in [0, 2] and has expectation b̄; runs are independent, so
-//! the empirical Bernstein bound (Maurer and Pontil 2009, Theorem 4) gives b̄ from below, and likewise ā from above. The canaries of a run average out its variance,
-//! which is what they are for.
+//! **The averages from R runs.** With coin S_i and verdict V_i, the mean over i of 2·1[S_i = right,
+//! V_i = right] lies in [0, 2] and has expectation b̄; runs are independent, so the empirical
+//! Bernstein bound (Maurer and Pontil 2009, Theorem 4) gives b̄ from below, and likewise ā from
+//! above. The canaries of a run average out its variance, which is what they are for.
 
 use crate::AuditError;
 use crate::bound::{Claim, Rates};
@@ -39,7 +43,8 @@ pub struct LongStream {
 }
 
 impl LongStream {
-    /// The canaries: the records that most nodes contain. Item τ lies in the nodes of the levels where τ − 1 has a zero.
+    /// The canaries: the records that most nodes contain. Item τ lies in the nodes of the levels
+    /// where τ − 1 has a zero.
     fn places(&self) -> Vec<u64> {
         let mut places: Vec<u64> = (1..=self.releases).collect();
         places.sort_by_key(|place| (place - 1).count_ones());
@@ -192,7 +197,8 @@ impl Duel for Crowd {
     }
 }
 
-/// A bound on the expectation of values in [0, 2], below (`side` −1) or above (+1), wrong with probability at most `error`.
+/// A bound on the expectation of values in [0, 2], below (`side` −1) or above (+1), wrong with
+/// probability at most `error`.
 fn bernstein(values: &[f64], side: f64, error: f64) -> f64 {
     let n = values.len() as f64;
     if n < 2.0 {

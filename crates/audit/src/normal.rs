@@ -1,7 +1,8 @@
-//! Bounds on the normal distribution function and on its inverse, rounded so that a lower bound stays one.
+//! Bounds on the normal distribution function and on its inverse, rounded so that a lower bound
+//! stays one.
 //!
-//! `erfc` is good to a unit or two in the last place; its argument x/√2 is rounded once, which moves the value by a relative 2z²u < 10⁻¹² for |x| ≤ 38. A
-//! margin of 10⁻¹¹ covers both.
+//! `erfc` is good to a unit or two in the last place; its argument x/√2 is rounded once, which
+//! moves the value by a relative 2z²u < 10⁻¹² for |x| ≤ 38. A margin of 10⁻¹¹ covers both.
 
 const MARGIN: f64 = 1e-11;
 

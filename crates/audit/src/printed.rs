@@ -1,7 +1,10 @@
-//! The papers as printed: every row of the errata that breaks privacy and whose recipe exists, attacked until it shows.
+//! The papers as printed: every row of the errata that breaks privacy and whose recipe exists,
+//! attacked until it shows.
 //!
-//! **Unsound on purpose**: these are the papers' own constants, on public synthetic streams of zeros and ones. A tree with printed noise is read where it is weakest:
-//! release 2ᵏ is a single node that contains the first record, so the releases 1, 2, 4, … show all of a record's nodes, one at a time. Of a dartboard the attacker knows the law.
+//! **Unsound on purpose**: these are the papers' own constants, on public synthetic streams of
+//! zeros and ones. A tree with printed noise is read where it is weakest: release 2ᵏ is a single
+//! node that contains the first record, so the releases 1, 2, 4, … show all of a record's nodes,
+//! one at a time. Of a dartboard the attacker knows the law.
 
 mod batches;
 mod offline;
@@ -77,7 +80,8 @@ impl Printed {
             }
             Mechanism::Overlapping(board) => batches::truth(board),
             Mechanism::Chosen([left, right]) => {
-                // The smaller ball's ends are reached in one world only, what lies beyond them in the other only; inside it the densities are alike.
+                // The smaller ball's ends are reached in one world only, what lies beyond them in
+                // the other only; inside it the densities are alike.
                 let share = |chosen: Chosen| {
                     let beyond = |side: f64| phi((side * chosen.mean - left.radius) / chosen.noise);
                     beyond(1.0) + beyond(-1.0)
@@ -87,7 +91,8 @@ impl Printed {
         })
     }
 
-    /// Enough runs of each world to see it at 99.9 %: those that a δ needs grow as it falls, most ε are seen at once.
+    /// Enough runs of each world to see it at 99.9 %: those that a δ needs grow as it falls, most ε
+    /// are seen at once.
     ///
     /// # Errors
     /// None for the rows of [`Printed::all`].

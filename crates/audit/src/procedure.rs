@@ -1,10 +1,13 @@
 //! An audit: fit the attacks, choose one, prove a bound, each on runs of its own.
 //!
 //! 1. **Fit.** Both streams of every duel are played; attacks with parameters are fitted.
-//! 2. **Choose.** They are played again; the duel, attack, threshold and direction that promise the largest bound are kept: one event, fixed before the last step.
-//! 3. **Prove.** The chosen duel is played with fresh noise; two counts give the bound, by Clopper and Pearson (`bound.rs`).
+//! 2. **Choose.** They are played again; the duel, attack, threshold and direction that promise the
+//!    largest bound are kept: one event, fixed before the last step.
+//! 3. **Prove.** The chosen duel is played with fresh noise; two counts give the bound, by Clopper
+//!    and Pearson (`bound.rs`).
 //!
-//! Whatever was searched in the first two steps, the last has one event only: there is nothing to correct for. The number of runs is fixed before any is played.
+//! Whatever was searched in the first two steps, the last has one event only: there is nothing to
+//! correct for. The number of runs is fixed before any is played.
 
 use crate::AuditError;
 use crate::attack::Attack;
@@ -29,7 +32,8 @@ pub struct Effort {
 }
 
 impl Effort {
-    /// So many proving runs, half as many choosing runs and a fifth as many fitting runs, of which there is a number that is enough.
+    /// So many proving runs, half as many choosing runs and a fifth as many fitting runs, of which
+    /// there is a number that is enough.
     #[must_use]
     pub fn runs(prove: u64, error: f64, seed: u64) -> Self {
         Self {
@@ -104,7 +108,8 @@ pub struct Verdict {
     pub attack: String,
     /// How long it took.
     pub seconds: f64,
-    /// (alarms, hits) as measured for every threshold, in the direction of the attack: for a picture, not for a proof.
+    /// (alarms, hits) as measured for every threshold, in the direction of the attack: for a
+    /// picture, not for a proof.
     pub curve: Vec<(f64, f64)>,
 }
 
@@ -115,7 +120,8 @@ impl Verdict {
         self.claim.is_refuted_by(self.rates)
     }
 
-    /// What is proved of what is claimed: of μ for Gaussian claims, of ε for pure ones, of δ otherwise.
+    /// What is proved of what is claimed: of μ for Gaussian claims, of ε for pure ones, of δ
+    /// otherwise.
     #[must_use]
     pub fn tightness(&self) -> f64 {
         self.claim.aim(self.rates).max(0.0) / self.claim.promised()
@@ -209,7 +215,8 @@ pub fn audit(claim: Claim, duels: &[Box<dyn Duel>], effort: Effort) -> Result<Ve
     })
 }
 
-/// The event that promises most for the proving runs, among every score that was seen, on both sides and for both worlds.
+/// The event that promises most for the proving runs, among every score that was seen, on both
+/// sides and for both worlds.
 fn best_event(claim: Claim, mut left: Vec<f64>, mut right: Vec<f64>, effort: Effort) -> Event {
     left.sort_by(f64::total_cmp);
     right.sort_by(f64::total_cmp);
@@ -251,14 +258,16 @@ fn best_event(claim: Claim, mut left: Vec<f64>, mut right: Vec<f64>, effort: Eff
     best
 }
 
-/// How many standard deviations of the choosing runs lie between what they show and what is promised: the proving runs will subtract their own, and what looked
-/// best among many will look less good again.
+/// How many standard deviations of the choosing runs lie between what they show and what is
+/// promised: the proving runs will subtract their own, and what looked best among many will look
+/// less good again.
 fn caution(effort: Effort) -> f64 {
     let proving = crate::normal::quantile_high(1.0 - effort.error / 2.0).min(12.0);
     2.0 + proving * (effort.choose as f64 / effort.prove as f64).sqrt()
 }
 
-/// Rates that are `z` standard deviations worse than the counts (Wilson's interval): an approximation, fast enough for thousands of thresholds.
+/// Rates that are `z` standard deviations worse than the counts (Wilson's interval): an
+/// approximation, fast enough for thousands of thresholds.
 fn approximately(hits: u64, alarms: u64, runs: u64, z: f64) -> Rates {
     let n = runs as f64;
     let wilson = |count: u64, side: f64| {

@@ -7,7 +7,8 @@ use hushstream_audit::{Effort, Target, audit};
 use hushstream_engine::RecipeName;
 use hushstream_mechanism::sums::{Noise, SumKind};
 
-/// At 99.9 %, a thousand audits give one false alarm on average at the most; more than nine has a probability below 1.2·10⁻⁷.
+/// At 99.9 %, a thousand audits give one false alarm on average at the most; more than nine has a
+/// probability below 1.2·10⁻⁷.
 #[test]
 fn a_thousand_audits_give_at_most_nine_violations() {
     let (gaussian, pure) = (Budget::approx(8.0, 1e-5), Budget::pure(1.0));

@@ -38,7 +38,8 @@ fn every_recipe_is_audited() {
     }
 }
 
-/// Where the truth is close to the claim, so is the bound: one draw among eight experts, one noisy answer, one phase, the sum under one-point gradients.
+/// Where the truth is close to the claim, so is the bound: one draw among eight experts, one noisy
+/// answer, one phase, the sum under one-point gradients.
 #[test]
 fn draws_answers_phases_and_values_are_audited_closely() {
     let (gaussian, pure) = budgets();
@@ -71,7 +72,8 @@ fn draws_answers_phases_and_values_are_audited_closely() {
     }
 }
 
-/// After its one draw a dartboard stays; if it drew on, sixteen plays would prove more than its claim.
+/// After its one draw a dartboard stays; if it drew on, sixteen plays would prove more than its
+/// claim.
 #[test]
 fn a_spent_dartboard_stays() {
     let target = Target::spent_dartboard(budgets().1).unwrap();
@@ -205,7 +207,8 @@ fn a_long_stream_with_many_canaries() {
     );
 }
 
-/// The order of the records in a batch must not matter: floats become integers before they are added.
+/// The order of the records in a batch must not matter: floats become integers before they are
+/// added.
 #[test]
 fn the_product_sums_exactly() {
     use hushstream_account::{Adjacency, FilterKind};

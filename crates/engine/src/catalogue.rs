@@ -1,4 +1,5 @@
-//! Every recipe: where it comes from, what was corrected, when to use it, and its regret as printed and as it holds.
+//! Every recipe: where it comes from, what was corrected, when to use it, and its regret as printed
+//! and as it holds.
 
 mod entries;
 
@@ -143,7 +144,8 @@ impl RecipeName {
                 if windowed {
                     "its guarantee is about a window: it needs --sum window"
                 } else {
-                    "it promises privacy of the transcript, which a window does not give; use coco-p"
+                    "it promises privacy of the transcript, which a window does not give; use \
+                     coco-p"
                 }
             }
             Self::Ftpl if noise != Noise::Gaussian => {

@@ -1,7 +1,10 @@
 //! Recipes: a mechanism, a learner and a calibration with a name; the round loop, and resuming it.
 //!
-//! A [`RecipeRequest`] names an algorithm of the literature and what is public about the task; its [`Recipe`] is calibrated; a [`Run`] plays it:
-//! question to one record, noisy answer, next iterate. [`IterateRequest`], [`IterateRecipe`] and [`IterateRun`] are the same for recipes that release the iterates of a learner on the private side. [`CATALOGUE`] tells where each recipe comes from and what it promises.
+//! A [`RecipeRequest`] names an algorithm of the literature and what is public about the task; its
+//! [`Recipe`] is calibrated; a [`Run`] plays it: question to one record, noisy answer, next
+//! iterate. [`IterateRequest`], [`IterateRecipe`] and [`IterateRun`] are the same for recipes that
+//! release the iterates of a learner on the private side. [`CATALOGUE`] tells where each recipe
+//! comes from and what it promises.
 
 mod catalogue;
 mod choice;

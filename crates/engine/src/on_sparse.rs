@@ -1,4 +1,5 @@
-//! `sparse-ftrl`: a private linear model over millions of hashed features. Follow the regularised leader, coordinate by coordinate, on the binary tree.
+//! `sparse-ftrl`: a private linear model over millions of hashed features. Follow the regularised
+//! leader, coordinate by coordinate, on the binary tree.
 
 use crate::catalogue::RecipeName;
 use crate::error::{RecipeError, RunError};
@@ -114,7 +115,9 @@ impl SparseRecipe {
         &self.request
     }
 
-    /// Records after which a feature stands out of the noise of all, if each has that feature alone, as long as records may be, and all agree: at the slope that the loss has where weights are still 0.
+    /// Records after which a feature stands out of the noise of all, if each has that feature
+    /// alone, as long as records may be, and all agree: at the slope that the loss has where
+    /// weights are still 0.
     #[must_use]
     pub fn rows_until_signal(&self) -> f64 {
         let SparseRequest { bounds, link, .. } = self.request;
@@ -157,8 +160,8 @@ impl SparseRecipe {
 }
 
 /// Scores records with noisy weights that are read where a record has features. The mechanism holds
-/// the sums, so there is nothing else to keep; only the last model is ever made, since each would be
-/// all features long.
+/// the sums, so there is nothing else to keep; only the last model is ever made, since each would
+/// be all features long.
 pub struct SparsePlayer {
     thresholded: bool,
 }

@@ -1,5 +1,5 @@
-//! Prints the filters that `oracle/blt.py write -` compares with other people's implementations: to be run after a change of the
-//! optimiser.
+//! Prints the filters that `oracle/blt.py write -` compares with other people's implementations: to
+//! be run after a change of the optimiser.
 
 use hushstream_mechanism::sums::blt::{DyadicBlt, optimise};
 

@@ -1,6 +1,8 @@
-//! The same sums without noise, for the operator only: what a learner without privacy would have seen.
+//! The same sums without noise, for the operator only: what a learner without privacy would have
+//! seen.
 //!
-//! A run's report compares the private learner with the same learner on these sums. Nothing computed from them may be published.
+//! A run's report compares the private learner with the same learner on these sums. Nothing
+//! computed from them may be published.
 
 use crate::boundary::{OperatorOnly, Raw};
 use crate::lattice::Contribution;

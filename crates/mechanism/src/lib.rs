@@ -1,8 +1,9 @@
 //! The privacy boundary: the one crate that touches people's data, and pays for every release.
 //!
-//! Data flows one way. A contribution is sealed ([`Raw`]), mapped to integers ([`Lattice`]), summed, noised and released. Every mechanism is
-//! built with a [`Grant`], which only a [`Ledger`] hands out and only after the charge is on disk; what it draws is [`Pending`] until a sync
-//! has covered it, and then [`Released`]: whatever is computed from a release is free.
+//! Data flows one way. A contribution is sealed ([`Raw`]), mapped to integers ([`Lattice`]),
+//! summed, noised and released. Every mechanism is built with a [`Grant`], which only a [`Ledger`]
+//! hands out and only after the charge is on disk; what it draws is [`Pending`] until a sync has
+//! covered it, and then [`Released`]: whatever is computed from a release is free.
 //!
 //! ```
 //! use hushstream_account::{Adjacency, Budget, FilterKind};

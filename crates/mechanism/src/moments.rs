@@ -1,12 +1,16 @@
-//! Second moments of a record, for least squares: (vvᵀ, κ·y·v) from features clipped to R and a target clipped to Y, κ = R/Y.
+//! Second moments of a record, for least squares: (vvᵀ, κ·y·v) from features clipped to R and a
+//! target clipped to Y, κ = R/Y.
 //!
-//! Coordinates: V_ii for every i, then √2·V_ij for i < j row by row, then κ·y·v_i: the isometric form, in which independent noise on every coordinate is
-//! symmetric noise on the matrix. Its length is √(‖v‖⁴ + κ²y²‖v‖²) ≤ √2·R². Products are formed here, from clipped data: a clip of the
-//! product is no substitute (erratum J2 is a bound of R where R² is needed), and the distance of two such points, 1.5 radii instead of 2, holds only because
-//! of where they come from.
+//! Coordinates: V_ii for every i, then √2·V_ij for i < j row by row, then κ·y·v_i: the isometric
+//! form, in which independent noise on every coordinate is symmetric noise on the matrix. Its
+//! length is √(‖v‖⁴ + κ²y²‖v‖²) ≤ √2·R². Products are formed here, from clipped data: a clip of the
+//! product is no substitute (erratum J2 is a bound of R where R² is needed), and the distance of
+//! two such points, 1.5 radii instead of 2, holds only because of where they come from.
 //!
-//! **Several classes** share one matrix: the target is the unit vector y ∈ ℝᴷ of the record's class, and κ·y_k·v follows class by class. Length and distance depend on y
-//! only through ‖y‖ ≤ Y = 1 and |⟨y, y'⟩| ≤ Y², as for a number, so K classes cost no more sensitivity than one; K separate problems would cost √K.
+//! **Several classes** share one matrix: the target is the unit vector y ∈ ℝᴷ of the record's
+//! class, and κ·y_k·v follows class by class. Length and distance depend on y only through ‖y‖ ≤ Y
+//! = 1 and |⟨y, y'⟩| ≤ Y², as for a number, so K classes cost no more sensitivity than one; K
+//! separate problems would cost √K.
 
 use crate::lattice::Contribution;
 use crate::losses::{Bounds, Features, Record, class};
@@ -32,7 +36,8 @@ impl Moments {
         }
     }
 
-    /// Moments of records whose target is a class 0, 1, …, `classes` − 1, and whose features have length at most `length`.
+    /// Moments of records whose target is a class 0, 1, …, `classes` − 1, and whose features have
+    /// length at most `length`.
     ///
     /// # Errors
     /// A length that is not positive and finite; fewer than two classes, or more than 65,536.
@@ -220,7 +225,8 @@ mod tests {
         }
     }
 
-    /// The largest distance of two points is 1.5 times the bound: random search, hill climbing, and the pair that attains it.
+    /// The largest distance of two points is 1.5 times the bound: random search, hill climbing, and
+    /// the pair that attains it.
     #[test]
     fn two_points_are_at_most_one_and_a_half_radii_apart() {
         let apart = |a: &([f64; 3], f64), b: &([f64; 3], f64)| {
@@ -273,7 +279,8 @@ mod tests {
         assert!((length(&once) / moments().bound() - 1.0).abs() < 1e-12);
     }
 
-    /// Classes share the matrix; one class's block is filled, and the distance of two points stays 1.5 bounds.
+    /// Classes share the matrix; one class's block is filled, and the distance of two points stays
+    /// 1.5 bounds.
     #[test]
     fn classes_cost_no_more_than_a_number() {
         let moments = Moments::of_classes(2, 1.0, 3).unwrap();

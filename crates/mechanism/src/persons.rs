@@ -1,7 +1,9 @@
-//! At most k contributions a person, with a least distance between two: what a person-level guarantee rests on.
+//! At most k contributions a person, with a least distance between two: what a person-level
+//! guarantee rests on.
 //!
-//! A contribution beyond the limit becomes null and the round still ticks; that it did is never published. Persons are known by a
-//! 64-bit name (a hash will do: two persons who share one are limited together, which nulls more and breaks nothing).
+//! A contribution beyond the limit becomes null and the round still ticks; that it did is never
+//! published. Persons are known by a 64-bit name (a hash will do: two persons who share one are
+//! limited together, which nulls more and breaks nothing).
 
 use crate::durable::packed;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,5 @@
-//! How well a stream is being predicted: for the operator only, because every figure is computed from private data without noise.
+//! How well a stream is being predicted: for the operator only, because every figure is computed
+//! from private data without noise.
 //!
 //! Each record is first predicted with the weights it is about to be asked with, then learned from
 //! (progressive validation). Two predictors that know nothing about features stand beside the
@@ -118,12 +119,14 @@ impl Scoreboard {
         }
     }
 
-    /// Predicts a record with these weights and compares. A record without a usable label counts as seen and for nothing else.
+    /// Predicts a record with these weights and compares. A record without a usable label counts as
+    /// seen and for nothing else.
     pub fn score(&mut self, record: &Raw<Record>, weights: &[f64]) {
         self.look_at(record.peek(), weights);
     }
 
-    /// The same; gives what it has found out about the record at all the weights, if it has, for whoever needs it next.
+    /// The same; gives what it has found out about the record at all the weights, if it has, for
+    /// whoever needs it next.
     pub(crate) fn look_at(&mut self, record: &Record, weights: &[f64]) -> Option<Measured> {
         self.records += 1;
         match self.yardstick {

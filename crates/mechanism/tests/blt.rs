@@ -1,4 +1,5 @@
-//! BLT against other people's arithmetic: the vectors that `oracle/blt.py` writes with jax-privacy and with mpmath.
+//! BLT against other people's arithmetic: the vectors that `oracle/blt.py` writes with jax-privacy
+//! and with mpmath.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 

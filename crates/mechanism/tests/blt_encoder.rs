@@ -1,4 +1,5 @@
-//! How the BLT encoder behaves towards its caller: refusals, restarts, and what it shows of the data.
+//! How the BLT encoder behaves towards its caller: refusals, restarts, and what it shows of the
+//! data.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 

@@ -1,7 +1,8 @@
-//! BLT by brute force: for every n ≤ 40 the strategy is written out as a matrix, and everything that calibrates it is read off.
+//! BLT by brute force: for every n ≤ 40 the strategy is written out as a matrix, and everything
+//! that calibrates it is read off.
 //!
-//! C comes twice: from the definition of its coefficients, and column by column out of the integer encoder. B = A·C⁻¹ is found by
-//! forward substitution. Neither uses a closed form.
+//! C comes twice: from the definition of its coefficients, and column by column out of the integer
+//! encoder. B = A·C⁻¹ is found by forward substitution. Neither uses a closed form.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -11,7 +12,8 @@ use hushstream_mechanism::sums::blt::{
 
 type Matrix = Vec<Vec<f64>>;
 
-/// The optimum for n, with few and with many buffers; the test vector for a million; and two strategies at the edge of what is allowed.
+/// The optimum for n, with few and with many buffers; the test vector for a million; and two
+/// strategies at the edge of what is allowed.
 fn strategies(n: usize) -> Vec<DyadicBlt> {
     let edge = |decay: &[f64], weight: &[f64]| {
         BltParameters::new(decay.to_vec(), weight.to_vec()).unwrap()
@@ -101,7 +103,8 @@ fn encoder_and_definition_are_one_matrix() {
                 from_the_encoder(&blt, n),
             );
             for (ideal, real) in ideal.iter().flatten().zip(real.iter().flatten()) {
-                // The floors are at most S_40 ≤ 41 units of 2⁻⁶⁰; the rest is the rounding of forty float products.
+                // The floors are at most S_40 ≤ 41 units of 2⁻⁶⁰; the rest is the rounding of forty
+                // float products.
                 assert!((ideal - real).abs() < 1e-14, "n = {n}: {ideal} {real}");
             }
         }

@@ -1,10 +1,12 @@
-//! How good the optimiser is: its table, against the square-root factorisation, lower bounds, and an independent local search.
+//! How good the optimiser is: its table, against the square-root factorisation, lower bounds, and
+//! an independent local search.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use hushstream_mechanism::sums::blt::{BltParameters, optimise};
 
-/// sens·err of the square-root factorisation: f_0 = 1, f_k = f_{k−1}(1 − 1/(2k)), and both factors are the same matrix.
+/// sens·err of the square-root factorisation: f_0 = 1, f_k = f_{k−1}(1 − 1/(2k)), and both factors
+/// are the same matrix.
 fn square_root(n: u64) -> f64 {
     let (mut f, mut square) = (1.0, 1.0);
     for k in 1..n {
@@ -14,8 +16,9 @@ fn square_root(n: u64) -> f64 {
     square
 }
 
-/// What no factorisation A = BC can beat: the nuclear norm of A over n, as ‖B‖·‖C‖ (largest row times largest column) is at least
-/// ‖B‖_F·‖C‖_F/n ≥ ‖A‖_nuclear/n. The singular values of A are 1/(2·sin((2k−1)π/(4n+2))).
+/// What no factorisation A = BC can beat: the nuclear norm of A over n, as ‖B‖·‖C‖ (largest row
+/// times largest column) is at least ‖B‖_F·‖C‖_F/n ≥ ‖A‖_nuclear/n. The singular values of A are
+/// 1/(2·sin((2k−1)π/(4n+2))).
 fn lower_bound(n: u64) -> f64 {
     let (angle, size) = (std::f64::consts::PI / (4 * n + 2) as f64, n as f64);
     (1..=n)
@@ -69,7 +72,8 @@ fn a_million_releases() {
     assert!(product(4) <= 5.57);
 }
 
-/// Coordinate search on the public parameters themselves, in another metric than the optimiser's: decays and weights by factors.
+/// Coordinate search on the public parameters themselves, in another metric than the optimiser's:
+/// decays and weights by factors.
 fn polish(start: &BltParameters, n: u64) -> f64 {
     let (mut decay, mut weight) = (start.decay().to_vec(), start.weight().to_vec());
     let mut best = start.worst_prefix_sd(n);

@@ -1,7 +1,9 @@
-//! Fixed-point BLT: two encoders on neighbouring streams, and the distance of everything that they would release.
+//! Fixed-point BLT: two encoders on neighbouring streams, and the distance of everything that they
+//! would release.
 //!
-//! Proved is ‖Y − Y′‖ ≤ sens·‖x_i − x_i′‖ + inflation, and the part beyond C·Δx is at most the inflation. Both are measured, on
-//! streams made to keep the floors of the two runs apart. Few guard bits make the floors count: the bound has to hold for every f.
+//! Proved is ‖Y − Y′‖ ≤ sens·‖x_i − x_i′‖ + inflation, and the part beyond C·Δx is at most the
+//! inflation. Both are measured, on streams made to keep the floors of the two runs apart. Few
+//! guard bits make the floors count: the bound has to hold for every f.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -47,7 +49,8 @@ fn shift(
     let (mut one, mut two) = (open(), open());
     let (mut x, mut z) = (vec![0; dimension], vec![0; dimension]);
     let (mut y, mut w) = (vec![0; dimension], vec![0; dimension]);
-    // C(x − x′) in floats: exact enough, since differences are few and the buffers stay below 2⁵³ units.
+    // C(x − x′) in floats: exact enough, since differences are few and the buffers stay below 2⁵³
+    // units.
     let (decay, weight) = (blt.parameters().decay(), blt.parameters().weight());
     let mut ideal = vec![0.0_f64; dimension * decay.len()];
     let (mut total, mut floors) = (0.0, 0.0);
@@ -110,7 +113,8 @@ fn judge(
     let (sens, inflation) = (blt.sensitivity(n), blt.inflation(layout, n, dimension));
     let used = shift.floors / inflation;
     println!(
-        "{name:<34} {:?} n {n:>6} d {dimension:>5} f {:>2}: shift/claim {:.6}, floors/inflation {used:.3}",
+        "{name:<34} {:?} n {n:>6} d {dimension:>5} f {:>2}: shift/claim {:.6}, floors/inflation \
+         {used:.3}",
         layout.width(),
         layout.guard_bits(),
         shift.total / (sens * distance + inflation),
@@ -164,8 +168,8 @@ fn random_streams() {
 
 #[test]
 fn extremes_along_the_filter() {
-    // The whole radius flips sign in every coordinate at the first step, on streams of constant extremes,
-    // of extremes with the signs of a slow and of the fastest oscillation, and of zeros.
+    // The whole radius flips sign in every coordinate at the first step, on streams of constant
+    // extremes, of extremes with the signs of a slow and of the fastest oscillation, and of zeros.
     let (n, dimension, radius) = (1_u64 << 14, 8, 1_i64 << 28);
     let blt = dyadic(&optimise(n, 4).unwrap());
     type Pattern = fn(u64) -> i64;
@@ -205,8 +209,10 @@ fn extremes_along_the_filter() {
 
 #[test]
 fn floors_kept_apart() {
-    // A small difference, then silence. The exact difference decays; but once α·buf is below one unit its floor is 0 and a
-    // positive buffer stays where it is for ever, while a negative one, floored to −1, is lifted step by step to zero. In doubles both stay once α·buf is below one half.
+    // A small difference, then silence. The exact difference decays; but once α·buf is below one
+    // unit its floor is 0 and a positive buffer stays where it is for ever, while a negative one,
+    // floored to −1, is lifted step by step to zero. In doubles both stay once α·buf is below one
+    // half.
     let mut most = [0.0_f64; 2];
     for (n, dimension, m) in [
         (1_u64 << 16, 4, 4),
@@ -248,7 +254,8 @@ fn floors_kept_apart() {
 
 #[test]
 fn an_adversary_that_sees_the_state() {
-    // At every step the *common* item is chosen, among sixteen, so that the floors one step later move the two runs furthest apart.
+    // At every step the *common* item is chosen, among sixteen, so that the floors one step later
+    // move the two runs furthest apart.
     let (n, radius) = (1_u64 << 12, 1_i64 << 20);
     for (m, guard) in [(1, 0), (2, 0), (4, 0), (4, 8)] {
         let blt = dyadic(&optimise(n, m).unwrap());
@@ -263,7 +270,8 @@ fn an_adversary_that_sees_the_state() {
             one.encode(&[radius], &mut row[0]).unwrap();
             two.encode(&[-radius], &mut row[1]).unwrap();
             while items.len() < n as usize {
-                // What is chosen is common, so it cannot change the ideal difference: compare the rows themselves.
+                // What is chosen is common, so it cannot change the ideal difference: compare the
+                // rows themselves.
                 let apart = |item: i64| {
                     let (mut one, mut two, mut row) = (one.clone(), two.clone(), [[0], [0]]);
                     for x in [item, 0] {
@@ -304,7 +312,8 @@ fn an_adversary_that_sees_the_state() {
 
 #[test]
 fn several_participations() {
-    // One person in k items, b apart: the claim with the sensitivity for several participations, the same inflation.
+    // One person in k items, b apart: the claim with the sensitivity for several participations,
+    // the same inflation.
     let (n, dimension, radius, k, b) = (1_u64 << 12, 16, 1_i64 << 20, 5, 300);
     let blt = dyadic(&optimise(n, 4).unwrap());
     for layout in [0, 16]

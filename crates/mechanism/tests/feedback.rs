@@ -53,7 +53,8 @@ fn the_price_is_the_budget_and_the_scale_is_the_ranges() {
     assert!(gaussian.guarantee(false).unwrap().delta() <= 1e-6 * (1.0 + 1e-9));
 }
 
-/// Mean and variance of 20,000 answers; the limits are six standard deviations (false alarm below 10⁻⁸), and the seed is fixed besides.
+/// Mean and variance of 20,000 answers; the limits are six standard deviations (false alarm below
+/// 10⁻⁸), and the seed is fixed besides.
 #[test]
 fn noise_is_centred_and_of_the_stated_size() {
     for (budget, batch) in [

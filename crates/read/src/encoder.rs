@@ -110,9 +110,9 @@ impl<K: AsRef<str>, S> Fields for HashMap<K, Value<'_>, S> {
 /// Encodes rows that were never in a file.
 ///
 /// Fields are trimmed, clipped, scaled and recognised as missing by the rules for tables. A row
-/// must give every column that the schema uses, [`Value::Missing`] if it has no value, and no column
-/// that the schema does not name: names are the program's, so a wrong one is an error. A value that
-/// cannot be read is one person's: its record is empty, as that of a malformed row is.
+/// must give every column that the schema uses, [`Value::Missing`] if it has no value, and no
+/// column that the schema does not name: names are the program's, so a wrong one is an error. A
+/// value that cannot be read is one person's: its record is empty, as that of a malformed row is.
 ///
 /// ```
 /// use hushstream_read::{Encoder, Row, SchemaSpec, Value};

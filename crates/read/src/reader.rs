@@ -209,9 +209,9 @@ impl Reader {
         self.hasher = Some(hasher);
     }
 
-    /// From now on [`Reader::next_record`] notices what [`Reader::check`] would: for a stream, which
-    /// cannot be checked before. It costs next to nothing once every column of numbers has shown a
-    /// value within its bounds.
+    /// From now on [`Reader::next_record`] notices what [`Reader::check`] would: for a stream,
+    /// which cannot be checked before. It costs next to nothing once every column of numbers has
+    /// shown a value within its bounds.
     pub fn watched(&mut self) {
         self.watch = Some(Watch::new(&self.layout, &*self.rows));
     }

@@ -24,7 +24,8 @@ fn spaces_around_fields_and_names_are_no_part_of_them() {
         7, ,bob, N2 ,AA , 0\n";
     let tabs = plain.replace(',', " \t ");
     let objects = "{\"hour\":\" 6\",\"air\":5,\"who\":\" ann\",\"tail\":\"N1 \",\"carrier\":\"DL \",\"late\":\" 1\"}\n\
-                   {\"hour\":7,\"air\":\" \",\"who\":\"bob \",\"tail\":\" N2\",\"carrier\":\" AA\",\"late\":0}\n";
+                   {\"hour\":7,\"air\":\" \",\"who\":\"bob \",\"tail\":\" N2\",\"carrier\":\" \
+                       AA\",\"late\":0}\n";
     for (text, format) in [
         (&*spaced, Format::Csv),
         (quoted, Format::Csv),

@@ -1,4 +1,5 @@
-//! A recipe for experts against whoever advises: simulated noise, public losses, and the regret that comes out.
+//! A recipe for experts against whoever advises: simulated noise, public losses, and the regret
+//! that comes out.
 
 use crate::dice::Dice;
 use crate::play::ArenaError;

@@ -45,7 +45,8 @@ impl Fingerprint {
         }
     }
 
-    /// Theorem 6: an expert for each set of k columns and each guess of their signs, T = 0.9·p/k rounds. Nothing, if there would be more than 10⁵ experts.
+    /// Theorem 6: an expert for each set of k columns and each guess of their signs, T = 0.9·p/k
+    /// rounds. Nothing, if there would be more than 10⁵ experts.
     #[must_use]
     pub fn of_subsets(matrix: SignMatrix, k: usize) -> Option<Self> {
         let columns = matrix.columns();

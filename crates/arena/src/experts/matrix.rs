@@ -1,4 +1,5 @@
-//! Sign matrices whose column means are hard to learn privately: rows are persons, columns are questions.
+//! Sign matrices whose column means are hard to learn privately: rows are persons, columns are
+//! questions.
 
 use crate::dice::Dice;
 

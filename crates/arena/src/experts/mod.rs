@@ -1,4 +1,5 @@
-//! Prediction from expert advice as a game: the adversaries of AFKT22's lower bounds, and what they do to a recipe.
+//! Prediction from expert advice as a game: the adversaries of AFKT22's lower bounds, and what they
+//! do to a recipe.
 
 mod duel;
 mod fingerprint;

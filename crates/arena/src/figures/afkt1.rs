@@ -1,8 +1,11 @@
-//! AFKT22 Figure 1: how regret grows as the budget shrinks, for d ≥ T experts: as the paper draws it, and certified at finite T.
+//! AFKT22 Figure 1: how regret grows as the budget shrinks, for d ≥ T experts: as the paper draws
+//! it, and certified at finite T.
 //!
-//! The paper's figure is analytic: with ε = T^(−α) and regret T^β, logarithms dropped, prior work has β = ½ + α, the dartboard max(½, ⅓ + α), and its batched form ⅖ + ⅘α from α = ⅓ on, all
-//! at most 1. Beside these lines stand the bounds that our calibration certifies at T and d = T, δ = 10⁻⁶, replace-one: for the dartboard, its batched form, and Hedge in batches. None exceeds T, which
-//! following any expert has.
+//! The paper's figure is analytic: with ε = T^(−α) and regret T^β, logarithms dropped, prior work
+//! has β = ½ + α, the dartboard max(½, ⅓ + α), and its batched form ⅖ + ⅘α from α = ⅓ on, all at
+//! most 1. Beside these lines stand the bounds that our calibration certifies at T and d = T, δ =
+//! 10⁻⁶, replace-one: for the dartboard, its batched form, and Hedge in batches. None exceeds T,
+//! which following any expert has.
 
 use super::in_parallel;
 use crate::play::ArenaError;
@@ -25,7 +28,8 @@ pub struct Row {
     pub epsilon: f64,
     /// The paper's β: prior work, dartboard, batched dartboard.
     pub printed: [f64; 3],
-    /// The certified bounds on regret, divided by nothing: dartboard, batched dartboard, Hedge in batches.
+    /// The certified bounds on regret, divided by nothing: dartboard, batched dartboard, Hedge in
+    /// batches.
     pub certified: [f64; 3],
 }
 

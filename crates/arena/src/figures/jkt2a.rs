@@ -1,15 +1,24 @@
-//! JKT12 Figure 2a: private least squares on synthetic data, average regret against ε, as printed and as corrected.
+//! JKT12 Figure 2a: private least squares on synthetic data, average regret against ε, as printed
+//! and as corrected.
 //!
-//! **Setting.** d = 10; g_t standard Gaussian, clipped to length R = 1.2·√d ≈ 3.79 (16 % of them are); y_t = ⟨g_t, x*⟩ + N(0, 0.01), the 0.01 a variance, ‖x*‖ = 1,
-//! clipped to [−R, R] (the paper has one R for both; one in 10⁴ is clipped); losses ½(y − ⟨g, x⟩)² + ½‖x‖², α = 1; T = 100,000; δ = 10⁻⁶, replace-one. The paper states neither x*, R, the covariance of g nor δ.
-//! Regret is against ridge regression in hindsight on the same records, without constraint.
+//! **Setting.** d = 10; g_t standard Gaussian, clipped to length R = 1.2·√d ≈ 3.79 (16 % of them
+//! are); y_t = ⟨g_t, x*⟩ + N(0, 0.01), the 0.01 a variance, ‖x*‖ = 1, clipped to [−R, R] (the paper
+//! has one R for both; one in 10⁴ is clipped); losses ½(y − ⟨g, x⟩)² + ½‖x‖², α = 1; T = 100,000; δ
+//! = 10⁻⁶, replace-one. The paper states neither x*, R, the covariance of g nor δ. Regret is
+//! against ridge regression in hindsight on the same records, without constraint.
 //!
-//! **As printed** means PrivateSum's σ² = (R²/ε²)·log²T·ln(log T/δ), base 2 where the base matters, called with (R², ε/2, δ/2) for Σvvᵀ and with
-//! (R, ε/2, δ/2) for Σyv. It is **unsound**, simulated on public synthetic data only, and nothing in this project offers it: two records move Σyv by up to 2R², not R (errata J1, J2).
-//! [`printed_delta`] tells what δ it really has: at T = 100,000 it is below 10⁻⁶ up to ε = 1, where the slack of other constants hides the slip, 3·10⁻⁶ at ε = 3 and 2·10⁻⁴ at ε = 10. Two readings: its noise in the corrected learner, which compares calibrations, and the paper's literal update (tαI + V̂)⁻¹û with a noisy matrix that is
-//! neither symmetric nor positive (erratum J3), whose regret has no mean: what is shown then depends on the largest of a few accidents.
+//! **As printed** means PrivateSum's σ² = (R²/ε²)·log²T·ln(log T/δ), base 2 where the base matters,
+//! called with (R², ε/2, δ/2) for Σvvᵀ and with (R, ε/2, δ/2) for Σyv. It is **unsound**, simulated
+//! on public synthetic data only, and nothing in this project offers it: two records move Σyv by up
+//! to 2R², not R (errata J1, J2). [`printed_delta`] tells what δ it really has: at T = 100,000 it
+//! is below 10⁻⁶ up to ε = 1, where the slack of other constants hides the slip, 3·10⁻⁶ at ε = 3
+//! and 2·10⁻⁴ at ε = 10. Two readings: its noise in the corrected learner, which compares
+//! calibrations, and the paper's literal update (tαI + V̂)⁻¹û with a noisy matrix that is neither
+//! symmetric nor positive (erratum J3), whose regret has no mean: what is shown then depends on the
+//! largest of a few accidents.
 //!
-//! **Measured**, T = 100,000, means of 5 repeats; ridge in hindsight has average loss 0.248, the non-private leader average regret 0.00008, never moving 0.230:
+//! **Measured**, T = 100,000, means of 5 repeats; ridge in hindsight has average loss 0.248, the
+//! non-private leader average regret 0.00008, never moving 0.230:
 //!
 //! | ε | `pqftl` on tree | on BLT | printed noise | as printed | its δ |
 //! |---|---|---|---|---|---|
@@ -21,8 +30,10 @@
 //! | 3 | 0.033 | 0.013 | 0.039 | 500 | 3·10⁻⁶ |
 //! | 10 | 0.011 | 0.0046 | 0.010 | 4 | 2·10⁻⁴ |
 //!
-//! The paper reports a regret of the order of 10⁻² even at ε = 0.01. In this setting that takes ε = 10 on trees and ε = 3 on BLT, and below ε = 0.3 or 0.1 never moving is better. Its scaling is not stated; note that for g of length 1 instead of √d never moving has average regret
-//! ½·d⁻²/(1/d + α) = 0.0045, so that 10⁻² would then be no achievement.
+//! The paper reports a regret of the order of 10⁻² even at ε = 0.01. In this setting that takes ε =
+//! 10 on trees and ε = 3 on BLT, and below ε = 0.3 or 0.1 never moving is better. Its scaling is
+//! not stated; note that for g of length 1 instead of √d never moving has average regret ½·d⁻²/(1/d
+//! + α) = 0.0045, so that 10⁻² would then be no achievement.
 
 mod noise_tree;
 mod stream;
@@ -128,7 +139,8 @@ pub struct Figure {
     pub ridge: f64,
 }
 
-/// Plays the figure: `rounds` rounds for each of the ε, everything `repeats` times (at least once) with other data and other noise. Repeat k has the same data for every method and ε.
+/// Plays the figure: `rounds` rounds for each of the ε, everything `repeats` times (at least once)
+/// with other data and other noise. Repeat k has the same data for every method and ε.
 ///
 /// # Errors
 /// Rounds or an ε that the recipe refuses.
@@ -184,7 +196,8 @@ pub fn figure(rounds: u64, repeats: u64, epsilons: &[f64]) -> Result<Figure, Are
     Ok(Figure { rows, ridge })
 }
 
-/// The deviations (of Σvvᵀ, of Σyv) that the paper prints for `rounds` rounds, for a claim of (ε, [`DELTA`]).
+/// The deviations (of Σvvᵀ, of Σyv) that the paper prints for `rounds` rounds, for a claim of (ε,
+/// [`DELTA`]).
 #[must_use]
 pub fn printed_sigmas(epsilon: f64, rounds: u64) -> (f64, f64) {
     let log = (rounds as f64).log2();
@@ -193,7 +206,8 @@ pub fn printed_sigmas(epsilon: f64, rounds: u64) -> (f64, f64) {
     (bound() * bound() * factor, bound() * factor)
 }
 
-/// The δ that the printed noise has at the ε it claims, instead of [`DELTA`]: what the two records (v, R) and (v, −R) with ‖v‖ = R attain, which differ by 2R² in Σyv, in all h nodes.
+/// The δ that the printed noise has at the ε it claims, instead of [`DELTA`]: what the two records
+/// (v, R) and (v, −R) with ‖v‖ = R attain, which differ by 2R² in Σyv, in all h nodes.
 ///
 /// # Errors
 /// An ε that is not positive and finite, or no rounds.
@@ -207,7 +221,8 @@ pub fn printed_delta(epsilon: f64, rounds: u64) -> Result<f64, AccountError> {
 mod tests {
     use super::*;
 
-    /// At a fiftieth of the length: the leader is best, filters beat trees, and more budget beats less.
+    /// At a fiftieth of the length: the leader is best, filters beat trees, and more budget beats
+    /// less.
     #[test]
     fn the_shape_is_right() {
         let epsilons = [1.0, 3.0, 10.0];
@@ -233,7 +248,8 @@ mod tests {
         assert!((0.2..0.3).contains(&figure.ridge), "{}", figure.ridge);
     }
 
-    /// 133·R² at T = 2¹⁶ and (1, 10⁻⁶), as the table of noises has it; and R² instead of R in one of the two sums.
+    /// 133·R² at T = 2¹⁶ and (1, 10⁻⁶), as the table of noises has it; and R² instead of R in one
+    /// of the two sums.
     #[test]
     fn the_printed_noise_is_the_formula() {
         let (matrix, vector) = printed_sigmas(1.0, 1 << 16);

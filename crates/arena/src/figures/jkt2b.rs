@@ -1,10 +1,17 @@
-//! A figure of the shape of JKT12's Figure 2b: private least squares in 90 dimensions over 515,345 records, average regret against ε.
+//! A figure of the shape of JKT12's Figure 2b: private least squares in 90 dimensions over 515,345
+//! records, average regret against ε.
 //!
-//! **Not the paper's data.** Year Prediction (515,345 × 90) is not used; the records are synthetic, of the same number and dimension, made as those of [`super::jkt2a`]: g_t standard Gaussian clipped to length R = 1.2·√d ≈ 11.4, y_t = ⟨g_t, x*⟩ + N(0, 0.01) clipped to [−R, R], ‖x*‖ = 1, losses ½(y − ⟨g, x⟩)² + ½‖x‖²; δ = 10⁻⁶, replace-one.
-//! Regret is against ridge regression in hindsight on the same records.
+//! **Not the paper's data.** Year Prediction (515,345 × 90) is not used; the records are synthetic,
+//! of the same number and dimension, made as those of [`super::jkt2a`]: g_t standard Gaussian
+//! clipped to length R = 1.2·√d ≈ 11.4, y_t = ⟨g_t, x*⟩ + N(0, 0.01) clipped to [−R, R], ‖x*‖ = 1,
+//! losses ½(y − ⟨g, x⟩)² + ½‖x‖²; δ = 10⁻⁶, replace-one. Regret is against ridge regression in
+//! hindsight on the same records.
 //!
-//! Records are summed in items of 256, for everyone alike: second moments in 90 dimensions are 4,185 numbers, and an iterate a record old would cost a factorisation a record. **As printed** is the noise of PrivateSum as in [`super::jkt2a`], for T records, on the paper's tree at the ends of items, in the corrected learner; it is
-//! **unsound** (errata J1, J2) and simulated on public synthetic data only.
+//! Records are summed in items of 256, for everyone alike: second moments in 90 dimensions are
+//! 4,185 numbers, and an iterate a record old would cost a factorisation a record. **As printed**
+//! is the noise of PrivateSum as in [`super::jkt2a`], for T records, on the paper's tree at the
+//! ends of items, in the corrected learner; it is **unsound** (errata J1, J2) and simulated on
+//! public synthetic data only.
 
 use super::in_parallel;
 use super::jkt2a::NoiseTree;
@@ -257,7 +264,8 @@ impl Stream {
         Ok(total)
     }
 
-    /// The learner of `pqftl`, fed with exact sums under tree noise of these deviations, of Σvvᵀ and of Σyv; and where it ends.
+    /// The learner of `pqftl`, fed with exact sums under tree noise of these deviations, of Σvvᵀ
+    /// and of Σyv; and where it ends.
     fn simulated(&self, (matrix, vector): (f64, f64)) -> Result<(f64, Vec<f64>), ArenaError> {
         let mut learner = self.recipe(1.0, SumKind::Tree)?.learner()?; // the learner does not know ε
         let products = D * (D + 1) / 2;
@@ -301,7 +309,8 @@ fn loss(v: &[f64], y: f64, x: &[f64]) -> f64 {
 mod tests {
     use super::*;
 
-    /// At a fiftieth of the length: the leader is best, and nobody is better than the best in hindsight.
+    /// At a fiftieth of the length: the leader is best, and nobody is better than the best in
+    /// hindsight.
     #[test]
     fn the_shape_is_right() {
         let rows = figure(10_000, 1, &[10.0], &Method::ALL).unwrap();

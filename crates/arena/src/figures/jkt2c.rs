@@ -1,14 +1,26 @@
-//! JKT12 Figure 2c: private logistic regression on Forest CoverType, accuracy on held-out records against ε, as printed and as corrected.
+//! JKT12 Figure 2c: private logistic regression on Forest CoverType, accuracy on held-out records
+//! against ε, as printed and as corrected.
 //!
-//! **Setting.** Class 2 against the rest (48.8 %); 581,012 records in a random order, the last tenth held out; T = 522,911 rounds of `pigd` on logistic losses + (α/2)‖x‖²; the model is the last release; δ = 10⁻⁶, replace-one. The ten numeric columns are scaled to [−1, 1] by the ranges
-//! that the data's documentation publishes, the 44 indicators are 0 or 1, and everything is divided by √12, so that every record has length at most R = 1 and nothing is clipped. α = 0.001 and a ball of radius 20. The paper states neither scaling, α, radius nor δ.
+//! **Setting.** Class 2 against the rest (48.8 %); 581,012 records in a random order, the last
+//! tenth held out; T = 522,911 rounds of `pigd` on logistic losses + (α/2)‖x‖²; the model is the
+//! last release; δ = 10⁻⁶, replace-one. The ten numeric columns are scaled to [−1, 1] by the ranges
+//! that the data's documentation publishes, the 44 indicators are 0 or 1, and everything is divided
+//! by √12, so that every record has length at most R = 1 and nothing is clipped. α = 0.001 and a
+//! ball of radius 20. The paper states neither scaling, α, radius nor δ.
 //!
-//! **As printed** is Algorithm 2's σ_t = β/t with β = λ·T^(½+c)·√((2/ε)(ln(T/δ) + √ε/T^(½+c))), λ = 2L/α, c = ln((1/2ε)·ln(2/δ))/(2 ln T). It claims (3ε, 2δ) for that (erratum J9); its proof is unsound (J8), its noise so large that the claim is true: [`printed_delta`] tells the true δ *at ε*. Read as a product, c = ln(1/2ε)·ln(2/δ)/(2 ln T), as the
-//! line can be read without its brackets (J10), there is almost no noise at all and **no privacy**. Both are simulated on public data.
+//! **As printed** is Algorithm 2's σ_t = β/t with β = λ·T^(½+c)·√((2/ε)(ln(T/δ) + √ε/T^(½+c))), λ =
+//! 2L/α, c = ln((1/2ε)·ln(2/δ))/(2 ln T). It claims (3ε, 2δ) for that (erratum J9); its proof is
+//! unsound (J8), its noise so large that the claim is true: [`printed_delta`] tells the true δ *at
+//! ε*. Read as a product, c = ln(1/2ε)·ln(2/δ)/(2 ln T), as the line can be read without its
+//! brackets (J10), there is almost no noise at all and **no privacy**. Both are simulated on public
+//! data.
 //!
-//! Beside them: the same learner without noise; the mean of the later half of the releases, which is free (they are public, and their noise is independent); `pol`, which releases one model and so needs the least noise; and always naming the commoner class.
+//! Beside them: the same learner without noise; the mean of the later half of the releases, which
+//! is free (they are public, and their noise is independent); `pol`, which releases one model and
+//! so needs the least noise; and always naming the commoner class.
 //!
-//! **Measured**, means of 10 repeats; the commoner class is 51.1 %, the learner without noise 70.7 %:
+//! **Measured**, means of 10 repeats; the commoner class is 51.1 %, the learner without noise 70.7
+//! %:
 //!
 //! | ε | `pigd` | mean of its later half | `pol` | as printed | its δ at ε | c as a product | its δ at ε |
 //! |---|---|---|---|---|---|---|---|
@@ -19,7 +31,8 @@
 //! | 10 | 54.1 % | 70.7 % | 70.7 % | 54.1 % | 7·10⁻⁸⁷ | 70.7 % | 1 |
 //! | 30 | 61.2 % | 70.7 % | 70.7 % | 60.0 % | 3·10⁻⁸² | 70.7 % | 1 |
 //!
-//! The noise as printed is 30 times ours in total, but hardly larger on the last release, which is all that this figure looks at: the best split for regret spends more on the beginning.
+//! The noise as printed is 30 times ours in total, but hardly larger on the last release, which is
+//! all that this figure looks at: the best split for regret spends more on the beginning.
 
 mod cover;
 
@@ -123,7 +136,8 @@ pub struct Row {
     pub high: f64,
 }
 
-/// Plays the figure: for each ε in order, the methods in order. `rounds` records are learned from, all but the held-out tenth if none is given; repeat k has an order of its own.
+/// Plays the figure: for each ε in order, the methods in order. `rounds` records are learned from,
+/// all but the held-out tenth if none is given; repeat k has an order of its own.
 ///
 /// # Errors
 /// Rounds or an ε that the recipe refuses.
@@ -277,7 +291,8 @@ fn without_noise(learn: &[&Example]) -> Result<Vec<f64>, ArenaError> {
     Ok(state)
 }
 
-/// The deviation that Algorithm 2 prints for release t of T rounds, called with (ε, [`DELTA`]); `product` for the other reading of c.
+/// The deviation that Algorithm 2 prints for release t of T rounds, called with (ε, [`DELTA`]);
+/// `product` for the other reading of c.
 #[must_use]
 pub fn printed_sigma(epsilon: f64, rounds: u64, t: u64, product: bool) -> f64 {
     let (big_t, tail) = (rounds as f64, (2.0 / DELTA).ln());
@@ -309,7 +324,8 @@ pub fn printed_delta(epsilon: f64, rounds: u64, product: bool) -> Result<f64, Ac
 mod tests {
     use super::*;
 
-    /// A file of the right form with two classes that a line separates; accuracy rises with ε, and the printed noise is the larger one.
+    /// A file of the right form with two classes that a line separates; accuracy rises with ε, and
+    /// the printed noise is the larger one.
     #[test]
     fn the_shape_is_right() {
         let data = Cover::read(cover::sample(6000).as_bytes()).unwrap();
@@ -326,7 +342,8 @@ mod tests {
         assert_eq!(fewer.len(), Method::SOUND.len());
     }
 
-    /// Sound at ε with brackets, by its slack; no privacy at all without them (erratum J10: δ = 1 at ε = 1).
+    /// Sound at ε with brackets, by its slack; no privacy at all without them (erratum J10: δ = 1
+    /// at ε = 1).
     #[test]
     fn what_the_printed_noise_gives() {
         let rounds = 522_911;

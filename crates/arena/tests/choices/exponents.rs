@@ -1,8 +1,11 @@
-//! Exponents of T at a fixed budget, replace-one. Every game has a constant gap, so that doing nothing costs a constant a round, and a learner tuned for T pays about (ln d)/rate(T).
+//! Exponents of T at a fixed budget, replace-one. Every game has a constant gap, so that doing
+//! nothing costs a constant a round, and a learner tuned for T pays about (ln d)/rate(T).
 //!
-//! b is the power of ln T that is divided out: ½ where the rate has a √(ln T), 1 for `pftal-bandit` on strongly convex losses (whose theorem has more).
+//! b is the power of ln T that is divided out: ½ where the rate has a √(ln T), 1 for `pftal-bandit`
+//! on strongly convex losses (whose theorem has more).
 //!
-//! **Measured** with the feature `long`, 16 seeds; "share" is regret divided by that of doing nothing, at the largest T.
+//! **Measured** with the feature `long`, 16 seeds; "share" is regret divided by that of doing
+//! nothing, at the largest T.
 //!
 //! | recipe | budget | T | a | theorem | regret, first and last | share |
 //! |---|---|---|---|---|---|---|
@@ -38,7 +41,8 @@ fn lengths(from: u32, short: u32, long: u32) -> Vec<u64> {
 
 const SEEDS: u64 = if cfg!(feature = "long") { 16 } else { 4 };
 
-/// Measures (regret, regret of doing nothing), and asserts the exponent, at `logarithms` powers of ln T, and the share of doing nothing at the largest T.
+/// Measures (regret, regret of doing nothing), and asserts the exponent, at `logarithms` powers of
+/// ln T, and the share of doing nothing at the largest T.
 fn check(
     name: &str,
     lengths: &[u64],

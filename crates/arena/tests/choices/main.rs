@@ -1,4 +1,5 @@
-//! Experts and bandits: how their regret grows with T, and what an adversary that looks gains over the same losses fixed in advance.
+//! Experts and bandits: how their regret grows with T, and what an adversary that looks gains over
+//! the same losses fixed in advance.
 #![allow(clippy::unwrap_used)]
 
 mod exponents;

@@ -1,5 +1,6 @@
-//! AFKT22 §4: privacy costs more against an adversary that sees the plays. The adversary of Theorem 5 plays the adaptive game; its losses are recorded and replayed, now fixed in
-//! advance, against the same recipe with fresh coins. Hedge without privacy does not mind either.
+//! AFKT22 §4: privacy costs more against an adversary that sees the plays. The adversary of Theorem
+//! 5 plays the adaptive game; its losses are recorded and replayed, now fixed in advance, against
+//! the same recipe with fresh coins. Hedge without privacy does not mind either.
 //!
 //! **Measured**, pure ε, d = 2p experts, T = 0.9·p, one game each; regret divided by T:
 //!
@@ -60,7 +61,8 @@ fn also_at_the_theorems_budget() {
     assert!(adaptive > 0.9 && replayed < 0.4 && free < 0.05);
 }
 
-/// Theorem 4's matrix and Theorem 6's subsets at a size that can be played: the adversary wins its rounds here too.
+/// Theorem 4's matrix and Theorem 6's subsets at a size that can be played: the adversary wins its
+/// rounds here too.
 #[test]
 fn the_other_adversaries_play() {
     let budget = Budget::approx(0.1, 1e-6).unwrap();

@@ -1,9 +1,14 @@
-//! AS17's additive cost: with pure noise, `ftrl` over N = 5 experts pays regret(ε) − regret(∞) ∝ 1/ε for its privacy, and a power of ln T. The same seed is the same game and the same noise, up to its scale, at every
-//! ε; "∞" is ε = 10⁴.
+//! AS17's additive cost: with pure noise, `ftrl` over N = 5 experts pays regret(ε) − regret(∞) ∝
+//! 1/ε for its privacy, and a power of ln T. The same seed is the same game and the same noise, up
+//! to its scale, at every ε; "∞" is ε = 10⁴.
 //!
-//! **What to expect.** Noise Z before Hedge at rate η is a prior ∝ e^(−ηZ), which costs E[(1/η)·ln Σ_i e^(−η(Z_i − Z_j))] − (ln N)/η for the best expert j. That is about D_Z ∝ 1/ε, AS17's term, if Z is large beside 1/η; but only about
-//! η·Var(Z) ∝ 1/ε² if it is small. A coordinate of Z has deviation √2·(N·h/ε)·√h, 452/ε at T = 2¹⁶, and AS17's own η = √(4·ln N/T) has 1/η = 101 there: over ε = 1…16 it crosses from one regime to the other, so at that rate the cost
-//! falls *faster* than 1/ε. The law itself is seen at a rate at which noise decides: η = 1. In T, Z ∝ h·√h: b = 1.5.
+//! **What to expect.** Noise Z before Hedge at rate η is a prior ∝ e^(−ηZ), which costs E[(1/η)·ln
+//! Σ_i e^(−η(Z_i − Z_j))] − (ln N)/η for the best expert j. That is about D_Z ∝ 1/ε, AS17's term,
+//! if Z is large beside 1/η; but only about η·Var(Z) ∝ 1/ε² if it is small. A coordinate of Z has
+//! deviation √2·(N·h/ε)·√h, 452/ε at T = 2¹⁶, and AS17's own η = √(4·ln N/T) has 1/η = 101 there:
+//! over ε = 1…16 it crosses from one regime to the other, so at that rate the cost falls *faster*
+//! than 1/ε. The law itself is seen at a rate at which noise decides: η = 1. In T, Z ∝ h·√h: b =
+//! 1.5.
 //!
 //! **Measured**, switching game, excess over ε = ∞ at T = 2¹⁶, 8 seeds:
 //!

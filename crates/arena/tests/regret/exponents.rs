@@ -1,7 +1,8 @@
 //! Exponents of T on the switching game, at (1, 10⁻⁶) under replace-one, with each paper's own sum.
 //!
-//! **What is claimed.** Regret c·T^a·(ln T)^b with a ≤ the stated exponent + 0.1, where b is the theorem's: as the bounds hold with Gaussian noise, whose length N in a prefix of a tree of h levels is ∝ √h from the
-//! calibration times √h from the number of nodes, so ∝ ln T.
+//! **What is claimed.** Regret c·T^a·(ln T)^b with a ≤ the stated exponent + 0.1, where b is the
+//! theorem's: as the bounds hold with Gaussian noise, whose length N in a prefix of a tree of h
+//! levels is ∝ √h from the calibration times √h from the number of nodes, so ∝ ln T.
 //!
 //! | recipe | bound | a | b |
 //! |---|---|---|---|
@@ -12,10 +13,12 @@
 //! | `pqftl` | as printed, Õ(log^1.5 T); (1 + ln T)·(… + N) holds, which would be 2 | 0 | 1.5 |
 //! | `coco-p`, fixed W | (1 + ln T)·(… + L·N)/μ, N ∝ ln W | 0 | 1 |
 //!
-//! A power of ln T can hide much: from 2¹⁰ to 2¹⁷, (ln T)² grows like T^0.22. So the same is asserted with **b = 0**, which no theorem promises. It holds because these losses are smooth: noise of length N costs
-//! about min(1, N²/t²) in round t, which adds up to N, not to N·ln T.
+//! A power of ln T can hide much: from 2¹⁰ to 2¹⁷, (ln T)² grows like T^0.22. So the same is
+//! asserted with **b = 0**, which no theorem promises. It holds because these losses are smooth:
+//! noise of length N costs about min(1, N²/t²) in round t, which adds up to N, not to N·ln T.
 //!
-//! **Measured**, T = 2¹⁰…2¹⁷, 16 seeds; "share" is regret divided by that of never moving, at 2¹⁷, and is asserted to be at most ½.
+//! **Measured**, T = 2¹⁰…2¹⁷, 16 seeds; "share" is regret divided by that of never moving, at 2¹⁷,
+//! and is asserted to be at most ½.
 //!
 //! | recipe | task | d | a at b = 0 | a at the theorem's b | regret at 2¹⁰, 2¹⁷ | share |
 //! |---|---|---|---|---|---|---|
@@ -31,10 +34,16 @@
 //! | `pqftl` | ridge, not switching | 2 | 0.076 ± 0.006 | −0.087 ± 0.001 | 37, 54 | 0.017 |
 //! | `coco-p`, W = 1024 | mean | 2 | 0.035 ± 0.013 | −0.074 ± 0.011 | 136, 173 | 0.046 |
 //!
-//! What to know when reading it. Below ½ is not a better rate: for `ftrl` and `ftpl` privacy's additive D_Z still dominates at small T, and `ftpl` grows like T^0.51 from 2¹⁴ on. `pftal-convex` moves little at small
-//! T (its share is 0.78 at 2¹⁰, 0.60 at 2¹²) and later stays on the boundary for ever longer: the points are not on one line, as the fit's error shows. `pftal` on ridge falls after 2¹⁴, because it assumes less curvature than the losses have, follows
-//! each switch further than the leader would, and gains on the fixed point: almost without noise (ε = 20, BLT, one seed) its regret is −147 at 2¹⁷. Hence the rows without switching. And it is of use in few dimensions only: its share is 0.34 at d = 2, 0.73 at
-//! d = 3 and 1.31 at d = 4, where doing nothing would still be better at 2¹⁷; that of `pqftl` on the same records is 0.06, 0.12 and 0.20.
+//! What to know when reading it. Below ½ is not a better rate: for `ftrl` and `ftpl` privacy's
+//! additive D_Z still dominates at small T, and `ftpl` grows like T^0.51 from 2¹⁴ on.
+//! `pftal-convex` moves little at small T (its share is 0.78 at 2¹⁰, 0.60 at 2¹²) and later stays
+//! on the boundary for ever longer: the points are not on one line, as the fit's error shows.
+//! `pftal` on ridge falls after 2¹⁴, because it assumes less curvature than the losses have,
+//! follows each switch further than the leader would, and gains on the fixed point: almost without
+//! noise (ε = 20, BLT, one seed) its regret is −147 at 2¹⁷. Hence the rows without switching. And
+//! it is of use in few dimensions only: its share is 0.34 at d = 2, 0.73 at d = 3 and 1.31 at d =
+//! 4, where doing nothing would still be better at 2¹⁷; that of `pqftl` on the same records is
+//! 0.06, 0.12 and 0.20.
 
 use crate::common::{budget, lengths};
 use hushstream_account::Adjacency;
@@ -164,7 +173,8 @@ fn strongly_convex_losses() {
     .check();
 }
 
-/// On the switching game this learner gains on the fixed point, which could hide a cost that grows; here there is nothing to gain.
+/// On the switching game this learner gains on the fixed point, which could hide a cost that grows;
+/// here there is nothing to gain.
 #[test]
 fn ridge_without_switching() {
     for (recipe, logarithms) in [(RecipeName::Pftal, 2.0), (RecipeName::Pqftl, 1.5)] {

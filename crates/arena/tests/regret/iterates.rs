@@ -1,8 +1,11 @@
-//! Recipes on perturbed iterates: exponents of T, the same learner without noise beside them, and the excess risk of `pol` against the number of records.
+//! Recipes on perturbed iterates: exponents of T, the same learner without noise beside them, and
+//! the excess risk of `pol` against the number of records.
 //!
-//! **What is claimed.** With s_t ∝ 1/t, Σσ_t = (Σs_t^⅔)^1.5/μ grows like √T, without logarithms; for `pocp-anytime` like √T·ln T; with curvature t^¾ like T^¾.
+//! **What is claimed.** With s_t ∝ 1/t, Σσ_t = (Σs_t^⅔)^1.5/μ grows like √T, without logarithms;
+//! for `pocp-anytime` like √T·ln T; with curvature t^¾ like T^¾.
 //!
-//! **Measured**, δ = 10⁻⁶, replace-one, switching game, d = 2, T = 2¹¹, 2¹³, 2¹⁵, 2¹⁷, 2 seeds; "share" is regret divided by that of never moving, at 2¹⁷.
+//! **Measured**, δ = 10⁻⁶, replace-one, switching game, d = 2, T = 2¹¹, 2¹³, 2¹⁵, 2¹⁷, 2 seeds;
+//! "share" is regret divided by that of never moving, at 2¹⁷.
 //!
 //! | recipe | task | ε | a | regret | without noise | never moving | share |
 //! |---|---|---|---|---|---|---|---|
@@ -11,8 +14,11 @@
 //! | `pocp-anytime` | mean | 10 | 0.25 ± 0.02 at b = 1 | 234, 423, 696, 1026 | 1.1 … 1.6 | 59 … 3820 | 0.27 |
 //! | `pigd-convex` | linear | 10 | 0.61 ± 0.03 | 266, 677, 1351, 3505 | 257 … 2660 | 490 … 31646 | 0.11 |
 //!
-//! Below ½ is not a better rate: at small T noise is larger than the set and projection cuts it off. At ε = 1 these recipes are worse than never moving up to T = 2¹⁵; `pftal` on the same game is not (share 0.056 at 2¹⁷). The excess risk of `pol` falls like n^−1.5 (from 3·10⁻³ to 5·10⁻⁶), faster than 1/n because its noise, like
-//! ln n/n, still dominates the sample's own error at small n.
+//! Below ½ is not a better rate: at small T noise is larger than the set and projection cuts it
+//! off. At ε = 1 these recipes are worse than never moving up to T = 2¹⁵; `pftal` on the same game
+//! is not (share 0.056 at 2¹⁷). The excess risk of `pol` falls like n^−1.5 (from 3·10⁻³ to 5·10⁻⁶),
+//! faster than 1/n because its noise, like ln n/n, still dominates the sample's own error at small
+//! n.
 
 use crate::common::{budget, lengths};
 use hushstream_account::{Adjacency, Budget, FilterKind};
@@ -66,7 +72,9 @@ fn without_noise(contest: &Contest, seed: u64) -> f64 {
     total - best.loss
 }
 
-/// Regret, that of the learner without noise and that of never moving, means over seeds, for each length: the exponent is at most the claimed one + 0.1, and the largest run is worth more than doing nothing.
+/// Regret, that of the learner without noise and that of never moving, means over seeds, for each
+/// length: the exponent is at most the claimed one + 0.1, and the largest run is worth more than
+/// doing nothing.
 fn check(recipe: RecipeName, task: Task, epsilon: f64, (exponent, logarithms): (f64, f64)) {
     let (mut regrets, mut idle, mut quiet) = (Vec::new(), Vec::new(), Vec::new());
     for rounds in lengths() {
@@ -85,7 +93,8 @@ fn check(recipe: RecipeName, task: Task, epsilon: f64, (exponent, logarithms): (
     let name = format!("{recipe} {task} ε = {epsilon}");
     let share = regrets[regrets.len() - 1].1 / idle[idle.len() - 1].1;
     println!(
-        "{name}: share {share:.3}\n  private {regrets:.1?}\n  without noise {quiet:.1?}\n  nothing {idle:.1?}"
+        "{name}: share {share:.3}\n  private {regrets:.1?}\n  without noise {quiet:.1?}\n  nothing \
+         {idle:.1?}"
     );
     let fit = growth(&regrets, logarithms).unwrap();
     let plain = growth(&regrets, 0.0).unwrap();
@@ -123,7 +132,8 @@ fn losses_without_curvature() {
     check(RecipeName::PigdConvex, Task::Linear, 10.0, (0.75, 0.0));
 }
 
-/// `pol` on means: E½‖x̂ − m‖² falls like 1/n² for noise and 1/n for data; asserted: the exponent is at most −0.8 and the largest run is within 2 % of the best, at d = 5.
+/// `pol` on means: E½‖x̂ − m‖² falls like 1/n² for noise and 1/n for data; asserted: the exponent
+/// is at most −0.8 and the largest run is within 2 % of the best, at d = 5.
 #[test]
 fn excess_risk_of_one_model() {
     let (task, dimension) = (Task::Mean, 5);

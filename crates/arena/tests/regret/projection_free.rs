@@ -1,6 +1,8 @@
-//! `coco-l`, which never projects: as stated and tuned, on the ball (ρ = 1) and on the simplex (ρ = √d), means of points, switching game, (1, 10⁻⁶), W = 1024.
+//! `coco-l`, which never projects: as stated and tuned, on the ball (ρ = 1) and on the simplex (ρ =
+//! √d), means of points, switching game, (1, 10⁻⁶), W = 1024.
 //!
-//! With W fixed the theorem is regret ∝ ln T: a = 0, b = 1; asserted with b = 0 as well, as for the other recipes.
+//! With W fixed the theorem is regret ∝ ln T: a = 0, b = 1; asserted with b = 0 as well, as for the
+//! other recipes.
 //!
 //! **Measured**, T = 2¹⁰…2¹⁷, 4 seeds.
 //!
@@ -15,9 +17,13 @@
 //! | simplex | 4 | 0.076, −0.033; 0.047 | 0.386, 0.278; 0.047 |
 //! | simplex | 5 | 0.089, −0.020; 0.052 | 0.392, 0.283; 0.053 |
 //!
-//! **As stated it has no logarithmic regret over this range**: C₀ = (25ρ²)² is 625 rounds on the ball and 2,500 to 15,625 on the simplex, and until t is well beyond it the iterate hardly leaves its start, so that regret grows with T because little is learned (at 2¹⁰ it is about that
-//! of never moving). It is not worse for that: staying put in the noisy beginning makes it *better* than the tuned variant up to T = 2¹⁴. Beyond, the exponent is there: over T = 2¹⁷, 2¹⁸, 2¹⁹ on the simplex a = 0.007, −0.010, 0.021, 0.036 at b = 0 for d = 2…5, which is what is
-//! asserted, with the share.
+//! **As stated it has no logarithmic regret over this range**: C₀ = (25ρ²)² is 625 rounds on the
+//! ball and 2,500 to 15,625 on the simplex, and until t is well beyond it the iterate hardly leaves
+//! its start, so that regret grows with T because little is learned (at 2¹⁰ it is about that of
+//! never moving). It is not worse for that: staying put in the noisy beginning makes it *better*
+//! than the tuned variant up to T = 2¹⁴. Beyond, the exponent is there: over T = 2¹⁷, 2¹⁸, 2¹⁹ on
+//! the simplex a = 0.007, −0.010, 0.021, 0.036 at b = 0 for d = 2…5, which is what is asserted,
+//! with the share.
 
 use crate::common::{Recorded, lengths, means, request};
 use hushstream_arena::Task;

@@ -1,6 +1,8 @@
-//! Duels against private batch solvers: `limited-updates`, which for δ = 0 chooses among experts and for δ > 0 descends on convex losses.
+//! Duels against private batch solvers: `limited-updates`, which for δ = 0 chooses among experts
+//! and for δ > 0 descends on convex losses.
 //!
-//! A point leaves after records 1, 3 and 7. Record 2 is alone in the only phase of its octave, so that one Gaussian shows all of it; records 4 to 6 are in two phases.
+//! A point leaves after records 1, 3 and 7. Record 2 is alone in the only phase of its octave, so
+//! that one Gaussian shows all of it; records 4 to 6 are in two phases.
 
 use super::interrupted::{Interruption, Shelf};
 use super::paid::Paid;
@@ -52,7 +54,8 @@ pub(super) fn price(target: &Target) -> Result<(Price, Guarantee), AuditError> {
     Ok((charge, guarantee))
 }
 
-/// The first record that is used, those of later phases, the first among records that react, interrupted runs.
+/// The first record that is used, those of later phases, the first among records that react,
+/// interrupted runs.
 pub(super) fn duels(target: &Target) -> Result<Vec<Box<dyn Duel>>, AuditError> {
     if target.budget.is_pure() {
         return selection::duels(target);

@@ -1,4 +1,5 @@
-//! One duel against a learner: neighbouring streams that differ in the canary's records, and everything the learner publishes about them.
+//! One duel against a learner: neighbouring streams that differ in the canary's records, and
+//! everything the learner publishes about them.
 
 use super::interrupted::{Interruption, Shelf};
 use super::nodes::Nodes;

@@ -1,7 +1,9 @@
-//! Duels against scalar feedback: what leaves is one noisy answer a play, and plays that follow from it.
+//! Duels against scalar feedback: what leaves is one noisy answer a play, and plays that follow
+//! from it.
 //!
-//! The canary answers at one end of the range or the other, whatever is played; the ratio of its answer's two laws is all that there is to know, since a learner's plays are a
-//! function of noisy answers and coins. Plays are looked at all the same.
+//! The canary answers at one end of the range or the other, whatever is played; the ratio of its
+//! answer's two laws is all that there is to know, since a learner's plays are a function of noisy
+//! answers and coins. Plays are looked at all the same.
 
 use super::Target;
 use super::interrupted::{Interruption, Shelf};
@@ -27,7 +29,8 @@ struct Answered {
     items: u64,
     /// The play, from 1, whose first answer is the canary's.
     place: u64,
-    /// Whether the other answers follow the last noisy one, and the canary's lies far outside the range.
+    /// Whether the other answers follow the last noisy one, and the canary's lies far outside the
+    /// range.
     adaptive: bool,
     interruption: Interruption,
     what: String,
@@ -76,7 +79,8 @@ pub(super) fn price(target: &Target) -> Result<(Price, Guarantee), AuditError> {
     Ok((charge, plan.guarantee(true).map_err(RecipeError::from)?))
 }
 
-/// First, middle and last answer among neutral ones, the first far outside among answers that react, interrupted runs.
+/// First, middle and last answer among neutral ones, the first far outside among answers that
+/// react, interrupted runs.
 pub(super) fn duels(target: &Target) -> Result<Vec<Box<dyn Duel>>, AuditError> {
     let recipe = recipe(target)?;
     let n = target.releases;

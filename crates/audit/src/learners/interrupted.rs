@@ -12,7 +12,8 @@ pub(crate) enum Interruption {
     Never,
     /// After this round; the journal is as it was left.
     Stopped(u64),
-    /// After this round; the journal is replaced by its copy from before the round, whose release was published.
+    /// After this round; the journal is replaced by its copy from before the round, whose release
+    /// was published.
     Restored(u64),
 }
 
@@ -44,7 +45,8 @@ impl Interruption {
         }
     }
 
-    /// What is published again after a journal that was kept must be what was published last, bit for bit: other noise on the same record would be paid for by nobody.
+    /// What is published again after a journal that was kept must be what was published last, bit
+    /// for bit: other noise on the same record would be paid for by nobody.
     pub(crate) fn check_again(self, published: &[f64], again: &[f64]) -> Result<(), AuditError> {
         let tail = published.len().saturating_sub(again.len());
         let bits = |values: &[f64]| values.iter().map(|v| v.to_bits()).collect::<Vec<u64>>();

@@ -1,9 +1,12 @@
-//! Duels against perturbed iterates: the learner is secret, but its code is public, and so is everybody's record but the canary.
+//! Duels against perturbed iterates: the learner is secret, but its code is public, and so is
+//! everybody's record but the canary.
 //!
-//! The attacker runs the learner on both streams, without noise; where the canary may have led it, and how much noise was added, gives the exact likelihood ratio of every release:
-//! ⟨y − (m₋ + m₊)/2, m₊ − m₋⟩/σ_t² for Gaussian noise, (‖y − m₋‖ − ‖y − m₊‖)/c_t for L2-Laplace. On squared distances and linear losses every iterate moves by its whole
-//! sensitivity, so a bound can reach the claim. Records that react to releases are no obstacle: the attacker sees the releases too. After a restored journal there is no such
-//! ratio, and the attacks are fitted.
+//! The attacker runs the learner on both streams, without noise; where the canary may have led it,
+//! and how much noise was added, gives the exact likelihood ratio of every release: ⟨y − (m₋ +
+//! m₊)/2, m₊ − m₋⟩/σ_t² for Gaussian noise, (‖y − m₋‖ − ‖y − m₊‖)/c_t for L2-Laplace. On squared
+//! distances and linear losses every iterate moves by its whole sensitivity, so a bound can reach
+//! the claim. Records that react to releases are no obstacle: the attacker sees the releases too.
+//! After a restored journal there is no such ratio, and the attacks are fitted.
 
 use super::Target;
 use super::interrupted::{Interruption, Shelf};
@@ -49,10 +52,12 @@ struct Perturbed {
     what: String,
 }
 
-/// The recipe in its scene: squared distances from points in [−1, 1], linear losses where those have too much curvature, a leader where any learner will do.
+/// The recipe in its scene: squared distances from points in [−1, 1], linear losses where those
+/// have too much curvature, a leader where any learner will do.
 pub(super) fn recipe(target: &Target) -> Result<IterateRecipe, AuditError> {
     let (recipe, noise) = (target.recipe, target.noise);
-    // One recipe in three dimensions, where the length of an L2-Laplace vector has a law of its own; in one dimension a bound comes closest.
+    // One recipe in three dimensions, where the length of an L2-Laplace vector has a law of its
+    // own; in one dimension a bound comes closest.
     let dimension = if recipe == RecipeName::PocpAnytime && noise.is_pure() {
         3
     } else {
@@ -88,7 +93,8 @@ pub(super) fn recipe(target: &Target) -> Result<IterateRecipe, AuditError> {
     .plan()?)
 }
 
-/// First, middle and last record among neutral ones, far outside its bound among null ones, and among records that react; interrupted runs.
+/// First, middle and last record among neutral ones, far outside its bound among null ones, and
+/// among records that react; interrupted runs.
 pub(super) fn duels(target: &Target) -> Result<Vec<Box<dyn Duel>>, AuditError> {
     let recipe = recipe(target)?;
     let n = target.releases;

@@ -1,6 +1,8 @@
-//! The exact law of a private selection's plays, from its public parameters: what the best attacker knows.
+//! The exact law of a private selection's plays, from its public parameters: what the best attacker
+//! knows.
 //!
-//! Whether an expert was kept or drawn again is hidden, and so is how many draws are left; both are summed out, play by play.
+//! Whether an expert was kept or drawn again is hidden, and so is how many draws are left; both are
+//! summed out, play by play.
 
 use hushstream_mechanism::select::Board;
 
@@ -14,7 +16,8 @@ pub(crate) enum Law {
 }
 
 impl Law {
-    /// ln P(plays | the first one), where `item(k)` is what the experts lost in item k, from 1, for so many experts.
+    /// ln P(plays | the first one), where `item(k)` is what the experts lost in item k, from 1, for
+    /// so many experts.
     pub(crate) fn ln_probability(
         &self,
         experts: usize,
@@ -83,7 +86,8 @@ fn chosen(totals: &[f64], rate: f64, expert: usize) -> f64 {
 mod tests {
     use super::*;
 
-    /// Over all plays of three items the probabilities add up to one, and one draw of two experts is a logistic function.
+    /// Over all plays of three items the probabilities add up to one, and one draw of two experts
+    /// is a logistic function.
     #[test]
     fn it_is_a_law() {
         let item = |number: u64| vec![1.0, 0.25 * number as f64, 0.0];

@@ -7,8 +7,11 @@ use hushstream_engine::{CATALOGUE, MechanismKind, RecipeName};
 use hushstream_mechanism::sums::{Noise, SumKind};
 
 impl Target {
-    /// Every recipe, on its own sum if it has one, and `pftal-convex` on every sum, with every noise, at the length where an audit can be tight and, but for iterates, where that is a single
-    /// release, at seven too; persons, zero-out, batches and interruptions on two sums, on iterates and on the sparse tree; zero-out and interruptions on the others. `gaussian` and `pure` are the budgets.
+    /// Every recipe, on its own sum if it has one, and `pftal-convex` on every sum, with every
+    /// noise, at the length where an audit can be tight and, but for iterates, where that is a
+    /// single release, at seven too; persons, zero-out, batches and interruptions on two sums, on
+    /// iterates and on the sparse tree; zero-out and interruptions on the others. `gaussian` and
+    /// `pure` are the budgets.
     #[must_use]
     pub fn all(gaussian: Budget, pure: Budget) -> Vec<Self> {
         let mut targets: Vec<Self> = Vec::new();

@@ -1,4 +1,5 @@
-//! Whole learners as targets: played through their public interface, attacked by what they publish. One file a family of mechanisms; [`Target`] knows which.
+//! Whole learners as targets: played through their public interface, attacked by what they publish.
+//! One file a family of mechanisms; [`Target`] knows which.
 
 mod batch;
 mod contest;

@@ -1,8 +1,10 @@
-//! The likelihood ratio of released sums with pure noise, for strategies in which every release brings one noise of its own.
+//! The likelihood ratio of released sums with pure noise, for strategies in which every release
+//! brings one noise of its own.
 //!
-//! Release t is S_t + Σ ±ξ(node), by the strategy's public cover. With as many nodes as releases the covers form a square matrix; its inverse gives back
-//! every node's noise under either hypothesis about the canary, and the log-likelihood ratio is Σ (|ξ₋| − |ξ₊|)/scale. Octaves have one block for each tree, with
-//! its own scale.
+//! Release t is S_t + Σ ±ξ(node), by the strategy's public cover. With as many nodes as releases
+//! the covers form a square matrix; its inverse gives back every node's noise under either
+//! hypothesis about the canary, and the log-likelihood ratio is Σ (|ξ₋| − |ξ₊|)/scale. Octaves have
+//! one block for each tree, with its own scale.
 
 use crate::attack::solve;
 use hushstream_mechanism::sums::{BalancedDigits, BinaryTree, Cover, SumKind, Window};
@@ -17,7 +19,8 @@ pub(crate) struct Nodes {
 }
 
 impl Nodes {
-    /// The first `seen` of `releases` releases of a sum whose items are `reach` apart in two worlds, with ε for all.
+    /// The first `seen` of `releases` releases of a sum whose items are `reach` apart in two
+    /// worlds, with ε for all.
     pub(crate) fn of(
         kind: SumKind,
         releases: u64,
@@ -97,7 +100,8 @@ impl Nodes {
         })
     }
 
-    /// The log-likelihood ratio of the sums, when canaries are worth `left` or `right` in each of them.
+    /// The log-likelihood ratio of the sums, when canaries are worth `left` or `right` in each of
+    /// them.
     pub(crate) fn ratio(&self, sums: &[f64], left: &[f64], right: &[f64]) -> f64 {
         let noise = |row: &[f64], canary: &[f64]| -> f64 {
             let shown = sums.iter().zip(canary).map(|(sum, canary)| sum - canary);

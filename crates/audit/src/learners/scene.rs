@@ -1,8 +1,11 @@
-//! Where a recipe is audited: a task in which one record can move the sum as far as its bound allows, and what an outsider reads off the iterates.
+//! Where a recipe is audited: a task in which one record can move the sum as far as its bound
+//! allows, and what an outsider reads off the iterates.
 //!
-//! A learner is a public function of the released sums. Inside its set that function can be inverted, so the attacker computes the sums back from the iterates, and
-//! the audit of the learner is as tight as one of the sum. Sets are therefore wide compared with the iterates (or the curvature large, which makes iterates
-//! small); where a learner answers with a corner of its set (`ftpl`, `coco-l`), the attacker sees what everybody sees.
+//! A learner is a public function of the released sums. Inside its set that function can be
+//! inverted, so the attacker computes the sums back from the iterates, and the audit of the learner
+//! is as tight as one of the sum. Sets are therefore wide compared with the iterates (or the
+//! curvature large, which makes iterates small); where a learner answers with a corner of its set
+//! (`ftpl`, `coco-l`), the attacker sees what everybody sees.
 
 use crate::AuditError;
 use hushstream_engine::{Objective, RecipeName};
@@ -44,7 +47,8 @@ enum Kind {
 const CURVATURE: f64 = 1e6;
 
 impl Scene {
-    /// The scene of a recipe. Pure noise on one coordinate has the same law as on one of many, and leaves less to guess.
+    /// The scene of a recipe. Pure noise on one coordinate has the same law as on one of many, and
+    /// leaves less to guess.
     pub(crate) fn of(recipe: RecipeName, pure: bool) -> Result<Self, AuditError> {
         let kind = match recipe {
             RecipeName::Pftal | RecipeName::CocoP => Kind::Points,
@@ -88,7 +92,8 @@ impl Scene {
         })
     }
 
-    /// A record that pulls the sum by `pull`·(its bound), −1 ≤ `pull` ≤ 1; 0 is the neutral record, whose gradient is the null one.
+    /// A record that pulls the sum by `pull`·(its bound), −1 ≤ `pull` ≤ 1; 0 is the neutral record,
+    /// whose gradient is the null one.
     pub(crate) fn record(&self, pull: f64) -> Record {
         let dense = |features: Vec<f64>, target: f64| Record {
             features: Features::Dense(features),
@@ -104,8 +109,9 @@ impl Scene {
         }
     }
 
-    /// What an outsider computes from the first iterate and those published after it: for most recipes the released sums, from which the neutral records are
-    /// absent and every other one is `pull` times one unit.
+    /// What an outsider computes from the first iterate and those published after it: for most
+    /// recipes the released sums, from which the neutral records are absent and every other one is
+    /// `pull` times one unit.
     pub(crate) fn read(
         &self,
         recipe: RecipeName,

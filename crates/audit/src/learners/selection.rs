@@ -1,9 +1,11 @@
 //! Duels against private selections: the plays are all that leaves, and their law is known exactly.
 //!
-//! A selection tells most about a record that makes the played expert's loss and one other's as unlike as they can be: the canary is therefore aimed, in both worlds, by what was
-//! played before it. "Play the other one next" then has a likelihood ratio that comes close to e^(ε_Z + R): the coin's share and that of one draw. A calibrated dartboard over two
-//! rounds draws nothing at all, so at one release the audit brings parameters of its own, whose price the plan computes as ever; at sixteen it brings others, with a single draw, after
-//! which a dartboard must stay where it is.
+//! A selection tells most about a record that makes the played expert's loss and one other's as
+//! unlike as they can be: the canary is therefore aimed, in both worlds, by what was played before
+//! it. "Play the other one next" then has a likelihood ratio that comes close to e^(ε_Z + R): the
+//! coin's share and that of one draw. A calibrated dartboard over two rounds draws nothing at all,
+//! so at one release the audit brings parameters of its own, whose price the plan computes as ever;
+//! at sixteen it brings others, with a single draw, after which a dartboard must stay where it is.
 
 use super::Target;
 use super::interrupted::{Interruption, Shelf};
@@ -44,7 +46,8 @@ struct Selected {
     what: String,
 }
 
-/// The recipe: eight experts for one release, where a draw's ratio comes closest to its bound, and two for several, whose transcripts can be counted.
+/// The recipe: eight experts for one release, where a draw's ratio comes closest to its bound, and
+/// two for several, whose transcripts can be counted.
 fn recipe(target: &Target) -> Result<ExpertsRecipe, AuditError> {
     let n = target.releases;
     let batch = batch(target.recipe);
@@ -70,7 +73,8 @@ fn recipe(target: &Target) -> Result<ExpertsRecipe, AuditError> {
     Ok(request.plan()?)
 }
 
-/// Parameters of one's own that the budget affords, with one draw: one that a coin decides, or one that comes almost at once.
+/// Parameters of one's own that the budget affords, with one draw: one that a coin decides, or one
+/// that comes almost at once.
 fn board(target: &Target) -> Result<Option<Board>, AuditError> {
     let dartboard = matches!(
         target.recipe,
@@ -104,7 +108,8 @@ pub(super) fn price(target: &Target) -> Result<(Price, Guarantee), AuditError> {
     Ok((charge, plan.guarantee(true).map_err(RecipeError::from)?))
 }
 
-/// First, middle and last item among neutral ones, the first among losses that drive the play away, interrupted runs.
+/// First, middle and last item among neutral ones, the first among losses that drive the play away,
+/// interrupted runs.
 pub(super) fn duels(target: &Target) -> Result<Vec<Box<dyn Duel>>, AuditError> {
     let recipe = recipe(target)?;
     let n = target.releases;
@@ -141,7 +146,8 @@ pub(super) fn duels(target: &Target) -> Result<Vec<Box<dyn Duel>>, AuditError> {
 }
 
 impl Selected {
-    /// The records of an item, as slopes: 1 loses where the play is, −1 everywhere else, 0 nowhere; nothing is the null record.
+    /// The records of an item, as slopes: 1 loses where the play is, −1 everywhere else, 0 nowhere;
+    /// nothing is the null record.
     fn slopes(&self, item: u64, world: World) -> Vec<Option<f64>> {
         let other = Some(if self.against { 1.0 } else { 0.0 });
         let batch = usize::try_from(self.recipe.plan().batch()).unwrap_or(1);
@@ -155,7 +161,8 @@ impl Selected {
         slopes
     }
 
-    /// What a record loses with each expert, after the play of one. A canary loses with all but the next expert, or with it alone; other records lose with the play alone.
+    /// What a record loses with each expert, after the play of one. A canary loses with all but the
+    /// next expert, or with it alone; other records lose with the play alone.
     fn losses(&self, slope: Option<f64>, played: usize, canary: bool) -> Vec<f64> {
         let slope = slope.unwrap_or(0.0);
         let points = self.recipe.points();
@@ -189,7 +196,8 @@ impl Selected {
         slope * if at >= 0.0 { 1.0 } else { -1.0 }
     }
 
-    /// A play as seen from the first one: experts in a circle, points of a net with the first on the right. So fitted attacks see where a canary aims.
+    /// A play as seen from the first one: experts in a circle, points of a net with the first on
+    /// the right. So fitted attacks see where a canary aims.
     fn seen_from(&self, first: usize, play: usize) -> usize {
         match self.recipe.points().get(first) {
             None => (play + self.experts - first) % self.experts,

@@ -1,10 +1,16 @@
 //! Duels against the sparse learner: its models, after every record, in all coordinates.
 //!
-//! Weights are −η times the released prefix sum, coordinate by coordinate, and the rate is so small that the box never binds and every slope of the hinge is 1: the attacker reads
-//! the sums off the models, takes off what the others added, and looks at a binary tree in several coordinates. Models are read twice, which must show nothing new.
+//! Weights are −η times the released prefix sum, coordinate by coordinate, and the rate is so small
+//! that the box never binds and every slope of the hinge is 1: the attacker reads the sums off the
+//! models, takes off what the others added, and looks at a binary tree in several coordinates.
+//! Models are read twice, which must show nothing new.
 //!
-//! In one duel the other records *ask*: the canary has a little of as many features as there are records, each record has one of these, and the loss's slope is the sign of the score. So what each adds is what a read
-//! of its feature said about the canary, and it adds far more of it than the canary did: if reads saw next to no noise, the canary would stand in every coordinate. (Planted in the learner: reads with a tenth of their noise are refuted over seven releases, with a third they are not.)
+//! In one duel the other records *ask*: the canary has a little of as many features as there are
+//! records, each record has one of these, and the loss's slope is the sign of the score. So what
+//! each adds is what a read of its feature said about the canary, and it adds far more of it than
+//! the canary did: if reads saw next to no noise, the canary would stand in every coordinate.
+//! (Planted in the learner: reads with a tenth of their noise are refuted over seven releases, with
+//! a third they are not.)
 
 use super::Target;
 use super::interrupted::{Interruption, Shelf};
@@ -86,7 +92,8 @@ fn asking(target: &Target) -> Result<SparseRecipe, AuditError> {
     .plan()?)
 }
 
-/// First, middle and last record, one that has other features, one among records that touch what was published, one among records that ask; thresholded models; interrupted runs.
+/// First, middle and last record, one that has other features, one among records that touch what
+/// was published, one among records that ask; thresholded models; interrupted runs.
 pub(super) fn duels(target: &Target) -> Result<Vec<Box<dyn Duel>>, AuditError> {
     let recipe = recipe(target)?;
     let n = target.releases;
@@ -181,7 +188,8 @@ impl Duel for Touched {
         self.what.clone()
     }
 
-    /// Every coordinate of every sum without what the others added, then the last model read again, then what came after an interruption.
+    /// Every coordinate of every sum without what the others added, then the last model read again,
+    /// then what came after an interruption.
     fn play(&self, world: World, seed: u64) -> Result<Vec<f64>, AuditError> {
         let plan = self.recipe.plan();
         let paid = Paid {

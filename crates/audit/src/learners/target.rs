@@ -1,4 +1,5 @@
-//! A recipe to be audited: with which sum, noise and budget, over how many releases, against which streams.
+//! A recipe to be audited: with which sum, noise and budget, over how many releases, against which
+//! streams.
 
 use super::contest::Contest;
 use super::interrupted::Interruption;
@@ -16,9 +17,12 @@ use std::fmt;
 
 /// So many items a window protects in an audit.
 const WINDOW: u64 = 3;
-/// So many releases of iterates, and of a tree that is read where records have features. With pure noise a single one tells most: the claim is reached where all noises agree, which is rare among many.
+/// So many releases of iterates, and of a tree that is read where records have features. With pure
+/// noise a single one tells most: the claim is reached where all noises agree, which is rare among
+/// many.
 const ITERATES: u64 = 7;
-/// So many releases where none of them hides another: answers, one-point gradients, the points of three octaves.
+/// So many releases where none of them hides another: answers, one-point gradients, the points of
+/// three octaves.
 pub(super) const SEVERAL: u64 = 7;
 
 /// A recipe to be audited.
@@ -45,7 +49,8 @@ pub struct Target {
 }
 
 impl Target {
-    /// A recipe, one on sums with its paper's own or another, with Gaussian noise if the budget has a δ.
+    /// A recipe, one on sums with its paper's own or another, with Gaussian noise if the budget has
+    /// a δ.
     ///
     /// # Errors
     /// A sum for a recipe that stands on none.
@@ -126,7 +131,8 @@ impl Target {
         }
     }
 
-    /// The canary's places: that which most noise tells of, then the first, the middle and the last.
+    /// The canary's places: that which most noise tells of, then the first, the middle and the
+    /// last.
     pub(super) fn places(&self, deepest: u64) -> Vec<u64> {
         let n = self.releases;
         let mut places = Vec::new();
@@ -138,8 +144,8 @@ impl Target {
         places
     }
 
-    /// The canary at every place of a stream that does not react; at the first place of one that does, if there is such a stream; and around an interruption,
-    /// on a stream that reacts or not.
+    /// The canary at every place of a stream that does not react; at the first place of one that
+    /// does, if there is such a stream; and around an interruption, on a stream that reacts or not.
     pub(super) fn line_up(
         &self,
         [reacts, interrupted_reacts]: [bool; 2],
@@ -231,8 +237,8 @@ impl Target {
         })
     }
 
-    /// The neighbouring streams: first, middle and last record, the one that most nodes contain, the same among records that react to what is published, and
-    /// interrupted runs.
+    /// The neighbouring streams: first, middle and last record, the one that most nodes contain,
+    /// the same among records that react to what is published, and interrupted runs.
     ///
     /// # Errors
     /// A combination that does not fit.
@@ -303,8 +309,9 @@ impl Target {
     }
 }
 
-/// The largest small number of releases for which what is published can reveal as much as is claimed: seven where every release brings one noise of its own, one where
-/// releases carry noise that nothing else shows (padding, empty nodes) or the learner shows only a corner of its set.
+/// The largest small number of releases for which what is published can reveal as much as is
+/// claimed: seven where every release brings one noise of its own, one where releases carry noise
+/// that nothing else shows (padding, empty nodes) or the learner shows only a corner of its set.
 fn tight_releases(recipe: RecipeName, sum: SumKind) -> u64 {
     let corner = matches!(
         recipe,

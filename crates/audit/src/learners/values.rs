@@ -1,7 +1,8 @@
 //! Duels against one-point gradients in a continual sum: what leaves are the plays w + βu.
 //!
-//! With a large curvature iterates are so much smaller than β that a play shows its direction and its iterate, and the iterates show the sums: an outsider computes
-//! them back, and turns them by the direction that the canary met. The audit is then as tight as one of the sum.
+//! With a large curvature iterates are so much smaller than β that a play shows its direction and
+//! its iterate, and the iterates show the sums: an outsider computes them back, and turns them by
+//! the direction that the canary met. The audit is then as tight as one of the sum.
 
 use super::Target;
 use super::interrupted::{Interruption, Shelf};
@@ -62,7 +63,8 @@ pub(super) fn price(target: &Target) -> Result<(Price, Guarantee), AuditError> {
     Ok((plan.charge()?, plan.guarantee(true)?))
 }
 
-/// First, middle and last record among neutral ones, the first among records that react, interrupted runs.
+/// First, middle and last record among neutral ones, the first among records that react,
+/// interrupted runs.
 pub(super) fn duels(target: &Target, sum: SumKind) -> Result<Vec<Box<dyn Duel>>, AuditError> {
     let recipe = recipe(target)?;
     let n = target.releases;
@@ -104,7 +106,8 @@ impl Valued {
         }
     }
 
-    /// The released sums, in units of their bound and as the canary's direction has them; `plays` begin with the first, `pulls` are those of the other records.
+    /// The released sums, in units of their bound and as the canary's direction has them; `plays`
+    /// begin with the first, `pulls` are those of the other records.
     fn read(&self, plays: &[f64], pulls: &[f64]) -> Vec<f64> {
         let direction = |play: f64| if play >= 0.0 { 1.0 } else { -1.0 };
         let iterate = |play: f64| play - RADIUS * direction(play);

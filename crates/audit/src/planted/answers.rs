@@ -9,7 +9,8 @@ pub(super) fn all() -> Vec<Box<dyn Planted>> {
     vec![
         Box::new(InDuel {
             name: "vector noise",
-            what: "⟨Z, play⟩ with Laplace Z of scale 2·max|l_i|/ε, right for unit vectors, for another play (AS17's B is max|⟨l, play⟩|/‖play‖∞: four times that)",
+            what: "⟨Z, play⟩ with Laplace Z of scale 2·max|l_i|/ε, right for unit vectors, for \
+                another play (AS17's B is max|⟨l, play⟩|/‖play‖∞: four times that)",
             claim: Claim::Pure { epsilon: 2.0 },
             duel: vector,
         }),

@@ -72,7 +72,8 @@ fn clipped_late(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError>
     ))
 }
 
-/// Least squares on two records' moments, one release; R = 3, targets ±1. With a correct bound √2·R² two points are at most 1.5 times as far apart.
+/// Least squares on two records' moments, one release; R = 3, targets ±1. With a correct bound
+/// √2·R² two points are at most 1.5 times as far apart.
 pub(super) fn moments(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
     const R: f64 = 3.0;
     let layout = MomentsLayout::new(1, R, 1.0)?;

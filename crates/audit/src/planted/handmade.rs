@@ -1,4 +1,5 @@
-//! A binary-tree sum as one would write it in an afternoon: exact integers, the product's samplers, a public learner on top. No ledger, no journal, no boundary.
+//! A binary-tree sum as one would write it in an afternoon: exact integers, the product's samplers,
+//! a public learner on top. No ledger, no journal, no boundary.
 
 use crate::AuditError;
 use crate::duel::{Duel, World};
@@ -50,7 +51,8 @@ impl Handmade {
         Ok(noise.into_iter().map(|value| value as f64 * unit).collect())
     }
 
-    /// Release t of a stream of numbers, over the nodes of the binary tree; `address` may spoil a node's address.
+    /// Release t of a stream of numbers, over the nodes of the binary tree; `address` may spoil a
+    /// node's address.
     pub(crate) fn release(
         &self,
         source: &Source,
@@ -66,7 +68,8 @@ impl Handmade {
         Ok(sum)
     }
 
-    /// The releases 1 to n, as a public learner's iterates show them: read back, since inside its set dual averaging is −sum/t.
+    /// The releases 1 to n, as a public learner's iterates show them: read back, since inside its
+    /// set dual averaging is −sum/t.
     pub(crate) fn publish(
         &self,
         source: &Source,

@@ -1,6 +1,8 @@
-//! Bugs of iterates that are released with noise: each drives two streams further apart than the noise is for, or prices them wrongly.
+//! Bugs of iterates that are released with noise: each drives two streams further apart than the
+//! noise is for, or prices them wrongly.
 //!
-//! Steps are written by hand, on losses with slope at most 1 and curvature α: implicit ones are x ← (t·x − g/α)/(t + 1), which one record moves by 2/(α(t+1)).
+//! Steps are written by hand, on losses with slope at most 1 and curvature α: implicit ones are x ←
+//! (t·x − g/α)/(t + 1), which one record moves by 2/(α(t+1)).
 
 use super::handmade::{Handmade, duel};
 use super::{InDuel, Planted, gaussian};
@@ -18,7 +20,8 @@ pub(super) fn all() -> Vec<Box<dyn Planted>> {
         }),
         Box::new(InDuel {
             name: "gradients clipped",
-            what: "gradients of long records are cut off instead of the records: such steps do not contract",
+            what: "gradients of long records are cut off instead of the records: such steps do not \
+                contract",
             claim: gaussian(1.0),
             duel: clipped_gradients,
         }),
@@ -42,7 +45,8 @@ pub(super) fn all() -> Vec<Box<dyn Planted>> {
         }),
         Box::new(InDuel {
             name: "octaves for free",
-            what: "each octave of iterates gets the whole budget, as octaves of sums may: but an iterate holds all records before it",
+            what: "each octave of iterates gets the whole budget, as octaves of sums may: but an \
+                iterate holds all records before it",
             claim: gaussian(1.0),
             duel: octaves,
         }),
@@ -55,7 +59,8 @@ pub(super) fn all() -> Vec<Box<dyn Planted>> {
     ]
 }
 
-/// Where implicit steps on linear losses with gradients `gradients` and curvature α lead, step by step; a gradient that is none is a null record, with its own step.
+/// Where implicit steps on linear losses with gradients `gradients` and curvature α lead, step by
+/// step; a gradient that is none is a null record, with its own step.
 fn implicit(gradients: &[Option<f64>], alpha: f64) -> Vec<f64> {
     let mut x = 0.0;
     let steps = (1_u32..).zip(gradients).map(|(t, gradient)| {
@@ -105,11 +110,13 @@ fn skipped(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
     }))
 }
 
-/// In eight dimensions: after the canary every record is a hyperplane between the two worlds, in a direction of its own, and they are pushed apart along it. One release, at the end.
+/// In eight dimensions: after the canary every record is a hyperplane between the two worlds, in a
+/// direction of its own, and they are pushed apart along it. One release, at the end.
 #[expect(clippy::unnecessary_wraps, reason = "one signature for all bugs")]
 fn clipped_gradients(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
     const D: usize = 8;
-    // A gradient step on the Huber loss with knee 1 and curvature 1; the first that contracts is the second.
+    // A gradient step on the Huber loss with knee 1 and curvature 1; the first that contracts is
+    // the second.
     let step = move |t: usize, x: &mut [f64; D], (v, y): &([f64; D], f64)| {
         let length = dot(v, v).sqrt();
         let shrink = if faulty { 1.0 } else { 1.0 / length.max(1.0) };

@@ -1,7 +1,9 @@
-//! Mechanisms with a bug planted in them, each beside its correct twin: an audit must flag the one and pass the other.
+//! Mechanisms with a bug planted in them, each beside its correct twin: an audit must flag the one
+//! and pass the other.
 //!
-//! They are written by hand on the samplers and the public learners, never on the product's mechanisms: no bug can leave this folder. Whoever adds a recipe adds its
-//! bugs here, as one more [`Planted`] in [`all`]; the test over the list does the rest.
+//! They are written by hand on the samplers and the public learners, never on the product's
+//! mechanisms: no bug can leave this folder. Whoever adds a recipe adds its bugs here, as one more
+//! [`Planted`] in [`all`]; the test over the list does the rest.
 
 mod answers;
 mod calibration;
@@ -26,7 +28,8 @@ pub(crate) use selection::{Dartboard, aimed, batch};
 pub enum Finding {
     /// The result of an audit.
     Audited(Box<Verdict>),
-    /// Whether the order of the records changed the result: a mechanism whose exact sums are exact must not care.
+    /// Whether the order of the records changed the result: a mechanism whose exact sums are exact
+    /// must not care.
     OrderMatters(bool),
 }
 

@@ -1,14 +1,18 @@
-//! Floats added up before they become integers: the result, and with it the sensitivity, depends on the order.
+//! Floats added up before they become integers: the result, and with it the sensitivity, depends on
+//! the order.
 //!
-//! A sensitivity proof moves one record and keeps the rest. With floats the rest is not kept: one record changes how all later ones are rounded, by as much as one
-//! likes for cleverly chosen values (Casacuberta et al. 2022). No duel is needed to see it: a sum that is exact does not depend on the order of its records.
+//! A sensitivity proof moves one record and keeps the rest. With floats the rest is not kept: one
+//! record changes how all later ones are rounded, by as much as one likes for cleverly chosen
+//! values (Casacuberta et al. 2022). No duel is needed to see it: a sum that is exact does not
+//! depend on the order of its records.
 
 use super::{Finding, Planted};
 use crate::AuditError;
 use crate::procedure::Effort;
 use hushstream_arena::Dice;
 
-/// Whether a sum of records gives different results for different orders of them; `tries` random orders are compared with the given one.
+/// Whether a sum of records gives different results for different orders of them; `tries` random
+/// orders are compared with the given one.
 pub fn order_matters<T: PartialEq>(
     records: &[f64],
     tries: u64,

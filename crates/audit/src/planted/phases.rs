@@ -20,7 +20,8 @@ pub(super) fn all() -> Vec<Box<dyn Planted>> {
         }),
         Box::new(InDuel {
             name: "start not projected",
-            what: "a phase begins at the noisy end of the last, outside the set, where slopes are larger than priced",
+            what: "a phase begins at the noisy end of the last, outside the set, where slopes are \
+                larger than priced",
             claim: gaussian(1.0),
             duel: unprojected,
         }),
@@ -60,8 +61,9 @@ fn noise(sd: f64, dimension: u32) -> Handmade {
     }
 }
 
-/// A first record with a small target, then one with a huge feature on each axis, then many without any. Clipped gradients turn the huge ones' errors, of either sign, into
-/// whole steps; clipped data make them small again.
+/// A first record with a small target, then one with a huge feature on each axis, then many without
+/// any. Clipped gradients turn the huge ones' errors, of either sign, into whole steps; clipped
+/// data make them small again.
 fn clipped_gradients(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
     const CLIP: f64 = 2.0;
     const REST: u32 = 395;
@@ -104,7 +106,8 @@ fn clipped_gradients(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditE
     ))
 }
 
-/// A phase that begins where large noise has led it, along the first axis of a square; its one record pulls along the second in proportion to that.
+/// A phase that begins where large noise has led it, along the first axis of a square; its one
+/// record pulls along the second in proportion to that.
 fn unprojected(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
     let set = BoxSet::cube(2, 1.0)?;
     // Features of length 1, targets up to 1, weights up to √2.
@@ -131,7 +134,8 @@ fn unprojected(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> 
     }))
 }
 
-/// Two phases with steps η and η/4 on the line: the first record is in the first phase, the second phase's records have no slope, and only its end leaves.
+/// Two phases with steps η and η/4 on the line: the first record is in the first phase, the second
+/// phase's records have no slope, and only its end leaves.
 #[expect(clippy::unnecessary_wraps, reason = "one signature for all bugs")]
 fn secret(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
     let first = noise(2.0 * STEP / claim.promised(), 1);

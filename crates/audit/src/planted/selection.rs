@@ -16,7 +16,8 @@ pub(super) fn all() -> Vec<Box<dyn Planted>> {
     vec![
         Box::new(InDuel {
             name: "draws beyond the last",
-            what: "a dartboard with one draw draws on when it is spent (AFKT22 line 12, erratum F1)",
+            what: "a dartboard with one draw draws on when it is spent (AFKT22 line 12, erratum \
+                F1)",
             // The coin costs max(κ, 0.04), the draw 2κ; κ = ½.
             claim: Claim::Pure { epsilon: 1.5 },
             duel: drawing_on,
@@ -38,7 +39,8 @@ pub(super) fn all() -> Vec<Box<dyn Planted>> {
         }),
         Box::new(InDuel {
             name: "net not scaled",
-            what: "losses on a net that are not divided by slope times diameter, here 6 (erratum F8)",
+            what: "losses on a net that are not divided by slope times diameter, here 6 (erratum \
+                F8)",
             claim: Claim::Pure { epsilon: 1.0 },
             duel: unscaled,
         }),
@@ -137,7 +139,8 @@ fn overlapping(faulty: bool, _: Claim) -> Result<Box<dyn Duel>, AuditError> {
         move |world, seed| {
             let mut records = vec![vec![0.0; 2]; BATCH * DRAWS as usize + 1];
             records[BATCH] = aimed(2, 1, world);
-            // The twin's border belongs to the batch that it begins; shifted, so that both hold it from the first batch on.
+            // The twin's border belongs to the batch that it begins; shifted, so that both hold it
+            // from the first batch on.
             let shift = if faulty { 0 } else { 1 };
             let items: Vec<Vec<f64>> = (0..DRAWS as usize)
                 .map(|k| batch(&records[BATCH * k + shift..=BATCH * (k + 1)]))

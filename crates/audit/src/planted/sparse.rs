@@ -17,7 +17,8 @@ pub(super) fn all() -> Vec<Box<dyn Planted>> {
         }),
         Box::new(InDuel {
             name: "noise since first touch",
-            what: "a coordinate's slot is made when a record first has it, and earlier nodes add no noise to it",
+            what: "a coordinate's slot is made when a record first has it, and earlier nodes add \
+                no noise to it",
             claim: gaussian(1.0),
             duel: late,
         }),
@@ -29,7 +30,8 @@ pub(super) fn all() -> Vec<Box<dyn Planted>> {
         }),
         Box::new(InDuel {
             name: "questions from exact sums",
-            what: "models are noisy in all coordinates, but records are asked with weights of exact sums",
+            what: "models are noisy in all coordinates, but records are asked with weights of \
+                exact sums",
             claim: gaussian(1.0),
             duel: asked,
         }),
@@ -51,7 +53,8 @@ fn tree(claim: Claim) -> Handmade {
     }
 }
 
-/// All coordinates of release t, where the canary touched coordinate 2 in round 2 or never did; `noise` tells which nodes are drawn for a coordinate, and where.
+/// All coordinates of release t, where the canary touched coordinate 2 in round 2 or never did;
+/// `noise` tells which nodes are drawn for a coordinate, and where.
 fn read(
     tree: &Handmade,
     source: &Source,
@@ -94,7 +97,8 @@ fn untouched(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
     }))
 }
 
-/// The canary has every feature, faintly. Release 3 is the node of rounds 1 and 2 and that of round 3: without the canary no slot is old enough for the first.
+/// The canary has every feature, faintly. Release 3 is the node of rounds 1 and 2 and that of round
+/// 3: without the canary no slot is old enough for the first.
 #[expect(clippy::unnecessary_wraps, reason = "one signature for all bugs")]
 fn late(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
     const MANY: u32 = 16;
@@ -144,7 +148,8 @@ fn redrawn(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
     }))
 }
 
-/// Each later record answers, in a coordinate of its own, whether what it reads of coordinate 0 is large.
+/// Each later record answers, in a coordinate of its own, whether what it reads of coordinate 0 is
+/// large.
 #[expect(clippy::unnecessary_wraps, reason = "one signature for all bugs")]
 fn asked(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
     const ROUNDS: u64 = 7;

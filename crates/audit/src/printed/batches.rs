@@ -1,4 +1,5 @@
-//! The batches of AFKT22 §3.1.1 as printed, Σ from Bt to B(t+1): a record at the border is in two of them (erratum F5).
+//! The batches of AFKT22 §3.1.1 as printed, Σ from Bt to B(t+1): a record at the border is in two
+//! of them (erratum F5).
 
 use crate::AuditError;
 use crate::duel::{Duel, World};
@@ -27,7 +28,8 @@ pub(crate) fn truth(board: Board) -> f64 {
     transcripts.fold(0.0, f64::max)
 }
 
-/// Two batches that share their border, where the canary is: it loses with all experts but the second, or with that one alone.
+/// Two batches that share their border, where the canary is: it loses with all experts but the
+/// second, or with that one alone.
 fn shared(world: World) -> Vec<Vec<f64>> {
     let mut records = vec![vec![0.0; EXPERTS]; 2 * BATCH + 1];
     records[BATCH] = aimed(EXPERTS, 1, world);

@@ -1,6 +1,8 @@
-//! JKT12's private offline learning as printed: one model, the average of implicit gradient steps, noise β = 2√2·L′·ln T·√(ln(1/δ) + ε)/(Tε), projected onto a ball of radius ‖x*‖.
+//! JKT12's private offline learning as printed: one model, the average of implicit gradient steps,
+//! noise β = 2√2·L′·ln T·√(ln(1/δ) + ε)/(Tε), projected onto a ball of radius ‖x*‖.
 //!
-//! **Unsound on purpose.** The losses here are linear with slope ±1 and curvature α, so steps are x ← Π((t·x − g/α)/(t + 1)) and everything but the noise is computed exactly.
+//! **Unsound on purpose.** The losses here are linear with slope ±1 and curvature α, so steps are x
+//! ← Π((t·x − g/α)/(t + 1)) and everything but the noise is computed exactly.
 
 use crate::duel::World;
 
@@ -30,7 +32,8 @@ pub(crate) fn average(
     total / rounds as f64
 }
 
-/// How far the average is moved by the record that moves it most: the first one whose step stays inside the ball.
+/// How far the average is moved by the record that moves it most: the first one whose step stays
+/// inside the ball.
 pub(crate) fn reach(rounds: u64, (alpha, radius): (f64, f64)) -> f64 {
     let first = (LIPSCHITZ / (alpha * radius)).ceil().max(2.0) as u64 - 1;
     let side = |sign: f64| {
@@ -41,7 +44,8 @@ pub(crate) fn reach(rounds: u64, (alpha, radius): (f64, f64)) -> f64 {
     side(-1.0) - side(1.0)
 }
 
-/// A model whose radius was chosen by cross-validation: where the average is, its noise, and the radius.
+/// A model whose radius was chosen by cross-validation: where the average is, its noise, and the
+/// radius.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Chosen {
     pub(crate) mean: f64,
@@ -50,7 +54,8 @@ pub(crate) struct Chosen {
 }
 
 impl Chosen {
-    /// Four records at 1 to learn from, and 1, −1 and the canary at ±1 to validate with; the loss is |x − z|, and the radius with the smaller validation loss is taken.
+    /// Four records at 1 to learn from, and 1, −1 and the canary at ±1 to validate with; the loss
+    /// is |x − z|, and the radius with the smaller validation loss is taken.
     pub(crate) fn by_validation(
         world: World,
         radii: [f64; 2],

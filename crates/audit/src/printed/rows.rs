@@ -114,7 +114,8 @@ impl Printed {
         }
     }
 
-    /// L2-Laplace of scale L(⌈log₂T⌉ + 1)/ε, L = pB/β for one-point gradients, of which two with the same direction are 2pB/β apart: S1, S8.
+    /// L2-Laplace of scale L(⌈log₂T⌉ + 1)/ε, L = pB/β for one-point gradients, of which two with
+    /// the same direction are 2pB/β apart: S1, S8.
     fn st_tree(erratum: &'static str, place: &'static str, setting: &str) -> Self {
         let rounds = 4_u64;
         Self {
@@ -200,7 +201,8 @@ impl Printed {
         }
     }
 
-    /// L2-Laplace of scale (L + μD)(⌈log₂W⌉ + 1)/ε, in one dimension, where gradients span 2L − μD: W1.
+    /// L2-Laplace of scale (L + μD)(⌈log₂W⌉ + 1)/ε, in one dimension, where gradients span 2L − μD:
+    /// W1.
     fn window(width: u64, curvature: f64) -> Self {
         let levels = f64::from(width.next_power_of_two().ilog2()) + 1.0;
         Self {

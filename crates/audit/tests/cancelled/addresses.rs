@@ -608,10 +608,10 @@ impl Contents {
 /// noise.
 type Content<'a> = dyn Fn(u64, u64, &[Vec<f64>]) -> Vec<f64> + 'a;
 
-/// Two neighbouring runs under one key and in one ledger, each plain, resumed, after a checkpoint and
-/// after the loss of its journal. For every record it is written down which addresses were read, and
-/// for what. What a release holds is its difference from that of an all-null stream under the same
-/// key, which holds noise alone. No address serves two contents.
+/// Two neighbouring runs under one key and in one ledger, each plain, resumed, after a checkpoint
+/// and after the loss of its journal. For every record it is written down which addresses were
+/// read, and for what. What a release holds is its difference from that of an all-null stream under
+/// the same key, which holds noise alone. No address serves two contents.
 fn one_content_each(
     runs: [&dyn Play; 2],
     width: usize,

@@ -115,8 +115,8 @@ fn range(cell: &OnSelection) -> f64 {
     worst
 }
 
-/// Σ (P − e^ε·Q)⁺ over all transcripts, exactly: the plays, and whether each was kept or drawn, which
-/// is more than is released.
+/// Σ (P − e^ε·Q)⁺ over all transcripts, exactly: the plays, and whether each was kept or drawn,
+/// which is more than is released.
 struct Beyond<'a> {
     left: &'a [Law],
     right: &'a [Law],

@@ -102,7 +102,8 @@ impl Situation {
         noise: Noise,
         reasons: &mut Vec<String>,
     ) -> u64 {
-        // The others release after every record, as their papers do; windows are counted in batches.
+        // The others release after every record, as their papers do; windows are counted in
+        // batches.
         let is_batched = matches!(recipe, RecipeName::Pqftl | RecipeName::PftalConvex);
         if wishes.batch.is_some() || !is_batched || matches!(self.task, Task::Experts(..)) {
             return wishes.batch.unwrap_or(1);
@@ -135,7 +136,10 @@ impl Situation {
         let noise = planned.matrix_noise().unwrap_or(0.0);
         let ridge = wishes.ridge.unwrap_or_else(|| {
             let ridge = noise / (2.0 * std::f64::consts::SQRT_2);
-            reasons.push(format!("ridge {ridge:.4}, half the noise of a row of the matrix: smaller eigenvalues are noise"));
+            reasons.push(format!(
+                "ridge {ridge:.4}, half the noise of a row of the matrix: smaller \
+                eigenvalues are noise"
+            ));
             ridge
         });
         Ok(Choice {
@@ -156,7 +160,8 @@ impl Situation {
         let is_classifier = matches!(self.task, Task::Sign | Task::Classes(_));
         let radius = match wishes.radius {
             Some(radius) => radius,
-            // What a classifier's record can change does not depend on the radius, so the first plan's noise stands.
+            // What a classifier's record can change does not depend on the radius, so the first
+            // plan's noise stands.
             None if is_classifier => {
                 let radius = strain(planned).radius(self.dimension() as f64, self.length);
                 reasons.push(format!(
@@ -174,7 +179,11 @@ impl Situation {
         let recipe = if wishes.curvature.is_some() {
             draft
         } else {
-            reasons.push(format!("curvature {:.3e} a record: less would follow the noise, more would hold the weights back", curvature));
+            reasons.push(format!(
+                "curvature {:.3e} a record: less would follow the noise, more \
+                would hold the weights back",
+                curvature
+            ));
             request(radius, Some(curvature * batch))?.plan()?
         };
         Ok(Choice {

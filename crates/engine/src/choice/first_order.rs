@@ -1,15 +1,19 @@
 //! How far and how freely dual averaging may move, from public numbers.
 //!
-//! The proved bound of [`hushstream_learn::DualAveraging`] holds for records in the worst order, and the H that minimises it is so large that it holds the weights back on any
-//! stream that is not. Here the records are taken to come in no particular order. Then a noise of length N in the sums moves the average gradient by N/t, and with
-//! regularisation H that costs (N/t)²/(2H) a record, but never more than L·r, what weights of norm r can cost at all. Summed over t this is N·√(2Lr/H); the regularisation itself
-//! costs H·T·r²/2. The sum is least at
+//! The proved bound of [`hushstream_learn::DualAveraging`] holds for records in the worst order,
+//! and the H that minimises it is so large that it holds the weights back on any stream that is
+//! not. Here the records are taken to come in no particular order. Then a noise of length N in the
+//! sums moves the average gradient by N/t, and with regularisation H that costs (N/t)²/(2H) a
+//! record, but never more than L·r, what weights of norm r can cost at all. Summed over t this is
+//! N·√(2Lr/H); the regularisation itself costs H·T·r²/2. The sum is least at
 //!
 //! H = (N·√(2Lr)/(T·r²))^⅔, where it is (3/2)·r·(2LN²T)^⅓.
 //!
-//! **The radius.** Features that spread over d coordinates have length R/√d along most of them, so weights of norm r give scores of about rR/√d: we allow 2.5 (a
-//! probability of 0.92), which is r = 2.5·√d/R. But the cost grows with r: it is kept below a quarter of what knowing everything could win, T·ln 2. On a public data set (forest
-//! cover, 581,012 records, 55 features, ε = 1) it reaches an accuracy of 0.714, where the best of a grid of radii and H has 0.716 and the bound's H 0.649.
+//! **The radius.** Features that spread over d coordinates have length R/√d along most of them, so
+//! weights of norm r give scores of about rR/√d: we allow 2.5 (a probability of 0.92), which is r =
+//! 2.5·√d/R. But the cost grows with r: it is kept below a quarter of what knowing everything could
+//! win, T·ln 2. On a public data set (forest cover, 581,012 records, 55 features, ε = 1) it reaches
+//! an accuracy of 0.714, where the best of a grid of radii and H has 0.716 and the bound's H 0.649.
 //!
 //! None of this touches the guarantee: H and r are public, and only say what is made of releases.
 

@@ -32,7 +32,12 @@ impl Situation {
     pub fn choose_sparse(&self, wishes: &Wishes) -> Result<SparseRecipe, RecipeError> {
         wishes.check(RecipeName::SparseFtrl)?;
         if !self.suits_sparse(wishes) {
-            return Err(RecipeError::Unfit("sparse-ftrl runs on its own tree with Gaussian noise (delta > 0), releases every row, protects records and needs a known horizon".to_owned()));
+            return Err(RecipeError::Unfit(
+                "sparse-ftrl runs on its own tree with Gaussian noise \
+                (delta > 0), releases every row, protects records and needs a known \
+                horizon"
+                    .to_owned(),
+            ));
         }
         let (targets, usual, scores) = match self.task {
             Task::Sign => ((-1.0, 1.0), Link::Logistic, SCORE),

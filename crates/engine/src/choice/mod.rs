@@ -1,7 +1,11 @@
-//! The automatic choice: recipe, sum, batch and step sizes from what is public (the task, its bounds, the horizon and the budget) and nothing else.
+//! The automatic choice: recipe, sum, batch and step sizes from what is public (the task, its
+//! bounds, the horizon and the budget) and nothing else.
 //!
-//! **Two ways to learn a linear model.** *Second order*: least squares on the running second moments (`pqftl`). It asks each record for p(p+3)/2 numbers whatever the iterate is, so it forgets nothing and
-//! needs no step size; against its noise a ridge of ½σ√p is put on the matrix (tried on public data: between σ√p/4 and σ√p the choice matters little). *First order*: dual averaging on gradients (`pftal-convex`): p numbers a record, any convex loss.
+//! **Two ways to learn a linear model.** *Second order*: least squares on the running second
+//! moments (`pqftl`). It asks each record for p(p+3)/2 numbers whatever the iterate is, so it
+//! forgets nothing and needs no step size; against its noise a ridge of ½σ√p is put on the matrix
+//! (tried on public data: between σ√p/4 and σ√p the choice matters little). *First order*: dual
+//! averaging on gradients (`pftal-convex`): p numbers a record, any convex loss.
 //!
 //! **When second order pays.** If features are spread over their bounds, the matrix after t records
 //! has eigenvalues about t·R²/p, and its noise has operator norm about σ√(2p). The rounds after
@@ -11,8 +15,10 @@
 //! records. The same figure for first order is in `first_order`, with its radius and curvature. It
 //! chooses a recipe; it predicts no accuracy, because features are seldom spread so.
 //!
-//! **Batches** do not change what a record may contribute, only how often a sum is released, and a sum's error grows with the number of releases: so the horizon is cut into about 256 batches for
-//! second order, which learns from sums whatever was asked before, 1024 for first order, which moves once a batch, and 64 for pure noise, whose error grows faster.
+//! **Batches** do not change what a record may contribute, only how often a sum is released, and a
+//! sum's error grows with the number of releases: so the horizon is cut into about 256 batches for
+//! second order, which learns from sums whatever was asked before, 1024 for first order, which
+//! moves once a batch, and 64 for pure noise, whose error grows faster.
 
 mod choosing;
 mod first_order;
@@ -198,14 +204,21 @@ impl Situation {
         let second = self.chosen(RecipeName::Pqftl, wishes, Vec::new());
         match second {
             Ok(mut choice) if choice.rows_until_signal <= self.rounds as f64 => {
-                choice.reasons.insert(0, format!(
-                    "pqftl, because with {} features, if they were spread evenly over their bounds, second moments would rise above their noise after about {:.0} of {} records",
-                    self.features, choice.rows_until_signal, self.rounds
-                ));
+                choice.reasons.insert(
+                    0,
+                    format!(
+                        "pqftl, because with {} features, if they were spread evenly over their \
+                     bounds, second moments would rise above their noise after about {:.0} of {} \
+                     records",
+                        self.features, choice.rows_until_signal, self.rounds
+                    ),
+                );
                 Ok(choice)
             }
             Ok(choice) => first(format!(
-                "pftal-convex, because with {} features, even if they were spread evenly over their bounds, second moments would need about {:.0} records to rise above their noise, and there are {}",
+                "pftal-convex, because with {} features, even if they were spread evenly over \
+                 their bounds, second moments would need about {:.0} records to rise above their \
+                 noise, and there are {}",
                 self.features, choice.rows_until_signal, self.rounds
             )),
             // What refuses second moments (a sum or noise that was wished for) may suit gradients.

@@ -25,7 +25,8 @@ impl Situation {
         Ok(Bounds::new(self.length, targets, radius)?)
     }
 
-    /// Weights beyond this change no prediction that the bounds allow by much: scores up to 5, or up to the largest target.
+    /// Weights beyond this change no prediction that the bounds allow by much: scores up to 5, or
+    /// up to the largest target.
     pub(super) fn default_radius(&self) -> f64 {
         match self.task {
             Task::Number(low, high) => 2.0 * low.abs().max(high.abs()) / self.length,

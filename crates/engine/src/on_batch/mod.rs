@@ -1,4 +1,5 @@
-//! `limited-updates` for convex losses: records in, a point out at every power of two. (For experts it is a selection.)
+//! `limited-updates` for convex losses: records in, a point out at every power of two. (For experts
+//! it is a selection.)
 
 use crate::catalogue::RecipeName;
 use crate::error::{RecipeError, RunError};

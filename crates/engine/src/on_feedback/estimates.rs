@@ -1,8 +1,11 @@
-//! What the releases of a bandit tell about its arms: functions of plays, propensities and noisy answers alone, so they may be published.
+//! What the releases of a bandit tell about its arms: functions of plays, propensities and noisy
+//! answers alone, so they may be published.
 //!
-//! Over n released answers ŷ, each to an arm a that was drawn with probability p(a) given the past: the loss of arm k by inverse propensities (IPS) is Σ 1{a = k}·ŷ/p / n, which is unbiased,
-//! because p depends on the past only and noise has mean 0; self-normalised (SNIPS) it is Σ 1{a = k}·ŷ/p / Σ 1{a = k}/p. The standard error is that of the mean of the n terms of IPS, noise included.
-//! A missing outcome is in its answer as the null of the range.
+//! Over n released answers ŷ, each to an arm a that was drawn with probability p(a) given the past:
+//! the loss of arm k by inverse propensities (IPS) is Σ 1{a = k}·ŷ/p / n, which is unbiased,
+//! because p depends on the past only and noise has mean 0; self-normalised (SNIPS) it is Σ 1{a =
+//! k}·ŷ/p / Σ 1{a = k}/p. The standard error is that of the mean of the n terms of IPS, noise
+//! included. A missing outcome is in its answer as the null of the range.
 
 use super::recipe::Actions;
 use crate::error::RunError;

@@ -1,4 +1,5 @@
-//! Recipes on scalar feedback: a play, one noisy answer, the next play. AS17 Algorithm 4 wraps any bandit learner; [`BanditRecipe::with_learner`] does too.
+//! Recipes on scalar feedback: a play, one noisy answer, the next play. AS17 Algorithm 4 wraps any
+//! bandit learner; [`BanditRecipe::with_learner`] does too.
 
 mod estimates;
 mod player;

@@ -57,7 +57,8 @@ pub struct BanditRecipe {
 }
 
 impl BanditRequest {
-    /// The recipe with the least certified regret for these actions, whichever was named: `exp2` or `exp2-batched` on arms, `exp2` on points, `scrible` on sets.
+    /// The recipe with the least certified regret for these actions, whichever was named: `exp2` or
+    /// `exp2-batched` on arms, `exp2` on points, `scrible` on sets.
     ///
     /// # Errors
     /// As [`BanditRequest::plan`].

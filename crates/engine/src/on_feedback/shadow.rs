@@ -1,7 +1,8 @@
 //! A bandit without privacy beside a run: for the operator only.
 //!
-//! The same learner with the rates for no noise, playing every round and told the exact answer to its own play. The difference to the run is what privacy costs. Its coins
-//! come from a fixed seed: they protect nothing.
+//! The same learner with the rates for no noise, playing every round and told the exact answer to
+//! its own play. The difference to the run is what privacy costs. Its coins come from a fixed seed:
+//! they protect nothing.
 
 use super::player::choose;
 use super::recipe::BanditRecipe;

@@ -1,9 +1,14 @@
-//! How much curvature a recipe on a loss works with: the loss's own, the one asked for, or the one that balances noise against bias.
+//! How much curvature a recipe on a loss works with: the loss's own, the one asked for, or the one
+//! that balances noise against bias.
 //!
-//! A round's regulariser (α_t/2)‖x‖² makes iterates stable: noise costs about N/a and learning L²/a, both falling with the curvature a; the bias is about a·B. What is left is a = √((N + L²…)/B).
+//! A round's regulariser (α_t/2)‖x‖² makes iterates stable: noise costs about N/a and learning
+//! L²/a, both falling with the curvature a; the bias is about a·B. What is left is a = √((N +
+//! L²…)/B).
 //!
-//! - `pigd-convex`, A(t) = a·t^¾: noise L√d·Σσ_t with s_t = κL/A(t+1); learning L²Σ1/(2A(t)); bias A(T)ρ²/2. With T^¾ on both sides it is the best power for Lipschitz losses (erratum J15).
-//! - `pol`, A(t) = α·t: noise L√d·κL(H_T − 1)/(αTμ); learning L²(1 + ln T)/(2αT); bias αρ²/2. JKT12's α = ε_g/ρ² is the one for a stated error ([`super::PolQuestion`]).
+//! - `pigd-convex`, A(t) = a·t^¾: noise L√d·Σσ_t with s_t = κL/A(t+1); learning L²Σ1/(2A(t)); bias
+//!   A(T)ρ²/2. With T^¾ on both sides it is the best power for Lipschitz losses (erratum J15).
+//! - `pol`, A(t) = α·t: noise L√d·κL(H_T − 1)/(αTμ); learning L²(1 + ln T)/(2αT); bias αρ²/2.
+//!   JKT12's α = ε_g/ρ² is the one for a stated error ([`super::PolQuestion`]).
 
 use super::recipe::{Averaged, IterateRequest};
 use crate::catalogue::RecipeName;
@@ -56,7 +61,8 @@ impl IterateRequest {
                 Ok(Curvature::constant(scale)?)
             }
             _ => Err(RecipeError::Unfit(format!(
-                "{} needs strongly convex losses, and {} is not; use pigd-convex, or state the curvature",
+                "{} needs strongly convex losses, and {} is not; use pigd-convex, or state the \
+                 curvature",
                 self.recipe,
                 loss.name()
             ))),

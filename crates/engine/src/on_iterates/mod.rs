@@ -1,4 +1,5 @@
-//! Recipes on perturbed iterates: a learner that sees records, and releases that are its iterates with noise.
+//! Recipes on perturbed iterates: a learner that sees records, and releases that are its iterates
+//! with noise.
 
 mod calibration;
 mod player;

@@ -1,4 +1,5 @@
-//! A recipe on perturbed iterates: learner, noise and calibration, planned from public numbers alone.
+//! A recipe on perturbed iterates: learner, noise and calibration, planned from public numbers
+//! alone.
 
 use crate::catalogue::{MechanismKind, RecipeName};
 use crate::error::RecipeError;
@@ -50,7 +51,8 @@ pub struct IterateRequest {
     pub participation: Participation,
     /// The noise; Gaussian for δ > 0 and L2-Laplace for δ = 0, if none is named.
     pub noise: Option<Noise>,
-    /// α, all curvature of a round (`pigd-convex`: a of A(t) = a·t^¾), if not the loss's own or the calibrated one.
+    /// α, all curvature of a round (`pigd-convex`: a of A(t) = a·t^¾), if not the loss's own or the
+    /// calibrated one.
     pub curvature: Option<f64>,
     /// The steps, if not the recipe's own.
     pub steps: Option<Steps>,
@@ -66,7 +68,8 @@ pub enum Averaged {
     /// All of them, as in JKT12: what its sample size (Theorem 6) is proved for.
     #[default]
     All,
-    /// The later half, where that moves less, which it does from six records on: up to nine times less noise, and the first iterates, which know least, do not count.
+    /// The later half, where that moves less, which it does from six records on: up to nine times
+    /// less noise, and the first iterates, which know least, do not count.
     LaterHalf,
 }
 
@@ -87,7 +90,8 @@ impl IterateRequest {
     pub fn plan(self) -> Result<IterateRecipe, RecipeError> {
         if self.recipe.entry().mechanism != MechanismKind::Iterate {
             return Err(RecipeError::Unfit(format!(
-                "{} does not release iterates; those that do: pigd, pigd-convex, pgiga, pocp, pocp-anytime, pol",
+                "{} does not release iterates; those that do: pigd, pigd-convex, pgiga, pocp, \
+                 pocp-anytime, pol",
                 self.recipe
             )));
         }

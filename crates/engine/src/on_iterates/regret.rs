@@ -1,19 +1,28 @@
 //! What can be said about regret before any data.
 //!
-//! **Theorem** (JKT12's Theorem 2 and Corollary 3, recomputed for the noise that is drawn). On a loss with steps as here, for every stream and every x* of the set, with losses f_t = ℓ_t + (α_t/2)‖x‖²,
-//! Σf_t(x̂_t) − Σf_t(x*) ≤ L'·Σ_t min(‖b_t‖, |C|) + R(T), where b_t is the noise of release t, L' the steepness of what is measured. With E‖b_t‖ ≤ √d·σ_t that holds in expectation; and since Σ‖b_t‖ is a Lipschitz function of Gaussian noise, with √(2 ln(1/γ)·Σσ_t²) more with probability 1 − γ
-//! (the paper's Chebyshev bound has 1/√γ on everything).
+//! **Theorem** (JKT12's Theorem 2 and Corollary 3, recomputed for the noise that is drawn). On a
+//! loss with steps as here, for every stream and every x* of the set, with losses f_t = ℓ_t +
+//! (α_t/2)‖x‖², Σf_t(x̂_t) − Σf_t(x*) ≤ L'·Σ_t min(‖b_t‖, |C|) + R(T), where b_t is the noise of
+//! release t, L' the steepness of what is measured. With E‖b_t‖ ≤ √d·σ_t that holds in expectation;
+//! and since Σ‖b_t‖ is a Lipschitz function of Gaussian noise, with √(2 ln(1/γ)·Σσ_t²) more with
+//! probability 1 − γ (the paper's Chebyshev bound has 1/√γ on everything).
 //!
-//! *Implicit steps*: f_t(x_{t+1}) + (A(t)/2)‖x_{t+1} − x_t‖² + ((A(t)+α_t)/2)‖x* − x_{t+1}‖² ≤ f_t(x*) + (A(t)/2)‖x* − x_t‖², because x_{t+1} minimises an (A(t)+α_t)-strongly convex function. A(t+1) ≤ A(t) + α_t, so the sum telescopes; and f_t(x_t) − f_t(x_{t+1}) ≤ L_t‖x_t − x_{t+1}‖ with L_t = L + α_tρ. So
-//! R(T) ≤ (A(1)/2)·‖x* − x_1‖² + ½ΣL_t²/A(t). *Gradient steps* of size 1/A(t), from t_q on: ½ΣL_t²/A(t), and L'·|C| for each round before; with the printed size 2/A(t), twice the sum. ∎
-//! If the regulariser is not part of the loss that is measured, it adds A(T)ρ²/2.
+//! *Implicit steps*: f_t(x_{t+1}) + (A(t)/2)‖x_{t+1} − x_t‖² + ((A(t)+α_t)/2)‖x* − x_{t+1}‖² ≤
+//! f_t(x*) + (A(t)/2)‖x* − x_t‖², because x_{t+1} minimises an (A(t)+α_t)-strongly convex function.
+//! A(t+1) ≤ A(t) + α_t, so the sum telescopes; and f_t(x_t) − f_t(x_{t+1}) ≤ L_t‖x_t − x_{t+1}‖
+//! with L_t = L + α_tρ. So R(T) ≤ (A(1)/2)·‖x* − x_1‖² + ½ΣL_t²/A(t). *Gradient steps* of size
+//! 1/A(t), from t_q on: ½ΣL_t²/A(t), and L'·|C| for each round before; with the printed size
+//! 2/A(t), twice the sum. ∎ If the regulariser is not part of the loss that is measured, it adds
+//! A(T)ρ²/2.
 
 use super::recipe::{Insider, IterateRecipe, Steps};
 use hushstream_mechanism::perturb::{StepSize, Timing};
 use hushstream_mechanism::sums::Noise;
 
 impl IterateRecipe {
-    /// A bound on the regret over all rounds: in expectation, or with probability 1 − γ if a γ is given (Gaussian noise only). Nothing for a learner of its own, for one release at the end, or for an unknown horizon.
+    /// A bound on the regret over all rounds: in expectation, or with probability 1 − γ if a γ is
+    /// given (Gaussian noise only). Nothing for a learner of its own, for one release at the end,
+    /// or for an unknown horizon.
     #[must_use]
     pub fn regret_bound(&self, failing: Option<f64>) -> Option<f64> {
         let Insider::Loss(loss) = &self.request.insider else {

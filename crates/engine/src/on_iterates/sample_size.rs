@@ -1,13 +1,20 @@
 //! How many records `pol` needs for a stated error (JKT12's Theorem 6, recomputed).
 //!
-//! **Claim.** For records drawn independently, with α = ε_g/ρ² and T records, with probability 1 − γ the released model's expected loss is at most ε_g above the best of a ball of radius ρ, if
+//! **Claim.** For records drawn independently, with α = ε_g/ρ² and T records, with probability 1 −
+//! γ the released model's expected loss is at most ε_g above the best of a ball of radius ρ, if
 //!
-//! ε_g/2 + L·σ·(√d + √(2 ln(2/γ))) + R/T + (4/T)·√(L'²R·ln(8 ln T/γ)/α) + max(16L'²/α, 12ρL')·ln(8 ln T/γ)/T ≤ ε_g,
+//! ε_g/2 + L·σ·(√d + √(2 ln(2/γ))) + R/T + (4/T)·√(L'²R·ln(8 ln T/γ)/α) + max(16L'²/α, 12ρL')·ln(8
+//! ln T/γ)/T ≤ ε_g,
 //!
-//! with σ = κL(H_T − 1)/(αTμ), L' = L + αρ and R = αρ²/2 + L'²(1 + ln T)/(2α). *Proof.* The regulariser costs αρ²/2 = ε_g/2. The noise moves the model by at most σ(√d + √(2 ln(2/γ))) with probability 1 − γ/2 (Gaussian concentration). The rest is Kakade and Tewari's
-//! Theorem 2 for the average of iterates of α-strongly convex losses of range at most 2ρL', at γ/2, with the regret of implicit steps (`regret.rs`). ∎
+//! with σ = κL(H_T − 1)/(αTμ), L' = L + αρ and R = αρ²/2 + L'²(1 + ln T)/(2α). *Proof.* The
+//! regulariser costs αρ²/2 = ε_g/2. The noise moves the model by at most σ(√d + √(2 ln(2/γ))) with
+//! probability 1 − γ/2 (Gaussian concentration). The rest is Kakade and Tewari's Theorem 2 for the
+//! average of iterates of α-strongly convex losses of range at most 2ρL', at γ/2, with the regret
+//! of implicit steps (`regret.rs`). ∎
 //!
-//! The paper's statement lacks the 1/α of erratum J12 in σ, which here is ρ²/ε_g: its first term grows like 1/ε_g, in truth like 1/ε_g². And ρ is a public number, not learned from the data (J13).
+//! The paper's statement lacks the 1/α of erratum J12 in σ, which here is ρ²/ε_g: its first term
+//! grows like 1/ε_g, in truth like 1/ε_g². And ρ is a public number, not learned from the data
+//! (J13).
 
 use crate::error::RecipeError;
 use hushstream_account::{Adjacency, Budget, Mu, ParameterError};
@@ -130,7 +137,8 @@ mod tests {
             assert!(question.bound(records, mu) <= error);
             assert!(question.bound(records - 1, mu) > error);
         }
-        // Four times the records, and a little more, for half the error: not twice, as the paper's first term has it.
+        // Four times the records, and a little more, for half the error: not twice, as the paper's
+        // first term has it.
         let few = question(0.1).records().unwrap() as f64;
         let many = question(0.05).records().unwrap() as f64;
         assert!((3.9..5.0).contains(&(many / few)), "{many} {few}");

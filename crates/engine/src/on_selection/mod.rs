@@ -1,4 +1,5 @@
-//! Recipes on private selection: loss vectors (or records, with a net of points) in, the played expert out.
+//! Recipes on private selection: loss vectors (or records, with a net of points) in, the played
+//! expert out.
 
 mod player;
 mod recipe;

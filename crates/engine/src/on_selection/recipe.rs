@@ -58,7 +58,8 @@ pub struct ExpertsRecipe {
 }
 
 impl ExpertsRequest {
-    /// The recipe with the least certified regret among `dartboard`, `dartboard-batched` and `hedge-batched`, whichever was named; `dartboard` in octaves for an unknown horizon, and
+    /// The recipe with the least certified regret among `dartboard`, `dartboard-batched` and
+    /// `hedge-batched`, whichever was named; `dartboard` in octaves for an unknown horizon, and
     /// `cover` on a net.
     ///
     /// # Errors
@@ -204,7 +205,8 @@ impl ExpertsRecipe {
         &self.points
     }
 
-    /// A bound on the expected regret against losses that do not depend on the plays, where there is one; with a net, against every point of the set.
+    /// A bound on the expected regret against losses that do not depend on the plays, where there
+    /// is one; with a net, against every point of the set.
     #[must_use]
     pub fn regret_bound(&self) -> Option<f64> {
         let bound = self.plan.regret_bound()?;

@@ -1,7 +1,8 @@
 //! Expert advice without privacy beside a run: for the operator only.
 //!
-//! Multiplicative weights on the exact losses, with the rate √(8 ln d/T) for T rounds of losses in a range of 1: regret at most √(T ln d/2) of it. For an unknown horizon the rate of the
-//! next power of two is taken in every octave.
+//! Multiplicative weights on the exact losses, with the rate √(8 ln d/T) for T rounds of losses in
+//! a range of 1: regret at most √(T ln d/2) of it. For an unknown horizon the rate of the next
+//! power of two is taken in every octave.
 
 use super::recipe::{Advice, ExpertsRecipe};
 use crate::error::RecipeError;

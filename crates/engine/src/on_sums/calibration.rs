@@ -22,7 +22,8 @@ impl Recipe {
         }
     }
 
-    /// The length N that the calibration is for: `pftal-convex` takes the mean, `coco-l` one that is exceeded with probability [`NOISE_BETA`]; none for the others.
+    /// The length N that the calibration is for: `pftal-convex` takes the mean, `coco-l` one that
+    /// is exceeded with probability [`NOISE_BETA`]; none for the others.
     #[must_use]
     pub fn noise_length(&self) -> Option<f64> {
         match self.request.recipe {
@@ -67,7 +68,8 @@ impl Recipe {
                     Ok(given)
                 } else {
                     Err(RecipeError::Unfit(format!(
-                        "{} needs strongly convex losses, and {} is not; use pftal-convex, or state the curvature",
+                        "{} needs strongly convex losses, and {} is not; use pftal-convex, or \
+                         state the curvature",
                         self.request.recipe,
                         loss.name()
                     )))
@@ -92,8 +94,8 @@ impl Recipe {
         self.plan.request().releases + 1
     }
 
-    /// η = √(D_R/Σ‖l‖*²): entropy and the largest coordinate on the simplex, Euclidean otherwise. Losses are centred, so their largest
-    /// coordinate is half the range.
+    /// η = √(D_R/Σ‖l‖*²): entropy and the largest coordinate on the simplex, Euclidean otherwise.
+    /// Losses are centred, so their largest coordinate is half the range.
     fn regulariser_rate(&self) -> Result<f64, RecipeError> {
         let set = &self.request.set;
         let Ask::Gradient(loss) = &self.ask else {
@@ -167,7 +169,8 @@ impl Recipe {
         })
     }
 
-    /// An item of B records is one record with features and target √B times as long, and B times the regularisation.
+    /// An item of B records is one record with features and target √B times as long, and B times
+    /// the regularisation.
     pub(crate) fn least_squares(&self, moments: &Moments) -> Result<LeastSquares, LearnError> {
         let batch = self.request.batch as f64;
         let bounds = moments.bounds();
@@ -180,7 +183,8 @@ impl Recipe {
         learner.ridge(self.ridge)?.classes(moments.targets())
     }
 
-    /// Before the first item: AS17's recipes start from noise alone, so that every iterate has the same law.
+    /// Before the first item: AS17's recipes start from noise alone, so that every iterate has the
+    /// same law.
     pub(crate) fn greet<G: GuaranteeKind>(
         &self,
         learner: &mut dyn Learner,

@@ -1,4 +1,5 @@
-//! Recipes on continual sums: gradients or second moments in, noisy prefix sums out, a learner that reads them.
+//! Recipes on continual sums: gradients or second moments in, noisy prefix sums out, a learner that
+//! reads them.
 
 mod calibration;
 mod noise_length;

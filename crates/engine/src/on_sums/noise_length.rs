@@ -1,7 +1,7 @@
 //! How long the noise of a release is: on average, and with what probability longer.
 //!
-//! Write s for the standard deviation of one coordinate of the worst release, d for the dimension and ℓ(β) = √(2 ln(1/β)). A release's noise is
-//! Z = Σ w_j·ξ_j over its nodes.
+//! Write s for the standard deviation of one coordinate of the worst release, d for the dimension
+//! and ℓ(β) = √(2 ln(1/β)). A release's noise is Z = Σ w_j·ξ_j over its nodes.
 //!
 //! **On average** E‖Z‖ ≤ s√d, by Jensen, whatever the noise.
 //!
@@ -13,22 +13,29 @@
 //! | L2-Laplace | s(1 + ℓ(β/2)/√(d + 1))(√d + ℓ(β/2)), or s√d(√(2x) + x/√(d + 1)) with x = ln(2d/β): the smaller |
 //! | Laplace | s(√d + ℓ(β/3)/√2 + (1 + ℓ(β/3d)/√2)·ℓ(β/3)), or s√d(√(2x) + x/√2): the smaller |
 //!
-//! *Proof.* (G) A function of independent standard normals that changes by at most m times their distance exceeds its mean by m·ℓ(β) with probability at most β
-//! (Gaussian concentration). *Gaussian*: ‖Z‖ is such a function with m = s and a mean of at most s√d. *L2-Laplace* of scale c is c‖a‖·b with
-//! standard normals a ∈ ℝ^(d+1), b ∈ ℝᵈ. Given all a_j, Z is normal with variance V = Σ(w_j c_j)²‖a_j‖² in each coordinate. √V is the length of the
-//! vector of all w_j c_j a_j: its mean is at most s, and m = max|w_j c_j| ≤ s/√(d + 1), as s² = (d + 1)Σ(w_j c_j)². Apply (G) to √V, then, given V, to ‖Z‖, with β/2
-//! each. *Laplace* of scale b is b‖a‖·g with standard normal a ∈ ℝ², g ∈ ℝ. Given the a's, coordinate i is √V_i·g_i. √(ΣV_i) is a length with mean at most s√d and m ≤
-//! s/√2; each √V_i has mean at most s and the same m, all d together with β/3. Given the V_i, ‖Z‖ has mean at most √(ΣV_i) and m = max √V_i. Or, for few
-//! dimensions: a coordinate X of L2-Laplace noise has ln E e^(λX) = −((d + 1)/2)·ln(1 − λ²c²) ≤ ((d + 1)/2)·λ²c²/(1 − λc), one of Laplace noise the same with 2 for d + 1. So Z_i is sub-gamma with variance s² and a
-//! scale of at most s/√(d + 1), or s/√2, and ±Z_i exceeds s√(2x) plus x times the scale with probability at most
-//! e^(−x) each. ∎
+//! *Proof.* (G) A function of independent standard normals that changes by at most m times their
+//! distance exceeds its mean by m·ℓ(β) with probability at most β (Gaussian concentration).
+//! *Gaussian*: ‖Z‖ is such a function with m = s and a mean of at most s√d. *L2-Laplace* of scale c
+//! is c‖a‖·b with standard normals a ∈ ℝ^(d+1), b ∈ ℝᵈ. Given all a_j, Z is normal with variance V
+//! = Σ(w_j c_j)²‖a_j‖² in each coordinate. √V is the length of the vector of all w_j c_j a_j: its
+//! mean is at most s, and m = max|w_j c_j| ≤ s/√(d + 1), as s² = (d + 1)Σ(w_j c_j)². Apply (G) to
+//! √V, then, given V, to ‖Z‖, with β/2 each. *Laplace* of scale b is b‖a‖·g with standard normal a
+//! ∈ ℝ², g ∈ ℝ. Given the a's, coordinate i is √V_i·g_i. √(ΣV_i) is a length with mean at most s√d
+//! and m ≤ s/√2; each √V_i has mean at most s and the same m, all d together with β/3. Given the
+//! V_i, ‖Z‖ has mean at most √(ΣV_i) and m = max √V_i. Or, for few dimensions: a coordinate X of
+//! L2-Laplace noise has ln E e^(λX) = −((d + 1)/2)·ln(1 − λ²c²) ≤ ((d + 1)/2)·λ²c²/(1 − λc), one of
+//! Laplace noise the same with 2 for d + 1. So Z_i is sub-gamma with variance s² and a scale of at
+//! most s/√(d + 1), or s/√2, and ±Z_i exceeds s√(2x) plus x times the scale with probability at
+//! most e^(−x) each. ∎
 //!
-//! Samplers round to integers of a scale of 2³⁰: at most one unit a node and coordinate, 2⁻³⁰√n of s√d for n releases and weights of any size (Cauchy and
-//! Schwarz), which is added. Their total variation is far below any β in use.
+//! Samplers round to integers of a scale of 2³⁰: at most one unit a node and coordinate, 2⁻³⁰√n of
+//! s√d for n releases and weights of any size (Cauchy and Schwarz), which is added. Their total
+//! variation is far below any β in use.
 
 use hushstream_mechanism::sums::{Noise, SumPlan};
 
-/// β of the bounds that hold with high probability: in at most one of a hundred runs is any release's noise longer than assumed.
+/// β of the bounds that hold with high probability: in at most one of a hundred runs is any
+/// release's noise longer than assumed.
 pub const NOISE_BETA: f64 = 0.01;
 
 /// A bound on the mean length of every release's noise.
@@ -108,7 +115,8 @@ mod tests {
             .collect()
     }
 
-    /// Fixed seed. The bound is exceeded in fewer than β of the draws, and it is not idle: the mean length alone is exceeded often.
+    /// Fixed seed. The bound is exceeded in fewer than β of the draws, and it is not idle: the mean
+    /// length alone is exceeded often.
     #[test]
     fn lengths_stay_below_their_quantiles() {
         for noise in [Noise::Gaussian, Noise::Laplace, Noise::L2Laplace] {
@@ -141,7 +149,8 @@ mod tests {
             quantile(Noise::L2Laplace, 99.0, 2.0 * beta),
             1.2 * (99.0_f64.sqrt() + 2.0),
         );
-        // One coordinate, x = ln(2/β) = 2; and many: d = 900, ℓ(β/3) = 2, ℓ(β/2700)² = 4 + 2 ln 900.
+        // One coordinate, x = ln(2/β) = 2; and many: d = 900, ℓ(β/3) = 2, ℓ(β/2700)² = 4 + 2 ln
+        // 900.
         close(
             quantile(Noise::Laplace, 1.0, 2.0 * beta),
             2.0 + 2.0_f64.sqrt(),

@@ -54,7 +54,8 @@ pub struct RecipeRequest {
     pub noise: Option<Noise>,
     /// Items for which the window recipes protect a record, if no sum is named.
     pub window: Option<u64>,
-    /// Curvature H (`pftal`, `coco`), regularisation H (`pftal-convex`) or α (`pqftl`), if not the calibrated one.
+    /// Curvature H (`pftal`, `coco`), regularisation H (`pftal-convex`) or α (`pqftl`), if not the
+    /// calibrated one.
     pub curvature: Option<f64>,
     /// Learning rate η of `ftrl`, if not the calibrated one.
     pub learning_rate: Option<f64>,
@@ -255,8 +256,8 @@ impl Recipe {
         self.ridge
     }
 
-    /// The same with λ·I added to the matrix of least squares in every round. A good λ is about half the operator norm of the
-    /// matrix's noise, [`Recipe::matrix_noise`].
+    /// The same with λ·I added to the matrix of least squares in every round. A good λ is about
+    /// half the operator norm of the matrix's noise, [`Recipe::matrix_noise`].
     ///
     /// # Errors
     /// A recipe without a matrix; a λ that is negative or not finite.
@@ -272,8 +273,8 @@ impl Recipe {
         Ok(self)
     }
 
-    /// Operator norm of the noise in the worst matrix of second moments, about: symmetric noise of standard deviation σ on the diagonal
-    /// and σ/√2 beside it has norm close to σ√(2p).
+    /// Operator norm of the noise in the worst matrix of second moments, about: symmetric noise of
+    /// standard deviation σ on the diagonal and σ/√2 beside it has norm close to σ√(2p).
     #[must_use]
     pub fn matrix_noise(&self) -> Option<f64> {
         match &self.ask {
@@ -307,7 +308,8 @@ impl Recipe {
         }
     }
 
-    /// Everything that makes two runs the same, in one line: stored with a run and compared when it is resumed.
+    /// Everything that makes two runs the same, in one line: stored with a run and compared when it
+    /// is resumed.
     #[must_use]
     pub fn description(&self) -> String {
         let request = &self.request;

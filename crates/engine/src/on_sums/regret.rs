@@ -1,8 +1,12 @@
-//! A recipe's regret bound in numbers, before any data: the theorem its learner proves, at this calibration, for this plan's noise.
+//! A recipe's regret bound in numbers, before any data: the theorem its learner proves, at this
+//! calibration, for this plan's noise.
 //!
-//! Every bound is for records within the public bounds, and in the units of one record's loss. Items of B records have B times the slope and the curvature; the records of an
-//! unfinished last item add at most slope·diameter each. Where a learner's bound is linear in the length of the noise in each round (the leaders on quadratics), it holds in
-//! expectation with the mean length; otherwise with probability 1 − β for the length that is exceeded with probability β ([`NOISE_BETA`]).
+//! Every bound is for records within the public bounds, and in the units of one record's loss.
+//! Items of B records have B times the slope and the curvature; the records of an unfinished last
+//! item add at most slope·diameter each. Where a learner's bound is linear in the length of the
+//! noise in each round (the leaders on quadratics), it holds in expectation with the mean length;
+//! otherwise with probability 1 − β for the length that is exceeded with probability β
+//! ([`NOISE_BETA`]).
 
 use super::noise_length::{NOISE_BETA, mean_length, rare_length};
 use super::recipe::{Ask, Recipe};
@@ -147,7 +151,8 @@ impl Recipe {
             return Ok(());
         }
         Err(format!(
-            "the curvature, {}, is above what the losses are known to have, {known}: no theorem covers it",
+            "the curvature, {}, is above what the losses are known to have, {known}: no theorem \
+             covers it",
             self.curvature
         ))
     }
@@ -182,7 +187,11 @@ impl Recipe {
 
     fn least_squares_bound(&self, moments: &Moments) -> Result<RegretBound, String> {
         if !self.request.rounds.is_multiple_of(self.request.batch) {
-            return Err("the last item is not full, and is then less regularised than the theorem assumes: take rounds that the batch divides".to_owned());
+            return Err(
+                "the last item is not full, and is then less regularised than the theorem \
+                assumes: take rounds that the batch divides"
+                    .to_owned(),
+            );
         }
         let learner = self.least_squares(moments).map_err(text)?;
         let (p, sd) = (moments.features() as f64, self.plan.prefix_sd_max());
@@ -195,7 +204,8 @@ impl Recipe {
         let value = value.ok_or("the schedule of recomputing has no bound")?;
         Ok(RegretBound::expected(
             value,
-            "JKT12 Theorem 4 with errata J1, J2, J3, J5: (1 + ln T)(G^2/2 + G(N_u + rho N_V))/alpha, and lambda rho^2/2 for a ridge",
+            "JKT12 Theorem 4 with errata J1, J2, J3, J5: (1 + ln T)(G^2/2 + G(N_u + rho \
+             N_V))/alpha, and lambda rho^2/2 for a ridge",
         ))
     }
 
@@ -206,11 +216,13 @@ impl Recipe {
             return Ok(());
         }
         Err(format!(
-            "the theorem needs noise of one law in every release, which {kind} does not have: use tree-padded or smooth"
+            "the theorem needs noise of one law in every release, which {kind} does not have: use \
+             tree-padded or smooth"
         ))
     }
 
-    /// Truncated losses are what the learner plays against: each costs at most its distance from the true one.
+    /// Truncated losses are what the learner plays against: each costs at most its distance from
+    /// the true one.
     fn truncated(&self) -> f64 {
         self.request.set.diameter() * self.plan.truncation()
     }
@@ -235,9 +247,11 @@ impl Recipe {
         })
     }
 
-    /// D_Z = E[max⟨Z, x⟩ − min⟨Z, x⟩] over the set, at most diameter·E‖Z‖. On the simplex it is E[max − min] of N coordinates: at most 2s√(2 ln N) for normal
-    /// ones, hence also for L2-Laplace, which is normal given its variance, of mean at most s²; and 2(s√(2 ln N) + b·ln N) for sums of Laplace noises of scale b
-    /// with weights ±1, as ln E e^(λX) = −ln(1 − λ²b²) ≤ λ²b²/(1 − λb) for each.
+    /// D_Z = E[max⟨Z, x⟩ − min⟨Z, x⟩] over the set, at most diameter·E‖Z‖. On the simplex it is
+    /// E[max − min] of N coordinates: at most 2s√(2 ln N) for normal ones, hence also for
+    /// L2-Laplace, which is normal given its variance, of mean at most s²; and 2(s√(2 ln N) + b·ln
+    /// N) for sums of Laplace noises of scale b with weights ±1, as ln E e^(λX) = −ln(1 − λ²b²) ≤
+    /// λ²b²/(1 − λb) for each.
     fn noise_range(&self) -> f64 {
         let any = self.request.set.diameter() * mean_length(&self.plan);
         if !self.is_entropic() {
@@ -285,10 +299,14 @@ impl Recipe {
             let value = learner
                 .map_err(text)?
                 .stated_bound(item.slope, noise, item.horizon);
-            let value = value.ok_or("noise can move the sums further in a round than WDP20's constants allow: its theorem does not cover this plan (erratum W8)")?;
+            let value = value.ok_or(
+                "noise can move the sums further in a round than WDP20's \
+                constants allow: its theorem does not cover this plan (erratum W8)",
+            )?;
             (
                 value,
-                "WDP20 Theorems 6 and 7 with errata W1, W3, W8: (1 + ln T)((L + mu D)^2/2 + L N + 2 L C1)/mu + C0 mu D^2/2",
+                "WDP20 Theorems 6 and 7 with errata W1, W3, W8: (1 + ln T)((L + mu D)^2/2 + L N + \
+                 2 L C1)/mu + C0 mu D^2/2",
             )
         };
         Ok(RegretBound {

@@ -1,6 +1,7 @@
 //! The same learner without privacy, beside a run: for the operator only.
 //!
-//! It is fed the exact sums of the same records, asked at its *own* iterates, so the difference between the two is what privacy costs. Nothing of it may be published.
+//! It is fed the exact sums of the same records, asked at its *own* iterates, so the difference
+//! between the two is what privacy costs. Nothing of it may be published.
 
 use super::recipe::{Ask, Recipe};
 use crate::error::{RecipeError, RunError};

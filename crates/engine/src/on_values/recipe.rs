@@ -31,7 +31,8 @@ pub struct ValuesRequest {
     pub rounds: u64,
     /// Whether losses may depend on earlier plays: another radius of plays.
     pub adaptive: bool,
-    /// H of strongly convex losses; the general convex learner if the loss has none and none is given.
+    /// H of strongly convex losses; the general convex learner if the loss has none and none is
+    /// given.
     pub curvature: Option<f64>,
     /// β, the radius of plays, if not the calibrated one.
     pub radius: Option<f64>,

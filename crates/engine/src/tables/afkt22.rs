@@ -32,14 +32,16 @@ pub(super) const APPROXIMATE: Table = Table {
             setting: STOCHASTIC,
             whose: "AFKT22",
             printed: "sqrt(T log d) + log d/eps",
-            holds: "sum over i of 2^i Delta(2^(i-1)): the printed rate; pure, each record in one run",
+            holds: "sum over i of 2^i Delta(2^(i-1)): the printed rate; pure, each record in one \
+                run",
             errata: &["F9"],
         },
         Cell {
             setting: OBLIVIOUS,
             whose: "AFKT22",
             printed: "sqrt(T log d) + T^(1/3) log d/eps",
-            holds: "eta T + ln d/eta + 1 at (p, eta, K) chosen by Renyi accounting; needs (1-p) eta <= p; at d = 100, 10 to 17 times below the printed constants",
+            holds: "eta T + ln d/eta + 1 at (p, eta, K) chosen by Renyi accounting; needs (1-p) \
+                eta <= p; at d = 100, 10 to 17 times below the printed constants",
             errata: &["F2", "F3", "F4", "F7"],
         },
         adaptive("none; at least min(T, 1/(eps log T)^2) for d >= 2T"),
@@ -64,7 +66,8 @@ pub(super) const PURE: Table = Table {
             setting: OBLIVIOUS,
             whose: "AFKT22",
             printed: "sqrt(T) log d/eps",
-            holds: "eta T + ln d/eta + 1 with eps = eps_Z + 2 ln(1/(1-eta))(K-1); at d = 100, 5 to 6 times below the printed constants",
+            holds: "eta T + ln d/eta + 1 with eps = eps_Z + 2 ln(1/(1-eta))(K-1); at d = 100, 5 to \
+                6 times below the printed constants",
             errata: &["F3", "F4"],
         },
         adaptive("none; linear in T for eps <= 1/10, d >= 2T"),

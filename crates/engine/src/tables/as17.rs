@@ -22,7 +22,8 @@ const fn own(
     }
 }
 
-/// Table 1. D_Z in what holds is 2·E max|⟨x, Z⟩| for h Laplace noises a coordinate, each of the scale that is named.
+/// Table 1. D_Z in what holds is 2·E max|⟨x, Z⟩| for h Laplace noises a coordinate, each of the
+/// scale that is named.
 pub(super) const FULL_INFORMATION: Table = Table {
     paper: "AS17",
     number: "1",
@@ -32,7 +33,8 @@ pub(super) const FULL_INFORMATION: Table = Table {
         own(
             EXPERTS,
             "O(sqrt(T log N) + N log N log^2 T/eps)",
-            "3/2 sqrt(D_R sum) + D_Z, scale N h/eps for losses in [0,1]^N (2N h/eps in [-1,1]^N); oblivious losses",
+            "3/2 sqrt(D_R sum) + D_Z, scale N h/eps for losses in [0,1]^N (2N h/eps in [-1,1]^N); \
+             oblivious losses",
             &["A1", "A7"],
         ),
         without_privacy(EXPERTS, "O(sqrt(T log N))"),
@@ -40,7 +42,8 @@ pub(super) const FULL_INFORMATION: Table = Table {
         own(
             SPHERE,
             "O(sqrt(T) + N log^2 T/eps)",
-            "3/2 sqrt(D_R sum) + D_Z, scale 2 sqrt(N) h/eps (L2-Laplace of 2h/eps: about sqrt(2) less); oblivious losses",
+            "3/2 sqrt(D_R sum) + D_Z, scale 2 sqrt(N) h/eps (L2-Laplace of 2h/eps: about sqrt(2) \
+             less); oblivious losses",
             &["A1", "A7"],
         ),
         without_privacy(SPHERE, "O(sqrt(T))"),
@@ -48,7 +51,8 @@ pub(super) const FULL_INFORMATION: Table = Table {
         own(
             CUBE,
             "O(sqrt(N T) + N log^2 T/eps)",
-            "3/2 sqrt(D_R sum) + D_Z, scale 2h/eps, and only for losses in the L1 ball, not the cube; oblivious losses",
+            "3/2 sqrt(D_R sum) + D_Z, scale 2h/eps, and only for losses in the L1 ball, not the \
+             cube; oblivious losses",
             &["A1", "A7", "A8"],
         ),
         without_privacy(CUBE, "O(sqrt(N T))"),
@@ -56,7 +60,8 @@ pub(super) const FULL_INFORMATION: Table = Table {
         own(
             LINEAR,
             "O(sqrt(T) + log^2 T/eps)",
-            "at (eps, delta): |X|(s sqrt(N) + T |Y|^2/(s sqrt(2 pi))), s = sigma sqrt(floor(log2 T)), sigma = max(|Y| sqrt(T/(sqrt(N) ln T)), 2|Y| sqrt(h)/mu); oblivious losses",
+            "at (eps, delta): |X|(s sqrt(N) + T |Y|^2/(s sqrt(2 pi))), s = sigma sqrt(floor(log2 \
+             T)), sigma = max(|Y| sqrt(T/(sqrt(N) ln T)), 2|Y| sqrt(h)/mu); oblivious losses",
             &["A3", "A7"],
         ),
         without_privacy(LINEAR, "O(sqrt(T))"),

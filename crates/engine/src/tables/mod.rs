@@ -1,7 +1,9 @@
-//! The papers' tables of regret bounds, cell by cell: as printed, and as it holds with the errata applied.
+//! The papers' tables of regret bounds, cell by cell: as printed, and as it holds with the errata
+//! applied.
 //!
-//! Facts and figures only. T rounds, (ε, δ) the budget, h = bit_length(T − 1) the levels of a tree, p, N or d the dimension as the paper has it,
-//! μ(ε,δ) the Gaussian privacy parameter; replace-one. What a paper cites from others and this project has not derived again is marked so.
+//! Facts and figures only. T rounds, (ε, δ) the budget, h = bit_length(T − 1) the levels of a tree,
+//! p, N or d the dimension as the paper has it, μ(ε,δ) the Gaussian privacy parameter; replace-one.
+//! What a paper cites from others and this project has not derived again is marked so.
 
 mod afkt22;
 mod as17;

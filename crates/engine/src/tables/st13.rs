@@ -17,7 +17,8 @@ pub(super) const FULL_INFORMATION: Table = Table {
             setting: EXPERTS,
             whose: "ST13",
             printed: "O(sqrt(p T log^2.5 T/eps))",
-            holds: "O(L sqrt((1 + 2p h^1.5/eps)(1 + ln T) T)); losses in {0,1}^p have L = sqrt(p)/2, centred, so it grows like p",
+            holds: "O(L sqrt((1 + 2p h^1.5/eps)(1 + ln T) T)); losses in {0,1}^p have L = \
+                sqrt(p)/2, centred, so it grows like p",
             errata: &["S1", "S3"],
         },
         without_privacy(EXPERTS, "Omega(sqrt(T log p))"),

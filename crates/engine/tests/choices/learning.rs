@@ -1,4 +1,5 @@
-//! With a budget that leaves room they find what is there to be found, within their bounds; and they say what they promise.
+//! With a budget that leaves room they find what is there to be found, within their bounds; and
+//! they say what they promise.
 
 use crate::*;
 use hushstream_engine::{BanditRun, ExpertsRun, LimitedUpdatesRun, ValuesRun};
@@ -160,7 +161,8 @@ fn values_find_a_minimum() {
     assert!(run.guarantee().unwrap().to_string().contains("S8"));
 }
 
-/// What is chosen automatically is never worse than what could have been named, and a small budget holds plays for longer.
+/// What is chosen automatically is never worse than what could have been named, and a small budget
+/// holds plays for longer.
 #[test]
 fn the_automatic_choice_has_the_least_bound() {
     for epsilon in [0.01, 0.1, 1.0, 10.0] {

@@ -1,4 +1,5 @@
-//! Recipes that choose: experts, nets, limited updates, bandits. A stop anywhere changes nothing; they learn; what does not fit is refused.
+//! Recipes that choose: experts, nets, limited updates, bandits. A stop anywhere changes nothing;
+//! they learn; what does not fit is refused.
 #![allow(clippy::unwrap_used)]
 
 mod learning;

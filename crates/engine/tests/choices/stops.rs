@@ -199,7 +199,8 @@ fn of_limited_updates_and_values() {
     assert_eq!(run(false), run(true));
 }
 
-/// So long that the journal is written anew: what the forgotten answers told about the arms is not forgotten.
+/// So long that the journal is written anew: what the forgotten answers told about the arms is not
+/// forgotten.
 #[test]
 fn what_a_bandit_knows_of_its_arms_outlives_its_journal() {
     let key = Key::insecure_from_seed(4);

@@ -13,7 +13,8 @@ fn mu() -> f64 {
     Mu::within(budget).unwrap().get()
 }
 
-/// PIGD at T = 1024 with 2L/α = 1: σ_1 = 13.7765, σ_1023 = 0.215257, with the lattice and all float error on top.
+/// PIGD at T = 1024 with 2L/α = 1: σ_1 = 13.7765, σ_1023 = 0.215257, with the lattice and all float
+/// error on top.
 #[test]
 fn pigd_has_the_stated_noise() {
     let bounds = Bounds::new(1.0, (-1.0, 1.0), 1.0).unwrap();
@@ -30,7 +31,8 @@ fn pigd_has_the_stated_noise() {
     }
 }
 
-/// POL's one noise: Δ/μ with Δ = 2L(H_T − 1)/(αT) on implicit steps, 2G(H_{T−1} − H_{t_q−1})/(αT) on gradients, half of either for zero-out.
+/// POL's one noise: Δ/μ with Δ = 2L(H_T − 1)/(αT) on implicit steps, 2G(H_{T−1} − H_{t_q−1})/(αT)
+/// on gradients, half of either for zero-out.
 #[test]
 fn pol_has_the_stated_noise() {
     let harmonic = |n: u64| (1..=n).map(|j| 1.0 / j as f64).sum::<f64>();
@@ -97,7 +99,8 @@ fn squares_are_weighted_otherwise() {
     assert!(sum(&lengths) < sum(&squares) && square(&squares) < square(&lengths));
 }
 
-/// The calibrated curvatures are near the best, by the bound that they are to minimise; and a bound with probability is above the mean.
+/// The calibrated curvatures are near the best, by the bound that they are to minimise; and a bound
+/// with probability is above the mean.
 #[test]
 fn calibrated_curvature_is_near_the_best() {
     let bound = |curvature: Option<f64>| {

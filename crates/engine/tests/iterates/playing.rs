@@ -53,7 +53,8 @@ fn publish(run: &mut IterateRun, ledger: &mut Ledger) -> Vec<Vec<u64>> {
         .collect()
 }
 
-/// In files, one life after the other, each playing one record: the same releases as without a stop.
+/// In files, one life after the other, each playing one record: the same releases as without a
+/// stop.
 #[test]
 fn stopping_after_every_record_changes_nothing() {
     for recipe in recipes() {
@@ -131,7 +132,8 @@ fn releases_are_iterates_with_their_noise() {
         run.learn(None, record(t)).unwrap();
     }
     let released = run.sync(&mut ledger).unwrap();
-    // Inside the unit ball the last iterates hardly move; what is left is noise, of which projection takes a part where it is large.
+    // Inside the unit ball the last iterates hardly move; what is left is noise, of which
+    // projection takes a part where it is large.
     let last = &released[2000..];
     let mean: Vec<f64> = (0..D)
         .map(|i| last.iter().map(|r| r.value()[i]).sum::<f64>() / last.len() as f64)
@@ -165,7 +167,8 @@ fn guarantees_say_what_holds() {
     assert!(text(RecipeName::PocpAnytime).contains("J14"));
 }
 
-/// So long that the journal is written anew: the mean is still that of the later half of all releases.
+/// So long that the journal is written anew: the mean is still that of the later half of all
+/// releases.
 #[test]
 fn the_mean_of_releases_outlives_its_journal() {
     let rounds = 24_000;
@@ -220,7 +223,8 @@ fn the_mean_of_releases_outlives_its_journal() {
     }
 }
 
-/// The average of the later half has less noise, and that of very few records is the one that moves less.
+/// The average of the later half has less noise, and that of very few records is the one that moves
+/// less.
 #[test]
 fn later_iterates_need_less_noise() {
     let sigma = |average, rounds| {

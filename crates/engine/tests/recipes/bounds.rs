@@ -1,4 +1,5 @@
-//! Regret bounds in numbers: the formulas with this plan's noise, silence where nothing is proved, and no game above them.
+//! Regret bounds in numbers: the formulas with this plan's noise, silence where nothing is proved,
+//! and no game above them.
 
 use crate::disk::Machine;
 use crate::game::*;
@@ -55,7 +56,8 @@ fn the_leaders_bounds_are_their_formulas() {
         let leader = logarithm() * ((l + h).powi(2) / 2.0 + l * error(&recipe)) / h;
         let bound = recipe.regret_bound().unwrap();
         close(bound.value, leader + h * ROUNDS as f64 / 2.0);
-        // The card's N: σ√(dh), or c√(h·d(d+1)); 9 of 10 levels are the most in a release before 1023.
+        // The card's N: σ√(dh), or c√(h·d(d+1)); 9 of 10 levels are the most in a release before
+        // 1023.
         let terms = 9.0_f64;
         let n = recipe.plan().node_sigma() * (terms * 3.0).sqrt();
         close(recipe.noise_length().unwrap(), n);
@@ -88,7 +90,8 @@ fn linear_bounds_are_their_formulas() {
     );
 }
 
-/// Losses in [0, 1] have the length √3 on a ball, where the middle that was taken off counts, and √3/2 on the simplex.
+/// Losses in [0, 1] have the length √3 on a ball, where the middle that was taken off counts, and
+/// √3/2 on the simplex.
 #[test]
 fn offsets_count_where_they_matter() {
     let losses = |low, high| Objective::Linear(LinearLoss::new(D, low, high).unwrap());
@@ -106,7 +109,8 @@ fn least_squares_has_the_moments_noise() {
     let start = request(RecipeName::Pqftl, least_squares(D), ball(), ROUNDS);
     let recipe = start.clone().plan().unwrap();
     let (sd, t) = (recipe.plan().prefix_sd_max(), recipe.plan().truncation());
-    // R = Y = α = 1: ρ = ½, G = 1·(½ + 1) + ½ = 2, κ = 1; six coordinates of the matrix, three of the targets.
+    // R = Y = α = 1: ρ = ½, G = 1·(½ + 1) + ½ = 2, κ = 1; six coordinates of the matrix, three of
+    // the targets.
     let (matrix, target) = (sd * 6.0_f64.sqrt() + t, sd * 3.0_f64.sqrt() + t);
     let expected = logarithm() * (2.0 + 2.0 * (target + 0.5 * matrix));
     close(recipe.regret_bound().unwrap().value, expected);
@@ -122,7 +126,8 @@ fn least_squares_has_the_moments_noise() {
     );
 }
 
-/// An unfinished item costs slope·diameter a record; a whole one has the batch's slope and curvature.
+/// An unfinished item costs slope·diameter a record; a whole one has the batch's slope and
+/// curvature.
 #[test]
 fn batches_are_items() {
     let at = |rounds, batch| {
@@ -189,7 +194,8 @@ fn the_stated_constants_use_the_rare_length() {
     close(bound.value, logarithm() * inner / mu + 625.0 * mu * 2.0);
 }
 
-/// Density matrices of two rows, points that switch sides: online Frank–Wolfe stays below its bound, and beats standing still.
+/// Density matrices of two rows, points that switch sides: online Frank–Wolfe stays below its
+/// bound, and beats standing still.
 #[test]
 fn frank_wolfe_learns_on_the_spectrahedron() {
     let set = Spectrahedron::new(2).unwrap();

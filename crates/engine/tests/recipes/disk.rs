@@ -1,4 +1,5 @@
-//! A machine with two disks in memory, one for the ledger and one for the journal: it can be copied as it stands, and it can crash.
+//! A machine with two disks in memory, one for the ledger and one for the journal: it can be copied
+//! as it stands, and it can crash.
 
 use crate::game::{filter, key};
 use hushstream_engine::{Recipe, RunError, SumRun};

@@ -1,5 +1,5 @@
-//! What must be the same is the same: windows that never close and the tree, dual averaging and the approximate leader, sums that release the
-//! same values.
+//! What must be the same is the same: windows that never close and the tree, dual averaging and the
+//! approximate leader, sums that release the same values.
 
 use crate::disk::Machine;
 use crate::game::*;
@@ -16,7 +16,8 @@ fn iterates<G: GuaranteeKind>(recipe: &Recipe) -> Vec<(u64, Vec<u64>)> {
     publish(&mut run, &mut ledger)
 }
 
-/// A window at least as wide as the run has the tree's nodes, the tree's depth, and the tree's noise at the same addresses.
+/// A window at least as wide as the run has the tree's nodes, the tree's depth, and the tree's
+/// noise at the same addresses.
 #[test]
 fn a_window_as_wide_as_the_run_is_the_tree() {
     for rounds in [2, 3, 64, 65, 400] {
@@ -49,8 +50,8 @@ fn a_narrow_window_is_not_the_tree() {
     assert_ne!(iterates::<Windowed>(&narrow.plan().unwrap()), tree);
 }
 
-/// `pftal-convex` feeds only ∇f_t to the sum. `pftal` on f_t + (H/2)‖w − c‖², fed the same released sums plus the public part H·Σ(ŵ_τ − c), moves the
-/// same way.
+/// `pftal-convex` feeds only ∇f_t to the sum. `pftal` on f_t + (H/2)‖w − c‖², fed the same released
+/// sums plus the public part H·Σ(ŵ_τ − c), moves the same way.
 #[test]
 fn pftal_convex_is_pftal_on_the_regularised_losses() {
     const ROUNDS: u64 = 500;
@@ -97,7 +98,8 @@ fn pftal_convex_is_pftal_on_the_regularised_losses() {
     }
 }
 
-/// The sums behind a recipe's run over the fixed stream: the same plan, key and number, so the same noise.
+/// The sums behind a recipe's run over the fixed stream: the same plan, key and number, so the same
+/// noise.
 fn prefixes(recipe: &Recipe, rounds: u64) -> Vec<Vec<f64>> {
     let plan = recipe.plan();
     let request = plan.request();
@@ -123,7 +125,8 @@ fn prefixes(recipe: &Recipe, rounds: u64) -> Vec<Vec<f64>> {
         .collect()
 }
 
-/// What a learner does depends on the released values and on the recipe's public numbers, not on the sum that released them.
+/// What a learner does depends on the released values and on the recipe's public numbers, not on
+/// the sum that released them.
 #[test]
 fn equal_releases_lead_to_equal_iterates_whatever_the_sum() {
     let values: Vec<Vec<f64>> = (1..64)

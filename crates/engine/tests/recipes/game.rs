@@ -1,4 +1,5 @@
-//! What the tests share: every recipe on a set that suits it, streams of records, and the cells of recipe, sum and noise.
+//! What the tests share: every recipe on a set that suits it, streams of records, and the cells of
+//! recipe, sum and noise.
 
 use hushstream_account::{Adjacency, Budget, FilterKind};
 use hushstream_engine::{Objective, Recipe, RecipeName, RecipeRequest, SumRun};
@@ -140,7 +141,8 @@ pub(crate) fn name(recipe: &Recipe) -> String {
     )
 }
 
-/// A fixed stream: record t, some of them too long, some sparse, some malformed, some of another dimension.
+/// A fixed stream: record t, some of them too long, some sparse, some malformed, some of another
+/// dimension.
 pub(crate) fn record(dimension: usize, t: u64) -> Raw<Record> {
     Raw::seal(open_record(dimension, t))
 }

@@ -1,5 +1,7 @@
-//! Long runs that crash: ten thousand records, a sync every hundred, twenty crashes at pseudo-random moments that leave nothing, half or everything of
-//! what was not yet synced. Journals grow long enough to be cut by checkpoints, so learners come back from their saved state too.
+//! Long runs that crash: ten thousand records, a sync every hundred, twenty crashes at
+//! pseudo-random moments that leave nothing, half or everything of what was not yet synced.
+//! Journals grow long enough to be cut by checkpoints, so learners come back from their saved state
+//! too.
 
 use crate::disk::{Leftover, Machine};
 use crate::game::*;

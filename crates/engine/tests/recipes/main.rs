@@ -1,4 +1,5 @@
-//! The behaviour of recipes from outside: what they publish and when, what they refuse, what is equal to what, and that stopping changes nothing.
+//! The behaviour of recipes from outside: what they publish and when, what they refuse, what is
+//! equal to what, and that stopping changes nothing.
 
 #![allow(clippy::unwrap_used)] // a test may stop where it fails
 

@@ -159,7 +159,8 @@ fn an_epsilon_that_uses_up_delta_is_named() {
     );
 }
 
-/// Losses are centred before they are summed; on a set whose points do not all have the same total the middle must come back.
+/// Losses are centred before they are summed; on a set whose points do not all have the same total
+/// the middle must come back.
 #[test]
 fn centred_losses_are_put_back() {
     let losses = LinearLoss::new(2, 0.0, 1.0).unwrap();

@@ -88,7 +88,8 @@ fn batches_publish_when_they_are_full() {
     assert_eq!(recipe.plan().most_releases(), 7);
 }
 
-/// What no sync has covered is nobody's: after a crash that loses it, other records may come in its place, and what was published stays.
+/// What no sync has covered is nobody's: after a crash that loses it, other records may come in its
+/// place, and what was published stays.
 #[test]
 fn what_was_not_synced_may_be_played_otherwise() {
     let start = request(
@@ -113,8 +114,9 @@ fn what_was_not_synced_may_be_played_otherwise() {
     assert_eq!(again.len(), 15);
 }
 
-/// A journal restored from an old copy does not know what was published since. Its items are lost to the sum; nothing is published twice with another
-/// value, and the run goes on with new records under new addresses.
+/// A journal restored from an old copy does not know what was published since. Its items are lost
+/// to the sum; nothing is published twice with another value, and the run goes on with new records
+/// under new addresses.
 #[test]
 fn an_old_copy_contradicts_nothing() {
     let start = request(

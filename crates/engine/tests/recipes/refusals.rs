@@ -92,7 +92,8 @@ fn objectives_that_a_recipe_does_not_learn_from() {
     }
 }
 
-/// Every cell of the table of recipes, sums and noises is either planned or refused with its reason.
+/// Every cell of the table of recipes, sums and noises is either planned or refused with its
+/// reason.
 #[test]
 fn impossible_cells() {
     let gaussian = Noise::Gaussian;

@@ -1,4 +1,5 @@
-//! Resuming equals never having stopped, bit for bit: every recipe on every sum, stopped after every record.
+//! Resuming equals never having stopped, bit for bit: every recipe on every sum, stopped after
+//! every record.
 
 use crate::disk::Machine;
 use crate::game::*;
@@ -113,7 +114,8 @@ fn stopping_window_recipes_anywhere_changes_nothing() {
     stop_anywhere_in_every_cell(&[RecipeName::CocoP, RecipeName::CocoL]);
 }
 
-/// Where a set has a linear minimiser only, `coco-l` is online Frank–Wolfe, and can be stopped all the same.
+/// Where a set has a linear minimiser only, `coco-l` is online Frank–Wolfe, and can be stopped all
+/// the same.
 #[test]
 fn stopping_frank_wolfe_anywhere_changes_nothing() {
     let set = Spectrahedron::new(2).unwrap();
@@ -127,7 +129,8 @@ fn stopping_frank_wolfe_anywhere_changes_nothing() {
     }
 }
 
-/// A stop inside a batch loses the batch, whose records are fed again; nothing of them had been asked for in public.
+/// A stop inside a batch loses the batch, whose records are fed again; nothing of them had been
+/// asked for in public.
 #[test]
 fn stopping_inside_a_batch_changes_nothing() {
     for mut request in every_recipe(DIMENSION, ROUNDS) {

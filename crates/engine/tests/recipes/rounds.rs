@@ -1,4 +1,5 @@
-//! Rounds that count although nothing was learned, rounds that are refused, and horizons that nobody knows.
+//! Rounds that count although nothing was learned, rounds that are refused, and horizons that
+//! nobody knows.
 
 use crate::disk::Machine;
 use crate::game::*;
@@ -19,7 +20,8 @@ fn pftal() -> RecipeRequest {
     )
 }
 
-/// A record that does not fit the loss counts as null: the round ticks, and nobody learns that it did not fit.
+/// A record that does not fit the loss counts as null: the round ticks, and nobody learns that it
+/// did not fit.
 #[test]
 fn records_of_another_dimension_are_null() {
     for request in every_recipe(D, 8) {

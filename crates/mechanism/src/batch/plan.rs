@@ -25,7 +25,8 @@ pub enum BatchError {
     NotSmooth(String),
     /// A set that is larger than the loss's slope is known for.
     #[error(
-        "the set reaches to {reach}, and the loss states its slope for weights up to {allowed} only: state the bound on weights at least as large"
+        "the set reaches to {reach}, and the loss states its slope for weights up to {allowed} \
+         only: state the bound on weights at least as large"
     )]
     Reach {
         /// The longest point.
@@ -59,7 +60,8 @@ pub enum BatchError {
 /// What is wanted.
 #[derive(Clone, Copy)]
 pub struct SolverRequest<'a> {
-    /// The loss, smooth, whose Lipschitz constant and curvature hold on the set by clipping of the data.
+    /// The loss, smooth, whose Lipschitz constant and curvature hold on the set by clipping of the
+    /// data.
     pub loss: &'a dyn Loss,
     /// Where the points live.
     pub set: &'a dyn ConvexSet,
@@ -99,7 +101,8 @@ impl SolverRequest<'_> {
         if self.loss.dimension() != self.set.dimension() {
             return Err(BatchError::Mismatch);
         }
-        // Outside, a gradient could be longer than the slope that is charged, and whether it is would depend on the secret iterate.
+        // Outside, a gradient could be longer than the slope that is charged, and whether it is
+        // would depend on the secret iterate.
         let (reach, allowed) = (self.set.largest_norm(), self.loss.weights_bound());
         if reach > allowed * (1.0 + 1e-12) {
             return Err(BatchError::Reach { reach, allowed });
@@ -154,7 +157,8 @@ impl SolverPlan {
         self.guarantee(true).map(|_| ())
     }
 
-    /// The price of the whole run: one Gaussian of parameter μ, since a record is in one phase only.
+    /// The price of the whole run: one Gaussian of parameter μ, since a record is in one phase
+    /// only.
     ///
     /// # Errors
     /// Never for a plan that exists.
@@ -206,7 +210,8 @@ impl SolverPlan {
                 .mechanism("phased gradient descent in octaves")
                 .noise("Gaussian")
                 .assume(format!(
-                    "losses have slope at most {} and curvature at most {} on the set, by clipping of the data",
+                    "losses have slope at most {} and curvature at most {} on the set, by clipping \
+                     of the data",
                     self.lipschitz, self.smoothness
                 ))
                 .assume("gradients are evaluated to within the stated rounding error")
@@ -220,7 +225,8 @@ impl SolverPlan {
         )
     }
 
-    /// The step size of phase i ≥ 1 in an epoch of n records: (D/L)·min(1/√n, μ/√d)/4ⁱ, and below 2/β, up to which steps do not expand.
+    /// The step size of phase i ≥ 1 in an epoch of n records: (D/L)·min(1/√n, μ/√d)/4ⁱ, and below
+    /// 2/β, up to which steps do not expand.
     pub(crate) fn step_size(&self, records: u64, phase: u32) -> f64 {
         let privacy = self.mu / f64::from(self.dimension).sqrt();
         let rate = (1.0 / (records as f64).sqrt()).min(privacy);
@@ -230,8 +236,10 @@ impl SolverPlan {
 
     /// How far the average of a phase can move when one record changes, rounding included.
     ///
-    /// With exact arithmetic: κLη. One step of two records from one point ends within η‖∇f − ∇f'‖ ≤ 2Lη (Lη for a null), and w ↦ Π(w − η∇f(w)) does not expand for convex
-    /// β-smooth f and η ≤ 2/β, so neither iterates nor their average come further apart. In floats each step adds at most `rounding`, in each world.
+    /// With exact arithmetic: κLη. One step of two records from one point ends within η‖∇f − ∇f'‖ ≤
+    /// 2Lη (Lη for a null), and w ↦ Π(w − η∇f(w)) does not expand for convex β-smooth f and η ≤
+    /// 2/β, so neither iterates nor their average come further apart. In floats each step adds at
+    /// most `rounding`, in each world.
     pub(crate) fn sensitivity(&self, records: u64, phase: u32) -> f64 {
         let step = self.step_size(records, phase);
         let taken = (records >> phase) as f64;
@@ -239,7 +247,8 @@ impl SolverPlan {
         ideal + 2.0 * (taken + 2.0) * self.rounding(step)
     }
 
-    /// A bound on the rounding error of one step: the update, the gradient, the projection, the running sum.
+    /// A bound on the rounding error of one step: the update, the gradient, the projection, the
+    /// running sum.
     fn rounding(&self, step: f64) -> f64 {
         let unit = f64::EPSILON;
         let dimension = f64::from(self.dimension) + 16.0;
@@ -256,7 +265,8 @@ impl SolverPlan {
         self.unit(records, phase) * (1_u64 << 30) as f64
     }
 
-    /// The real value of a lattice unit, for noise of 2³⁰ units: Δ/unit and one unit of rounding a coordinate together stay within μ·2³⁰.
+    /// The real value of a lattice unit, for noise of 2³⁰ units: Δ/unit and one unit of rounding a
+    /// coordinate together stay within μ·2³⁰.
     pub(crate) fn unit(&self, records: u64, phase: u32) -> f64 {
         let room = self.mu * 2_f64.powi(30) - f64::from(self.dimension).sqrt();
         self.sensitivity(records, phase) / room * (1.0 + 1e-12)
@@ -318,8 +328,9 @@ mod tests {
         }
     }
 
-    /// The slope of a squared loss is known for weights up to 1 only: on a larger ball a record would be skipped or not depending on the secret iterate, and
-    /// the averages of two neighbours were 48 times as far apart as claimed.
+    /// The slope of a squared loss is known for weights up to 1 only: on a larger ball a record
+    /// would be skipped or not depending on the secret iterate, and the averages of two neighbours
+    /// were 48 times as far apart as claimed.
     #[test]
     fn a_set_beyond_the_losses_bound_is_refused() {
         let plan = |weights: f64, radius: f64| {

@@ -1,7 +1,9 @@
 //! Where a solver stands, and what one record does to it.
 //!
-//! Epoch m holds records 2ᵐ … 2ᵐ⁺¹ − 1, n = 2ᵐ of them. Phase i = 1 … m takes ⌊n/2ⁱ⌋ fresh records, one step each, from the projected noisy end of the phase before; its result
-//! is the average of its iterates, which leaves it only with noise. The one record that remains is not used. An epoch of one record changes nothing.
+//! Epoch m holds records 2ᵐ … 2ᵐ⁺¹ − 1, n = 2ᵐ of them. Phase i = 1 … m takes ⌊n/2ⁱ⌋ fresh records,
+//! one step each, from the projected noisy end of the phase before; its result is the average of
+//! its iterates, which leaves it only with noise. The one record that remains is not used. An epoch
+//! of one record changes nothing.
 
 use super::plan::{BatchError, SolverPlan};
 use hushstream_noise::{RoundedGaussian, Source};
@@ -53,7 +55,8 @@ impl Walk {
         (size, number - size)
     }
 
-    /// Takes one step along a gradient at [`Walk::at`], or none, and tells whether an epoch is complete.
+    /// Takes one step along a gradient at [`Walk::at`], or none, and tells whether an epoch is
+    /// complete.
     pub(crate) fn step(
         &mut self,
         gradient: Option<&[f64]>,
@@ -193,7 +196,8 @@ mod tests {
             .collect()
     }
 
-    /// Two neighbouring epochs of 16 through the real walk: within its first phase the averages are within the sensitivity, and attain it when the first record changes.
+    /// Two neighbouring epochs of 16 through the real walk: within its first phase the averages are
+    /// within the sensitivity, and attain it when the first record changes.
     #[test]
     fn one_record_moves_a_phase_by_at_most_its_sensitivity() {
         let (loss, set) = (model(), Ball::new(2, 1.0).unwrap());
@@ -292,7 +296,8 @@ mod tests {
         }
     }
 
-    /// With noise much larger than the set, phases still begin inside it, and so does what is released.
+    /// With noise much larger than the set, phases still begin inside it, and so does what is
+    /// released.
     #[test]
     fn every_start_is_inside() {
         let (loss, set) = (model(), Ball::new(2, 1.0).unwrap());
@@ -310,7 +315,8 @@ mod tests {
         assert!(moved, "noise of this size must be seen");
     }
 
-    /// The average of a descent without noise; the planted bugs are a `clip` of gradients instead of data, and a `start` outside the set.
+    /// The average of a descent without noise; the planted bugs are a `clip` of gradients instead
+    /// of data, and a `start` outside the set.
     fn planted(
         loss: &LinearModel,
         set: &dyn ConvexSet,
@@ -341,8 +347,9 @@ mod tests {
         mean
     }
 
-    /// Gradients clipped to L where data should be: curvature is then unbounded, steps overshoot, and a difference of 10⁻⁴ in each of four coordinates becomes one of 2Lη
-    /// in each, twice the sensitivity in all. With clipped data the same records stay far below it.
+    /// Gradients clipped to L where data should be: curvature is then unbounded, steps overshoot,
+    /// and a difference of 10⁻⁴ in each of four coordinates becomes one of 2Lη in each, twice the
+    /// sensitivity in all. With clipped data the same records stay far below it.
     #[test]
     fn clipped_gradients_are_caught() {
         let set = Ball::new(4, 1.0).unwrap();
@@ -365,7 +372,8 @@ mod tests {
         assert!(moved(1e7) > 1.9 * limit, "{}", moved(1e7));
     }
 
-    /// A start that was not projected: slopes there exceed L, and in a box one coordinate's distance drives the other.
+    /// A start that was not projected: slopes there exceed L, and in a box one coordinate's
+    /// distance drives the other.
     #[test]
     fn an_unprojected_start_is_caught() {
         let set = BoxSet::cube(2, 1.0).unwrap();

@@ -3,7 +3,8 @@
 use hushstream_account::{Adjacency, Charge, Price};
 use serde::{Deserialize, Serialize};
 
-/// What a budget is about. Charges of different scopes cannot be added up: a ledger has one, and refuses others.
+/// What a budget is about. Charges of different scopes cannot be added up: a ledger has one, and
+/// refuses others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Scope {
     /// The neighbouring relation.
@@ -26,8 +27,8 @@ impl Scope {
     }
 }
 
-/// Proof that a charge is durably recorded in a ledger. Only a ledger makes one, it cannot be copied, and building a
-/// mechanism uses it up.
+/// Proof that a charge is durably recorded in a ledger. Only a ledger makes one, it cannot be
+/// copied, and building a mechanism uses it up.
 #[derive(Debug)]
 pub struct Grant {
     pub(crate) ledger: [u8; 16],

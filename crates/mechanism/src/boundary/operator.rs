@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-/// A value computed from private data without noise: a loss, a count of null records. Showing it to its operator is
-/// legitimate; publishing it is a breach. It is never accepted where a release is.
+/// A value computed from private data without noise: a loss, a count of null records. Showing it to
+/// its operator is legitimate; publishing it is a breach. It is never accepted where a release is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct OperatorOnly<T>(T);
 

@@ -2,8 +2,8 @@
 
 use crate::losses::{Features, Record};
 
-/// A value that only this crate can open. There is no `Clone`, `Debug`, `Display`, `Deref` or serialisation, so it
-/// cannot be copied, printed or sent by accident.
+/// A value that only this crate can open. There is no `Clone`, `Debug`, `Display`, `Deref` or
+/// serialisation, so it cannot be copied, printed or sent by accident.
 ///
 /// ```compile_fail
 /// let sealed = hushstream_mechanism::Raw::seal(vec![1.0]);
@@ -27,7 +27,8 @@ impl<T> Raw<T> {
 }
 
 impl Raw<Record> {
-    /// The record's features as losses of experts; still sealed. Sparse features are no loss vector: the mechanism will count them as malformed.
+    /// The record's features as losses of experts; still sealed. Sparse features are no loss
+    /// vector: the mechanism will count them as malformed.
     #[must_use]
     pub fn into_losses(self) -> Raw<Vec<f64>> {
         Raw(match self.0.features {

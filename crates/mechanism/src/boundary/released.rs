@@ -1,8 +1,9 @@
 //! Values on their way out, and values that are out.
 //!
-//! A mechanism returns a [`Pending`]: the noise is drawn, but the state that makes a replay bit-identical may still be in a buffer. The
-//! mechanism turns it into a [`Released`] once a sync has covered it. Until then it may serve only as the next
-//! question put to the data, which is what [`Pending::map`] is for.
+//! A mechanism returns a [`Pending`]: the noise is drawn, but the state that makes a replay
+//! bit-identical may still be in a buffer. The mechanism turns it into a [`Released`] once a sync
+//! has covered it. Until then it may serve only as the next question put to the data, which is what
+//! [`Pending::map`] is for.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -21,7 +22,8 @@ pub trait GuaranteeKind: sealed::Sealed + Send + 'static {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Transcript {}
 
-/// An item is protected only in the releases within a window after it. The transcript is *not* private.
+/// An item is protected only in the releases within a window after it. The transcript is *not*
+/// private.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Windowed {}
 
@@ -49,19 +51,21 @@ pub struct Receipt {
     pub simulated: bool,
 }
 
-/// A noisy value that may not leave yet. It has no accessor: only [`Pending::map`], to compute the next question from it.
+/// A noisy value that may not leave yet. It has no accessor: only [`Pending::map`], to compute the
+/// next question from it.
 #[must_use = "a pending value becomes a release when it is published"]
 pub struct Pending<T, G> {
     pub(crate) value: T,
     pub(crate) receipt: Receipt,
-    /// The object that drew it: only that one can let it leave. One that was resumed draws it again.
+    /// The object that drew it: only that one can let it leave. One that was resumed draws it
+    /// again.
     pub(crate) life: [u8; 16],
     pub(crate) kind: PhantomData<fn() -> G>,
 }
 
 impl<T, G: GuaranteeKind> Pending<T, G> {
-    /// Post-processing that stays pending. The function must have no other effect than its result: whatever it lets out
-    /// has left before it is durable.
+    /// Post-processing that stays pending. The function must have no other effect than its result:
+    /// whatever it lets out has left before it is durable.
     pub fn map<U>(self, f: impl FnOnce(T) -> U) -> Pending<U, G> {
         Pending {
             value: f(self.value),
@@ -117,8 +121,8 @@ impl<T, G: GuaranteeKind> Released<T, G> {
         self.receipt
     }
 
-    /// Post-processing: free, and of the same guarantee, as long as the function brings in nothing private of its own. The type cannot
-    /// see what a closure captures.
+    /// Post-processing: free, and of the same guarantee, as long as the function brings in nothing
+    /// private of its own. The type cannot see what a closure captures.
     pub fn map<U>(self, f: impl FnOnce(T) -> U) -> Released<U, G> {
         Released {
             value: f(self.value),

@@ -381,7 +381,8 @@ impl Diary {
         Ok(())
     }
 
-    /// Goes on as a new instance. The caller's note goes along: a crash right here must not lose it.
+    /// Goes on as a new instance. The caller's note goes along: a crash right here must not lose
+    /// it.
     pub(crate) fn go_anew(
         &mut self,
         claim: &Claim,

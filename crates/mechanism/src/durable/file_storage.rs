@@ -6,7 +6,8 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-/// Bytes that wait in memory before they are written: a journal has a few hundred a round, and a call of the system for each would cost more than the round.
+/// Bytes that wait in memory before they are written: a journal has a few hundred a round, and a
+/// call of the system for each would cost more than the round.
 const ROOM: usize = 1 << 18;
 
 /// A file that only its owner can read, locked against a second process for as long as it is open.
@@ -15,10 +16,11 @@ pub struct FileStorage {
     file: File,
     /// Appended, not yet handed to the system: nobody may count on them before a sync.
     waiting: Vec<u8>,
-    /// Nobody knows what of them is there: after a failure nothing more is written, and no sync succeeds.
+    /// Nobody knows what of them is there: after a failure nothing more is written, and no sync
+    /// succeeds.
     failed: bool,
-    /// Held, not used: the lock ends when it is dropped. A file of its own, because `replace` puts a new file in the old
-    /// one's place.
+    /// Held, not used: the lock ends when it is dropped. A file of its own, because `replace` puts
+    /// a new file in the old one's place.
     _lock: File,
 }
 
@@ -106,7 +108,8 @@ impl Drop for FileStorage {
     }
 }
 
-/// A second name for the file would keep the old content when `replace` puts a new file in place of the first.
+/// A second name for the file would keep the old content when `replace` puts a new file in place of
+/// the first.
 fn refuse_links(file: &File) -> io::Result<()> {
     #[cfg(unix)]
     if std::os::unix::fs::MetadataExt::nlink(&file.metadata()?) > 1 {

@@ -1,13 +1,17 @@
 //! The ledger of a data set: what was spent, durable before it is spent.
 //!
-//! One ledger guards one budget, of one [`Scope`], over one data set, across runs and restarts. [`Ledger::debit`] records a charge, waits for the
-//! disk, and only then hands out the [`Grant`]; a crash in between loses the grant, never the charge, and
-//! [`Ledger::grant_again`] brings it back as long as nothing has begun with it.
+//! One ledger guards one budget, of one [`Scope`], over one data set, across runs and restarts.
+//! [`Ledger::debit`] records a charge, waits for the disk, and only then hands out the [`Grant`]; a
+//! crash in between loses the grant, never the charge, and [`Ledger::grant_again`] brings it back
+//! as long as nothing has begun with it.
 //!
 //! For every mechanism that has begun the ledger also keeps
-//! - its *instance*: a journal of another instance belongs to an earlier life of the run, and is refused;
-//! - its *life*, a random name of the one object in one process that may publish: a later resume takes it over;
-//! - its *mark*, the last step that may have left the process: a journal that knows less is an old copy.
+//! - its *instance*: a journal of another instance belongs to an earlier life of the run, and is
+//!   refused;
+//! - its *life*, a random name of the one object in one process that may publish: a later resume
+//!   takes it over;
+//! - its *mark*, the last step that may have left the process: a journal that knows less is an old
+//!   copy.
 //!
 //! **A ledger must never be restored from a backup**: charges and marks since then would be
 //! forgotten. A witness beside it notices (`witness.rs`), unless it is restored as well.
@@ -67,7 +71,8 @@ struct Merged {
 }
 
 impl Ledger {
-    /// A new ledger with a budget that will never be exceeded. On storage that is not durable it is marked simulated.
+    /// A new ledger with a budget that will never be exceeded. On storage that is not durable it is
+    /// marked simulated.
     ///
     /// # Errors
     /// A ledger that exists already; a budget that the filter cannot guard; storage.
@@ -265,8 +270,8 @@ impl Ledger {
     /// Spends a charge, durably, and gives the permission to build one mechanism with it.
     ///
     /// # Errors
-    /// A charge that does not fit or is about something else (nothing is spent); storage (the charge may be spent: open
-    /// the ledger again).
+    /// A charge that does not fit or is about something else (nothing is spent); storage (the
+    /// charge may be spent: open the ledger again).
     pub fn debit(&mut self, price: impl Into<Price>, scope: Scope) -> Result<Grant, LedgerError> {
         let price = price.into();
         let filter = self.filter_after(price, scope)?;
@@ -320,7 +325,8 @@ impl Ledger {
     /// spent, and what is set aside of δ stays as it is.
     ///
     /// # Errors
-    /// A budget below the present one in ε or δ, or one that the filter cannot guard (nothing changes); storage.
+    /// A budget below the present one in ε or δ, or one that the filter cannot guard (nothing
+    /// changes); storage.
     pub fn widen(&mut self, budget: Budget) -> Result<(), LedgerError> {
         self.widen_reserving(budget, self.filter.stated_reserve())
     }
@@ -449,7 +455,8 @@ impl Ledger {
         self.attest()
     }
 
-    /// The grant of an earlier debit once more, if nothing has begun with it: after a crash, or when opening a mechanism failed.
+    /// The grant of an earlier debit once more, if nothing has begun with it: after a crash, or
+    /// when opening a mechanism failed.
     ///
     /// # Errors
     /// A number the ledger does not know, or whose run has begun.
@@ -561,15 +568,16 @@ impl Ledger {
         self.simulated
     }
 
-    /// Whether the mechanism that was paid with this charge draws simulated noise: what it publishes protects nobody, whatever the charge. (From a ledger
-    /// that is simulated itself nothing else is paid, and nothing is noted.)
+    /// Whether the mechanism that was paid with this charge draws simulated noise: what it
+    /// publishes protects nobody, whatever the charge. (From a ledger that is simulated itself
+    /// nothing else is paid, and nothing is noted.)
     #[must_use]
     pub fn is_unprotected(&self, number: u64) -> bool {
         self.unprotected.contains(&number)
     }
 
-    /// Whether the budget has been raised, or another part of its δ set aside. A filter's theorem is
-    /// about a budget that was fixed beforehand: one that was changed because of what had been
+    /// Whether the budget has been raised, or another part of its δ set aside. A filter's theorem
+    /// is about a budget that was fixed beforehand: one that was changed because of what had been
     /// published bounds nothing in advance.
     #[must_use]
     pub fn is_widened(&self) -> bool {

@@ -101,7 +101,8 @@ impl Format {
 /// Why a log cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
-    /// The device failed. After a failed write nothing is known about what is durable: open the log again.
+    /// The device failed. After a failed write nothing is known about what is durable: open the log
+    /// again.
     #[error("storage failed: {0}")]
     Storage(#[from] io::Error),
     /// The file is something else.
@@ -150,7 +151,8 @@ pub enum LogError {
     Poisoned,
     /// The journal covers other rows than the run was given.
     #[error(
-        "the rows are not those that the run has learned: feed the same rows in the same order, from the first on"
+        "the rows are not those that the run has learned: feed the same rows in the same order, \
+         from the first on"
     )]
     OtherRows,
     /// A record of 4 GiB or more.

@@ -3,8 +3,9 @@
 use super::RowChain;
 use std::io;
 
-/// An appendable store. Contract: after [`Storage::sync`] returns, everything appended before survives a crash;
-/// [`Storage::replace`] is atomic and durable when it returns. Bytes not yet synced may survive in part, or not at all.
+/// An appendable store. Contract: after [`Storage::sync`] returns, everything appended before
+/// survives a crash; [`Storage::replace`] is atomic and durable when it returns. Bytes not yet
+/// synced may survive in part, or not at all.
 pub trait Storage: Send {
     /// All bytes.
     ///
@@ -118,7 +119,8 @@ pub struct MemoryStorage {
     bytes: Vec<u8>,
 }
 
-/// Nowhere: for the journal of a run that will never be resumed. Its key must not be kept either; then no noise can ever be drawn again.
+/// Nowhere: for the journal of a run that will never be resumed. Its key must not be kept either;
+/// then no noise can ever be drawn again.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoStorage;
 

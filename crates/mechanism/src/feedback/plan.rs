@@ -276,7 +276,8 @@ impl FeedbackPlan {
         self.noise
     }
 
-    /// The scale λ of the noise on one mean (its standard deviation, for Gaussian noise), in the units of answers.
+    /// The scale λ of the noise on one mean (its standard deviation, for Gaussian noise), in the
+    /// units of answers.
     #[must_use]
     pub fn scale(&self) -> f64 {
         SCALE as f64 * self.unit() / self.request.batch as f64

@@ -59,8 +59,9 @@ impl Reading {
         Self::checked(arms, low, high, None)
     }
 
-    /// Features are one coordinate an arm, 1 for the one that was played, then its loss, then its propensity if that is logged: without, all arms were equally
-    /// likely. Weights 1/π are clipped to `most`.
+    /// Features are one coordinate an arm, 1 for the one that was played, then its loss, then its
+    /// propensity if that is logged: without, all arms were equally likely. Weights 1/π are clipped
+    /// to `most`.
     ///
     /// # Errors
     /// As [`Reading::table`]; a weight below 1, or not finite.
@@ -133,7 +134,9 @@ impl Reading {
                 self.unscaled(0.5)
             ),
             Some(most) => format!(
-                "every row of the log answers one round: with its loss times its weight if its arm is the one that is played, and with nothing otherwise; losses are clipped to [{low}, {high}] and weights to {most}, and a missing loss counts as {}",
+                "every row of the log answers one round: with its loss times its weight if its arm \
+                 is the one that is played, and with nothing otherwise; losses are clipped to \
+                 [{low}, {high}] and weights to {most}, and a missing loss counts as {}",
                 self.unscaled(0.5)
             ),
         }
@@ -296,7 +299,8 @@ mod tests {
         );
     }
 
-    /// All logs of one row: with the logging policy's own weights the answer is the arm's loss on average, and it never leaves the range.
+    /// All logs of one row: with the logging policy's own weights the answer is the arm's loss on
+    /// average, and it never leaves the range.
     #[test]
     fn a_log_is_unbiased_and_stays_in_its_range() {
         let (losses, policy) = ([0.2, 0.9, 0.5], [0.5, 0.2, 0.3]);

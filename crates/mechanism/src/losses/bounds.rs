@@ -11,7 +11,8 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// Features of Euclidean length at most `features`, targets between two numbers, weights of length at most `weights`.
+    /// Features of Euclidean length at most `features`, targets between two numbers, weights of
+    /// length at most `weights`.
     ///
     /// # Errors
     /// Numbers that are not finite, lengths that are not positive, targets in the wrong order.

@@ -1,21 +1,28 @@
-//! A loss written out, f(w) = φ(⟨w, v⟩, y) + offset·Σw + (ridge/2)‖w‖², with data v, y clipped to public bounds: what a proof about *steps* needs.
+//! A loss written out, f(w) = φ(⟨w, v⟩, y) + offset·Σw + (ridge/2)‖w‖², with data v, y clipped to
+//! public bounds: what a proof about *steps* needs.
 //!
-//! A sum clips whatever gradient it is given, so any [`Loss`](super::Loss) will do. A proof that steps contract needs the loss itself: convex in w, with slopes and
-//! curvature that hold because the *data* is clipped. (Clipping gradients is no substitute: a clipped gradient is the gradient of no convex function.) So the losses of
-//! this crate tell their form; ½‖w − v‖² is φ(z) = −z with ridge 1.
+//! A sum clips whatever gradient it is given, so any [`Loss`](super::Loss) will do. A proof that
+//! steps contract needs the loss itself: convex in w, with slopes and curvature that hold because
+//! the *data* is clipped. (Clipping gradients is no substitute: a clipped gradient is the gradient
+//! of no convex function.) So the losses of this crate tell their form; ½‖w − v‖² is φ(z) = −z with
+//! ridge 1.
 //!
-//! **Corners are rounded** over a width of 2⁻¹⁶ for hinge, absolute and quantile losses. At a corner the slope is not determined by the score, and a score that is off by one bit
-//! could move a step by the square root of that; with curvature 2¹⁶ it moves it by 2¹⁶ times that at most. A loss changes by less than 2⁻¹⁶.
+//! **Corners are rounded** over a width of 2⁻¹⁶ for hinge, absolute and quantile losses. At a
+//! corner the slope is not determined by the score, and a score that is off by one bit could move a
+//! step by the square root of that; with curvature 2¹⁶ it moves it by 2¹⁶ times that at most. A
+//! loss changes by less than 2⁻¹⁶.
 //!
-//! **Bounds in floating point.** The clipped vector's length is at most R(1 + (d+8)·2⁻⁵³): the computed length errs by less than (d/2+2)·2⁻⁵³ of itself, and the
-//! shrinking by three roundings. [`Explicit::features`] is that number. A vector so long that its squares would overflow is first made shorter by 2⁻⁶⁰⁰, exactly but for coordinates that do not count beside
-//! its longest.
+//! **Bounds in floating point.** The clipped vector's length is at most R(1 + (d+8)·2⁻⁵³): the
+//! computed length errs by less than (d/2+2)·2⁻⁵³ of itself, and the shrinking by three roundings.
+//! [`Explicit::features`] is that number. A vector so long that its squares would overflow is first
+//! made shorter by 2⁻⁶⁰⁰, exactly but for coordinates that do not count beside its longest.
 
 use super::{Bounds, Features, Link, Record};
 
 /// Width over which corners are rounded.
 const CORNER: f64 = 1.0 / (1 << 16) as f64;
-/// Coordinates beyond this have squares that could overflow; every bound that a proof allows is far below.
+/// Coordinates beyond this have squares that could overflow; every bound that a proof allows is far
+/// below.
 const HUGE: f64 = 1e100;
 /// 2⁻⁵³.
 pub(crate) const UNIT: f64 = f64::EPSILON / 2.0;
@@ -123,7 +130,8 @@ impl Explicit {
         }
     }
 
-    /// A bound on the length of a gradient's private part, slope times v, for weights of length at most `reach`.
+    /// A bound on the length of a gradient's private part, slope times v, for weights of length at
+    /// most `reach`.
     #[must_use]
     pub fn lipschitz(&self, reach: f64) -> f64 {
         let (low, high) = self.slopes(reach);
@@ -140,7 +148,8 @@ impl Explicit {
         }
     }
 
-    /// Whether φ has no corner of its own, so that explicit gradient steps contract at a useful step size.
+    /// Whether φ has no corner of its own, so that explicit gradient steps contract at a useful
+    /// step size.
     #[must_use]
     pub fn is_smooth(&self) -> bool {
         match self.part {
@@ -163,7 +172,8 @@ impl Explicit {
             Part::Point(_) => -1.0,
             Part::Vector(..) => 1.0,
             Part::Model(link, _) => match link {
-                // The same bits everywhere: a platform's exponential function may differ in the last one.
+                // The same bits everywhere: a platform's exponential function may differ in the
+                // last one.
                 Link::Logistic => -y / (1.0 + libm::exp(y * z)),
                 Link::Hinge => Link::SmoothedHinge(CORNER).slope(z, y),
                 Link::Absolute => (2.0 * (z - y) / CORNER).clamp(-1.0, 1.0),

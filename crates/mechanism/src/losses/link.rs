@@ -1,4 +1,5 @@
-//! The one-dimensional part of a linear model's loss: φ(z, y) of the score z = ⟨w, x⟩ and the target y.
+//! The one-dimensional part of a linear model's loss: φ(z, y) of the score z = ⟨w, x⟩ and the
+//! target y.
 
 use super::Bounds;
 use hushstream_account::ParameterError;
@@ -12,7 +13,8 @@ pub enum Link {
     Squared,
     /// max(0, 1 − yz), y = ±1.
     Hinge,
-    /// The hinge with its corner rounded over a width γ: quadratic where 1 − γ < yz < 1. Smooth, as one-pass gradient methods want.
+    /// The hinge with its corner rounded over a width γ: quadratic where 1 − γ < yz < 1. Smooth, as
+    /// one-pass gradient methods want.
     SmoothedHinge(f64),
     /// Pinball loss of the τ-quantile; τ = ½ is half the absolute error.
     Quantile(f64),

@@ -1,8 +1,10 @@
 //! Losses: how a record and the public iterate become a contribution.
 //!
-//! A loss runs on the private side. Its constants follow from *public bounds* on features, targets and weights, and data is clipped to those bounds
-//! before anything is computed from it. Gradients go into sums; the sum's lattice clips them to the Lipschitz constant once more,
-//! so in a sum a loss that misjudges itself costs accuracy, never privacy. Solvers and perturbed iterates rest on the constants and check what they can.
+//! A loss runs on the private side. Its constants follow from *public bounds* on features, targets
+//! and weights, and data is clipped to those bounds before anything is computed from it. Gradients
+//! go into sums; the sum's lattice clips them to the Lipschitz constant once more, so in a sum a
+//! loss that misjudges itself costs accuracy, never privacy. Solvers and perturbed iterates rest on
+//! the constants and check what they can.
 //!
 //! A loss of your own is one trait: see [`Loss`], with a worked example.
 
@@ -47,7 +49,8 @@ impl Record {
         self.features_in(dimension) && self.target.is_finite()
     }
 
-    /// Records are not `Clone`, so that none is copied by accident; the operator's own measurements need a copy.
+    /// Records are not `Clone`, so that none is copied by accident; the operator's own measurements
+    /// need a copy.
     pub(crate) fn duplicate(&self) -> Self {
         let features = match &self.features {
             Features::Dense(values) => Features::Dense(values.clone()),
@@ -98,13 +101,15 @@ impl Features {
         }
     }
 
-    /// ‖x‖ and ⟨w, x⟩ in one pass; nothing unless the features are sound and as many as the weights.
+    /// ‖x‖ and ⟨w, x⟩ in one pass; nothing unless the features are sound and as many as the
+    /// weights.
     #[inline(always)]
     pub(crate) fn measured<V: Four>(&self, v: V, weights: &[f64]) -> Option<Measured> {
         match self {
             Self::Dense(values) if values.len() == weights.len() => {
                 let [squares, dot] = four::square_and_dot(v, values, weights);
-                // A sum of squares that is a number has only numbers in it; where it is too large for one, each is looked at.
+                // A sum of squares that is a number has only numbers in it; where it is too large
+                // for one, each is looked at.
                 let is_sound = squares.is_finite() || self.is_sound(weights.len());
                 is_sound.then(|| Measured {
                     norm: squares.sqrt(),
@@ -160,7 +165,8 @@ pub struct Measured {
     pub(crate) dot: f64,
 }
 
-/// A gradient that is a multiple of a record's features, not multiplied out: the factor, and the gradient's Euclidean length. All features are finite.
+/// A gradient that is a multiple of a record's features, not multiplied out: the factor, and the
+/// gradient's Euclidean length. All features are finite.
 #[derive(Clone, Copy)]
 pub struct Multiple {
     pub(crate) factor: f64,
@@ -175,8 +181,8 @@ pub(crate) fn class(target: f64, classes: usize) -> Option<usize> {
 
 /// A convex loss f(w; record), evaluated inside the boundary.
 ///
-/// The caller's code runs on raw data here. What it computes leaves only through the mechanism, as long as it has no effect besides its
-/// result: no logging, no counters, no state.
+/// The caller's code runs on raw data here. What it computes leaves only through the mechanism, as
+/// long as it has no effect besides its result: no logging, no counters, no state.
 ///
 /// ```
 /// use hushstream_mechanism::losses::{Features, Loss, Record};
@@ -210,8 +216,8 @@ pub trait Loss: Send + Sync {
     /// Its name.
     fn name(&self) -> &str;
 
-    /// Everything that makes two losses the same, for a run to recognise its own. The default tells name and constants; a loss with further
-    /// parameters should tell them too.
+    /// Everything that makes two losses the same, for a run to recognise its own. The default tells
+    /// name and constants; a loss with further parameters should tell them too.
     fn describe(&self) -> String {
         let (name, dimension) = (self.name(), self.dimension());
         let (lipschitz, convexity) = (self.lipschitz(), self.strong_convexity());
@@ -237,18 +243,21 @@ pub trait Loss: Send + Sync {
         None
     }
 
-    /// How long weights may be for [`Loss::lipschitz`] to hold; 0, if nothing is known. Where gradients are summed, the lattice clips what is longer; a solver that
-    /// takes steps on private data cannot clip them and must know.
+    /// How long weights may be for [`Loss::lipschitz`] to hold; 0, if nothing is known. Where
+    /// gradients are summed, the lattice clips what is longer; a solver that takes steps on private
+    /// data cannot clip them and must know.
     fn weights_bound(&self) -> f64 {
         0.0
     }
 
-    /// A public constant that is subtracted from every coordinate of every gradient before it is summed, to halve its size: whoever uses the sums adds it back.
+    /// A public constant that is subtracted from every coordinate of every gradient before it is
+    /// summed, to halve its size: whoever uses the sums adds it back.
     fn offset(&self) -> f64 {
         0.0
     }
 
-    /// The loss written out, if it can be: what recipes on perturbed iterates need, whose proofs are about steps on this very loss.
+    /// The loss written out, if it can be: what recipes on perturbed iterates need, whose proofs
+    /// are about steps on this very loss.
     fn explicit(&self) -> Option<Explicit> {
         None
     }

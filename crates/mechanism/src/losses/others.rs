@@ -1,11 +1,14 @@
-//! Losses that are not linear models: linear losses, whose record is the gradient itself, and the squared distance, which is strongly convex.
+//! Losses that are not linear models: linear losses, whose record is the gradient itself, and the
+//! squared distance, which is strongly convex.
 
 use super::{Explicit, Loss, Part, Record};
 use crate::lattice::Contribution;
 use hushstream_account::ParameterError;
 
-/// ⟨l, w⟩: the record's features are the loss vector, as in expert advice. Coordinates are clipped to an interval; what is summed is the
-/// distance from its middle, which halves the sensitivity; the middle is public and is added back to the sums ([`Loss::offset`]). A null record counts as the middle.
+/// ⟨l, w⟩: the record's features are the loss vector, as in expert advice. Coordinates are clipped
+/// to an interval; what is summed is the distance from its middle, which halves the sensitivity;
+/// the middle is public and is added back to the sums ([`Loss::offset`]). A null record counts as
+/// the middle.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LinearLoss {
     dimension: usize,
@@ -108,7 +111,8 @@ impl Loss for LinearLoss {
     }
 }
 
-/// ½‖w − x‖²: its minimiser is the mean. Strongly convex for every record, so it serves the strongly convex recipes as they stand.
+/// ½‖w − x‖²: its minimiser is the mean. Strongly convex for every record, so it serves the
+/// strongly convex recipes as they stand.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Distance {
     dimension: usize,

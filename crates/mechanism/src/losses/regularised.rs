@@ -1,8 +1,10 @@
 //! f + (λ/2)‖w‖²: strongly convex, whatever f is.
 //!
-//! The regulariser's gradient λw is public: learners that can should keep it out of the sum (erratum S3; `pftal-convex` and `pqftl` do), because inside it costs
-//! sensitivity, L + λ·(largest weight) instead of L. As a loss of its own it serves recipes that take strongly convex losses as they are, and it measures
-//! regret. A malformed record still contributes the public λw; the null of zero-out is the zero contribution, not that.
+//! The regulariser's gradient λw is public: learners that can should keep it out of the sum
+//! (erratum S3; `pftal-convex` and `pqftl` do), because inside it costs sensitivity, L + λ·(largest
+//! weight) instead of L. As a loss of its own it serves recipes that take strongly convex losses as
+//! they are, and it measures regret. A malformed record still contributes the public λw; the null
+//! of zero-out is the zero contribution, not that.
 
 use super::{Explicit, Loss, Record};
 use crate::lattice::Contribution;

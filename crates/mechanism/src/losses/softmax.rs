@@ -1,7 +1,9 @@
-//! Several classes at once: f(W; x, y) = ln Σ_k e^⟨w_k, x⟩ − ⟨w_y, x⟩, the multinomial logistic loss.
+//! Several classes at once: f(W; x, y) = ln Σ_k e^⟨w_k, x⟩ − ⟨w_y, x⟩, the multinomial logistic
+//! loss.
 //!
-//! The weights are K blocks of d, class by class. The gradient is (p − e_y) ⊗ x with p the predicted probabilities, and ‖p − e_y‖ ≤ √2: so L = √2·R, however many
-//! classes there are. K logistic losses, one class against the rest, would have √K·R.
+//! The weights are K blocks of d, class by class. The gradient is (p − e_y) ⊗ x with p the
+//! predicted probabilities, and ‖p − e_y‖ ≤ √2: so L = √2·R, however many classes there are. K
+//! logistic losses, one class against the rest, would have √K·R.
 
 use super::{Bounds, Features, Loss, Record, class};
 use crate::lattice::Contribution;

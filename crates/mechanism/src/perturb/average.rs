@@ -1,14 +1,20 @@
-//! An average of iterates, for one release at the end (POL, JKT12 Section 5): of all of them as in the paper, or of the later ones.
+//! An average of iterates, for one release at the end (POL, JKT12 Section 5): of all of them as in
+//! the paper, or of the later ones.
 //!
-//! **Sensitivity** of x̃ = (x_{m+1} + … + x_{t+1})/n, n = t − m + 1, where x_{j+1} is the iterate after j steps: (s_m + … + s_t)/n with s_0 = 0, for the first iterate is public. *Proof.* The averages of two neighbouring streams
-//! differ by the average of the differences of their iterates, and the one after j steps is at most s_j, wherever in the stream the changed record stands. ∎ Both are attained at once, so the bound is tight where
-//! the s_j are.
+//! **Sensitivity** of x̃ = (x_{m+1} + … + x_{t+1})/n, n = t − m + 1, where x_{j+1} is the iterate
+//! after j steps: (s_m + … + s_t)/n with s_0 = 0, for the first iterate is public. *Proof.* The
+//! averages of two neighbouring streams differ by the average of the differences of their iterates,
+//! and the one after j steps is at most s_j, wherever in the stream the changed record stands. ∎
+//! Both are attained at once, so the bound is tight where the s_j are.
 //!
-//! For implicit steps s_j = 2L/(α(j+1)). All iterates, m = 0: 2L(H_T − 1)/(αT) at T = t+1: the 1/α that JKT12's (37) lacks is erratum J12. The later half, m = ⌊T/2⌋: 2L(H_T − H_m)/(α(T − m)), about
-//! 2L·2 ln 2/(αT): less by (ln T − 0.42)/1.39, which is 4.3 at a thousand records and 9.6 at a million, because the first iterates, which one record moves furthest, are left out. They are also the worst
-//! ones: what is left out is not missed.
+//! For implicit steps s_j = 2L/(α(j+1)). All iterates, m = 0: 2L(H_T − 1)/(αT) at T = t+1: the 1/α
+//! that JKT12's (37) lacks is erratum J12. The later half, m = ⌊T/2⌋: 2L(H_T − H_m)/(α(T − m)),
+//! about 2L·2 ln 2/(αT): less by (ln T − 0.42)/1.39, which is 4.3 at a thousand records and 9.6 at
+//! a million, because the first iterates, which one record moves furthest, are left out. They are
+//! also the worst ones: what is left out is not missed.
 //!
-//! **Error.** Each of n − 1 additions errs by at most u of a partial sum, whose length is at most n·D; the quotient errs by one rounding more: u·(n+1)·D in each world.
+//! **Error.** Each of n − 1 additions errs by at most u of a partial sum, whose length is at most
+//! n·D; the quotient errs by one rounding more: u·(n+1)·D in each world.
 
 use super::learner::ProvedHere;
 use super::{Fate, StableLearner};
@@ -31,7 +37,8 @@ impl Average {
         Self { inner, first: 0 }
     }
 
-    /// The average of this learner's iterates from the one after m steps on; before that, the present iterate.
+    /// The average of this learner's iterates from the one after m steps on; before that, the
+    /// present iterate.
     #[must_use]
     pub fn of_later(inner: Arc<dyn StableLearner>, m: u64) -> Self {
         Self { inner, first: m }

@@ -1,7 +1,10 @@
-//! How much curvature the losses have had so far: A(t) = a·t^p, the public clock of the step sizes 1/A(t).
+//! How much curvature the losses have had so far: A(t) = a·t^p, the public clock of the step sizes
+//! 1/A(t).
 //!
-//! With p = 1 every loss is a-strongly convex. With p < 1 losses need no curvature of their own: round t adds (α_t/2)‖x‖² with α_t = A(t) − A(t−1), which decreases because A is concave. Everything
-//! that the proofs use of A is: A(0) = 0, increasing and concave, so α_{t+1} ≤ α_t and A(t+1) ≤ 2·A(t).
+//! With p = 1 every loss is a-strongly convex. With p < 1 losses need no curvature of their own:
+//! round t adds (α_t/2)‖x‖² with α_t = A(t) − A(t−1), which decreases because A is concave.
+//! Everything that the proofs use of A is: A(0) = 0, increasing and concave, so α_{t+1} ≤ α_t and
+//! A(t+1) ≤ 2·A(t).
 
 use super::PerturbError;
 use hushstream_account::ParameterError;

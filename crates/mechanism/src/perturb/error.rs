@@ -18,7 +18,8 @@ pub enum PerturbError {
         /// Of the set.
         set: usize,
     },
-    /// A set whose projection errs by an amount that is not known beforehand: it could not enter the sensitivity.
+    /// A set whose projection errs by an amount that is not known beforehand: it could not enter
+    /// the sensitivity.
     #[error(
         "the error of projecting onto the set {0} is not known beforehand, so no sensitivity can be proved; \
          sets that will do: ball, box, simplex, L1 ball, scaled or shifted"
@@ -26,12 +27,14 @@ pub enum PerturbError {
     Projection(&'static str),
     /// Explicit gradient steps on a loss with corners.
     #[error(
-        "gradient steps on a loss with corners do not contract: use implicit steps (pigd), or the smoothed hinge or Huber loss"
+        "gradient steps on a loss with corners do not contract: use implicit steps (pigd), or the \
+         smoothed hinge or Huber loss"
     )]
     Corners,
     /// Steps that would be too long for ever.
     #[error(
-        "with smoothness {smoothness:e} and so little curvature gradient steps would not contract within 2^40 rounds"
+        "with smoothness {smoothness:e} and so little curvature gradient steps would not contract \
+         within 2^40 rounds"
     )]
     NeverContracts {
         /// Of the losses.
@@ -39,7 +42,8 @@ pub enum PerturbError {
     },
     /// A loss that cannot be written out.
     #[error(
-        "steps on the loss {0} have no proved error: it must be a linear model, a squared distance or linear, or come as a StableLearner with its own proof"
+        "steps on the loss {0} have no proved error: it must be a linear model, a squared distance \
+         or linear, or come as a StableLearner with its own proof"
     )]
     Loss(String),
     /// A bound on sensitivity that is no positive number.

@@ -1,14 +1,22 @@
-//! Explicit gradient steps (GIGA, JKT12 Appendix C): x⁺ = Π_C(x_t − η_t·∇f_t(x_t)), for smooth losses.
+//! Explicit gradient steps (GIGA, JKT12 Appendix C): x⁺ = Π_C(x_t − η_t·∇f_t(x_t)), for smooth
+//! losses.
 //!
-//! f_t = ℓ_t + (α_t/2)‖x‖² as for implicit steps; ℓ_t is convex with gradients that are Λ-Lipschitz, Λ = κ_φ·R².
+//! f_t = ℓ_t + (α_t/2)‖x‖² as for implicit steps; ℓ_t is convex with gradients that are
+//! Λ-Lipschitz, Λ = κ_φ·R².
 //!
-//! **Sensitivity.** With η = 1/A(t): κL/A(t). With the step size that JKT12's Algorithm 3 prints, η = 2/A(t): twice that. The paper's 2G/(αt) at *that* step size is half of what can happen (erratum J6).
-//! *Proof.* x − η∇f is x·(1 − ηα) − η∇ℓ. By co-coercivity of ∇ℓ it brings two points closer by the factor 1 − ηα as soon as η(Λ + 2α) ≤ 2; the projection does not expand. With η = 1/A(t) the factor is A(t−1)/A(t); from one point two losses lead
-//! η·κL apart. So A(t)·‖x_{t+1} − x'_{t+1}‖ never grows after the record in which the streams differ. With η = 2/A(t) the factor 1 − 2α/A(t) is smaller still, and what is fresh is 2κL/A(t). ∎
-//! Until the first t with η(Λ + 2α) ≤ 2 (t_q; for η = 1/(αt) the ⌈(α+L_G)/(2α)⌉ of the paper's C6; for the printed step its own ⌈2L_G²/α²⌉) nothing is learned: the iterate stays at its public start and costs nothing.
+//! **Sensitivity.** With η = 1/A(t): κL/A(t). With the step size that JKT12's Algorithm 3 prints, η
+//! = 2/A(t): twice that. The paper's 2G/(αt) at *that* step size is half of what can happen
+//! (erratum J6). *Proof.* x − η∇f is x·(1 − ηα) − η∇ℓ. By co-coercivity of ∇ℓ it brings two points
+//! closer by the factor 1 − ηα as soon as η(Λ + 2α) ≤ 2; the projection does not expand. With η =
+//! 1/A(t) the factor is A(t−1)/A(t); from one point two losses lead η·κL apart. So A(t)·‖x_{t+1} −
+//! x'_{t+1}‖ never grows after the record in which the streams differ. With η = 2/A(t) the factor 1
+//! − 2α/A(t) is smaller still, and what is fresh is 2κL/A(t). ∎ Until the first t with η(Λ + 2α) ≤
+//! 2 (t_q; for η = 1/(αt) the ⌈(α+L_G)/(2α)⌉ of the paper's C6; for the printed step its own
+//! ⌈2L_G²/α²⌉) nothing is learned: the iterate stays at its public start and costs nothing.
 //!
-//! **Error of a step.** Score and slope as in `ground.rs`, then η times the gradient and seven roundings of numbers up to D + η(GR + offset + α_tD), then the projection; ηα_t ≤ 2:
-//! τ_t ≤ 24u·D + e_Π + η(8u(GR + offset) + R(κ_φ·e_z + e_s)). ∎
+//! **Error of a step.** Score and slope as in `ground.rs`, then η times the gradient and seven
+//! roundings of numbers up to D + η(GR + offset + α_tD), then the projection; ηα_t ≤ 2: τ_t ≤ 24u·D
+//! + e_Π + η(8u(GR + offset) + R(κ_φ·e_z + e_s)). ∎
 //!
 //! **Cost.** O(d). State: x.
 
@@ -52,7 +60,8 @@ impl GradientDescent {
     /// Gradient steps on a loss over a set.
     ///
     /// # Errors
-    /// A loss with corners; a set that cannot bound the error of its projection beforehand; curvature that is less than the loss's own; numbers out of range.
+    /// A loss with corners; a set that cannot bound the error of its projection beforehand;
+    /// curvature that is less than the loss's own; numbers out of range.
     pub fn new(
         loss: Explicit,
         set: Arc<dyn ConvexSet>,
@@ -81,7 +90,8 @@ impl GradientDescent {
         })
     }
 
-    /// The ideal part of s_t, before the precision that floats cost; 0 before the first step that learns.
+    /// The ideal part of s_t, before the precision that floats cost; 0 before the first step that
+    /// learns.
     #[must_use]
     pub fn ideal_sensitivity(&self, t: u64, adjacency: Adjacency) -> f64 {
         if t < self.first {

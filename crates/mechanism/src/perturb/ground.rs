@@ -1,12 +1,16 @@
-//! What every step on an explicit loss rests on: the set, the public bounds, and the floating-point error of one step.
+//! What every step on an explicit loss rests on: the set, the public bounds, and the floating-point
+//! error of one step.
 //!
-//! **Rounding.** u = 2⁻⁵³; a float operation errs by at most u of its result; d is the dimension. Everything is far from the ends of the floats (parameters outside 10^±60 are refused), so underflow adds
-//! nothing that the margins below do not hold.
+//! **Rounding.** u = 2⁻⁵³; a float operation errs by at most u of its result; d is the dimension.
+//! Everything is far from the ends of the floats (parameters outside 10^±60 are refused), so
+//! underflow adds nothing that the margins below do not hold.
 //!
-//! - *Projection*: the set tells an error e_Π for points that are as long as a step can make them ([`ConvexSet::projection_error`]); a set that cannot tell it beforehand is refused. Iterates are at most
-//!   D = 1.001·(largest norm) long: e_Π is checked to be a thousandth of that.
+//! - *Projection*: the set tells an error e_Π for points that are as long as a step can make them
+//!   ([`ConvexSet::projection_error`]); a set that cannot tell it beforehand is refused. Iterates
+//!   are at most D = 1.001·(largest norm) long: e_Π is checked to be a thousandth of that.
 //! - *Score*: ⟨v, x⟩ of d products errs by at most 1.01·(d+2)·u·R·D, where ‖v‖ ≤ R.
-//! - *Slope*: evaluated at a given score it errs by at most e_s = 8u·(κ·(RD + Y + 1) + G): κ bounds the curvature of φ and so what a rounded argument does, G the slopes.
+//! - *Slope*: evaluated at a given score it errs by at most e_s = 8u·(κ·(RD + Y + 1) + G): κ bounds
+//!   the curvature of φ and so what a rounded argument does, G the slopes.
 
 use super::{PerturbError, check_size};
 use crate::losses::{Explicit, UNIT};
@@ -125,14 +129,17 @@ pub(super) struct StepError {
 }
 
 impl StepError {
-    /// What t steps in two worlds add to their distance, where all that a step errs is contracted by at most A(j+1)/A(t+1) afterwards and A(j+1) ≤ 2A(j):
-    /// 2Σ_j (A(j+1)/A(t+1))·(fixed + scaled/A(j)) ≤ 2t·(fixed + 2·scaled/A), where A = A(t+1) for implicit steps; A(t) serves for both.
+    /// What t steps in two worlds add to their distance, where all that a step errs is contracted
+    /// by at most A(j+1)/A(t+1) afterwards and A(j+1) ≤ 2A(j): 2Σ_j (A(j+1)/A(t+1))·(fixed +
+    /// scaled/A(j)) ≤ 2t·(fixed + 2·scaled/A), where A = A(t+1) for implicit steps; A(t) serves for
+    /// both.
     pub(super) fn accumulated(self, t: u64, total: f64) -> f64 {
         2.0 * t as f64 * (self.fixed + 2.0 * self.scaled / total)
     }
 }
 
-/// Raises a sensitivity by what the schedule's own rounding may do in t steps (the contraction of a step is off by at most 32 units in the last place) and by that of evaluating it.
+/// Raises a sensitivity by what the schedule's own rounding may do in t steps (the contraction of a
+/// step is off by at most 32 units in the last place) and by that of evaluating it.
 pub(super) fn outward(sensitivity: f64, t: u64) -> f64 {
     sensitivity * (1.0 + 64.0 * UNIT * (t as f64 + 4.0))
 }

@@ -1,19 +1,32 @@
-//! Implicit gradient steps (IGD, JKT12 Appendix B): x⁺ = argmin over C of ½‖x − x_t‖² + f_t(x)/A(t).
+//! Implicit gradient steps (IGD, JKT12 Appendix B): x⁺ = argmin over C of ½‖x − x_t‖² +
+//! f_t(x)/A(t).
 //!
-//! f_t = ℓ_t + (α_t/2)‖x‖² with an explicit loss ℓ_t(x) = φ(⟨v, x⟩) + offset·Σx, and A(t) the curvature so far: α·t for strongly convex losses, slower with decreasing regularisation.
+//! f_t = ℓ_t + (α_t/2)‖x‖² with an explicit loss ℓ_t(x) = φ(⟨v, x⟩) + offset·Σx, and A(t) the
+//! curvature so far: α·t for strongly convex losses, slower with decreasing regularisation.
 //!
-//! **Sensitivity.** κL/A(t+1) with L = R·G and κ = 2 (replace-one) or 1 (zero-out: the null loss is the regulariser alone).
-//! *Proof.* With λ = 1/A(t), β = α_t·λ the step is a (1+β)-strongly convex minimisation. On one record two starting points come closer by the factor 1/(1+β) = A(t)/(A(t)+α_t) ≤ A(t)/A(t+1). From one starting point, two losses lead at most
-//! λ·κL/(1+β) ≤ κL/A(t+1) apart, because the gradients of the two objectives differ by λ·κL at the most. So A(t+1)·‖x_{t+1} − x'_{t+1}‖ never grows after the record in which the streams differ. ∎ It is attained (JKT12's Lemma 4 has 2L/(αt); erratum J11).
+//! **Sensitivity.** κL/A(t+1) with L = R·G and κ = 2 (replace-one) or 1 (zero-out: the null loss is
+//! the regulariser alone). *Proof.* With λ = 1/A(t), β = α_t·λ the step is a (1+β)-strongly convex
+//! minimisation. On one record two starting points come closer by the factor 1/(1+β) =
+//! A(t)/(A(t)+α_t) ≤ A(t)/A(t+1). From one starting point, two losses lead at most λ·κL/(1+β) ≤
+//! κL/A(t+1) apart, because the gradients of the two objectives differ by λ·κL at the most. So
+//! A(t+1)·‖x_{t+1} − x'_{t+1}‖ never grows after the record in which the streams differ. ∎ It is
+//! attained (JKT12's Lemma 4 has 2L/(αt); erratum J11).
 //!
-//! **How a step is computed, for every set that can project.** The minimiser is x(g) = Π_C((x_t − λ(g·v + offset))/(1+β)) for the one number g ∈ ∂φ(⟨v, x(g)⟩). The score ⟨v, x(g)⟩ falls as g rises, so ψ(g) = g − φ'(⟨v, x(g)⟩) rises
-//! strictly, with slope 1 to M = 1 + κ_φ·λR²: one root, found by bracketing, whatever the set.
+//! **How a step is computed, for every set that can project.** The minimiser is x(g) = Π_C((x_t −
+//! λ(g·v + offset))/(1+β)) for the one number g ∈ ∂φ(⟨v, x(g)⟩). The score ⟨v, x(g)⟩ falls as g
+//! rises, so ψ(g) = g − φ'(⟨v, x(g)⟩) rises strictly, with slope 1 to M = 1 + κ_φ·λR²: one root,
+//! found by bracketing, whatever the set.
 //!
-//! **Error of a step**, rounded outward. Let e_w = 8u(D + λ(GR + offset)) + e_Π bound the float error of x(g) for a given g (six roundings a coordinate, then the projection, which does not expand). A float ψ is off by at most
-//! e_ψ = κ_φ(R·e_w + e_z) + e_s. The search ends with lo < hi ≤ lo + tol and float ψ(lo) ≤ 0 ≤ ψ(hi), so |ψ(hi)| ≤ e_ψ + M·tol =: r. The exact x(hi) minimises the step's objective with λ·r·⟨v, x⟩ added, so it is within λR·r of the
-//! true minimiser. Hence τ_t ≤ e_w + λR(e_ψ + M·tol). In J11's notation the two worlds' errors add 2Σ_j τ_j·A(j+1)/A(t+1) to s_t. ∎
+//! **Error of a step**, rounded outward. Let e_w = 8u(D + λ(GR + offset)) + e_Π bound the float
+//! error of x(g) for a given g (six roundings a coordinate, then the projection, which does not
+//! expand). A float ψ is off by at most e_ψ = κ_φ(R·e_w + e_z) + e_s. The search ends with lo < hi
+//! ≤ lo + tol and float ψ(lo) ≤ 0 ≤ ψ(hi), so |ψ(hi)| ≤ e_ψ + M·tol =: r. The exact x(hi) minimises
+//! the step's objective with λ·r·⟨v, x⟩ added, so it is within λR·r of the true minimiser. Hence
+//! τ_t ≤ e_w + λR(e_ψ + M·tol). In J11's notation the two worlds' errors add 2Σ_j τ_j·A(j+1)/A(t+1)
+//! to s_t. ∎
 //!
-//! **Cost.** O(d) for each evaluation of ψ: three where no constraint binds, a dozen otherwise. State: x.
+//! **Cost.** O(d) for each evaluation of ψ: three where no constraint binds, a dozen otherwise.
+//! State: x.
 
 use super::ground::{Ground, StepError, outward};
 use super::learner::ProvedHere;
@@ -36,7 +49,8 @@ impl ImplicitDescent {
     /// Implicit steps on a loss over a set.
     ///
     /// # Errors
-    /// A set that cannot bound the error of its projection beforehand; curvature that is less than the loss's own; numbers out of range.
+    /// A set that cannot bound the error of its projection beforehand; curvature that is less than
+    /// the loss's own; numbers out of range.
     pub fn new(
         loss: Explicit,
         set: Arc<dyn ConvexSet>,
@@ -45,7 +59,8 @@ impl ImplicitDescent {
         super::check_curvature(&loss, &curvature)?;
         let first = 1.0 / curvature.total(1);
         let ground = Ground::new(loss, set, first)?;
-        // A few units in the last place of the largest slope: a middle of two floats further apart lies strictly between them.
+        // A few units in the last place of the largest slope: a middle of two floats further apart
+        // lies strictly between them.
         let tolerance = 4.0 * f64::EPSILON * ground.steepest;
         let pull = ground.features * ground.steepest + ground.offset;
         let fixed = 8.0 * UNIT * ground.reach + ground.projection;
@@ -84,7 +99,8 @@ impl ImplicitDescent {
         let (loss, (low, high)) = (&self.ground.loss, self.ground.slopes);
         let mut next = vec![0.0; x.len()];
         let g = if low < high {
-            // Where no constraint binds the score is linear in g, and the root is a matter of scalars.
+            // Where no constraint binds the score is linear in g, and the root is a matter of
+            // scalars.
             let square = dot(&datum.v, &datum.v);
             let pulled = dot(&datum.v, x) - step.size * loss.offset() * datum.v.iter().sum::<f64>();
             let free = |g: f64| {
@@ -172,7 +188,8 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// The upper end of an interval no wider than `tolerance` over which a rising function passes from ≤ 0 to ≥ 0. It must be ≤ 0 at `low` and ≥ 0 at `high`, and is not asked there.
+/// The upper end of an interval no wider than `tolerance` over which a rising function passes from
+/// ≤ 0 to ≥ 0. It must be ≤ 0 at `low` and ≥ 0 at `high`, and is not asked there.
 fn root(
     mut low: f64,
     mut high: f64,
@@ -195,8 +212,8 @@ fn root(
     let mut turn = 0_u32;
     while high - low > tolerance {
         turn += 1;
-        // Every third point is the middle, so that the end is certain; the others follow the chord, a tolerance off towards the longer side, so that the
-        // interval closes from both sides.
+        // Every third point is the middle, so that the end is certain; the others follow the chord,
+        // a tolerance off towards the longer side, so that the interval closes from both sides.
         let chord = match (below, above) {
             (Some(b), Some(a)) if !turn.is_multiple_of(3) && a > b => {
                 low + (high - low) * (-b / (a - b))

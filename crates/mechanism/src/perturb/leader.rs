@@ -1,10 +1,17 @@
-//! Follow the leader, plain or regularised, on squared distances: two worked examples of a learner with a proved sensitivity.
+//! Follow the leader, plain or regularised, on squared distances: two worked examples of a learner
+//! with a proved sensitivity.
 //!
-//! The leader after t rounds minimises Σ ½‖x − v_τ‖² + (ρ/2)‖x‖² over C: it is Π_C(Σv/(t + ρ)). A null round contributes ½‖x‖², the point 0, and counts: every round must contribute its curvature.
+//! The leader after t rounds minimises Σ ½‖x − v_τ‖² + (ρ/2)‖x‖² over C: it is Π_C(Σv/(t + ρ)). A
+//! null round contributes ½‖x‖², the point 0, and counts: every round must contribute its
+//! curvature.
 //!
-//! **Sensitivity.** κV/(t + ρ): one of the points, each of length at most V, is another one (κ = 2) or 0 (κ = 1), and the projection does not expand. With ρ = 0 this is the 2L/(αt) of follow-the-leader on any α-strongly convex losses, for α = 1 and L = V.
+//! **Sensitivity.** κV/(t + ρ): one of the points, each of length at most V, is another one (κ = 2)
+//! or 0 (κ = 1), and the projection does not expand. With ρ = 0 this is the 2L/(αt) of
+//! follow-the-leader on any α-strongly convex losses, for α = 1 and L = V.
 //!
-//! **Error.** t additions of points to a sum of length at most tV: u·t²V, divided by t + ρ, with one rounding of the quotient, then the projection: u·(t+2)·V + e_Π a world; nothing accumulates beyond the sum itself.
+//! **Error.** t additions of points to a sum of length at most tV: u·t²V, divided by t + ρ, with
+//! one rounding of the quotient, then the projection: u·(t+2)·V + e_Π a world; nothing accumulates
+//! beyond the sum itself.
 
 use super::ground::outward;
 use super::learner::ProvedHere;
@@ -28,7 +35,8 @@ impl Leader {
     /// Follow the leader for `regularisation` = 0, the regularised leader for ρ > 0.
     ///
     /// # Errors
-    /// A set of another dimension, or that cannot bound the error of its projection beforehand; a radius, a length or a ρ out of range.
+    /// A set of another dimension, or that cannot bound the error of its projection beforehand; a
+    /// radius, a length or a ρ out of range.
     pub fn new(
         loss: Distance,
         set: Arc<dyn ConvexSet>,

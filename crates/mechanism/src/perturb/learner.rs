@@ -3,7 +3,8 @@
 use crate::losses::Record;
 use hushstream_account::Adjacency;
 
-/// Says that a bound on sensitivity is proved in this crate. Its name does not leave the crate, so that no other learner can say it.
+/// Says that a bound on sensitivity is proved in this crate. Its name does not leave the crate, so
+/// that no other learner can say it.
 pub struct ProvedHere(pub(super) ());
 
 /// What became of a record. It depends on private data: counts of it are for the operator only.
@@ -17,16 +18,22 @@ pub enum Fate {
     Null,
 }
 
-/// An online learner on raw records, with a **proved** bound on how far one record can move its iterates (JKT12's Definition 3).
+/// An online learner on raw records, with a **proved** bound on how far one record can move its
+/// iterates (JKT12's Definition 3).
 ///
-/// Its code runs on private data; it may have no effect besides the state it is given. The mechanism journals that state after every step, adds noise to
-/// [`iterate`](Self::iterate) as large as [`sensitivity`](Self::sensitivity) asks for, and trusts that number: **a bound that is too small is a breach of privacy, and nothing here can notice.**
+/// Its code runs on private data; it may have no effect besides the state it is given. The
+/// mechanism journals that state after every step, adds noise to [`iterate`](Self::iterate) as
+/// large as [`sensitivity`](Self::sensitivity) asks for, and trusts that number: **a bound that is
+/// too small is a breach of privacy, and nothing here can notice.**
 ///
 /// Three rules that such proofs have failed on:
-/// - *Null is a step.* A missing or malformed record is `None` and must be stepped on with a public null loss that contracts like any other (the regulariser alone). Skipping the step loses the contraction of
-///   all earlier records.
-/// - *Clip data, not gradients.* A clipped gradient is the gradient of no convex function, and steps along it need not contract.
-/// - *Floats and solvers err.* A step that is off by τ_j adds up to 2Σ_j τ_j to the bound (less what later steps contract).
+/// - *Null is a step.* A missing or malformed record is `None` and must be stepped on with a public
+///   null loss that contracts like any other (the regulariser alone). Skipping the step loses the
+///   contraction of all earlier records.
+/// - *Clip data, not gradients.* A clipped gradient is the gradient of no convex function, and
+///   steps along it need not contract.
+/// - *Floats and solvers err.* A step that is off by τ_j adds up to 2Σ_j τ_j to the bound (less
+///   what later steps contract).
 ///
 /// ```
 /// use hushstream_account::Adjacency;
@@ -56,7 +63,8 @@ pub enum Fate {
 /// # assert_eq!(Mean.step(1, &mut state, Some(&record)), Fate::Kept);
 /// ```
 pub trait StableLearner: Send + Sync {
-    /// Everything that makes two learners the same: stored with a run and compared when it is resumed.
+    /// Everything that makes two learners the same: stored with a run and compared when it is
+    /// resumed.
     fn describe(&self) -> String;
 
     /// What the bound rests on, in words, for the guarantee.
@@ -77,10 +85,13 @@ pub trait StableLearner: Send + Sync {
     /// The iterate after t steps.
     fn iterate(&self, t: u64, state: &[f64], out: &mut [f64]);
 
-    /// s_t: how far apart the iterates after t steps can be on two streams that differ in one record, floating-point error of both included. 0 only if the iterate does not depend on data at all.
+    /// s_t: how far apart the iterates after t steps can be on two streams that differ in one
+    /// record, floating-point error of both included. 0 only if the iterate does not depend on data
+    /// at all.
     fn sensitivity(&self, t: u64, adjacency: Adjacency) -> f64;
 
-    /// Whether the bound is proved in this crate; of others the guarantee says that it rests on their own proof.
+    /// Whether the bound is proved in this crate; of others the guarantee says that it rests on
+    /// their own proof.
     #[doc(hidden)]
     fn proof(&self) -> Option<ProvedHere> {
         None

@@ -1,7 +1,11 @@
-//! Perturbed iterates: a learner runs on the private side, its iterates are released with noise (JKT12's POCP).
+//! Perturbed iterates: a learner runs on the private side, its iterates are released with noise
+//! (JKT12's POCP).
 //!
-//! Where sums release noisy sums of gradients and learn from them in public, here the learner itself is secret: x_t is never released, x_t plus noise is. One record moves x_{t+1} by at most s_t, a public number that a [`StableLearner`] must
-//! prove; [`Timing`] and [`Weighting`] decide how a budget is split over the releases (`schedule.rs`), and [`PerturbedIterates`] is a plan at work. [`Average`] with [`Timing::Last`] releases one model (POL).
+//! Where sums release noisy sums of gradients and learn from them in public, here the learner
+//! itself is secret: x_t is never released, x_t plus noise is. One record moves x_{t+1} by at most
+//! s_t, a public number that a [`StableLearner`] must prove; [`Timing`] and [`Weighting`] decide
+//! how a budget is split over the releases (`schedule.rs`), and [`PerturbedIterates`] is a plan at
+//! work. [`Average`] with [`Timing::Last`] releases one model (POL).
 //!
 //! | learner | s_t, replace-one | for |
 //! |---|---|---|
@@ -11,7 +15,9 @@
 //! | [`QuadraticLeader`] (QFTL) | 2R(Rρ + Y)/(αt) | least squares |
 //! | yours | what you prove | anything |
 //!
-//! Each is plus the floating-point and solver error of both worlds, rounded outward (erratum J11); each file has its proof. **Data is clipped, never gradients, and a null record is a step on the null loss, never a skip**: both would lose the contraction that s_t rests on.
+//! Each is plus the floating-point and solver error of both worlds, rounded outward (erratum J11);
+//! each file has its proof. **Data is clipped, never gradients, and a null record is a step on the
+//! null loss, never a skip**: both would lose the contraction that s_t rests on.
 
 mod average;
 mod curvature;

@@ -50,7 +50,8 @@ const VERSION: u32 = 4;
 #[derive(PartialEq, Serialize, Deserialize)]
 pub(super) struct Stored {
     version: u32,
-    /// Bits of the sensitivities at the schedule's probes: a learner may have changed and not say so.
+    /// Bits of the sensitivities at the schedule's probes: a learner may have changed and not say
+    /// so.
     sensitivities: Vec<u64>,
     learner: String,
     schedule: Schedule,
@@ -123,7 +124,8 @@ impl PerturbRequest {
         self.learner.sensitivity(t, self.adjacency) * most as f64
     }
 
-    /// μ or ε that may be spent. For Gaussian noise the samplers' slack is taken out of δ; for pure noise the guarantee names it.
+    /// μ or ε that may be spent. For Gaussian noise the samplers' slack is taken out of δ; for pure
+    /// noise the guarantee names it.
     fn limit(&self, dimension: u32) -> Result<f64, PerturbError> {
         match self.noise {
             Noise::Laplace => Err(PerturbError::Noise),
@@ -186,7 +188,9 @@ impl PerturbPlan {
         self.request.sensitivity(t)
     }
 
-    /// Standard deviation of one coordinate of the noise on release t, in the units of the iterate; 0 where the iterate depends on no data, or where nothing is released; infinite where the sensitivity is no bound, so that step t will be refused.
+    /// Standard deviation of one coordinate of the noise on release t, in the units of the iterate;
+    /// 0 where the iterate depends on no data, or where nothing is released; infinite where the
+    /// sensitivity is no bound, so that step t will be refused.
     #[must_use]
     pub fn sigma(&self, t: u64) -> f64 {
         let dimension = u32::try_from(self.request.learner.dimension()).unwrap_or(u32::MAX);
@@ -268,7 +272,10 @@ impl PerturbPlan {
             builder = builder.mu(Mu::new(self.price)?);
         }
         if let Participation::PerPerson { most, .. } = request.participation {
-            builder = builder.person(most).assume("who contributes at which time is public to the mechanism's neighbours: a null keeps its person's name");
+            builder = builder.person(most).assume(
+                "who contributes at which time is public to the \
+                mechanism's neighbours: a null keeps its person's name",
+            );
         }
         let (citation, errata): (_, &[&str]) = match request.timing {
             Timing::Every(_) => ("JKT12 Theorem 1", &["J8", "J9", "J10", "J11"]),
@@ -282,7 +289,8 @@ impl PerturbPlan {
         builder.build()
     }
 
-    /// The computational assumption, with the number of blocks under one cipher key and the switching bound q²/2¹²⁹ for it.
+    /// The computational assumption, with the number of blocks under one cipher key and the
+    /// switching bound q²/2¹²⁹ for it.
     fn cryptography(&self, dimension: u32) -> String {
         let inside = if self.request.noise.is_pure() {
             16.0
@@ -292,7 +300,8 @@ impl PerturbPlan {
         let blocks = self.releases() as f64 * f64::from(dimension) * inside;
         let distance = (blocks * blocks / 2_f64.powi(129)).min(1.0);
         format!(
-            "AES-256 and HMAC-SHA-256 are pseudo-random (AES on up to {blocks:.1e} blocks, to within {distance:.1e})"
+            "AES-256 and HMAC-SHA-256 are pseudo-random (AES on up to {blocks:.1e} blocks, to \
+             within {distance:.1e})"
         )
     }
 }

@@ -1,13 +1,22 @@
-//! Quadratic follow-the-leader (QFTL, JKT12 Section 4) as an iterate: a worked example of a learner that solves for its leader.
+//! Quadratic follow-the-leader (QFTL, JKT12 Section 4) as an iterate: a worked example of a learner
+//! that solves for its leader.
 //!
-//! f_t = ½(y − ⟨v, x⟩)² + (α/2)‖x‖²; the leader is x = (tαI + Σvvᵀ)⁻¹·Σyv. A null round contributes (α/2)‖x‖² and counts.
+//! f_t = ½(y − ⟨v, x⟩)² + (α/2)‖x‖²; the leader is x = (tαI + Σvvᵀ)⁻¹·Σyv. A null round contributes
+//! (α/2)‖x‖² and counts.
 //!
-//! **Sensitivity.** κ·R(Rρ + Y)/(αt), ρ = min(RY/α, Y/(2√α)). *Proof.* With the t features as rows of M, A = tαI + MᵀM and targets y, the leader A⁻¹Mᵀy is at most ρ long: ‖A⁻¹‖ ≤ 1/(tα) and ‖Mᵀy‖ ≤ tRY give
-//! the first, s/(tα + s²) ≤ 1/(2√(tα)) for the singular values s of M and ‖y‖ ≤ √t·Y the second. If one record changes from (v, y) to (v', y'), then A(x − x') = v(y − ⟨v, x'⟩) − v'(y' − ⟨v', x'⟩), of length at most κR(Y + Rρ). ∎
-//! That is 2L/(αt), the constant of follow-the-leader on α-strongly convex losses, with L = R(Rρ + Y).
+//! **Sensitivity.** κ·R(Rρ + Y)/(αt), ρ = min(RY/α, Y/(2√α)). *Proof.* With the t features as rows
+//! of M, A = tαI + MᵀM and targets y, the leader A⁻¹Mᵀy is at most ρ long: ‖A⁻¹‖ ≤ 1/(tα) and ‖Mᵀy‖
+//! ≤ tRY give the first, s/(tα + s²) ≤ 1/(2√(tα)) for the singular values s of M and ‖y‖ ≤ √t·Y the
+//! second. If one record changes from (v, y) to (v', y'), then A(x − x') = v(y − ⟨v, x'⟩) − v'(y' −
+//! ⟨v', x'⟩), of length at most κR(Y + Rρ). ∎ That is 2L/(αt), the constant of follow-the-leader on
+//! α-strongly convex losses, with L = R(Rρ + Y).
 //!
-//! **Error.** Sums of t products err by at most (t+2)·u of Σ|·| entrywise: ‖ΔV‖ ≤ (t+2)u·tR² (Frobenius, since Σ|v_iv_j| has norm ≤ tR²), ‖Δb‖ ≤ (t+2)u·tRY. Cholesky of the float A gives x̂ with (Â + E)x̂ = b̂, ‖E‖ ≤ 4d(3d+1)u·‖Â‖ (Higham, Theorem 10.4), ‖Â‖ ≤ 1.01·t(α + R²). So
-//! ‖x̂ − x‖ ≤ (‖Δb‖ + (‖ΔV‖ + ‖E‖)·‖x̂‖)/(tα), ‖x̂‖ ≤ 1.01ρ as long as the relative perturbation is below a hundredth, which is asked for (beyond that the sensitivity is infinite, and no plan is made). An inexact leader adds 2τ_t; the errors of solvers do not accumulate.
+//! **Error.** Sums of t products err by at most (t+2)·u of Σ|·| entrywise: ‖ΔV‖ ≤ (t+2)u·tR²
+//! (Frobenius, since Σ|v_iv_j| has norm ≤ tR²), ‖Δb‖ ≤ (t+2)u·tRY. Cholesky of the float A gives x̂
+//! with (Â + E)x̂ = b̂, ‖E‖ ≤ 4d(3d+1)u·‖Â‖ (Higham, Theorem 10.4), ‖Â‖ ≤ 1.01·t(α + R²). So ‖x̂ −
+//! x‖ ≤ (‖Δb‖ + (‖ΔV‖ + ‖E‖)·‖x̂‖)/(tα), ‖x̂‖ ≤ 1.01ρ as long as the relative perturbation is below
+//! a hundredth, which is asked for (beyond that the sensitivity is infinite, and no plan is made).
+//! An inexact leader adds 2τ_t; the errors of solvers do not accumulate.
 
 use super::ground::outward;
 use super::learner::ProvedHere;
@@ -28,7 +37,8 @@ pub struct QuadraticLeader {
 }
 
 impl QuadraticLeader {
-    /// Least squares with features and targets within bounds (the bound on weights is not used), regularised by α each round.
+    /// Least squares with features and targets within bounds (the bound on weights is not used),
+    /// regularised by α each round.
     ///
     /// # Errors
     /// More than 512 dimensions; features, targets or α out of range.

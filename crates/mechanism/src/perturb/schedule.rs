@@ -1,22 +1,35 @@
-//! How much noise each release gets: the best split of a budget over releases of known sensitivities.
+//! How much noise each release gets: the best split of a budget over releases of known
+//! sensitivities.
 //!
-//! Release t is an iterate on a lattice of unit σ_t/2^b, rounded, plus integer noise of scale 2^b (b = 30, or 40 for pure noise). Two neighbouring iterates, s_t apart, are at most s_t/unit + √d apart as
-//! integers (each coordinate is rounded by half a unit in each world; the float quotient errs by 2⁻⁵³ of itself, and coordinates cut off at the reach leave a length of up to √d times it: [`Schedule::padded`] adds that to s_t). So release t costs r_t = s_t/σ_t + √d/2^b.
+//! Release t is an iterate on a lattice of unit σ_t/2^b, rounded, plus integer noise of scale 2^b
+//! (b = 30, or 40 for pure noise). Two neighbouring iterates, s_t apart, are at most s_t/unit + √d
+//! apart as integers (each coordinate is rounded by half a unit in each world; the float quotient
+//! errs by 2⁻⁵³ of itself, and coordinates cut off at the reach leave a length of up to √d times
+//! it: [`Schedule::padded`] adds that to s_t). So release t costs r_t = s_t/σ_t + √d/2^b.
 //!
-//! **Lemma B.** Gaussian noise: all releases together are μ-GDP with μ² = Σr_t²; L2-Laplace noise of scale c_t = σ_t: ε-DP with ε = Σr_t. *Proof.* An iterate is a function of the records alone, so given the earlier releases, which may have decided the later records, two worlds differ in one
-//! record and the next release's mean by at most its bound: adaptive composition of mechanisms whose parameters were fixed in advance. Rounded noise on an integer is the rounding of continuous noise. ∎
+//! **Lemma B.** Gaussian noise: all releases together are μ-GDP with μ² = Σr_t²; L2-Laplace noise
+//! of scale c_t = σ_t: ε-DP with ε = Σr_t. *Proof.* An iterate is a function of the records alone,
+//! so given the earlier releases, which may have decided the later records, two worlds differ in
+//! one record and the next release's mean by at most its bound: adaptive composition of mechanisms
+//! whose parameters were fixed in advance. Rounded noise on an integer is the rounding of
+//! continuous noise. ∎
 //!
-//! **Optimal splits** (Lagrange; Σσ_t is what Lipschitz losses pay for noise, Σσ_t² what smooth ones pay):
+//! **Optimal splits** (Lagrange; Σσ_t is what Lipschitz losses pay for noise, Σσ_t² what smooth
+//! ones pay):
 //!
 //! | noise | least Σσ_t | least Σσ_t² |
 //! |---|---|---|
 //! | Gaussian | σ_t = s_t^⅔·(Σs_j^⅔)^½/μ | σ_t = s_t^½·(Σs_j)^½/μ |
 //! | L2-Laplace | c_t = s_t^½·Σs_j^½/ε | c_t = s_t^⅓·Σs_j^⅔/ε |
 //!
-//! All are σ_t = K·s_t^p; K solves Σ(s_t^{1−p}/K + √d/2^b)² = μ², a quadratic in 1/K, or the linear equation for pure noise.
+//! All are σ_t = K·s_t^p; K solves Σ(s_t^{1−p}/K + √d/2^b)² = μ², a quadratic in 1/K, or the linear
+//! equation for pure noise.
 //!
-//! **Unknown horizon** (JKT12's Algorithm 7 with erratum J14). Release t gets the share a_t = 1/(2^m(m+1)(m+2)), m = ⌊log₂t⌋, of μ² or of ε: Σ_{t≥1} a_t = Σ_m 1/((m+1)(m+2)) = 1, so everything ever released stays within the budget. The lattice ends it: when a share is no more than four times what rounding costs, the run
-//! is over (after 2³⁶ − 1 releases in 54 dimensions at (1, 10⁻⁶)).
+//! **Unknown horizon** (JKT12's Algorithm 7 with erratum J14). Release t gets the share a_t =
+//! 1/(2^m(m+1)(m+2)), m = ⌊log₂t⌋, of μ² or of ε: Σ_{t≥1} a_t = Σ_m 1/((m+1)(m+2)) = 1, so
+//! everything ever released stays within the budget. The lattice ends it: when a share is no more
+//! than four times what rounding costs, the run is over (after 2³⁶ − 1 releases in 54 dimensions at
+//! (1, 10⁻⁶)).
 
 use super::PerturbError;
 use crate::sums::Noise;
@@ -66,7 +79,8 @@ fn power(s: f64, noise: Noise, weighting: Weighting) -> f64 {
     }
 }
 
-/// The noise that Lemma B finds best for these sensitivities, before any lattice: σ_t (or c_t) for each of them, at μ (or ε) = `limit`.
+/// The noise that Lemma B finds best for these sensitivities, before any lattice: σ_t (or c_t) for
+/// each of them, at μ (or ε) = `limit`.
 #[must_use]
 pub fn optimal_noise(
     sensitivities: &[f64],
@@ -210,7 +224,8 @@ impl Schedule {
         }
     }
 
-    /// A sensitivity with what the quotient by the unit may add; nothing for an iterate that depends on no data, which 0 says and nothing else does.
+    /// A sensitivity with what the quotient by the unit may add; nothing for an iterate that
+    /// depends on no data, which 0 says and nothing else does.
     pub(crate) fn padded(&self, sensitivity: f64) -> Result<Option<f64>, PerturbError> {
         if sensitivity == 0.0 {
             Ok(None)
@@ -221,7 +236,8 @@ impl Schedule {
         }
     }
 
-    /// σ_t or c_t, positive, finite and a whole lattice above underflow; nothing where no noise is needed, because the iterate depends on no data.
+    /// σ_t or c_t, positive, finite and a whole lattice above underflow; nothing where no noise is
+    /// needed, because the iterate depends on no data.
     pub(crate) fn scale(&self, t: u64, sensitivity: f64) -> Result<Option<f64>, PerturbError> {
         let Some(s) = self.padded(sensitivity)? else {
             return Ok(None);
@@ -238,7 +254,9 @@ impl Schedule {
         }
     }
 
-    /// The steps at which planning looks at a sensitivity whatever the timing, and a journal remembers it: powers of two (2²⁰ at the most, for a bound may take O(t)), and the last if it is known.
+    /// The steps at which planning looks at a sensitivity whatever the timing, and a journal
+    /// remembers it: powers of two (2²⁰ at the most, for a bound may take O(t)), and the last if it
+    /// is known.
     pub(crate) fn probes(&self) -> Vec<u64> {
         let most = self.most_steps();
         let mut probes: Vec<u64> = (0..=20).map(|k| 1 << k).filter(|&t| t <= most).collect();
@@ -267,7 +285,8 @@ impl Schedule {
         };
         let releases = match self.timing {
             Timing::Unknown => {
-                // All shares add up to the limit; a few tell whether sensitivities are numbers at all, the rest is checked step by step.
+                // All shares add up to the limit; a few tell whether sensitivities are numbers at
+                // all, the rest is checked step by step.
                 for t in self.probes() {
                     cost(t)?;
                 }

@@ -1,6 +1,8 @@
-//! What a policy would have lost on a log that another policy made: off-policy estimates, for the operator only.
+//! What a policy would have lost on a log that another policy made: off-policy estimates, for the
+//! operator only.
 //!
-//! Row t has arm a, loss ℓ and weight w = 1/π(a); the policy p is the learner's at that row, a function of releases before it. With c = p(a)·w:
+//! Row t has arm a, loss ℓ and weight w = 1/π(a); the policy p is the learner's at that row, a
+//! function of releases before it. With c = p(a)·w:
 //!
 //! | estimate | is | because |
 //! |---|---|---|
@@ -90,7 +92,8 @@ impl LogTally {
 mod tests {
     use super::*;
 
-    /// Rows in the proportions in which the logging policy would make them: the mean of each estimate is then the policy's loss itself.
+    /// Rows in the proportions in which the logging policy would make them: the mean of each
+    /// estimate is then the policy's loss itself.
     #[test]
     fn estimates_are_exact_where_the_log_is_in_proportion() {
         let (losses, logging, policy) = ([0.2, 1.0], [0.25, 0.75], [0.9, 0.1]);
@@ -139,7 +142,8 @@ mod tests {
 
     #[test]
     fn a_wrong_model_or_a_wrong_total_does_not_matter() {
-        // Every row is of an arm that the policy likes twice as much as the log did: IPS is off by the proportion, SNIPS is not.
+        // Every row is of an arm that the policy likes twice as much as the log did: IPS is off by
+        // the proportion, SNIPS is not.
         let mut tally = LogTally::new(2);
         for _ in 0..10 {
             let row = Logged {

@@ -1,20 +1,28 @@
-//! The parameters of a shrinking dartboard, and what they cost (AFKT22 Algorithm 1; errata F1–F4, F6).
+//! The parameters of a shrinking dartboard, and what they cost (AFKT22 Algorithm 1; errata F1–F4,
+//! F6).
 //!
-//! After each item (one loss vector, or the sum of a batch) the played expert x is kept with probability (1−p)·e^{−κS(x)}, S(x) the item's loss at x, and otherwise
-//! drawn anew with probability ∝ e^{−κ·(total loss)}; after K−1 draws it is kept for good (erratum F1). With a batch of B the paper's λ = −ln(1−η) is Bκ.
-//! p = 1 draws after every item: Hedge in batches.
+//! After each item (one loss vector, or the sum of a batch) the played expert x is kept with
+//! probability (1−p)·e^{−κS(x)}, S(x) the item's loss at x, and otherwise drawn anew with
+//! probability ∝ e^{−κ·(total loss)}; after K−1 draws it is kept for good (erratum F1). With a
+//! batch of B the paper's λ = −ln(1−η) is Bκ. p = 1 draws after every item: Hedge in batches.
 //!
-//! **Privacy** (adaptive). Let one person's loss vector, one summand of item t, change. Given what was released before, the two worlds differ in
-//! 1. the coin after item t. It is kept with probability a·e^{−κs} and a·e^{−κs'}, a ≤ 1−p, |s−s'| ≤ 1. D_α of Ber(a)‖Ber(ra) has e^{(α−1)D_α} = a·r^{1−α} + (1−a)^α(1−ra)^{1−α},
-//!    convex in a, 1 at a = 0 and never below, hence increasing; so is the other direction. The worst pair is (1−p, (1−p)e^{−κ}), and the coin is ε_Z-DP,
-//!    ε_Z = max(κ, ln(1 + (1−p)(1−e^{−κ})/p)). For p = 1 there is no coin;
-//! 2. at most K−1 draws after it: log-weights move by κ(s−s'), so the loss of a draw lies in an interval of length R = 2κ (replace-one; κ for zero-out): R-DP and
-//!    R²/8-zCDP (erratum F3 has 4η instead).
+//! **Privacy** (adaptive). Let one person's loss vector, one summand of item t, change. Given what
+//! was released before, the two worlds differ in
+//! 1. the coin after item t. It is kept with probability a·e^{−κs} and a·e^{−κs'}, a ≤ 1−p, |s−s'|
+//!    ≤ 1. D_α of Ber(a)‖Ber(ra) has e^{(α−1)D_α} = a·r^{1−α} + (1−a)^α(1−ra)^{1−α}, convex in a, 1
+//!    at a = 0 and never below, hence increasing; so is the other direction. The worst pair is
+//!    (1−p, (1−p)e^{−κ}), and the coin is ε_Z-DP, ε_Z = max(κ, ln(1 + (1−p)(1−e^{−κ})/p)). For p =
+//!    1 there is no coin;
+//! 2. at most K−1 draws after it: log-weights move by κ(s−s'), so the loss of a draw lies in an
+//!    interval of length R = 2κ (replace-one; κ for zero-out): R-DP and R²/8-zCDP (erratum F3 has
+//!    4η instead).
 //!
-//! Later coins look at the played expert's later losses, which are the same. Hence ε = ε_Z + R(K−1) for δ = 0. For δ > 0 the Rényi curves of 1 and 2 add up, and the best order
-//! gives ε; the smaller of that, of ε_Z plus the ε of the draws alone, and of the pure ε counts.
+//! Later coins look at the played expert's later losses, which are the same. Hence ε = ε_Z + R(K−1)
+//! for δ = 0. For δ > 0 the Rényi curves of 1 and 2 add up, and the best order gives ε; the smaller
+//! of that, of ε_Z plus the ε of the draws alone, and of the pure ε counts.
 //!
-//! **Exactness.** κ is a multiple of 2⁻³⁹, p of 2⁻⁴⁰, losses of 2⁻²⁴: every probability is e^{−integer/2⁶³} or a ratio of integers, and is realised exactly.
+//! **Exactness.** κ is a multiple of 2⁻³⁹, p of 2⁻⁴⁰, losses of 2⁻²⁴: every probability is
+//! e^{−integer/2⁶³} or a ratio of integers, and is realised exactly.
 
 use hushstream_account::{AccountError, Adjacency, Epsilon, ParameterError, RenyiCurve};
 use serde::{Deserialize, Serialize};
@@ -77,7 +85,8 @@ impl Board {
         self.forced < 1 << FORCED_BITS
     }
 
-    /// The probability of a switch after an item with loss 1 at the played expert, rounded up: what K is chosen for.
+    /// The probability of a switch after an item with loss 1 at the played expert, rounded up: what
+    /// K is chosen for.
     #[must_use]
     pub fn switch_probability(&self, batch: u64) -> f64 {
         let (p, lost) = (

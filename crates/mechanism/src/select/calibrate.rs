@@ -1,15 +1,21 @@
 //! The choice of κ, p and K from a budget (card C14; errata F3, F4, F7).
 //!
-//! **Regret.** As long as draws are left, the played expert has the law of Hedge with rate κ on the items (a kept expert is one whose weight survived, a drawn one has the law
-//! itself), also with forced switches. So against losses that do not depend on the plays, for T losses in batches of B,
+//! **Regret.** As long as draws are left, the played expert has the law of Hedge with rate κ on the
+//! items (a kept expert is one whose weight survived, a drawn one has the law itself), also with
+//! forced switches. So against losses that do not depend on the plays, for T losses in batches of
+//! B,
 //!
 //! E regret ≤ ln d/κ + κBT/8 + T·P(draws run out) + T·2⁻²⁴,
 //!
-//! by Hoeffding's lemma on the batch means, and because truncation lowers no loss by more than a unit. The paper states ln d/η + ηT for the first two terms; this is
-//! the same rate with better constants. A switch after an item has probability at most q = p + (1−p)(1−e^{−κB}), so draws run out with at most P[Bin(n, q) > K−1], n items.
+//! by Hoeffding's lemma on the batch means, and because truncation lowers no loss by more than a
+//! unit. The paper states ln d/η + ηT for the first two terms; this is the same rate with better
+//! constants. A switch after an item has probability at most q = p + (1−p)(1−e^{−κB}), so draws run
+//! out with at most P[Bin(n, q) > K−1], n items.
 //!
-//! **Choice.** K−1 is the least for which that is at most 1/T; κ is the largest that the budget allows, and no larger than √(8 ln d/(TB)), where the bound is smallest and privacy is
-//! free; p minimises the bound. The search is quick and rough: plain floats, forty Rényi orders. Only its result is made exact: κ is corrected until the ε of `board.rs`, computed from the rounded
+//! **Choice.** K−1 is the least for which that is at most 1/T; κ is the largest that the budget
+//! allows, and no larger than √(8 ln d/(TB)), where the bound is smallest and privacy is free; p
+//! minimises the bound. The search is quick and rough: plain floats, forty Rényi orders. Only its
+//! result is made exact: κ is corrected until the ε of `board.rs`, computed from the rounded
 //! parameters, fits the budget, and that ε is what is claimed.
 
 use super::board::Board;
@@ -48,7 +54,8 @@ impl Setting {
             .min(1.0 / self.batch as f64)
     }
 
-    /// The bound on the expected regret, against losses that do not depend on the plays; never more than T.
+    /// The bound on the expected regret, against losses that do not depend on the plays; never more
+    /// than T.
     #[must_use]
     pub fn regret_bound(&self, board: &Board) -> f64 {
         self.objective(board).min(self.rounds as f64)
@@ -263,7 +270,8 @@ fn too_small() -> AccountError {
     }
 }
 
-/// An upper bound on P[Bin(n, q) > k]: the first term times a geometric series, once terms fall; 1 before.
+/// An upper bound on P[Bin(n, q) > k]: the first term times a geometric series, once terms fall; 1
+/// before.
 fn tail(n: u64, q: f64, k: u64) -> f64 {
     if k >= n || q <= 0.0 {
         return 0.0;
@@ -323,7 +331,8 @@ mod tests {
         }
     }
 
-    /// Where the bound says nothing, the choice must not degenerate: near the spec's start p ≈ 1/√(2T), κ ≈ ε/(2√(2T)).
+    /// Where the bound says nothing, the choice must not degenerate: near the spec's start p ≈
+    /// 1/√(2T), κ ≈ ε/(2√(2T)).
     #[test]
     fn a_vacuous_bound_still_chooses() {
         let setting = Setting {

@@ -82,7 +82,8 @@ impl SelectPlan {
         }
     }
 
-    /// The bound on the expected regret against losses that do not depend on the plays; none for limited updates (stochastic losses) and for octaves.
+    /// The bound on the expected regret against losses that do not depend on the plays; none for
+    /// limited updates (stochastic losses) and for octaves.
     #[must_use]
     pub fn regret_bound(&self) -> Option<f64> {
         let setting = self.request.setting(self.rounds(), self.batch);
@@ -108,7 +109,8 @@ impl SelectPlan {
     /// # Errors
     /// Never for a plan that exists; the numbers were checked.
     pub fn charge(&self) -> Result<Price, SelectError> {
-        // A selection that is never asked costs nothing, which is not a charge: the smallest one stands for it.
+        // A selection that is never asked costs nothing, which is not a charge: the smallest one
+        // stands for it.
         let spent = self.spent()?.max(1e-12);
         let pure =
             self.request.budget.is_pure() || matches!(self.schedule, Schedule::Doubling { .. });
@@ -154,7 +156,8 @@ impl SelectPlan {
         self.promise(self.rounds(), self.most_items(), (0.0, 1.0), simulated)
     }
 
-    /// The same in words about this many rounds (for an unknown horizon those that were played) with losses between these bounds.
+    /// The same in words about this many rounds (for an unknown horizon those that were played)
+    /// with losses between these bounds.
     pub(crate) fn promise(
         &self,
         rounds: u64,
@@ -189,7 +192,8 @@ impl SelectPlan {
         Ok(builder.build()?)
     }
 
-    /// Checks a plan that comes from a file. Its price is computed from its boards, so a forged one costs more than was paid.
+    /// Checks a plan that comes from a file. Its price is computed from its boards, so a forged one
+    /// costs more than was paid.
     pub(crate) fn check_stored(&self) -> Result<(), SelectError> {
         let unit = 1_u64 << RATE_BITS;
         let sound = |board: &Board| {

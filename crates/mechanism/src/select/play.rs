@@ -75,7 +75,8 @@ impl Play {
         }
     }
 
-    /// AFKT22 Algorithm 1 lines 7–14, with the branch that erratum F1 misses: without draws left the expert stays.
+    /// AFKT22 Algorithm 1 lines 7–14, with the branch that erratum F1 misses: without draws left
+    /// the expert stays.
     fn move_or_stay(
         &mut self,
         board: &Board,

@@ -22,7 +22,8 @@ pub enum Method {
     BatchedDartboard,
     /// A draw after every batch.
     BatchedHedge,
-    /// A draw at every power of two, on the items since the last (AFKT22 Algorithm 2): for stochastic losses.
+    /// A draw at every power of two, on the items since the last (AFKT22 Algorithm 2): for
+    /// stochastic losses.
     LimitedUpdates,
 }
 
@@ -42,7 +43,8 @@ impl fmt::Display for Method {
 pub enum Horizon {
     /// T.
     Known(u64),
-    /// Octaves of 1, 2, 4, … items, each with the whole budget: an item is in one of them, so nothing adds up.
+    /// Octaves of 1, 2, 4, … items, each with the whole budget: an item is in one of them, so
+    /// nothing adds up.
     Unknown,
 }
 
@@ -122,7 +124,8 @@ impl SelectRequest {
         Ok(plan)
     }
 
-    /// The plan with parameters of one's own instead of the calibrated ones, for a known horizon. Its price is what they cost, whatever the budget's ε.
+    /// The plan with parameters of one's own instead of the calibrated ones, for a known horizon.
+    /// Its price is what they cost, whatever the budget's ε.
     ///
     /// # Errors
     /// An unknown horizon or a method without a board; a rate above 1/B; counts out of range.
@@ -157,7 +160,8 @@ impl SelectRequest {
         })
     }
 
-    /// The power of two with the least bound; for Hedge, whose bound is cheap to compute, also its neighbours.
+    /// The power of two with the least bound; for Hedge, whose bound is cheap to compute, also its
+    /// neighbours.
     fn best_batch(&self, rounds: u64) -> Result<(u64, Schedule), SelectError> {
         let mut best: Option<(f64, u64, Board)> = None;
         let mut worse = 0;
@@ -193,7 +197,8 @@ impl SelectRequest {
         Ok(Schedule::Octaves(boards))
     }
 
-    /// κ = ε/2 for replace-one, ε for zero-out: one draw, whose loss lies in an interval of length 2κ or κ.
+    /// κ = ε/2 for replace-one, ε for zero-out: one draw, whose loss lies in an interval of length
+    /// 2κ or κ.
     fn doubling(&self) -> Result<Schedule, SelectError> {
         let rate = self.budget.epsilon().min(64.0) / self.adjacency.kappa();
         let rate = (rate * (1_u64 << RATE_BITS) as f64) as u64;

@@ -1,13 +1,18 @@
-//! Noise that will be asked for again: sums over the nodes of the cover that outlive a round, for coordinates seen lately.
+//! Noise that will be asked for again: sums over the nodes of the cover that outlive a round, for
+//! coordinates seen lately.
 //!
-//! Release t of a binary tree is covered by the nodes of its binary digits, the largest first. Two rounds whose digits agree from level ℓ up share the nodes of those
-//! digits, so they share the first few partial sums of their noises. A *place* keeps, for the coordinate that was last asked for there, the last seven partial
-//! sums of some round's cover: the noises behind the last one that is shared are drawn, and no others. A coordinate that was asked for g rounds ago costs about
-//! log₂(g)/2 + 1 draws, which is the least: those nodes are new to it. What a place holds is a function of addresses, so a hit and a miss give the same number; only
-//! time differs, and time is never given out.
+//! Release t of a binary tree is covered by the nodes of its binary digits, the largest first. Two
+//! rounds whose digits agree from level ℓ up share the nodes of those digits, so they share the
+//! first few partial sums of their noises. A *place* keeps, for the coordinate that was last asked
+//! for there, the last seven partial sums of some round's cover: the noises behind the last one
+//! that is shared are drawn, and no others. A coordinate that was asked for g rounds ago costs
+//! about log₂(g)/2 + 1 draws, which is the least: those nodes are new to it. What a place holds is
+//! a function of addresses, so a hit and a miss give the same number; only time differs, and time
+//! is never given out.
 //!
-//! **Speed.** Places lie scattered in memory. First all that is wanted of them is fetched, in a loop without a branch, so that the processor waits for
-//! many at once; then addresses are listed, drawn together and added up.
+//! **Speed.** Places lie scattered in memory. First all that is wanted of them is fetched, in a
+//! loop without a branch, so that the processor waits for many at once; then addresses are listed,
+//! drawn together and added up.
 
 use crate::sums::dyadic_node;
 use hushstream_noise::{LISTED, RoundedGaussian, Scattered, Source};
@@ -18,7 +23,8 @@ use std::hint::select_unpredictable;
 const KEPT: u32 = 7;
 /// Digits of a round in a place, which is forgotten when others change.
 const DIGITS_KEPT: u32 = 24;
-/// Number of places, as a power of two: half a megabyte, which stays near the processor. More would hardly be hit more often where features follow a power law.
+/// Number of places, as a power of two: half a megabyte, which stays near the processor. More would
+/// hardly be hit more often where features follow a power law.
 const PLACES_LOG2: u32 = 13;
 const PLACES: usize = 1 << PLACES_LOG2;
 /// What a cache takes, whatever the number of features.
@@ -53,14 +59,17 @@ const EMPTY: Place = Place {
 #[repr(align(64))]
 struct Place {
     coordinate: u32,
-    /// The last 24 digits of the round of the sums; below them, the least number of nodes whose sum is still held.
+    /// The last 24 digits of the round of the sums; below them, the least number of nodes whose sum
+    /// is still held.
     round: u32,
-    /// The last partial sums of the round's nodes above level 0: that of the first k nodes is at (k − 1) mod 7. A shorter cover leaves gaps where sums of
-    /// the longer one before it stood, which is why the least is noted.
+    /// The last partial sums of the round's nodes above level 0: that of the first k nodes is at (k
+    /// − 1) mod 7. A shorter cover leaves gaps where sums of the longer one before it stood, which
+    /// is why the least is noted.
     sums: [i64; KEPT as usize],
 }
 
-/// What a place knows about a coordinate: the sum of its noises at the first nodes of the cover, and how many these are.
+/// What a place knows about a coordinate: the sum of its noises at the first nodes of the cover,
+/// and how many these are.
 #[derive(Clone, Copy, Default)]
 struct Known {
     sum: i64,
@@ -72,7 +81,8 @@ impl Place {
     #[inline(always)]
     fn recall(&self, t: u64, coordinate: u32) -> Known {
         let changed = (self.round ^ place_of(t)) >> (32 - DIGITS_KEPT);
-        // Digits at and below the highest that has changed are other nodes now. That of level 0 is never kept.
+        // Digits at and below the highest that has changed are other nodes now. That of level 0 is
+        // never kept.
         let nodes = (t >> (32 - changed.leading_zeros()).max(1)).count_ones();
         let sum = self.sums[ring(nodes.wrapping_sub(1))];
         let holds = (self.coordinate == coordinate) & (nodes >= self.round & NOTHING);
@@ -82,7 +92,8 @@ impl Place {
         }
     }
 
-    /// Takes in the noises of the nodes that follow the known ones, and gives the sum of all; `held` is the least number of nodes whose sum a place has room for.
+    /// Takes in the noises of the nodes that follow the known ones, and gives the sum of all;
+    /// `held` is the least number of nodes whose sum a place has room for.
     #[inline(always)]
     fn update(&mut self, t: u64, coordinate: u32, known: Known, drawn: &[i64], held: u32) -> i64 {
         let (mut sum, mut at) = (known.sum, ring(known.nodes));
@@ -126,7 +137,8 @@ impl NoiseCache {
         }
     }
 
-    /// Writes release t at each coordinate, from its exact sum; no coordinate twice. Rounds do not go back.
+    /// Writes release t at each coordinate, from its exact sum; no coordinate twice. Rounds do not
+    /// go back.
     pub(crate) fn read(
         &mut self,
         t: u64,
@@ -164,7 +176,8 @@ impl NoiseCache {
                 let (own, others) = drawn.split_at(count - known.nodes as usize);
                 drawn = others;
                 let place = &mut self.places[slot(coordinate)];
-                // Another coordinate may have taken the place meanwhile: then there is nothing to add to.
+                // Another coordinate may have taken the place meanwhile: then there is nothing to
+                // add to.
                 let is_ours = (known.nodes == 0) | (place.coordinate == coordinate);
                 let place = if is_ours { place } else { &mut nowhere };
                 *sum += place.update(t, coordinate, known, own, held);
@@ -183,8 +196,9 @@ impl NoiseCache {
     }
 }
 
-/// Finds the exact sum and what is known of the noise of each coordinate, and lists what must be drawn, coordinate by coordinate; gives the number of that. To be compiled for every generation of
-/// processors, of which the newer ones count digits.
+/// Finds the exact sum and what is known of the noise of each coordinate, and lists what must be
+/// drawn, coordinate by coordinate; gives the number of that. To be compiled for every generation
+/// of processors, of which the newer ones count digits.
 struct LookUp<'a, E> {
     t: u64,
     exact: &'a E,
@@ -330,7 +344,8 @@ mod tests {
         }
     }
 
-    /// Short covers after long ones, reads after any number of rounds, and rounds beyond those that places tell apart.
+    /// Short covers after long ones, reads after any number of rounds, and rounds beyond those that
+    /// places tell apart.
     #[test]
     fn reads_at_any_distance_are_the_whole_release() {
         // More than are looked up together.
@@ -355,7 +370,8 @@ mod tests {
                 for (&coordinate, sum) in read.iter().zip(sums) {
                     assert_eq!(sum, whole[coordinate as usize], "{t} {coordinate}");
                 }
-                // Steps of 0 to 2⁸, all lengths alike, and at times to a round with the same last digits.
+                // Steps of 0 to 2⁸, all lengths alike, and at times to a round with the same last
+                // digits.
                 t += (1 << ((state >> 33) % 10) >> 1) * (state >> 63);
                 t += u64::from(state >> 50 & 31 == 0) << DIGITS_KEPT;
             }

@@ -1,4 +1,5 @@
-//! Which plans a sparse learner runs on: the claim is about one mechanism, and about gradients no longer than planned.
+//! Which plans a sparse learner runs on: the claim is about one mechanism, and about gradients no
+//! longer than planned.
 
 use crate::durable::DiaryError;
 use crate::losses::{Bounds, Link};
@@ -13,7 +14,8 @@ pub enum SparseError {
     Plan(#[from] PlanError),
     /// A plan of another mechanism.
     #[error(
-        "a sparse learner runs on the binary tree with Gaussian noise, batches of 1 and single records; this plan has {0}"
+        "a sparse learner runs on the binary tree with Gaussian noise, batches of 1 and single \
+         records; this plan has {0}"
     )]
     Unfit(String),
     /// Bounds that allow longer gradients than the plan.

@@ -200,7 +200,8 @@ impl Weights {
         score
     }
 
-    /// ⟨w_t, x⟩, from the released coordinates where x is not zero. Before the first record all weights are 0.
+    /// ⟨w_t, x⟩, from the released coordinates where x is not zero. Before the first record all
+    /// weights are 0.
     fn read(&mut self, t: u64, entries: &[(u32, f64)]) -> f64 {
         if t == 0 {
             return 0.0;
@@ -219,8 +220,8 @@ impl Weights {
 }
 
 impl SparseLearner {
-    /// Asks one record for its gradient at the present weights and takes it in; the prediction is the operator's alone. A malformed record is null: the
-    /// round ticks, and nothing is added.
+    /// Asks one record for its gradient at the present weights and takes it in; the prediction is
+    /// the operator's alone. A malformed record is null: the round ticks, and nothing is added.
     ///
     /// # Errors
     /// The horizon is over; storage.

@@ -34,8 +34,9 @@ impl Model {
         self.weights_above(0.0)
     }
 
-    /// Weights that noise alone explains are 0: those of steps up to noise·√(2 ln d). After the release, so free. Steps are compared before the box shortens them: a box
-    /// narrower than the noise would leave nothing, whatever there was to learn.
+    /// Weights that noise alone explains are 0: those of steps up to noise·√(2 ln d). After the
+    /// release, so free. Steps are compared before the box shortens them: a box narrower than the
+    /// noise would leave nothing, whatever there was to learn.
     #[must_use]
     pub fn thresholded(self) -> Vec<f64> {
         let least = self.noise * Self::threshold(self.steps.len());

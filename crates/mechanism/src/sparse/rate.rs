@@ -1,13 +1,19 @@
 //! The rate η that a rule has if none is stated, from public numbers.
 //!
-//! A larger rate learns faster and shows more noise. After T records, weights of length D have cost about D²/(2ηT) + ηL²/2 a record to learn (see `rule.rs`), for gradients of length L. Noise moves a score by
-//! about η·σ·R, R the length of features and σ the noise of a coordinate. **A loss with corners** feels that at first order: at most ηLσ, as in the bound. **A smooth loss** does not: errors of both signs cancel
-//! up to its curvature c, and ½·c·(ησR)² is left, which is far less while scores move by less than one. So the rate is the one with the least
+//! A larger rate learns faster and shows more noise. After T records, weights of length D have cost
+//! about D²/(2ηT) + ηL²/2 a record to learn (see `rule.rs`), for gradients of length L. Noise moves
+//! a score by about η·σ·R, R the length of features and σ the noise of a coordinate. **A loss with
+//! corners** feels that at first order: at most ηLσ, as in the bound. **A smooth loss** does not:
+//! errors of both signs cancel up to its curvature c, and ½·c·(ησR)² is left, which is far less
+//! while scores move by less than one. So the rate is the one with the least
 //!
 //! D²/(2ηT) + ηL²/2 + ηLσ,   or   D²/(2ηT) + ηL²/2 + ¼·c·(ησR)²
 //!
-//! (a round has half of the worst round's nodes, on average). The second is a forecast and not a bound: it takes noise to be independent of the weights it moves, which those of earlier rounds are not quite.
-//! On hashed flights and on a power law of 37 in 2²⁰ features, ε from 0.5 to 8, it ranked better than the first in every case (0.60 against 0.57 and 0.71 against 0.65 of pairs at ε = 1), and no rate twice or half as large by more than 0.02.
+//! (a round has half of the worst round's nodes, on average). The second is a forecast and not a
+//! bound: it takes noise to be independent of the weights it moves, which those of earlier rounds
+//! are not quite. On hashed flights and on a power law of 37 in 2²⁰ features, ε from 0.5 to 8, it
+//! ranked better than the first in every case (0.60 against 0.57 and 0.71 against 0.65 of pairs at
+//! ε = 1), and no rate twice or half as large by more than 0.02.
 
 /// What the rate is for.
 #[derive(Debug, Clone, Copy)]
@@ -33,7 +39,8 @@ impl Balance {
         let Some(smoothness) = self.smoothness else {
             return (slow / (steps + self.lipschitz * self.noise)).sqrt();
         };
-        // The least of slow/η + steps·η + bend·η² is where 2·bend·η³ + steps·η² = slow. From above, Newton's steps fall towards it.
+        // The least of slow/η + steps·η + bend·η² is where 2·bend·η³ + steps·η² = slow. From above,
+        // Newton's steps fall towards it.
         let bend = smoothness * self.noise * self.noise / 4.0;
         let mut rate = (slow / steps).sqrt();
         for _ in 0..200 {

@@ -1,11 +1,16 @@
-//! The public rule from a released coordinate to a weight: follow the regularised leader with a fixed rate, in a box.
+//! The public rule from a released coordinate to a weight: follow the regularised leader with a
+//! fixed rate, in a box.
 //!
 //! w_j = clamp(−η·ŝ_j, −r, r) minimises η⟨ŝ, w⟩ + ‖w‖²/2 over the box, coordinate by coordinate.
 //!
-//! **Regret** against w* in the box, for gradients of length at most L and a stream fixed in advance: with exact sums ‖w*‖²/(2η) + η·T·L²/2 (of the
-//! regularised leader). Noise ν_t in ŝ_t moves w_t by at most η·|ν_t,j| in coordinate j, so a record with features x loses at most its slope times η·Σ|x_j|·|ν_t,j|, in expectation
-//! η·slope·‖x‖₁·σ_t·√(2/π), σ_t the standard deviation of one coordinate. So privacy adds at most η·√(2k/π)·L·Σσ_t for records of k features. Where the box does not bind, errors of both signs cancel:
-//! η·slope·|⟨x, ν_t⟩| has expectation below η·slope·‖x‖₂·σ_t, whatever k is, and privacy adds at most η·L·Σσ_t. Any rate has this bound; which one is taken is told in `rate.rs`.
+//! **Regret** against w* in the box, for gradients of length at most L and a stream fixed in
+//! advance: with exact sums ‖w*‖²/(2η) + η·T·L²/2 (of the regularised leader). Noise ν_t in ŝ_t
+//! moves w_t by at most η·|ν_t,j| in coordinate j, so a record with features x loses at most its
+//! slope times η·Σ|x_j|·|ν_t,j|, in expectation η·slope·‖x‖₁·σ_t·√(2/π), σ_t the standard deviation
+//! of one coordinate. So privacy adds at most η·√(2k/π)·L·Σσ_t for records of k features. Where the
+//! box does not bind, errors of both signs cancel: η·slope·|⟨x, ν_t⟩| has expectation below
+//! η·slope·‖x‖₂·σ_t, whatever k is, and privacy adds at most η·L·Σσ_t. Any rate has this bound;
+//! which one is taken is told in `rate.rs`.
 
 /// φ.
 #[derive(Debug, Clone, Copy, PartialEq)]

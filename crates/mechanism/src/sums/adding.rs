@@ -11,10 +11,12 @@ use crate::moments::Moments;
 use crate::persons::Participation;
 
 impl<G: GuaranteeKind> PrivateSum<G> {
-    /// Adds one record. When it completes an item (always, if the batch is 1), the next prefix sum is drawn.
+    /// Adds one record. When it completes an item (always, if the batch is 1), the next prefix sum
+    /// is drawn.
     ///
     /// # Errors
-    /// [`DiaryError::Exhausted`](crate::DiaryError::Exhausted) after the last planned release; a plan that limits persons; storage.
+    /// [`DiaryError::Exhausted`](crate::DiaryError::Exhausted) after the last planned release; a
+    /// plan that limits persons; storage.
     pub fn add(
         &mut self,
         contribution: Raw<Contribution>,
@@ -72,7 +74,8 @@ impl<G: GuaranteeKind> PrivateSum<G> {
         record: Raw<Record>,
     ) -> Result<Option<Pending<Vec<f64>, G>>, SumError> {
         let request = self.plan().request();
-        // The plan's bound must be the moments' own: the distance it is priced with holds for them alone.
+        // The plan's bound must be the moments' own: the distance it is priced with holds for them
+        // alone.
         let same =
             request.dimension as usize == moments.dimension() && request.bound >= moments.bound();
         if request.geometry != Geometry::Moments || !same {
@@ -89,7 +92,8 @@ impl<G: GuaranteeKind> PrivateSum<G> {
         }
     }
 
-    /// Adds one record: `take` takes in what it contributes, unless its person has contributed often enough.
+    /// Adds one record: `take` takes in what it contributes, unless its person has contributed
+    /// often enough.
     fn add_of(
         &mut self,
         person: Option<u64>,
@@ -123,7 +127,8 @@ impl<G: GuaranteeKind> PrivateSum<G> {
         self.end_record()
     }
 
-    /// An empty partial sum for this moment's lattice, to be filled elsewhere and given to [`PrivateSum::add_partial`].
+    /// An empty partial sum for this moment's lattice, to be filled elsewhere and given to
+    /// [`PrivateSum::add_partial`].
     ///
     /// # Errors
     /// A plan that limits persons: their order matters, so they are counted here.
@@ -142,7 +147,8 @@ impl<G: GuaranteeKind> PrivateSum<G> {
         ))
     }
 
-    /// Adds the records of a partial sum: bit for bit what adding them one by one would have done, in any order.
+    /// Adds the records of a partial sum: bit for bit what adding them one by one would have done,
+    /// in any order.
     ///
     /// # Errors
     /// More records than the batch has room for; a partial sum of another sum or moment.

@@ -1,17 +1,22 @@
-//! Noise drawn ahead of need: many steps at a time, which costs less a step than one, and in a thread of its own where there is a core to spare.
+//! Noise drawn ahead of need: many steps at a time, which costs less a step than one, and in a
+//! thread of its own where there is a core to spare.
 //!
-//! Which noise step t will need is public and known beforehand, and noise is a function of its address alone: drawn earlier and elsewhere it is the same, bit for
-//! bit. Nothing of it leaves before its step is due, and it is as secret as the generator it comes from.
+//! Which noise step t will need is public and known beforehand, and noise is a function of its
+//! address alone: drawn earlier and elsewhere it is the same, bit for bit. Nothing of it leaves
+//! before its step is due, and it is as secret as the generator it comes from.
 //!
-//! Steps come in blocks, and whoever is free takes the next that nobody has taken: the thread, if there is one, or the caller, who would otherwise have to wait.
+//! Steps come in blocks, and whoever is free takes the next that nobody has taken: the thread, if
+//! there is one, or the caller, who would otherwise have to wait.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
-/// Numbers in a block, about, and blocks that a thread draws in one go: a quarter of a megabyte each. To wake a thread that waits takes as long as many draws, and may take the
-/// processor from whoever waits for nothing: so there are many to a block, and a few blocks' memory goes back at once.
+/// Numbers in a block, about, and blocks that a thread draws in one go: a quarter of a megabyte
+/// each. To wake a thread that waits takes as long as many draws, and may take the processor from
+/// whoever waits for nothing: so there are many to a block, and a few blocks' memory goes back at
+/// once.
 const BLOCK: usize = 1 << 15;
 /// The same where there is no thread: no more than a processor's nearest memory holds.
 const SMALL_BLOCK: usize = 1 << 12;
@@ -31,7 +36,8 @@ struct Block {
 /// Writes the noise of consecutive steps, from one on.
 type Draw = Box<dyn FnMut(u64, &mut [i64]) + Send>;
 
-/// What the thread and the caller each have: which blocks there are, which is the next, and how one is drawn.
+/// What the thread and the caller each have: which blocks there are, which is the next, and how one
+/// is drawn.
 struct Work {
     dimension: usize,
     /// Numbers from one step's to the next's.
@@ -66,7 +72,8 @@ pub(crate) struct NoiseAhead {
     current: Option<Block>,
     /// Blocks after it, in no order.
     kept: Vec<Block>,
-    /// Memory for as many as may be drawn here, so that there is never new; more goes back to the thread.
+    /// Memory for as many as may be drawn here, so that there is never new; more goes back to the
+    /// thread.
     spare: Vec<Vec<i64>>,
     blocks: Receiver<Block>,
     /// Memory on its way back.
@@ -77,7 +84,10 @@ pub(crate) struct NoiseAhead {
 }
 
 impl NoiseAhead {
-    /// Nothing if vectors are too long for it, or if there is no core to spare and it is not `worth_it` without. Starts drawing the noise of `from`, `from` + 1, …, `last`: `draw` writes that of consecutive steps, from the one it is given, each in `stride` numbers, of which the first `dimension` count. A thread ends with the last, or when this is dropped.
+    /// Nothing if vectors are too long for it, or if there is no core to spare and it is not
+    /// `worth_it` without. Starts drawing the noise of `from`, `from` + 1, …, `last`: `draw` writes
+    /// that of consecutive steps, from the one it is given, each in `stride` numbers, of which the
+    /// first `dimension` count. A thread ends with the last, or when this is dropped.
     pub(crate) fn start(
         (dimension, stride): (usize, usize),
         from: u64,
@@ -117,7 +127,8 @@ impl NoiseAhead {
         let (sender, blocks) = channel();
         let (used, spare) = channel::<Vec<Vec<i64>>>();
         let help = move || {
-            // As many blocks as there is memory for: some are drawn while as many are used up, and the caller keeps a few.
+            // As many blocks as there is memory for: some are drawn while as many are used up, and
+            // the caller keeps a few.
             let mut room = vec![Vec::new(); 2 * IN_ONE_GO + KEPT];
             loop {
                 for values in room.drain(..) {
@@ -202,7 +213,8 @@ impl NoiseAhead {
             }
             let block = match self.blocks.try_recv() {
                 Ok(block) => block,
-                // Also where the thread broke down over the block that is wanted: then there is nothing.
+                // Also where the thread broke down over the block that is wanted: then there is
+                // nothing.
                 Err(_) if self.kept.len() >= KEPT => self.blocks.recv().ok()?,
                 Err(_) => {
                     self.broken = true;
@@ -233,7 +245,8 @@ mod tests {
         let mut ahead = NoiseAhead::start_with(true, (1, 1), 0, steps * blocks - 1, draw).unwrap();
         let mut seen = std::collections::HashSet::new();
         for number in 0..blocks {
-            // Every block takes the caller another time, so that the thread is now behind and now ahead.
+            // Every block takes the caller another time, so that the thread is now behind and now
+            // ahead.
             if number % 5 == 0 {
                 thread::sleep(std::time::Duration::from_millis(number % 3));
             }
@@ -245,7 +258,8 @@ mod tests {
         assert!(seen.len() <= most, "{} pieces of memory", seen.len());
     }
 
-    /// Memory that is used again holds the new noise alone, whichever blocks are left out and whoever is late.
+    /// Memory that is used again holds the new noise alone, whichever blocks are left out and
+    /// whoever is late.
     #[test]
     fn blocks_may_be_left_out() {
         let (dimension, stride) = (3, 4);
@@ -270,7 +284,8 @@ mod tests {
         assert_eq!(ahead.at(last + 1), None);
     }
 
-    /// A thread that breaks down takes its block with it: the caller is told so, and does not draw all the others first.
+    /// A thread that breaks down takes its block with it: the caller is told so, and does not draw
+    /// all the others first.
     #[test]
     fn a_thread_that_breaks_down_leaves_nothing_to_wait_for() {
         let (caller, broken) = (thread::current().id(), Arc::new(AtomicU64::new(0)));

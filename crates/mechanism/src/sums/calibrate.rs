@@ -2,12 +2,14 @@
 //!
 //! There is one noise, of scale 2³⁰; the budget sets the integer radius R of the data instead:
 //!
-//! - Gaussian: R = ⌊(μ·2³⁰ − inflation)/(κ·sensitivity)⌋, so that κ·sensitivity·R + inflation ≤ μ·2³⁰;
+//! - Gaussian: R = ⌊(μ·2³⁰ − inflation)/(κ·sensitivity)⌋, so that κ·sensitivity·R + inflation ≤
+//!   μ·2³⁰;
 //! - pure: R = ⌊ε·2³⁰/(κ·sensitivity)⌋;
 //!
-//! κ = 2 for replace-one (two points of a ball are two radii apart), 1 for zero-out. The inflation is 0 for integer strategies and
-//! covers the floors of fixed-point filters. The price is then computed back *from the integer R*, rounded up: it
-//! never exceeds the budget, and it is what the ledger is asked for. For Gaussian noise the samplers' slack is taken out of δ beforehand; pure
+//! κ = 2 for replace-one (two points of a ball are two radii apart), 1 for zero-out. The inflation
+//! is 0 for integer strategies and covers the floors of fixed-point filters. The price is then
+//! computed back *from the integer R*, rounded up: it never exceeds the budget, and it is what the
+//! ledger is asked for. For Gaussian noise the samplers' slack is taken out of δ beforehand; pure
 //! noise leaves no room for it, and the guarantee then names it as a δ of its own.
 
 use super::blt::Layout;
@@ -23,7 +25,8 @@ use hushstream_account::{Adjacency, Budget, Charge, Epsilon, Mu, Price, precisio
 const FLOORS: f64 = 1e-3;
 
 impl SumPlan {
-    /// Filters only: the width of the integers and the guard bits, and then the radius that is left once the floors are paid for.
+    /// Filters only: the width of the integers and the guard bits, and then the radius that is left
+    /// once the floors are paid for.
     pub(super) fn choose_layout(&mut self) -> Result<(), PlanError> {
         let Strategy::Blt { blt, .. } = &self.fields.strategy else {
             return Ok(());
@@ -80,7 +83,8 @@ impl SumPlan {
 
     pub(super) fn check_overflow(&self) -> Result<(), PlanError> {
         let request = self.request();
-        // Filters keep no exact sum (their layout was checked instead), but a batch is summed exactly in every case.
+        // Filters keep no exact sum (their layout was checked instead), but a batch is summed
+        // exactly in every case.
         let items = match self.fields.strategy {
             Strategy::Blt { .. } => 1,
             _ => request.releases,
@@ -124,15 +128,17 @@ impl SumPlan {
         })
     }
 
-    /// Nodes an item lies in at the most; for octaves up to the expected horizon. Filters have none.
+    /// Nodes an item lies in at the most; for octaves up to the expected horizon. Filters have
+    /// none.
     #[must_use]
     pub fn levels(&self) -> Option<u32> {
         let last = self.request().releases.ilog2();
         self.fields.strategy.depth(self.request().releases, last)
     }
 
-    /// The largest column norm of the strategy, rounded up: L2 for Gaussian noise, L1 for pure noise; all of a person's items
-    /// together. For octaves: of the octave in which the expected horizon lies.
+    /// The largest column norm of the strategy, rounded up: L2 for Gaussian noise, L1 for pure
+    /// noise; all of a person's items together. For octaves: of the octave in which the expected
+    /// horizon lies.
     #[must_use]
     pub fn sensitivity(&self) -> f64 {
         self.sensitivity_in(self.request().releases.ilog2())
@@ -193,7 +199,8 @@ impl SumPlan {
     fn mu_within_budget(&self) -> Result<Mu, PlanError> {
         let budget = self.request().budget;
         let slack = self.slack()?;
-        // A little less than the difference, so that the sum, rounded up, is not above what was asked.
+        // A little less than the difference, so that the sum, rounded up, is not above what was
+        // asked.
         let delta = (budget.delta() - 2.0 * slack) * (1.0 - 1e-14);
         if budget.is_pure() {
             return Ok(Mu::within(budget)?); // refuses, and says why
@@ -210,10 +217,12 @@ impl SumPlan {
 
     /// How far apart, in lattice units, two neighbouring contributions can be.
     ///
-    /// *Ball*: both integers are inside the radius, which the lattice has checked: κ·radius, nothing to add. *Moments*: with a = R⁴ and equal weight
-    /// for both blocks the largest distance of two real points is √4.5·R² = 1.5·(√2·R²) (the maximum of 2a + 2b + b²/2a at b = a),
-    /// where √2·R² is the bound. Truncation moves each of D coordinates by less than one unit, in the same direction for both points or not: √D at
-    /// the most; the floats before it err by less than 2⁻⁴⁰ of the radius.
+    /// *Ball*: both integers are inside the radius, which the lattice has checked: κ·radius,
+    /// nothing to add. *Moments*: with a = R⁴ and equal weight for both blocks the largest distance
+    /// of two real points is √4.5·R² = 1.5·(√2·R²) (the maximum of 2a + 2b + b²/2a at b = a), where
+    /// √2·R² is the bound. Truncation moves each of D coordinates by less than one unit, in the
+    /// same direction for both points or not: √D at the most; the floats before it err by less than
+    /// 2⁻⁴⁰ of the radius.
     fn distance(&self, radius: f64) -> f64 {
         let request = self.request();
         match (request.geometry, request.adjacency) {

@@ -1,20 +1,26 @@
-//! What a sum that releases "exact prefix + integer noise" needs to know: which noises are in release t.
+//! What a sum that releases "exact prefix + integer noise" needs to know: which noises are in
+//! release t.
 //!
-//! Trees, constant-weight codes, balanced k-ary digits and windows differ in nothing else. Each is a *walk*: for every
-//! release t a set of nodes with signs ±1, such that
+//! Trees, constant-weight codes, balanced k-ary digits and windows differ in nothing else. Each is
+//! a *walk*: for every release t a set of nodes with signs ±1, such that
 //!
-//! 1. **cover**: the signed nodes of release t contain each item 1…t exactly once and no other item, and
+//! 1. **cover**: the signed nodes of release t contain each item 1…t exactly once and no other
+//!    item, and
 //! 2. **depth**: no item lies in more than `depth` of the nodes that are ever used.
 //!
-//! By (1) the release S_t + Σ ±ξ(node) is what a release of noisy nodes would give, so the strategy matrix is
-//! C[node, item] = 1 if the item lies in the node, with largest column norms √depth (L2) and depth (L1). Node contents
-//! are never stored: the exact prefix S_t is the whole secret state, and noise is a function of its address.
+//! By (1) the release S_t + Σ ±ξ(node) is what a release of noisy nodes would give, so the strategy
+//! matrix is C[node, item] = 1 if the item lies in the node, with largest column norms √depth (L2)
+//! and depth (L1). Node contents are never stored: the exact prefix S_t is the whole secret state,
+//! and noise is a function of its address.
 //!
-//! **Lemma A (adaptive covers).** Let every node be complete when it is first used, and let a stream choose its items from what was released
-//! before. Fix the releases; then in two worlds that differ in item τ alone all other items coincide, and only noisy nodes that contain τ shift,
-//! each by the same Δ: at most `depth` of them. In order of first use the conditional laws compose: Gaussian μ = √depth·‖Δ‖/σ, pure
-//! ε = depth·‖Δ‖/b. If a person's items shift nodes by amounts chosen along the way, what counts is the largest Σ‖shift‖² on any path
-//! (fully adaptive composition of Gaussian mechanisms, Smith and Thakurta 2022), which the sensitivity of k columns bounds. ∎
+//! **Lemma A (adaptive covers).** Let every node be complete when it is first used, and let a
+//! stream choose its items from what was released before. Fix the releases; then in two worlds that
+//! differ in item τ alone all other items coincide, and only noisy nodes that contain τ shift, each
+//! by the same Δ: at most `depth` of them. In order of first use the conditional laws compose:
+//! Gaussian μ = √depth·‖Δ‖/σ, pure ε = depth·‖Δ‖/b. If a person's items shift nodes by amounts
+//! chosen along the way, what counts is the largest Σ‖shift‖² on any path (fully adaptive
+//! composition of Gaussian mechanisms, Smith and Thakurta 2022), which the sensitivity of k columns
+//! bounds. ∎
 
 use hushstream_noise::{DiscreteLaplace, L2Laplace, NoiseError, RoundedGaussian, Source};
 use serde::{Deserialize, Serialize};
@@ -23,8 +29,8 @@ use std::sync::Arc;
 use super::ahead::NoiseAhead;
 use super::vectors::AddNoise;
 
-/// Standard deviation (Gaussian) or scale (Laplace) of the one noise there is, in lattice units: privacy sets the
-/// scale of the data instead.
+/// Standard deviation (Gaussian) or scale (Laplace) of the one noise there is, in lattice units:
+/// privacy sets the scale of the data instead.
 pub(crate) const NOISE_SCALE: u64 = 1 << 30;
 
 /// The shape of the noise on a node.
@@ -126,12 +132,14 @@ impl Draws {
     ) -> Option<NoiseAhead> {
         let (law, source) = (self.law, Arc::clone(&self.source));
         let (dimension, mut nodes) = (self.dimension(), Vec::new());
-        // Coordinates of Gaussian noise have nothing to do with each other, and come in pairs: one too many may be drawn.
+        // Coordinates of Gaussian noise have nothing to do with each other, and come in pairs: one
+        // too many may be drawn.
         let stride = match law {
             Law::Gaussian(_) => dimension.next_multiple_of(2),
             Law::Laplace(_) | Law::L2Laplace(_) => dimension,
         };
-        // Where a step may need no new noise, or other laws gain nothing from many nodes at a time, only another core makes it worth it.
+        // Where a step may need no new noise, or other laws gain nothing from many nodes at a time,
+        // only another core makes it worth it.
         let worth_it = is_each_new && matches!(law, Law::Gaussian(_));
         NoiseAhead::start(
             (dimension, stride),
@@ -186,7 +194,8 @@ impl Term {
 
 /// Which nodes cover 1…t.
 pub trait Cover {
-    /// Writes the signed nodes of release `t` ≥ 1 behind those in `out`, the ones that change most often last.
+    /// Writes the signed nodes of release `t` ≥ 1 behind those in `out`, the ones that change most
+    /// often last.
     fn write_terms(&self, t: u64, out: &mut Vec<Term>);
 
     /// The signed nodes of release `t` ≥ 1, those that change most often last.
@@ -196,7 +205,8 @@ pub trait Cover {
         terms
     }
 
-    /// If release `t` ≥ 1 has the first terms of release t − 1 and one more: how many, and that one. Otherwise covers are compared.
+    /// If release `t` ≥ 1 has the first terms of release t − 1 and one more: how many, and that
+    /// one. Otherwise covers are compared.
     fn newest(&self, t: u64) -> Option<(usize, Term)> {
         let _ = t;
         None
@@ -208,8 +218,9 @@ pub trait Cover {
 
 /// The integer noise of release t, kept up to date as t advances.
 ///
-/// Consecutive covers share all but their last few terms. The walk keeps the running totals of the current terms in
-/// order; a step drops the terms that changed and adds the new ones: one draw a step for the binary tree.
+/// Consecutive covers share all but their last few terms. The walk keeps the running totals of the
+/// current terms in order; a step drops the terms that changed and adds the new ones: one draw a
+/// step for the binary tree.
 pub(crate) struct Walk<C> {
     cover: C,
     draws: Draws,
@@ -248,8 +259,9 @@ impl<C: Cover> Walk<C> {
         (self.totals.last().unwrap_or(&self.zero), self.terms.len())
     }
 
-    /// The same, with the last addition left to `finish`, which may have more to do on the way. False if there was nothing to add. Nothing wraps: a cover has fewer
-    /// than 2⁸ terms, each below 2⁵⁵.
+    /// The same, with the last addition left to `finish`, which may have more to do on the way.
+    /// False if there was nothing to add. Nothing wraps: a cover has fewer than 2⁸ terms, each
+    /// below 2⁵⁵.
     pub(crate) fn advance(&mut self, t: u64, finish: impl FnOnce(AddNoise<'_>)) -> bool {
         let follows = self.last + 1 == t;
         let kept = match follows.then(|| self.cover.newest(t)).flatten() {
@@ -297,7 +309,8 @@ impl<C: Cover> Walk<C> {
         self.spare.pop().unwrap_or_else(|| self.zero.clone())
     }
 
-    /// From step `from` to step `last`, draws ahead what each step's last term needs: the only noise a step of the binary tree draws.
+    /// From step `from` to step `last`, draws ahead what each step's last term needs: the only
+    /// noise a step of the binary tree draws.
     pub(crate) fn draw_ahead(&mut self, from: u64, last: u64)
     where
         C: Copy + Send + 'static,

@@ -2,12 +2,15 @@
 //!
 //! **Claim.** Gaussian differential privacy with μ = (κ·sens·R + inflation)/2³⁰.
 //!
-//! **Proof for this code path.** Row t is an integer vector in units of 2⁻ᵍ lattice units (`blt/fixed.rs`); two neighbouring runs differ, over
-//! all rows together, by at most (κ·sens·R + inflation)·2ᵍ in length, whatever the stream answers (`blt/dyadic.rs`). To it is
-//! added ⌊2³⁰⁺ᵍ·N(0,1)⌋, or ⌊2³⁰·N(0,1) + ½⌋ to rows from doubles, for which g = 0, and row + ⌊z⌋ = ⌊row + z⌋: post-processing of Gaussian noise with standard deviation 2³⁰⁺ᵍ. A row depends only on
-//! items up to its own, and the bound holds along every path that a stream which reacts to releases can take, so it holds for such streams too (Denisov et al. 2022; because rows are rounded, by
-//! the fully adaptive composition of Gaussian mechanisms, Smith and Thakurta 2022). What follows, inverse filter and
-//! prefix sum, sees the noisy integers only. ∎
+//! **Proof for this code path.** Row t is an integer vector in units of 2⁻ᵍ lattice units
+//! (`blt/fixed.rs`); two neighbouring runs differ, over all rows together, by at most (κ·sens·R +
+//! inflation)·2ᵍ in length, whatever the stream answers (`blt/dyadic.rs`). To it is added
+//! ⌊2³⁰⁺ᵍ·N(0,1)⌋, or ⌊2³⁰·N(0,1) + ½⌋ to rows from doubles, for which g = 0, and row + ⌊z⌋ = ⌊row
+//! + z⌋: post-processing of Gaussian noise with standard deviation 2³⁰⁺ᵍ. A row depends only on
+//! items up to its own, and the bound holds along every path that a stream which reacts to releases
+//! can take, so it holds for such streams too (Denisov et al. 2022; because rows are rounded, by
+//! the fully adaptive composition of Gaussian mechanisms, Smith and Thakurta 2022). What follows,
+//! inverse filter and prefix sum, sees the noisy integers only. ∎
 
 use super::ahead::NoiseAhead;
 use super::blt::{BltDecoder, DyadicBlt, FixedBlt, Layout, Width};
@@ -93,7 +96,8 @@ impl Filter {
 
 impl Running for Filter {
     fn step(&mut self, t: u64, item: &[i64], out: &mut [f64]) {
-        // The plan bounds every item, length and number of steps that the encoder and the decoder check again.
+        // The plan bounds every item, length and number of steps that the encoder and the decoder
+        // check again.
         const FITS: &str = "the plan's lattice bounds what the encoder takes";
         match &mut self.encoder {
             FixedBlt::Narrow(encoder) => {
@@ -208,7 +212,8 @@ mod tests {
         wide
     }
 
-    /// In every width: what is released is the decoded sum of the row and the whole of its own noise, to the last bit; drawn ahead or not.
+    /// In every width: what is released is the decoded sum of the row and the whole of its own
+    /// noise, to the last bit; drawn ahead or not.
     #[test]
     fn releases_are_decoded_rows_plus_their_noise() {
         let (n, radius) = (600, 1_i64 << 20);

@@ -5,7 +5,8 @@ use super::plan::SumPlan;
 use super::strategy::Strategy;
 
 impl SumPlan {
-    /// Standard deviation of one coordinate of one node's noise, in the units of the data. For octaves: of the last octave.
+    /// Standard deviation of one coordinate of one node's noise, in the units of the data. For
+    /// octaves: of the last octave.
     #[must_use]
     pub fn node_sigma(&self) -> f64 {
         self.sigma_in(self.request().releases.ilog2())
@@ -45,7 +46,8 @@ impl SumPlan {
     pub fn prefix_sd_max(&self) -> f64 {
         let releases = self.request().releases;
         if self.fields.strategy == Strategy::Octave {
-            // Within an octave the worst place is the one with most digits; the last two octaves hold the worst of all.
+            // Within an octave the worst place is the one with most digits; the last two octaves
+            // hold the worst of all.
             let octave = releases.ilog2();
             let place = releases - (1 << octave) + 1;
             let most = (0..=place.ilog2())
@@ -61,10 +63,13 @@ impl SumPlan {
         self.fields.strategy.worst_variance(releases).sqrt() * self.sigma_in(0)
     }
 
-    /// The largest distance of a release from the exact sum of clipped contributions plus noise, in the units of the data.
+    /// The largest distance of a release from the exact sum of clipped contributions plus noise, in
+    /// the units of the data.
     ///
-    /// Truncation toward zero costs a record less than one lattice unit in every coordinate. A filter's floors add up to the inflation at most (all
-    /// rows together, in L2), and a release weighs rows as it weighs their noise. Decoding in floats costs 10⁻⁹ of the sum, far less than a unit a record.
+    /// Truncation toward zero costs a record less than one lattice unit in every coordinate. A
+    /// filter's floors add up to the inflation at most (all rows together, in L2), and a release
+    /// weighs rows as it weighs their noise. Decoding in floats costs 10⁻⁹ of the sum, far less
+    /// than a unit a record.
     #[must_use]
     pub fn truncation(&self) -> f64 {
         let request = self.request();

@@ -1,15 +1,19 @@
-//! Honaker's estimate from below: the binary tree with every node noised, children helping their parents.
+//! Honaker's estimate from below: the binary tree with every node noised, children helping their
+//! parents.
 //!
-//! **Claim.** For n releases the depth is h = bit_length(n), as for the tree, with less error for the same noise.
+//! **Claim.** For n releases the depth is h = bit_length(n), as for the tree, with less error for
+//! the same noise.
 //!
-//! **Proof for this code path.** Every node of 2ʲ items that is complete by n gets noise of its own; an item lies in one node of
-//! each level 0…h−1: depth h, reached by item 1. What is published is the sequence of noisy nodes in completion order, as
-//! integers; the estimates below are computed from those integers in floating point, after the release, and are
-//! post-processing. (Weighting the noise alone and adding it to the exact sum would give the same numbers on paper, and
-//! a float that depends on the data in its last bit.) ∎
+//! **Proof for this code path.** Every node of 2ʲ items that is complete by n gets noise of its
+//! own; an item lies in one node of each level 0…h−1: depth h, reached by item 1. What is published
+//! is the sequence of noisy nodes in completion order, as integers; the estimates below are
+//! computed from those integers in floating point, after the release, and are post-processing.
+//! (Weighting the noise alone and adding it to the exact sum would give the same numbers on paper,
+//! and a float that depends on the data in its last bit.) ∎
 //!
-//! **Estimate** (Honaker 2015). With noise variance 1 the best unbiased estimate of a node from its subtree has variance v₀ = 1,
-//! v_j = 2v_{j−1}/(1 + 2v_{j−1}) = 1/(2(1 − 2^{−(j+1)})): the node's own value gets weight v_j, its children's estimates 1 − v_j.
+//! **Estimate** (Honaker 2015). With noise variance 1 the best unbiased estimate of a node from its
+//! subtree has variance v₀ = 1, v_j = 2v_{j−1}/(1 + 2v_{j−1}) = 1/(2(1 − 2^{−(j+1)})): the node's
+//! own value gets weight v_j, its children's estimates 1 − v_j.
 //!
 //! **State.** The exact sums and the estimates of the open nodes, one pair a level.
 
@@ -30,7 +34,8 @@ pub(super) fn prefix_variance(t: u64) -> f64 {
         .sum()
 }
 
-/// The largest variance among releases 1…n: either n's own, or that of n cut to all ones below one of its digits.
+/// The largest variance among releases 1…n: either n's own, or that of n cut to all ones below one
+/// of its digits.
 pub(super) fn worst_variance(releases: u64) -> f64 {
     let cut = (0..64)
         .filter(|level| releases >> level & 1 == 1)

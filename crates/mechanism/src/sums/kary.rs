@@ -1,22 +1,27 @@
 //! The k-ary tree with subtraction: fewer levels, so less noise for pure differential privacy.
 //!
-//! **Claim.** For odd k and the least h with (kʰ − 1)/2 ≥ n, the depth is h and a release has at most h(k−1)/2 noises.
+//! **Claim.** For odd k and the least h with (kʰ − 1)/2 ≥ n, the depth is h and a release has at
+//! most h(k−1)/2 noises.
 //!
-//! **Cover.** Write t in balanced digits, t = Σ d_i kⁱ with |d_i| ≤ (k−1)/2. From the offset o_i = Σ_{j>i} d_j kʲ walk d_i nodes of kⁱ
-//! items to the right, added, or |d_i| to the left, subtracted; the walk ends at t, so the signed nodes contain each item
-//! of 1…t once and cancel elsewhere. An item lies in one node of a level: depth h. Item 1 reaches it, as the node at
-//! offset 0 of every level is used.
+//! **Cover.** Write t in balanced digits, t = Σ d_i kⁱ with |d_i| ≤ (k−1)/2. From the offset o_i =
+//! Σ_{j>i} d_j kʲ walk d_i nodes of kⁱ items to the right, added, or |d_i| to the left, subtracted;
+//! the walk ends at t, so the signed nodes contain each item of 1…t once and cancel elsewhere. An
+//! item lies in one node of a level: depth h. Item 1 reaches it, as the node at offset 0 of every
+//! level is used.
 //!
-//! **Privacy against adaptive streams.** Some nodes reach into the future, so "complete when first used" does not hold, and
-//! contents must not be (and are not) stored. Instead: let v(τ) be the 0/1 vector of the nodes that contain the changed item τ, and Δ
-//! the change, a function of what was released before τ. Compare the noise vectors ξ and ξ − Δ⊗v(τ). By the cover
-//! property the noise of release t moves by −Δ·[τ ≤ t], which cancels the change of the data: the same releases
-//! come out in both worlds. Releases before τ do not move at all, so Δ takes the same value before and after the map: it is
-//! a *shear* (a translation along v(τ) by an amount that is constant along v(τ)), a bijection of the integer lattice onto
-//! itself. Probabilities of ξ and its image differ by at most a factor e^(‖Δ‖/b) for each of the h nodes. ∎
+//! **Privacy against adaptive streams.** Some nodes reach into the future, so "complete when first
+//! used" does not hold, and contents must not be (and are not) stored. Instead: let v(τ) be the 0/1
+//! vector of the nodes that contain the changed item τ, and Δ the change, a function of what was
+//! released before τ. Compare the noise vectors ξ and ξ − Δ⊗v(τ). By the cover property the noise
+//! of release t moves by −Δ·[τ ≤ t], which cancels the change of the data: the same releases come
+//! out in both worlds. Releases before τ do not move at all, so Δ takes the same value before and
+//! after the map: it is a *shear* (a translation along v(τ) by an amount that is constant along
+//! v(τ)), a bijection of the integer lattice onto itself. Probabilities of ξ and its image differ
+//! by at most a factor e^(‖Δ‖/b) for each of the h nodes. ∎
 //!
-//! Gaussian noise is refused here: what subtraction saves in levels it loses in variance, and the other sums are better.
-//! **State.** One vector; totals of at most h(k−1)/2 noises are kept to save draws.
+//! Gaussian noise is refused here: what subtraction saves in levels it loses in variance, and the
+//! other sums are better. **State.** One vector; totals of at most h(k−1)/2 noises are kept to save
+//! draws.
 
 use super::cover::{Cover, Term};
 
@@ -82,8 +87,9 @@ impl BalancedDigits {
 
     /// The largest number of noises in one of the releases 1…n.
     ///
-    /// The best t ≤ n agrees with n's digits down to some place, is smaller there, and has digits of the largest absolute
-    /// value below; smaller at a place means any digit from −(k−1)/2 to one less than n's.
+    /// The best t ≤ n agrees with n's digits down to some place, is smaller there, and has digits
+    /// of the largest absolute value below; smaller at a place means any digit from −(k−1)/2 to one
+    /// less than n's.
     #[must_use]
     pub fn most_terms(self, releases: u64) -> u64 {
         let half = self.base / 2;

@@ -1,6 +1,8 @@
-//! Unknown horizon: a fresh binary tree for every power of two (JKT12 Algorithm 7, with erratum J14).
+//! Unknown horizon: a fresh binary tree for every power of two (JKT12 Algorithm 7, with erratum
+//! J14).
 //!
-//! **Claim.** With noise for depth m + 1 in octave m, the whole infinite sequence of releases has the budget's guarantee.
+//! **Claim.** With noise for depth m + 1 in octave m, the whole infinite sequence of releases has
+//! the budget's guarantee.
 //!
 //! **Proof for this code path.** Octave m holds the items 2ᵐ…2ᵐ⁺¹−1, as 2ᵐ releases of a binary
 //! tree of depth bit_length(2ᵐ) = m + 1, on a lattice whose radius is calibrated for that depth.
@@ -24,7 +26,8 @@
 //! every path. ∎ (`tests/strategies/sensitivity.rs` tries all
 //! sets of items in the first octaves.)
 //!
-//! **Error.** √(Σ_{m'<m} σ²_{m'} + popcount·σ²_m). **State.** The exact sum of the current octave, the public sum of past roots.
+//! **Error.** √(Σ_{m'<m} σ²_{m'} + popcount·σ²_m). **State.** The exact sum of the current octave,
+//! the public sum of past roots.
 
 use super::cover::{Draws, Noise};
 use super::plan::{PlanError, SumPlan};

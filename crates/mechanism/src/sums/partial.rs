@@ -10,7 +10,8 @@ pub(crate) struct Counts {
     pub(crate) clipped: u64,
 }
 
-/// Records summed elsewhere: exact integers, so the order and the split change nothing. As private as the records.
+/// Records summed elsewhere: exact integers, so the order and the split change nothing. As private
+/// as the records.
 pub struct PartialSum {
     pub(super) values: Vec<i64>,
     pub(super) lattice: Lattice,

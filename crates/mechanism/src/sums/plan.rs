@@ -1,7 +1,8 @@
 //! What is wanted of a private sum, and what comes of it before it sees anything.
 //!
-//! [`SumRequest::plan`] chooses the strategy's parameters and the integer radius of the data (`calibrate.rs`); the
-//! plan then tells its price, its error (`forecast.rs`) and its guarantee (`promise.rs`).
+//! [`SumRequest::plan`] chooses the strategy's parameters and the integer radius of the data
+//! (`calibrate.rs`); the plan then tells its price, its error (`forecast.rs`) and its guarantee
+//! (`promise.rs`).
 
 use super::blt::{BltError, LayoutError};
 use super::cover::Noise;
@@ -27,8 +28,9 @@ pub struct SumRequest {
     pub bound: f64,
     /// What contributions can be.
     pub geometry: Geometry,
-    /// Standard deviation, in the units of the data, below which a node's noise must not fall even if the budget would allow it; 0 for
-    /// none. Follow-the-perturbed-leader wants noise for its regret.
+    /// Standard deviation, in the units of the data, below which a node's noise must not fall even
+    /// if the budget would allow it; 0 for none. Follow-the-perturbed-leader wants noise for its
+    /// regret.
     pub least_sigma: f64,
     /// Records summed into one item.
     pub batch: u64,
@@ -45,8 +47,8 @@ pub struct SumRequest {
 pub enum Geometry {
     /// A ball around zero: two points are two radii apart.
     Ball,
-    /// Second moments (vvᵀ, (R/Y)·y·v) of a vector with ‖v‖ ≤ R and a number with |y| ≤ Y, made by the mechanism itself from clipped data:
-    /// two of them are only 3/2 radii apart.
+    /// Second moments (vvᵀ, (R/Y)·y·v) of a vector with ‖v‖ ≤ R and a number with |y| ≤ Y, made by
+    /// the mechanism itself from clipped data: two of them are only 3/2 radii apart.
     Moments,
 }
 
@@ -80,7 +82,8 @@ pub enum PlanError {
     },
     /// Second moments are close in L2, not in L1.
     #[error(
-        "second moments are bounded in L2: they cannot carry Laplace noise; use Gaussian or L2-Laplace"
+        "second moments are bounded in L2: they cannot carry Laplace noise; use Gaussian or \
+         L2-Laplace"
     )]
     MomentsInL1,
     /// The least noise asked for.
@@ -130,7 +133,8 @@ pub struct SumPlan {
     pub(crate) fields: PlanFields,
 }
 
-/// The stored form. Not public: a plan that did not come out of [`SumRequest::plan`] could name any price.
+/// The stored form. Not public: a plan that did not come out of [`SumRequest::plan`] could name any
+/// price.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct PlanFields {
     pub(crate) request: SumRequest,

@@ -54,12 +54,14 @@ impl SumPlan {
             builder = builder.window(width);
         }
         if let Participation::PerPerson { most, separation } = request.participation {
-            builder = builder
-                .person(most)
-                .assume("who contributes at which time is public to the mechanism's neighbours: a null keeps its person's name");
+            builder = builder.person(most).assume(
+                "who contributes at which time is public to the mechanism's neighbours: a \
+                    null keeps its person's name",
+            );
             if separation > 1 {
                 builder = builder.assume(format!(
-                    "one person's contributions are at least {separation} items apart; others are nulled"
+                    "one person's contributions are at least {separation} items apart; others are \
+                     nulled"
                 ));
             }
         }
@@ -71,18 +73,21 @@ impl SumPlan {
         builder.build()
     }
 
-    /// The computational assumption, with the number of blocks under one cipher key and the switching bound q²/2¹²⁹ for it.
+    /// The computational assumption, with the number of blocks under one cipher key and the
+    /// switching bound q²/2¹²⁹ for it.
     fn cryptography(&self) -> String {
         let request = self.request();
         let blocks =
             self.most_releases() as f64 * f64::from(request.dimension) * self.draws_a_release();
         let distance = (blocks * blocks / 2_f64.powi(129)).min(1.0);
         format!(
-            "AES-256 and HMAC-SHA-256 are pseudo-random (AES on up to {blocks:.1e} blocks, to within {distance:.1e})"
+            "AES-256 and HMAC-SHA-256 are pseudo-random (AES on up to {blocks:.1e} blocks, to \
+             within {distance:.1e})"
         )
     }
 
-    /// A bound on the draws a release adds, by coordinate: extra ones for padding, for every level, or inside L2-Laplace.
+    /// A bound on the draws a release adds, by coordinate: extra ones for padding, for every level,
+    /// or inside L2-Laplace.
     fn draws_a_release(&self) -> f64 {
         let levels = self.levels().map_or(1.0, f64::from);
         let inside = if self.request().noise == Noise::Gaussian {
@@ -126,7 +131,8 @@ impl SumPlan {
             (Strategy::Kary { .. }, _) => ("Andersson, Pagh and Torkamani 2024", &[]),
             (Strategy::Window { .. }, _) => ("WDP20 Lemma 3", &["W1", "W6", "W7"]),
             (Strategy::Blt { .. }, _) => (
-                "Dvijotham et al. 2024, adaptive by Denisov et al. 2022 Theorem 2.1 and, with rounded rows, Smith and Thakurta 2022",
+                "Dvijotham et al. 2024, adaptive by Denisov et al. 2022 Theorem 2.1 and, with \
+                 rounded rows, Smith and Thakurta 2022",
                 &[],
             ),
             (Strategy::Octave, _) => ("JKT12 Algorithm 7", &["J1", "J14"]),

@@ -1,11 +1,13 @@
-//! A sum at work: the one interface behind which trees, codes, digits, windows and filters look alike.
+//! A sum at work: the one interface behind which trees, codes, digits, windows and filters look
+//! alike.
 
 use super::cover::{Cover, Draws, Walk};
 use super::vectors;
 use crate::durable::packed;
 use serde::{Deserialize, Serialize};
 
-/// What must be stored to continue bit for bit: exact accumulators, and (public) floats of decoders. Never O(T).
+/// What must be stored to continue bit for bit: exact accumulators, and (public) floats of
+/// decoders. Never O(T).
 #[derive(Clone, PartialEq, Serialize, Deserialize, Default)]
 pub(crate) struct State {
     #[serde(with = "packed")]
@@ -36,7 +38,8 @@ pub(crate) trait Running: Send {
     /// Release `t` once more, for the last t; for t = 0 what would be released before any item.
     fn last(&mut self, t: u64, out: &mut [f64]);
 
-    /// Draws the noise of steps `from` to `last` ahead of need, where a mechanism can: the same noise, sooner.
+    /// Draws the noise of steps `from` to `last` ahead of need, where a mechanism can: the same
+    /// noise, sooner.
     fn draw_ahead(&mut self, from: u64, last: u64) {
         let _ = (from, last);
     }
@@ -56,8 +59,8 @@ pub(crate) struct CoveredPrefix<C> {
     unit: f64,
 }
 
-/// AS17's padding: every release carries `total` noises, so that all have one law. The extra ones are drawn anew for
-/// every release; they touch no data and cost no privacy.
+/// AS17's padding: every release carries `total` noises, so that all have one law. The extra ones
+/// are drawn anew for every release; they touch no data and cost no privacy.
 pub(crate) struct Padding {
     pub(crate) total: u32,
     pub(crate) draws: Draws,

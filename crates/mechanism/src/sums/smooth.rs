@@ -1,16 +1,19 @@
-//! Smooth binary sums: items labelled by words of constant weight, so that every release has the same noise law.
+//! Smooth binary sums: items labelled by words of constant weight, so that every release has the
+//! same noise law.
 //!
-//! **Claim.** With h-bit words of weight w, C(h,w) − 1 ≥ n: depth h − w, and every release has exactly w noises.
+//! **Claim.** With h-bit words of weight w, C(h,w) − 1 ≥ n: depth h − w, and every release has
+//! exactly w noises.
 //!
-//! **Proof for this code path.** Let ℓ(i) be the i-th smallest h-bit word of weight w. Release t uses L = ℓ(t+1): for every set
-//! bit p of L the node of the items whose labels agree with L above p and have 0 at p. A label below L first differs from
-//! it (from the top) at exactly one such p: items 1…t are covered once, by w nodes, some of them empty and noised all the
-//! same. An item with label M lies in a node only for a p where M has 0: at most h − w nodes. A node is complete when first
-//! used, because every label in it is below L; so Lemma A applies as for the tree. ∎ Item 1 reaches the bound: h is the least for
-//! its w, so some label within reach has the top bit set.
+//! **Proof for this code path.** Let ℓ(i) be the i-th smallest h-bit word of weight w. Release t
+//! uses L = ℓ(t+1): for every set bit p of L the node of the items whose labels agree with L above
+//! p and have 0 at p. A label below L first differs from it (from the top) at exactly one such p:
+//! items 1…t are covered once, by w nodes, some of them empty and noised all the same. An item with
+//! label M lies in a node only for a p where M has 0: at most h − w nodes. A node is complete when
+//! first used, because every label in it is below L; so Lemma A applies as for the tree. ∎ Item 1
+//! reaches the bound: h is the least for its w, so some label within reach has the top bit set.
 //!
-//! Its marginal laws are identical for every t, which AS17's FTRL and FTPL ask for without extra noise.
-//! **State.** One vector; totals of w noises are kept to save draws.
+//! Its marginal laws are identical for every t, which AS17's FTRL and FTPL ask for without extra
+//! noise. **State.** One vector; totals of w noises are kept to save draws.
 
 use super::cover::{Cover, Term};
 
@@ -58,7 +61,8 @@ impl ConstantWeight {
         let (mut rank, mut word) = (rank, 0);
         let mut position = self.width;
         for ones in (1..=self.weight).rev() {
-            // The highest one stands where C(position, ones) is the largest that does not exceed the rank.
+            // The highest one stands where C(position, ones) is the largest that does not exceed
+            // the rank.
             position = (0..position)
                 .rev()
                 .find(|&p| binomial(p, ones) <= rank)
@@ -93,7 +97,8 @@ impl Cover for ConstantWeight {
     }
 
     fn items(&self, node: u64) -> (u64, u64) {
-        // Labels from (prefix, 0 at p, …) on, up to but not including (prefix, 1 at p, …): count those below each end.
+        // Labels from (prefix, 0 at p, …) on, up to but not including (prefix, 1 at p, …): count
+        // those below each end.
         let p = node.trailing_zeros();
         let below = |bound: u64| -> u64 {
             let mut ones = self.weight;

@@ -1,10 +1,12 @@
-//! Plans read back from a journal. A file is not taken on trust: safe code outside could have written it.
+//! Plans read back from a journal. A file is not taken on trust: safe code outside could have
+//! written it.
 
 use super::plan::{PlanError, SumPlan};
 use super::strategy::Strategy;
 
 impl SumPlan {
-    /// Checks a plan that comes from a file: everything but the choice of parameters, which a later version may make otherwise.
+    /// Checks a plan that comes from a file: everything but the choice of parameters, which a later
+    /// version may make otherwise.
     pub(crate) fn check_stored(&self) -> Result<(), PlanError> {
         let request = self.request();
         let octaves = match self.fields.strategy {

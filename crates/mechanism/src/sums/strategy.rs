@@ -1,4 +1,5 @@
-//! The public shape of a sum: how often it counts an item, and how much noise a release carries. No data, no budget.
+//! The public shape of a sum: how often it counts an item, and how much noise a release carries. No
+//! data, no budget.
 
 use super::blt::{BltError, DyadicBlt, Layout, Width, optimise};
 use super::cover::{Cover, Noise};
@@ -11,7 +12,8 @@ use super::window::Window;
 use crate::persons::Participation;
 use serde::{Deserialize, Serialize};
 
-/// A sum with its parameters chosen. Stored with a run, so that a resumed run keeps them whatever a later version would choose.
+/// A sum with its parameters chosen. Stored with a run, so that a resumed run keeps them whatever a
+/// later version would choose.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) enum Strategy {
     Tree,
@@ -63,7 +65,8 @@ impl Strategy {
         })
     }
 
-    /// Whether it is a strategy of this kind that reaches n releases: what is read from a file is not taken on trust.
+    /// Whether it is a strategy of this kind that reaches n releases: what is read from a file is
+    /// not taken on trust.
     pub(crate) fn fits(&self, kind: SumKind, releases: u64) -> bool {
         match (self, kind) {
             (Self::Tree, SumKind::Tree)
@@ -84,7 +87,8 @@ impl Strategy {
         }
     }
 
-    /// The largest number of nodes an item lies in. For octaves: in octave `octave`. Filters have none.
+    /// The largest number of nodes an item lies in. For octaves: in octave `octave`. Filters have
+    /// none.
     pub(crate) fn depth(&self, releases: u64, octave: u32) -> Option<u32> {
         Some(match *self {
             Self::Tree | Self::PaddedTree | Self::Honaker => BinaryTree::depth(releases),
@@ -96,8 +100,8 @@ impl Strategy {
         })
     }
 
-    /// How far one unit of change in a person's items moves the nodes or rows, rounded up: L2 over all of them for Gaussian noise, L1 for pure
-    /// noise.
+    /// How far one unit of change in a person's items moves the nodes or rows, rounded up: L2 over
+    /// all of them for Gaussian noise, L1 for pure noise.
     ///
     /// For one participation √depth and depth. For k of them: pure noise adds up to k·depth. For
     /// Gaussian noise over a binary tree, two different items share at most depth − 1 nodes (never
@@ -128,11 +132,13 @@ impl Strategy {
             }
             _ => most * depth.sqrt(),
         };
-        // A square root and a few products of small integers: two units in the last place are more than they can err.
+        // A square root and a few products of small integers: two units in the last place are more
+        // than they can err.
         Ok(exact.next_up().next_up())
     }
 
-    /// Variance of release t, in units of one node's noise. For octaves see the plan, where scales differ.
+    /// Variance of release t, in units of one node's noise. For octaves see the plan, where scales
+    /// differ.
     pub(crate) fn variance(&self, t: u64, releases: u64) -> f64 {
         let terms = match *self {
             Self::Tree | Self::Octave => t.count_ones() as usize,
@@ -160,7 +166,8 @@ impl Strategy {
         }
     }
 
-    /// Vectors of the model's dimension, in words of 64 bits, held while it runs: exact state, noise, decoder and release.
+    /// Vectors of the model's dimension, in words of 64 bits, held while it runs: exact state,
+    /// noise, decoder and release.
     pub(crate) fn vectors(&self, releases: u64) -> u64 {
         match self {
             Self::Honaker => 3 * u64::from(BinaryTree::depth(releases)) + 2,

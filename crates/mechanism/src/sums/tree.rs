@@ -1,16 +1,19 @@
-//! The binary tree (JKT12 Algorithm 5, ST13 Algorithm 2, AS17 PrivateSum), with the level count of errata J1 and A1.
+//! The binary tree (JKT12 Algorithm 5, ST13 Algorithm 2, AS17 PrivateSum), with the level count of
+//! errata J1 and A1.
 //!
 //! **Claim.** For n releases the depth is h = bit_length(n) = ⌊log₂ n⌋ + 1.
 //!
-//! **Proof for this code path.** Release t covers 1…t by the nodes of its binary digits: for every set bit j the node of 2ʲ
-//! items that ends at t with the bits below j cleared. Such a node has level j = trailing_zeros(end), so there is one
-//! node for each end and one fresh noise a round; an item lies in at most one node of a level, and 2ʲ ≤ t ≤ n leaves the
-//! levels 0…h−1. Item 1 lies in all of them. Nodes are complete when first used, so in completion order, given the
-//! values released before, only nodes that contain the changed item shift, each by the same amount (Lemma A): the guarantee
-//! holds against streams that react to releases. ∎ (In-order traversal, as in ST13's appendix, would change more factors:
-//! erratum S2.)
+//! **Proof for this code path.** Release t covers 1…t by the nodes of its binary digits: for every
+//! set bit j the node of 2ʲ items that ends at t with the bits below j cleared. Such a node has
+//! level j = trailing_zeros(end), so there is one node for each end and one fresh noise a round; an
+//! item lies in at most one node of a level, and 2ʲ ≤ t ≤ n leaves the levels 0…h−1. Item 1 lies in
+//! all of them. Nodes are complete when first used, so in completion order, given the values
+//! released before, only nodes that contain the changed item shift, each by the same amount (Lemma
+//! A): the guarantee holds against streams that react to releases. ∎ (In-order traversal, as in
+//! ST13's appendix, would change more factors: erratum S2.)
 //!
-//! **Error.** popcount(t) noises. **State.** One vector; totals of at most h noises are kept to save draws.
+//! **Error.** popcount(t) noises. **State.** One vector; totals of at most h noises are kept to
+//! save draws.
 
 use super::cover::{Cover, Term};
 
@@ -28,7 +31,8 @@ impl BinaryTree {
     /// The largest number of noises in one of the first `releases` releases.
     #[must_use]
     pub fn most_terms(releases: u64) -> u32 {
-        // 2^h − 1 has h digits; below it the best is n itself or n with a leading part cut to all ones.
+        // 2^h − 1 has h digits; below it the best is n itself or n with a leading part cut to all
+        // ones.
         let depth = Self::depth(releases);
         if (releases + 1).is_power_of_two() {
             depth

@@ -3,7 +3,8 @@
 use hushstream_four::{self as four, FOUR, Four, Work, nearest};
 use pulp::{Arch, Simd, WithSimd};
 
-/// `total` += `terms`, modulo 2⁶⁴: the caller knows that nothing wraps, and a loop that looked for it would not become vectors.
+/// `total` += `terms`, modulo 2⁶⁴: the caller knows that nothing wraps, and a loop that looked for
+/// it would not become vectors.
 pub(super) fn add(total: &mut [i64], terms: &[i64]) {
     dispatch(total, |total| {
         for (total, term) in total.iter_mut().zip(terms) {
@@ -41,7 +42,8 @@ impl<'a> AddNoise<'a> {
         });
     }
 
-    /// The same on the way to a release, in one pass: `exact` += `item`, and `out` = (`exact` + `total`)·`unit`.
+    /// The same on the way to a release, in one pass: `exact` += `item`, and `out` = (`exact` +
+    /// `total`)·`unit`.
     pub(super) fn release(self, exact: &mut [i64], item: &[i64], out: &mut [f64], unit: f64) {
         four::run(ReleaseInOnePass {
             add: self,

@@ -1,16 +1,19 @@
-//! The window tree (WDP20): an item is protected in the W releases after it arrives, and only there.
+//! The window tree (WDP20): an item is protected in the W releases after it arrives, and only
+//! there.
 //!
 //! **Claim.** Among the nodes used in the releases τ…τ+W−1, item τ lies in at most bit_length(W).
 //!
-//! **Cover.** Release t is the exact sum plus the noises of the maximal aligned dyadic nodes of (t−W, t]. Items up to t−W are in no
-//! node: they have entered the clean sum, τ at time τ+W exactly. Nodes are aligned on the absolute grid and no longer than W, so
-//! they never cross the blocks of 2^⌈log₂W⌉ items.
+//! **Cover.** Release t is the exact sum plus the noises of the maximal aligned dyadic nodes of
+//! (t−W, t]. Items up to t−W are in no node: they have entered the clean sum, τ at time τ+W
+//! exactly. Nodes are aligned on the absolute grid and no longer than W, so they never cross the
+//! blocks of 2^⌈log₂W⌉ items.
 //!
-//! **Why bit_length(W)** (erratum W6; brute-forced for every W ≤ 130). A node of level j contains τ in at most one copy, and a node of
-//! 2ʲ ≤ W items is the largest that fits: ⌊log₂W⌋ + 1 levels. ∎
+//! **Why bit_length(W)** (erratum W6; brute-forced for every W ≤ 130). A node of level j contains τ
+//! in at most one copy, and a node of 2ʲ ≤ W items is the largest that fits: ⌊log₂W⌋ + 1 levels. ∎
 //!
-//! **What it does not promise** (erratum W7). From τ+W on the item is in the clear part of every release: two streams that differ in it
-//! differ in those releases by exactly the difference. The transcript as a whole is *not* private; the guarantee has its own type.
+//! **What it does not promise** (erratum W7). From τ+W on the item is in the clear part of every
+//! release: two streams that differ in it differ in those releases by exactly the difference. The
+//! transcript as a whole is *not* private; the guarantee has its own type.
 
 use super::cover::{Cover, Term};
 use super::tree::{dyadic_items, dyadic_node};
@@ -29,11 +32,13 @@ impl Window {
         self.width.min(releases).max(1).ilog2() + 1
     }
 
-    /// A bound on the number of noises in one of the releases 1…n: two runs of levels below the largest node's, which may stand
-    /// twice; a full binary expansion while the window is not yet full.
+    /// A bound on the number of noises in one of the releases 1…n: two runs of levels below the
+    /// largest node's, which may stand twice; a full binary expansion while the window is not yet
+    /// full.
     #[must_use]
     pub fn most_terms(self, releases: u64) -> u32 {
-        // Covers repeat with the window's block once it is full: look at every alignment for small windows.
+        // Covers repeat with the window's block once it is full: look at every alignment for small
+        // windows.
         let depth = self.depth(releases);
         if releases <= self.width {
             return super::tree::BinaryTree::most_terms(releases);

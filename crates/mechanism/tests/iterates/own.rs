@@ -1,4 +1,5 @@
-//! A caller's own learner: its bound is trusted, but neither its staying the same nor its being a number is.
+//! A caller's own learner: its bound is trusted, but neither its staying the same nor its being a
+//! number is.
 
 use crate::machine::{Machine, bits, plan};
 use crate::streams::record;
@@ -52,7 +53,8 @@ fn target(y: f64) -> Raw<Record> {
     Raw::seal(record(&(Vec::new(), y)))
 }
 
-/// The same iterate and the same noise with another unit would reveal the noise: a changed bound is refused, or what was released comes again bit for bit.
+/// The same iterate and the same noise with another unit would reveal the noise: a changed bound is
+/// refused, or what was released comes again bit for bit.
 #[test]
 fn a_bound_that_changes_never_rescales_noise() {
     let everywhere = |t: u64| right(t) * 1.001;
@@ -124,7 +126,8 @@ fn a_checkpoint_repeats_its_release_whatever_the_bound() {
     assert_eq!(bits(before.value()), bits(released.value()));
 }
 
-/// A bound that is no bound gets no noise to match it, and so no release: 0 alone means that none is needed.
+/// A bound that is no bound gets no noise to match it, and so no release: 0 alone means that none
+/// is needed.
 #[test]
 fn a_negative_bound_is_refused_before_anything_is_released() {
     let falls = |t: u64| 1.0 / t as f64 - 0.001;

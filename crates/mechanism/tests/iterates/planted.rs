@@ -1,4 +1,5 @@
-//! Bugs that lose the proof, planted: each drives two streams further apart than the schedule says, while the right code does not.
+//! Bugs that lose the proof, planted: each drives two streams further apart than the schedule says,
+//! while the right code does not.
 
 use crate::streams::*;
 use hushstream_account::{Adjacency, Budget, Mu};
@@ -62,7 +63,8 @@ fn rep(learner: &dyn StableLearner) -> impl Fn(u64) -> f64 + '_ {
     |t| learner.sensitivity(t, Adjacency::ReplaceOne)
 }
 
-/// The true δ at ε = 1 of Gaussian releases of which neighbours are so far apart, with noise for (1, 10⁻⁶) by the schedule.
+/// The true δ at ε = 1 of Gaussian releases of which neighbours are so far apart, with noise for
+/// (1, 10⁻⁶) by the schedule.
 fn true_delta(distances: &[f64], schedule: &[f64]) -> f64 {
     let mu = Mu::within(Budget::approx(1.0, 1e-6).unwrap())
         .unwrap()
@@ -144,7 +146,8 @@ fn clipping_gradients_instead_of_data() {
             }
         }),
     };
-    // After the record in which they differ, the two worlds lie on two sides of every following hyperplane, each in a new direction: clipped gradients throw them apart.
+    // After the record in which they differ, the two worlds lie on two sides of every following
+    // hyperplane, each in a new direction: clipped gradients throw them apart.
     let mut worlds = [clipping.start(), clipping.start()];
     let mut rows: [Vec<Row>; 2] = [vec![None], vec![None]];
     let (mut here, mut there) = (vec![0.0; D], vec![0.0; D]);
@@ -157,7 +160,8 @@ fn clipping_gradients_instead_of_data() {
             let last = rows[rows.len() - 1].as_ref().map(record);
             clipping.step(t, world, last.as_ref());
         }
-        // ⟨v, x⟩ has different signs in the two worlds: v is long along the new axis, and leans towards their difference.
+        // ⟨v, x⟩ has different signs in the two worlds: v is long along the new axis, and leans
+        // towards their difference.
         let gap: Vec<f64> = worlds[0]
             .iter()
             .zip(&worlds[1])
@@ -219,7 +223,8 @@ fn an_inexact_step_that_is_not_charged() {
     assert!(ratio > 1.5, "{ratio}");
 }
 
-/// JKT12's (37) has 2L·ln T/T where the average moves by 2L(H_T − 1)/(αT) (erratum J12): far too little for α < 1.
+/// JKT12's (37) has 2L·ln T/T where the average moves by 2L(H_T − 1)/(αT) (erratum J12): far too
+/// little for α < 1.
 #[test]
 fn pol_without_one_over_alpha() {
     let alpha = 0.1;
@@ -229,7 +234,8 @@ fn pol_without_one_over_alpha() {
     let rounds = 999_u64;
     let stream = |sign: f64| -> Vec<Row> {
         let mut rows: Vec<Row> = vec![None; rounds as usize];
-        // At the second round the hinge is far from its corner in both worlds and the step is short enough to stay there.
+        // At the second round the hinge is far from its corner in both worlds and the step is short
+        // enough to stay there.
         rows[20] = Some((vec![sign, 0.0], 1.0));
         rows
     };

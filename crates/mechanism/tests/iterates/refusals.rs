@@ -106,7 +106,8 @@ fn numbers_near_the_ends_of_the_floats() {
     }
 }
 
-/// Targets that all lie beyond the knee: every slope is the same, and sound records are learned from.
+/// Targets that all lie beyond the knee: every slope is the same, and sound records are learned
+/// from.
 #[test]
 fn targets_beyond_the_knee() {
     for targets in [(10.0, 20.0), (-20.0, -10.0)] {

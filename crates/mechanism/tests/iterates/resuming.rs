@@ -1,4 +1,5 @@
-//! Stopping changes nothing: resumed at every step and at random ones, after crashes that leave any part of what was not synced, and from old copies.
+//! Stopping changes nothing: resumed at every step and at random ones, after crashes that leave any
+//! part of what was not synced, and from old copies.
 
 use crate::machine::*;
 use crate::streams::{Dice, record, row};
@@ -91,7 +92,8 @@ fn a_long_run_that_stops_now_and_then() {
     assert!(machine.journal.length() < 3 << 20);
 }
 
-/// A crash loses what was not synced, and none of that was published; what comes again has the same bits.
+/// A crash loses what was not synced, and none of that was published; what comes again has the same
+/// bits.
 #[test]
 fn a_crash_repeats_releases_and_never_redraws_them() {
     let plan = plan(learners()[0].clone(), Timing::Every(40), Noise::Gaussian);

@@ -1,4 +1,5 @@
-//! Measured sensitivity: over more than 10⁵ adversarial neighbouring pairs of streams no iterate moves further than the schedule says, and where the schedule is tight it gets there.
+//! Measured sensitivity: over more than 10⁵ adversarial neighbouring pairs of streams no iterate
+//! moves further than the schedule says, and where the schedule is tight it gets there.
 
 use crate::streams::*;
 use hushstream_account::{Adjacency, Budget, FilterKind};
@@ -223,7 +224,8 @@ fn leaders_and_averages_attain_theirs() {
     assert!((ours / stated - 1.0).abs() < 1e-9, "{ours} {stated}");
     let ratio = attained(&average, 1);
     assert!((0.9999..=1.0).contains(&ratio), "{ratio}");
-    // The later half of T = 21: what a record at the very start moves it by, and what one in the middle does.
+    // The later half of T = 21: what a record at the very start moves it by, and what one in the
+    // middle does.
     let later = Average::of_later(inner, 10);
     let before: f64 = (1..=10).map(|j| 1.0 / f64::from(j)).sum();
     let stated = 2.0 * (harmonic - before) / 11.0;
@@ -242,7 +244,8 @@ fn leaders_and_averages_attain_theirs() {
     }
 }
 
-/// Spec values of the schedule, and that precision adds little to it: a hundred-thousandth at 10⁵ rounds on smooth losses, a thousandth with rounded corners.
+/// Spec values of the schedule, and that precision adds little to it: a hundred-thousandth at 10⁵
+/// rounds on smooth losses, a thousandth with rounded corners.
 #[test]
 fn precision_costs_little() {
     let ball: Arc<dyn ConvexSet> = Arc::new(Ball::new(54, 1.0).unwrap());
@@ -267,7 +270,8 @@ fn precision_costs_little() {
     assert!((1.0..1.000_001).contains(&ratio), "{ratio}");
 }
 
-/// What is released are integers: with the same noise, neighbouring runs differ by whole lattice units, by no more than s_t and the rounding that was paid for.
+/// What is released are integers: with the same noise, neighbouring runs differ by whole lattice
+/// units, by no more than s_t and the rounding that was paid for.
 #[test]
 fn released_integers_are_as_close_as_was_paid_for() {
     let ball: Arc<dyn ConvexSet> = Arc::new(Ball::new(D, 4.0).unwrap());
@@ -326,7 +330,8 @@ fn released_integers_are_as_close_as_was_paid_for() {
                 .iter()
                 .zip(b)
                 .map(|(a, b)| {
-                    // Noise of 2^30 and an iterate of as much leave float quotients exact to a millionth of a unit (2^40: a hundredth).
+                    // Noise of 2^30 and an iterate of as much leave float quotients exact to a
+                    // millionth of a unit (2^40: a hundredth).
                     let apart = cells(a) - cells(b);
                     assert!((apart - apart.round()).abs() < 0.05, "{apart}");
                     apart.round().powi(2)

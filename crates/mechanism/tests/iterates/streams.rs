@@ -36,7 +36,8 @@ pub(crate) fn record(row: &(Vec<f64>, f64)) -> Record {
     }
 }
 
-/// One of many kinds of record: inside its bounds, on them, far outside, along an axis, null, malformed.
+/// One of many kinds of record: inside its bounds, on them, far outside, along an axis, null,
+/// malformed.
 pub(crate) fn row(dice: &mut Dice, dimension: usize) -> Row {
     let size = [0.1, 1.0, 3.0, 1e3, 1e-8][dice.below(5) as usize];
     let mut features: Vec<f64> = (0..dimension).map(|_| size * dice.even()).collect();
@@ -86,7 +87,8 @@ pub(crate) fn distance(learner: &dyn StableLearner, t: u64, a: &[f64], b: &[f64]
     squares.sum::<f64>().sqrt()
 }
 
-/// Random neighbouring streams, then small changes that drive them further apart. The largest ratio found, and how many pairs were tried.
+/// Random neighbouring streams, then small changes that drive them further apart. The largest ratio
+/// found, and how many pairs were tried.
 pub(crate) fn search(
     learner: &dyn StableLearner,
     adjacency: Adjacency,

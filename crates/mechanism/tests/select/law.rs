@@ -1,4 +1,5 @@
-//! The law of a dartboard's plays, by enumeration: written from AFKT22 Algorithm 1, not from the code under test.
+//! The law of a dartboard's plays, by enumeration: written from AFKT22 Algorithm 1, not from the
+//! code under test.
 
 use hushstream_mechanism::select::Board;
 
@@ -10,8 +11,8 @@ pub(crate) enum Bug {
     DrawsForever,
 }
 
-/// P(x_1, x_2, …) for every sequence of plays, indexed in base `experts`, the first play the most significant digit. `items` holds the loss vectors after which
-/// a play follows.
+/// P(x_1, x_2, …) for every sequence of plays, indexed in base `experts`, the first play the most
+/// significant digit. `items` holds the loss vectors after which a play follows.
 pub(crate) fn law(board: &Board, items: &[Vec<f64>], experts: usize, bug: Bug) -> Vec<f64> {
     let limit = board.resamples() as usize;
     // For each prefix of plays: the probability of it together with each number of draws used.

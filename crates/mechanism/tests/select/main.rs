@@ -1,4 +1,5 @@
-//! Selections: exact laws by enumeration, privacy against every neighbour on a grid, planted bugs, and coming back after a stop.
+//! Selections: exact laws by enumeration, privacy against every neighbour on a grid, planted bugs,
+//! and coming back after a stop.
 #![allow(clippy::unwrap_used)]
 
 mod crashes;

@@ -1,4 +1,5 @@
-//! The true privacy loss, over all neighbouring sequences on a grid, against the claim; and the planted bugs that must exceed it.
+//! The true privacy loss, over all neighbouring sequences on a grid, against the claim; and the
+//! planted bugs that must exceed it.
 
 use crate::law::{Bug, grid, hockey_stick, law, loss, sequences};
 use hushstream_account::Adjacency;
@@ -90,15 +91,17 @@ fn the_true_loss_never_exceeds_the_claim() {
                 let (ratio, lost) = case.worst(adjacency, epsilon);
                 assert!(ratio <= claim, "{:?} {ratio} {claim}", case.board);
                 assert!(lost <= delta, "{:?} {lost} {delta}", case.board);
-                // Not by a wide margin: the claim is nearly attained when a draw follows every item.
+                // Not by a wide margin: the claim is nearly attained when a draw follows every
+                // item.
                 assert!(ratio > 0.3 * claim, "{:?} {ratio} {claim}", case.board);
             }
         }
     }
 }
 
-/// Erratum F5: batches that share their border count one person twice. Two neighbours among 30 experts, which differ in the shared item, are enough: the claim is
-/// 0.896, disjoint batches stay below it, overlapping ones do not.
+/// Erratum F5: batches that share their border count one person twice. Two neighbours among 30
+/// experts, which differ in the shared item, are enough: the claim is 0.896, disjoint batches stay
+/// below it, overlapping ones do not.
 #[test]
 fn overlapping_batches_are_caught() {
     let board = Board::new(-(0.7_f64.ln()) / 2.0, 0.45, 2).unwrap();

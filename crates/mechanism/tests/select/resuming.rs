@@ -1,4 +1,5 @@
-//! Coming back: bit for bit after every item, a new instance after a lost journal, and what is refused.
+//! Coming back: bit for bit after every item, a new instance after a lost journal, and what is
+//! refused.
 
 use crate::{Disk, open, request};
 use hushstream_mechanism::select::{Horizon, Method, SelectError, SelectPlan, Selection};

@@ -1,4 +1,5 @@
-//! The code draws from the enumerated law; its marginals are those of multiplicative weights; memory is one number an expert.
+//! The code draws from the enumerated law; its marginals are those of multiplicative weights;
+//! memory is one number an expert.
 
 use crate::law::{Bug, law};
 use crate::{Disk, open, request};
@@ -34,7 +35,8 @@ fn counts(plan: &SelectPlan, losses: &[Vec<f64>], runs: u64) -> Vec<u64> {
     counts
 }
 
-/// χ² of counts against a law, and its limit: mean plus six standard deviations and a half, for the skewness (false alarm below 10⁻⁶ from 8 cells on).
+/// χ² of counts against a law, and its limit: mean plus six standard deviations and a half, for the
+/// skewness (false alarm below 10⁻⁶ from 8 cells on).
 fn chi_square(counts: &[u64], law: &[f64]) -> (f64, f64) {
     let runs: u64 = counts.iter().sum();
     let mut freedom = -1.0;
@@ -93,7 +95,8 @@ fn batches_are_summed() {
     assert!(total < limit, "{total} {limit}");
 }
 
-/// As long as draws are left, the play after item t has the law of multiplicative weights, exactly in the enumeration and within χ² in the code.
+/// As long as draws are left, the play after item t has the law of multiplicative weights, exactly
+/// in the enumeration and within χ² in the code.
 #[test]
 fn marginals_are_multiplicative_weights() {
     let losses = [
@@ -158,7 +161,8 @@ fn epochs_are_disjoint() {
     assert!(total < 27.6, "{uniform:?}");
 }
 
-/// A hundred thousand experts: the journal stays within a few loss vectors, checkpoints included, and the plays go on.
+/// A hundred thousand experts: the journal stays within a few loss vectors, checkpoints included,
+/// and the plays go on.
 #[test]
 fn many_experts() {
     let plan = request(Method::Dartboard, 100_000, 100_000, 1)

@@ -1,6 +1,7 @@
-//! Every covering sum, materialised: its strategy matrix C (nodes × items) and its decoder B (releases × nodes) for every small
-//! horizon. B·C must be the matrix of prefix sums, the column norms of C the sensitivity that calibrates the noise, and the row
-//! norms of B the error that is promised.
+//! Every covering sum, materialised: its strategy matrix C (nodes × items) and its decoder B
+//! (releases × nodes) for every small horizon. B·C must be the matrix of prefix sums, the column
+//! norms of C the sensitivity that calibrates the noise, and the row norms of B the error that is
+//! promised.
 
 #![allow(clippy::unwrap_used)] // a test may stop where it fails
 

@@ -6,7 +6,8 @@ use hushstream_account::Adjacency;
 use hushstream_mechanism::Participation;
 use hushstream_mechanism::sums::{Noise, SumKind};
 
-/// Octaves: every item in one tree of its own depth, at the scale of its octave; the price is the same in each.
+/// Octaves: every item in one tree of its own depth, at the scale of its octave; the price is the
+/// same in each.
 #[test]
 fn octaves_by_brute_force() {
     for noise in [Noise::Gaussian, Noise::Laplace] {

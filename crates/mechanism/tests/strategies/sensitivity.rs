@@ -1,4 +1,5 @@
-//! Column norms: what calibrates the noise, for one item, for two of a person's, and for both adjacencies.
+//! Column norms: what calibrates the noise, for one item, for two of a person's, and for both
+//! adjacencies.
 
 use crate::matrices::Matrices;
 use crate::plans::{LARGEST, covering, plan, single};
@@ -70,7 +71,8 @@ fn the_price_is_what_the_adjacency_makes_of_the_sensitivity() {
                     Participation::OncePerRecord,
                 );
                 let matrices = Matrices::of(kind, noise, releases);
-                // Two neighbouring integer items as far apart as the lattice allows: R and −R, or R and 0.
+                // Two neighbouring integer items as far apart as the lattice allows: R and −R, or R
+                // and 0.
                 let apart = match adjacency {
                     Adjacency::ReplaceOne => 2 * plan.radius(),
                     Adjacency::ZeroOut => plan.radius(),
@@ -100,7 +102,8 @@ fn the_price_is_what_the_adjacency_makes_of_the_sensitivity() {
     }
 }
 
-/// Forgetting that two points of a ball are two radii apart misses the claimed δ by three orders of magnitude.
+/// Forgetting that two points of a ball are two radii apart misses the claimed δ by three orders of
+/// magnitude.
 #[test]
 fn without_kappa_the_claim_is_wrong_by_three_orders_of_magnitude() {
     let forgotten = plan(

@@ -1,5 +1,6 @@
-//! Disks that die: a run is killed at its n-th sync, for every n, with whatever part of the unsynced bytes survives. After recovery nothing
-//! already published is contradicted, no charge is lost, and the budget is never exceeded.
+//! Disks that die: a run is killed at its n-th sync, for every n, with whatever part of the
+//! unsynced bytes survives. After recovery nothing already published is contradicted, no charge is
+//! lost, and the budget is never exceeded.
 //!
 //! After a crash the stream goes on with other contents: whatever the run has not written down may
 //! be something else the next time. So an address that is used twice shows as two values of one

@@ -1,4 +1,5 @@
-//! Releases are exactly "integer sum plus addressed noise", whatever the order or the split of the additions.
+//! Releases are exactly "integer sum plus addressed noise", whatever the order or the split of the
+//! additions.
 
 use crate::game::*;
 use hushstream_mechanism::sums::{
@@ -86,7 +87,8 @@ fn releases_are_exact_sums_plus_regenerated_noise() {
     }
 }
 
-/// Who draws the noise, and when, changes nothing: from the first step on, or from one in the middle.
+/// Who draws the noise, and when, changes nothing: from the first step on, or from one in the
+/// middle.
 #[test]
 fn noise_drawn_ahead_is_the_same_noise() {
     const RELEASES: u64 = 20_000; // several blocks of noise
@@ -140,7 +142,8 @@ fn windowed_sums_run_and_expire() {
     }
 }
 
-/// Noise of every sum has mean zero and the promised size: 600 runs of 9 releases with different keys.
+/// Noise of every sum has mean zero and the promised size: 600 runs of 9 releases with different
+/// keys.
 #[test]
 fn releases_have_the_promised_error() {
     const RUNS: u64 = 600;
@@ -172,8 +175,8 @@ fn releases_have_the_promised_error() {
         }
         for (t, square) in (1..).zip(squares) {
             let ratio = (square / RUNS as f64).sqrt() / plan.prefix_sd(t);
-            // Seeds are fixed. The mean of 1800 squares, whose kurtosis is at most 12, has a relative deviation of 8 %, its
-            // root 4 %: six of them.
+            // Seeds are fixed. The mean of 1800 squares, whose kurtosis is at most 12, has a
+            // relative deviation of 8 %, its root 4 %: six of them.
             assert!(
                 (0.76..1.24).contains(&ratio),
                 "{kind} {noise} t={t}: {ratio}"
@@ -184,7 +187,8 @@ fn releases_have_the_promised_error() {
 
 #[test]
 fn order_and_split_change_no_bit() {
-    // One simulated key, so every run has the same instance and the same noise: releases can be compared bit for bit.
+    // One simulated key, so every run has the same instance and the same noise: releases can be
+    // compared bit for bit.
     let run = || {
         let mut request = request(SumKind::Tree, Noise::Gaussian, 8);
         request.batch = 12;
@@ -251,7 +255,8 @@ fn batches_tick_when_they_are_full() {
     assert!(sum.add(Raw::seal(item(1))).is_err());
 }
 
-/// A person's contributions beyond the limit are null: the release is what it would be without them.
+/// A person's contributions beyond the limit are null: the release is what it would be without
+/// them.
 #[test]
 fn contributions_beyond_a_persons_limit_are_null() {
     let mut request = request(SumKind::Tree, Noise::Gaussian, 6);

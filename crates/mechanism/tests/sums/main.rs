@@ -1,4 +1,5 @@
-//! The behaviour of private sums from outside: what they release, what they refuse, and what survives a crash.
+//! The behaviour of private sums from outside: what they release, what they refuse, and what
+//! survives a crash.
 
 #![allow(clippy::unwrap_used)] // a test may stop where it fails
 

@@ -166,7 +166,8 @@ fn persons_are_remembered_over_checkpoints() {
     }
 }
 
-/// A journal restored from an old copy does not know what was published since: new addresses, and only new items.
+/// A journal restored from an old copy does not know what was published since: new addresses, and
+/// only new items.
 #[test]
 fn an_old_copy_opens_a_new_instance() {
     for (kind, noise) in cells() {
@@ -291,7 +292,8 @@ mod lives {
         .unwrap();
     }
 
-    /// Two live objects of one run: the one that was resumed last may publish, the other is refused.
+    /// Two live objects of one run: the one that was resumed last may publish, the other is
+    /// refused.
     #[test]
     fn a_resumed_copy_takes_over() {
         let directory = tempfile::tempdir().unwrap();
@@ -417,7 +419,8 @@ mod lives {
         );
     }
 
-    /// Two copies of one journal that went different ways: the one that was resumed first has taken the run over.
+    /// Two copies of one journal that went different ways: the one that was resumed first has taken
+    /// the run over.
     #[test]
     fn a_forked_journal_is_superseded() {
         for more in [1, 3] {

@@ -67,8 +67,8 @@ pub enum MissingTarget {
 /// at most one is 1 in a row, so that the whole group has length 1. A row that breaks this promise
 /// is longer than the bound and is scaled down to it, like any row.
 ///
-/// The feature columns are those that `features` names, or else all, without the target, the
-/// person and those that `ignore` names. A column's own name goes before a pattern, a longer pattern
+/// The feature columns are those that `features` names, or else all, without the target, the person
+/// and those that `ignore` names. A column's own name goes before a pattern, a longer pattern
 /// before a shorter one. A feature column that nothing describes is an error that shows how to
 /// describe it.
 ///

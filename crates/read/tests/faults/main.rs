@@ -1,5 +1,5 @@
-//! Every fault: its place, its words, and that no message holds what a field held. Fields that could
-//! leak carry a marker.
+//! Every fault: its place, its words, and that no message holds what a field held. Fields that
+//! could leak carry a marker.
 #![allow(clippy::unwrap_used)]
 
 #[path = "../common/mod.rs"]

@@ -248,7 +248,8 @@ fn examples_and_pairs() {
         ("1 2:1 2:1", "t, line 1, column 7: indices must increase"),
         (
             "1 0:1",
-            "t, line 1, column 3: the index is outside 1..=3, which is what --dim and --index-base allow",
+            "t, line 1, column 3: the index is outside 1..=3, which is what --dim and --index-base \
+             allow",
         ),
         ("1 4:1", "t, line 1, column 3: the index is outside 1..=3"),
         (

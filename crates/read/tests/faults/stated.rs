@@ -14,12 +14,14 @@ fn what_is_stated() {
         ),
         (
             "bounds = { x = [0, 1], y = [0, 1] }",
-            "t: no target is stated, and this task needs one: --target COLUMN, or target = 'COLUMN' in a schema",
+            "t: no target is stated, and this task needs one: --target COLUMN, or target = \
+             'COLUMN' in a schema",
         ),
         // Before columns that nothing describes, of which the target would be one.
         (
             "",
-            "t: no target is stated, and this task needs one: --target COLUMN, or target = 'COLUMN' in a schema",
+            "t: no target is stated, and this task needs one: --target COLUMN, or target = \
+             'COLUMN' in a schema",
         ),
         (
             "target = 'Y'\nbounds = { x = [0, 1] }",

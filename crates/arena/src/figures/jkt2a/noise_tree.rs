@@ -1,4 +1,5 @@
-//! The noise of the paper's binary tree, without privacy's care: floating-point draws from public dice.
+//! The noise of the paper's binary tree, without privacy's care: floating-point draws from public
+//! dice.
 
 use crate::Dice;
 
@@ -20,7 +21,8 @@ impl NoiseTree {
 
     /// What is in the prefix sum of t items; t = 1, 2, … in turn.
     pub(in crate::figures) fn at(&mut self, t: u64) -> Vec<f64> {
-        // The node that is completed by item t is the largest that ends there; smaller ones that end there are in no prefix sum.
+        // The node that is completed by item t is the largest that ends there; smaller ones that
+        // end there are in no prefix sum.
         let completed = t.trailing_zeros() as usize;
         self.levels
             .resize(self.levels.len().max(completed + 1), Vec::new());
@@ -38,7 +40,8 @@ impl NoiseTree {
 mod tests {
     use super::*;
 
-    /// A prefix of t items has as many nodes as t has binary ones, and those that two prefixes share have the same noise in both.
+    /// A prefix of t items has as many nodes as t has binary ones, and those that two prefixes
+    /// share have the same noise in both.
     #[test]
     fn nodes_are_drawn_once() {
         let mut tree = NoiseTree::new(vec![2.0; 20_000], 3);
@@ -57,7 +60,8 @@ mod tests {
             let (a, b) = (&prefixes[t - 1], &prefixes[u - 1]);
             square(&mut a.iter().zip(b).map(|(a, b)| a - b))
         };
-        // {4, 2, 1} and {4, 2}; {8, 4} and {8, 2, 1}; {8, 4, 1} and {4, 1}, whose fours are not the same items.
+        // {4, 2, 1} and {4, 2}; {8, 4} and {8, 2, 1}; {8, 4, 1} and {4, 1}, whose fours are not the
+        // same items.
         for (t, u, nodes) in [(7, 6, 1.0), (12, 11, 3.0), (13, 5, 5.0)] {
             assert!(
                 (apart(t, u) / nodes - 1.0).abs() < 0.05,

@@ -116,8 +116,9 @@ impl Stream {
         Ok(total)
     }
 
-    /// The learner of `pqftl`, fed with exact sums under tree noise of these deviations, of Σvvᵀ and of Σyv. The symmetric part of a matrix of independent N(0, σ²) is just what
-    /// independent N(0, σ²) are in the learner's coordinates.
+    /// The learner of `pqftl`, fed with exact sums under tree noise of these deviations, of Σvvᵀ
+    /// and of Σyv. The symmetric part of a matrix of independent N(0, σ²) is just what independent
+    /// N(0, σ²) are in the learner's coordinates.
     fn simulated(&self, (matrix, vector): (f64, f64)) -> Result<f64, ArenaError> {
         let mut learner = self.recipe(1.0, SumKind::Tree)?.learner()?; // the learner does not know ε
         let products = D * (D + 1) / 2;

@@ -1,4 +1,5 @@
-//! Forest CoverType from its usual CSV file: ten numeric columns, four and forty indicators, the class.
+//! Forest CoverType from its usual CSV file: ten numeric columns, four and forty indicators, the
+//! class.
 
 use crate::Dice;
 use hushstream_mechanism::losses::{Features, Record};
@@ -28,7 +29,8 @@ pub enum DataError {
     Read(#[from] io::Error),
     /// A line that is not of this table.
     #[error(
-        "line {0} is not one of CoverType: ten numbers, 4 and 40 indicators of which one each is 1, a class"
+        "line {0} is not one of CoverType: ten numbers, 4 and 40 indicators of which one each is \
+         1, a class"
     )]
     Line(u64),
     /// Too few records to hold any out.

@@ -13,7 +13,8 @@ pub enum LedgerError {
     Refused(#[from] Refused),
     /// The charge is about something else than the budget.
     #[error(
-        "the ledger's budget is about {budget:?}, the charge about {charge:?}: they cannot be added up"
+        "the ledger's budget is about {budget:?}, the charge about {charge:?}: they cannot be \
+         added up"
     )]
     OtherScope {
         /// The ledger's.
@@ -67,7 +68,10 @@ pub enum LedgerError {
     SameLedger,
     /// The witness tells of more records than there are.
     #[error(
-        "the ledger has lost records: it holds {records}, and its witness has seen {witnessed} or more. Its end is damaged, or it is an old copy: put the newest copy of the ledger back. If that is lost, what was spent is not known, and only who answers for the data can accept the ledger as it is, by removing the witness file"
+        "the ledger has lost records: it holds {records}, and its witness has seen {witnessed} or \
+         more. Its end is damaged, or it is an old copy: put the newest copy of the ledger back. \
+         If that is lost, what was spent is not known, and only who answers for the data can \
+         accept the ledger as it is, by removing the witness file"
     )]
     Behind {
         /// What the ledger holds.
@@ -77,7 +81,8 @@ pub enum LedgerError {
     },
     /// The witness saw another record at its place.
     #[error(
-        "the ledger and its witness disagree: the ledger went on from an old copy, and other charges are lost. Put the newest copy of the ledger back, with its witness"
+        "the ledger and its witness disagree: the ledger went on from an old copy, and other \
+         charges are lost. Put the newest copy of the ledger back, with its witness"
     )]
     Branched,
     /// The witness is of another ledger.
@@ -87,7 +92,8 @@ pub enum LedgerError {
     OtherWitness,
     /// The witness does not check out.
     #[error(
-        "the witness of the ledger is damaged: if the ledger is the newest copy, remove the witness file, and a new one is made"
+        "the witness of the ledger is damaged: if the ledger is the newest copy, remove the \
+         witness file, and a new one is made"
     )]
     WitnessDamaged,
     /// A witness of the future.
@@ -97,7 +103,8 @@ pub enum LedgerError {
     WitnessVersion,
     /// A witness without a ledger.
     #[error(
-        "there is no ledger here, and its witness is: the ledger was lost or moved. Put it back; a new one would forget what was spent"
+        "there is no ledger here, and its witness is: the ledger was lost or moved. Put it back; a \
+         new one would forget what was spent"
     )]
     Gone,
     /// The run goes on in another object or process.

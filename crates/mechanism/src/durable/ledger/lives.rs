@@ -1,4 +1,5 @@
-//! What a ledger knows of mechanisms that have begun: which instance, in which object, and how far it may have published.
+//! What a ledger knows of mechanisms that have begun: which instance, in which object, and how far
+//! it may have published.
 
 use super::{Ledger, LedgerError};
 use crate::durable::records::{Record, opened, widened};
@@ -25,7 +26,8 @@ impl Ledger {
         self.begun.get(&number).copied()
     }
 
-    /// Records that a mechanism begins, or goes on, as `instance` in the one object named `life`; and first, if so, that its noise is simulated.
+    /// Records that a mechanism begins, or goes on, as `instance` in the one object named `life`;
+    /// and first, if so, that its noise is simulated.
     pub(crate) fn begin(
         &mut self,
         number: u64,
@@ -55,7 +57,8 @@ impl Ledger {
         self.attest()
     }
 
-    /// Records that releases up to `step` may leave the process, if `life` still is the one that may publish.
+    /// Records that releases up to `step` may leave the process, if `life` still is the one that
+    /// may publish.
     pub(crate) fn mark(
         &mut self,
         number: u64,

@@ -12,7 +12,8 @@ use hushstream_noise::Key;
 use std::io;
 use std::sync::{Arc, Mutex};
 
-/// When a replacement of the whole content fails: not at all, before anything is written, or after all was written.
+/// When a replacement of the whole content fails: not at all, before anything is written, or after
+/// all was written.
 #[derive(Clone, Copy, Default)]
 enum Failing {
     #[default]
@@ -136,7 +137,8 @@ fn a_compaction_keeps_charges_and_marks() {
     assert!(!again.is_simulated());
 }
 
-/// Whether the disk failed before or after it wrote is not known: nothing is taken as durable, and nothing more is written.
+/// Whether the disk failed before or after it wrote is not known: nothing is taken as durable, and
+/// nothing more is written.
 #[test]
 fn a_failed_compaction_makes_nothing_durable() {
     for failing in [Failing::Before, Failing::After] {
@@ -212,7 +214,8 @@ fn nothing_is_published_on_a_failed_compaction() {
     assert!(sum.publish(pending.err().unwrap()).is_err());
 }
 
-/// What was durable once is not on storage that forgets: charges made there would be lost. And who was marked stays marked.
+/// What was durable once is not on storage that forgets: charges made there would be lost. And who
+/// was marked stays marked.
 #[test]
 fn simulated_noise_and_a_raised_budget_are_remembered_through_a_compaction() {
     let disk = Disk::default();

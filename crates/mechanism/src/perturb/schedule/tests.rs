@@ -31,7 +31,8 @@ fn published_noise() {
     }
 }
 
-/// JKT12's Algorithm 2 with (ε/3, δ/2), as its Theorem 7 needs it (erratum J9), against the split of Lemma B.
+/// JKT12's Algorithm 2 with (ε/3, δ/2), as its Theorem 7 needs it (erratum J9), against the split
+/// of Lemma B.
 #[test]
 fn the_papers_noise_is_thirty_times_larger() {
     let t = 2_f64.powi(20);
@@ -47,7 +48,8 @@ fn the_papers_noise_is_thirty_times_larger() {
     assert!(printed / ours > 30.0, "{}", printed / ours);
 }
 
-/// No other split of the same price has a smaller objective: multiplicative perturbations, rescaled to the same price.
+/// No other split of the same price has a smaller objective: multiplicative perturbations, rescaled
+/// to the same price.
 #[test]
 fn splits_are_optimal() {
     let s: Vec<f64> = (1..=50).map(|t| 1.0 / f64::from(t).powf(0.8)).collect();
@@ -135,7 +137,8 @@ fn an_unknown_horizon_ends_at_the_lattice() {
     assert_eq!(schedule.most_steps(), (1 << 36) - 1);
 }
 
-/// Two iterates cut off at the reach in every coordinate are √d times as long: the float quotient errs by no more than was paid for.
+/// Two iterates cut off at the reach in every coordinate are √d times as long: the float quotient
+/// errs by no more than was paid for.
 #[test]
 fn the_quotient_of_the_longest_iterate_is_paid_for() {
     let (noise, weighting) = (Noise::Gaussian, Weighting::Lipschitz);

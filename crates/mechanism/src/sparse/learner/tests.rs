@@ -87,7 +87,8 @@ fn rows_of_a_table_are_records_too() {
     assert_eq!(model(true), model(false));
 }
 
-/// The lazy learner is the dense tree with the same key: every prediction, and the model, bit for bit.
+/// The lazy learner is the dense tree with the same key: every prediction, and the model, bit for
+/// bit.
 #[test]
 fn reading_a_few_coordinates_equals_releasing_all() {
     let rounds = 300;

@@ -35,13 +35,15 @@ fn layout(plan: &SumPlan) -> Layout {
     }
 }
 
-/// Items so large that no bit is left to guard: the floors are then whole units, also in the buffers, and are paid for all the same.
+/// Items so large that no bit is left to guard: the floors are then whole units, also in the
+/// buffers, and are paid for all the same.
 #[test]
 fn floors_without_guard_bits_are_paid_for() {
     let (small, large) = (plan(1), plan(1_700_000_000));
     assert_eq!(layout(&small), Layout::new(Width::Double, 16));
     assert_eq!(layout(&large), Layout::new(Width::Narrow, 0));
-    // One unit for every number of a row, and with a thousandth more for the buffers; then as many as the buffers collect. What that costs is taken from the radius, and no more.
+    // One unit for every number of a row, and with a thousandth more for the buffers; then as many
+    // as the buffers collect. What that costs is taken from the radius, and no more.
     let cells = (64.0_f64 * 2000.0).sqrt();
     assert!(small.inflation() > cells && small.inflation() < 1.001 * cells);
     assert!(large.inflation() > 8.0 * cells);
