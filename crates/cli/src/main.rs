@@ -85,7 +85,7 @@ fn show_skeleton(error: &anyhow::Error) {
     if let Some(ReadError {
         fault: Fault::Unstated(columns),
         ..
-    }) = error.downcast_ref()
+    }) = error.chain().find_map(|cause| cause.downcast_ref())
     {
         eprintln!(
             "# Save these lines as a file, or add them to your schema, fill in every ???, and add --schema FILE.\n{}",

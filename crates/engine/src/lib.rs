@@ -42,8 +42,3 @@ pub use on_sums::{
 pub use on_values::{ValuesPlayer, ValuesRecipe, ValuesRequest, ValuesRun};
 pub use run::{Beginning, Player, Run};
 pub use tables::{Cell, TABLES, Table};
-
-/// The README's examples are compiled with the tests.
-#[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-mod readme {}

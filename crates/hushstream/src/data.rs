@@ -117,6 +117,9 @@ pub fn reading(learner: &Learner, schema: &SchemaSpec, layout: &Layout) -> Resul
     if learner.data.multiline {
         order += ", with line breaks in quotes";
     }
+    if learner.data.file.is_empty() {
+        order += ", rows of a program";
+    }
     if malformed(learner)? == Malformed::Refuse {
         order += CHECKED;
     }
@@ -125,7 +128,9 @@ pub fn reading(learner: &Learner, schema: &SchemaSpec, layout: &Layout) -> Resul
 
 /// Whether the data can be read only once: standard input, or a pipe with a name.
 pub fn is_stream(file: &str) -> bool {
-    file == "-" || std::fs::metadata(file).is_ok_and(|about| !about.is_file() && !about.is_dir())
+    // Rows of a program come from no file.
+    let is_read_once = file == "-" || file.is_empty();
+    is_read_once || std::fs::metadata(file).is_ok_and(|about| !about.is_file() && !about.is_dir())
 }
 
 /// T: what a stored run was planned for, what was stated, or the number of rows that a check or a
@@ -268,7 +273,7 @@ pub fn situation(
         rounds,
         horizon_unknown: privacy.horizon_unknown,
         budget: Budget::approx(privacy.epsilon, privacy.delta)?,
-        adjacency: privacy.adjacency,
+        adjacency: privacy.stated_adjacency()?,
         participation: match privacy.max_per_person {
             Some(most) => Participation::PerPerson {
                 most,

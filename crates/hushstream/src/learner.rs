@@ -1,15 +1,46 @@
 //! The description of a run: everything that is public about it, and where it is kept.
 
-use hushstream_account::Adjacency;
-use hushstream_engine::Wishes;
+use crate::error::Error;
+use crate::outcome::Outcome;
+use crate::plan::Plan;
+use crate::run::Run;
+use anyhow::anyhow;
+use hushstream_account::{Adjacency, Budget};
+use hushstream_engine::{RecipeName, Wishes};
 use hushstream_mechanism::losses::Link;
 use hushstream_pictures::numbers::delta;
-use hushstream_read::SchemaSpec;
+use hushstream_read::{SchemaSpec, Task};
+use std::ops::Range;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// The description of a run.
+/// The description of a run: everything that is public about it, and where it is kept.
+///
+/// It begins with the task ([`Learner::classify`], [`Learner::classes`], [`Learner::regress`],
+/// [`Learner::experts`], [`Learner::bandit`]) and ends with what is done:
+///
+/// | call | what it does | what it spends |
+/// |---|---|---|
+/// | [`Learner::plan`] | chooses a recipe from public numbers | nothing |
+/// | [`Learner::start`] | plans, charges the ledger, opens a [`Run`] for rows of the program | the budget |
+/// | [`Learner::resume`] | goes on with a run after a stop | nothing |
+/// | [`Learner::learn_file`] | checks a whole file, learns from it, writes what was asked for | the budget |
+///
+/// ```
+/// use hushstream::prelude::*;
+///
+/// let plan = Learner::regress(0.0..100.0)
+///     .features(4)
+///     .records(10_000)
+///     .budget(Budget::approx(1.0, 1e-6)?)
+///     .adjacency(ReplaceOne)
+///     .plan()?;
+/// assert_eq!(plan.records, 10_000);
+/// println!("{plan}");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Default)]
+#[must_use = "a description does nothing by itself: plan, start, resume or learn_file"]
 pub struct Learner {
     /// The data and what is public about it.
     pub data: Data,
@@ -35,7 +66,10 @@ impl Learner {
         let flags = [
             ("epsilon", Some(privacy.epsilon.to_string())),
             ("delta", Some(delta(privacy.delta))),
-            ("adjacency", Some(privacy.adjacency.to_string())),
+            (
+                "adjacency",
+                privacy.adjacency.map(|stated| stated.to_string()),
+            ),
             ("horizon", Some(horizon.to_owned())),
             ("max-per-person", count(privacy.max_per_person)),
             ("min-separation", Some(privacy.min_separation.to_string())),
@@ -106,8 +140,8 @@ pub struct Privacy {
     pub epsilon: f64,
     /// Privacy loss δ; 0 means pure differential privacy.
     pub delta: f64,
-    /// The neighbouring relation.
-    pub adjacency: Adjacency,
+    /// The neighbouring relation: stated always, because the promise depends on it.
+    pub adjacency: Option<Adjacency>,
     /// Records; by default the file is counted. With an unknown horizon: about how many.
     pub rounds: Option<u64>,
     /// Whether the stream may go on for ever.
@@ -131,7 +165,7 @@ impl Default for Privacy {
         Self {
             epsilon: 0.0,
             delta: 0.0,
-            adjacency: Adjacency::ReplaceOne,
+            adjacency: None,
             rounds: None,
             horizon_unknown: false,
             max_per_person: None,
@@ -145,7 +179,7 @@ impl Default for Privacy {
 }
 
 /// What is written and shown.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct Output {
     /// The file of the last model: publishable.
     pub model: Option<PathBuf>,
@@ -159,6 +193,8 @@ pub struct Output {
     pub state: Option<PathBuf>,
     /// Time between two syncs of the disk.
     pub sync: Duration,
+    /// Whether [`Run::publish`] gives every release, and not the last alone.
+    pub every: bool,
     /// Whether to go on with the run in the state folder.
     pub resume: bool,
     /// Whether nothing is computed from private data for the operator.
@@ -185,3 +221,270 @@ pub trait Listener {
 
 /// Hears nothing.
 impl Listener for () {}
+
+impl<L: Listener + ?Sized> Listener for &mut L {
+    fn say(&mut self, text: &str) {
+        (**self).say(text);
+    }
+
+    fn note(&mut self, text: &str) {
+        (**self).note(text);
+    }
+
+    fn warn(&mut self, text: &str) {
+        (**self).warn(text);
+    }
+
+    fn shows_progress(&self) -> bool {
+        (**self).shows_progress()
+    }
+
+    fn progress(&mut self, line: &crate::progress::Line) {
+        (**self).progress(line);
+    }
+}
+
+impl Privacy {
+    pub(crate) fn stated_adjacency(&self) -> anyhow::Result<Adjacency> {
+        self.adjacency.ok_or_else(|| {
+            anyhow!("state the neighbouring relation: adjacency(ReplaceOne) or adjacency(ZeroOut)")
+        })
+    }
+}
+
+impl Default for Output {
+    fn default() -> Self {
+        Self {
+            model: None,
+            thresholded: false,
+            releases: None,
+            report: None,
+            state: None,
+            sync: Duration::from_millis(500),
+            every: false,
+            resume: false,
+            quiet: false,
+            without_privacy: false,
+        }
+    }
+}
+
+/// What is learned, and from what.
+impl Learner {
+    fn of(task: Task) -> Self {
+        let mut learner = Self::default();
+        learner.data.schema.task = Some(task);
+        learner
+    }
+
+    /// One of two classes.
+    pub fn classify() -> Self {
+        Self::of(Task::Classify)
+    }
+
+    /// One of several classes: all of them, because they are public.
+    pub fn classes<S: Into<String>>(names: impl IntoIterator<Item = S>) -> Self {
+        let mut learner = Self::of(Task::Multiclass);
+        learner.data.schema.classes = Some(names.into_iter().map(Into::into).collect());
+        learner
+    }
+
+    /// A number between public bounds.
+    pub fn regress(bounds: Range<f64>) -> Self {
+        let mut learner = Self::of(Task::Regress);
+        learner.data.schema.target_bounds = Some((bounds.start, bounds.end));
+        learner
+    }
+
+    /// Which of so many experts to follow: a row has the loss of each, from 0 to 1.
+    pub fn experts(count: usize) -> Self {
+        Self::of(Task::Experts).losses("expert", count)
+    }
+
+    /// Which of so many arms to play: a row has the loss of each, from 0 to 1, and the learner sees
+    /// that of the played one alone.
+    pub fn bandit(count: usize) -> Self {
+        Self::of(Task::Bandit).losses("arm", count)
+    }
+
+    fn losses(mut self, word: &str, count: usize) -> Self {
+        let schema = &mut self.data.schema;
+        schema.names = (1..=count).map(|place| format!("{word}{place}")).collect();
+        schema.bounds = [("*".to_owned(), (0.0, 1.0))].into();
+        self
+    }
+
+    /// What columns mean. The task that the learner was made for stays, unless the schema states
+    /// another.
+    pub fn schema(mut self, schema: SchemaSpec) -> Self {
+        let own = std::mem::replace(&mut self.data.schema, schema);
+        let schema = &mut self.data.schema;
+        schema.task = schema.task.or(own.task);
+        schema.classes = schema.classes.take().or(own.classes);
+        schema.target_bounds = schema.target_bounds.or(own.target_bounds);
+        self
+    }
+
+    /// Rows of so many numbers from −1 to 1, named x1, x2, …, and then the target, y.
+    pub fn features(mut self, count: usize) -> Self {
+        let schema = &mut self.data.schema;
+        schema.names = (1..=count).map(|place| format!("x{place}")).collect();
+        schema.names.push("y".to_owned());
+        schema.target = Some("y".to_owned());
+        schema.bounds = [("x*".to_owned(), (-1.0, 1.0))].into();
+        self
+    }
+
+    /// A bound on the length of a record's features; longer ones are scaled down to it.
+    pub fn norm(mut self, norm: f64) -> Self {
+        self.data.schema.norm = Some(norm);
+        self
+    }
+
+    /// The number of records: public.
+    pub fn records(mut self, records: u64) -> Self {
+        self.privacy.rounds = Some(records);
+        self
+    }
+
+    /// A stream that may go on for ever.
+    pub fn unknown_horizon(mut self) -> Self {
+        self.privacy.horizon_unknown = true;
+        self
+    }
+}
+
+/// What is promised.
+impl Learner {
+    /// ε and δ of this run.
+    pub fn budget(mut self, budget: Budget) -> Self {
+        (self.privacy.epsilon, self.privacy.delta) = (budget.epsilon(), budget.delta());
+        self
+    }
+
+    /// ε and δ of all runs on the ledger; by default what the first one needs.
+    pub fn total(mut self, budget: Budget) -> Self {
+        self.privacy.total_epsilon = Some(budget.epsilon());
+        self.privacy.total_delta = Some(budget.delta());
+        self
+    }
+
+    /// What a neighbouring data set is.
+    pub fn adjacency(mut self, adjacency: Adjacency) -> Self {
+        self.privacy.adjacency = Some(adjacency);
+        self
+    }
+
+    /// The file that keeps the budget of this data over all runs.
+    pub fn ledger(mut self, path: impl Into<PathBuf>) -> Self {
+        self.privacy.ledger = Some(path.into());
+        self
+    }
+
+    /// Simulated noise from a seed, for experiments: protects nobody, and says so.
+    pub fn simulated(mut self, seed: u64) -> Self {
+        self.privacy.seed_insecure = Some(seed);
+        self
+    }
+}
+
+/// How it is learned. What is not stated is chosen from public numbers.
+impl Learner {
+    /// A recipe by name.
+    pub fn recipe(mut self, recipe: RecipeName) -> Self {
+        self.wishes.recipe = Some(recipe);
+        self
+    }
+
+    /// Records of one release.
+    pub fn batch(mut self, records: u64) -> Self {
+        self.wishes.batch = Some(records);
+        self
+    }
+
+    /// Everything that can be decided.
+    pub fn wishes(mut self, wishes: Wishes) -> Self {
+        self.wishes = wishes;
+        self
+    }
+}
+
+/// What is kept and written.
+impl Learner {
+    /// A folder with what is needed to go on after a stop: secret.
+    pub fn state(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.output.state = Some(folder.into());
+        self
+    }
+
+    /// The file of the last model.
+    pub fn model(mut self, path: impl Into<PathBuf>) -> Self {
+        self.output.model = Some(path.into());
+        self
+    }
+
+    /// The file of a report, for the operator only.
+    pub fn report(mut self, path: impl Into<PathBuf>) -> Self {
+        self.output.report = Some(path.into());
+        self
+    }
+
+    /// [`Run::publish`] gives every release, and not the last alone.
+    pub fn every_release(mut self) -> Self {
+        self.output.every = true;
+        self
+    }
+
+    /// Computes nothing from private data for the operator.
+    pub fn quiet(mut self) -> Self {
+        self.output.quiet = true;
+        self
+    }
+}
+
+/// What is done.
+impl Learner {
+    /// What would be chosen for rows of the program, and why. Spends nothing.
+    ///
+    /// # Errors
+    /// What is not stated, or cannot be done.
+    pub fn plan(&self) -> Result<Plan, Error> {
+        Ok(crate::run::plan(self)?)
+    }
+
+    /// Plans, charges the ledger, and opens a run for rows of the program.
+    ///
+    /// # Errors
+    /// What is not stated, or cannot be done; a budget without room. Nothing is spent then.
+    pub fn start(mut self) -> Result<Run, Error> {
+        self.output.resume = false;
+        Ok(Run::open(self)?)
+    }
+
+    /// Goes on with the run in the state folder. [`Run::records`] tells how many rows it has learned:
+    /// the next one is the first that it has not.
+    ///
+    /// # Errors
+    /// No run in the folder; a description that is not the same.
+    pub fn resume(mut self) -> Result<Run, Error> {
+        self.output.resume = true;
+        Ok(Run::open(self)?)
+    }
+
+    /// Learns from a whole file, as the program does: checked before anything is charged.
+    ///
+    /// # Errors
+    /// Malformed rows; all of [`Learner::start`].
+    pub fn learn_file(mut self, path: impl Into<String>) -> Result<Outcome, Error> {
+        self.data.file = path.into();
+        self.learn_heard(&mut ())
+    }
+
+    /// Learns from the file of the description, and tells a listener what happens.
+    ///
+    /// # Errors
+    /// As [`Learner::learn_file`].
+    pub fn learn_heard(&self, listener: &mut dyn Listener) -> Result<Outcome, Error> {
+        Ok(crate::run::learn(self, listener)?)
+    }
+}

@@ -3,7 +3,7 @@
 use crate::curves::{self, Curves};
 use crate::learner::{Learner, Listener};
 use crate::methods::Method;
-use crate::methods::session::{Baseline, Session};
+use crate::methods::session::{Baseline, Release, Session};
 use crate::opening::Opened;
 use crate::outcome::{self, Kind, Outcome};
 use crate::progress::Progress;
@@ -16,7 +16,7 @@ use hushstream_mechanism::Yardstick;
 use hushstream_mechanism::{Ledger, Metrics, OperatorOnly, RowChain, Scoreboard, Summary};
 use hushstream_pictures::report;
 use hushstream_read::{Checked, Findings, Layout, Sealed};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// Numbers of releases that wait for a sync, at most, so that memory does not depend on how fast records come.
@@ -31,10 +31,10 @@ const LONG_ROUND: usize = 1 << 10;
 
 /// What does not change during a run.
 pub(crate) struct Frame<'a> {
-    pub(crate) learner: &'a Learner,
-    pub(crate) layout: &'a Layout,
-    pub(crate) method: &'a dyn Method,
-    pub(crate) listener: &'a mut dyn Listener,
+    pub(crate) learner: Learner,
+    pub(crate) layout: Layout,
+    pub(crate) method: Box<dyn Method>,
+    pub(crate) listener: Box<dyn Listener + 'a>,
     /// Features longer than this are scaled down to it.
     pub(crate) length: f64,
     pub(crate) yardstick: Yardstick,
@@ -48,7 +48,7 @@ impl Frame<'_> {
             Yardstick::Sign(map) | Yardstick::Classes(_, map) => map,
             _ => None,
         };
-        Target::new(self.layout, probability)
+        Target::new(&self.layout, probability)
     }
 }
 
@@ -64,7 +64,7 @@ pub(crate) struct Learning<'a> {
     progress: Progress,
     releases: Option<Releases>,
     /// The file of the model, where others may read it while a stream goes on.
-    live_model: Option<&'a Path>,
+    live_model: Option<PathBuf>,
     last_sync: Instant,
     /// Records that were longer than the stated norm: for the operator.
     longer: u64,
@@ -78,20 +78,23 @@ pub(crate) struct Learning<'a> {
     batch: u64,
     /// The rows learned, where they are kept account of.
     rows: Option<RowChain>,
+    /// Releases that have not been handed out, where somebody asks for them.
+    kept: Option<Vec<Release>>,
 }
 
 impl<'a> Learning<'a> {
     /// Of a live stream the model is written at every sync.
     pub(crate) fn new(
-        frame: Frame<'a>,
+        mut frame: Frame<'a>,
         opened: Opened,
         checked: Option<Checked>,
         is_live: bool,
     ) -> Result<Self> {
-        let output = &frame.learner.output;
+        let output = frame.learner.output.clone();
         let yardstick = frame.yardstick;
         let compares = output.without_privacy || output.report.is_some();
-        let board = || Scoreboard::new(yardstick, frame.length);
+        let length = frame.length;
+        let board = || Scoreboard::new(yardstick, length);
         let twin = if compares {
             frame.method.shadow()?
         } else {
@@ -119,8 +122,8 @@ impl<'a> Learning<'a> {
                 Some(path) => Some(Releases::open(path, output.resume)?),
                 None => None,
             },
-            live_model: match &output.model {
-                Some(path) if is_live && !files::is_special(path) => Some(path),
+            live_model: match output.model {
+                Some(path) if is_live && !files::is_special(&path) => Some(path),
                 _ => None,
             },
             last_sync: Instant::now(),
@@ -131,6 +134,7 @@ impl<'a> Learning<'a> {
             waiting: 0,
             batch: frame.method.parameters().batch.max(1),
             rows: opened.rows,
+            kept: None,
             frame,
         })
     }
@@ -232,8 +236,14 @@ impl<'a> Learning<'a> {
             }
             file.sync()?;
         }
-        if let Some(path) = self.live_model {
-            self.write_model(path)?;
+        if let Some(path) = self.live_model.clone() {
+            self.write_model(&path)?;
+        }
+        if let Some(kept) = &mut self.kept {
+            kept.extend(released);
+            if !self.frame.learner.output.every {
+                kept.drain(..kept.len().saturating_sub(1));
+            }
         }
         self.last_sync = Instant::now();
         self.waiting = 0;
@@ -243,19 +253,45 @@ impl<'a> Learning<'a> {
     /// Writes the last model, after a sync: the iterate is then a function of releases that may
     /// leave.
     fn write_model(&mut self, path: &Path) -> Result<()> {
+        let model = self.last_model()?;
+        files::write_whole(path, &model.to_bytes()?)
+    }
+
+    /// The last model, after a sync.
+    pub(crate) fn last_model(&mut self) -> Result<Model> {
         let last = self.session.settled(&mut self.ledger)?;
         let arms = Some(self.session.arms()).filter(|arms| !arms.is_empty());
+        Ok(self.model(last)?.with_arms(arms))
+    }
+
+    /// The model with these weights, which are the release with this number.
+    pub(crate) fn model(&self, release: (u64, Vec<f64>)) -> Result<Model> {
         let model = Model::new(
             self.frame.method.recipe().to_string(),
             self.frame.layout.clone(),
             self.frame.length,
-            last,
+            release,
             self.guarantee()?,
-        )
-        .with_target(&self.frame.target())
-        .of_table(&self.frame.learner.data.schema)
-        .with_arms(arms);
-        files::write_whole(path, &model.to_bytes()?)
+        );
+        let target = self.frame.target();
+        Ok(model
+            .with_target(&target)
+            .of_table(&self.frame.learner.data.schema))
+    }
+
+    /// From now on keeps releases until they are taken.
+    pub(crate) fn keep_releases(&mut self) {
+        self.kept = Some(Vec::new());
+    }
+
+    /// The releases since they were last taken.
+    pub(crate) fn take_releases(&mut self) -> Vec<Release> {
+        self.kept.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// Figures so far.
+    pub(crate) fn summary(&self) -> Option<OperatorOnly<Summary>> {
+        self.board.as_ref().map(Scoreboard::summary)
     }
 
     /// Settles the run, writes model and report, and tells what there is to tell. `rows` were read
@@ -267,9 +303,9 @@ impl<'a> Learning<'a> {
         findings: Option<OperatorOnly<Findings>>,
     ) -> Result<Outcome> {
         self.sync()?;
-        let output = &self.frame.learner.output;
+        let output = self.frame.learner.output.clone();
         let mut outcome = self.outcome(rows, time)?;
-        if let (Some(path), None) = (&output.model, self.live_model) {
+        if let (Some(path), None) = (&output.model, &self.live_model) {
             self.write_model(path)?;
         }
         let Some(board) = &self.board else {
@@ -289,14 +325,19 @@ impl<'a> Learning<'a> {
         outcome.malformed = Some(self.malformed);
         outcome.targets_clipped = (self.kind == Kind::Number).then_some(self.targets_clipped);
         outcome.warnings = Some(self.warnings(nulls, own.for_the_operator(), findings));
-        if data::is_rewards(self.frame.layout) {
-            outcome.tell_rewards(data::loss_bounds(self.frame.layout)?);
+        if data::is_rewards(&self.frame.layout) {
+            outcome.tell_rewards(data::loss_bounds(&self.frame.layout)?);
         }
         if let Some(path) = &output.report {
             // The lines end where the figures stand.
             let rounds = self.session.rounds();
             self.curves.add(rounds, &own, shadow.as_ref());
-            let page = page(&outcome, &self.curves, self.kind, self.frame.method);
+            let page = page(
+                &outcome,
+                &self.curves,
+                self.kind,
+                self.frame.method.as_ref(),
+            );
             files::write_whole_secret(path, page.as_bytes())?;
         }
         Ok(outcome)
@@ -349,7 +390,7 @@ impl<'a> Learning<'a> {
     }
 
     /// The guarantee, with what it supposes about the rows.
-    fn guarantee(&self) -> Result<Guarantee> {
+    pub(crate) fn guarantee(&self) -> Result<Guarantee> {
         let mut guarantee = self.session.guarantee()?;
         if self.frame.learner.privacy.horizon_unknown {
             guarantee = guarantee.open_ended(self.session.rounds());
@@ -367,7 +408,7 @@ impl<'a> Learning<'a> {
         let (epsilon, delta) = budget::together(&self.ledger).unwrap_or(promise);
         let seconds = time.as_secs_f64();
         let shown = !self.frame.learner.output.quiet;
-        let layout = self.frame.layout;
+        let layout = &self.frame.layout;
         Ok(Outcome {
             recipe: self.frame.method.recipe().to_string(),
             rounds: self.session.rounds(),

@@ -1,12 +1,62 @@
 //! Private online learning: publish every step of what is learned, with a proof that no record can
-//! be told from it. This crate unites the recipes: one description of a run, one way to open it,
-//! one model file, one ledger, for every front end.
+//! be told from it.
+//!
+//! ```
+//! use hushstream::prelude::*;
+//!
+//! let mut run = Learner::classify()
+//!     .features(20).norm(1.0)                 // or .schema(Schema::from_file("flights.toml")?)
+//!     .records(1000)                          // or .unknown_horizon()
+//!     .budget(Budget::approx(1.0, 1e-6)?)
+//!     .adjacency(ReplaceOne)
+//!     .simulated(7)                           // for real: .ledger("flights.ledger").state("run")
+//!     .start()?;                              // plans, charges, opens
+//! for i in 0..1000 {
+//!     let mut row = [0.1; 21];                // 20 features, then the target
+//!     row[20] = f64::from(i % 2);
+//!     run.learn(&row)?;                       // sealed inside
+//! }
+//! for model in run.publish()? {
+//!     println!("{}", model.value().predict(&[0.1; 20])?);
+//! }
+//! println!("{}", run.guarantee());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! | task | a row | what is published |
+//! |---|---|---|
+//! | [`Learner::classify`] | features, and one of two classes | a linear model of the class |
+//! | [`Learner::classes`] | features, and one of several classes | a linear model of each class |
+//! | [`Learner::regress`] | features, and a number | a linear model of the number |
+//! | [`Learner::experts`] | the loss of every expert | how much to follow each |
+//! | [`Learner::bandit`] | the loss of every arm, of which one is seen | how often to play each |
+//!
+//! # The guarantee
+//!
+//! [`Run::guarantee`] says in words and numbers what is promised about everything that the run
+//! publishes, taken together: (ε, δ) for neighbouring data sets, for how many releases, with which
+//! noise. A charge is on disk before the first noise is drawn, a release leaves only after a sync of
+//! the disk has covered it, and the ledger refuses what the budget of the data does not hold. What
+//! is computed from private data, as accuracy, is [`OperatorOnly`]: it must not be published.
+//!
+//! # Where to go next
+//!
+//! - [`Learner`] describes a run, [`Run`] learns, [`Model`] predicts.
+//! - `examples/` has a program for each: a file, your own structs, a live stream, a crash, experts,
+//!   a bandit, a loss of your own, a running sum without a learner.
+//! - Below the door: [`engine`] has the recipes, [`mechanism`] the privacy boundary, [`account`] the
+//!   accounting, [`read`] schemas and files, [`sets`] where weights live, [`noise`] the samplers.
 
 mod ahead;
+#[doc(hidden)]
 pub mod budget;
+#[doc(hidden)]
 pub mod checked;
 mod curves;
+#[doc(hidden)]
 pub mod data;
+mod error;
+#[doc(hidden)]
 pub mod files;
 pub mod learner;
 mod learning;
@@ -16,12 +66,50 @@ pub mod model;
 mod opening;
 pub mod outcome;
 mod passed;
-pub mod plan;
+mod plan;
 pub mod progress;
+mod released;
 mod releases;
+mod row;
 mod rows;
-pub mod run;
+mod run;
 pub mod scores;
 mod state;
+#[doc(hidden)]
 pub mod target;
+#[doc(hidden)]
 pub mod warnings;
+
+pub use error::Error;
+pub use hushstream_account as account;
+pub use hushstream_account::{Adjacency, Budget, Guarantee};
+pub use hushstream_engine as engine;
+pub use hushstream_mechanism as mechanism;
+pub use hushstream_mechanism::{Ledger, OperatorOnly};
+pub use hushstream_noise as noise;
+pub use hushstream_read as read;
+pub use hushstream_read::SchemaSpec as Schema;
+pub use hushstream_sets as sets;
+pub use learner::Learner;
+pub use model::{Model, Prediction};
+pub use outcome::Outcome;
+pub use plan::Plan;
+pub use released::Released;
+pub use row::{Row, Value};
+pub use run::Run;
+
+/// Everything that a program imports: `use hushstream::prelude::*;`.
+pub mod prelude {
+    pub use crate::account::Adjacency::{self, ReplaceOne, ZeroOut};
+    pub use crate::account::{Budget, Guarantee};
+    pub use crate::engine::{RecipeName, Wishes};
+    pub use crate::mechanism::{Ledger, OperatorOnly};
+    pub use crate::{
+        Error, Learner, Model, Outcome, Plan, Prediction, Released, Row, Run, Schema, Value,
+    };
+}
+
+/// The README's examples are compiled with the tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+mod readme {}

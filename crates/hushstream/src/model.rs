@@ -5,22 +5,77 @@
 //! file: it detects accidents and careless edits. It does not authenticate, since anyone can
 //! compute it. Version 1 had a checksum of the weights alone; it is read with a note.
 
+use crate::error::Error;
+use crate::files;
 use crate::outcome::Arm;
+use crate::row::{Encoder, Row};
 use crate::target::Target;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, bail};
 use hushstream_account::Guarantee;
 use hushstream_mechanism::Probability;
 use hushstream_mechanism::losses::Features;
 use hushstream_read::{Layout, SchemaSpec, TargetKind};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::fmt;
 use std::path::Path;
 
 const FORMAT: &str = "hushstream model";
 const VERSION: u32 = 2;
 
+/// What a model says about a row.
+///
+/// ```
+/// use hushstream::prelude::*;
+///
+/// let late = Prediction::Class { name: "late".into(), probability: Some(0.7), score: 0.85 };
+/// assert_eq!(late.to_string(), "late");
+/// assert_eq!(Prediction::Number(2.5).to_string(), "2.5");
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub enum Prediction {
+    /// A class.
+    Class {
+        /// Its name.
+        name: String,
+        /// How likely it is, where scores have probabilities.
+        probability: Option<f64>,
+        /// The score that it comes from.
+        score: f64,
+    },
+    /// A number.
+    Number(f64),
+}
+
+impl fmt::Display for Prediction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Class { name, .. } => f.write_str(name),
+            Self::Number(number) => number.fmt(f),
+        }
+    }
+}
+
 /// A published model.
-#[derive(Serialize, Deserialize, Clone)]
+///
+/// ```
+/// use hushstream::prelude::*;
+///
+/// let mut run = Learner::regress(0.0..10.0)
+///     .features(1)
+///     .records(100)
+///     .budget(Budget::approx(1.0, 1e-6)?)
+///     .adjacency(ReplaceOne)
+///     .simulated(7)
+///     .start()?;
+/// for i in 0..100 {
+///     run.learn(&[f64::from(i) / 100.0, f64::from(i) / 10.0])?;
+/// }
+/// let model = run.model()?.into_value();
+/// println!("{}", model.predict(&[0.5])?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Serialize, Deserialize, Clone)]
 pub struct Model {
     format: String,
     version: u32,
@@ -101,7 +156,7 @@ impl Model {
     }
 
     /// The file's bytes.
-    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+    pub fn to_bytes(&self) -> anyhow::Result<Vec<u8>> {
         // As it will be read: numbers as they are parsed.
         let stated: Value = serde_json::from_str(&serde_json::to_string(self)?)?;
         let whole = Self {
@@ -114,7 +169,7 @@ impl Model {
     }
 
     /// Reads a model file, with notes about it.
-    pub fn read(path: &Path) -> Result<(Self, Vec<String>)> {
+    pub fn read(path: &Path) -> anyhow::Result<(Self, Vec<String>)> {
         let mut notes = Vec::new();
         let text =
             std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
@@ -166,6 +221,69 @@ impl Model {
         Ok((model, notes))
     }
 
+    /// Reads a model file.
+    ///
+    /// # Errors
+    /// A file that is no model, or is damaged.
+    pub fn load(path: impl AsRef<Path>) -> Result<Self, Error> {
+        Ok(Self::read(path.as_ref())?.0)
+    }
+
+    /// Writes the model file, whole or not at all.
+    ///
+    /// # Errors
+    /// A place that cannot be written.
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<(), Error> {
+        Ok(files::write_whole(path.as_ref(), &self.to_bytes()?)?)
+    }
+
+    /// What the model says about a row, which need not have a target. Numbers are in the order of the
+    /// columns that were learned from.
+    ///
+    /// # Errors
+    /// A model of experts or arms; a row without one of the columns; a value that cannot be read.
+    pub fn predict(&self, row: &(impl Row + ?Sized)) -> Result<Prediction, Error> {
+        if *self.layout.target() == TargetKind::None {
+            let told = anyhow::anyhow!(
+                "this model says which experts to follow, or arms to play: see its weights"
+            );
+            return Err(told.into());
+        }
+        let features = Encoder::with_layout(&self.layout, &self.names)?.open(row)?;
+        Ok(self.prediction(&self.scores(&features)))
+    }
+
+    /// The prediction that scores stand for.
+    fn prediction(&self, scores: &[f64]) -> Prediction {
+        let first = scores.first().copied().unwrap_or(0.0);
+        let target = Target::new(&self.layout, self.probability);
+        let named = |class: usize, probability, score| Prediction::Class {
+            name: target.name(class).to_owned(),
+            probability,
+            score,
+        };
+        match self.layout.target() {
+            TargetKind::Number { low, high } => {
+                Prediction::Number((first + self.offset).clamp(*low, *high))
+            }
+            TargetKind::Class { .. } => {
+                let best = (0..scores.len())
+                    .fold(0, |best, k| if scores[k] > scores[best] { k } else { best });
+                let chance = self.probability.and_then(|map| {
+                    let mut chances = scores.to_vec();
+                    map.of_classes(&mut chances);
+                    chances.get(best).copied()
+                });
+                named(best, chance, scores.get(best).copied().unwrap_or(0.0))
+            }
+            _ => {
+                let chance = self.probability.map(|map| map.of_positive(first));
+                let chance = chance.map(|chance| if first > 0.0 { chance } else { 1.0 - chance });
+                named(usize::from(first > 0.0), chance, first)
+            }
+        }
+    }
+
     /// One score a class, or the only one, for features that are clipped as they were in learning.
     pub fn scores(&self, features: &Features) -> Vec<f64> {
         let norm = features.norm();
@@ -182,7 +300,7 @@ impl Model {
 }
 
 /// CRC-32 of everything but the checksum: keys in order, no spaces, numbers as they are parsed.
-fn checksum(mut stated: Value) -> Result<u32> {
+fn checksum(mut stated: Value) -> anyhow::Result<u32> {
     if let Some(keys) = stated.as_object_mut() {
         keys.remove("checksum");
     }

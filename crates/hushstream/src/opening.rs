@@ -44,11 +44,11 @@ pub(crate) fn open(
     learner: &Learner,
     method: &dyn Method,
     reading: &str,
-    reader: &mut Reader,
+    reader: Option<&mut Reader>,
     listener: &mut dyn Listener,
 ) -> Result<Opened> {
     let output = &learner.output;
-    let every = output.releases.is_some();
+    let every = output.releases.is_some() || output.every;
     match &output.state {
         Some(folder) if output.resume => {
             resume(learner, method, folder, every, reading, reader, listener)
@@ -77,7 +77,7 @@ fn begin(
     folder: &Path,
     every: bool,
     reading: &str,
-    reader: &mut Reader,
+    reader: Option<&mut Reader>,
     listener: &mut dyn Listener,
 ) -> Result<Opened> {
     StateFolder::check_new(folder)?;
@@ -94,16 +94,18 @@ fn begin(
         ),
     )?;
     let grant = debit(&mut ledger, method)?;
-    let hasher = RowHasher::new(&key);
-    reader.digested(hasher.clone());
-    let rows = RowChain::new(hasher);
+    let rows = reader.map(|reader| {
+        let hasher = RowHasher::new(&key);
+        reader.digested(hasher.clone());
+        RowChain::new(hasher)
+    });
     let storage = folder.into_journal(rows.clone());
     let session = begun(method, grant, Place::new(&key, &mut ledger, storage, every))?;
     Ok(Opened {
         session,
         ledger,
         resumed: None,
-        rows: Some(rows),
+        rows,
     })
 }
 
@@ -113,7 +115,7 @@ fn resume(
     path: &Path,
     every: bool,
     reading: &str,
-    reader: &mut Reader,
+    reader: Option<&mut Reader>,
     listener: &mut dyn Listener,
 ) -> Result<Opened> {
     let card = Card::read(path)?;
@@ -130,9 +132,13 @@ fn resume(
     let key = folder.key()?;
     let mut ledger = budget::open(learner, method.charge()?, method.scope(), listener)?;
     let hasher = RowHasher::new(&key);
-    reader.digested(hasher.clone());
-    let rows = RowChain::new(hasher.clone());
-    pass_over(reader, &hasher, &rows, covered)?;
+    let mut reader = reader;
+    // Rows of a program have no digests: the program knows by their number where to go on.
+    let rows = reader.as_ref().map(|_| RowChain::new(hasher.clone()));
+    if let (Some(reader), Some(rows)) = (&mut reader, &rows) {
+        reader.digested(hasher.clone());
+        pass_over(reader, &hasher, rows, covered)?;
+    }
     let storage = folder.into_journal(rows.clone());
     let restart = method.open(Place::new(&key, &mut ledger, storage, every), None);
     let restart = restart.map_err(|error| {
@@ -149,25 +155,29 @@ fn resume(
             (session, "resumed before its first record".to_owned())
         }
     };
-    // Batches that an old copy has lost: which rows were in them is not known.
-    let (known, learned) = (rows.count(), session.rounds());
-    if known > learned {
-        bail!(
-            "the journal covers {known} rows, and its run has learned {learned}: this program did not write it"
-        );
+    let learned = session.rounds();
+    let mut told = told;
+    if let (Some(reader), Some(rows)) = (reader, &rows) {
+        // Batches that an old copy has lost: which rows were in them is not known.
+        let known = rows.count();
+        if known > learned {
+            bail!(
+                "the journal covers {known} rows, and its run has learned {learned}: this program did not write it"
+            );
+        }
+        pass_over(reader, &hasher, rows, learned)?;
+        if learned > known {
+            let lost = learned - known;
+            told = format!(
+                "{told}; whether {lost} of the rows that were learned are still the same cannot be checked"
+            );
+        }
     }
-    pass_over(reader, &hasher, &rows, learned)?;
-    let told = match learned.saturating_sub(known) {
-        0 => told,
-        lost => format!(
-            "{told}; whether {lost} of the rows that were learned are still the same cannot be checked"
-        ),
-    };
     Ok(Opened {
         session,
         ledger,
         resumed: Some(told),
-        rows: Some(rows),
+        rows,
     })
 }
 

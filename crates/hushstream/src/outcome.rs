@@ -6,7 +6,28 @@ use hushstream_engine::{MechanismKind, RecipeName};
 use hushstream_mechanism::{Summary, Yardstick};
 use serde::{Deserialize, Serialize};
 
-/// `--json`. What does not apply is null; with `--quiet` so is everything that is computed from private data.
+/// What a run has to tell.
+///
+/// ```
+/// use hushstream::prelude::*;
+///
+/// let mut run = Learner::classify()
+///     .features(1)
+///     .records(50)
+///     .budget(Budget::approx(1.0, 1e-6)?)
+///     .adjacency(ReplaceOne)
+///     .simulated(7)
+///     .start()?;
+/// for i in 0..50 {
+///     run.learn(&[f64::from(i % 5) / 5.0, f64::from(i % 2)])?;
+/// }
+/// let outcome: Outcome = run.finish()?;
+/// assert_eq!((outcome.rounds, outcome.ledger.runs), (50, 1));
+/// assert!(outcome.operator_only.contains(&"metrics")); // not to be published
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// As JSON it is what the program prints with `--json`. What does not apply is null; with `--quiet` so is everything that is computed from private data.
 #[derive(Serialize, Clone)]
 pub struct Outcome {
     /// The recipe.
@@ -126,7 +147,7 @@ pub struct Parameters {
 }
 
 /// What the releases of a bandit tell about an arm, in the units of the data: publishable.
-#[derive(Serialize, Deserialize, Clone)]
+#[derive(Debug, Serialize, Deserialize, Clone)]
 pub struct Arm {
     /// Its name.
     pub arm: String,

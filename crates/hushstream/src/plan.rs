@@ -10,7 +10,21 @@ use hushstream_pictures::numbers::{delta, grouped};
 use hushstream_read::Layout;
 use std::fmt;
 
-/// What was chosen, and why.
+/// What was chosen, and why: the recipe, its noise, its regret bound, and what to think about before
+/// the charge.
+///
+/// ```
+/// use hushstream::prelude::*;
+///
+/// let plan = Learner::experts(8)
+///     .records(100_000)
+///     .budget(Budget::approx(1.0, 1e-6)?)
+///     .adjacency(ReplaceOne)
+///     .plan()?;
+/// assert_eq!(plan.size, (8, "experts"));
+/// assert!(plan.parameters.regret_bound.is_some());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Plan {
     /// The recipe.
     pub recipe: RecipeName,
@@ -57,7 +71,7 @@ impl Plan {
             records,
             horizon_unknown: privacy.horizon_unknown,
             budget: (privacy.epsilon, privacy.delta),
-            adjacency: privacy.adjacency,
+            adjacency: privacy.adjacency.unwrap_or(Adjacency::ReplaceOne),
             parameters,
             warnings,
         }

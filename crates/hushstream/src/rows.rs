@@ -9,7 +9,7 @@ use std::time::Duration;
 /// Rows in the order of their file, by either way.
 pub(crate) enum Rows {
     Here(Box<Reader>),
-    Ahead(Ahead),
+    Ahead(Box<Ahead>),
 }
 
 impl Rows {
@@ -17,7 +17,7 @@ impl Rows {
     pub(crate) fn new(reader: Reader, is_live: bool, most: u64) -> Self {
         let cores = thread::available_parallelism().map_or(1, usize::from);
         if cores > 1 || is_live {
-            Self::Ahead(Ahead::new(reader, is_live, most))
+            Self::Ahead(Box::new(Ahead::new(reader, is_live, most)))
         } else {
             Self::Here(Box::new(reader))
         }

@@ -1,21 +1,240 @@
-//! A run on a file or a stream, from its description to what it has to tell.
+//! A run, from its description to what it has to tell: on rows of the program, or on a whole file.
 
 use crate::ahead::Next;
+use crate::error::Error;
 use crate::learner::{Learner, Listener};
 use crate::learning::{Frame, Learning};
+use crate::methods::Method;
+use crate::methods::session::Content;
+use crate::model::Model;
 use crate::outcome::Outcome;
 use crate::plan::Plan;
+use crate::released::Released;
+use crate::row::{Encoder, Row};
 use crate::rows::Rows;
 use crate::{budget, checked, data, files, methods, opening, state};
 use anyhow::{Result, anyhow, bail};
+use hushstream_account::Guarantee;
+use hushstream_engine::Situation;
+use hushstream_mechanism::{OperatorOnly, Summary};
 use hushstream_pictures::numbers::grouped;
 use hushstream_read::ReadError;
 use std::path::Path;
 use std::time::Instant;
 
+/// A run of any recipe, for rows of the program.
+///
+/// Rows are sealed inside; what comes out is [`Released`] and free to be published, or
+/// [`OperatorOnly`] and not.
+///
+/// ```
+/// use hushstream::prelude::*;
+///
+/// let mut run = Learner::classify()
+///     .features(2)
+///     .records(1000)
+///     .budget(Budget::approx(1.0, 1e-6)?)
+///     .adjacency(ReplaceOne)
+///     .simulated(7) // real noise needs a ledger: .ledger("people.ledger")
+///     .start()?;
+/// for i in 0..1000 {
+///     let x = f64::from(i % 10) / 10.0;
+///     run.learn(&[x, 1.0 - x, f64::from(u8::from(x > 0.4))])?;
+/// }
+/// assert_eq!(run.records(), 1000);
+/// for model in run.publish()? {
+///     println!("release {}: {:?}", model.release(), model.value().weights);
+/// }
+/// println!("{}", run.guarantee());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Run {
+    learning: Learning<'static>,
+    encoder: Encoder,
+    plan: Plan,
+    resumed: Option<String>,
+    guarantee: Guarantee,
+    start: Instant,
+    learned_before: u64,
+    published: u64,
+    most: u64,
+}
+
+/// What is chosen for rows of the program.
+struct Chosen {
+    encoder: Encoder,
+    situation: Situation,
+    method: Box<dyn Method>,
+}
+
+impl Chosen {
+    fn new(learner: &Learner) -> Result<Self> {
+        let schema = &learner.data.schema;
+        let encoder = Encoder::new(schema)?;
+        let stored = opening::stored_rounds(learner)?;
+        let rounds = data::rounds(learner, None, stored)?;
+        let situation = data::situation(learner, schema, encoder.layout(), rounds)?;
+        let method = methods::choose(learner, encoder.layout(), &situation)?;
+        Ok(Self {
+            encoder,
+            situation,
+            method,
+        })
+    }
+}
+
+pub(crate) fn plan(learner: &Learner) -> Result<Plan> {
+    let chosen = Chosen::new(learner)?;
+    let layout = chosen.encoder.layout();
+    Ok(Plan::new(learner, layout, chosen.method.as_ref()))
+}
+
+impl Run {
+    pub(crate) fn open(learner: Learner) -> Result<Self> {
+        check_outputs(&learner)?;
+        let Chosen {
+            encoder,
+            situation,
+            method,
+        } = Chosen::new(&learner)?;
+        let layout = encoder.layout().clone();
+        let plan = Plan::new(&learner, &layout, method.as_ref());
+        let reading = data::reading(&learner, &learner.data.schema, &layout)?;
+        let opened = opening::open(&learner, method.as_ref(), &reading, None, &mut ())?;
+        let resumed = opened.resumed.clone();
+        let most = method.records().1;
+        let frame = Frame {
+            yardstick: data::yardstick(&learner, &layout, method.recipe())?,
+            learner,
+            layout,
+            method,
+            listener: Box::new(()),
+            length: situation.length,
+            is_checked: false,
+        };
+        let mut learning = Learning::new(frame, opened, None, false)?;
+        learning.keep_releases();
+        Ok(Self {
+            guarantee: learning.guarantee()?,
+            learned_before: learning.rounds(),
+            learning,
+            encoder,
+            plan,
+            resumed,
+            start: Instant::now(),
+            published: 0,
+            most,
+        })
+    }
+
+    /// Learns from one row, and predicts it first for the operator's figures. A value that cannot be
+    /// read makes the record empty: what one person states does not stop a run.
+    ///
+    /// # Errors
+    /// More rows than were planned; a row without one of the columns; a disk that fails.
+    pub fn learn(&mut self, row: &(impl Row + ?Sized)) -> Result<(), Error> {
+        if self.learning.rounds() >= self.most {
+            let told = anyhow!(
+                "the run was planned for {} records, and has learned them all",
+                grouped(self.most)
+            );
+            return Err(told.into());
+        }
+        let sealed = self.encoder.seal(row)?;
+        Ok(self.learning.take(sealed, false)?)
+    }
+
+    /// Makes everything durable, and gives the models that may now leave: all since the last call
+    /// with [`Learner::every_release`], the last one otherwise, and none if there is no new one.
+    ///
+    /// # Errors
+    /// A disk that fails.
+    pub fn publish(&mut self) -> Result<Vec<Released<Model>>, Error> {
+        self.learning.sync()?;
+        let mut models = Vec::new();
+        for release in self.learning.take_releases() {
+            if let Content::Weights { weights } = release.content {
+                let model = self.learning.model((release.step, weights))?;
+                models.push(Released::new(release.step, model));
+            }
+        }
+        // Plays are no models, and a sparse learner makes its last model alone.
+        if models.is_empty() {
+            let last = self.learning.last_model()?;
+            if last.release > self.published {
+                models.push(Released::new(last.release, last));
+            }
+        }
+        if let Some(last) = models.last() {
+            self.published = last.release();
+        }
+        Ok(models)
+    }
+
+    /// The last model, new or not.
+    ///
+    /// # Errors
+    /// A disk that fails.
+    pub fn model(&mut self) -> Result<Released<Model>, Error> {
+        self.learning.sync()?;
+        let last = self.learning.last_model()?;
+        Ok(Released::new(last.release, last))
+    }
+
+    /// Records that the run has learned, those before a resume among them.
+    #[must_use]
+    pub fn records(&self) -> u64 {
+        self.learning.rounds()
+    }
+
+    /// The columns of a row of numbers, in order.
+    #[must_use]
+    pub fn columns(&self) -> &[String] {
+        self.encoder.columns()
+    }
+
+    /// What was chosen, and why.
+    #[must_use]
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// How the run came back, if it was resumed.
+    #[must_use]
+    pub fn resumed(&self) -> Option<&str> {
+        self.resumed.as_deref()
+    }
+
+    /// What is promised about all releases of the run.
+    #[must_use]
+    pub fn guarantee(&self) -> Guarantee {
+        let now = self.learning.guarantee();
+        now.unwrap_or_else(|_| self.guarantee.clone())
+    }
+
+    /// Figures over the records so far, each predicted before it was learned; nothing with
+    /// [`Learner::quiet`].
+    #[must_use]
+    pub fn figures(&self) -> Option<OperatorOnly<Summary>> {
+        self.learning.summary()
+    }
+
+    /// Ends the run: writes the model and the report, if they were asked for, and tells all there is
+    /// to tell. [`Outcome::operator_only`] names what must not be published.
+    ///
+    /// # Errors
+    /// A disk that fails.
+    pub fn finish(self) -> Result<Outcome, Error> {
+        let rows = self.learning.rounds() - self.learned_before;
+        let mut outcome = self.learning.finish(rows, self.start.elapsed(), None)?;
+        outcome.public_warnings = self.plan.warnings;
+        Ok(outcome)
+    }
+}
+
 /// Learns from the whole file. Everything that can be known to fail is found out before anything is
 /// spent.
-pub fn learn(learner: &Learner, listener: &mut dyn Listener) -> Result<Outcome> {
+pub(crate) fn learn(learner: &Learner, listener: &mut dyn Listener) -> Result<Outcome> {
     check_outputs(learner)?;
     let schema = &learner.data.schema;
     if schema.person.is_some() && learner.privacy.max_per_person.is_none() {
@@ -43,17 +262,24 @@ pub fn learn(learner: &Learner, listener: &mut dyn Listener) -> Result<Outcome> 
         listener.say(warning);
     }
     let reading = data::reading(learner, schema, &layout)?;
-    let opened = opening::open(learner, method.as_ref(), &reading, &mut reader, listener)?;
+    let opened = opening::open(
+        learner,
+        method.as_ref(),
+        &reading,
+        Some(&mut reader),
+        listener,
+    )?;
     if let Some(told) = &opened.resumed {
         listener.say(told);
     }
+    let most_records = method.records().1;
     let frame = Frame {
-        learner,
-        layout: &layout,
-        method: method.as_ref(),
-        listener,
-        length: situation.length,
+        learner: learner.clone(),
         yardstick: data::yardstick(learner, &layout, method.recipe())?,
+        layout,
+        method,
+        listener: Box::new(listener),
+        length: situation.length,
         is_checked: checked::began_checked(learner)?,
     };
     let is_live = data::is_stream(&learner.data.file);
@@ -62,7 +288,7 @@ pub fn learn(learner: &Learner, listener: &mut dyn Listener) -> Result<Outcome> 
     }
     let mut learning = Learning::new(frame, opened, checked, is_live)?;
     let start = Instant::now();
-    let (planned, learned) = (method.records().1, learning.rounds());
+    let (planned, learned) = (most_records, learning.rounds());
     let mut seen = learned;
     // Of a file one more, to know whether there are others.
     let most = planned
@@ -102,7 +328,10 @@ fn check_outputs(learner: &Learner) -> Result<()> {
     let data = Path::new(&learner.data.file);
     let ledger = budget::path(learner).ok();
     let files: Vec<(&str, &Path)> = [
-        ("the data", Some(data)),
+        (
+            "the data",
+            Some(data).filter(|_| !learner.data.file.is_empty()),
+        ),
         ("the ledger", ledger.as_deref()),
         ("the model", output.model.as_deref()),
         ("the releases", output.releases.as_deref()),

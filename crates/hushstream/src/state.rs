@@ -158,8 +158,11 @@ impl StateFolder {
     }
 
     /// The journal, and the rows that it is to cover.
-    pub(crate) fn into_journal(self, rows: RowChain) -> Box<dyn Storage> {
-        Box::new(WithRows::new(self.journal, rows))
+    pub(crate) fn into_journal(self, rows: Option<RowChain>) -> Box<dyn Storage> {
+        match rows {
+            Some(rows) => Box::new(WithRows::new(self.journal, rows)),
+            None => Box::new(self.journal),
+        }
     }
 
     /// How many rows the journal covers.

@@ -314,7 +314,7 @@ impl Arguments {
             privacy: hushstream::learner::Privacy {
                 epsilon: privacy.epsilon,
                 delta: privacy.delta,
-                adjacency: privacy.adjacency.into(),
+                adjacency: Some(privacy.adjacency.into()),
                 rounds: privacy.rounds,
                 horizon_unknown: privacy.horizon == "unknown",
                 max_per_person: privacy.max_per_person,
@@ -344,6 +344,7 @@ impl Arguments {
                 report: output.report.clone(),
                 state: output.state.clone(),
                 sync: Duration::from_millis(output.sync_milliseconds),
+                every: false,
                 resume: output.resume,
                 quiet: output.quiet,
                 without_privacy: output.without_privacy,

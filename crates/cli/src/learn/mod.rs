@@ -10,7 +10,7 @@ use std::io::Write;
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let mut teller = words::Teller::new(&arguments.output);
-    let outcome = hushstream::run::learn(&arguments.learner()?, &mut teller)?;
+    let outcome = arguments.learner()?.learn_heard(&mut teller)?;
     let text = if arguments.output.json {
         format!("{}\n", serde_json::to_string_pretty(&outcome)?)
     } else {

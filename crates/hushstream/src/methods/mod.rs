@@ -154,7 +154,7 @@ fn find(learner: &Learner, layout: &Layout, situation: &Situation) -> Result<Box
     let wishes = learner.wishes.clone();
     let kind = wishes.recipe.map(|recipe| recipe.entry().mechanism);
     // Each model of a sparse learner would be all features long, so it makes only the last.
-    let every = learner.output.releases.is_some();
+    let every = learner.output.releases.is_some() || learner.output.every;
     let thresholded = learner.output.thresholded;
     let per_person = learner.privacy.max_per_person.is_some();
     match (kind, situation.task) {

@@ -1,0 +1,194 @@
+//! The door: rows of a program and rows of a file are the same run, a stop changes nothing, and
+//! nothing is spent by mistake.
+
+use hushstream::prelude::*;
+use std::fmt::Write;
+use std::path::Path;
+
+fn stated(learner: Learner) -> Learner {
+    learner
+        .records(600)
+        .budget(Budget::approx(1.0, 1e-6).expect("allowed numbers"))
+        .adjacency(ReplaceOne)
+}
+
+/// Rows with numbers outside their bounds, unknown categories and values that cannot be read.
+fn rows(kind: &str) -> Vec<Vec<String>> {
+    let row = |i: u32| {
+        let age = f64::from(i * 7 % 130) - 5.0;
+        let job = ["cook", "clerk", "smith"][i as usize % 3].to_owned();
+        let target = match kind {
+            "classify" => (i % 3 % 2).to_string(),
+            "classes" => ["a", "b", "c"][i as usize % 3].to_owned(),
+            _ => (f64::from(i % 40) - 3.5).to_string(),
+        };
+        let target = if i % 50 == 49 { "?".to_owned() } else { target };
+        vec![age.to_string(), job, target]
+    };
+    (0..600).map(row).collect()
+}
+
+fn learner(kind: &str) -> Learner {
+    let schema = "names = ['age', 'job', 'y']
+        target = 'y'
+        bounds = { age = [0, 110] }
+        vocabulary = { job = ['cook', 'clerk'] }
+        norm = 1.1";
+    let learner = match kind {
+        "classify" => Learner::classify(),
+        "classes" => Learner::classes(["a", "b", "c"]),
+        _ => Learner::regress(0.0..30.0),
+    };
+    stated(learner.schema(schema.parse().expect("a schema"))).simulated(11)
+}
+
+fn bits(model: &Model) -> Vec<u64> {
+    model
+        .weights
+        .iter()
+        .map(|weight| weight.to_bits())
+        .collect()
+}
+
+#[test]
+fn rows_of_a_program_are_the_rows_of_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    for kind in ["classify", "classes", "regress"] {
+        let mut table = String::new();
+        let mut run = learner(kind).start().unwrap();
+        for row in rows(kind) {
+            writeln!(table, "{}", row.join(",")).unwrap();
+            let number = |text: &str| text.parse().map_or(Value::Text("?"), Value::Number);
+            let target = match kind {
+                "regress" => number(&row[2]),
+                _ => Value::Text(&row[2]),
+            };
+            run.learn(&[
+                ("age", number(&row[0])),
+                ("job", Value::Text(&row[1])),
+                ("y", target),
+            ])
+            .unwrap();
+        }
+        std::fs::write(path("table.csv"), table).unwrap();
+        let mut from_file = learner(kind).model(path("model.json"));
+        from_file.data.malformed = Some(hushstream::learner::Malformed::Empty);
+        let outcome = from_file.learn_file(path("table.csv")).unwrap();
+        let read = Model::load(path("model.json")).unwrap();
+        let own = run.model().unwrap().into_value();
+        assert_eq!(bits(&own), bits(&read), "{kind}");
+        assert_eq!(own.release, read.release);
+        let told = run.finish().unwrap();
+        assert_eq!(told.malformed, outcome.malformed);
+        assert_eq!(told.malformed, Some(12));
+        assert_eq!(told.targets_clipped, outcome.targets_clipped);
+        assert_eq!(told.clipped, outcome.clipped);
+    }
+}
+
+#[test]
+fn a_stop_changes_nothing_and_costs_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let described = |name: &str| {
+        stated(Learner::classify().features(2))
+            .ledger(folder.path().join(format!("{name}.ledger")))
+            .state(folder.path().join(name))
+            .simulated(5)
+    };
+    let row = |i: u64| [(i % 7) as f64 / 7.0, (i % 3) as f64 / 3.0, (i % 2) as f64];
+    let mut whole = described("whole").start().unwrap();
+    (0..600).for_each(|i| whole.learn(&row(i)).unwrap());
+    let mut first = described("stopped").start().unwrap();
+    (0..333).for_each(|i| first.learn(&row(i)).unwrap());
+    drop(first);
+    // A description that is not the same is refused.
+    let other = described("stopped").batch(7).resume();
+    assert!(other.err().unwrap().to_string().contains("--batch 7"));
+    let mut second = described("stopped").resume().unwrap();
+    assert!(second.resumed().unwrap().starts_with("resumed after"));
+    (second.records()..600).for_each(|i| second.learn(&row(i)).unwrap());
+    assert_eq!(
+        bits(second.model().unwrap().value()),
+        bits(whole.model().unwrap().value())
+    );
+    let more = second.learn(&row(600)).unwrap_err().to_string();
+    assert!(more.contains("planned for 600 records"), "{more}");
+    assert_eq!(second.finish().unwrap().ledger.runs, 1);
+    drop(whole); // a ledger is locked while a run has it
+    // A folder has one run, and a ledger no room for a second one.
+    let again = described("stopped").start().err().unwrap().to_string();
+    assert!(again.contains("holds a run already"), "{again}");
+    let second = described("other").ledger(folder.path().join("whole.ledger"));
+    let refused = second.start().err().unwrap().to_string();
+    assert!(refused.contains("does not fit the budget"), "{refused}");
+}
+
+#[test]
+fn every_release_is_given_once() {
+    let described = || {
+        stated(Learner::classify().features(1))
+            .batch(50)
+            .simulated(5)
+    };
+    let mut all = described().every_release().start().unwrap();
+    let mut last = described().start().unwrap();
+    let (mut numbers, mut lasts) = (Vec::new(), Vec::new());
+    for i in 0..600_u32 {
+        for run in [&mut all, &mut last] {
+            run.learn(&[f64::from(i % 5) / 5.0, f64::from(i % 2)])
+                .unwrap();
+        }
+        if i % 150 == 149 {
+            let given = all.publish().unwrap();
+            numbers.extend(given.iter().map(|model| model.release()));
+            lasts.push(last.publish().unwrap());
+            assert_eq!(lasts.last().unwrap().len(), 1);
+            let both = (
+                given.last().unwrap().value(),
+                lasts.last().unwrap()[0].value(),
+            );
+            assert_eq!(bits(both.0), bits(both.1));
+        }
+    }
+    assert!(
+        numbers.windows(2).all(|pair| pair[0] + 1 == pair[1]),
+        "{numbers:?}"
+    );
+    assert_eq!(numbers.first(), Some(&1));
+    assert!(all.publish().unwrap().is_empty() && last.publish().unwrap().is_empty());
+}
+
+#[test]
+fn a_plan_spends_nothing_and_real_noise_needs_a_ledger() {
+    let folder = tempfile::tempdir().unwrap();
+    let ledger = folder.path().join("people.ledger");
+    let described = stated(Learner::regress(-1.0..1.0).features(3));
+    let plan = described.clone().ledger(&ledger).plan().unwrap();
+    assert!(
+        plan.to_string().contains("4 features, 600 records"),
+        "{plan}"
+    );
+    assert!(!Path::new(&ledger).exists());
+    let error = described.start().err().unwrap().to_string();
+    assert!(error.contains("name the ledger"), "{error}");
+}
+
+#[test]
+fn what_is_not_stated_is_told() {
+    let told = |learner: Learner| learner.start().err().unwrap().to_string();
+    let budget = Budget::approx(1.0, 1e-6).unwrap();
+    let bare = Learner::classify().features(1).simulated(1);
+    let records = bare.clone().budget(budget).adjacency(ReplaceOne);
+    assert!(told(records).contains("the number of records"));
+    assert!(told(bare.clone().records(10).budget(budget)).contains("adjacency"));
+    let no_columns = Learner::classify()
+        .records(10)
+        .budget(budget)
+        .adjacency(ReplaceOne);
+    assert!(told(no_columns.simulated(1)).contains("names of their columns"));
+    let mut run = stated(bare).start().unwrap();
+    let short = run.learn(&[0.5]).unwrap_err().to_string();
+    assert!(short.contains("no value for y"), "{short}");
+    assert_eq!(run.records(), 0);
+}
