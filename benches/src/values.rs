@@ -3,11 +3,11 @@
 
 use crate::timing::Measured;
 use hushstream_account::{Adjacency, Budget, FilterKind};
-use hushstream_engine::{ValuesRequest, ValuesRun};
 use hushstream_mechanism::feedback::Range;
 use hushstream_mechanism::losses::{Bounds, Features, LinearModel, Link, Record};
 use hushstream_mechanism::{Ledger, MemoryStorage, Raw};
 use hushstream_noise::Key;
+use hushstream_recipes::{ValuesRequest, ValuesRun};
 use hushstream_sets::Ball;
 use std::sync::Arc;
 use std::time::Instant;

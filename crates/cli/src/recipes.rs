@@ -4,7 +4,7 @@ use crate::output::tell;
 use anyhow::Result;
 use clap::Args;
 use comfy_table::{ContentArrangement, Table as Grid};
-use hushstream_engine::{CATALOGUE, Entry, TABLES, Table};
+use hushstream_recipes::{CATALOGUE, Entry, TABLES, Table};
 use serde_json::{Value, json};
 
 /// Arguments of `recipes`.

@@ -3,11 +3,11 @@
 use crate::learner::{Data, Learner, Malformed};
 use anyhow::{Context, Result, bail};
 use hushstream_account::Budget;
-use hushstream_engine::{RecipeName, Situation, Task};
 use hushstream_mechanism::feedback::Reading;
 use hushstream_mechanism::losses::Link;
 use hushstream_mechanism::{Participation, Probability, Yardstick};
 use hushstream_read::{Encoding, Format, Input, Layout, Reader, SchemaSpec, Space, TargetKind};
+use hushstream_recipes::{RecipeName, Situation, Task};
 use std::io::Cursor;
 use std::sync::Arc;
 

@@ -2,8 +2,8 @@
 
 use crate::scores::Scores;
 use hushstream_account::Guarantee;
-use hushstream_engine::{MechanismKind, RecipeName};
 use hushstream_mechanism::{Summary, Yardstick};
+use hushstream_recipes::{MechanismKind, RecipeName};
 use serde::{Deserialize, Serialize};
 
 /// What a run has to tell.

@@ -5,9 +5,9 @@ use crate::methods::Method;
 use crate::outcome::Parameters;
 use crate::warnings;
 use hushstream_account::Adjacency;
-use hushstream_engine::{MechanismKind, RecipeName};
 use hushstream_pictures::numbers::{delta, grouped};
 use hushstream_read::Layout;
+use hushstream_recipes::{MechanismKind, RecipeName};
 use std::fmt;
 
 /// What was chosen, and why: the recipe, its noise, its regret bound, and what to think about before

@@ -15,10 +15,10 @@ use crate::rows::Rows;
 use crate::{budget, checked, data, files, methods, opening, state};
 use anyhow::{Result, anyhow, bail};
 use hushstream_account::Guarantee;
-use hushstream_engine::Situation;
 use hushstream_mechanism::{OperatorOnly, Summary};
 use hushstream_pictures::numbers::grouped;
 use hushstream_read::ReadError;
+use hushstream_recipes::Situation;
 use std::path::Path;
 use std::time::Instant;
 

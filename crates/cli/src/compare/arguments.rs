@@ -6,9 +6,9 @@ use crate::sets::SetName;
 use clap::Args;
 use hushstream_account::Adjacency;
 use hushstream_arena::{Game, Task};
-use hushstream_engine::RecipeName;
 use hushstream_mechanism::sums::SumKind;
 use hushstream_pictures::numbers::{count, delta, finite, grouped};
+use hushstream_recipes::RecipeName;
 use std::path::PathBuf;
 
 /// Arguments of `compare`.

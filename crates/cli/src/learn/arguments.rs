@@ -4,11 +4,11 @@ use crate::names::{AdjacencyName, NoiseName};
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 use hushstream::learner::Learner;
-use hushstream_engine::{RecipeName, Wishes};
 use hushstream_mechanism::losses::Link;
 use hushstream_mechanism::sums::SumKind;
 use hushstream_pictures::numbers::{count, finite};
 use hushstream_read::{Fault, Form, Format, MissingTarget, SchemaSpec, Task};
+use hushstream_recipes::{RecipeName, Wishes};
 use std::path::PathBuf;
 use std::time::Duration;
 

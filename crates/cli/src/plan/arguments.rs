@@ -3,10 +3,10 @@
 use super::task::TaskArguments;
 use crate::names::{AdjacencyName, NoiseName};
 use clap::Args;
-use hushstream_engine::RecipeName;
 use hushstream_mechanism::Participation;
 use hushstream_mechanism::sums::Noise;
 use hushstream_pictures::numbers::{count, finite};
+use hushstream_recipes::RecipeName;
 use std::path::PathBuf;
 
 /// Arguments of `plan`.

@@ -4,12 +4,12 @@ use super::Arguments;
 use anyhow::{Result, bail};
 use hushstream::warnings::{large_delta, trivial_bound};
 use hushstream_account::{Budget, Guarantee};
-use hushstream_engine::{
-    Actions, Advice, BanditRequest, ExpertsRequest, MechanismKind, RecipeName,
-};
 use hushstream_mechanism::feedback::{FeedbackNoise, Range};
 use hushstream_mechanism::sums::Noise;
 use hushstream_pictures::numbers::{grouped, short};
+use hushstream_recipes::{
+    Actions, Advice, BanditRequest, ExpertsRequest, MechanismKind, RecipeName,
+};
 use hushstream_sets::Simplex;
 use serde::Serialize;
 use std::io::Write;

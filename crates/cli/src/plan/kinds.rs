@@ -2,8 +2,8 @@
 
 use super::arguments::Arguments;
 use anyhow::{Result, bail};
-use hushstream_engine::RecipeName;
 use hushstream_mechanism::sums::SumKind;
+use hushstream_recipes::RecipeName;
 
 /// The sums to plan; nothing stands for the recipe's own.
 pub(crate) fn kinds(arguments: &Arguments) -> Result<Vec<Option<SumKind>>> {

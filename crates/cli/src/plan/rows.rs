@@ -6,8 +6,10 @@ use super::sparse;
 use super::time::{of_recipe, of_sum};
 use anyhow::{Result, bail};
 use hushstream_account::{Budget, Charge, Guarantee};
-use hushstream_engine::{NOISE_BETA, Recipe, RecipeError, RecipeName, RecipeRequest, SparseRecipe};
 use hushstream_mechanism::sums::{Geometry, Noise, PlanError, SumKind, SumPlan, SumRequest};
+use hushstream_recipes::{
+    NOISE_BETA, Recipe, RecipeError, RecipeName, RecipeRequest, SparseRecipe,
+};
 use serde::Serialize;
 
 /// One planned sum, and the recipe on it if one was named.

@@ -4,8 +4,8 @@ use super::Arguments;
 use crate::output::tell;
 use anyhow::{Result, bail};
 use hushstream_account::Budget;
-use hushstream_engine::{PolQuestion, RecipeName};
 use hushstream_pictures::numbers::grouped;
+use hushstream_recipes::{PolQuestion, RecipeName};
 
 /// Answers `--excess-risk`.
 pub(crate) fn run(arguments: &Arguments, error: f64) -> Result<()> {

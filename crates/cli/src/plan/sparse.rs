@@ -5,11 +5,11 @@ use super::rows::Calibration;
 use super::time::{measured, paid};
 use anyhow::{Result, bail};
 use hushstream_account::Budget;
-use hushstream_engine::{RecipeName, Situation, SparseRecipe, SparseRun, Task, Wishes};
 use hushstream_mechanism::losses::{Features, Record};
 use hushstream_mechanism::sums::SumKind;
 use hushstream_mechanism::{NoStorage, Raw};
 use hushstream_noise::Key;
+use hushstream_recipes::{RecipeName, Situation, SparseRecipe, SparseRun, Task, Wishes};
 
 /// Features of a record whose round is timed.
 const FEATURES: u32 = 32;

@@ -3,10 +3,10 @@
 use crate::sets::SetName;
 use anyhow::{Result, bail};
 use clap::Args;
-use hushstream_engine::{Objective, RecipeName};
 use hushstream_mechanism::losses::{Bounds, LinearLoss, Loss, Record};
 use hushstream_mechanism::{Contribution, Moments};
 use hushstream_pictures::numbers::finite;
+use hushstream_recipes::{Objective, RecipeName};
 use std::sync::Arc;
 
 /// What is public about a recipe's task.

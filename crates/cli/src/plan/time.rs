@@ -2,7 +2,6 @@
 
 use anyhow::Result;
 use hushstream_account::FilterKind;
-use hushstream_engine::{Recipe, SumRun};
 use hushstream_mechanism::losses::{Features, Record};
 use hushstream_mechanism::sums::{PrivateSum, SumPlan};
 use hushstream_mechanism::{
@@ -10,6 +9,7 @@ use hushstream_mechanism::{
     Windowed,
 };
 use hushstream_noise::Key;
+use hushstream_recipes::{Recipe, SumRun};
 use std::time::{Duration, Instant};
 
 /// Nanoseconds a record of a sum.

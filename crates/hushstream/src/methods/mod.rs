@@ -1,24 +1,24 @@
 //! One interface for every kind of recipe: what it costs, how it begins, and what there is to tell about it.
 
-mod on_doubling;
-mod on_feedback;
-mod on_iterates;
-mod on_net;
-mod on_selection;
-mod on_sparse;
-mod on_sums;
+mod bandits;
+mod cover;
+mod experts;
+mod iterates;
+mod limited_updates;
+mod linear;
 mod problem;
 pub(crate) mod session;
+mod sparse;
 
 use crate::data;
 use crate::learner::Learner;
 use crate::outcome::Parameters;
 use anyhow::{Result, bail};
 use hushstream_account::Price;
-use hushstream_engine::{MechanismKind, Player, RecipeName, Run, Situation, Task};
 use hushstream_mechanism::{CameBack, DiaryError, Grant, Ledger, Scope, Storage};
 use hushstream_noise::Key;
 use hushstream_read::Layout;
+use hushstream_recipes::{MechanismKind, Player, RecipeName, Run, Situation, Task};
 use session::{Baseline, Session};
 
 /// Features from which a sparse learner pays.
@@ -165,7 +165,7 @@ fn find(learner: &Learner, layout: &Layout, situation: &Situation) -> Result<Box
                 );
             }
             let reading = data::feedback(&learner.data, layout)?;
-            return on_feedback::choose(situation, &wishes, layout, reading);
+            return bandits::choose(situation, &wishes, layout, reading);
         }
         (Some(MechanismKind::Feedback), _) => bail!(
             "{} plays arms: --task bandit",
@@ -174,13 +174,13 @@ fn find(learner: &Learner, layout: &Layout, situation: &Situation) -> Result<Box
         (Some(MechanismKind::Sum(_)), _) => {}
         (Some(MechanismKind::Iterate), _) => {
             let recipe = wishes.recipe.unwrap_or(RecipeName::Pigd);
-            return on_iterates::choose(recipe, situation, &wishes);
+            return iterates::choose(recipe, situation, &wishes);
         }
         (Some(MechanismKind::SparseTree), _) => {
             if every {
                 bail!("sparse-ftrl publishes its last model only: leave out --releases");
             }
-            return on_sparse::choose(situation, &wishes, thresholded, Vec::new());
+            return sparse::choose(situation, &wishes, thresholded, Vec::new());
         }
         (Some(MechanismKind::Selection | MechanismKind::Batch), Task::Experts(low, high)) => {
             if per_person {
@@ -188,15 +188,15 @@ fn find(learner: &Learner, layout: &Layout, situation: &Situation) -> Result<Box
                     "a selection protects records, not persons: the chance of a draw is accounted for one changed round, not for several; leave out --person, or use --recipe ftrl"
                 );
             }
-            return on_selection::choose(situation, &wishes, (low, high));
+            return experts::choose(situation, &wishes, (low, high));
         }
         (Some(MechanismKind::Batch), Task::Sign | Task::Number(..)) => {
-            return whole_records(per_person, on_doubling::choose(situation, &wishes));
+            return whole_records(per_person, limited_updates::choose(situation, &wishes));
         }
         (Some(MechanismKind::Selection), Task::Sign | Task::Number(..))
             if wishes.recipe == Some(RecipeName::Cover) =>
         {
-            return whole_records(per_person, on_net::choose(situation, &wishes));
+            return whole_records(per_person, cover::choose(situation, &wishes));
         }
         (Some(other), _) => bail!(
             "{} ({other}) does not learn from a table of records with `learn`; see `hushstream recipes`",
@@ -204,7 +204,7 @@ fn find(learner: &Learner, layout: &Layout, situation: &Situation) -> Result<Box
         ),
         // Nothing but a sum was asked for.
         (None, Task::Experts(low, high)) if wishes.sum.is_none() && !per_person => {
-            return on_selection::choose(situation, &wishes, (low, high));
+            return experts::choose(situation, &wishes, (low, high));
         }
         (None, Task::Sign | Task::Number(..))
             if layout.is_sparse()
@@ -216,7 +216,7 @@ fn find(learner: &Learner, layout: &Layout, situation: &Situation) -> Result<Box
                 "sparse-ftrl, because records have few of {} features",
                 layout.dimension()
             );
-            return on_sparse::choose(situation, &wishes, thresholded, vec![reason]);
+            return sparse::choose(situation, &wishes, thresholded, vec![reason]);
         }
         (None, _) => {}
     }

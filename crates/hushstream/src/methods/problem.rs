@@ -1,8 +1,8 @@
 //! The loss of a linear model and the set of its weights, for recipes that take them as they are.
 
 use anyhow::{Result, bail};
-use hushstream_engine::{RecipeName, Situation, Task, Wishes};
 use hushstream_mechanism::losses::{Bounds, LinearModel, Link, Loss};
+use hushstream_recipes::{RecipeName, Situation, Task, Wishes};
 use hushstream_sets::{Ball, BoxSet, ConvexSet};
 use std::sync::Arc;
 

@@ -3,9 +3,9 @@
 use crate::outcome::Arm;
 use anyhow::Result;
 use hushstream_account::Guarantee;
-use hushstream_engine::{Player, Run, Shadow};
 use hushstream_mechanism::losses::Record;
 use hushstream_mechanism::{Ledger, OperatorOnly, Raw, Released, Scoreboard};
+use hushstream_recipes::{Player, Run, Shadow};
 use serde::Serialize;
 
 /// What a run releases: one of many, with its number.

@@ -1,0 +1,190 @@
+//! With a budget that leaves room they find what is there to be found, within their bounds; and
+//! they say what they promise.
+
+use crate::*;
+use hushstream_mechanism::MemoryStorage;
+use hushstream_noise::Key;
+use hushstream_recipes::{BanditRun, ExpertsRun, LimitedUpdatesRun, ValuesRun};
+
+#[test]
+fn experts_within_their_bounds() {
+    let rounds = 4000;
+    for recipe in [
+        RecipeName::Dartboard,
+        RecipeName::DartboardBatched,
+        RecipeName::HedgeBatched,
+    ] {
+        let recipe = experts(recipe, Some(rounds), None).plan().unwrap();
+        let bound = recipe.regret_bound().unwrap();
+        let mut regret = 0.0;
+        for seed in 0..4 {
+            let key = Key::insecure_from_seed(seed);
+            let (mut ledger, grant) = pay_experts(&recipe);
+            let storage = MemoryStorage::default();
+            let mut run =
+                ExpertsRun::open(recipe.clone(), grant, &key, &mut ledger, storage).unwrap();
+            for _ in 0..rounds {
+                let losses = vec![0.9, 0.7, 0.1, 0.8, 0.9];
+                regret += (losses[*run.expert().for_the_operator()] - 0.1) / 4.0;
+                run.learn_losses(Raw::seal(losses)).unwrap();
+            }
+            assert!(
+                run.learn_losses(Raw::seal(vec![0.0; 5])).is_err(),
+                "{rounds} were planned"
+            );
+        }
+        assert!(
+            regret < 1.5 * bound,
+            "{} {regret} {bound}",
+            recipe.description()
+        );
+        let nothing = rounds as f64 * 0.58;
+        assert!(
+            regret < 0.6 * nothing,
+            "{} {regret} {nothing}",
+            recipe.description()
+        );
+    }
+}
+
+#[test]
+fn cover_finds_the_minimum_of_convex_losses() {
+    let rounds = 2000;
+    let mut request = cover(rounds);
+    request.budget = budget(20.0);
+    let recipe = request.plan().unwrap();
+    assert!((900..3000).contains(&recipe.points().len()));
+    let (mut ledger, grant) = pay_experts(&recipe);
+    let (key, storage) = (Key::insecure_from_seed(1), MemoryStorage::default());
+    let mut run = ExpertsRun::open(recipe, grant, &key, &mut ledger, storage).unwrap();
+    let mut late = 0.0;
+    for t in 0..rounds {
+        if t >= rounds / 2 {
+            late += run.question().for_the_operator()[0] / (rounds / 2) as f64;
+        }
+        run.learn(None, point(&[0.5])).unwrap();
+    }
+    assert!((late - 0.5).abs() < 0.25, "{late}");
+    let text = run.guarantee().unwrap().to_string();
+    assert!(
+        text.contains("F8") && text.contains("AFKT22 Theorem 7"),
+        "{text}"
+    );
+}
+
+#[test]
+fn limited_updates_find_a_mean() {
+    let recipe = limited();
+    let (mut ledger, grant) = paid(
+        budget(1.0),
+        recipe.plan().filter(),
+        recipe.plan().scope(),
+        recipe.plan().charge().unwrap(),
+    );
+    let (key, storage) = (Key::insecure_from_seed(1), MemoryStorage::default());
+    let mut run = LimitedUpdatesRun::open(recipe, grant, &key, &mut ledger, storage).unwrap();
+    for t in 0..(1 << 15) - 1 {
+        let sign = if t % 2 == 0 { 1.0 } else { -1.0 };
+        run.learn(None, point(&[0.4 + 0.2 * sign, -0.3 + 0.1 * sign]))
+            .unwrap();
+        assert_eq!(run.rounds(), t + 1);
+    }
+    let at = run.question().for_the_operator().to_vec();
+    let error = ((at[0] - 0.4).powi(2) + (at[1] + 0.3).powi(2)).sqrt();
+    assert!(error < 0.15, "{at:?}");
+    // One point at the end of every octave of 1, 2, …, 2¹⁴ records.
+    assert_eq!(run.sync(&mut ledger).unwrap().len(), 15);
+    let text = run.guarantee().unwrap().to_string();
+    assert!(text.contains("AFKT22 Algorithm 2"), "{text}");
+}
+
+#[test]
+fn bandits_within_their_bounds() {
+    let rounds = 20_000;
+    let arms = [0.9, 0.8, 0.1, 0.7, 0.9];
+    for recipe in [RecipeName::Exp2, RecipeName::Exp2Batched] {
+        let mut request = bandit(recipe, Actions::Arms(5), Some(rounds));
+        request.range = Range::ZeroTo(1.0);
+        request.budget = Budget::pure(0.2).unwrap();
+        let recipe = request.plan().unwrap();
+        let bound = recipe.regret_bound().unwrap();
+        let (mut ledger, grant) = pay_bandit(&recipe);
+        let (key, storage) = (Key::insecure_from_seed(1), MemoryStorage::default());
+        let mut run = BanditRun::open(recipe, grant, &key, &mut ledger, storage).unwrap();
+        let mut regret = 0.0;
+        for _ in 0..rounds {
+            regret += arms[run.play().for_the_operator().action.unwrap()] - 0.1;
+            run.learn_losses(Raw::seal(arms.to_vec())).unwrap();
+        }
+        assert!(regret < bound, "{regret} {bound}");
+    }
+    // Holding an arm for about 1/ε rounds pays at small ε.
+    let bound = |recipe| {
+        let mut request = bandit(recipe, Actions::Arms(5), Some(10_000_000));
+        request.budget = Budget::pure(0.02).unwrap();
+        request.plan().unwrap().regret_bound().unwrap()
+    };
+    let (single, held) = (bound(RecipeName::Exp2), bound(RecipeName::Exp2Batched));
+    assert!(held < 0.5 * single, "{held} {single}");
+}
+
+#[test]
+fn values_find_a_minimum() {
+    let rounds = 60_000;
+    let mut request = values(rounds).request().clone();
+    request.budget = budget(50.0);
+    assert!(values(rounds).radius() < 0.1, "T^(-1/3)");
+    request.radius = Some(0.3); // steadier than the stated one, and a quadratic has no bias
+    let recipe = request.plan().unwrap();
+    let (mut ledger, grant) = paid(
+        budget(50.0),
+        FilterKind::Gaussian,
+        recipe.plan().scope(),
+        recipe.plan().charge().unwrap(),
+    );
+    let (key, storage) = (Key::insecure_from_seed(1), MemoryStorage::default());
+    let mut run = ValuesRun::open(recipe, grant, &key, &mut ledger, storage).unwrap();
+    let mut mean = [0.0; 2];
+    for t in 0..rounds {
+        if t >= rounds / 2 {
+            for (mean, value) in mean
+                .iter_mut()
+                .zip(run.question().for_the_operator().iter())
+            {
+                *mean += value / (rounds / 2) as f64;
+            }
+        }
+        run.learn(None, point(&[0.5, -0.2])).unwrap();
+    }
+    let error = ((mean[0] - 0.5).powi(2) + (mean[1] + 0.2).powi(2)).sqrt();
+    assert!(error < 0.15, "{mean:?}");
+    assert!(run.guarantee().unwrap().to_string().contains("S8"));
+}
+
+/// What is chosen automatically is never worse than what could have been named, and a small budget
+/// holds plays for longer.
+#[test]
+fn the_automatic_choice_has_the_least_bound() {
+    for epsilon in [0.01, 0.1, 1.0, 10.0] {
+        let request = |recipe| ExpertsRequest {
+            advice: Advice::Experts(1000),
+            budget: budget(epsilon),
+            ..experts(recipe, Some(1 << 14), None)
+        };
+        let chosen = request(RecipeName::Dartboard).automatic().unwrap();
+        for recipe in [
+            RecipeName::Dartboard,
+            RecipeName::DartboardBatched,
+            RecipeName::HedgeBatched,
+        ] {
+            let named = request(recipe).plan().unwrap().regret_bound().unwrap();
+            assert!(chosen.regret_bound().unwrap() <= named);
+        }
+    }
+    let arms = |epsilon: f64| {
+        let mut request = bandit(RecipeName::Exp2, Actions::Arms(5), Some(1 << 20));
+        request.budget = Budget::pure(epsilon).unwrap();
+        request.automatic().unwrap()
+    };
+    assert!(arms(0.02).batch() > arms(0.5).batch());
+}

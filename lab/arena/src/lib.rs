@@ -1,0 +1,48 @@
+//! Games for private online learners: streams and adversaries, the best point in hindsight, regret.
+//!
+//! Everything here is synthetic and public; noise is simulated from seeds, so that experiments
+//! repeat. Nothing that runs here protects anybody, and everything it touches says so.
+//!
+//! ```
+//! use hushstream_account::{Adjacency, Budget};
+//! use hushstream_arena::{Contest, Game, Task};
+//! use hushstream_recipes::RecipeName;
+//! use hushstream_mechanism::sums::SumKind;
+//!
+//! let contest = Contest {
+//!     recipe: RecipeName::PftalConvex,
+//!     sum: Some(SumKind::BLT),
+//!     noise: None,
+//!     task: Task::Linear,
+//!     game: Game::Stochastic,
+//!     dimension: 3,
+//!     rounds: 2000,
+//!     batch: 1,
+//!     budget: Budget::approx(1.0, 1e-6)?,
+//!     adjacency: Adjacency::ReplaceOne,
+//!     window: None,
+//!     curvature: None,
+//!     learning_rate: None,
+//!     set: None,
+//!     tuned: false,
+//! };
+//! let outcome = contest.play(1)?;
+//! assert!(outcome.regret() < outcome.nothing - outcome.hindsight); // better than doing nothing
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod dice;
+pub mod experts;
+pub mod figures;
+pub mod fit;
+mod game;
+mod hindsight;
+mod play;
+mod player;
+mod task;
+
+pub use dice::Dice;
+pub use game::{Environment, Game};
+pub use hindsight::{Best, best_in_hindsight};
+pub use play::{ArenaError, Contest, Outcome};
+pub use task::{Task, record};

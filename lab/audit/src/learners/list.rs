@@ -1,0 +1,109 @@
+//! What `audit all` audits.
+
+use super::{Target, selection};
+use crate::AuditError;
+use hushstream_account::{Adjacency, Budget};
+use hushstream_mechanism::sums::{Noise, SumKind};
+use hushstream_recipes::{CATALOGUE, MechanismKind, RecipeName};
+
+impl Target {
+    /// Every recipe, on its own sum if it has one, and `pftal-convex` on every sum, with every
+    /// noise, at the length where an audit can be tight and, but for iterates, where that is a
+    /// single release, at seven too; persons, zero-out, batches and interruptions on two sums, on
+    /// iterates and on the sparse tree; zero-out and interruptions on the others. `gaussian` and
+    /// `pure` are the budgets.
+    #[must_use]
+    pub fn all(gaussian: Budget, pure: Budget) -> Vec<Self> {
+        let mut targets: Vec<Self> = Vec::new();
+        let budget = |noise: Noise| if noise.is_pure() { pure } else { gaussian };
+        let mut add = |recipe: RecipeName, sum: Option<SumKind>| {
+            for noise in [Noise::Gaussian, Noise::Laplace, Noise::L2Laplace] {
+                let Ok(plain) = Self::new(recipe, sum, budget(noise)) else {
+                    return; // no attacks
+                };
+                let target = Self { noise, ..plain };
+                if target.exists() && !targets.contains(&target) {
+                    targets.push(target);
+                    let iterates = recipe.entry().mechanism == MechanismKind::Iterate;
+                    if target.releases == 1 && !iterates {
+                        targets.push(Self {
+                            releases: 7,
+                            ..target
+                        });
+                    }
+                }
+            }
+        };
+        for entry in CATALOGUE {
+            add(entry.recipe, None);
+        }
+        for sum in SumKind::ALL {
+            add(RecipeName::PftalConvex, Some(sum));
+        }
+        for (recipe, sum) in [
+            (RecipeName::PftalConvex, Some(SumKind::Tree)),
+            (RecipeName::PftalConvex, Some(SumKind::BLT)),
+            (RecipeName::Pigd, None),
+            (RecipeName::SparseFtrl, None),
+        ] {
+            let Ok(plain) = Self::new(recipe, sum, gaussian) else {
+                continue;
+            };
+            targets.push(Self {
+                adjacency: Adjacency::ZeroOut,
+                ..plain
+            });
+            if recipe != RecipeName::SparseFtrl {
+                targets.push(Self {
+                    records_a_person: 2,
+                    ..plain
+                });
+            }
+            targets.push(Self {
+                interrupted: true,
+                ..plain
+            });
+            if sum.is_some() {
+                targets.push(Self {
+                    batch: 3,
+                    interrupted: true,
+                    ..plain
+                });
+            }
+        }
+        for (recipe, budget) in [
+            (RecipeName::Dartboard, pure),
+            (RecipeName::HedgeBatched, pure),
+            (RecipeName::LimitedUpdates, pure),
+            (RecipeName::LimitedUpdates, gaussian),
+            (RecipeName::Exp2Batched, pure),
+            (RecipeName::PftalBandit, gaussian),
+        ] {
+            let Ok(plain) = Self::new(recipe, None, budget) else {
+                continue;
+            };
+            targets.push(Self {
+                adjacency: Adjacency::ZeroOut,
+                ..plain
+            });
+            targets.push(Self {
+                interrupted: true,
+                releases: super::target::SEVERAL,
+                ..plain
+            });
+        }
+        targets.extend(Self::spent_dartboard(pure));
+        targets
+    }
+
+    /// `dartboard` with a single draw, over many rounds after it.
+    ///
+    /// # Errors
+    /// None; as [`Target::new`].
+    pub fn spent_dartboard(budget: Budget) -> Result<Self, AuditError> {
+        Ok(Self {
+            releases: selection::SPENT,
+            ..Self::new(RecipeName::Dartboard, None, budget)?
+        })
+    }
+}

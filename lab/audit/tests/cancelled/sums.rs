@@ -1,0 +1,237 @@
+//! Every recipe on every sum.
+//!
+//! A difference of two replays is the difference of the exact prefix sums. The public strategy
+//! (which items each noised node contains, or a filter's coefficients) turns it into the shift of
+//! what is noised, whose length in units of the noise is the price of that pair of streams.
+
+use crate::adapter::{OnSum, Play, all_sums};
+use crate::share_of_price;
+use hushstream_account::Adjacency;
+use hushstream_mechanism::sums::blt::{DyadicBlt, optimise};
+use hushstream_mechanism::sums::{
+    BalancedDigits, BinaryTree, ConstantWeight, Cover, Noise, SumKind, SumPlan, Term, Window,
+};
+use hushstream_recipes::{CATALOGUE, MechanismKind};
+use std::collections::BTreeSet;
+
+/// What is noised.
+pub(crate) struct Rows {
+    kind: SumKind,
+    noise: Noise,
+    releases: u64,
+    /// Of one node or row, in the units of the data; one for each octave.
+    pub(crate) scales: Vec<f64>,
+    /// c_0, c_1, … of a filter.
+    coefficients: Vec<f64>,
+}
+
+impl Rows {
+    pub(crate) fn of(plan: &SumPlan) -> Self {
+        let request = plan.request();
+        let spread = request.noise.variance(request.dimension).sqrt();
+        let mut scales = vec![plan.node_sigma() / spread];
+        if request.kind == SumKind::Octave {
+            // At its first item an octave's release has one noise of each past octave, and one of
+            // its own.
+            let until = |m: u32| plan.prefix_sd(1 << m).powi(2);
+            let own = |m: u32| until(m) - (0..m).next_back().map_or(0.0, until);
+            scales = (0..=request.releases.ilog2())
+                .map(|m| own(m).sqrt() / spread)
+                .collect();
+        }
+        let coefficients = match request.kind {
+            SumKind::Blt(buffers) => {
+                let chosen = optimise(request.releases, usize::from(buffers)).unwrap();
+                let blt = DyadicBlt::new(&chosen).unwrap();
+                (0..request.releases)
+                    .map(|k| blt.parameters().coefficient(k))
+                    .collect()
+            }
+            _ => Vec::new(),
+        };
+        Self {
+            kind: request.kind,
+            noise: request.noise,
+            releases: request.releases,
+            scales,
+            coefficients,
+        }
+    }
+
+    /// (octave, first item, last item) of every node that releases `from` to `to` show.
+    pub(crate) fn nodes(&self, from: u64, to: u64) -> BTreeSet<(u32, u64, u64)> {
+        let plain = |cover: &dyn Cover| -> BTreeSet<(u32, u64, u64)> {
+            let terms = (from..=to).flat_map(|t| cover.terms(t));
+            terms
+                .map(|term| {
+                    let (first, last) = cover.items(term.node);
+                    (0, first, last)
+                })
+                .collect()
+        };
+        match self.kind {
+            SumKind::Tree | SumKind::PaddedTree => plain(&BinaryTree),
+            SumKind::Smooth => plain(&self.code()),
+            SumKind::Kary => plain(&BalancedDigits::cheapest(self.releases)),
+            SumKind::Window(width) => plain(&Window { width }),
+            SumKind::Honaker => (1..=to)
+                .flat_map(|end| {
+                    (0..=end.trailing_zeros()).map(move |level| (0, end + 1 - (1 << level), end))
+                })
+                .collect(),
+            SumKind::Octave => (from..=to)
+                .flat_map(|t| {
+                    let octave = t.ilog2();
+                    let before = (1 << octave) - 1;
+                    let terms = BinaryTree.terms(t - before).into_iter();
+                    terms.map(move |term| {
+                        let (first, last) = BinaryTree.items(term.node);
+                        (octave, before + first, before + last)
+                    })
+                })
+                .collect(),
+            SumKind::Blt(_) => unreachable!("a filter has rows"),
+        }
+    }
+
+    pub(crate) fn code(&self) -> ConstantWeight {
+        let power = if self.noise.is_pure() { 2 } else { 1 };
+        ConstantWeight::cheapest(self.releases, |weight, depth| weight * depth.powi(power))
+    }
+
+    /// The signed nodes in release t, where a public cover says them.
+    pub(crate) fn terms(&self, t: u64) -> Vec<Term> {
+        match self.kind {
+            SumKind::Smooth => self.code().terms(t),
+            SumKind::Kary => BalancedDigits::cheapest(self.releases).terms(t),
+            SumKind::Window(width) => Window { width }.terms(t),
+            other => unreachable!("{other} is no cover of this kind"),
+        }
+    }
+
+    /// What a filter's rows are if its prefix sums are these.
+    pub(crate) fn rows(&self, prefixes: &[Vec<f64>]) -> Vec<Vec<f64>> {
+        let zero = vec![0.0; prefixes[0].len()];
+        let items = items(prefixes);
+        (0..prefixes.len())
+            .map(|t| {
+                let mut row = zero.clone();
+                for (i, item) in items[..=t].iter().enumerate() {
+                    let c = self.coefficients[t - i];
+                    row.iter_mut().zip(item).for_each(|(row, x)| *row += c * x);
+                }
+                row
+            })
+            .collect()
+    }
+
+    /// How far the rows are apart if prefix sums are apart by `prefixes`: L2 over all of them for
+    /// Gaussian noise, the sum of lengths (L1 or L2) for pure noise, in units of the noise.
+    pub(crate) fn moved(&self, prefixes: &[Vec<f64>]) -> f64 {
+        let n = prefixes.len();
+        let zero = vec![0.0; prefixes[0].len()];
+        let items = items(prefixes);
+        let scale = self.scales[0];
+        let mut lengths = Vec::new();
+        if let SumKind::Blt(_) = self.kind {
+            lengths.extend(
+                self.rows(prefixes)
+                    .iter()
+                    .map(|row| self.length(row) / scale),
+            );
+        } else {
+            // A window protects an item in the releases after it, so many.
+            let small = 1e-6 * scale / f64::from(1 << 20);
+            let first = items.iter().position(|item| self.length(item) > small);
+            let first = first.map_or(1, |place| place as u64 + 1);
+            let last = match self.kind {
+                SumKind::Window(width) => (first + width - 1).min(n as u64),
+                _ => n as u64,
+            };
+            let from = if self.kind.is_windowed() { first } else { 1 };
+            for (octave, start, end) in self.nodes(from, last) {
+                let mut shift = zero.clone();
+                for item in start..=end.min(n as u64) {
+                    let item = &items[item as usize - 1];
+                    shift.iter_mut().zip(item).for_each(|(s, x)| *s += x);
+                }
+                lengths.push(self.length(&shift) / self.scales[octave as usize]);
+            }
+        }
+        match self.noise {
+            Noise::Gaussian => lengths.iter().map(|l| l * l).sum::<f64>().sqrt(),
+            Noise::Laplace | Noise::L2Laplace => lengths.iter().sum(),
+        }
+    }
+
+    fn length(&self, vector: &[f64]) -> f64 {
+        match self.noise {
+            Noise::Laplace => vector.iter().map(|v| v.abs()).sum(),
+            Noise::Gaussian | Noise::L2Laplace => vector.iter().map(|v| v * v).sum::<f64>().sqrt(),
+        }
+    }
+}
+
+/// What each prefix sum adds to the one before.
+fn items(prefixes: &[Vec<f64>]) -> Vec<Vec<f64>> {
+    let zero = vec![0.0; prefixes[0].len()];
+    (0..prefixes.len())
+        .map(|t| {
+            let before = if t == 0 { &zero } else { &prefixes[t - 1] };
+            prefixes[t].iter().zip(before).map(|(a, b)| a - b).collect()
+        })
+        .collect()
+}
+
+/// The least share of the price that the worst of the audited streams moves: 0.99 wherever the
+/// bound is tight. Three records of a person are priced as if each lay in as many nodes as the
+/// deepest, and any two shared all but a leaf; in a tree they do not.
+fn tightness(kind: SumKind, noise: Noise, persons: u64) -> f64 {
+    match (kind, noise) {
+        _ if persons == 1 => 0.99,
+        (SumKind::Honaker, Noise::Gaussian) => 0.93,
+        (SumKind::Smooth, Noise::Gaussian) => 0.88,
+        (SumKind::Tree | SumKind::PaddedTree | SumKind::Octave, Noise::Gaussian) => 0.89,
+        (SumKind::Tree | SumKind::PaddedTree | SumKind::Octave, _) => 0.83,
+        _ => 0.99,
+    }
+}
+
+/// Every recipe × sum × noise × adjacency × persons × batch: what is accepted is audited, what is
+/// not is refused.
+#[test]
+fn one_record_moves_no_sum_by_more_than_was_paid() {
+    let noises = [Noise::Gaussian, Noise::Laplace, Noise::L2Laplace];
+    let (mut audited, mut refused) = (0, 0);
+    for entry in CATALOGUE {
+        if !matches!(entry.mechanism, MechanismKind::Sum(_)) {
+            continue;
+        }
+        for (sum, noise) in all_sums()
+            .into_iter()
+            .flat_map(|sum| noises.map(|noise| (sum, noise)))
+        {
+            let fits = entry.recipe.accepts(sum, noise).is_ok();
+            for adjacency in [Adjacency::ReplaceOne, Adjacency::ZeroOut] {
+                for (persons, batch) in [(1, 1), (1, 4), (3, 1), (3, 4)] {
+                    let cell = OnSum::plan(entry.recipe, sum, noise, adjacency, persons, batch);
+                    let planned = fits && !(sum.is_windowed() && persons > 1);
+                    let cell = match cell {
+                        Ok(cell) => cell,
+                        Err(error) => {
+                            assert!(!planned, "{} {sum} {noise}: {error}", entry.name);
+                            refused += 1;
+                            continue;
+                        }
+                    };
+                    assert!(planned, "{} {sum} {noise} is not refused", entry.name);
+                    let share = share_of_price(&cell);
+                    audited += 1;
+                    let least = tightness(sum, noise, persons);
+                    assert!(share >= least, "{}: only {share} of the price", cell.name());
+                }
+            }
+        }
+    }
+    assert!(audited > 400 && refused > 400, "{audited}, {refused}");
+}
