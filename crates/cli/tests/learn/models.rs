@@ -92,3 +92,32 @@ fn models_of_other_versions_are_read_or_refused_in_words() {
     folder.write("back", back);
     folder.fails("inspect back");
 }
+
+/// The lines of Python in docs/model-file.md give the scores of `predict`.
+#[test]
+fn the_documented_python_scores_as_predict_does() {
+    let folder = Folder::with_rows(100);
+    folder.succeeds(&format!(
+        "learn d.csv {SCHEMA} {BUDGET} --seed-insecure 1 --model model"
+    ));
+    let page = include_str!("../../../../docs/model-file.md");
+    let code = page.split("```python\n").nth(1).unwrap();
+    folder.write("score.py", code.split("```").next().unwrap());
+    let mut python = std::process::Command::new("python3");
+    for name in ["score.py", "model", "d.csv"] {
+        python.arg(folder.path(name));
+    }
+    let told = python.output().unwrap();
+    assert!(told.status.success(), "{told:?}");
+    let theirs = String::from_utf8(told.stdout).unwrap();
+    let (ours, _) = folder.succeeds("predict model d.csv");
+    let scores = ours.lines().skip(1).map(|line| line.rsplit(',').next().unwrap());
+    let pairs: Vec<(f64, f64)> = scores
+        .zip(theirs.lines())
+        .map(|(ours, theirs)| (ours.parse().unwrap(), theirs.parse().unwrap()))
+        .collect();
+    assert_eq!(pairs.len(), 100);
+    for (ours, theirs) in pairs {
+        assert!((ours - theirs).abs() < 1e-12, "{ours} {theirs}");
+    }
+}
