@@ -1,9 +1,9 @@
-//! The privacy boundary: the one crate that touches people's data, and pays for every release.
+//! The privacy boundary: the only crate that touches people's data. It charges for every release.
 //!
 //! Data flows one way. A contribution is sealed ([`Raw`]), mapped to integers ([`Lattice`]),
-//! summed, noised and released. Every mechanism is built with a [`Grant`], which only a [`Ledger`]
-//! hands out and only after the charge is on disk; what it draws is [`Pending`] until a sync has
-//! covered it, and then [`Released`]: whatever is computed from a release is free.
+//! summed, noised and released. Building a mechanism takes a [`Grant`]. Only a [`Ledger`] issues
+//! grants, and only after the charge is on disk. A noisy value is [`Pending`] until a sync covers
+//! it; then it is [`Released`], and everything computed from it is free.
 //!
 //! ```
 //! use hushstream_account::{Adjacency, Budget, FilterKind};
@@ -26,12 +26,15 @@
 //!     budget,
 //! }
 //! .plan()?;
-//! let mut ledger = Ledger::simulated(budget, FilterKind::Gaussian, plan.scope())?; // `Ledger::create` with a `FileStorage` for real data
+//! // For real data: `Ledger::create` with a `FileStorage`.
+//! let mut ledger = Ledger::simulated(budget, FilterKind::Gaussian, plan.scope())?;
 //! let grant = ledger.debit(plan.charge()?, plan.scope())?;
 //! let key = Key::from_os()?;
-//! let mut sum = PrivateSum::<Transcript>::open(plan, grant, &key, &mut ledger, MemoryStorage::default())?;
+//! let journal = MemoryStorage::default();
+//! let mut sum = PrivateSum::<Transcript>::open(plan, grant, &key, &mut ledger, journal)?;
 //!
-//! let pending = sum.add(Raw::seal(Contribution::Dense(vec![0.6, -0.8])))?.expect("a batch of one is full");
+//! let contribution = Raw::seal(Contribution::Dense(vec![0.6, -0.8]));
+//! let pending = sum.add(contribution)?.expect("a batch of one is full");
 //! sum.sync(&mut ledger)?;
 //! let release = sum.publish(pending).expect("a sync has covered it");
 //! assert_eq!(release.value().len(), 2);

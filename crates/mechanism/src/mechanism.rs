@@ -1,9 +1,9 @@
-//! What a mechanism is, apart from everything that it shares with all others.
+//! The part of a mechanism that differs from all others.
 //!
-//! A mechanism is a state machine without a file: records make items, an item makes a step, and a
+//! A mechanism is a state machine without a file: records make items, each item makes a step, and a
 //! step may make a release. Given its generators it is deterministic, so a journal of its items is
-//! enough to be where it was. [`Private`](crate::Private) owns the journal, the ledger's side of it
-//! and the way back after a stop, for every mechanism alike.
+//! enough to restore it. [`Private`](crate::Private) handles the journal, the ledger and recovery
+//! for every mechanism.
 
 use crate::boundary::{GuaranteeKind, Scope};
 use crate::durable::DiaryError;
@@ -11,25 +11,26 @@ use hushstream_account::{Guarantee, Price};
 use hushstream_noise::{Instance, Key, Source};
 
 /// A mechanism that [`Private`](crate::Private) can run: a sum, a selection, feedback, a solver,
-/// perturbed iterates, a sparse learner. Each is proved in this crate, and no other can be added
-/// from outside.
+/// perturbed iterates, a sparse learner. Each is proved in this crate; none can be added from
+/// outside.
 ///
-/// `Plan` is what it follows, `Given` what a resume needs and a journal cannot hold (a loss, a
-/// learner), `Release` what it lets out, `Promise` the kind of guarantee, `Error` what it refuses.
+/// `Plan` is everything fixed before any data. `Given` is what a resume needs and a journal cannot
+/// store (a loss, a learner). `Release` is the type of a release, `Promise` the kind of guarantee,
+/// `Error` the reasons for a refusal.
 pub trait Mechanism: Machine {}
 
 impl<M: Machine> Mechanism for M {}
 
-/// The machine itself. Its name does not leave the crate.
+/// The state machine of a mechanism. This trait is private to the crate.
 ///
-/// The order of calls: [`begin`](Self::begin), then perhaps [`restore`](Self::restore); then, for
-/// each item t = 1, 2, …, records of the mechanism's own kind until
-/// [`is_complete`](Self::is_complete), [`item`](Self::item) to the journal, [`step`](Self::step).
-/// A replay has [`read_item`](Self::read_item) in place of records and journal. Items count from 1
+/// Order of calls: [`begin`](Self::begin), optionally [`restore`](Self::restore); then, for each
+/// item t = 1, 2, …, records in the mechanism's own format until
+/// [`is_complete`](Self::is_complete), [`item`](Self::item) to the journal, [`step`](Self::step). A
+/// replay calls [`read_item`](Self::read_item) in place of records and journal. Items count from 1
 /// in every instance.
 pub trait Machine: Sized {
-    /// Name and version of what the journal holds. To be changed with the encoding of plan, item
-    /// or state, and with whatever a step computes from them.
+    /// Name and version of the journal's contents. Change it with the encoding of plan, item or
+    /// state, and with anything a step computes from them.
     const KIND: &'static str;
 
     type Plan: Clone;
@@ -38,17 +39,17 @@ pub trait Machine: Sized {
     type Promise: GuaranteeKind;
     type Error: From<DiaryError>;
 
-    /// The plan as the journal keeps it.
+    /// The plan, encoded for the journal.
     fn store(plan: &Self::Plan) -> Result<Vec<u8>, DiaryError>;
 
-    /// A plan from a journal. A file is not taken on trust: a plan that this program would not
+    /// Decodes a plan from a journal. Files are not trusted: a plan that this program would not
     /// make is refused.
     fn load(stored: &[u8], given: Self::Given) -> Result<Self::Plan, Self::Error>;
 
-    /// What the plan costs, and how many items it is for.
+    /// Price, scope and number of items of a plan.
     fn terms(plan: &Self::Plan) -> Result<Terms, Self::Error>;
 
-    /// Before any item.
+    /// The mechanism before its first item.
     fn begin(plan: Self::Plan, generators: Generators<'_>) -> Result<Self, Self::Error>;
 
     fn plan(&self) -> &Self::Plan;
@@ -66,55 +67,55 @@ pub trait Machine: Sized {
     /// Appends the complete item to `out`. Its length must not depend on contents.
     fn item(&self, out: Vec<u8>) -> Result<Vec<u8>, DiaryError>;
 
-    /// Takes item t from a journal, in place of its records. Noise was paid for items within the
-    /// plan's radius: anything else is refused, whatever the file says.
+    /// Takes item t from a journal, in place of its records. The noise was paid for items within
+    /// the plan's radius: anything larger is refused, no matter what the file says.
     fn read_item(&mut self, t: u64, bytes: &[u8]) -> Result<(), Self::Error>;
 
-    /// Takes in item t, which is in the journal, and draws what it releases.
+    /// Takes in item t, already in the journal, and draws its release.
     fn step(&mut self, t: u64) -> Result<Option<Self::Release>, Self::Error>;
 
-    /// The release of the last step once more, where a caller needs it to go on.
+    /// Repeats the release of the last step, for callers that need it to continue.
     fn last(&self, t: u64) -> Option<Self::Release> {
         let _ = t;
         None
     }
 
-    /// Everything that the next step depends on, between two items.
+    /// The state that the next step depends on, between two items.
     fn state(&self) -> Result<Vec<u8>, DiaryError>;
 
     /// Continues after item t.
     fn restore(&mut self, t: u64, state: &[u8]) -> Result<(), Self::Error>;
 
-    /// Begins a new instance after `old`, of which `items` items are known. It may keep what is
-    /// public, and nothing else. True if the releases of `old` are part of what follows.
+    /// Begins a new instance after `old`, whose first `items` items are in the journal. Only public
+    /// values may be kept. Returns true if the releases of `old` are part of what follows.
     fn succeed(&mut self, old: Self, items: u64) -> bool {
         let _ = (old, items);
         false
     }
 
-    /// Null and clipped records: for the operator only.
+    /// Counts of null and clipped records: for the operator only.
     fn counts(&self) -> (u64, u64);
 
-    /// What is promised about everything that is released, after so many items of all instances.
+    /// The guarantee of all releases, after `steps` items of all instances.
     fn guarantee(&self, steps: u64, simulated: bool) -> Result<Guarantee, Self::Error>;
 
-    /// Whether a journal that has grown by `since` bytes after a checkpoint of `base` bytes is
-    /// long enough for another.
+    /// Whether the journal should get a new checkpoint: it has grown by `since` bytes since the
+    /// last one, which takes `base` bytes.
     fn is_long(&self, since: u64, base: u64) -> bool {
         since > (1 << 20).max(8 * base)
     }
 }
 
-/// What a plan costs, about what, and how many items it may take in.
+/// Price and scope of a plan, and its largest number of items.
 pub struct Terms {
     pub(crate) price: Price,
     pub(crate) scope: Scope,
     pub(crate) planned: u64,
-    /// Why no item may be lost, if none may.
+    /// The reason why no item may be lost, for mechanisms that need all of them.
     pub(crate) needs_all: Option<&'static str>,
 }
 
-/// Generators of one mechanism.
+/// Generators per mechanism.
 const STREAMS: u64 = 128;
 
 /// The noise of one instance of a mechanism.

@@ -1,4 +1,4 @@
-//! A mechanism at work: paid for, written down, and resumed after every stop.
+//! A mechanism in progress: charged to a ledger, journalled, and resumable after any stop.
 
 use crate::boundary::{Grant, OperatorOnly, Pending, Released};
 use crate::durable::{CameBack, Diary, DiaryError, Found, Ledger, Storage};
@@ -6,51 +6,52 @@ use crate::mechanism::{Machine, Mechanism};
 use hushstream_account::Guarantee;
 use hushstream_noise::Key;
 
-/// A mechanism in progress, with its journal. Records go in sealed, by methods of each mechanism's
-/// own; what comes out is [`Pending`] until a [`sync`](Self::sync) has covered it, and
-/// [`Released`] by [`publish`](Self::publish).
+/// A mechanism in progress, with its journal. Each mechanism has its own methods that take sealed
+/// records. Their results are [`Pending`] until a [`sync`](Self::sync) covers them;
+/// [`publish`](Self::publish) then makes them [`Released`].
 pub struct Private<M> {
     pub(crate) mechanism: M,
     pub(crate) diary: Diary,
-    /// Whether the caller makes the checkpoints, with a note in each.
+    /// Whether the caller makes the checkpoints, each with a note.
     noted: bool,
 }
 
-/// What a mechanism follows.
+/// The plan of a mechanism.
 pub type PlanOf<M> = <M as Machine>::Plan;
-/// What a resume needs and a journal cannot hold.
+/// The value that a resume needs and a journal cannot store.
 pub type GivenOf<M> = <M as Machine>::Given;
-/// What a mechanism lets out.
+/// The release of a mechanism.
 pub type ReleaseOf<M> = <M as Machine>::Release;
-/// The kind of its guarantee.
+/// The kind of a mechanism's guarantee.
 pub type PromiseOf<M> = <M as Machine>::Promise;
-/// A release of a mechanism that may not leave yet.
+/// A pending release of a mechanism.
 pub type PendingOf<M> = Pending<ReleaseOf<M>, PromiseOf<M>>;
 
-/// A run that came back.
+/// A resumed run.
 pub struct Back<M: Mechanism> {
     /// The run, ready for its next record.
     pub run: Private<M>,
-    /// How it came back.
+    /// How the run was resumed.
     pub outcome: CameBack,
-    /// The last release before [`recent`](Self::recent), where it cannot be computed from a note.
+    /// The last release before [`recent`](Self::recent), for mechanisms that cannot compute it from
+    /// a note.
     pub before: Option<PendingOf<M>>,
-    /// All releases since the journal's last checkpoint. Sync, publish, and nothing is missing;
-    /// what was published before may come again, never with another value. Empty in a new instance
-    /// that begins from nothing.
+    /// All releases since the journal's last checkpoint. Sync and publish them, and none is
+    /// missing. Releases that were published before may appear again, always with the same value.
+    /// Empty in a new instance that begins from nothing.
     pub recent: Vec<PendingOf<M>>,
-    /// The note of the last checkpoint, and how many items of this instance it covers: none if it
-    /// is from an earlier instance.
+    /// The note of the last checkpoint, and the number of items of this instance that it covers:
+    /// zero if it is from an earlier instance.
     pub note: Option<(u64, Vec<u8>)>,
 }
 
 impl<M: Mechanism> Private<M> {
-    /// Opens a run that has been paid for. `storage` must be new; it will hold private data.
+    /// Opens a new run with a grant. `storage` must be empty; it will hold private data.
     ///
     /// # Errors
     /// A grant below the price, or used before; a journal that is not empty; storage. The charge
-    /// stays in the ledger: [`Ledger::grant_again`] gives its grant again as long as no run has
-    /// begun with it.
+    /// stays in the ledger: [`Ledger::grant_again`] reissues its grant as long as no run has begun
+    /// with it.
     #[expect(
         clippy::needless_pass_by_value,
         reason = "by value, so that a grant serves one run"
@@ -72,15 +73,15 @@ impl<M: Mechanism> Private<M> {
         })
     }
 
-    /// Continues a run from its journal, if the caller accepts the note of the last checkpoint.
-    /// `given` is what a journal cannot hold. `last_published` is the number of the last release
-    /// known from outside to have been published, if it is known: the ledger knows too, unless it
-    /// was restored from a backup together with the journal.
+    /// Continues a run from its journal, if `accepts` returns true for the note of the last
+    /// checkpoint. `given` is the value that a journal cannot store. `last_published` is the number
+    /// of the last release known to have been published, if the caller knows it. The ledger records
+    /// this number too, unless it was restored from a backup together with the journal.
     ///
     /// # Errors
     /// [`DiaryError::NoRun`] if the journal is empty; another plan, key or ledger; a journal that
-    /// has been superseded, or is not accepted; lost items that the plan needs; storage. Nothing
-    /// has changed then, but after an error of the storage.
+    /// has been superseded, or is not accepted; lost items that the plan needs; storage. No file
+    /// has changed then, except after a storage error.
     pub fn resume_with(
         given: M::Given,
         storage: impl Storage + 'static,
@@ -95,8 +96,8 @@ impl<M: Mechanism> Private<M> {
         if !accepts(found.note()) {
             return Err(DiaryError::NotAccepted.into());
         }
-        // Everything that is known is replayed in memory, so that a journal which does not fit its
-        // plan is refused before files change.
+        // Replay everything in memory first: a journal that does not fit its plan is refused before
+        // any file changes.
         let (mut diary, checkpoint, items) = found.take_over(&claim)?;
         let mut mechanism = M::begin(plan, diary.generators(key))?;
         let (mut before, mut note) = (None, None);
@@ -112,7 +113,7 @@ impl<M: Mechanism> Private<M> {
             mechanism.read_item(t, &item)?;
             recent.extend(mechanism.step(t)?.map(|release| diary.pending(release)));
         }
-        // From here on files change.
+        // Files change from here on.
         match claim.outcome {
             CameBack::Continued => diary.go_on(&claim, ledger)?,
             CameBack::NewInstance { .. } => {
@@ -143,8 +144,8 @@ impl<M: Mechanism> Private<M> {
         })
     }
 
-    /// Before a record: whether it may come in. A long journal is cut short here, unless the caller
-    /// makes the checkpoints.
+    /// Called before each record: refuses it after the last planned item. Compacts a long journal,
+    /// unless the caller makes the checkpoints.
     pub(crate) fn begin_record(&mut self) -> Result<(), M::Error> {
         self.diary.check_open()?;
         if !self.noted && self.checkpoint_is_due() {
@@ -153,7 +154,7 @@ impl<M: Mechanism> Private<M> {
         Ok(())
     }
 
-    /// After a record: if it completes an item, that is written down and then taken in.
+    /// Called after each record: journals the item that it completes, if any, and takes it in.
     pub(crate) fn end_record(&mut self) -> Result<Option<PendingOf<M>>, M::Error> {
         if !self.mechanism.is_complete() {
             return Ok(None);
@@ -163,8 +164,8 @@ impl<M: Mechanism> Private<M> {
         Ok(release.map(|release| self.diary.pending(release)))
     }
 
-    /// Makes everything taken in so far durable, in the journal and then in the ledger: releases up
-    /// to here may leave.
+    /// Makes everything taken in so far durable, in the journal and the ledger. Releases up to here
+    /// may then be published.
     ///
     /// # Errors
     /// Another ledger; storage. After a storage error the run must be resumed from its journal.
@@ -172,7 +173,7 @@ impl<M: Mechanism> Private<M> {
         Ok(self.diary.sync(ledger)?)
     }
 
-    /// Lets a pending value of this run leave, if a sync has covered it; otherwise gives it back.
+    /// Releases a pending value of this run, if a sync covers it; otherwise returns it.
     ///
     /// # Errors
     /// The pending value itself: not yet durable, or of another run.
@@ -183,20 +184,21 @@ impl<M: Mechanism> Private<M> {
         self.diary.publish(pending)
     }
 
-    /// The place after the last release: what is computed from the releases so far, and from
-    /// nothing else, may be hung on it with [`Pending::map`].
+    /// A pending unit value after the last release. Attach to it, with [`Pending::map`], values
+    /// computed from the releases so far and from nothing else.
     pub fn here(&self) -> Pending<(), M::Promise> {
         self.diary.pending(())
     }
 
-    /// From now on checkpoints are made only by [`Private::checkpoint`], with a note.
+    /// Turns automatic checkpoints off: from now on only [`Private::checkpoint`] makes them, with a
+    /// note.
     pub fn keep_note(&mut self) {
         self.noted = true;
     }
 
-    /// Whether the journal has grown so long that a checkpoint would pay, and one may be made: not
-    /// inside a batch, and not with unsynced items, so that what a crash kept from being published
-    /// can still be repeated.
+    /// Whether the journal is long enough for a checkpoint, and a checkpoint is possible: not
+    /// inside a batch, and not with unsynced items, so that releases that a crash kept from being
+    /// published can still be repeated.
     #[must_use]
     pub fn checkpoint_is_due(&self) -> bool {
         let (since, base) = self.diary.length();
@@ -204,11 +206,11 @@ impl<M: Mechanism> Private<M> {
         covered && self.mechanism.is_long(since, base)
     }
 
-    /// Replaces the journal by a checkpoint of the present state, with a note of the caller's (a
-    /// learner's public state, say).
+    /// Replaces the journal by a checkpoint of the current state, with a note of the caller's (for
+    /// example a learner's public state).
     ///
     /// # Errors
-    /// Items that no sync has covered, or half a batch; storage.
+    /// Items that no sync has covered; an incomplete batch; storage.
     pub fn checkpoint(&mut self, note: Vec<u8>) -> Result<(), M::Error> {
         if !self.mechanism.is_empty() {
             return Err(DiaryError::Journal("a checkpoint must follow a whole batch").into());
@@ -216,36 +218,35 @@ impl<M: Mechanism> Private<M> {
         Ok(self.diary.checkpoint(self.mechanism.state()?, note)?)
     }
 
-    /// Items taken in so far, over all instances; the next item is number `steps() + 1`.
+    /// Number of items so far, over all instances; the next item is number `steps() + 1`.
     #[must_use]
     pub fn steps(&self) -> u64 {
         self.diary.steps()
     }
 
-    /// The number of its charge in the ledger.
+    /// The number of this run's charge in the ledger.
     #[must_use]
     pub fn number(&self) -> u64 {
         self.diary.number()
     }
 
-    /// The plan it follows.
+    /// The plan of this run.
     #[must_use]
     pub fn plan(&self) -> &M::Plan {
         self.mechanism.plan()
     }
 
-    /// How many records were null (malformed, or beyond a person's limit), and how many had to be
-    /// clipped.
+    /// The number of null records (malformed, or beyond a person's limit) and of clipped records.
     #[must_use]
     pub fn counts(&self) -> (OperatorOnly<u64>, OperatorOnly<u64>) {
         let (nulls, clipped) = self.mechanism.counts();
         (OperatorOnly::new(nulls), OperatorOnly::new(clipped))
     }
 
-    /// What is promised about everything this run releases.
+    /// The guarantee of everything this run releases.
     ///
     /// # Errors
-    /// Never for a run that exists; the numbers were checked.
+    /// Numbers out of range. The plan has checked them, so an open run does not fail here.
     pub fn guarantee(&self) -> Result<Guarantee, M::Error> {
         let (steps, simulated) = (self.diary.steps(), self.diary.is_simulated());
         self.mechanism.guarantee(steps, simulated)
@@ -253,7 +254,7 @@ impl<M: Mechanism> Private<M> {
 }
 
 impl<M: Mechanism<Given = ()>> Private<M> {
-    /// As [`Private::resume_with`], for a mechanism whose journal holds everything.
+    /// [`Private::resume_with`] for a mechanism whose journal stores everything.
     ///
     /// # Errors
     /// Those of [`Private::resume_with`].

@@ -3,15 +3,15 @@
 use hushstream_account::{Adjacency, Charge, Price};
 use serde::{Deserialize, Serialize};
 
-/// What a budget is about. Charges of different scopes cannot be added up: a ledger has one, and
-/// refuses others.
+/// The unit that a budget protects. Charges of different scopes cannot be added up: a ledger has
+/// one scope and refuses all others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Scope {
     /// The neighbouring relation.
     pub adjacency: Adjacency,
-    /// Whether persons with several records are protected, not single records.
+    /// Whether a person with several records is protected, and not only a single record.
     pub per_person: bool,
-    /// Whether a record is protected only for a window: not privacy of the transcript.
+    /// Whether a record is protected only within a window: not privacy of the transcript.
     pub windowed: bool,
 }
 
@@ -28,7 +28,7 @@ impl Scope {
 }
 
 /// Proof that a charge is durably recorded in a ledger. Only a ledger makes one, it cannot be
-/// copied, and building a mechanism uses it up.
+/// copied, and building a mechanism consumes it.
 #[derive(Debug)]
 pub struct Grant {
     pub(crate) ledger: [u8; 16],
@@ -39,25 +39,25 @@ pub struct Grant {
 }
 
 impl Grant {
-    /// What was paid.
+    /// The charge.
     #[must_use]
     pub fn charge(&self) -> Charge {
         self.price.charge
     }
 
-    /// What it was paid for.
+    /// The scope of the charge.
     #[must_use]
     pub fn scope(&self) -> Scope {
         self.scope
     }
 
-    /// Its number in the ledger, also the mechanism's number in noise addresses.
+    /// Its number in the ledger, which is also the mechanism's number in noise addresses.
     #[must_use]
     pub fn number(&self) -> u64 {
         self.number
     }
 
-    /// Whether the ledger was simulated, so that nothing built on it protects anybody.
+    /// Whether the ledger is simulated: nothing built with such a grant protects anybody.
     #[must_use]
     pub fn is_simulated(&self) -> bool {
         self.simulated

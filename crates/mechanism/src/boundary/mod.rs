@@ -1,4 +1,4 @@
-//! The types that make the boundary real.
+//! The types that enforce the boundary.
 //!
 //! | type | what it stands for | what it cannot do |
 //! |---|---|---|

@@ -1,9 +1,18 @@
-//! What the operator of a run may see and nobody else.
+//! Values that only the operator of a run may see.
 
 use std::fmt;
 
 /// A value computed from private data without noise: a loss, a count of null records. Showing it to
-/// its operator is legitimate; publishing it is a breach. It is never accepted where a release is.
+/// the operator is legitimate; publishing it is a breach. No function accepts it in place of a
+/// release.
+///
+/// ```
+/// use hushstream_mechanism::OperatorOnly;
+///
+/// let nulls = OperatorOnly::new(3);
+/// assert_eq!(*nulls.for_the_operator(), 3);
+/// assert_eq!(format!("{nulls:?}"), "OperatorOnly(..)");
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct OperatorOnly<T>(T);
 

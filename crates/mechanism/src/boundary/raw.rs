@@ -5,6 +5,18 @@ use crate::losses::{Features, Record};
 /// A value that only this crate can open. There is no `Clone`, `Debug`, `Display`, `Deref` or
 /// serialisation, so it cannot be copied, printed or sent by accident.
 ///
+/// ```
+/// use hushstream_mechanism::Raw;
+/// use hushstream_mechanism::losses::{Features, Record};
+///
+/// let record = Record { features: Features::Dense(vec![0.2, 0.9]), target: 1.0 };
+/// let sealed: Raw<Record> = Raw::seal(record); // from here on, only mechanisms can read it
+/// let losses: Raw<Vec<f64>> = sealed.into_losses(); // still sealed
+/// # let _ = losses;
+/// ```
+///
+/// Printing it does not compile:
+///
 /// ```compile_fail
 /// let sealed = hushstream_mechanism::Raw::seal(vec![1.0]);
 /// println!("{:?}", sealed);

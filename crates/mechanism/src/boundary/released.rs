@@ -1,9 +1,9 @@
-//! Values on their way out, and values that are out.
+//! Values before and after their release.
 //!
 //! A mechanism returns a [`Pending`]: the noise is drawn, but the state that makes a replay
-//! bit-identical may still be in a buffer. The mechanism turns it into a [`Released`] once a sync
-//! has covered it. Until then it may serve only as the next question put to the data, which is what
-//! [`Pending::map`] is for.
+//! bit-identical may still be in a buffer. Once a sync has covered it, the mechanism turns it into
+//! a [`Released`]. Until then it may serve only as the next question put to the data: see
+//! [`Pending::map`].
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -12,9 +12,9 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// What a release promises: a type, because the two kinds must never be confused.
+/// The kind of guarantee of a release: a type, because the two kinds must never be confused.
 pub trait GuaranteeKind: sealed::Sealed + Send + 'static {
-    /// Whether the promise ends after a window.
+    /// Whether the guarantee ends after a window.
     const WINDOWED: bool;
 }
 
@@ -38,34 +38,34 @@ impl GuaranteeKind for Windowed {
     const WINDOWED: bool = true;
 }
 
-/// Where a release comes from.
+/// Origin of a release.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Receipt {
     /// The mechanism's number in its ledger.
     pub mechanism: u64,
-    /// The life of the run it belongs to.
+    /// The instance of the run that drew it.
     pub instance: [u8; 16],
     /// The release's number within the mechanism, from 1.
     pub step: u64,
-    /// Whether key or ledger were simulated.
+    /// Whether key or ledger is simulated.
     pub simulated: bool,
 }
 
-/// A noisy value that may not leave yet. It has no accessor: only [`Pending::map`], to compute the
-/// next question from it.
+/// A noisy value that may not leave the process yet. It has no accessor: [`Pending::map`] computes
+/// the next question from it, and [`Private::publish`](crate::Private::publish) releases it once a
+/// sync covers it. See [`PrivateSum`](crate::sums::PrivateSum) for an example.
 #[must_use = "a pending value becomes a release when it is published"]
 pub struct Pending<T, G> {
     pub(crate) value: T,
     pub(crate) receipt: Receipt,
-    /// The object that drew it: only that one can let it leave. One that was resumed draws it
-    /// again.
+    /// The life that drew it, and the only one that can publish it. A resumed run draws it again.
     pub(crate) life: [u8; 16],
     pub(crate) kind: PhantomData<fn() -> G>,
 }
 
 impl<T, G: GuaranteeKind> Pending<T, G> {
-    /// Post-processing that stays pending. The function must have no other effect than its result:
-    /// whatever it lets out has left before it is durable.
+    /// Post-processing that stays pending. The function must have no effect besides its result: a
+    /// side effect would let the value leave before it is durable.
     pub fn map<U>(self, f: impl FnOnce(T) -> U) -> Pending<U, G> {
         Pending {
             value: f(self.value),
@@ -75,7 +75,7 @@ impl<T, G: GuaranteeKind> Pending<T, G> {
         }
     }
 
-    /// Which release it will be. Public: the number of rounds always is.
+    /// The number of this release. Public, as the number of rounds always is.
     pub fn step(&self) -> u64 {
         self.receipt.step
     }
@@ -97,7 +97,8 @@ impl<T, G> fmt::Debug for Pending<T, G> {
     }
 }
 
-/// A value that has been paid for and is durable: everything computed from it is free.
+/// A value that is paid for and durable: everything computed from it is free. See
+/// [`PrivateSum`](crate::sums::PrivateSum) for an example.
 #[derive(Clone, PartialEq)]
 pub struct Released<T, G> {
     value: T,
@@ -106,23 +107,23 @@ pub struct Released<T, G> {
 }
 
 impl<T, G: GuaranteeKind> Released<T, G> {
-    /// The value, to be published at will.
+    /// The value, free to publish.
     pub fn value(&self) -> &T {
         &self.value
     }
 
-    /// The value, taken out.
+    /// Consumes the release and returns its value.
     pub fn into_value(self) -> T {
         self.value
     }
 
-    /// Where it comes from.
+    /// The origin of the value.
     pub fn receipt(&self) -> Receipt {
         self.receipt
     }
 
-    /// Post-processing: free, and of the same guarantee, as long as the function brings in nothing
-    /// private of its own. The type cannot see what a closure captures.
+    /// Post-processing: free, with the same guarantee, as long as the function adds no private data
+    /// of its own. The type system cannot check what a closure captures.
     pub fn map<U>(self, f: impl FnOnce(T) -> U) -> Released<U, G> {
         Released {
             value: f(self.value),

@@ -1,39 +1,40 @@
-//! The diary of one run: its journal, and the one decision that every way back rests on.
+//! The diary of one run: its journal, and the decision on which every recovery rests.
 //!
 //! A journal begins with an opening (plan, instance, the key's fingerprint, ledger), then perhaps a
-//! checkpoint, then items; a resume adds a life. It is private, like the data. When it has grown
-//! long it is written anew, atomically, with a checkpoint in place of the items. The ledger holds
-//! the run's last instance and life, and its mark: how far releases may have left the process.
+//! checkpoint, then items; a resume adds a life. It is private, like the data. A long journal is
+//! rewritten, atomically, with a checkpoint in place of the items. The ledger holds the run's last
+//! instance and life, and its mark: how far releases may have left the process.
 //!
-//! **Order.** An item is in the journal before the mechanism takes it in. What is drawn from it
-//! waits ([`Pending`]) until [`Diary::sync`] has made the journal durable, and then the mark; only
-//! then can it be published. So nothing leaves that the mark does not cover.
+//! **Order.** An item is in the journal before the mechanism takes it in. The release drawn from it
+//! stays [`Pending`] until [`Diary::sync`] has made first the journal durable, then the mark; only
+//! then can it be published. So every release that leaves is covered by the mark.
 //!
-//! **Two ways back.** Let `known` be the items that the journal knows, and `published` the mark, or
-//! what the caller knows to have been published if that is more.
-//! - `known ≥ published`: the journal reaches as far as any release. The items are replayed, noise
-//!   is a function of its address, and so the run is bit for bit where it was. Items beyond the
-//!   mark were never published; their releases are the same ones when they are drawn again.
-//! - `known < published` (an old copy, a lost disk): releases have left of items that the journal
-//!   does not know. If the run went on at its addresses, the same noise would meet other items, and
-//!   the difference of two such releases is exact. So the run goes on as a **new instance**, with
-//!   fresh addresses, on records that no instance has seen, from public things alone: the last
+//! **Two ways to recover.** Let `known` be the number of items in the journal, and `published` the
+//! mark, or the number that the caller states if that is larger.
+//! - `known ≥ published`: the journal reaches as far as any release. The items are replayed. Noise
+//!   is a function of its address, so the run is restored bit for bit. Items beyond the mark were
+//!   never published; drawing their releases again gives the same values.
+//! - `known < published` (an old copy, a lost disk): releases have left whose items are not in the
+//!   journal. If the run continued at its addresses, the same noise would be added to other items,
+//!   and the difference of two such releases is exact. So the run continues as a **new instance**,
+//!   with fresh addresses, on records that no instance has seen, from public values alone: the last
 //!   known release (sums), or nothing.
 //!
 //! **A new instance costs nothing.** Each record is in one instance only, and the releases of an
-//! instance depend on its own records and on what was public when it began. Whatever one record
-//! can change is within one instance, whose guarantee was paid for. No instance has more items than
-//! the plan allows, since all instances count together.
+//! instance depend on its own records and on values that were public when it began. So one record
+//! affects one instance only, whose guarantee was paid for. No instance has more items than the
+//! plan allows, since all instances count together.
 //!
 //! **The decision depends on counts alone**: `known`, `published` and names, never on contents. So
-//! that there was a new instance tells nothing about data.
+//! the fact that a new instance began reveals nothing about the data.
 //!
-//! **One writer.** Two copies of a journal that both went on would use their addresses twice. So
-//! every object that opens or resumes a run is a *life* with a random name; the ledger knows the
-//! last, a release leaves only from the life that drew it, and the ledger's mark moves only for
-//! that life. A journal may be resumed if the ledger's life is its own last one, or the one that
-//! its last life took over from, which took nothing in (a crash kept the ledger from hearing of
-//! it); the same holds for a new instance. Any other journal has been superseded.
+//! **One writer.** Two copies of a journal that both continued would use their addresses twice. So
+//! every object that opens or resumes a run is a *life* with a random name. The ledger records the
+//! last life. A release leaves only from the life that drew it, and the ledger's mark moves only
+//! for that life. A journal may be resumed if the ledger's life is its own last one, or the one
+//! that its last life took over from, provided that the last life took in no item (a crash came
+//! before the ledger recorded it); the same holds for a new instance. Any other journal has been
+//! superseded.
 
 mod error;
 
@@ -47,28 +48,28 @@ use hushstream_noise::{Instance, Key};
 use serde::{Deserialize, Serialize};
 use std::marker::PhantomData;
 
-/// How a run came back.
+/// How a run was resumed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CameBack {
-    /// Everything that was ever published is in the journal: the run is bit for bit as if it had
+    /// Everything ever published is in the journal: the run continues bit for bit as if it had
     /// never stopped.
     Continued,
-    /// The journal is older than what was published: a new instance goes on. The records of the
-    /// missing items must not be fed again.
+    /// The journal is older than the last published release: a new instance continues. The records
+    /// of the missing items must not be fed again.
     NewInstance {
-        /// How many items are missing.
+        /// Number of missing items.
         lost: u64,
     },
 }
 
-/// How a run, or a new instance of it, began.
+/// The beginning of a run, or of a new instance of it.
 #[derive(Clone, Serialize, Deserialize)]
 struct Opening {
     /// The kind of mechanism: a journal of another kind is refused.
     kind: String,
     plan: Vec<u8>,
     instance: [u8; 16],
-    /// The instance, as the ledger knew it, that this one took over from.
+    /// The instance that this one took over from, according to the ledger.
     after: Option<[u8; 16]>,
     life: Life,
     key: [u8; 16],
@@ -79,14 +80,14 @@ struct Opening {
     before: u64,
 }
 
-/// The one object that writes, and the one, as the ledger knew it, that it took over from.
+/// The object that writes, and the one it took over from, according to the ledger.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 struct Life {
     name: [u8; 16],
     after: Option<[u8; 16]>,
 }
 
-/// Everything after some number of items: the mechanism's state, and a note of the caller's.
+/// The mechanism's state after some number of items, and a note of the caller's.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Checkpoint {
     pub(crate) items: u64,
@@ -103,11 +104,11 @@ enum Record {
     Life(Life),
 }
 
-/// The first byte of an item, where other records have the number of their kind. The mechanism's
-/// own bytes follow: they are written once a round, and so not copied.
+/// The first byte of an item; other records have the number of their kind there. The mechanism's
+/// bytes follow without a copy, because items are written every round.
 pub(crate) const ITEM: u8 = 3;
 
-/// A journal that was read, before anything has changed.
+/// A journal that was read; nothing has changed yet.
 pub(crate) struct Found {
     log: RowLog,
     opening: Opening,
@@ -115,11 +116,11 @@ pub(crate) struct Found {
     items: Vec<Vec<u8>>,
     /// The last life.
     life: Life,
-    /// Whether that life has taken nothing in.
+    /// Whether that life has taken in no item.
     life_is_fresh: bool,
 }
 
-/// Leave to take a run over.
+/// Permission to take over a run.
 pub(crate) struct Claim {
     pub(crate) outcome: CameBack,
     planned: u64,
@@ -128,10 +129,10 @@ pub(crate) struct Claim {
     published: u64,
 }
 
-/// The diary.
+/// The journal of a run in progress.
 pub(crate) struct Diary {
     log: RowLog,
-    /// Length of the log when it was last written anew.
+    /// Length of the log when it was last rewritten.
     base: u64,
     opening: Opening,
     planned: u64,
@@ -140,12 +141,12 @@ pub(crate) struct Diary {
     /// The last step, over all instances, that a sync covers.
     durable: u64,
     broken: bool,
-    /// Bytes of the last item, and of the rows that the log adds.
+    /// Bytes of the last item and of the row chain that the log appends.
     room: usize,
 }
 
 impl Diary {
-    /// Begins a run that has been paid for, on empty storage.
+    /// Begins a run with a grant, on empty storage.
     pub(crate) fn open(
         kind: &str,
         plan: Vec<u8>,
@@ -202,7 +203,7 @@ impl Diary {
         }
     }
 
-    /// Tells the ledger that this object, and no other, goes on with the run.
+    /// Records in the ledger that this object, and no other, continues the run.
     fn begin(&self, ledger: &mut Ledger) -> Result<(), LedgerError> {
         let Opening {
             number,
@@ -214,17 +215,17 @@ impl Diary {
         ledger.begin(number, instance, life.name, simulated)
     }
 
-    /// Items taken in, over all instances.
+    /// Number of items so far, over all instances.
     pub(crate) fn steps(&self) -> u64 {
         self.opening.before + self.items
     }
 
-    /// How many items this instance can take in.
+    /// The largest number of items of this instance.
     pub(crate) fn items_planned(&self) -> u64 {
         self.planned - self.opening.before
     }
 
-    /// Items taken in by this instance: the clock of its noise addresses and epochs.
+    /// Number of items of this instance so far: the clock of its noise addresses and epochs.
     pub(crate) fn items(&self) -> u64 {
         self.items
     }
@@ -252,7 +253,7 @@ impl Diary {
         }
     }
 
-    /// Whether one more item may come in.
+    /// Whether another item may come in.
     pub(crate) fn check_open(&self) -> Result<(), DiaryError> {
         if self.broken {
             return Err(DiaryError::Broken);
@@ -266,9 +267,8 @@ impl Diary {
         Ok(())
     }
 
-    /// Writes one item, which `append` appends to what it is given. It is not even made where
-    /// nothing is kept. After a failure the mechanism is between two states, and stays there: the
-    /// run must be resumed.
+    /// Writes one item: `append` appends it to the given bytes. Without storage it is not even
+    /// encoded. A failure leaves the mechanism between two states; the run must then be resumed.
     pub(crate) fn item(
         &mut self,
         append: impl FnOnce(Vec<u8>) -> Result<Vec<u8>, DiaryError>,
@@ -276,7 +276,7 @@ impl Diary {
         self.check_open()?;
         if self.log.is_kept() {
             self.broken = true;
-            // All bytes at once, instead of a vector that grows: items are about equally long.
+            // Allocate once: items have about equal lengths.
             let mut record = Vec::with_capacity(self.room);
             record.push(ITEM);
             let record = append(record)?;
@@ -330,18 +330,18 @@ impl Diary {
         }
     }
 
-    /// Whether a sync covers everything, so that a checkpoint loses nothing which a crash kept from
-    /// being published.
+    /// Whether a sync covers everything. A checkpoint then drops no item whose release a crash kept
+    /// from being published.
     pub(crate) fn is_covered(&self) -> bool {
         self.durable == self.steps()
     }
 
-    /// Bytes since the last checkpoint, and bytes of that.
+    /// Bytes since the last checkpoint, and bytes of that checkpoint.
     pub(crate) fn length(&self) -> (u64, u64) {
         (self.log.bytes().saturating_sub(self.base), self.base)
     }
 
-    /// Replaces the journal by a checkpoint of the present state.
+    /// Replaces the journal by a checkpoint of the current state.
     pub(crate) fn checkpoint(&mut self, state: Vec<u8>, note: Vec<u8>) -> Result<(), DiaryError> {
         if !self.is_covered() {
             return Err(DiaryError::Journal("a checkpoint must follow a sync"));
@@ -364,14 +364,14 @@ impl Diary {
         Ok(())
     }
 
-    /// Goes on as the instance that was read.
+    /// Continues as the instance that was read.
     pub(crate) fn go_on(&mut self, claim: &Claim, ledger: &mut Ledger) -> Result<(), DiaryError> {
         self.log.append(encode(&Record::Life(self.opening.life))?)?;
         self.log.sync()?;
         self.hand_over(claim, ledger)
     }
 
-    /// Takes fresh addresses, in memory: [`Diary::go_anew`] must follow.
+    /// Takes fresh addresses, in memory; call [`Diary::go_anew`] next.
     pub(crate) fn renew(&mut self, claim: &Claim, key: &Key) -> Result<(), DiaryError> {
         self.opening.after = claim.begun.map(|begun| begun.instance);
         self.opening.before = claim.published;
@@ -381,7 +381,7 @@ impl Diary {
         Ok(())
     }
 
-    /// Goes on as a new instance. The caller's note goes along: a crash right here must not lose
+    /// Continues as a new instance. The caller's note is kept: a crash at this point must not lose
     /// it.
     pub(crate) fn go_anew(
         &mut self,
@@ -460,12 +460,12 @@ impl Found {
         self.checkpoint.as_ref().map_or(0, |kept| kept.items)
     }
 
-    /// Whether nothing has come in since the opening.
+    /// Whether no item has come in since the opening.
     fn is_fresh(&self) -> bool {
         self.kept() == 0 && self.items.is_empty()
     }
 
-    /// Decides whether the run may be taken over, and how it goes on; nothing changes.
+    /// Decides whether the run may be taken over, and how it continues. Changes nothing.
     pub(crate) fn claim(
         &self,
         terms: &Terms,
@@ -488,15 +488,15 @@ impl Found {
         check_grant(terms, &grant)?;
         let begun = ledger.begun(grant.number);
         let mark = match begun {
-            // A crash lost the ledger's note of the beginning: `open` has not returned, so nothing
-            // was taken in.
+            // A crash came before the ledger recorded the beginning: `open` has not returned, so no
+            // item was taken in.
             None if self.is_fresh() => 0,
             None => return Err(DiaryError::Superseded),
             Some(begun) => {
                 let same = begun.instance == opening.instance;
                 let heard = self.life.name == begun.life;
-                // A new life or instance that the journal had begun when a crash kept the ledger
-                // from hearing of it.
+                // The journal began a new life or instance, and a crash came before the ledger
+                // recorded it.
                 let unheard = self.life.after == Some(begun.life) && self.life_is_fresh;
                 let next = opening.after == Some(begun.instance)
                     && self.is_fresh()
@@ -533,16 +533,16 @@ impl Found {
         })
     }
 
-    /// The diary of a new life, in memory, and what is to be replayed: the checkpoint and the items
-    /// after it, each counted by [`Diary::replayed`]. [`Diary::go_on`], or [`Diary::renew`] and
-    /// [`Diary::go_anew`], must follow.
+    /// The diary of a new life, in memory, with the checkpoint and the items to replay; call
+    /// [`Diary::replayed`] for each item. Call [`Diary::go_on`], or [`Diary::renew`] and
+    /// [`Diary::go_anew`], next.
     pub(crate) fn take_over(
         self,
         claim: &Claim,
     ) -> Result<(Diary, Option<Checkpoint>, Vec<Vec<u8>>), DiaryError> {
         let items = self.kept();
         let mut opening = self.opening;
-        // The new life takes over from the one that the ledger knows.
+        // The new life takes over from the one in the ledger.
         opening.life = Life {
             name: Instance::from_os()?.to_bytes(),
             after: claim.begun.map(|begun| begun.life),
@@ -571,22 +571,22 @@ fn check_grant(terms: &Terms, grant: &Grant) -> Result<(), DiaryError> {
     }
 }
 
-/// The bytes of a plan or a state.
+/// Encodes a plan or a state.
 pub(crate) fn encode(value: &impl Serialize) -> Result<Vec<u8>, DiaryError> {
     append(value, Vec::new())
 }
 
-/// Appends the bytes of an item.
+/// Appends an encoded item.
 pub(crate) fn append(value: &impl Serialize, out: Vec<u8>) -> Result<Vec<u8>, DiaryError> {
     postcard::to_extend(value, out).map_err(|_| LogError::TooLarge.into())
 }
 
-/// A plan, an item or a state that was read back.
+/// Decodes a plan, an item or a state.
 pub(crate) fn decode<T: for<'a> Deserialize<'a>>(bytes: &[u8]) -> Result<T, DiaryError> {
     postcard::from_bytes(bytes).map_err(|_| DiaryError::Journal("a record is not of this version"))
 }
 
-/// Bytes as bytes: a sequence of small numbers would be visited one by one.
+/// Byte strings: serde would visit a sequence of small numbers one by one.
 mod bytes {
     use serde::de::{Deserializer, Error, Visitor};
     use serde::ser::Serializer;

@@ -1,4 +1,5 @@
-//! A file as storage: locked, only its owner's, replaced atomically, and written in large pieces.
+//! A file as storage: locked, readable by its owner only, replaced atomically, written in large
+//! chunks.
 
 use super::Storage;
 use std::fmt;
@@ -6,21 +7,35 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-/// Bytes that wait in memory before they are written: a journal has a few hundred a round, and a
-/// call of the system for each would cost more than the round.
+/// Bytes buffered in memory before a write. A journal has a few hundred bytes per round, and a
+/// system call for each would cost more than the round.
 const ROOM: usize = 1 << 18;
 
-/// A file that only its owner can read, locked against a second process for as long as it is open.
+/// A file that only its owner can read, locked against other processes while it is open.
+///
+/// ```
+/// use hushstream_mechanism::{FileStorage, Storage};
+///
+/// let path = std::env::temp_dir().join(format!("storage-example-{}", std::process::id()));
+/// let mut storage = FileStorage::open(&path)?;
+/// storage.append(b"durable after the sync")?;
+/// storage.sync()?;
+/// assert!(FileStorage::open(&path).is_err()); // locked
+/// drop(storage);
+/// assert_eq!(FileStorage::open(&path)?.load()?, b"durable after the sync");
+/// # std::fs::remove_file(&path)?;
+/// # Ok::<(), std::io::Error>(())
+/// ```
 pub struct FileStorage {
     path: PathBuf,
     file: File,
-    /// Appended, not yet handed to the system: nobody may count on them before a sync.
+    /// Appended, but not yet written: not durable before a sync.
     waiting: Vec<u8>,
-    /// Nobody knows what of them is there: after a failure nothing more is written, and no sync
-    /// succeeds.
+    /// Set after a failed write, when the file's content is unknown: nothing more is written, and
+    /// no sync succeeds.
     failed: bool,
-    /// Held, not used: the lock ends when it is dropped. A file of its own, because `replace` puts
-    /// a new file in the old one's place.
+    /// Only held: dropping it ends the lock. The lock is a separate file because `replace` puts a
+    /// new file in place of the old one.
     _lock: File,
 }
 
@@ -28,7 +43,8 @@ impl FileStorage {
     /// Opens the file, creating it if there is none.
     ///
     /// # Errors
-    /// [`io::ErrorKind::WouldBlock`] if another process holds it; otherwise what the system says.
+    /// [`io::ErrorKind::WouldBlock`] if another process holds the lock; otherwise an error of the
+    /// system.
     pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
         let file = private(
             OpenOptions::new()
@@ -38,7 +54,7 @@ impl FileStorage {
                 .write(true),
         )
         .open(&path)?;
-        // By its real name, so that a symbolic link does not get a lock of its own.
+        // Use the canonical path, so that a symbolic link does not get its own lock.
         let path = path.as_ref().canonicalize()?;
         let busy = |error| match error {
             TryLockError::Error(error) => error,
@@ -57,7 +73,7 @@ impl FileStorage {
         file.try_lock().map_err(busy)?;
         refuse_links(&file)?;
         restrict(&file)?;
-        // The directory entry must be durable too, or a crash could lose the whole file.
+        // The directory entry must be durable too, or a crash could lose the file.
         sync_directory(&path)?;
         Ok(Self {
             path,
@@ -68,7 +84,7 @@ impl FileStorage {
         })
     }
 
-    /// Hands over what waits, and more behind it.
+    /// Writes the buffered bytes, then `more`.
     fn write(&mut self, more: &[u8]) -> io::Result<()> {
         self.check()?;
         if self.waiting.is_empty() && more.is_empty() {
@@ -92,7 +108,7 @@ impl FileStorage {
     }
 }
 
-/// What waits is private, and is not shown.
+/// Buffered bytes are private and not printed.
 impl fmt::Debug for FileStorage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("FileStorage")
@@ -101,15 +117,15 @@ impl fmt::Debug for FileStorage {
     }
 }
 
-/// Nobody needs what waits, but a run that is put away without a sync loses less.
+/// Not required, but a run that is dropped without a sync loses less.
 impl Drop for FileStorage {
     fn drop(&mut self) {
         let _ = self.write(&[]);
     }
 }
 
-/// A second name for the file would keep the old content when `replace` puts a new file in place of
-/// the first.
+/// A second hard link would keep the old content when `replace` puts a new file in place of the
+/// first.
 fn refuse_links(file: &File) -> io::Result<()> {
     #[cfg(unix)]
     if std::os::unix::fs::MetadataExt::nlink(&file.metadata()?) > 1 {
@@ -121,7 +137,7 @@ fn refuse_links(file: &File) -> io::Result<()> {
     Ok(())
 }
 
-/// Takes away what others may do, also where the file was there before.
+/// Removes the permissions of group and others, also for an existing file.
 fn restrict(file: &File) -> io::Result<()> {
     #[cfg(unix)]
     file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o600))?;
@@ -142,10 +158,11 @@ fn beside(path: &Path, extension: &str) -> PathBuf {
     name.into()
 }
 
-/// Puts a new file with this content in the place of the old one, atomically and durably; locked.
+/// Replaces the file by a new one with this content, atomically and durably. Returns the new file,
+/// locked.
 fn replace_file(path: &Path, bytes: &[u8]) -> io::Result<File> {
     let fresh = beside(path, "new");
-    // A leftover of an earlier crash; a file made by somebody else must not be written into.
+    // Remove a leftover of an earlier crash; never write into a file that somebody else made.
     match std::fs::remove_file(&fresh) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
@@ -283,7 +300,7 @@ mod tests {
         assert!(storage.sync().is_err() && storage.append(b"two").is_err());
         assert!(storage.load().is_err() && storage.truncate(0).is_err());
         assert!(!format!("{storage:?}").contains("[111"), "bytes that wait");
-        // Whoever says what the whole content is knows it again.
+        // A replaced content is fully known again.
         storage.replace(b"new").unwrap();
         storage.append(b"er").unwrap();
         storage.sync().unwrap();

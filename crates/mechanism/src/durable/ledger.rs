@@ -1,25 +1,25 @@
-//! The ledger of a data set: what was spent, durable before it is spent.
+//! The ledger of a data set: every charge is durable before it is spent.
 //!
 //! One ledger guards one budget, of one [`Scope`], over one data set, across runs and restarts.
-//! [`Ledger::debit`] records a charge, waits for the disk, and only then hands out the [`Grant`]; a
-//! crash in between loses the grant, never the charge, and [`Ledger::grant_again`] brings it back
-//! as long as nothing has begun with it.
+//! [`Ledger::debit`] records a charge, waits for the disk, and only then returns the [`Grant`]. A
+//! crash in between loses the grant, never the charge; [`Ledger::grant_again`] reissues it as long
+//! as no run has begun with it.
 //!
-//! For every mechanism that has begun the ledger also keeps
+//! For every mechanism that has begun, the ledger also stores
 //! - its *instance*: a journal of another instance belongs to an earlier life of the run, and is
 //!   refused;
 //! - its *life*, a random name of the one object in one process that may publish: a later resume
-//!   takes it over;
-//! - its *mark*, the last step that may have left the process: a journal that knows less is an old
+//!   replaces it;
+//! - its *mark*, the last step that may have left the process: a journal with fewer items is an old
 //!   copy.
 //!
 //! **A ledger must never be restored from a backup**: charges and marks since then would be
 //! forgotten. A witness beside it notices (`witness.rs`), unless it is restored as well.
 //!
-//! **Looking after a budget.** It can be raised ([`Ledger::widen`]), take over the charges of
-//! another ledger about the same people ([`Ledger::merge`]), and be closed. Charges that were made
-//! before stay paid: their runs begin, go on and are resumed with the ledger that granted them,
-//! also when it is closed or merged, and nothing of them is charged again or forgotten.
+//! **Changing a budget.** A budget can be raised ([`Ledger::widen`]), take over the charges of
+//! another ledger about the same people ([`Ledger::merge`]), and be closed. Earlier charges stay
+//! paid: their runs begin, continue and resume with the ledger that granted them, even after it is
+//! closed or merged. None of them is charged again or forgotten.
 
 mod error;
 mod lives;
@@ -35,7 +35,22 @@ use hushstream_account::{Budget, Filter, FilterKind, Price};
 use hushstream_noise::Instance;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The ledger.
+/// The budget of one data set, and every charge against it.
+///
+/// ```
+/// use hushstream_account::{Adjacency, Budget, Charge, Epsilon, FilterKind};
+/// use hushstream_mechanism::{Ledger, MemoryStorage, Scope};
+///
+/// let scope = Scope::records(Adjacency::ReplaceOne);
+/// let storage = MemoryStorage::default(); // a `FileStorage` for real data
+/// let mut ledger = Ledger::create(storage, Budget::pure(1.0)?, FilterKind::Pure, scope)?;
+/// let charge = Charge::Pure(Epsilon::new(0.75)?);
+/// let grant = ledger.debit(charge, scope)?;
+/// assert_eq!(grant.charge(), charge);
+/// assert!(ledger.debit(charge, scope).is_err()); // only 0.25 is left
+/// assert_eq!(ledger.charges().count(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Ledger {
     log: Log,
     name: [u8; 16],
@@ -45,24 +60,24 @@ pub struct Ledger {
     charges: BTreeMap<u64, Price>,
     begun: BTreeMap<u64, Begun>,
     merged: Vec<Merged>,
-    /// The ledger that its charges were merged into, if it was closed for that.
+    /// Set once the ledger is closed; names the ledger that its charges were merged into, if any.
     closed: Option<Option<[u8; 16]>>,
-    /// Those that draw simulated noise.
+    /// Numbers of the mechanisms that draw simulated noise.
     unprotected: BTreeSet<u64>,
     /// Whether the budget has ever been raised.
     widened: bool,
     /// Whether ε or δ became larger.
     raised: bool,
     marks_written: u64,
-    /// How often the log was written anew.
+    /// How many times the log was rewritten.
     epoch: u64,
-    /// Whether a witness was missing when it was opened.
+    /// Whether the witness was missing when the ledger was opened.
     unwitnessed: bool,
-    /// Marks since the witness was written.
+    /// Marks since the witness was last written.
     marks_unwitnessed: u64,
 }
 
-/// Charges that were taken over from another ledger.
+/// Charges that were merged from another ledger.
 #[derive(Clone, Copy)]
 struct Merged {
     from: [u8; 16],
@@ -71,8 +86,8 @@ struct Merged {
 }
 
 impl Ledger {
-    /// A new ledger with a budget that will never be exceeded. On storage that is not durable it is
-    /// marked simulated.
+    /// Creates a ledger with a budget that will never be exceeded. On storage that is not durable,
+    /// the ledger is marked simulated.
     ///
     /// # Errors
     /// A ledger that exists already; a budget that the filter cannot guard; storage.
@@ -85,7 +100,7 @@ impl Ledger {
         Self::create_with(Box::new(storage), Filter::open(budget, kind)?, scope)
     }
 
-    /// The same with a part of δ set aside for charges of other kinds, see
+    /// As [`Ledger::create`], with a part of δ reserved for charges of other kinds, see
     /// [`Filter::reserving`]. Otherwise the first charge decides.
     ///
     /// # Errors
@@ -120,7 +135,7 @@ impl Ledger {
         Ok(ledger)
     }
 
-    /// A ledger for simulations: in memory, and everything paid from it is marked.
+    /// A ledger for simulations: in memory, and every grant is marked simulated.
     ///
     /// # Errors
     /// A budget that the filter cannot guard.
@@ -131,7 +146,7 @@ impl Ledger {
     /// Opens an existing ledger.
     ///
     /// # Errors
-    /// No ledger, a damaged one, storage.
+    /// No ledger, a damaged ledger, storage.
     pub fn open(storage: impl Storage + 'static) -> Result<Self, LedgerError> {
         let mut found = None;
         let check = |storage: &mut dyn Storage, payloads: &[Vec<u8>]| {
@@ -267,10 +282,10 @@ impl Ledger {
         }
     }
 
-    /// Spends a charge, durably, and gives the permission to build one mechanism with it.
+    /// Spends a charge, durably, and returns the permission to build one mechanism with it.
     ///
     /// # Errors
-    /// A charge that does not fit or is about something else (nothing is spent); storage (the
+    /// A charge that does not fit the budget or has another scope (nothing is spent); storage (the
     /// charge may be spent: open the ledger again).
     pub fn debit(&mut self, price: impl Into<Price>, scope: Scope) -> Result<Grant, LedgerError> {
         let price = price.into();
@@ -283,7 +298,7 @@ impl Ledger {
         self.grant(number)
     }
 
-    /// The number that the next charge will have.
+    /// The number of the next charge.
     #[must_use]
     pub fn next_number(&self) -> u64 {
         self.charges
@@ -291,10 +306,10 @@ impl Ledger {
             .map_or(1, |(last, _)| last + 1)
     }
 
-    /// Whether a charge could be spent now; nothing is.
+    /// Whether the budget has room for a charge. Spends nothing.
     ///
     /// # Errors
-    /// A charge that does not fit or is about something else.
+    /// A charge that does not fit the budget or has another scope.
     pub fn allows(&self, price: impl Into<Price>, scope: Scope) -> Result<(), LedgerError> {
         self.filter_after(price.into(), scope).map(|_| ())
     }
@@ -321,8 +336,8 @@ impl Ledger {
         }
     }
 
-    /// Raises the budget, durably: a decision about the people in the data. What was spent stays
-    /// spent, and what is set aside of δ stays as it is.
+    /// Raises the budget, durably: a decision about the people in the data. Spent charges stay
+    /// spent, and the reserved part of δ stays as it is.
     ///
     /// # Errors
     /// A budget below the present one in ε or δ, or one that the filter cannot guard (nothing
@@ -331,7 +346,7 @@ impl Ledger {
         self.widen_reserving(budget, self.filter.stated_reserve())
     }
 
-    /// The same, and states how much of δ is set aside for charges of other kinds.
+    /// As [`Ledger::widen`], with a new reserved part of δ.
     ///
     /// # Errors
     /// As [`Ledger::widen`].
@@ -352,21 +367,21 @@ impl Ledger {
         if budget == present && reserve == self.filter.stated_reserve() {
             return Ok(());
         }
-        // A pure ledger that gets a δ adds up ε as before, and δ besides.
+        // A pure ledger that gets a δ still adds up ε, and now δ as well.
         let filter = self.refilled(budget, reserve)?;
         self.write(&widened(&filter))?;
         self.change(budget, filter);
         self.attest()
     }
 
-    /// Another budget, or another part of it set aside.
+    /// Replaces the budget, or its reserved part.
     fn change(&mut self, budget: Budget, filter: Filter) {
         self.raised |= budget != self.filter.budget();
         self.widened = true;
         self.filter = filter;
     }
 
-    /// A filter of another budget in which everything so far is spent.
+    /// A filter with another budget and the same charges.
     fn refilled(&self, budget: Budget, reserve: Option<f64>) -> Result<Filter, LedgerError> {
         let kind = match self.filter.kind() {
             FilterKind::Pure if !budget.is_pure() => FilterKind::Approximate,
@@ -380,11 +395,11 @@ impl Ledger {
     }
 
     /// Takes over the charges of another ledger about the same people, durably, and closes that
-    /// one. A crash in between is mended by merging again: what was taken over is not taken twice.
+    /// ledger. After a crash, merge again: no charge is taken over twice.
     ///
     /// # Errors
-    /// Charges that do not fit or are about something else, or a ledger that is closed (nothing
-    /// changes); storage.
+    /// Charges that do not fit or have another scope, or a closed ledger (nothing changes);
+    /// storage.
     pub fn merge(&mut self, other: &mut Self) -> Result<(), LedgerError> {
         if self.name == other.name {
             return Err(LedgerError::SameLedger);
@@ -419,7 +434,7 @@ impl Ledger {
         }
         let (from, first, count) = (other.name, self.next_number(), runs.len() as u64);
         if count > 0 {
-            // First here: between the two records the charges count twice, and never not at all.
+            // This ledger first: between the two writes the charges count twice, never zero times.
             self.write(&Record::Merged {
                 from,
                 first,
@@ -438,7 +453,7 @@ impl Ledger {
         other.close_into(Some(self.name))
     }
 
-    /// No more charges, durably. Runs that were paid for go on.
+    /// Closes the ledger to new charges, durably. Runs that were paid for continue.
     ///
     /// # Errors
     /// Storage.
@@ -455,11 +470,11 @@ impl Ledger {
         self.attest()
     }
 
-    /// The grant of an earlier debit once more, if nothing has begun with it: after a crash, or
-    /// when opening a mechanism failed.
+    /// Reissues the grant of an earlier debit, if no run has begun with it: after a crash, or after
+    /// a mechanism failed to open.
     ///
     /// # Errors
-    /// A number the ledger does not know, or whose run has begun.
+    /// A number that is not in the ledger, or whose run has begun.
     pub fn grant_again(&self, number: u64) -> Result<Grant, LedgerError> {
         if self.begun.contains_key(&number) {
             return Err(LedgerError::Begun(number));
@@ -470,7 +485,7 @@ impl Ledger {
         self.grant(number)
     }
 
-    /// Whether the charge was made on another ledger and taken over.
+    /// Whether the charge was merged from another ledger.
     #[must_use]
     pub fn is_merged(&self, number: u64) -> bool {
         let holds = |merged: &Merged| (merged.first..merged.first + merged.count).contains(&number);
@@ -507,7 +522,7 @@ impl Ledger {
         }
     }
 
-    /// Brings the witness up to date, after the ledger was synced.
+    /// Updates the witness, after the ledger was synced.
     fn attest(&mut self) -> Result<(), LedgerError> {
         let witness = self.witness().to_bytes();
         self.log.replace_witness(&witness)?;
@@ -515,70 +530,70 @@ impl Ledger {
         Ok(())
     }
 
-    /// Whether it was opened without a witness: then nobody knows whether it is the newest copy.
+    /// Whether the ledger was opened without a witness: then nothing shows that it is the newest
+    /// copy.
     #[must_use]
     pub fn was_unwitnessed(&self) -> bool {
         self.unwitnessed
     }
 
-    /// Whether it takes no more charges; and the name of the ledger that took its charges over.
+    /// For a closed ledger, the name of the ledger that took over its charges, if any.
     #[must_use]
     pub fn closed(&self) -> Option<Option<String>> {
         self.closed.map(|into| into.map(hex))
     }
 
-    /// Its name.
+    /// The name of this ledger, in hexadecimal.
     #[must_use]
     pub fn name_in_words(&self) -> String {
         hex(self.name)
     }
 
-    /// The filter: budget, promise, and how much is used.
+    /// The filter: budget, promise, and the used part.
     #[must_use]
     pub fn filter(&self) -> &Filter {
         &self.filter
     }
 
-    /// Whether the mechanism that was paid with this charge has begun.
+    /// Whether a run has begun with this charge.
     #[must_use]
     pub fn has_begun(&self, number: u64) -> bool {
         self.begun.contains_key(&number)
     }
 
-    /// The budget it guards.
+    /// The budget of this ledger.
     #[must_use]
     pub fn budget(&self) -> Budget {
         self.filter.budget()
     }
 
-    /// What its budget is about.
+    /// The scope of the budget.
     #[must_use]
     pub fn scope(&self) -> Scope {
         self.scope
     }
 
-    /// Every charge, in order.
+    /// All charges, by number.
     pub fn charges(&self) -> impl Iterator<Item = (u64, Price)> + '_ {
         self.charges.iter().map(|(&number, &price)| (number, price))
     }
 
-    /// Whether everything paid from it is marked simulated.
+    /// Whether every grant of this ledger is marked simulated.
     #[must_use]
     pub fn is_simulated(&self) -> bool {
         self.simulated
     }
 
-    /// Whether the mechanism that was paid with this charge draws simulated noise: what it
-    /// publishes protects nobody, whatever the charge. (From a ledger that is simulated itself
-    /// nothing else is paid, and nothing is noted.)
+    /// Whether the run of this charge draws simulated noise: its releases protect nobody, no matter
+    /// what the charge is. (A simulated ledger does not record this: all its runs are simulated.)
     #[must_use]
     pub fn is_unprotected(&self, number: u64) -> bool {
         self.unprotected.contains(&number)
     }
 
-    /// Whether the budget has been raised, or another part of its δ set aside. A filter's theorem
-    /// is about a budget that was fixed beforehand: one that was changed because of what had been
-    /// published bounds nothing in advance.
+    /// Whether the budget has been raised, or its reserved part of δ changed. A filter's theorem is
+    /// about a budget fixed in advance: a budget that was changed in response to releases bounds
+    /// nothing in advance.
     #[must_use]
     pub fn is_widened(&self) -> bool {
         self.widened
@@ -595,7 +610,7 @@ impl Ledger {
     }
 }
 
-/// Marks that the witness has not seen yet: a ledger that was put away in order has none.
+/// Writes the witness of the last marks: a ledger that was dropped in order has none pending.
 impl Drop for Ledger {
     fn drop(&mut self) {
         if self.marks_unwitnessed > 0 {
@@ -611,7 +626,7 @@ fn filter(budget: Budget, kind: FilterKind, reserve: Option<f64>) -> Result<Filt
     })
 }
 
-/// A new ledger must not take the place of one that its witness still knows.
+/// Refuses to replace a ledger that a witness still attests.
 fn refuse_witness(storage: &mut dyn Storage) -> Result<(), LedgerError> {
     match storage.load_witness().map_err(LogError::from)? {
         None => Ok(()),

@@ -1,18 +1,18 @@
-//! A log of records that tells a torn end from a rotten middle.
+//! A log of records that distinguishes a torn end from damage in the middle.
 //!
 //! Format: a header of ten bytes, `HUSHLOG2`, the kind (`L` ledger, `J` journal) and the version of
 //! the records; then frames: length (4 bytes), CRC-32 of number and payload (4), number (8),
 //! payload; all little-endian, numbers counting from 0. Version 1 had the header `HUSHLOG1` alone.
-//! Its ledgers are read: their records are a subset of those of version 2, so opening one writes
-//! the new header and keeps every frame. Every other version is refused in words. Journals are of
-//! version 3, ledgers of version 2.
+//! Its ledgers are still read: their records are a subset of those of version 2, so opening one
+//! writes the new header and keeps every frame. Every other version is refused with an explanation.
+//! Journals are of version 3, ledgers of version 2.
 //!
-//! A crash can tear only bytes that were not synced, that is the end: a frame that does not check
-//! out and everything after it is cut off, and nothing that depended on it has left the process.
-//! Where every record is synced by itself (the ledger), a later frame that *does* check out proves
-//! that a synced byte has changed: that is damage, not a crash, and it is reported, never repaired.
-//! Where many are synced together (journals) a crash may keep later ones and lose earlier ones;
-//! there the ledger's mark tells whether anything was lost that had been published.
+//! A crash can tear only unsynced bytes, which are at the end: a frame that fails its check is cut
+//! off with everything after it, and nothing that depended on it has left the process. In the
+//! ledger every record is synced separately, so a later frame that *passes* its check proves that a
+//! synced byte has changed. That is damage, not a crash; it is reported, never repaired. In
+//! journals many records are synced together, and a crash may keep later ones and lose earlier
+//! ones; there the ledger's mark shows whether a published item was lost.
 
 use super::Storage;
 use std::io;
@@ -23,13 +23,13 @@ const FIRST: &[u8; 8] = b"HUSHLOG1";
 const HEADER: usize = MAGIC.len() + 2;
 const HEAD: usize = 16;
 
-/// What a log holds, and which versions of it can be read.
+/// The kind of a log, and the versions of it that can be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Format {
     kind: u8,
-    /// The version that is written.
+    /// The version of new logs.
     version: u8,
-    /// The oldest version that is read.
+    /// The oldest version that can be read.
     oldest: u8,
     syncs: Syncs,
 }
@@ -56,7 +56,7 @@ impl Format {
         header
     }
 
-    /// The kind in words.
+    /// The name of a kind.
     fn name(kind: u8) -> &'static str {
         match kind {
             b'L' => "ledger",
@@ -65,7 +65,7 @@ impl Format {
         }
     }
 
-    /// Length of the header of a log that can be read, and its version.
+    /// Length and version of a readable log's header.
     fn check(self, bytes: &[u8]) -> Result<(usize, u8), LogError> {
         let (length, kind, version) = match bytes.get(MAGIC.len()..HEADER) {
             _ if bytes.starts_with(FIRST) => (FIRST.len(), self.kind, 1),
@@ -101,19 +101,18 @@ impl Format {
 /// Why a log cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
-    /// The device failed. After a failed write nothing is known about what is durable: open the log
-    /// again.
+    /// The device failed. After a failed write it is unknown what is durable: open the log again.
     #[error("storage failed: {0}")]
     Storage(#[from] io::Error),
-    /// The file is something else.
+    /// The file is not a log.
     #[error("not a Hushstream log")]
     NotALog,
-    /// A log of another kind.
+    /// The log is of another kind.
     #[error("the file is a {found}, and not a {expected}")]
     OtherKind {
-        /// What it is.
+        /// The kind that was found.
         found: &'static str,
-        /// What it should be.
+        /// The kind that was expected.
         expected: &'static str,
     },
     /// A format that is no longer read.
@@ -130,7 +129,7 @@ pub enum LogError {
         /// The oldest format that is read.
         oldest: u8,
     },
-    /// A format of the future.
+    /// A format of a later version.
     #[error(
         "the {what} was written by a later version of Hushstream (format {found}; this version \
          reads up to format {newest}): use that version"
@@ -163,7 +162,7 @@ pub enum LogError {
     Record(u64),
 }
 
-/// How records are synced, and so what a broken one means.
+/// How records are synced, which decides the meaning of a broken one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Syncs {
     /// One by one: intact records after a broken one prove damage.
@@ -176,7 +175,7 @@ enum Syncs {
 pub(crate) struct Log {
     storage: Box<dyn Storage>,
     format: Format,
-    /// Asked once: a round that asked again would ask through two pointers.
+    /// Cached: asking the storage again would cost two pointer lookups per round.
     is_kept: bool,
     records: u64,
     /// CRC of the last record.
@@ -186,7 +185,7 @@ pub(crate) struct Log {
 }
 
 impl Log {
-    /// Opens a log and gives all its records.
+    /// Opens a log and returns all its records.
     pub(crate) fn open(
         storage: Box<dyn Storage>,
         format: Format,
@@ -194,7 +193,7 @@ impl Log {
         Self::open_checked(storage, format, |_, _| Ok(()))
     }
 
-    /// The same, if `check` agrees with the records. Nothing is cut off before.
+    /// As [`Log::open`], if `check` accepts the records. Nothing is cut off before the check.
     pub(crate) fn open_checked<E: From<LogError>>(
         mut storage: Box<dyn Storage>,
         format: Format,
@@ -202,8 +201,7 @@ impl Log {
     ) -> Result<(Self, Vec<Vec<u8>>), E> {
         let mut bytes = storage.load().map_err(LogError::from)?;
         let header = format.header();
-        // Nothing, a header that a crash has torn, or an old header with nothing after it: a new
-        // log.
+        // Empty, a header torn by a crash, or an old header with nothing after it: start a new log.
         let is_new = header.starts_with(&bytes) || bytes == FIRST;
         if is_new && bytes != header {
             storage.replace(&header).map_err(LogError::from)?;
@@ -220,7 +218,7 @@ impl Log {
             records.push(payload.to_vec());
         }
         let rest = &bytes[place..];
-        // Any intact frame, whatever its number: a second writer would have repeated numbers.
+        // Any intact frame, with any number: a second writer would have repeated numbers.
         let intact = |at: usize| {
             let number = rest
                 .get(at + 8..at + HEAD)
@@ -254,7 +252,7 @@ impl Log {
         Ok((log, records))
     }
 
-    /// Adds a record; it is durable after the next sync.
+    /// Appends a record; it is durable after the next sync.
     pub(crate) fn append(&mut self, payload: &[u8]) -> Result<(), LogError> {
         if u32::try_from(payload.len()).is_err() {
             return Err(LogError::TooLarge);
@@ -274,7 +272,7 @@ impl Log {
         self.guard(|storage| storage.sync())
     }
 
-    /// Makes these records the whole log, atomically and durably.
+    /// Replaces the whole log by these records, atomically and durably.
     pub(crate) fn replace(&mut self, payloads: &[Vec<u8>]) -> Result<(), LogError> {
         if payloads
             .iter()
@@ -328,7 +326,7 @@ impl Log {
         self.storage.is_durable()
     }
 
-    /// After a failure nobody knows what is on the device, so nothing more is written.
+    /// After a failure the device's content is unknown, so nothing more is written.
     fn guard(
         &mut self,
         write: impl FnOnce(&mut dyn Storage) -> io::Result<()>,
@@ -341,7 +339,7 @@ impl Log {
     }
 }
 
-/// What stands before a payload.
+/// The header of a frame.
 fn head(number: u64, payload: &[u8]) -> [u8; HEAD] {
     let mut head = [0; HEAD];
     head[..4].copy_from_slice(&(payload.len() as u32).to_le_bytes());
@@ -358,7 +356,7 @@ pub(crate) fn checksum(number: u64, payload: &[u8]) -> u32 {
     hasher.finalize()
 }
 
-/// The payload at the start of `bytes` if a whole, intact frame with this number is there.
+/// The payload at the start of `bytes`, if a complete, intact frame with this number begins there.
 fn frame(bytes: &[u8], number: u64) -> Option<&[u8]> {
     let word = |at: usize| Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
     let length = word(0)? as usize;
@@ -395,7 +393,7 @@ mod tests {
             let whole = [10 + 19, 10 + 19 + 16, 10 + 19 + 16 + 21];
             let expected = whole.iter().filter(|&&end| end <= length).count();
             assert_eq!(records.len(), expected, "length {length}");
-            // And it can go on from there.
+            // The log continues from there.
             log.append(b"more").unwrap();
             let (_, records) =
                 Log::open(with_bytes(&log.storage.load().unwrap()), Format::LEDGER).unwrap();

@@ -1,4 +1,4 @@
-//! What must survive a crash: the ledger of what was spent, and the journal of what was taken in.
+//! State that must survive a crash: the ledger of charges, and the journal of items.
 
 mod diary;
 mod file_storage;

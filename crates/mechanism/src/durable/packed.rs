@@ -1,13 +1,13 @@
-//! Integers as plain little-endian bytes. They are written once a round, and variable-length
-//! numbers cost more time than the bytes they save; and the length of a journal says nothing of
-//! what is in it.
+//! Integers as plain little-endian bytes. They are written once per round, and encoding
+//! variable-length numbers costs more time than it saves bytes. With a fixed width, the length of a
+//! journal reveals nothing about its contents.
 //!
 //! For vectors: `#[serde(with = "packed")]`. A single number has `postcard::fixint::le`.
 //!
-//! Two neighbouring streams give journals of equal length at every sync, but for two things, which
-//! no release depends on:
-//! - a sparse learner's items: as many entries as the gradient has;
-//! - the persons of a checkpoint: one entry for each person seen.
+//! Two neighbouring streams give journals of equal length at every sync, with two exceptions, on
+//! which no release depends:
+//! - a sparse learner's items: one entry per nonzero of the gradient;
+//! - the persons of a checkpoint: one entry per person seen.
 
 use serde::de::{Deserializer, Error, Visitor};
 use serde::ser::Serializer;

@@ -1,4 +1,4 @@
-//! What a ledger writes down.
+//! The records of a ledger.
 
 use super::LogError;
 use crate::boundary::Scope;
@@ -48,7 +48,7 @@ pub(crate) enum Record {
         simulated: bool,
         reserve: f64,
     },
-    /// As `Debited`, with what the run was fixed at and how inexact its draws are.
+    /// As `Debited`, with the budget the run was planned for and the inexactness of its draws.
     Paid {
         number: u64,
         price: Price,
@@ -58,17 +58,17 @@ pub(crate) enum Record {
         delta: f64,
         reserve: f64,
     },
-    /// Charges of another ledger, numbered from `first` on, and whether their noise was simulated.
+    /// Charges of another ledger, numbered from `first`, and whether their noise was simulated.
     Merged {
         from: [u8; 16],
         first: u64,
         runs: Vec<(Price, bool)>,
     },
-    /// No more charges; those that were made are in the ledger named `into`, if there is one.
+    /// The ledger is closed; its charges are in the ledger named `into`, if there is one.
     Closed {
         into: Option<[u8; 16]>,
     },
-    /// The log was written anew for the `epoch`-th time.
+    /// The log was rewritten for the `epoch`-th time.
     Rewritten {
         epoch: u64,
     },
@@ -114,7 +114,7 @@ pub(crate) fn opened(name: [u8; 16], filter: &Filter, scope: Scope, simulated: b
     }
 }
 
-/// A budget that was raised.
+/// The record of a raised budget.
 pub(crate) fn widened(filter: &Filter) -> Record {
     let (epsilon, delta) = (filter.budget().epsilon(), filter.budget().delta());
     match filter.stated_reserve() {

@@ -1,21 +1,20 @@
-//! Which rows a run has learned: a keyed digest of each, folded into a chain in the order learned,
-//! which every frame of a journal carries.
+//! The rows that a run has learned: a keyed digest of each, folded into a chain in the order
+//! learned. Every frame of a journal carries the chain.
 //!
-//! A resume passes over as many rows as were learned. Counting them does not show that they are the
-//! same rows: a file with one row fewer, shuffled again, has others in their place, and some would
-//! be learned twice. So the rows that are passed over are hashed again, and a resume whose chain is
-//! another is refused ([`LogError::OtherRows`]) at its first write, before journal or ledger have
-//! changed.
+//! A resume skips as many rows as were learned. Counting them does not show that they are the same
+//! rows: a file with one row fewer, shuffled again, has others in their place, and some would be
+//! learned twice. So a resume hashes the skipped rows again. If its chain differs, it is refused
+//! ([`LogError::OtherRows`]) at its first write, before journal or ledger change.
 //!
 //! - dₜ = XXH3-128 of row t under one secret, cₜ = XXH3-128 of cₜ₋₁ and dₜ under another; both
-//!   secrets come from the run's key ([`Key::row_secrets`]). XXH3 is fast and no cryptographic
-//!   hash: the secret is there so that a chain tells nothing about rows to a reader who has not the
-//!   key. Chains stand in journals, which are as private as the rows, and nowhere else.
-//! - A frame carries the count and the chain of the rows that its items cover: 24 bytes at its end.
-//!   Rows of a batch that is not full are in no item, are learned again after a stop, and are not
-//!   covered.
-//! - Rows that were never in a file need no digests: a run without a [`RowChain`] carries what it
-//!   found, or zeros.
+//!   secrets are derived from the run's key ([`Key::row_secrets`]). XXH3 is fast and not a
+//!   cryptographic hash: the secret ensures that a chain reveals nothing about rows to a reader
+//!   without the key. Chains are stored in journals, which are as private as the rows, and nowhere
+//!   else.
+//! - A frame ends with the count and the chain of the rows that its items cover: 24 bytes. Rows of
+//!   an incomplete batch are in no item, are learned again after a stop, and are not covered.
+//! - Rows that were never in a file need no digests: a run without a [`RowChain`] carries the chain
+//!   that it found, or zeros.
 
 use super::{Format, Log, LogError, Storage};
 use hushstream_noise::Key;
@@ -24,10 +23,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use twox_hash::XxHash3_128;
 use zeroize::Zeroizing;
 
-/// The digest of one row. It cannot be looked at, printed or stored.
+/// The digest of one row. It cannot be read, printed or stored.
 pub struct RowDigest(u128);
 
-/// Makes digests of rows, with the secrets of one run.
+/// Computes digests of rows, with the secrets of one run.
 #[derive(Clone)]
 pub struct RowHasher(Arc<[Zeroizing<[u8; 192]>; 2]>);
 
@@ -38,7 +37,7 @@ impl RowHasher {
         Self(Arc::new(key.row_secrets()))
     }
 
-    /// The digest of a row, as it stands in its file.
+    /// The digest of a row, as the bytes in its file.
     #[must_use]
     pub fn digest(&self, row: &[u8]) -> RowDigest {
         RowDigest(hash(&self.0[0], row))
@@ -57,14 +56,14 @@ fn hash(secret: &[u8; 192], bytes: &[u8]) -> u128 {
         .expect("XXH3 takes secrets of 136 bytes or more")
 }
 
-/// How many rows there were, and their chain.
+/// Number of covered rows, and their chain.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 struct Covered {
     count: u64,
     chain: u128,
 }
 
-/// Bytes that it takes at the end of a frame.
+/// Its bytes at the end of a frame.
 const TAIL: usize = 24;
 
 impl Covered {
@@ -73,7 +72,7 @@ impl Covered {
         frame.extend_from_slice(&self.chain.to_le_bytes());
     }
 
-    /// Cuts it off the end of a frame.
+    /// Removes it from the end of a frame.
     fn cut(frame: &mut Vec<u8>) -> Option<Self> {
         let record = frame.len().checked_sub(TAIL)?;
         let (count, chain) = frame[record..].split_first_chunk()?;
@@ -86,7 +85,7 @@ impl Covered {
     }
 }
 
-/// The rows of a run so far, in the order learned. Its clones are the same chain: one is for the
+/// The rows of a run so far, in the order learned. Clones share one chain: one clone is for the
 /// loop that feeds rows, one for the journal.
 #[derive(Clone)]
 pub struct RowChain {
@@ -104,14 +103,15 @@ impl RowChain {
         }
     }
 
-    /// Adds the next row: before the run learns from it, so that the item it completes covers it.
+    /// Adds the next row. Call it before the run learns from the row, so that the item it completes
+    /// covers it.
     pub fn add(&self, digest: &RowDigest) {
         let mut now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
         now.chain = self.hasher.chained(now.chain, digest);
         now.count += 1;
     }
 
-    /// Rows so far.
+    /// Number of rows so far.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.now().count
@@ -122,10 +122,11 @@ impl RowChain {
     }
 }
 
-/// How many rows a journal covers: as many must be in the chain of a resumed run. Changes nothing.
+/// The number of rows that a journal covers: the chain of a resumed run must have as many. Changes
+/// nothing.
 ///
 /// # Errors
-/// A file that is no journal; storage.
+/// A file that is not a journal; storage.
 pub fn rows_covered(journal: &mut dyn Storage) -> Result<u64, LogError> {
     let (log, _) = RowLog::open(Box::new(Copied(journal.load()?)))?;
     Ok(log.covered.count)
@@ -138,7 +139,8 @@ pub struct WithRows<S> {
 }
 
 impl<S: Storage> WithRows<S> {
-    /// Joins the two. A journal that covers other rows than the chain has will be refused.
+    /// Attaches a chain to a storage. A journal that covers other rows than the chain will be
+    /// refused.
     #[must_use]
     pub fn new(storage: S, rows: RowChain) -> Self {
         Self { storage, rows }
@@ -187,7 +189,7 @@ impl<S: Storage> Storage for WithRows<S> {
     }
 }
 
-/// A journal in memory, to be read once.
+/// A journal in memory, for reading once.
 struct Copied(Vec<u8>);
 
 impl Storage for Copied {
@@ -216,9 +218,9 @@ impl Storage for Copied {
 pub(crate) struct RowLog {
     log: Log,
     rows: Option<RowChain>,
-    /// As of the last item.
+    /// The rows covered by the last item.
     covered: Covered,
-    /// Whether the chain had other rows than the journal covers: nothing is written then.
+    /// Whether the chain differs from the rows that the journal covers: then nothing is written.
     is_other: bool,
 }
 
@@ -226,7 +228,7 @@ impl RowLog {
     /// Bytes that it adds to a record.
     pub(crate) const TAIL: usize = TAIL;
 
-    /// Opens a log and gives its records, without the rows.
+    /// Opens a log and returns its records, without the rows.
     pub(crate) fn open(storage: Box<dyn Storage>) -> Result<(Self, Vec<Vec<u8>>), LogError> {
         let rows = storage.rows();
         let (log, mut records) = Log::open(storage, Format::JOURNAL)?;
@@ -251,14 +253,14 @@ impl RowLog {
         Ok(())
     }
 
-    /// Adds a record that is no item.
+    /// Appends a record that is not an item.
     pub(crate) fn append(&mut self, mut record: Vec<u8>) -> Result<(), LogError> {
         self.check()?;
         self.covered.write(&mut record);
         self.log.append(&record)
     }
 
-    /// Adds an item: it covers all rows that the chain has now.
+    /// Appends an item, which covers all rows that are in the chain now.
     pub(crate) fn append_item(&mut self, record: Vec<u8>) -> Result<(), LogError> {
         if let Some(rows) = &self.rows {
             self.covered = rows.now();
@@ -266,8 +268,8 @@ impl RowLog {
         self.append(record)
     }
 
-    /// Makes these records the whole log. A checkpoint may be made when the chain has a row of the
-    /// next item already: it covers what the last item covered.
+    /// Replaces the whole log by these records. The chain may already have a row of the next item:
+    /// a checkpoint covers what the last item covered.
     pub(crate) fn replace(&mut self, mut records: Vec<Vec<u8>>) -> Result<(), LogError> {
         self.check()?;
         for record in &mut records {

@@ -1,4 +1,4 @@
-//! Where bytes become durable. Files in production; tests bring disks that die.
+//! Durable bytes: files in production; in tests, devices that fail.
 
 use super::RowChain;
 use std::io;
@@ -6,42 +6,54 @@ use std::io;
 /// An appendable store. Contract: after [`Storage::sync`] returns, everything appended before
 /// survives a crash; [`Storage::replace`] is atomic and durable when it returns. Bytes not yet
 /// synced may survive in part, or not at all.
+///
+/// ```
+/// use hushstream_mechanism::{MemoryStorage, Storage};
+///
+/// let mut storage = MemoryStorage::default();
+/// storage.append(b"one two")?;
+/// storage.truncate(3)?;
+/// storage.sync()?;
+/// assert_eq!(storage.load()?, b"one");
+/// assert!(!storage.is_durable()); // gone with the process
+/// # Ok::<(), std::io::Error>(())
+/// ```
 pub trait Storage: Send {
-    /// All bytes.
+    /// Returns the whole content.
     ///
     /// # Errors
-    /// What the device says.
+    /// An error of the device.
     fn load(&mut self) -> io::Result<Vec<u8>>;
 
-    /// Adds bytes at the end.
+    /// Appends bytes.
     ///
     /// # Errors
-    /// What the device says.
+    /// An error of the device.
     fn append(&mut self, bytes: &[u8]) -> io::Result<()>;
 
-    /// Cuts everything after `length` bytes.
+    /// Removes everything after the first `length` bytes.
     ///
     /// # Errors
-    /// What the device says.
+    /// An error of the device.
     fn truncate(&mut self, length: u64) -> io::Result<()>;
 
-    /// Makes `bytes` the whole content: all of it or, after a crash, all of the old.
+    /// Replaces the whole content. After a crash it is either all old or all new.
     ///
     /// # Errors
-    /// What the device says.
+    /// An error of the device.
     fn replace(&mut self, bytes: &[u8]) -> io::Result<()>;
 
-    /// Returns when everything is durable.
+    /// Returns once everything is durable.
     ///
     /// # Errors
-    /// What the device says.
+    /// An error of the device.
     fn sync(&mut self) -> io::Result<()>;
 
-    /// The witness: a few bytes beside the content, by which a ledger knows whether it is the
-    /// newest. `None` if there is none, or if this storage keeps none.
+    /// The witness: a few bytes beside the content that show whether a ledger is the newest copy.
+    /// `None` if there is none, or if this storage keeps none.
     ///
     /// # Errors
-    /// What the device says.
+    /// An error of the device.
     fn load_witness(&mut self) -> io::Result<Option<Vec<u8>>> {
         Ok(None)
     }
@@ -49,22 +61,23 @@ pub trait Storage: Send {
     /// Replaces the witness, atomically and durably.
     ///
     /// # Errors
-    /// What the device says.
+    /// An error of the device.
     fn replace_witness(&mut self, _bytes: &[u8]) -> io::Result<()> {
         Ok(())
     }
 
-    /// Whether the content outlives the process. A ledger that does not is marked simulated.
+    /// Whether the content outlives the process. A ledger on storage that is not durable is marked
+    /// simulated.
     fn is_durable(&self) -> bool {
         true
     }
 
-    /// Whether the content can be read again at all. A journal that cannot is not written.
+    /// Whether the content can be read again at all. If not, no journal is written.
     fn is_kept(&self) -> bool {
         true
     }
 
-    /// The rows that a journal kept here covers, where somebody keeps account of them:
+    /// The rows that a journal in this storage covers, for callers that track them:
     /// [`WithRows`](crate::WithRows).
     fn rows(&self) -> Option<RowChain> {
         None
@@ -113,14 +126,14 @@ impl Storage for Box<dyn Storage> {
     }
 }
 
-/// Bytes in memory, for simulations: gone with the process.
+/// Bytes in memory, for simulations: lost with the process.
 #[derive(Default)]
 pub struct MemoryStorage {
     bytes: Vec<u8>,
 }
 
-/// Nowhere: for the journal of a run that will never be resumed. Its key must not be kept either;
-/// then no noise can ever be drawn again.
+/// Storage that discards everything: for the journal of a run that will never be resumed. Its key
+/// must not be stored either; then its noise can never be drawn again.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoStorage;
 

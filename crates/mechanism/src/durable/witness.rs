@@ -1,26 +1,26 @@
-//! The witness of a ledger: how far it had come, in a file of its own.
+//! The witness of a ledger: its length and last record, in a separate file.
 //!
-//! A record that rots at the very end of a ledger looks like one that a crash has torn, and an old
-//! copy of a ledger looks like a ledger. So a small file beside it tells the ledger's name, how
-//! often it was written anew, how many records it had, and the CRC of the last. It is written after
-//! the ledger was synced, and so never knows more than the ledger: a witness that is *ahead*
-//! proves that records are lost, one that knows another record at its place proves that the ledger
-//! went on from an old copy, and one that is *behind* is what a crash between the two leaves.
-//! A witness that lags detects less and never refuses wrongly, so marks, which are frequent, renew
-//! it only now and then. It does not authenticate: who can replace one file can replace both.
+//! A record damaged at the very end of a ledger looks like one torn by a crash, and an old copy of
+//! a ledger looks like a ledger. So a small file beside it stores the ledger's name, the number of
+//! its rewrites, the number of its records, and the CRC of the last. It is written after the ledger
+//! was synced, so it is never newer than the ledger. A witness that is *ahead* proves that records
+//! are lost. One with another record at its place proves that the ledger continued from an old
+//! copy. One that is *behind* is what a crash between the two writes leaves. A witness that lags
+//! detects less and never refuses wrongly, so marks, which are frequent, renew it only
+//! occasionally. It does not authenticate: anyone who can replace one file can replace both.
 //!
-//! Format, one line of text each: `hushstream witness 1`; name, rewritings, records and CRC; CRC-32
-//! of the lines before.
+//! Format, three lines of text: `hushstream witness 1`; name, rewrites, records and CRC; CRC-32 of
+//! the lines before.
 
 use super::LedgerError;
 
 const FIRST_LINE: &str = "hushstream witness 1";
 
-/// How far a ledger had come.
+/// Length and last record of a ledger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Witness {
     pub(crate) name: [u8; 16],
-    /// How often the ledger was written anew.
+    /// How many times the ledger was rewritten.
     pub(crate) epoch: u64,
     pub(crate) records: u64,
     /// CRC of the last record.
@@ -66,7 +66,7 @@ impl Witness {
         read().ok_or(LedgerError::WitnessDamaged)
     }
 
-    /// Whether a ledger of this name, written anew so often, may have these CRCs of its records.
+    /// Checks a ledger, given its name, its number of rewrites and the CRCs of its records.
     pub(crate) fn check(
         &self,
         name: [u8; 16],

@@ -1,8 +1,18 @@
-//! Public bounds: what is known about records and weights without looking at them.
+//! Public bounds on records and weights, known without any data.
 
 use hushstream_account::ParameterError;
 
 /// Bounds on features, targets and weights.
+///
+/// ```
+/// use hushstream_mechanism::losses::Bounds;
+///
+/// let bounds = Bounds::new(2.0, (-1.0, 3.0), 5.0)?;
+/// assert_eq!(bounds.target_magnitude(), 3.0);
+/// assert_eq!(bounds.margin(), 10.0); // |⟨w, x⟩| ≤ 5·2
+/// assert!(Bounds::new(2.0, (3.0, -1.0), 5.0).is_err()); // the smaller target first
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bounds {
     features: f64,
@@ -80,7 +90,7 @@ impl Bounds {
         target.clamp(self.target.0, self.target.1)
     }
 
-    /// The factor that brings features of this length inside their bound.
+    /// The factor that scales features of this length to their bound.
     pub(crate) fn shrink(&self, length: f64) -> f64 {
         if length > self.features {
             self.features / length

@@ -1,11 +1,10 @@
-//! A loss written out, f(w) = φ(⟨w, v⟩, y) + offset·Σw + (ridge/2)‖w‖², with data v, y clipped to
-//! public bounds: what a proof about *steps* needs.
+//! A loss in closed form, f(w) = φ(⟨w, v⟩, y) + offset·Σw + (ridge/2)‖w‖², with data v, y clipped
+//! to public bounds. Proofs about *steps* need this form.
 //!
-//! A sum clips whatever gradient it is given, so any [`Loss`](super::Loss) will do. A proof that
-//! steps contract needs the loss itself: convex in w, with slopes and curvature that hold because
-//! the *data* is clipped. (Clipping gradients is no substitute: a clipped gradient is the gradient
-//! of no convex function.) So the losses of this crate tell their form; ½‖w − v‖² is φ(z) = −z with
-//! ridge 1.
+//! A sum clips every gradient, so it accepts any [`Loss`](super::Loss). A proof that steps contract
+//! needs the loss itself: convex in w, with slopes and curvature that hold because the *data* is
+//! clipped. (Clipping gradients is no substitute: a clipped gradient is the gradient of no convex
+//! function.) So the losses of this crate state their form; ½‖w − v‖² is φ(z) = −z with ridge 1.
 //!
 //! **Corners are rounded** over a width of 2⁻¹⁶ for hinge, absolute and quantile losses. At a
 //! corner the slope is not determined by the score, and a score that is off by one bit could move a
@@ -15,30 +14,30 @@
 //! **Bounds in floating point.** The clipped vector's length is at most R(1 + (d+8)·2⁻⁵³): the
 //! computed length errs by less than (d/2+2)·2⁻⁵³ of itself, and the shrinking by three roundings.
 //! [`Explicit::features`] is that number. A vector so long that its squares would overflow is first
-//! made shorter by 2⁻⁶⁰⁰, exactly but for coordinates that do not count beside its longest.
+//! scaled by 2⁻⁶⁰⁰, exactly except for coordinates negligible beside its longest.
 
 use super::{Bounds, Features, Link, Record};
 
 /// Width over which corners are rounded.
 const CORNER: f64 = 1.0 / (1 << 16) as f64;
-/// Coordinates beyond this have squares that could overflow; every bound that a proof allows is far
+/// Coordinates beyond this could overflow when squared; every bound that a proof allows is far
 /// below.
 const HUGE: f64 = 1e100;
 /// 2⁻⁵³.
 pub(crate) const UNIT: f64 = f64::EPSILON / 2.0;
 
-/// What the data is, and φ with it.
+/// The kind of data, which determines φ.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Part {
     /// A linear model's features and target.
     Model(Link, Bounds),
     /// A point of bounded length: φ(z) = −z.
     Point(f64),
-    /// A loss vector with coordinates in an interval, of which the middle is taken off: φ(z) = z.
+    /// A loss vector with coordinates in an interval, whose midpoint is subtracted: φ(z) = z.
     Vector(f64, f64),
 }
 
-/// A loss written out. See the [module of losses](super).
+/// A loss in closed form. See the [module of losses](super).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Explicit {
     dimension: usize,
@@ -62,7 +61,7 @@ impl Explicit {
         }
     }
 
-    /// The same with more ridge.
+    /// The same loss with more ridge.
     #[must_use]
     pub(crate) fn regularised(mut self, strength: f64) -> Self {
         self.ridge += strength;
@@ -75,13 +74,13 @@ impl Explicit {
         self.dimension
     }
 
-    /// How much of the loss is (ridge/2)‖w‖²: public, and no part of the sensitivity.
+    /// The coefficient of ½‖w‖² in the loss: public, and not part of the sensitivity.
     #[must_use]
     pub fn ridge(&self) -> f64 {
         self.ridge
     }
 
-    /// What is added to every coordinate of every gradient: public.
+    /// The public constant added to every coordinate of every gradient.
     #[must_use]
     pub fn offset(&self) -> f64 {
         match self.part {
@@ -97,7 +96,7 @@ impl Explicit {
         let bound = match self.part {
             Part::Model(_, bounds) => bounds.features(),
             Part::Point(length) => length,
-            // The middle of the interval is rounded.
+            // The midpoint of the interval is rounded.
             Part::Vector(low, high) => {
                 d.sqrt() * (0.5 * (high - low) + 4.0 * UNIT * low.abs().max(high.abs()))
             }
@@ -172,8 +171,8 @@ impl Explicit {
             Part::Point(_) => -1.0,
             Part::Vector(..) => 1.0,
             Part::Model(link, _) => match link {
-                // The same bits everywhere: a platform's exponential function may differ in the
-                // last one.
+                // Use libm for the same bits everywhere: a platform's exponential may differ in the
+                // last bit.
                 Link::Logistic => -y / (1.0 + libm::exp(y * z)),
                 Link::Hinge => Link::SmoothedHinge(CORNER).slope(z, y),
                 Link::Absolute => (2.0 * (z - y) / CORNER).clamp(-1.0, 1.0),
@@ -183,7 +182,7 @@ impl Explicit {
         }
     }
 
-    /// The record's data, clipped; nothing if it is malformed.
+    /// The record's data, clipped; `None` if it is malformed.
     pub(crate) fn read(&self, record: &Record) -> Option<Datum> {
         if !record.features.is_sound(self.dimension) {
             return None;
@@ -230,7 +229,7 @@ impl Explicit {
         Some(Datum { v, y, clipped })
     }
 
-    /// In words, for a guarantee.
+    /// A description for a guarantee.
     pub(crate) fn assumption(&self) -> String {
         match self.part {
             Part::Model(_, bounds) => {
@@ -277,7 +276,7 @@ mod tests {
         all
     }
 
-    /// What the loss writes out is the loss: same gradients, for short and for long records.
+    /// The closed form is the loss itself: same gradients, for short and for long records.
     #[test]
     fn gradients_are_the_losses_own() {
         let weights = [0.3, -0.8, 1.1];
@@ -306,7 +305,7 @@ mod tests {
         }
     }
 
-    /// A record keeps its direction however long it is, and is never longer than its bound.
+    /// A record keeps its direction at any length, and is never longer than its bound.
     #[test]
     fn huge_records_are_clipped_like_others() {
         let bounds = Bounds::new(1.5, (-1.0, 1.0), 2.0).unwrap();

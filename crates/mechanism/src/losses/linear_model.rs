@@ -40,7 +40,7 @@ impl LinearModel {
         &self.bounds
     }
 
-    /// Score, target and the factor that clips the features; nothing if the record is malformed.
+    /// Score, target and the factor that clips the features; `None` if the record is malformed.
     fn read(&self, target: f64, weights: &[f64], measured: Measured) -> Option<(f64, f64, f64)> {
         if !target.is_finite() || weights.len() != self.dimension {
             return None;
@@ -55,7 +55,7 @@ fn measure(record: &Record, weights: &[f64]) -> Option<Measured> {
     four::run(Measure { record, weights })
 }
 
-/// [`super::Features::measured`], by the best means there are.
+/// [`super::Features::measured`], with the widest vectors this CPU supports.
 struct Measure<'a> {
     record: &'a Record,
     weights: &'a [f64],

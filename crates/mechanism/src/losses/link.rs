@@ -5,6 +5,14 @@ use super::Bounds;
 use hushstream_account::ParameterError;
 
 /// A loss of score and target.
+///
+/// ```
+/// use hushstream_mechanism::losses::Link;
+///
+/// assert!(Link::Logistic.is_classification()); // targets are ±1
+/// assert!(Link::Quantile(0.9).check().is_ok());
+/// assert!(Link::Quantile(1.5).check().is_err()); // the level must be in (0, 1)
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Link {
     /// ln(1 + e^(−yz)), y = ±1.
@@ -14,7 +22,7 @@ pub enum Link {
     /// max(0, 1 − yz), y = ±1.
     Hinge,
     /// The hinge with its corner rounded over a width γ: quadratic where 1 − γ < yz < 1. Smooth, as
-    /// one-pass gradient methods want.
+    /// one-pass gradient methods require.
     SmoothedHinge(f64),
     /// Pinball loss of the τ-quantile; τ = ½ is half the absolute error.
     Quantile(f64),

@@ -1,12 +1,12 @@
-//! Losses: how a record and the public iterate become a contribution.
+//! Losses: the map from a record and the public iterate to a contribution.
 //!
 //! A loss runs on the private side. Its constants follow from *public bounds* on features, targets
 //! and weights, and data is clipped to those bounds before anything is computed from it. Gradients
-//! go into sums; the sum's lattice clips them to the Lipschitz constant once more, so in a sum a
-//! loss that misjudges itself costs accuracy, never privacy. Solvers and perturbed iterates rest on
+//! go into sums. The sum's lattice clips them to the Lipschitz constant once more, so in a sum a
+//! loss with a wrong constant costs accuracy, never privacy. Solvers and perturbed iterates rely on
 //! the constants and check what they can.
 //!
-//! A loss of your own is one trait: see [`Loss`], with a worked example.
+//! To add your own loss, implement [`Loss`]; its documentation has a complete example.
 
 mod bounds;
 mod explicit;
@@ -38,19 +38,19 @@ pub struct Record {
 }
 
 impl Record {
-    /// Whether the features are sound numbers of this dimension.
+    /// Whether the features are valid numbers of this dimension.
     #[inline(always)]
     pub(crate) fn features_in(&self, dimension: usize) -> bool {
         self.features.is_sound(dimension)
     }
 
-    /// Whether the target is a number too.
+    /// Whether features and target are valid numbers.
     pub(crate) fn is_sound(&self, dimension: usize) -> bool {
         self.features_in(dimension) && self.target.is_finite()
     }
 
-    /// Records are not `Clone`, so that none is copied by accident; the operator's own measurements
-    /// need a copy.
+    /// Copies a record for the operator's own measurements. Records are not `Clone`, so that none
+    /// is copied by accident.
     pub(crate) fn duplicate(&self) -> Self {
         let features = match &self.features {
             Features::Dense(values) => Features::Dense(values.clone()),
@@ -65,19 +65,19 @@ impl Record {
 
 /// A feature vector.
 pub enum Features {
-    /// All values.
+    /// All coordinates.
     Dense(Vec<f64>),
-    /// (index, value) in increasing order of indices; all others are zero.
+    /// (index, value) pairs in increasing order of indices; all other coordinates are zero.
     Sparse(Vec<(u32, f64)>),
 }
 
 impl Features {
-    /// Whether every value is finite and every index is inside the dimension, in order.
+    /// Whether every value is finite, and the indices are increasing and within the dimension.
     #[inline(always)]
     fn is_sound(&self, dimension: usize) -> bool {
         match self {
             Self::Dense(values) => {
-                // All at once: a loop that may not stop early becomes vectors.
+                // No early exit, so that the compiler can vectorise the loop.
                 values.len() == dimension
                     && values.iter().fold(true, |finite, v| finite & v.is_finite())
             }
@@ -91,7 +91,7 @@ impl Features {
         }
     }
 
-    /// ⟨w, x⟩; only for sound features.
+    /// ⟨w, x⟩; only for valid features.
     #[must_use]
     #[inline(always)]
     pub fn dot(&self, weights: &[f64]) -> f64 {
@@ -101,15 +101,13 @@ impl Features {
         }
     }
 
-    /// ‖x‖ and ⟨w, x⟩ in one pass; nothing unless the features are sound and as many as the
-    /// weights.
+    /// ‖x‖ and ⟨w, x⟩ in one pass; `None` unless the features are valid and as many as the weights.
     #[inline(always)]
     pub(crate) fn measured<V: Four>(&self, v: V, weights: &[f64]) -> Option<Measured> {
         match self {
             Self::Dense(values) if values.len() == weights.len() => {
                 let [squares, dot] = four::square_and_dot(v, values, weights);
-                // A sum of squares that is a number has only numbers in it; where it is too large
-                // for one, each is looked at.
+                // A finite sum of squares has only finite terms; if it overflows, check each value.
                 let is_sound = squares.is_finite() || self.is_sound(weights.len());
                 is_sound.then(|| Measured {
                     norm: squares.sqrt(),
@@ -123,7 +121,7 @@ impl Features {
         }
     }
 
-    /// Adds them to a vector of their dimension; only for sound features.
+    /// Adds the features to a vector of their dimension; only for valid features.
     pub(crate) fn add_to(&self, total: &mut [f64]) {
         match self {
             Self::Dense(values) => total.iter_mut().zip(values).for_each(|(t, v)| *t += v),
@@ -131,7 +129,7 @@ impl Features {
         }
     }
 
-    /// ‖x‖; only for sound features.
+    /// ‖x‖; only for valid features.
     #[must_use]
     #[inline(always)]
     pub fn norm(&self) -> f64 {
@@ -158,7 +156,7 @@ impl Features {
     }
 }
 
-/// What a record's features are at some weights: ‖x‖ and ⟨w, x⟩. As private as the record.
+/// ‖x‖ and ⟨w, x⟩ of a record at some weights. As private as the record.
 #[derive(Clone, Copy)]
 pub struct Measured {
     pub(crate) norm: f64,
@@ -173,7 +171,7 @@ pub struct Multiple {
     pub(crate) length: f64,
 }
 
-/// The class a target names, if it is one of 0, 1, …, `classes` − 1.
+/// The class of a target, if it is one of 0, 1, …, `classes` − 1.
 pub(crate) fn class(target: f64, classes: usize) -> Option<usize> {
     let named = target.fract().abs() == 0.0 && target >= 0.0 && target < classes as f64;
     named.then_some(target as usize)
@@ -181,20 +179,22 @@ pub(crate) fn class(target: f64, classes: usize) -> Option<usize> {
 
 /// A convex loss f(w; record), evaluated inside the boundary.
 ///
-/// The caller's code runs on raw data here. What it computes leaves only through the mechanism, as
-/// long as it has no effect besides its result: no logging, no counters, no state.
+/// Your code runs on raw data here. Its result leaves only through the mechanism, as long as it has
+/// no side effects: no logging, no counters, no state.
 ///
 /// ```
 /// use hushstream_mechanism::losses::{Features, Loss, Record};
 /// use hushstream_mechanism::{Contribution, Raw};
 ///
-/// /// Poisson regression with rates e^⟨w,x⟩, for features of length at most 1, weights of length at most `radius`, counts up to `most`.
+/// /// Poisson regression with rates e^⟨w,x⟩, for features of length at most 1,
+/// /// weights of length at most `radius`, counts up to `most`.
 /// struct Poisson { dimension: usize, radius: f64, most: f64 }
 ///
 /// impl Loss for Poisson {
 ///     fn name(&self) -> &str { "poisson" }
 ///     fn dimension(&self) -> usize { self.dimension }
-///     fn lipschitz(&self) -> f64 { self.radius.exp().max(self.most) } // |e^z − y| for |z| ≤ radius, 0 ≤ y ≤ most
+///     // |e^z − y| for |z| ≤ radius, 0 ≤ y ≤ most
+///     fn lipschitz(&self) -> f64 { self.radius.exp().max(self.most) }
 ///     fn value(&self, record: &Record, weights: &[f64]) -> f64 {
 ///         let Features::Dense(x) = &record.features else { return 0.0 };
 ///         let z: f64 = x.iter().zip(weights).map(|(x, w)| x * w).sum();
@@ -213,11 +213,11 @@ pub(crate) fn class(target: f64, classes: usize) -> Option<usize> {
 /// # let _ = Raw::seal(Record { features: Features::Dense(vec![0.0; 2]), target: 1.0 });
 /// ```
 pub trait Loss: Send + Sync {
-    /// Its name.
+    /// The name of the loss.
     fn name(&self) -> &str;
 
-    /// Everything that makes two losses the same, for a run to recognise its own. The default tells
-    /// name and constants; a loss with further parameters should tell them too.
+    /// A description that identifies the loss, so that a resumed run can recognise it. The default
+    /// contains name and constants; a loss with further parameters should add them.
     fn describe(&self) -> String {
         let (name, dimension) = (self.name(), self.dimension());
         let (lipschitz, convexity) = (self.lipschitz(), self.strong_convexity());
@@ -243,21 +243,21 @@ pub trait Loss: Send + Sync {
         None
     }
 
-    /// How long weights may be for [`Loss::lipschitz`] to hold; 0, if nothing is known. Where
-    /// gradients are summed, the lattice clips what is longer; a solver that takes steps on private
-    /// data cannot clip them and must know.
+    /// The largest length of weights for which [`Loss::lipschitz`] holds; 0 if unknown. In a sum,
+    /// the lattice clips longer gradients. A solver that takes steps on private data cannot clip
+    /// them and relies on this number.
     fn weights_bound(&self) -> f64 {
         0.0
     }
 
     /// A public constant that is subtracted from every coordinate of every gradient before it is
-    /// summed, to halve its size: whoever uses the sums adds it back.
+    /// summed, to halve its size. Learners add it back to the sums.
     fn offset(&self) -> f64 {
         0.0
     }
 
-    /// The loss written out, if it can be: what recipes on perturbed iterates need, whose proofs
-    /// are about steps on this very loss.
+    /// The loss in closed form, if it has one. Recipes on perturbed iterates need it, because their
+    /// proofs are about steps on this loss.
     fn explicit(&self) -> Option<Explicit> {
         None
     }
@@ -268,7 +268,7 @@ pub trait Loss: Send + Sync {
     /// ∇f(w; record), or null for a malformed record.
     fn gradient(&self, record: Record, weights: &[f64]) -> Contribution;
 
-    /// Whether a record is malformed, so that [`Loss::value`] says nothing about it.
+    /// Whether a record is malformed, so that [`Loss::value`] is meaningless for it.
     fn is_null(&self, record: &Record, weights: &[f64]) -> bool {
         matches!(
             self.gradient(record.duplicate(), weights),
@@ -276,8 +276,8 @@ pub trait Loss: Send + Sync {
         )
     }
 
-    /// The gradient as a multiple of the features, where the mechanism knows it to be one: losses
-    /// of ⟨w, x⟩ and nothing else. A loss of your own leaves it at that.
+    /// The gradient as a multiple of the features, for losses of ⟨w, x⟩ that this crate implements.
+    /// Your own losses keep the default.
     fn multiple(
         &self,
         record: &Record,

@@ -6,9 +6,8 @@ use crate::lattice::Contribution;
 use hushstream_account::ParameterError;
 
 /// ⟨l, w⟩: the record's features are the loss vector, as in expert advice. Coordinates are clipped
-/// to an interval; what is summed is the distance from its middle, which halves the sensitivity;
-/// the middle is public and is added back to the sums ([`Loss::offset`]). A null record counts as
-/// the middle.
+/// to an interval. Its public midpoint is subtracted before summing, which halves the sensitivity,
+/// and added back to the sums ([`Loss::offset`]). A null record counts as the midpoint.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LinearLoss {
     dimension: usize,
@@ -36,12 +35,12 @@ impl LinearLoss {
         })
     }
 
-    /// The middle of the interval: what is subtracted from every coordinate before it is summed.
+    /// The midpoint of the interval, subtracted from every coordinate before it is summed.
     fn middle(&self) -> f64 {
         f64::midpoint(self.low, self.high)
     }
 
-    /// Bound on the L1 length of what is summed.
+    /// Bound on the L1 length of a summed vector.
     #[must_use]
     pub fn l1_bound(&self) -> f64 {
         self.dimension as f64 * 0.5 * (self.high - self.low)
@@ -111,8 +110,8 @@ impl Loss for LinearLoss {
     }
 }
 
-/// ½‖w − x‖²: its minimiser is the mean. Strongly convex for every record, so it serves the
-/// strongly convex recipes as they stand.
+/// ½‖w − x‖²: its minimiser is the mean. Strongly convex for every record, so the strongly convex
+/// recipes accept it as it is.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Distance {
     dimension: usize,
@@ -164,7 +163,7 @@ impl Loss for Distance {
         Some(1.0)
     }
 
-    /// ½‖w − x‖² is ½‖w‖² − ⟨w, x⟩ and a constant.
+    /// ½‖w − x‖² equals ½‖w‖² − ⟨w, x⟩ up to a constant.
     fn explicit(&self) -> Option<Explicit> {
         Some(Explicit::new(self.dimension, Part::Point(self.points), 1.0))
     }

@@ -1,10 +1,10 @@
-//! f + (λ/2)‖w‖²: strongly convex, whatever f is.
+//! f + (λ/2)‖w‖²: strongly convex for every convex f.
 //!
-//! The regulariser's gradient λw is public: learners that can should keep it out of the sum
-//! (erratum S3; `pftal-convex` and `pqftl` do), because inside it costs sensitivity, L + λ·(largest
-//! weight) instead of L. As a loss of its own it serves recipes that take strongly convex losses as
-//! they are, and it measures regret. A malformed record still contributes the public λw; the null
-//! of zero-out is the zero contribution, not that.
+//! The regulariser's gradient λw is public: learners should keep it out of the sum if they can
+//! (erratum S3; `pftal-convex` and `pqftl` do), because in the sum it costs sensitivity, L +
+//! λ·(largest weight) instead of L. As a separate loss it serves recipes that accept only strongly
+//! convex losses, and it measures regret. A malformed record still contributes the public λw; the
+//! null of zero-out is the zero contribution, not λw.
 
 use super::{Explicit, Loss, Record};
 use crate::lattice::Contribution;
@@ -91,7 +91,7 @@ impl Loss for Regularised {
         self.inner.value(record, weights) + 0.5 * self.strength * square
     }
 
-    /// A malformed record keeps the regulariser, which is public.
+    /// A malformed record still contributes the regulariser, which is public.
     fn gradient(&self, record: Record, weights: &[f64]) -> Contribution {
         let mut total: Vec<f64> = weights.iter().map(|w| self.strength * w).collect();
         match self.inner.gradient(record, weights) {

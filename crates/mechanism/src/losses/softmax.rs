@@ -1,9 +1,8 @@
-//! Several classes at once: f(W; x, y) = ln Σ_k e^⟨w_k, x⟩ − ⟨w_y, x⟩, the multinomial logistic
-//! loss.
+//! The multinomial logistic loss of several classes: f(W; x, y) = ln Σ_k e^⟨w_k, x⟩ − ⟨w_y, x⟩.
 //!
 //! The weights are K blocks of d, class by class. The gradient is (p − e_y) ⊗ x with p the
-//! predicted probabilities, and ‖p − e_y‖ ≤ √2: so L = √2·R, however many classes there are. K
-//! logistic losses, one class against the rest, would have √K·R.
+//! predicted probabilities, and ‖p − e_y‖ ≤ √2: so L = √2·R for any number of classes. K logistic
+//! losses, one class against the rest, would have √K·R.
 
 use super::{Bounds, Features, Loss, Record, class};
 use crate::lattice::Contribution;
@@ -33,12 +32,12 @@ impl Softmax {
         Ok(Self {
             features,
             classes,
-            // The last bound is not used: the gradient is bounded wherever the weights are.
+            // The last bound is not used: the gradient is bounded for all weights.
             bounds: Bounds::new(length, (0.0, 1.0), 1.0)?,
         })
     }
 
-    /// Scores, class and the factor that clips the features; nothing if the record is malformed.
+    /// Scores, class and the factor that clips the features; `None` if the record is malformed.
     fn read(&self, record: &Record, weights: &[f64]) -> Option<(Vec<f64>, usize, f64)> {
         let sound = record.features.is_sound(self.features) && weights.len() == self.dimension();
         let class = class(record.target, self.classes).filter(|_| sound)?;
@@ -49,7 +48,7 @@ impl Softmax {
     }
 }
 
-/// Turns scores into probabilities; gives the logarithm of what they were divided by.
+/// Turns scores into probabilities; returns the logarithm of the normalising constant.
 fn normalise(scores: &mut [f64]) -> f64 {
     let top = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let mut total = 0.0;

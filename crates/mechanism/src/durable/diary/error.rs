@@ -1,35 +1,35 @@
-//! What can go wrong with a run's journal and ledger, whatever the mechanism.
+//! Failures of a run's journal and ledger, for every mechanism.
 
 use crate::boundary::Scope;
 use crate::durable::{LedgerError, LogError};
 use hushstream_account::Price;
 use hushstream_noise::NoiseError;
 
-/// Why a run cannot be opened, written down or resumed.
+/// Why a run cannot be opened, journalled or resumed.
 #[derive(Debug, thiserror::Error)]
 pub enum DiaryError {
     /// The grant does not cover the plan's price.
     #[error("the grant of {granted:?} does not cover the price of {price:?}")]
     GrantBelowPrice {
-        /// What was paid.
+        /// The price that was paid.
         granted: Price,
-        /// What it costs.
+        /// The price of the plan.
         price: Price,
     },
-    /// The grant was paid for something else.
+    /// The grant has another scope than the plan.
     #[error("the grant is about {granted:?}, the plan about {plan:?}")]
     OtherScope {
-        /// The grant's.
+        /// The scope of the grant.
         granted: Scope,
-        /// The plan's.
+        /// The scope of the plan.
         plan: Scope,
     },
-    /// All planned items have come in; one more has not been paid for.
+    /// All planned items have come in; another has not been paid for.
     #[error("item {refused} is refused: {planned} were planned and paid for")]
     Exhausted {
-        /// What was planned.
+        /// The planned number of items.
         planned: u64,
-        /// One more.
+        /// The number of the refused item.
         refused: u64,
     },
     /// An earlier write failed.
@@ -41,28 +41,28 @@ pub enum DiaryError {
          resume that one"
     )]
     Superseded,
-    /// The caller did not recognise the run.
+    /// The caller did not accept the run.
     #[error("the journal belongs to another run")]
     NotAccepted,
-    /// More was published than can have been.
+    /// The given number exceeds the number of planned releases.
     #[error(
         "last published = {given} is not allowed; allowed: at most the {planned} planned releases"
     )]
     LastPublished {
-        /// What was given.
+        /// The given number.
         given: u64,
-        /// What was planned.
+        /// The planned number of releases.
         planned: u64,
     },
-    /// Published items are missing, and the run cannot go on without them.
+    /// Published items are missing, and the run cannot continue without them.
     #[error(
         "the journal lacks {lost} published items, {why}: resume a newer copy of it, or open a new \
          run on new records, which is charged"
     )]
     Lost {
-        /// How many.
+        /// Number of missing items.
         lost: u64,
-        /// What the run needs them for.
+        /// Why the run needs them.
         why: &'static str,
     },
     /// The ledger is not the one the grant came from.
@@ -71,11 +71,11 @@ pub enum DiaryError {
     /// The key is not the one the run began with: its noise would be drawn anew.
     #[error("this is not the key that the run began with")]
     WrongKey,
-    /// The journal is empty: a crash came before the run was written down, so nothing was taken in
-    /// and it can be opened as if for the first time.
+    /// The journal is empty: a crash came before the run was recorded. Nothing was taken in, and
+    /// the run can be opened as if for the first time.
     #[error("the journal holds no run")]
     NoRun,
-    /// The journal holds something else.
+    /// The journal does not fit the run.
     #[error("the journal does not fit: {0}")]
     Journal(&'static str),
     /// The ledger.

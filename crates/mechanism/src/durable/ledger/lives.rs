@@ -1,15 +1,14 @@
-//! What a ledger knows of mechanisms that have begun: which instance, in which object, and how far
-//! it may have published.
+//! The mechanisms that have begun: instance, life and mark of each.
 
 use super::{Ledger, LedgerError};
 use crate::durable::records::{Record, opened, widened};
 use std::collections::BTreeMap;
 
-/// How many marks are written before the log is written anew with the last ones.
+/// Marks written before the log is compacted to the last ones.
 pub(super) const MARKS_KEPT: u64 = 1 << 16;
 
-/// How many marks may pass before the witness is renewed. A lost mark lets an old copy of a journal
-/// pass for the newest; a witness that lags so far may miss it, and saves most of the syncs.
+/// Marks written before the witness is renewed. A lost mark lets an old copy of a journal pass for
+/// the newest, and a witness that lags so far may miss it; but it saves most of the syncs.
 const MARKS_UNWITNESSED: u64 = 64;
 
 /// One mechanism that has begun.
@@ -21,13 +20,13 @@ pub(crate) struct Begun {
 }
 
 impl Ledger {
-    /// What is known of a mechanism that has begun.
+    /// The record of a mechanism that has begun.
     pub(crate) fn begun(&self, number: u64) -> Option<Begun> {
         self.begun.get(&number).copied()
     }
 
-    /// Records that a mechanism begins, or goes on, as `instance` in the one object named `life`;
-    /// and first, if so, that its noise is simulated.
+    /// Records that a mechanism begins, or continues, as `instance` in the life `life`; if its
+    /// noise is simulated, records that first.
     pub(crate) fn begin(
         &mut self,
         number: u64,
@@ -57,7 +56,7 @@ impl Ledger {
         self.attest()
     }
 
-    /// Records that releases up to `step` may leave the process, if `life` still is the one that
+    /// Records that releases up to `step` may leave the process, if `life` is still the one that
     /// may publish.
     pub(crate) fn mark(
         &mut self,
