@@ -36,8 +36,6 @@ test-long: test oracle deny
 	cargo test --locked -p hushstream-read --features parquet
 	cargo test --release --locked -p hushstream-audit --features long
 	RUSTC_BOOTSTRAP=1 cargo test --locked --quiet --doc -p hushstream-mechanism --target-dir target/error-codes
-	RUSTFLAGS='--cfg widest="256"' cargo test --locked --quiet -p cpufeatures -p hushstream-noise --target-dir target/ciphers/256
-	RUSTFLAGS='--cfg widest="128"' cargo test --locked --quiet -p cpufeatures -p hushstream-noise --target-dir target/ciphers/128
 	RUSTFLAGS='--cfg aes_backend="soft"' cargo test --locked --quiet -p hushstream-noise --target-dir target/ciphers/soft
 	$(PY) oracle/accounting.py check
 	$(PY) oracle/noise.py check

@@ -8,13 +8,10 @@ struct Visit {
 }
 
 impl Row for Visit {
-    fn value(&self, column: &str, _: usize) -> Option<Value<'_>> {
-        match column {
-            "age" => Some(self.age.into()),
-            "ward" => Some(self.ward.into()),
-            "came_back" => Some(self.came_back.into()),
-            _ => None,
-        }
+    fn each(&self, give: &mut dyn FnMut(&str, Value<'_>)) {
+        give("age", self.age.into());
+        give("ward", self.ward.into());
+        give("came_back", self.came_back.into());
     }
 }
 

@@ -70,7 +70,6 @@ mod plan;
 pub mod progress;
 mod released;
 mod releases;
-mod row;
 mod rows;
 mod run;
 pub mod scores;
@@ -87,7 +86,7 @@ pub use hushstream_mechanism as mechanism;
 pub use hushstream_mechanism::{Ledger, OperatorOnly};
 pub use hushstream_noise as noise;
 pub use hushstream_read as read;
-pub use hushstream_read::SchemaSpec as Schema;
+pub use hushstream_read::{Fields as Row, SchemaSpec as Schema, Value};
 pub use hushstream_recipes as engine;
 pub use hushstream_sets as sets;
 pub use learner::Learner;
@@ -95,7 +94,6 @@ pub use model::{Model, Prediction};
 pub use outcome::Outcome;
 pub use plan::Plan;
 pub use released::Released;
-pub use row::{Row, Value};
 pub use run::Run;
 
 /// Everything that a program imports: `use hushstream::prelude::*;`.

@@ -8,13 +8,12 @@
 use crate::error::Error;
 use crate::files;
 use crate::outcome::Arm;
-use crate::row::{Encoder, Row};
 use crate::target::Target;
 use anyhow::{Context, bail};
 use hushstream_account::Guarantee;
 use hushstream_mechanism::Probability;
 use hushstream_mechanism::losses::Features;
-use hushstream_read::{Layout, SchemaSpec, TargetKind};
+use hushstream_read::{Encoder, Fields as Row, Layout, SchemaSpec, TargetKind};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fmt;
@@ -249,8 +248,9 @@ impl Model {
             );
             return Err(told.into());
         }
-        let features = Encoder::with_layout(&self.layout, &self.names)?.open(row)?;
-        Ok(self.prediction(&self.scores(&features)))
+        let mut read = hushstream_read::Row::default();
+        Encoder::with_layout(&self.layout, &self.names)?.row(row, &mut read)?;
+        Ok(self.prediction(&self.scores(&read.features)))
     }
 
     /// The prediction that scores stand for.

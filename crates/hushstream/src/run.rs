@@ -10,14 +10,13 @@ use crate::model::Model;
 use crate::outcome::Outcome;
 use crate::plan::Plan;
 use crate::released::Released;
-use crate::row::{Encoder, Row};
 use crate::rows::Rows;
 use crate::{budget, checked, data, files, methods, opening, state};
 use anyhow::{Result, anyhow, bail};
 use hushstream_account::Guarantee;
 use hushstream_mechanism::{OperatorOnly, Summary};
 use hushstream_pictures::numbers::grouped;
-use hushstream_read::ReadError;
+use hushstream_read::{Encoder, Fields as Row, ReadError};
 use hushstream_recipes::Situation;
 use std::path::Path;
 use std::time::Instant;
@@ -140,7 +139,7 @@ impl Run {
             );
             return Err(told.into());
         }
-        let sealed = self.encoder.seal(row)?;
+        let sealed = self.encoder.record(row)?;
         Ok(self.learning.take(sealed, false)?)
     }
 
@@ -189,8 +188,8 @@ impl Run {
 
     /// The columns of a row of numbers, in order.
     #[must_use]
-    pub fn columns(&self) -> &[String] {
-        self.encoder.columns()
+    pub fn columns(&self) -> Vec<&str> {
+        self.encoder.columns().iter().map(|name| &**name).collect()
     }
 
     /// What was chosen, and why.

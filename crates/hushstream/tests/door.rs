@@ -186,9 +186,9 @@ fn what_is_not_stated_is_told() {
         .records(10)
         .budget(budget)
         .adjacency(ReplaceOne);
-    assert!(told(no_columns.simulated(1)).contains("names of their columns"));
+    assert!(told(no_columns.simulated(1)).contains("--target"));
     let mut run = stated(bare).start().unwrap();
     let short = run.learn(&[0.5]).unwrap_err().to_string();
-    assert!(short.contains("no value for y"), "{short}");
+    assert!(short.contains("1 of 2 columns"), "{short}");
     assert_eq!(run.records(), 0);
 }

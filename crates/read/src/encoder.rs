@@ -52,7 +52,8 @@ impl<'a, T: Into<Value<'a>>> From<Option<T>> for Value<'a> {
     }
 }
 
-/// A row as fields with names: a list of pairs, a map, or a struct of yours.
+/// A row: fields with names (a list of pairs, a map, a struct of yours), or numbers in the order of
+/// the columns.
 ///
 /// ```
 /// use hushstream_read::{Encoder, Fields, SchemaSpec, Value};
@@ -78,6 +79,35 @@ impl<'a, T: Into<Value<'a>>> From<Option<T>> for Value<'a> {
 pub trait Fields {
     /// Gives every field, in any order.
     fn each(&self, give: &mut dyn FnMut(&str, Value<'_>));
+
+    /// The fields as numbers in the order of [`Encoder::columns`], if they have no names.
+    fn numbers(&self) -> Option<&[f64]> {
+        None
+    }
+}
+
+impl Fields for [f64] {
+    fn each(&self, _: &mut dyn FnMut(&str, Value<'_>)) {}
+
+    fn numbers(&self) -> Option<&[f64]> {
+        Some(self)
+    }
+}
+
+impl<const N: usize> Fields for [f64; N] {
+    fn each(&self, _: &mut dyn FnMut(&str, Value<'_>)) {}
+
+    fn numbers(&self) -> Option<&[f64]> {
+        Some(self)
+    }
+}
+
+impl Fields for Vec<f64> {
+    fn each(&self, _: &mut dyn FnMut(&str, Value<'_>)) {}
+
+    fn numbers(&self) -> Option<&[f64]> {
+        Some(self)
+    }
 }
 
 impl<K: AsRef<str>> Fields for [(K, Value<'_>)] {
@@ -163,12 +193,16 @@ impl Encoder {
         Self::build(layout, &names, schema.person.as_deref(), missing_target)
     }
 
-    /// An encoder of new data for a published model, by the model's layout.
+    /// An encoder of new data for a published model, by the model's layout. The columns are `names`,
+    /// or, without any, the features and then the target.
     ///
     /// # Errors
     /// A layout without names of columns, as of VW text and libsvm.
-    pub fn with_layout(layout: &Layout) -> Result<Self, ReadError> {
-        let names = layout.column_names();
+    pub fn with_layout(layout: &Layout, names: &[String]) -> Result<Self, ReadError> {
+        let names = match names {
+            [] => layout.column_names(),
+            names => names.to_vec(),
+        };
         Self::build(layout.clone(), &names, None, MissingTarget::Error)
     }
 
@@ -196,7 +230,7 @@ impl Encoder {
         &self.layout
     }
 
-    /// The columns, in the order of [`Encoder::record_of`].
+    /// The columns, in the order of a row of numbers.
     #[must_use]
     pub fn columns(&self) -> &[Arc<str>] {
         &self.keyed.columns.names
@@ -205,29 +239,10 @@ impl Encoder {
     /// A record, sealed. A row with a value that cannot be read gives an empty one.
     ///
     /// # Errors
-    /// A column that there is not, that is given twice, or that is not given.
+    /// A column that there is not, that is given twice, or that is not given; another number of
+    /// numbers than there are columns.
     pub fn record(&mut self, fields: &(impl Fields + ?Sized)) -> Result<Sealed, ReadError> {
-        let targets = Targets::Needed(self.missing_target);
-        let read = self.encode(fields, targets)?;
-        Ok(self.builder.seal(read.is_err(), None))
-    }
-
-    /// The same for numbers in the order of [`Encoder::columns`].
-    ///
-    /// # Errors
-    /// Another number of values than there are columns.
-    pub fn record_of(&mut self, numbers: &[f64]) -> Result<Sealed, ReadError> {
-        let (expected, found) = (self.columns().len(), numbers.len());
-        if found < expected {
-            return Err(Fault::ShortRow { expected, found }.into());
-        }
-        if found > expected {
-            return Err(Fault::LongRow { expected }.into());
-        }
-        let targets = Targets::Needed(self.missing_target);
-        self.builder.begin();
-        let mut steps = self.keyed.columns.steps.iter().zip(numbers);
-        let read = steps.try_for_each(|(step, number)| self.builder.number(step, *number, targets));
+        let read = self.encode(fields, Targets::Needed(self.missing_target))?;
         Ok(self.builder.seal(read.is_err(), None))
     }
 
@@ -242,6 +257,28 @@ impl Encoder {
         Ok(())
     }
 
+    /// Reads numbers in the order of the columns; a target that is welcome may be left out.
+    fn encode_numbers(
+        &mut self,
+        numbers: &[f64],
+        targets: Targets,
+    ) -> Result<Result<(), Fault>, Fault> {
+        let builder = &mut self.builder;
+        builder.begin();
+        let steps = &self.keyed.columns.steps;
+        let targets_given = numbers.len() == steps.len() || targets != Targets::Welcome;
+        let given = |step: &&Step| targets_given || !matches!(step, Step::Target);
+        let (expected, found) = (steps.iter().filter(given).count(), numbers.len());
+        if found < expected {
+            return Err(Fault::ShortRow { expected, found });
+        }
+        if found > expected {
+            return Err(Fault::LongRow { expected });
+        }
+        let mut pairs = steps.iter().filter(given).zip(numbers);
+        Ok(pairs.try_for_each(|(step, number)| builder.number(step, *number, targets)))
+    }
+
     /// Reads fields. Names that are wrong are the outer error, values that cannot be read the inner
     /// one.
     fn encode(
@@ -249,6 +286,9 @@ impl Encoder {
         fields: &(impl Fields + ?Sized),
         targets: Targets,
     ) -> Result<Result<(), Fault>, Fault> {
+        if let Some(numbers) = fields.numbers() {
+            return self.encode_numbers(numbers, targets);
+        }
         let (keyed, builder) = (&mut self.keyed, &mut self.builder);
         keyed.begin();
         builder.begin();

@@ -104,7 +104,7 @@ fn numbers_in_the_order_of_the_columns() {
     let columns: Vec<&str> = encoder.columns().iter().map(|name| &**name).collect();
     assert_eq!(columns, ["a", "b", "y"]);
     let malformed = |encoder: &mut Encoder, numbers: &[f64]| {
-        let sealed = encoder.record_of(numbers)?;
+        let sealed = encoder.record(numbers)?;
         Ok::<bool, ReadError>(*sealed.is_malformed.for_the_operator())
     };
     assert!(!malformed(&mut encoder, &[1.0, f64::NAN, 0.0]).unwrap());
@@ -142,7 +142,7 @@ fn wrong_names_are_errors_and_wrong_values_are_empty_records() {
         assert_eq!(seen(&sealed), (None, false, true), "{text:?}");
     }
     // In the open, and for a model: a target is welcome.
-    let mut encoder = Encoder::with_layout(encoder.layout()).unwrap();
+    let mut encoder = Encoder::with_layout(encoder.layout(), &[]).unwrap();
     let mut row = Row::default();
     encoder.row(&[age], &mut row).unwrap();
     assert_eq!(row.target, None);

@@ -111,7 +111,10 @@ fn the_documented_python_scores_as_predict_does() {
     assert!(told.status.success(), "{told:?}");
     let theirs = String::from_utf8(told.stdout).unwrap();
     let (ours, _) = folder.succeeds("predict model d.csv");
-    let scores = ours.lines().skip(1).map(|line| line.rsplit(',').next().unwrap());
+    let scores = ours
+        .lines()
+        .skip(1)
+        .map(|line| line.rsplit(',').next().unwrap());
     let pairs: Vec<(f64, f64)> = scores
         .zip(theirs.lines())
         .map(|(ours, theirs)| (ours.parse().unwrap(), theirs.parse().unwrap()))

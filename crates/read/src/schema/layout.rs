@@ -136,7 +136,7 @@ impl Layout {
     }
 
     /// The bound without the intercept: longer rows are scaled down to it.
-    pub fn features_norm(&self) -> f64 {
+    pub(crate) fn features_norm(&self) -> f64 {
         self.stated.norm.unwrap_or(self.features_square.sqrt())
     }
 
