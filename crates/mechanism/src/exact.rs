@@ -1,5 +1,4 @@
-//! The same sums without noise, for the operator only: what a learner without privacy would have
-//! seen.
+//! The same sums without noise, for the operator only: the input of a learner without privacy.
 //!
 //! A run's report compares the private learner with the same learner on these sums. Nothing
 //! computed from them may be published.
@@ -15,7 +14,7 @@ pub struct ExactSum {
 }
 
 impl ExactSum {
-    /// The sum of nothing.
+    /// An empty sum.
     #[must_use]
     pub fn new(dimension: usize) -> Self {
         Self {

@@ -17,16 +17,26 @@ use crate::losses::{Bounds, Features, Record, class};
 use hushstream_account::ParameterError;
 
 /// The map from records to second moments.
+///
+/// ```
+/// use hushstream_mechanism::Moments;
+/// use hushstream_mechanism::losses::Bounds;
+///
+/// let moments = Moments::new(3, Bounds::new(1.0, (-1.0, 1.0), 1.0)?);
+/// assert_eq!(moments.dimension(), 9); // 3·4/2 products and 3 of features with target
+/// assert!((moments.bound() - 2_f64.sqrt()).abs() < 1e-12);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Moments {
     features: usize,
     bounds: Bounds,
-    /// K, if the target is the number of a class.
+    /// K, if the target is a class.
     classes: Option<usize>,
 }
 
 impl Moments {
-    /// Moments of records with so many features; the bound on weights is not used.
+    /// Moments of records with this number of features; the bound on weights is not used.
     #[must_use]
     pub fn new(features: usize, bounds: Bounds) -> Self {
         Self {
@@ -67,7 +77,7 @@ impl Moments {
         self.classes.unwrap_or(1)
     }
 
-    /// p.
+    /// p, the number of features.
     #[must_use]
     pub fn features(&self) -> usize {
         self.features
@@ -133,7 +143,7 @@ impl Moments {
         if !norm.is_finite() || !record.target.is_finite() {
             return Contribution::Null;
         }
-        // A little inside the bound, so that rounding cannot leave it: the distance of two points
+        // Slightly inside the bound, so that rounding cannot leave it: the distance of two points
         // is proved for points inside.
         let shrink = self.bounds.shrink(norm) * (1.0 - self.margin());
         v.iter_mut().for_each(|v| *v *= shrink);

@@ -1,24 +1,32 @@
-//! At most k contributions a person, with a least distance between two: what a person-level
-//! guarantee rests on.
+//! At most k contributions per person, with a least distance between two: the basis of a
+//! person-level guarantee.
 //!
-//! A contribution beyond the limit becomes null and the round still ticks; that it did is never
-//! published. Persons are known by a 64-bit name (a hash will do: two persons who share one are
-//! limited together, which nulls more and breaks nothing).
+//! A contribution beyond the limit becomes null, and the round still counts; this is never
+//! published. Persons are identified by a 64-bit name. A hash will do: two persons with the same
+//! hash share one limit, which nulls more records and breaks nothing.
 
 use crate::durable::packed;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Who contributes how often.
+/// How often a person contributes.
+///
+/// ```
+/// use hushstream_mechanism::Participation;
+///
+/// let persons = Participation::PerPerson { most: 5, separation: 100 };
+/// assert_eq!(persons.limits(), (5, 100));
+/// assert_eq!(Participation::OncePerRecord.limits().0, 1);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Participation {
-    /// Every record is a unit of its own.
+    /// Every record counts as a separate person.
     OncePerRecord,
     /// One person has at most `most` contributions, any two at least `separation` items apart.
     PerPerson {
         /// k ≥ 1.
         most: u64,
-        /// b ≥ 1; 1 is no restriction.
+        /// b ≥ 1; 1 means no restriction.
         separation: u64,
     },
 }
@@ -34,7 +42,7 @@ impl Participation {
     }
 }
 
-/// Counts contributions. Private: it is state of the mechanism, stored with it.
+/// Counts of contributions. Private: part of the mechanism's state, and stored with it.
 #[derive(Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(into = "Stored", from = "Stored")]
 pub(crate) struct Persons {
@@ -69,10 +77,10 @@ impl From<Stored> for Persons {
 }
 
 impl Persons {
-    /// Why a run that limits persons cannot lose items.
+    /// Why a run with limited persons cannot lose items.
     pub(crate) const NEEDED: &'static str = "and with them how often each person has contributed";
 
-    /// Whether this person may contribute to `item`; if so it counts.
+    /// Whether this person may contribute to `item`; if so, counts the contribution.
     pub(crate) fn admit(&mut self, limits: (u64, u64), person: u64, item: u64) -> bool {
         let (most, separation) = limits;
         match self.seen.get_mut(&person) {

@@ -1,11 +1,10 @@
-//! How well a stream is being predicted: for the operator only, because every figure is computed
+//! How well the model predicts a stream: for the operator only, because every figure is computed
 //! from private data without noise.
 //!
-//! Each record is first predicted with the weights it is about to be asked with, then learned from
-//! (progressive validation). Two predictors that know nothing about features stand beside the
-//! model: the commonest class or mean target, and the last label seen. A stream where the second is
-//! good (labels in long runs) is a stream where accuracy alone says little. Records without a
-//! usable label are seen and not scored.
+//! Each record is first predicted with the weights that are its question, then learned from
+//! (progressive validation). Two baselines ignore the features: the majority class or mean target,
+//! and the last label. If the second does well (labels in long runs), accuracy alone says little.
+//! Records without a usable label are counted and not scored.
 
 mod logged;
 mod metrics;
@@ -22,42 +21,45 @@ use hushstream_four::{self as four, Four, Work};
 use logged::LogTally;
 use metrics::{ClassTally, NumberTally, largest};
 
-/// What a prediction is measured by.
+/// The measure of predictions.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Yardstick {
     /// Targets ±1, predicted by the sign of the score, which may stand for a probability.
     Sign(Option<Probability>),
     /// Targets 0 … K − 1, predicted by the largest of K scores, which may stand for probabilities.
     Classes(usize, Option<Probability>),
-    /// Targets that are numbers between two bounds, which predictions are kept in too.
+    /// Numeric targets between two bounds; predictions are clamped to them too.
     Number(f64, f64),
-    /// Features are losses of so many experts, weights say how much each is followed: the loss.
+    /// Features are the losses of this many experts, and weights say how much each is followed: the
+    /// measure is the loss.
     Experts(usize),
-    /// Features are a round of a log, weights a policy: what it would have lost, self-normalised.
+    /// Features are a round of a log, weights a policy: the measure is the policy's loss,
+    /// self-normalised.
     Log(Reading),
 }
 
-/// The score so far. It holds a label, and so has no `Debug`.
+/// The figures so far. No `Debug`, because they include a label.
 #[derive(Clone, Copy, PartialEq)]
 pub struct Summary {
     /// Records seen.
     pub records: u64,
-    /// Those of them that have a usable label: what all averages are over.
+    /// Records with a usable label: all averages are over these.
     pub scored: u64,
-    /// The leading figure: log loss, or accuracy where scores stand for no probabilities; mean
-    /// squared error; average loss of experts and arms.
+    /// The main figure: log loss, or accuracy if scores stand for no probabilities; mean squared
+    /// error; average loss of experts and arms.
     pub average: f64,
-    /// The same since the last mark.
+    /// The main figure since the last mark.
     pub since_last: f64,
-    /// Of experts and arms: the average loss of following all alike.
+    /// Experts and arms: the average loss of the uniform policy.
     pub uniform: f64,
-    /// Of experts and arms: the average loss of the best single one in hindsight.
+    /// Experts and arms: the average loss of the best single one in hindsight.
     pub best: f64,
     /// The last record's label (for experts: its average loss).
     pub label: f64,
-    /// Its prediction: a score, a class or a number (for experts: the loss of what was followed).
+    /// Its prediction: a score, a class or a number (for experts: the loss of the followed
+    /// mixture).
     pub prediction: f64,
-    /// Of classes and numbers.
+    /// Metrics of classes and numbers.
     pub metrics: Option<Metrics>,
     /// Records whose features were longer than the bound.
     pub clipped: u64,
@@ -74,7 +76,20 @@ enum Tally {
     Log(LogTally),
 }
 
-/// Keeps the score.
+/// Scores predictions against labels.
+///
+/// ```
+/// use hushstream_mechanism::losses::{Features, Record};
+/// use hushstream_mechanism::{Raw, Scoreboard, Yardstick};
+///
+/// let mut board = Scoreboard::new(Yardstick::Sign(None), f64::INFINITY);
+/// for (x, target) in [(1.0, 1.0), (-2.0, -1.0), (3.0, -1.0), (0.5, 1.0)] {
+///     let record = Record { features: Features::Dense(vec![x]), target };
+///     board.score(&Raw::seal(record), &[1.0]);
+/// }
+/// let summary = *board.summary().for_the_operator();
+/// assert_eq!((summary.scored, summary.average), (4, 0.75)); // accuracy
+/// ```
 pub struct Scoreboard {
     yardstick: Yardstick,
     length: f64,
@@ -82,18 +97,18 @@ pub struct Scoreboard {
     scored: u64,
     marked: u64,
     marked_sum: f64,
-    /// Sums of experts' and arms' losses: the model's, of all alike, of the best.
+    /// Summed losses of experts and arms: the model's, the uniform policy's, the best one's.
     losses: [f64; 3],
     last: f64,
     prediction: f64,
     clipped: u64,
     tally: Tally,
-    /// Scores of the classes of a record.
+    /// Scores of a record's classes.
     scores: Vec<f64>,
 }
 
 impl Scoreboard {
-    /// An empty one, for a model that clips features to this length (∞: one that does not).
+    /// An empty scoreboard, for a model that clips features to this length (∞ for no clipping).
     #[must_use]
     pub fn new(yardstick: Yardstick, length: f64) -> Self {
         let tally = match yardstick {
@@ -119,14 +134,14 @@ impl Scoreboard {
         }
     }
 
-    /// Predicts a record with these weights and compares. A record without a usable label counts as
-    /// seen and for nothing else.
+    /// Predicts a record with these weights and scores the prediction. A record without a usable
+    /// label is counted and not scored.
     pub fn score(&mut self, record: &Raw<Record>, weights: &[f64]) {
         self.look_at(record.peek(), weights);
     }
 
-    /// The same; gives what it has found out about the record at all the weights, if it has, for
-    /// whoever needs it next.
+    /// As [`Scoreboard::score`]; returns the record's measurements at these weights, if it made
+    /// them, so that the caller need not repeat them.
     pub(crate) fn look_at(&mut self, record: &Record, weights: &[f64]) -> Option<Measured> {
         self.records += 1;
         match self.yardstick {
@@ -169,12 +184,12 @@ impl Scoreboard {
         Some(measured)
     }
 
-    /// Compares a prediction that was made elsewhere.
+    /// Scores a prediction that was made elsewhere.
     pub fn note(&mut self, record: &Raw<Record>, prediction: &OperatorOnly<f64>) {
         self.compare(record.peek(), *prediction.for_the_operator());
     }
 
-    /// The same: of two classes or a number.
+    /// As [`Scoreboard::note`], for two classes or a number.
     pub(crate) fn compare(&mut self, record: &Record, prediction: f64) {
         self.records += 1;
         if self.is_usable(record.target) {
@@ -246,7 +261,7 @@ impl Scoreboard {
             self.prediction = reading.unscaled(loss);
             self.last = self.prediction;
         }
-        // Sums, as for all others: averages divide them by the rows.
+        // Sums, as for the others: averages divide them by the number of rows.
         let whole = |average: f64| reading.unscaled(average) * self.scored as f64;
         let (alike, best) = log.arms();
         self.losses = [log.policy().snips, alike, best].map(whole);
@@ -271,7 +286,7 @@ impl Scoreboard {
         }
     }
 
-    /// The sum whose average is the leading figure.
+    /// The sum whose average is the main figure.
     fn sum(&self) -> f64 {
         match &self.tally {
             Tally::Classes(tally) if tally.has_probabilities() => tally.log_loss,
@@ -281,12 +296,12 @@ impl Scoreboard {
         }
     }
 
-    /// From here on `since_last` counts.
+    /// Starts a new `since_last`.
     pub fn mark(&mut self) {
         (self.marked, self.marked_sum) = (self.scored, self.sum());
     }
 
-    /// The score so far.
+    /// The figures so far.
     #[must_use]
     pub fn summary(&self) -> OperatorOnly<Summary> {
         let all = self.scored.max(1) as f64;

@@ -1,4 +1,4 @@
-//! Private answers at work: one sealed number of each person goes in, one noisy mean of each play
+//! Private feedback in progress: one sealed number per person goes in, one noisy mean per play
 //! comes out.
 
 use super::plan::{FeedbackError, FeedbackNoise, FeedbackPlan, SCALE};
@@ -30,7 +30,7 @@ pub type Answers = Private<Means>;
 pub struct Means {
     plan: FeedbackPlan,
     source: Source,
-    /// The batch that is being filled, and the counts so far.
+    /// The incomplete batch, and the counts so far.
     item: Item,
     in_batch: u64,
     reading: Option<Reading>,
@@ -114,7 +114,7 @@ impl Machine for Means {
         Ok(Some(noisy as f64 * self.plan.unit() / batch))
     }
 
-    /// The counts alone.
+    /// Only the counts.
     fn state(&self) -> Result<Vec<u8>, DiaryError> {
         encode(&self.item)
     }
@@ -163,14 +163,15 @@ impl Means {
 }
 
 impl Answers {
-    /// From now on the guarantee says that records gave their answers by this reading. It is not
-    /// stored: the caller's note tells a run from another.
+    /// Adds to the guarantee that records gave their answers by this reading. It is not stored: the
+    /// caller's note distinguishes runs.
     pub fn read_by(&mut self, reading: Reading) {
         self.mechanism.reading = Some(reading);
     }
 
-    /// One person's answer to the present play. When it completes a batch (always, if that is 1),
-    /// the noisy mean is drawn. A number that is not finite is null, and counts as [`Range::null`].
+    /// Adds one person's answer to the current play. When it completes a batch (always, if the
+    /// batch is 1), the noisy mean is drawn. A number that is not finite is null, and counts as
+    /// [`Range::null`].
     ///
     /// [`Range::null`]: super::Range::null
     ///
@@ -189,7 +190,7 @@ impl Answers {
         self.end_record()
     }
 
-    /// The answer of a person whose loss vector is linear in the play: ⟨losses, play⟩.
+    /// Adds the answer of a person whose loss is linear in the play: ⟨losses, play⟩.
     ///
     /// # Errors
     /// As [`Answers::answer`].
@@ -207,8 +208,7 @@ impl Answers {
         self.answer(Raw::seal(value))
     }
 
-    /// The answer of a person who has a loss for every arm, of which only the played one is looked
-    /// at.
+    /// Adds the answer of a person with one loss per arm. Only the loss of the played arm is read.
     ///
     /// # Errors
     /// As [`Answers::answer`].
@@ -221,7 +221,7 @@ impl Answers {
         self.answer(Raw::seal(value))
     }
 
-    /// The answer of a record: its loss at the play.
+    /// Adds the answer of a record: its loss at the play.
     ///
     /// # Errors
     /// As [`Answers::answer`].
@@ -240,7 +240,7 @@ impl Answers {
         self.answer(Raw::seal(value))
     }
 
-    /// The answer of a record, as its reading says.
+    /// Adds the answer of a record according to a reading.
     ///
     /// # Errors
     /// A reading whose range is not the plan's; as [`Answers::answer`].
@@ -262,7 +262,7 @@ impl Answers {
         self.take(reading.answer(&record, play))
     }
 
-    /// A generator for the learner's own coins: of this run and instance, and apart from the noise.
+    /// A generator for the learner's coins, of this run and instance, separate from the noise.
     #[must_use]
     pub fn coins(&self, key: &Key) -> Source {
         self.diary.generators(key).source(1)

@@ -37,7 +37,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) const SCALE: u64 = 1 << 30;
 const MOST_ITEMS: u64 = 1 << 40;
 
-/// Where answers lie. What is outside is clipped.
+/// The range of answers. Answers outside are clipped.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub enum Range {
     /// [0, M]: two answers are M apart.
@@ -57,7 +57,7 @@ impl Range {
         }
     }
 
-    /// The middle of the range.
+    /// The midpoint of the range.
     #[must_use]
     pub fn middle(self) -> f64 {
         match self {
@@ -66,7 +66,7 @@ impl Range {
         }
     }
 
-    /// The null answer: the middle of the range; in a log half of one loss.
+    /// The null answer: the midpoint of the range; in a log, half of one loss.
     #[must_use]
     pub fn null(self) -> f64 {
         match self {
@@ -75,7 +75,7 @@ impl Range {
         }
     }
 
-    /// The nearest number of the range.
+    /// The nearest number in the range.
     #[must_use]
     pub fn clip(self, value: f64) -> f64 {
         value.clamp(self.least(), self.bound())
@@ -106,7 +106,7 @@ impl Range {
         }
     }
 
-    /// The integer of a finite number. Whatever the floats did, it is in the range.
+    /// The integer of a finite number, within the range in spite of rounding.
     pub(crate) fn integer(self, radius: i64, value: f64) -> i64 {
         let least = match self {
             Self::ZeroTo(_) | Self::Weighted(_) => 0,
@@ -117,7 +117,7 @@ impl Range {
     }
 }
 
-/// The law of the noise.
+/// The distribution of the noise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FeedbackNoise {
     /// Discrete Laplace: ε, δ = 0.
@@ -136,20 +136,37 @@ impl FeedbackNoise {
     }
 }
 
-/// What is wanted.
+/// Parameters of private feedback.
+///
+/// ```
+/// use hushstream_account::{Adjacency, Budget};
+/// use hushstream_mechanism::feedback::{FeedbackRequest, Range};
+///
+/// let request = FeedbackRequest {
+///     range: Range::ZeroTo(1.0),
+///     batch: 10,
+///     rounds: Some(1000),
+///     noise: None, // Laplace, since δ = 0
+///     adjacency: Adjacency::ReplaceOne,
+///     budget: Budget::pure(0.5)?,
+/// };
+/// let plan = request.plan()?;
+/// assert!((plan.scale() - 1.0 / (0.5 * 10.0)).abs() < 1e-6); // range/(ε·batch)
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FeedbackRequest {
-    /// Where answers lie.
+    /// The range of answers.
     pub range: Range,
-    /// Persons who answer the same play.
+    /// Persons per play.
     pub batch: u64,
-    /// Persons in all, if that is known. Privacy does not depend on it.
+    /// Total number of persons, if known. Privacy does not depend on it.
     pub rounds: Option<u64>,
-    /// The noise; Laplace for δ = 0 and Gaussian for δ > 0 if none is named.
+    /// The noise; by default Laplace for δ = 0 and Gaussian for δ > 0.
     pub noise: Option<FeedbackNoise>,
     /// The neighbouring relation.
     pub adjacency: Adjacency,
-    /// What may be spent.
+    /// The budget of the whole run.
     pub budget: Budget,
 }
 
@@ -171,12 +188,12 @@ pub enum FeedbackError {
     /// The noise.
     #[error(transparent)]
     Noise(#[from] NoiseError),
-    /// A stored plan or item that this program does not make.
+    /// A stored plan or item that this program does not produce.
     #[error("the stored feedback is not of this program")]
     Stored,
 }
 
-/// Feedback with everything fixed but the data.
+/// A feedback plan: everything that is fixed before any data.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FeedbackPlan {
     pub(crate) request: FeedbackRequest,
@@ -189,7 +206,7 @@ impl FeedbackRequest {
     /// Chooses the integer radius.
     ///
     /// # Errors
-    /// Everything that is out of range, each with what is allowed.
+    /// A parameter out of range; the message states the allowed values.
     pub fn plan(self) -> Result<FeedbackPlan, FeedbackError> {
         let noise = self.noise.unwrap_or(if self.budget.is_pure() {
             FeedbackNoise::Laplace
@@ -200,7 +217,7 @@ impl FeedbackRequest {
             FeedbackNoise::Laplace => self.budget.epsilon(),
             FeedbackNoise::Gaussian => Mu::within_with_slack(self.budget, noise.slack())?.get(),
         };
-        // Δ/R, up to a rounding that the loop below sees.
+        // Δ/R, up to a rounding that the loop below corrects.
         let width = match (self.range, self.adjacency) {
             (Range::Symmetric(_), Adjacency::ReplaceOne) => 2.0,
             (Range::ZeroTo(_), Adjacency::ZeroOut) => 0.5,
@@ -264,13 +281,13 @@ impl FeedbackPlan {
         })
     }
 
-    /// What was asked for.
+    /// The request of this plan.
     #[must_use]
     pub fn request(&self) -> &FeedbackRequest {
         &self.request
     }
 
-    /// The law of the noise.
+    /// The distribution of the noise.
     #[must_use]
     pub fn noise(&self) -> FeedbackNoise {
         self.noise
@@ -297,7 +314,7 @@ impl FeedbackPlan {
         self.request.range.bound() / self.radius as f64
     }
 
-    /// How many items may come in.
+    /// The largest number of items.
     #[must_use]
     pub fn most_items(&self) -> u64 {
         let rounds = self.request.rounds.unwrap_or(MOST_ITEMS);
@@ -307,7 +324,8 @@ impl FeedbackPlan {
     /// The price of the whole run.
     ///
     /// # Errors
-    /// Never for a plan that exists.
+    /// Numbers out of range. [`FeedbackRequest::plan`] has checked them, so a plan does not fail
+    /// here.
     pub fn charge(&self) -> Result<Price, FeedbackError> {
         let loss = self.loss()?;
         let charge = match self.noise {
@@ -317,7 +335,7 @@ impl FeedbackPlan {
         Ok(Price::new(charge, self.request.budget, self.noise.slack())?)
     }
 
-    /// The filter of a ledger that admits the price.
+    /// The filter of a ledger that accepts the price.
     #[must_use]
     pub fn filter(&self) -> FilterKind {
         match self.noise {
@@ -326,7 +344,7 @@ impl FeedbackPlan {
         }
     }
 
-    /// What its budget is about.
+    /// The scope of the price.
     #[must_use]
     pub fn scope(&self) -> Scope {
         Scope::records(self.request.adjacency)
@@ -341,15 +359,16 @@ impl FeedbackPlan {
         })
     }
 
-    /// What all plays and noisy answers together promise.
+    /// The guarantee of all plays and noisy answers together.
     ///
     /// # Errors
-    /// Never for a plan that exists.
+    /// Numbers out of range. [`FeedbackRequest::plan`] has checked them, so a plan does not fail
+    /// here.
     pub fn guarantee(&self, simulated: bool) -> Result<Guarantee, FeedbackError> {
         self.promise(self.most_items(), None, simulated)
     }
 
-    /// The same in words about this many items: for an unknown horizon those that came in.
+    /// The guarantee for this number of items: for an unknown horizon, the items so far.
     pub(crate) fn promise(
         &self,
         items: u64,

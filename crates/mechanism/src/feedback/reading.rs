@@ -1,22 +1,21 @@
-//! How a record answers a play: from a table of losses, or from a log of rounds that another policy
-//! played.
+//! How a record answers a play: from a table of losses, or from a log of another policy's rounds.
 //!
-//! **A table** has a loss for every arm; the answer is the played one's, from `low` … `high` to 0
-//! … 1. Nothing else of the record is looked at.
+//! **A table** has one loss per arm. The answer is the played arm's loss, mapped from `low` …
+//! `high` to 0 … 1. Nothing else of the record is read.
 //!
-//! **A log** has, in each row, the arm a that was played then, its loss ℓ and the propensity π with
-//! which it was chosen. The row answers the learner's play i with y = 1{a = i}·min(1/π, M)·ℓ, ℓ
-//! scaled to 0 … 1 first: 0, if the arms differ. M is public.
+//! **A log** has, in each row, the arm a that was played, its loss ℓ and the propensity π with
+//! which it was chosen. The row answers the learner's play i with y = 1{a = i}·min(1/π, M)·ℓ, with
+//! ℓ first scaled to 0 … 1: 0 if the arms differ. M is public.
 //!
-//! *Unbiased.* If a was drawn with probabilities π, all at least 1/M, and independently of what its
-//! losses are, E[y] = π(i)·ℓ_i/π(i) = ℓ_i: what a table would have said.
+//! *Unbiased.* If a was drawn with probabilities π, all at least 1/M, and independently of its
+//! losses, E[y] = π(i)·ℓ_i/π(i) = ℓ_i: the answer of a table.
 //!
 //! **A missing answer** favours no arm. A table's record without a loss for the played arm counts
-//! as the middle of the range, ½. A row of a log without its loss counts as a row with ℓ = ½; one
-//! without its arm or its propensity answers ½ whatever is played, which is what a row with ℓ = ½
-//! answers on average. So where losses are missing at random the order of the arms stays, and an
-//! arm that hides its losses is taken for a middling one, where it would be a perfect one if they
-//! counted as 0. A row of another arm is not missing: it says 0, which is what makes y unbiased.
+//! as the midpoint of the range, ½. A row of a log without its loss counts as a row with ℓ = ½. A
+//! row without its arm or its propensity answers ½ to any play, which is the average answer of a
+//! row with ℓ = ½. So if losses are missing at random, the order of the arms does not change, and
+//! an arm that hides its losses counts as average; if they counted as 0 it would be perfect. A row
+//! of another arm is not missing: its answer is 0, which makes y unbiased.
 //!
 //! *Private.* Row t is asked in round t, whatever it holds: rounds are counted in rows, and a batch
 //! ends after B rows and not after B matches. So two logs that differ in row t give, after the same
@@ -32,7 +31,7 @@
 //! that does not, the same play would wait for the next match, and from there on every play would
 //! meet another row: one row would move all later answers, each by the whole range, and the
 //! guarantee of one answer would hold for none. An answer of 0 keeps the rounds in step. Its price
-//! is known: noise M times as large as a table's.
+//! is noise M times as large as a table's.
 
 use super::plan::{FeedbackError, Range};
 use crate::boundary::{OperatorOnly, Raw};
@@ -40,7 +39,17 @@ use crate::losses::{Features, Record};
 use hushstream_account::ParameterError;
 use serde::{Deserialize, Serialize};
 
-/// What records hold, and the public bounds of it.
+/// The content of records, with its public bounds.
+///
+/// ```
+/// use hushstream_mechanism::feedback::Reading;
+///
+/// let table = Reading::table(3, 0.0, 10.0)?; // three arms, losses from 0 to 10
+/// assert_eq!(table.unscaled(0.5), 5.0);
+/// let log = Reading::log(3, 0.0, 10.0, 20.0)?; // weights 1/π up to 20
+/// assert!(log.is_log() && log.range().bound() == 20.0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Reading {
     low: f64,
@@ -51,7 +60,7 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// Features are the losses of all arms, between two bounds.
+    /// A table: features are the losses of all arms, between two bounds.
     ///
     /// # Errors
     /// No arms; bounds that are not finite, the smaller first.
@@ -59,9 +68,9 @@ impl Reading {
         Self::checked(arms, low, high, None)
     }
 
-    /// Features are one coordinate an arm, 1 for the one that was played, then its loss, then its
-    /// propensity if that is logged: without, all arms were equally likely. Weights 1/π are clipped
-    /// to `most`.
+    /// A log: features are one coordinate per arm (1 for the played arm), then its loss, then its
+    /// propensity if that is logged; otherwise all arms were equally likely. Weights 1/π are
+    /// clipped to `most`.
     ///
     /// # Errors
     /// As [`Reading::table`]; a weight below 1, or not finite.
@@ -94,7 +103,7 @@ impl Reading {
         })
     }
 
-    /// Where answers lie.
+    /// The range of answers.
     #[must_use]
     pub fn range(&self) -> Range {
         self.most.map_or(Range::ZeroTo(1.0), Range::Weighted)
@@ -106,7 +115,7 @@ impl Reading {
         self.arms
     }
 
-    /// Bounds of losses.
+    /// The bounds of losses.
     #[must_use]
     pub fn bounds(&self) -> (f64, f64) {
         (self.low, self.high)
@@ -118,13 +127,13 @@ impl Reading {
         self.most.is_some()
     }
 
-    /// A loss of 0 … 1 in the units of the bounds.
+    /// Converts a loss from 0 … 1 to the units of the bounds.
     #[must_use]
     pub fn unscaled(&self, loss: f64) -> f64 {
         self.low + (self.high - self.low) * loss
     }
 
-    /// What a guarantee has to assume.
+    /// The assumptions of the guarantee.
     #[must_use]
     pub fn words(&self) -> String {
         let (low, high) = (self.low, self.high);
@@ -191,7 +200,7 @@ impl Reading {
         }
     }
 
-    /// A round of a log, or nothing if it is malformed.
+    /// A round of a log; `None` if it is malformed.
     pub(crate) fn logged(&self, record: &Record) -> Option<Logged> {
         let most = self.most?;
         let Features::Dense(values) = &record.features else {
@@ -227,30 +236,30 @@ impl Reading {
     }
 }
 
-/// What a record says about a play.
+/// The answer of a record to a play.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Answer {
     /// A number.
     Told(f64),
-    /// A number in place of one that is missing.
+    /// A number that stands in for a missing one.
     Missing(f64),
-    /// Nothing: the null of the range.
+    /// No answer: the null of the range.
     Null,
 }
 
-/// What is asked about.
+/// The play in question.
 #[derive(Debug, Clone, Copy)]
 pub enum Ask<'a> {
     /// One arm.
     Arm(usize),
-    /// All arms, each by its share.
+    /// All arms, weighted by their shares.
     Mixture(&'a [f64]),
 }
 
 /// A round of a log.
 pub(crate) struct Logged {
     pub(crate) arm: usize,
-    /// 0 to 1, if it is there.
+    /// 0 to 1; `None` if it is missing.
     pub(crate) loss: Option<f64>,
     /// 1/π, clipped.
     pub(crate) weight: f64,

@@ -1,5 +1,5 @@
-//! What a policy would have lost on a log that another policy made: off-policy estimates, for the
-//! operator only.
+//! Off-policy estimates, for the operator only: the loss of a policy on a log that another policy
+//! made.
 //!
 //! Row t has arm a, loss ℓ and weight w = 1/π(a); the policy p is the learner's at that row, a
 //! function of releases before it. With c = p(a)·w:
@@ -11,9 +11,9 @@
 //! | doubly robust (DR) | Σ (⟨p, m⟩ + c(ℓ − m_a))/n | unbiased for every m that was fixed before the row; the closer m is to the losses, the less variance |
 //!
 //! m is the mean loss of each arm in the rows before, ½ before the first. A row without its loss
-//! counts with m_a for ℓ: were it left out, its arm would seem rarer and so, by IPS, better than it
-//! is; as a 0 it would be a perfect outcome. All of it is over records without noise, so none may
-//! be published.
+//! counts with m_a for ℓ: leaving it out would make its arm seem rarer and so, by IPS, better than
+//! it is; as a 0 it would be a perfect outcome. All estimates are over records without noise, so
+//! none may be published.
 
 use crate::feedback::Logged;
 
@@ -79,7 +79,7 @@ impl LogTally {
         }
     }
 
-    /// Self-normalised, of the arms that the log has: the loss of all alike, and of the best one.
+    /// Self-normalised losses over the arms in the log: the uniform policy's, and the best arm's.
     pub(crate) fn arms(&self) -> (f64, f64) {
         let seen = || self.arms.iter().filter(|[_, weights, ..]| *weights > 0.0);
         let each = || seen().map(|[weighed, weights, ..]| weighed / weights);

@@ -1,17 +1,17 @@
-//! The field's own metrics, defined as in scikit-learn, from running sums.
+//! Standard metrics, defined as in scikit-learn, from running sums.
 
 use super::probability::Probability;
 use crate::ranks::Ranks;
 
-/// Probabilities below this count as this in the log loss, as in scikit-learn.
+/// Smaller probabilities count as this in the log loss, as in scikit-learn.
 const LEAST: f64 = f64::EPSILON;
 
-/// How well classes are predicted.
+/// Metrics of a classifier.
 #[derive(Clone, Copy, PartialEq)]
 pub struct ClassMetrics {
-    /// Share of right predictions.
+    /// Share of correct predictions.
     pub accuracy: f64,
-    /// Two classes: the AUC, and the most that it is off because scores are counted in bins.
+    /// Two classes: the AUC, and a bound on its error from counting scores in bins.
     pub auc: Option<(f64, f64)>,
     /// Mean of −ln of the probability of the true class, where scores stand for probabilities.
     pub log_loss: Option<f64>,
@@ -19,38 +19,38 @@ pub struct ClassMetrics {
     pub brier: Option<f64>,
     /// Two classes: expected calibration error over 15 groups of equal size.
     pub calibration_error: Option<f64>,
-    /// Whether 99.9 % of the predictions were the same class, though labels were not. Scores of 0,
-    /// or of all classes alike, as before anything is learned, say nothing.
+    /// Whether 99.9 % of the predictions were the same class although labels were not. Ignores
+    /// scores of 0 or equal scores of all classes, as before the first step.
     pub is_one_sided: bool,
-    /// Baseline: share of the commonest class.
+    /// Baseline: share of the majority class.
     pub majority: f64,
-    /// Baseline: share of labels that repeat the label before. Nothing of a single label.
+    /// Baseline: share of labels that repeat the previous label. `None` for a single label.
     pub last_label: Option<f64>,
-    /// Baseline: log loss of the classes' shares, whatever the features are.
+    /// Baseline: log loss of the classes' shares, ignoring features.
     pub prior_log_loss: f64,
 }
 
-/// How well numbers are predicted.
+/// Metrics of a regression.
 #[derive(Clone, Copy, PartialEq)]
 pub struct NumberMetrics {
     /// Mean squared error.
     pub mse: f64,
     /// Mean absolute error.
     pub mae: f64,
-    /// 1 − mse/constant; nothing if all targets are the same.
+    /// 1 − mse/constant; `None` if all targets are equal.
     pub r2: Option<f64>,
     /// Baseline: mean squared error of the mean target.
     pub constant: f64,
-    /// Baseline: mean squared error of the target before. Nothing of a single target.
+    /// Baseline: mean squared error of the previous target. `None` for a single target.
     pub last_label: Option<f64>,
 }
 
-/// What a run is measured by.
+/// Metrics of a run.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Metrics {
-    /// Of classes.
+    /// Of a classifier.
     Classes(ClassMetrics),
-    /// Of numbers, in the targets' own unit.
+    /// Of a regression, in the targets' units.
     Number(NumberMetrics),
 }
 
@@ -116,7 +116,7 @@ impl ClassTally {
     pub(super) fn add_class(&mut self, scores: &mut [f64], label: usize) {
         let predicted = largest(scores);
         self.right += u64::from(predicted == label);
-        // Before anything is learned all scores are alike.
+        // Before the first step all scores are equal.
         if scores.iter().any(|&score| score < scores[predicted]) {
             self.predicted[predicted] += 1;
         }
@@ -201,7 +201,7 @@ impl NumberTally {
     }
 }
 
-/// The first largest value's index.
+/// The index of the first largest value.
 pub(super) fn largest(values: &[f64]) -> usize {
     let mut best = (0, f64::NEG_INFINITY);
     for (index, &value) in values.iter().enumerate() {

@@ -3,25 +3,25 @@
 use crate::losses::Link;
 use serde::{Deserialize, Serialize};
 
-/// How scores become probabilities of classes: a function of published numbers alone.
+/// How scores become probabilities of classes: a public function of released numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Probability {
     /// Logistic and softmax losses: 1/(1 + e^(−score)), or the softmax of the scores.
     Logistic,
-    /// Least squares. Two classes, ±1: (1 + score)/2, kept between [`Probability::LEAST`] and one
-    /// minus that. Several classes: scores kept between [`Probability::LEAST`] and 1, divided by
+    /// Least squares. Two classes, ±1: (1 + score)/2, clamped to [`Probability::LEAST`] and one
+    /// minus that. Several classes: scores clamped to [`Probability::LEAST`] and 1, divided by
     /// their sum.
     Linear,
 }
 
 impl Probability {
-    /// The least probability that a linear score stands for: least squares can be beyond 0 and 1,
-    /// and certainty is not among its findings.
+    /// The least probability of a linear score: least squares can predict beyond 0 and 1, and never
+    /// certainty.
     pub const LEAST: f64 = 0.001;
 
     /// The map of a classifier's loss. Minimisers of hinge, absolute, quantile and Huber losses do
-    /// not tell probabilities, so these losses have none.
+    /// not estimate probabilities, so these losses have none.
     #[must_use]
     pub fn of(link: Link) -> Option<Self> {
         match link {

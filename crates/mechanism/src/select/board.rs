@@ -1,5 +1,5 @@
-//! The parameters of a shrinking dartboard, and what they cost (AFKT22 Algorithm 1; errata F1–F4,
-//! F6).
+//! The parameters of a shrinking dartboard, and their privacy cost (AFKT22 Algorithm 1; errata
+//! F1–F4, F6).
 //!
 //! After each item (one loss vector, or the sum of a batch) the played expert x is kept with
 //! probability (1−p)·e^{−κS(x)}, S(x) the item's loss at x, and otherwise drawn anew with
@@ -17,9 +17,9 @@
 //!    interval of length R = 2κ (replace-one; κ for zero-out): R-DP and R²/8-zCDP (erratum F3 has
 //!    4η instead).
 //!
-//! Later coins look at the played expert's later losses, which are the same. Hence ε = ε_Z + R(K−1)
-//! for δ = 0. For δ > 0 the Rényi curves of 1 and 2 add up, and the best order gives ε; the smaller
-//! of that, of ε_Z plus the ε of the draws alone, and of the pure ε counts.
+//! Later coins depend on the played expert's later losses, which are the same. Hence ε = ε_Z +
+//! R(K−1) for δ = 0. For δ > 0 the Rényi curves of 1 and 2 add up, and the best order gives ε; the
+//! smallest of that, of ε_Z plus the ε of the draws alone, and of the pure ε is charged.
 //!
 //! **Exactness.** κ is a multiple of 2⁻³⁹, p of 2⁻⁴⁰, losses of 2⁻²⁴: every probability is
 //! e^{−integer/2⁶³} or a ratio of integers, and is realised exactly.
@@ -31,7 +31,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) const RATE_BITS: u32 = 39;
 /// One unit of p.
 pub(crate) const FORCED_BITS: u32 = 40;
-/// Enough to cover the few roundings of each formula below.
+/// Covers the few roundings of each formula below.
 const OUTWARD: f64 = 1.0 + 1e-13;
 
 /// κ, p and K − 1, on their grids.
@@ -68,25 +68,25 @@ impl Board {
         self.rate as f64 / (1_u64 << RATE_BITS) as f64
     }
 
-    /// p: the probability of a draw whatever the losses. Exact.
+    /// p: the least probability of a draw, for any losses. Exact.
     #[must_use]
     pub fn forced(&self) -> f64 {
         self.forced as f64 / (1_u64 << FORCED_BITS) as f64
     }
 
-    /// K − 1: how many draws there may be.
+    /// K − 1: the largest number of draws.
     #[must_use]
     pub fn resamples(&self) -> u64 {
         self.resamples
     }
 
-    /// Whether there is a coin at all.
+    /// Whether there is a coin: not for p = 1.
     pub(crate) fn has_coin(&self) -> bool {
         self.forced < 1 << FORCED_BITS
     }
 
-    /// The probability of a switch after an item with loss 1 at the played expert, rounded up: what
-    /// K is chosen for.
+    /// The probability of a switch after an item with loss 1 at the played expert, rounded up. It
+    /// determines K.
     #[must_use]
     pub fn switch_probability(&self, batch: u64) -> f64 {
         let (p, lost) = (
@@ -102,7 +102,7 @@ impl Board {
         adjacency.kappa() * self.rate()
     }
 
-    /// ε_Z: what the one coin costs, rounded up.
+    /// ε_Z: the cost of the one coin, rounded up.
     #[must_use]
     pub fn coin_epsilon(&self) -> f64 {
         if !self.has_coin() {
@@ -119,7 +119,7 @@ impl Board {
         OUTWARD * (self.coin_epsilon() + self.range(adjacency) * self.resamples as f64)
     }
 
-    /// ε by advanced composition, as a comparison: never what is charged.
+    /// ε by advanced composition, for comparison only: never charged.
     #[must_use]
     pub fn advanced_epsilon(&self, adjacency: Adjacency, delta: f64) -> f64 {
         let (range, draws) = (self.range(adjacency), self.resamples as f64);
@@ -128,7 +128,7 @@ impl Board {
             + range * (2.0 * draws * -libm::log(delta)).sqrt()
     }
 
-    /// ε at this δ, rounded up; at δ = 0 the pure one.
+    /// ε at this δ, rounded up; the pure ε at δ = 0.
     ///
     /// # Errors
     /// δ outside [0, 1); numbers that overflow.
@@ -144,7 +144,7 @@ impl Board {
         if self.has_coin() {
             let p = self.forced();
             let other = p + (1.0 - p) * -libm::expm1(-self.rate());
-            // Away from p, where both directions only grow.
+            // Round away from p, where both directions only grow.
             let coin = RenyiCurve::coin(p, (OUTWARD * other).min(1.0_f64.next_down()))?;
             best = best.min(draws.compose(&coin)?.epsilon_at(delta)?);
         }

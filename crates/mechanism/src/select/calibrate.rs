@@ -21,23 +21,23 @@
 use super::board::Board;
 use hushstream_account::{AccountError, Adjacency, Budget};
 
-/// What parameters are chosen for.
+/// The setting that parameters are chosen for.
 #[derive(Debug, Clone, Copy)]
 pub struct Setting {
-    /// d.
+    /// d, the number of experts.
     pub experts: u64,
-    /// T.
+    /// T, the number of rounds.
     pub rounds: u64,
-    /// B.
+    /// B, the batch size.
     pub batch: u64,
     /// The neighbouring relation.
     pub adjacency: Adjacency,
-    /// What may be spent.
+    /// The budget.
     pub budget: Budget,
 }
 
 impl Setting {
-    /// Items that a release follows: all but the last.
+    /// Items that are followed by a release: all but the last.
     fn items(&self) -> u64 {
         self.rounds.div_ceil(self.batch).saturating_sub(1)
     }
@@ -46,7 +46,7 @@ impl Setting {
         libm::log(self.experts.max(2) as f64)
     }
 
-    /// The rate without privacy, within what batches can hold exactly.
+    /// The best rate without privacy, limited to what batches can hold exactly.
     fn free_rate(&self) -> f64 {
         let rounds = self.rounds.max(1) as f64 * self.batch as f64;
         (8.0 * self.log_experts() / rounds)
@@ -61,7 +61,7 @@ impl Setting {
         self.objective(board).min(self.rounds as f64)
     }
 
-    /// The same where it says nothing, above T: also then some parameters are better than others.
+    /// The same bound without the limit T, so that parameters can be compared above it too.
     pub(crate) fn objective(&self, board: &Board) -> f64 {
         let (rounds, batch) = (self.rounds as f64, self.batch as f64);
         let learning = self.log_experts() / board.rate() + board.rate() * batch * rounds / 8.0;
@@ -84,7 +84,7 @@ impl Setting {
             .is_ok_and(|spent| spent <= self.budget.epsilon())
     }
 
-    /// Roughly what [`Board::epsilon`] is: the same formulas in plain floats, at few orders.
+    /// An approximation of [`Board::epsilon`]: the same formulas in plain floats, at few orders.
     fn rough_epsilon(&self, board: &Board) -> f64 {
         let delta = self.budget.delta();
         let pure = board.pure_epsilon(self.adjacency);
@@ -116,7 +116,7 @@ impl Setting {
         best
     }
 
-    /// The board with this rate and as many draws as it needs.
+    /// The board with this rate and the number of draws that it needs.
     fn board(&self, rate: f64, forced: f64) -> Option<Board> {
         let mut board = Board::new(rate, forced, 0).ok()?;
         board.resamples = if board.has_coin() {
@@ -170,7 +170,7 @@ impl Setting {
             self.affords(&board).then_some(board)
         };
         let high = (1.02 * board.rate()).min(self.free_rate());
-        // Rough is within a few hundredths; should it not be, any affordable rate below will do.
+        // The rough search is within a few percent; if not, any affordable rate below will do.
         [0.95, 0.5, 1e-3]
             .into_iter()
             .find_map(|share| self.largest(fits, share * board.rate(), high, 1.0005))
@@ -227,7 +227,7 @@ pub fn best_board(setting: &Setting) -> Result<Board, AccountError> {
         }
     }
     let (_, _, rough) = search.best.ok_or_else(too_small)?;
-    // The search is by rough orders; the price is by exact ones, and must fit.
+    // The search uses rough orders; the price uses exact ones, and must fit.
     if setting.affords(&rough) {
         return Ok(rough);
     }

@@ -1,4 +1,4 @@
-//! Everything a selection can refuse.
+//! Errors of a selection.
 
 use crate::durable::DiaryError;
 use hushstream_account::{AccountError, GuaranteeError, ParameterError};
@@ -22,15 +22,15 @@ pub enum SelectError {
     /// The draws.
     #[error(transparent)]
     Noise(#[from] NoiseError),
-    /// A stored plan that no request leads to.
+    /// A stored plan that no request produces.
     #[error("the stored plan is not one that this program makes")]
     Stored,
     /// A list of points that does not belong to the plan.
     #[error("{given} points were given for {experts} experts")]
     Points {
-        /// The plan's.
+        /// The number of experts in the plan.
         experts: u64,
-        /// What was given.
+        /// The number of points given.
         given: u64,
     },
 }

@@ -1,4 +1,4 @@
-//! Private selection: one of many experts a round, and nothing else, is released.
+//! Private selection: releases one of many experts per round, and nothing else.
 //!
 //! | method | paper | epochs | a draw |
 //! |---|---|---|---|
@@ -7,9 +7,9 @@
 //! | [`Method::BatchedHedge`] | beyond the papers | the same in batches | after every batch |
 //! | [`Method::LimitedUpdates`] | AFKT22 Algorithm 2 | octaves | at the end of each |
 //!
-//! Losses are clipped to [0, 1] and truncated to multiples of 2⁻²⁴ inside the mechanism; what is
-//! kept of them is one exact integer an expert. Coins and draws are exact, so the guarantee has no
-//! precision slack. `board.rs` has the proof, `calibrate.rs` the choice of parameters.
+//! Losses are clipped to [0, 1] and truncated to multiples of 2⁻²⁴ inside the mechanism, which
+//! keeps one exact integer per expert. Coins and draws are exact, so the guarantee has no precision
+//! slack. `board.rs` has the proof, `calibrate.rs` the choice of parameters.
 
 mod board;
 mod calibrate;

@@ -1,4 +1,4 @@
-//! A selection before it sees anything: its schedule, its price and what it promises.
+//! The plan of a selection: schedule, price and guarantee.
 
 use super::board::{Board, RATE_BITS};
 use super::error::SelectError;
@@ -8,7 +8,7 @@ use crate::mechanism::Terms;
 use hushstream_account::{Budget, Charge, Epsilon, FilterKind, Guarantee, Price};
 use serde::{Deserialize, Serialize};
 
-/// What happens after each item.
+/// When experts are drawn.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) enum Schedule {
     /// One board for the whole horizon.
@@ -19,7 +19,7 @@ pub(crate) enum Schedule {
     Doubling { rate: u64 },
 }
 
-/// A selection with everything fixed but the data.
+/// A selection plan: everything that is fixed before any data.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SelectPlan {
     pub(crate) request: SelectRequest,
@@ -28,13 +28,13 @@ pub struct SelectPlan {
 }
 
 impl SelectPlan {
-    /// What was asked for.
+    /// The request of this plan.
     #[must_use]
     pub fn request(&self) -> &SelectRequest {
         &self.request
     }
 
-    /// B.
+    /// B, the batch size.
     #[must_use]
     pub fn batch(&self) -> u64 {
         self.batch
@@ -49,8 +49,8 @@ impl SelectPlan {
         }
     }
 
-    /// The board that decides after item number `item`, from 1: for an unknown horizon that of its
-    /// octave. None where every octave ends with one draw.
+    /// The board that decides after item number `item`, from 1; for an unknown horizon, the board
+    /// of its octave. `None` for one draw per octave.
     #[must_use]
     pub fn board_of(&self, item: u64) -> Option<&Board> {
         match &self.schedule {
@@ -63,7 +63,7 @@ impl SelectPlan {
         }
     }
 
-    /// How many items may come in: nothing is released after the last round's.
+    /// The largest number of items: nothing is released after the last round.
     #[must_use]
     pub fn most_items(&self) -> u64 {
         match (&self.schedule, self.request.horizon) {
@@ -73,7 +73,7 @@ impl SelectPlan {
         }
     }
 
-    /// T, as far as it is planned for.
+    /// T, as far as it is planned.
     #[must_use]
     pub fn rounds(&self) -> u64 {
         match self.request.horizon {
@@ -82,7 +82,7 @@ impl SelectPlan {
         }
     }
 
-    /// The bound on the expected regret against losses that do not depend on the plays; none for
+    /// A bound on the expected regret against losses that do not depend on the plays; `None` for
     /// limited updates (stochastic losses) and for octaves.
     #[must_use]
     pub fn regret_bound(&self) -> Option<f64> {
@@ -107,10 +107,10 @@ impl SelectPlan {
     /// The price of the whole run.
     ///
     /// # Errors
-    /// Never for a plan that exists; the numbers were checked.
+    /// Numbers out of range. [`SelectRequest::plan`] has checked them, so a plan does not fail
+    /// here.
     pub fn charge(&self) -> Result<Price, SelectError> {
-        // A selection that is never asked costs nothing, which is not a charge: the smallest one
-        // stands for it.
+        // A selection without items costs nothing, but a charge must be positive: use the smallest.
         let spent = self.spent()?.max(1e-12);
         let pure =
             self.request.budget.is_pure() || matches!(self.schedule, Schedule::Doubling { .. });
@@ -123,7 +123,7 @@ impl SelectPlan {
         Ok(Price::new(charge, self.request.budget, 0.0)?)
     }
 
-    /// The filter of a ledger that admits the price.
+    /// The filter of a ledger that accepts the price.
     #[must_use]
     pub fn filter(&self) -> FilterKind {
         if self.request.budget.is_pure() {
@@ -133,7 +133,7 @@ impl SelectPlan {
         }
     }
 
-    /// What its budget is about.
+    /// The scope of the price.
     #[must_use]
     pub fn scope(&self) -> Scope {
         Scope::records(self.request.adjacency)
@@ -148,15 +148,16 @@ impl SelectPlan {
         })
     }
 
-    /// What everything that the planned selection releases promises.
+    /// The guarantee of everything that the planned selection releases.
     ///
     /// # Errors
-    /// Never for a plan that exists; the numbers were checked.
+    /// Numbers out of range. [`SelectRequest::plan`] has checked them, so a plan does not fail
+    /// here.
     pub fn guarantee(&self, simulated: bool) -> Result<Guarantee, SelectError> {
         self.promise(self.rounds(), self.most_items(), (0.0, 1.0), simulated)
     }
 
-    /// The same in words about this many rounds (for an unknown horizon those that were played)
+    /// The guarantee for this number of rounds (for an unknown horizon, the rounds played so far)
     /// with losses between these bounds.
     pub(crate) fn promise(
         &self,
@@ -192,8 +193,8 @@ impl SelectPlan {
         Ok(builder.build()?)
     }
 
-    /// Checks a plan that comes from a file. Its price is computed from its boards, so a forged one
-    /// costs more than was paid.
+    /// Checks a plan from a file. Its price is computed from its boards, so a forged plan costs
+    /// more than was paid.
     pub(crate) fn check_stored(&self) -> Result<(), SelectError> {
         let unit = 1_u64 << RATE_BITS;
         let sound = |board: &Board| {

@@ -1,4 +1,4 @@
-//! The private state of a selection, and what one item does to it: integers and exact draws only.
+//! The private state of a selection, and its step: integers and exact draws only.
 
 use super::board::{Board, FORCED_BITS, RATE_BITS};
 use super::plan::Schedule;
@@ -13,13 +13,13 @@ pub(crate) const LOSS_BITS: u32 = 24;
 const COINS: u32 = 0;
 const CHOICE: u32 = 1;
 
-/// Where a selection stands. Private, but for the played expert.
+/// The state of a selection. Private, except for the played expert.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Play {
     /// Losses of this epoch, in units of 2⁻²⁴.
     #[serde(with = "packed")]
     pub(crate) totals: Vec<u64>,
-    /// The played expert: what is released.
+    /// The played expert: the release.
     #[serde(with = "postcard::fixint::le")]
     pub(crate) current: u32,
     /// Draws used in this epoch.
@@ -30,7 +30,7 @@ pub(crate) struct Play {
 }
 
 impl Play {
-    /// Before any item: a uniform expert.
+    /// The state before any item: a uniform expert.
     pub(crate) fn begin(experts: u32, source: &Source) -> Result<Self, NoiseError> {
         let mut play = Self {
             totals: vec![0; experts as usize],

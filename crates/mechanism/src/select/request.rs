@@ -1,4 +1,4 @@
-//! What is wanted of a selection, and how its parameters are chosen.
+//! Requests for a selection, and the choice of its parameters.
 
 use super::board::{Board, RATE_BITS};
 use super::calibrate::{Setting, best_board, best_hedge};
@@ -8,7 +8,7 @@ use hushstream_account::{Adjacency, Budget, ParameterError};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Items of a selection that does not know its horizon: 32 octaves.
+/// Octaves of a selection with an unknown horizon: 32.
 pub(super) const OCTAVES: u32 = 32;
 /// Totals stay below 2⁶² in units of 2⁻²⁴.
 pub(super) const MOST_ROUNDS: u64 = 1 << 38;
@@ -38,30 +38,47 @@ impl fmt::Display for Method {
     }
 }
 
-/// How many rounds there will be.
+/// The number of rounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Horizon {
     /// T.
     Known(u64),
-    /// Octaves of 1, 2, 4, … items, each with the whole budget: an item is in one of them, so
-    /// nothing adds up.
+    /// Octaves of 1, 2, 4, … items, each with the whole budget: an item is in one of them, so their
+    /// costs do not add up.
     Unknown,
 }
 
-/// What is wanted.
+/// Parameters of a selection.
+///
+/// ```
+/// use hushstream_account::{Adjacency, Budget};
+/// use hushstream_mechanism::select::{Horizon, Method, SelectRequest};
+///
+/// let request = SelectRequest {
+///     method: Method::BatchedHedge,
+///     experts: 10,
+///     horizon: Horizon::Known(10_000),
+///     batch: None, // choose the best one
+///     adjacency: Adjacency::ReplaceOne,
+///     budget: Budget::pure(1.0)?,
+/// };
+/// let plan = request.plan()?;
+/// assert!(plan.batch() > 1 && plan.regret_bound() < Some(10_000.0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SelectRequest {
-    /// How.
+    /// The method.
     pub method: Method,
-    /// d.
+    /// d, the number of experts.
     pub experts: u32,
-    /// T, if it is known. Limited updates need not know.
+    /// T, if it is known. Limited updates do not need it.
     pub horizon: Horizon,
-    /// Loss vectors in one item, B; the best one if none is given and the method is a batched one.
+    /// B, loss vectors per item; by default the best batch for batched methods, and 1 otherwise.
     pub batch: Option<u64>,
     /// The neighbouring relation.
     pub adjacency: Adjacency,
-    /// What may be spent.
+    /// The budget of the whole run.
     pub budget: Budget,
 }
 
@@ -69,7 +86,7 @@ impl SelectRequest {
     /// Chooses the parameters.
     ///
     /// # Errors
-    /// Everything that is out of range, each with what is allowed.
+    /// A parameter out of range; the message states the allowed values.
     pub fn plan(self) -> Result<SelectPlan, SelectError> {
         let batch = self.batch.unwrap_or(1);
         let whole = if let Horizon::Known(rounds) = self.horizon {
@@ -124,8 +141,8 @@ impl SelectRequest {
         Ok(plan)
     }
 
-    /// The plan with parameters of one's own instead of the calibrated ones, for a known horizon.
-    /// Its price is what they cost, whatever the budget's ε.
+    /// Plans with given parameters instead of calibrated ones, for a known horizon. The price is
+    /// what they cost, for any ε of the budget.
     ///
     /// # Errors
     /// An unknown horizon or a method without a board; a rate above 1/B; counts out of range.
@@ -160,8 +177,8 @@ impl SelectRequest {
         })
     }
 
-    /// The power of two with the least bound; for Hedge, whose bound is cheap to compute, also its
-    /// neighbours.
+    /// The power of two with the least bound; for Hedge, whose bound is cheap to compute, its
+    /// neighbours are tried too.
     fn best_batch(&self, rounds: u64) -> Result<(u64, Schedule), SelectError> {
         let mut best: Option<(f64, u64, Board)> = None;
         let mut worse = 0;

@@ -1,4 +1,4 @@
-//! A selection at work: loss vectors go in sealed, the played expert comes out, paid for and
+//! A selection in progress: sealed loss vectors go in, the played expert comes out, paid for and
 //! durable.
 //!
 //! **Cost.** One pass over the losses of an item; O(d) memory; another pass, the exact draw, only
@@ -17,7 +17,7 @@ use hushstream_account::{Guarantee, ParameterError};
 use hushstream_noise::Source;
 use serde::{Deserialize, Serialize};
 
-/// What is stored in a checkpoint.
+/// The content of a checkpoint.
 #[derive(Serialize, Deserialize)]
 struct Stored {
     play: Play,
@@ -35,12 +35,12 @@ pub struct Choice {
     plan: SelectPlan,
     source: Source,
     play: Play,
-    /// Sums of the batch that is being filled.
+    /// Sums of the incomplete batch.
     batch: Vec<u64>,
     in_batch: u64,
     nulls: u64,
     clipped: u64,
-    /// What losses are clipped to, and scaled from.
+    /// The bounds that losses are clipped to and scaled from.
     bounds: (f64, f64),
 }
 
@@ -94,7 +94,7 @@ impl Machine for Choice {
         self.in_batch >= self.plan.batch()
     }
 
-    /// The sums, and what the counts are after them.
+    /// The sums, and the counts after them.
     fn item(&self, mut out: Vec<u8>) -> Result<Vec<u8>, DiaryError> {
         let width = self.width();
         for sum in &self.batch {
@@ -175,7 +175,7 @@ impl Machine for Choice {
 }
 
 impl Choice {
-    /// Four bytes a sum where they suffice.
+    /// Four bytes per sum if that suffices.
     fn width(&self) -> usize {
         if self.plan.batch() < 1 << (32 - LOSS_BITS) {
             4
@@ -204,9 +204,9 @@ impl Choice {
 }
 
 impl Selection {
-    /// From now on losses come between these bounds and not between 0 and 1: they are scaled, and
-    /// the guarantee says so. Privacy is the same for all bounds, so they are not stored: the
-    /// caller's note tells a run from another.
+    /// Sets the bounds of losses, in place of 0 and 1: losses are scaled, and the guarantee states
+    /// the bounds. Privacy is the same for all bounds, so they are not stored; the caller's note
+    /// distinguishes runs.
     ///
     /// # Errors
     /// Bounds that are not finite, the smaller first.
@@ -230,20 +230,19 @@ impl Selection {
         self.mechanism.play.current
     }
 
-    /// The first expert: uniform, and public. Nothing once items have come in.
+    /// The first expert: uniform, and public. `None` once items have come in.
     #[must_use]
     pub fn before_the_first(&self) -> Option<Released<u32, Transcript>> {
         (self.steps() == 0).then(|| self.diary.pending(self.mechanism.play.current).publish())
     }
 
-    /// Adds one loss vector: a number for each expert. When it completes a batch, the next expert
-    /// is drawn or kept. A vector of another length, or with a number that is not finite, counts as
-    /// null: 0 for every expert. A null favours none of them: a draw looks at differences of
-    /// losses, which a constant leaves as they are, whichever constant it is; and with 0 the coin
-    /// keeps the expert that is played, where another constant would only use up draws. (A bandit's
-    /// null is another matter: it says something about the played arm alone, so there it is the
-    /// middle of the range.) The price is the same for every constant null: under zero-out the
-    /// log-weights of a draw move by κ(s_i − c), an interval of length κ.
+    /// Adds one loss vector: one number per expert. When it completes a batch, the next expert is
+    /// drawn or kept. A vector of another length, or with a number that is not finite, is null: 0
+    /// for every expert. A null favours no expert: a draw depends on differences of losses, which
+    /// no constant changes; and with 0 the coin keeps the played expert, where another constant
+    /// would only use up draws. (A bandit's null is different: it concerns the played arm alone, so
+    /// it is the midpoint of the range.) The price is the same for every constant null: under
+    /// zero-out the log-weights of a draw move by κ(s_i − c), an interval of length κ.
     ///
     /// # Errors
     /// The horizon is over; storage.
@@ -261,11 +260,11 @@ impl Selection {
         self.end_record()
     }
 
-    /// Adds one record, whose loss at each of `points` is taken relative to the least of them and
-    /// divided by `range` (AFKT22 §5.1, erratum F8): what `cover` plays with.
+    /// Adds one record. Its loss at each of `points` is taken relative to the least of them and
+    /// divided by `range` (AFKT22 §5.1, erratum F8). The recipe `cover` uses it.
     ///
     /// # Errors
-    /// Not one point for each expert; as [`Selection::add`].
+    /// Another number of points than experts; as [`Selection::add`].
     pub fn add_record(
         &mut self,
         loss: &dyn Loss,

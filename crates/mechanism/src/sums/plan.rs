@@ -13,7 +13,23 @@ use crate::persons::Participation;
 use hushstream_account::{AccountError, Adjacency, Budget, GuaranteeError, ParameterError};
 use serde::{Deserialize, Serialize};
 
-/// What is wanted.
+/// Parameters of a private sum.
+///
+/// ```
+/// use hushstream_account::{Adjacency, Budget};
+/// use hushstream_mechanism::Participation;
+/// use hushstream_mechanism::sums::{Geometry, Noise, SumKind, SumRequest};
+///
+/// let request = SumRequest {
+///     kind: SumKind::Tree, noise: Noise::Gaussian, releases: 1000, dimension: 2, bound: 1.0,
+///     geometry: Geometry::Ball, least_sigma: 0.0, batch: 1, adjacency: Adjacency::ReplaceOne,
+///     participation: Participation::OncePerRecord, budget: Budget::approx(1.0, 1e-6)?,
+/// };
+/// let tree = request.clone().plan()?;
+/// let blt = SumRequest { kind: SumKind::BLT, ..request }.plan()?;
+/// assert!(blt.prefix_sd_max() < tree.prefix_sd_max()); // the same budget, less noise
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SumRequest {
     /// Which sum.

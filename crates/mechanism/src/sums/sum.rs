@@ -26,7 +26,31 @@ const FEW_ITEMS: u64 = 64;
 /// Bytes of an item beside its numbers, about.
 const FRAME: u64 = 32;
 
-/// A private sum in progress.
+/// A private sum in progress. Records go in, and prefix sums come out: [`Pending`] at first, and
+/// [`Released`] once a sync covers them. The [crate's front page](crate) has the whole way.
+///
+/// ```
+/// # use hushstream_account::{Adjacency, Budget, FilterKind};
+/// # use hushstream_mechanism::sums::{Geometry, Noise, PrivateSum, SumKind, SumRequest};
+/// # use hushstream_mechanism::{Contribution, Ledger, MemoryStorage, Participation, Raw, Transcript};
+/// # let request = SumRequest {
+/// #     kind: SumKind::Tree, noise: Noise::Gaussian, releases: 9, dimension: 1, bound: 1.0,
+/// #     geometry: Geometry::Ball, least_sigma: 0.0, batch: 1, adjacency: Adjacency::ReplaceOne,
+/// #     participation: Participation::OncePerRecord, budget: Budget::approx(1.0, 1e-6)?,
+/// # };
+/// # let (budget, plan) = (request.budget, request.plan()?);
+/// # let mut ledger = Ledger::simulated(budget, FilterKind::Gaussian, plan.scope())?;
+/// # let grant = ledger.debit(plan.charge()?, plan.scope())?;
+/// # let (key, journal) = (hushstream_noise::Key::from_os()?, MemoryStorage::default());
+/// let mut sum = PrivateSum::<Transcript>::open(plan, grant, &key, &mut ledger, journal)?;
+/// let pending = sum.add(Raw::seal(Contribution::Dense(vec![1.0])))?.unwrap();
+/// let question = pending.map(|sums| -0.1 * sums[0]); // computed, but still sealed
+/// let question = sum.publish(question).unwrap_err(); // not durable yet
+/// sum.sync(&mut ledger)?;
+/// let question = sum.publish(question).unwrap();
+/// assert_eq!(question.receipt().step, 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub type PrivateSum<G> = Private<Sum<G>>;
 
 /// The mechanism of a [`PrivateSum`].

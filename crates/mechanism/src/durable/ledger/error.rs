@@ -11,18 +11,18 @@ pub enum LedgerError {
     /// The charge does not fit the budget. Nothing was spent.
     #[error(transparent)]
     Refused(#[from] Refused),
-    /// The charge is about something else than the budget.
+    /// The charge has another scope than the budget.
     #[error(
         "the ledger's budget is about {budget:?}, the charge about {charge:?}: they cannot be \
          added up"
     )]
     OtherScope {
-        /// The ledger's.
+        /// The scope of the ledger.
         budget: Scope,
-        /// The charge's.
+        /// The scope of the charge.
         charge: Scope,
     },
-    /// The budget cannot be guarded in this way.
+    /// The filter cannot guard this budget.
     #[error(transparent)]
     Budget(#[from] AccountError),
     /// The ledger's file.
@@ -31,27 +31,27 @@ pub enum LedgerError {
     /// No entropy for a name.
     #[error(transparent)]
     Noise(#[from] NoiseError),
-    /// A new ledger was asked for where one exists.
+    /// A new ledger was requested where one exists.
     #[error("there is a ledger here already: open it instead")]
     Exists,
-    /// A ledger was asked for where none exists.
+    /// A ledger was requested where none exists.
     #[error("there is no ledger here: create one with a budget")]
     Missing,
-    /// The ledger does not know this mechanism: it is another ledger, or it has lost a charge.
+    /// The ledger has no such charge: it is another ledger, or it has lost a charge.
     #[error("the ledger has no charge number {0}")]
     Unknown(u64),
-    /// A budget can be raised, not lowered: what was promised for it stands.
+    /// A budget can be raised, not lowered: earlier guarantees depend on it.
     #[error("the budget is ({epsilon}, {delta:e}) already: it can be raised, not lowered")]
     Narrower {
-        /// The present ε.
+        /// The current ε.
         epsilon: f64,
-        /// The present δ.
+        /// The current δ.
         delta: f64,
     },
-    /// The charge has been used.
+    /// A run has begun with this charge.
     #[error("charge number {0} has been used: its run has begun")]
     Begun(u64),
-    /// No run can be charged to it any more.
+    /// The ledger takes no more charges.
     #[error("the ledger is closed{}", match .into {
         Some(name) => format!(": its charges were merged into the ledger {name}; use that one"),
         None => ": no run can be charged to it".to_owned(),
@@ -63,10 +63,10 @@ pub enum LedgerError {
     /// The charge was made on another ledger.
     #[error("charge number {0} was merged from another ledger: its run goes on with that ledger")]
     Elsewhere(u64),
-    /// A ledger and itself, or a copy of it.
+    /// The two ledgers are the same, or copies.
     #[error("both are the same ledger, or copies of it: there is nothing to merge")]
     SameLedger,
-    /// The witness tells of more records than there are.
+    /// The witness has seen more records than there are.
     #[error(
         "the ledger has lost records: it holds {records}, and its witness has seen {witnessed} or \
          more. Its end is damaged, or it is an old copy: put the newest copy of the ledger back. \
@@ -74,40 +74,40 @@ pub enum LedgerError {
          accept the ledger as it is, by removing the witness file"
     )]
     Behind {
-        /// What the ledger holds.
+        /// Records in the ledger.
         records: u64,
-        /// What the witness has seen since the ledger was last written anew.
+        /// Records that the witness has seen since the ledger was last rewritten.
         witnessed: u64,
     },
-    /// The witness saw another record at its place.
+    /// The witness has seen another record at its place.
     #[error(
         "the ledger and its witness disagree: the ledger went on from an old copy, and other \
          charges are lost. Put the newest copy of the ledger back, with its witness"
     )]
     Branched,
-    /// The witness is of another ledger.
+    /// The witness belongs to another ledger.
     #[error(
         "the witness beside the ledger is of another ledger: put each ledger back beside its own"
     )]
     OtherWitness,
-    /// The witness does not check out.
+    /// The witness fails its check.
     #[error(
         "the witness of the ledger is damaged: if the ledger is the newest copy, remove the \
          witness file, and a new one is made"
     )]
     WitnessDamaged,
-    /// A witness of the future.
+    /// The witness is of a later version.
     #[error(
         "the witness of the ledger was written by a later version of Hushstream: use that version"
     )]
     WitnessVersion,
-    /// A witness without a ledger.
+    /// The ledger is missing and its witness is not.
     #[error(
         "there is no ledger here, and its witness is: the ledger was lost or moved. Put it back; a \
          new one would forget what was spent"
     )]
     Gone,
-    /// The run goes on in another object or process.
+    /// The run continues in another object or process.
     #[error("charge number {0} has been taken over: its run was resumed elsewhere")]
     TakenOver(u64),
 }
