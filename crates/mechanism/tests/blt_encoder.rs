@@ -1,5 +1,4 @@
-//! How the BLT encoder behaves towards its caller: refusals, restarts, and what it shows of the
-//! data.
+//! The BLT encoder's refusals and restarts, and that it reveals nothing of the data.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 

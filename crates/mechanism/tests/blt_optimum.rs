@@ -1,5 +1,5 @@
-//! How good the optimiser is: its table, against the square-root factorisation, lower bounds, and
-//! an independent local search.
+//! The quality of the optimiser: its table, against the square-root factorisation, lower bounds,
+//! and an independent local search.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -16,9 +16,9 @@ fn square_root(n: u64) -> f64 {
     square
 }
 
-/// What no factorisation A = BC can beat: the nuclear norm of A over n, as ‖B‖·‖C‖ (largest row
-/// times largest column) is at least ‖B‖_F·‖C‖_F/n ≥ ‖A‖_nuclear/n. The singular values of A are
-/// 1/(2·sin((2k−1)π/(4n+2))).
+/// A lower bound for all factorisations A = BC: the nuclear norm of A over n, as ‖B‖·‖C‖ (largest
+/// row times largest column) is at least ‖B‖_F·‖C‖_F/n ≥ ‖A‖_nuclear/n. The singular values of A
+/// are 1/(2·sin((2k−1)π/(4n+2))).
 fn lower_bound(n: u64) -> f64 {
     let (angle, size) = (std::f64::consts::PI / (4 * n + 2) as f64, n as f64);
     (1..=n)

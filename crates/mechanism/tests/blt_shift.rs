@@ -1,5 +1,4 @@
-//! Fixed-point BLT: two encoders on neighbouring streams, and the distance of everything that they
-//! would release.
+//! Fixed-point BLT: two encoders on neighbouring streams, and the distance of all their releases.
 //!
 //! Proved is ‖Y − Y′‖ ≤ sens·‖x_i − x_i′‖ + inflation, and the part beyond C·Δx is at most the
 //! inflation. Both are measured, on streams made to keep the floors of the two runs apart. Few
@@ -27,7 +26,7 @@ impl Bits {
     }
 }
 
-/// What the two runs release, compared.
+/// The releases of the two runs, compared.
 struct Shift {
     /// ‖Y − Y′‖ in lattice units.
     total: f64,

@@ -1,4 +1,4 @@
-//! Private feedback: its noise and price, nulls, coming back after a stop, and the paper's vector
+//! Private feedback: its noise and price, nulls, resuming after a stop, and the paper's vector
 //! noise.
 #![allow(clippy::unwrap_used)]
 
@@ -143,7 +143,7 @@ fn malformed_answers_are_null() {
     );
 }
 
-/// What leaves for one batch; the noise is the same for all.
+/// The release of one batch; the noise is the same for all.
 fn released(plan: &FeedbackPlan, mut give: impl FnMut(&mut Answers, u64) -> Given) -> f64 {
     let mut ledger = ledger(plan);
     let grant = ledger.debit(plan.charge().unwrap(), plan.scope()).unwrap();

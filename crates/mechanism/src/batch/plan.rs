@@ -1,4 +1,4 @@
-//! What is wanted of a batch solver, and what it costs.
+//! Requests for a batch solver, and their price.
 
 use crate::boundary::Scope;
 use crate::durable::DiaryError;
@@ -23,18 +23,18 @@ pub enum BatchError {
         "{0} is not smooth: limited-updates needs smooth losses (use a smoothed hinge, or huber)"
     )]
     NotSmooth(String),
-    /// A set that is larger than the loss's slope is known for.
+    /// The set is larger than the region where the loss states its slope.
     #[error(
         "the set reaches to {reach}, and the loss states its slope for weights up to {allowed} \
          only: state the bound on weights at least as large"
     )]
     Reach {
-        /// The longest point.
+        /// The longest point of the set.
         reach: f64,
-        /// The loss's own bound.
+        /// The loss's bound on weights.
         allowed: f64,
     },
-    /// A loss and a set that do not belong together, or are not the stored ones.
+    /// Loss and set do not fit each other, or are not the stored ones.
     #[error("the loss, the set and the plan do not belong together")]
     Mismatch,
     /// The budget.
@@ -57,21 +57,21 @@ pub enum BatchError {
     Parameter(#[from] ParameterError),
 }
 
-/// What is wanted.
+/// Parameters of a batch solver.
 #[derive(Clone, Copy)]
 pub struct SolverRequest<'a> {
     /// The loss, smooth, whose Lipschitz constant and curvature hold on the set by clipping of the
     /// data.
     pub loss: &'a dyn Loss,
-    /// Where the points live.
+    /// The set of feasible points.
     pub set: &'a dyn ConvexSet,
     /// The neighbouring relation.
     pub adjacency: Adjacency,
-    /// What may be spent; δ > 0.
+    /// The budget; δ > 0.
     pub budget: Budget,
 }
 
-/// A solver with everything fixed but the data.
+/// A solver plan: everything that is fixed before any data.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SolverPlan {
     pub(crate) dimension: u32,
@@ -82,7 +82,7 @@ pub struct SolverPlan {
     pub(crate) mu: f64,
     pub(crate) adjacency: Adjacency,
     pub(crate) budget: Budget,
-    /// Loss and set in words: a run is resumed with the same ones.
+    /// Descriptions of loss and set: a resume must bring the same ones.
     pub(crate) about: String,
 }
 
@@ -101,8 +101,8 @@ impl SolverRequest<'_> {
         if self.loss.dimension() != self.set.dimension() {
             return Err(BatchError::Mismatch);
         }
-        // Outside, a gradient could be longer than the slope that is charged, and whether it is
-        // would depend on the secret iterate.
+        // Outside, a gradient could be longer than the charged slope, and whether it is would
+        // depend on the secret iterate.
         let (reach, allowed) = (self.set.largest_norm(), self.loss.weights_bound());
         if reach > allowed * (1.0 + 1e-12) {
             return Err(BatchError::Reach { reach, allowed });
@@ -161,7 +161,8 @@ impl SolverPlan {
     /// only.
     ///
     /// # Errors
-    /// Never for a plan that exists.
+    /// Numbers out of range. [`SolverRequest::plan`] has checked them, so a plan does not fail
+    /// here.
     pub fn charge(&self) -> Result<Price, BatchError> {
         let charge = Charge::Gaussian(Mu::new(self.mu)?);
         Ok(Price::new(
@@ -171,13 +172,13 @@ impl SolverPlan {
         )?)
     }
 
-    /// The filter of a ledger that admits the price.
+    /// The filter of a ledger that accepts the price.
     #[must_use]
     pub fn filter(&self) -> FilterKind {
         FilterKind::Gaussian
     }
 
-    /// What its budget is about.
+    /// The scope of the price.
     #[must_use]
     pub fn scope(&self) -> Scope {
         Scope::records(self.adjacency)
@@ -192,15 +193,16 @@ impl SolverPlan {
         })
     }
 
-    /// What everything that is released promises.
+    /// The guarantee of everything that is released.
     ///
     /// # Errors
-    /// Never for a plan that exists.
+    /// Numbers out of range. [`SolverRequest::plan`] has checked them, so a plan does not fail
+    /// here.
     pub fn guarantee(&self, simulated: bool) -> Result<Guarantee, BatchError> {
         self.promise(1, simulated)
     }
 
-    /// The same in words about this many records: there is no horizon.
+    /// The guarantee for this number of records: there is no horizon.
     pub(crate) fn promise(&self, records: u64, simulated: bool) -> Result<Guarantee, BatchError> {
         let mu = Mu::new(self.mu)?;
         let epsilon = self.budget.epsilon();
@@ -258,15 +260,15 @@ impl SolverPlan {
         update + step * gradient + projection
     }
 
-    /// Standard deviation of one coordinate of the noise on a phase's average, in an epoch of so
-    /// many records: public, like the plan.
+    /// Standard deviation of one coordinate of the noise on a phase's average, in an epoch of
+    /// `records` records: public, like the plan.
     #[must_use]
     pub fn sigma(&self, records: u64, phase: u32) -> f64 {
         self.unit(records, phase) * (1_u64 << 30) as f64
     }
 
-    /// The real value of a lattice unit, for noise of 2³⁰ units: Δ/unit and one unit of rounding a
-    /// coordinate together stay within μ·2³⁰.
+    /// The real value of a lattice unit, for noise of 2³⁰ units: Δ/unit and one unit of rounding
+    /// per coordinate together stay within μ·2³⁰.
     pub(crate) fn unit(&self, records: u64, phase: u32) -> f64 {
         let room = self.mu * 2_f64.powi(30) - f64::from(self.dimension).sqrt();
         self.sensitivity(records, phase) / room * (1.0 + 1e-12)

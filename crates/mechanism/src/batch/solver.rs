@@ -1,4 +1,4 @@
-//! A batch solver at work: records go in sealed, a point comes out at the end of every octave.
+//! A batch solver in progress: sealed records go in, a point comes out at the end of every octave.
 
 use super::plan::{BatchError, SolverPlan, about};
 use super::walk::Walk;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// A solver in progress.
 pub type Solver = Private<Descent>;
 
-/// A plan with the loss and the set that it was made for.
+/// A plan with its loss and its set.
 #[derive(Clone)]
 pub struct SolverTask {
     plan: SolverPlan,
@@ -25,7 +25,7 @@ pub struct SolverTask {
 }
 
 impl SolverTask {
-    /// Joins the three.
+    /// Combines plan, loss and set.
     ///
     /// # Errors
     /// A loss or a set that the plan was not made for.
@@ -47,7 +47,7 @@ pub struct Descent {
     task: SolverTask,
     source: Source,
     walk: Walk,
-    /// What the next item holds: a gradient, or null.
+    /// The next item: a gradient, or null.
     gradient: Option<Vec<f64>>,
     nulls: u64,
 }
@@ -139,8 +139,8 @@ impl Machine for Descent {
 }
 
 impl Descent {
-    /// A gradient of the promised length, all of it finite; anything else is null, which leaves the
-    /// iterate where it is.
+    /// A finite gradient of the promised length; anything else is null, which leaves the iterate
+    /// unchanged.
     fn sound(&self, gradient: Contribution) -> Option<Vec<f64>> {
         let dimension = self.task.set.dimension();
         let dense = match gradient {

@@ -1,8 +1,8 @@
-//! Where a solver stands, and what one record does to it.
+//! The state of a solver, and its step on one record.
 //!
 //! Epoch m holds records 2ᵐ … 2ᵐ⁺¹ − 1, n = 2ᵐ of them. Phase i = 1 … m takes ⌊n/2ⁱ⌋ fresh records,
-//! one step each, from the projected noisy end of the phase before; its result is the average of
-//! its iterates, which leaves it only with noise. The one record that remains is not used. An epoch
+//! one step each, from the projected noisy end of the phase before. Its result is the average of
+//! its iterates, which is released only with noise. The one remaining record is not used. An epoch
 //! of one record changes nothing.
 
 use super::plan::{BatchError, SolverPlan};
@@ -10,7 +10,7 @@ use hushstream_noise::{RoundedGaussian, Source};
 use hushstream_sets::ConvexSet;
 use serde::{Deserialize, Serialize};
 
-/// The state. Private, but for `current`.
+/// The state. Private, except for `current`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Walk {
     pub(crate) records: u64,
@@ -55,7 +55,7 @@ impl Walk {
         (size, number - size)
     }
 
-    /// Takes one step along a gradient at [`Walk::at`], or none, and tells whether an epoch is
+    /// Takes one step along a gradient at [`Walk::at`], or none; returns whether an epoch is
     /// complete.
     pub(crate) fn step(
         &mut self,
@@ -115,7 +115,7 @@ impl Walk {
         const MOST: f64 = (1_u64 << 60) as f64;
         let unit = plan.unit(size, self.phase);
         let mut noise = vec![0; self.start.len()];
-        // One address a phase: epochs are numbered by their size's logarithm.
+        // One address per phase: epochs are numbered by the logarithm of their size.
         let node = u64::from(size.ilog2()) << 8 | u64::from(self.phase);
         RoundedGaussian::STANDARD.fill(source, node, 0, &mut noise);
         let average = self.average();

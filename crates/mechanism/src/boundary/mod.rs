@@ -4,9 +4,9 @@
 //! |---|---|---|
 //! | [`Raw`] | one person's contribution | be opened, copied or printed outside this crate |
 //! | [`Grant`] | proof that a charge is durably recorded | be made by hand, or used twice |
-//! | [`Pending`] | a noisy value that may not leave yet | be looked at |
-//! | [`Released`] | a value that has been paid for and is durable | be made from anything but a pending value |
-//! | [`OperatorOnly`] | what was computed from private data for its operator | pass for a release |
+//! | [`Pending`] | a noisy value that is not durable yet | be read |
+//! | [`Released`] | a value that is paid for and durable | be made from anything but a pending value |
+//! | [`OperatorOnly`] | a value computed from private data without noise | be used as a release |
 
 mod grant;
 mod operator;

@@ -26,7 +26,7 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub struct Average {
     inner: Arc<dyn StableLearner>,
-    /// m: the steps before the first iterate that counts.
+    /// m: the steps before the first averaged iterate.
     first: u64,
 }
 
@@ -38,7 +38,7 @@ impl Average {
     }
 
     /// The average of this learner's iterates from the one after m steps on; before that, the
-    /// present iterate.
+    /// current iterate.
     #[must_use]
     pub fn of_later(inner: Arc<dyn StableLearner>, m: u64) -> Self {
         Self { inner, first: m }

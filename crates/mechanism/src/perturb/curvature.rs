@@ -1,4 +1,4 @@
-//! How much curvature the losses have had so far: A(t) = a·t^p, the public clock of the step sizes
+//! The accumulated curvature of the losses: A(t) = a·t^p, the public clock of the step sizes
 //! 1/A(t).
 //!
 //! With p = 1 every loss is a-strongly convex. With p < 1 losses need no curvature of their own:
@@ -59,7 +59,7 @@ impl Curvature {
         }
     }
 
-    /// Whether all rounds contribute the same.
+    /// Whether all rounds contribute equally.
     #[must_use]
     pub fn is_constant(&self) -> bool {
         self.power >= 1.0

@@ -1,16 +1,16 @@
-//! Everything that perturbed iterates can refuse.
+//! Errors of perturbed iterates.
 
 use crate::durable::DiaryError;
 use hushstream_account::{AccountError, GuaranteeError, ParameterError};
 use hushstream_noise::NoiseError;
 
-/// Why perturbed iterates cannot be planned or go on.
+/// Why perturbed iterates cannot be planned or continued.
 #[derive(Debug, thiserror::Error)]
 pub enum PerturbError {
     /// A number out of range.
     #[error(transparent)]
     Parameter(#[from] ParameterError),
-    /// A loss and a set that do not belong together.
+    /// Loss and set have different dimensions.
     #[error("the loss has {loss} weights, the set {set} dimensions: they must be the same")]
     Dimensions {
         /// Of the loss.
@@ -18,11 +18,11 @@ pub enum PerturbError {
         /// Of the set.
         set: usize,
     },
-    /// A set whose projection errs by an amount that is not known beforehand: it could not enter
-    /// the sensitivity.
+    /// The error of the set's projection is not known in advance, so it cannot enter the
+    /// sensitivity.
     #[error(
-        "the error of projecting onto the set {0} is not known beforehand, so no sensitivity can be proved; \
-         sets that will do: ball, box, simplex, L1 ball, scaled or shifted"
+        "the error of projecting onto the set {0} is not known beforehand, so no \
+         sensitivity can be proved; allowed sets: ball, box, simplex, L1 ball, scaled or shifted"
     )]
     Projection(&'static str),
     /// Explicit gradient steps on a loss with corners.
@@ -31,7 +31,7 @@ pub enum PerturbError {
          smoothed hinge or Huber loss"
     )]
     Corners,
-    /// Steps that would be too long for ever.
+    /// Steps that would always be too long.
     #[error(
         "with smoothness {smoothness:e} and so little curvature gradient steps would not contract \
          within 2^40 rounds"
@@ -40,13 +40,13 @@ pub enum PerturbError {
         /// Of the losses.
         smoothness: f64,
     },
-    /// A loss that cannot be written out.
+    /// A loss without a closed form.
     #[error(
         "steps on the loss {0} have no proved error: it must be a linear model, a squared distance \
          or linear, or come as a StableLearner with its own proof"
     )]
     Loss(String),
-    /// A bound on sensitivity that is no positive number.
+    /// A bound on sensitivity that is not a positive number.
     #[error("a sensitivity of {0} is not allowed; allowed: 0, or a positive finite number")]
     Sensitivity(f64),
     /// All sensitivities are 0.
@@ -54,7 +54,7 @@ pub enum PerturbError {
         "within so few rounds nothing would be learned: the iterate would stay at its public start"
     )]
     NothingLearned,
-    /// Noise that has no L2 proof.
+    /// Noise without a proof for L2.
     #[error("perturbed iterates are close in L2: use Gaussian or L2-Laplace noise")]
     Noise,
     /// So little budget that rounding to the lattice would use it up.
@@ -62,8 +62,8 @@ pub enum PerturbError {
     BudgetTooSmall,
     /// So large an ε that the samplers' slack uses up δ.
     #[error(
-        "epsilon = {epsilon} is not allowed at delta = {delta}: the samplers' precision slack, {slack:.1e}, would use delta up; \
-         allowed: a smaller epsilon"
+        "epsilon = {epsilon} is not allowed at delta = {delta}: the samplers' \
+         precision slack, {slack:.1e}, would use delta up; allowed: a smaller epsilon"
     )]
     Slack {
         /// ε.
@@ -73,10 +73,10 @@ pub enum PerturbError {
         /// (1 + e^ε)·τ.
         slack: f64,
     },
-    /// A record without its person, or with one that the plan does not know of.
+    /// A record without its person, or with a person where the plan has none.
     #[error("this plan protects {0}: a record must come {1} its person")]
     Participation(&'static str, &'static str),
-    /// Iterates are released for ever.
+    /// Window plans: iterates are released without end.
     #[error("perturbed iterates promise privacy of the transcript, not of a window")]
     Windowed,
     /// A stored state that does not fit the learner.

@@ -28,7 +28,7 @@ use hushstream_account::Adjacency;
 use hushstream_sets::ConvexSet;
 use std::sync::Arc;
 
-/// How long a gradient step is.
+/// The size of a gradient step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StepSize {
     /// 1/A(t).
@@ -129,7 +129,7 @@ fn first_step(
     if !(contracts(MOST) && printed < MOST as f64) {
         return Err(PerturbError::NeverContracts { smoothness });
     }
-    // Curvature grows and its steps shrink: once it holds it holds for ever.
+    // Curvature grows and its steps shrink: once the condition holds, it always holds.
     let (mut no, mut yes) = (0, MOST);
     while yes - no > 1 {
         let middle = u64::midpoint(no, yes);
@@ -184,7 +184,7 @@ impl StableLearner for GradientDescent {
                 let (low, high) = self.ground.slopes;
                 (loss.slope(score, datum.y).clamp(low, high), &datum.v[..])
             }
-            // The regulariser's own step: it contracts as every other does.
+            // The step of the regulariser alone: it contracts like any other.
             None => (0.0, &[][..]),
         };
         let mut v = v.iter();

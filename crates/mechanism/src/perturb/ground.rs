@@ -1,12 +1,12 @@
-//! What every step on an explicit loss rests on: the set, the public bounds, and the floating-point
-//! error of one step.
+//! The common ground of all steps on an explicit loss: the set, the public bounds, and the
+//! floating-point error of one step.
 //!
 //! **Rounding.** u = 2⁻⁵³; a float operation errs by at most u of its result; d is the dimension.
 //! Everything is far from the ends of the floats (parameters outside 10^±60 are refused), so
 //! underflow adds nothing that the margins below do not hold.
 //!
-//! - *Projection*: the set tells an error e_Π for points that are as long as a step can make them
-//!   ([`ConvexSet::projection_error`]); a set that cannot tell it beforehand is refused. Iterates
+//! - *Projection*: the set states an error e_Π for points as long as a step can make them
+//!   ([`ConvexSet::projection_error`]); a set that cannot state it in advance is refused. Iterates
 //!   are at most D = 1.001·(largest norm) long: e_Π is checked to be a thousandth of that.
 //! - *Score*: ⟨v, x⟩ of d products errs by at most 1.01·(d+2)·u·R·D, where ‖v‖ ≤ R.
 //! - *Slope*: evaluated at a given score it errs by at most e_s = 8u·(κ·(RD + Y + 1) + G): κ bounds
@@ -33,7 +33,7 @@ pub(super) struct Ground {
     pub(super) steepest: f64,
     /// κ.
     pub(super) curvature: f64,
-    /// The length of what is added to every gradient.
+    /// The length of the constant that is added to every gradient.
     pub(super) offset: f64,
     /// e_Π.
     pub(super) projection: f64,
@@ -101,10 +101,10 @@ impl Ground {
         8.0 * UNIT * (self.curvature * argument + self.steepest)
     }
 
-    /// Where iterates start: the centre, public.
+    /// The start of iterates: the centre, public.
     pub(super) fn start(&self) -> Vec<f64> {
         let mut start = vec![0.0; self.loss.dimension()];
-        // The length is the set's own.
+        // The length is that of the set.
         let _ = self.set.centre(&mut start);
         start
     }
@@ -115,7 +115,7 @@ impl Ground {
         projected.expect("a finite point of the set's length can be projected");
     }
 
-    /// In words: what two runs on the same ground have in common.
+    /// A description: equal for runs on the same ground.
     pub(super) fn describe(&self) -> String {
         format!("{:?} on {:?}", self.loss, self.set)
     }

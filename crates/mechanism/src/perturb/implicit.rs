@@ -99,8 +99,8 @@ impl ImplicitDescent {
         let (loss, (low, high)) = (&self.ground.loss, self.ground.slopes);
         let mut next = vec![0.0; x.len()];
         let g = if low < high {
-            // Where no constraint binds the score is linear in g, and the root is a matter of
-            // scalars.
+            // If no constraint binds, the score is linear in g, and the root is a scalar
+            // computation.
             let square = dot(&datum.v, &datum.v);
             let pulled = dot(&datum.v, x) - step.size * loss.offset() * datum.v.iter().sum::<f64>();
             let free = |g: f64| {
@@ -156,7 +156,7 @@ impl StableLearner for ImplicitDescent {
         };
         let datum = record.and_then(|record| self.ground.loss.read(record));
         let Some(datum) = datum else {
-            // The regulariser's own step: it contracts as every other does.
+            // The step of the regulariser alone: it contracts like any other.
             let (here, nothing) = (state.to_vec(), vec![0.0; state.len()]);
             self.point(&step, 0.0, &here, &nothing, state);
             return Fate::Null;
@@ -188,8 +188,8 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// The upper end of an interval no wider than `tolerance` over which a rising function passes from
-/// ≤ 0 to ≥ 0. It must be ≤ 0 at `low` and ≥ 0 at `high`, and is not asked there.
+/// The upper end of an interval no wider than `tolerance` over which an increasing function changes
+/// from ≤ 0 to ≥ 0. It must be ≤ 0 at `low` and ≥ 0 at `high`, and is not evaluated there.
 fn root(
     mut low: f64,
     mut high: f64,
@@ -197,7 +197,7 @@ fn root(
     tolerance: f64,
     mut rising: impl FnMut(f64) -> f64,
 ) -> f64 {
-    // Around the guess first: there it usually is.
+    // Try around the guess first, where the root usually is.
     let (mut below, mut above) = (None, None);
     for probe in [guess - 0.4 * tolerance, guess + 0.4 * tolerance] {
         if low < probe && probe < high {
@@ -212,8 +212,9 @@ fn root(
     let mut turn = 0_u32;
     while high - low > tolerance {
         turn += 1;
-        // Every third point is the middle, so that the end is certain; the others follow the chord,
-        // a tolerance off towards the longer side, so that the interval closes from both sides.
+        // Every third point is the midpoint, which guarantees termination; the others follow the
+        // chord, a tolerance off towards the longer side, so that the interval closes from both
+        // sides.
         let chord = match (below, above) {
             (Some(b), Some(a)) if !turn.is_multiple_of(3) && a > b => {
                 low + (high - low) * (-b / (a - b))

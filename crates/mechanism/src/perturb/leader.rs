@@ -1,5 +1,5 @@
-//! Follow the leader, plain or regularised, on squared distances: two worked examples of a learner
-//! with a proved sensitivity.
+//! Follow the leader, plain or regularised, on squared distances: two examples of a learner with a
+//! proved sensitivity.
 //!
 //! The leader after t rounds minimises Σ ½‖x − v_τ‖² + (ρ/2)‖x‖² over C: it is Π_C(Σv/(t + ρ)). A
 //! null round contributes ½‖x‖², the point 0, and counts: every round must contribute its

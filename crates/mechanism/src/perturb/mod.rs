@@ -1,11 +1,11 @@
 //! Perturbed iterates: a learner runs on the private side, its iterates are released with noise
 //! (JKT12's POCP).
 //!
-//! Where sums release noisy sums of gradients and learn from them in public, here the learner
-//! itself is secret: x_t is never released, x_t plus noise is. One record moves x_{t+1} by at most
-//! s_t, a public number that a [`StableLearner`] must prove; [`Timing`] and [`Weighting`] decide
-//! how a budget is split over the releases (`schedule.rs`), and [`PerturbedIterates`] is a plan at
-//! work. [`Average`] with [`Timing::Last`] releases one model (POL).
+//! Sums release noisy sums of gradients and learn from them in public. Here the learner itself is
+//! secret: x_t is never released, x_t plus noise is. One record moves x_{t+1} by at most s_t, a
+//! public number that a [`StableLearner`] must prove. [`Timing`] and [`Weighting`] determine how a
+//! budget is split over the releases (`schedule.rs`), and [`PerturbedIterates`] is a plan in
+//! progress. [`Average`] with [`Timing::Last`] releases one model (POL).
 //!
 //! | learner | s_t, replace-one | for |
 //! |---|---|---|
@@ -47,7 +47,7 @@ pub use schedule::{Timing, Weighting, optimal_noise};
 use crate::losses::Explicit;
 use hushstream_account::ParameterError;
 
-/// The regulariser holds the loss's own ridge: it must not be smaller.
+/// The regulariser includes the loss's ridge: it must not be smaller.
 fn check_curvature(loss: &Explicit, curvature: &Curvature) -> Result<(), PerturbError> {
     let enough = loss.ridge() <= 0.0 || curvature.is_constant() && curvature.at(1) >= loss.ridge();
     if enough {
@@ -62,7 +62,7 @@ fn check_curvature(loss: &Explicit, curvature: &Curvature) -> Result<(), Perturb
     }
 }
 
-/// Far from the ends of the floats, so that no proof has to speak of underflow.
+/// Refuses numbers near the limits of floats, so that no proof needs to consider underflow.
 fn check_size(parameter: &'static str, given: f64) -> Result<(), PerturbError> {
     if (1e-60..=1e60).contains(&given) {
         Ok(())

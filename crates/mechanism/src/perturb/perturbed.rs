@@ -1,10 +1,11 @@
-//! Perturbed iterates at work: records go in sealed, noisy iterates come out, paid for and durable.
+//! Perturbed iterates in progress: sealed records go in, noisy iterates come out, paid for and
+//! durable.
 //!
-//! The learner's state is secret, and written to the journal after every step, together with the
-//! integers and the unit of its release: replaying computes nothing again but the noise, which is
-//! addressed by the step, so a release that comes twice is the same bits whatever has become of
-//! learner and program in between. (The same noise in another unit would give it away.) A new
-//! instance begins from the learner's public start.
+//! The learner's state is secret. It is journalled after every step, together with the integers and
+//! the unit of its release. A replay recomputes only the noise, which is addressed by the step, so
+//! a repeated release has the same bits even if learner and program have changed in between. (The
+//! same noise in another unit would reveal it.) A new instance begins from the learner's public
+//! start.
 
 use super::plan::{PerturbPlan, Stored};
 use super::schedule::noise_scale;
@@ -21,10 +22,10 @@ use hushstream_noise::{L2Laplace, RoundedGaussian, Source};
 use serde::{Deserialize, Serialize};
 use std::marker::PhantomData;
 
-/// The largest integer an iterate may become before noise: a cut-off does not expand.
+/// The largest integer of an iterate before noise: clamping does not expand.
 const LARGEST: f64 = (1_u64 << 61) as f64;
 
-/// Everything secret, after some number of steps.
+/// The secret state after some number of steps.
 #[derive(Serialize, Deserialize)]
 struct State {
     learner: Vec<f64>,
@@ -36,14 +37,14 @@ struct State {
     plain: Plain,
 }
 
-/// What a release is made of before its noise.
+/// A release before its noise.
 #[derive(Serialize, Deserialize)]
 enum Plain {
     /// Nothing is released.
     Nothing,
     /// An iterate that depends on no data.
     Public(Vec<f64>),
-    /// Integers that noise is added to, and what one of them is worth.
+    /// Integers that noise is added to, and the value of one unit.
     Lattice {
         #[serde(with = "packed")]
         cells: Vec<i64>,
@@ -51,11 +52,11 @@ enum Plain {
     },
 }
 
-/// What the journal keeps of one step.
+/// The journal's record of one step.
 #[derive(Serialize, Deserialize)]
 struct Item {
     learner: Vec<f64>,
-    /// None or one.
+    /// Empty or one person.
     #[serde(with = "packed")]
     person: Vec<u64>,
     #[serde(with = "postcard::fixint::le")]
@@ -80,7 +81,7 @@ pub struct Perturbed<G> {
     law: Law,
     /// After the last step.
     state: State,
-    /// The next step, on its way to the journal.
+    /// The next step, to be journalled.
     next: Option<Item>,
     kind: PhantomData<fn() -> G>,
 }
@@ -89,7 +90,7 @@ impl<G: GuaranteeKind> Machine for Perturbed<G> {
     const KIND: &'static str = "perturbed iterates";
 
     type Plan = PerturbPlan;
-    /// A learner is code: the plan must be given, and be the stored one.
+    /// A learner is code: the caller must provide the plan, and it must be the stored one.
     type Given = PerturbPlan;
     type Release = Vec<f64>;
     type Promise = G;
@@ -179,7 +180,7 @@ impl<G: GuaranteeKind> Machine for Perturbed<G> {
         Ok(self.last(t))
     }
 
-    /// From what was written down and the noise of its step: always the same.
+    /// Computed from the journalled step and its noise: always the same.
     fn last(&self, t: u64) -> Option<Vec<f64>> {
         match &self.state.plain {
             Plain::Nothing => None,
@@ -190,7 +191,7 @@ impl<G: GuaranteeKind> Machine for Perturbed<G> {
                     Law::Gaussian(law) => law.fill(&self.source, t, 0, &mut noise),
                     Law::L2Laplace(law) => law.fill(&self.source, t, 0, &mut noise),
                 }
-                // The integer is what is released; the float is made from it.
+                // The integer is released; the float is computed from it.
                 let noisy = cells.iter().zip(noise).map(|(cell, noise)| cell + noise);
                 Some(noisy.map(|integer| integer as f64 * unit).collect())
             }
@@ -236,7 +237,7 @@ impl<G: GuaranteeKind> Perturbed<G> {
         }
     }
 
-    /// What release t is made of, to be written down before it is drawn.
+    /// Release t before its noise, to be journalled before the noise is drawn.
     fn plain(&self, t: u64, state: &[f64], scale: Option<f64>) -> Plain {
         if !self.plan.schedule.is_released(t) {
             return Plain::Nothing;
@@ -249,7 +250,7 @@ impl<G: GuaranteeKind> Perturbed<G> {
         };
         let unit = scale / noise_scale(request.noise) as f64;
         let reach = request.learner.reach();
-        // A number that is none becomes 0.
+        // NaN becomes 0.
         let cell = |value: f64| {
             let cells = (value.clamp(-reach, reach) / unit).round();
             cells.clamp(-LARGEST, LARGEST) as i64
@@ -262,13 +263,13 @@ impl<G: GuaranteeKind> Perturbed<G> {
 }
 
 impl<G: GuaranteeKind> PerturbedIterates<G> {
-    /// Takes one record in: a step of the learner and, if the plan releases it, its noisy iterate.
+    /// Takes in one record: a step of the learner and, if the plan releases it, its noisy iterate.
     /// `person` must be given if and only if the plan limits persons; a record beyond a person's
     /// limit is null.
     ///
     /// # Errors
-    /// [`DiaryError::Exhausted`] after the last planned step; a sensitivity that is no bound, which
-    /// changes nothing; a person where none is expected, or none where one is; storage.
+    /// [`DiaryError::Exhausted`] after the last planned step; a sensitivity that is not a bound,
+    /// which changes nothing; a person where none is expected, or none where one is; storage.
     pub fn add(
         &mut self,
         person: Option<u64>,

@@ -1,4 +1,4 @@
-//! What is wanted of perturbed iterates, and what comes of it before any record is seen.
+//! Requests for perturbed iterates, and their plans.
 
 use super::schedule::{Schedule, noise_scale};
 use super::{PerturbError, StableLearner, Timing, Weighting};
@@ -13,29 +13,29 @@ use hushstream_noise::L2Laplace;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Planning walks over all releases: more than this many take minutes.
+/// Planning visits all releases: more than this would take minutes.
 const MOST: u64 = 1 << 30;
 
-/// What is wanted.
+/// Parameters of perturbed iterates.
 #[derive(Clone)]
 pub struct PerturbRequest {
-    /// Whose iterates.
+    /// The learner.
     pub learner: Arc<dyn StableLearner>,
-    /// When they are released.
+    /// When iterates are released.
     pub timing: Timing,
-    /// What noise costs the learner.
+    /// How noise affects the learner.
     pub weighting: Weighting,
     /// Gaussian, or L2-Laplace for pure privacy.
     pub noise: Noise,
     /// The neighbouring relation.
     pub adjacency: Adjacency,
-    /// Who contributes how often.
+    /// How often a person contributes.
     pub participation: Participation,
-    /// What may be spent.
+    /// The budget of the whole run.
     pub budget: Budget,
 }
 
-/// Perturbed iterates with everything fixed but the data.
+/// A plan of perturbed iterates: everything that is fixed before any data.
 #[derive(Clone)]
 pub struct PerturbPlan {
     pub(super) request: PerturbRequest,
@@ -43,15 +43,16 @@ pub struct PerturbPlan {
     price: f64,
 }
 
-/// What releases are made of, and how a journal keeps it; to be raised with every change of either.
+/// Version of the releases and of their encoding in a journal; increase it with every change of
+/// either.
 const VERSION: u32 = 4;
 
-/// What a journal stores of a plan, to recognise it.
+/// The part of a plan that a journal stores, to recognise it.
 #[derive(PartialEq, Serialize, Deserialize)]
 pub(super) struct Stored {
     version: u32,
-    /// Bits of the sensitivities at the schedule's probes: a learner may have changed and not say
-    /// so.
+    /// Bits of the sensitivities at the schedule's probes: they detect a learner that has changed
+    /// without a new description.
     sensitivities: Vec<u64>,
     learner: String,
     schedule: Schedule,
@@ -63,7 +64,7 @@ impl PerturbRequest {
     /// Splits the budget over the releases. O(number of releases).
     ///
     /// # Errors
-    /// Everything that is out of range, each with what is allowed.
+    /// A parameter out of range; the message states the allowed values.
     pub fn plan(self) -> Result<PerturbPlan, PerturbError> {
         let steps = match self.timing {
             Timing::Every(steps) | Timing::Last(steps) => steps,
@@ -112,7 +113,7 @@ impl PerturbRequest {
             schedule,
             price,
         };
-        // What can be refused is refused here: a plan that exists has a price and a guarantee.
+        // Refuse here whatever can be refused: a plan has a price and a guarantee.
         plan.charge()?;
         plan.guarantee(true)?;
         Ok(plan)
@@ -124,8 +125,8 @@ impl PerturbRequest {
         self.learner.sensitivity(t, self.adjacency) * most as f64
     }
 
-    /// μ or ε that may be spent. For Gaussian noise the samplers' slack is taken out of δ; for pure
-    /// noise the guarantee names it.
+    /// μ or ε that may be spent. For Gaussian noise the samplers' slack is subtracted from δ; for
+    /// pure noise the guarantee states it.
     fn limit(&self, dimension: u32) -> Result<f64, PerturbError> {
         match self.noise {
             Noise::Laplace => Err(PerturbError::Noise),
@@ -164,33 +165,33 @@ impl PerturbRequest {
 }
 
 impl PerturbPlan {
-    /// What was asked for.
+    /// The request of this plan.
     #[must_use]
     pub fn request(&self) -> &PerturbRequest {
         &self.request
     }
 
-    /// How many steps there will be at the most; one more is refused.
+    /// The largest number of steps; one more is refused.
     #[must_use]
     pub fn most_steps(&self) -> u64 {
         self.schedule.most_steps()
     }
 
-    /// How many releases there will be at the most.
+    /// The largest number of releases.
     #[must_use]
     pub fn releases(&self) -> u64 {
         self.schedule.releases()
     }
 
-    /// s_t of the plan: that of the learner, times the contributions of a person.
+    /// s_t of the plan: the learner's, times the contributions of a person.
     #[must_use]
     pub fn sensitivity(&self, t: u64) -> f64 {
         self.request.sensitivity(t)
     }
 
     /// Standard deviation of one coordinate of the noise on release t, in the units of the iterate;
-    /// 0 where the iterate depends on no data, or where nothing is released; infinite where the
-    /// sensitivity is no bound, so that step t will be refused.
+    /// 0 if the iterate depends on no data or is not released; infinite if the sensitivity is not a
+    /// bound, in which case step t will be refused.
     #[must_use]
     pub fn sigma(&self, t: u64) -> f64 {
         let dimension = u32::try_from(self.request.learner.dimension()).unwrap_or(u32::MAX);
@@ -204,7 +205,7 @@ impl PerturbPlan {
         scale * self.request.noise.variance(dimension).sqrt()
     }
 
-    /// What its charge is about.
+    /// The scope of the charge.
     #[must_use]
     pub fn scope(&self) -> Scope {
         Scope {
@@ -214,10 +215,11 @@ impl PerturbPlan {
         }
     }
 
-    /// What the ledger is asked for, once for all releases.
+    /// The price of all releases together.
     ///
     /// # Errors
-    /// Never for a plan that exists; the numbers were checked.
+    /// Numbers out of range. [`PerturbRequest::plan`] has checked them, so a plan does not fail
+    /// here.
     pub fn charge(&self) -> Result<Price, PerturbError> {
         let charge = if self.request.noise.is_pure() {
             Charge::Pure(Epsilon::new(self.price)?)
@@ -241,10 +243,11 @@ impl PerturbPlan {
         }
     }
 
-    /// What is promised about everything that will be released.
+    /// The guarantee of everything that will be released.
     ///
     /// # Errors
-    /// Never for a plan that exists; the numbers were checked.
+    /// Numbers out of range. [`PerturbRequest::plan`] has checked them, so a plan does not fail
+    /// here.
     pub fn guarantee(&self, simulated: bool) -> Result<Guarantee, GuaranteeError> {
         let request = &self.request;
         let (epsilon, delta) = if request.noise.is_pure() {

@@ -1,5 +1,5 @@
-//! Quadratic follow-the-leader (QFTL, JKT12 Section 4) as an iterate: a worked example of a learner
-//! that solves for its leader.
+//! Quadratic follow-the-leader (QFTL, JKT12 Section 4) as an iterate: an example of a learner that
+//! solves for its leader.
 //!
 //! f_t = ½(y − ⟨v, x⟩)² + (α/2)‖x‖²; the leader is x = (tαI + Σvvᵀ)⁻¹·Σyv. A null round contributes
 //! (α/2)‖x‖² and counts.
@@ -74,7 +74,7 @@ impl QuadraticLeader {
         (r * y / self.alpha).min(0.5 * y / self.alpha.sqrt()) * (1.0 + 1e-12)
     }
 
-    /// What float sums and the solver may be off by in one world.
+    /// The error of float sums and of the solver in one world.
     fn error(&self, t: u64) -> f64 {
         let (r, y, t) = (
             self.loss.features(),

@@ -1,5 +1,4 @@
-//! How much noise each release gets: the best split of a budget over releases of known
-//! sensitivities.
+//! The noise of each release: the best split of a budget over releases of known sensitivities.
 //!
 //! Release t is an iterate on a lattice of unit σ_t/2^b, rounded, plus integer noise of scale 2^b
 //! (b = 30, or 40 for pure noise). Two neighbouring iterates, s_t apart, are at most s_t/unit + √d
@@ -39,23 +38,23 @@ use serde::{Deserialize, Serialize};
 const GAUSSIAN_BITS: u32 = 30;
 const PURE_BITS: u32 = 40;
 
-/// What noise costs the learner, which decides how a budget is best split.
+/// How noise affects the learner, which determines the best split of a budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Weighting {
-    /// Its length: Lipschitz losses.
+    /// By its length: Lipschitz losses.
     Lipschitz,
-    /// Its squared length: smooth losses.
+    /// By its squared length: smooth losses.
     Smooth,
 }
 
 /// When releases are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Timing {
-    /// After each of so many steps.
+    /// After each of this many steps.
     Every(u64),
-    /// After each step, nobody knows how many.
+    /// After each step, with an unknown horizon.
     Unknown,
-    /// Once, after so many steps.
+    /// Once, after this many steps.
     Last(u64),
 }
 
@@ -183,7 +182,7 @@ impl Schedule {
         } else {
             (self.limit - count * self.rounding) / sum
         };
-        // A float sum of so many terms may be off by as many roundings; then the price decides.
+        // A float sum may be off by one rounding per term; after that the price decides.
         let constant = (1.0 + 1e-12 + 4.0 * f64::EPSILON * count) / inverse;
         if inverse > 0.0 && constant.is_finite() {
             Ok(constant)
@@ -204,7 +203,7 @@ impl Schedule {
         self.limit * part * (1.0 - 1e-14)
     }
 
-    /// How many steps there may be.
+    /// The largest number of steps.
     pub(crate) fn most_steps(&self) -> u64 {
         match self.timing {
             Timing::Every(steps) | Timing::Last(steps) => steps,
@@ -216,7 +215,7 @@ impl Schedule {
         }
     }
 
-    /// How many of them are released.
+    /// The number of releases.
     pub(crate) fn releases(&self) -> u64 {
         match self.timing {
             Timing::Last(_) => 1,
@@ -224,8 +223,8 @@ impl Schedule {
         }
     }
 
-    /// A sensitivity with what the quotient by the unit may add; nothing for an iterate that
-    /// depends on no data, which 0 says and nothing else does.
+    /// A sensitivity plus the error of the quotient by the unit; `None` for an iterate that depends
+    /// on no data, which only a sensitivity of 0 states.
     pub(crate) fn padded(&self, sensitivity: f64) -> Result<Option<f64>, PerturbError> {
         if sensitivity == 0.0 {
             Ok(None)
@@ -236,7 +235,7 @@ impl Schedule {
         }
     }
 
-    /// σ_t or c_t, positive, finite and a whole lattice above underflow; nothing where no noise is
+    /// σ_t or c_t, positive, finite and a whole lattice above underflow; `None` if no noise is
     /// needed, because the iterate depends on no data.
     pub(crate) fn scale(&self, t: u64, sensitivity: f64) -> Result<Option<f64>, PerturbError> {
         let Some(s) = self.padded(sensitivity)? else {
@@ -254,9 +253,8 @@ impl Schedule {
         }
     }
 
-    /// The steps at which planning looks at a sensitivity whatever the timing, and a journal
-    /// remembers it: powers of two (2²⁰ at the most, for a bound may take O(t)), and the last if it
-    /// is known.
+    /// The steps at which planning always evaluates a sensitivity, and a journal stores it: powers
+    /// of two (up to 2²⁰, since a bound may take O(t)), and the last step if it is known.
     pub(crate) fn probes(&self) -> Vec<u64> {
         let most = self.most_steps();
         let mut probes: Vec<u64> = (0..=20).map(|k| 1 << k).filter(|&t| t <= most).collect();
@@ -285,8 +283,8 @@ impl Schedule {
         };
         let releases = match self.timing {
             Timing::Unknown => {
-                // All shares add up to the limit; a few tell whether sensitivities are numbers at
-                // all, the rest is checked step by step.
+                // All shares add up to the limit; a few probes check that sensitivities are
+                // numbers, and the rest is checked step by step.
                 for t in self.probes() {
                     cost(t)?;
                 }

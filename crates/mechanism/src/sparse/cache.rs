@@ -1,5 +1,5 @@
-//! Noise that will be asked for again: sums over the nodes of the cover that outlive a round, for
-//! coordinates seen lately.
+//! Cached noise: sums over the nodes of the cover that outlive a round, for recently used
+//! coordinates.
 //!
 //! Release t of a binary tree is covered by the nodes of its binary digits, the largest first. Two
 //! rounds whose digits agree from level ℓ up share the nodes of those digits, so they share the
@@ -10,30 +10,30 @@
 //! a function of addresses, so a hit and a miss give the same number; only time differs, and time
 //! is never given out.
 //!
-//! **Speed.** Places lie scattered in memory. First all that is wanted of them is fetched, in a
-//! loop without a branch, so that the processor waits for many at once; then addresses are listed,
-//! drawn together and added up.
+//! **Speed.** Places are scattered in memory. A loop without branches first fetches all that are
+//! needed, so that many cache misses overlap; then addresses are listed, drawn together and added
+//! up.
 
 use crate::sums::dyadic_node;
 use hushstream_noise::{LISTED, RoundedGaussian, Scattered, Source};
 use pulp::{Arch, Simd, WithSimd};
 use std::hint::select_unpredictable;
 
-/// Partial sums in a place.
+/// Partial sums per place.
 const KEPT: u32 = 7;
-/// Digits of a round in a place, which is forgotten when others change.
+/// Digits of a round in a place; the place is invalid once other digits change.
 const DIGITS_KEPT: u32 = 24;
-/// Number of places, as a power of two: half a megabyte, which stays near the processor. More would
-/// hardly be hit more often where features follow a power law.
+/// Number of places, as a power of two: half a megabyte, which fits a second-level cache. More
+/// would hardly be hit more often if features follow a power law.
 const PLACES_LOG2: u32 = 13;
 const PLACES: usize = 1 << PLACES_LOG2;
-/// What a cache takes, whatever the number of features.
+/// Memory of a cache, for any number of features.
 pub const CACHE_BYTES: usize = PLACES * size_of::<Place>();
 /// Coordinates that are looked up together.
 const GROUP: usize = 64;
 /// Digits of a round.
 const DIGITS: usize = 64;
-/// The nodes of a round's cover, and nothing behind them: addresses are listed a few at a time.
+/// The nodes of a round's cover, padded: addresses are listed a few at a time.
 type Nodes = [u64; DIGITS + LISTED];
 
 /// Where a place has the sum of the first k + 1 nodes: k mod 7, without a division.
@@ -46,7 +46,7 @@ const RING: [u8; 2 * DIGITS] = {
     ring
 };
 
-/// More nodes than there are: nothing is held.
+/// More nodes than there are: an empty place.
 const NOTHING: u32 = 0xff;
 const EMPTY: Place = Place {
     coordinate: 0,
@@ -68,8 +68,7 @@ struct Place {
     sums: [i64; KEPT as usize],
 }
 
-/// What a place knows about a coordinate: the sum of its noises at the first nodes of the cover,
-/// and how many these are.
+/// The cached noise of a coordinate: the sum at the first nodes of the cover, and their number.
 #[derive(Clone, Copy, Default)]
 struct Known {
     sum: i64,
@@ -77,7 +76,7 @@ struct Known {
 }
 
 impl Place {
-    /// What still holds in round t.
+    /// The part that is still valid in round t.
     #[inline(always)]
     fn recall(&self, t: u64, coordinate: u32) -> Known {
         let changed = (self.round ^ place_of(t)) >> (32 - DIGITS_KEPT);
@@ -92,8 +91,8 @@ impl Place {
         }
     }
 
-    /// Takes in the noises of the nodes that follow the known ones, and gives the sum of all;
-    /// `held` is the least number of nodes whose sum a place has room for.
+    /// Adds the noises of the nodes that follow the known ones, and returns the total; `held` is
+    /// the least number of nodes whose sum a place has room for.
     #[inline(always)]
     fn update(&mut self, t: u64, coordinate: u32, known: Known, drawn: &[i64], held: u32) -> i64 {
         let (mut sum, mut at) = (known.sum, ring(known.nodes));
@@ -120,7 +119,7 @@ impl Place {
 pub(crate) struct NoiseCache {
     source: Source,
     places: Box<[Place; PLACES]>,
-    /// The digits of the last round that places do not hold.
+    /// The digits of the last round that are not stored in places.
     age: u64,
     wanted: Scattered,
     drawn: Vec<i64>,
@@ -137,8 +136,8 @@ impl NoiseCache {
         }
     }
 
-    /// Writes release t at each coordinate, from its exact sum; no coordinate twice. Rounds do not
-    /// go back.
+    /// Writes release t at each coordinate, from its exact sum; coordinates are distinct, and
+    /// rounds never decrease.
     pub(crate) fn read(
         &mut self,
         t: u64,
@@ -177,7 +176,7 @@ impl NoiseCache {
                 drawn = others;
                 let place = &mut self.places[slot(coordinate)];
                 // Another coordinate may have taken the place meanwhile: then there is nothing to
-                // add to.
+                // update.
                 let is_ours = (known.nodes == 0) | (place.coordinate == coordinate);
                 let place = if is_ours { place } else { &mut nowhere };
                 *sum += place.update(t, coordinate, known, own, held);
@@ -196,14 +195,14 @@ impl NoiseCache {
     }
 }
 
-/// Finds the exact sum and what is known of the noise of each coordinate, and lists what must be
-/// drawn, coordinate by coordinate; gives the number of that. To be compiled for every generation
-/// of processors, of which the newer ones count digits.
+/// Finds the exact sum and the cached noise of each coordinate, and lists the draws that are
+/// missing, coordinate by coordinate; returns their number. Compiled for several CPU generations,
+/// because newer ones have a popcount instruction.
 struct LookUp<'a, E> {
     t: u64,
     exact: &'a E,
     places: &'a [Place; PLACES],
-    /// At most as many as a group has.
+    /// At most one group.
     coordinates: &'a [u32],
     /// The nodes of the cover, the largest first, and their number.
     nodes: (&'a Nodes, usize),
@@ -217,7 +216,7 @@ impl<E: Fn(u32) -> i64> WithSimd for LookUp<'_, E> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) -> usize {
-        // By themselves, so that the processor waits for as many as it can at once.
+        // In a separate loop, so that cache misses overlap.
         for (sum, &coordinate) in self.sums.iter_mut().zip(self.coordinates) {
             *sum = (self.exact)(coordinate);
         }

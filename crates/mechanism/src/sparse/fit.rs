@@ -1,5 +1,5 @@
-//! Which plans a sparse learner runs on: the claim is about one mechanism, and about gradients no
-//! longer than planned.
+//! The plans that a sparse learner accepts: the claim is about one mechanism, and about gradients
+//! no longer than planned.
 
 use crate::durable::DiaryError;
 use crate::losses::{Bounds, Link};
@@ -34,7 +34,7 @@ pub enum SparseError {
     Stored,
 }
 
-/// Whether the plan is the one that the claim is about, for gradients of this loss.
+/// Whether the claim covers this plan, for gradients of this loss.
 pub(super) fn check(plan: &SumPlan, link: Link, bounds: &Bounds) -> Result<(), SparseError> {
     let request = plan.request();
     let fits = request.kind == SumKind::Tree

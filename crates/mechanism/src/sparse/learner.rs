@@ -1,4 +1,4 @@
-//! The sparse learner at work: see the folder's documentation for the claim and its proof.
+//! The sparse learner in progress: the documentation of the module has the claim and its proof.
 
 use super::cache::NoiseCache;
 use super::fit::{SparseError, check};
@@ -29,7 +29,7 @@ pub struct SparsePlan {
 }
 
 impl SparsePlan {
-    /// Joins the parts: `sum` is the tree's plan, for gradients of `link` within `bounds`.
+    /// Combines the parts: `sum` is the tree's plan, for gradients of `link` within `bounds`.
     ///
     /// # Errors
     /// A plan of another sum, noise, batch or unit; gradients longer than planned.
@@ -43,7 +43,7 @@ impl SparsePlan {
         })
     }
 
-    /// Loss and rule in words: a run is resumed with the same ones.
+    /// Descriptions of loss and rule: a resume must bring the same ones.
     fn about(&self) -> String {
         format!("{:?} {:?} {:?}", self.link, self.bounds, self.rule)
     }
@@ -59,11 +59,11 @@ pub struct Weights {
     nulls: u64,
     coordinates: Vec<u32>,
     sums: Vec<i64>,
-    /// What the next item holds.
+    /// The next item.
     gradient: Vec<(u32, i64)>,
 }
 
-/// What a checkpoint keeps.
+/// The content of a checkpoint.
 #[derive(Serialize, Deserialize)]
 struct Stored {
     #[serde(with = "packed")]
@@ -76,7 +76,7 @@ impl Machine for Weights {
     const KIND: &'static str = "sparse v3";
 
     type Plan = SparsePlan;
-    /// A loss is code: the plan must be given, and be the stored one.
+    /// A loss is code: the caller must provide the plan, and it must be the stored one.
     type Given = SparsePlan;
     type Release = Model;
     type Promise = Transcript;
@@ -141,7 +141,7 @@ impl Machine for Weights {
         Ok(())
     }
 
-    /// Nothing leaves by itself: [`SparseLearner::model`] reads all sums when asked.
+    /// Steps release nothing: [`SparseLearner::model`] reads all sums on demand.
     fn step(&mut self, _t: u64) -> Result<Option<Model>, SparseError> {
         for &(index, value) in &self.gradient {
             self.exact[index as usize] += value;
@@ -179,8 +179,8 @@ impl Machine for Weights {
 }
 
 impl Weights {
-    /// The score of a record at the present weights, after t items; its gradient, or null, is the
-    /// next item.
+    /// The score of a record at the current weights, after t items; its gradient, or null, becomes
+    /// the next item.
     fn ask(&mut self, t: u64, record: &Record) -> f64 {
         self.gradient.clear();
         let Some(entries) = entries(record, self.exact.len()) else {
@@ -220,8 +220,8 @@ impl Weights {
 }
 
 impl SparseLearner {
-    /// Asks one record for its gradient at the present weights and takes it in; the prediction is
-    /// the operator's alone. A malformed record is null: the round ticks, and nothing is added.
+    /// Learns from one record: adds its gradient at the current weights. The prediction is for the
+    /// operator only. A malformed record is null: the round counts, and nothing is added.
     ///
     /// # Errors
     /// The horizon is over; storage.
@@ -240,7 +240,7 @@ impl SparseLearner {
         Ok(OperatorOnly::new(score))
     }
 
-    /// The prediction for a record that is not learned from: for its operator only.
+    /// The prediction for a record without learning from it: for the operator only.
     #[must_use]
     pub fn predict(&mut self, record: &Raw<Record>) -> OperatorOnly<f64> {
         let record = record.peek();
@@ -254,7 +254,7 @@ impl SparseLearner {
         })
     }
 
-    /// The model after all records so far, all d weights of it, durable before it leaves.
+    /// The model after all records so far, with all d weights, durable before it is released.
     ///
     /// # Errors
     /// Another ledger; storage.
@@ -270,7 +270,7 @@ impl SparseLearner {
         if t > 0 {
             weights.noise.add_all(t, &mut sums);
         }
-        // In the same memory.
+        // Reuses the same memory.
         let sums = sums.into_iter().map(|sum| sum as f64 * unit);
         let model = Model::new(sums, plan.rule, plan.sum.prefix_sd(t.max(1)));
         let pending = self.diary.pending(model);
@@ -278,7 +278,7 @@ impl SparseLearner {
     }
 }
 
-/// The features that are not zero, of a record that is sound; a table's rows come with all of them.
+/// The nonzero features of a valid record; rows of a table are dense.
 fn entries(record: &Record, dimension: usize) -> Option<Cow<'_, [(u32, f64)]>> {
     if !record.is_sound(dimension) {
         return None;

@@ -1,11 +1,11 @@
-//! What a sparse learner publishes.
+//! The model that a sparse learner publishes.
 
 use super::rule::Rule;
 
 /// A published model, computed from all coordinates of a release.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Model {
-    /// −η·ŝ, before the box: one number a feature.
+    /// −η·ŝ, before the box: one number per feature.
     steps: Vec<f64>,
     rule: Rule,
     /// The standard deviation of the noise in a step.
@@ -13,7 +13,7 @@ pub struct Model {
 }
 
 impl Model {
-    /// From the released sums, whose noise has this standard deviation.
+    /// A model from the released sums, whose noise has this standard deviation.
     pub(super) fn new(sums: impl Iterator<Item = f64>, rule: Rule, noise: f64) -> Self {
         Self {
             steps: sums.map(|sum| rule.step(sum)).collect(),
@@ -34,16 +34,16 @@ impl Model {
         self.weights_above(0.0)
     }
 
-    /// Weights that noise alone explains are 0: those of steps up to noise·√(2 ln d). After the
-    /// release, so free. Steps are compared before the box shortens them: a box narrower than the
-    /// noise would leave nothing, whatever there was to learn.
+    /// Sets weights that noise alone explains to 0: those of steps up to noise·√(2 ln d). This
+    /// happens after the release, so it is free. Steps are compared before the box clips them:
+    /// otherwise a box narrower than the noise would leave nothing.
     #[must_use]
     pub fn thresholded(self) -> Vec<f64> {
         let least = self.noise * Self::threshold(self.steps.len());
         self.weights_above(least)
     }
 
-    /// How many standard deviations the largest of so many noises has, about.
+    /// The approximate size, in standard deviations, of the largest of this many noises.
     #[must_use]
     pub fn threshold(features: usize) -> f64 {
         (2.0 * (features.max(2) as f64).ln()).sqrt()
@@ -65,7 +65,7 @@ impl Model {
 mod tests {
     use super::*;
 
-    /// A box far narrower than the noise: what stands out is kept, at its side.
+    /// A box far narrower than the noise: steps that stand out are kept, at the border.
     #[test]
     fn a_narrow_box_does_not_hide_what_stands_out() {
         let rule = Rule::new(0.5, 1.0).unwrap();

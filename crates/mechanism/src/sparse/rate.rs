@@ -1,4 +1,4 @@
-//! The rate η that a rule has if none is stated, from public numbers.
+//! The default rate η of a rule, from public numbers.
 //!
 //! A larger rate learns faster and shows more noise. After T records, weights of length D have cost
 //! about D²/(2ηT) + ηL²/2 a record to learn (see `rule.rs`), for gradients of length L. Noise moves
@@ -15,10 +15,10 @@
 //! ranked better than the first in every case (0.60 against 0.57 and 0.71 against 0.65 of pairs at
 //! ε = 1), and no rate twice or half as large by more than 0.02.
 
-/// What the rate is for.
+/// The quantities that the rate balances.
 #[derive(Debug, Clone, Copy)]
 pub struct Balance {
-    /// D: how long weights are expected to be.
+    /// D: the expected length of the weights.
     pub length: f64,
     /// L.
     pub lipschitz: f64,

@@ -20,7 +20,7 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// Rate η and half the side r of the box; nothing if one is not positive and finite.
+    /// Rate η and half the side r of the box; `None` if one is not positive and finite.
     #[must_use]
     pub fn new(rate: f64, half_side: f64) -> Option<Self> {
         let fits = |value: f64| value > 0.0 && value.is_finite();
@@ -46,7 +46,7 @@ impl Rule {
         self.within(self.step(released))
     }
 
-    /// The same before the box.
+    /// The weight before the box.
     #[inline]
     pub(super) fn step(self, released: f64) -> f64 {
         -self.rate * released

@@ -1,4 +1,4 @@
-//! What goes into a private sum: sealed contributions, gradients, second moments, partial sums.
+//! The inputs of a private sum: sealed contributions, gradients, second moments, partial sums.
 
 use super::error::SumError;
 use super::partial::PartialSum;
@@ -38,7 +38,7 @@ impl<G: GuaranteeKind> PrivateSum<G> {
         self.add_of(Some(person), |sum| sum.take(contribution))
     }
 
-    /// Asks one record for the gradient of `loss` at `weights`, and adds it. `weights` is the
+    /// Computes the gradient of `loss` at `weights` for one record, and adds it. `weights` is the
     /// question: public, or about to be.
     ///
     /// # Errors
@@ -74,8 +74,8 @@ impl<G: GuaranteeKind> PrivateSum<G> {
         record: Raw<Record>,
     ) -> Result<Option<Pending<Vec<f64>, G>>, SumError> {
         let request = self.plan().request();
-        // The plan's bound must be the moments' own: the distance it is priced with holds for them
-        // alone.
+        // The plan's bound must be that of the moments: the distance it is priced with holds for
+        // them alone.
         let same =
             request.dimension as usize == moments.dimension() && request.bound >= moments.bound();
         if request.geometry != Geometry::Moments || !same {
@@ -92,8 +92,8 @@ impl<G: GuaranteeKind> PrivateSum<G> {
         }
     }
 
-    /// Adds one record: `take` takes in what it contributes, unless its person has contributed
-    /// often enough.
+    /// Adds one record: `take` adds its contribution, unless its person has contributed often
+    /// enough.
     fn add_of(
         &mut self,
         person: Option<u64>,
@@ -127,11 +127,11 @@ impl<G: GuaranteeKind> PrivateSum<G> {
         self.end_record()
     }
 
-    /// An empty partial sum for this moment's lattice, to be filled elsewhere and given to
+    /// An empty partial sum for the current lattice. Fill it elsewhere and pass it to
     /// [`PrivateSum::add_partial`].
     ///
     /// # Errors
-    /// A plan that limits persons: their order matters, so they are counted here.
+    /// A plan that limits persons: their order matters, so their records must be added here.
     pub fn partial(&self) -> Result<PartialSum, SumError> {
         self.refuse_moments()?;
         if self.plan().request().participation != Participation::OncePerRecord {
@@ -147,11 +147,11 @@ impl<G: GuaranteeKind> PrivateSum<G> {
         ))
     }
 
-    /// Adds the records of a partial sum: bit for bit what adding them one by one would have done,
-    /// in any order.
+    /// Adds the records of a partial sum, in any order: the result is bit for bit that of adding
+    /// them one by one.
     ///
     /// # Errors
-    /// More records than the batch has room for; a partial sum of another sum or moment.
+    /// More records than the batch has room for; a partial sum of another sum or of another batch.
     #[expect(
         clippy::needless_pass_by_value,
         reason = "by value, so that no record can count twice"

@@ -1,29 +1,28 @@
-//! Noise drawn ahead of need: many steps at a time, which costs less a step than one, and in a
-//! thread of its own where there is a core to spare.
+//! Noise drawn ahead of need: many steps at a time, which costs less per step, and in a helper
+//! thread if a core is free.
 //!
-//! Which noise step t will need is public and known beforehand, and noise is a function of its
-//! address alone: drawn earlier and elsewhere it is the same, bit for bit. Nothing of it leaves
+//! The noise of step t is public in its address and known in advance, and noise is a function of
+//! its address alone: drawn earlier and elsewhere it is the same, bit for bit. None of it leaves
 //! before its step is due, and it is as secret as the generator it comes from.
 //!
-//! Steps come in blocks, and whoever is free takes the next that nobody has taken: the thread, if
-//! there is one, or the caller, who would otherwise have to wait.
+//! Steps come in blocks. Helper thread and caller claim blocks from a shared counter, so the caller
+//! draws noise instead of waiting.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
-/// Numbers in a block, about, and blocks that a thread draws in one go: a quarter of a megabyte
-/// each. To wake a thread that waits takes as long as many draws, and may take the processor from
-/// whoever waits for nothing: so there are many to a block, and a few blocks' memory goes back at
-/// once.
+/// Numbers per block, about, and blocks that a thread draws at once: a quarter of a megabyte each.
+/// Waking a thread takes as long as many draws, and may preempt a thread that is busy. So blocks
+/// are large, and the memory of several blocks is returned at once.
 const BLOCK: usize = 1 << 15;
-/// The same where there is no thread: no more than a processor's nearest memory holds.
+/// The same without a thread: small enough for the first-level cache.
 const SMALL_BLOCK: usize = 1 << 12;
 const IN_ONE_GO: usize = 3;
-/// Blocks that the caller draws and keeps at the most, while it waits for another.
+/// The largest number of blocks that the caller draws and keeps while it waits for another.
 const KEPT: usize = 2;
-/// Above this many numbers a vector takes more memory ahead than it saves time.
+/// Vectors longer than this cost more memory than drawing ahead saves time.
 const LARGEST: usize = 1 << 16;
 
 /// The noise of consecutive steps.
@@ -33,11 +32,10 @@ struct Block {
     values: Vec<i64>,
 }
 
-/// Writes the noise of consecutive steps, from one on.
+/// Writes the noise of consecutive steps, from a given one.
 type Draw = Box<dyn FnMut(u64, &mut [i64]) + Send>;
 
-/// What the thread and the caller each have: which blocks there are, which is the next, and how one
-/// is drawn.
+/// The work of both thread and caller: the blocks, the next one, and how to draw it.
 struct Work {
     dimension: usize,
     /// Numbers from one step's to the next's.
@@ -51,7 +49,7 @@ struct Work {
 }
 
 impl Work {
-    /// Takes the next block and draws it; nothing after the last.
+    /// Claims the next block and draws it; `None` after the last.
     fn take(&mut self, mut values: Vec<i64>) -> Option<Block> {
         let number = self.next.fetch_add(1, Ordering::AcqRel);
         let first = number.checked_mul(self.steps)?.checked_add(self.from)?;
@@ -66,28 +64,28 @@ impl Work {
     }
 }
 
-/// Noise of the steps to come.
+/// The noise of future steps.
 pub(crate) struct NoiseAhead {
     work: Work,
     current: Option<Block>,
-    /// Blocks after it, in no order.
+    /// Later blocks, unordered.
     kept: Vec<Block>,
-    /// Memory for as many as may be drawn here, so that there is never new; more goes back to the
-    /// thread.
+    /// Memory for the blocks that may be drawn here, so that none is allocated later; the rest goes
+    /// back to the thread.
     spare: Vec<Vec<i64>>,
     blocks: Receiver<Block>,
-    /// Memory on its way back.
+    /// Memory to be returned to the thread.
     emptied: Vec<Vec<i64>>,
     used: Sender<Vec<Vec<i64>>>,
-    /// Whether a block was taken here and never drawn: nobody else will draw it.
+    /// Whether a block was claimed here and never drawn: nobody else will draw it.
     broken: bool,
 }
 
 impl NoiseAhead {
-    /// Nothing if vectors are too long for it, or if there is no core to spare and it is not
-    /// `worth_it` without. Starts drawing the noise of `from`, `from` + 1, …, `last`: `draw` writes
-    /// that of consecutive steps, from the one it is given, each in `stride` numbers, of which the
-    /// first `dimension` count. A thread ends with the last, or when this is dropped.
+    /// Starts drawing the noise of `from`, `from` + 1, …, `last`. `draw` writes the noise of
+    /// consecutive steps from a given one, each in `stride` numbers, of which the first `dimension`
+    /// count. Returns `None` if vectors are too long, or if no core is free and drawing ahead is
+    /// not `worth_it` without one. A thread ends with the last step, or when this is dropped.
     pub(crate) fn start(
         (dimension, stride): (usize, usize),
         from: u64,
@@ -127,7 +125,7 @@ impl NoiseAhead {
         let (sender, blocks) = channel();
         let (used, spare) = channel::<Vec<Vec<i64>>>();
         let help = move || {
-            // As many blocks as there is memory for: some are drawn while as many are used up, and
+            // As many blocks as there is memory for: some are drawn while others are used up, and
             // the caller keeps a few.
             let mut room = vec![Vec::new(); 2 * IN_ONE_GO + KEPT];
             loop {
@@ -146,7 +144,7 @@ impl NoiseAhead {
             }
         };
         if has_help {
-            // A system that gives no thread drops what it was to do, and all blocks are drawn here.
+            // If the system has no thread to give, all blocks are drawn here.
             let _ = thread::Builder::new().spawn(help);
         }
         Some(Self {
@@ -161,7 +159,7 @@ impl NoiseAhead {
         })
     }
 
-    /// The noise of step t; nothing if it was never to be drawn here, or lies behind.
+    /// The noise of step t; `None` if it was not to be drawn here, or lies behind.
     pub(crate) fn at(&mut self, t: u64) -> Option<&[i64]> {
         if self.place_of(t).is_none() {
             if self.broken {
@@ -182,7 +180,7 @@ impl NoiseAhead {
         values.get(begin..begin + self.work.dimension)
     }
 
-    /// Which of the current block's steps t is.
+    /// The index of step t in the current block.
     fn place_of(&self, t: u64) -> Option<usize> {
         let step = t.checked_sub(self.current.as_ref()?.first)?;
         (step < self.work.steps).then_some(step as usize)
@@ -195,12 +193,12 @@ impl NoiseAhead {
         }
         self.emptied.push(values);
         if self.emptied.len() == IN_ONE_GO {
-            // Whoever drew the last block is gone.
+            // The thread has already ended after the last block.
             let _ = self.used.send(std::mem::take(&mut self.emptied));
         }
     }
 
-    /// The block of this number. While another draws it, one that comes later is drawn here.
+    /// The block of this number. While the thread draws it, the caller draws a later one.
     fn wait_for(&mut self, number: u64) -> Option<Block> {
         loop {
             if let Some(place) = self.kept.iter().position(|block| block.number <= number) {
@@ -213,8 +211,7 @@ impl NoiseAhead {
             }
             let block = match self.blocks.try_recv() {
                 Ok(block) => block,
-                // Also where the thread broke down over the block that is wanted: then there is
-                // nothing.
+                // Also if the thread panicked over the block that is needed: then there is none.
                 Err(_) if self.kept.len() >= KEPT => self.blocks.recv().ok()?,
                 Err(_) => {
                     self.broken = true;
@@ -235,7 +232,7 @@ impl NoiseAhead {
 mod tests {
     use super::*;
 
-    /// Whoever draws, and however the two take turns, memory is used again.
+    /// Memory is reused, no matter which side draws and how the two take turns.
     #[test]
     fn blocks_do_not_pile_up() {
         let (steps, blocks) = (BLOCK as u64, 400);
@@ -245,8 +242,8 @@ mod tests {
         let mut ahead = NoiseAhead::start_with(true, (1, 1), 0, steps * blocks - 1, draw).unwrap();
         let mut seen = std::collections::HashSet::new();
         for number in 0..blocks {
-            // Every block takes the caller another time, so that the thread is now behind and now
-            // ahead.
+            // Vary the caller's time per block, so that the thread is sometimes behind and
+            // sometimes ahead.
             if number % 5 == 0 {
                 thread::sleep(std::time::Duration::from_millis(number % 3));
             }
@@ -258,8 +255,8 @@ mod tests {
         assert!(seen.len() <= most, "{} pieces of memory", seen.len());
     }
 
-    /// Memory that is used again holds the new noise alone, whichever blocks are left out and
-    /// whoever is late.
+    /// Reused memory holds only the new noise, no matter which blocks are skipped and which side is
+    /// late.
     #[test]
     fn blocks_may_be_left_out() {
         let (dimension, stride) = (3, 4);
@@ -284,8 +281,8 @@ mod tests {
         assert_eq!(ahead.at(last + 1), None);
     }
 
-    /// A thread that breaks down takes its block with it: the caller is told so, and does not draw
-    /// all the others first.
+    /// A thread that panics loses its block: the caller gets `None`, and does not draw all the
+    /// others first.
     #[test]
     fn a_thread_that_breaks_down_leaves_nothing_to_wait_for() {
         let (caller, broken) = (thread::current().id(), Arc::new(AtomicU64::new(0)));
@@ -331,7 +328,7 @@ mod tests {
                 let mut ahead =
                     NoiseAhead::start_with(has_help, (dimension, stride), 5, last, draw).unwrap();
                 assert_eq!(ahead.at(4), None);
-                // Steps may be left out.
+                // Steps may be skipped.
                 for t in (5..=last).filter(|t| t % 7 != 3) {
                     let noise = ahead.at(t).unwrap();
                     assert_eq!((noise.len(), noise[0]), (dimension, 100_000 * t as i64));

@@ -1,4 +1,4 @@
-//! From a plan to a running sum: the only place where strategies meet generators.
+//! From a plan to a running sum: the only place that connects strategies to generators.
 
 use super::blt::FixedBlt;
 use super::cover::Draws;

@@ -21,12 +21,12 @@ use crate::lattice::{Lattice, Norm};
 use crate::persons::Participation;
 use hushstream_account::{Adjacency, Budget, Charge, Epsilon, Mu, Price, precision_slack};
 
-/// The share of the budget that a filter's floors may cost: next to nothing.
+/// The share of the budget that a filter's floors may cost.
 const FLOORS: f64 = 1e-3;
 
 impl SumPlan {
-    /// Filters only: the width of the integers and the guard bits, and then the radius that is left
-    /// once the floors are paid for.
+    /// Filters only: chooses the width of the integers and the guard bits, then the radius that
+    /// remains after paying for the floors.
     pub(super) fn choose_layout(&mut self) -> Result<(), PlanError> {
         let Strategy::Blt { blt, .. } = &self.fields.strategy else {
             return Ok(());
@@ -44,7 +44,7 @@ impl SumPlan {
         Ok(())
     }
 
-    /// What the floors of fixed-point rows add to the distance of two runs, in lattice units.
+    /// The distance that the floors of fixed-point rows add to two runs, in lattice units.
     pub(super) fn inflation(&self) -> f64 {
         match &self.fields.strategy {
             Strategy::Blt {
@@ -58,17 +58,17 @@ impl SumPlan {
         }
     }
 
-    /// What was asked for.
+    /// The request of this plan.
     #[must_use]
     pub fn request(&self) -> &SumRequest {
         &self.fields.request
     }
 
-    /// How many releases there will be at the most; one more is refused.
+    /// The largest number of releases; one more is refused.
     #[must_use]
     pub fn most_releases(&self) -> u64 {
         match self.fields.strategy {
-            // As many whole octaves as the exact sums have room for.
+            // As many complete octaves as the exact sums have room for.
             Strategy::Octave => {
                 let items = (1_u128 << 61) / self.largest_item();
                 (1_u64 << (items.max(1).ilog2() + 1).min(44)) - 1
@@ -128,8 +128,8 @@ impl SumPlan {
         })
     }
 
-    /// Nodes an item lies in at the most; for octaves up to the expected horizon. Filters have
-    /// none.
+    /// The largest number of nodes that contain an item; for octaves, up to the expected horizon.
+    /// `None` for filters.
     #[must_use]
     pub fn levels(&self) -> Option<u32> {
         let last = self.request().releases.ilog2();
@@ -137,15 +137,15 @@ impl SumPlan {
     }
 
     /// The largest column norm of the strategy, rounded up: L2 for Gaussian noise, L1 for pure
-    /// noise; all of a person's items together. For octaves: of the octave in which the expected
-    /// horizon lies.
+    /// noise; all of a person's items together. For octaves, that of the octave that contains the
+    /// expected horizon.
     #[must_use]
     pub fn sensitivity(&self) -> f64 {
         self.sensitivity_in(self.request().releases.ilog2())
             .unwrap_or(f64::NAN)
     }
 
-    /// The integer image of the bound; for octaves that of the first.
+    /// The integer image of the bound; for octaves, that of the first.
     #[must_use]
     pub fn radius(&self) -> i64 {
         self.fields.radii[0]
@@ -199,8 +199,8 @@ impl SumPlan {
     fn mu_within_budget(&self) -> Result<Mu, PlanError> {
         let budget = self.request().budget;
         let slack = self.slack()?;
-        // A little less than the difference, so that the sum, rounded up, is not above what was
-        // asked.
+        // Slightly less than the difference, so that the sum, rounded up, does not exceed the
+        // budget.
         let delta = (budget.delta() - 2.0 * slack) * (1.0 - 1e-14);
         if budget.is_pure() {
             return Ok(Mu::within(budget)?); // refuses, and says why
@@ -246,7 +246,7 @@ impl SumPlan {
         })
     }
 
-    /// What its charge is about.
+    /// The scope of the charge.
     #[must_use]
     pub fn scope(&self) -> Scope {
         let request = self.request();
@@ -257,12 +257,12 @@ impl SumPlan {
         }
     }
 
-    /// What the ledger is asked for. An item lies in one octave, so octaves do not add up; of a
+    /// The price of the whole run. An item lies in one octave, so octaves do not add up; of a
     /// person's k items each octave spends a share that `octave.rs` bounds by its share of the
     /// items.
     ///
     /// # Errors
-    /// Never for a plan that exists; the numbers were checked.
+    /// Numbers out of range. [`SumRequest::plan`] has checked them, so a plan does not fail here.
     pub fn charge(&self) -> Result<Price, PlanError> {
         let mut price = 0.0_f64;
         for (octave, &radius) in (0..).zip(&self.fields.radii) {
@@ -285,7 +285,7 @@ impl SumPlan {
         let people = request.participation.limits().0 as f64;
         let draws = match self.fields.strategy {
             Strategy::Octave => 64.0 * people,
-            // Every row after the first item depends on it.
+            // Every row depends on the first item.
             Strategy::Blt { .. } => request.releases as f64,
             _ => self.levels().map_or(0.0, f64::from) * people,
         };

@@ -1,8 +1,7 @@
-//! What a sum that releases "exact prefix + integer noise" needs to know: which noises are in
-//! release t.
+//! Sums of the form "exact prefix + integer noise": which noises are in release t.
 //!
-//! Trees, constant-weight codes, balanced k-ary digits and windows differ in nothing else. Each is
-//! a *walk*: for every release t a set of nodes with signs ±1, such that
+//! Trees, constant-weight codes, balanced k-ary digits and windows differ only in this. Each is a
+//! *walk*: for every release t a set of nodes with signs ±1, such that
 //!
 //! 1. **cover**: the signed nodes of release t contain each item 1…t exactly once and no other
 //!    item, and
@@ -29,11 +28,11 @@ use std::sync::Arc;
 use super::ahead::NoiseAhead;
 use super::vectors::AddNoise;
 
-/// Standard deviation (Gaussian) or scale (Laplace) of the one noise there is, in lattice units:
-/// privacy sets the scale of the data instead.
+/// Standard deviation (Gaussian) or scale (Laplace) of all noise, in lattice units: privacy sets
+/// the scale of the data instead.
 pub(crate) const NOISE_SCALE: u64 = 1 << 30;
 
-/// The shape of the noise on a node.
+/// The distribution of a node's noise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Noise {
@@ -116,13 +115,13 @@ impl Draws {
         self.buffer.len()
     }
 
-    /// The noise of a node: always the same for the same node.
+    /// The noise of a node: a function of the node.
     pub(crate) fn node(&mut self, node: u64) -> &[i64] {
         self.law.fill(&self.source, node, &mut self.buffer);
         &self.buffer
     }
 
-    /// The noises of the steps to come that `node_of` names, drawn ahead.
+    /// Draws ahead the noises of the steps that `node_of` names.
     fn ahead(
         &self,
         from: u64,
@@ -132,14 +131,13 @@ impl Draws {
     ) -> Option<NoiseAhead> {
         let (law, source) = (self.law, Arc::clone(&self.source));
         let (dimension, mut nodes) = (self.dimension(), Vec::new());
-        // Coordinates of Gaussian noise have nothing to do with each other, and come in pairs: one
-        // too many may be drawn.
+        // Coordinates of Gaussian noise are independent and come in pairs: one extra may be drawn.
         let stride = match law {
             Law::Gaussian(_) => dimension.next_multiple_of(2),
             Law::Laplace(_) | Law::L2Laplace(_) => dimension,
         };
-        // Where a step may need no new noise, or other laws gain nothing from many nodes at a time,
-        // only another core makes it worth it.
+        // If a step may need no new noise, or the distribution gains nothing from many nodes at a
+        // time, only a free core makes it worth the effort.
         let worth_it = is_each_new && matches!(law, Law::Gaussian(_));
         NoiseAhead::start(
             (dimension, stride),
@@ -192,10 +190,9 @@ impl Term {
     }
 }
 
-/// Which nodes cover 1…t.
+/// The nodes that cover 1…t.
 pub trait Cover {
-    /// Writes the signed nodes of release `t` ≥ 1 behind those in `out`, the ones that change most
-    /// often last.
+    /// Appends the signed nodes of release `t` ≥ 1 to `out`, those that change most often last.
     fn write_terms(&self, t: u64, out: &mut Vec<Term>);
 
     /// The signed nodes of release `t` ≥ 1, those that change most often last.
@@ -205,31 +202,31 @@ pub trait Cover {
         terms
     }
 
-    /// If release `t` ≥ 1 has the first terms of release t − 1 and one more: how many, and that
-    /// one. Otherwise covers are compared.
+    /// If release `t` ≥ 1 has the first terms of release t − 1 and one more: their number, and the
+    /// new term. Otherwise covers are compared.
     fn newest(&self, t: u64) -> Option<(usize, Term)> {
         let _ = t;
         None
     }
 
-    /// First and last item of a node: what is materialised to check cover and depth.
+    /// First and last item of a node, for checks of cover and depth.
     fn items(&self, node: u64) -> (u64, u64);
 }
 
-/// The integer noise of release t, kept up to date as t advances.
+/// The integer noise of release t, updated as t advances.
 ///
 /// Consecutive covers share all but their last few terms. The walk keeps the running totals of the
-/// current terms in order; a step drops the terms that changed and adds the new ones: one draw a
+/// current terms in order; a step drops the terms that changed and adds the new ones: one draw per
 /// step for the binary tree.
 pub(crate) struct Walk<C> {
     cover: C,
     draws: Draws,
-    /// The noise of each step's last term, if it is drawn ahead.
+    /// The noise of each step's last term, if drawn ahead.
     ahead: Option<NoiseAhead>,
     terms: Vec<Term>,
     /// The release they belong to.
     last: u64,
-    /// Room for the terms of the next release.
+    /// Buffer for the terms of the next release.
     next: Vec<Term>,
     /// totals[i] is the noise of terms[..=i].
     totals: Vec<Vec<i64>>,
@@ -259,9 +256,9 @@ impl<C: Cover> Walk<C> {
         (self.totals.last().unwrap_or(&self.zero), self.terms.len())
     }
 
-    /// The same, with the last addition left to `finish`, which may have more to do on the way.
-    /// False if there was nothing to add. Nothing wraps: a cover has fewer than 2⁸ terms, each
-    /// below 2⁵⁵.
+    /// As [`Walk::at`], but leaves the last addition to `finish`, which may fuse it with other
+    /// work. Returns false if there was nothing to add. Nothing wraps: a cover has fewer than 2⁸
+    /// terms, each below 2⁵⁵.
     pub(crate) fn advance(&mut self, t: u64, finish: impl FnOnce(AddNoise<'_>)) -> bool {
         let follows = self.last + 1 == t;
         let kept = match follows.then(|| self.cover.newest(t)).flatten() {
@@ -295,7 +292,7 @@ impl<C: Cover> Walk<C> {
         true
     }
 
-    /// Makes the terms those of release t; how many stay.
+    /// Replaces the terms by those of release t; returns the number of terms that stay.
     fn compare(&mut self, t: u64) -> usize {
         self.next.clear();
         self.cover.write_terms(t, &mut self.next);
@@ -309,8 +306,8 @@ impl<C: Cover> Walk<C> {
         self.spare.pop().unwrap_or_else(|| self.zero.clone())
     }
 
-    /// From step `from` to step `last`, draws ahead what each step's last term needs: the only
-    /// noise a step of the binary tree draws.
+    /// Draws ahead the last term of steps `from` to `last`: the only noise that a step of the
+    /// binary tree draws.
     pub(crate) fn draw_ahead(&mut self, from: u64, last: u64)
     where
         C: Copy + Send + 'static,

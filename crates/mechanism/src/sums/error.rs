@@ -1,4 +1,4 @@
-//! Everything a running sum can refuse.
+//! Errors of a running sum.
 
 use super::plan::PlanError;
 use crate::durable::DiaryError;
@@ -7,13 +7,13 @@ use hushstream_noise::NoiseError;
 /// Why a sum refuses.
 #[derive(Debug, thiserror::Error)]
 pub enum SumError {
-    /// A window plan where a transcript is promised, or the other way round.
+    /// A window plan where a transcript is promised, or the reverse.
     #[error("a {0} plan cannot make releases of the other guarantee")]
     WrongGuarantee(&'static str),
-    /// A contribution without its person, or with one that the plan does not know of.
+    /// A contribution without its person, or with a person where the plan has none.
     #[error("this plan limits contributions {0}: use {1}")]
     Participation(&'static str, &'static str),
-    /// Moments where the plan is for a ball, or the other way round.
+    /// Moments where the plan is for a ball, or the reverse.
     #[error(
         "this plan is for contributions of another geometry: second moments go through \
          add_moments, everything else through add"
@@ -22,12 +22,12 @@ pub enum SumError {
     /// A partial sum with more records than the batch has room for.
     #[error("the batch has room for {room} records, not {given}")]
     BatchFull {
-        /// What is left.
+        /// Records that still fit.
         room: u64,
-        /// What was given.
+        /// Records in the partial sum.
         given: u64,
     },
-    /// A partial sum that was made for another sum, or at another moment.
+    /// A partial sum of another sum, or of another batch.
     #[error("the partial sum belongs to another sum, or to another moment of this one")]
     OtherMoment,
     /// The plan.

@@ -1,4 +1,4 @@
-//! A BLT sum at work: integer rows, integer noise, decoding in floats afterwards.
+//! A BLT sum in progress: integer rows and integer noise, decoded in floats afterwards.
 //!
 //! **Claim.** Gaussian differential privacy with μ = (κ·sens·R + inflation)/2³⁰.
 //!
@@ -36,7 +36,7 @@ impl RowNoise {
         })
     }
 
-    /// That of row t; only where it fits 64 bits, which is what narrow rows hold.
+    /// The noise of row t; only if it fits 64 bits, as in narrow rows.
     fn fill(self, source: &Source, t: u64, out: &mut [i64]) {
         match self {
             Self::Rounded => RoundedGaussian::STANDARD.fill(source, t, 0, out),
@@ -46,7 +46,7 @@ impl RowNoise {
         }
     }
 
-    /// The same of several rows, one after the other.
+    /// The noises of several rows, one after the other.
     fn fill_rows(self, source: &Source, rows: &[u64], out: &mut [i64]) {
         if let Self::Rounded = self {
             return RoundedGaussian::STANDARD.fill_nodes(source, rows, out);
@@ -96,8 +96,8 @@ impl Filter {
 
 impl Running for Filter {
     fn step(&mut self, t: u64, item: &[i64], out: &mut [f64]) {
-        // The plan bounds every item, length and number of steps that the encoder and the decoder
-        // check again.
+        // The plan bounds every item, length and number of steps; encoder and decoder check them
+        // again.
         const FITS: &str = "the plan's lattice bounds what the encoder takes";
         match &mut self.encoder {
             FixedBlt::Narrow(encoder) => {
@@ -141,7 +141,7 @@ impl Running for Filter {
         let (noise, source) = (self.noise, Arc::clone(&self.source));
         if let FixedBlt::Narrow(_) = self.encoder {
             let (dimension, mut rows) = (self.narrow[0].len(), Vec::new());
-            // Coordinates come in pairs: one too many may be drawn.
+            // Coordinates come in pairs: one extra may be drawn.
             let stride = dimension.next_multiple_of(2);
             let draw = move |first, out: &mut [i64]| {
                 rows.clear();

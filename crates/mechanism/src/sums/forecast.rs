@@ -1,4 +1,4 @@
-//! How well a planned sum will do, and what it will hold in memory.
+//! Forecasts of a planned sum: accuracy and memory.
 
 use super::cover::NOISE_SCALE;
 use super::plan::SumPlan;
@@ -66,10 +66,10 @@ impl SumPlan {
     /// The largest distance of a release from the exact sum of clipped contributions plus noise, in
     /// the units of the data.
     ///
-    /// Truncation toward zero costs a record less than one lattice unit in every coordinate. A
+    /// Truncation toward zero costs less than one lattice unit per record in every coordinate. A
     /// filter's floors add up to the inflation at most (all rows together, in L2), and a release
     /// weighs rows as it weighs their noise. Decoding in floats costs 10⁻⁹ of the sum, far less
-    /// than a unit a record.
+    /// than one unit per record.
     #[must_use]
     pub fn truncation(&self) -> f64 {
         let request = self.request();

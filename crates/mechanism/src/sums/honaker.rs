@@ -1,5 +1,5 @@
-//! Honaker's estimate from below: the binary tree with every node noised, children helping their
-//! parents.
+//! Honaker's estimate from below: the binary tree with noise on every node, where children improve
+//! the estimates of their parents.
 //!
 //! **Claim.** For n releases the depth is h = bit_length(n), as for the tree, with less error for
 //! the same noise.
@@ -15,7 +15,7 @@
 //! subtree has variance v₀ = 1, v_j = 2v_{j−1}/(1 + 2v_{j−1}) = 1/(2(1 − 2^{−(j+1)})): the node's
 //! own value gets weight v_j, its children's estimates 1 − v_j.
 //!
-//! **State.** The exact sums and the estimates of the open nodes, one pair a level.
+//! **State.** The exact sums and the estimates of the open nodes, one pair per level.
 
 use super::cover::Draws;
 use super::running::{Running, State, StateError};
@@ -34,8 +34,8 @@ pub(super) fn prefix_variance(t: u64) -> f64 {
         .sum()
 }
 
-/// The largest variance among releases 1…n: either n's own, or that of n cut to all ones below one
-/// of its digits.
+/// The largest variance among releases 1…n: that of n, or of n cut to all ones below one of its
+/// digits.
 pub(super) fn worst_variance(releases: u64) -> f64 {
     let cut = (0..64)
         .filter(|level| releases >> level & 1 == 1)

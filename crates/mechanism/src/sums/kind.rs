@@ -1,4 +1,4 @@
-//! Which sums there are, and which noise each can carry: the one table, in code.
+//! The sums, and the noise that each supports: the registry.
 //!
 //! | sum | Gaussian | Laplace | L2-Laplace | horizon |
 //! |---|---|---|---|---|
@@ -31,7 +31,7 @@ pub enum SumKind {
     Blt(u8),
     /// k-ary tree with subtraction.
     Kary,
-    /// Binary tree over the last so many items: protects an item only while it is in the window.
+    /// Binary tree over this many last items: protects an item only while it is in the window.
     Window(u64),
     /// A fresh binary tree for each power of two of items: unknown horizon.
     Octave,
@@ -52,7 +52,7 @@ impl SumKind {
         Self::Octave,
     ];
 
-    /// Whether the sum can carry the noise; if not, why.
+    /// Whether the sum supports the noise; if not, why.
     ///
     /// # Errors
     /// The excluded cells of the table above.
@@ -73,14 +73,14 @@ impl SumKind {
         })
     }
 
-    /// Whether what it releases protects an item only for a while.
+    /// Whether its releases protect an item only within a window.
     #[must_use]
     pub fn is_windowed(self) -> bool {
         matches!(self, Self::Window(_))
     }
 }
 
-/// A cell of the table that does not exist.
+/// An unsupported combination of sum and noise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("sum {sum} cannot carry {noise} noise: {reason}")]
 pub struct Unfit {
@@ -88,7 +88,7 @@ pub struct Unfit {
     pub sum: SumKind,
     /// The noise.
     pub noise: Noise,
-    /// Why not, and what to use instead.
+    /// The reason, and an alternative.
     pub reason: &'static str,
 }
 
@@ -110,7 +110,7 @@ impl fmt::Display for SumKind {
 impl FromStr for SumKind {
     type Err = String;
 
-    /// Names as in the table; `window` needs its width and is made directly.
+    /// Parses the names in the table; `window` needs a width, so construct it directly.
     fn from_str(name: &str) -> Result<Self, String> {
         Self::ALL
             .into_iter()

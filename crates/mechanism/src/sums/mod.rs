@@ -1,8 +1,8 @@
 //! Continual sums: a private version of every prefix sum, behind one interface.
 //!
-//! A [`SumRequest`] says what is wanted, its [`SumPlan`] what that costs and how well it will do; a
-//! [`PrivateSum`] is the plan at work. One file for each strategy, opening with its claim and its
-//! proof.
+//! A [`SumRequest`] holds the parameters. Its [`SumPlan`] knows price and accuracy in advance; a
+//! [`PrivateSum`] is the plan in progress. Each strategy has one file, which opens with its claim
+//! and its proof.
 
 mod adding;
 mod ahead;

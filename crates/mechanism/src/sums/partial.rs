@@ -3,19 +3,19 @@
 use crate::boundary::Raw;
 use crate::lattice::{Contribution, Lattice, Outcome};
 
-/// What became of records: for the operator only.
+/// Counts of null and clipped records: for the operator only.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Counts {
     pub(crate) nulls: u64,
     pub(crate) clipped: u64,
 }
 
-/// Records summed elsewhere: exact integers, so the order and the split change nothing. As private
-/// as the records.
+/// Records summed elsewhere: exact integers, so neither order nor split changes the result. As
+/// private as the records.
 pub struct PartialSum {
     pub(super) values: Vec<i64>,
     pub(super) lattice: Lattice,
-    /// The object it was made for.
+    /// The life of the sum that it was made for.
     pub(super) life: [u8; 16],
     pub(super) records: u64,
     most: u64,
@@ -25,10 +25,10 @@ pub struct PartialSum {
 /// A partial sum that does not fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PartialSumError {
-    /// A batch has no room for more records.
+    /// The batch has no room for more records.
     #[error("a partial sum holds at most one batch of {0} records")]
     Full(u64),
-    /// The two were made for different sums, or at different moments, for different scales.
+    /// The two were made for different sums or different batches.
     #[error("partial sums of different sums or moments cannot be added")]
     OtherMoment,
 }
@@ -48,7 +48,7 @@ impl PartialSum {
     /// Adds one record.
     ///
     /// # Errors
-    /// A batch of records is in it already.
+    /// The partial sum already holds a whole batch.
     pub fn add(&mut self, contribution: Raw<Contribution>) -> Result<(), PartialSumError> {
         if self.records == self.most {
             return Err(PartialSumError::Full(self.most));
@@ -62,10 +62,10 @@ impl PartialSum {
         Ok(())
     }
 
-    /// Adds all records of another partial sum of the same moment.
+    /// Adds all records of another partial sum of the same batch.
     ///
     /// # Errors
-    /// The two together are more than a batch, or of different moments.
+    /// The two together exceed a batch, or belong to different batches.
     #[expect(
         clippy::needless_pass_by_value,
         reason = "by value, so that no record can count twice"

@@ -1,7 +1,7 @@
-//! What is wanted of a private sum, and what comes of it before it sees anything.
+//! Requests for a private sum, and their plans.
 //!
 //! [`SumRequest::plan`] chooses the strategy's parameters and the integer radius of the data
-//! (`calibrate.rs`); the plan then tells its price, its error (`forecast.rs`) and its guarantee
+//! (`calibrate.rs`). The plan then knows its price, its error (`forecast.rs`) and its guarantee
 //! (`promise.rs`).
 
 use super::blt::{BltError, LayoutError};
@@ -32,46 +32,45 @@ use serde::{Deserialize, Serialize};
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SumRequest {
-    /// Which sum.
+    /// The kind of sum.
     pub kind: SumKind,
-    /// Which noise.
+    /// The distribution of the noise.
     pub noise: Noise,
-    /// How many prefix sums will be released, n. For octaves: how many are expected.
+    /// n, the number of prefix sums to release. For octaves, the expected number.
     pub releases: u64,
-    /// Coordinates.
+    /// Number of coordinates.
     pub dimension: u32,
     /// Public bound L on the length of one contribution (L1 for Laplace noise, otherwise L2).
     pub bound: f64,
-    /// What contributions can be.
+    /// The shape of contributions.
     pub geometry: Geometry,
-    /// Standard deviation, in the units of the data, below which a node's noise must not fall even
-    /// if the budget would allow it; 0 for none. Follow-the-perturbed-leader wants noise for its
-    /// regret.
+    /// The least standard deviation of a node's noise, in the units of the data, even if the budget
+    /// would allow less; 0 for none. Follow-the-perturbed-leader needs noise for its regret.
     pub least_sigma: f64,
-    /// Records summed into one item.
+    /// Records per item.
     pub batch: u64,
     /// The neighbouring relation.
     pub adjacency: Adjacency,
-    /// Who contributes how often.
+    /// How often a person contributes.
     pub participation: Participation,
-    /// What may be spent.
+    /// The budget of the whole run.
     pub budget: Budget,
 }
 
-/// The set that contributions come from, which decides how far apart two of them can be.
+/// The set of possible contributions, which determines the distance of two of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Geometry {
     /// A ball around zero: two points are two radii apart.
     Ball,
-    /// Second moments (vvᵀ, (R/Y)·y·v) of a vector with ‖v‖ ≤ R and a number with |y| ≤ Y, made by
-    /// the mechanism itself from clipped data: two of them are only 3/2 radii apart.
+    /// Second moments (vvᵀ, (R/Y)·y·v) of a vector with ‖v‖ ≤ R and a number with |y| ≤ Y, computed
+    /// by the mechanism from clipped data: two of them are only 3/2 radii apart.
     Moments,
 }
 
 /// Why a request cannot be planned.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum PlanError {
-    /// A cell of the table that does not exist.
+    /// The sum does not support the noise.
     #[error(transparent)]
     Unfit(#[from] Unfit),
     /// A parameter of the lattice.
@@ -83,10 +82,10 @@ pub enum PlanError {
     /// A count that must be positive, or is too large.
     #[error(transparent)]
     Parameter(#[from] ParameterError),
-    /// The exact sums might leave 62 bits.
+    /// The exact sums might exceed 62 bits.
     #[error(
-        "{releases} releases of batches of {batch} could overflow the exact sums at radius {radius}; \
-         allowed: releases*batch*radius below 2^61 (plan fewer releases, or several runs)"
+        "{releases} releases of batches of {batch} could overflow the exact sums at radius \
+         {radius}; allowed: releases*batch*radius below 2^61 (plan fewer releases, or several runs)"
     )]
     Overflow {
         /// n.
@@ -102,13 +101,13 @@ pub enum PlanError {
          L2-Laplace"
     )]
     MomentsInL1,
-    /// The least noise asked for.
+    /// The least noise is out of range.
     #[error("least sigma = {0} is not allowed; allowed: 0, or a positive finite number")]
     LeastSigma(f64),
     /// So large an ε that the samplers' slack uses up δ.
     #[error(
-        "epsilon = {epsilon} is not allowed at delta = {delta}: the samplers' precision slack, {slack:.1e}, would use delta up; \
-         allowed: a smaller epsilon"
+        "epsilon = {epsilon} is not allowed at delta = {delta}: the samplers' \
+         precision slack, {slack:.1e}, would use delta up; allowed: a smaller epsilon"
     )]
     Slack {
         /// ε.
@@ -129,7 +128,7 @@ pub enum PlanError {
     /// A guarantee that would promise nothing.
     #[error(transparent)]
     Guarantee(#[from] GuaranteeError),
-    /// A stored plan that no request leads to.
+    /// A stored plan that no request produces.
     #[error("the stored plan is not one that this program makes")]
     Stored,
     /// A filter's parameters.
@@ -138,24 +137,24 @@ pub enum PlanError {
     /// A filter's integers.
     #[error(transparent)]
     Layout(#[from] LayoutError),
-    /// A window guarantee speaks of records.
+    /// A window guarantee applies to records, not to persons.
     #[error("a window protects single records: it cannot be planned for persons with several")]
     WindowForPersons,
 }
 
-/// A sum with everything fixed but the data.
+/// A sum plan: everything that is fixed before any data.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SumPlan {
     pub(crate) fields: PlanFields,
 }
 
-/// The stored form. Not public: a plan that did not come out of [`SumRequest::plan`] could name any
+/// The stored form. Not public: a plan that does not come from [`SumRequest::plan`] could state any
 /// price.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct PlanFields {
     pub(crate) request: SumRequest,
     pub(crate) strategy: Strategy,
-    /// R, for octaves one for each; never empty.
+    /// R, one per octave; never empty.
     pub(crate) radii: Vec<i64>,
 }
 
@@ -163,7 +162,7 @@ impl SumRequest {
     /// Chooses the strategy's parameters and the integer radius.
     ///
     /// # Errors
-    /// Everything that is out of range, each with what is allowed.
+    /// A parameter out of range; the message states the allowed values.
     pub fn plan(self) -> Result<SumPlan, PlanError> {
         self.kind.accepts(self.noise)?;
         self.check_counts()?;
@@ -175,13 +174,13 @@ impl SumRequest {
                 radii: vec![1],
             },
         };
-        // Bad bounds and dimensions first, then the radii that the budget allows.
+        // Check bounds and dimensions first, then compute the radii that the budget allows.
         plan.lattice(0)?;
         plan.fields.radii = vec![plan.radius_within_budget(0)?];
         plan.choose_layout()?;
         plan.check_overflow()?;
         plan.add_octaves()?;
-        // What can be refused is refused here: a plan that exists has a price and a guarantee.
+        // Refuse here whatever can be refused: a plan has a price and a guarantee.
         plan.charge()?;
         plan.guarantee(true)?;
         Ok(plan)

@@ -1,4 +1,4 @@
-//! What a sum promises, in words and numbers.
+//! The guarantee of a sum.
 
 use super::cover::Noise;
 use super::kind::SumKind;
@@ -11,7 +11,7 @@ impl SumPlan {
     /// The guarantee of everything the planned sum will release.
     ///
     /// # Errors
-    /// Never for a plan that exists; the numbers were checked.
+    /// Numbers out of range. [`SumRequest::plan`] has checked them, so a plan does not fail here.
     pub fn guarantee(&self, simulated: bool) -> Result<Guarantee, GuaranteeError> {
         let request = self.request();
         let charge = self.charge().ok().map(|price| price.charge);
@@ -86,7 +86,7 @@ impl SumPlan {
         )
     }
 
-    /// A bound on the draws a release adds, by coordinate: extra ones for padding, for every level,
+    /// A bound on the draws per release and coordinate: extra draws for padding, for every level,
     /// or inside L2-Laplace.
     fn draws_a_release(&self) -> f64 {
         let levels = self.levels().map_or(1.0, f64::from);
@@ -98,7 +98,7 @@ impl SumPlan {
         (levels + 1.0) * inside
     }
 
-    /// The sum's name for people.
+    /// The sum's display name.
     #[must_use]
     pub fn name(&self) -> String {
         match &self.fields.strategy {

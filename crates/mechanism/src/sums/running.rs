@@ -1,13 +1,12 @@
-//! A sum at work: the one interface behind which trees, codes, digits, windows and filters look
-//! alike.
+//! A sum in progress: the common interface of trees, codes, digits, windows and filters.
 
 use super::cover::{Cover, Draws, Walk};
 use super::vectors;
 use crate::durable::packed;
 use serde::{Deserialize, Serialize};
 
-/// What must be stored to continue bit for bit: exact accumulators, and (public) floats of
-/// decoders. Never O(T).
+/// The stored state from which a sum continues bit for bit: exact accumulators, and (public) floats
+/// of decoders. Never O(T).
 #[derive(Clone, PartialEq, Serialize, Deserialize, Default)]
 pub(crate) struct State {
     #[serde(with = "packed")]
@@ -15,7 +14,7 @@ pub(crate) struct State {
     pub(crate) floats: Vec<f64>,
 }
 
-/// A stored state that does not fit the mechanism it is given to.
+/// A stored state that does not fit its mechanism.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the stored state does not fit this mechanism")]
 pub(crate) struct StateError;
@@ -35,16 +34,16 @@ pub(crate) trait Running: Send {
     /// Takes in item `t` (1, 2, …) and writes release `t`, decoded to the units of the data.
     fn step(&mut self, t: u64, item: &[i64], out: &mut [f64]);
 
-    /// Release `t` once more, for the last t; for t = 0 what would be released before any item.
+    /// Repeats release `t`, for the last t; for t = 0, the release before any item.
     fn last(&mut self, t: u64, out: &mut [f64]);
 
-    /// Draws the noise of steps `from` to `last` ahead of need, where a mechanism can: the same
-    /// noise, sooner.
+    /// Draws the noise of steps `from` to `last` ahead of need, if the mechanism supports it. The
+    /// noise is the same.
     fn draw_ahead(&mut self, from: u64, last: u64) {
         let _ = (from, last);
     }
 
-    /// What [`Running::restore`] needs.
+    /// The state for [`Running::restore`].
     fn state(&self) -> State;
 
     /// Continues after item `t`.
@@ -59,8 +58,8 @@ pub(crate) struct CoveredPrefix<C> {
     unit: f64,
 }
 
-/// AS17's padding: every release carries `total` noises, so that all have one law. The extra ones
-/// are drawn anew for every release; they touch no data and cost no privacy.
+/// AS17's padding: every release carries `total` noises, so that all have one law. The extra noises
+/// are drawn for every release; they touch no data and cost no privacy.
 pub(crate) struct Padding {
     pub(crate) total: u32,
     pub(crate) draws: Draws,
@@ -128,7 +127,7 @@ impl<C: Cover + Copy + Send + 'static> Running for CoveredPrefix<C> {
 }
 
 impl Padding {
-    /// Adds what is missing to `total` noises in release t.
+    /// Adds extra noises to release t, up to `total`.
     fn add(&mut self, t: u64, terms: usize, noise: &mut [i64]) {
         for extra in terms as u64..u64::from(self.total) {
             vectors::add(noise, self.draws.node(t << 6 | extra));

@@ -1,12 +1,11 @@
-//! Plans read back from a journal. A file is not taken on trust: safe code outside could have
-//! written it.
+//! Plans decoded from a journal. Files are not trusted: safe code outside could have written them.
 
 use super::plan::{PlanError, SumPlan};
 use super::strategy::Strategy;
 
 impl SumPlan {
-    /// Checks a plan that comes from a file: everything but the choice of parameters, which a later
-    /// version may make otherwise.
+    /// Checks a plan from a file: everything except the choice of parameters, in which a later
+    /// version may differ.
     pub(crate) fn check_stored(&self) -> Result<(), PlanError> {
         let request = self.request();
         let octaves = match self.fields.strategy {
@@ -65,7 +64,7 @@ mod tests {
         .unwrap()
     }
 
-    /// A journal is a file: what it says of its plan is checked before it is believed.
+    /// The plan in a journal is checked before it is used.
     #[test]
     fn forged_plans_are_refused() {
         for kind in SumKind::ALL {
@@ -104,7 +103,7 @@ mod tests {
             forge(&mut forged);
             assert!(forged.check_stored().is_err(), "{forged:?}");
         }
-        // A larger radius costs more than was granted, which the grant's check sees.
+        // A larger radius costs more than was granted; the check of the grant refuses it.
         let mut larger = plan(SumKind::Tree);
         larger.fields.radii[0] *= 2;
         let (Charge::Gaussian(honest), Charge::Gaussian(forged)) = (

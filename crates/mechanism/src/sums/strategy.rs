@@ -1,5 +1,5 @@
-//! The public shape of a sum: how often it counts an item, and how much noise a release carries. No
-//! data, no budget.
+//! The public shape of a sum: how often it counts an item, and how much noise a release carries. It
+//! involves neither data nor budget.
 
 use super::blt::{BltError, DyadicBlt, Layout, Width, optimise};
 use super::cover::{Cover, Noise};
@@ -12,8 +12,8 @@ use super::window::Window;
 use crate::persons::Participation;
 use serde::{Deserialize, Serialize};
 
-/// A sum with its parameters chosen. Stored with a run, so that a resumed run keeps them whatever a
-/// later version would choose.
+/// A sum with its parameters. Stored with a run, so that a resumed run keeps them even if a later
+/// version would choose others.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) enum Strategy {
     Tree,
@@ -65,8 +65,7 @@ impl Strategy {
         })
     }
 
-    /// Whether it is a strategy of this kind that reaches n releases: what is read from a file is
-    /// not taken on trust.
+    /// Whether this is a strategy of this kind that reaches n releases. Files are not trusted.
     pub(crate) fn fits(&self, kind: SumKind, releases: u64) -> bool {
         match (self, kind) {
             (Self::Tree, SumKind::Tree)
@@ -87,8 +86,8 @@ impl Strategy {
         }
     }
 
-    /// The largest number of nodes an item lies in. For octaves: in octave `octave`. Filters have
-    /// none.
+    /// The largest number of nodes that contain an item; for octaves, in octave `octave`. `None`
+    /// for filters.
     pub(crate) fn depth(&self, releases: u64, octave: u32) -> Option<u32> {
         Some(match *self {
             Self::Tree | Self::PaddedTree | Self::Honaker => BinaryTree::depth(releases),
@@ -132,8 +131,8 @@ impl Strategy {
             }
             _ => most * depth.sqrt(),
         };
-        // A square root and a few products of small integers: two units in the last place are more
-        // than they can err.
+        // The errors of a square root and a few products of small integers are below two units in
+        // the last place.
         Ok(exact.next_up().next_up())
     }
 

@@ -1,7 +1,7 @@
-//! A private sum: contributions go in sealed, prefix sums come out noisy, paid for and durable.
+//! A private sum: sealed contributions go in, noisy prefix sums come out, paid for and durable.
 //!
-//! A new instance goes on from the last release that is known of the one before: that is public,
-//! and is added to all its own releases.
+//! A new instance continues from the last known release of the one before, which is public and is
+//! added to all releases of the new instance.
 
 use super::build::build;
 use super::error::SumError;
@@ -18,21 +18,22 @@ use hushstream_account::Guarantee;
 use serde::{Deserialize, Serialize};
 use std::marker::PhantomData;
 
-/// A journal is long from this many bytes; from fewer if items are small, of which each takes
-/// memory of its own when it is read; from more if they are large.
+/// A journal longer than this is compacted; sooner if items are small, because each allocates
+/// memory when it is read; later if they are large.
 const LONG: u64 = 1 << 22;
 const MANY_ITEMS: u64 = 1 << 15;
 const FEW_ITEMS: u64 = 64;
-/// Bytes of an item beside its numbers, about.
+/// Approximate bytes of an item besides its numbers.
 const FRAME: u64 = 32;
 
 /// A private sum in progress. Records go in, and prefix sums come out: [`Pending`] at first, and
-/// [`Released`] once a sync covers them. The [crate's front page](crate) has the whole way.
+/// [`Released`] once a sync covers them. The [front page](crate) shows how to plan and pay for it.
 ///
 /// ```
 /// # use hushstream_account::{Adjacency, Budget, FilterKind};
 /// # use hushstream_mechanism::sums::{Geometry, Noise, PrivateSum, SumKind, SumRequest};
-/// # use hushstream_mechanism::{Contribution, Ledger, MemoryStorage, Participation, Raw, Transcript};
+/// # use hushstream_mechanism::{Contribution, Ledger, MemoryStorage, Participation, Raw};
+/// # use hushstream_mechanism::Transcript;
 /// # let request = SumRequest {
 /// #     kind: SumKind::Tree, noise: Noise::Gaussian, releases: 9, dimension: 1, bound: 1.0,
 /// #     geometry: Geometry::Ball, least_sigma: 0.0, batch: 1, adjacency: Adjacency::ReplaceOne,
@@ -57,18 +58,18 @@ pub type PrivateSum<G> = Private<Sum<G>>;
 pub struct Sum<G> {
     pub(super) plan: SumPlan,
     running: Box<dyn Running>,
-    /// Of the next item.
+    /// The lattice of the next item.
     pub(super) lattice: Lattice,
-    /// Items taken in by this instance.
+    /// Number of items of this instance so far.
     pub(super) items: u64,
-    /// The item that is being filled.
+    /// The incomplete item.
     pub(super) item: Item,
     pub(super) in_batch: u64,
     counts: Counts,
     pub(super) persons: Persons,
-    /// The last known release of earlier instances, which is public; nothing in the first.
+    /// The last known release of earlier instances, which is public; empty in the first.
     base: Vec<f64>,
-    /// The memory of a release that was not published, for the next one.
+    /// Memory of a discarded release, reused for the next one.
     room: Vec<f64>,
     kind: PhantomData<fn() -> G>,
 }
@@ -78,8 +79,8 @@ pub struct Sum<G> {
 pub(super) struct Item {
     #[serde(with = "packed")]
     pub(super) values: Vec<i64>,
-    /// The person of every record, where the plan limits persons: whether a record was taken in
-    /// follows.
+    /// The person of every record, if the plan limits persons; this determines which records were
+    /// added.
     #[serde(with = "packed")]
     pub(super) persons: Vec<u64>,
     #[serde(with = "postcard::fixint::le")]
@@ -88,7 +89,7 @@ pub(super) struct Item {
     pub(super) clipped: u64,
 }
 
-/// Everything after some number of items.
+/// The state after some number of items.
 #[derive(Serialize, Deserialize)]
 struct Stored {
     base: Vec<f64>,
@@ -186,7 +187,7 @@ impl<G: GuaranteeKind> Machine for Sum<G> {
     fn step(&mut self, t: u64) -> Result<Option<Vec<f64>>, SumError> {
         self.items = t;
         let mut value = std::mem::take(&mut self.room);
-        // Every coordinate is written below; what was in the room before is not worth clearing.
+        // Every coordinate is written below, so old contents need no clearing.
         value.resize(self.item.values.len(), 0.0);
         self.running.step(t, &self.item.values, &mut value);
         for (value, base) in value.iter_mut().zip(&self.base) {
@@ -258,7 +259,7 @@ impl<G: GuaranteeKind> Machine for Sum<G> {
 }
 
 impl<G: GuaranteeKind> Sum<G> {
-    /// Octaves have a lattice each.
+    /// Each octave has its own lattice.
     fn enter_octave(&mut self) -> Result<(), SumError> {
         let next = self.items + 1;
         if self.plan.request().kind == super::SumKind::Octave && next <= self.plan.most_releases() {
@@ -269,21 +270,21 @@ impl<G: GuaranteeKind> Sum<G> {
 }
 
 impl<G: GuaranteeKind> PrivateSum<G> {
-    /// Draws noise ahead of need, where the mechanism can: many steps at a time, and in a thread of
-    /// its own if there is a core to spare. Releases are the same bit for bit, only sooner. Not
-    /// worth it for a few of them.
+    /// Draws noise ahead of need, if the mechanism supports it: many steps at a time, and in a
+    /// helper thread if a core is free. Releases are the same bit for bit. Not worth the effort for
+    /// a few releases.
     pub fn draw_ahead(&mut self) {
         let (next, last) = (self.diary.items() + 1, self.diary.items_planned());
         self.mechanism.running.draw_ahead(next, last);
     }
 
-    /// Takes back a release that will not be published; the next one is written into its memory.
+    /// Takes back a release that will not be published, and reuses its memory for the next one.
     pub fn discard(&mut self, pending: Pending<Vec<f64>, G>) {
         self.mechanism.room = pending.value;
     }
 
-    /// What would be released before any item: zero, or pure noise for sums whose releases all have
-    /// one law. Nothing once items have come in.
+    /// The release before any item: zero, or pure noise for sums whose releases all have one law.
+    /// `None` once items have come in.
     pub fn before_the_first(&mut self) -> Option<Released<Vec<f64>, G>> {
         if self.steps() > 0 {
             return None;

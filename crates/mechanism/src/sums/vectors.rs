@@ -1,10 +1,10 @@
-//! Loops over integer vectors that every step makes, compiled for every width of vectors.
+//! Inner loops over integer vectors, compiled for every vector width.
 
 use hushstream_four::{self as four, FOUR, Four, Work, nearest};
 use pulp::{Arch, Simd, WithSimd};
 
-/// `total` += `terms`, modulo 2⁶⁴: the caller knows that nothing wraps, and a loop that looked for
-/// it would not become vectors.
+/// `total` += `terms`, modulo 2⁶⁴: the caller ensures that nothing wraps; a check would prevent
+/// vectorisation.
 pub(super) fn add(total: &mut [i64], terms: &[i64]) {
     dispatch(total, |total| {
         for (total, term) in total.iter_mut().zip(terms) {
@@ -42,8 +42,7 @@ impl<'a> AddNoise<'a> {
         });
     }
 
-    /// The same on the way to a release, in one pass: `exact` += `item`, and `out` = (`exact` +
-    /// `total`)·`unit`.
+    /// The same fused with a release: `exact` += `item`, and `out` = (`exact` + `total`)·`unit`.
     pub(super) fn release(self, exact: &mut [i64], item: &[i64], out: &mut [f64], unit: f64) {
         four::run(ReleaseInOnePass {
             add: self,
@@ -78,7 +77,7 @@ impl Work for ReleaseInOnePass<'_> {
             v.words(&[self.add.mask; FOUR]),
             v.floats(&[self.unit; FOUR]),
         );
-        // All of one length, which is worth telling the compiler.
+        // Equal lengths, stated for the compiler.
         let (out, count) = (self.out, self.item.len());
         debug_assert_eq!(count, total.len(), "nothing of an older sum may stay");
         let (outs, out) = out[..count].as_chunks_mut();
@@ -92,7 +91,7 @@ impl Work for ReleaseInOnePass<'_> {
         for (((above, noise), item), ((total, exact), out)) in read.zip(written) {
             *out = release_four(v, [above, noise, item], total, exact, mask, unit);
         }
-        // Three at the most.
+        // At most three remain.
         let read = above.iter().zip(noise).zip(item);
         let written = total.iter_mut().zip(exact).zip(out);
         for (((above, noise), item), ((total, exact), out)) in read.zip(written) {

@@ -37,7 +37,7 @@ impl Window {
     /// full.
     #[must_use]
     pub fn most_terms(self, releases: u64) -> u32 {
-        // Covers repeat with the window's block once it is full: look at every alignment for small
+        // Covers repeat with the window's block once it is full: try every alignment for small
         // windows.
         let depth = self.depth(releases);
         if releases <= self.width {
@@ -72,7 +72,7 @@ impl Cover for Window {
             start += 1 << level;
             out.push(Term::plus(dyadic_node(level, start)));
         }
-        // Large nodes live longest: first, so that a walk keeps their totals.
+        // Large nodes last longest: put them first, so that a walk keeps their totals.
         out[first..].sort_by_key(|term| std::cmp::Reverse(term.node & 63));
     }
 

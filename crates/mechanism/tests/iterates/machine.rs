@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex};
 
 pub(crate) const D: usize = 3;
 
-/// A disk in memory that can be copied as it stands and can lose what was not synced.
+/// A disk in memory that can be copied and can lose unsynced bytes.
 #[derive(Clone, Default)]
 pub(crate) struct Disk(Arc<Mutex<(Vec<u8>, usize)>>);
 
@@ -151,7 +151,7 @@ pub(crate) fn learners() -> Vec<Arc<dyn StableLearner>> {
     ]
 }
 
-/// Plays record t and publishes what may leave: the bits of each release.
+/// Adds record t and publishes the releases that a sync covers: the bits of each.
 pub(crate) fn play(run: &mut Iterates, ledger: &mut Ledger, t: u64, sync: bool) -> Vec<Vec<u64>> {
     let mut dice = Dice(t);
     let row = row(&mut dice, D).unwrap_or((vec![f64::NAN; D], 0.0));

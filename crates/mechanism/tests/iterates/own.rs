@@ -10,7 +10,7 @@ use hushstream_mechanism::sums::Noise;
 use hushstream_mechanism::{DiaryError, Raw};
 use std::sync::Arc;
 
-/// The mean of targets in [−1, 1], whatever it says of its sensitivity.
+/// The mean of targets in [−1, 1], with any stated sensitivity.
 struct Mean<S>(S);
 
 impl<S: Fn(u64) -> f64 + Send + Sync> StableLearner for Mean<S> {
@@ -163,7 +163,7 @@ fn a_negative_bound_is_refused_before_anything_is_released() {
     }
 }
 
-/// The guarantee says on whose proof it rests.
+/// The guarantee states whose proof it rests on.
 #[test]
 fn the_guarantee_names_a_proof_that_is_not_ours() {
     let says = |learner| {

@@ -90,7 +90,7 @@ fn a_null_record_that_skips_its_step() {
             }
         }),
     };
-    // One record, then a stream of nulls: nobody's contraction.
+    // One record, then a stream of nulls.
     let rounds = 1023;
     let stream = |sign: f64| {
         let mut rows: Vec<Row> = vec![None; rounds];

@@ -1,4 +1,4 @@
-//! What cannot be proved is refused, with its name.
+//! Configurations without a proof are refused by name.
 
 use hushstream_account::{Adjacency, Budget, Charge, FilterKind};
 use hushstream_mechanism::losses::{Bounds, Distance, Features, LinearModel, Link, Loss, Record};
@@ -87,7 +87,7 @@ fn losses_and_sets_without_a_proof() {
     assert!(message(steps).contains("2^40"));
 }
 
-/// No proof speaks of underflow or overflow: what comes near them is refused.
+/// The proofs exclude underflow and overflow: parameters near them are refused.
 #[test]
 fn numbers_near_the_ends_of_the_floats() {
     for size in [1e-70, 1e70] {

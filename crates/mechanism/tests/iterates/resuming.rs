@@ -1,5 +1,5 @@
-//! Stopping changes nothing: resumed at every step and at random ones, after crashes that leave any
-//! part of what was not synced, and from old copies.
+//! Stopping changes nothing: resumed at every step and at random ones, after crashes that keep any
+//! part of the unsynced bytes, and from old copies.
 
 use crate::machine::*;
 use crate::streams::{Dice, record, row};
@@ -53,7 +53,7 @@ fn stopping_anywhere_changes_nothing() {
 #[test]
 fn a_long_run_that_stops_now_and_then() {
     let rounds = 10_000;
-    // A wide state, so that the journal is written anew several times.
+    // A wide state, so that the journal is rewritten several times.
     let bounds = Bounds::new(1.0, (-1.0, 1.0), 1.0).unwrap();
     let model = LinearModel::new(40, Link::Logistic, bounds).unwrap();
     let set = Arc::new(Ball::new(40, 1.0).unwrap());
@@ -92,8 +92,7 @@ fn a_long_run_that_stops_now_and_then() {
     assert!(machine.journal.length() < 3 << 20);
 }
 
-/// A crash loses what was not synced, and none of that was published; what comes again has the same
-/// bits.
+/// A crash loses unsynced items, none of which was published; repeated releases have the same bits.
 #[test]
 fn a_crash_repeats_releases_and_never_redraws_them() {
     let plan = plan(learners()[0].clone(), Timing::Every(40), Noise::Gaussian);
@@ -145,7 +144,7 @@ fn an_old_copy_goes_on_as_a_new_instance() {
     assert_eq!(back.outcome, CameBack::NewInstance { lost: 5 });
     let mut run = back.run;
     assert_eq!(run.steps(), 15);
-    // The same records again would meet other noise: nothing published before comes back.
+    // The same records would get other noise: no earlier release is repeated.
     for t in 11..=15 {
         let fresh = play(&mut run, &mut ledger, t, true);
         assert!(!seen.contains(&fresh[0]));
@@ -169,7 +168,8 @@ fn an_old_copy_goes_on_as_a_new_instance() {
     ));
 }
 
-/// One release at the end needs every record: it is not made from fewer, however often one tries.
+/// One release at the end needs every record: it is never made from fewer, no matter how often one
+/// tries.
 #[test]
 fn an_old_copy_of_a_single_release_is_refused_for_ever() {
     let last = plan(
@@ -245,7 +245,7 @@ fn an_old_copy_of_who_has_contributed_is_refused() {
     assert_eq!(back.run.steps(), 3);
 }
 
-/// Nor when the journal is written anew.
+/// Nor after the journal is rewritten.
 #[test]
 fn persons_are_remembered_over_checkpoints() {
     // So wide that the journal is long after a dozen items.

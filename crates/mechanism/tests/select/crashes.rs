@@ -1,7 +1,7 @@
-//! Disks that die at the n-th sync, for every n, with whatever part of the unsynced bytes survives:
-//! after recovery no play is contradicted and no charge is lost, though the stream goes on with
-//! other contents, and though somebody may have put back an older journal. The diary under test is
-//! the same for selections, feedback and solvers.
+//! Disks that fail at the n-th sync, for every n, with any part of the unsynced bytes surviving:
+//! after recovery no play is contradicted and no charge is lost, although the stream continues with
+//! other contents, and even if somebody has restored an older journal. Selections, feedback and
+//! solvers share this diary.
 
 use crate::request;
 use hushstream_account::Budget;
@@ -100,7 +100,7 @@ fn losses(t: u64, life: u64) -> Raw<Vec<f64>> {
     Raw::seal((0..EXPERTS).map(loss).collect())
 }
 
-/// What the world has seen.
+/// Everything published.
 #[derive(Default)]
 struct Seen {
     /// By address: instance and step.
@@ -168,7 +168,7 @@ fn live(plan: &SelectPlan, disks: [&Disk; 2], group: u64, life: u64, seen: &mut 
     let _ = run();
 }
 
-/// Lives, dies at a sync, and lives again with other contents. Gives what was seen before the
+/// Runs, fails at a sync, and runs again with other contents. Returns what was published before the
 /// crash, and in all.
 fn die_and_live(
     plan: &SelectPlan,
@@ -258,8 +258,7 @@ fn a_crash_and_an_older_journal_contradict_nothing() {
                     None => assert!(seen.finished || all == before, "{case}"),
                 }
                 assert!(seen.finished || seen.outcome.is_none(), "{case}");
-                // Every step once: what was published stays, what is new is at an address of its
-                // own.
+                // Every step once: published plays stay, new ones are at their own addresses.
                 assert_eq!(seen.plays.len(), all.len(), "{case}");
                 for (step, play) in before {
                     assert_eq!(play, all[&step], "{case}");

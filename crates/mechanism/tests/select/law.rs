@@ -3,7 +3,7 @@
 
 use hushstream_mechanism::select::Board;
 
-/// What can be done wrong.
+/// Possible mistakes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Bug {
     None,

@@ -1,5 +1,5 @@
 //! Selections: exact laws by enumeration, privacy against every neighbour on a grid, planted bugs,
-//! and coming back after a stop.
+//! and resuming after a stop.
 #![allow(clippy::unwrap_used)]
 
 mod crashes;
@@ -25,7 +25,7 @@ impl Disk {
         self.0.lock().unwrap().len()
     }
 
-    /// What is on it now, on another disk.
+    /// A copy of its current content, on another disk.
     fn copy(&self) -> Self {
         Self(Arc::new(Mutex::new(self.0.lock().unwrap().clone())))
     }

@@ -1,5 +1,4 @@
-//! Coming back: bit for bit after every item, a new instance after a lost journal, and what is
-//! refused.
+//! Resuming: bit for bit after every item, a new instance after a lost journal, and refusals.
 
 use crate::{Disk, open, request};
 use hushstream_mechanism::select::{Horizon, Method, SelectError, SelectPlan, Selection};

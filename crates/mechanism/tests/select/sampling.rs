@@ -1,5 +1,5 @@
 //! The code draws from the enumerated law; its marginals are those of multiplicative weights;
-//! memory is one number an expert.
+//! memory is one number per expert.
 
 use crate::law::{Bug, law};
 use crate::{Disk, open, request};
@@ -178,6 +178,6 @@ fn many_experts() {
         selection.sync(&mut ledger).unwrap();
         most = most.max(storage.len());
     }
-    // Eight checkpoints' worth of items, each 4 bytes an expert, and the checkpoint.
+    // Eight checkpoints' worth of items, each 4 bytes per expert, and the checkpoint.
     assert!(most < 10 * 8 * 100_000, "{most}");
 }

@@ -1,4 +1,4 @@
-//! Row norms: the error that is promised.
+//! Row norms: the promised error.
 
 use crate::matrices::Matrices;
 use crate::plans::{LARGEST, covering, single};

@@ -7,7 +7,7 @@ use hushstream_mechanism::Participation;
 use hushstream_mechanism::sums::blt::{DyadicBlt, optimise};
 use hushstream_mechanism::sums::{Noise, SumKind};
 
-/// The strategy matrix of the filter that a plan for so many releases chooses; no decoder.
+/// The strategy matrix of the filter that a plan for `releases` releases chooses; no decoder.
 fn filter(releases: u64) -> Matrices {
     let blt = DyadicBlt::new(&optimise(releases, 4).unwrap()).unwrap();
     let parameters = blt.parameters();

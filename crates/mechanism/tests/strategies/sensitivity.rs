@@ -1,4 +1,4 @@
-//! Column norms: what calibrates the noise, for one item, for two of a person's, and for both
+//! Column norms, which calibrate the noise: for one item, for two of a person's, and for both
 //! adjacencies.
 
 use crate::matrices::Matrices;

@@ -1,10 +1,9 @@
-//! Disks that die: a run is killed at its n-th sync, for every n, with whatever part of the
-//! unsynced bytes survives. After recovery nothing already published is contradicted, no charge is
-//! lost, and the budget is never exceeded.
+//! Disks that fail: a run is killed at its n-th sync, for every n, with any part of the unsynced
+//! bytes surviving. After recovery nothing already published is contradicted, no charge is lost,
+//! and the budget is never exceeded.
 //!
-//! After a crash the stream goes on with other contents: whatever the run has not written down may
-//! be something else the next time. So an address that is used twice shows as two values of one
-//! release.
+//! After a crash the stream continues with other contents: records that the run has not journalled
+//! may differ the next time. So an address that is used twice shows as two values of one release.
 
 use crate::game::*;
 use hushstream_mechanism::sums::{Noise, PrivateSum, SumKind};
@@ -66,7 +65,7 @@ impl Disk {
         }
     }
 
-    /// Counts a sync, or dies at it.
+    /// Counts a sync, or fails at it.
     fn tick(&self) -> io::Result<()> {
         match &mut self.machine.lock().unwrap().syncs_left {
             Some(0) => Err(io::Error::other("the disk died")),
@@ -92,7 +91,7 @@ impl Storage for Disk {
     }
 
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
-        // A dying disk still takes bytes into its cache.
+        // A failing disk still takes bytes into its cache.
         self.platter.lock().unwrap().cached.extend_from_slice(bytes);
         Ok(())
     }
@@ -140,7 +139,7 @@ impl Storage for Disk {
 
 const RELEASES: u64 = 12;
 
-/// What the world has seen.
+/// Everything published.
 #[derive(Default)]
 struct Seen {
     /// By address: instance and step.
@@ -192,7 +191,7 @@ fn live(
         let mut sum = match resumed {
             Ok(resumption) => {
                 seen.resumed = Some(resumption.outcome);
-                // A new instance does not publish what the old copy knew.
+                // A new instance does not publish what the old copy contained.
                 if resumption.outcome == CameBack::Continued {
                     waiting = resumption.recent;
                 }
@@ -233,8 +232,8 @@ fn live(
     let _ = run();
 }
 
-/// Lives once, dies at a sync, and lives again with other contents; `between` is what happens to
-/// the disks after the crash. Gives what was seen before it.
+/// Runs once, fails at a sync, and runs again with other contents; `between` modifies the disks
+/// after the crash. Returns what was published before it.
 fn die_and_live(
     cell: (SumKind, Noise),
     group: u64,
@@ -286,8 +285,7 @@ fn a_crash_at_any_sync_contradicts_nothing_and_loses_no_charge() {
                     let all = seen.in_order();
                     assert_eq!(all.len(), RELEASES as usize, "{case}");
                     assert_eq!(seen.releases.len(), all.len(), "{case}: one instance");
-                    // What was published stays, and is what a run without a crash would have
-                    // published.
+                    // Published releases stay, and equal those of a run without a crash.
                     for (step, value) in before {
                         assert_eq!(value, expected[step as usize - 1], "{case}");
                         assert_eq!(all[&step], value, "{case}");
@@ -298,7 +296,7 @@ fn a_crash_at_any_sync_contradicts_nothing_and_loses_no_charge() {
     }
 }
 
-/// The machine dies, and somebody puts back a copy of the journal, of any age: nothing that was
+/// The machine fails, and somebody restores a copy of the journal, of any age: nothing that was
 /// published is contradicted.
 #[test]
 fn a_crash_and_an_older_journal_contradict_nothing() {
@@ -330,8 +328,8 @@ fn a_crash_and_an_older_journal_contradict_nothing() {
                         None => assert!(seen.finished || all == before, "{case}"),
                     }
                     assert!(seen.finished || seen.resumed.is_none(), "{case}");
-                    // Every step once: what was published stays, what is new is at an address of
-                    // its own.
+                    // Every step once: published releases stay, new ones are at their own
+                    // addresses.
                     assert_eq!(seen.releases.len(), all.len(), "{case}");
                     for (step, value) in &before {
                         assert_eq!(&all[step], value, "{case}");

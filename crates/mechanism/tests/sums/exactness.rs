@@ -1,4 +1,4 @@
-//! Releases are exactly "integer sum plus addressed noise", whatever the order or the split of the
+//! Releases are exactly "integer sum plus addressed noise", for any order and any split of the
 //! additions.
 
 use crate::game::*;
@@ -87,7 +87,7 @@ fn releases_are_exact_sums_plus_regenerated_noise() {
     }
 }
 
-/// Who draws the noise, and when, changes nothing: from the first step on, or from one in the
+/// The time and thread of drawing change nothing: from the first step on, or from one in the
 /// middle.
 #[test]
 fn noise_drawn_ahead_is_the_same_noise() {

@@ -1,4 +1,4 @@
-//! What the tests share: plans, keys, ledgers and streams.
+//! Shared by the tests: plans, keys, ledgers and streams.
 
 use hushstream_account::{Adjacency, Budget, FilterKind, Price};
 use hushstream_mechanism::sums::{Geometry, Noise, PrivateSum, SumKind, SumPlan, SumRequest};
@@ -37,7 +37,7 @@ pub(crate) fn budget(noise: Noise) -> Budget {
     }
 }
 
-/// Every transcript sum with every noise it carries.
+/// Every transcript sum with every noise it supports.
 pub(crate) fn cells() -> Vec<(SumKind, Noise)> {
     let noises = [Noise::Gaussian, Noise::Laplace, Noise::L2Laplace];
     SumKind::ALL

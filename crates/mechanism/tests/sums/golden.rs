@@ -1,5 +1,5 @@
-//! Journals as every version wrote them: versions 1 and 2 are refused in words, version 3 is read,
-//! and gives the very releases that were published.
+//! Journals as every version wrote them: versions 1 and 2 are refused with an explanation, version
+//! 3 is read, and reproduces the published releases.
 //!
 //! The files of the present version are written by this test if `HUSHSTREAM_WRITE_GOLDEN` is set.
 //! They change only with the version; the releases are those that version 2 published.
@@ -42,7 +42,7 @@ fn with_rows(name: &str, count: u64) -> WithRows<MemoryStorage> {
     WithRows::new(golden(name), rows(count))
 }
 
-/// Bits of floats, in hexadecimal, a release a line.
+/// Bits of floats, in hexadecimal, one release per line.
 fn text(releases: &[Vec<f64>]) -> String {
     let line = |release: &Vec<f64>| {
         let words = release.iter().map(|x| format!("{:016x}", x.to_bits()));

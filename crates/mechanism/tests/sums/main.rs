@@ -1,5 +1,4 @@
-//! The behaviour of private sums from outside: what they release, what they refuse, and what
-//! survives a crash.
+//! Private sums from outside: their releases, their refusals, and recovery from crashes.
 
 #![allow(clippy::unwrap_used)] // a test may stop where it fails
 

@@ -1,4 +1,4 @@
-//! Everything that must be refused, and with which words.
+//! Every refusal, and its message.
 
 use crate::game::*;
 use hushstream_account::{Budget, Charge, Mu};
@@ -246,7 +246,7 @@ fn a_pending_value_of_another_sum_is_refused() {
     assert!(other.publish(pending).is_err());
 }
 
-/// A budget can be raised, what was spent stays spent, and all of it is read back.
+/// A budget can be raised, spent charges stay spent, and all of it is read back.
 #[test]
 fn a_budget_is_raised_durably_and_never_lowered() {
     use hushstream_account::{Adjacency, Budget, Charge, Epsilon, FilterKind};

@@ -153,7 +153,7 @@ fn octaves_have_a_generator_each() {
             }
             past = expected;
         }
-        // One noise a release, each at an address of its own.
+        // One noise per release, each at its own address.
         assert_eq!(noises.read.len() as u64, RELEASES);
     }
 }

@@ -95,7 +95,7 @@ fn checkpoints_change_nothing() {
             while t < stop {
                 t += 1;
                 let pending = sum.add(wide(t)).unwrap().unwrap();
-                // Group commit: many items a sync.
+                // Group commit: many items per sync.
                 if t.is_multiple_of(50) || t == stop {
                     sum.sync(&mut ledger).unwrap();
                     assert_eq!(
@@ -137,7 +137,7 @@ fn persons_are_remembered() {
     }
 }
 
-/// A journal that is written anew forgets items, and no person.
+/// A rewritten journal drops items, but no person's counts.
 #[test]
 fn persons_are_remembered_over_checkpoints() {
     let directory = tempfile::tempdir().unwrap();
@@ -166,8 +166,8 @@ fn persons_are_remembered_over_checkpoints() {
     }
 }
 
-/// A journal restored from an old copy does not know what was published since: new addresses, and
-/// only new items.
+/// A journal restored from an old copy lacks what was published since: new addresses, and only new
+/// items.
 #[test]
 fn an_old_copy_opens_a_new_instance() {
     for (kind, noise) in cells() {
@@ -190,7 +190,7 @@ fn an_old_copy_opens_a_new_instance() {
         );
         let second_instance = instance(&mut sum, &mut ledger, 9);
         assert_ne!(first_instance, second_instance, "no address is met twice");
-        // It goes on, over further stops, to the end of the horizon and no further.
+        // It continues, over further stops, to the end of the horizon and no further.
         feed(&mut sum, &mut ledger, 10..=20);
         drop((sum, ledger));
         let (mut sum, mut ledger, resumed) = files.resume();
@@ -209,7 +209,7 @@ fn an_old_copy_opens_a_new_instance() {
     }
 }
 
-/// The new instance starts from the last release that the old copy knows, not from nothing.
+/// The new instance starts from the last release in the old copy, not from nothing.
 #[test]
 fn a_new_instance_keeps_what_was_released() {
     let directory = tempfile::tempdir().unwrap();
@@ -224,7 +224,7 @@ fn a_new_instance_keeps_what_was_released() {
     sum.sync(&mut ledger).unwrap();
     drop((sum, ledger));
     let mut ledger = Ledger::open(files.storage("ledger")).unwrap();
-    // Somebody knows that 2003 releases have been seen outside.
+    // The caller states that 2003 releases have been seen outside.
     let resumption = PrivateSum::<Transcript>::resume(
         files.storage("journal"),
         &key(),
@@ -323,7 +323,7 @@ mod lives {
         assert!(first.publish(pending).is_err());
     }
 
-    /// A pending value of an object that is gone cannot leave through the one that was resumed.
+    /// A pending value of a dropped object cannot be published by the resumed one.
     #[test]
     fn a_pending_value_dies_with_its_object() {
         let directory = tempfile::tempdir().unwrap();
@@ -346,7 +346,7 @@ mod lives {
         assert!(second.publish(orphan).is_err());
     }
 
-    /// A journal of an earlier instance is refused however many items it knows.
+    /// A journal of an earlier instance is refused, no matter how many items it holds.
     #[test]
     fn an_earlier_instance_is_superseded() {
         let directory = tempfile::tempdir().unwrap();
@@ -355,7 +355,7 @@ mod lives {
         feed(&mut sum, &mut ledger, 1..=6);
         copy(directory.path(), "journal", "old");
         feed(&mut sum, &mut ledger, 7..=8);
-        // Items 9 and 10 reach the journal but are not marked: nobody has seen them.
+        // Items 9 and 10 reach the journal but are not marked: they were never published.
         sum.add(Raw::seal(item(9))).unwrap();
         sum.add(Raw::seal(item(10))).unwrap();
         drop(sum);
@@ -411,7 +411,7 @@ mod lives {
         let resumption = resume(&mut ledger, Some(5)).unwrap();
         assert_eq!(resumption.outcome, CameBack::NewInstance { lost: 2 });
         drop(resumption);
-        // The ledger knows it now, also without being told.
+        // The ledger has it now, without being told.
         let resumption = resume(&mut ledger, None).unwrap();
         assert_eq!(
             (resumption.outcome, resumption.run.steps()),
@@ -419,8 +419,8 @@ mod lives {
         );
     }
 
-    /// Two copies of one journal that went different ways: the one that was resumed first has taken
-    /// the run over.
+    /// Two copies of one journal that diverged: the one that was resumed first has taken over the
+    /// run.
     #[test]
     fn a_forked_journal_is_superseded() {
         for more in [1, 3] {
@@ -445,12 +445,12 @@ mod lives {
                 matches!(error, SumError::Diary(DiaryError::Superseded)),
                 "{error}"
             );
-            // The branch that went on still can.
+            // The branch that continued still can.
             assert_eq!(resume("copy", &mut ledger).unwrap().run.steps(), 8);
         }
     }
 
-    /// A ledger that was rolled back behind the beginning of a run with items is noticed.
+    /// A ledger rolled back to before the beginning of a run with items is detected.
     #[test]
     fn a_ledger_without_the_beginning_is_noticed() {
         let directory = tempfile::tempdir().unwrap();

@@ -70,8 +70,8 @@ pub enum LedgerError {
     #[error(
         "the ledger has lost records: it holds {records}, and its witness has seen {witnessed} or \
          more. Its end is damaged, or it is an old copy: put the newest copy of the ledger back. \
-         If that is lost, what was spent is not known, and only who answers for the data can \
-         accept the ledger as it is, by removing the witness file"
+         If that is lost, what was spent is unknown, and only the person responsible for the data \
+         can accept the ledger as it is, by removing the witness file"
     )]
     Behind {
         /// Records in the ledger.

@@ -284,7 +284,7 @@ fn a_ledger_opened_on_storage_that_forgets_is_marked_simulated() {
     };
     let mut ledger = Ledger::open(durable.clone()).unwrap();
     assert!(ledger.is_simulated());
-    // Also once it is written anew.
+    // Also after a rewrite.
     ledger.begin(1, [1; 16], [2; 16], false).unwrap();
     ledger.marks_written = MARKS_KEPT;
     ledger.mark(1, [2; 16], 1).unwrap();
