@@ -41,6 +41,6 @@ pub use linear::{
 };
 pub use note::{Note, NoteError};
 pub use papers::{Cell, TABLES, Table};
-pub use run::{Beginning, Player, Run};
+pub use run::{Beginning, Out, Player, Run};
 pub use sparse::{SparsePlayer, SparseRecipe, SparseRequest, SparseRun};
 pub use values::{ValuesPlayer, ValuesRecipe, ValuesRequest, ValuesRun};

@@ -165,6 +165,8 @@ pub struct Beginning<'a> {
 }
 
 type Promise<P> = PromiseOf<<P as Player>::Mechanism>;
+/// What a run lets out.
+pub type Out<P> = Released<<P as Player>::Output, PromiseOf<<P as Player>::Mechanism>>;
 
 /// A recipe in progress.
 pub struct Run<P: Player> {
@@ -378,10 +380,7 @@ impl<P: Player> Run<P> {
     ///
     /// # Errors
     /// Those of the mechanism.
-    pub fn sync(
-        &mut self,
-        ledger: &mut Ledger,
-    ) -> Result<Vec<Released<P::Output, Promise<P>>>, RunError> {
+    pub fn sync(&mut self, ledger: &mut Ledger) -> Result<Vec<Out<P>>, RunError> {
         self.mechanism.sync(ledger).map_err(Into::into)?;
         let last = self
             .last

@@ -74,13 +74,16 @@ pub(crate) trait Session {
     fn arms(&self) -> Vec<Arm>;
 }
 
+/// What the releases of a run tell about each arm.
+type Arms<P> = Box<dyn Fn(&Run<P>) -> Vec<Arm>>;
+
 /// A run, and how it looks from outside.
 pub(crate) struct Running<P: Player> {
     pub(crate) run: Run<P>,
     /// An output as it stands in the file of releases.
     pub(crate) show: Box<dyn Fn(P::Output) -> Content>,
     /// What the releases tell about each arm.
-    pub(crate) arms: Box<dyn Fn(&Run<P>) -> Vec<Arm>>,
+    pub(crate) arms: Arms<P>,
 }
 
 impl<P: Player> Running<P> {

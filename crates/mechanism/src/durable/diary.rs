@@ -539,7 +539,7 @@ impl Found {
     pub(crate) fn take_over(
         self,
         claim: &Claim,
-    ) -> Result<(Diary, Option<Checkpoint>, Vec<Vec<u8>>), DiaryError> {
+    ) -> Result<(Diary, Option<Checkpoint>, Items), DiaryError> {
         let items = self.kept();
         let mut opening = self.opening;
         // The new life takes over from the one in the ledger.
@@ -554,6 +554,9 @@ impl Found {
     }
 }
 
+/// Items as the journal holds them.
+type Items = Vec<Vec<u8>>;
+
 fn check_grant(terms: &Terms, grant: &Grant) -> Result<(), DiaryError> {
     if grant.scope != terms.scope {
         return Err(DiaryError::OtherScope {
@@ -565,8 +568,8 @@ fn check_grant(terms: &Terms, grant: &Grant) -> Result<(), DiaryError> {
         Ok(())
     } else {
         Err(DiaryError::GrantBelowPrice {
-            granted: grant.price,
-            price: terms.price,
+            granted: Box::new(grant.price),
+            price: Box::new(terms.price),
         })
     }
 }

@@ -15,8 +15,8 @@
 //! ⌈2L_G²/α²⌉) nothing is learned: the iterate stays at its public start and costs nothing.
 //!
 //! **Error of a step.** Score and slope as in `ground.rs`, then η times the gradient and seven
-//! roundings of numbers up to D + η(GR + offset + α_tD), then the projection; ηα_t ≤ 2: τ_t ≤ 24u·D
-//! + e_Π + η(8u(GR + offset) + R(κ_φ·e_z + e_s)). ∎
+//! roundings of numbers up to D + η(GR + offset + α_tD), then the projection; ηα_t ≤ 2: τ_t ≤
+//! 24u·D + e_Π + η(8u(GR + offset) + R(κ_φ·e_z + e_s)). ∎
 //!
 //! **Cost.** O(d). State: x.
 

@@ -2,9 +2,9 @@
 //! has.
 //!
 //! **The idea.** Dual averaging moves every weight by a public function of the released prefix sum
-//! at its own coordinate: w_t,j = φ(ŝ_t,j). Noise of the binary tree is addressed, so ŝ_t,j = S_t,j
-//! + Σ noise(node, j) can be computed for the coordinates of one record alone: O(nnz·log T) work in
-//! place of O(d).
+//! at its own coordinate: w_t,j = φ(ŝ_t,j). Noise of the binary tree is addressed, so the released
+//! ŝ_t,j = S_t,j + Σ noise(node, j) can be computed for the coordinates of one record alone:
+//! O(nnz·log T) work in place of O(d).
 //!
 //! **Claim.** The mechanism is the binary tree on d coordinates ([`crate::sums::SumKind::Tree`],
 //! Gaussian noise), with its guarantee.

@@ -5,12 +5,12 @@
 //! **Proof for this code path.** Row t is an integer vector in units of 2⁻ᵍ lattice units
 //! (`blt/fixed.rs`); two neighbouring runs differ, over all rows together, by at most (κ·sens·R +
 //! inflation)·2ᵍ in length, whatever the stream answers (`blt/dyadic.rs`). To it is added
-//! ⌊2³⁰⁺ᵍ·N(0,1)⌋, or ⌊2³⁰·N(0,1) + ½⌋ to rows from doubles, for which g = 0, and row + ⌊z⌋ = ⌊row
-//! + z⌋: post-processing of Gaussian noise with standard deviation 2³⁰⁺ᵍ. A row depends only on
-//! items up to its own, and the bound holds along every path that a stream which reacts to releases
-//! can take, so it holds for such streams too (Denisov et al. 2022; because rows are rounded, by
-//! the fully adaptive composition of Gaussian mechanisms, Smith and Thakurta 2022). What follows,
-//! inverse filter and prefix sum, sees the noisy integers only. ∎
+//! ⌊2³⁰⁺ᵍ·N(0,1)⌋, or ⌊2³⁰·N(0,1) + ½⌋ to rows from doubles, for which g = 0. Since the row is an
+//! integer, row + ⌊z⌋ = ⌊row + z⌋: post-processing of Gaussian noise with standard deviation 2³⁰⁺ᵍ.
+//! A row depends only on items up to its own, and the bound holds along every path that a stream
+//! which reacts to releases can take, so it holds for such streams too (Denisov et al. 2022;
+//! because rows are rounded, by the fully adaptive composition of Gaussian mechanisms, Smith and
+//! Thakurta 2022). What follows, inverse filter and prefix sum, sees the noisy integers only. ∎
 
 use super::ahead::NoiseAhead;
 use super::blt::{BltDecoder, DyadicBlt, FixedBlt, Layout, Width};

@@ -30,14 +30,17 @@ const VERSION: usize = 9;
 
 type Releases = Vec<Vec<f64>>;
 
+type Open<R> = Box<dyn Fn(Grant, &mut Ledger, FileStorage) -> R>;
+type Resume<R> = Box<dyn Fn(MemoryStorage, &mut Ledger) -> Result<R, String>>;
+
 /// One kind of run.
 struct Kind<R> {
     name: &'static str,
     filter: FilterKind,
     price: Price,
     scope: Scope,
-    open: Box<dyn Fn(Grant, &mut Ledger, FileStorage) -> R>,
-    resume: Box<dyn Fn(MemoryStorage, &mut Ledger) -> Result<R, String>>,
+    open: Open<R>,
+    resume: Resume<R>,
     learn: fn(&mut R, u64),
     released: fn(&mut R, &mut Ledger) -> Releases,
 }
@@ -132,7 +135,7 @@ fn record(t: u64) -> Raw<Record> {
     let features = vec![0.1 * (t % 7) as f64 - 0.3, 0.2 * (t % 3) as f64];
     Raw::seal(Record {
         features: Features::Dense(features),
-        target: if t % 2 == 0 { 1.0 } else { -0.5 },
+        target: if t.is_multiple_of(2) { 1.0 } else { -0.5 },
     })
 }
 

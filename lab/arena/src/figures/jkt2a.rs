@@ -32,8 +32,8 @@
 //!
 //! The paper reports a regret of the order of 10⁻² even at ε = 0.01. In this setting that takes ε =
 //! 10 on trees and ε = 3 on BLT, and below ε = 0.3 or 0.1 never moving is better. Its scaling is
-//! not stated; note that for g of length 1 instead of √d never moving has average regret ½·d⁻²/(1/d
-//! + α) = 0.0045, so that 10⁻² would then be no achievement.
+//! not stated; note that for g of length 1 instead of √d never moving has average regret
+//! ½·d⁻²/(1/d + α) = 0.0045, so that 10⁻² would then be no achievement.
 
 mod noise_tree;
 mod stream;

@@ -684,7 +684,7 @@ impl Play for OnValues {
                 ask: &|run: &ValuesRun| run.question().for_the_operator().to_vec(),
                 learn: &|run, entry| {
                     run.learn(None, Raw::seal(Self::record(entry.pull)))
-                        .unwrap()
+                        .unwrap();
                 },
                 sync: &|run, ledger| values(run.sync(ledger).unwrap()),
                 resume: &|ledger| {
@@ -1240,7 +1240,7 @@ impl Play for OnSolver {
                 ask: &|_: &LimitedUpdatesRun| Vec::new(),
                 learn: &|run, entry| {
                     run.learn(None, Raw::seal(Self::record(entry.pull)))
-                        .unwrap()
+                        .unwrap();
                 },
                 sync: &|run, ledger| values(run.sync(ledger).unwrap()),
                 resume: &|ledger| {

@@ -12,9 +12,9 @@ pub enum DiaryError {
     #[error("the grant of {granted:?} does not cover the price of {price:?}")]
     GrantBelowPrice {
         /// The price that was paid.
-        granted: Price,
+        granted: Box<Price>,
         /// The price of the plan.
-        price: Price,
+        price: Box<Price>,
     },
     /// The grant has another scope than the plan.
     #[error("the grant is about {granted:?}, the plan about {plan:?}")]
