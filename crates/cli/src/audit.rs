@@ -1,4 +1,5 @@
-//! `hushstream audit`: attack a recipe from outside; report what is proved. Noise is simulated, data public: nothing here protects anybody.
+//! `hushstream audit`: attacks a recipe and reports the privacy loss that the attack proves. The
+//! noise is simulated and the data public: nothing here protects anybody.
 
 use crate::names::{AdjacencyName, NoiseName};
 use crate::output::tell;
@@ -23,48 +24,49 @@ pub(crate) struct Arguments {
     /// The recipe, or `all`.
     #[arg(required_unless_present_any = ["as_printed", "planted"])]
     recipe: Option<String>,
-    /// The sum under it; the paper's own if none is named.
+    /// The recipe's sum; by default the paper's own.
     #[arg(long)]
     sum: Option<SumKind>,
     /// The noise; by default Gaussian for δ > 0 and the paper's own for δ = 0.
     #[arg(long, value_enum)]
     noise: Option<NoiseName>,
-    /// The claimed ε. By default one at which few runs tell much: 8, and 2 without δ.
+    /// The claimed ε. By default 8, and 2 for δ = 0: values at which few runs give tight bounds.
     #[arg(long, value_parser = finite)]
     epsilon: Option<f64>,
     /// The claimed δ; 0 means pure differential privacy.
     #[arg(long, value_parser = finite, default_value_t = 1e-5)]
     delta: f64,
-    /// What a neighbouring data set is; replace-one, if nothing is said.
+    /// The neighbouring relation; by default replace-one.
     #[arg(long, value_enum)]
     adjacency: Option<AdjacencyName>,
-    /// Rounds; by default the most for which an audit can be tight.
+    /// Rounds; by default the largest number for which an audit can be tight.
     #[arg(long, value_parser = count)]
     rounds: Option<u64>,
-    /// Time for each row, such as 60s or 5m: more runs, tighter bounds. By default 10s, and for --as-printed and --planted a fixed number of runs.
+    /// Time for each row, such as 60s or 5m: more runs, tighter bounds. By default 10s, and for
+    /// --as-printed and --planted a fixed number of runs.
     #[arg(long, value_parser = time)]
     time: Option<Duration>,
     /// The probability that a row's bound holds.
     #[arg(long, value_parser = finite, default_value_t = 0.999)]
     confidence: f64,
-    /// Fixes all noise.
+    /// The seed of all noise.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// The papers' own constants, where they break privacy.
+    /// Audit the papers' own constants, where they break privacy.
     #[arg(long, conflicts_with_all = ["recipe", "planted"])]
     as_printed: bool,
-    /// Mechanisms with planted bugs, and their correct twins.
+    /// Audit mechanisms with planted bugs, and their correct twins.
     #[arg(long, conflicts_with = "recipe")]
     planted: bool,
     /// Print a JSON list.
     #[arg(long)]
     json: bool,
-    /// Write table and pictures as one page.
+    /// Write the table and the pictures to this HTML file.
     #[arg(long)]
     html: Option<PathBuf>,
 }
 
-/// One line, with the stable keys of `--json`.
+/// One row of the table, with the stable keys of `--json`.
 #[derive(Serialize)]
 struct Row {
     recipe: String,
@@ -76,7 +78,7 @@ struct Row {
     attack: String,
     seconds: f64,
     violated: bool,
-    /// Whether it is to be refuted.
+    /// Whether the audit must refute the claim.
     #[serde(skip)]
     faulty: bool,
     #[serde(skip)]
@@ -148,7 +150,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     } else if arguments.planted {
         ("Planted bugs, each with its correct twin", bugs(arguments)?)
     } else {
-        ("What is proved from outside", recipes(arguments)?)
+        ("Privacy loss proved by attacks", recipes(arguments)?)
     };
     if let Some(path) = &arguments.html {
         std::fs::write(path, page(title, &rows))
@@ -160,7 +162,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         tell!("{title}\n{}", table(&rows));
         tell!("{}", closing(arguments, &rows));
     }
-    // What is planted or printed must be refuted, and nothing else may be.
+    // Planted bugs and printed constants must be refuted, and nothing else.
     let in_time = arguments.time.is_none();
     let is_wrong = |row: &&Row| {
         if row.faulty {
@@ -182,7 +184,7 @@ fn error(arguments: &Arguments) -> f64 {
     1.0 - arguments.confidence
 }
 
-/// As much as the time allows; without one, so many runs.
+/// As many runs as the time allows; without a time, `runs`.
 fn effort(arguments: &Arguments, duels: &[Box<dyn Duel>], runs: Option<u64>) -> Result<Effort> {
     let (error, seed) = (error(arguments), arguments.seed);
     match (arguments.time, runs) {
@@ -209,7 +211,7 @@ fn recipes(arguments: &Arguments) -> Result<Vec<Row>> {
         Target::all(gaussian, pure(arguments.epsilon)?)
     } else {
         let recipe: RecipeName = name.parse().map_err(anyhow::Error::msg)?;
-        // A noise that is named decides which budget is meant.
+        // A stated noise decides which budget is meant.
         let is_pure = match arguments.noise {
             Some(noise) => hushstream_mechanism::sums::Noise::from(noise).is_pure(),
             None => arguments.delta <= 0.0,
@@ -262,7 +264,7 @@ fn bugs(arguments: &Arguments) -> Result<Vec<Row>> {
         for faulty in [true, false] {
             let effort = Effort::runs(20_000, error(arguments), arguments.seed);
             let planted::Finding::Audited(verdict) = bug.examine(faulty, effort)? else {
-                continue; // seen by the order of records, not by an attack
+                continue; // found by the order of records, not by an attack
             };
             let name = if faulty {
                 bug.name().to_owned()
@@ -277,7 +279,7 @@ fn bugs(arguments: &Arguments) -> Result<Vec<Row>> {
 }
 
 const HEAD: [&str; 8] = [
-    "audited", "claimed", "proved", "of it", "runs", "attack", "seconds", "",
+    "audited", "claimed", "proved", "share", "runs", "attack", "seconds", "",
 ];
 
 fn cells(row: &Row) -> [String; 8] {
@@ -316,7 +318,7 @@ fn cells(row: &Row) -> [String; 8] {
     ]
 }
 
-/// Four digits of a lower bound, which must not be rounded up.
+/// Four digits of a lower bound, rounded down.
 fn down(bound: f64) -> String {
     short(bound * (1.0 - 5e-4))
 }
@@ -335,7 +337,8 @@ fn table(rows: &[Row]) -> Table {
 fn closing(arguments: &Arguments, rows: &[Row]) -> String {
     let together = (rows.len() as f64 * error(arguments)).min(1.0);
     format!(
-        "Each bound holds with probability {}; all {} together with at least {}. A bound below its claim is not a proof of privacy: see docs/auditing.md.\n\
+        "Each bound holds with probability {}; all {} together with at least {}. \
+         A bound below its claim is not a proof of privacy: see docs/auditing.md.\n\
          Simulated noise on synthetic data: nothing here protects anybody.",
         arguments.confidence,
         rows.len(),
@@ -369,10 +372,14 @@ fn page(title: &str, rows: &[Row]) -> String {
         .collect();
     format!(
         "<!doctype html>\n<meta charset=\"utf-8\">\n<title>Hushstream: {title}</title>\n\
-         <style>body{{font-family:sans-serif;margin:2em auto;max-width:90em}}td,th{{padding:.2em .8em;text-align:left}}</style>\n\
-         <h1>Audit</h1>\n<p>{title}. Simulated noise on synthetic data: nothing here protects anybody.</p>\n\
+         <style>body{{font-family:sans-serif;margin:2em auto;max-width:90em}}\
+         td,th{{padding:.2em .8em;text-align:left}}</style>\n\
+         <h1>Audit</h1>\n\
+         <p>{title}. Simulated noise on synthetic data: nothing here protects anybody.</p>\n\
          <table><tr>{body}</tr></table>\n\
-         <h2>Attacks</h2>\n<p>Black: what the attack measured. Blue: the region that the claim allows. Dot: what is proved, green inside, red outside.</p>\n{pictures}\n"
+         <h2>Attacks</h2>\n<p>Black: the attack's measured ROC curve. Blue: the region that the \
+         claim allows. Dot: the proved point, green inside the region, red outside.</p>\n\
+         {pictures}\n"
     )
 }
 

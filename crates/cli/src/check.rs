@@ -16,10 +16,10 @@ use std::io::Write;
 pub(crate) struct Arguments {
     #[command(flatten)]
     data: Data,
-    /// The column that tells persons apart, if `learn` is given one.
+    /// The column of person identifiers, as for `learn`.
     #[arg(long)]
     person: Option<String>,
-    /// Faults to list at most; all are counted.
+    /// Largest number of faults to list; all are counted.
     #[arg(long, default_value_t = 1000)]
     limit: usize,
     /// Print one JSON object.
@@ -27,7 +27,7 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-/// `--json`: for the operator only, but for `file` and `rows`.
+/// The object of `--json`. Only `file` and `rows` may be published.
 #[derive(Serialize)]
 struct Told<'a> {
     file: &'a str,
@@ -117,7 +117,7 @@ fn words(told: &Told<'_>) -> String {
     let unlisted = told.malformed - told.faults.len() as u64;
     if unlisted > 0 {
         lines.push(format!(
-            "and {} more: --limit lists them",
+            "and {} more; raise --limit to list them",
             grouped(unlisted)
         ));
     }

@@ -1,4 +1,4 @@
-//! `hushstream demo`: the main job on the embedded data set, so that the first run needs no data and no network.
+//! `hushstream demo`: `learn` on the embedded data set. The first run needs no data and no network.
 
 use crate::learn;
 use anyhow::{Context, Result};
@@ -16,7 +16,7 @@ const VOCABULARY: &str = "month=1|2|3|4|5|6|7|8|9|10|11|12,weekday=Mon|Tue|Wed|T
 /// Arguments of `demo`.
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// Where the data, the model and the report are written.
+    /// The folder for the data, the model and the report.
     #[arg(long, default_value = "hushstream-demo")]
     folder: PathBuf,
     /// Only write the data set.
@@ -43,14 +43,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         println!("{}", data.display());
         return Ok(());
     }
-    // The data is public, so its budget may begin anew with every demonstration.
+    // The data is public, so each demonstration may start with a fresh budget.
     for old in ["flights.csv.gz.ledger", "flights.csv.gz.ledger.lock"] {
         let _ = std::fs::remove_file(inside(old));
     }
     let (model, report) = (inside("model.json"), inside("report.html"));
     let flags = flags(&data, &model, &report);
     println!(
-        "Will this flight arrive more than 15 minutes late? Learned in order of departure, one release a batch, with this command:\n"
+        "Will this flight arrive more than 15 minutes late? \
+         Learned in order of departure, one release per batch, with this command:\n"
     );
     println!("  hushstream learn {}\n", quoted(&flags));
     let typed = Typed::try_parse_from(std::iter::once("learn".to_owned()).chain(flags))?;

@@ -15,18 +15,20 @@ use std::path::Path;
 pub(crate) enum Figure {
     /// JKT12 Figure 2a: private least squares, average regret against ε.
     Jkt2a,
-    /// Of the shape of JKT12 Figure 2b, on synthetic records: least squares in 90 dimensions.
+    /// Like JKT12 Figure 2b, on synthetic records: least squares in 90 dimensions.
     Jkt2b,
-    /// JKT12 Figure 2c: private logistic regression on CoverType (--data covtype.csv), accuracy against ε.
+    /// JKT12 Figure 2c: private logistic regression on CoverType (--data covtype.csv), accuracy
+    /// against ε.
     Jkt2c,
     /// AFKT22 Figure 1: regret of experts against ε, for d = T.
     Afkt1,
 }
 
-/// What stands under a figure that shows constants whose claim is false.
-const UNSOUND: &str = "UNSOUND: the paper's own constants, whose privacy claim is false; simulated on public synthetic data.";
+/// The note under a figure that shows constants with a false privacy claim.
+const UNSOUND: &str = "UNSOUND: the paper's own constants, whose privacy claim is false; \
+    simulated on public synthetic data.";
 
-/// What is asked of a figure; rounds are the paper's own unless they are given.
+/// Settings of a figure. Without `rounds`, the paper's own number.
 pub(crate) struct Settings<'a> {
     pub(crate) rounds: Option<u64>,
     pub(crate) repeats: u64,
@@ -34,14 +36,14 @@ pub(crate) struct Settings<'a> {
     pub(crate) data: Option<&'a Path>,
 }
 
-/// A figure as text, and the same as files want it.
+/// A figure as text, CSV and SVG.
 pub(crate) struct Drawn {
     pub(crate) text: String,
     pub(crate) csv: String,
     pub(crate) svg: String,
 }
 
-/// One number of a figure: who, at which ε, mean, smallest and largest.
+/// One point of a figure: ε, method, mean, minimum and maximum.
 struct Point {
     epsilon: f64,
     method: String,
@@ -109,7 +111,8 @@ fn draw_2b(settings: &Settings<'_>) -> Result<Drawn> {
         high: row.high,
     });
     let title = format!(
-        "Of the shape of JKT12 Figure 2b, synthetic records: T = {rounds}, 90 dimensions, {repeats} repeats, δ = {:e}, replace-one",
+        "Like JKT12 Figure 2b, synthetic records: T = {rounds}, 90 dimensions, {repeats} repeats, \
+         δ = {:e}, replace-one",
         jkt2b::DELTA
     );
     let unsound = if settings.as_printed { UNSOUND } else { "" };
@@ -146,12 +149,16 @@ fn draw_2c(settings: &Settings<'_>) -> Result<Drawn> {
         high: row.high,
     });
     let title = format!(
-        "JKT12 Figure 2c: CoverType, class 2 against the rest, T = {rounds}, a tenth held out, {repeats} repeats, δ = {:e}, replace-one",
+        "JKT12 Figure 2c: CoverType, class 2 against the rest, T = {rounds}, a tenth held out, \
+         {repeats} repeats, δ = {:e}, replace-one",
         jkt2c::DELTA
     );
     let mut unsound = String::new();
     if settings.as_printed {
-        unsound.push_str("Simulated on public data. True δ at ε of the noise as printed, and with c read as a product (UNSOUND):");
+        unsound.push_str(
+            "Simulated on public data. True δ at ε of the noise as printed, and with \
+            c read as a product (UNSOUND):",
+        );
         for epsilon in jkt2c::EPSILONS {
             let printed = jkt2c::printed_delta(epsilon, rounds, false)?;
             let product = jkt2c::printed_delta(epsilon, rounds, true)?;
@@ -168,7 +175,7 @@ fn draw_2c(settings: &Settings<'_>) -> Result<Drawn> {
     ))
 }
 
-/// Table, list and picture of the points, which come for each ε in order, all methods in order.
+/// Table, CSV and picture of the points, ordered by ε and then by method.
 fn drawn(title: &str, note: &str, quantity: &str, points: &[Point], unsound: &str) -> Drawn {
     let first = points.first().map_or(0.0, |point| point.epsilon);
     let methods: Vec<&str> = points
@@ -217,7 +224,7 @@ fn drawn(title: &str, note: &str, quantity: &str, points: &[Point], unsound: &st
     }
 }
 
-/// Exponents as the paper draws them, and bounds as they are certified: nothing is played.
+/// The paper's exponents and the certified bounds. No game is played.
 fn draw_afkt1(rounds: u64) -> Result<Drawn> {
     let rows = afkt1::figure(rounds)?;
     let printed = ["prior work", "dartboard", "batched"];
@@ -268,7 +275,8 @@ fn draw_afkt1(rounds: u64) -> Result<Drawn> {
         afkt1::DELTA
     );
     let text = format!(
-        "{title}\nExponents β of regret T^β at ε = T^-α as the paper draws them (logarithms dropped), and the bounds certified at this T; \
+        "{title}\nExponents β of regret T^β at ε = T^-α as the paper draws them (logarithms \
+         dropped), and the bounds certified at this T; \
          {rounds} is the trivial bound, and one above it says nothing.\n{table}"
     );
     let svg = log_log(&title, "ε", "regret", &series);

@@ -1,4 +1,4 @@
-//! `hushstream inspect`: what a model, a ledger or a state folder holds.
+//! `hushstream inspect`: the contents of a model, a ledger or a state folder.
 
 use crate::ledger;
 use crate::output::tell;
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Arguments {
     /// A model, a ledger, or a state folder.
     file: PathBuf,
-    /// Show so many of the largest weights.
+    /// Number of weights to show, largest first.
     #[arg(long, default_value_t = 20)]
     weights: usize,
 }

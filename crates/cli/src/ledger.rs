@@ -1,4 +1,4 @@
-//! `hushstream ledger`: the budget of a data set, shown and looked after.
+//! `hushstream ledger`: shows and manages the budget of a data set.
 
 use crate::output::tell;
 use anyhow::{Context, Result, bail};
@@ -22,11 +22,11 @@ pub(crate) struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// What is promised, what each run was fixed at, and how much is used.
+    /// Show the promise, the (ε, δ) of each run, and the share that is used.
     Show {
         /// The ledger.
         ledger: PathBuf,
-        /// One JSON object instead of text.
+        /// Print one JSON object.
         #[arg(long)]
         json: bool,
     },
@@ -34,30 +34,30 @@ enum Command {
     Raise {
         /// The ledger.
         ledger: PathBuf,
-        /// The new ε over all runs; by default it stays.
+        /// The new ε over all runs; by default unchanged.
         #[arg(long, value_parser = finite)]
         total_epsilon: Option<f64>,
-        /// The new δ over all runs; by default it stays.
+        /// The new δ over all runs; by default unchanged.
         #[arg(long, value_parser = finite)]
         total_delta: Option<f64>,
-        /// The part of δ, from 0 to 1, to set aside for runs of other kinds than the first, if
-        /// that leaves room for what is spent.
+        /// The fraction of δ to set aside for runs of other kinds than the first, if the charges so
+        /// far leave room for it.
         #[arg(long, value_parser = finite, default_value_t = RESERVE)]
         reserve: f64,
     },
     /// Add the charges of another ledger about the same people, and close that one.
     Merge {
-        /// The ledger that goes on.
+        /// The ledger to keep.
         ledger: PathBuf,
-        /// The ledger that is closed.
+        /// The ledger to close.
         from: PathBuf,
     },
-    /// Allow no more charges. Runs that were paid for can go on.
+    /// Allow no more charges. Runs that were paid for can continue.
     Close {
         /// The ledger.
         ledger: PathBuf,
     },
-    /// Rename a ledger and its witness, as when the data file was renamed.
+    /// Rename a ledger and its witness, for example after the data file was renamed.
     Move {
         /// The ledger.
         ledger: PathBuf,
@@ -80,7 +80,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         Command::Close { ledger } => {
             open(ledger)?.close()?;
             tell!(
-                "{} is closed: no run can be charged to it. Runs that were paid for can go on.",
+                "{} is closed: no run can be charged to it. Runs that were paid for can continue.",
                 ledger.display()
             );
             Ok(())
@@ -92,14 +92,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
 /// Opens a ledger to change it.
 fn open(path: &Path) -> Result<Ledger> {
     let said = || format!("cannot use the ledger {}", path.display());
-    // Storage makes a file where there is none.
+    // `FileStorage::open` would create a missing file.
     if !path.is_file() {
         bail!("there is no ledger {}", path.display());
     }
     Ledger::open(FileStorage::open(path).with_context(said)?).with_context(said)
 }
 
-/// A copy of a ledger and its witness, so that looking changes nothing and waits for no run.
+/// A copy of a ledger and its witness: showing a ledger changes nothing and waits for no run.
 struct Snapshot {
     bytes: MemoryStorage,
     witness: Option<Vec<u8>>,
@@ -108,7 +108,7 @@ struct Snapshot {
 impl Snapshot {
     fn of(path: &Path) -> Result<Self> {
         let said = || format!("cannot read {}", path.display());
-        // The witness first: read after the ledger it might know more than the copy.
+        // Read the witness first: read after the ledger, it could be ahead of the copy.
         let witness = match fs::read(witness(path)) {
             Ok(bytes) => Some(bytes),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
@@ -154,7 +154,8 @@ pub(crate) fn show(path: &Path, as_json: bool) -> Result<()> {
         return show_json(&ledger);
     }
     tell!(
-        "A ledger: the budget of one data set over all runs. Keep it with the data, and never restore an old copy."
+        "A ledger: the budget of one data set over all runs. \
+         Keep it with the data, and never restore an old copy."
     );
     let (filter, scope) = (ledger.filter(), ledger.scope());
     let (epsilon, bound) = filter.promise();
@@ -187,7 +188,8 @@ pub(crate) fn show(path: &Path, as_json: bool) -> Result<()> {
     }
     if matches!(filter.kind(), FilterKind::Gaussian | FilterKind::Zcdp) {
         tell!(
-            "Set aside for runs with a δ of their own and for the precision of draws: δ = {:.2e}, of which {:.2e} is used",
+            "Set aside for runs with a δ of their own and for the precision of draws: \
+             δ = {:.2e}, of which {:.2e} is used",
             filter.room(),
             filter.used_delta(),
         );
@@ -198,7 +200,7 @@ pub(crate) fn show(path: &Path, as_json: bool) -> Result<()> {
         None => {}
     }
     if ledger.was_unwitnessed() {
-        tell!("It has no witness file: whether it is the newest copy is not known");
+        tell!("It has no witness file, so an old copy would go unnoticed");
     }
     let runs = ledger.charges().count();
     tell!("{runs} run{}:", if runs == 1 { "" } else { "s" });
@@ -226,8 +228,8 @@ fn share(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { part / whole } else { 0.0 }
 }
 
-/// The (ε, δ) that a run was fixed at. Earlier versions did not write it down: then ε at the
-/// ledger's δ.
+/// The (ε, δ) that a run was fixed at. Ledgers of earlier versions lack it; then ε at the ledger's
+/// δ.
 fn fixed(ledger: &Ledger, price: &Price) -> (f64, f64) {
     if let Some(fixed) = price.fixed {
         return (fixed.epsilon(), fixed.delta());
@@ -350,7 +352,8 @@ fn merge(path: &Path, from: &Path) -> Result<()> {
         Err(error) => return Err(error.into()),
     }
     tell!(
-        "The {runs} charge{} of {} {} in {} now, and {} is closed. Runs that were paid from it go on with it. Used so far: {} %",
+        "The {runs} charge{} of {} {} in {} now, and {} is closed. Runs that were paid from it go \
+         on with it. Used so far: {} %",
         if runs == 1 { "" } else { "s" },
         from.display(),
         if runs == 1 { "is" } else { "are" },
@@ -381,7 +384,8 @@ fn move_to(path: &Path, to: &Path) -> Result<()> {
     let ledger = open(path)?;
     if new.exists() && !same_name(&old, &new)? {
         bail!(
-            "{} is the witness of another ledger, which was lost or moved: put that ledger back, or choose another name",
+            "{} is the witness of another ledger, which was lost or moved: put that ledger back, \
+             or choose another name",
             new.display()
         );
     }

@@ -20,7 +20,8 @@ use clap::{Parser, Subcommand};
 use hushstream_read::{Fault, ReadError, skeleton_of};
 use std::process::ExitCode;
 
-/// Private online learning: publish every step of what is learned, with a proof that no one's record can be told from it.
+/// Private online learning: publish a model at every step, with a proof that it reveals almost
+/// nothing about any one record.
 #[derive(Parser)]
 #[command(version, arg_required_else_help = true)]
 struct Program {
@@ -30,27 +31,27 @@ struct Program {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Learn from a file of records: a model that may be published, and what is promised about it.
+    /// Learn a model from a file of records, and state its privacy guarantee.
     Learn(Box<learn::arguments::Arguments>),
-    /// The skeleton of a schema from the header of a file, to be filled in.
+    /// Write the skeleton of a schema from the header of a file.
     Schema(schema::Arguments),
-    /// Check a file of records: lists malformed rows by line, column and kind, and spends nothing.
+    /// Check a file of records: list malformed rows by line, column and kind, and spend nothing.
     Check(Box<check::Arguments>),
-    /// A published model on new data.
+    /// Predict new data with a published model.
     Predict(predict::Arguments),
-    /// What a model, a ledger or a state folder holds.
+    /// Show the contents of a model, a ledger or a state folder.
     Inspect(inspect::Arguments),
-    /// Look after the budget of a data set: show, raise, merge, close or move its ledger.
+    /// Manage the budget of a data set: show, raise, merge, close or move its ledger.
     Ledger(ledger::Arguments),
-    /// The main job on the embedded data set.
+    /// Learn from the embedded data set.
     Demo(demo::Arguments),
-    /// What privacy will cost, before touching data.
+    /// Compute noise, error and regret bounds before touching data.
     Plan(Box<plan::Arguments>),
-    /// Recipes against each other on synthetic games: table and picture of regret.
+    /// Compare the regret of recipes on synthetic games, as a table and a picture.
     Compare(Box<compare::Arguments>),
-    /// Attack a recipe from outside and report the privacy loss that is proved.
+    /// Attack a recipe and report the privacy loss that the attack proves.
     Audit(audit::Arguments),
-    /// All algorithms: paper, guarantee, when to use.
+    /// List all algorithms: paper, guarantee, when to use.
     Recipes(recipes::Arguments),
 }
 
@@ -70,7 +71,7 @@ fn main() -> ExitCode {
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
-        // Whoever reads the output has enough of it, as `head` does.
+        // A closed pipe (`head`) is not an error.
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             show_skeleton(&error);
@@ -80,7 +81,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Lines of a schema, ready to be filled in, for columns that nothing describes.
+/// Prints a schema skeleton for the columns that the schema does not describe.
 fn show_skeleton(error: &anyhow::Error) {
     if let Some(ReadError {
         fault: Fault::Unstated(columns),
@@ -88,7 +89,8 @@ fn show_skeleton(error: &anyhow::Error) {
     }) = error.chain().find_map(|cause| cause.downcast_ref())
     {
         eprintln!(
-            "# Save these lines as a file, or add them to your schema, fill in every ???, and add --schema FILE.\n{}",
+            "# Save these lines as a file, or add them to your schema, \
+             fill in every ???, and add --schema FILE.\n{}",
             skeleton_of(columns)
         );
     }
@@ -99,7 +101,7 @@ fn is_closed_pipe(error: &anyhow::Error) -> bool {
     cause.is_some_and(|cause| cause.kind() == std::io::ErrorKind::BrokenPipe)
 }
 
-/// An error and its causes in one line; a cause that is told already is not told again.
+/// Formats the error chain on one line, skipping repeats.
 fn one_line(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for cause in error.chain().map(|cause| cause.to_string()) {

@@ -1,4 +1,4 @@
-//! Names on the command line for what the library has types for.
+//! Command-line names of the library's types.
 
 use clap::ValueEnum;
 use hushstream_account::Adjacency;
@@ -20,7 +20,7 @@ impl From<AdjacencyName> for Adjacency {
     }
 }
 
-/// A noise.
+/// A noise distribution.
 #[derive(Clone, Copy, ValueEnum)]
 pub(crate) enum NoiseName {
     Gaussian,

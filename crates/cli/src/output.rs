@@ -1,10 +1,11 @@
-//! Standard output of the commands that only tell: whoever reads no further, as `head` does, has enough, and that is no error.
+//! Standard output of the commands that write no files. A closed pipe (`head`) is not an error.
 
 use std::fmt::Arguments;
 use std::io::{ErrorKind, Write, stdout};
 use std::process;
 
-/// Prints a line, as `println!` does but for a pipe that is closed: the program then ends. Not for commands that keep something on disk.
+/// Prints a line as `println!` does, but ends the program when the pipe is closed. Not for commands
+/// that write files.
 macro_rules! tell {
     ($($text:tt)*) => {
         $crate::output::line(format_args!($($text)*))

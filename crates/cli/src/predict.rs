@@ -1,4 +1,4 @@
-//! `hushstream predict`: a published model on new data.
+//! `hushstream predict`: predicts new data with a published model.
 
 use crate::learn::arguments::TableText;
 use anyhow::{Result, bail};
@@ -21,13 +21,13 @@ pub(crate) struct Arguments {
     model: PathBuf,
     /// New data, or - for standard input.
     file: String,
-    /// csv, tsv, jsonl, vw or libsvm; by default what the file's name says.
+    /// csv, tsv, jsonl, vw or libsvm; by default from the file's name.
     #[arg(long)]
     format: Option<String>,
     #[command(flatten)]
     table: TableText,
-    /// The table has a header. Without this, new data of a model that was learned without one has
-    /// none either, and its columns are those of the table that was learned from.
+    /// The table has a header. By default, if the training table had none, this one has none
+    /// either, and its columns are in the same order.
     #[arg(long, conflicts_with_all = ["no_header", "names"])]
     header: bool,
     /// Quoted fields of csv and tsv may hold line breaks.
@@ -41,11 +41,11 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-/// `--json`.
+/// The object of `--json`.
 #[derive(Serialize)]
 struct Told {
     rows: u64,
-    /// Rows that have a target, which the metrics are over.
+    /// Rows with a target: the metrics are over these.
     labelled: u64,
     metrics: Option<Scores>,
 }
@@ -56,7 +56,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     notes.iter().for_each(|note| eprintln!("{note}"));
     if *model.layout.target() == TargetKind::None {
         bail!(
-            "this model says which experts to follow, or arms to play: `hushstream inspect` shows their weights"
+            "this model weights experts or arms and predicts no target: \
+             `hushstream inspect` shows the weights"
         );
     }
     if let Some(output) = &arguments.output {
@@ -109,7 +110,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// How new data is laid out: as what was learned from, unless it is stated.
+/// The form of the new data: the flags', or that of the training data.
 fn form(arguments: &Arguments, model: &Model, format: Format, is_parquet: bool) -> Result<Form> {
     let mut table = arguments.table.clone();
     let is_text = matches!(format, Format::Csv | Format::Tsv) && !is_parquet;
@@ -118,13 +119,14 @@ fn form(arguments: &Arguments, model: &Model, format: Format, is_parquet: bool) 
         table.no_header = true;
         table.names.clone_from(&model.names);
         eprintln!(
-            "note: the model was learned from a table without a header, and this one is read as such; --header if it has one"
+            "note: the model was learned from a table without a header, and this one is read the \
+             same way; add --header if it has one"
         );
     }
     Ok(table.form(format)?)
 }
 
-/// Where predictions go.
+/// The destination of predictions.
 enum Destination {
     File(BufWriter<WholeFile>),
     Screen(BufWriter<Stdout>),
@@ -161,11 +163,11 @@ impl Destination {
     }
 }
 
-/// From scores to a line of CSV, and to metrics.
+/// Turns scores into lines of CSV and metrics.
 struct Predictor<'a> {
     kind: &'a TargetKind,
     target: Target,
-    /// Added to the score of a number.
+    /// Added to the score of a numeric target.
     offset: f64,
 }
 
@@ -191,8 +193,8 @@ impl<'a> Predictor<'a> {
         }
     }
 
-    /// The prediction for a row: a number; or the class with its probability, or the positive
-    /// class's, where there is one, and the score that it comes from.
+    /// The prediction for a row: a number, or the class with its probability (the positive class's
+    /// for two classes), if the model has one, and its score.
     fn line(&self, scores: &[f64]) -> String {
         let first = scores.first().copied().unwrap_or(0.0);
         let map = self.target.probability;
@@ -217,7 +219,7 @@ impl<'a> Predictor<'a> {
         format!("{}{chance},{score}", quoted(self.target.name(class)))
     }
 
-    /// A score as the number that it stands for.
+    /// The predicted number for a score.
     fn number(&self, score: f64) -> f64 {
         match self.kind {
             TargetKind::Number { low, high } => (score + self.offset).clamp(*low, *high),
@@ -232,7 +234,7 @@ impl<'a> Predictor<'a> {
             TargetKind::Number { low, high } => Yardstick::Number(*low, *high),
             _ => Yardstick::Sign(map),
         };
-        // Scores are of features that have been clipped.
+        // The features are clipped already.
         Scoreboard::new(yardstick, f64::INFINITY)
     }
 
@@ -251,7 +253,7 @@ impl<'a> Predictor<'a> {
     }
 }
 
-/// A field of CSV, in quotes where it needs them.
+/// A CSV field, quoted if necessary.
 fn quoted(field: &str) -> String {
     if field.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", field.replace('"', "\"\""))

@@ -1,4 +1,5 @@
-//! `hushstream recipes`: every algorithm, where it comes from, what it promises and when to use it; with `--bounds` also the papers' tables.
+//! `hushstream recipes`: the source, guarantee and use of every algorithm; with `--bounds` also the
+//! papers' tables.
 
 use crate::output::tell;
 use anyhow::Result;
@@ -10,7 +11,7 @@ use serde_json::{Value, json};
 /// Arguments of `recipes`.
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// Show the regret bounds, and the papers' tables, as printed and as they hold.
+    /// Also show the regret bounds and the papers' tables, as printed and as corrected.
     #[arg(long)]
     bounds: bool,
     /// Print a JSON list (with `--bounds` an object: `recipes` and `tables`).
@@ -79,11 +80,11 @@ fn print_entry(entry: &Entry, bounds: bool) {
         entry.errata.join(", ")
     );
     tell!("    guarantee  {}", entry.guarantee);
-    tell!("    use it     {}", entry.when);
+    tell!("    when       {}", entry.when);
     tell!("    mechanism  {}", entry.mechanism);
     if bounds {
         tell!("    regret     as printed: {}", entry.printed);
-        tell!("               as it holds: {}", entry.holds);
+        tell!("               as corrected: {}", entry.holds);
     }
     tell!("");
 }
@@ -94,7 +95,7 @@ fn print_table(table: &Table) {
     grid.load_style(comfy_table::presets::UTF8_HORIZONTAL_ONLY)
         .set_content_arrangement(ContentArrangement::Dynamic)
         .set_width(150)
-        .set_header(["setting", "whose", "as printed", "as it holds", "errata"]);
+        .set_header(["setting", "whose", "as printed", "as corrected", "errata"]);
     for cell in table.cells {
         let errata = cell.errata.join(" ");
         grid.add_row([

@@ -9,24 +9,24 @@ use std::io::Write;
 /// Arguments of `schema`.
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// The file of records, or - for standard input: only its names of columns are read.
+    /// The file of records, or - for standard input. Only the column names are read.
     file: String,
-    /// csv, tsv or jsonl; by default what the file's name says. Parquet is recognised.
+    /// csv, tsv or jsonl; by default from the file's name. Parquet is detected.
     #[arg(long)]
     format: Option<String>,
     #[command(flatten)]
     table: TableText,
-    /// A text that is a missing value, besides nothing, NA, N/A, NaN and null; several separated by
-    /// commas.
+    /// Texts that mean a missing value, separated by commas, besides the empty text, NA, N/A, NaN
+    /// and null.
     #[arg(long, value_delimiter = ',', allow_hyphen_values = true)]
     missing: Vec<String>,
     /// The column to predict.
     #[arg(long)]
     target: Option<String>,
-    /// The column that tells persons apart.
+    /// The column of person identifiers.
     #[arg(long)]
     person: Option<String>,
-    /// Columns not to use; * stands for any letters.
+    /// Columns to leave out, separated by commas; * matches any text.
     #[arg(long, value_delimiter = ',')]
     ignore: Vec<String>,
 }

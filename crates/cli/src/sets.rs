@@ -1,4 +1,4 @@
-//! Names on the command line for sets of weights.
+//! Command-line names of the sets of weights.
 
 use anyhow::{Result, bail};
 use clap::ValueEnum;
@@ -6,23 +6,23 @@ use hushstream_sets::{Ball, BoxSet, ConvexSet, L1Ball, Simplex, Spectrahedron};
 use std::fmt;
 use std::sync::Arc;
 
-/// Where weights live.
+/// The set of the weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum SetName {
-    /// Length at most the radius.
+    /// Vectors of length at most the radius.
     Ball,
-    /// Every coordinate within ± the radius.
+    /// Vectors whose coordinates lie within ± the radius.
     Box,
     /// Probabilities.
     Simplex,
-    /// Sum of absolute values at most the radius.
+    /// Vectors whose absolute values sum to at most the radius.
     L1Ball,
     /// Density matrices, as n(n+1)/2 coordinates.
     Spectrahedron,
 }
 
 impl SetName {
-    /// The set; a simplex and a spectrahedron have no radius.
+    /// Builds the set. A simplex and a spectrahedron have no radius.
     pub(crate) fn build(self, dim: usize, radius: Option<f64>) -> Result<Arc<dyn ConvexSet>> {
         let size = radius.unwrap_or(1.0);
         if radius.is_some() && matches!(self, Self::Simplex | Self::Spectrahedron) {
@@ -37,7 +37,8 @@ impl SetName {
                 let found = (2..=1024).find(|n| n * (n + 1) / 2 == dim);
                 let Some(rows) = found else {
                     bail!(
-                        "--dim {dim} is not allowed for a spectrahedron; allowed: n(n+1)/2, such as 3, 6, 10, 15"
+                        "--dim {dim} is not allowed for a spectrahedron; \
+                         allowed: n(n+1)/2, such as 3, 6, 10, 15"
                     );
                 };
                 Arc::new(Spectrahedron::new(rows)?)

@@ -43,7 +43,7 @@ fn every_recipe_is_listed_with_both_bounds() {
                 .any(|entry| entry["recipe"] == recipe)
         );
     }
-    assert!(text.contains("as printed") && text.contains("as it holds"));
+    assert!(text.contains("as printed") && text.contains("as corrected"));
 }
 
 #[test]

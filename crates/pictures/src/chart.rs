@@ -1,4 +1,5 @@
-//! A small line chart as SVG: a logarithmic x axis, y logarithmic or not, one line a series, no scripts, readable in light and dark.
+//! A small line chart as SVG: a logarithmic x axis, a logarithmic or linear y axis, one line per
+//! series, no scripts.
 
 use crate::numbers::short;
 use std::fmt::Write;
@@ -17,7 +18,7 @@ const LEFT: f64 = 70.0;
 const TOP: f64 = 40.0;
 const BOTTOM: f64 = 50.0;
 
-/// Distinguishable also without colour vision (Okabe and Ito).
+/// A palette for colour-blind readers (Okabe and Ito).
 const COLOURS: [&str; 7] = [
     "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f",
 ];
@@ -77,7 +78,7 @@ struct Scale {
     place: fn(f64) -> f64,
     low: f64,
     high: f64,
-    /// Where, and what stands there.
+    /// Position and text of each label.
     ticks: Vec<(f64, String)>,
 }
 
@@ -88,7 +89,7 @@ fn draw(title: &str, x_label: &str, y_label: &str, series: &[Series], scale: &Sc
         .map(|series| series.name.chars().count())
         .max()
         .unwrap_or(0);
-    // At least as much as most names need, so that charts on one page have one scale.
+    // Wide enough for most names, so that charts on one page have the same scale.
     let right = (80.0 + 7.0 * longest as f64).max(230.0);
     let width = LEFT + PLOT + right;
     let points = || series.iter().flat_map(|series| &series.points);
@@ -99,7 +100,8 @@ fn draw(title: &str, x_label: &str, y_label: &str, series: &[Series], scale: &Sc
     };
     let y = |value: f64| height((scale.place)(value));
     let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {HEIGHT}\" font-family=\"sans-serif\" font-size=\"12\">\n\
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {HEIGHT}\" \
+         font-family=\"sans-serif\" font-size=\"12\">\n\
          <rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n\
          <text x=\"{LEFT}\" y=\"22\" font-size=\"15\">{}</text>\n",
         escape(title)
@@ -140,7 +142,8 @@ fn draw(title: &str, x_label: &str, y_label: &str, series: &[Series], scale: &Sc
     );
     let _ = writeln!(
         svg,
-        "<text transform=\"translate(18 {:.1}) rotate(-90)\" text-anchor=\"middle\" fill=\"#333\">{}</text>",
+        "<text transform=\"translate(18 {:.1}) rotate(-90)\" text-anchor=\"middle\" \
+         fill=\"#333\">{}</text>",
         (TOP + HEIGHT - BOTTOM) / 2.0,
         escape(y_label)
     );
@@ -200,7 +203,7 @@ fn tick(power: i32) -> String {
     }
 }
 
-/// Text that may stand in SVG and HTML.
+/// Escapes text for SVG and HTML.
 #[must_use]
 pub fn escape(text: &str) -> String {
     text.replace('&', "&amp;")

@@ -1,4 +1,4 @@
-//! Numbers as people write and read them.
+//! Parsing and formatting of numbers.
 
 /// A whole number, also written 1e6 or 1_000_000.
 ///
@@ -27,7 +27,7 @@ pub fn finite(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Thousands separated.
+/// Formats a number with commas between thousands.
 #[must_use]
 pub fn grouped(value: u64) -> String {
     let digits = value.to_string();

@@ -1,4 +1,5 @@
-//! The report of a run: one HTML file that needs no network, with pictures as SVG. For the operator only: most of it is computed from private data.
+//! The report of a run: one HTML file that needs no network, with SVG pictures. For the operator
+//! only: most of it is computed from private data.
 //!
 //! Every figure on the page is a figure of the run's JSON object, which the page also holds.
 
@@ -6,12 +7,14 @@ use crate::chart::escape;
 use serde_json::Value;
 use std::fmt::Write;
 
-const STYLE: &str = "body{font:16px/1.5 sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#222;background:#fff}\
-h1{font-size:1.6rem}h2{font-size:1.2rem;margin-top:2rem}table{border-collapse:collapse;margin:1rem 0;width:100%}td,th{padding:.2rem .8rem;text-align:left;border-bottom:1px solid #ddd}\
+const STYLE: &str = "body{font:16px/1.5 sans-serif;max-width:60rem;margin:2rem auto;padding:0 \
+    1rem;color:#222;background:#fff}\
+h1{font-size:1.6rem}h2{font-size:1.2rem;margin-top:2rem}table{border-collapse:collapse;margin:1rem \
+0;width:100%}td,th{padding:.2rem .8rem;text-align:left;border-bottom:1px solid #ddd}\
 td:first-child{width:20rem;color:#555}td:last-child{font-variant-numeric:tabular-nums}.card{border:2px solid #0072b2;border-radius:.5rem;padding:1rem}.warning{background:#fff3cd;padding:.6rem 1rem;border-radius:.5rem}\
 svg{width:100%;height:auto}pre{white-space:pre-wrap}";
 
-/// What a row is called, and where its figure stands in the object.
+/// The name of a row, and the path of its figure in the object.
 type Rows = [(&'static str, &'static str)];
 
 const PROMISE: &Rows = &[
@@ -20,8 +23,8 @@ const PROMISE: &Rows = &[
     ("as one Gaussian, μ", "guarantee.mu"),
     ("as zero-concentrated, ρ", "guarantee.rho"),
     ("neighbouring data sets", "guarantee.adjacency"),
-    ("what is protected", "guarantee.unit"),
-    ("contributions of one", "guarantee.participations"),
+    ("unit of protection", "guarantee.unit"),
+    ("contributions per unit", "guarantee.participations"),
     ("releases", "guarantee.releases"),
     ("window", "guarantee.window"),
     ("sum", "guarantee.sum"),
@@ -79,47 +82,50 @@ const FIGURES: &Rows = &[
     ("log loss of the class shares", "metrics.prior_log_loss"),
     ("mean squared error of the mean", "metrics.constant"),
     ("average loss", "loss.average"),
-    ("average loss, uniform", "loss.baseline"),
+    ("average loss of the uniform policy", "loss.baseline"),
     ("average loss of the best expert or arm", "loss.hindsight"),
     ("average loss without privacy", "without_privacy.loss"),
     ("regret", "regret.value"),
-    ("regret a record", "regret.per_round"),
+    ("regret per record", "regret.per_round"),
     ("regret is against", "regret.comparator"),
     ("average reward", "rewards.average"),
-    ("average reward, uniform", "rewards.uniform"),
-    ("average reward of the best", "rewards.best"),
-    ("reward without privacy", "rewards.without_privacy"),
-    ("loss from the log, by propensities", "off_policy.ips"),
-    ("the same, self-normalised", "off_policy.snips"),
-    ("the same, doubly robust", "off_policy.doubly_robust"),
+    ("average reward of the uniform policy", "rewards.uniform"),
+    ("average reward of the best arm", "rewards.best"),
+    ("average reward without privacy", "rewards.without_privacy"),
+    ("off-policy loss (IPS)", "off_policy.ips"),
+    ("off-policy loss (SNIPS)", "off_policy.snips"),
+    (
+        "off-policy loss (doubly robust)",
+        "off_policy.doubly_robust",
+    ),
     ("records without a usable target", "nulls"),
-    ("records that were clipped", "clipped"),
+    ("clipped records", "clipped"),
     ("malformed rows", "malformed"),
-    ("targets outside their bounds, clipped", "targets_clipped"),
+    ("clipped targets", "targets_clipped"),
     ("seconds", "seconds"),
-    ("records a second", "rows_per_second"),
-    ("memory at most, bytes", "peak_memory_bytes"),
+    ("records per second", "rows_per_second"),
+    ("peak memory, bytes", "peak_memory_bytes"),
 ];
 
 const PARAMETERS: &Rows = &[
     ("sum", "parameters.sum"),
     ("noise", "parameters.noise"),
-    ("records a batch", "parameters.batch"),
+    ("records per batch", "parameters.batch"),
     ("the model is", "parameters.model"),
     ("releases", "parameters.releases"),
     ("radius of the set", "parameters.radius"),
     ("curvature", "parameters.curvature"),
     ("learning rate", "parameters.learning_rate"),
     ("ridge", "parameters.ridge"),
-    ("length of features, at most", "parameters.length"),
-    ("noise of a sum, at most", "parameters.noise_sd"),
+    ("largest length of features", "parameters.length"),
+    ("largest noise sd of a sum", "parameters.noise_sd"),
     ("forced draws p", "parameters.p"),
     ("rate η of the board", "parameters.eta"),
-    ("experts drawn at most, a batch", "parameters.k"),
+    ("largest number of draws per batch", "parameters.k"),
     ("certified regret", "parameters.regret_bound"),
     ("trivial regret", "parameters.trivial_regret"),
     (
-        "records until a feature stands out, if they have it alone and agree",
+        "records with only one feature until it stands out from the noise",
         "parameters.rows_until_signal",
     ),
 ];
@@ -136,11 +142,11 @@ pub struct Recipe<'a> {
     pub when: &'a str,
     /// The regret as the paper prints it.
     pub printed: &'a str,
-    /// The regret as it holds.
+    /// The corrected regret bound.
     pub holds: &'a str,
 }
 
-/// What a page shows.
+/// The contents of a page.
 pub struct Page<'a> {
     /// The run's JSON object.
     pub run: &'a Value,
@@ -159,10 +165,14 @@ pub struct Page<'a> {
 pub fn page(told: &Page<'_>) -> String {
     let (json, recipe) = (told.run, &told.recipe);
     let mut page = format!(
-        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\
-         <title>Hushstream: {0}</title><style>{STYLE}</style></head><body>\n<h1>Hushstream: a run of {0}</h1>\n\
-         <p class=\"warning\"><b>For the operator only.</b> The figures and pictures on this page are computed from private data without noise: do not publish them. \
-         The model file and the guarantee below may be published.</p>\n<h2>The guarantee</h2>\n<div class=\"card\">",
+        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" \
+         content=\"width=device-width\">\
+         <title>Hushstream: {0}</title><style>{STYLE}</style></head><body>\n<h1>Hushstream: a run \
+         of {0}</h1>\n\
+         <p class=\"warning\"><b>For the operator only.</b> The figures and pictures on this page \
+         are computed from private data without noise: do not publish them. \
+         The model file and the guarantee below may be published.</p>\n<h2>The \
+         guarantee</h2>\n<div class=\"card\">",
         escape(recipe.name)
     );
     for line in told.guarantee.lines() {
@@ -177,12 +187,17 @@ pub fn page(told: &Page<'_>) -> String {
         page.push_str(&of_arms(arms));
     }
     if let Some(picture) = told.noise {
-        page.push_str("<h2>Noise against signal</h2>\n<p>The length of what the records can add up to at most, and of the noise of a release. Both follow from public numbers; how much of that length the records reach is not public, so the picture predicts no accuracy.</p>\n");
+        page.push_str(
+            "<h2>Noise against signal</h2>\n<p>The largest possible length of the sum of the \
+             records, and the length of the noise of a release. Both follow from public numbers. \
+             The true length of the sum is private, so the picture predicts no accuracy.</p>\n",
+        );
         page.push_str(picture);
     }
     let _ = writeln!(
         page,
-        "<h2>The recipe</h2>\n<p><b>{}</b>: {}, with errata {}. When: {}.</p>\n<p>Regret as printed: {}. As it holds: {}.</p>",
+        "<h2>The recipe</h2>\n<p><b>{}</b>: {}, with errata {}. When: {}.</p>\n\
+         <p>Regret as printed: {}. As corrected: {}.</p>",
         escape(recipe.name),
         escape(recipe.source),
         escape(&recipe.errata.join(", ")),
@@ -209,10 +224,15 @@ pub fn page(told: &Page<'_>) -> String {
     page
 }
 
-/// What the releases tell about each arm: the one part of the figures that may be published.
+/// The estimates for each arm from releases alone: the only figures that may be published.
 fn of_arms(arms: &[Value]) -> String {
-    let mut text = "<h2>The arms</h2>\n<p>From plays, propensities and noisy answers alone, so this table may be published: the loss or reward of each arm by inverse propensities, and self-normalised.</p>\n\
-        <table>\n<tr><th>arm</th><th>probability</th><th>batches</th><th>by propensities</th><th>standard error</th><th>self-normalised</th></tr>\n".to_owned();
+    let mut text = "<h2>The arms</h2>\n\
+        <p>The loss or reward of each arm, from plays, propensities and noisy answers alone, so \
+        this table may be published. IPS weights by inverse propensities, SNIPS is \
+        self-normalised.</p>\n\
+        <table>\n<tr><th>arm</th><th>probability</th><th>batches</th><th>IPS</th>\
+        <th>standard error</th><th>SNIPS</th></tr>\n"
+        .to_owned();
     for arm in arms {
         let number = |key: &str| {
             let value = arm[key].as_f64();
@@ -233,7 +253,7 @@ fn of_arms(arms: &[Value]) -> String {
     text
 }
 
-/// Rows of figures that are there; each carries its path, so that a test can find it in the object.
+/// Rows of the figures that exist. Each carries its path, so that a test can find it in the object.
 fn table(page: &mut String, json: &Value, rows: &Rows) {
     page.push_str("<table>\n");
     for (name, path) in rows {

@@ -1,4 +1,4 @@
-//! The picture of an audit: how often an attack is right against how often it is wrong, and the region that the guarantee allows.
+//! The picture of an audit: the attack's ROC curve and the region that the guarantee allows.
 
 use crate::chart::escape;
 use std::fmt::Write;
@@ -6,11 +6,11 @@ use std::fmt::Write;
 const SIDE: f64 = 300.0;
 const MARGIN: f64 = 44.0;
 
-/// What an attack measured and proved, and what is allowed. Points are (alarms, hits).
+/// The measured, proved and allowed rates of an attack. Points are (false alarms, hits).
 pub struct Roc<'a> {
     /// The measured curve.
     pub curve: &'a [(f64, f64)],
-    /// The most hits that the claim allows at so many alarms.
+    /// The largest rate of hits that the claim allows at a rate of false alarms.
     pub allows: &'a dyn Fn(f64) -> f64,
     /// The proved point.
     pub proved: (f64, f64),
@@ -35,13 +35,17 @@ pub fn picture(title: &str, roc: &Roc<'_>) -> String {
     let whole = SIDE + 2.0 * MARGIN;
     let (low, high, middle) = (MARGIN, MARGIN + SIDE, MARGIN + SIDE / 2.0);
     let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {whole} {whole}\" width=\"{whole}\" font-family=\"sans-serif\" font-size=\"12\">\n\
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {whole} {whole}\" \
+         width=\"{whole}\" font-family=\"sans-serif\" font-size=\"12\">\n\
          <rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n\
          <text x=\"{low}\" y=\"22\" font-size=\"13\">{}</text>\n\
          <polygon points=\"{region}\" fill=\"#56b4e9\" fill-opacity=\"0.25\" stroke=\"#0072b2\"/>\n\
-         <rect x=\"{low}\" y=\"{low}\" width=\"{SIDE}\" height=\"{SIDE}\" fill=\"none\" stroke=\"#999\"/>\n\
-         <text x=\"{middle}\" y=\"{:.1}\" text-anchor=\"middle\" fill=\"#333\">alarms in the other world</text>\n\
-         <text transform=\"translate(16 {middle}) rotate(-90)\" text-anchor=\"middle\" fill=\"#333\">hits</text>\n",
+         <rect x=\"{low}\" y=\"{low}\" width=\"{SIDE}\" height=\"{SIDE}\" fill=\"none\" \
+         stroke=\"#999\"/>\n\
+         <text x=\"{middle}\" y=\"{:.1}\" text-anchor=\"middle\" fill=\"#333\">false \
+         alarms</text>\n\
+         <text transform=\"translate(16 {middle}) rotate(-90)\" text-anchor=\"middle\" \
+             fill=\"#333\">hits</text>\n",
         escape(title),
         high + 30.0
     );
@@ -62,7 +66,8 @@ pub fn picture(title: &str, roc: &Roc<'_>) -> String {
     let _ = writeln!(
         svg,
         "<polyline points=\"{curve}\" fill=\"none\" stroke=\"#333\" stroke-width=\"1.5\"/>\n\
-         <circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"4\" fill=\"{claim}\"><title>proved</title></circle>\n</svg>",
+         <circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"4\" \
+             fill=\"{claim}\"><title>proved</title></circle>\n</svg>",
         x(alarms.min(1.0)),
         y(hits)
     );

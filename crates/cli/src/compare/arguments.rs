@@ -1,4 +1,4 @@
-//! What `compare` is asked.
+//! The flags of `compare`.
 
 use crate::figure::Figure;
 use crate::names::{AdjacencyName, NoiseName};
@@ -22,37 +22,37 @@ pub(crate) struct Arguments {
         conflicts_with = "figure"
     )]
     pub(crate) recipes: Vec<RecipeName>,
-    /// A figure of a paper instead, as printed and as corrected.
+    /// Draw a figure of a paper instead, as printed and as corrected.
     #[arg(long, value_enum)]
     pub(crate) figure: Option<Figure>,
-    /// With --figure: the paper's own constants beside the corrected ones. Needs --public-data.
+    /// With --figure: also draw the paper's own constants. Needs --public-data.
     #[arg(long, requires = "public_data", requires = "figure")]
     pub(crate) as_printed: bool,
-    /// The data is public, so that unsound noise harms nobody.
+    /// Confirm that the data is public, so that unsound noise harms nobody.
     #[arg(long)]
     pub(crate) public_data: bool,
-    /// The data of a figure that needs some (jkt2c: covtype.csv).
+    /// The data file of a figure (jkt2c: covtype.csv).
     #[arg(long, requires = "figure")]
     pub(crate) data: Option<PathBuf>,
-    /// Sums, separated by commas; each recipe's own if none is named.
+    /// Sums, separated by commas; by default each recipe's own.
     #[arg(long, value_delimiter = ',')]
     pub(crate) sum: Vec<SumKind>,
-    /// experts, linear, mean, classify, regress or ridge.
+    /// The task: experts, linear, mean, classify, regress or ridge.
     #[arg(long, default_value = "experts")]
     pub(crate) task: Task,
-    /// stochastic, switching, drifting, blocks or adaptive.
+    /// The game: stochastic, switching, drifting, blocks or adaptive.
     #[arg(long, default_value = "switching")]
     pub(crate) game: Game,
-    /// Coordinates (experts: how many).
+    /// Number of coordinates, or of experts.
     #[arg(long, default_value_t = 4)]
     pub(crate) dim: usize,
-    /// Rounds of a game; 16384 if not given (a figure's own number for figures).
+    /// Rounds of a game; by default 16384, and the paper's number for a figure.
     #[arg(long, value_parser = count)]
     pub(crate) rounds: Option<u64>,
     /// Records summed into one item.
     #[arg(long, value_parser = count, default_value_t = 1)]
     pub(crate) batch: u64,
-    /// Privacy losses ε, separated by commas.
+    /// Values of ε, separated by commas.
     #[arg(long, value_delimiter = ',', value_parser = finite, default_value = "1")]
     pub(crate) epsilon: Vec<f64>,
     /// Privacy loss δ; 0 means pure differential privacy.
@@ -61,40 +61,45 @@ pub(crate) struct Arguments {
     /// The noise; by default Gaussian for δ > 0 and the paper's own for δ = 0.
     #[arg(long, value_enum)]
     pub(crate) noise: Option<NoiseName>,
-    /// What a neighbouring data set is.
+    /// The neighbouring relation.
     #[arg(long, value_enum, default_value_t = AdjacencyName::ReplaceOne)]
     pub(crate) adjacency: AdjacencyName,
-    /// Protect a record in this many releases (window recipes).
+    /// Releases over which a window recipe protects a record.
     #[arg(long, value_parser = count)]
     pub(crate) window: Option<u64>,
-    /// Curvature H, or α for pqftl, if not the calibrated one.
-    #[arg(long, value_parser = finite, allow_negative_numbers = true, visible_alias = "strong-convexity")]
+    /// Curvature H, or α for pqftl; by default calibrated.
+    #[arg(
+        long,
+        value_parser = finite,
+        allow_negative_numbers = true,
+        visible_alias = "strong-convexity"
+    )]
     pub(crate) curvature: Option<f64>,
-    /// Learning rate of ftrl, if not the calibrated one.
+    /// Learning rate of ftrl; by default calibrated.
     #[arg(long, value_parser = finite, allow_negative_numbers = true)]
     pub(crate) learning_rate: Option<f64>,
-    /// Where the weights live, if not where the task has them.
+    /// The set of the weights; by default the task's.
     #[arg(long, value_enum)]
     pub(crate) set: Option<SetName>,
-    /// Its radius; 1 if not given.
+    /// The radius of the set; by default 1.
     #[arg(long, value_parser = finite, allow_negative_numbers = true, requires = "set")]
     pub(crate) radius: Option<f64>,
-    /// coco-l with tuned constants.
+    /// Use tuned constants for coco-l.
     #[arg(long)]
     pub(crate) tuned: bool,
-    /// How often each game is played, with seeds 0, 1, ….
+    /// Repeats of each game, with seeds 0, 1, ….
     #[arg(long, value_parser = count, default_value_t = 5)]
     pub(crate) repeats: u64,
     /// Print a JSON list.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Write the regret curves.
+    /// Write the regret curves to this CSV file.
     #[arg(long)]
     pub(crate) csv: Option<PathBuf>,
-    /// Write a picture of the regret curves.
+    /// Write a picture of the regret curves to this SVG file.
     #[arg(long)]
     pub(crate) svg: Option<PathBuf>,
-    /// Write table and picture as one page.
+    /// Write the table and the picture to this HTML file.
     #[arg(long)]
     pub(crate) html: Option<PathBuf>,
 }

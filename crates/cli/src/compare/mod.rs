@@ -1,4 +1,5 @@
-//! `hushstream compare`: recipes against each other on synthetic games. Noise is simulated, data public: nothing here protects anybody.
+//! `hushstream compare`: compares the regret of recipes on synthetic games. The noise is simulated
+//! and the data public: nothing here protects anybody.
 
 mod arguments;
 mod output;
@@ -61,7 +62,8 @@ fn run_figure(arguments: &Arguments, figure: Figure) -> Result<()> {
         write(
             path,
             &format!(
-                "<!doctype html>\n<meta charset=\"utf-8\">\n<title>Hushstream</title>\n{}\n<pre>{text}</pre>\n",
+                "<!doctype html>\n<meta charset=\"utf-8\">\n<title>Hushstream</title>\n\
+                 {}\n<pre>{text}</pre>\n",
                 drawn.svg
             ),
         )?;

@@ -45,7 +45,7 @@ pub(crate) fn series(rows: &[Row]) -> Vec<Series> {
     rows.iter()
         .map(|row| Series {
             name: format!("{} {} ε={}", row.recipe, row.sum, row.epsilon),
-            // A learner can be ahead of the best fixed point; a logarithm cannot show it.
+            // Regret can be negative, and a logarithmic axis cannot show it.
             points: row
                 .curve
                 .iter()
@@ -87,9 +87,11 @@ pub(crate) fn page(title: &str, rows: &[Row], chart: &str) -> String {
         .collect();
     format!(
         "<!doctype html>\n<meta charset=\"utf-8\">\n<title>Hushstream: {title}</title>\n\
-         <style>body{{font-family:sans-serif;max-width:60em;margin:2em auto}}td,th{{padding:.2em .8em;text-align:right}}\
+         <style>body{{font-family:sans-serif;max-width:60em;margin:2em auto}}\
+         td,th{{padding:.2em .8em;text-align:right}}\
          td:nth-child(-n+2),th:nth-child(-n+2){{text-align:left}}</style>\n\
-         <h1>Regret</h1>\n<p>{title}. Simulated noise on synthetic data: nothing here protects anybody.</p>\n\
+         <h1>Regret</h1>\n\
+         <p>{title}. Simulated noise on synthetic data: nothing here protects anybody.</p>\n\
          {chart}\n<table><tr>{head}</tr>{body}</table>\n"
     )
 }

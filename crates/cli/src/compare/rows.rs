@@ -1,4 +1,4 @@
-//! The contests of `compare`, and what came of them.
+//! The contests of `compare` and their results.
 
 use super::arguments::Arguments;
 use anyhow::{Context, Result, bail};
@@ -32,7 +32,7 @@ pub(crate) struct Spread {
     pub(crate) high: f64,
 }
 
-/// Plays everything that was asked for.
+/// Plays all contests.
 pub(crate) fn rows(arguments: &Arguments) -> Result<Vec<Row>> {
     if arguments.repeats == 0 {
         bail!("--repeats = 0 is not allowed; allowed: 1 or more");

@@ -25,35 +25,36 @@ pub(crate) struct Arguments {
     pub(crate) output: Output,
 }
 
-/// What is predicted.
+/// The learning task.
 #[derive(Clone, Copy, ValueEnum, PartialEq, Eq)]
 pub(crate) enum TaskName {
-    /// A class: two of them, or as many as --classes names.
+    /// Predict a class: one of two, or one of --classes.
     Classify,
-    /// A number.
+    /// Predict a number.
     Regress,
-    /// Which column, each the loss of one expert, to follow.
+    /// Choose an expert: each column holds the losses of one expert.
     Experts,
-    /// Which arm to play, when only the loss of the played one is seen: a table with a column an arm, a --target whose value is the right one of --arms, or a log of played ones with --arm.
+    /// Choose an arm and see only its loss. The data is a table with one column per arm, a --target
+    /// that names the right one of --arms, or a log of played arms with --arm.
     Bandit,
 }
 
-/// How the text of a table is laid out: for csv and tsv.
+/// The layout of csv and tsv text.
 #[derive(Args, Clone)]
 pub(crate) struct TableText {
-    /// What separates fields: one sign such as ';' or '|', or tab; by default what the format says.
+    /// The field separator: one character such as ';' or '|', or tab; by default the format's.
     #[arg(long)]
     pub(crate) separator: Option<String>,
-    /// The table has no header: its columns are named c1, c2, …
+    /// The table has no header; its columns are named c1, c2, …
     #[arg(long)]
     pub(crate) no_header: bool,
-    /// The table has no header, and these are the names of its columns, separated by commas.
+    /// Column names of a table without a header, separated by commas.
     #[arg(long, value_delimiter = ',')]
     pub(crate) names: Vec<String>,
 }
 
 impl TableText {
-    /// Adds what is stated to a schema.
+    /// Adds the stated flags to a schema.
     pub(crate) fn add_to(&self, schema: &mut SchemaSpec) {
         if self.separator.is_some() {
             schema.separator.clone_from(&self.separator);
@@ -77,82 +78,88 @@ impl TableText {
     }
 }
 
-/// What malformed rows do.
+/// The treatment of malformed rows.
 #[derive(Clone, Copy, ValueEnum, PartialEq, Eq)]
 pub(crate) enum Malformed {
-    /// They stop a run before it is charged.
+    /// A malformed row stops the run before it is charged.
     Refuse,
-    /// Each is a round without a record.
+    /// A malformed row is a round without a record.
     Empty,
 }
 
-/// The data and what is public about it.
+/// The data and its public properties.
 #[derive(Args, Clone)]
 #[command(next_help_heading = "Data")]
 pub(crate) struct Data {
-    /// The file of records, or - for standard input; gzip is recognised.
+    /// The file of records, or - for standard input; gzip is detected.
     pub(crate) file: String,
-    /// csv, tsv, jsonl, vw or libsvm; by default what the file's name says.
+    /// csv, tsv, jsonl, vw or libsvm; by default from the file's name.
     #[arg(long)]
     pub(crate) format: Option<String>,
     #[command(flatten)]
     pub(crate) table: TableText,
-    /// A text that is a missing value, besides nothing, NA, N/A, NaN and null; several separated by
-    /// commas.
+    /// Texts that mean a missing value, separated by commas, besides the empty text, NA, N/A, NaN
+    /// and null.
     #[arg(long, value_delimiter = ',', allow_hyphen_values = true)]
     pub(crate) missing: Vec<String>,
-    /// A schema in TOML; flags add to it. `hushstream schema FILE` writes a skeleton of one.
+    /// A schema in TOML; flags add to it. `hushstream schema FILE` writes a skeleton.
     #[arg(long)]
     pub(crate) schema: Option<String>,
-    /// What is predicted.
+    /// The learning task.
     #[arg(long, value_enum)]
     pub(crate) task: Option<TaskName>,
     /// The column to predict.
     #[arg(long)]
     pub(crate) target: Option<String>,
-    /// The target's value that counts as positive, all others as negative; by default 1 and true are positive, 0, -1 and false negative.
+    /// The positive value of the target; all others are negative. By default 1 and true are
+    /// positive, 0, -1 and false negative.
     #[arg(long)]
     pub(crate) positive: Option<String>,
-    /// All classes, separated by commas: public.
+    /// All classes, separated by commas; public.
     #[arg(long, value_delimiter = ',')]
     pub(crate) classes: Option<Vec<String>>,
-    /// Bounds of a target that is a number, as low:high.
+    /// Bounds of a numeric target, as low:high.
     #[arg(long, value_parser = range, allow_hyphen_values = true)]
     pub(crate) target_bounds: Option<(f64, f64)>,
-    /// Losses are rewards: more is better.
+    /// Read losses as rewards: more is better.
     #[arg(long)]
     pub(crate) rewards: bool,
-    /// All arms, separated by commas: public. With --target alone, its value is the arm that earns 1.
+    /// All arms, separated by commas; public. With --target alone, its value is the arm that earns
+    /// 1.
     #[arg(long, value_delimiter = ',')]
     pub(crate) arms: Option<Vec<String>>,
-    /// Of a log: the column that tells which arm was played; --target is its loss or reward.
+    /// For a log: the column of the played arm; --target is its loss or reward.
     #[arg(long)]
     pub(crate) arm: Option<String>,
-    /// Of a log: the column that tells how likely that arm was; by default all were equally likely.
+    /// For a log: the column of the played arm's probability; by default all arms were equally
+    /// likely.
     #[arg(long, requires = "least_propensity")]
     pub(crate) propensity: Option<String>,
-    /// Of a log: no propensity counts as smaller than this. Public; noise grows with its inverse.
+    /// For a log: a lower bound on propensities; smaller ones are raised to it. Public; noise grows
+    /// with its inverse.
     #[arg(long, value_parser = finite, requires = "propensity")]
     pub(crate) least_propensity: Option<f64>,
-    /// Columns to use, separated by commas; * stands for any letters.
+    /// Columns to use, separated by commas; * matches any text.
     #[arg(long, value_delimiter = ',')]
     pub(crate) features: Vec<String>,
-    /// Columns not to use; * stands for any letters.
+    /// Columns to leave out, separated by commas; * matches any text.
     #[arg(long, value_delimiter = ',')]
     pub(crate) ignore: Vec<String>,
-    /// Public bounds of numbers: name=low:high,…
+    /// Public bounds of numeric columns: name=low:high,…
     #[arg(long)]
     pub(crate) bounds: Vec<String>,
-    /// Public categories of texts: name=A|B|C,…
+    /// Public categories of text columns: name=A|B|C,…
     #[arg(long)]
     pub(crate) vocabulary: Vec<String>,
-    /// Groups of 0/1 columns of which at most one is 1: names, or patterns with *, separated by commas.
+    /// Groups of 0/1 columns of which at most one is 1: names or patterns with *, separated by
+    /// commas.
     #[arg(long, value_delimiter = ',')]
     pub(crate) one_hot: Vec<String>,
-    /// Texts to be hashed: name=bits,…
+    /// Text columns to hash: name=bits,…
     #[arg(long)]
     pub(crate) hashed: Vec<String>,
-    /// Bits for all columns that nothing else describes; for VW text the bits of its one space.
+    /// Hash bits for all columns without a description; for VW text, the bits of its feature
+    /// space.
     #[arg(long)]
     pub(crate) hash_bits: Option<u8>,
     /// Number of features in a libsvm file.
@@ -161,17 +168,18 @@ pub(crate) struct Data {
     /// The first index of a libsvm file, 0 or 1.
     #[arg(long)]
     pub(crate) index_base: Option<u8>,
-    /// Bound on the length of a record's features; longer records are scaled down to it. By default what the bounds imply, and for classes half of that.
+    /// Bound on the length of a record's features; longer records are scaled down to it. By default
+    /// the length that the bounds imply, and half of it for classes.
     #[arg(long, value_parser = finite)]
     pub(crate) norm: Option<f64>,
-    /// No feature that is always 1.
+    /// Leave out the feature that is always 1.
     #[arg(long)]
     pub(crate) no_intercept: bool,
-    /// Quoted fields of csv and tsv may hold line breaks. For files only, which are then held in
+    /// Quoted fields of csv and tsv may contain line breaks. Files only; the file is held in
     /// memory.
     #[arg(long)]
     pub(crate) multiline: bool,
-    /// What a row without a target is: malformed (error), or a round without a record (null).
+    /// Treat a row without a target as malformed (error) or as a round without a record (null).
     #[arg(long, value_parser = ["error", "null"], default_value = "error")]
     pub(crate) missing_target: String,
     /// Read the rows in an order drawn from this public seed; the file is held in memory.
@@ -179,7 +187,7 @@ pub(crate) struct Data {
     pub(crate) shuffle: Option<u64>,
 }
 
-/// What is promised.
+/// The privacy guarantee.
 #[derive(Args, Clone)]
 #[command(next_help_heading = "Privacy")]
 pub(crate) struct Privacy {
@@ -189,72 +197,75 @@ pub(crate) struct Privacy {
     /// Privacy loss δ; 0 means pure differential privacy.
     #[arg(long, value_parser = finite, default_value_t = 0.0)]
     pub(crate) delta: f64,
-    /// What a neighbouring data set is.
+    /// The neighbouring relation.
     #[arg(long, value_enum, default_value_t = AdjacencyName::ReplaceOne)]
     pub(crate) adjacency: AdjacencyName,
-    /// What malformed rows do: stop a run before it is charged (refuse), which a file is checked
-    /// for, or become rounds without a record (empty). By default refuse for a file, empty for a
-    /// stream.
+    /// Malformed rows stop the run before it is charged (refuse), or become rounds without a record
+    /// (empty). By default refuse for a file and empty for a stream.
     #[arg(long, value_enum)]
     pub(crate) malformed: Option<Malformed>,
-    /// Records; by default the file is counted. With an unknown horizon: about how many are expected.
+    /// Number of records; by default the rows of the file are counted. With an unknown horizon, a
+    /// rough guess.
     #[arg(long, value_parser = count)]
     pub(crate) rounds: Option<u64>,
-    /// `unknown`: the stream may go on for ever.
+    /// Whether the number of records is known; with `unknown` the stream may be endless.
     #[arg(long, value_parser = ["known", "unknown"], default_value = "known")]
     pub(crate) horizon: String,
-    /// The column that tells persons apart: protect persons instead of records.
+    /// The column of person identifiers: protect persons instead of records.
     #[arg(long, requires = "max_per_person")]
     pub(crate) person: Option<String>,
-    /// Records a person may contribute, at most one a batch; further ones count as empty.
+    /// Records that one person may contribute, at most one per batch; further ones count as empty.
     #[arg(long, value_parser = count, requires = "person")]
     pub(crate) max_per_person: Option<u64>,
-    /// Batches between two records of one person, at least; a record that comes sooner counts as empty.
+    /// Least distance, in batches, between two records of one person; an earlier record counts as
+    /// empty.
     #[arg(long, value_parser = count, default_value_t = 1, requires = "person")]
     pub(crate) min_separation: u64,
-    /// Batches for which a window recipe protects a record.
+    /// Batches over which a window recipe protects a record.
     #[arg(long, value_parser = count)]
     pub(crate) window: Option<u64>,
-    /// The ledger that keeps the budget of this data over all runs; by default beside the file.
+    /// The ledger file, with the budget of this data over all runs; by default beside the data.
     #[arg(long)]
     pub(crate) ledger: Option<PathBuf>,
-    /// The budget of this data over all runs; by default what the first run needs.
+    /// Total ε of this data over all runs; by default the first run's ε.
     #[arg(long, value_parser = finite)]
     pub(crate) total_epsilon: Option<f64>,
-    /// The same for δ.
+    /// Total δ of this data over all runs; by default the first run's δ.
     #[arg(long, value_parser = finite)]
     pub(crate) total_delta: Option<f64>,
-    /// Simulated noise for experiments: protects nobody, and says so.
+    /// Draw simulated noise from this seed, for experiments: it protects nobody.
     #[arg(long)]
     pub(crate) seed_insecure: Option<u64>,
 }
 
-/// How it is learned; what is not stated is chosen.
+/// The learning method. Options that are not stated are chosen automatically.
 #[derive(Args, Clone)]
 #[command(next_help_heading = "Method (chosen from public numbers if not stated)")]
 pub(crate) struct Method {
-    /// A recipe by name: see `hushstream recipes`.
+    /// The recipe: see `hushstream recipes`.
     #[arg(long)]
     pub(crate) recipe: Option<RecipeName>,
-    /// tree, tree-padded, honaker, smooth, blt, kary, window or octave.
+    /// The sum: tree, tree-padded, honaker, smooth, blt, kary, window or octave.
     #[arg(long)]
     pub(crate) sum: Option<SumKind>,
-    /// The noise.
+    /// The noise distribution.
     #[arg(long, value_enum)]
     pub(crate) noise: Option<NoiseName>,
-    /// Records summed into one release; for pqftl and pftal-convex chosen from the number of records, otherwise 1.
+    /// Records per release; by default chosen from the number of records for pqftl and
+    /// pftal-convex, and 1 otherwise.
     #[arg(long, value_parser = count)]
     pub(crate) batch: Option<u64>,
-    /// logistic, squared, hinge, smoothed-hinge, absolute, quantile or huber.
+    /// The loss: logistic, squared, hinge, smoothed-hinge, absolute, quantile or huber.
     #[arg(long, value_parser = link)]
     pub(crate) loss: Option<Link>,
-    /// Where weights live: ball, box or simplex.
+    /// The set of the weights: ball, box or simplex.
     #[arg(long)]
     pub(crate) set: Option<String>,
-    /// Its radius; by default as far as scores need and noise allows, or twice the largest target.
+    /// The radius of the set; by default from the scores and the noise, or twice the largest
+    /// target.
     #[arg(long, value_parser = finite)]
     pub(crate) radius: Option<f64>,
-    /// Curvature H, or α of least squares.
+    /// Strong convexity H, or α of least squares.
     #[arg(long, value_parser = finite)]
     pub(crate) strong_convexity: Option<f64>,
     /// Learning rate η.
@@ -265,39 +276,40 @@ pub(crate) struct Method {
     pub(crate) ridge: Option<f64>,
 }
 
-/// What is shown and written.
+/// Printed output and written files.
 #[derive(Args, Clone)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct Output {
-    /// Write the last model here: publishable.
+    /// Write the last model to this file; publishable.
     #[arg(long)]
     pub(crate) model: Option<PathBuf>,
-    /// `sparse-ftrl`: weights that noise alone explains are 0 in the model.
+    /// For sparse-ftrl: set weights within the noise to 0 in the model.
     #[arg(long, requires = "model")]
     pub(crate) thresholded: bool,
-    /// Write every released model here, one JSON object a line: publishable.
+    /// Write every released model to this file, one JSON object per line; publishable.
     #[arg(long)]
     pub(crate) releases: Option<PathBuf>,
-    /// Write a report here, one HTML file: for the operator only.
+    /// Write a report to this HTML file; for the operator only.
     #[arg(long)]
     pub(crate) report: Option<PathBuf>,
-    /// Keep what is needed to go on after a stop in this folder: secret.
+    /// Save the state of the run to this folder, to resume after a stop; secret.
     #[arg(long)]
     pub(crate) state: Option<PathBuf>,
-    /// Milliseconds between two syncs of the disk: released models leave then.
+    /// Milliseconds between two disk syncs; models are released at each sync.
     #[arg(long, default_value_t = 500)]
     pub(crate) sync_milliseconds: u64,
-    /// Go on with the run in --state, with the same data: rows may have been appended, but not
-    /// under --shuffle.
+    /// Resume the run in --state on the same data. Rows may have been appended, except with
+    /// --shuffle.
     #[arg(long, requires = "state")]
     pub(crate) resume: bool,
     /// Print one JSON object.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Show nothing that is computed from private data.
+    /// Print no figures computed from private data.
     #[arg(long, conflicts_with = "report")]
     pub(crate) quiet: bool,
-    /// Also run the same learner without privacy, to tell what privacy costs: for the operator only.
+    /// Also run the same learner without privacy, to show the cost of privacy; for the operator
+    /// only.
     #[arg(long, conflicts_with = "quiet")]
     pub(crate) without_privacy: bool,
 }

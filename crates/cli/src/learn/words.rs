@@ -1,4 +1,4 @@
-//! What `learn` says to people, on standard error; the guarantee goes to standard output.
+//! The text output of `learn`: figures on standard error, the guarantee on standard output.
 
 use super::arguments::Output;
 use hushstream::budget;
@@ -8,7 +8,7 @@ use hushstream::progress::Line;
 use hushstream_pictures::numbers::{delta, grouped, percent, short};
 use std::fmt::Write;
 
-/// Tells people what a run tells: on standard error, so that standard output is what may be
+/// Prints the messages of a run on standard error. Standard output holds only what may be
 /// published.
 pub(crate) struct Teller {
     json: bool,
@@ -27,7 +27,7 @@ impl Teller {
 }
 
 impl Listener for Teller {
-    /// A line for people, who are not there with --json.
+    /// Prints a line, except with --json.
     fn say(&mut self, text: &str) {
         if !self.json {
             eprintln!("{text}");
@@ -38,7 +38,7 @@ impl Listener for Teller {
         eprintln!("{text}");
     }
 
-    /// A line for the operator, computed from private data: not with --quiet.
+    /// Prints a line computed from private data, except with --quiet.
     fn warn(&mut self, text: &str) {
         if !self.quiet {
             self.say(&format!("warning, operator only: {text}"));
@@ -49,7 +49,7 @@ impl Listener for Teller {
         !self.json
     }
 
-    /// As Vowpal Wabbit's users know them.
+    /// Prints a line of progress in Vowpal Wabbit's format.
     fn progress(&mut self, line: &Line) {
         if !self.headed {
             eprintln!("operator only: computed from private data");
@@ -94,8 +94,8 @@ pub(crate) fn show_figures(outcome: &Outcome) {
     }
     if let (Some(seconds), Some(rate)) = (outcome.seconds, outcome.rows_per_second) {
         eprintln!(
-            "{} records in {} s, {} a second\n",
-            // Of this run of the program: a resumed one has learned more.
+            "{} records in {} s, {} per second\n",
+            // Records of this process only: a resumed run has learned more.
             grouped((rate * seconds).round() as u64),
             short(seconds),
             grouped(rate as u64)
@@ -103,7 +103,7 @@ pub(crate) fn show_figures(outcome: &Outcome) {
     }
 }
 
-/// Of classes and numbers: metrics with and without privacy, then the baselines.
+/// Prints the metrics of classes and numbers, with and without privacy, then the baselines.
 fn show_metrics(outcome: &Outcome) {
     let Some(metrics) = &outcome.metrics else {
         return;
@@ -127,7 +127,7 @@ fn show_metrics(outcome: &Outcome) {
     }
 }
 
-/// Of experts and bandits.
+/// Prints the losses and rewards of experts and bandits.
 fn show_losses(outcome: &Outcome) {
     let without = outcome.without_privacy.as_ref();
     let (rewards, log) = (outcome.rewards.as_ref(), outcome.off_policy.as_ref());
@@ -137,7 +137,7 @@ fn show_losses(outcome: &Outcome) {
             "average loss without privacy",
             without.and_then(|other| other.loss),
         ),
-        ("average loss, uniform", outcome.loss.baseline),
+        ("average loss of the uniform policy", outcome.loss.baseline),
         (
             "average loss of the best expert or arm",
             outcome.loss.hindsight,
@@ -148,16 +148,19 @@ fn show_losses(outcome: &Outcome) {
             rewards.and_then(|all| all.without_privacy),
         ),
         (
-            "average reward, uniform",
+            "average reward of the uniform policy",
             rewards.and_then(|all| all.uniform),
         ),
         (
-            "average reward of the best",
+            "average reward of the best arm",
             rewards.and_then(|all| all.best),
         ),
-        ("loss from the log, by propensities", log.map(|all| all.ips)),
-        ("the same, self-normalised", log.map(|all| all.snips)),
-        ("the same, doubly robust", log.map(|all| all.doubly_robust)),
+        ("off-policy loss (IPS)", log.map(|all| all.ips)),
+        ("off-policy loss (SNIPS)", log.map(|all| all.snips)),
+        (
+            "off-policy loss (doubly robust)",
+            log.map(|all| all.doubly_robust),
+        ),
     ];
     for (name, value) in figures {
         if let Some(value) = value {
@@ -166,14 +169,16 @@ fn show_losses(outcome: &Outcome) {
     }
 }
 
-/// What is promised, by this run and by all on its ledger.
+/// The guarantee of this run, and of all runs on its ledger together.
 pub(crate) fn promise(outcome: &Outcome) -> String {
     let mut text = format!("{}\n", outcome.guarantee);
     let ledger = &outcome.ledger;
     if ledger.runs > 1 && ledger.simulated > 0 {
         let _ = writeln!(
             text,
-            "Of the {} runs on this ledger {} drew simulated noise: what they published protects nobody, and nothing is promised about all of them together.",
+            "Of the {} runs on this ledger, {} drew simulated noise: their releases protect \
+             nobody, \
+             and there is no guarantee for all runs together.",
             ledger.runs, ledger.simulated,
         );
     } else if ledger.runs > 1 {
@@ -183,7 +188,8 @@ pub(crate) fn promise(outcome: &Outcome) -> String {
         };
         let _ = writeln!(
             text,
-            "Together with {} other run{} on this ledger: (ε, δ) = ({}, {}) if each was planned without looking at the others, and ({}, {}), the total, {always}. Used so far: {} %.",
+            "Together with {} other run{} on this ledger: (ε, δ) = ({}, {}) if each was planned \
+             without looking at the others, and ({}, {}), the total, {always}. Used so far: {} %.",
             ledger.runs - 1,
             if ledger.runs == 2 { "" } else { "s" },
             budget::rounded_up(ledger.epsilon),

@@ -1,4 +1,4 @@
-//! What `plan` answers about recipes that choose: among experts whose losses are all seen, or among arms of which one is.
+//! Plans of recipes for experts, who see all losses, and for bandits, who see one.
 
 use super::Arguments;
 use anyhow::{Result, bail};
@@ -30,7 +30,7 @@ struct Planned {
     guarantee: Guarantee,
 }
 
-/// Whether a recipe chooses.
+/// Whether a recipe is for experts or bandits.
 pub(crate) fn is_one(recipe: RecipeName) -> bool {
     use MechanismKind::{Batch, Feedback, Selection};
     matches!(recipe.entry().mechanism, Selection | Feedback | Batch) && recipe != RecipeName::Cover
@@ -45,7 +45,7 @@ pub(crate) fn run(arguments: &Arguments, recipe: RecipeName) -> Result<()> {
         bail!("{recipe} protects records, not persons: leave out --max-per-person");
     }
     if arguments.sum.is_some() {
-        bail!("{recipe} does not stand on sums: leave out --sum");
+        bail!("{recipe} uses no sum: leave out --sum");
     }
     let planned = if recipe.entry().mechanism == MechanismKind::Feedback {
         bandit(arguments, recipe, rounds)?
@@ -75,7 +75,7 @@ pub(crate) fn run(arguments: &Arguments, recipe: RecipeName) -> Result<()> {
     match planned.regret_bound {
         Some(bound) => writeln!(
             out,
-            "  certified regret, for losses in [0, 1]: {}, {} a round",
+            "  certified regret, for losses in [0, 1]: {}, {} per round",
             short(bound),
             short(bound / rounds as f64)
         ),
@@ -93,7 +93,7 @@ pub(crate) fn run(arguments: &Arguments, recipe: RecipeName) -> Result<()> {
     Ok(writeln!(out, "\n{}", planned.guarantee)?)
 }
 
-/// The batch that was stated; 1 is the flag's own default and leaves it open.
+/// The stated batch. 1 is the flag's default and counts as not stated.
 fn batch(arguments: &Arguments) -> Option<u64> {
     (arguments.batch > 1).then_some(arguments.batch)
 }

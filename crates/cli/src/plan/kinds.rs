@@ -1,14 +1,14 @@
-//! Which sums `--sum` means.
+//! The sums that `--sum` names.
 
 use super::arguments::Arguments;
 use anyhow::{Result, bail};
 use hushstream_mechanism::sums::SumKind;
 use hushstream_recipes::RecipeName;
 
-/// The sums to plan; nothing stands for the recipe's own.
+/// The sums to plan; `None` is the recipe's own.
 pub(crate) fn kinds(arguments: &Arguments) -> Result<Vec<Option<SumKind>>> {
     let name = match (&arguments.sum, arguments.recipe) {
-        // It has one.
+        // This recipe has only one sum.
         (Some(name), Some(RecipeName::SparseFtrl)) if matches!(name.as_str(), "all" | "best") => {
             return Ok(vec![None]);
         }
@@ -36,13 +36,13 @@ pub(crate) fn kinds(arguments: &Arguments) -> Result<Vec<Option<SumKind>>> {
     Ok(chosen.into_iter().map(buffers).map(Some).collect())
 }
 
-/// All that can carry the noise, and the recipe if there is one.
+/// All sums that fit the noise and, if one is named, the recipe.
 fn fitting(arguments: &Arguments, all: bool) -> Vec<SumKind> {
     let noise = arguments.noise_of_sum();
     let windows = arguments.window.map(SumKind::Window);
     let fits = |kind: SumKind| match arguments.recipe {
         Some(recipe) => recipe.accepts(kind, noise).is_ok(),
-        // The best is wanted for a known horizon, and padding never makes a sum better.
+        // `best` is for a known horizon, where padding never improves a sum.
         None => {
             kind.accepts(noise).is_ok()
                 && (all || !matches!(kind, SumKind::Octave | SumKind::PaddedTree))

@@ -1,4 +1,5 @@
-//! `hushstream plan`: what a private sum, or a recipe on one, will cost and how well it will do, before any data is touched.
+//! `hushstream plan`: the noise, error and regret bound of a private sum or a recipe, before any
+//! data is touched.
 
 mod arguments;
 mod choices;

@@ -5,7 +5,7 @@ use super::rows::Row;
 use hushstream_pictures::chart::{Series, log_log};
 use hushstream_pictures::numbers::delta;
 
-/// The worst error of every sum so far, at geometrically spaced t.
+/// The largest error of every sum up to t, at geometrically spaced t.
 pub(crate) fn picture(arguments: &Arguments, rows: &[Row]) -> String {
     const STEPS: u32 = 2000;
     let series: Vec<Series> = rows
@@ -18,7 +18,8 @@ pub(crate) fn picture(arguments: &Arguments, rows: &[Row]) -> String {
                         .powf(f64::from(step) / f64::from(STEPS))
                         .round() as u64
                 })
-                // All ones in binary is where trees are worst (in octaves one before): teeth that a grid would miss.
+                // Trees are worst where t is all ones in binary (octaves one before): peaks that a
+                // grid would miss.
                 .flat_map(|t| {
                     [
                         t,

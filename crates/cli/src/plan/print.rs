@@ -1,4 +1,4 @@
-//! The table of `plan`, for people.
+//! The table of `plan`.
 
 use super::arguments::Arguments;
 use super::rows::Row;
@@ -8,13 +8,14 @@ use hushstream::warnings::{large_delta, trivial_bound};
 use hushstream_mechanism::sums::SumKind;
 use hushstream_pictures::numbers::{bytes, delta, grouped, short};
 
-/// A weight of a sparse model, as a number and in the text that is written, about.
+/// Approximate bytes of a weight of a sparse model, in memory and as text.
 const MODEL_BYTES: u64 = 26;
 
 pub(crate) fn print(arguments: &Arguments, rows: &[Row]) {
     let request = rows[0].plan.request();
     tell!(
-        "{} releases of a sum in {} dimension{}, contributions of length at most L = {}, (ε, δ) = ({}, {}), {}{}",
+        "{} releases of a sum in {} dimension{}, contributions of length at most L = {}, \
+         (ε, δ) = ({}, {}), {}{}",
         grouped(request.releases),
         grouped(u64::from(request.dimension)),
         if request.dimension == 1 { "" } else { "s" },
@@ -25,7 +26,7 @@ pub(crate) fn print(arguments: &Arguments, rows: &[Row]) {
         if request.batch == 1 {
             String::new()
         } else {
-            format!(", {} records an item", request.batch)
+            format!(", {} records per item", request.batch)
         },
     );
     if let Some(told) = records(arguments).and_then(|n| large_delta(arguments.delta, n)) {
@@ -44,7 +45,7 @@ pub(crate) fn print(arguments: &Arguments, rows: &[Row]) {
             "worst sd of a sum",
             "against the tree",
             "memory",
-            "time a round",
+            "time per round",
         ]);
     let tree = rows
         .iter()
@@ -72,7 +73,7 @@ pub(crate) fn print(arguments: &Arguments, rows: &[Row]) {
         .min_by(|a, b| a.prefix_sd_max.total_cmp(&b.prefix_sd_max))
     {
         tell!(
-            "Least worst error: {} ({}). A run of it would promise:\n",
+            "Smallest worst-case error: {} ({}). Its guarantee would be:\n",
             best.sum,
             best.parameters.name
         );
@@ -80,7 +81,7 @@ pub(crate) fn print(arguments: &Arguments, rows: &[Row]) {
     }
 }
 
-/// Records that the plan is for, if they are stated.
+/// The stated number of records.
 fn records(arguments: &Arguments) -> Option<u64> {
     let releases = arguments
         .releases
@@ -88,7 +89,7 @@ fn records(arguments: &Arguments) -> Option<u64> {
     arguments.rounds.or(releases)
 }
 
-/// What a recipe chose on this sum, and its bound.
+/// The recipe's calibration on this sum, and its regret bound.
 fn print_recipe(row: &Row) {
     let chosen = &row.parameters.calibration;
     let numbers = [
@@ -111,7 +112,11 @@ fn print_recipe(row: &Row) {
     );
     if let Some(records) = chosen.rows_until_signal {
         tell!(
-            "    a feature stands out of the noise of all after about {} records of full length that have it alone and agree\n    time a round is for records of 32 features; while a model is made and written, memory is about {} more",
+            "    a feature stands out from the noise after about {} records of full length that \
+             have \
+             only this feature and agree\n    time per round is for records of 32 features; \
+             writing \
+             a model takes about {} more memory",
             grouped(records.ceil() as u64),
             bytes(MODEL_BYTES * u64::from(row.parameters.dim))
         );
@@ -120,7 +125,7 @@ fn print_recipe(row: &Row) {
         (Some(bound), _) => {
             let rounds = chosen.rounds.unwrap_or(1).max(1);
             tell!(
-                "    regret of {} rounds at most {} ({} a round) {}\n    {}",
+                "    regret of {} rounds at most {} ({} per round) {}\n    {}",
                 grouped(rounds),
                 short(bound),
                 short(bound / rounds as f64),

@@ -1,4 +1,4 @@
-//! What `plan` answers: one row for each sum, with the stable keys of `--json`.
+//! The rows of `plan`, one for each sum, with the stable keys of `--json`.
 
 use super::arguments::Arguments;
 use super::kinds::kinds;
@@ -27,7 +27,7 @@ pub(crate) struct Row {
     pub(crate) memory_bytes: u64,
     pub(crate) ns_per_round: f64,
     pub(crate) regret_bound: Option<f64>,
-    /// What no learner can exceed.
+    /// The largest possible regret.
     pub(crate) trivial_regret: Option<f64>,
     pub(crate) parameters: Parameters,
     pub(crate) guarantee: Guarantee,
@@ -48,7 +48,7 @@ pub(crate) struct Parameters {
     pub(crate) calibration: Calibration,
 }
 
-/// What a recipe chose, and what is proved of it; all null for a sum alone.
+/// The calibration of a recipe and its regret bound; all null without a recipe.
 #[derive(Serialize, Default)]
 pub(crate) struct Calibration {
     pub(crate) learner: Option<&'static str>,
@@ -59,25 +59,26 @@ pub(crate) struct Calibration {
     pub(crate) curvature: Option<f64>,
     /// η.
     pub(crate) learning_rate: Option<f64>,
-    /// Records of one feature alone after which it stands out, for hashed features.
+    /// For hashed features: records with one feature after which it stands out from the noise.
     pub(crate) rows_until_signal: Option<f64>,
-    /// N that the constants are for, and the probability with which it is exceeded, if it is not the mean.
+    /// The noise length N of the constants, and the probability that it is exceeded, unless N is
+    /// the mean.
     pub(crate) noise_length: Option<f64>,
     pub(crate) noise_beta: Option<f64>,
-    /// Where the bound is proved, and in which sense it holds; or why there is none.
+    /// The source of the bound and its sense, or the reason why there is none.
     pub(crate) regret_theorem: Option<&'static str>,
     pub(crate) regret_holds: Option<String>,
     pub(crate) regret_missing: Option<String>,
 }
 
-/// The rows that were asked for.
+/// The rows that the flags ask for.
 pub(crate) fn rows(arguments: &Arguments) -> Result<Vec<Row>> {
     let kinds = kinds(arguments)?;
     let mut planned = Vec::new();
     for kind in &kinds {
         match plan(arguments, *kind) {
             Ok(plan) => planned.push(plan),
-            // Side by side, what does not fit is left out; alone, it is an error.
+            // In a comparison, sums that do not fit are left out; alone, that is an error.
             Err(error) if kinds.len() == 1 => return Err(error),
             Err(error) => eprintln!(
                 "{}: {error}",

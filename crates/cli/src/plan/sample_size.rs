@@ -1,4 +1,4 @@
-//! How many records `pol` needs (JKT12 Theorem 6, with erratum J12's 1/α).
+//! The number of records that `pol` needs (JKT12 Theorem 6, with erratum J12's 1/α).
 
 use super::Arguments;
 use crate::output::tell;
@@ -11,11 +11,12 @@ use hushstream_recipes::{PolQuestion, RecipeName};
 pub(crate) fn run(arguments: &Arguments, error: f64) -> Result<()> {
     let task = &arguments.task;
     if arguments.recipe != Some(RecipeName::Pol) {
-        bail!("--excess-risk is about the one model of pol: add --recipe pol");
+        bail!("--excess-risk is for pol: add --recipe pol");
     }
     let Some(lipschitz) = task.lipschitz else {
         bail!(
-            "pol needs --lipschitz, a public bound on the length of a loss's gradient (1 for logistic losses on features of length 1)"
+            "pol needs --lipschitz, a public bound on the length of a loss's gradient \
+             (1 for logistic losses on features of length 1)"
         );
     };
     let question = PolQuestion {
@@ -44,7 +45,9 @@ pub(crate) fn run(arguments: &Arguments, error: f64) -> Result<()> {
         tell!("{}", serde_json::to_string_pretty(&told)?);
     } else {
         tell!(
-            "pol needs {} records for an excess risk of at most {error}, except with probability {} (JKT12 Theorem 6 with erratum J12), with --strong-convexity {curvature}",
+            "pol needs {} records for an excess risk of at most {error}, except with probability \
+             {} \
+             (JKT12 Theorem 6 with erratum J12), with --strong-convexity {curvature}",
             grouped(records),
             arguments.failing
         );

@@ -1,4 +1,5 @@
-//! `plan --recipe sparse-ftrl`: what `learn` would choose for two classes and features of this length, what it costs, and what a round takes.
+//! `plan --recipe sparse-ftrl`: the parameters that `learn` would choose for two classes and
+//! features of this length, their guarantee, and the time per round.
 
 use super::arguments::Arguments;
 use super::rows::Calibration;
@@ -14,7 +15,7 @@ use hushstream_recipes::{RecipeName, Situation, SparseRecipe, SparseRun, Task, W
 /// Features of a record whose round is timed.
 const FEATURES: u32 = 32;
 
-/// The recipe; it has no sum to choose.
+/// Plans the recipe, which has only one sum.
 pub(super) fn recipe(arguments: &Arguments, sum: Option<SumKind>) -> Result<SparseRecipe> {
     let task = &arguments.task;
     let Some(rounds) = arguments.rounds else {
@@ -22,7 +23,8 @@ pub(super) fn recipe(arguments: &Arguments, sum: Option<SumKind>) -> Result<Spar
     };
     if task.lipschitz.is_some() {
         bail!(
-            "sparse-ftrl learns a logistic model, whose gradients are as long as features: state --norm, the largest length of a record's features, in place of --lipschitz"
+            "sparse-ftrl learns a logistic model, whose gradients are as long as the features: \
+             state --norm, the largest length of a record's features, instead of --lipschitz"
         );
     }
     let situation = Situation {
@@ -50,7 +52,7 @@ pub(super) fn recipe(arguments: &Arguments, sum: Option<SumKind>) -> Result<Spar
     Ok(situation.choose_sparse(&wishes)?)
 }
 
-/// What it chose.
+/// The calibration.
 pub(super) fn calibration(recipe: &SparseRecipe) -> Calibration {
     let (rule, request) = (recipe.rule(), recipe.request());
     Calibration {
@@ -68,7 +70,7 @@ pub(super) fn calibration(recipe: &SparseRecipe) -> Calibration {
     }
 }
 
-/// Nanoseconds a record of 32 features, scattered anywhere.
+/// Nanoseconds per record of 32 random features.
 pub(super) fn time(recipe: &SparseRecipe) -> Result<f64> {
     let (mut ledger, grant) = paid(recipe.plan())?;
     let key = Key::insecure_from_seed(0);

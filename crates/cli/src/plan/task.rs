@@ -1,4 +1,4 @@
-//! The public numbers of a task, in place of the task itself.
+//! The public numbers of a task.
 
 use crate::sets::SetName;
 use anyhow::{Result, bail};
@@ -9,42 +9,43 @@ use hushstream_pictures::numbers::finite;
 use hushstream_recipes::{Objective, RecipeName};
 use std::sync::Arc;
 
-/// What is public about a recipe's task.
+/// Public numbers of a recipe's task.
 #[derive(Args)]
 #[group(requires = "recipe", multiple = true)]
 pub(crate) struct TaskArguments {
-    /// Largest length L of a loss's gradient. On the simplex, `ftrl` and `ftpl` take losses in [0, 1] if it is not given.
+    /// Largest length L of a loss's gradient. Without it, `ftrl` and `ftpl` on the simplex take
+    /// losses in [0, 1].
     #[arg(long, value_parser = finite, allow_negative_numbers = true)]
     pub(crate) lipschitz: Option<f64>,
     /// Strong convexity H of every loss (`pftal`, `coco-p`, `coco-l`), or α of `pqftl`.
     #[arg(long, value_parser = finite, allow_negative_numbers = true)]
     pub(crate) strong_convexity: Option<f64>,
-    /// Curvature that the learner takes, if not the calibrated one: H of `pftal-convex`, or another than the losses' own.
+    /// Curvature H of the learner; by default the losses' own, or calibrated for `pftal-convex`.
     #[arg(long, value_parser = finite, allow_negative_numbers = true)]
     pub(crate) curvature: Option<f64>,
-    /// Learning rate of `ftrl` and `sparse-ftrl`, if not the calibrated one.
+    /// Learning rate of `ftrl` and `sparse-ftrl`; by default calibrated.
     #[arg(long, value_parser = finite, allow_negative_numbers = true)]
     pub(crate) learning_rate: Option<f64>,
-    /// Where the weights live; a ball if not given, the simplex for `ftrl` and `ftpl`.
+    /// The set of the weights; by default a ball, and the simplex for `ftrl` and `ftpl`.
     #[arg(long, value_enum)]
     pub(crate) set: Option<SetName>,
-    /// Its radius; 1 if not given.
+    /// The radius of the set; by default 1.
     #[arg(long, value_parser = finite, allow_negative_numbers = true)]
     pub(crate) radius: Option<f64>,
-    /// `pqftl`, `sparse-ftrl`: largest length of a record's features, an intercept included.
+    /// For `pqftl` and `sparse-ftrl`: largest length of a record's features, with the intercept.
     #[arg(long, value_parser = finite, allow_negative_numbers = true, default_value_t = 1.0)]
     pub(crate) norm: f64,
-    /// `pqftl`: largest size of a target. `learn` centres a number within its bounds: half their
-    /// range.
+    /// For `pqftl`: largest absolute value of a target. `learn` centres a numeric target, so this
+    /// is half the range of its bounds.
     #[arg(long, value_parser = finite, allow_negative_numbers = true, default_value_t = 1.0)]
     pub(crate) target_bound: f64,
-    /// `coco-l` with tuned constants.
+    /// Use tuned constants for `coco-l`.
     #[arg(long)]
     pub(crate) tuned: bool,
 }
 
 impl TaskArguments {
-    /// The set, by the recipe's custom if none is named.
+    /// The stated set, or the recipe's default.
     pub(crate) fn set_of(&self, recipe: RecipeName) -> SetName {
         self.set.unwrap_or(match recipe {
             RecipeName::Ftrl | RecipeName::Ftpl => SetName::Simplex,
@@ -89,18 +90,20 @@ impl TaskArguments {
 
     fn unstated(recipe: RecipeName) -> Result<Objective> {
         bail!(
-            "{recipe} needs --lipschitz, a public bound on the length of a loss's gradient (1 for logistic losses on features of length 1)"
+            "{recipe} needs --lipschitz, a public bound on the length of a loss's gradient \
+             (1 for logistic losses on features of length 1)"
         )
     }
 
-    /// What is not left to the calibration.
+    /// The parameters that override the calibration.
     pub(crate) fn curvature(&self, recipe: RecipeName) -> Option<f64> {
         let alpha = (recipe == RecipeName::Pqftl).then_some(self.strong_convexity);
         self.curvature.or(alpha.flatten())
     }
 }
 
-/// A loss of which only the constants are known: every gradient is taken to be zero, which costs as much time as any other.
+/// A loss known only by its constants. Every gradient is zero, which takes as much time as any
+/// other.
 #[derive(Debug)]
 struct Stated {
     dim: usize,

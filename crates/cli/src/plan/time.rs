@@ -1,4 +1,5 @@
-//! What a round takes: the planned sum or recipe runs on nothing for a moment, with simulated noise, a ledger and a journal in memory.
+//! Measures the time per round: runs the planned sum or recipe on zeros for a moment, with
+//! simulated noise and with ledger and journal in memory.
 
 use anyhow::Result;
 use hushstream_account::FilterKind;
@@ -12,7 +13,7 @@ use hushstream_noise::Key;
 use hushstream_recipes::{Recipe, SumRun};
 use std::time::{Duration, Instant};
 
-/// Nanoseconds a record of a sum.
+/// Nanoseconds per record of a sum.
 pub(crate) fn of_sum(plan: &SumPlan) -> Result<f64> {
     if plan.request().kind.is_windowed() {
         sum::<Windowed>(plan)
@@ -21,7 +22,7 @@ pub(crate) fn of_sum(plan: &SumPlan) -> Result<f64> {
     }
 }
 
-/// Nanoseconds a record of a recipe, learner included.
+/// Nanoseconds per record of a recipe, learner included.
 pub(crate) fn of_recipe(recipe: &Recipe) -> Result<f64> {
     if recipe.plan().request().kind.is_windowed() {
         run::<Windowed>(recipe)
@@ -88,7 +89,7 @@ fn run<G: GuaranteeKind>(recipe: &Recipe) -> Result<f64> {
     })
 }
 
-/// Of as many rounds as there are, or as fit into a moment.
+/// The time of all rounds, or of as many as fit into a moment.
 pub(super) fn measured(most: u64, mut play: impl FnMut(u64) -> Result<()>) -> Result<f64> {
     let start = Instant::now();
     let mut rounds = 0_u64;
