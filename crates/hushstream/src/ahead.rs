@@ -8,15 +8,15 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 /// Rows handed over at a time, and blocks that may wait: a few thousand rows in memory, however
-/// long the file is. To wake a thread takes as long as ten rows, so a block has many.
+/// long the file is. Waking a thread takes as long as parsing ten rows, so blocks are large.
 const BLOCK: usize = 1024;
 const WAITING: usize = 3;
-/// Bytes of text in a block, about, if rows are long.
+/// Approximate bytes of text in a block, if rows are long.
 const TEXT: usize = 1 << 19;
 
 type Block = Result<Vec<Sealed>, ReadError>;
 
-/// What comes next.
+/// The next row, if there is one.
 pub(crate) enum Next {
     /// A row.
     Row(Sealed),
@@ -31,7 +31,7 @@ pub(crate) enum Next {
 pub(crate) struct Ahead {
     blocks: Receiver<Block>,
     block: std::vec::IntoIter<Sealed>,
-    /// Until it is over.
+    /// Present until the last row.
     thread: Option<JoinHandle<Reader>>,
     /// The reader, once all rows have been read.
     reader: Option<Reader>,
@@ -129,7 +129,7 @@ impl Ahead {
     }
 }
 
-/// A thread that broke down has not read to the end.
+/// A thread that panicked has not read to the end.
 fn joined(thread: JoinHandle<Reader>) -> Reader {
     thread.join().unwrap_or_else(|panic| resume_unwind(panic))
 }

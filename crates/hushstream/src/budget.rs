@@ -1,4 +1,4 @@
-//! The ledger of a run: where it is, what it allows, and what it has given out.
+//! The ledger of a run: its file, its budget and its charges.
 
 use crate::data::is_stream;
 use crate::learner::{Learner, Listener, Privacy};
@@ -8,18 +8,19 @@ use hushstream_mechanism::{FileStorage, Ledger, LedgerError, MemoryStorage, Scop
 use hushstream_pictures::numbers::delta;
 use std::path::{Path, PathBuf};
 
-/// The part of δ that is set aside for runs of other kinds where a total is stated.
+/// The fraction of a stated total δ that is set aside for runs of other kinds.
 pub const RESERVE: f64 = 0.1;
 
-/// The ledger's file: what was named, or beside the data.
+/// The ledger's file: the stated one, or beside the data.
 pub fn path(learner: &Learner) -> Result<PathBuf> {
     match &learner.privacy.ledger {
         Some(path) => Ok(path.clone()),
         None if is_stream(&learner.data.file) => bail!(
-            "name the ledger of this stream with --ledger FILE: it keeps the budget over all runs on the same data"
+            "name the ledger of this stream with --ledger FILE: it keeps the budget over all runs \
+             on the same data"
         ),
         None => {
-            // By its real name, so that a second name of the file does not get a budget of its own.
+            // Resolve links, so that a second name of the file does not get a second budget.
             let file = Path::new(&learner.data.file);
             let mut name = file
                 .canonicalize()
@@ -31,7 +32,8 @@ pub fn path(learner: &Learner) -> Result<PathBuf> {
     }
 }
 
-/// Opens the ledger; for a new run makes one if there is none, and raises its budget if that is stated.
+/// Opens the ledger. For a new run, creates a missing ledger, and raises the budget to a larger
+/// stated total.
 pub fn open(
     learner: &Learner,
     price: Price,
@@ -42,7 +44,7 @@ pub fn open(
     let own = Budget::approx(privacy.epsilon, privacy.delta)?;
     let is_named = privacy.ledger.is_some() || learner.output.state.is_some();
     let (budget, kind) = (total(privacy, own)?, currency(price.charge, privacy.delta));
-    // A total that is stated leaves room for runs of other kinds; otherwise the first run decides.
+    // A stated total leaves room for runs of other kinds; otherwise the first run decides.
     let reserve = if budget == own {
         None
     } else {
@@ -67,7 +69,7 @@ pub fn open(
         return Err(LedgerError::Gone).with_context(said);
     }
     if !path.exists() {
-        // A budget that is too small from the start is refused before there is a file that holds it.
+        // Refuse a budget that is too small before creating the file.
         let trial = create(Box::<MemoryStorage>::default())?;
         trial
             .allows(price, scope)
@@ -77,7 +79,8 @@ pub fn open(
         Ok(mut ledger) => {
             if ledger.was_unwitnessed() {
                 listener.note(&format!(
-                    "note: {} has no witness file: whether it is the newest copy is not known. A witness is made now",
+                    "note: {} has no witness file: whether it is the newest copy is not known. A \
+                     witness is made now",
                     path.display()
                 ));
             }
@@ -87,7 +90,7 @@ pub fn open(
             }
             Ok(ledger)
         }
-        // Also after a crash while it was being made: it has no budget yet, so nothing was spent.
+        // Also after a crash during creation: the ledger has no budget, so nothing was spent.
         Err(LedgerError::Missing) if !learner.output.resume => {
             let storage = FileStorage::open(&path).with_context(said)?;
             create(Box::new(storage)).with_context(said)
@@ -96,9 +99,9 @@ pub fn open(
     }
 }
 
-/// The file beside a ledger by which it knows whether it is the newest copy.
+/// The witness file beside a ledger, which detects old copies.
 pub fn witness(ledger: &Path) -> PathBuf {
-    // As the storage does: by the real name.
+    // Resolve links, as the storage does.
     let path = ledger.canonicalize().unwrap_or_else(|_| ledger.to_owned());
     let mut name = path.into_os_string();
     name.push(".witness");
@@ -109,13 +112,14 @@ pub fn witness(ledger: &Path) -> PathBuf {
 fn currency(charge: Charge, delta: f64) -> FilterKind {
     match charge {
         Charge::Gaussian(_) => FilterKind::Gaussian,
-        // Pure charges too: as concentrated ones they would cost many times as much.
+        // Pure charges too: as zCDP they would cost many times as much.
         _ if delta > 0.0 => FilterKind::Approximate,
         _ => FilterKind::Pure,
     }
 }
 
-/// Raises the budget, durably. If it can, it leaves room for `next` and sets aside so much of δ.
+/// Raises the budget, durably. If possible, leaves room for `next` and sets aside this fraction of
+/// δ.
 pub fn raise(ledger: &mut Ledger, budget: Budget, share: f64, next: Option<Price>) -> Result<()> {
     let kind = widened_kind(ledger.filter().kind(), budget);
     let prices = prices(ledger);
@@ -137,16 +141,16 @@ fn prices(ledger: &Ledger) -> Vec<Price> {
     ledger.charges().map(|(_, price)| price).collect()
 }
 
-/// How much of δ is set aside where the share leaves no room for the charges.
+/// The δ to set aside if the default fraction leaves no room for the charges.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Least {
-    /// What the charges need.
+    /// As much as the charges need.
     Needed,
-    /// Still the share: they do not fit.
+    /// The default fraction: the charges do not fit.
     Share,
 }
 
-/// The part of δ to set aside so that a budget holds these charges.
+/// The fraction of δ to set aside so that a budget covers these charges.
 fn reserve_for(
     kind: FilterKind,
     budget: Budget,
@@ -172,14 +176,14 @@ fn reserve_for(
     }
 }
 
-/// The stated total; what is not stated stays as it is.
+/// The stated total; parameters that are not stated stay unchanged.
 fn total(privacy: &Privacy, present: Budget) -> Result<Budget> {
     let epsilon = privacy.total_epsilon.unwrap_or(present.epsilon());
     let delta = privacy.total_delta.unwrap_or(present.delta());
     Ok(Budget::approx(epsilon, delta)?)
 }
 
-/// Why a charge is refused, what would fit, and what would allow it.
+/// The error for a refused charge: the reason, the largest run that fits, and the total needed.
 pub fn refusal(ledger: &Ledger, price: Price, error: LedgerError) -> anyhow::Error {
     let LedgerError::Refused(refused) = error else {
         return error.into();
@@ -200,18 +204,20 @@ pub fn refusal(ledger: &Ledger, price: Price, error: LedgerError) -> anyhow::Err
         .map(|share| format!(" --reserve {share}"))
         .unwrap_or_default();
     anyhow!(
-        "this run does not fit the budget of its data, (ε, δ) = ({epsilon}, {}), after {runs} other run{}: {refused}{smaller}{needed}. To raise the budget is a decision about the people in the data: --total-epsilon, --total-delta, or `hushstream ledger raise{apart}`",
+        "this run does not fit the budget of its data, (ε, δ) = ({epsilon}, {}), after {runs} \
+         other run{}: {refused}{smaller}{needed}. To raise the budget is a decision about the \
+         people in the data: --total-epsilon, --total-delta, or `hushstream ledger raise{apart}`",
         delta(bound),
         if runs == 1 { "" } else { "s" },
     )
 }
 
-/// A budget as people write it.
+/// A budget in the form (ε, δ).
 pub fn pair(budget: Budget) -> String {
     format!("({}, {})", budget.epsilon(), delta(budget.delta()))
 }
 
-/// The part of δ to set aside for these charges, if it is more than what is set aside by default.
+/// The fraction of δ to set aside for these charges, if it exceeds the default.
 fn reserve_share(ledger: &Ledger, total: Budget, prices: &[Price]) -> Option<f64> {
     let kind = ledger.filter().kind();
     if !matches!(kind, FilterKind::Gaussian | FilterKind::Zcdp) {
@@ -237,7 +243,7 @@ fn fitting(ledger: &Ledger, price: Price) -> Option<String> {
         let price = Price::new(charge, budget, price.tau()).ok()?;
         ledger.filter().clone().try_spend(price).ok()
     };
-    // A δ of its own may be too large: then what is left.
+    // The run's own δ may be too large: then use the δ that is left.
     let filter = ledger.filter();
     let left = (filter.room() - filter.used_delta()).max(0.0);
     let own = match price.charge {
@@ -245,7 +251,7 @@ fn fitting(ledger: &Ledger, price: Price) -> Option<String> {
         Charge::Gaussian(_) => filter.kind() == FilterKind::Approximate,
         _ => false,
     };
-    // A little less than what is left: the sum is rounded up.
+    // Slightly less than is left, because the sum is rounded up.
     let bound = if own && fixed.delta() > 0.999_999 * left {
         rounded_down(0.999_999 * left)
     } else {
@@ -263,12 +269,12 @@ fn fitting(ledger: &Ledger, price: Price) -> Option<String> {
         }
     }
     let epsilon = rounded_down(largest?);
-    // A run of a hundredth of the ε, or with a δ that is lost in rounding, is no advice.
+    // A run with a hundredth of the ε, or with a δ lost in rounding, is not useful advice.
     let is_useful = epsilon >= 1e-2 * fixed.epsilon() && bound >= 1e-3 * fixed.delta();
     is_useful.then(|| format!("ε = {epsilon} at δ = {}", delta(bound)))
 }
 
-/// Two digits that are not too much.
+/// Rounds down to two digits.
 fn rounded_down(value: f64) -> f64 {
     if value <= 0.0 {
         return 0.0;
@@ -324,7 +330,7 @@ pub fn total_for(ledger: &Ledger, prices: &[Price], least: Least) -> Option<Budg
     None
 }
 
-/// Four decimals that are enough.
+/// Rounds up to four decimals.
 pub fn rounded_up(epsilon: f64) -> f64 {
     (epsilon * 1e4 + 1e-3).ceil() / 1e4
 }
@@ -340,8 +346,8 @@ pub fn together(ledger: &Ledger) -> Option<(f64, f64)> {
     Some((spent.epsilon_at(delta).ok()?, delta))
 }
 
-/// What the promise of a ledger supposes, if its budget was changed: the filter's theorem is about a
-/// budget that was fixed beforehand, and so is what is set aside of its δ.
+/// What the promise of a ledger supposes, if its budget was changed: the filter's theorem is about
+/// a budget that was fixed beforehand, and so is what is set aside of its δ.
 pub fn supposes(ledger: &Ledger) -> &'static str {
     if ledger.is_raised() {
         "if the budget was not raised because of what had been published"

@@ -9,15 +9,15 @@ use hushstream_pictures::numbers::grouped;
 use hushstream_read::{Checked, ReadError, SchemaSpec};
 use std::fmt::Write;
 
-/// What the guarantee of a checked file supposes.
+/// The assumption of the guarantee for a checked file.
 pub const ASSUMPTION: &str =
     "a record is replaced by any that `hushstream check` accepts or by an empty one";
 
-/// Faults that a refusal shows.
+/// Number of faults that a refusal lists.
 const SHOWN: usize = 3;
 
-/// Checks a file in full; a stream cannot be, and what a run has begun goes on: its malformed rows
-/// are rounds without a record.
+/// Checks a whole file. A stream and a resumed run are not checked: their malformed rows are rounds
+/// without a record.
 pub fn before(
     learner: &Learner,
     origin: &Origin<'_>,
@@ -42,7 +42,9 @@ pub fn before(
             let _ = write!(told, "; and {} more", grouped(faults - first.len() as u64));
         }
         bail!(
-            "{told}; {} of {} rows {} malformed, and nothing is charged: mend them (`hushstream check {file}` with the flags of the schema lists all), or let each be a round without a record: --malformed empty",
+            "{told}; {} of {} rows {} malformed, and nothing is charged: mend them (`hushstream \
+             check {file}` with the flags of the schema lists all), or let each be a round without \
+             a record: --malformed empty",
             grouped(faults),
             grouped(checked.rows),
             if faults == 1 { "is" } else { "are" },
@@ -54,7 +56,7 @@ pub fn before(
     Ok(Some(checked))
 }
 
-/// Faults in words, each remedy once.
+/// The messages of faults, each remedy once.
 fn listed(faults: &[ReadError]) -> String {
     let told = faults.iter().enumerate().map(|(number, error)| {
         let is_told = faults[..number]
@@ -68,8 +70,8 @@ fn listed(faults: &[ReadError]) -> String {
     told.collect::<Vec<_>>().join("; ")
 }
 
-/// Whether a run began only because a check found no malformed row: of a resumed one, its state
-/// folder knows.
+/// Whether the run depends on a check that found no malformed row. A resumed run reads this from
+/// its state folder.
 pub fn began_checked(learner: &Learner) -> Result<bool> {
     match &learner.output.state {
         Some(folder) if learner.output.resume => {
@@ -85,7 +87,7 @@ pub fn count(checked: &Checked) -> u64 {
     findings.malformed.values().sum()
 }
 
-/// What the operator should know about the rows of a file.
+/// Warnings for the operator about the rows of a file.
 pub fn warnings(checked: &Checked) -> Vec<String> {
     let findings = checked.findings.for_the_operator();
     let empty = many_empty(findings.empty(), checked.rows);

@@ -1,10 +1,10 @@
-//! The pictures of a report: how metrics went, and noise against signal.
+//! The pictures of a report: metrics over time, and noise against signal.
 
 use crate::outcome::Kind;
 use hushstream_mechanism::{ClassMetrics, Metrics, NumberMetrics, OperatorOnly, Summary};
 use hushstream_pictures::chart::{Series, semi_log};
 
-/// Records so far, the run's figures, and those of the learner without privacy.
+/// The number of records, the run's figures, and those of the learner without privacy.
 type Point = (u64, Summary, Option<Summary>);
 
 /// Figures at geometrically spaced counts.
@@ -15,7 +15,7 @@ pub(crate) struct Curves {
 }
 
 impl Curves {
-    /// Whether a point is due: about sixteen a doubling.
+    /// Whether a point is due: about sixteen per doubling.
     pub(crate) fn is_due(&self, records: u64) -> bool {
         records >= self.next
     }
@@ -129,7 +129,7 @@ fn number(summary: &Summary) -> Option<NumberMetrics> {
     }
 }
 
-/// A line over the records from the sixteenth on: before, averages say nothing.
+/// A line from the sixteenth record on: earlier averages are meaningless.
 fn line(curves: &Curves, name: &str, value: impl Fn(&Point) -> Option<f64>) -> Series {
     let points = curves.points.iter().filter(|point| point.0 >= 16);
     Series {

@@ -1,4 +1,4 @@
-//! From flags to a reader, and from a layout to what is public about the task.
+//! Builds a reader from a description, and the public facts about the task from a layout.
 
 use crate::learner::{Data, Learner, Malformed};
 use anyhow::{Context, Result, bail};
@@ -11,7 +11,7 @@ use hushstream_recipes::{RecipeName, Situation, Task};
 use std::io::Cursor;
 use std::sync::Arc;
 
-/// The data, to be opened for a check and again for a run.
+/// The data, which is opened for a check and again for a run.
 pub struct Origin<'a> {
     data: &'a Data,
     /// With `--multiline` the bytes of the file: a record with quotes out of order would hide where
@@ -20,7 +20,7 @@ pub struct Origin<'a> {
 }
 
 impl<'a> Origin<'a> {
-    /// Of a file or a stream.
+    /// The origin of a file or a stream.
     ///
     /// # Errors
     /// A file that cannot be read.
@@ -28,10 +28,11 @@ impl<'a> Origin<'a> {
         let held = if data.multiline {
             if is_stream(&data.file) {
                 bail!(
-                    "--multiline is for files: in a stream one quote could hide every record after it; write the stream to a file first"
+                    "--multiline is for files: in a stream one quote could hide every record after \
+                     it; write the stream to a file first"
                 );
             }
-            // Says what is wrong with a file that cannot be read.
+            // Opening it reports a file that cannot be read.
             let input = Input::open(&data.file)?;
             if !format(data, &input)?.is_table() {
                 bail!("--multiline is for csv and tsv: other formats have one record per line");
@@ -58,11 +59,12 @@ impl<'a> Origin<'a> {
         let is_numbered = schema.no_header == Some(true) && schema.names.is_empty();
         if is_numbered && is_stream(file) {
             bail!(
-                "--no-header is not enough in a stream, where its first record would decide how many columns there are: name them with --names a,b,c"
+                "--no-header is not enough in a stream, where its first record would decide how \
+                 many columns there are: name them with --names a,b,c"
             );
         }
         let format = format(self.data, &input)?;
-        // Only a header may tell: where the first bytes are a record's, they decide nothing.
+        // Only a header may decide: the bytes of a record must not.
         let has_header = format.is_table() && schema.names.is_empty();
         if input.is_parquet() && has_header && is_stream(file) {
             bail!("Parquet has its index at the end and is no stream: write it to a file first");
@@ -80,11 +82,12 @@ impl<'a> Origin<'a> {
     }
 }
 
-/// What malformed rows do. The default depends on the data alone, never on who runs the program.
+/// The treatment of malformed rows. The default depends only on whether the data is a file.
 pub fn malformed(learner: &Learner) -> Result<Malformed> {
     match (learner.data.malformed, is_stream(&learner.data.file)) {
         (Some(Malformed::Refuse), true) => bail!(
-            "--malformed refuse is for files: a stream cannot be checked before it is read; leave it out, and malformed rows become rounds without a record"
+            "--malformed refuse is for files: a stream cannot be checked before it is read; leave \
+             it out, and malformed rows become rounds without a record"
         ),
         (None, true) => Ok(Malformed::Empty),
         (None, false) => Ok(Malformed::Refuse),
@@ -99,18 +102,18 @@ pub(crate) fn format(data: &Data, input: &Input) -> Result<Format> {
     })
 }
 
-/// What a state folder says of a run that began only because a check found no malformed row. Such a
-/// run may go on from a stream, and the other way round.
+/// The state folder's note on a run whose file was checked. Such a run may be resumed from a
+/// stream, and the reverse.
 pub const CHECKED: &str = ", checked before";
 
-/// How rows are read, in a line that a resumed run compares: which come when, and what they mean.
+/// The order and the meaning of rows, in a line that a resumed run compares.
 pub fn reading(learner: &Learner, schema: &SchemaSpec, layout: &Layout) -> Result<String> {
     let meaning = serde_json::to_vec(&(layout, &schema.person))?;
     let mut order = learner.data.shuffle.map_or_else(
         || "in the order of the file".to_owned(),
         |seed| format!("shuffled by {seed}"),
     );
-    // With a header read as a record, or the other way round, rows would move by one.
+    // If a header were read as a record, or the reverse, rows would move by one.
     if schema.no_header == Some(true) || !schema.names.is_empty() {
         order += ", without a header";
     }
@@ -133,7 +136,7 @@ pub fn is_stream(file: &str) -> bool {
     is_read_once || std::fs::metadata(file).is_ok_and(|about| !about.is_file() && !about.is_dir())
 }
 
-/// T: what a stored run was planned for, what was stated, or the number of rows that a check or a
+/// The horizon T: that of the stored run, the stated one, or the number of rows that a check or a
 /// shuffle has counted, which is public.
 pub fn rounds(learner: &Learner, counted: Option<u64>, stored: Option<u64>) -> Result<u64> {
     if let Some(rounds) = stored.or(learner.privacy.rounds) {
@@ -150,7 +153,7 @@ pub fn rounds(learner: &Learner, counted: Option<u64>, stored: Option<u64>) -> R
     }
 }
 
-/// What a prediction is measured by.
+/// The yardstick for predictions.
 pub fn yardstick(learner: &Learner, layout: &Layout, recipe: RecipeName) -> Result<Yardstick> {
     let is_least_squares = recipe == RecipeName::Pqftl;
     Ok(match layout.target() {
@@ -182,7 +185,7 @@ pub fn yardstick(learner: &Learner, layout: &Layout, recipe: RecipeName) -> Resu
     })
 }
 
-/// Bounds of a number as records carry it, without its midpoint.
+/// Bounds of a numeric target after its midpoint is subtracted.
 fn target_bounds(target: &TargetKind) -> (f64, f64) {
     match target {
         TargetKind::Number { low, high } => (low - target.midpoint(), high - target.midpoint()),
@@ -203,14 +206,15 @@ pub fn feedback(data: &Data, layout: &Layout) -> Result<Reading> {
             "--least-propensity = {least} is not allowed; allowed: a number above 0 and at most 1"
         ),
         None if layout.dimension() > arms + 1 => bail!(
-            "a log with propensities needs the least of them, from what is known of the logging policy: --least-propensity P"
+            "a log with propensities needs the least of them, from what is known of the logging \
+             policy: --least-propensity P"
         ),
         None => arms as f64,
     };
     Ok(Reading::log(arms, low, high, most)?)
 }
 
-/// The first encoding says what columns hold.
+/// The encoding of the first column.
 fn first_encoding(layout: &Layout) -> Option<&Encoding> {
     match layout.space() {
         Space::Columns(columns) => columns.first().map(|column| &column.encoding),
@@ -222,7 +226,7 @@ fn is_log(layout: &Layout) -> bool {
     matches!(first_encoding(layout), Some(Encoding::Arm { .. }))
 }
 
-/// Whether numbers were stated as rewards, and are losses only inside.
+/// Whether the data holds rewards, which become losses inside.
 pub fn is_rewards(layout: &Layout) -> bool {
     match first_encoding(layout) {
         Some(Encoding::Reward { .. } | Encoding::Label { .. }) => true,
@@ -242,7 +246,7 @@ fn outcome(layout: &Layout) -> Option<(f64, f64, bool)> {
     })
 }
 
-/// What is public about the run.
+/// The public facts about the run.
 pub fn situation(
     learner: &Learner,
     schema: &SchemaSpec,
@@ -284,8 +288,9 @@ pub fn situation(
     })
 }
 
-/// Bound on the length of a record. A classifier needs directions more than lengths, and noise grows with the square of the bound: half of what the schema
-/// implies, if nothing is stated, brings most records to the same length.
+/// Bound on the length of a record. A classifier needs directions more than lengths, and noise
+/// grows with the square of the bound. So the default is half of the schema's bound, which brings
+/// most records to the same length.
 fn length(schema: &SchemaSpec, layout: &Layout, task: Task) -> f64 {
     let is_classifier = matches!(task, Task::Sign | Task::Classes(_));
     if schema.norm.is_none() && is_classifier && matches!(layout.space(), Space::Columns(_)) {
@@ -295,7 +300,7 @@ fn length(schema: &SchemaSpec, layout: &Layout, task: Task) -> f64 {
     }
 }
 
-/// What losses, or rewards, lie between.
+/// The bounds of losses or rewards.
 pub fn loss_bounds(layout: &Layout) -> Result<(f64, f64)> {
     match (first_encoding(layout), outcome(layout)) {
         (Some(Encoding::Loss { low, high } | Encoding::Reward { low, high }), _) => {

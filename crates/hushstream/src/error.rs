@@ -4,12 +4,12 @@ use hushstream_account::AccountError;
 use hushstream_mechanism::LedgerError;
 use hushstream_read::ReadError;
 
-/// Why a run cannot begin or go on, or why a file cannot be used. The text says what is allowed.
+/// An error of a run or a file. The text says what is allowed.
 ///
 /// ```
 /// use hushstream::prelude::*;
 ///
-/// // Nothing says what a neighbouring data set is, and the library has no default.
+/// // The neighbouring relation is missing, and the library has no default.
 /// let error = Learner::classify()
 ///     .features(2)
 ///     .records(100)
@@ -46,7 +46,7 @@ pub enum Error {
 impl From<anyhow::Error> for Error {
     fn from(error: anyhow::Error) -> Self {
         let message = one_line(&error);
-        // Where a context says more than the error, the context is kept.
+        // Keep a context that says more than the error.
         if error.to_string() == message {
             match error.downcast::<ReadError>() {
                 Ok(read) => return Self::Read(read),

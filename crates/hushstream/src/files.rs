@@ -5,14 +5,15 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// A file in the making. It takes its place in [`WholeFile::finish`], at once; dropped before, it leaves nothing.
+/// An unfinished file. [`WholeFile::finish`] puts it in place atomically; dropping it earlier
+/// leaves nothing.
 pub struct WholeFile {
     path: PathBuf,
     file: Option<File>,
 }
 
 impl WholeFile {
-    /// Begins beside the place.
+    /// Creates the unfinished file beside its final place.
     pub fn create(path: &Path) -> Result<Self> {
         Self::create_with(path, OpenOptions::new().create(true).truncate(true))
     }
@@ -20,11 +21,11 @@ impl WholeFile {
     fn create_with(path: &Path, options: &mut OpenOptions) -> Result<Self> {
         if is_special(path) {
             bail!(
-                "{}: it is a device or a pipe, and not a file",
+                "{}: it is a device or a pipe, not a file",
                 cannot_write(path)
             );
         }
-        // What a link points to is written, and the link stays.
+        // Write the target of a link and keep the link.
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let file = options
             .write(true)
@@ -36,7 +37,7 @@ impl WholeFile {
         })
     }
 
-    /// Makes it durable and puts it in its place.
+    /// Syncs the file and renames it to its final name.
     pub fn finish(mut self) -> Result<()> {
         let Some(file) = self.file.take() else {
             return Ok(());
@@ -74,12 +75,13 @@ impl Drop for WholeFile {
     }
 }
 
-/// Whether something is there that a new file must not take the place of: a device or a pipe.
+/// Whether the path is a device or a pipe, which a file must not replace.
 pub fn is_special(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir())
 }
 
-/// Writes a file so that at every moment it is the old one or the new one, whole; what is no file, as a pipe, is written to.
+/// Writes a file atomically: at every moment it is the old one or the new one. A device or a pipe
+/// is written to directly.
 pub fn write_whole(path: &Path, content: &[u8]) -> Result<()> {
     if is_special(path) {
         return fs::write(path, content).with_context(|| cannot_write(path));
@@ -107,7 +109,7 @@ pub fn write_whole_secret(path: &Path, content: &[u8]) -> Result<()> {
     file.finish()
 }
 
-/// Whether a file can be written there, found out before anything is spent.
+/// Checks that a file can be written, before anything is spent.
 pub fn check_writable(path: &Path, what: &str) -> Result<()> {
     if path.is_dir() {
         bail!("cannot write {what} to {}: it is a folder", path.display());
@@ -121,7 +123,7 @@ pub fn check_writable(path: &Path, what: &str) -> Result<()> {
     fs::remove_file(&beside).with_context(said)
 }
 
-/// Refuses a file that would be written over another one of the run.
+/// Refuses two files of the run with the same path.
 pub fn check_distinct(files: &[(&str, &Path)]) -> Result<()> {
     for (place, (what, path)) in files.iter().enumerate() {
         let same = |(_, other): &&(&str, &Path)| real(other) == real(path);
@@ -135,7 +137,7 @@ pub fn check_distinct(files: &[(&str, &Path)]) -> Result<()> {
     Ok(())
 }
 
-/// The name without links, also of a file that is not there yet.
+/// The path without links, also for a file that does not exist yet.
 fn real(path: &Path) -> PathBuf {
     let folder = path
         .parent()

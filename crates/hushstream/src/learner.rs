@@ -1,4 +1,4 @@
-//! The description of a run: everything that is public about it, and where it is kept.
+//! The description of a run: its public facts and its files.
 
 use crate::error::Error;
 use crate::outcome::Outcome;
@@ -14,17 +14,17 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// The description of a run: everything that is public about it, and where it is kept.
+/// The description of a run: its public facts and its files.
 ///
 /// It begins with the task ([`Learner::classify`], [`Learner::classes`], [`Learner::regress`],
-/// [`Learner::experts`], [`Learner::bandit`]) and ends with what is done:
+/// [`Learner::experts`], [`Learner::bandit`]) and ends with an action:
 ///
-/// | call | what it does | what it spends |
+/// | call | action | spends |
 /// |---|---|---|
 /// | [`Learner::plan`] | chooses a recipe from public numbers | nothing |
-/// | [`Learner::start`] | plans, charges the ledger, opens a [`Run`] for rows of the program | the budget |
-/// | [`Learner::resume`] | goes on with a run after a stop | nothing |
-/// | [`Learner::learn_file`] | checks a whole file, learns from it, writes what was asked for | the budget |
+/// | [`Learner::start`] | plans, charges the ledger, opens a [`Run`] | the budget |
+/// | [`Learner::resume`] | continues a run after a stop | nothing |
+/// | [`Learner::learn_file`] | checks a file, learns from it, writes the outputs | the budget |
 ///
 /// ```
 /// use hushstream::prelude::*;
@@ -42,18 +42,18 @@ use std::time::Duration;
 #[derive(Clone, Default)]
 #[must_use = "a description does nothing by itself: plan, start, resume or learn_file"]
 pub struct Learner {
-    /// The data and what is public about it.
+    /// The data and its public properties.
     pub data: Data,
-    /// What is promised.
+    /// The privacy guarantee.
     pub privacy: Privacy,
-    /// What is decided about the method; the rest is chosen from public numbers.
+    /// Stated parameters of the method; the rest is chosen from public numbers.
     pub wishes: Wishes,
-    /// What is written and shown.
+    /// Written files and figures.
     pub output: Output,
 }
 
 impl Learner {
-    /// The flags of privacy and method that a run is planned by, as they are written.
+    /// The privacy and method flags of the plan, as text.
     pub(crate) fn fixed(&self) -> Vec<String> {
         let (privacy, wishes) = (&self.privacy, &self.wishes);
         let number = |value: Option<f64>| value.map(|value| value.to_string());
@@ -105,58 +105,59 @@ fn link_name(link: Link) -> &'static str {
     }
 }
 
-/// What malformed rows do.
+/// The treatment of malformed rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Malformed {
-    /// They stop a run before it is charged.
+    /// A malformed row stops the run before it is charged.
     Refuse,
-    /// Each is a round without a record.
+    /// A malformed row is a round without a record.
     Empty,
 }
 
-/// The data and what is public about it.
+/// The data and its public properties.
 #[derive(Clone, Default)]
 pub struct Data {
     /// The file of records, or `-` for standard input.
     pub file: String,
-    /// The name of its format; by default what the file's name says.
+    /// The name of its format; by default from the file's name.
     pub format: Option<String>,
-    /// What columns mean.
+    /// The schema of the columns.
     pub schema: SchemaSpec,
-    /// Whether quoted fields may hold line breaks.
+    /// Whether quoted fields may contain line breaks.
     pub multiline: bool,
     /// Read the rows in an order drawn from this public seed.
     pub shuffle: Option<u64>,
-    /// What malformed rows do; by default they are refused in a file and empty in a stream.
+    /// The treatment of malformed rows; by default refused in a file and empty in a stream.
     pub malformed: Option<Malformed>,
-    /// Of a log: no propensity counts as smaller than this.
+    /// For a log: a lower bound on propensities; smaller ones are raised to it.
     pub least_propensity: Option<f64>,
 }
 
-/// What is promised.
+/// The privacy guarantee.
 #[derive(Clone)]
 pub struct Privacy {
     /// Privacy loss ε.
     pub epsilon: f64,
     /// Privacy loss δ; 0 means pure differential privacy.
     pub delta: f64,
-    /// The neighbouring relation: stated always, because the promise depends on it.
+    /// The neighbouring relation. It has no default, because the guarantee depends on it.
     pub adjacency: Option<Adjacency>,
-    /// Records; by default the file is counted. With an unknown horizon: about how many.
+    /// Number of records; by default the rows of the file are counted. With an unknown horizon, a
+    /// rough guess.
     pub rounds: Option<u64>,
-    /// Whether the stream may go on for ever.
+    /// Whether the stream may be endless.
     pub horizon_unknown: bool,
     /// Records that one person may contribute: persons are protected instead of records.
     pub max_per_person: Option<u64>,
-    /// Batches between two records of one person, at least.
+    /// Least distance, in batches, between two records of one person.
     pub min_separation: u64,
     /// The ledger's file; by default beside the data.
     pub ledger: Option<PathBuf>,
-    /// ε of all runs on the ledger; by default what the first run needs.
+    /// Total ε of all runs on the ledger; by default the first run's ε.
     pub total_epsilon: Option<f64>,
-    /// The same for δ.
+    /// Total δ of all runs on the ledger; by default the first run's δ.
     pub total_delta: Option<f64>,
-    /// Simulated noise for experiments, which protects nobody.
+    /// The seed of simulated noise for experiments, which protects nobody.
     pub seed_insecure: Option<u64>,
 }
 
@@ -178,12 +179,12 @@ impl Default for Privacy {
     }
 }
 
-/// What is written and shown.
+/// Written files and figures.
 #[derive(Clone)]
 pub struct Output {
     /// The file of the last model: publishable.
     pub model: Option<PathBuf>,
-    /// Whether weights of `sparse-ftrl` that noise alone explains are 0 in the model.
+    /// Whether weights of `sparse-ftrl` within the noise are 0 in the model.
     pub thresholded: bool,
     /// The file of every release: publishable.
     pub releases: Option<PathBuf>,
@@ -191,35 +192,35 @@ pub struct Output {
     pub report: Option<PathBuf>,
     /// The state folder: secret.
     pub state: Option<PathBuf>,
-    /// Time between two syncs of the disk.
+    /// Time between two disk syncs.
     pub sync: Duration,
-    /// Whether [`Run::publish`] gives every release, and not the last alone.
+    /// Whether [`Run::publish`] returns every release instead of the last one.
     pub every: bool,
-    /// Whether to go on with the run in the state folder.
+    /// Whether to resume the run in the state folder.
     pub resume: bool,
-    /// Whether nothing is computed from private data for the operator.
+    /// Whether to leave out figures computed from private data.
     pub quiet: bool,
-    /// Whether the same learner runs without privacy beside it, for the operator.
+    /// Whether to run the same learner also without privacy, for the operator.
     pub without_privacy: bool,
 }
 
-/// What a run tells while it goes on.
+/// Receives the messages of a run in progress.
 pub trait Listener {
-    /// From public numbers and names of files.
+    /// A message from public numbers and names of files.
     fn say(&mut self, _text: &str) {}
     /// A note about a file.
     fn note(&mut self, _text: &str) {}
-    /// For the operator: computed from private data.
+    /// A message for the operator, computed from private data.
     fn warn(&mut self, _text: &str) {}
-    /// Whether lines of progress are shown.
+    /// Whether to compute lines of progress.
     fn shows_progress(&self) -> bool {
         false
     }
-    /// For the operator: figures at doubling counts.
+    /// A line of progress for the operator, at doubling counts.
     fn progress(&mut self, _line: &crate::progress::Line) {}
 }
 
-/// Hears nothing.
+/// Ignores all messages.
 impl Listener for () {}
 
 impl<L: Listener + ?Sized> Listener for &mut L {
@@ -269,7 +270,7 @@ impl Default for Output {
     }
 }
 
-/// What is learned, and from what.
+/// The task and the data.
 impl Learner {
     fn of(task: Task) -> Self {
         let mut learner = Self::default();
@@ -277,32 +278,32 @@ impl Learner {
         learner
     }
 
-    /// One of two classes.
+    /// Predicts one of two classes.
     pub fn classify() -> Self {
         Self::of(Task::Classify)
     }
 
-    /// One of several classes: all of them, because they are public.
+    /// Predicts one of these classes, which are public.
     pub fn classes<S: Into<String>>(names: impl IntoIterator<Item = S>) -> Self {
         let mut learner = Self::of(Task::Multiclass);
         learner.data.schema.classes = Some(names.into_iter().map(Into::into).collect());
         learner
     }
 
-    /// A number between public bounds.
+    /// Predicts a number between public bounds.
     pub fn regress(bounds: Range<f64>) -> Self {
         let mut learner = Self::of(Task::Regress);
         learner.data.schema.target_bounds = Some((bounds.start, bounds.end));
         learner
     }
 
-    /// Which of so many experts to follow: a row has the loss of each, from 0 to 1.
+    /// Chooses among `count` experts. A row has the loss of each, from 0 to 1.
     pub fn experts(count: usize) -> Self {
         Self::of(Task::Experts).losses("expert", count)
     }
 
-    /// Which of so many arms to play: a row has the loss of each, from 0 to 1, and the learner sees
-    /// that of the played one alone.
+    /// Chooses among `count` arms. A row has the loss of each, from 0 to 1, and the learner sees
+    /// only the loss of the played arm.
     pub fn bandit(count: usize) -> Self {
         Self::of(Task::Bandit).losses("arm", count)
     }
@@ -314,8 +315,7 @@ impl Learner {
         self
     }
 
-    /// What columns mean. The task that the learner was made for stays, unless the schema states
-    /// another.
+    /// Sets the schema of the columns. Keeps the learner's task unless the schema states another.
     pub fn schema(mut self, schema: SchemaSpec) -> Self {
         let own = std::mem::replace(&mut self.data.schema, schema);
         let schema = &mut self.data.schema;
@@ -325,7 +325,7 @@ impl Learner {
         self
     }
 
-    /// Rows of so many numbers from −1 to 1, named x1, x2, …, and then the target, y.
+    /// Rows have `count` numbers from −1 to 1, named x1, x2, …, and then the target, y.
     pub fn features(mut self, count: usize) -> Self {
         let schema = &mut self.data.schema;
         schema.names = (1..=count).map(|place| format!("x{place}")).collect();
@@ -335,19 +335,19 @@ impl Learner {
         self
     }
 
-    /// A bound on the length of a record's features; longer ones are scaled down to it.
+    /// Bounds the length of a record's features; longer records are scaled down to it.
     pub fn norm(mut self, norm: f64) -> Self {
         self.data.schema.norm = Some(norm);
         self
     }
 
-    /// The number of records: public.
+    /// The public number of records.
     pub fn records(mut self, records: u64) -> Self {
         self.privacy.rounds = Some(records);
         self
     }
 
-    /// A stream that may go on for ever.
+    /// The stream may be endless.
     pub fn unknown_horizon(mut self) -> Self {
         self.privacy.horizon_unknown = true;
         self
@@ -362,56 +362,56 @@ impl Learner {
         self
     }
 
-    /// ε and δ of all runs on the ledger; by default what the first one needs.
+    /// Total ε and δ of all runs on the ledger; by default those of the first run.
     pub fn total(mut self, budget: Budget) -> Self {
         self.privacy.total_epsilon = Some(budget.epsilon());
         self.privacy.total_delta = Some(budget.delta());
         self
     }
 
-    /// What a neighbouring data set is.
+    /// The neighbouring relation.
     pub fn adjacency(mut self, adjacency: Adjacency) -> Self {
         self.privacy.adjacency = Some(adjacency);
         self
     }
 
-    /// The file that keeps the budget of this data over all runs.
+    /// The ledger file, with the budget of this data over all runs.
     pub fn ledger(mut self, path: impl Into<PathBuf>) -> Self {
         self.privacy.ledger = Some(path.into());
         self
     }
 
-    /// Simulated noise from a seed, for experiments: protects nobody, and says so.
+    /// Draws simulated noise from a seed, for experiments: it protects nobody.
     pub fn simulated(mut self, seed: u64) -> Self {
         self.privacy.seed_insecure = Some(seed);
         self
     }
 }
 
-/// How it is learned. What is not stated is chosen from public numbers.
+/// The method. Parameters that are not stated are chosen from public numbers.
 impl Learner {
-    /// A recipe by name.
+    /// The recipe.
     pub fn recipe(mut self, recipe: RecipeName) -> Self {
         self.wishes.recipe = Some(recipe);
         self
     }
 
-    /// Records of one release.
+    /// Records per release.
     pub fn batch(mut self, records: u64) -> Self {
         self.wishes.batch = Some(records);
         self
     }
 
-    /// Everything that can be decided.
+    /// All parameters of the method at once.
     pub fn wishes(mut self, wishes: Wishes) -> Self {
         self.wishes = wishes;
         self
     }
 }
 
-/// What is kept and written.
+/// The files of the run.
 impl Learner {
-    /// A folder with what is needed to go on after a stop: secret.
+    /// The state folder, to resume after a stop; secret.
     pub fn state(mut self, folder: impl Into<PathBuf>) -> Self {
         self.output.state = Some(folder.into());
         self
@@ -429,25 +429,25 @@ impl Learner {
         self
     }
 
-    /// [`Run::publish`] gives every release, and not the last alone.
+    /// Makes [`Run::publish`] return every release instead of the last one.
     pub fn every_release(mut self) -> Self {
         self.output.every = true;
         self
     }
 
-    /// Computes nothing from private data for the operator.
+    /// Leaves out figures computed from private data.
     pub fn quiet(mut self) -> Self {
         self.output.quiet = true;
         self
     }
 }
 
-/// What is done.
+/// Actions.
 impl Learner {
-    /// What would be chosen for rows of the program, and why. Spends nothing.
+    /// Plans a run on rows of the program. Spends nothing.
     ///
     /// # Errors
-    /// What is not stated, or cannot be done.
+    /// A parameter that is missing or not allowed.
     pub fn plan(&self) -> Result<Plan, Error> {
         Ok(crate::run::plan(self)?)
     }
@@ -455,32 +455,32 @@ impl Learner {
     /// Plans, charges the ledger, and opens a run for rows of the program.
     ///
     /// # Errors
-    /// What is not stated, or cannot be done; a budget without room. Nothing is spent then.
+    /// A parameter that is missing or not allowed; a budget without room. Nothing is spent then.
     pub fn start(mut self) -> Result<Run, Error> {
         self.output.resume = false;
         Ok(Run::open(self)?)
     }
 
-    /// Goes on with the run in the state folder. [`Run::records`] tells how many rows it has learned:
-    /// the next one is the first that it has not.
+    /// Resumes the run in the state folder. Continue with the row after the first
+    /// [`Run::records`].
     ///
     /// # Errors
-    /// No run in the folder; a description that is not the same.
+    /// No run in the folder; a different description.
     pub fn resume(mut self) -> Result<Run, Error> {
         self.output.resume = true;
         Ok(Run::open(self)?)
     }
 
-    /// Learns from a whole file, as the program does: checked before anything is charged.
+    /// Checks a whole file, charges the ledger, and learns from the file, as the program does.
     ///
     /// # Errors
-    /// Malformed rows; all of [`Learner::start`].
+    /// Malformed rows; the errors of [`Learner::start`].
     pub fn learn_file(mut self, path: impl Into<String>) -> Result<Outcome, Error> {
         self.data.file = path.into();
         self.learn_heard(&mut ())
     }
 
-    /// Learns from the file of the description, and tells a listener what happens.
+    /// Learns from the file of the description, and sends messages to a listener.
     ///
     /// # Errors
     /// As [`Learner::learn_file`].

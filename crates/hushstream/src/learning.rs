@@ -1,4 +1,4 @@
-//! A run in progress, with everything that watches it.
+//! A run in progress, with its scoreboard, files and figures.
 
 use crate::curves::{self, Curves};
 use crate::learner::{Learner, Listener};
@@ -19,17 +19,18 @@ use hushstream_read::{Checked, Findings, Layout, Sealed};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Numbers of releases that wait for a sync, at most, so that memory does not depend on how fast records come.
+/// Largest count of numbers in releases that wait for a sync, so that memory does not depend on the
+/// rate of records.
 const NUMBERS_IN_MEMORY: usize = 1 << 16;
-/// What a release takes beside its weights, in numbers, about.
+/// Approximate overhead of a release beside its weights, in numbers.
 const OWN_NUMBERS: usize = 8;
 
-/// Rounds from one look at the clock to the next, while records come without a pause.
+/// Rounds between two readings of the clock, while records come without a pause.
 const ROUNDS_WITHOUT_A_LOOK: u64 = 16;
-/// Weights from which on a round takes longer than a look.
+/// Number of weights from which a round takes longer than reading the clock.
 const LONG_ROUND: usize = 1 << 10;
 
-/// What does not change during a run.
+/// The constants of a run.
 pub(crate) struct Frame<'a> {
     pub(crate) learner: Learner,
     pub(crate) layout: Layout,
@@ -38,7 +39,7 @@ pub(crate) struct Frame<'a> {
     /// Features longer than this are scaled down to it.
     pub(crate) length: f64,
     pub(crate) yardstick: Yardstick,
-    /// Whether the run began only because a check found no malformed row.
+    /// Whether the run depends on a check that found no malformed row.
     pub(crate) is_checked: bool,
 }
 
@@ -63,27 +64,27 @@ pub(crate) struct Learning<'a> {
     curves: Curves,
     progress: Progress,
     releases: Option<Releases>,
-    /// The file of the model, where others may read it while a stream goes on.
+    /// The model file, which others may read during a stream.
     live_model: Option<PathBuf>,
     last_sync: Instant,
     /// Records that were longer than the stated norm: for the operator.
     longer: u64,
-    /// Malformed rows, and what else the data shows: for the operator.
+    /// Malformed rows and other findings about the data: for the operator.
     malformed: u64,
     targets_clipped: u64,
     checked: Option<Checked>,
     /// Releases that wait for a sync.
     waiting: usize,
-    /// Records to a release.
+    /// Records per release.
     batch: u64,
-    /// The rows learned, where they are kept account of.
+    /// The chain of learned rows, if there is one.
     rows: Option<RowChain>,
-    /// Releases that have not been handed out, where somebody asks for them.
+    /// Releases that have not been taken, if the caller keeps them.
     kept: Option<Vec<Release>>,
 }
 
 impl<'a> Learning<'a> {
-    /// Of a live stream the model is written at every sync.
+    /// For a live stream, the model is written at every sync.
     pub(crate) fn new(
         mut frame: Frame<'a>,
         opened: Opened,
@@ -144,13 +145,12 @@ impl<'a> Learning<'a> {
         self.session.rounds()
     }
 
-    /// Tells something from public numbers.
+    /// Sends a message from public numbers.
     pub(crate) fn say(&mut self, text: &str) {
         self.frame.listener.say(text);
     }
 
-    /// One record: predicted, then learned from. After a record behind which nothing waits it is time
-    /// for a look at the clock.
+    /// Predicts one record, then learns from it. Reads the clock if no further record waits.
     pub(crate) fn take(&mut self, sealed: Sealed, is_last_for_now: bool) -> Result<()> {
         let record = sealed.record;
         self.longer += u64::from(*sealed.was_longer.for_the_operator());
@@ -160,7 +160,7 @@ impl<'a> Learning<'a> {
             board.score(&record, shadow.weights());
             shadow.learn(&record)?;
         }
-        // What the journal forgets at a checkpoint must have been written out.
+        // Releases that the journal drops at a checkpoint must have been written.
         if self.session.checkpoint_is_due() {
             self.sync()?;
         }
@@ -174,8 +174,8 @@ impl<'a> Learning<'a> {
         Ok(())
     }
 
-    /// Releases leave in groups: one sync of the disk covers them all. At the end of a batch, because only there the journal can be shortened; in the
-    /// middle of one only if the next end is long in coming.
+    /// Syncs and releases in groups. A sync comes at the end of a batch, because only there the
+    /// journal can be shortened, or earlier if that end is far.
     fn sync_in_time(&mut self, is_last_for_now: bool) -> Result<()> {
         let rounds = self.session.rounds();
         let at_the_end = rounds.is_multiple_of(self.batch);
@@ -186,7 +186,7 @@ impl<'a> Learning<'a> {
         let size = self.session.size();
         let is_full =
             self.releases.is_some() && self.waiting * (size + OWN_NUMBERS) > NUMBERS_IN_MEMORY;
-        // To tell the time takes as long as a tenth of a short round.
+        // `Instant::now` costs about 10% of a short round.
         let is_short = size < LONG_ROUND && !self.group().is_zero();
         let looks = is_last_for_now
             || !is_short
@@ -198,7 +198,7 @@ impl<'a> Learning<'a> {
         Ok(())
     }
 
-    /// How long releases may still wait for a sync; nothing, if none waits.
+    /// The time until releases need a sync; `None` if none wait.
     pub(crate) fn patience(&self) -> Option<Duration> {
         if self.waiting == 0 {
             return None;
@@ -227,7 +227,7 @@ impl<'a> Learning<'a> {
         }
     }
 
-    /// Makes everything durable, and gives out what may now leave.
+    /// Syncs, and publishes the releases that the sync covers.
     pub(crate) fn sync(&mut self) -> Result<()> {
         let released = self.session.sync(&mut self.ledger)?;
         if let Some(file) = &mut self.releases {
@@ -279,7 +279,7 @@ impl<'a> Learning<'a> {
             .of_table(&self.frame.learner.data.schema))
     }
 
-    /// From now on keeps releases until they are taken.
+    /// Keeps releases from now on until they are taken.
     pub(crate) fn keep_releases(&mut self) {
         self.kept = Some(Vec::new());
     }
@@ -294,8 +294,8 @@ impl<'a> Learning<'a> {
         self.board.as_ref().map(Scoreboard::summary)
     }
 
-    /// Settles the run, writes model and report, and tells what there is to tell. `rows` were read
-    /// in `time`; what they show, where no check has found it before, are `findings`.
+    /// Ends the run: writes the model and the report, and returns the outcome. `rows` were read in
+    /// `time`; `findings` are the reader's, if no check came before.
     pub(crate) fn finish(
         mut self,
         rows: u64,
@@ -329,7 +329,7 @@ impl<'a> Learning<'a> {
             outcome.tell_rewards(data::loss_bounds(&self.frame.layout)?);
         }
         if let Some(path) = &output.report {
-            // The lines end where the figures stand.
+            // The last point of each line is the final figure.
             let rounds = self.session.rounds();
             self.curves.add(rounds, &own, shadow.as_ref());
             let page = page(
@@ -343,7 +343,7 @@ impl<'a> Learning<'a> {
         Ok(outcome)
     }
 
-    /// What the data shows: found by the check, or for a stream by learning from it.
+    /// Findings about the data: from the check, or for a stream from learning.
     fn warnings(
         &mut self,
         nulls: u64,
@@ -351,7 +351,7 @@ impl<'a> Learning<'a> {
         findings: Option<OperatorOnly<Findings>>,
     ) -> Vec<String> {
         let mut told = match &self.checked {
-            // What a check has found, it has told.
+            // The check has reported its findings already.
             Some(checked) => checked::warnings(checked),
             None => {
                 let found = self.found(nulls, findings);
@@ -370,10 +370,10 @@ impl<'a> Learning<'a> {
         told
     }
 
-    /// What a stream shows, which cannot be checked before.
+    /// Findings about a stream, which cannot be checked before.
     fn found(&self, nulls: u64, findings: Option<OperatorOnly<Findings>>) -> Vec<String> {
         let mut warnings = Vec::new();
-        // Nothing is released after the last round, so a mechanism may not take it in.
+        // No release follows the last round, so a mechanism may skip it.
         let empty = nulls.max(self.malformed);
         warnings.extend(checked::many_empty(empty, self.session.rounds()));
         // The rows before a resume are not read again.
@@ -389,7 +389,7 @@ impl<'a> Learning<'a> {
         warnings
     }
 
-    /// The guarantee, with what it supposes about the rows.
+    /// The guarantee, with its assumption about the rows.
     pub(crate) fn guarantee(&self) -> Result<Guarantee> {
         let mut guarantee = self.session.guarantee()?;
         if self.frame.learner.privacy.horizon_unknown {
@@ -402,7 +402,7 @@ impl<'a> Learning<'a> {
         })
     }
 
-    /// What is public about the run; the rest is told later.
+    /// The public part of the outcome; the rest is filled in later.
     fn outcome(&self, rows: u64, time: Duration) -> Result<Outcome> {
         let promise = self.ledger.filter().promise();
         let (epsilon, delta) = budget::together(&self.ledger).unwrap_or(promise);
@@ -442,7 +442,7 @@ impl<'a> Learning<'a> {
             malformed: None,
             targets_clipped: None,
             warnings: None,
-            // Time and memory depend on what records hold: the longest line, the number of features.
+            // Time and memory depend on private data: the longest line, the number of features.
             seconds: shown.then_some(seconds),
             rows_per_second: shown.then(|| rows as f64 / seconds.max(1e-9)),
             peak_memory_bytes: memory::peak().filter(|_| shown),

@@ -1,5 +1,5 @@
-//! Private online learning: publish every step of what is learned, with a proof that no record can
-//! be told from it.
+//! Private online learning: publish a model at every step, with a proof that it reveals almost
+//! nothing about any one record.
 //!
 //! ```
 //! use hushstream::prelude::*;
@@ -23,29 +23,31 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! | task | a row | what is published |
+//! | task | a row | the published model |
 //! |---|---|---|
 //! | [`Learner::classify`] | features, and one of two classes | a linear model of the class |
 //! | [`Learner::classes`] | features, and one of several classes | a linear model of each class |
 //! | [`Learner::regress`] | features, and a number | a linear model of the number |
-//! | [`Learner::experts`] | the loss of every expert | how much to follow each |
-//! | [`Learner::bandit`] | the loss of every arm, of which one is seen | how often to play each |
+//! | [`Learner::experts`] | the loss of every expert | the weight of each expert |
+//! | [`Learner::bandit`] | the loss of every arm; one is seen | the probability of each arm |
 //!
 //! # The guarantee
 //!
-//! [`Run::guarantee`] says in words and numbers what is promised about everything that the run
-//! publishes, taken together: (ε, δ) for neighbouring data sets, for how many releases, with which
-//! noise. A charge is on disk before the first noise is drawn, a release leaves only after a sync of
-//! the disk has covered it, and the ledger refuses what the budget of the data does not hold. What
-//! is computed from private data, as accuracy, is [`OperatorOnly`]: it must not be published.
+//! [`Run::guarantee`] states the guarantee for all releases of the run together: (ε, δ), the
+//! neighbouring relation, the number of releases and the noise. A charge is on disk before the
+//! first noise is drawn, a release leaves only after a disk sync has covered it, and the ledger
+//! refuses charges beyond the budget of the data. Figures computed from private data, such as
+//! accuracy, are
+//! [`OperatorOnly`]: they must not be published.
 //!
 //! # Where to go next
 //!
 //! - [`Learner`] describes a run, [`Run`] learns, [`Model`] predicts.
 //! - `examples/` has a program for each: a file, your own structs, a live stream, a crash, experts,
 //!   a bandit, a loss of your own, a running sum without a learner.
-//! - Below the door: [`engine`] has the recipes, [`mechanism`] the privacy boundary, [`account`] the
-//!   accounting, [`read`] schemas and files, [`sets`] where weights live, [`noise`] the samplers.
+//! - Below the door: [`engine`] has the recipes, [`mechanism`] the privacy boundary, [`account`]
+//!   the accounting, [`read`] schemas and files, [`sets`] the sets of weights, [`noise`] the
+//!   samplers.
 
 mod ahead;
 #[doc(hidden)]

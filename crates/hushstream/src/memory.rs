@@ -1,6 +1,6 @@
-//! How much memory the process has used at most, where the system tells.
+//! The peak memory of the process, where the system reports it.
 
-/// Bytes; nothing on systems that do not say.
+/// Peak memory in bytes; `None` on systems that do not report it.
 pub(crate) fn peak() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;

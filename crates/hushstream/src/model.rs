@@ -1,4 +1,4 @@
-//! The model file: what may be published, with everything needed to use it and to know what it promises.
+//! The model file: a publishable model with its layout and its guarantee.
 //!
 //! JSON, one object, with a version and a checksum. It is written whole or not at all, and holds
 //! nothing but public statements and a released iterate. The checksum covers every value in the
@@ -22,7 +22,7 @@ use std::path::Path;
 const FORMAT: &str = "hushstream model";
 const VERSION: u32 = 2;
 
-/// What a model says about a row.
+/// The prediction of a model for a row.
 ///
 /// ```
 /// use hushstream::prelude::*;
@@ -37,9 +37,9 @@ pub enum Prediction {
     Class {
         /// Its name.
         name: String,
-        /// How likely it is, where scores have probabilities.
+        /// Its probability, if the loss gives probabilities.
         probability: Option<f64>,
-        /// The score that it comes from.
+        /// Its score.
         score: f64,
     },
     /// A number.
@@ -80,36 +80,36 @@ pub struct Model {
     version: u32,
     /// How it was learned.
     pub recipe: String,
-    /// What features mean, and what is predicted.
+    /// The layout of features and target.
     pub layout: Layout,
     /// Features longer than this are scaled down to it.
     pub length: f64,
-    /// Which release it is.
+    /// The number of its release.
     pub release: u64,
-    /// Class after class, if there are several.
+    /// The weights, class after class if there are several.
     pub weights: Vec<f64>,
-    /// Added to the score of a number: the midpoint of its bounds.
+    /// Added to the score of a numeric target: the midpoint of its bounds.
     #[serde(default)]
     pub offset: f64,
-    /// How scores become probabilities of classes, if they do.
+    /// The map from scores to probabilities of classes, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probability: Option<Probability>,
-    /// What is promised about it and all releases before it.
+    /// The guarantee for this and all earlier releases.
     pub guarantee: Guarantee,
-    /// Of a bandit: what its releases tell about each arm.
+    /// For a bandit: estimates for each arm, from releases alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arms: Option<Vec<Arm>>,
     /// Whether it was learned from a table without a header.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub no_header: bool,
-    /// The names of columns that were stated then.
+    /// The stated column names of that table.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<String>,
     checksum: u32,
 }
 
 impl Model {
-    /// A model to be written.
+    /// Builds a model.
     pub fn new(
         recipe: String,
         layout: Layout,
@@ -135,20 +135,20 @@ impl Model {
         }
     }
 
-    /// Learned from a table that this schema describes.
+    /// Adds the table layout of the training data.
     pub fn of_table(mut self, schema: &SchemaSpec) -> Self {
         self.no_header = schema.no_header == Some(true) || !schema.names.is_empty();
         self.names.clone_from(&schema.names);
         self
     }
 
-    /// With what turns scores into predictions.
+    /// Adds the map from scores to predictions.
     pub fn with_target(mut self, target: &Target) -> Self {
         (self.offset, self.probability) = (target.midpoint, target.probability);
         self
     }
 
-    /// With what the releases tell about each arm.
+    /// Adds the estimates for each arm.
     pub fn with_arms(mut self, arms: Option<Vec<Arm>>) -> Self {
         self.arms = arms;
         self
@@ -156,7 +156,7 @@ impl Model {
 
     /// The file's bytes.
     pub fn to_bytes(&self) -> anyhow::Result<Vec<u8>> {
-        // As it will be read: numbers as they are parsed.
+        // Use numbers as a reader will parse them.
         let stated: Value = serde_json::from_str(&serde_json::to_string(self)?)?;
         let whole = Self {
             checksum: checksum(stated)?,
@@ -185,18 +185,20 @@ impl Model {
             (Some(FORMAT), Some(1)) => {}
             (Some(FORMAT), Some(version)) if version == u64::from(VERSION) => {}
             (Some(FORMAT), Some(version)) if version > u64::from(VERSION) => bail!(what(&format!(
-                "a later version of Hushstream wrote it (format {version}; this version reads up to format {VERSION}): use that version"
+                "a later version of Hushstream wrote it (format {version}; this version reads up \
+                 to format {VERSION}): use that version"
             ))),
             _ => bail!(what("another format or version")),
         }
-        // Decoded from the file itself: a second key of one name is an error there.
+        // Decode from the file itself, where a duplicate key is an error.
         let model: Self = serde_json::from_slice(&text).map_err(broken)?;
         if version == Some(1) {
             if model.checksum != checksum_of_weights(&model.weights) {
                 bail!(what("its checksum does not fit its weights"));
             }
             notes.push(format!(
-                "note: {} was written by an earlier version: its checksum covers the weights alone, so nothing tells whether its guarantee is as it was written",
+                "note: {} was written by an earlier version: its checksum covers the weights \
+                 alone, so nothing tells whether its guarantee is as it was written",
                 path.display()
             ));
         } else if model.checksum != checksum(stated)? {
@@ -223,7 +225,7 @@ impl Model {
     /// Reads a model file.
     ///
     /// # Errors
-    /// A file that is no model, or is damaged.
+    /// A file that is not a model, or is damaged.
     pub fn load(path: impl AsRef<Path>) -> Result<Self, Error> {
         Ok(Self::read(path.as_ref())?.0)
     }
@@ -231,20 +233,20 @@ impl Model {
     /// Writes the model file, whole or not at all.
     ///
     /// # Errors
-    /// A place that cannot be written.
+    /// A file that cannot be written.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), Error> {
         Ok(files::write_whole(path.as_ref(), &self.to_bytes()?)?)
     }
 
-    /// What the model says about a row, which need not have a target. Numbers are in the order of the
-    /// columns that were learned from.
+    /// Predicts a row, which need not have a target. Numbers are in the order of the training
+    /// columns.
     ///
     /// # Errors
     /// A model of experts or arms; a row without one of the columns; a value that cannot be read.
     pub fn predict(&self, row: &(impl Row + ?Sized)) -> Result<Prediction, Error> {
         if *self.layout.target() == TargetKind::None {
             let told = anyhow::anyhow!(
-                "this model says which experts to follow, or arms to play: see its weights"
+                "this model weights experts or arms and predicts no target: see its weights"
             );
             return Err(told.into());
         }
@@ -253,7 +255,7 @@ impl Model {
         Ok(self.prediction(&self.scores(&read.features)))
     }
 
-    /// The prediction that scores stand for.
+    /// The prediction for these scores.
     fn prediction(&self, scores: &[f64]) -> Prediction {
         let first = scores.first().copied().unwrap_or(0.0);
         let target = Target::new(&self.layout, self.probability);
@@ -284,7 +286,7 @@ impl Model {
         }
     }
 
-    /// One score a class, or the only one, for features that are clipped as they were in learning.
+    /// One score per class, or a single score, for features clipped as in learning.
     pub fn scores(&self, features: &Features) -> Vec<f64> {
         let norm = features.norm();
         let shrink = if norm > self.length {

@@ -1,4 +1,5 @@
-//! How a run begins, or goes on: ledger, key, charge and journal, in an order in which a crash at any moment costs nothing.
+//! Opens or resumes a run: ledger, key, charge and journal, in an order in which a crash at any
+//! moment costs nothing.
 
 use crate::budget;
 use crate::data;
@@ -17,13 +18,13 @@ use std::path::Path;
 pub(crate) struct Opened {
     pub(crate) session: Box<dyn Session>,
     pub(crate) ledger: Ledger,
-    /// What to tell about how a run came back.
+    /// The message about a resumed run.
     pub(crate) resumed: Option<String>,
-    /// The rows learned so far, where there is a journal that covers them.
+    /// The chain of learned rows, if a journal covers them.
     pub(crate) rows: Option<RowChain>,
 }
 
-/// The records that a stored run was planned for.
+/// The planned number of records of a stored run.
 pub(crate) fn stored_rounds(learner: &Learner) -> Result<Option<u64>> {
     let (Some(folder), true) = (&learner.output.state, learner.output.resume) else {
         return Ok(None);
@@ -31,15 +32,15 @@ pub(crate) fn stored_rounds(learner: &Learner) -> Result<Option<u64>> {
     let stored = Card::read(folder)?.rounds;
     match learner.privacy.rounds {
         Some(rounds) if rounds != stored => bail!(
-            "the run in {} was planned for {stored} records, not for {rounds}: --rounds cannot change",
+            "the run in {} was planned for {stored} records, not for {rounds}: --rounds cannot \
+             change",
             folder.display()
         ),
         _ => Ok(Some(stored)),
     }
 }
 
-/// Opens or resumes the run that the flags ask for. The reader then stands behind the rows that
-/// were learned.
+/// Opens or resumes the described run. The reader is then past the learned rows.
 pub(crate) fn open(
     learner: &Learner,
     method: &dyn Method,
@@ -57,7 +58,7 @@ pub(crate) fn open(
         None => {
             let (mut ledger, _) = affordable(learner, method, listener)?;
             let grant = debit(&mut ledger, method)?;
-            // Without a state folder the key is never stored, so no noise can ever be drawn again.
+            // Without a state folder the key is never stored, so its noise is never drawn again.
             let key = new_key(&learner.privacy)?;
             let place = Place::new(&key, &mut ledger, Box::new(NoStorage), every);
             let session = begun(method, grant, place)?;
@@ -120,12 +121,13 @@ fn resume(
 ) -> Result<Opened> {
     let card = Card::read(path)?;
     let mut folder = StateFolder::open(path)?;
-    // First, because a journal of another version tells more than what else differs then.
+    // First, because the version of a journal explains other differences.
     let covered = folder.rows()?;
     let unchecked = |reading: &str| reading.replace(data::CHECKED, "");
     if unchecked(&card.reading) != unchecked(reading) {
         bail!(
-            "the run in {} reads its rows in another way: format, columns, schema and --shuffle must stay as they were, or rows would be learned twice",
+            "the run in {} reads its rows in another way: format, columns, schema and --shuffle \
+             must stay as they were, or rows would be learned twice",
             path.display()
         );
     }
@@ -133,7 +135,7 @@ fn resume(
     let mut ledger = budget::open(learner, method.charge()?, method.scope(), listener)?;
     let hasher = RowHasher::new(&key);
     let mut reader = reader;
-    // Rows of a program have no digests: the program knows by their number where to go on.
+    // Rows of a program have no digests: the program continues by their number.
     let rows = reader.as_ref().map(|_| RowChain::new(hasher.clone()));
     if let (Some(reader), Some(rows)) = (&mut reader, &rows) {
         reader.digested(hasher.clone());
@@ -147,7 +149,7 @@ fn resume(
     });
     let (session, told) = match restart? {
         Restart::Run(session, told) => (session, told),
-        // A crash before the journal was begun: with the charge that was made then, or that was about to be.
+        // A crash before the journal began: use the charge that was made, or make it now.
         Restart::NoRun => {
             let grant = owed(&mut ledger, method, &card)?;
             let storage = StateFolder::open(path)?.into_journal(rows.clone());
@@ -158,18 +160,20 @@ fn resume(
     let learned = session.rounds();
     let mut told = told;
     if let (Some(reader), Some(rows)) = (reader, &rows) {
-        // Batches that an old copy has lost: which rows were in them is not known.
+        // The rows of batches that an old copy has lost are unknown.
         let known = rows.count();
         if known > learned {
             bail!(
-                "the journal covers {known} rows, and its run has learned {learned}: this program did not write it"
+                "the journal covers {known} rows, and its run has learned {learned}: this program \
+                 did not write it"
             );
         }
         pass_over(reader, &hasher, rows, learned)?;
         if learned > known {
             let lost = learned - known;
             told = format!(
-                "{told}; whether {lost} of the rows that were learned are still the same cannot be checked"
+                "{told}; whether {lost} of the rows that were learned are still the same cannot be \
+                 checked"
             );
         }
     }
@@ -181,7 +185,7 @@ fn resume(
     })
 }
 
-/// A run that begins with this grant.
+/// Begins a run with this grant.
 fn begun(method: &dyn Method, grant: Grant, place: Place<'_>) -> Result<Box<dyn Session>> {
     match method.open(place, Some(grant))? {
         Restart::Run(session, _) => Ok(session),
@@ -189,7 +193,7 @@ fn begun(method: &dyn Method, grant: Grant, place: Place<'_>) -> Result<Box<dyn 
     }
 }
 
-/// The charge that the card names: again if it was made, otherwise now.
+/// The charge that the card names: reclaimed if it was made, otherwise made now.
 fn owed(ledger: &mut Ledger, method: &dyn Method, card: &Card) -> Result<Grant> {
     if ledger.next_number() == card.charge {
         return debit(ledger, method);
@@ -197,14 +201,15 @@ fn owed(ledger: &mut Ledger, method: &dyn Method, card: &Card) -> Result<Grant> 
     match ledger.grant_again(card.charge) {
         Ok(grant) => Ok(grant),
         Err(LedgerError::Begun(_) | LedgerError::Unknown(_) | LedgerError::Elsewhere(_)) => bail!(
-            "this run stopped before it began, and charge number {} of the ledger is not its own: remove the state folder and begin again",
+            "this run stopped before it began, and charge number {} of the ledger is not its own: \
+             remove the state folder and begin again",
             card.charge
         ),
         Err(error) => Err(error.into()),
     }
 }
 
-/// The ledger, if it has room for the run, and the number that the charge will have.
+/// The ledger, if it has room for the run, and the number of the next charge.
 fn affordable(
     learner: &Learner,
     method: &dyn Method,

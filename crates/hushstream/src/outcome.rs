@@ -1,4 +1,4 @@
-//! What a run has to tell: one object with stable keys.
+//! The outcome of a run: one object with stable keys.
 
 use crate::scores::Scores;
 use hushstream_account::Guarantee;
@@ -6,7 +6,7 @@ use hushstream_mechanism::{Summary, Yardstick};
 use hushstream_recipes::{MechanismKind, RecipeName};
 use serde::{Deserialize, Serialize};
 
-/// What a run has to tell.
+/// The outcome of a run.
 ///
 /// ```
 /// use hushstream::prelude::*;
@@ -27,7 +27,8 @@ use serde::{Deserialize, Serialize};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// As JSON it is what the program prints with `--json`. What does not apply is null; with `--quiet` so is everything that is computed from private data.
+/// Its JSON is the output of `--json`. Keys that do not apply are null, and with `--quiet` also
+/// those computed from private data.
 #[derive(Serialize, Clone)]
 pub struct Outcome {
     /// The recipe.
@@ -36,15 +37,15 @@ pub struct Outcome {
     pub rounds: u64,
     /// Features, experts or arms.
     pub dim: usize,
-    /// What is promised.
+    /// The guarantee.
     pub guarantee: Guarantee,
     /// This run and all earlier ones on the same ledger.
     pub ledger: Together,
-    /// What was chosen.
+    /// The chosen parameters.
     pub parameters: Parameters,
-    /// Records that the figures below are over: those with a usable target, since the last resume.
+    /// Records scored for the figures below: those with a usable target, since the last resume.
     pub scored: Option<u64>,
-    /// Of classes and numbers.
+    /// Metrics of classes and numbers.
     pub metrics: Option<Scores>,
     /// Of experts and bandits.
     pub loss: Loss,
@@ -52,27 +53,27 @@ pub struct Outcome {
     pub without_privacy: Option<WithoutPrivacy>,
     /// Of experts and bandits.
     pub regret: Regret,
-    /// Where losses were stated as rewards: the same figures as rewards.
+    /// For data with rewards: the same figures as rewards.
     pub rewards: Option<Rewards>,
-    /// On a log: estimates of what the learner's plays would have lost.
+    /// For a log: off-policy estimates of the learner's loss.
     pub off_policy: Option<OffPolicyLoss>,
-    /// Of a bandit, what its releases tell about each arm: publishable.
+    /// For a bandit: estimates for each arm, from releases alone; publishable.
     pub arms: Option<Vec<Arm>>,
     /// Rounds without a record.
     pub nulls: Option<u64>,
     /// Records that were longer than their bound.
     pub clipped: Option<u64>,
-    /// Rows that were malformed, since the last resume; each is one of the nulls.
+    /// Malformed rows since the last resume; each is also one of `nulls`.
     pub malformed: Option<u64>,
-    /// Of numbers: targets outside their bounds, which are clipped to them, since the last resume.
+    /// Numeric targets that were clipped to their bounds, since the last resume.
     pub targets_clipped: Option<u64>,
-    /// What the operator should know about the data.
+    /// Warnings for the operator about the data.
     pub warnings: Option<Vec<String>>,
-    /// How long it took.
+    /// Elapsed time in seconds.
     pub seconds: Option<f64>,
     /// Records per second.
     pub rows_per_second: Option<f64>,
-    /// The most memory that the process has used.
+    /// Peak memory of the process.
     pub peak_memory_bytes: Option<u64>,
     /// Warnings from public numbers and names of files.
     pub public_warnings: Vec<String>,
@@ -85,37 +86,37 @@ pub struct Outcome {
 pub struct Together {
     /// Runs on the ledger.
     pub runs: usize,
-    /// Those of them that drew simulated noise.
+    /// Runs with simulated noise.
     pub simulated: usize,
     /// Whether the budget has been raised.
     pub raised: bool,
-    /// What the total supposes, if the budget was changed.
+    /// The assumption of the total, if the budget was changed.
     #[serde(skip)]
     pub supposes: &'static str,
     /// ε of all runs together, if each was planned without looking at the others.
     pub epsilon: f64,
     /// The δ of that ε.
     pub delta: f64,
-    /// ε that they may spend.
+    /// Total ε of the budget.
     pub total_epsilon: f64,
-    /// δ that they may spend.
+    /// Total δ of the budget.
     pub total_delta: f64,
     /// The share of the total that is spent, from 0 to 1.
     pub used: f64,
 }
 
-/// What was chosen.
+/// The chosen parameters.
 #[derive(Serialize, Clone, Default)]
 pub struct Parameters {
     /// The sum.
     pub sum: Option<String>,
     /// The noise.
     pub noise: Option<String>,
-    /// Records of one release.
+    /// Records per release.
     pub batch: u64,
     /// Releases.
     pub releases: u64,
-    /// Of the set that the weights live in.
+    /// Radius of the set of weights.
     pub radius: Option<f64>,
     /// Curvature H, or α of least squares.
     pub curvature: Option<f64>,
@@ -125,33 +126,33 @@ pub struct Parameters {
     pub ridge: Option<f64>,
     /// Bound on the length of features.
     pub length: f64,
-    /// Standard deviation of the noise of a sum, at most.
+    /// Largest standard deviation of the noise of a sum.
     pub noise_sd: Option<f64>,
-    /// Of a selection: the chance of a draw whatever the loss.
+    /// For a selection: the probability of a forced draw.
     pub p: Option<f64>,
-    /// Of a selection: the rate of the board.
+    /// For a selection: the rate η of the board.
     pub eta: Option<f64>,
-    /// Of a selection: the most draws.
+    /// For a selection: the largest number of draws.
     pub k: Option<u64>,
-    /// In the units of the losses.
+    /// The certified regret, in the units of the losses.
     pub regret_bound: Option<f64>,
-    /// What no learner can exceed, in the same units: a bound above it says nothing.
+    /// The largest possible regret, in the same units: a bound above it is vacuous.
     pub trivial_regret: Option<f64>,
-    /// `sparse-ftrl`: records after which a feature stands out of the noise of all, if they have it
-    /// alone, at full length, and agree.
+    /// For `sparse-ftrl`: records of full length, with only one feature and in agreement, after
+    /// which the feature stands out from the noise.
     pub rows_until_signal: Option<f64>,
-    /// Why it was chosen.
+    /// The reasons for the choice.
     pub reasons: Vec<String>,
-    /// What the model is, where it is not the last release.
+    /// The kind of model, if it is not the last release.
     pub model: Option<String>,
 }
 
-/// What the releases of a bandit tell about an arm, in the units of the data: publishable.
+/// Estimates for an arm from the releases of a bandit, in the units of the data; publishable.
 #[derive(Debug, Serialize, Deserialize, Clone)]
 pub struct Arm {
     /// Its name.
     pub arm: String,
-    /// With which it would be played next.
+    /// The probability of playing it next.
     pub probability: f64,
     /// Batches in which it was played.
     pub plays: u64,
@@ -166,37 +167,37 @@ pub struct Arm {
 /// Average losses of experts and arms.
 #[derive(Serialize, Clone, Default)]
 pub struct Loss {
-    /// Of what was played or followed.
+    /// The learner's average.
     pub average: Option<f64>,
-    /// Of following or playing all alike.
+    /// The uniform policy's average.
     pub baseline: Option<f64>,
-    /// Of the best one.
+    /// The average of the best expert or arm.
     pub hindsight: Option<f64>,
 }
 
 /// The same learner without privacy.
 #[derive(Serialize, Clone)]
 pub struct WithoutPrivacy {
-    /// Of classes and numbers.
+    /// Metrics of classes and numbers.
     pub metrics: Option<Scores>,
     /// Of experts and bandits.
     pub loss: Option<f64>,
 }
 
-/// Average rewards a round.
+/// Average rewards per round.
 #[derive(Serialize, Clone)]
 pub struct Rewards {
-    /// Of what was played or followed.
+    /// The learner's average.
     pub average: Option<f64>,
-    /// Of playing all alike.
+    /// The uniform policy's average.
     pub uniform: Option<f64>,
-    /// Of the best one.
+    /// The average of the best expert or arm.
     pub best: Option<f64>,
-    /// Of the same learner without privacy.
+    /// The average of the same learner without privacy.
     pub without_privacy: Option<f64>,
 }
 
-/// Average losses, estimated from a log of another policy: by inverse propensities, self-normalised, and doubly robust.
+/// Average losses, estimated from the log of another policy.
 #[derive(Serialize, Clone, Copy)]
 pub struct OffPolicyLoss {
     /// By inverse propensities.
@@ -207,14 +208,14 @@ pub struct OffPolicyLoss {
     pub doubly_robust: f64,
 }
 
-/// What was lost against the best expert or arm.
+/// Regret against the best expert or arm.
 #[derive(Serialize, Clone, Default)]
 pub struct Regret {
-    /// In all.
+    /// The total.
     pub value: Option<f64>,
     /// Per record.
     pub per_round: Option<f64>,
-    /// What it is against.
+    /// The comparator.
     pub comparator: Option<&'static str>,
 }
 
@@ -237,7 +238,7 @@ pub const OPERATOR_ONLY: [&str; 15] = [
     "peak_memory_bytes",
 ];
 
-/// What kind of figures a summary holds.
+/// The kind of figures in a summary.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Classes.
@@ -251,7 +252,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Of a yardstick and a recipe.
+    /// The kind for a yardstick and a recipe.
     pub fn of(yardstick: Yardstick, recipe: RecipeName) -> Self {
         match yardstick {
             Yardstick::Sign(_) | Yardstick::Classes(..) => Self::Classes,
@@ -265,7 +266,7 @@ impl Kind {
 }
 
 impl Outcome {
-    /// Fills in what is computed from private data.
+    /// Fills in the figures computed from private data.
     pub fn tell(
         &mut self,
         kind: Kind,
@@ -274,12 +275,13 @@ impl Outcome {
         nulls: u64,
         clipped: u64,
     ) {
-        // Features are clipped to a stated norm when they are read, to the bounds' own length otherwise; contributions once more by the lattice, which finds nothing left to clip unless a loss misjudges itself.
+        // The reader clips features to the stated norm or to the length of the bounds. The lattice
+        // clips contributions once more, and changes nothing unless a loss exceeds its bound.
         (self.nulls, self.clipped) = (Some(nulls), Some(summary.clipped.max(clipped)));
         self.scored = Some(summary.scored);
         self.operator_only = OPERATOR_ONLY.to_vec();
         if summary.scored == 0 {
-            return; // an average over nothing says nothing
+            return; // there is nothing to average
         }
         self.metrics = Scores::of(summary);
         let has_losses = matches!(kind, Kind::Experts | Kind::Bandit);

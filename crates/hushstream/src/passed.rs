@@ -6,7 +6,10 @@ use hushstream_mechanism::{LogError, RowChain, RowHasher};
 use hushstream_read::Reader;
 
 /// What to do if rows are not the same. The state folder and the ledger have not changed then.
-const ADVICE: &str = "nothing was learned or spent. Restore the data as it was when the run stopped, and resume; new rows can only be appended, and without --shuffle, because another number of rows shuffles them all in another way. Otherwise begin a new run in another state folder, which is charged";
+const ADVICE: &str = "nothing was learned or spent. Restore the data as it was when the run \
+    stopped, and resume; new rows can only be appended, and without --shuffle, because another \
+    number of rows shuffles them all in another way. Otherwise begin a new run in another state \
+    folder, which is charged";
 
 /// Passes over rows until `learned` of them are in the chain.
 pub(crate) fn pass_over(
@@ -34,7 +37,9 @@ pub(crate) fn other_rows(error: &Error) -> Option<String> {
     };
     error.chain().any(is_other).then(|| {
         format!(
-            "the rows that this run has learned are not the first rows of the data any more: rows were edited, sorted, removed or put in between, or added to data with --shuffle, or this is other data; some would be learned twice; {ADVICE}"
+            "the rows that this run has learned are not the first rows of the data any more: rows \
+             were edited, sorted, removed or put in between, or added to data with --shuffle, or \
+             this is other data; some would be learned twice; {ADVICE}"
         )
     })
 }

@@ -101,7 +101,8 @@ impl fmt::Display for Plan {
         if let Some(until) = self.parameters.rows_until_signal {
             write!(
                 f,
-                "\n  noise: a feature stands out after about {} records that have it alone, at full length, and agree; there are {}",
+                "\n  noise: a feature stands out after about {} records that have it alone, at \
+                 full length, and agree; there are {}",
                 grouped(until.ceil() as u64),
                 grouped(self.records)
             )?;

@@ -56,11 +56,14 @@ impl Releases {
             match read.version {
                 Some(VERSION) => {}
                 None => bail!(
-                    "{} was written by an earlier version of this program, whose releases have no version: keep it, and name another file with --releases",
+                    "{} was written by an earlier version of this program, whose releases have no \
+                     version: keep it, and name another file with --releases",
                     path.display()
                 ),
                 Some(version) => bail!(
-                    "{} has releases of version {version}, and this program writes version {VERSION}: finish the run with the program that began it, or name another file with --releases",
+                    "{} has releases of version {version}, and this program writes version \
+                     {VERSION}: finish the run with the program that began it, or name another \
+                     file with --releases",
                     path.display()
                 ),
             }

@@ -238,7 +238,8 @@ pub(crate) fn learn(learner: &Learner, listener: &mut dyn Listener) -> Result<Ou
     let schema = &learner.data.schema;
     if schema.person.is_some() && learner.privacy.max_per_person.is_none() {
         bail!(
-            "persons are told apart, so state how many records each may contribute: --max-per-person"
+            "persons are told apart, so state how many records each may contribute: \
+             --max-per-person"
         );
     }
     let stored = opening::stored_rounds(learner)?;
@@ -247,7 +248,8 @@ pub(crate) fn learn(learner: &Learner, listener: &mut dyn Listener) -> Result<Ou
     let mut reader = origin.open_in_order(schema)?;
     if reader.has_nameless_index() {
         listener.say(
-            "note: the first column has no name, as an index that was written with the table: it is not read",
+            "note: the first column has no name, as an index that was written with the table: it \
+             is not read",
         );
     }
     let layout = reader.layout().clone();
@@ -356,7 +358,8 @@ fn check_outputs(learner: &Learner) -> Result<()> {
 fn mid_stream(learner: &Learner, error: &ReadError) -> anyhow::Error {
     if learner.output.state.is_some() {
         anyhow!(
-            "{error}; the run is kept: mend the input, leave all rows so far as they are, and add --resume"
+            "{error}; the run is kept: mend the input, leave all rows so far as they are, and add \
+             --resume"
         )
     } else if learner.privacy.seed_insecure.is_some() && learner.privacy.ledger.is_none() {
         anyhow!("{error}; the run ends here: with --state FOLDER it could go on")

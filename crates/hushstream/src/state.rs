@@ -74,7 +74,8 @@ impl Card {
             .with_context(|| format!("{} is not the card of a state folder", path.display()))?;
         if card.format != FORMAT || card.version != VERSION {
             bail!(
-                "{} has version {}, and this program reads version {VERSION}: finish the run with the program that began it, or begin a new run, which is charged",
+                "{} has version {}, and this program reads version {VERSION}: finish the run with \
+                 the program that began it, or begin a new run, which is charged",
                 path.display(),
                 card.version
             );

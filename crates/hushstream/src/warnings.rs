@@ -6,13 +6,17 @@ use hushstream_pictures::numbers::{delta, grouped, short};
 use std::path::{Path, PathBuf};
 
 /// Of the operator: scores all on one side.
-pub const ONE_SIDED: &str = "at least 99.9 % of the predictions were the same class. Either noise hides what the features tell (more ε, more records or fewer features help), or bounds are much wider than the values, or the features tell nothing about the target, or one class is so rare that the other is always the better guess";
+pub const ONE_SIDED: &str = "at least 99.9 % of the predictions were the same class. Either noise \
+    hides what the features tell (more ε, more records or fewer features help), or bounds are much \
+    wider than the values, or the features tell nothing about the target, or one class is so rare \
+    that the other is always the better guess";
 
 /// A δ that allows a mechanism to publish a record that it picks at random.
 pub fn large_delta(value: f64, records: u64) -> Option<String> {
     (value > 0.0 && value * records as f64 >= 1.0).then(|| {
         format!(
-            "warning: δ = {} is not below 1/n for n = {} records: publishing the record of somebody drawn at random would keep such a promise; state a --delta far below {}",
+            "warning: δ = {} is not below 1/n for n = {} records: publishing the record of \
+             somebody drawn at random would keep such a promise; state a --delta far below {}",
             delta(value),
             grouped(records),
             short(1.0 / records as f64)
@@ -53,7 +57,9 @@ pub fn left_ledgers(learner: &Learner) -> Option<String> {
     let names: Vec<String> = left.iter().map(|path| path.display().to_string()).collect();
     let first = names.first()?;
     Some(format!(
-        "warning: {} is a ledger whose data is not there. If {} holds the same people under a new name, their budget must not be opened twice: `hushstream ledger move {first} {}` lets it go on, and so does --ledger {first}",
+        "warning: {} is a ledger whose data is not there. If {} holds the same people under a new \
+         name, their budget must not be opened twice: `hushstream ledger move {first} {}` lets it \
+         go on, and so does --ledger {first}",
         names.join(", "),
         learner.data.file,
         own.display()

@@ -113,10 +113,8 @@ fn print_recipe(row: &Row) {
     if let Some(records) = chosen.rows_until_signal {
         tell!(
             "    a feature stands out from the noise after about {} records of full length that \
-             have \
-             only this feature and agree\n    time per round is for records of 32 features; \
-             writing \
-             a model takes about {} more memory",
+             have only this feature and agree\n    time per round is for records of 32 features; \
+             writing a model takes about {} more memory",
             grouped(records.ceil() as u64),
             bytes(MODEL_BYTES * u64::from(row.parameters.dim))
         );

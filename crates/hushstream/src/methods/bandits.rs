@@ -42,10 +42,12 @@ pub(crate) fn choose(
         RecipeName::Exp2 | RecipeName::Exp2Batched => Actions::Arms(reading.arms()),
         RecipeName::Scrible => Actions::Set(Arc::new(Simplex::new(reading.arms())?)),
         RecipeName::PftalBandit => bail!(
-            "pftal-bandit learns convex losses from their values at points, and arms are not points: use exp2, exp2-batched or scrible"
+            "pftal-bandit learns convex losses from their values at points, and arms are not \
+             points: use exp2, exp2-batched or scrible"
         ),
         other => bail!(
-            "{other} needs the losses of all arms, and a bandit sees one: use exp2, exp2-batched or scrible, or --task experts"
+            "{other} needs the losses of all arms, and a bandit sees one: use exp2, exp2-batched \
+             or scrible, or --task experts"
         ),
     };
     let request = BanditRequest {
@@ -83,7 +85,8 @@ pub(crate) fn choose(
             });
             if reading.is_log() {
                 reasons.push(
-                    "regret on a log is as certified only if its propensities are true and none is below the least"
+                    "regret on a log is as certified only if its propensities are true and none is \
+                     below the least"
                         .to_owned(),
                 );
             }

@@ -27,7 +27,8 @@ pub(crate) fn choose(situation: &Situation, wishes: &Wishes) -> Result<Box<dyn M
     wishes.check(name)?;
     if situation.features > MOST_DIMENSIONS {
         bail!(
-            "{name} plays on a net of points, which is of use in at most {MOST_DIMENSIONS} dimensions, and there are {} features (a constant is one: --no-intercept)",
+            "{name} plays on a net of points, which is of use in at most {MOST_DIMENSIONS} \
+             dimensions, and there are {} features (a constant is one: --no-intercept)",
             situation.features
         );
     }

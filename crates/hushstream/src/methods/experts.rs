@@ -47,7 +47,8 @@ pub(crate) fn choose(
             let name = recipe.request().recipe;
             reasons.push(match recipe.regret_bound() {
                 Some(bound) => format!(
-                    "{name}, because its certified regret is the least: {} of a range of losses, over {} rounds",
+                    "{name}, because its certified regret is the least: {} of a range of losses, \
+                     over {} rounds",
                     short(bound),
                     grouped(situation.rounds)
                 ),

@@ -99,7 +99,8 @@ impl Method for Perturbed {
             model: Some(match plan.request().timing {
                 Timing::Every(releases) => {
                     format!(
-                        "the mean of releases {} to {}, as far as they come; the last release before the first of them",
+                        "the mean of releases {} to {}, as far as they come; the last release \
+                         before the first of them",
                         releases / 2 + 1,
                         releases
                     )

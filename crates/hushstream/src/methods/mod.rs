@@ -127,13 +127,15 @@ pub(crate) fn choose(
     let method = find(learner, layout, situation)?;
     if situation.horizon_unknown && method.records().1 <= situation.rounds {
         bail!(
-            "{} needs a known horizon: state --rounds in place of --horizon unknown, or leave the choice of recipe and sum open",
+            "{} needs a known horizon: state --rounds in place of --horizon unknown, or leave the \
+             choice of recipe and sum open",
             method.headline()
         );
     }
     if learner.output.thresholded && method.recipe() != RecipeName::SparseFtrl {
         bail!(
-            "--thresholded is for the millions of weights of sparse-ftrl, and this is {}: leave it out",
+            "--thresholded is for the millions of weights of sparse-ftrl, and this is {}: leave it \
+             out",
             method.recipe()
         );
     }
@@ -144,7 +146,8 @@ pub(crate) fn choose(
 fn whole_records(per_person: bool, method: Result<Box<dyn Method>>) -> Result<Box<dyn Method>> {
     if per_person {
         bail!(
-            "this recipe protects records, not persons: leave out --person, or use --recipe pftal-convex"
+            "this recipe protects records, not persons: leave out --person, or use --recipe \
+             pftal-convex"
         );
     }
     method
@@ -161,7 +164,9 @@ fn find(learner: &Learner, layout: &Layout, situation: &Situation) -> Result<Box
         (_, Task::Bandit(..)) => {
             if per_person {
                 bail!(
-                    "a bandit protects records, not persons: each row has one answer, and the noise is for one; leave out --person, and if a person has several rows, state that every row is protected by itself"
+                    "a bandit protects records, not persons: each row has one answer, and the \
+                     noise is for one; leave out --person, and if a person has several rows, state \
+                     that every row is protected by itself"
                 );
             }
             let reading = data::feedback(&learner.data, layout)?;
@@ -185,7 +190,9 @@ fn find(learner: &Learner, layout: &Layout, situation: &Situation) -> Result<Box
         (Some(MechanismKind::Selection | MechanismKind::Batch), Task::Experts(low, high)) => {
             if per_person {
                 bail!(
-                    "a selection protects records, not persons: the chance of a draw is accounted for one changed round, not for several; leave out --person, or use --recipe ftrl"
+                    "a selection protects records, not persons: the chance of a draw is accounted \
+                     for one changed round, not for several; leave out --person, or use --recipe \
+                     ftrl"
                 );
             }
             return experts::choose(situation, &wishes, (low, high));
@@ -199,7 +206,8 @@ fn find(learner: &Learner, layout: &Layout, situation: &Situation) -> Result<Box
             return whole_records(per_person, cover::choose(situation, &wishes));
         }
         (Some(other), _) => bail!(
-            "{} ({other}) does not learn from a table of records with `learn`; see `hushstream recipes`",
+            "{} ({other}) does not learn from a table of records with `learn`; see `hushstream \
+             recipes`",
             wishes.recipe.map_or("", |recipe| recipe.entry().name)
         ),
         // Nothing but a sum was asked for.
@@ -224,7 +232,10 @@ fn find(learner: &Learner, layout: &Layout, situation: &Situation) -> Result<Box
     if kind.is_none() && layout.is_sparse() && layout.dimension() > MANY {
         choice.reasons.insert(
             0,
-            "not sparse-ftrl, which is made for so many features: it predicts two classes or a number, publishes its last model alone (no --releases), protects records, and has its own sum, batches of one, delta > 0 and a known horizon".to_owned(),
+            "not sparse-ftrl, which is made for so many features: it predicts two classes or a \
+             number, publishes its last model alone (no --releases), protects records, and has its \
+             own sum, batches of one, delta > 0 and a known horizon"
+                .to_owned(),
         );
     }
     Ok(Box::new(choice))
