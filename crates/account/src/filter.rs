@@ -42,8 +42,8 @@
 //! **No region but a rectangle.** "The ε at δ of everything that is spent is at most ε" is no
 //! filter, although it holds for sizes that were fixed in advance: an analyst who looks at the
 //! releases and changes the kind of charge at the right moment spends more than δ. At (1, 1e-6) one
-//! look is enough for 1.7·δ, and a hundred looks for 15.7·δ (tests compute both). So D is fixed, and
-//! so is the currency.
+//! look is enough for 1.7·δ, and a hundred looks for 15.7·δ (tests compute both). So D is fixed,
+//! and so is the currency.
 //!
 //! **Interleaved runs.** A run is interactive: releases of several runs on one ledger may
 //! alternate, and each may depend on all before. Every f-DP interactive mechanism is interactive

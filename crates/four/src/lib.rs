@@ -1,7 +1,9 @@
-//! Four numbers at a time: the arithmetic of a round's inner loops, once, for whatever processor runs them.
+//! Four numbers at a time: the arithmetic of a round's inner loops, once, for whatever processor
+//! runs them.
 //!
-//! A compiler turns loops over long vectors into the processor's own by itself. A loop whose body is a loop over a few buffers it does not: there the registers must be
-//! named. Both ways of this file compute the same bits.
+//! A compiler turns loops over long vectors into the processor's own by itself. A loop whose body
+//! is a loop over a few buffers it does not: there the registers must be named. Both ways of this
+//! file compute the same bits.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -107,7 +109,8 @@ pub fn run<W: Work>(work: W) -> W::Output {
     work.with(Plain)
 }
 
-/// The first four of a vector, and zeros behind its end. (Told one by one: a loop would become a call.)
+/// The first four of a vector, and zeros behind its end. (Told one by one: a loop would become a
+/// call.)
 #[inline(always)]
 pub fn padded<T: Copy + Default>(values: &[T]) -> [T; FOUR] {
     let zero = T::default();
@@ -132,7 +135,8 @@ pub fn put<T: Copy>(four: [T; FOUR], room: &mut [T]) {
     }
 }
 
-/// Of `dimension` coordinates that have `count` numbers each, kept group by group of four: where each number of coordinate 0 is, then of coordinate 1, …
+/// Of `dimension` coordinates that have `count` numbers each, kept group by group of four: where
+/// each number of coordinate 0 is, then of coordinate 1, …
 pub fn places(dimension: usize, count: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..dimension * count).map(move |place| {
         let (coordinate, number) = (place / count, place % count);

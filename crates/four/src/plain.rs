@@ -19,7 +19,8 @@ fn each<T: Copy, U: Copy + Default>(
     out
 }
 
-/// a·b + c, rounded once: by the processor, or where it cannot, not by whatever the system has for it.
+/// a·b + c, rounded once: by the processor, or where it cannot, not by whatever the system has for
+/// it.
 #[inline(always)]
 fn fused(a: f64, b: f64, c: f64) -> f64 {
     if cfg!(any(target_feature = "fma", target_arch = "aarch64")) {
@@ -200,10 +201,12 @@ impl Four for Plain {
     }
 }
 
-/// The float nearest to an integer, ties to even: what a cast gives, for which older processors have no vector.
+/// The float nearest to an integer, ties to even: what a cast gives, for which older processors
+/// have no vector.
 ///
-/// 2⁵² + l and 2⁸⁴ + 2⁶³ + 2³²·h, for the lower half l and the upper half h, are floats whose digits are those halves. Taking 2⁸⁴ + 2⁶³ + 2⁵² from the latter leaves
-/// 2³²·h − 2⁵², exactly, a multiple of 2³² below 2⁶⁴; the one addition that follows rounds 2³²·h + l.
+/// 2⁵² + l and 2⁸⁴ + 2⁶³ + 2³²·h, for the lower half l and the upper half h, are floats whose
+/// digits are those halves. Taking 2⁸⁴ + 2⁶³ + 2⁵² from the latter leaves 2³²·h − 2⁵², exactly, a
+/// multiple of 2³² below 2⁶⁴; the one addition that follows rounds 2³²·h + l.
 #[inline(always)]
 #[must_use]
 pub fn nearest(value: i64) -> f64 {

@@ -1,4 +1,5 @@
-//! Sums of products. Their order is stated, so that they are the same wherever they are computed: in eight lanes, of which the last four numbers may use half, then what is left.
+//! Sums of products. Their order is stated, so that they are the same wherever they are computed:
+//! in eight lanes, of which the last four numbers may use half, then what is left.
 
 use crate::{FOUR, Four};
 

@@ -1,13 +1,15 @@
 //! From a person's real numbers to integers whose sensitivity is proved by integers.
 //!
-//! A contribution is clipped to the public bound in floating point, scaled so that the bound becomes the integer radius, and truncated
-//! toward zero. None of that is trusted: the *integers* that come out are checked, |u_i| ≤ radius and Σu² ≤ radius² (or
-//! Σ|u| ≤ radius), in arithmetic that cannot wrap. If the check fails the vector is shrunk a little and checked again;
-//! if it fails again, or anything was not a number, the contribution is null and the round still ticks. So whatever the floats did,
-//! two contributions differ by at most 2·radius (replace-one) or radius (zero-out).
+//! A contribution is clipped to the public bound in floating point, scaled so that the bound
+//! becomes the integer radius, and truncated toward zero. None of that is trusted: the *integers*
+//! that come out are checked, |u_i| ≤ radius and Σu² ≤ radius² (or Σ|u| ≤ radius), in arithmetic
+//! that cannot wrap. If the check fails the vector is shrunk a little and checked again; if it
+//! fails again, or anything was not a number, the contribution is null and the round still ticks.
+//! So whatever the floats did, two contributions differ by at most 2·radius (replace-one) or radius
+//! (zero-out).
 //!
-//! Why the per-coordinate check comes first: a float too large for an integer saturates when cast, and squares of
-//! saturated values can wrap a sum around to a small number.
+//! Why the per-coordinate check comes first: a float too large for an integer saturates when cast,
+//! and squares of saturated values can wrap a sum around to a small number.
 
 mod lanes;
 
@@ -47,7 +49,8 @@ pub enum LatticeError {
     Dimension,
 }
 
-/// What became of a contribution. It depends on private data: counts of it are for the operator only.
+/// What became of a contribution. It depends on private data: counts of it are for the operator
+/// only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Kept,
@@ -100,7 +103,8 @@ impl Lattice {
         })
     }
 
-    /// The same without a second try: for second moments, whose distances are proved for vectors as they are, not for smaller copies.
+    /// The same without a second try: for second moments, whose distances are proved for vectors as
+    /// they are, not for smaller copies.
     pub(crate) fn rigid(mut self) -> Self {
         self.shrinks = &SHRINKS[..1];
         self
@@ -124,7 +128,8 @@ impl Lattice {
         self.bound / self.radius as f64
     }
 
-    /// Whether these integers can be the sum of `batch` contributions: their length is at most batch·radius. In arithmetic that cannot wrap.
+    /// Whether these integers can be the sum of `batch` contributions: their length is at most
+    /// batch·radius. In arithmetic that cannot wrap.
     pub(crate) fn holds_sum(&self, values: &[i64], batch: u64) -> bool {
         let most = u128::from(batch) * u128::from(self.radius.unsigned_abs());
         let sizes = || values.iter().map(|value| u128::from(value.unsigned_abs()));
@@ -213,7 +218,8 @@ impl Lattice {
         }
     }
 
-    /// Writes the integers of a multiple of sparse features that are not zero; none for any that would be null.
+    /// Writes the integers of a multiple of sparse features that are not zero; none for any that
+    /// would be null.
     pub(crate) fn sparse(
         &self,
         entries: &[(u32, f64)],
@@ -239,7 +245,8 @@ impl Lattice {
         self.scale(entries, length, multiple.factor)
     }
 
-    /// The number by which values become integers that are proved to fit, for `factor` times these values, of this length; and whether it clips. Nothing if there is none.
+    /// The number by which values become integers that are proved to fit, for `factor` times these
+    /// values, of this length; and whether it clips. Nothing if there is none.
     #[inline(always)]
     fn scale(&self, entries: &Entries<'_>, length: f64, factor: f64) -> Option<(f64, bool)> {
         let (scale, clipped) = self.plain_scale(length);
@@ -263,7 +270,8 @@ impl Lattice {
     #[inline(always)]
     fn plain_scale(&self, length: f64) -> (f64, bool) {
         let clipped = length > self.bound;
-        // Not radius/length, which may overflow for a subnormal length: only lengths above the bound are divided by.
+        // Not radius/length, which may overflow for a subnormal length: only lengths above the
+        // bound are divided by.
         let scale = self.radius as f64 / if clipped { length } else { self.bound };
         (scale, clipped)
     }

@@ -193,8 +193,8 @@ impl Encoder {
         Self::build(layout, &names, schema.person.as_deref(), missing_target)
     }
 
-    /// An encoder of new data for a published model, by the model's layout. The columns are `names`,
-    /// or, without any, the features and then the target.
+    /// An encoder of new data for a published model, by the model's layout. The columns are
+    /// `names`, or, without any, the features and then the target.
     ///
     /// # Errors
     /// A layout without names of columns, as of VW text and libsvm.

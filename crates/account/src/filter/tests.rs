@@ -320,8 +320,8 @@ fn an_analyst_who_changes_kinds_stays_within_delta_and_breaks_the_sum_that_is_co
 /// after each, and stops at the best moment for one pure charge, `pure[k]` after piece k.
 ///
 /// By dynamic programming from the last piece back. Σμ² grows by one factor at each piece, from
-/// `most`·shareⁿ⁻¹ on. After Σμ² = m the loss is N(m/2, m): (loss − m/2)/√m is a stationary Gaussian
-/// chain, and its values are a grid.
+/// `most`·shareⁿ⁻¹ on. After Σμ² = m the loss is N(m/2, m): (loss − m/2)/√m is a stationary
+/// Gaussian chain, and its values are a grid.
 fn many_looks(budget: Budget, most: f64, share: f64, pure: &[f64]) -> f64 {
     const STEP: f64 = 0.02;
     let grid: Vec<f64> = (-500..=600).map(|i| STEP * f64::from(i)).collect();

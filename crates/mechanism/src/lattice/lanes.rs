@@ -1,4 +1,5 @@
-//! Small integers many at a time: the round's hot path. They prove what the careful loops prove, in arithmetic whose bounds are stated.
+//! Small integers many at a time: the round's hot path. They prove what the careful loops prove, in
+//! arithmetic whose bounds are stated.
 
 use super::{Entries, Lattice, Norm, Outcome};
 use crate::losses::Multiple;
@@ -73,8 +74,10 @@ impl Lattice {
         Outcome::Null
     }
 
-    /// Adds the integers that are inside the radius, and proves on the way what [`Lattice::fits`] proves, as [`Lattice::fits_narrow`] does. Plans keep sums below 2⁶¹, so integers that fit wrap nothing. What does
-    /// not fit is taken out again, exactly: the product of two floats is a function, and no integer is made of one that is no number.
+    /// Adds the integers that are inside the radius, and proves on the way what [`Lattice::fits`]
+    /// proves, as [`Lattice::fits_narrow`] does. Plans keep sums below 2⁶¹, so integers that fit
+    /// wrap nothing. What does not fit is taken out again, exactly: the product of two floats is a
+    /// function, and no integer is made of one that is no number.
     #[inline(always)]
     fn add_checked<V: Four>(&self, v: V, values: &[f64], scale: f64, total: &mut [i64]) -> bool {
         match self.norm {
@@ -141,8 +144,9 @@ impl Lattice {
         })
     }
 
-    /// The length by squares as they are; nothing where they might be too large or too small for that. In eight lanes, then four of them, and what is left over: the same
-    /// order of additions for dense and sparse vectors.
+    /// The length by squares as they are; nothing where they might be too large or too small for
+    /// that. In eight lanes, then four of them, and what is left over: the same order of additions
+    /// for dense and sparse vectors.
     #[inline(always)]
     pub(super) fn plain_length(&self, entries: &Entries<'_>) -> Option<f64> {
         let square = |value: f64| match self.norm {
@@ -203,8 +207,9 @@ impl Lattice {
     }
 }
 
-/// That integers fit. If none is larger than the radius, which is below 2³⁰, they are the integers that [`Lattice::fits`] looks at, and the sum of their squares stays
-/// below 2⁶³; if one is, the sum does not matter.
+/// That integers fit. If none is larger than the radius, which is below 2³⁰, they are the integers
+/// that [`Lattice::fits`] looks at, and the sum of their squares stays below 2⁶³; if one is, the
+/// sum does not matter.
 struct Proof<const SQUARES: bool> {
     inside: bool,
     sum: u64,
@@ -237,7 +242,8 @@ impl<const SQUARES: bool> Proof<SQUARES> {
         });
     }
 
-    /// What is added of a whole number: nothing, if it is not inside. So whatever floats are, what was added can be taken out again.
+    /// What is added of a whole number: nothing, if it is not inside. So whatever floats are, what
+    /// was added can be taken out again.
     #[inline(always)]
     fn added(&self, whole: f64) -> i64 {
         if whole.abs() <= self.radius {
@@ -256,7 +262,8 @@ impl<const SQUARES: bool> Proof<SQUARES> {
 /// Here the last digits of a float count ones.
 const ONES: f64 = 1.5 * (1_u64 << 52) as f64;
 
-/// A whole number below 2⁵¹ in size as an integer; anything for others. A cast would ask of each whether it is one, and there is no vector for that.
+/// A whole number below 2⁵¹ in size as an integer; anything for others. A cast would ask of each
+/// whether it is one, and there is no vector for that.
 #[inline(always)]
 pub(super) fn integer(whole: f64) -> i64 {
     (whole + ONES).to_bits().wrapping_sub(ONES.to_bits()) as i64

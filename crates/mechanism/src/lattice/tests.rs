@@ -149,7 +149,8 @@ fn bad_bounds_are_refused() {
     );
 }
 
-/// A length that rounds down to the bound, whose integers do not fit: the second try must begin where the first did, and what fits at no try must leave no trace.
+/// A length that rounds down to the bound, whose integers do not fit: the second try must begin
+/// where the first did, and what fits at no try must leave no trace.
 #[test]
 fn what_does_not_fit_is_taken_out_again() {
     let radius = 1 << 29;
@@ -177,7 +178,8 @@ fn what_does_not_fit_is_taken_out_again() {
 }
 
 proptest! {
-    /// Multiples of anything, by anything, of a length that is not theirs: what is added fits by integers, the careful way adds the same, and what is null leaves no trace.
+    /// Multiples of anything, by anything, of a length that is not theirs: what is added fits by
+    /// integers, the careful way adds the same, and what is null leaves no trace.
     #[test]
     fn multiples_that_lie_fit_or_leave_no_trace(
         bits in proptest::collection::vec(any::<u64>(), 1..11),
@@ -206,7 +208,8 @@ proptest! {
         let (fast, outcome) = added(&lattice, &Features::Dense(values.clone()));
         prop_assert!(lattice.holds_sum(&fast, 1));
         prop_assert!(outcome != Outcome::Null || fast.iter().all(|&value| value == 0));
-        // A scale that is not finite is null at once on the fast way; the careful one may find that it makes nothing of zeros.
+        // A scale that is not finite is null at once on the fast way; the careful one may find that
+        // it makes nothing of zeros.
         let (slow, _) = added(&careful, &Features::Dense(values));
         let (sparse, _) = added(&lattice, &Features::Sparse(entries));
         prop_assert_eq!(&fast, &slow);

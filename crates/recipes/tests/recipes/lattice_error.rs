@@ -1,5 +1,7 @@
-//! The lattice costs what its documentation says. Contributions are truncated toward zero, so an item loses less than one unit in every coordinate: a
-//! prefix of t items is off by less than t units in a coordinate, t·√d units in length, before noise. Noise is taken out by drawing it again.
+//! The lattice costs what its documentation says. Contributions are truncated toward zero, so an
+//! item loses less than one unit in every coordinate: a prefix of t items is off by less than t
+//! units in a coordinate, t·√d units in length, before noise. Noise is taken out by drawing it
+//! again.
 
 use crate::disk::Machine;
 use crate::game::*;
@@ -46,7 +48,8 @@ fn noise_of(recipe: &Recipe, receipt: Receipt) -> Vec<f64> {
     total.iter().map(|&z| z as f64 * unit(recipe)).collect()
 }
 
-/// Plays the sum behind a recipe over the fixed stream, takes the noise out of every release, and compares with the exact sum of `item(t, question)`.
+/// Plays the sum behind a recipe over the fixed stream, takes the noise out of every release, and
+/// compares with the exact sum of `item(t, question)`.
 fn check(recipe: &Recipe, item: impl Fn(u64, &[f64]) -> Vec<f64>) {
     let plan = recipe.plan();
     let request = plan.request();
@@ -118,7 +121,8 @@ fn clipped_gradient(recipe: &Recipe, t: u64, weights: &[f64]) -> Vec<f64> {
     values.iter().map(|v| v * shrink).collect()
 }
 
-/// (vvᵀ, √2 off the diagonal; y·v) of clipped features and target, R = Y = 1; zero for a malformed record.
+/// (vvᵀ, √2 off the diagonal; y·v) of clipped features and target, R = Y = 1; zero for a malformed
+/// record.
 fn second_moments(t: u64) -> Vec<f64> {
     let record = open_record(D, t);
     let v = match record.features {
@@ -212,7 +216,8 @@ fn second_moments_lose_less_than_a_unit_each() {
     }
 }
 
-/// From records to published iterates: each is where exact gradients at the earlier ones, plus the noise, lead, up to √d units divided by H.
+/// From records to published iterates: each is where exact gradients at the earlier ones, plus the
+/// noise, lead, up to √d units divided by H.
 #[test]
 fn published_iterates_are_off_by_the_lattice_alone() {
     let set = Ball::new(D, 1.0).unwrap();

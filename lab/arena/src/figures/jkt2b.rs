@@ -267,7 +267,8 @@ impl Stream {
     /// The learner of `pqftl`, fed with exact sums under tree noise of these deviations, of Σvvᵀ
     /// and of Σyv; and where it ends.
     fn simulated(&self, (matrix, vector): (f64, f64)) -> Result<(f64, Vec<f64>), ArenaError> {
-        let mut learner = self.recipe(1.0, SumKind::Tree)?.learner()?; // the learner does not know ε
+        // The learner does not know ε.
+        let mut learner = self.recipe(1.0, SumKind::Tree)?.learner()?;
         let products = D * (D + 1) / 2;
         let sigmas = (0..products + D).map(|i| if i < products { matrix } else { vector });
         let mut noise = NoiseTree::new(sigmas.collect(), self.seed);

@@ -1,19 +1,27 @@
 //! From released rows to prefix sums, in floating point.
 //!
-//! Post-processing of what is already public, so precision is a matter of use, not of privacy. B = A·C⁻¹ has the coefficients b_k = β + Σ_j γ_jθ̂_j^k ([`BltInverse`](super::BltInverse)): the prefix
-//! sum of a stream whose rows are y is Ŝ = β·Σy + Σ_j γ_j·buf_j, with
+//! Post-processing of what is already public, so precision is a matter of use, not of privacy. B =
+//! A·C⁻¹ has the coefficients b_k = β + Σ_j γ_jθ̂_j^k ([`BltInverse`](super::BltInverse)): the
+//! prefix sum of a stream whose rows are y is Ŝ = β·Σy + Σ_j γ_j·buf_j, with
 //!
 //! Σy ← Σy + y, buf_j ← (buf_j − α̂_j·buf_j) + y.
 //!
-//! As b_0 = β + Σ_jγ_j, Ŝ is also b_0·y and what the past gives: β·Σy + Σ_j γ_j·(buf_j − α̂_j·buf_j) before this row. It is computed so, because nothing but that one product waits for the row.
+//! As b_0 = β + Σ_jγ_j, Ŝ is also b_0·y and what the past gives: β·Σy + Σ_j γ_j·(buf_j −
+//! α̂_j·buf_j) before this row. It is computed so, because nothing but that one product waits for
+//! the row.
 //!
-//! The released row is y = Cx + z, so Ŝ_t = S_t + Σ_{s≤t} b_{t−s}·z_s: noise of standard deviation [`prefix_sd`](super::BltInverse::prefix_sd)(t) per unit in the rows.
+//! The released row is y = Cx + z, so Ŝ_t = S_t + Σ_{s≤t} b_{t−s}·z_s: noise of standard deviation
+//! [`prefix_sd`](super::BltInverse::prefix_sd)(t) per unit in the rows.
 //!
-//! **Error.** Let X bound every entry of x̂ = C⁻¹y so far, u = 2⁻⁵³; then |y_s| ≤ X·(C·1)_s. β and all γ_j are positive, and so are the θ̂_j of an optimised strategy: nothing cancels but what cancels
-//! in y. A buffer's update errs by at most 2u·|buf_j|, which later sums see as they would see a row; over t steps that is at most 2u·t times what a stream of the largest rows gives,
-//! and B·C·1 = A·1 makes that t·X. With the roundings of Ŝ itself and of β, γ_j, α̂_j, |error of Ŝ_t| ≤ (2t + 2m + 6)·u·t·X to first order: 2·10⁻¹⁰ of t·X for 2²⁰ releases
-//! if all roundings conspire, and with √t in place of 2t if they do not; far beyond 2³⁰ releases it is no longer small against the noise. (α̂_j·buf_j is subtracted from buf_j, rounded once, because θ̂_j = 1 − α̂_j as a float would be wrong by up to u/α̂_j, relative to α̂_j, and always in
-//! the same direction.)
+//! **Error.** Let X bound every entry of x̂ = C⁻¹y so far, u = 2⁻⁵³; then |y_s| ≤ X·(C·1)_s. β and
+//! all γ_j are positive, and so are the θ̂_j of an optimised strategy: nothing cancels but what
+//! cancels in y. A buffer's update errs by at most 2u·|buf_j|, which later sums see as they would
+//! see a row; over t steps that is at most 2u·t times what a stream of the largest rows gives, and
+//! B·C·1 = A·1 makes that t·X. With the roundings of Ŝ itself and of β, γ_j, α̂_j, |error of Ŝ_t| ≤
+//! (2t + 2m + 6)·u·t·X to first order: 2·10⁻¹⁰ of t·X for 2²⁰ releases if all roundings conspire,
+//! and with √t in place of 2t if they do not; far beyond 2³⁰ releases it is no longer small against
+//! the noise. (α̂_j·buf_j is subtracted from buf_j, rounded once, because θ̂_j = 1 − α̂_j as a
+//! float would be wrong by up to u/α̂_j, relative to α̂_j, and always in the same direction.)
 
 use super::parameters::BltParameters;
 use hushstream_four::{self as four, FOUR, Four, Work, nearest};
@@ -79,15 +87,16 @@ pub struct BltDecoder {
     ends: [[f64; FOUR]; 2],
     terms: Vec<Term>,
     dimension: usize,
-    /// For every four coordinates, one after the other: their m buffers. What fills up the last four stays 0, here and below.
+    /// For every four coordinates, one after the other: their m buffers. What fills up the last
+    /// four stays 0, here and below.
     buffers: Vec<[f64; FOUR]>,
     /// For every four coordinates: Σy and Ŝ.
     sums: Vec<Sums>,
 }
 
 impl BltDecoder {
-    /// A decoder for rows in multiples of `unit`: `Layout::unit` gives prefix sums in lattice units, times the size of a lattice unit
-    /// gives them in units of the data.
+    /// A decoder for rows in multiples of `unit`: `Layout::unit` gives prefix sums in lattice
+    /// units, times the size of a lattice unit gives them in units of the data.
     #[must_use]
     pub fn new(blt: &BltParameters, dimension: usize, unit: f64) -> Self {
         let inverse = blt.inverse();
@@ -161,7 +170,8 @@ impl BltDecoder {
         }
     }
 
-    /// The buffers, Σy and Ŝ, one vector after the other, and then which form of state this is. Public, as the rows are.
+    /// The buffers, Σy and Ŝ, one vector after the other, and then which form of state this is.
+    /// Public, as the rows are.
     #[must_use]
     pub fn state(&self) -> Vec<f64> {
         let mut copy = self.clone();

@@ -1,19 +1,30 @@
-//! Integers held in doubles: the encoder for streams of up to about a million releases, and by far the fastest.
+//! Integers held in doubles: the encoder for streams of up to about a million releases, and by far
+//! the fastest.
 //!
-//! Processors round products of doubles in one instruction and multiply no long integers in vectors. With ⟦·⟧ the nearest integer, ties to even, and X = x·2ᶠ,
+//! Processors round products of doubles in one instruction and multiply no long integers in
+//! vectors. With ⟦·⟧ the nearest integer, ties to even, and X = x·2ᶠ,
 //!
-//! r = 0, r ← ⟦r + ω_j·buf_j⟧ for j = 1, …, m, Y = x + ⟦r/2ᶠ⟧, *then* buf_j ← buf_j + (X − ⟦α_j·buf_j⟧).
+//! r = 0, r ← ⟦r + ω_j·buf_j⟧ for j = 1, …, m, Y = x + ⟦r/2ᶠ⟧, *then* buf_j ← buf_j + (X −
+//! ⟦α_j·buf_j⟧).
 //!
-//! The row Y is in units of the lattice: its noise is that of every other sum. α_j and ω_j are doubles exactly ([`DyadicBlt`]). Nothing that takes long waits for the item: all roundings are of buffers.
+//! The row Y is in units of the lattice: its noise is that of every other sum. α_j and ω_j are
+//! doubles exactly ([`DyadicBlt`]). Nothing that takes long waits for the item: all roundings are
+//! of buffers.
 //!
-//! **All of these are integers, and exact.** A double between 2⁵² and 2⁵³ is an integer, so a sum that lies there is rounded to one: with K = 3·2⁵¹, an integer c and any doubles a, b, the fused
-//! a·b + (K + c) is K + ⟦a·b + c⟧ if |a·b + c| ≤ 2⁵¹: one rounding, ties to even (K is even). And K + y for an integer |y| < 2⁵¹ is the double whose bits, as a number, are those of K plus y.
-//! [`Layout`](super::Layout) admits only streams with |buf_j| ≤ L_j < 2⁵³ and |X|, |r|, |Y + noise| < 2⁵¹,
-//! r at every j, and M + 1 < 2⁵¹ for the bound M of |X|. Then
-//! * K + X, K + r, K + ⟦r/2ᶠ⟧ and K + Y + noise lie between 2⁵² and 2⁵³, and so does K + ⟦α_jbuf_j⟧, because α_jL_j ≤ M + 1 (up to the rounding of L_j, for which [`Layout`](super::Layout) leaves room);
-//! * (K + X) − (K + ⟦α_jbuf_j⟧) is an integer of at most 2⁵², and buf_j plus it one of at most L_j: both exact;
+//! **All of these are integers, and exact.** A double between 2⁵² and 2⁵³ is an integer, so a sum
+//! that lies there is rounded to one: with K = 3·2⁵¹, an integer c and any doubles a, b, the fused
+//! a·b + (K + c) is K + ⟦a·b + c⟧ if |a·b + c| ≤ 2⁵¹: one rounding, ties to even (K is even). And
+//! K + y for an integer |y| < 2⁵¹ is the double whose bits, as a number, are those of K plus y.
+//! [`Layout`](super::Layout) admits only streams with |buf_j| ≤ L_j < 2⁵³ and |X|, |r|, |Y + noise|
+//! < 2⁵¹, r at every j, and M + 1 < 2⁵¹ for the bound M of |X|. Then
+//! * K + X, K + r, K + ⟦r/2ᶠ⟧ and K + Y + noise lie between 2⁵² and 2⁵³, and so does K +
+//!   ⟦α_jbuf_j⟧, because α_jL_j ≤ M + 1 (up to the rounding of L_j, for which
+//!   [`Layout`](super::Layout) leaves room);
+//! * (K + X) − (K + ⟦α_jbuf_j⟧) is an integer of at most 2⁵², and buf_j plus it one of at most L_j:
+//!   both exact;
 //! * (K + r) − K = r, and r/2ᶠ is a product with a power of two, rounded only when K is added;
-//! * the item becomes a double by way of K + x, which is exact as |x| ≤ |X|; it and the noise are added to the row as integers, to the bits. ∎
+//! * the item becomes a double by way of K + x, which is exact as |x| ≤ |X|; it and the noise are
+//!   added to the row as integers, to the bits. ∎
 //!
 //! What the roundings add to the distance of two runs is proved in `dyadic.rs`.
 
@@ -44,7 +55,8 @@ pub(super) struct Doubles {
     factors: Vec<Factors>,
     scale: Scale,
     dimension: usize,
-    /// For every four coordinates, one after the other: their buffers. What fills up the last four stays 0.
+    /// For every four coordinates, one after the other: their buffers. What fills up the last four
+    /// stays 0.
     buffers: Vec<[f64; FOUR]>,
 }
 

@@ -1,32 +1,45 @@
 //! BLT parameters that integers can follow exactly, and the sensitivity of exactly those.
 //!
-//! 1 − θ_j = a_j/2⁶² and ω_j = w_j/2⁴⁰ with integers a_j ≥ 1, w_j ≥ 1: the decay to the nearest (for 2⁴⁰ releases a_j is still above 10⁶), the weight
-//! down; to 31 bits each where that is harmless, because their products are then fast (`lanes.rs`). Weights get fewer bits because Σ_j w_j·buf_j, the largest number in the encoder, must fit 127 bits. An a_j or w_j that comes from a float has at most
-//! 53 significant bits, so a_j/2⁶² and w_j/2⁴⁰ are floats *exactly*: [`DyadicBlt::parameters`] are not an approximation of what the encoder
-//! does but the same numbers, and the closed forms apply to them.
+//! 1 − θ_j = a_j/2⁶² and ω_j = w_j/2⁴⁰ with integers a_j ≥ 1, w_j ≥ 1: the decay to the nearest
+//! (for 2⁴⁰ releases a_j is still above 10⁶), the weight down; to 31 bits each where that is
+//! harmless, because their products are then fast (`lanes.rs`). Weights get fewer bits because Σ_j
+//! w_j·buf_j, the largest number in the encoder, must fit 127 bits. An a_j or w_j that comes from a
+//! float has at most 53 significant bits, so a_j/2⁶² and w_j/2⁴⁰ are floats *exactly*:
+//! [`DyadicBlt::parameters`] are not an approximation of what the encoder does but the same
+//! numbers, and the closed forms apply to them.
 //!
-//! **Sensitivity.** The closed form has a relative error below 2⁻⁴⁶ (2⁻³³ with several participations), and the value reported is that, widened by 2⁻⁴⁴
-//! (2⁻³²): never below the real norm. Σw_j ≤ 2⁴⁰ is checked in integers.
+//! **Sensitivity.** The closed form has a relative error below 2⁻⁴⁶ (2⁻³³ with several
+//! participations), and the value reported is that, widened by 2⁻⁴⁴ (2⁻³²): never below the real
+//! norm. Σw_j ≤ 2⁴⁰ is checked in integers.
 //!
-//! **Inflation: what the floors add.** The [encoder](super::FixedEncoder) computes, in units of 2⁻ᶠ,
+//! **Inflation: what the floors add.** The [encoder](super::FixedEncoder) computes, in units of
+//! 2⁻ᶠ,
 //!
-//! buf_j ← buf_j − ⌊α_j·buf_j⌋ + X = θ_j·buf_j + ε + X and Y = X + ⌊Σω_j·buf_j⌋ = X + Σω_j·buf_j − η, with ε, η ∈ \[0, 1).
+//! buf_j ← buf_j − ⌊α_j·buf_j⌋ + X = θ_j·buf_j + ε + X and Y = X + ⌊Σω_j·buf_j⌋ = X + Σω_j·buf_j −
+//! η, with ε, η ∈ \[0, 1).
 //!
-//! Run it on two streams. Coordinates never mix, so where no item differs nothing differs. In the others, let s be the first step whose items
-//! differ. Up to step s the buffers agree, hence so do ε and η there, η of row s included. For row s + 1 + r, by linearity,
+//! Run it on two streams. Coordinates never mix, so where no item differs nothing differs. In the
+//! others, let s be the first step whose items differ. Up to step s the buffers agree, hence so do
+//! ε and η there, η of row s included. For row s + 1 + r, by linearity,
 //!
 //! ΔY = (C·ΔX) − Δη + Σ_j ω_j·Σ_{i<r} θ_j^{r−1−i}·Δε_j, where |Δε| < 1, |Δη| < 1,
 //!
-//! so |ΔY − C·ΔX| < S_r = 1 + Σ_j ω_j·(1−θ_j^r)/(1−θ_j) ≤ S_n. That holds for at most n rows and d′ coordinates, *however many* items differ and
-//! whatever the stream answers to earlier releases. Hence, in units of the lattice,
+//! so |ΔY − C·ΔX| < S_r = 1 + Σ_j ω_j·(1−θ_j^r)/(1−θ_j) ≤ S_n. That holds for at most n rows and d′
+//! coordinates, *however many* items differ and whatever the stream answers to earlier releases.
+//! Hence, in units of the lattice,
 //!
 //! ‖ΔY‖·2⁻ᶠ ≤ ‖C·Δx‖ + 2⁻ᶠ·S_n·√(n·d′) ≤ sens·Δ + inflation. ∎
 //!
-//! (S_n < S_∞ = 1 + Σω_j/(1−θ_j), and for an optimised strategy S_r grows like √r, so the sum of squares is in fact near half of n·S_n². It does
-//! not matter: at f = 16, n = 2²⁰, d′ = 54 this is 128 units where the noise has 2³⁰.)
+//! (S_n < S_∞ = 1 + Σω_j/(1−θ_j), and for an optimised strategy S_r grows like √r, so the sum of
+//! squares is in fact near half of n·S_n². It does not matter: at f = 16, n = 2²⁰, d′ = 54 this is
+//! 128 units where the noise has 2³⁰.)
 //!
-//! In [doubles](super::Width::Double) everything is rounded to the nearest, ε ∈ \[−½, ½\], so |Δε| ≤ 1 as before. A weighted sum is rounded m times, each time by at most ½ a unit, and the row once more, by at most
-//! half a unit *of the lattice*. All these are roundings of buffers, so those of row s agree here too. So |Δη| ≤ m + 2ᶠ, and in units of the lattice the inflation is (1 + 2⁻ᶠ(m + S_n − 1))·√(n·d′). The ones cost √(n·d′) units, which is little: at n = 2¹⁸ and d′ = 54, 3762 of 2³⁰. ∎
+//! In [doubles](super::Width::Double) everything is rounded to the nearest, ε ∈ \[−½, ½\], so |Δε|
+//! ≤ 1 as before. A weighted sum is rounded m times, each time by at most ½ a unit, and the row
+//! once more, by at most half a unit *of the lattice*. All these are roundings of buffers, so those
+//! of row s agree here too. So |Δη| ≤ m + 2ᶠ, and in units of the lattice the inflation is (1 +
+//! 2⁻ᶠ(m + S_n − 1))·√(n·d′). The ones cost √(n·d′) units, which is little: at n = 2¹⁸ and d′ = 54,
+//! 3762 of 2³⁰. ∎
 
 use serde::{Deserialize, Serialize};
 
@@ -41,16 +54,18 @@ pub const DECAY_BITS: u32 = 62;
 /// Weights are multiples of 2⁻⁴⁰.
 pub const WEIGHT_BITS: u32 = 40;
 
-/// Weights from here on may lose the last 9 bits: less than 2⁻¹⁹ of themselves, and where they are optimal the error does not change to first order.
+/// Weights from here on may lose the last 9 bits: less than 2⁻¹⁹ of themselves, and where they are
+/// optimal the error does not change to first order.
 const LEAST_SHORT_WEIGHT: f64 = 1.0 / (1 << 12) as f64;
 
-/// Outward margin of a single-participation sensitivity, and of everything computed from geometric sums.
+/// Outward margin of a single-participation sensitivity, and of everything computed from geometric
+/// sums.
 const MARGIN: f64 = 1.0 / (1_u64 << 44) as f64;
 /// Outward margin of a sensitivity with several participations.
 const WIDE_MARGIN: f64 = 1.0 / (1_u64 << 32) as f64;
 
-/// A BLT strategy with dyadic parameters. It is written as its integers: a decimal fraction may come back one ulp off,
-/// and would then be another strategy.
+/// A BLT strategy with dyadic parameters. It is written as its integers: a decimal fraction may
+/// come back one ulp off, and would then be another strategy.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Numerators", into = "Numerators")]
 pub struct DyadicBlt {
@@ -87,7 +102,8 @@ impl DyadicBlt {
     /// The strategy 1 − θ_j = a_j/2⁶², ω_j = w_j/2⁴⁰.
     ///
     /// # Errors
-    /// Those of [`BltParameters::new`], and [`BltError::Decay`] for an a_j of more than 53 significant bits, which no float holds.
+    /// Those of [`BltParameters::new`], and [`BltError::Decay`] for an a_j of more than 53
+    /// significant bits, which no float holds.
     pub fn from_numerators(decay: &[i64], weight: &[i64]) -> Result<Self, BltError> {
         let fractions = |numerators: &[i64], bits| {
             numerators
@@ -112,12 +128,15 @@ impl DyadicBlt {
         }
     }
 
-    /// Rounds parameters: decays to the nearest multiple of 2⁻⁶² (at least one) with 31 significant bits, weights down to a multiple of 2⁻³¹. The encoder is
-    /// faster with such. Where a weight is below 2⁻¹², or two decays would coincide, decays keep all their bits and weights are multiples of 2⁻⁴⁰.
+    /// Rounds parameters: decays to the nearest multiple of 2⁻⁶² (at least one) with 31 significant
+    /// bits, weights down to a multiple of 2⁻³¹. The encoder is faster with such. Where a weight is
+    /// below 2⁻¹², or two decays would coincide, decays keep all their bits and weights are
+    /// multiples of 2⁻⁴⁰.
     ///
     /// # Errors
-    /// [`BltError::Weight`] for a weight below 2⁻⁴⁰, [`BltError::Decay`] if two decays coincide once rounded,
-    /// [`BltError::TotalWeight`] if the weights exceed one (which a float sum may have missed).
+    /// [`BltError::Weight`] for a weight below 2⁻⁴⁰, [`BltError::Decay`] if two decays coincide
+    /// once rounded, [`BltError::TotalWeight`] if the weights exceed one (which a float sum may
+    /// have missed).
     pub fn new(blt: &BltParameters) -> Result<Self, BltError> {
         let short = blt
             .weight()
@@ -133,7 +152,8 @@ impl DyadicBlt {
     fn rounded(blt: &BltParameters, short: bool) -> Result<Self, BltError> {
         let decay_one = (1_u64 << DECAY_BITS) as f64;
         let weight_one = (1_u64 << WEIGHT_BITS) as f64;
-        // Products with powers of two are exact, and the values are at most 2⁶², so the casts are exact too.
+        // Products with powers of two are exact, and the values are at most 2⁶², so the casts are
+        // exact too.
         let decay: Vec<i64> = blt
             .decay()
             .iter()
@@ -214,7 +234,8 @@ impl DyadicBlt {
         Ok(up(norm, WIDE_MARGIN))
     }
 
-    /// What the roundings of the encoder can add to the L2 distance of two runs, in lattice units and rounded up, with d′ = `coordinates` in which two streams can differ.
+    /// What the roundings of the encoder can add to the L2 distance of two runs, in lattice units
+    /// and rounded up, with d′ = `coordinates` in which two streams can differ.
     #[must_use]
     pub fn inflation(&self, layout: Layout, releases: u64, coordinates: usize) -> f64 {
         let unit = libm::exp2(-f64::from(layout.guard_bits()));

@@ -1,4 +1,5 @@
-//! Why a BLT strategy is refused: every message says what was given, what is allowed, and holds no data.
+//! Why a BLT strategy is refused: every message says what was given, what is allowed, and holds no
+//! data.
 
 use super::parameters::{MAX_BUFFERS, MAX_RELEASES};
 
@@ -7,7 +8,8 @@ use super::parameters::{MAX_BUFFERS, MAX_RELEASES};
 pub enum BltError {
     /// A number of buffers outside 1..=8.
     #[error(
-        "a BLT has 1 to {MAX_BUFFERS} buffers, not {given}; four or five are enough for a million releases"
+        "a BLT has 1 to {MAX_BUFFERS} buffers, not {given}; four or five are enough for a million \
+         releases"
     )]
     Buffers {
         /// The number of decays given.
@@ -41,7 +43,8 @@ pub enum BltError {
     },
     /// Weights that sum to more than one, so that the matrix is not non-increasing.
     #[error(
-        "the weights sum to {given}; at most 1 is allowed, since the sensitivity is proved for non-increasing coefficients"
+        "the weights sum to {given}; at most 1 is allowed, since the sensitivity is proved for \
+         non-increasing coefficients"
     )]
     TotalWeight {
         /// The sum.

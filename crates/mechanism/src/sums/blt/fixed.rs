@@ -4,14 +4,18 @@
 //!
 //! Y = X + ((Σ_j w_j·buf_j) >> 40), *then* buf_j ← buf_j − ((a_j·buf_j) >> 62) + X.
 //!
-//! The row reads the buffers before its own item enters them: an impulse at step s gives c_0 = 1 in row s from X alone and
-//! Σ_j ω_jθ_j^{k−1} = c_k in row s + k, up to the floors. Where 51 bits suffice, doubles do the same much faster, with other roundings (`doubles.rs`).
+//! The row reads the buffers before its own item enters them: an impulse at step s gives c_0 = 1 in
+//! row s from X alone and Σ_j ω_jθ_j^{k−1} = c_k in row s + k, up to the floors. Where 51 bits
+//! suffice, doubles do the same much faster, with other roundings (`doubles.rs`).
 //!
-//! **Claim.** If the items of two streams differ so that ‖C·Δx‖ ≤ s (s = sens·Δ for one item), then the rows, in lattice units, differ by
-//! at most s + [inflation](super::DyadicBlt::inflation) in L2; add Gaussian noise of standard deviation 2³⁰ lattice units **to the rows as they are, with the
-//! guard bits that they keep**, and the release has μ = (s + inflation)/2³⁰. Both proofs stand where the numbers are: the inflation in [`DyadicBlt`], the absence of overflow
-//! in [`Layout`]. They need |x_i| ≤ R, n rows at most and a state that came from this encoder; all three are checked here on
-//! every call, before anything changes. The L2 norm of an item is the caller's to check, together with its clipping.
+//! **Claim.** If the items of two streams differ so that ‖C·Δx‖ ≤ s (s = sens·Δ for one item), then
+//! the rows, in lattice units, differ by at most s + [inflation](super::DyadicBlt::inflation) in
+//! L2; add Gaussian noise of standard deviation 2³⁰ lattice units **to the rows as they are, with
+//! the guard bits that they keep**, and the release has μ = (s + inflation)/2³⁰. Both proofs stand
+//! where the numbers are: the inflation in [`DyadicBlt`], the absence of overflow in [`Layout`].
+//! They need |x_i| ≤ R, n rows at most and a state that came from this encoder; all three are
+//! checked here on every call, before anything changes. The L2 norm of an item is the caller's to
+//! check, together with its clipping.
 //!
 //! A row without noise is private data, and so are the buffers: neither is printed by `Debug`.
 
@@ -66,7 +70,8 @@ pub enum FixedBlt {
 }
 
 impl FixedBlt {
-    /// An encoder for at most `releases` items of `dimension` coordinates, none larger than `radius`.
+    /// An encoder for at most `releases` items of `dimension` coordinates, none larger than
+    /// `radius`.
     ///
     /// # Errors
     /// A [`LayoutError`] if any number could overflow.
@@ -155,7 +160,8 @@ impl<W: Word> FixedEncoder<W> {
     /// Takes one item and writes its row, in units of [`Layout::unit`], **without noise**.
     ///
     /// # Errors
-    /// [`EncodeError::Exhausted`], [`EncodeError::Length`] or [`EncodeError::Radius`]; the encoder is then unchanged.
+    /// [`EncodeError::Exhausted`], [`EncodeError::Length`] or [`EncodeError::Radius`]; the encoder
+    /// is then unchanged.
     pub fn encode(&mut self, item: &[i64], row: &mut [W]) -> Result<(), EncodeError> {
         self.check(item)?;
         self.check_length(row.len())?;
@@ -168,7 +174,8 @@ impl<W: Word> FixedEncoder<W> {
         Ok(())
     }
 
-    /// Takes one item, adds noise to its row and decodes it, in one pass. False, and nothing has happened, for an encoder that has no such pass.
+    /// Takes one item, adds noise to its row and decodes it, in one pass. False, and nothing has
+    /// happened, for an encoder that has no such pass.
     ///
     /// # Errors
     /// As [`FixedEncoder::encode`].
@@ -258,10 +265,12 @@ impl<W: Word> FixedEncoder<W> {
             let scaled = i128::from(*x) << guard;
             let mut sum = 0_i128;
             for (buffer, (a, w)) in buffers.iter_mut().zip(&factors) {
-                // Widened here and not before the loop: for narrow buffers the product is then a single instruction.
+                // Widened here and not before the loop: for narrow buffers the product is then a
+                // single instruction.
                 let (value, a, w) = (buffer.widen(), i128::from(*a), i128::from(*w));
-                // `Layout::check` excludes overflow here, so the arithmetic need not look for it, which would take
-                // several times as long; the tests run with the assertion in `Word::fit`.
+                // `Layout::check` excludes overflow here, so the arithmetic need not look for it,
+                // which would take several times as long; the tests run with the assertion in
+                // `Word::fit`.
                 sum = sum.wrapping_add(w.wrapping_mul(value));
                 let kept = value.wrapping_sub(a.wrapping_mul(value) >> DECAY_BITS);
                 *buffer = W::fit(kept.wrapping_add(scaled));
@@ -282,7 +291,8 @@ impl<W: Word> FixedEncoder<W> {
         self.used
     }
 
-    /// The buffers, coordinate by coordinate: with [`used`](Self::used) the whole state. Private data.
+    /// The buffers, coordinate by coordinate: with [`used`](Self::used) the whole state. Private
+    /// data.
     #[must_use]
     pub fn state(&self) -> Vec<W> {
         let words = |value: i64| W::fit(value.into());
@@ -296,7 +306,8 @@ impl<W: Word> FixedEncoder<W> {
     /// Continues from a state.
     ///
     /// # Errors
-    /// [`EncodeError::Length`], or [`EncodeError::State`] if it exceeds what `used` ≤ n steps can reach.
+    /// [`EncodeError::Length`], or [`EncodeError::State`] if it exceeds what `used` ≤ n steps can
+    /// reach.
     pub fn restore(&mut self, used: u64, state: &[W]) -> Result<(), EncodeError> {
         let wanted = self.dimension * self.blt.buffers();
         if state.len() != wanted {
@@ -305,7 +316,8 @@ impl<W: Word> FixedEncoder<W> {
                 wanted,
             });
         }
-        // What `used` steps can reach, not what n steps can: otherwise the steps that remain could overflow.
+        // What `used` steps can reach, not what n steps can: otherwise the steps that remain could
+        // overflow.
         let limits = self.layout.limits(&self.blt, used, self.radius);
         let within = |(value, limit): (&W, &f64)| value.widen().unsigned_abs() as f64 <= *limit;
         if used > self.releases || !state.iter().zip(limits.iter().cycle()).all(within) {
@@ -323,7 +335,8 @@ impl<W: Word> FixedEncoder<W> {
     }
 }
 
-/// One pass, to be compiled for every generation of processors: the newer have shorter ways to multiply.
+/// One pass, to be compiled for every generation of processors: the newer have shorter ways to
+/// multiply.
 struct Pass<'a, W, const M: usize> {
     encoder: &'a mut FixedEncoder<W>,
     item: &'a [i64],
@@ -361,7 +374,8 @@ impl Work for Within<'_> {
     }
 }
 
-/// R − x and R + x are both not negative just where |x| ≤ R. Where one of them wraps around, the other is negative.
+/// R − x and R + x are both not negative just where |x| ≤ R. Where one of them wraps around, the
+/// other is negative.
 #[inline(always)]
 fn excess<V: Four>(v: V, radius: V::Words, item: &[i64; FOUR]) -> V::Words {
     let item = v.words(item);

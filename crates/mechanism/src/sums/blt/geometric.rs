@@ -1,13 +1,14 @@
 //! Finite geometric sums, accurate when the ratio is within 10⁻¹³ of one and the sum has 2⁴⁰ terms.
 //!
-//! G(q, t) = Σ_{k<t} (1−q)^k = (1 − (1−q)^t)/q for 0 ≤ q ≤ 2. The ratio enters as its *distance from one*, so nothing is lost
-//! to 1 − θ. With y = −t·ln(1−q), 1 − (1−q)^t = −expm1(−y) for q < 1.
+//! G(q, t) = Σ_{k<t} (1−q)^k = (1 − (1−q)^t)/q for 0 ≤ q ≤ 2. The ratio enters as its *distance
+//! from one*, so nothing is lost to 1 − θ. With y = −t·ln(1−q), 1 − (1−q)^t = −expm1(−y) for q < 1.
 //!
-//! **Error.** A relative error e in q moves 1 − (1−q)^t by t(1−q)^{t−1}·q·e ≤ (1 − (1−q)^t)·e, because the sum has t terms
-//! of which (1−q)^{t−1} is the smallest; one in y moves it by y/(e^y − 1)·e ≤ e relative. Numerator and denominator respond to q
-//! with the same sign, so all in all: error of q, log1p (2u), product (u), expm1 (2u), quotient (u), conversion of t (u):
-//! at most the error of q plus 7u, u = 2⁻⁵³, for q ≤ 1. (For 1 < q ≤ 2 the ratio is negative; that branch serves only
-//! error estimates, never a sensitivity.)
+//! **Error.** A relative error e in q moves 1 − (1−q)^t by t(1−q)^{t−1}·q·e ≤ (1 − (1−q)^t)·e,
+//! because the sum has t terms of which (1−q)^{t−1} is the smallest; one in y moves it by y/(e^y −
+//! 1)·e ≤ e relative. Numerator and denominator respond to q with the same sign, so all in all:
+//! error of q, log1p (2u), product (u), expm1 (2u), quotient (u), conversion of t (u): at most the
+//! error of q plus 7u, u = 2⁻⁵³, for q ≤ 1. (For 1 < q ≤ 2 the ratio is negative; that branch
+//! serves only error estimates, never a sensitivity.)
 
 /// Σ_{k<t} (1−q)^k.
 pub(super) fn geometric(q: f64, t: u64) -> f64 {
@@ -33,7 +34,8 @@ pub(super) fn geometric(q: f64, t: u64) -> f64 {
 
 /// dG/dq for 0 ≤ q < 1, given G itself.
 ///
-/// From the closed form, (t(1−q)^{t−1} − G)/q; where that would cancel, the first terms of Σ_k k·C(t, k+1)·(−1)^k·q^{k−1}.
+/// From the closed form, (t(1−q)^{t−1} − G)/q; where that would cancel, the first terms of Σ_k
+/// k·C(t, k+1)·(−1)^k·q^{k−1}.
 pub(super) fn geometric_slope(q: f64, t: u64, sum: f64) -> f64 {
     let n = t as f64;
     if q * n < 1e-3 {
@@ -48,7 +50,8 @@ pub(super) fn geometric_slope(q: f64, t: u64, sum: f64) -> f64 {
 
 /// 1 − (1−a)(1−b) = a + b − ab: the distance from one of a product of two ratios.
 ///
-/// Written with 1 − (the smaller), which is non-negative, so that no step cancels: relative error at most 3u for a, b ≤ 1.
+/// Written with 1 − (the smaller), which is non-negative, so that no step cancels: relative error
+/// at most 3u for a, b ≤ 1.
 pub(super) fn joint(a: f64, b: f64) -> f64 {
     let (small, large) = if a <= b { (a, b) } else { (b, a) };
     small + large * (1.0 - small)

@@ -1,22 +1,26 @@
 //! The inverse of a BLT strategy, which is again a BLT, and the coefficients of prefix sums.
 //!
-//! With u = 1/z and s = 1 − u the generating function of C is 1 + Σ_i ω_i/(u−θ_i) = 1 − Σ_i ω_i/(s−α_i). Its zeros s = α̂_j are
-//! the poles of the inverse: they solve the *secular equation*
+//! With u = 1/z and s = 1 − u the generating function of C is 1 + Σ_i ω_i/(u−θ_i) = 1 − Σ_i
+//! ω_i/(s−α_i). Its zeros s = α̂_j are the poles of the inverse: they solve the *secular equation*
 //!
 //! g(s) = Σ_i ω_i/(s − α_i) = 1.
 //!
-//! As every ω_i > 0, g falls from +∞ to −∞ between neighbouring α, and from +∞ to at most 1 on (α_m, α_m + Σω]: exactly one root in each
-//! of these m intervals, α_1 < α̂_1 < α_2 < … < α_m < α̂_m ≤ α_m + Σω ≤ 2. So C⁻¹ has coefficients 1, Σ_j ω̂_jθ̂_j^{k−1} with θ̂_j = 1 − α̂_j
-//! and the residue
+//! As every ω_i > 0, g falls from +∞ to −∞ between neighbouring α, and from +∞ to at most 1 on
+//! (α_m, α_m + Σω]: exactly one root in each of these m intervals, α_1 < α̂_1 < α_2 < … < α_m <
+//! α̂_m ≤ α_m + Σω ≤ 2. So C⁻¹ has coefficients 1, Σ_j ω̂_jθ̂_j^{k−1} with θ̂_j = 1 − α̂_j and the
+//! residue
 //!
-//! ω̂_j = −1/Σ_i ω_i/(α̂_j−α_i)² < 0. (The same as Π_i(θ̂_j−θ_i)/Π_{i≠j}(θ̂_j−θ̂_i), but a sum of positive terms.)
+//! ω̂_j = −1/Σ_i ω_i/(α̂_j−α_i)² < 0. (The same as Π_i(θ̂_j−θ_i)/Π_{i≠j}(θ̂_j−θ̂_i), but a sum of
+//! positive terms.)
 //!
-//! Dividing by 1 − z gives B = A·C⁻¹: b_k = β + Σ_j γ_jθ̂_j^k, with β = 1/C(1) = 1/(1 + Σω_i/α_i) and γ_j = −ω̂_j/α̂_j > 0. Hence
+//! Dividing by 1 − z gives B = A·C⁻¹: b_k = β + Σ_j γ_jθ̂_j^k, with β = 1/C(1) = 1/(1 + Σω_i/α_i)
+//! and γ_j = −ω̂_j/α̂_j > 0. Hence
 //!
 //! Σ_{k<t} b_k² = Σ γ_iγ_j·G(1 − θ̂_iθ̂_j, t), where β counts as one more γ, with θ̂ = 1.
 //!
-//! **Precision.** A root is sought as its distance from the *nearer* pole, by bisection on the floats themselves, so that distance, and with it
-//! ω̂, is right to a few ulps even where pole and root almost cancel.
+//! **Precision.** A root is sought as its distance from the *nearer* pole, by bisection on the
+//! floats themselves, so that distance, and with it ω̂, is right to a few ulps even where pole and
+//! root almost cancel.
 
 use super::geometric::{geometric, joint};
 use super::parameters::BltParameters;
@@ -97,7 +101,8 @@ impl BltInverse {
     /// b_k, the k-th coefficient of B = A·C⁻¹.
     #[must_use]
     pub fn prefix_coefficient(&self, k: u64) -> f64 {
-        // b_k = b_0 + … telescopes badly; G(α̂, k+1) − G(α̂, k) = θ̂^k would cancel. Powers by sign and logarithm instead.
+        // b_k = b_0 + … telescopes badly; G(α̂, k+1) − G(α̂, k) = θ̂^k would cancel. Powers by sign
+        // and logarithm instead.
         let power = |a: f64| {
             let size = if k == 0 {
                 1.0
@@ -118,7 +123,8 @@ impl BltInverse {
             .sum()
     }
 
-    /// sqrt(Σ_{k<t} b_k²): the standard deviation of the `t`-th prefix sum per unit of noise in the rows.
+    /// sqrt(Σ_{k<t} b_k²): the standard deviation of the `t`-th prefix sum per unit of noise in the
+    /// rows.
     #[must_use]
     pub fn prefix_sd(&self, t: u64) -> f64 {
         let mut square = 0.0;
@@ -131,8 +137,9 @@ impl BltInverse {
     }
 }
 
-/// The smallest positive float up to `limit` where `holds` equals `wanted`, for a condition that changes once on the way.
-/// Positive floats are ordered like their bits, so this is an integer bisection: at most 64 steps, and no tolerance.
+/// The smallest positive float up to `limit` where `holds` equals `wanted`, for a condition that
+/// changes once on the way. Positive floats are ordered like their bits, so this is an integer
+/// bisection: at most 64 steps, and no tolerance.
 fn least(limit: f64, holds: impl Fn(f64) -> bool, wanted: bool) -> f64 {
     let (mut low, mut high) = (0_u64, limit.to_bits());
     while high - low > 1 {

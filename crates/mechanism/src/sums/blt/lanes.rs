@@ -1,13 +1,18 @@
-//! The narrow encoder for short factors: the same integers as in `fixed.rs`, from products of 32 bits, which vectors have.
+//! The narrow encoder for short factors: the same integers as in `fixed.rs`, from products of 32
+//! bits, which vectors have.
 //!
-//! [`DyadicBlt::new`] gives nearly every strategy short factors: a_j = a′·2ᵏ and w_j = w′·2⁹ with a′, w′ < 2³¹, and k ≤ 30 for decays below ½. Narrow buffers are below
-//! 2⁶³ in size ([`Layout`](super::Layout)); write one as b = 2³²·h + l, −2³¹ ≤ h < 2³¹, 0 ≤ l < 2³².
+//! [`DyadicBlt::new`] gives nearly every strategy short factors: a_j = a′·2ᵏ and w_j = w′·2⁹ with
+//! a′, w′ < 2³¹, and k ≤ 30 for decays below ½. Narrow buffers are below 2⁶³ in size
+//! ([`Layout`](super::Layout)); write one as b = 2³²·h + l, −2³¹ ≤ h < 2³¹, 0 ≤ l < 2³².
 //!
-//! **Decay.** a·b/2⁶² = (a′·b/2³²)/2³⁰⁻ᵏ, and ⌊a′·b/2³²⌋ = a′·h + ⌊a′·l/2³²⌋. A floor of a floor is the floor of the whole, so shifting this by 30 − k
-//! gives ⌊a·b/2⁶²⌋. |a′·h| < 2⁶² and a′·l < 2⁶³, so nothing wraps.
+//! **Decay.** a·b/2⁶² = (a′·b/2³²)/2³⁰⁻ᵏ, and ⌊a′·b/2³²⌋ = a′·h + ⌊a′·l/2³²⌋. A floor of a floor is
+//! the floor of the whole, so shifting this by 30 − k gives ⌊a·b/2⁶²⌋. |a′·h| < 2⁶² and a′·l < 2⁶³,
+//! so nothing wraps.
 //!
-//! **Row.** Σw_jb_j/2⁴⁰ = Σw′_jb_j/2³¹ = 2·Σw′_jh_j + Σw′_jl_j/2³¹, and the first part is an integer: its floor is 2·Σw′_jh_j + ⌊Σw′_jl_j/2³¹⌋, one floor for all buffers.
-//! Σw′_j ≤ 2³¹ makes −2⁶² ≤ Σw′_jh_j < 2⁶² and Σw′_jl_j < 2⁶³; sums of the parts are right modulo 2⁶⁴, and the row fits. ∎
+//! **Row.** Σw_jb_j/2⁴⁰ = Σw′_jb_j/2³¹ = 2·Σw′_jh_j + Σw′_jl_j/2³¹, and the first part is an
+//! integer: its floor is 2·Σw′_jh_j + ⌊Σw′_jl_j/2³¹⌋, one floor for all buffers. Σw′_j ≤ 2³¹ makes
+//! −2⁶² ≤ Σw′_jh_j < 2⁶² and Σw′_jl_j < 2⁶³; sums of the parts are right modulo 2⁶⁴, and the row
+//! fits. ∎
 
 use super::dyadic::{DyadicBlt, WEIGHT_BITS};
 use super::round::Encoding;
@@ -52,7 +57,8 @@ impl Factors {
         buffer: &mut [i64; FOUR],
         scaled: V::Words,
     ) -> (V::Words, V::Words) {
-        // Products are of lower halves: signed for the upper half of a buffer, without a sign for its lower.
+        // Products are of lower halves: signed for the upper half of a buffer, without a sign for
+        // its lower.
         let (low, high) = (v.words(buffer), v.right_by::<32>(v.words(buffer)));
         let (weight, decay) = (v.words(&self.weight), v.words(&self.decay));
         let product = v.add(
@@ -76,7 +82,8 @@ pub(super) struct Lanes {
     factors: Vec<Factors>,
     guard_bits: [i64; FOUR],
     dimension: usize,
-    /// For every four coordinates, one after the other: their buffers. What fills up the last four stays 0.
+    /// For every four coordinates, one after the other: their buffers. What fills up the last four
+    /// stays 0.
     buffers: Vec<[i64; FOUR]>,
 }
 
@@ -193,7 +200,8 @@ mod tests {
         i64::try_from(scaled + (sum >> 40)).ok()
     }
 
-    /// Any short factors of up to four buffers: decays below ½ of any size, weights whose sum is at most one.
+    /// Any short factors of up to four buffers: decays below ½ of any size, weights whose sum is at
+    /// most one.
     fn short_factors() -> impl Strategy<Value = Vec<(i64, i64)>> {
         let decay = (1_i64..1 << 31, 0_u32..31).prop_map(|(short, k)| short << k);
         let weight = prop_oneof![1_i64..=1 << 29, Just(1 << 29)];
@@ -232,7 +240,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(20_000))]
 
-        /// From any state, the bounds included: the same row and the same buffers, wherever those fit.
+        /// From any state, the bounds included: the same row and the same buffers, wherever those
+        /// fit.
         #[test]
         fn lanes_are_the_reference_bit_for_bit(
             factors in short_factors(),

@@ -1,16 +1,20 @@
 //! How wide the integers of a BLT encoder must be, decided before the first item.
 //!
-//! Let M = R·2ᶠ be the largest scaled coordinate (R = `radius`, f guard bits). From buf ← θ·buf + ε + X, |ε| ≤ 1:
-//! |buf_j| ≤ (M+1)·(1−θ_j^n)/(1−θ_j) =: L_j after n steps, and a weighted sum is at most M + Σω_jL_j + m, as each of its at most m roundings adds at most one. A layout is accepted only if, with
-//! W = 51 bits (double), 63 (narrow) or 127 (wide),
+//! Let M = R·2ᶠ be the largest scaled coordinate (R = `radius`, f guard bits). From
+//! buf ← θ·buf + ε + X, |ε| ≤ 1, it follows that |buf_j| ≤ (M+1)·(1−θ_j^n)/(1−θ_j) =: L_j after n
+//! steps. A weighted sum is at most M + Σω_jL_j + m, as each of its at most m roundings adds at most
+//! one. A layout is accepted only if, with W = 51 bits (double), 63 (narrow) or 127 (wide),
 //!
 //! * buffers fit: L_j < 2^W, or 2⁵³ for doubles;
 //! * weighted sums fit: M + Σω_jL_j + m < 2^W;
-//! * rows fit after noise of up to 16 standard deviations: (M + Σω_jL_j + m)/2^{f−g} + 1 + 2^{34+g} < 2^W, with g = f bits below the lattice in the rows, or none (double);
-//! * products fit an `i128`: a_j·L_j < 2¹²⁷, where a_j·L_j ≤ (M+1)·2⁶², and Σw_jL_j < 2¹²⁷ (for narrow buffers they always do).
+//! * rows fit after noise of up to 16 standard deviations: (M + Σω_jL_j + m)/2^{f−g} + 1 + 2^{34+g}
+//!   < 2^W, with g = f bits below the lattice in the rows, or none (double);
+//! * products fit an `i128`: a_j·L_j < 2¹²⁷, where a_j·L_j ≤ (M+1)·2⁶², and Σw_jL_j < 2¹²⁷ (for
+//!   narrow buffers they always do).
 //!
-//! The floating evaluation has relative error below 2⁻⁴⁴ and is widened by 10⁻¹², so "fits" is never a rounding accident, and 2^W − 1 fits too. Under these checks
-//! no operation of the encoder can overflow.
+//! The floating evaluation has relative error below 2⁻⁴⁴ and is widened by 10⁻¹², so "fits" is
+//! never a rounding accident, and 2^W − 1 fits too. Under these checks no operation of the encoder
+//! can overflow.
 
 use serde::{Deserialize, Serialize};
 
@@ -19,7 +23,8 @@ use super::error::BltError;
 
 /// Noise of standard deviation 2^{30+g} stays below 2^{34+g}, sixteen deviations.
 const NOISE_BITS: u32 = 34;
-/// Guard bits beyond these are not worth having: narrow, because the floors are already negligible for a million releases…
+/// Guard bits beyond these are not worth having: narrow, because the floors are already negligible
+/// for a million releases…
 const NARROW_GUARD: u32 = 16;
 /// …and wide, because R·2^{f+62} must stay below 2¹²⁷.
 const WIDE_GUARD: u32 = 32;
@@ -79,7 +84,8 @@ pub enum LayoutError {
     },
     /// Numbers too large for the width.
     #[error(
-        "{what} may need {needed:.1} bits where {available} are available; use fewer guard bits, a smaller radius or fewer releases"
+        "{what} may need {needed:.1} bits where {available} are available; use fewer guard bits, a \
+         smaller radius or fewer releases"
     )]
     DoesNotFit {
         /// Which numbers.
@@ -91,7 +97,8 @@ pub enum LayoutError {
     },
     /// Floors that would cost more than tolerated, whatever fits.
     #[error(
-        "rounding would cost {inflation:.3} lattice units where {tolerance:.3} are tolerated; use fewer releases or coordinates"
+        "rounding would cost {inflation:.3} lattice units where {tolerance:.3} are tolerated; use \
+         fewer releases or coordinates"
     )]
     Inflation {
         /// The least that fits.
@@ -108,7 +115,9 @@ impl Layout {
         Self { width, guard_bits }
     }
 
-    /// The first width, doubles before narrow before wide, that with as many guard bits as fit, up to 16 (wide: 32), has an inflation of at most `tolerance` lattice units. `radius` may be an upper bound (the one without inflation), as a smaller one fits all the more.
+    /// The first width, doubles before narrow before wide, that with as many guard bits as fit, up
+    /// to 16 (wide: 32), has an inflation of at most `tolerance` lattice units. `radius` may be an
+    /// upper bound (the one without inflation), as a smaller one fits all the more.
     ///
     /// # Errors
     /// A [`LayoutError`] if no layout fits or none is precise enough.

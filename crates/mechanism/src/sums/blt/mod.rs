@@ -1,15 +1,21 @@
-//! Buffered linear Toeplitz sums (BLT): a few buffers, and nearly the least noise that any factorisation allows.
+//! Buffered linear Toeplitz sums (BLT): a few buffers, and nearly the least noise that any
+//! factorisation allows.
 //!
-//! The strategy is the lower-triangular Toeplitz matrix C with c_0 = 1 and c_k = Σ_j ω_j·θ_j^{k−1}: an encoder needs one vector for each
-//! of 1 to 8 buffers, never O(n). Row t of Cx plus Gaussian noise is released; prefix sums are post-processing, A·C⁻¹·(Cx + z),
-//! and carry noise A·C⁻¹·z. (Dvijotham, McMahan, Pillutla, Steinke & Thakurta 2024, "Efficient and near-optimal noise generation for streaming
-//! differential privacy"; the strategies with min-separation are McMahan & Pillutla 2024.)
+//! The strategy is the lower-triangular Toeplitz matrix C with c_0 = 1 and c_k = Σ_j ω_j·θ_j^{k−1}:
+//! an encoder needs one vector for each of 1 to 8 buffers, never O(n). Row t of Cx plus Gaussian
+//! noise is released; prefix sums are post-processing, A·C⁻¹·(Cx + z), and carry noise A·C⁻¹·z.
+//! (Dvijotham, McMahan, Pillutla, Steinke & Thakurta 2024, "Efficient and near-optimal noise
+//! generation for streaming differential privacy"; the strategies with min-separation are McMahan &
+//! Pillutla 2024.)
 //!
 //! The way through this module, in the order of a run:
 //! 1. [`optimise()`] chooses [`BltParameters`] for a number of releases;
-//! 2. [`DyadicBlt`] rounds them to dyadic numbers and states the sensitivity of *those*, rounded up;
-//! 3. [`Layout`] picks the width of the integers and the guard bits, and [`DyadicBlt::inflation`] prices the floors;
-//! 4. [`FixedBlt`] encodes integer vectors, exactly reproducibly; noise is added to its rows by the caller;
+//! 2. [`DyadicBlt`] rounds them to dyadic numbers and states the sensitivity of *those*, rounded
+//!    up;
+//! 3. [`Layout`] picks the width of the integers and the guard bits, and [`DyadicBlt::inflation`]
+//!    prices the floors;
+//! 4. [`FixedBlt`] encodes integer vectors, exactly reproducibly; noise is added to its rows by the
+//!    caller;
 //! 5. [`BltDecoder`] turns released rows into prefix sums, in floating point.
 //!
 //! ```

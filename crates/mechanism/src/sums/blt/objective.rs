@@ -1,14 +1,17 @@
-//! What the optimiser minimises, ln(sens·err) as a function of the poles α and zeros α̂ of C, with its exact gradient.
+//! What the optimiser minimises, ln(sens·err) as a function of the poles α and zeros α̂ of C, with
+//! its exact gradient.
 //!
-//! Both factors are one expression. A rational function with poles p_i and zeros z_j has residues ±r_i with
-//! ln r_i = Σ_j ln|p_i−z_j| − Σ_{j≠i} ln|p_i−p_j|, and the energy of its first t coefficients is
+//! Both factors are one expression. A rational function with poles p_i and zeros z_j has residues
+//! ±r_i with ln r_i = Σ_j ln|p_i−z_j| − Σ_{j≠i} ln|p_i−p_j|, and the energy of its first t
+//! coefficients is
 //!
 //! E(p, z, t) = Σ_{ij} r_ir_j·G(p_i + p_j − p_ip_j, t).
 //!
-//! sens² = 1 + E(α, α̂, n−1), because ω_i is the residue of C at α_i; err² = E({0} ∪ α̂, α, n), because dividing C⁻¹ by 1 − z
-//! adds the pole 0, and its residues are β and γ_j. With interlacing α_1 < α̂_1 < α_2 < … all residues have the sign that makes the sum
-//! positive. Derivatives: ∂ln r_i/∂z_j = −1/(p_i−z_j), ∂ln r_i/∂p_j = 1/(p_i−p_j), ∂ln r_i/∂p_i = the rest, with opposite signs; and
-//! ∂(p_i+p_j−p_ip_j)/∂p_i = 1 − p_j.
+//! sens² = 1 + E(α, α̂, n−1), because ω_i is the residue of C at α_i; err² = E({0} ∪ α̂, α, n),
+//! because dividing C⁻¹ by 1 − z adds the pole 0, and its residues are β and γ_j. With interlacing
+//! α_1 < α̂_1 < α_2 < … all residues have the sign that makes the sum positive. Derivatives: ∂ln
+//! r_i/∂z_j = −1/(p_i−z_j), ∂ln r_i/∂p_j = 1/(p_i−p_j), ∂ln r_i/∂p_i = the rest, with opposite
+//! signs; and ∂(p_i+p_j−p_ip_j)/∂p_i = 1 − p_j.
 
 use super::geometric::{geometric, geometric_slope, joint};
 

@@ -1,27 +1,36 @@
-//! The best BLT strategy for a number of releases: minimise sens(n)·prefix_sd(n) over poles and zeros.
+//! The best BLT strategy for a number of releases: minimise sens(n)·prefix_sd(n) over poles and
+//! zeros.
 //!
-//! The family is 0 < α_1 < α̂_1 < α_2 < … < α_m < α̂_m < 1 (poles and zeros of C, as distances of θ, θ̂ from one). Interlacing makes every
-//! ω_j > 0 and every ω̂_j < 0, and Σω_j = Σ(α̂_j−α_j) < 1, so whatever comes out is valid [`BltParameters`].
+//! The family is 0 < α_1 < α̂_1 < α_2 < … < α_m < α̂_m < 1 (poles and zeros of C, as distances of
+//! θ, θ̂ from one). Interlacing makes every ω_j > 0 and every ω̂_j < 0, and Σω_j = Σ(α̂_j−α_j) < 1,
+//! so whatever comes out is valid [`BltParameters`].
 //!
-//! Unconstrained coordinates: the 2m points are logistic(y_k) with y_0 free and y_k = y_{k−1} + 0.01 + e^{u_k}. Points a fixed ratio
-//! apart are a fixed distance apart in y, which makes the problem well scaled for n from 2 to 2⁴⁰. The search is BFGS with the [exact
-//! gradient](super::objective), from points spread evenly between 1/n and 1: good rational approximations of a square root, which is the limit that C strives for, look
-//! like that. No randomness, and all transcendental functions come from one library: the same answer on every machine.
+//! Unconstrained coordinates: the 2m points are logistic(y_k) with y_0 free and y_k = y_{k−1} +
+//! 0.01 + e^{u_k}. Points a fixed ratio apart are a fixed distance apart in y, which makes the
+//! problem well scaled for n from 2 to 2⁴⁰. The search is BFGS with the [exact
+//! gradient](super::objective), from points spread evenly between 1/n and 1: good rational
+//! approximations of a square root, which is the limit that C strives for, look like that. No
+//! randomness, and all transcendental functions come from one library: the same answer on every
+//! machine.
 //!
-//! C has n − 1 free coefficients and m buffers have 2m parameters, so more than n/2 buffers add nothing: for tiny n fewer are returned.
+//! C has n − 1 free coefficients and m buffers have 2m parameters, so more than n/2 buffers add
+//! nothing: for tiny n fewer are returned.
 
 use super::error::BltError;
 use super::objective::{Objective, residues};
 use super::parameters::{BltParameters, MAX_BUFFERS};
 
-/// Least distance of neighbouring points in y: closer ones would cancel, and their difference would lose its digits.
+/// Least distance of neighbouring points in y: closer ones would cancel, and their difference would
+/// lose its digits.
 const LEAST_GAP: f64 = 0.01;
 /// A search that needs more iterations than this has long reached the fifth digit.
 const MOST_ITERATIONS: usize = 400;
-/// Gradient of ln(sens·err) at which the search ends; the remaining excess is of the order of its square.
+/// Gradient of ln(sens·err) at which the search ends; the remaining excess is of the order of its
+/// square.
 const FLAT: f64 = 1e-7;
 
-/// Parameters with at most `buffers` buffers that (nearly) minimise the worst prefix standard deviation over `releases` releases.
+/// Parameters with at most `buffers` buffers that (nearly) minimise the worst prefix standard
+/// deviation over `releases` releases.
 ///
 /// # Errors
 /// [`BltError::Buffers`] outside 1..=8, [`BltError::Releases`] outside 1..=2⁴⁰.
@@ -120,7 +129,8 @@ impl Search {
         }
     }
 
-    /// The BFGS update of the inverse Hessian by H ← (I − sdᵀ/κ)·H·(I − dsᵀ/κ) + ssᵀ/κ, with step s, gradient change d, κ = sᵀd.
+    /// The BFGS update of the inverse Hessian by H ← (I − sdᵀ/κ)·H·(I − dsᵀ/κ) + ssᵀ/κ, with step
+    /// s, gradient change d, κ = sᵀd.
     fn learn(&mut self, moved: &[f64], bent: &[f64]) {
         let curvature = dot(moved, bent);
         // Without positive curvature the update would lose positive definiteness.
@@ -169,7 +179,8 @@ fn points(u: &[f64]) -> (Vec<f64>, Vec<f64>, Vec<f64>) {
     (pole, zero, slope)
 }
 
-/// ln(sens·err) and its gradient by u; infinite where points coincide or leave (0, 1) in floating point.
+/// ln(sens·err) and its gradient by u; infinite where points coincide or leave (0, 1) in floating
+/// point.
 fn evaluate(u: &[f64], releases: u64) -> (f64, Vec<f64>) {
     let (pole, zero, slope) = points(u);
     let ordered = pole
@@ -248,7 +259,8 @@ mod tests {
                 let mut best = found;
                 let mut bits = 1_u32;
                 for attempt in 0..12 {
-                    // Ends and gaps moved by up to a factor e in both directions, by a fixed sequence.
+                    // Ends and gaps moved by up to a factor e in both directions, by a fixed
+                    // sequence.
                     let mut start = even_start(n, m);
                     for u in &mut start {
                         bits = bits.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);

@@ -1,21 +1,26 @@
 //! The parameters of a BLT strategy, and what they cost: sensitivity and error in closed form.
 //!
-//! C is lower-triangular Toeplitz with c_0 = 1, c_k = Σ_j ω_j·θ_j^{k−1}. Stored are α_j = 1 − θ_j (`decay`), because θ itself
-//! would lose the digits that matter (α is 10⁻⁶ for a million releases), and ω_j (`weight`).
+//! C is lower-triangular Toeplitz with c_0 = 1, c_k = Σ_j ω_j·θ_j^{k−1}. Stored are α_j = 1 − θ_j
+//! (`decay`), because θ itself would lose the digits that matter (α is 10⁻⁶ for a million
+//! releases), and ω_j (`weight`).
 //!
-//! **Demanded**: 0 < α_1 < α_2 < … ≤ 1, ω_j > 0, Σω_j ≤ 1. Then c_0 = 1 ≥ Σω_j = c_1, and c_{k+1} ≤ c_k as every θ_j lies in [0, 1):
-//! C is non-negative and non-increasing, which the proof for several participations needs, and the whole family that the optimiser
-//! searches satisfies it. Nothing else is accepted, so nothing else needs a weaker bound.
+//! **Demanded**: 0 < α_1 < α_2 < … ≤ 1, ω_j > 0, Σω_j ≤ 1. Then c_0 = 1 ≥ Σω_j = c_1, and c_{k+1} ≤
+//! c_k as every θ_j lies in [0, 1): C is non-negative and non-increasing, which the proof for
+//! several participations needs, and the whole family that the optimiser searches satisfies it.
+//! Nothing else is accepted, so nothing else needs a weaker bound.
 //!
-//! **Sensitivity**, one participation. Column i of C holds c_0 … c_{n−1−i}, so the first column is the longest:
+//! **Sensitivity**, one participation. Column i of C holds c_0 … c_{n−1−i}, so the first column is
+//! the longest:
 //!
-//! sens² = 1 + Σ_{k=1}^{n−1} (Σ_j ω_jθ_j^{k−1})² = 1 + Σ_{ij} ω_iω_j·G(1 − θ_iθ_j, n−1), G the [geometric sum](super::geometric).
+//! sens² = 1 + Σ_{k=1}^{n−1} (Σ_j ω_jθ_j^{k−1})² = 1 + Σ_{ij} ω_iω_j·G(1 − θ_iθ_j, n−1), G the
+//! [geometric sum](super::geometric).
 //!
-//! All terms are positive: 3u for 1 − θ_iθ_j, 7u in G, 3u for the products, at most 64u for the sum and 1u for the root make a relative
-//! error below 2⁻⁴⁶ (u = 2⁻⁵³).
+//! All terms are positive: 3u for 1 − θ_iθ_j, 7u in G, 3u for the products, at most 64u for the sum
+//! and 1u for the root make a relative error below 2⁻⁴⁶ (u = 2⁻⁵³).
 //!
-//! **Error.** A = (ones below and on the diagonal), B = A·C⁻¹ is Toeplitz with coefficients b_k, see [`BltInverse`]; the t-th prefix
-//! sum carries noise of standard deviation sqrt(Σ_{k<t} b_k²) for noise of standard deviation 1 in the rows. It grows with t.
+//! **Error.** A = (ones below and on the diagonal), B = A·C⁻¹ is Toeplitz with coefficients b_k,
+//! see [`BltInverse`]; the t-th prefix sum carries noise of standard deviation sqrt(Σ_{k<t} b_k²)
+//! for noise of standard deviation 1 in the rows. It grows with t.
 
 use serde::{Deserialize, Serialize};
 
@@ -29,8 +34,9 @@ pub const MAX_BUFFERS: usize = 8;
 /// The largest number of releases, 2⁴⁰, for which the closed forms keep their stated precision.
 pub const MAX_RELEASES: u64 = 1 << 40;
 
-/// The decays 1 − θ_j, ascending, and weights ω_j of a BLT strategy. (What must come back to the bit, such as the
-/// strategy of a running stream, is stored as [`DyadicBlt`](super::DyadicBlt), whose numbers are integers.)
+/// The decays 1 − θ_j, ascending, and weights ω_j of a BLT strategy. (What must come back to the
+/// bit, such as the strategy of a running stream, is stored as [`DyadicBlt`](super::DyadicBlt),
+/// whose numbers are integers.)
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Unchecked", into = "Unchecked")]
 pub struct BltParameters {
@@ -134,7 +140,8 @@ impl BltParameters {
         }
     }
 
-    /// The L2 norm of the longest column of C for `releases` rows: the sensitivity to one item, to nearest (relative error below 2⁻⁴⁶).
+    /// The L2 norm of the longest column of C for `releases` rows: the sensitivity to one item, to
+    /// nearest (relative error below 2⁻⁴⁶).
     #[must_use]
     pub fn sensitivity(&self, releases: u64) -> f64 {
         let rows = releases.saturating_sub(1);
@@ -153,14 +160,15 @@ impl BltParameters {
         BltInverse::of(self)
     }
 
-    /// The standard deviation of the `t`-th prefix sum per unit of noise in the rows. (For many values of t call
-    /// [`BltInverse::prefix_sd`], which does not solve for the inverse again.)
+    /// The standard deviation of the `t`-th prefix sum per unit of noise in the rows. (For many
+    /// values of t call [`BltInverse::prefix_sd`], which does not solve for the inverse again.)
     #[must_use]
     pub fn prefix_sd(&self, t: u64) -> f64 {
         self.inverse().prefix_sd(t)
     }
 
-    /// sens(n)·prefix_sd(n): the largest standard deviation of a prefix sum among `releases`, in units of Δ/μ.
+    /// sens(n)·prefix_sd(n): the largest standard deviation of a prefix sum among `releases`, in
+    /// units of Δ/μ.
     #[must_use]
     pub fn worst_prefix_sd(&self, releases: u64) -> f64 {
         self.sensitivity(releases) * self.prefix_sd(releases)

@@ -1,19 +1,24 @@
 //! Sensitivity when one person contributes several times.
 //!
-//! A person takes part in at most k items, any two at least b steps apart. **Claim**: for a non-negative, non-increasing Toeplitz C the largest
-//! change of Cx, in units of the largest change of one item, is ‖Σ_{l<k'} C[:, l·b]‖ with k' = min(k, ⌈n/b⌉).
+//! A person takes part in at most k items, any two at least b steps apart. **Claim**: for a
+//! non-negative, non-increasing Toeplitz C the largest change of Cx, in units of the largest change
+//! of one item, is ‖Σ_{l<k'} C[:, l·b]‖ with k' = min(k, ⌈n/b⌉).
 //!
-//! *Proof.* Let items i_0 < i_1 < … change by vectors of norm at most 1. The squared change is Σ_{l,m} ⟨C_{i_l}, C_{i_m}⟩·⟨v_l, v_m⟩. Entries of C
-//! are non-negative, so equal v are worst, and one more participation never lowers the sum. For p ≤ q, ⟨C_p, C_q⟩ = Σ_{r=0}^{n−1−q} c_r·c_{r+q−p}
-//! falls in q (fewer terms, each ≥ 0) and in q − p (c is non-increasing). Any allowed pattern has i_l ≥ l·b and i_m − i_l ≥ (m−l)·b, so each of its
-//! inner products is at most that of the pattern 0, b, 2b, …; and at most ⌈n/b⌉ items fit in n steps. ∎
+//! *Proof.* Let items i_0 < i_1 < … change by vectors of norm at most 1. The squared change is
+//! Σ_{l,m} ⟨C_{i_l}, C_{i_m}⟩·⟨v_l, v_m⟩. Entries of C are non-negative, so equal v are worst, and
+//! one more participation never lowers the sum. For p ≤ q, ⟨C_p, C_q⟩ = Σ_{r=0}^{n−1−q}
+//! c_r·c_{r+q−p} falls in q (fewer terms, each ≥ 0) and in q − p (c is non-increasing). Any allowed
+//! pattern has i_l ≥ l·b and i_m − i_l ≥ (m−l)·b, so each of its inner products is at most that of
+//! the pattern 0, b, 2b, …; and at most ⌈n/b⌉ items fit in n steps. ∎
 //!
 //! [`BltParameters`] guarantees the premise, so there is no other case.
 //!
-//! **Evaluation.** One participation and the ℓ−1 quiet steps after it turn the buffers B into DB + g and cost the energy BᵀQB + 2pᵀB + e, by
-//! summing (Σ_j ω_jθ_j^r·…)² over r. Two such pieces compose into one of the same form, so k' pieces take O(log k') compositions.
-//! Everything is positive: nothing cancels. D = θ^ℓ is computed afresh for each length: its exponent is at most 745 where it
-//! has not underflowed, so its relative error is below 2¹²u. At most 81 compositions are nested, each uses D twice: below 2⁻³³ altogether (u = 2⁻⁵³).
+//! **Evaluation.** One participation and the ℓ−1 quiet steps after it turn the buffers B into DB +
+//! g and cost the energy BᵀQB + 2pᵀB + e, by summing (Σ_j ω_jθ_j^r·…)² over r. Two such pieces
+//! compose into one of the same form, so k' pieces take O(log k') compositions. Everything is
+//! positive: nothing cancels. D = θ^ℓ is computed afresh for each length: its exponent is at most
+//! 745 where it has not underflowed, so its relative error is below 2¹²u. At most 81 compositions
+//! are nested, each uses D twice: below 2⁻³³ altogether (u = 2⁻⁵³).
 
 use super::error::BltError;
 use super::geometric::{geometric, joint};
@@ -34,11 +39,12 @@ struct Stretch {
 }
 
 impl BltParameters {
-    /// The sensitivity to `participations` items at least `separation` apart among `releases`, to nearest
-    /// (relative error below 2⁻³³).
+    /// The sensitivity to `participations` items at least `separation` apart among `releases`, to
+    /// nearest (relative error below 2⁻³³).
     ///
     /// # Errors
-    /// [`BltError::Releases`] for a number of releases, participations or steps of separation outside 1..=2⁴⁰.
+    /// [`BltError::Releases`] for a number of releases, participations or steps of separation
+    /// outside 1..=2⁴⁰.
     pub fn sensitivity_with(
         &self,
         releases: u64,

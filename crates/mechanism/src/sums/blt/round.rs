@@ -1,4 +1,5 @@
-//! One round in one pass: encode, add noise, decode, four coordinates at a time. What would be written between the three is never written.
+//! One round in one pass: encode, add noise, decode, four coordinates at a time. What would be
+//! written between the three is never written.
 
 use super::decode::{self, BltDecoder, Sums, Term};
 use super::parameters::MAX_BUFFERS;
@@ -16,7 +17,8 @@ pub(super) trait Encoding {
     /// Factors, shape, and for every four coordinates, one after the other, their buffers.
     fn parts(&mut self) -> (&[Self::Factors], &Self::Shape, &mut [Self::Buffer]);
 
-    /// Takes four coordinates of an item and gives those of the row, without noise. To be inlined: only then is it compiled for the processor at hand.
+    /// Takes four coordinates of an item and gives those of the row, without noise. To be inlined:
+    /// only then is it compiled for the processor at hand.
     fn row<V: Four>(
         v: V,
         constants: (&[Self::Factors], &Self::Shape),
@@ -60,8 +62,8 @@ impl<E: Encoding> Work for Encode<'_, E> {
     }
 }
 
-/// Takes one item, which the caller has checked, adds noise to its row, and writes the prefix sums that the noisy row gives. All four vectors have the dimension of
-/// encoder and decoder.
+/// Takes one item, which the caller has checked, adds noise to its row, and writes the prefix sums
+/// that the noisy row gives. All four vectors have the dimension of encoder and decoder.
 pub(super) fn round<E: Encoding>(
     encoder: &mut E,
     decoder: &mut BltDecoder,
@@ -173,7 +175,8 @@ impl<E: Encoding> Work for Round<'_, E> {
 mod tests {
     use super::super::{BltDecoder, DyadicBlt, FixedBlt, Layout, Width, optimise};
 
-    /// What three passes give, one pass gives: for whole fours and for what is left over, in both widths, with noise of any size and parity.
+    /// What three passes give, one pass gives: for whole fours and for what is left over, in both
+    /// widths, with noise of any size and parity.
     #[test]
     fn a_round_is_encoding_noise_and_decoding() {
         for (layout, radius) in [

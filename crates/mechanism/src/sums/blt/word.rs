@@ -1,4 +1,5 @@
-//! The two integers of the encoder. Arithmetic is always in `i128`; what is stored is as wide as the layout asks.
+//! The two integers of the encoder. Arithmetic is always in `i128`; what is stored is as wide as
+//! the layout asks.
 
 use std::fmt;
 

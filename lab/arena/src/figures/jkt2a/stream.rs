@@ -120,7 +120,8 @@ impl Stream {
     /// and of Σyv. The symmetric part of a matrix of independent N(0, σ²) is just what independent
     /// N(0, σ²) are in the learner's coordinates.
     fn simulated(&self, (matrix, vector): (f64, f64)) -> Result<f64, ArenaError> {
-        let mut learner = self.recipe(1.0, SumKind::Tree)?.learner()?; // the learner does not know ε
+        // The learner does not know ε.
+        let mut learner = self.recipe(1.0, SumKind::Tree)?.learner()?;
         let products = D * (D + 1) / 2;
         let sigmas = (0..products + D).map(|i| if i < products { matrix } else { vector });
         let mut noise = NoiseTree::new(sigmas.collect(), self.seed);

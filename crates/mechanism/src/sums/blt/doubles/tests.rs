@@ -79,7 +79,8 @@ fn streams() -> impl Strategy<Value = (DyadicBlt, u32, i64, u64)> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
-    /// Buffers anywhere up to their bounds, items up to theirs: the same rows and buffers, for whole fours and what is left over.
+    /// Buffers anywhere up to their bounds, items up to theirs: the same rows and buffers, for
+    /// whole fours and what is left over.
     #[test]
     fn doubles_are_the_reference_bit_for_bit(
         (blt, f, radius, n) in streams(),
@@ -108,7 +109,8 @@ proptest! {
     }
 }
 
-/// Driven to the bounds by the largest items of one sign: the buffers reach nearly what the layout says, and are integers still.
+/// Driven to the bounds by the largest items of one sign: the buffers reach nearly what the layout
+/// says, and are integers still.
 #[test]
 fn the_largest_stream_stays_exact() {
     let n = 1 << 14;

@@ -93,7 +93,8 @@ fn inflation_of_a_million_releases() {
     assert!(got < loose && got > 0.8 * loose, "{got} {loose}");
     assert!((got - 128.0).abs() < 1.0, "{got}");
     assert!((got - inflation(Width::Wide, 16, 1 << 20)).abs() < 1e-12);
-    // Doubles: one unit of the lattice for the row, four of the guarded ones for its sum, and what the buffers add.
+    // Doubles: one unit of the lattice for the row, four of the guarded ones for its sum, and what
+    // the buffers add.
     let cells = (54.0 * 2_f64.powi(20)).sqrt();
     let doubles = inflation(Width::Double, 16, 1 << 20);
     assert!((doubles - got - cells * (1.0 + 3.0 / 65536.0)).abs() < 1e-6);

@@ -49,7 +49,8 @@ fn an_impulse_reads_out_the_coefficients() {
 
 #[test]
 fn both_widths_agree_to_the_bit_at_the_extremes() {
-    // The largest radius that fits 64 bits, driven to its bounds in every sign pattern of period two to four.
+    // The largest radius that fits 64 bits, driven to its bounds in every sign pattern of period
+    // two to four.
     let (n, radius) = (1 << 12, 1_i64 << 34);
     for pattern in [
         [1, 1, 1, 1],
@@ -79,7 +80,8 @@ fn both_widths_agree_to_the_bit_at_the_extremes() {
 
 #[test]
 fn coordinates_never_mix() {
-    // More than a block of lanes and a remainder; restored in the middle, in the order of coordinates.
+    // More than a block of lanes and a remainder; restored in the middle, in the order of
+    // coordinates.
     let (n, radius, dimension) = (40, 1 << 30, 150);
     let mut all = narrow(n, dimension, radius);
     let mut each: Vec<_> = (0..dimension).map(|_| wide(n, 1, radius)).collect();
