@@ -87,8 +87,8 @@ impl Ranks {
         self.bins = wider;
     }
 
-    /// AUC, ties counted half, and the most that it can be off because scores share a bin. Nothing
-    /// without records of both kinds.
+    /// AUC, ties counted half, and a bound on its error because scores share a bin. `None` without
+    /// records of both kinds.
     pub(crate) fn auc(&self) -> Option<(f64, f64)> {
         let (mut below, mut positives, mut won, mut tied) = (0.0, 0.0, 0.0, 0.0);
         for bin in &self.bins {

@@ -17,9 +17,9 @@
 //! function of the full release. For that to be true of *this* code:
 //! 1. every read adds all noises of the cover, also where no record ever had a feature: there is no
 //!    default, no slot made on first touch;
-//! 2. the rule φ is public and looks at one coordinate: no counts of features, no scales learned
+//! 2. the rule φ is public and depends on one coordinate: no counts of features, no scales learned
 //!    from data, no projection of touched coordinates;
-//! 3. what was touched, how much noise was drawn, caches and times are never given out; the
+//! 3. touched coordinates, the amount of noise drawn, caches and times are never revealed; the
 //!    prediction for a record is for its operator only;
 //! 4. a model is computed from all d coordinates. To make it sparse, weights are dropped *after*
 //!    the noise ([`Model::thresholded`]). ∎

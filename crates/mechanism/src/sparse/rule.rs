@@ -10,7 +10,7 @@
 //! of one coordinate. So privacy adds at most η·√(2k/π)·L·Σσ_t for records of k features. Where the
 //! box does not bind, errors of both signs cancel: η·slope·|⟨x, ν_t⟩| has expectation below
 //! η·slope·‖x‖₂·σ_t, whatever k is, and privacy adds at most η·L·Σσ_t. Any rate has this bound;
-//! which one is taken is told in `rate.rs`.
+//! `rate.rs` describes the default.
 
 /// φ.
 #[derive(Debug, Clone, Copy, PartialEq)]

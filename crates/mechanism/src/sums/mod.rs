@@ -1,6 +1,6 @@
 //! Continual sums: a private version of every prefix sum, behind one interface.
 //!
-//! A [`SumRequest`] holds the parameters. Its [`SumPlan`] knows price and accuracy in advance; a
+//! A [`SumRequest`] holds the parameters. Its [`SumPlan`] states price and accuracy in advance; a
 //! [`PrivateSum`] is the plan in progress. Each strategy has one file, which opens with its claim
 //! and its proof.
 

@@ -11,7 +11,8 @@ impl SumPlan {
     /// The guarantee of everything the planned sum will release.
     ///
     /// # Errors
-    /// Numbers out of range. [`SumRequest::plan`] has checked them, so a plan does not fail here.
+    /// Numbers out of range. [`SumRequest::plan`](super::SumRequest::plan) has checked
+    /// them, so a plan does not fail here.
     pub fn guarantee(&self, simulated: bool) -> Result<Guarantee, GuaranteeError> {
         let request = self.request();
         let charge = self.charge().ok().map(|price| price.charge);

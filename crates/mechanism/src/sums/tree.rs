@@ -5,7 +5,7 @@
 //!
 //! **Proof for this code path.** Release t covers 1…t by the nodes of its binary digits: for every
 //! set bit j the node of 2ʲ items that ends at t with the bits below j cleared. Such a node has
-//! level j = trailing_zeros(end), so there is one node for each end and one fresh noise a round; an
+//! level j = trailing_zeros(end), so there is one node per end and one fresh noise per round; an
 //! item lies in at most one node of a level, and 2ʲ ≤ t ≤ n leaves the levels 0…h−1. Item 1 lies in
 //! all of them. Nodes are complete when first used, so in completion order, given the values
 //! released before, only nodes that contain the changed item shift, each by the same amount (Lemma

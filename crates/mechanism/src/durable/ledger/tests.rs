@@ -1,4 +1,4 @@
-//! What a ledger must not believe: a compaction that failed, and storage that forgets.
+//! Failures that a ledger must detect: a failed compaction, and storage that forgets.
 
 use super::lives::MARKS_KEPT;
 use super::*;
@@ -12,8 +12,8 @@ use hushstream_noise::Key;
 use std::io;
 use std::sync::{Arc, Mutex};
 
-/// When a replacement of the whole content fails: not at all, before anything is written, or after
-/// all was written.
+/// When a replacement of the whole content fails: never, before anything is written, or after
+/// everything was written.
 #[derive(Clone, Copy, Default)]
 enum Failing {
     #[default]
@@ -22,7 +22,7 @@ enum Failing {
     After,
 }
 
-/// A disk that several hands can look at.
+/// A disk shared by several owners.
 #[derive(Clone, Default)]
 struct Disk {
     bytes: Arc<Mutex<Vec<u8>>>,
@@ -137,7 +137,7 @@ fn a_compaction_keeps_charges_and_marks() {
     assert!(!again.is_simulated());
 }
 
-/// Whether the disk failed before or after it wrote is not known: nothing is taken as durable, and
+/// It is unknown whether the disk failed before or after the write: nothing counts as durable, and
 /// nothing more is written.
 #[test]
 fn a_failed_compaction_makes_nothing_durable() {
@@ -157,7 +157,7 @@ fn a_failed_compaction_makes_nothing_durable() {
         ));
         assert_eq!(ledger.begun(1).unwrap().mark, 5);
         assert!(ledger.marks_written >= MARKS_KEPT);
-        // Poisoned: also for what would need no writing, and for charges.
+        // Poisoned: also for calls that write nothing, and for charges.
         *disk.failing.lock().unwrap() = Failing::Never;
         for step in [5, 6, 7] {
             assert!(matches!(
@@ -173,7 +173,7 @@ fn a_failed_compaction_makes_nothing_durable() {
         assert_eq!(ledger.filter().used().to_bits(), spent.to_bits());
         assert_eq!(ledger.charges().count(), 1);
         assert_eq!(ledger.begun(1).unwrap().life, [2; 16]);
-        // The disk knows: the old, or the new; never less.
+        // The disk holds the old content or the new, never less.
         let again = Ledger::open(disk).unwrap();
         let mark = again.begun(1).unwrap().mark;
         assert_eq!(
@@ -188,7 +188,7 @@ fn a_failed_compaction_makes_nothing_durable() {
     }
 }
 
-/// A release whose mark went down with the compaction stays inside.
+/// A release whose mark was lost with the compaction cannot be published.
 #[test]
 fn nothing_is_published_on_a_failed_compaction() {
     let disk = Disk::default();
@@ -214,8 +214,7 @@ fn nothing_is_published_on_a_failed_compaction() {
     assert!(sum.publish(pending.err().unwrap()).is_err());
 }
 
-/// What was durable once is not on storage that forgets: charges made there would be lost. And who
-/// was marked stays marked.
+/// A compaction keeps the marks of simulated mechanisms and of a raised budget.
 #[test]
 fn simulated_noise_and_a_raised_budget_are_remembered_through_a_compaction() {
     let disk = Disk::default();
@@ -227,7 +226,7 @@ fn simulated_noise_and_a_raised_budget_are_remembered_through_a_compaction() {
     assert!(!ledger.is_widened() && !ledger.is_unprotected(1));
     ledger.begin(1, [1; 16], [2; 16], true).unwrap();
     ledger.begin(2, [3; 16], [4; 16], false).unwrap();
-    // A life that goes on with a key from elsewhere does not make good what was published.
+    // A life that continues with a key from elsewhere does not repair what was published.
     ledger.begin(1, [1; 16], [5; 16], false).unwrap();
     ledger.widen(Budget::approx(5.0, 1e-6).unwrap()).unwrap();
     for _ in 0..2 {
@@ -256,6 +255,8 @@ fn a_seeded_key_marks_its_charge() {
     }
 }
 
+/// A ledger that was durable is simulated on storage that forgets: charges made there would be
+/// lost.
 #[test]
 fn a_ledger_opened_on_storage_that_forgets_is_marked_simulated() {
     let disk = Disk::default();
@@ -295,7 +296,7 @@ fn refused(disk: Disk) -> LedgerError {
     Ledger::open(disk).err().expect("it was opened")
 }
 
-/// A crash tears records that were not synced; a witness tells it from records that were.
+/// A crash tears unsynced records; the witness distinguishes them from synced ones.
 #[test]
 fn a_rotten_end_and_an_old_copy_are_told_from_a_crash() {
     let disk = Disk::default();
@@ -326,7 +327,7 @@ fn a_rotten_end_and_an_old_copy_are_told_from_a_crash() {
         told.contains("old copy") && told.contains("removing the witness"),
         "{told}"
     );
-    // An old copy that went on with another charge.
+    // An old copy that continued with another charge.
     let branch = Disk::default().with(&one);
     let cheap = hushstream_account::Price::from(charge.charge);
     Ledger::open(branch.clone())
@@ -337,7 +338,7 @@ fn a_rotten_end_and_an_old_copy_are_told_from_a_crash() {
         refused(disk.with(&branch.content())),
         LedgerError::Branched
     ));
-    // A torn record that was never synced, and a witness that has not heard of the last one.
+    // A torn record that was never synced, and a witness older than the last one.
     assert_eq!(
         Ledger::open(disk.with(&[&two[..], &[7; 5]].concat()))
             .unwrap()
@@ -350,7 +351,7 @@ fn a_rotten_end_and_an_old_copy_are_told_from_a_crash() {
     let ahead = lagging.with(&two);
     let ledger = Ledger::open(ahead.clone()).unwrap();
     assert!(!ledger.was_unwitnessed() && ledger.charges().count() == 2);
-    // It has been brought up to date.
+    // The witness was updated.
     assert!(matches!(
         refused(ahead.with(&one)),
         LedgerError::Behind { .. }
@@ -431,8 +432,8 @@ fn charges_are_merged_once_and_their_runs_go_on_where_they_began() {
     }
     other.begin(1, [1; 16], [2; 16], true).unwrap();
     let used = ledger.filter().used();
-    // A crash after the first of its two records: the charges are in both, and merging again goes
-    // on.
+    // A crash after the first of its two records: the charges are in both, and merging again
+    // continues.
     let half = from.content();
     ledger.merge(&mut other).unwrap();
     drop(other);
@@ -450,7 +451,7 @@ fn charges_are_merged_once_and_their_runs_go_on_where_they_began() {
         Err(LedgerError::Elsewhere(3))
     ));
     assert_eq!(ledger.next_number(), 5);
-    // The closed one takes no charge and lets its runs go on.
+    // The closed ledger takes no charge, and its runs continue.
     let mut closed = Ledger::open(from).unwrap();
     assert_eq!(closed.closed(), Some(Some(ledger.name_in_words())));
     let told = closed.debit(charge, scope).unwrap_err().to_string();
@@ -559,7 +560,7 @@ fn the_precision_of_draws_is_charged_or_nothing_is_built() {
     ));
 }
 
-/// Ledgers as version 1 wrote them open, keep their promise and go on; so does one of version 2.
+/// Ledgers written by version 1 open, keep their guarantee and continue; so does one of version 2.
 #[test]
 fn golden_ledgers_are_read() {
     let golden = |name: &str| {

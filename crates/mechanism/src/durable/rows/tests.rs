@@ -63,7 +63,7 @@ fn chains_differ_by_row_order_number_and_key() {
         rows(2, &["a,1", "b,2"]),
     ];
     assert!(others.iter().all(|other| *other != one));
-    // A digest of one key is another under another, and rows and chains have secrets of their own.
+    // A digest depends on its key, and rows and chains have separate secrets.
     assert_ne!(hasher(1).digest(b"a").0, hasher(2).digest(b"a").0);
     assert_ne!(hash(&hasher(1).0[0], b"a"), hash(&hasher(1).0[1], b"a"));
 }
@@ -80,7 +80,7 @@ fn an_item_covers_the_rows_before_it_and_nothing_else_covers_more() {
     assert_eq!(covered(), 0);
     log.append_item(b"item".to_vec()).unwrap();
     assert_eq!(covered(), 2);
-    // A checkpoint, or another life, when a row of the next item has come already.
+    // A checkpoint, or another life, after a row of the next item has arrived.
     row("c");
     log.append(b"life".to_vec()).unwrap();
     assert_eq!(covered(), 2);
@@ -90,7 +90,7 @@ fn an_item_covers_the_rows_before_it_and_nothing_else_covers_more() {
     log.append_item(b"item".to_vec()).unwrap();
     assert_eq!(covered(), 3);
     drop(log);
-    // Without a chain the log carries what it found, and its records are what was written.
+    // Without a chain the log carries the chain it found, and its records are unchanged.
     let (mut log, records) = RowLog::open(Box::new(disk.clone())).unwrap();
     let expected: [&[u8]; 3] = [b"opening", b"checkpoint", b"item"];
     assert_eq!(records, expected);

@@ -51,7 +51,7 @@ fn paid(plan: &SumPlan) -> (Ledger, Grant) {
     (ledger, grant)
 }
 
-/// A table's rows, which hold all features, are learned from like the same records with a few.
+/// Dense rows of a table are learned like the same records in sparse form.
 #[test]
 fn rows_of_a_table_are_records_too() {
     let plan = plan(20);

@@ -35,8 +35,8 @@ fn layout(plan: &SumPlan) -> Layout {
     }
 }
 
-/// Items so large that no bit is left to guard: the floors are then whole units, also in the
-/// buffers, and are paid for all the same.
+/// Items so large that no guard bit is left: the floors are then whole units, also in the buffers,
+/// and are paid for.
 #[test]
 fn floors_without_guard_bits_are_paid_for() {
     let (small, large) = (plan(1), plan(1_700_000_000));
@@ -87,7 +87,7 @@ fn coarse(features: usize, radius: f64) -> SumPlan {
     plan
 }
 
-/// How far apart two items may be for what is paid, in units of the lattice.
+/// The largest paid distance of two items, in lattice units.
 fn paid_for(plan: &SumPlan) -> f64 {
     let Charge::Gaussian(price) = plan.charge().unwrap().charge else {
         panic!("Gaussian noise has a Gaussian price");
@@ -95,8 +95,8 @@ fn paid_for(plan: &SumPlan) -> f64 {
     price.get() * NOISE_SCALE as f64
 }
 
-/// By truncation of both ends alone, the distance of D coordinates grows by up to √D. What two
-/// records' moments can be apart is paid for with that.
+/// Truncation of both ends alone increases the distance of D coordinates by up to √D. The price
+/// covers this distance of two records' moments.
 #[test]
 fn truncation_of_second_moments_is_paid_for() {
     for features in 1..=6 {
@@ -163,8 +163,8 @@ fn errors_of_floats_before_truncation_are_paid_for() {
     assert!(extra < 10.0, "{extra}");
 }
 
-/// What is proved of second moments is proved of them as they are, not of smaller copies: what does
-/// not fit is null, and is not shrunk.
+/// The proof covers second moments as they are, not smaller copies: moments that do not fit are
+/// null, not shrunk.
 #[test]
 fn second_moments_are_not_shrunk() {
     for kind in [SumKind::Tree, SumKind::Octave] {

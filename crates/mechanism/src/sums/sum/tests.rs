@@ -31,7 +31,7 @@ fn plan(kind: SumKind, noise: Noise, batch: u64) -> SumPlan {
     .unwrap()
 }
 
-/// Whether a run whose journal was given one more item, after `before` honest ones, goes on.
+/// Whether a run continues after one more item is added to its journal, after `before` honest ones.
 fn goes_on(plan: &SumPlan, before: u64, forged: Vec<i64>) -> bool {
     let directory = tempfile::tempdir().unwrap();
     let file = |name: &str| FileStorage::open(directory.path().join(name)).unwrap();
