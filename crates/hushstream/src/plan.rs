@@ -1,4 +1,4 @@
-//! What is known about a run before it begins: from public numbers alone.
+//! The plan of a run, from public numbers alone.
 
 use crate::learner::Learner;
 use crate::methods::Method;
@@ -10,8 +10,8 @@ use hushstream_read::Layout;
 use hushstream_recipes::{MechanismKind, RecipeName};
 use std::fmt;
 
-/// What was chosen, and why: the recipe, its noise, its regret bound, and what to think about before
-/// the charge.
+/// What was chosen, and why: the recipe, its noise, its regret bound, and what to think about
+/// before the charge.
 ///
 /// ```
 /// use hushstream::prelude::*;
@@ -28,21 +28,21 @@ use std::fmt;
 pub struct Plan {
     /// The recipe.
     pub recipe: RecipeName,
-    /// What it is, in a sentence.
+    /// The recipe in a sentence.
     pub headline: String,
-    /// How many features, experts or arms there are, and which of these they are.
+    /// The number of features, experts or arms, and which of these they are.
     pub size: (usize, &'static str),
-    /// Records; with an unknown horizon, about how many.
+    /// Number of records; with an unknown horizon, a rough guess.
     pub records: u64,
-    /// Whether the stream may go on for ever.
+    /// Whether the stream may be endless.
     pub horizon_unknown: bool,
     /// ε and δ of this run.
     pub budget: (f64, f64),
     /// The neighbouring relation.
     pub adjacency: Adjacency,
-    /// The numbers of the recipe, its regret bound and its reasons among them.
+    /// The parameters of the recipe, with its regret bound and the reasons for the choice.
     pub parameters: Parameters,
-    /// What to think about before the charge.
+    /// Warnings to consider before the charge.
     pub warnings: Vec<String>,
 }
 
@@ -51,7 +51,7 @@ impl Plan {
         let privacy = &learner.privacy;
         let (parameters, records) = (method.parameters(), method.records().0);
         let mut warnings = Vec::new();
-        // Of a stream without an end the number of records is a guess, unless it is stated.
+        // For an endless stream the number of records is a guess, unless it is stated.
         if !privacy.horizon_unknown || privacy.rounds.is_some() {
             warnings.extend(warnings::large_delta(privacy.delta, records));
         }
@@ -78,7 +78,7 @@ impl Plan {
     }
 }
 
-/// What was chosen and why, line by line, without the warnings.
+/// Prints the choice and its reasons, line by line, without the warnings.
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let horizon = if self.horizon_unknown {

@@ -1,4 +1,4 @@
-//! Lines of progress at doubling counts, as Vowpal Wabbit's users know them. For the operator only.
+//! Lines of progress at doubling counts, in Vowpal Wabbit's format. For the operator only.
 
 use crate::target::Target;
 use hushstream_mechanism::{OperatorOnly, Summary, Yardstick};
@@ -7,7 +7,7 @@ use hushstream_mechanism::{OperatorOnly, Summary, Yardstick};
 pub struct Line {
     /// The name of the leading figure.
     pub leading: &'static str,
-    /// What `label` and `prediction` are called.
+    /// The names of `label` and `prediction`.
     pub of_last: (&'static str, &'static str),
     /// The figure over all records so far.
     pub average: f64,
@@ -17,11 +17,11 @@ pub struct Line {
     pub records: u64,
     /// The last record's label.
     pub label: String,
-    /// What was predicted for it.
+    /// Its prediction.
     pub prediction: String,
 }
 
-/// When lines are due.
+/// The schedule of the lines.
 pub struct Progress {
     next: u64,
     quiet: bool,
@@ -30,7 +30,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// From the first record on, or nothing at all.
+    /// Starts with the first record, or shows nothing at all.
     pub fn new(quiet: bool, yardstick: Yardstick, target: Target) -> Self {
         Self {
             next: 1,
@@ -40,7 +40,7 @@ impl Progress {
         }
     }
 
-    /// Whether a line is due after so many records.
+    /// Whether a line is due after this many records.
     pub fn is_due(&self, records: u64) -> bool {
         !self.quiet && records >= self.next
     }
@@ -72,8 +72,8 @@ pub fn leading(yardstick: Yardstick) -> &'static str {
     }
 }
 
-/// What is told about the last record. Experts and arms have losses: of all on average, where all
-/// are known, and of what was played.
+/// The names of the figures of the last record. Experts and arms have losses: the mean over all, if
+/// all are known, and the learner's own.
 fn of_last(yardstick: Yardstick) -> (&'static str, &'static str) {
     match yardstick {
         Yardstick::Experts(_) => ("mean loss", "own loss"),

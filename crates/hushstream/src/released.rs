@@ -1,6 +1,7 @@
-//! What a run has let go: paid for, durable, and free to be published.
+//! Released values: paid for, durable, and free to publish.
 
-/// A value that was paid for and is on disk: everything that is computed from it is free.
+/// A value that was paid for and is on disk. It may be published, and so may anything computed from
+/// it.
 ///
 /// Only a [`Run`](crate::Run) makes one.
 ///
@@ -28,12 +29,12 @@ pub struct Released<T> {
 }
 
 impl<T> Released<T> {
-    /// Of a value that a sync has covered.
+    /// Wraps a value that a sync has covered.
     pub(crate) fn new(release: u64, value: T) -> Self {
         Self { value, release }
     }
 
-    /// The value, to be published at will.
+    /// The value, which may be published.
     #[must_use]
     pub fn value(&self) -> &T {
         &self.value

@@ -1,6 +1,6 @@
-//! The file of every release, a model or a play, one JSON object a line. After a crash it goes on
-//! where it stopped: a torn last line is cut, and a release that comes again, which has the same
-//! value, is not written twice. Every line carries the version of the format.
+//! The file of all releases, models or plays, one JSON object per line. After a crash it continues
+//! where it stopped: a torn last line is cut, and a repeated release, which has the same value, is
+//! not written twice. Every line carries the version of the format.
 
 use crate::methods::session::{Content, Release};
 use anyhow::{Context, Result, bail};
@@ -17,7 +17,7 @@ struct Line<'a> {
     content: &'a Content,
 }
 
-/// What is read of a line.
+/// The part of a line that is read back.
 #[derive(Deserialize)]
 struct Numbered {
     version: Option<u32>,
@@ -27,7 +27,7 @@ struct Numbered {
 /// Lines before version 1 had no version.
 const VERSION: u32 = 1;
 
-/// Bytes that are written at once: a line has hundreds of small pieces, and there may be one a round.
+/// Bytes per write: a line has hundreds of small pieces, and there may be one line per round.
 const ROOM: usize = 1 << 18;
 
 /// The open file.
@@ -79,7 +79,7 @@ impl Releases {
         })
     }
 
-    /// Writes what is new.
+    /// Writes the new releases.
     pub(crate) fn write(&mut self, release: &Release) -> Result<()> {
         if release.step > self.last {
             let line = Line {
@@ -94,7 +94,8 @@ impl Releases {
         Ok(())
     }
 
-    /// Makes it durable: what the journal forgets at its next checkpoint cannot be written again.
+    /// Syncs the file: releases that the journal drops at its next checkpoint cannot be written
+    /// again.
     pub(crate) fn sync(&mut self) -> Result<()> {
         self.file.flush()?;
         Ok(self.file.get_ref().sync_data()?)

@@ -1,5 +1,5 @@
-//! Where rows come from: a thread that reads ahead, or, on a single core, the reader itself, because
-//! handing rows over would only take time from learning.
+//! The source of rows: a thread that reads ahead, or the reader itself on a single core, where
+//! hand-offs between threads would only cost time.
 
 use crate::ahead::{Ahead, Next};
 use hushstream_read::{ReadError, Reader};

@@ -1,4 +1,4 @@
-//! A run, from its description to what it has to tell: on rows of the program, or on a whole file.
+//! A run, from its description to its outcome: on rows of the program, or on a whole file.
 
 use crate::ahead::Next;
 use crate::error::Error;
@@ -23,8 +23,8 @@ use std::time::Instant;
 
 /// A run of any recipe, for rows of the program.
 ///
-/// Rows are sealed inside; what comes out is [`Released`] and free to be published, or
-/// [`OperatorOnly`] and not.
+/// Rows are sealed inside. Outputs are [`Released`], and may be published, or [`OperatorOnly`], and
+/// may not.
 ///
 /// ```
 /// use hushstream::prelude::*;
@@ -59,7 +59,7 @@ pub struct Run {
     most: u64,
 }
 
-/// What is chosen for rows of the program.
+/// The plan for rows of the program.
 struct Chosen {
     encoder: Encoder,
     situation: Situation,
@@ -126,8 +126,8 @@ impl Run {
         })
     }
 
-    /// Learns from one row, and predicts it first for the operator's figures. A value that cannot be
-    /// read makes the record empty: what one person states does not stop a run.
+    /// Learns from one row, and predicts it first for the operator's figures. A value that cannot
+    /// be read makes the record empty: what one person states does not stop a run.
     ///
     /// # Errors
     /// More rows than were planned; a row without one of the columns; a disk that fails.
@@ -180,7 +180,7 @@ impl Run {
         Ok(Released::new(last.release, last))
     }
 
-    /// Records that the run has learned, those before a resume among them.
+    /// Records that the run has learned, including those before a resume.
     #[must_use]
     pub fn records(&self) -> u64 {
         self.learning.rounds()
@@ -192,19 +192,19 @@ impl Run {
         self.encoder.columns().iter().map(|name| &**name).collect()
     }
 
-    /// What was chosen, and why.
+    /// The plan.
     #[must_use]
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
 
-    /// How the run came back, if it was resumed.
+    /// The message about the resume, if the run was resumed.
     #[must_use]
     pub fn resumed(&self) -> Option<&str> {
         self.resumed.as_deref()
     }
 
-    /// What is promised about all releases of the run.
+    /// The guarantee for all releases of the run.
     #[must_use]
     pub fn guarantee(&self) -> Guarantee {
         let now = self.learning.guarantee();
@@ -218,8 +218,8 @@ impl Run {
         self.learning.summary()
     }
 
-    /// Ends the run: writes the model and the report, if they were asked for, and tells all there is
-    /// to tell. [`Outcome::operator_only`] names what must not be published.
+    /// Ends the run: writes the model and the report, if they were asked for, and tells all there
+    /// is to tell. [`Outcome::operator_only`] names what must not be published.
     ///
     /// # Errors
     /// A disk that fails.
@@ -231,8 +231,7 @@ impl Run {
     }
 }
 
-/// Learns from the whole file. Everything that can be known to fail is found out before anything is
-/// spent.
+/// Learns from the whole file. Checks everything that can be checked before anything is spent.
 pub(crate) fn learn(learner: &Learner, listener: &mut dyn Listener) -> Result<Outcome> {
     check_outputs(learner)?;
     let schema = &learner.data.schema;
@@ -291,7 +290,7 @@ pub(crate) fn learn(learner: &Learner, listener: &mut dyn Listener) -> Result<Ou
     let start = Instant::now();
     let (planned, learned) = (most_records, learning.rounds());
     let mut seen = learned;
-    // Of a file one more, to know whether there are others.
+    // Read one more row of a file, to detect rows beyond the plan.
     let most = planned
         .saturating_sub(learned)
         .saturating_add(u64::from(!is_live));
@@ -309,7 +308,7 @@ pub(crate) fn learn(learner: &Learner, listener: &mut dyn Listener) -> Result<Ou
                 seen += 1;
                 learning.take(sealed, rows.is_waiting())?;
             }
-            // Releases do not wait for a stream that pauses.
+            // Release before waiting for a stream that pauses.
             Next::Late => learning.sync()?,
             Next::End => break,
         }
@@ -370,10 +369,10 @@ fn mid_stream(learner: &Learner, error: &ReadError) -> anyhow::Error {
     }
 }
 
-/// What to tell where the data and the plan do not have the same number of records.
+/// The note if the data and the plan differ in the number of records.
 fn rest(learner: &Learner, rows: &mut Rows, seen: u64, planned: u64) -> Option<String> {
     if seen < planned {
-        // A horizon that is not known has no end to miss.
+        // An unknown horizon has no planned end.
         return (!learner.privacy.horizon_unknown).then(|| {
             format!(
                 "the data ended after {} of {} planned records",

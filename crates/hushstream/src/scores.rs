@@ -4,41 +4,41 @@ use hushstream_mechanism::{Metrics, Summary};
 use hushstream_pictures::numbers::short;
 use serde::Serialize;
 
-/// An AUC is known to three digits if it is off by no more than this.
+/// The largest error of an AUC that is shown with three digits.
 const THREE_DIGITS: f64 = 5e-4;
 
-/// `metrics` of the JSON object. What does not apply is null.
+/// `metrics` of the JSON object. Metrics that do not apply are null.
 #[derive(Serialize, Clone, Copy)]
 #[serde(untagged)]
 pub enum Scores {
-    /// Of classes.
+    /// Metrics of classes.
     Classes {
-        /// The share of right classes.
+        /// The accuracy.
         accuracy: f64,
-        /// The area under the ROC curve, of two classes.
+        /// The AUC, for two classes.
         auc: Option<f64>,
-        /// The most that the AUC is off because scores are counted in bins.
+        /// The largest error of the AUC, which comes from binned scores.
         auc_error: Option<f64>,
-        /// Of probabilities.
+        /// The log loss.
         log_loss: Option<f64>,
         /// The Brier score.
         brier: Option<f64>,
         /// The expected calibration error.
         calibration_error: Option<f64>,
-        /// Baseline: accuracy of the commonest class.
+        /// Baseline: accuracy of the majority class.
         majority: f64,
         /// Baseline: accuracy of repeating the last label.
         last_label: Option<f64>,
-        /// Baseline: log loss of the shares of the classes.
+        /// Baseline: log loss of the class shares.
         prior_log_loss: f64,
     },
-    /// Of numbers.
+    /// Metrics of numbers.
     Number {
         /// The mean squared error.
         mse: f64,
         /// The mean absolute error.
         mae: f64,
-        /// The share of the variance that is explained.
+        /// R², the explained share of the variance.
         r2: Option<f64>,
         /// Baseline: mean squared error of the mean target.
         constant: f64,
@@ -49,7 +49,7 @@ impl Scores {
     /// Of a task that has metrics, where at least one record was scored.
     pub fn of(summary: &Summary) -> Option<Self> {
         if summary.scored == 0 {
-            return None; // an average over nothing says nothing
+            return None; // there is nothing to average
         }
         Some(match summary.metrics? {
             Metrics::Classes(metrics) => Self::Classes {
@@ -72,7 +72,7 @@ impl Scores {
         })
     }
 
-    /// Names and values of the model's own metrics, rounded to what they mean.
+    /// Names and values of the model's own metrics, rounded to meaningful digits.
     pub fn own(&self) -> Vec<(&'static str, String)> {
         match *self {
             Self::Classes {
@@ -112,7 +112,7 @@ impl Scores {
         }
     }
 
-    /// Names and values of the baselines, which see no features.
+    /// Names and values of the baselines, which use no features.
     pub fn baselines(&self) -> Vec<(&'static str, String)> {
         match *self {
             Self::Classes {
@@ -138,7 +138,7 @@ impl Scores {
     }
 }
 
-/// Shares and losses have three digits that mean something.
+/// Rounds shares and losses to three digits.
 fn digits(value: f64) -> String {
     format!("{value:.3}")
 }

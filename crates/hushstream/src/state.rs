@@ -1,12 +1,13 @@
-//! The state folder: what a run needs to go on after a stop.
+//! The state folder, from which a run resumes after a stop.
 //!
 //! | file | holds | written |
 //! |---|---|---|
 //! | `key` | the key of the noise | before the card |
-//! | `run.json` | the card: for how many records, and which charge | whole, before anything is spent |
-//! | `journal` | what was taken in | after the charge |
+//! | `run.json` | the card: number of records and of the charge | whole, before the charge |
+//! | `journal` | the items taken in | after the charge |
 //!
-//! So a crash leaves no card, and then nothing was spent, or a card with which the run can go on, whether its charge is in the ledger yet or not.
+//! After a crash without a card, nothing was spent. With a card the run can continue, whether or
+//! not its charge is in the ledger yet.
 
 use crate::files::{check_writable, write_whole_secret};
 use anyhow::{Context, Result, bail};
@@ -19,17 +20,16 @@ use std::path::{Path, PathBuf};
 const FORMAT: &str = "hushstream state";
 const VERSION: u32 = 1;
 
-/// What the folder says about its run.
+/// The card of the run in a folder.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Card {
     format: String,
     version: u32,
-    /// The records that it was planned for.
+    /// The planned number of records.
     pub(crate) rounds: u64,
-    /// The number that its charge has in its ledger, or will have.
+    /// The number of its charge in the ledger, made or not.
     pub(crate) charge: u64,
-    /// How rows are read: in which order, and what they mean. Which rows they are, the journal
-    /// tells.
+    /// The order and the meaning of rows. The journal identifies the rows themselves.
     pub(crate) reading: String,
     /// The flags of privacy and method that it was begun with. Earlier versions did not write them.
     #[serde(default)]
@@ -48,7 +48,7 @@ impl Card {
         }
     }
 
-    /// How flags differ from those that the run in this folder was begun with, in words.
+    /// Describes how the flags differ from those of the run in this folder.
     pub(crate) fn other_flags(&self, folder: &Path, flags: &[String]) -> Option<String> {
         let gone = without(&self.flags, flags);
         let new = without(flags, &self.flags);
@@ -65,7 +65,7 @@ impl Card {
         ))
     }
 
-    /// The card of a run that is to be resumed.
+    /// Reads the card of a run to resume.
     pub(crate) fn read(folder: &Path) -> Result<Self> {
         let path = folder.join("run.json");
         let text = fs::read(&path)
@@ -84,7 +84,7 @@ impl Card {
     }
 }
 
-/// Those flags that are not among the others.
+/// The flags that are not among the others.
 fn without(flags: &[String], others: &[String]) -> String {
     let left = flags.iter().filter(|flag| !others.contains(flag));
     left.cloned().collect::<Vec<_>>().join(" ")
@@ -98,7 +98,7 @@ pub(crate) struct StateFolder {
 }
 
 impl StateFolder {
-    /// Finds out, changing nothing, whether a new run can live there.
+    /// Checks, without changes, that a new run can use the folder.
     pub(crate) fn check_new(path: &Path) -> Result<()> {
         if path.join("run.json").exists() {
             bail!(
@@ -106,7 +106,7 @@ impl StateFolder {
                 path.display()
             );
         }
-        // The nearest part of the path that is there must be a folder, and ours to write in.
+        // The nearest existing part of the path must be a writable folder.
         let there = path.ancestors().find(|part| part.exists());
         let there = there.unwrap_or(Path::new("."));
         if !there.is_dir() {
@@ -119,14 +119,14 @@ impl StateFolder {
         check_writable(&there.join(".hushstream"), "the state")
     }
 
-    /// A folder for a new run, locked. Nothing is in it yet.
+    /// Creates and locks an empty folder for a new run.
     pub(crate) fn create(path: &Path) -> Result<Self> {
         fs::create_dir_all(path).with_context(|| format!("cannot create {}", path.display()))?;
         #[cfg(unix)]
         fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o700))
             .with_context(|| format!("cannot restrict {}", path.display()))?;
         let folder = Self::open(path)?;
-        // Once more, behind the lock: somebody else may have come first.
+        // Check again under the lock: another process may have come first.
         Self::check_new(path)?;
         Ok(folder)
     }
@@ -142,9 +142,9 @@ impl StateFolder {
         })
     }
 
-    /// Makes everything that a resume needs durable, before anything is spent.
+    /// Writes everything that a resume needs, durably, before anything is spent.
     pub(crate) fn begin(&self, key: &Key, card: &Card) -> Result<()> {
-        // A key that is there already is from a crash before the card was written: nothing has been drawn with it.
+        // An existing key is from a crash before the card was written: it has drawn nothing.
         write_whole_secret(&self.path.join("key"), key.export().as_slice())?;
         write_whole_secret(
             &self.path.join("run.json"),
@@ -158,7 +158,7 @@ impl StateFolder {
         Key::import(&bytes).with_context(|| format!("{} is damaged", path.display()))
     }
 
-    /// The journal, and the rows that it is to cover.
+    /// The journal and its chain of rows.
     pub(crate) fn into_journal(self, rows: Option<RowChain>) -> Box<dyn Storage> {
         match rows {
             Some(rows) => Box::new(WithRows::new(self.journal, rows)),
@@ -166,7 +166,7 @@ impl StateFolder {
         }
     }
 
-    /// How many rows the journal covers.
+    /// The number of rows that the journal covers.
     pub(crate) fn rows(&mut self) -> Result<u64> {
         let path = self.path.join("journal");
         rows_covered(&mut self.journal).with_context(|| format!("cannot read {}", path.display()))

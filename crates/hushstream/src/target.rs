@@ -1,15 +1,15 @@
-//! What a prediction is in the words of the data: names of classes, probabilities, numbers.
+//! Predictions in the terms of the data: names of classes, probabilities, numbers.
 
 use hushstream_mechanism::{Probability, Yardstick};
 use hushstream_read::{Layout, Space, TargetKind};
 
-/// The target in the words of the data.
+/// The target in the terms of the data.
 pub struct Target {
-    /// Of two classes the negative one first; none if a number is predicted.
+    /// Names of classes, the negative one of two first; empty for a numeric target.
     pub names: Vec<String>,
-    /// How scores become probabilities, if they do.
+    /// The map from scores to probabilities, if there is one.
     pub probability: Option<Probability>,
-    /// The midpoint of a number's bounds.
+    /// The midpoint of a numeric target's bounds.
     pub midpoint: f64,
 }
 

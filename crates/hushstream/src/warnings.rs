@@ -1,11 +1,11 @@
-//! What a person should think about before a run: from public numbers and names of files alone.
+//! Warnings before a run, from public numbers and names of files alone.
 
 use crate::budget;
 use crate::learner::Learner;
 use hushstream_pictures::numbers::{delta, grouped, short};
 use std::path::{Path, PathBuf};
 
-/// Of the operator: scores all on one side.
+/// A warning for the operator: almost all predictions are the same class.
 pub const ONE_SIDED: &str = "at least 99.9 % of the predictions were the same class. Either noise \
     hides what the features tell (more ε, more records or fewer features help), or bounds are much \
     wider than the values, or the features tell nothing about the target, or one class is so rare \
@@ -24,7 +24,7 @@ pub fn large_delta(value: f64, records: u64) -> Option<String> {
     })
 }
 
-/// A certified regret that no learner could exceed anyway.
+/// Warns about a regret bound that no learner could exceed anyway.
 pub fn trivial_bound(bound: f64, trivial: f64) -> Option<String> {
     (bound >= trivial).then(|| {
         format!(
@@ -88,7 +88,7 @@ fn may_be_of(ledger: &Path, file: &Path) -> bool {
     };
     match (times(ledger), times(file)) {
         (Some((begun, _)), Some((created, modified))) => created <= begun || modified <= begun,
-        // Not every disk knows when a file was made.
+        // Not every file system stores creation times.
         _ => true,
     }
 }

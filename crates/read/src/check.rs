@@ -17,11 +17,11 @@ use std::sync::Arc;
 pub struct Checked {
     /// Rows, malformed ones too: one for every line after the header. Public.
     pub rows: u64,
-    /// What the rows hold.
+    /// The findings in the rows.
     pub findings: OperatorOnly<Findings>,
 }
 
-/// What a check found in the rows.
+/// The findings of a check.
 ///
 /// ```
 /// use hushstream_read::{Format, Input, Reader, SchemaSpec};

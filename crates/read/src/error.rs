@@ -89,7 +89,7 @@ pub(crate) fn one_line(text: &str) -> String {
         .collect()
 }
 
-/// What is wrong. Names in it come from the schema or the header.
+/// The kind of error. Its names come from the schema or the header.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 #[allow(missing_docs)] // the messages are the documentation

@@ -216,7 +216,7 @@ impl Reader {
         self.watch = Some(Watch::new(&self.layout, &*self.rows));
     }
 
-    /// What the records since [`Reader::watched`] show.
+    /// The findings in the records since [`Reader::watched`].
     #[must_use]
     pub fn findings(&self) -> Option<OperatorOnly<Findings>> {
         let watch = self.watch.as_ref()?;
@@ -236,7 +236,7 @@ impl Reader {
         Ok(Some(hasher.digest(self.source.bytes(&span))))
     }
 
-    /// How many rows remain, if they have been read already: after [`Reader::shuffled`].
+    /// The number of remaining rows, if they are in memory: after [`Reader::shuffled`].
     #[must_use]
     pub fn remaining(&self) -> Option<u64> {
         self.source.remaining()

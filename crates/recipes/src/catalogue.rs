@@ -54,7 +54,7 @@ pub enum RecipeName {
     Pgiga,
     /// Private online convex programming: any learner with a proved sensitivity.
     Pocp,
-    /// The same when nobody knows how long.
+    /// The same for an unknown horizon.
     PocpAnytime,
     /// Private offline learning: one model, the average of iterates.
     Pol,
@@ -104,11 +104,11 @@ pub struct Entry {
     pub source: &'static str,
     /// Errata that are corrected.
     pub errata: &'static [&'static str],
-    /// What is promised.
+    /// The guarantee.
     pub guarantee: &'static str,
     /// When to use it.
     pub when: &'static str,
-    /// What it asks people's records through.
+    /// The mechanism that reads the records.
     pub mechanism: MechanismKind,
     /// Regret as printed.
     pub printed: &'static str,

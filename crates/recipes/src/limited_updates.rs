@@ -12,7 +12,7 @@ use hushstream_noise::Key;
 use hushstream_sets::ConvexSet;
 use std::sync::Arc;
 
-/// What is wanted.
+/// Parameters of `limited-updates`.
 #[derive(Clone)]
 pub struct LimitedUpdatesRequest {
     /// The loss: smooth, with constants that hold by clipping of the data.

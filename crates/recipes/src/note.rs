@@ -1,4 +1,4 @@
-//! What a checkpoint says of the run that made it.
+//! A checkpoint's note about its run.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! A recipe at work: the round loop, syncing and resuming, for every kind of recipe.
+//! A recipe in progress: the round loop, syncing and resuming, for every kind of recipe.
 //!
 //! Each round puts the player's question to one record. When a batch is complete the mechanism
 //! answers, the player moves, and what it publishes waits for a sync. A player may run ahead of the
@@ -23,7 +23,7 @@ use hushstream_noise::Key;
 pub trait Player: Sized {
     /// The recipe, with everything fixed but the data.
     type Recipe;
-    /// What it asks.
+    /// The question.
     type Mechanism: Mechanism<Error: Into<RunError>>;
     /// What leaves after a release.
     type Output;
@@ -165,7 +165,7 @@ pub struct Beginning<'a> {
 }
 
 type Promise<P> = PromiseOf<<P as Player>::Mechanism>;
-/// What a run lets out.
+/// The output of a run.
 pub type Out<P> = Released<<P as Player>::Output, PromiseOf<<P as Player>::Mechanism>>;
 
 /// A recipe in progress.
@@ -439,7 +439,7 @@ impl<P: Player> Run<P> {
         self.mechanism.counts()
     }
 
-    /// What is promised about everything this run publishes.
+    /// The guarantee for all releases of this run.
     ///
     /// # Errors
     /// Numbers that no guarantee can have, which checks before a run exclude.

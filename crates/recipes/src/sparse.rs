@@ -13,7 +13,7 @@ use hushstream_mechanism::{
 };
 use hushstream_noise::Key;
 
-/// What is wanted.
+/// Parameters of `sparse-ftrl`.
 #[derive(Debug, Clone)]
 pub struct SparseRequest {
     /// d.
@@ -109,7 +109,7 @@ impl SparseRecipe {
         self.rule
     }
 
-    /// What was asked for.
+    /// The parameters.
     #[must_use]
     pub fn request(&self) -> &SparseRequest {
         &self.request
@@ -143,7 +143,7 @@ impl SparseRecipe {
         8 * u64::from(self.request.features) + CACHE_BYTES as u64
     }
 
-    /// What a run of it promises.
+    /// The guarantee of a run.
     ///
     /// # Errors
     /// Never for a recipe that was planned; the numbers were checked.

@@ -14,7 +14,7 @@ pub enum Game {
     /// Independent rounds around one hidden direction.
     Stochastic,
     /// The hidden direction flips its sign at the middle and at three quarters: doing nothing, or
-    /// never forgetting, costs a constant a round.
+    /// never forgetting, costs a constant per round.
     Switching,
     /// The hidden direction turns slowly.
     Drifting,

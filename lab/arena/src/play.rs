@@ -25,7 +25,7 @@ pub struct Contest {
     pub sum: Option<SumKind>,
     /// With which noise; by the budget if none.
     pub noise: Option<Noise>,
-    /// What is learned.
+    /// The task.
     pub task: Task,
     /// Against whom.
     pub game: Game,
@@ -45,7 +45,7 @@ pub struct Contest {
     pub curvature: Option<f64>,
     /// Learning rate, if not the calibrated one.
     pub learning_rate: Option<f64>,
-    /// Where the weights live, if not where the task has them.
+    /// The set of the weights; by default the task's.
     pub set: Option<Arc<dyn ConvexSet>>,
     /// `coco-l`, tuned.
     pub tuned: bool,
@@ -73,7 +73,7 @@ pub enum ArenaError {
         set: &'static str,
         /// The task.
         task: Task,
-        /// What is allowed.
+        /// The allowed values.
         allowed: String,
     },
     /// An advisor with another number of experts.
@@ -111,7 +111,7 @@ impl Outcome {
 }
 
 impl Contest {
-    /// Where the weights live.
+    /// The set of the weights.
     pub(crate) fn set(&self) -> Result<Arc<dyn ConvexSet>, ArenaError> {
         let Some(set) = &self.set else {
             return Ok(self.task.set(self.dimension)?);

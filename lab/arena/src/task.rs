@@ -41,7 +41,7 @@ impl Task {
         Self::Ridge,
     ];
 
-    /// Where the weights live.
+    /// The set of the weights.
     ///
     /// # Errors
     /// No dimensions.

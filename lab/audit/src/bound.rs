@@ -14,7 +14,7 @@
 use crate::binomial;
 use crate::normal::{phi, quantile_high, quantile_low};
 
-/// What is promised.
+/// The claimed guarantee.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Claim {
     /// Gaussian privacy, and the (ε, δ) that is printed for it.

@@ -38,7 +38,7 @@ pub struct LongStream {
     pub releases: u64,
     /// m, the canaries of a run.
     pub canaries: usize,
-    /// What is promised.
+    /// The claimed guarantee.
     pub budget: Budget,
 }
 

@@ -34,7 +34,7 @@ pub struct Printed {
     pub place: &'static str,
     /// With which parameters.
     pub setting: String,
-    /// What is claimed.
+    /// The paper's claim.
     pub claim: Claim,
     mechanism: Mechanism,
 }

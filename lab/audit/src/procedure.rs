@@ -16,7 +16,7 @@ use crate::duel::{Duel, Runs, World, play_many};
 use hushstream_account::ParameterError;
 use std::time::{Duration, Instant};
 
-/// How many runs of each world, and how sure the result must be.
+/// The number of runs of each world, and the confidence of the result.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Effort {
     /// To fit attacks, for every duel.
@@ -96,9 +96,9 @@ impl Effort {
 /// What came of an audit.
 #[derive(Debug, Clone)]
 pub struct Verdict {
-    /// What is promised.
+    /// The claimed guarantee.
     pub claim: Claim,
-    /// What was proved, with probability 1 − `error`.
+    /// The proved rates, with probability 1 − `error`.
     pub rates: Rates,
     /// The error probability.
     pub error: f64,

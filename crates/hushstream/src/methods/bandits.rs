@@ -1,4 +1,4 @@
-//! Recipes on scalar feedback: which of the arms to play, when only the loss of the played one is seen.
+//! Bandit recipes, on scalar feedback: only the loss of the played arm is seen.
 
 use super::session::{Baseline, Content, Running};
 use super::{Method, Place, Restart};
@@ -29,7 +29,7 @@ struct Bandit {
     reasons: Vec<String>,
 }
 
-/// The recipe that was named, or the one with the least certified regret.
+/// The named recipe, or the one with the smallest certified regret.
 pub(crate) fn choose(
     situation: &Situation,
     wishes: &Wishes,
@@ -126,7 +126,7 @@ impl Units {
     }
 }
 
-/// A turn as it stands in the file of releases.
+/// Formats a turn for the file of releases.
 fn shown(turn: Turn, names: &[String], units: Units) -> Content {
     let Turn { play, answer, .. } = turn;
     let (propensity, answer) = (play.propensity, units.of(answer));
@@ -144,7 +144,7 @@ fn shown(turn: Turn, names: &[String], units: Units) -> Content {
     }
 }
 
-/// What the releases tell about each arm.
+/// Estimates for each arm from releases alone.
 fn arms(run: &BanditRun, names: &[String], units: Units) -> Vec<Arm> {
     let (low, high) = units.reading.bounds();
     let play = run.play();

@@ -1,4 +1,5 @@
-//! `cover` on convex losses: a dartboard whose experts are the points of a net, in at most three dimensions.
+//! `cover` on convex losses: a dartboard whose experts are the points of a net, in at most three
+//! dimensions.
 
 use super::problem::LinearProblem;
 use super::session::{Content, Running};
@@ -11,7 +12,7 @@ use hushstream_recipes::{
     Advice, ExpertsRecipe, ExpertsRequest, ExpertsRun, RecipeName, Situation, Wishes,
 };
 
-/// Dimensions in which a net of points is still fine enough to be worth playing on.
+/// Largest dimension in which a net of points is fine enough to be useful.
 const MOST_DIMENSIONS: usize = 3;
 
 /// `cover` with its net.

@@ -1,4 +1,4 @@
-//! Recipes on private selection: which of the experts to follow, one of them at a time.
+//! Expert recipes, on private selection: follow one expert at a time.
 
 use super::session::{Baseline, Content, Running};
 use super::{Method, Place, Restart};
@@ -20,7 +20,7 @@ struct Choosing {
     reasons: Vec<String>,
 }
 
-/// The recipe that was named, or the one with the least certified regret.
+/// The named recipe, or the one with the smallest certified regret.
 pub(crate) fn choose(
     situation: &Situation,
     wishes: &Wishes,

@@ -1,4 +1,5 @@
-//! Recipes on perturbed iterates: `pigd`, `pigd-convex`, `pgiga`, `pocp-anytime`, and `pol`, which releases one model at the end.
+//! Recipes on perturbed iterates: `pigd`, `pigd-convex`, `pgiga`, `pocp-anytime`, and `pol`, which
+//! releases one model at the end.
 
 use super::problem::LinearProblem;
 use super::session::Running;
@@ -17,7 +18,7 @@ struct Perturbed {
     rounds: u64,
 }
 
-/// The recipe that was named.
+/// The named recipe.
 pub(crate) fn choose(
     recipe: RecipeName,
     situation: &Situation,
@@ -28,7 +29,7 @@ pub(crate) fn choose(
         bail!("{recipe} has no sum and no batches: it releases iterates");
     }
     let LinearProblem { loss, set, radius } = LinearProblem::new(recipe, situation, wishes)?;
-    // Losses of a linear model have no curvature of their own: as much as a slope of 1 leaves over the whole radius.
+    // Losses of a linear model have no curvature of their own. Take a slope of 1 over the radius.
     let curved = matches!(
         recipe,
         RecipeName::Pigd | RecipeName::Pgiga | RecipeName::PocpAnytime | RecipeName::Pol

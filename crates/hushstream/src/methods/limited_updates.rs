@@ -1,4 +1,5 @@
-//! `limited-updates` on convex losses: a new point at every power of two, from the records since the last.
+//! `limited-updates` on convex losses: a new point at every power of two, from the records since
+//! the previous one.
 
 use super::problem::LinearProblem;
 use super::session::Running;
@@ -56,7 +57,7 @@ impl Method for Doubling {
     }
 
     fn records(&self) -> (u64, u64) {
-        // The mechanism could go on for ever; who states a number means it.
+        // The mechanism has no end of its own, but a stated number is a limit.
         let most = if self.horizon_unknown {
             u64::MAX
         } else {

@@ -1,4 +1,4 @@
-//! One interface for every kind of recipe: what it costs, how it begins, and what there is to tell about it.
+//! One interface for every kind of recipe: its charge, its start and its description.
 
 mod bandits;
 mod cover;
@@ -21,10 +21,10 @@ use hushstream_read::Layout;
 use hushstream_recipes::{MechanismKind, Player, RecipeName, Run, Situation, Task};
 use session::{Baseline, Session};
 
-/// Features from which a sparse learner pays.
+/// Number of features from which a sparse learner pays off.
 const MANY: usize = 1 << 13;
 
-/// A recipe with everything fixed but the data.
+/// A fully calibrated recipe, before any data.
 pub(crate) trait Method {
     fn recipe(&self) -> RecipeName;
     fn charge(&self) -> Result<Price>;
@@ -32,9 +32,9 @@ pub(crate) trait Method {
     /// Records that it was asked for, and the most that it can take.
     fn records(&self) -> (u64, u64);
     fn parameters(&self) -> Parameters;
-    /// A sentence before the start.
+    /// Describes the recipe in a sentence, before the start.
     fn headline(&self) -> String;
-    /// Begins on new storage with a grant; goes on from a journal without one.
+    /// Begins on new storage with a grant, or resumes from a journal without one.
     fn open(&self, place: Place<'_>, grant: Option<Grant>) -> Result<Restart>;
     /// The same learner without privacy, where there is one.
     fn shadow(&self) -> Result<Option<Box<dyn Baseline>>> {
@@ -46,7 +46,7 @@ pub(crate) trait Method {
     }
 }
 
-/// Where a run takes place.
+/// The storage and settings of a run.
 pub(crate) struct Place<'a> {
     key: &'a Key,
     ledger: &'a mut Ledger,
@@ -55,7 +55,7 @@ pub(crate) struct Place<'a> {
 }
 
 impl<'a> Place<'a> {
-    /// `every` says whether all releases are wanted, or the last alone.
+    /// `every`: keep all releases instead of the last one.
     pub(crate) fn new(
         key: &'a Key,
         ledger: &'a mut Ledger,
@@ -71,15 +71,14 @@ impl<'a> Place<'a> {
     }
 }
 
-/// An open run with what to tell about it, or the news that none had begun.
+/// An open run with a message about it, or `NoRun` if none had begun.
 pub(crate) enum Restart {
     Run(Box<dyn Session>, String),
     NoRun,
 }
 
 impl Place<'_> {
-    /// Opens a run, or goes on with it. `keeps` says whether a new instance goes on from the
-    /// releases that are known.
+    /// Opens or resumes a run. `keeps`: a new instance continues from the known releases.
     fn open<P: Player>(
         self,
         recipe: P::Recipe,
@@ -118,7 +117,7 @@ impl Place<'_> {
     }
 }
 
-/// The recipe that was named, or the best from public numbers.
+/// The named recipe, or the best one from public numbers.
 pub(crate) fn choose(
     learner: &Learner,
     layout: &Layout,
@@ -142,7 +141,7 @@ pub(crate) fn choose(
     Ok(method)
 }
 
-/// A recipe that protects records, if nothing else was asked for.
+/// A recipe that protects records; refuses flags for persons.
 fn whole_records(per_person: bool, method: Result<Box<dyn Method>>) -> Result<Box<dyn Method>> {
     if per_person {
         bail!(
@@ -210,7 +209,7 @@ fn find(learner: &Learner, layout: &Layout, situation: &Situation) -> Result<Box
              recipes`",
             wishes.recipe.map_or("", |recipe| recipe.entry().name)
         ),
-        // Nothing but a sum was asked for.
+        // Only a sum was stated.
         (None, Task::Experts(low, high)) if wishes.sum.is_none() && !per_person => {
             return experts::choose(situation, &wishes, (low, high));
         }

@@ -14,7 +14,7 @@ pub(super) struct LinearProblem {
 }
 
 impl LinearProblem {
-    /// From what is public, and what was wished for.
+    /// Builds the problem from public facts and stated parameters.
     pub(super) fn new(recipe: RecipeName, situation: &Situation, wishes: &Wishes) -> Result<Self> {
         let (targets, usual, scores) = match situation.task {
             Task::Sign => ((-1.0, 1.0), Link::Logistic, 5.0),

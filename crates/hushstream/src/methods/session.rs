@@ -8,25 +8,26 @@ use hushstream_mechanism::{Ledger, OperatorOnly, Raw, Released, Scoreboard};
 use hushstream_recipes::{Player, Run, Shadow};
 use serde::Serialize;
 
-/// What a run releases: one of many, with its number.
+/// One release of a run, with its number.
 pub(crate) struct Release {
     pub(crate) step: u64,
     pub(crate) content: Content,
 }
 
-/// As it stands in the file of releases.
+/// A release in the form of the file of releases.
 #[derive(Serialize)]
 #[serde(untagged)]
 pub(crate) enum Content {
     /// A model.
     Weights { weights: Vec<f64> },
-    /// An arm that was played, how likely it was, and the noisy answer: a mean over its batch, in the units of the data.
+    /// A played arm, its probability, and the noisy answer: a mean over the batch, in the units of
+    /// the data.
     Play {
         arm: String,
         propensity: f64,
         answer: f64,
     },
-    /// The same of a mixture of arms.
+    /// The same for a mixture of arms.
     Mixture {
         weights: Vec<f64>,
         propensity: f64,
@@ -61,28 +62,28 @@ pub(crate) trait Session {
         record: Raw<Record>,
         board: Option<&mut Scoreboard>,
     ) -> Result<()>;
-    /// Makes everything durable and gives the releases since the last sync.
+    /// Syncs, and returns the releases since the last sync.
     fn sync(&mut self, ledger: &mut Ledger) -> Result<Vec<Release>>;
-    /// Makes everything durable and gives the last model, with its number.
+    /// Syncs, and returns the last model with its number.
     fn settled(&mut self, ledger: &mut Ledger) -> Result<(u64, Vec<f64>)>;
-    /// Whether the next record makes the journal forget releases.
+    /// Whether the journal drops releases at the next record.
     fn checkpoint_is_due(&self) -> bool;
     fn rounds(&self) -> u64;
     fn guarantee(&self) -> Result<Guarantee>;
     fn counts(&self) -> (OperatorOnly<u64>, OperatorOnly<u64>);
-    /// What the releases tell about each arm, where there are arms; after a sync it may leave.
+    /// Estimates for each arm from releases alone, if there are arms; publishable after a sync.
     fn arms(&self) -> Vec<Arm>;
 }
 
 /// What the releases of a run tell about each arm.
 type Arms<P> = Box<dyn Fn(&Run<P>) -> Vec<Arm>>;
 
-/// A run, and how it looks from outside.
+/// A run behind the common interface.
 pub(crate) struct Running<P: Player> {
     pub(crate) run: Run<P>,
-    /// An output as it stands in the file of releases.
+    /// Formats an output for the file of releases.
     pub(crate) show: Box<dyn Fn(P::Output) -> Content>,
-    /// What the releases tell about each arm.
+    /// Estimates for each arm from releases alone.
     pub(crate) arms: Arms<P>,
 }
 

@@ -14,7 +14,7 @@ struct Sparse {
     reasons: Vec<String>,
 }
 
-/// The recipe, for records with few features. `thresholded`: the model leaves out what noise explains.
+/// The recipe for records with few features. `thresholded`: weights within the noise are 0.
 pub(crate) fn choose(
     situation: &Situation,
     wishes: &Wishes,

@@ -126,7 +126,7 @@ impl Keyed {
     }
 }
 
-/// What is asked of targets.
+/// The requirements on targets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Targets {
     /// A record needs one, or is null.

@@ -97,7 +97,7 @@ fn eight_bytes(rest: &[u8], separator: u8) -> Option<(i64, usize, usize)> {
     Some((signed, decimals as usize, from + (end / 8) as usize))
 }
 
-/// How many digits come first; they are added to the mantissa, and may wrap if they are many.
+/// Counts the leading digits and adds them to the mantissa, which may wrap.
 fn digits(bytes: &[u8], mantissa: &mut u64) -> usize {
     let mut count = 0;
     for byte in bytes {

@@ -80,7 +80,7 @@ impl FileFormat for Separated {
     }
 }
 
-/// How many fields a row has.
+/// The number of fields in a row.
 pub(super) fn width(line: &[u8], separator: u8) -> Result<usize, Failure> {
     let width = fields(line, separator).count();
     check_separator(line, separator, width)?;

@@ -66,7 +66,7 @@ impl Format {
         }
     }
 
-    /// What the name of a file says, also in front of `.gz`.
+    /// The format from the name of a file, also before `.gz`.
     #[must_use]
     pub fn guess(name: impl AsRef<Path>) -> Option<Self> {
         let name = name.as_ref().file_name()?.to_str()?.to_ascii_lowercase();
@@ -121,7 +121,7 @@ pub(crate) trait FileFormat: Sync {
 
     fn names_from(&self) -> NamesFrom;
 
-    /// What the coordinates are, if columns have no names.
+    /// The meaning of coordinates, if columns have no names.
     fn space(&self, _: &SchemaSpec) -> Result<Space, Fault> {
         Err(OTHER_KIND)
     }
@@ -135,7 +135,7 @@ pub(crate) trait FileFormat: Sync {
     fn rows(&self, file: &Opened<'_>) -> Result<Box<dyn Rows>, Fault>;
 }
 
-/// What is known about a file before its rows are read.
+/// The properties of a file that are known before its rows are read.
 pub(crate) struct Opened<'a> {
     pub(crate) layout: &'a Layout,
     pub(crate) separator: u8,
@@ -158,7 +158,7 @@ pub(crate) trait Rows: Send {
     fn each_field(&self, _line: &[u8], _field: &mut dyn FnMut(usize, &[u8])) {}
 }
 
-/// What is wrong with a row, and where.
+/// A fault in a row, with its place.
 pub(crate) struct Failure {
     /// Bytes from the beginning of the record.
     pub(crate) at: usize,

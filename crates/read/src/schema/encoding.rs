@@ -110,7 +110,7 @@ pub enum Space {
     },
 }
 
-/// What the target means.
+/// The meaning of the target.
 ///
 /// ```
 /// use hushstream_read::TargetKind;

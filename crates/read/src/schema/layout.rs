@@ -146,7 +146,7 @@ impl Layout {
         &self.stated.space
     }
 
-    /// What the target means.
+    /// The meaning of the target.
     #[must_use]
     pub fn target(&self) -> &TargetKind {
         &self.stated.target

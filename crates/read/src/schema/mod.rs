@@ -22,7 +22,7 @@ use crate::error::Fault;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// What is to be learned.
+/// The learning task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Task {
@@ -86,7 +86,7 @@ pub enum MissingTarget {
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SchemaSpec {
-    /// What is to be learned; classification if not stated.
+    /// The learning task; by default classification.
     pub task: Option<Task>,
     /// What separates the fields of a table: one sign, or `tab`; by default what the format says.
     pub separator: Option<String>,
@@ -149,7 +149,7 @@ pub struct SchemaSpec {
 }
 
 impl SchemaSpec {
-    /// What is to be learned.
+    /// The learning task.
     #[must_use]
     pub fn task(&self) -> Task {
         self.task.unwrap_or_default()

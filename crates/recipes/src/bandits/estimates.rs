@@ -1,4 +1,4 @@
-//! What the releases of a bandit tell about its arms: functions of plays, propensities and noisy
+//! Estimates for the arms from the releases of a bandit: functions of plays, propensities and noisy
 //! answers alone, so they may be published.
 //!
 //! Over n released answers ŷ, each to an arm a that was drawn with probability p(a) given the past:
@@ -114,7 +114,7 @@ mod tests {
         let variance = (0.25 + 4.0 + 4.0) / 4.0 - (4.5_f64 / 4.0).powi(2);
         assert!((first.standard_error - (variance / 4.0).sqrt()).abs() < 1e-12);
         assert!((second.ips + 0.1).abs() < 1e-12);
-        // What a checkpoint keeps comes back, with the learner's own part behind it.
+        // A checkpoint restores the estimates, followed by the learner's own part.
         let kept = estimates.with(&[7.0]);
         let mut back = Estimates::of(&Actions::Arms(2));
         assert_eq!(back.restore(&kept).unwrap(), [7.0]);

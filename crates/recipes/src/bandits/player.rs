@@ -81,7 +81,7 @@ impl Player for BanditPlayer {
         recipe.batch()
     }
 
-    /// In a new instance the learner goes on from its last checkpoint.
+    /// In a new instance the learner continues from its last checkpoint.
     fn begin(
         recipe: &BanditRecipe,
         answers: &mut Private<Means>,
@@ -214,7 +214,7 @@ impl BanditRun {
         self.player.policy.as_deref().map(OperatorOnly::new)
     }
 
-    /// What the released answers tell about each arm. It may be ahead of what is durable.
+    /// Estimates for each arm from the answers so far. They may be ahead of the last sync.
     #[must_use]
     pub fn estimates(&self) -> OperatorOnly<Vec<ArmEstimate>> {
         OperatorOnly::new(self.player.estimates.each())

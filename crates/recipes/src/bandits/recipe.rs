@@ -25,7 +25,7 @@ pub enum Actions {
     Set(Arc<dyn ConvexSet>),
 }
 
-/// What is wanted.
+/// Parameters of a bandit recipe.
 #[derive(Clone, Debug)]
 pub struct BanditRequest {
     /// `exp2`, `exp2-batched` or `scrible`.
@@ -65,7 +65,7 @@ impl BanditRequest {
     pub fn automatic(mut self) -> Result<BanditRecipe, RecipeError> {
         self.recipe = match self.actions {
             Actions::Set(_) => RecipeName::Scrible,
-            // For one play a batch, the batched recipe is exp2 itself.
+            // With batches of one, the batched recipe is exp2 itself.
             Actions::Arms(_) if self.rounds.is_some() => {
                 let held = Self {
                     recipe: RecipeName::Exp2Batched,
@@ -160,7 +160,7 @@ impl BanditRequest {
         })
     }
 
-    /// What is known of the size of answers: those of a log are 0 but where arms agree.
+    /// The size of answers: those of a log are 0 except where arms agree.
     fn answers(&self, batch: u64) -> AnswerSize {
         match &self.reading {
             Some(reading) if reading.is_log() => AnswerSize::of_weights(self.range.bound(), batch),
@@ -197,7 +197,7 @@ impl BanditRecipe {
         &self.plan
     }
 
-    /// What was asked for.
+    /// The parameters.
     #[must_use]
     pub fn request(&self) -> &BanditRequest {
         &self.request
@@ -273,7 +273,7 @@ impl BanditRecipe {
         })
     }
 
-    /// A fresh learner for exact answers, one a round.
+    /// A fresh learner for exact answers, one per round.
     pub(crate) fn exact_learner(&self) -> Result<Box<dyn BanditLearner>, RecipeError> {
         let (actions, none) = (
             self.request.actions.clone(),

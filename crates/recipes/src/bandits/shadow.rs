@@ -50,7 +50,7 @@ impl BanditShadow {
         })
     }
 
-    /// What it plays: computed from private data.
+    /// Its play: computed from private data.
     #[must_use]
     pub fn weights(&self) -> &[f64] {
         match &self.policy {

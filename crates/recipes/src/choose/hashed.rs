@@ -28,7 +28,7 @@ impl Situation {
     /// `sparse-ftrl`, with weights as long as scores need.
     ///
     /// # Errors
-    /// What it does not do; what is out of range.
+    /// A task that it does not support; a parameter out of range.
     pub fn choose_sparse(&self, wishes: &Wishes) -> Result<SparseRecipe, RecipeError> {
         wishes.check(RecipeName::SparseFtrl)?;
         if !self.suits_sparse(wishes) {

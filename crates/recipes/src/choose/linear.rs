@@ -7,7 +7,7 @@ use crate::error::RecipeError;
 use crate::linear::{Recipe, RecipeRequest};
 use hushstream_mechanism::sums::{Noise, SumKind};
 
-/// Records a batch, where nobody knows how many will come.
+/// Records per batch for an unknown horizon.
 const UNKNOWN_BATCH: u64 = 64;
 
 impl Situation {

@@ -33,7 +33,7 @@ use hushstream_mechanism::Participation;
 use hushstream_mechanism::losses::Link;
 use hushstream_mechanism::sums::{Noise, SumKind};
 
-/// What is predicted.
+/// The prediction task.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Task {
     /// ±1.
@@ -48,10 +48,10 @@ pub enum Task {
     Bandit(f64, f64),
 }
 
-/// What is public about a run.
+/// The public facts about a run.
 #[derive(Debug, Clone)]
 pub struct Situation {
-    /// What is predicted.
+    /// The prediction task.
     pub task: Task,
     /// Features, experts or arms.
     pub features: usize,
@@ -69,7 +69,7 @@ pub struct Situation {
     pub participation: Participation,
 }
 
-/// What the user has decided; the rest is chosen.
+/// Stated parameters of the method; the rest is chosen.
 #[derive(Debug, Clone, Default)]
 pub struct Wishes {
     /// The recipe.

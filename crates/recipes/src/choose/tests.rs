@@ -1,4 +1,4 @@
-//! What is chosen where.
+//! Tests of the automatic choice.
 
 use super::*;
 

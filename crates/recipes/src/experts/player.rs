@@ -70,7 +70,7 @@ impl Player for ExpertsPlayer {
         recipe.plan.most_items()
     }
 
-    /// What was learned is the mechanism's own; in a new instance it is forgotten.
+    /// The mechanism holds the learned state; a new instance begins empty.
     fn begin(
         recipe: &ExpertsRecipe,
         selection: &mut Private<Choice>,

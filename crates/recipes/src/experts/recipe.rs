@@ -27,7 +27,7 @@ pub enum Advice {
     },
 }
 
-/// What is wanted.
+/// Parameters of an expert recipe.
 #[derive(Clone)]
 pub struct ExpertsRequest {
     /// `dartboard`, `dartboard-batched`, `hedge-batched`, `cover` or `limited-updates`.
@@ -187,7 +187,7 @@ impl ExpertsRecipe {
         &self.plan
     }
 
-    /// What was asked for.
+    /// The parameters.
     #[must_use]
     pub fn request(&self) -> &ExpertsRequest {
         &self.request

@@ -31,7 +31,7 @@ pub struct IteratePlayer {
 pub type IterateRun = Run<IteratePlayer>;
 
 impl IteratePlayer {
-    /// How many releases count, and their mean.
+    /// The number of averaged releases, and their mean.
     fn mean(&self) -> Option<(u64, Vec<f64>)> {
         let count = self.seen.saturating_sub(self.skipped?);
         let mean = |total: &f64| total / count as f64;
@@ -72,7 +72,7 @@ impl Player for IteratePlayer {
         recipe.plan().most_steps()
     }
 
-    /// A new instance goes on from the public start.
+    /// A new instance begins at the public start.
     fn begin(
         recipe: &IterateRecipe,
         _: &mut Private<Perturbed<Transcript>>,

@@ -32,7 +32,7 @@ pub enum Steps {
     Gradient(StepSize),
 }
 
-/// What is wanted.
+/// Parameters of a recipe on perturbed iterates.
 #[derive(Clone)]
 pub struct IterateRequest {
     /// Which recipe.
@@ -233,7 +233,7 @@ impl IterateRecipe {
         }
     }
 
-    /// What was asked for.
+    /// The parameters.
     #[must_use]
     pub fn request(&self) -> &IterateRequest {
         &self.request

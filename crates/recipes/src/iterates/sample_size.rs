@@ -1,4 +1,4 @@
-//! How many records `pol` needs for a stated error (JKT12's Theorem 6, recomputed).
+//! The number of records that `pol` needs for a stated error (JKT12's Theorem 6, recomputed).
 //!
 //! **Claim.** For records drawn independently, with α = ε_g/ρ² and T records, with probability 1 −
 //! γ the released model's expected loss is at most ε_g above the best of a ball of radius ρ, if

@@ -1,4 +1,4 @@
-//! What a recipe chooses from public numbers: curvature, learning rate, and the learner they make.
+//! Calibration from public numbers: curvature, learning rate, and the learner built from them.
 
 use super::noise_length::{NOISE_BETA, mean_length, rare_length};
 use super::recipe::{Ask, Recipe};
@@ -89,7 +89,7 @@ impl Recipe {
         self.regulariser_rate()
     }
 
-    /// Items, of a batch of records each.
+    /// Items, each the sum of one batch of records.
     fn items(&self) -> u64 {
         self.plan.request().releases + 1
     }

@@ -9,7 +9,7 @@ use hushstream_mechanism::{Moments, Participation};
 use hushstream_sets::ConvexSet;
 use std::sync::Arc;
 
-/// What is learned.
+/// The learning problem.
 #[derive(Clone)]
 pub enum Objective {
     /// A convex loss of the weights.
@@ -29,12 +29,12 @@ pub enum Ask {
     Moments(Moments),
 }
 
-/// What is wanted.
+/// Parameters of a recipe on continual sums.
 #[derive(Clone)]
 pub struct RecipeRequest {
     /// Which recipe.
     pub recipe: RecipeName,
-    /// What is learned.
+    /// The learning problem.
     pub objective: Objective,
     /// Where the weights live. Least squares has its own ball.
     pub set: Arc<dyn ConvexSet>,
@@ -222,13 +222,13 @@ impl Recipe {
         }
     }
 
-    /// What was asked for.
+    /// The parameters.
     #[must_use]
     pub fn request(&self) -> &RecipeRequest {
         &self.request
     }
 
-    /// What a run would promise.
+    /// The guarantee of a run.
     ///
     /// # Errors
     /// Never for a recipe that exists; the numbers were checked.

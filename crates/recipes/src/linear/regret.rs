@@ -68,7 +68,7 @@ struct Item {
     slope: f64,
     /// Whole items.
     horizon: u64,
-    /// What the records of an unfinished last item can cost.
+    /// The largest regret from the records of an unfinished last item.
     rest: f64,
 }
 

@@ -22,7 +22,7 @@ pub struct Table {
     pub paper: &'static str,
     /// Its number there.
     pub number: &'static str,
-    /// What it compares.
+    /// The subject of the comparison.
     pub about: &'static str,
     /// Its cells, row by row.
     pub cells: &'static [Cell],

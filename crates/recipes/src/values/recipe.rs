@@ -18,7 +18,7 @@ use hushstream_mechanism::sums::{Geometry, Noise, SumKind, SumPlan, SumRequest};
 use hushstream_sets::ConvexSet;
 use std::sync::Arc;
 
-/// What is wanted.
+/// Parameters of a bandit recipe on convex losses.
 #[derive(Clone)]
 pub struct ValuesRequest {
     /// The loss whose value is asked for.
@@ -143,7 +143,7 @@ impl ValuesRecipe {
         &self.plan
     }
 
-    /// What was asked for.
+    /// The parameters.
     #[must_use]
     pub fn request(&self) -> &ValuesRequest {
         &self.request

@@ -42,7 +42,7 @@ fn recipe(target: &Target) -> Result<LimitedUpdates, AuditError> {
     Ok(request.plan()?)
 }
 
-/// What the recipe costs and promises.
+/// The price and the claim of the recipe.
 pub(super) fn price(target: &Target) -> Result<(Price, Guarantee), AuditError> {
     if target.budget.is_pure() {
         return selection::price(target);

@@ -24,7 +24,7 @@ use hushstream_recipes::{
 use hushstream_sets::Ball;
 use std::sync::Arc;
 
-/// So many records a batch of the batched recipes has.
+/// Records per batch of the batched recipes.
 const BATCH: u64 = 2;
 /// So many releases of a dartboard that may draw once.
 pub(super) const SPENT: u64 = 16;
@@ -100,7 +100,7 @@ fn linear() -> Result<LinearLoss, AuditError> {
     Ok(LinearLoss::new(1, -1.0, 1.0)?)
 }
 
-/// What the recipe costs and promises.
+/// The price and the claim of the recipe.
 pub(super) fn price(target: &Target) -> Result<(Price, Guarantee), AuditError> {
     let recipe = recipe(target)?;
     let plan = recipe.plan();

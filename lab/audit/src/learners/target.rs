@@ -34,7 +34,7 @@ pub struct Target {
     pub sum: Option<SumKind>,
     /// With which noise.
     pub noise: Noise,
-    /// What is promised.
+    /// The claimed guarantee.
     pub budget: Budget,
     /// Between which streams.
     pub adjacency: Adjacency,

@@ -56,7 +56,7 @@ fn recipe(target: &Target) -> Result<ValuesRecipe, AuditError> {
     Ok(request.plan()?)
 }
 
-/// What the recipe costs and promises.
+/// The price and the claim of the recipe.
 pub(super) fn price(target: &Target) -> Result<(Price, Guarantee), AuditError> {
     let recipe = recipe(target)?;
     let plan = recipe.plan();

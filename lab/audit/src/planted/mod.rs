@@ -49,7 +49,7 @@ pub trait Planted: Sync {
     /// Short, for tables.
     fn name(&self) -> &'static str;
 
-    /// What was done wrong.
+    /// The planted bug.
     fn what(&self) -> &'static str;
 
     /// Audits the mechanism, with or without the bug.
