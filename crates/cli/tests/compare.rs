@@ -49,7 +49,8 @@ fn curves_pictures_and_pages_are_written() {
     let directory = tempfile::tempdir().unwrap();
     let path = |name: &str| directory.path().join(name).display().to_string();
     let arguments = format!(
-        "compare --recipes pftal,pqftl --sum tree,blt --task ridge --dim 3 --rounds 2000 --repeats 2 --csv {} --svg {} --html {}",
+        "compare --recipes pftal,pqftl --sum tree,blt --task ridge --dim 3 --rounds 2000 --repeats \
+         2 --csv {} --svg {} --html {}",
         path("c.csv"),
         path("c.svg"),
         path("c.html")

@@ -112,7 +112,8 @@ fn all_sums_stand_side_by_side_and_the_best_is_chosen() {
 #[test]
 fn pure_privacy_needs_no_delta() {
     let plan = json(
-        "plan --releases 1048576 --epsilon 1 --sum kary --noise laplace --adjacency zero-out --json",
+        "plan --releases 1048576 --epsilon 1 --sum kary --noise laplace --adjacency zero-out \
+         --json",
     );
     assert!(plan["mu"].is_null());
     assert_eq!(plan["guarantee"]["delta"], 0.0);
@@ -225,7 +226,8 @@ fn a_recipe_is_planned_with_its_calibration_and_bound() {
     assert_eq!(plan["sum"], "tree");
     let parameters = &plan["parameters"];
     assert_eq!(parameters["learner"], "dual-averaging");
-    // N = σ√(dh') with 16 of 17 levels in the worst release, H = (2/‖C‖)√(L(L + N)(1 + ln T)/T), ‖C‖ = 4.
+    // N = σ√(dh') with 16 of 17 levels in the worst release, H = (2/‖C‖)√(L(L + N)(1 + ln T)/T),
+    // ‖C‖ = 4.
     let n = plan["prefix_sd_max"].as_f64().unwrap() * 10_f64.sqrt();
     close(&parameters["noise_length"], n, 1e-9);
     let log = 1.0 + 1e5_f64.ln();
@@ -327,7 +329,8 @@ fn bad_recipes_end_with_code_two_and_what_is_allowed() {
             "--radius is not for this set",
         ),
         (
-            "--recipe coco-l --lipschitz 1 --strong-convexity 1 --window 9 --set spectrahedron --dim 11",
+            "--recipe coco-l --lipschitz 1 --strong-convexity 1 --window 9 --set spectrahedron \
+             --dim 11",
             "n(n+1)/2",
         ),
         (
@@ -351,7 +354,8 @@ fn bad_recipes_end_with_code_two_and_what_is_allowed() {
     }
 }
 
-/// JKT12 Theorem 6: fewer records for a larger error, more for more privacy; and only `pol` is asked.
+/// JKT12 Theorem 6: fewer records for a larger error, more for more privacy; and only `pol` is
+/// asked.
 #[test]
 fn how_many_records_one_model_needs() {
     let records = |flags: &str| {

@@ -30,7 +30,8 @@ fn it_promises_what_a_run_promises() {
     std::fs::write(folder.path().join("d.vw"), text).unwrap();
     let plan = json(&format!("{PLAN} --json"), folder.path());
     let run = json(
-        "learn d.vw --recipe sparse-ftrl --hash-bits 12 --norm 1.7320508075688772 --epsilon 1 --delta 1e-6 --ledger l --json",
+        "learn d.vw --recipe sparse-ftrl --hash-bits 12 --norm 1.7320508075688772 --epsilon 1 \
+         --delta 1e-6 --ledger l --json",
         folder.path(),
     );
     for key in [

@@ -1,4 +1,5 @@
-//! Files that cannot be learned from: one line that says where, never what, and nothing spent or left behind that could be known before.
+//! Files that cannot be learned from: one line that says where, never what, and nothing spent or
+//! left behind that could be known before.
 
 use crate::common::{BUDGET, Folder, HEADER, rows};
 
@@ -181,7 +182,8 @@ fn what_is_not_a_fault() {
     let told = folder.json(&format!("learn d.csv {FLAGS} {BUDGET} --seed-insecure 1"));
     assert_eq!(told["rounds"], 63);
     assert_eq!(told["scored"], 63);
-    // A number beyond its bounds is clipped to them, a missing target may be a round without a record.
+    // A number beyond its bounds is clipped to them, a missing target may be a round without a
+    // record.
     folder.write("d.csv", text + "\n0.5,1,x,1,\n");
     let null = format!("learn d.csv {FLAGS} {BUDGET} --seed-insecure 1 --missing-target null");
     let told = folder.json(&null);
@@ -228,7 +230,8 @@ fn nothing_private_is_published() {
     let folder = Folder::new();
     let data = rows(200, 1) + &format!("0.5,{MARKER},x,1,1\n");
     folder.write("d.csv", data);
-    // With a seed: among ten thousand digits of real noise, these seven would stand once in a thousand runs.
+    // With a seed: among ten thousand digits of real noise, these seven would stand once in a
+    // thousand runs.
     let flags = format!("{FLAGS} {BUDGET} --batch 3 --ledger ledger --seed-insecure 1");
     let (out, _) = folder.succeeds(&format!(
         "learn d.csv {flags} --model model --releases releases --quiet"

@@ -1,4 +1,5 @@
-//! Flags that are wrong or do not go together: refused with what is allowed, before anything is spent or written.
+//! Flags that are wrong or do not go together: refused with what is allowed, before anything is
+//! spent or written.
 
 use crate::common::{Folder, SCHEMA};
 

@@ -1,4 +1,5 @@
-//! Places that cannot be written, and ledgers, journals, keys and models that are damaged, locked or of another run.
+//! Places that cannot be written, and ledgers, journals, keys and models that are damaged, locked
+//! or of another run.
 
 use crate::common::{BUDGET, Folder, SCHEMA, rows};
 use std::process::Stdio;
@@ -92,7 +93,8 @@ fn what_is_not_there_cannot_be_resumed() {
         folder.fails(&learn(&format!("{flags} --resume")).replace("--epsilon 1", "--epsilon 2"));
     assert!(
         message.ends_with(
-            "the run in state was begun with --epsilon 1, not with --epsilon 2: leave the flags of privacy and method as they were"
+            "the run in state was begun with --epsilon 1, not with --epsilon 2: leave the flags of \
+             privacy and method as they were"
         ),
         "{message}"
     );
@@ -157,7 +159,8 @@ fn damage_is_told() {
         folder.fails(&resume);
         folder.write(name, &whole);
     }
-    // A journal that lost synced items is an old copy: its run goes on under another name, and is not charged again.
+    // A journal that lost synced items is an old copy: its run goes on under another name, and is
+    // not charged again.
     let whole = folder.read("state/journal");
     folder.write("state/journal", &whole[..whole.len() - 40]);
     let (_, told) = folder.succeeds(&resume);
@@ -165,7 +168,8 @@ fn damage_is_told() {
     assert_eq!(folder.charges("ledger"), 1);
     folder.write("state/journal", "something else altogether");
     folder.fails(&resume);
-    // A journal that is gone cannot be told from another run's charge: it is not charged again in silence.
+    // A journal that is gone cannot be told from another run's charge: it is not charged again in
+    // silence.
     folder.write("state/journal", "");
     let message = folder.fails(&resume);
     assert!(message.contains("begin again"), "{message}");
@@ -192,7 +196,8 @@ fn states_of_other_versions_are_refused_in_words() {
     for (name, place) in files {
         folder.write(place, golden(name));
     }
-    let resume = "learn d.csv --target y --bounds a=0:1 --recipe pftal-convex --batch 4 --epsilon 1 --delta 1e-6 --seed-insecure 3 --state state --ledger ledger --resume";
+    let resume = "learn d.csv --target y --bounds a=0:1 --recipe pftal-convex --batch 4 --epsilon \
+        1 --delta 1e-6 --seed-insecure 3 --state state --ledger ledger --resume";
     let message = folder.fails(resume);
     assert!(
         message.contains("the journal was written by an earlier version"),

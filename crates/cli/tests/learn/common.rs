@@ -19,7 +19,8 @@ impl Folder {
         Self(tempfile::tempdir().unwrap())
     }
 
-    /// In memory where the system has such a place: runs sync the disk, and thousands of them would wait for it.
+    /// In memory where the system has such a place: runs sync the disk, and thousands of them would
+    /// wait for it.
     pub(crate) fn in_memory() -> Self {
         let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
         Self(folder.unwrap())
@@ -103,7 +104,8 @@ impl Folder {
         serde_json::from_str(&out).unwrap_or_else(|_| panic!("{arguments}\n{out}\n{error}"))
     }
 
-    /// The message of a run that must fail: exit code 2, one line for the error, nothing on standard output.
+    /// The message of a run that must fail: exit code 2, one line for the error, nothing on
+    /// standard output.
     pub(crate) fn fails(&self, arguments: &str) -> String {
         let output = self.run(arguments);
         let error = String::from_utf8(output.stderr).unwrap();

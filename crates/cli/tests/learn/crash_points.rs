@@ -1,4 +1,5 @@
-//! Every moment of opening at which a crash leaves something behind, made by hand: files are cut back to what they held then.
+//! Every moment of opening at which a crash leaves something behind, made by hand: files are cut
+//! back to what they held then.
 
 use crate::common::{BUDGET, Folder, SCHEMA};
 
@@ -55,7 +56,8 @@ fn goes_on((folder, releases, model): &(Folder, Vec<u8>, Vec<u8>), resume: bool)
 
 #[test]
 fn before_the_charge_after_it_and_before_the_journal_has_a_beginning() {
-    // The ledger: 1 record when it has a budget, 2 with the charge, 3 when the run has begun. The journal: nothing, a torn head, a head, a torn opening.
+    // The ledger: 1 record when it has a budget, 2 with the charge, 3 when the run has begun. The
+    // journal: nothing, a torn head, a head, a torn opening.
     for (records, journal) in [(1, 0), (2, 0), (2, 5), (2, 10), (2, 22)] {
         goes_on(&at(records, journal), true);
     }

@@ -1,10 +1,12 @@
-//! The figures for the operator, computed once more by the test from the published releases; and how to have none of them.
+//! The figures for the operator, computed once more by the test from the published releases; and
+//! how to have none of them.
 
 use crate::common::{BUDGET, Folder, SCHEMA, rows};
 use serde_json::Value;
 use std::fmt::Write;
 
-/// Rows of a table with a constant, by the public schema: numbers to −1 … 1, categories to one of three, scaled to the stated length.
+/// Rows of a table with a constant, by the public schema: numbers to −1 … 1, categories to one of
+/// three, scaled to the stated length.
 fn features(line: &str, length: f64) -> (Vec<f64>, f64) {
     let fields: Vec<&str> = line.split(',').collect();
     let number = |field: &str| field.parse::<f64>().unwrap();
@@ -43,7 +45,8 @@ fn close(told: &Value, expected: f64) {
 fn signs_are_scored_before_they_are_learned() {
     let folder = Folder::with_rows(64);
     let told = folder.json(&format!(
-        "learn d.csv {SCHEMA} {BUDGET} --recipe pqftl --sum blt --batch 4 --seed-insecure 1 --releases releases"
+        "learn d.csv {SCHEMA} {BUDGET} --recipe pqftl --sum blt --batch 4 --seed-insecure 1 \
+         --releases releases"
     ));
     let length = told["parameters"]["length"].as_f64().unwrap();
     let data = rows(64, 1);
@@ -102,7 +105,8 @@ fn check_signs(told: &Value, scored: &[(f64, bool)], chance: impl Fn(f64) -> f64
 fn logistic_scores_have_their_own_probabilities() {
     let folder = Folder::with_rows(600);
     let told = folder.json(&format!(
-        "learn d.csv {SCHEMA} --epsilon 50 --delta 1e-6 --recipe pftal-convex --sum blt --batch 4 --seed-insecure 1 --releases releases --without-privacy"
+        "learn d.csv {SCHEMA} --epsilon 50 --delta 1e-6 --recipe pftal-convex --sum blt --batch 4 \
+         --seed-insecure 1 --releases releases --without-privacy"
     ));
     let length = told["parameters"]["length"].as_f64().unwrap();
     let weights = weights_before(&folder, 4, 600, 6);
@@ -136,7 +140,8 @@ fn numbers_are_scored_within_their_bounds() {
     let folder = Folder::with_rows(64);
     // The column b, from 0 to 10, out of the others.
     let told = folder.json(&format!(
-        "learn d.csv --target b --target-bounds 0:10 --features a,y --bounds a=0:1,y=0:1 {BUDGET} --batch 4 --seed-insecure 1 --releases releases"
+        "learn d.csv --target b --target-bounds 0:10 --features a,y --bounds a=0:1,y=0:1 {BUDGET} \
+         --batch 4 --seed-insecure 1 --releases releases"
     ));
     let weights = weights_before(&folder, 4, 64, 3);
     let data = rows(64, 1);

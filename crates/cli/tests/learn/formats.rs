@@ -33,7 +33,8 @@ fn tables_and_objects() {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     std::io::Write::write_all(&mut encoder, data.as_bytes()).unwrap();
     folder.write("d.csv.gz", encoder.finish().unwrap());
-    let schema = "target = 'y'\nignore = ['who']\nbounds = { a = [0, 1], b = [0, 10] }\nvocabulary = { c = ['x', 'y', 'z'] }\n";
+    let schema = "target = 'y'\nignore = ['who']\nbounds = { a = [0, 1], b = [0, 10] }\nvocabulary \
+        = { c = ['x', 'y', 'z'] }\n";
     folder.write("schema.toml", schema);
     for other in [
         format!("d.tsv {SCHEMA}"),

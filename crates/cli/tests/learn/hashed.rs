@@ -5,7 +5,8 @@ use std::fmt::Write;
 
 const FEATURES: u64 = 1 << 12;
 
-/// The same records as VW text and as libsvm. Each has a few of many features, named by their numbers; those from 0 to 3 tell the class.
+/// The same records as VW text and as libsvm. Each has a few of many features, named by their
+/// numbers; those from 0 to 3 tell the class.
 fn records(count: u64) -> [String; 2] {
     let (mut dice, mut texts) = (Dice(9), [String::new(), String::new()]);
     for _ in 0..count {

@@ -1,4 +1,5 @@
-//! The machine dies at any moment: whatever is killed and resumed ends with the same bytes as if it had never stopped, and has paid once.
+//! The machine dies at any moment: whatever is killed and resumed ends with the same bytes as if it
+//! had never stopped, and has paid once.
 
 use crate::common::{BUDGET, Dice, Folder, SCHEMA};
 use std::time::{Duration, Instant};
@@ -116,7 +117,8 @@ fn so_does_one_whose_journal_is_written_anew_in_between() {
 fn so_does_one_that_syncs_rarely() {
     let data = crate::common::rows(20_000, 1);
     let flags = format!(
-        "{SCHEMA} {BUDGET} --recipe pftal-convex --batch 1 --releases releases --sync-milliseconds 40"
+        "{SCHEMA} {BUDGET} --recipe pftal-convex --batch 1 --releases releases --sync-milliseconds \
+         40"
     );
     torment(&data, &flags, KILLS / 6, 19);
 }
@@ -137,11 +139,13 @@ fn so_do_a_selection_a_sparse_learner_and_perturbed_iterates() {
 fn so_do_bandits_on_a_table_and_on_a_log() {
     let data = crate::common::rows(150, 1);
     let table = format!(
-        "--task bandit --features a,y --bounds a=0:1,y=0:1 {BUDGET} --batch 2 --recipe exp2-batched --releases releases"
+        "--task bandit --features a,y --bounds a=0:1,y=0:1 {BUDGET} --batch 2 --recipe \
+         exp2-batched --releases releases"
     );
     torment(&data, &table, KILLS / 6, 16);
     let log = format!(
-        "--task bandit --arm c --arms x,y,z --target a --target-bounds 0:1 {BUDGET} --recipe exp2 --releases releases"
+        "--task bandit --arm c --arms x,y,z --target a --target-bounds 0:1 {BUDGET} --recipe exp2 \
+         --releases releases"
     );
     torment(&data, &log, KILLS / 6, 17);
 }
@@ -152,7 +156,8 @@ fn so_do_limited_updates_and_a_net() {
     let doubling = format!("{SCHEMA} {BUDGET} --recipe limited-updates --releases releases");
     torment(&data, &doubling, KILLS / 10, 18);
     let net = format!(
-        "--target y --features a --bounds a=0:1 {BUDGET} --recipe cover --radius 1 --releases releases"
+        "--target y --features a --bounds a=0:1 {BUDGET} --recipe cover --radius 1 --releases \
+         releases"
     );
     torment(&data, &net, KILLS / 10, 19);
 }

@@ -8,13 +8,15 @@ use std::time::{Duration, Instant};
 /// Far longer than any sync takes: who waits for it waits in vain.
 const FOREVER: Duration = Duration::from_secs(120);
 
-/// Feeds bursts of rows to a run and waits after each until a release for every row so far has left, though the stream is still open.
+/// Feeds bursts of rows to a run and waits after each until a release for every row so far has
+/// left, though the stream is still open.
 fn every_burst_leaves(bursts: &[usize], flags: &str) {
     let folder = Folder::new();
     let text = rows(1000, 1);
     let mut lines = text.lines();
     let mut command = folder.command(&format!(
-        "learn - --format csv {SCHEMA} {BUDGET} --recipe pftal-convex --batch 1 --rounds 1000 --ledger ledger --releases releases --quiet {flags}"
+        "learn - --format csv {SCHEMA} {BUDGET} --recipe pftal-convex --batch 1 --rounds 1000 \
+         --ledger ledger --releases releases --quiet {flags}"
     ));
     let mut child = command
         .stdin(Stdio::piped())

@@ -1,4 +1,5 @@
-//! A run that is resumed late: far more rows are passed over than the threads that read and draw ahead hold at a time.
+//! A run that is resumed late: far more rows are passed over than the threads that read and draw
+//! ahead hold at a time.
 
 use crate::common::{BUDGET, Folder, SCHEMA, rows};
 

@@ -1,4 +1,5 @@
-//! `hushstream learn`, `predict` and `inspect` as a person or a script meets them, also when the machine dies.
+//! `hushstream learn`, `predict` and `inspect` as a person or a script meets them, also when the
+//! machine dies.
 
 #![allow(clippy::unwrap_used)] // a test may stop where it fails
 

@@ -70,7 +70,8 @@ fn a_bad_cell_in_the_last_row_is_refused_and_nothing_is_charged() {
 fn no_row_of_a_stream_stops_it_or_moves_another() {
     let folder = Folder::new();
     let learn = format!(
-        "learn - --format csv {SCHEMA} {BUDGET} --rounds 16 --batch 1 --recipe pftal-convex --seed-insecure 1 --quiet --json --releases releases --model model"
+        "learn - --format csv {SCHEMA} {BUDGET} --rounds 16 --batch 1 --recipe pftal-convex \
+         --seed-insecure 1 --quiet --json --releases releases --model model"
     );
     let told = |row: &[u8]| {
         let output = folder.piped(&learn, &with(row));
@@ -145,7 +146,8 @@ fn no_record_of_any_format_stops_a_stream() {
         ),
     ] {
         let learn = format!(
-            "learn - --format {format} {flags} {BUDGET} --rounds 6 --batch 1 --recipe pftal-convex --seed-insecure 1 --quiet --json --releases releases"
+            "learn - --format {format} {flags} {BUDGET} --rounds 6 --batch 1 --recipe pftal-convex \
+             --seed-insecure 1 --quiet --json --releases releases"
         );
         for at in [0, 2, 5] {
             let told = |row: &[u8]| {
@@ -184,17 +186,31 @@ fn every_mechanism_takes_empty_rounds() {
         (&examples, features.to_owned()),
         (&examples, format!("{features} --recipe pftal-convex")),
         (&examples, format!("{features} --recipe sparse-ftrl")),
-        (&examples, format!("{features} --recipe pigd --strong-convexity 1")),
-        (&examples, format!("{features} --recipe pol --strong-convexity 1")),
+        (
+            &examples,
+            format!("{features} --recipe pigd --strong-convexity 1"),
+        ),
+        (
+            &examples,
+            format!("{features} --recipe pol --strong-convexity 1"),
+        ),
         (&examples, format!("{features} --classes 0,1")),
         (&examples, format!("{features} --target-bounds 0:1")),
-        (&examples, "--bounds x=0:1 --target y --person z --max-per-person 2".to_owned()),
+        (
+            &examples,
+            "--bounds x=0:1 --target y --person z --max-per-person 2".to_owned(),
+        ),
         (&losses, "--task experts --bounds *=0:1".to_owned()),
-        (&losses, "--task experts --bounds *=0:1 --recipe ftrl".to_owned()),
+        (
+            &losses,
+            "--task experts --bounds *=0:1 --recipe ftrl".to_owned(),
+        ),
         (&losses, "--task bandit --bounds *=0:1".to_owned()),
         (
             &log,
-            "--task bandit --arm item --arms a,b --target clicks --target-bounds 0:1 --propensity chance --least-propensity 0.1".to_owned(),
+            "--task bandit --arm item --arms a,b --target clicks --target-bounds 0:1 --propensity \
+             chance --least-propensity 0.1"
+                .to_owned(),
         ),
     ] {
         let folder = Folder::new();

@@ -146,7 +146,8 @@ fn a_bound_that_says_nothing_is_told() {
         .collect();
     folder.write("e.csv", format!("a,b\n{table}"));
     let (_, error) = folder.succeeds(
-        "learn e.csv --task experts --bounds *=0:1 --epsilon 0.1 --delta 1e-6 --recipe dartboard --seed-insecure 1",
+        "learn e.csv --task experts --bounds *=0:1 --epsilon 0.1 --delta 1e-6 --recipe dartboard \
+         --seed-insecure 1",
     );
     assert!(
         error.contains("is not below the trivial one") && error.contains("says nothing here"),
@@ -155,7 +156,8 @@ fn a_bound_that_says_nothing_is_told() {
     let plan = |rounds: &str| {
         folder
             .succeeds(&format!(
-                "plan --recipe pftal-convex --lipschitz 1 --dim 2 --rounds {rounds} --epsilon 1 --delta 1e-9"
+                "plan --recipe pftal-convex --lipschitz 1 --dim 2 --rounds {rounds} --epsilon 1 \
+                 --delta 1e-9"
             ))
             .0
             .contains("says nothing here")
@@ -228,7 +230,8 @@ fn the_model_of_a_live_stream_is_the_newest_and_whole_at_every_moment() {
     let text = rows(400, 1);
     let mut lines = text.lines();
     let mut command = folder.command(&format!(
-        "learn - --format csv {SCHEMA} {BUDGET} --recipe pftal-convex --batch 1 --rounds 1000 --ledger ledger --model model --quiet --sync-milliseconds 20"
+        "learn - --format csv {SCHEMA} {BUDGET} --recipe pftal-convex --batch 1 --rounds 1000 \
+         --ledger ledger --model model --quiet --sync-milliseconds 20"
     ));
     let mut child = command
         .stdin(Stdio::piped())

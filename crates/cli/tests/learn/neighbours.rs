@@ -17,7 +17,8 @@ fn outside(learn: &str, data: &str) -> Outside {
     let folder = Folder::in_memory();
     folder.write("d.csv", data);
     let learn = format!(
-        "learn d.csv {learn} {BUDGET} --seed-insecure 3 --sync-milliseconds 0 --state state --ledger ledger --quiet"
+        "learn d.csv {learn} {BUDGET} --seed-insecure 3 --sync-milliseconds 0 --state state \
+         --ledger ledger --quiet"
     );
     let output = folder.run(&learn);
     let told = [output.stdout, output.stderr].map(|told| String::from_utf8(told).unwrap());

@@ -1,4 +1,5 @@
-//! One core or more: rows are read and noise is drawn in the same thread or in others, and what is released is the same, bit for bit.
+//! One core or more: rows are read and noise is drawn in the same thread or in others, and what is
+//! released is the same, bit for bit.
 
 use crate::common::{BUDGET, Dice, Folder, SCHEMA};
 use std::fmt::Write;

@@ -1,8 +1,11 @@
-//! Everything a user may publish, audited from outside: model files, files of releases, predictions, what a quiet run prints; also after a stop, and with a ledger.
+//! Everything a user may publish, audited from outside: model files, files of releases,
+//! predictions, what a quiet run prints; also after a stop, and with a ledger.
 //!
-//! Two neighbouring files are learned from by the program itself, many times with simulated noise, and `hushstream-audit` tries to tell them apart by all numbers that were published. ε = 8 and few
-//! records, so that few runs tell much. The same attack is shown to work on a leak: with the operator's own figures among what it sees, it refutes the claim. What noise does not touch must be
-//! the same for both files, byte for byte.
+//! Two neighbouring files are learned from by the program itself, many times with simulated noise,
+//! and `hushstream-audit` tries to tell them apart by all numbers that were published. ε = 8 and
+//! few records, so that few runs tell much. The same attack is shown to work on a leak: with the
+//! operator's own figures among what it sees, it refutes the claim. What noise does not touch must
+//! be the same for both files, byte for byte.
 
 use crate::common::Folder;
 use hushstream_audit::{AuditError, Claim, Duel, Effort, Verdict, World, audit};
@@ -144,7 +147,8 @@ fn values(text: &str) -> Vec<Value> {
     lines.collect()
 }
 
-/// What the clock tells is no figure of the data, and would only confuse an attack that is fitted on few runs.
+/// What the clock tells is no figure of the data, and would only confuse an attack that is fitted
+/// on few runs.
 const TIMED: [&str; 3] = ["seconds", "rows_per_second", "peak_memory_bytes"];
 
 fn numbers(value: &Value, seen: &mut Vec<f64>) {
@@ -216,7 +220,8 @@ fn without_weights(value: Value) -> Value {
     }
 }
 
-/// With the same noise, neighbouring files give the same of everything that is published, but for the weights: names and number of files, keys, counts of releases, columns, words.
+/// With the same noise, neighbouring files give the same of everything that is published, but for
+/// the weights: names and number of files, keys, counts of releases, columns, words.
 #[test]
 fn what_noise_does_not_touch_is_the_same() {
     for (flags, course) in [
@@ -228,7 +233,8 @@ fn what_noise_does_not_touch_is_the_same() {
             Course::Whole,
         ),
         (
-            "--recipe pocp-anytime --loss hinge --horizon unknown --rounds 4 --strong-convexity 1000 --releases releases",
+            "--recipe pocp-anytime --loss hinge --horizon unknown --rounds 4 --strong-convexity \
+             1000 --releases releases",
             Course::Whole,
         ),
         (ONE_MODEL, Course::Whole),
@@ -253,7 +259,8 @@ fn what_noise_does_not_touch_is_the_same() {
         };
         let (left, right) = (run(World::Left), run(World::Right));
         assert_eq!(left, right, "{flags}");
-        // And the canary was seen: a shape that is the same because nothing was learned would be no test.
+        // And the canary was seen: a shape that is the same because nothing was learned would be no
+        // test.
         let published = Published {
             flags,
             course,
@@ -282,7 +289,8 @@ fn a_quiet_run_says_the_same_of_neighbours() {
     }
 }
 
-/// The keys of what is published are these, and a key that only a run for its operator fills is named as the operator's.
+/// The keys of what is published are these, and a key that only a run for its operator fills is
+/// named as the operator's.
 #[test]
 fn no_figure_of_the_operator_is_published() {
     let published = Published {

@@ -23,7 +23,8 @@ fn every_sum_serves() {
     ] {
         for recipe in ["pftal-convex", "pqftl"] {
             let told = folder.json(&format!(
-                "learn d.csv {SCHEMA} {flags} --recipe {recipe} --sum {sum} --batch 10 --seed-insecure 1"
+                "learn d.csv {SCHEMA} {flags} --recipe {recipe} --sum {sum} --batch 10 \
+                 --seed-insecure 1"
             ));
             let named = told["parameters"]["sum"].as_str().unwrap();
             assert!(named.starts_with(sum), "{named}");
@@ -97,7 +98,8 @@ fn the_model_of_perturbed_iterates_is_a_mean_of_releases() {
     let folder = Folder::with_rows(400);
     for recipe in ["pigd", "pgiga", "pigd-convex"] {
         let told = folder.json(&format!(
-            "learn d.csv {SCHEMA} {BUDGET} --recipe {recipe} --seed-insecure 1 --releases releases --model model"
+            "learn d.csv {SCHEMA} {BUDGET} --recipe {recipe} --seed-insecure 1 --releases releases \
+             --model model"
         ));
         let model = told["parameters"]["model"].as_str().unwrap();
         assert!(
@@ -123,7 +125,8 @@ fn the_model_of_perturbed_iterates_is_a_mean_of_releases() {
 #[test]
 fn convex_losses_are_learned_on_few_points() {
     let folder = Folder::with_rows(3000);
-    let flags = "learn d.csv --target y --features a --bounds a=0:1 --seed-insecure 1 --epsilon 8 --delta 1e-6 --model model --releases releases";
+    let flags = "learn d.csv --target y --features a --bounds a=0:1 --seed-insecure 1 --epsilon 8 \
+        --delta 1e-6 --model model --releases releases";
     for (recipe, releases, last) in [("limited-updates", 11, 2047), ("cover", 2999, 2999)] {
         let told = folder.json(&format!("{flags} --recipe {recipe}"));
         let text = folder.text("releases");
@@ -145,10 +148,27 @@ fn convex_losses_are_learned_on_few_points() {
     assert!(said.contains("no twin without privacy"), "{said}");
     for (flags, told) in [
         (format!("{SCHEMA} --recipe cover"), "at most 3 dimensions"),
-        (format!("{SCHEMA} --recipe limited-updates --loss hinge"), "smooth"),
-        (format!("{SCHEMA} --recipe limited-updates --person who --max-per-person 2"), "not persons"),
-        (format!("{SCHEMA} --recipe dartboard"), "does not learn from a table"),
-        ("--task experts --features a,y --bounds a=0:1,y=0:1 --recipe limited-updates --radius 1".to_owned(), "--radius"),
+        (
+            format!("{SCHEMA} --recipe limited-updates --loss hinge"),
+            "smooth",
+        ),
+        (
+            format!(
+                "{SCHEMA} --recipe limited-updates --person who --max-per-person \
+            2"
+            ),
+            "not persons",
+        ),
+        (
+            format!("{SCHEMA} --recipe dartboard"),
+            "does not learn from a table",
+        ),
+        (
+            "--task experts --features a,y --bounds a=0:1,y=0:1 --recipe limited-updates --radius \
+            1"
+            .to_owned(),
+            "--radius",
+        ),
     ] {
         let message = folder.fails(&format!("learn d.csv {flags} {BUDGET}"));
         assert!(message.contains(told), "{message}");

@@ -51,7 +51,8 @@ impl Stopped {
         let recipe = recipe.replace("SCHEMA", SCHEMA);
         let releases = if releases { "--releases releases" } else { "" };
         let learn = format!(
-            "learn d.csv {recipe} {BUDGET} {flags} --seed-insecure 3 --sync-milliseconds 0 --state state --ledger ledger --model model {releases}"
+            "learn d.csv {recipe} {BUDGET} {flags} --seed-insecure 3 --sync-milliseconds 0 --state \
+             state --ledger ledger --model model {releases}"
         );
         folder.succeeds(&learn);
         let stopped = Self {
@@ -161,7 +162,8 @@ fn a_file_grows_at_its_end_and_only_unshuffled() {
 fn other_rows_after_a_stop_contradict_nothing() {
     let folder = Folder::in_memory();
     let learn = format!(
-        "learn d.csv {SCHEMA} {BUDGET} --recipe pftal-convex --batch 4 --seed-insecure 3 --sync-milliseconds 0 --state state --ledger ledger --releases releases"
+        "learn d.csv {SCHEMA} {BUDGET} --recipe pftal-convex --batch 4 --seed-insecure 3 \
+         --sync-milliseconds 0 --state state --ledger ledger --releases releases"
     );
     folder.write("d.csv", rows(ROWS, 1));
     folder.succeeds(&learn);

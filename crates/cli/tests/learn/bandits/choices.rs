@@ -94,11 +94,13 @@ fn flags_that_do_not_fit_are_refused() {
             "a log tells of arms",
         ),
         (
-            "--target clicks --arm item --arms good,bad,worse --target-bounds 0:2 --propensity chance",
+            "--target clicks --arm item --arms good,bad,worse --target-bounds 0:2 --propensity \
+             chance",
             "--least-propensity",
         ),
         (
-            "--target clicks --arm item --arms good,bad,worse --target-bounds 0:2 --propensity chance --least-propensity 0",
+            "--target clicks --arm item --arms good,bad,worse --target-bounds 0:2 --propensity \
+             chance --least-propensity 0",
             "above 0",
         ),
         (
@@ -113,7 +115,10 @@ fn flags_that_do_not_fit_are_refused() {
         let message = folder.fails(&format!("learn d.csv --task bandit {flags} --epsilon 1"));
         assert!(message.contains(told), "{flags}\n{message}");
     }
-    let message = folder.fails("learn d.csv --target item --positive good --bounds *=0:9 --ignore when --epsilon 1 --recipe exp2");
+    let message = folder.fails(
+        "learn d.csv --target item --positive good --bounds *=0:9 --ignore \
+        when --epsilon 1 --recipe exp2",
+    );
     assert!(message.contains("--task bandit"), "{message}");
 }
 
@@ -123,7 +128,8 @@ fn what_is_not_named_is_chosen_from_public_numbers() {
     folder.write("d.csv", table(&rows));
     let flags = "learn d.csv --task bandit --bounds *=0:1 --seed-insecure 1";
     let batch = |told: &Value| told["parameters"]["batch"].as_u64().unwrap();
-    // A small budget holds arms for longer; one number a record is best hidden by Laplace noise, also where δ is allowed.
+    // A small budget holds arms for longer; one number a record is best hidden by Laplace noise,
+    // also where δ is allowed.
     let small = folder.json(&format!("{flags} --epsilon 0.1 --delta 1e-6"));
     assert_eq!(
         (&small["recipe"], &small["parameters"]["noise"]),

@@ -9,7 +9,8 @@ fn a_log_answers_every_round_and_is_weighed() {
     folder.write("d.csv", text);
     // One batch of all rows: the policy is uniform, and one answer leaves.
     let told = folder.json(&format!(
-        "learn d.csv {LOG} --propensity chance --least-propensity 0.2 --batch 1200 --recipe exp2-batched --releases releases {LITTLE_NOISE}"
+        "learn d.csv {LOG} --propensity chance --least-propensity 0.2 --batch 1200 --recipe \
+         exp2-batched --releases releases {LITTLE_NOISE}"
     ));
     let plays = released(&folder);
     let [line] = &plays[..] else {
@@ -39,7 +40,8 @@ fn a_log_answers_every_round_and_is_weighed() {
         2.0 * sums[2] / 1200.0,
         1e-9,
     );
-    // Arms by themselves are told by their own weights: the first arm's mean, since it is always as likely.
+    // Arms by themselves are told by their own weights: the first arm's mean, since it is always as
+    // likely.
     let first = rows.iter().filter(|(arm, ..)| *arm == 0);
     let mean = first.clone().map(|row| 2.0 - row.1).sum::<f64>() / first.count() as f64;
     close(&told["loss"]["hindsight"], mean, 1e-9);
@@ -58,7 +60,8 @@ fn a_log_answers_every_round_and_is_weighed() {
     );
     // The least propensity is a bound: weights are clipped to it, and noise grows with it.
     let clipped = folder.json(&format!(
-        "learn d.csv {LOG} --propensity chance --least-propensity 0.5 --batch 1200 --recipe exp2-batched {LITTLE_NOISE}"
+        "learn d.csv {LOG} --propensity chance --least-propensity 0.5 --batch 1200 --recipe \
+         exp2-batched {LITTLE_NOISE}"
     ));
     let noise = |told: &Value| told["parameters"]["noise_sd"].as_f64().unwrap();
     assert!((noise(&told) / noise(&clipped) - 2.5).abs() < 1e-6);

@@ -1,4 +1,5 @@
-//! Bandits: tables, labels and logs. What a run tells is computed once more by the test, from the data and what was released.
+//! Bandits: tables, labels and logs. What a run tells is computed once more by the test, from the
+//! data and what was released.
 
 mod choices;
 mod logs;
@@ -52,7 +53,8 @@ pub(super) fn arm(line: &Value) -> usize {
     ARMS.iter().position(|arm| *arm == line["arm"]).unwrap()
 }
 
-/// A log by a policy that plays the arms with probabilities ½, ¼ and ¼: rewards of 0 to 2, and their propensities.
+/// A log by a policy that plays the arms with probabilities ½, ¼ and ¼: rewards of 0 to 2, and
+/// their propensities.
 pub(super) fn log(count: usize) -> (String, Vec<(usize, f64, f64)>) {
     let mut dice = Dice(17);
     let mut text = "when,item,clicks,chance\n".to_owned();

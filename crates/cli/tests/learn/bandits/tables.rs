@@ -6,11 +6,13 @@ use super::*;
 fn a_table_is_played_one_arm_at_a_time() {
     let (folder, rows) = (Folder::new(), losses(4000));
     folder.write("d.csv", table(&rows));
-    let flags = "learn d.csv --task bandit --bounds *=0:1 --releases releases --model model --batch 4 --recipe exp2-batched";
+    let flags = "learn d.csv --task bandit --bounds *=0:1 --releases releases --model model \
+        --batch 4 --recipe exp2-batched";
     let told = folder.json(&format!("{flags} {LITTLE_NOISE} --without-privacy"));
     let plays = released(&folder);
     assert_eq!(plays.len(), 1000);
-    // Only the played arm's losses are in an answer, and the figures are over the plays that were released.
+    // Only the played arm's losses are in an answer, and the figures are over the plays that were
+    // released.
     let (mut paid, mut sums) = (0.0, [[0.0; 2]; 3]);
     for (line, batch) in plays.iter().zip(rows.chunks(4)) {
         let (arm, loss) = (arm(line), |arm: usize| {
@@ -84,7 +86,10 @@ fn rewards_are_losses_turned_round() {
     close(&lost["loss"]["average"], 1.0 - reward, 1e-9);
     assert!(lost["rewards"].is_null());
     // In experts as well.
-    let told = folder.json("learn d.csv --task experts --bounds *=0:1 --rewards --seed-insecure 1 --epsilon 8 --delta 1e-6 --without-privacy");
+    let told = folder.json(
+        "learn d.csv --task experts --bounds *=0:1 --rewards --seed-insecure 1 \
+        --epsilon 8 --delta 1e-6 --without-privacy",
+    );
     let all = |arm: usize| turned.iter().map(|row| row[arm]).sum::<f64>() / 600.0;
     close(&told["rewards"]["best"], all(0), 1e-9);
     let without = told["rewards"]["without_privacy"].as_f64().unwrap();
@@ -110,7 +115,8 @@ fn a_label_is_the_arm_that_earns() {
     }
     folder.write("d.csv", text);
     let told = folder.json(&format!(
-        "learn d.csv --task bandit --target kind --arms good,bad,worse --releases releases --batch 2 --recipe exp2-batched {LITTLE_NOISE}"
+        "learn d.csv --task bandit --target kind --arms good,bad,worse --releases releases --batch \
+         2 --recipe exp2-batched {LITTLE_NOISE}"
     ));
     let mut earned = 0;
     for (line, batch) in released(&folder).iter().zip(labels.chunks(2)) {
