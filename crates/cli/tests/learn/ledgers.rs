@@ -345,7 +345,7 @@ fn a_run_does_not_vouch_for_simulated_ones_on_its_ledger() {
     folder.succeeds(&learn("--epsilon 1 --total-epsilon 9 --seed-insecure 1"));
     let (out, _) = folder.succeeds(&learn("--epsilon 1"));
     assert!(
-        out.contains("Of the 2 runs on this ledger 1 drew simulated noise"),
+        out.contains("Of the 2 runs on this ledger, 1 drew simulated noise"),
         "{out}"
     );
     assert!(!out.contains("Together"), "{out}");

@@ -649,7 +649,9 @@ fn one_content_each(
             };
             for (record, reads) in (1..).zip(&seen.read_for) {
                 let life = &lives[usize::from(restored && record > lost.at)];
-                for address in reads {
+                // Coins of a player are no noise: they decide a play, and the play is public.
+                let noises = reads.iter().filter(|address| address.mechanism < COINS);
+                for address in noises {
                     let stream = address.mechanism % 128;
                     contents.serve(*address, &content(stream, address.node, life), &what);
                 }
@@ -657,12 +659,24 @@ fn one_content_each(
         }
     }
     let all: HashSet<u64> = contents.0.values().copied().collect();
-    assert!(all.len() > 1, "contents are told apart");
+    assert!(all.len() > 1, "{}: contents are told apart", runs[0].name());
 }
+
+/// The first generator of coins: those of mechanisms are far below.
+const COINS: u64 = 1 << 62;
 
 /// The items of a node, added up; a filter's row.
 fn content_of_sum<'a>(rows: &'a Rows, kind: SumKind, releases: u64) -> Box<Content<'a>> {
     Box::new(move |stream, node, prefixes| {
+        // Draws of several nodes are filled up to whole vectors with nodes that end before the first
+        // item: their noise is in no release.
+        let is_dyadic = matches!(
+            kind,
+            SumKind::Tree | SumKind::PaddedTree | SumKind::Honaker | SumKind::Octave
+        );
+        if node == 0 || is_dyadic && node >> 6 == 0 {
+            return vec![0.0; prefixes[0].len()];
+        }
         let (before, (first, last)) = match (kind, stream) {
             (SumKind::Blt(_), _) => return rows.rows(prefixes)[node as usize - 1].clone(),
             (SumKind::PaddedTree, 1) => (0, (1, node >> 6)),
@@ -687,9 +701,8 @@ fn content_of_sum<'a>(rows: &'a Rows, kind: SumKind, releases: u64) -> Box<Conte
     })
 }
 
-/// Not yet: a node that is read is none of the tree, and its items are not known.
+/// Every address that two runs, a resumed one and one from an old copy read serves one content.
 #[test]
-#[ignore = "fails at a node that a tree does not have"]
 fn no_address_serves_two_contents() {
     let adjacency = Adjacency::ReplaceOne;
     for kind in all_sums() {
@@ -730,17 +743,30 @@ fn no_address_serves_two_contents() {
         releases: 5,
         goes_on: false,
     };
-    for recipe in [RecipeName::Exp2, RecipeName::Scrible] {
-        for noise in [FeedbackNoise::Gaussian, FeedbackNoise::Laplace] {
-            let answers = |number| {
-                let mut cell = OnAnswers::plan(recipe, noise, adjacency, 1, true).unwrap();
-                cell.number = number;
-                cell
-            };
-            let content: &Content<'_> = &|_, item, life| life[item as usize - 1].clone();
-            one_content_each([&answers(1), &answers(2)], 3, (items, true), content);
-        }
+    // Every bandit answers by this mechanism.
+    for noise in [FeedbackNoise::Gaussian, FeedbackNoise::Laplace] {
+        let answers = |number| {
+            let mut cell = OnAnswers::plan(RecipeName::Exp2, noise, adjacency, 1, true).unwrap();
+            cell.number = number;
+            cell
+        };
+        let content: &Content<'_> = &|_, item, life| life[item as usize - 1].clone();
+        one_content_each([&answers(1), &answers(2)], 3, (items, true), content);
     }
+}
+
+/// The same of iterates and of the phases of a solver. Not yet: two runs do not fit the ledger that
+/// these cells share.
+#[test]
+#[ignore = "two runs do not fit the ledger of these cells"]
+fn no_address_of_iterates_or_phases_serves_two_contents() {
+    let adjacency = Adjacency::ReplaceOne;
+    let items = Lost {
+        records: RECORDS,
+        at: 5,
+        releases: 5,
+        goes_on: false,
+    };
     for entry in CATALOGUE {
         if entry.mechanism != MechanismKind::Iterate {
             continue;
