@@ -157,7 +157,7 @@ impl<'a> Learning<'a> {
         self.malformed += u64::from(*sealed.is_malformed.for_the_operator());
         self.targets_clipped += u64::from(*sealed.target_was_clipped.for_the_operator());
         if let Some((shadow, board)) = &mut self.shadow {
-            board.score(&record, shadow.weights());
+            shadow.score(&record, board);
             shadow.learn(&record)?;
         }
         // Releases that the journal drops at a checkpoint must have been written.
@@ -276,7 +276,8 @@ impl<'a> Learning<'a> {
         let target = self.frame.target();
         Ok(model
             .with_target(&target)
-            .of_table(&self.frame.learner.data.schema))
+            .of_table(&self.frame.learner.data.schema)
+            .with_tables(self.frame.method.tables()))
     }
 
     /// Keeps releases from now on until they are taken.

@@ -300,6 +300,8 @@ pub enum Fault {
     TargetBoundsNeeded,
     #[error("no classes are stated; they are part of what is published: --classes A,B,C")]
     ClassesNeeded,
+    #[error("the records have no columns of numbers and categories, which curves and tables need")]
+    NoCodes,
     #[error("no feature is left: every column is the target, the person or ignored")]
     NoFeatures,
     #[error(

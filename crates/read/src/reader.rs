@@ -89,6 +89,9 @@ pub struct Reader {
     pub(crate) layout: Layout,
     pub(crate) builder: Builder,
     pub(crate) missing_target: MissingTarget,
+    form: Form,
+    header: Vec<String>,
+    person: Option<String>,
     has_index: bool,
     count: u64,
     /// What records show about the schema, if that is asked for.
@@ -167,6 +170,9 @@ impl Reader {
         })?;
         Ok(Self {
             builder: Builder::new(&layout, person.is_some()),
+            form: form.clone(),
+            header: header.to_vec(),
+            person: person.map(str::to_owned),
             has_index: header.first().is_some_and(String::is_empty),
             source,
             rows,
@@ -177,6 +183,26 @@ impl Reader {
             bytes: 0,
             hasher: None,
             digest: None,
+        })
+    }
+
+    /// The same reader for coded records ([`Layout::coded`]), before its first row.
+    ///
+    /// # Errors
+    /// A layout that has none.
+    pub fn coded(self) -> Result<Self, ReadError> {
+        let layout = self.layout.coded().ok_or(Fault::NoCodes)?;
+        let opened = Opened {
+            layout: &layout,
+            separator: self.form.separator,
+            names: &self.header,
+            person: self.person.as_deref(),
+        };
+        Ok(Self {
+            rows: self.form.format.entry().rows(&opened)?,
+            builder: Builder::new(&layout, self.person.is_some()),
+            layout,
+            ..self
         })
     }
 

@@ -46,6 +46,8 @@ pub enum RecipeName {
     PftalBandit,
     /// Follow the regularised leader over millions of hashed features.
     SparseFtrl,
+    /// Curves of columns and tables of cells: a model of tables that is not linear.
+    Tables,
     /// Private implicit gradient descent, strongly convex losses.
     Pigd,
     /// The same with decreasing regularisation, for losses that are not.

@@ -9,13 +9,14 @@ mod linear;
 mod problem;
 pub(crate) mod session;
 mod sparse;
+mod tables;
 
 use crate::data;
 use crate::learner::Learner;
 use crate::outcome::Parameters;
 use anyhow::{Result, bail};
 use hushstream_account::Price;
-use hushstream_mechanism::{CameBack, DiaryError, Grant, Ledger, Scope, Storage};
+use hushstream_mechanism::{CameBack, DiaryError, Grant, Ledger, Scope, Storage, TableMap};
 use hushstream_noise::Key;
 use hushstream_read::Layout;
 use hushstream_recipes::{MechanismKind, Player, RecipeName, Run, Situation, Task};
@@ -39,6 +40,10 @@ pub(crate) trait Method {
     /// The same learner without privacy, where there is one.
     fn shadow(&self) -> Result<Option<Box<dyn Baseline>>> {
         Ok(None)
+    }
+    /// The map of curves and tables, if the recipe learns from coded records.
+    fn tables(&self) -> Option<&TableMap> {
+        None
     }
     /// Noise against signal, where both are lengths.
     fn picture(&self) -> Option<String> {
@@ -159,6 +164,12 @@ fn find(learner: &Learner, layout: &Layout, situation: &Situation) -> Result<Box
     let every = learner.output.releases.is_some() || learner.output.every;
     let thresholded = learner.output.thresholded;
     let per_person = learner.privacy.max_per_person.is_some();
+    let schema = &learner.data.schema;
+    let is_tables = wishes.recipe == Some(RecipeName::Tables);
+    let is_open = wishes.recipe.is_none();
+    if is_tables || is_open && tables::suits(schema, layout, situation, &wishes) {
+        return tables::choose(schema, layout, situation, &wishes);
+    }
     match (kind, situation.task) {
         (_, Task::Bandit(..)) => {
             if per_person {

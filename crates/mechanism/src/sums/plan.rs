@@ -65,6 +65,12 @@ pub enum Geometry {
     /// Second moments (vvᵀ, (R/Y)·y·v) of a vector with ‖v‖ ≤ R and a number with |y| ≤ Y, computed
     /// by the mechanism from clipped data: two of them are only 3/2 radii apart.
     Moments,
+    /// Residuals times hats and cells, with the counts of these or without, formed by the mechanism
+    /// ([`TableMap`](crate::TableMap)): as far apart as in a ball, counts included.
+    Tables {
+        /// The last coordinates, which count; 0 if nothing is counted.
+        counts: u32,
+    },
 }
 
 /// Why a request cannot be planned.

@@ -215,6 +215,18 @@ pub const CATALOGUE: &[Entry] = &[
             release, against losses fixed in advance",
     },
     Entry {
+        recipe: RecipeName::Tables,
+        name: "tables",
+        source: "beyond the papers: hats and cells on noisy sums of residuals and counts",
+        errata: &[],
+        guarantee: "transcript",
+        when: "a table of records: a curve for every column, and tables of triples where there are \
+            records enough; the default",
+        mechanism: MechanismKind::Sum(SumKind::BLT),
+        printed: "not in the papers",
+        holds: "none is proved: steps of one size, and averages of the iterates",
+    },
+    Entry {
         recipe: RecipeName::Pigd,
         name: "pigd",
         source: "JKT12 Algorithm 2",
