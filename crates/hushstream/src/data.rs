@@ -7,7 +7,7 @@ use hushstream_mechanism::feedback::Reading;
 use hushstream_mechanism::losses::Link;
 use hushstream_mechanism::{Participation, Probability, Yardstick};
 use hushstream_read::{Encoding, Format, Input, Layout, Reader, SchemaSpec, Space, TargetKind};
-use hushstream_recipes::{RecipeName, Situation, Task};
+use hushstream_recipes::{LearnsFrom, RecipeName, Situation, Task};
 use std::io::Cursor;
 use std::sync::Arc;
 
@@ -155,7 +155,7 @@ pub fn rounds(learner: &Learner, counted: Option<u64>, stored: Option<u64>) -> R
 
 /// The yardstick for predictions.
 pub fn yardstick(learner: &Learner, layout: &Layout, recipe: RecipeName) -> Result<Yardstick> {
-    let is_least_squares = recipe == RecipeName::Pqftl;
+    let is_least_squares = recipe.learns_from() == Some(LearnsFrom::Moments);
     Ok(match layout.target() {
         TargetKind::Sign { .. } => Yardstick::Sign(Probability::of(if is_least_squares {
             Link::Squared

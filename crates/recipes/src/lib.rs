@@ -24,7 +24,7 @@ mod values;
 pub use bandits::{
     Actions, ArmEstimate, BanditPlayer, BanditRecipe, BanditRequest, BanditRun, BanditShadow, Turn,
 };
-pub use catalogue::{CATALOGUE, Entry, MechanismKind, RecipeName};
+pub use catalogue::{CATALOGUE, Entry, MechanismKind, RecipeName, Wish};
 pub use choose::{Choice, Situation, Task, Wishes};
 pub use error::{RecipeError, RunError};
 pub use experts::{
@@ -37,8 +37,8 @@ pub use limited_updates::{
     LimitedUpdates, LimitedUpdatesRequest, LimitedUpdatesRun, UpdatesPlayer,
 };
 pub use linear::{
-    Ask, Holds, NOISE_BETA, Objective, Recipe, RecipeRequest, RegretBound, Shadow, SumPlayer,
-    SumRun,
+    Ask, Holds, LearnsFrom, NOISE_BETA, Objective, Recipe, RecipeRequest, RegretBound, Shadow,
+    SumPlayer, SumRun,
 };
 pub use note::{Note, NoteError};
 pub use papers::{Cell, TABLES, Table};

@@ -136,7 +136,8 @@ pub(crate) fn choose(
             method.headline()
         );
     }
-    if learner.output.thresholded && method.recipe() != RecipeName::SparseFtrl {
+    if learner.output.thresholded && method.recipe().entry().mechanism != MechanismKind::SparseTree
+    {
         bail!(
             "--thresholded is for the millions of weights of sparse-ftrl, and this is {}: leave it \
              out",
@@ -187,10 +188,7 @@ fn find(learner: &Learner, layout: &Layout, situation: &Situation) -> Result<Box
             wishes.recipe.map_or("", |recipe| recipe.entry().name)
         ),
         (Some(MechanismKind::Sum(_)), _) => {}
-        (Some(MechanismKind::Iterate), _) => {
-            let recipe = wishes.recipe.unwrap_or(RecipeName::Pigd);
-            return iterates::choose(recipe, situation, &wishes);
-        }
+        (Some(MechanismKind::Iterate), _) => return iterates::choose(situation, &wishes),
         (Some(MechanismKind::SparseTree), _) => {
             if every {
                 bail!("sparse-ftrl publishes its last model only: leave out --releases");
@@ -211,7 +209,7 @@ fn find(learner: &Learner, layout: &Layout, situation: &Situation) -> Result<Box
             return whole_records(per_person, limited_updates::choose(situation, &wishes));
         }
         (Some(MechanismKind::Selection), Task::Sign | Task::Number(..))
-            if wishes.recipe == Some(RecipeName::Cover) =>
+            if wishes.recipe.is_some_and(RecipeName::plays_on_points) =>
         {
             return whole_records(per_person, cover::choose(situation, &wishes));
         }
