@@ -263,6 +263,10 @@ pub(crate) fn learn(learner: &Learner, listener: &mut dyn Listener) -> Result<Ou
     if method.tables().is_some() {
         reader = reader.coded()?;
     }
+    if let (passes @ 2.., rows) = method.passes() {
+        let (origin, schema) = (origin.clone(), schema.clone());
+        reader = reader.repeated(rows, passes, move || origin.open_in_order(&schema).ok());
+    }
     let layout = reader.layout().clone();
     let plan = Plan::new(learner, &layout, method.as_ref());
     listener.say(&plan.to_string());

@@ -74,7 +74,7 @@ impl ExactTables {
     pub fn new(map: TableMap, response: Response, counted: bool) -> Self {
         let blocks = response.scores() + usize::from(counted);
         Self {
-            form: TableForm::new(&map, response, counted, Self::RADIUS),
+            form: TableForm::new(&map, response, 16 * u8::from(counted), Self::RADIUS),
             total: vec![0; blocks * map.dimension()],
             map,
             response,

@@ -79,4 +79,4 @@ pub use private::{Back, GivenOf, PendingOf, PlanOf, Private, PromiseOf, ReleaseO
 pub use scoreboard::{
     ClassMetrics, Metrics, NumberMetrics, OffPolicy, Probability, Scoreboard, Summary, Yardstick,
 };
-pub use tables::{Axis, Response, TableMap, TableShape};
+pub use tables::{Axis, LogScale, Response, TableMap, TableShape};

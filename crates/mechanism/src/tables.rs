@@ -10,21 +10,22 @@
 //! that is bounded in L1: hats to Σ = 1−α, cells to α/M each.)
 //!
 //! **What a record adds**: r ⊗ φ, with r the residual of its prediction at the public weights,
-//! clipped to length ρ; and, if cells are counted, ρ·φ.
+//! clipped to length ρ; and, if features are counted, κρ·φ with a weight κ ≤ 1.
 //!
 //! **The proof, in integers.** Let q be the integers of φ and b those of r. The code checks q ≥ 0,
 //! Σq² ≤ A² and Σb² ≤ B² (L1: Σq ≤ A, Σ|b| ≤ B) with A·B ≤ R, the radius of the plan, and adds
-//! b ⊗ q and, if counted, B·q. For two records
+//! b ⊗ q and, if counted, K·q with K = ⌊κB⌋. For two records
 //!
-//! ‖b⊗q − b′⊗q′‖² + B²‖q − q′‖² = (‖b‖² + B²)‖q‖² + (‖b′‖² + B²)‖q′‖²
-//! − 2(⟨b, b′⟩ + B²)⟨q, q′⟩.
+//! ‖b⊗q − b′⊗q′‖² + K²‖q − q′‖² = (‖b‖² + K²)‖q‖² + (‖b′‖² + K²)‖q′‖²
+//! − 2(⟨b, b′⟩ + K²)⟨q, q′⟩.
 //!
-//! The last term is at most 0, because ⟨b, b′⟩ ≥ −B² and, here it matters that features are not
-//! negative, ⟨q, q′⟩ ≥ 0. So the distance is at most √(4B²A²) ≤ 2R: **counts are free** under
-//! replace-one. Against nothing (zero-out, or an empty record) it is √(‖b‖² + B²)·‖q‖ ≤ √2·R with
-//! counts and R without. In L1 every part counts by itself: 4R and 2R with counts, 2R and R
-//! without. Floats enter before the check only. The residual depends on the record and on public
-//! weights, so the bounds hold for every question, and adaptively.
+//! In the last term ⟨b, b′⟩ ≥ −B² and, here it matters that features are not negative,
+//! 0 ≤ ⟨q, q′⟩ ≤ A². So it is at most 2(B² − K²)A², and the whole at most 2(B² + K²)A² +
+//! 2(B² − K²)A² = 4A²B²: the distance is at most 2R, and **counts are free** under replace-one.
+//! Against nothing (zero-out, or an empty record) it is √(‖b‖² + K²)·‖q‖ ≤ √(1 + κ²)·R. In L1 every
+//! part counts by itself: 2(1 + κ)R and (1 + κ)R. Without counts κ = 0. Floats enter before the
+//! check only. The residual depends on the record and on public weights, so the bounds hold for
+//! every question, and adaptively.
 
 use crate::lattice::{Norm, Outcome};
 use crate::losses::{Features, Record, class};
@@ -32,13 +33,16 @@ use hushstream_account::ParameterError;
 use serde::{Deserialize, Serialize};
 
 /// One column of the records that a [`TableMap`] reads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Axis {
     /// A number, scaled to [−1, 1]; its curve has this many knots. NaN is a missing value.
     Number {
         /// Knots of its curve, at least 2.
         knots: u32,
+        /// A second curve, for numbers with a long tail.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        log: Option<LogScale>,
     },
     /// A category, by its place 0, 1, …; anything else is an unknown value.
     Category {
@@ -47,11 +51,34 @@ pub enum Axis {
     },
 }
 
+/// A curve on a scale that is logarithmic in the distance from an origin, on both sides.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct LogScale {
+    /// Its knots, at least 2.
+    pub knots: u32,
+    /// The origin, in [−1, 1].
+    pub origin: f64,
+}
+
+impl LogScale {
+    /// The place in [0, 1] of a number in [−1, 1]: linear within a thousandth of the range around
+    /// the origin, logarithmic beyond.
+    #[must_use]
+    pub fn place(self, value: f64) -> f64 {
+        let scaled = |value: f64| {
+            let distance = (value - self.origin) * 500.0;
+            libm::log1p(distance.abs()).copysign(distance)
+        };
+        let (low, high) = (scaled(-1.0), scaled(1.0));
+        ((scaled(value) - low) / (high - low)).clamp(0.0, 1.0)
+    }
+}
+
 impl Axis {
     /// Coordinates of its curve; the last is that of a missing or unknown value.
     fn width(self) -> u32 {
         match self {
-            Self::Number { knots } => knots + 1,
+            Self::Number { knots, log } => knots + 1 + log.map_or(0, |log| log.knots),
             Self::Category { values } => values + 1,
         }
     }
@@ -140,7 +167,7 @@ pub struct TableShape {
 /// use hushstream_mechanism::losses::Features;
 /// use hushstream_mechanism::{Axis, TableMap, TableShape};
 ///
-/// let axes = vec![Axis::Number { knots: 3 }, Axis::Category { values: 2 }];
+/// let axes = vec![Axis::Number { knots: 3, log: None }, Axis::Category { values: 2 }];
 /// let shape = TableShape { axes, tables: vec![vec![0, 1]], bins: 4, share: 0.5, l1: false };
 /// let map = TableMap::new(shape)?;
 /// assert_eq!((map.hats(), map.cells()), (4 + 3, 5 * 3));
@@ -216,8 +243,14 @@ impl TableMap {
         }
         for axis in &shape.axes {
             match *axis {
-                Axis::Number { knots } if !(2..=1 << 16).contains(&knots) => {
+                Axis::Number { knots, .. } if !(2..=1 << 16).contains(&knots) => {
                     return refuse("knots", knots.into(), "2 to 65536");
+                }
+                Axis::Number { log: Some(log), .. } if !(2..=1 << 16).contains(&log.knots) => {
+                    return refuse("knots", log.knots.into(), "2 to 65536");
+                }
+                Axis::Number { log: Some(log), .. } if !(-1.0..=1.0).contains(&log.origin) => {
+                    return refuse("origin of a logarithmic scale", log.origin, "-1 to 1");
                 }
                 Axis::Category { values } if !(1..=1 << 26).contains(&values) => {
                     return refuse("categories", values.into(), "1 to 2^26");
@@ -387,19 +420,18 @@ impl TableMap {
         let (mut squares, mut sum, mut is_whole) = (0.0, 0.0, true);
         for ((&value, &axis), &first) in values.iter().zip(axes).zip(&self.firsts) {
             match axis {
-                Axis::Number { knots } if !value.is_nan() => {
+                Axis::Number { knots, log } if !value.is_nan() => {
                     let value = value.clamp(-1.0, 1.0);
-                    let place = (value + 1.0) * 0.5 * f64::from(knots - 1);
-                    let left = (place as u32).min(knots - 2);
-                    let share = place - f64::from(left);
-                    let (low, high) = (1.0 - share, share);
-                    out.hats.push((first + left, low));
-                    out.hats.push((first + left + 1, high));
-                    squares += low * low + high * high;
+                    squares += out.put_hats(first, knots, (value + 1.0) * 0.5);
                     sum += 1.0;
+                    if let Some(log) = log {
+                        let place = log.place(value);
+                        squares += out.put_hats(first + knots + 1, log.knots, place);
+                        sum += 1.0;
+                    }
                     out.codes.push(value);
                 }
-                Axis::Number { knots } => {
+                Axis::Number { knots, .. } => {
                     out.hats.push((first + knots, 1.0));
                     squares += 1.0;
                     sum += 1.0;
@@ -473,6 +505,17 @@ pub(crate) struct Expanded {
 }
 
 impl Expanded {
+    /// The two hats around a place in [0, 1]; returns their squared length.
+    fn put_hats(&mut self, first: u32, knots: u32, place: f64) -> f64 {
+        let place = place * f64::from(knots - 1);
+        let left = (place as u32).min(knots - 2);
+        let high = place - f64::from(left);
+        let low = 1.0 - high;
+        self.hats.push((first + left, low));
+        self.hats.push((first + left + 1, high));
+        low * low + high * high
+    }
+
     pub(crate) fn add_scores(&self, weights: &[f64], scores: &mut [f64]) {
         let count = scores.len();
         if let [score] = scores {
@@ -511,6 +554,8 @@ pub(crate) struct TableForm {
     /// What is left for the hats: of A², or of A in L1.
     room: i128,
     counted: bool,
+    /// K, the integer by which features are counted.
+    count: i64,
     expanded: Expanded,
     scores: Vec<f64>,
     hats: Vec<(u32, i64)>,
@@ -522,7 +567,8 @@ const RESIDUAL_STEPS: i64 = 1 << 10;
 
 impl TableForm {
     /// For contributions of integer radius R.
-    pub(crate) fn new(map: &TableMap, response: Response, counted: bool, radius: i64) -> Self {
+    /// Counts weigh so many sixteenths of residuals.
+    pub(crate) fn new(map: &TableMap, response: Response, sixteenths: u8, radius: i64) -> Self {
         // Whatever the split, A·B ≤ R.
         let residual = (radius.isqrt() / 4).clamp(1, RESIDUAL_STEPS);
         let features = radius / residual;
@@ -543,7 +589,8 @@ impl TableForm {
             residual,
             cell,
             room: whole - taken,
-            counted,
+            counted: sixteenths > 0,
+            count: residual * i64::from(sixteenths.min(16)) / 16,
             expanded: Expanded::default(),
             scores: vec![0.0; response.scores()],
             hats: Vec::new(),
@@ -582,7 +629,7 @@ impl TableForm {
                 *total += b * value;
             }
             if self.counted {
-                counts[i] += self.residual * value;
+                counts[i] += self.count * value;
             }
         }
         if clipped {

@@ -41,6 +41,10 @@ pub(crate) trait Method {
     fn shadow(&self) -> Result<Option<Box<dyn Baseline>>> {
         Ok(None)
     }
+    /// How often records are read, and how many in a pass.
+    fn passes(&self) -> (u64, u64) {
+        (1, u64::MAX)
+    }
     /// The map of curves and tables, if the recipe learns from coded records.
     fn tables(&self) -> Option<&TableMap> {
         None
@@ -159,6 +163,9 @@ fn whole_records(per_person: bool, method: Result<Box<dyn Method>>) -> Result<Bo
 }
 
 fn find(learner: &Learner, layout: &Layout, situation: &Situation) -> Result<Box<dyn Method>> {
+    if learner.data.passes.is_some_and(|passes| passes == 0) {
+        bail!("passes = 0 is not allowed; allowed: 1 or more");
+    }
     let wishes = learner.wishes.clone();
     let kind = wishes.recipe.map(|recipe| recipe.entry().mechanism);
     // Each model of a sparse learner would be all features long, so it makes only the last.
@@ -169,7 +176,9 @@ fn find(learner: &Learner, layout: &Layout, situation: &Situation) -> Result<Box
     let is_tables = wishes.recipe == Some(RecipeName::Tables);
     let is_open = wishes.recipe.is_none();
     if is_tables || is_open && tables::suits(schema, layout, situation, &wishes) {
-        return tables::choose(schema, layout, situation, &wishes);
+        let at_rest = !learner.data.file.is_empty() && !data::is_stream(&learner.data.file);
+        let passes = (at_rest, learner.data.passes);
+        return tables::choose(schema, layout, situation, &wishes, passes);
     }
     match (kind, situation.task) {
         (_, Task::Bandit(..)) => {

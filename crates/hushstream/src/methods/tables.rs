@@ -37,7 +37,7 @@ pub(crate) fn suits(
 
 fn width(column: &Column) -> usize {
     match column {
-        Column::Number => 16,
+        Column::Number { .. } => 32,
         Column::Category(values) => *values as usize + 1,
     }
 }
@@ -46,7 +46,9 @@ fn width(column: &Column) -> usize {
 fn columns(layout: &Layout) -> Vec<Column> {
     let axes = layout.coded().map(|coded| coded.axes());
     let column = |kind: AxisKind| match kind {
-        AxisKind::Number { .. } => Column::Number,
+        AxisKind::Number { low, high } => Column::Number {
+            zero: (2.0 * (0.0 - low) / (high - low) - 1.0).clamp(-1.0, 1.0),
+        },
         AxisKind::Category(values) => Column::Category(values.len() as u32),
         AxisKind::Hashed(bits) => Column::Category(1 << bits),
     };
@@ -91,6 +93,7 @@ pub(crate) fn choose(
     layout: &Layout,
     situation: &Situation,
     wishes: &Wishes,
+    (at_rest, passes): (bool, Option<u64>),
 ) -> Result<Box<dyn Method>> {
     let columns = columns(layout);
     let (Some(response), false) = (response(situation.task), columns.is_empty()) else {
@@ -114,6 +117,8 @@ pub(crate) fn choose(
         sum: wishes.sum,
         noise: wishes.noise,
         batch: wishes.batch,
+        at_rest,
+        passes,
         knots: schema.knots,
         tables: None,
         step: wishes.learning_rate,
@@ -142,6 +147,12 @@ fn reasons(recipe: &TablesRecipe, wishes: &Wishes) -> Vec<String> {
              the noise of its count"
         ),
     });
+    if let (passes @ 2.., _) = recipe.passes() {
+        reasons.push(format!(
+            "{passes} passes over the file, a release after each: every record is in all of them, \
+             and the price is for that"
+        ));
+    }
     reasons.push(format!(
         "about {} releases and steps of {:.3}: noise in a score of {:.2}",
         grouped(recipe.plan().request().releases),
@@ -214,6 +225,10 @@ impl Method for Tables {
 
     fn shadow(&self) -> Result<Option<Box<dyn Baseline>>> {
         Ok(Some(Box::new(TablesShadow::new(&self.recipe)?)))
+    }
+
+    fn passes(&self) -> (u64, u64) {
+        self.recipe.passes()
     }
 
     fn tables(&self) -> Option<&TableMap> {

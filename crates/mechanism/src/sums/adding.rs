@@ -78,7 +78,7 @@ impl<G: GuaranteeKind> PrivateSum<G> {
         record: Raw<Record>,
     ) -> Result<Option<Pending<Vec<f64>, G>>, SumError> {
         let request = self.plan().request();
-        let Geometry::Tables { counts } = request.geometry else {
+        let Geometry::Tables { counts, sixteenths } = request.geometry else {
             return Err(SumError::Geometry);
         };
         let (dimension, counts) = (map.dimension(), counts as usize);
@@ -92,7 +92,8 @@ impl<G: GuaranteeKind> PrivateSum<G> {
         }
         self.add_of(person, |sum| {
             let radius = sum.lattice.radius();
-            let new = || TableForm::new(map, response, counts > 0, radius);
+            let weight = if counts > 0 { sixteenths } else { 0 };
+            let new = || TableForm::new(map, response, weight, radius);
             let form = sum.form.get_or_insert_with(new);
             let record = record.open();
             let outcome = form.add(map, response, weights, &record, &mut sum.item.values);
@@ -138,7 +139,7 @@ impl<G: GuaranteeKind> PrivateSum<G> {
     ) -> Result<Option<Pending<Vec<f64>, G>>, SumError> {
         let participation = self.plan().request().participation;
         let person = match (person, participation) {
-            (None, Participation::OncePerRecord) => None,
+            (None, Participation::OncePerRecord | Participation::Passes { .. }) => None,
             (Some(person), Participation::PerPerson { .. }) => Some(person),
             (None, Participation::PerPerson { .. }) => {
                 return Err(SumError::Participation(
@@ -146,7 +147,7 @@ impl<G: GuaranteeKind> PrivateSum<G> {
                     "add_for, which names the person",
                 ));
             }
-            (Some(_), Participation::OncePerRecord) => {
+            (Some(_), Participation::OncePerRecord | Participation::Passes { .. }) => {
                 return Err(SumError::Participation("per record", "add"));
             }
         };

@@ -4,6 +4,7 @@ use super::blt::FixedBlt;
 use super::cover::Draws;
 use super::error::SumError;
 use super::filter::Filter;
+use super::fresh::Fresh;
 use super::honaker::Honaker;
 use super::kary::BalancedDigits;
 use super::octave::Octaves;
@@ -78,6 +79,7 @@ pub(crate) fn build(
                 source(MAIN),
             )?)
         }
+        Strategy::Fresh => Box::new(Fresh::new(draws(MAIN)?, unit)),
         Strategy::Octave => {
             let octaves = u64::from(plan.most_releases().ilog2()) + 1;
             let sources = (0..octaves)

@@ -226,11 +226,21 @@ impl SumPlan {
     fn distance(&self, radius: f64) -> f64 {
         let request = self.request();
         match (request.geometry, request.adjacency) {
-            (Geometry::Tables { counts: 1.. }, adjacency) => match (adjacency, request.noise) {
-                (_, Noise::Laplace) => 2.0 * adjacency.kappa() * radius,
-                (Adjacency::ReplaceOne, _) => 2.0 * radius,
-                (Adjacency::ZeroOut, _) => (std::f64::consts::SQRT_2 * radius).next_up(),
-            },
+            (
+                Geometry::Tables {
+                    counts: 1..,
+                    sixteenths,
+                },
+                adjacency,
+            ) => {
+                let weight = f64::from(sixteenths) / 16.0;
+                let times = match (adjacency, request.noise) {
+                    (_, Noise::Laplace) => adjacency.kappa() * (1.0 + weight),
+                    (Adjacency::ReplaceOne, _) => 2.0,
+                    (Adjacency::ZeroOut, _) => (1.0 + weight * weight).sqrt().next_up(),
+                };
+                (times * radius).next_up()
+            }
             (Geometry::Ball | Geometry::Tables { .. }, _) | (_, Adjacency::ZeroOut) => {
                 request.adjacency.kappa() * radius
             }
@@ -259,7 +269,7 @@ impl SumPlan {
         let request = self.request();
         Scope {
             adjacency: request.adjacency,
-            per_person: request.participation != Participation::OncePerRecord,
+            per_person: matches!(request.participation, Participation::PerPerson { .. }),
             windowed: request.kind.is_windowed(),
         }
     }

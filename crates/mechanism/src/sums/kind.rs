@@ -10,6 +10,7 @@
 //! | `kary` | no: other sums are better | ✓ | ✓ | known |
 //! | `window` | ✓ | ✓ | ✓ | known; another guarantee |
 //! | `octave` | ✓ | ✓ | ✓ | unknown |
+//! | `fresh` | ✓ | ✓ | ✓ | known; for people who are in every item |
 
 use super::cover::Noise;
 use serde::{Deserialize, Serialize};
@@ -35,6 +36,8 @@ pub enum SumKind {
     Window(u64),
     /// A fresh binary tree for each power of two of items: unknown horizon.
     Octave,
+    /// Fresh noise for every item, added up.
+    Fresh,
 }
 
 impl SumKind {
@@ -42,7 +45,7 @@ impl SumKind {
     pub const BLT: Self = Self::Blt(4);
 
     /// Every kind with a transcript guarantee, in the order of the table.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Tree,
         Self::PaddedTree,
         Self::Honaker,
@@ -50,6 +53,7 @@ impl SumKind {
         Self::BLT,
         Self::Kary,
         Self::Octave,
+        Self::Fresh,
     ];
 
     /// Whether the sum supports the noise; if not, why.
@@ -103,6 +107,7 @@ impl fmt::Display for SumKind {
             Self::Kary => "kary",
             Self::Window(_) => "window",
             Self::Octave => "octave",
+            Self::Fresh => "fresh",
         })
     }
 }

@@ -13,6 +13,7 @@ mod cover;
 mod error;
 mod filter;
 mod forecast;
+mod fresh;
 mod honaker;
 mod kary;
 mod kind;

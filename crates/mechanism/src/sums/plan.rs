@@ -70,6 +70,8 @@ pub enum Geometry {
     Tables {
         /// The last coordinates, which count; 0 if nothing is counted.
         counts: u32,
+        /// The weight of counts against residuals, in sixteenths: 1 to 16.
+        sixteenths: u8,
     },
 }
 
@@ -216,6 +218,11 @@ impl SumRequest {
         }
         if self.geometry == Geometry::Moments && self.noise == Noise::Laplace {
             return Err(PlanError::MomentsInL1);
+        }
+        if let Geometry::Tables { sixteenths, .. } = self.geometry
+            && !(1..=16).contains(&sixteenths)
+        {
+            return Err(ParameterError::new("weight of counts", sixteenths, "1 to 16").into());
         }
         if self.kind.is_windowed() && self.participation != Participation::OncePerRecord {
             return Err(PlanError::WindowForPersons);

@@ -54,6 +54,11 @@ impl SumPlan {
         if let SumKind::Window(width) = request.kind {
             builder = builder.window(width);
         }
+        if let Participation::Passes { passes, .. } = request.participation {
+            builder = builder.assume(format!(
+                "every record is read {passes} times, at the same place of the same order"
+            ));
+        }
         if let Participation::PerPerson { most, separation } = request.participation {
             builder = builder.person(most).assume(
                 "who contributes at which time is public to the mechanism's neighbours: a \
@@ -112,6 +117,7 @@ impl SumPlan {
             Strategy::Kary { base, .. } => format!("{base}-ary tree with subtraction"),
             Strategy::Window { width } => format!("window tree of {width} items"),
             Strategy::Octave => "binary tree for each octave".into(),
+            Strategy::Fresh => "fresh noise for every item".into(),
             Strategy::Blt { blt, .. } => format!("BLT filter, {} buffers", blt.buffers()),
         }
     }
@@ -134,6 +140,10 @@ impl SumPlan {
             (Strategy::Blt { .. }, _) => (
                 "Dvijotham et al. 2024, adaptive by Denisov et al. 2022 Theorem 2.1 and, with \
                  rounded rows, Smith and Thakurta 2022",
+                &[],
+            ),
+            (Strategy::Fresh, _) => (
+                "Dwork, Rothblum and Vadhan 2010; Dong, Roth and Su 2022",
                 &[],
             ),
             (Strategy::Octave, _) => ("JKT12 Algorithm 7", &["J1", "J14"]),

@@ -36,6 +36,7 @@ pub(crate) enum Strategy {
         blt: DyadicBlt,
         layout: Option<Layout>,
     },
+    Fresh,
 }
 
 impl Strategy {
@@ -58,6 +59,7 @@ impl Strategy {
             }
             SumKind::Window(width) => Self::Window { width },
             SumKind::Octave => Self::Octave,
+            SumKind::Fresh => Self::Fresh,
             SumKind::Blt(buffers) => Self::Blt {
                 blt: DyadicBlt::new(&optimise(releases, usize::from(buffers))?)?,
                 layout: None,
@@ -71,7 +73,8 @@ impl Strategy {
             (Self::Tree, SumKind::Tree)
             | (Self::PaddedTree, SumKind::PaddedTree)
             | (Self::Honaker, SumKind::Honaker)
-            | (Self::Octave, SumKind::Octave) => true,
+            | (Self::Octave, SumKind::Octave)
+            | (Self::Fresh, SumKind::Fresh) => true,
             (&Self::Smooth { width, weight }, SumKind::Smooth) => {
                 ConstantWeight { width, weight }.reaches(releases)
             }
@@ -95,6 +98,7 @@ impl Strategy {
             Self::Kary { base, digits } => BalancedDigits { base, digits }.depth(),
             Self::Window { width } => Window { width }.depth(releases),
             Self::Octave => octave + 1,
+            Self::Fresh => 1,
             Self::Blt { .. } => return None,
         })
     }
@@ -126,7 +130,8 @@ impl Strategy {
         let most = most as f64;
         let exact = match self {
             _ if noise.is_pure() => most * depth,
-            Self::Tree | Self::PaddedTree | Self::Honaker | Self::Octave => {
+            // Fresh noise: depth 1, and no two items share a node.
+            Self::Tree | Self::PaddedTree | Self::Honaker | Self::Octave | Self::Fresh => {
                 (most * depth + most * (most - 1.0) * (depth - 1.0)).sqrt()
             }
             _ => most * depth.sqrt(),
@@ -142,6 +147,7 @@ impl Strategy {
         let terms = match *self {
             Self::Tree | Self::Octave => t.count_ones() as usize,
             Self::PaddedTree => BinaryTree::most_terms(releases) as usize,
+            Self::Fresh => return t as f64,
             Self::Honaker => return honaker::prefix_variance(t),
             Self::Smooth { weight, .. } => weight as usize,
             Self::Kary { base, digits } => BalancedDigits { base, digits }.terms(t).len(),
@@ -156,6 +162,7 @@ impl Strategy {
         match *self {
             Self::Tree | Self::Octave | Self::PaddedTree => BinaryTree::most_terms(releases).into(),
             Self::Honaker => honaker::worst_variance(releases),
+            Self::Fresh => releases as f64,
             Self::Smooth { weight, .. } => weight.into(),
             Self::Kary { base, digits } => {
                 BalancedDigits { base, digits }.most_terms(releases) as f64
@@ -176,6 +183,7 @@ impl Strategy {
                 let buffers = blt.buffers() as u64;
                 words * (buffers + 2) + buffers + 4
             }
+            Self::Fresh => 5,
             // One exact sum, totals of noise, the noise being drawn, the item, the release.
             _ => self.worst_variance(releases).ceil() as u64 + 4,
         }

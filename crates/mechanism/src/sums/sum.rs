@@ -129,12 +129,15 @@ impl<G: GuaranteeKind> Machine for Sum<G> {
             let kind = if G::WINDOWED { "transcript" } else { "window" };
             return Err(SumError::WrongGuarantee(kind));
         }
-        let once = plan.request().participation == Participation::OncePerRecord;
+        let persons = matches!(
+            plan.request().participation,
+            Participation::PerPerson { .. }
+        );
         Ok(Terms {
             price: plan.charge()?,
             scope: plan.scope(),
             planned: plan.most_releases(),
-            needs_all: (!once).then_some(Persons::NEEDED),
+            needs_all: persons.then_some(Persons::NEEDED),
         })
     }
 
@@ -268,7 +271,7 @@ impl<G: GuaranteeKind> Sum<G> {
     fn holds_item(&self, values: &[i64]) -> bool {
         let (request, lattice) = (self.plan.request(), &self.lattice);
         let counts = match request.geometry {
-            Geometry::Tables { counts } => counts as usize,
+            Geometry::Tables { counts, .. } => counts as usize,
             Geometry::Ball | Geometry::Moments => 0,
         };
         if counts == 0 {

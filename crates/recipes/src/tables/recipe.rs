@@ -6,7 +6,7 @@ use crate::error::RecipeError;
 use hushstream_account::{Adjacency, Budget, ParameterError};
 use hushstream_learn::{CurvesAndTables, TableRule};
 use hushstream_mechanism::sums::{Geometry, Noise, SumKind, SumPlan, SumRequest};
-use hushstream_mechanism::{Axis, Participation, Response, TableMap, TableShape};
+use hushstream_mechanism::{Axis, LogScale, Participation, Response, TableMap, TableShape};
 
 /// Records per batch for an unknown horizon.
 const OPEN_BATCH: u64 = 64;
@@ -36,6 +36,10 @@ pub struct TablesRequest {
     pub noise: Option<Noise>,
     /// Records per release.
     pub batch: Option<u64>,
+    /// Whether records can be read again.
+    pub at_rest: bool,
+    /// How often they are read.
+    pub passes: Option<u64>,
     /// Knots of a number's curve.
     pub knots: Option<u32>,
     /// Whether there are tables besides curves.
@@ -51,6 +55,7 @@ pub struct TablesRecipe {
     map: TableMap,
     plan: SumPlan,
     batch: u64,
+    passes: u64,
     rule: TableRule,
     kappa: f64,
 }
@@ -82,6 +87,8 @@ impl TablesRequest {
                 (None, true) => Some((self.rounds / OPEN_BATCH).max(1)),
                 (batch, _) => batch.map(|batch| (self.rounds / batch).max(1)),
             },
+            at_rest: self.at_rest && self.can_repeat(),
+            passes: self.passes,
             knots: self.knots,
             tables: self.tables,
         };
@@ -89,16 +96,39 @@ impl TablesRequest {
             let unfit = || RecipeError::Unfit("no plan fits the budget".to_owned());
             return Err(trial.error.unwrap_or_else(unfit));
         };
-        let usual = if self.horizon_unknown {
-            OPEN_BATCH
-        } else {
-            self.rounds / settings.releases
+        if settings.passes > 1 && !self.can_repeat() {
+            return Err(RecipeError::Unfit(
+                "several passes are for records that are protected each by itself, with Gaussian \
+                 noise and a known number of records, and without a sum or a batch of your own"
+                    .to_owned(),
+            ));
+        }
+        let (kind, participation) = match settings.passes {
+            1 => (kind, self.participation),
+            passes => (
+                SumKind::Fresh,
+                Participation::Passes {
+                    passes,
+                    separation: 1,
+                },
+            ),
+        };
+        let usual = match (self.horizon_unknown, settings.passes) {
+            (true, _) => OPEN_BATCH,
+            (false, 1) => self.rounds / settings.releases,
+            _ => self.rounds,
         };
         let batch = self.batch.unwrap_or(usual).max(1);
-        let releases = (self.rounds / batch).max(1);
-        let knots = settings.knots;
+        let releases = (self.rounds / batch).max(1) * settings.passes;
+        let (knots, log_knots) = settings.knots;
         let axes = self.columns.iter().map(|column| match *column {
-            Column::Number => Axis::Number { knots },
+            Column::Number { zero } => Axis::Number {
+                knots,
+                log: Some(LogScale {
+                    knots: log_knots,
+                    origin: zero,
+                }),
+            },
             Column::Category(values) => Axis::Category { values },
         });
         let map = TableMap::new(TableShape {
@@ -108,27 +138,34 @@ impl TablesRequest {
             share: settings.share,
             l1: noise == Noise::Laplace,
         })?;
-        let counts = if map.tables() > 0 { map.dimension() } else { 0 };
-        let dimension = map.dimension() * self.response.scores() + counts;
-        let plan = self
-            .sum_request(kind, noise, (releases, batch), (dimension, counts))?
-            .plan()?;
+        let sixteenths = self.count_weight(noise, map.tables() > 0);
+        let shape = (
+            map.dimension() * (self.response.scores() + 1),
+            map.dimension(),
+        );
+        let mut request = self.sum_request(kind, noise, (releases, batch), shape, sixteenths)?;
+        request.participation = participation;
+        let plan = request.plan()?;
         // A number's weights are in its own units.
         let unit = match self.response {
             Response::Number(half) => half,
             _ => 1.0,
         };
+        let unit_is_number = matches!(self.response, Response::Number(_));
         let noise_at = plan.prefix_sd_max() * map.hats_length();
         let rule = TableRule {
             hats: map.hats(),
             cells: map.cells(),
             tables: map.tables(),
             scores: self.response.scores(),
-            counted: counts > 0,
-            step: self.step.unwrap_or(settings.score_noise / noise_at * unit),
+            count_weight: f64::from(sixteenths) / 16.0,
+            batch: batch as f64,
+            spread: map.hats_length() / (self.columns.len() as f64).sqrt(),
+            unit,
+            step: self.step.unwrap_or(settings.score_noise / noise_at),
             residual_bound: self.response.residual_bound(),
             cell_length: map.cell_length(),
-            curvature: 0.25,
+            curvature: if unit_is_number { 1.0 } else { 0.25 },
             averaged: !self.in_time,
             noise: (1..=releases.min(1 << 16))
                 .map(|t| plan.prefix_sd(t))
@@ -139,10 +176,31 @@ impl TablesRequest {
             map,
             plan,
             batch,
+            passes: settings.passes,
             rule,
             kappa: settings.kappa,
             request: self,
         })
+    }
+
+    /// Whether several passes can be priced: records are protected each by itself.
+    fn can_repeat(&self) -> bool {
+        self.participation == Participation::OncePerRecord
+            && !self.budget.is_pure()
+            && !self.horizon_unknown
+            && self.batch.is_none()
+            && self.sum.is_none_or(|sum| sum == SumKind::Fresh)
+            && self.noise.is_none_or(|noise| noise == Noise::Gaussian)
+    }
+
+    /// κ in sixteenths. Under replace-one counts are free in L2; elsewhere they take a part of the
+    /// budget: a small one where they only say what the mean record is.
+    fn count_weight(&self, noise: Noise, has_tables: bool) -> u8 {
+        match (self.adjacency, noise) {
+            (Adjacency::ReplaceOne, Noise::Gaussian | Noise::L2Laplace) => 16,
+            _ if has_tables => 8,
+            _ => 4,
+        }
     }
 
     fn sum_and_noise(&self) -> Result<(SumKind, Noise), RecipeError> {
@@ -169,6 +227,7 @@ impl TablesRequest {
         noise: Noise,
         (releases, batch): (u64, u64),
         (dimension, counts): (usize, usize),
+        sixteenths: u8,
     ) -> Result<SumRequest, RecipeError> {
         let narrow = |count: usize| {
             let error = ParameterError::new("dimension", count as f64, "below 2^32");
@@ -182,6 +241,7 @@ impl TablesRequest {
             bound: self.response.residual_bound(),
             geometry: Geometry::Tables {
                 counts: narrow(counts)?,
+                sixteenths,
             },
             least_sigma: 0.0,
             batch,
@@ -202,10 +262,11 @@ struct Trial<'a> {
 
 impl Planned for Trial<'_> {
     fn noise(&mut self, releases: u64) -> Option<f64> {
+        let weight = self.request.count_weight(self.noise, true);
         let shape = (releases, (self.request.rounds / releases).max(1));
         let request = self
             .request
-            .sum_request(self.kind, self.noise, shape, (2, 1));
+            .sum_request(self.kind, self.noise, shape, (2, 1), weight);
         match request.and_then(|request| Ok(request.plan()?)) {
             Ok(plan) => Some(plan.prefix_sd_max()),
             Err(error) => {
@@ -241,10 +302,17 @@ impl TablesRecipe {
         self.batch
     }
 
-    /// The most records that a run takes in.
+    /// How often the records are read, and how many of them in a pass.
+    #[must_use]
+    pub fn passes(&self) -> (u64, u64) {
+        (self.passes, self.request.rounds)
+    }
+
+    /// The most records that a run takes in, pass by pass.
     #[must_use]
     pub fn rounds(&self) -> u64 {
         match self.plan.request().kind {
+            SumKind::Fresh if self.passes > 1 => self.request.rounds * self.passes,
             SumKind::Octave => self.plan.most_releases().saturating_mul(self.batch),
             _ => self.request.rounds,
         }
@@ -266,7 +334,7 @@ impl TablesRecipe {
     /// score: exact, from public numbers.
     #[must_use]
     pub fn score_noise(&self) -> f64 {
-        self.rule.step * self.plan.prefix_sd_max() * self.map.hats_length()
+        self.rule.step * self.rule.unit * self.plan.prefix_sd_max() * self.map.hats_length()
     }
 
     /// A fresh learner.
@@ -281,6 +349,7 @@ impl TablesRecipe {
     pub(super) fn quiet_learner(&self) -> Result<CurvesAndTables, RecipeError> {
         let rule = TableRule {
             noise: vec![0.0],
+            count_weight: 1.0,
             ..self.rule.clone()
         };
         Ok(CurvesAndTables::new(rule)?)

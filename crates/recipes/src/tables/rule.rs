@@ -9,10 +9,14 @@
 use hushstream_mechanism::Response;
 
 /// A column of the records, as the schema states it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Column {
     /// A number between bounds.
-    Number,
+    Number {
+        /// Where 0 lies between the bounds, of which the lower is −1 and the upper 1; the nearer
+        /// bound if 0 is outside.
+        zero: f64,
+    },
     /// One of so many categories.
     Category(u32),
 }
@@ -26,6 +30,21 @@ const MOST_TABLES: usize = 300;
 /// Coordinates times releases that a run may take: some twenty seconds of one core.
 const MOST_WORK: u64 = 1 << 31;
 
+/// Records up to which a file is read several times unless it is said how often.
+const FEW_RECORDS: u64 = 100_000;
+/// How often, then: more readings take longer and gain nothing.
+const PASSES: u64 = 20;
+
+/// Every pass is one batch of all records: a record is in every item, so each gets fresh noise.
+/// However many passes there are, the noise in a score stays the same; they make steps smaller.
+fn in_passes(settings: Settings, passes: u64) -> Settings {
+    Settings {
+        passes,
+        releases: passes,
+        ..settings
+    }
+}
+
 /// What the rule asks about a number of releases.
 pub(super) trait Planned {
     /// The deviation of the noise in a coordinate of the last sum, if there are so many releases.
@@ -35,11 +54,14 @@ pub(super) trait Planned {
 /// What the rule chooses.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Settings {
-    pub(super) knots: u32,
+    /// Knots of a curve, and of its logarithmic scale.
+    pub(super) knots: (u32, u32),
     pub(super) tables: Vec<Vec<u32>>,
     /// α.
     pub(super) share: f64,
     pub(super) releases: u64,
+    /// How often the records are read.
+    pub(super) passes: u64,
     /// The noise in a score.
     pub(super) score_noise: f64,
     /// Records in a cell against the noise of its count; 0 where there can be no tables.
@@ -56,6 +78,9 @@ pub(super) struct Public<'a> {
     /// Whether the number of records is only expected.
     pub(super) is_open: bool,
     pub(super) releases: Option<u64>,
+    /// Whether the records can be read again, in any number of passes; or how many are stated.
+    pub(super) at_rest: bool,
+    pub(super) passes: Option<u64>,
     pub(super) knots: Option<u32>,
     pub(super) tables: Option<bool>,
 }
@@ -77,12 +102,16 @@ impl Public<'_> {
             tables: Vec::new(),
             share: 0.0,
             releases,
+            passes: 1,
             score_noise: noise,
             kappa: 0.0,
         };
+        if let Some(passes) = self.passes.filter(|&passes| passes > 1) {
+            return Some(in_passes(settings, passes));
+        }
         let tables = self.triples();
         if tables.is_empty() {
-            return Some(settings);
+            return Some(self.without_tables(settings));
         }
         let cells: u64 = tables.iter().map(|table| self.cells_of(table)).sum();
         let per_table = cells as f64 / tables.len() as f64;
@@ -99,16 +128,25 @@ impl Public<'_> {
             settings.share = if settings.kappa < 2.0 { 0.5 } else { 0.8 };
             settings.tables = tables;
             settings.score_noise = noise / 1.4;
-        } else {
-            settings.releases = releases;
+            return Some(settings);
         }
-        Some(settings)
+        settings.releases = releases;
+        Some(self.without_tables(settings))
+    }
+
+    /// Curves alone: several passes, where the records can be read again and are few.
+    fn without_tables(&self, settings: Settings) -> Settings {
+        let is_free = self.passes.is_none() && self.releases.is_none() && !self.in_time;
+        if self.at_rest && is_free && self.records <= FEW_RECORDS {
+            return in_passes(settings, PASSES);
+        }
+        settings
     }
 
     /// More knots where there are many records for each column.
-    fn knots(&self) -> u32 {
-        let many = self.records / self.columns.len().max(1) as u64 >= 8000;
-        self.knots.unwrap_or(if many { 12 } else { 8 })
+    fn knots(&self) -> (u32, u32) {
+        let many = self.records / self.columns.len().max(1) as u64 >= 1000;
+        (self.knots.unwrap_or(if many { 12 } else { 6 }), 6)
     }
 
     /// The power of two at which a step moves a score by about `limit` over all records of a batch.
@@ -129,7 +167,7 @@ impl Public<'_> {
 
     fn cells_of(&self, table: &[u32]) -> u64 {
         let width = |&axis: &u32| match self.columns[axis as usize] {
-            Column::Number => u64::from(BINS) + 1,
+            Column::Number { .. } => u64::from(BINS) + 1,
             Column::Category(values) => u64::from(values) + 1,
         };
         table.iter().map(width).product()
@@ -138,7 +176,7 @@ impl Public<'_> {
     /// All triples of columns that have few categories.
     fn triples(&self) -> Vec<Vec<u32>> {
         let few = |column: &Column| match column {
-            Column::Number => true,
+            Column::Number { .. } => true,
             Column::Category(values) => *values <= MANY_CATEGORIES,
         };
         let columns = (0..).zip(self.columns).filter(|(_, column)| few(column));

@@ -24,7 +24,7 @@ impl TablesShadow {
         let (map, response) = (recipe.map().clone(), recipe.request().response);
         Ok(Self {
             learner: recipe.quiet_learner()?,
-            sum: ExactTables::new(map.clone(), response, map.tables() > 0),
+            sum: ExactTables::new(map.clone(), response, true),
             map,
             batch: recipe.batch(),
             in_batch: 0,
