@@ -74,6 +74,7 @@ impl Learner {
             ("max-per-person", count(privacy.max_per_person)),
             ("min-separation", Some(privacy.min_separation.to_string())),
             ("window", count(wishes.window)),
+            ("tables", wishes.tables.map(|size| size.to_string())),
             ("recipe", wishes.recipe.map(|recipe| recipe.to_string())),
             ("sum", wishes.sum.map(|sum| sum.to_string())),
             ("noise", wishes.noise.map(|noise| noise.to_string())),

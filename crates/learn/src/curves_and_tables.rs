@@ -33,7 +33,7 @@ use hushstream_account::ParameterError;
 /// b of the file's documentation.
 const STEADY: f64 = 0.3;
 /// τ: how large the weight of a cell is expected to be.
-const EXPECTED: f64 = 0.15;
+const EXPECTED: f64 = 0.3;
 /// How much more the average weighs later iterates.
 const LATER: f64 = 3.0;
 

@@ -249,7 +249,10 @@ pub(crate) struct Method {
     /// The recipe: see `hushstream recipes`.
     #[arg(long)]
     pub(crate) recipe: Option<RecipeName>,
-    /// The sum: tree, tree-padded, honaker, smooth, blt, kary, window or octave.
+    /// For the recipe tables: columns that each table takes, 1 to 3, or 0 for curves alone.
+    #[arg(long)]
+    pub(crate) tables: Option<u32>,
+    /// The sum: tree, tree-padded, honaker, smooth, blt, kary, window, octave or fresh.
     #[arg(long)]
     pub(crate) sum: Option<SumKind>,
     /// The noise distribution.
@@ -352,6 +355,7 @@ impl Arguments {
                 ridge: method.ridge,
                 link: method.loss,
                 window: privacy.window,
+                tables: method.tables,
             },
             output: hushstream::learner::Output {
                 model: output.model.clone(),

@@ -120,7 +120,7 @@ pub(crate) fn choose(
         at_rest,
         passes,
         knots: schema.knots,
-        tables: None,
+        tables: wishes.tables,
         step: wishes.learning_rate,
     }
     .plan()?;

@@ -96,6 +96,8 @@ pub struct Wishes {
     pub link: Option<Link>,
     /// Items for which a window recipe protects a record.
     pub window: Option<u64>,
+    /// Columns that each table of `tables` takes: 1 to 3, or 0 for curves alone.
+    pub tables: Option<u32>,
 }
 
 impl Wishes {

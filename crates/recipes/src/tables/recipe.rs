@@ -42,8 +42,8 @@ pub struct TablesRequest {
     pub passes: Option<u64>,
     /// Knots of a number's curve.
     pub knots: Option<u32>,
-    /// Whether there are tables besides curves.
-    pub tables: Option<bool>,
+    /// Columns of a table: 1 to 3, or 0 for curves alone.
+    pub tables: Option<u32>,
     /// η.
     pub step: Option<f64>,
 }
@@ -69,6 +69,9 @@ impl TablesRequest {
         if self.rounds == 0 || self.batch == Some(0) {
             let allowed = "at least one record, in batches of at least one";
             return Err(ParameterError::new("records", 0.0, allowed).into());
+        }
+        if let Some(columns @ 4..) = self.tables {
+            return Err(ParameterError::new("columns of a table", columns, "0 to 3").into());
         }
         let (kind, noise) = self.sum_and_noise()?;
         let mut trial = Trial {

@@ -32,14 +32,17 @@ const MOST_WORK: u64 = 1 << 31;
 
 /// Records up to which a file is read several times unless it is said how often.
 const FEW_RECORDS: u64 = 100_000;
+/// Records from which one reading needs no larger steps.
+const MANY_RECORDS: f64 = 3e5;
 /// How often, then: more readings take longer and gain nothing.
 const PASSES: u64 = 20;
 
 /// Every pass is one batch of all records: a record is in every item, so each gets fresh noise.
 /// However many passes there are, the noise in a score stays the same; they make steps smaller.
-fn in_passes(settings: Settings, passes: u64) -> Settings {
+fn in_passes(settings: Settings, passes: u64, score_noise: f64) -> Settings {
     Settings {
         passes,
+        score_noise,
         releases: passes,
         ..settings
     }
@@ -82,7 +85,8 @@ pub(super) struct Public<'a> {
     pub(super) at_rest: bool,
     pub(super) passes: Option<u64>,
     pub(super) knots: Option<u32>,
-    pub(super) tables: Option<bool>,
+    /// Columns of a table, if that is stated.
+    pub(super) tables: Option<u32>,
 }
 
 impl Public<'_> {
@@ -91,11 +95,17 @@ impl Public<'_> {
             Response::Number(_) => (0.5, 1.5),
             _ => (1.4, 40.0),
         };
-        let noise = if self.in_time { noise / 2.0 } else { noise };
         let records = self.records as f64;
+        let half = if self.in_time { 0.5 } else { 1.0 };
+        // In one reading of few records, steps that reach far are worth their noise.
+        let few = match self.response {
+            Response::Number(_) => 1.0,
+            _ => (MANY_RECORDS / records).cbrt().clamp(1.0, 2.5),
+        };
+        let (once, noise) = (noise * half * few, noise * half);
         let releases = match self.releases {
             Some(stated) => stated,
-            None => self.releases(planned, noise, limit)?,
+            None => self.releases(planned, once, limit)?,
         };
         let mut settings = Settings {
             knots: self.knots(),
@@ -103,15 +113,15 @@ impl Public<'_> {
             share: 0.0,
             releases,
             passes: 1,
-            score_noise: noise,
+            score_noise: once,
             kappa: 0.0,
         };
         if let Some(passes) = self.passes.filter(|&passes| passes > 1) {
-            return Some(in_passes(settings, passes));
+            return Some(in_passes(settings, passes, noise));
         }
-        let tables = self.triples();
+        let tables = self.tuples(self.tables.unwrap_or(3));
         if tables.is_empty() {
-            return Some(self.without_tables(settings));
+            return Some(self.without_tables(settings, noise));
         }
         let cells: u64 = tables.iter().map(|table| self.cells_of(table)).sum();
         let per_table = cells as f64 / tables.len() as f64;
@@ -123,29 +133,34 @@ impl Public<'_> {
         let per_count = planned.noise(settings.releases)? / self.response.residual_bound();
         settings.kappa = records / per_table / (per_count * (tables.len() as f64).sqrt());
         let fits = tables.len() <= MOST_TABLES && cells * scores * settings.releases <= MOST_WORK;
-        let pays = settings.kappa >= 0.3 && !matches!(self.response, Response::Number(_));
-        if self.tables.unwrap_or(fits && pays && !self.is_open) {
+        let is_class = !matches!(self.response, Response::Number(_));
+        let many = self.records >= FEW_RECORDS && settings.kappa >= 0.3;
+        let pays = is_class && many && !self.in_time;
+        if self.tables.is_some() || fits && pays && !self.is_open {
             settings.share = if settings.kappa < 2.0 { 0.5 } else { 0.8 };
             settings.tables = tables;
-            settings.score_noise = noise / 1.4;
+            settings.score_noise = once / 1.4;
             return Some(settings);
         }
         settings.releases = releases;
-        Some(self.without_tables(settings))
+        Some(self.without_tables(settings, noise))
     }
 
     /// Curves alone: several passes, where the records can be read again and are few.
-    fn without_tables(&self, settings: Settings) -> Settings {
+    fn without_tables(&self, settings: Settings, noise: f64) -> Settings {
         let is_free = self.passes.is_none() && self.releases.is_none() && !self.in_time;
         if self.at_rest && is_free && self.records <= FEW_RECORDS {
-            return in_passes(settings, PASSES);
+            return in_passes(settings, PASSES, noise);
         }
         settings
     }
 
     /// More knots where there are many records for each column.
     fn knots(&self) -> (u32, u32) {
-        let many = self.records / self.columns.len().max(1) as u64 >= 1000;
+        // One reading has more noise, and needs more records.
+        let repeats = self.at_rest && !self.in_time || self.passes.is_some_and(|passes| passes > 1);
+        let enough = if repeats { 1000 } else { 4000 };
+        let many = self.records / self.columns.len().max(1) as u64 >= enough;
         (self.knots.unwrap_or(if many { 12 } else { 6 }), 6)
     }
 
@@ -153,7 +168,10 @@ impl Public<'_> {
     fn releases(&self, planned: &mut dyn Planned, noise: f64, limit: f64) -> Option<u64> {
         let most = self.records.max(2).ilog2();
         if self.in_time {
-            return Some(1 << 12.min(most));
+            // Some eighty records a batch, and more where there are few: the world is followed
+            // closely.
+            let power = 1.25 * (self.records.max(2) as f64).log2() - 10.6;
+            return Some(1 << (power.round().clamp(4.0, 12.0) as u32).min(most));
         }
         let least = if self.records < 10_000 { 6 } else { 8 }.min(most);
         let mut power = least;
@@ -173,24 +191,26 @@ impl Public<'_> {
         table.iter().map(width).product()
     }
 
-    /// All triples of columns that have few categories.
-    fn triples(&self) -> Vec<Vec<u32>> {
+    /// All tuples of so many columns that have few categories.
+    fn tuples(&self, size: u32) -> Vec<Vec<u32>> {
         let few = |column: &Column| match column {
             Column::Number { .. } => true,
             Column::Category(values) => *values <= MANY_CATEGORIES,
         };
         let columns = (0..).zip(self.columns).filter(|(_, column)| few(column));
         let columns: Vec<u32> = columns.map(|(axis, _)| axis).collect();
-        let mut tables = Vec::new();
         // Beyond forty columns there are too many triples to be of use.
-        if columns.len() > 40 {
-            return tables;
+        if size == 0 || columns.len() > 40 {
+            return Vec::new();
         }
-        for (i, &a) in columns.iter().enumerate() {
-            for (j, &b) in columns.iter().enumerate().skip(i + 1) {
-                tables.extend(columns[j + 1..].iter().map(|&c| vec![a, b, c]));
-            }
+        let mut tuples: Vec<Vec<u32>> = columns.iter().map(|&axis| vec![axis]).collect();
+        for _ in 1..size {
+            let longer = tuples.iter().flat_map(|tuple| {
+                let later = columns.iter().filter(|&axis| tuple.last() < Some(axis));
+                later.map(|&axis| [&tuple[..], &[axis]].concat())
+            });
+            tuples = longer.collect();
         }
-        tables
+        tuples
     }
 }
