@@ -77,6 +77,7 @@ impl Learner {
             ("sum", wishes.sum.map(|sum| sum.to_string())),
             ("noise", wishes.noise.map(|noise| noise.to_string())),
             ("batch", count(wishes.batch)),
+            ("passes", count(self.data.passes)),
             ("loss", wishes.link.map(|link| link.to_string())),
             ("set", wishes.set.clone()),
             ("radius", number(wishes.radius)),
@@ -114,6 +115,8 @@ pub struct Data {
     pub multiline: bool,
     /// Read the rows in an order drawn from this public seed.
     pub shuffle: Option<u64>,
+    /// How often the records of a file are read; chosen if not stated.
+    pub passes: Option<u64>,
     /// The treatment of malformed rows; by default refused in a file and empty in a stream.
     pub malformed: Option<Malformed>,
     /// For a log: a lower bound on propensities; smaller ones are raised to it.

@@ -74,6 +74,10 @@ impl Chosen {
         let rounds = data::rounds(learner, None, stored)?;
         let situation = data::situation(learner, schema, encoder.layout(), rounds)?;
         let method = methods::choose(learner, encoder.layout(), &situation)?;
+        let encoder = match method.tables() {
+            Some(_) => encoder.coded()?,
+            None => encoder,
+        };
         Ok(Self {
             encoder,
             situation,
@@ -256,6 +260,14 @@ pub(crate) fn learn(learner: &Learner, listener: &mut dyn Listener) -> Result<Ou
     let rounds = data::rounds(learner, counted.or(reader.remaining()), stored)?;
     let situation = data::situation(learner, schema, &layout, rounds)?;
     let method = methods::choose(learner, &layout, &situation)?;
+    if method.tables().is_some() {
+        reader = reader.coded()?;
+    }
+    if let (passes @ 2.., rows) = method.passes() {
+        let (origin, schema) = (origin.clone(), schema.clone());
+        reader = reader.repeated(rows, passes, move || origin.open_in_order(&schema).ok());
+    }
+    let layout = reader.layout().clone();
     let plan = Plan::new(learner, &layout, method.as_ref());
     listener.say(&plan.to_string());
     for warning in &plan.warnings {

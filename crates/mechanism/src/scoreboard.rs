@@ -17,6 +17,7 @@ pub use probability::Probability;
 use crate::boundary::{OperatorOnly, Raw};
 use crate::feedback::Reading;
 use crate::losses::{Measured, Record, class};
+use crate::tables::{Expanded, TableMap};
 use hushstream_four::{self as four, Four, Work};
 use logged::LogTally;
 use metrics::{ClassTally, NumberTally, largest};
@@ -105,6 +106,8 @@ pub struct Scoreboard {
     tally: Tally,
     /// Scores of a record's classes.
     scores: Vec<f64>,
+    /// Hats and cells of a record.
+    expanded: Expanded,
 }
 
 impl Scoreboard {
@@ -131,6 +134,7 @@ impl Scoreboard {
             clipped: 0,
             tally,
             scores: Vec::new(),
+            expanded: Expanded::default(),
         }
     }
 
@@ -182,6 +186,23 @@ impl Scoreboard {
         }
         self.note_prediction(shrink * measured.dot, record.target);
         Some(measured)
+    }
+
+    /// Predicts a record with curves and tables of these weights, and scores the prediction.
+    pub fn score_tables(&mut self, record: &Raw<Record>, map: &TableMap, weights: &[f64]) {
+        let record = record.peek();
+        self.records += 1;
+        let is_usable = self.is_usable(record.target);
+        if !is_usable || !map.expand(&record.features, &mut self.expanded) {
+            return;
+        }
+        self.scores.clear();
+        self.scores.resize(self.blocks(), 0.0);
+        self.expanded.add_scores(weights, &mut self.scores);
+        match self.yardstick {
+            Yardstick::Classes(..) => self.note_classes(record.target),
+            _ => self.note_prediction(self.scores[0], record.target),
+        }
     }
 
     /// Scores a prediction that was made elsewhere.

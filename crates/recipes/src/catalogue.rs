@@ -11,6 +11,7 @@ mod pftal;
 mod pftal_convex;
 mod pqftl;
 mod sparse;
+mod tables;
 
 use crate::bandits::BanditRules;
 use crate::experts::Among;
@@ -70,6 +71,8 @@ recipes! {
     PftalBandit = bandits::PFTAL_BANDIT,
     /// Follow the regularised leader over millions of hashed features.
     SparseFtrl = sparse::ENTRY,
+    /// Curves of columns and tables of cells: a model of tables that is not linear.
+    Tables = tables::ENTRY,
     /// Private implicit gradient descent, strongly convex losses.
     Pigd = iterates::PIGD,
     /// The same with decreasing regularisation, for losses that are not.

@@ -18,6 +18,7 @@ mod note;
 mod papers;
 mod run;
 mod sparse;
+mod tables;
 mod values;
 
 pub use bandits::{
@@ -43,4 +44,5 @@ pub use note::{Note, NoteError};
 pub use papers::{Cell, TABLES, Table};
 pub use run::{Beginning, Out, Player, Run};
 pub use sparse::{SparsePlayer, SparseRecipe, SparseRequest, SparseRun};
+pub use tables::{Column, TablesPlayer, TablesRecipe, TablesRequest, TablesRun, TablesShadow};
 pub use values::{ValuesPlayer, ValuesRecipe, ValuesRequest, ValuesRun};

@@ -185,6 +185,10 @@ pub(crate) struct Data {
     /// Read the rows in an order drawn from this public seed; the file is held in memory.
     #[arg(long)]
     pub(crate) shuffle: Option<u64>,
+    /// How often to read the records of a file. By default once, or twenty times for a file of at
+    /// most 100,000 records that curves alone learn from.
+    #[arg(long)]
+    pub(crate) passes: Option<u64>,
 }
 
 /// The privacy guarantee.
@@ -375,6 +379,7 @@ impl Data {
             schema: schema(self, person)?,
             multiline: self.multiline,
             shuffle: self.shuffle,
+            passes: self.passes,
             malformed: None,
             least_propensity: self.least_propensity,
         })

@@ -6,6 +6,7 @@ use crate::data;
 use crate::outcome::{Arm, Parameters};
 use anyhow::{Result, bail};
 use hushstream_account::Price;
+use hushstream_mechanism::Scoreboard;
 use hushstream_mechanism::feedback::{FeedbackNoise, Reading};
 use hushstream_mechanism::losses::Record;
 use hushstream_mechanism::sums::Noise;
@@ -233,8 +234,8 @@ impl Method for Bandit {
 }
 
 impl Baseline for BanditShadow {
-    fn weights(&self) -> &[f64] {
-        BanditShadow::weights(self)
+    fn score(&self, record: &Raw<Record>, board: &mut Scoreboard) {
+        board.score(record, self.weights());
     }
 
     fn learn(&mut self, record: &Raw<Record>) -> Result<()> {

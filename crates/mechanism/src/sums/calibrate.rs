@@ -95,7 +95,7 @@ impl SumPlan {
         let radius = *radii.get(octave as usize).ok_or(PlanError::Stored)?;
         let lattice = Lattice::new(request.dimension, norm, request.bound, radius)?;
         Ok(match request.geometry {
-            Geometry::Ball => lattice,
+            Geometry::Ball | Geometry::Tables { .. } => lattice,
             Geometry::Moments => lattice.rigid(),
         })
     }
@@ -194,11 +194,28 @@ impl SumPlan {
     /// of two real points is √4.5·R² = 1.5·(√2·R²) (the maximum of 2a + 2b + b²/2a at b = a), where
     /// √2·R² is the bound. Truncation moves each of D coordinates by less than one unit, in the
     /// same direction for both points or not: √D at the most; the floats before it err by less than
-    /// 2⁻⁴⁰ of the radius.
+    /// 2⁻⁴⁰ of the radius. *Tables*: proved in integers beside [`TableMap`](crate::TableMap).
     fn distance(&self, radius: f64) -> f64 {
         let request = self.request();
         match (request.geometry, request.adjacency) {
-            (Geometry::Ball, _) | (_, Adjacency::ZeroOut) => request.adjacency.kappa() * radius,
+            (
+                Geometry::Tables {
+                    counts: 1..,
+                    sixteenths,
+                },
+                adjacency,
+            ) => {
+                let weight = f64::from(sixteenths) / 16.0;
+                let times = match (adjacency, request.noise) {
+                    (_, Noise::Laplace) => adjacency.kappa() * (1.0 + weight),
+                    (Adjacency::ReplaceOne, _) => 2.0,
+                    (Adjacency::ZeroOut, _) => (1.0 + weight * weight).sqrt().next_up(),
+                };
+                (times * radius).next_up()
+            }
+            (Geometry::Ball | Geometry::Tables { .. }, _) | (_, Adjacency::ZeroOut) => {
+                request.adjacency.kappa() * radius
+            }
             (Geometry::Moments, Adjacency::ReplaceOne) => {
                 let truncation = f64::from(request.dimension).sqrt() + 1.0;
                 (1.5 + 1e-12) * radius + truncation
@@ -224,7 +241,7 @@ impl SumPlan {
         let request = self.request();
         Scope {
             adjacency: request.adjacency,
-            per_person: request.participation != Participation::OncePerRecord,
+            per_person: matches!(request.participation, Participation::PerPerson { .. }),
             windowed: request.kind.is_windowed(),
         }
     }

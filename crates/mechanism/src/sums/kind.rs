@@ -11,7 +11,7 @@ impl SumKind {
     pub const BLT: Self = Self::Blt(4);
 
     /// Every kind with a transcript guarantee, in the order of the table.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Tree,
         Self::PaddedTree,
         Self::Honaker,
@@ -19,6 +19,7 @@ impl SumKind {
         Self::BLT,
         Self::Kary,
         Self::Octave,
+        Self::Fresh,
     ];
 
     /// Whether the sum supports the noise; if not, why.

@@ -14,6 +14,7 @@
 //! | `kary` | no: other sums are better | ✓ | ✓ | known |
 //! | `window` | ✓ | ✓ | ✓ | known; another guarantee |
 //! | `octave` | ✓ | ✓ | ✓ | unknown |
+//! | `fresh` | ✓ | ✓ | ✓ | known; for people who are in every item |
 
 mod adding;
 mod ahead;
@@ -23,6 +24,7 @@ mod cover;
 mod error;
 mod filter;
 mod forecast;
+mod fresh;
 mod honaker;
 mod kary;
 mod kind;
@@ -77,6 +79,8 @@ pub enum SumKind {
     Window(u64),
     /// A fresh binary tree for each power of two of items: unknown horizon.
     Octave,
+    /// Fresh noise for every item, added up.
+    Fresh,
 }
 
 /// A sum with its parameters. Stored with a run, so that a resumed run keeps them even if a later
@@ -91,6 +95,7 @@ pub(crate) enum Strategy {
     Window(Window),
     Octave(octave::OctaveTrees),
     Blt(toeplitz::Toeplitz),
+    Fresh(fresh::FreshNoise),
 }
 
 impl SumKind {
@@ -104,6 +109,7 @@ impl SumKind {
             Self::Kary => &kary::ABOUT,
             Self::Window(_) => &window::ABOUT,
             Self::Octave => &octave::ABOUT,
+            Self::Fresh => &fresh::ABOUT,
         }
     }
 
@@ -118,6 +124,7 @@ impl SumKind {
             Self::Kary => Strategy::Kary(BalancedDigits::cheapest(releases)),
             Self::Window(width) => Strategy::Window(Window { width }),
             Self::Octave => Strategy::Octave(octave::OctaveTrees),
+            Self::Fresh => Strategy::Fresh(fresh::FreshNoise),
         })
     }
 }
@@ -135,6 +142,7 @@ impl std::ops::Deref for Strategy {
             Self::Window(sum) => sum,
             Self::Octave(sum) => sum,
             Self::Blt(sum) => sum,
+            Self::Fresh(sum) => sum,
         }
     }
 }

@@ -66,6 +66,14 @@ pub enum Geometry {
     /// Second moments (vvᵀ, (R/Y)·y·v) of a vector with ‖v‖ ≤ R and a number with |y| ≤ Y, computed
     /// by the mechanism from clipped data: two of them are only 3/2 radii apart.
     Moments,
+    /// Residuals times hats and cells, with the counts of these or without, formed by the mechanism
+    /// ([`TableMap`](crate::TableMap)): as far apart as in a ball, counts included.
+    Tables {
+        /// The last coordinates, which count; 0 if nothing is counted.
+        counts: u32,
+        /// The weight of counts against residuals, in sixteenths: 1 to 16.
+        sixteenths: u8,
+    },
 }
 
 /// Why a request cannot be planned.
@@ -211,6 +219,11 @@ impl SumRequest {
         }
         if self.geometry == Geometry::Moments && self.noise == Noise::Laplace {
             return Err(PlanError::MomentsInL1);
+        }
+        if let Geometry::Tables { sixteenths, .. } = self.geometry
+            && !(1..=16).contains(&sixteenths)
+        {
+            return Err(ParameterError::new("weight of counts", sixteenths, "1 to 16").into());
         }
         if self.kind.is_windowed() && self.participation != Participation::OncePerRecord {
             return Err(PlanError::WindowForPersons);

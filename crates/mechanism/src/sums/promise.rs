@@ -53,6 +53,11 @@ impl SumPlan {
         if let SumKind::Window(width) = request.kind {
             builder = builder.window(width);
         }
+        if let Participation::Passes { passes, .. } = request.participation {
+            builder = builder.assume(format!(
+                "every record is read {passes} times, at the same place of the same order"
+            ));
+        }
         if let Participation::PerPerson { most, separation } = request.participation {
             builder = builder.person(most).assume(
                 "who contributes at which time is public to the mechanism's neighbours: a \
