@@ -161,11 +161,15 @@ pub fn rounds(learner: &Learner, counted: Option<u64>, stored: Option<u64>) -> R
 pub fn yardstick(learner: &Learner, layout: &Layout, recipe: RecipeName) -> Result<Yardstick> {
     let is_least_squares = recipe.learns_from() == Some(LearnsFrom::Moments);
     Ok(match layout.target() {
-        TargetKind::Sign { .. } => Yardstick::Sign(Probability::of(if is_least_squares {
-            Link::Squared
-        } else {
-            learner.wishes.link.unwrap_or(Link::Logistic)
-        })),
+        TargetKind::Sign { .. } => {
+            let named = learner.wishes.link.unwrap_or(Link::Logistic);
+            let link = if is_least_squares {
+                Link::Squared
+            } else {
+                named
+            };
+            Yardstick::Sign(link.probability())
+        }
         TargetKind::Class { classes } => Yardstick::Classes(
             classes.len(),
             Some(if is_least_squares {

@@ -6,7 +6,6 @@ use crate::plan::Plan;
 use crate::run::Run;
 use anyhow::anyhow;
 use hushstream_account::{Adjacency, Budget};
-use hushstream_mechanism::losses::Link;
 use hushstream_pictures::numbers::delta;
 use hushstream_read::{SchemaSpec, Task};
 use hushstream_recipes::{RecipeName, Wishes};
@@ -80,7 +79,7 @@ impl Learner {
             ("noise", wishes.noise.map(|noise| noise.to_string())),
             ("batch", count(wishes.batch)),
             ("passes", count(self.data.passes)),
-            ("loss", wishes.link.map(|link| link_name(link).to_owned())),
+            ("loss", wishes.link.map(|link| link.to_string())),
             ("set", wishes.set.clone()),
             ("radius", number(wishes.radius)),
             ("strong-convexity", number(wishes.curvature)),
@@ -92,18 +91,6 @@ impl Learner {
         stated
             .filter_map(|(flag, value)| Some(format!("--{flag} {}", value?)))
             .collect()
-    }
-}
-
-fn link_name(link: Link) -> &'static str {
-    match link {
-        Link::Logistic => "logistic",
-        Link::Squared => "squared",
-        Link::Hinge => "hinge",
-        Link::SmoothedHinge(_) => "smoothed-hinge",
-        Link::Absolute => "absolute",
-        Link::Quantile(_) => "quantile",
-        Link::Huber(_) => "huber",
     }
 }
 

@@ -262,8 +262,9 @@ pub(crate) struct Method {
     /// pftal-convex, and 1 otherwise.
     #[arg(long, value_parser = count)]
     pub(crate) batch: Option<u64>,
-    /// The loss: logistic, squared, hinge, smoothed-hinge, absolute, quantile or huber.
-    #[arg(long, value_parser = link)]
+    /// The loss: logistic, squared, hinge, smoothed-hinge, absolute, quantile or huber; with a
+    /// parameter as in quantile:0.9.
+    #[arg(long)]
     pub(crate) loss: Option<Link>,
     /// The set of the weights: ball, box or simplex.
     #[arg(long)]
@@ -466,22 +467,4 @@ fn schema(data: &Data, person: Option<&String>) -> Result<SchemaSpec> {
 fn range(text: &str) -> Result<(f64, f64), String> {
     let parts = text.split_once(':').ok_or("expected low:high")?;
     Ok((finite(parts.0)?, finite(parts.1)?))
-}
-
-fn link(name: &str) -> Result<Link, String> {
-    Ok(match name {
-        "logistic" => Link::Logistic,
-        "squared" => Link::Squared,
-        "hinge" => Link::Hinge,
-        "smoothed-hinge" => Link::SmoothedHinge(0.5),
-        "absolute" => Link::Absolute,
-        "quantile" => Link::Quantile(0.5),
-        "huber" => Link::Huber(1.0),
-        _ => {
-            return Err(
-                "allowed: logistic, squared, hinge, smoothed-hinge, absolute, quantile, huber"
-                    .to_owned(),
-            );
-        }
-    })
 }

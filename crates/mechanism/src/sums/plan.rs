@@ -4,10 +4,11 @@
 //! (`calibrate.rs`). The plan then knows its price, its error (`forecast.rs`) and its guarantee
 //! (`promise.rs`).
 
+use super::Strategy;
+use super::SumKind;
 use super::blt::{BltError, LayoutError};
 use super::cover::Noise;
-use super::kind::{SumKind, Unfit};
-use super::strategy::Strategy;
+use super::kind::Unfit;
 use crate::lattice::LatticeError;
 use crate::persons::Participation;
 use hushstream_account::{AccountError, Adjacency, Budget, GuaranteeError, ParameterError};
@@ -174,7 +175,7 @@ impl SumRequest {
     pub fn plan(self) -> Result<SumPlan, PlanError> {
         self.kind.accepts(self.noise)?;
         self.check_counts()?;
-        let strategy = Strategy::choose(self.kind, self.noise, self.releases)?;
+        let strategy = self.kind.strategy(self.noise, self.releases)?;
         let mut plan = SumPlan {
             fields: PlanFields {
                 request: self,

@@ -3,7 +3,6 @@
 //! A new instance continues from the last known release of the one before, which is public and is
 //! added to all releases of the new instance.
 
-use super::build::build;
 use super::error::SumError;
 use super::partial::Counts;
 use super::plan::{Geometry, SumPlan};
@@ -143,7 +142,7 @@ impl<G: GuaranteeKind> Machine for Sum<G> {
 
     fn begin(plan: SumPlan, generators: Generators<'_>) -> Result<Self, SumError> {
         Ok(Self {
-            running: build(&plan, generators)?,
+            running: plan.build(generators)?,
             lattice: plan.lattice(0)?,
             items: 0,
             item: Item {

@@ -35,7 +35,7 @@ impl OnSums for Ftpl {
     fn refuses(&self, sum: SumKind, noise: Noise) -> Option<&'static str> {
         if noise != Noise::Gaussian {
             Some("its regret needs Gaussian noise and delta > 0")
-        } else if !matches!(sum, SumKind::PaddedTree | SumKind::Smooth) {
+        } else if !sum.has_one_law() {
             Some("its regret needs noise of one law for every release: use tree-padded or smooth")
         } else {
             None

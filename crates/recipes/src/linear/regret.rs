@@ -10,7 +10,6 @@
 
 use super::noise_length::{NOISE_BETA, mean_length, rare_length};
 use super::recipe::Recipe;
-use hushstream_mechanism::sums::SumKind;
 use std::fmt;
 
 /// In which sense a bound holds.
@@ -144,7 +143,7 @@ impl Recipe {
     /// AS17's theorems are about noise of one law in every release.
     pub(crate) fn one_law(&self) -> Result<(), String> {
         let kind = self.plan.request().kind;
-        if matches!(kind, SumKind::PaddedTree | SumKind::Smooth) {
+        if kind.has_one_law() {
             return Ok(());
         }
         Err(format!(
