@@ -38,10 +38,7 @@ pub fn best_in_hindsight(
     if task.linear(dimension).is_some() {
         let mut total = vec![0.0; dimension];
         for (features, _) in rows {
-            total
-                .iter_mut()
-                .zip(features)
-                .for_each(|(total, value)| *total += value);
+            add(&mut total, features.iter().copied());
         }
         let mut point = vec![0.0; dimension];
         set.minimise(&total, &mut point)?;
@@ -117,10 +114,7 @@ fn mean_gradient(loss: &dyn Loss, rows: &[(Vec<f64>, f64)], weights: &[f64]) -> 
     let mut total = vec![0.0; weights.len()];
     for row in rows {
         if let Contribution::Dense(gradient) = loss.gradient(record(row), weights) {
-            total
-                .iter_mut()
-                .zip(gradient)
-                .for_each(|(total, g)| *total += g);
+            add(&mut total, gradient);
         }
     }
     let rounds = rows.len().max(1) as f64;
@@ -128,7 +122,14 @@ fn mean_gradient(loss: &dyn Loss, rows: &[(Vec<f64>, f64)], weights: &[f64]) -> 
     total
 }
 
-fn dot(a: &[f64], b: &[f64]) -> f64 {
+/// total += values.
+pub(crate) fn add(total: &mut [f64], values: impl IntoIterator<Item = f64>) {
+    for (sum, value) in total.iter_mut().zip(values) {
+        *sum += value;
+    }
+}
+
+pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
