@@ -5,6 +5,7 @@
 //! linear minimiser, f(x) − min f ≤ max_y ⟨∇f(x), x − y⟩.
 
 use crate::task::{Task, record};
+use crate::vector::{add, dot};
 use hushstream_mechanism::Contribution;
 use hushstream_mechanism::losses::Loss;
 use hushstream_sets::{ConvexSet, SetError};
@@ -120,17 +121,6 @@ fn mean_gradient(loss: &dyn Loss, rows: &[(Vec<f64>, f64)], weights: &[f64]) -> 
     let rounds = rows.len().max(1) as f64;
     total.iter_mut().for_each(|total| *total /= rounds);
     total
-}
-
-/// total += values.
-pub(crate) fn add(total: &mut [f64], values: impl IntoIterator<Item = f64>) {
-    for (sum, value) in total.iter_mut().zip(values) {
-        *sum += value;
-    }
-}
-
-pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 #[cfg(test)]

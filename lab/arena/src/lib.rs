@@ -37,13 +37,13 @@ mod game;
 mod hindsight;
 mod parallel;
 mod play;
-mod solve;
 mod task;
+mod vector;
 
 pub use dice::Dice;
 pub use game::{Environment, Game};
 pub use hindsight::{Best, best_in_hindsight};
 pub use parallel::in_parallel;
 pub use play::{ArenaError, Contest, Outcome, open};
-pub use solve::solve;
 pub use task::{Task, record};
+pub use vector::{add, dot, solve};

@@ -17,7 +17,7 @@
 //! - *Zeros*: how many numbers are exactly zero. It finds noise that was not added.
 
 use crate::duel::Duel;
-use hushstream_arena::solve;
+use hushstream_arena::{add, solve};
 use std::collections::HashMap;
 use std::fmt;
 
@@ -217,9 +217,7 @@ fn discriminant(
                 *value = (run[i] - at) / moments[i].spread;
             }
             for (row, a) in rows.iter_mut().zip(&unit) {
-                row.iter_mut()
-                    .zip(&unit)
-                    .for_each(|(cell, b)| *cell += a * b);
+                add(row, unit.iter().map(|b| a * b));
             }
         }
     }

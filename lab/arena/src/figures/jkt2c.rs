@@ -40,8 +40,8 @@ pub use cover::{Cover, DataError};
 
 use super::{Row, rows};
 use crate::Dice;
-use crate::hindsight::add;
 use crate::play::{ArenaError, open};
+use crate::vector::add;
 use cover::Example;
 use hushstream_account::{AccountError, Adjacency, Budget, Mu};
 use hushstream_mechanism::losses::{Bounds, LinearModel, Link};

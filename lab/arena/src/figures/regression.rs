@@ -5,9 +5,8 @@
 //! ‖x*‖ = 1, clipped to [−R, R]; losses are ½(y − ⟨g, x⟩)² + ½‖x‖².
 
 use crate::Dice;
-use crate::hindsight::{add, dot};
 use crate::play::{ArenaError, open};
-use crate::solve::solve;
+use crate::vector::{add, dot, solve};
 use hushstream_account::{Adjacency, Budget};
 use hushstream_mechanism::losses::{Bounds, Features, Record};
 use hushstream_mechanism::sums::{PlanError, SumKind};

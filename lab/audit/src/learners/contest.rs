@@ -7,6 +7,7 @@ use super::stage::{Interruption, Terms};
 use crate::AuditError;
 use crate::duel::{Duel, World};
 use hushstream_account::Adjacency;
+use hushstream_arena::add;
 use hushstream_mechanism::{GuaranteeKind, Participation, Raw, Transcript, Windowed};
 use hushstream_recipes::{Recipe, SumPlayer};
 
@@ -99,9 +100,7 @@ impl Contest {
         let name = self.recipe.request().recipe;
         let mut seen = self.scene.read(name, numbers, &first, &iterates);
         if self.scene.reads_sums() {
-            seen.iter_mut()
-                .zip(&known)
-                .for_each(|(sum, known)| *sum -= known);
+            add(&mut seen, known.iter().map(|known| -known));
         }
         seen.append(&mut again);
         Ok(seen)

@@ -14,6 +14,7 @@ use super::target::LineUp;
 use crate::AuditError;
 use crate::duel::{Duel, World};
 use hushstream_account::Adjacency;
+use hushstream_arena::add;
 use hushstream_mechanism::Raw;
 use hushstream_mechanism::losses::{Features, LinearLoss, Record};
 use hushstream_mechanism::select::Board;
@@ -271,10 +272,8 @@ impl Duel for Selected {
                 let played = plays[usize::try_from(item).unwrap_or(1) - 1];
                 let mut sum = vec![0.0; self.experts];
                 for (k, slope) in self.slopes(item, world).into_iter().enumerate() {
-                    let losses = self.losses(slope, played, item == self.place && k == 0);
-                    sum.iter_mut()
-                        .zip(losses)
-                        .for_each(|(sum, loss)| *sum += loss);
+                    let canary = item == self.place && k == 0;
+                    add(&mut sum, self.losses(slope, played, canary));
                 }
                 sum
             })

@@ -1,4 +1,17 @@
-//! Small linear systems.
+//! Small vectors and linear systems.
+
+/// total += values.
+pub fn add(total: &mut [f64], values: impl IntoIterator<Item = f64>) {
+    for (sum, value) in total.iter_mut().zip(values) {
+        *sum += value;
+    }
+}
+
+/// ⟨a, b⟩.
+#[must_use]
+pub fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
 
 /// Solves a linear system, its right side the last column, by elimination with pivots.
 #[must_use]
