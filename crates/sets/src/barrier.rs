@@ -33,7 +33,9 @@ pub trait Barrier: Send + Sync + Debug {
     fn free_dimension(&self) -> usize;
 
     /// The number of coordinates of a point of the set.
-    fn point_dimension(&self) -> usize;
+    fn point_dimension(&self) -> usize {
+        self.free_dimension()
+    }
 
     /// The parameter ν.
     fn parameter(&self) -> f64;
@@ -65,9 +67,7 @@ pub trait Barrier: Send + Sync + Debug {
     /// Slices that do not fit.
     fn lift(&self, free: &[f64], point: &mut [f64]) -> Result<(), SetError> {
         vector::check("free coordinates", free, self.point_dimension())?;
-        vector::check_length("point", point, self.point_dimension())?;
-        point.copy_from_slice(free);
-        Ok(())
+        vector::write("point", point, free)
     }
 
     /// Writes the free coordinates of a point of the affine hull.
@@ -76,9 +76,7 @@ pub trait Barrier: Send + Sync + Debug {
     /// Slices that do not fit.
     fn lower(&self, point: &[f64], free: &mut [f64]) -> Result<(), SetError> {
         vector::check("point", point, self.point_dimension())?;
-        vector::check_length("free coordinates", free, self.point_dimension())?;
-        free.copy_from_slice(point);
-        Ok(())
+        vector::write("free coordinates", free, point)
     }
 
     /// Writes the gradient in free coordinates of a function with gradient `gradient` in x:
@@ -106,7 +104,7 @@ mod tests {
     use crate::ConvexSet;
     use crate::samples::Draws;
     use crate::{
-        Ball, BoxSet, FlowPolytope, HalfspacePolytope, Scaled, Shifted, Simplex, UniformMatroid,
+        Ball, BoxSet, FlowPolytope, HalfspacePolytope, Moved, Simplex, UniformMatroid,
         VertexPolytope, vector,
     };
     use std::sync::Arc;
@@ -124,8 +122,8 @@ mod tests {
             Arc::new(VertexPolytope::new(&triangle).unwrap()),
             Arc::new(HalfspacePolytope::new(&rows, &[0.0, 0.0, 2.0]).unwrap()),
             Arc::new(FlowPolytope::new(4, &edges, 0, 3).unwrap()),
-            Arc::new(Scaled::new(simplex.clone(), 3.0).unwrap()),
-            Arc::new(Shifted::new(simplex, &[1.0, 2.0, 3.0, 4.0]).unwrap()),
+            Arc::new(Moved::scaled(simplex.clone(), 3.0).unwrap()),
+            Arc::new(Moved::shifted(simplex, &[1.0, 2.0, 3.0, 4.0]).unwrap()),
         ]
     }
 

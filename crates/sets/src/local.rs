@@ -181,11 +181,7 @@ pub(crate) fn check_question(
 ) -> Result<(), SetError> {
     vector::check("gradient", gradient, dimension)?;
     vector::check_length("answer", answer, dimension)?;
-    if radius >= 0.0 && radius.is_finite() {
-        Ok(())
-    } else {
-        Err(ParameterError::new("radius", radius, "a finite number of 0 or more").into())
-    }
+    vector::check_not_negative("radius", radius)
 }
 
 pub(crate) fn check_fraction(fraction: f64) -> Result<(), SetError> {

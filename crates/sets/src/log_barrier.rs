@@ -27,7 +27,7 @@ impl LogBarrier {
         rows: &[Vec<f64>],
         offsets: &[f64],
         hull: AffineHull,
-    ) -> Self {
+    ) -> Box<dyn Barrier> {
         let mut kept = Self {
             name,
             rows: Vec::new(),
@@ -42,15 +42,13 @@ impl LogBarrier {
                 kept.rows.push(reduced);
             }
         }
-        kept
+        Box::new(kept)
     }
 
     fn slacks(&self, free: &[f64]) -> Result<Vec<f64>, SetError> {
         vector::check("free coordinates", free, self.free_dimension())?;
-        let slacks: Vec<f64> = self
-            .rows
-            .iter()
-            .zip(&self.offsets)
+        let rows = self.rows.iter().zip(&self.offsets);
+        let slacks: Vec<f64> = rows
             .map(|(row, offset)| offset - vector::dot(row, free))
             .collect();
         match slacks.iter().find(|&&slack| slack <= 0.0) {
@@ -108,22 +106,16 @@ impl Barrier for LogBarrier {
 
     fn lift(&self, free: &[f64], point: &mut [f64]) -> Result<(), SetError> {
         vector::check("free coordinates", free, self.free_dimension())?;
-        vector::check_length("point", point, self.point_dimension())?;
-        point.copy_from_slice(&self.hull.lift(free));
-        Ok(())
+        vector::write("point", point, &self.hull.lift(free))
     }
 
     fn lower(&self, point: &[f64], free: &mut [f64]) -> Result<(), SetError> {
         vector::check("point", point, self.point_dimension())?;
-        vector::check_length("free coordinates", free, self.free_dimension())?;
-        free.copy_from_slice(&self.hull.lower(point));
-        Ok(())
+        vector::write("free coordinates", free, &self.hull.lower(point))
     }
 
     fn pull_back(&self, gradient: &[f64], free: &mut [f64]) -> Result<(), SetError> {
         vector::check("gradient", gradient, self.point_dimension())?;
-        vector::check_length("free coordinates", free, self.free_dimension())?;
-        free.copy_from_slice(&self.hull.pull_back(gradient));
-        Ok(())
+        vector::write("free coordinates", free, &self.hull.pull_back(gradient))
     }
 }

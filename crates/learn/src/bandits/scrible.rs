@@ -52,15 +52,6 @@ pub struct Scrible {
     rounds: u64,
 }
 
-/// One of the equally likely plays.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Possibility {
-    /// The play.
-    pub point: Vec<f64>,
-    /// l̂ for the answer 1, in free coordinates.
-    pub estimate: Vec<f64>,
-}
-
 impl Scrible {
     /// A learner on `set` with rate η that clips answers to ±`reach`.
     ///
@@ -175,17 +166,17 @@ impl Scrible {
         Ok((point, vectors.column(axis) * (size * sign * root)))
     }
 
-    /// Every possible play. For tests of the estimate's mean.
+    /// Every possible play, all equally likely, and l̂ for the answer 1 to it, in free coordinates. For
+    /// tests of the estimate's mean.
     ///
     /// # Errors
     /// A barrier that fails.
-    pub fn possibilities(&self) -> Result<Vec<Possibility>, LearnError> {
+    pub fn possibilities(&self) -> Result<Vec<(Vec<f64>, Vec<f64>)>, LearnError> {
         let mut all = Vec::new();
         for axis in 0..self.centre.len() {
             for sign in [-1.0, 1.0] {
                 let (point, estimate) = self.at_axis(axis, sign)?;
-                let estimate = estimate.as_slice().to_vec();
-                all.push(Possibility { point, estimate });
+                all.push((point, estimate.as_slice().to_vec()));
             }
         }
         Ok(all)
