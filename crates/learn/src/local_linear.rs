@@ -174,12 +174,11 @@ impl Learner for LocalLinear {
         let (moved, gradient) = walk.gradient(prefix)?;
         let t = walk.rounds + 1;
         let radius = walk.steps.radius(t, moved);
-        let mut next = vec![0.0; gradient.len()];
         let downhill = check::direction(&gradient);
-        (self.oracle).step(&walk.iterate, radius, &downhill, &mut next)?;
-        let way = check::difference(&walk.iterate, &next);
+        let answer = self.oracle.step(&walk.iterate, radius, &downhill)?;
+        let way = check::difference(&walk.iterate, &answer);
         let (fraction, steps) = walk.steps.step(t, moved, &gradient, &way);
-        self.oracle.advance(fraction, &mut next)?;
+        let mut next = self.oracle.advance(fraction)?;
         if self.direct && t.is_multiple_of(TIDY) {
             walk.set.project(&mut next)?;
         }

@@ -90,8 +90,7 @@ fn scrible_estimates_are_unbiased_and_plays_inside() {
         let mut learner = Scrible::new(set.as_ref(), 0.02, 50.0).unwrap();
         let barrier = set.barrier().unwrap();
         let loss: Vec<f64> = (0..set.dimension()).map(|i| 0.3 - 0.2 * i as f64).collect();
-        let mut pulled = vec![0.0; barrier.free_dimension()];
-        barrier.pull_back(&loss, &mut pulled).unwrap();
+        let pulled = barrier.pull_back(&loss).unwrap();
         let mut bits = dice(2);
         let mut coins = Coins::new(&mut bits);
         for _ in 0..300 {

@@ -209,29 +209,28 @@ impl Barrier for Ball {
         self.slack(free).map_or(f64::INFINITY, |slack| -slack.ln())
     }
 
-    fn gradient(&self, free: &[f64], out: &mut [f64]) -> Result<(), SetError> {
-        vector::check_length("gradient", out, self.dimension())?;
+    fn gradient(&self, free: &[f64]) -> Result<Vec<f64>, SetError> {
         let slack = self.slack(free)?;
-        for (out, value) in out.iter_mut().zip(free) {
-            *out = 2.0 * value / slack;
-        }
-        Ok(())
+        Ok(free.iter().map(|value| 2.0 * value / slack).collect())
     }
 
-    fn hessian(&self, free: &[f64], out: &mut [f64]) -> Result<(), SetError> {
-        vector::check_length("hessian", out, self.dimension() * self.dimension())?;
+    fn hessian(&self, free: &[f64]) -> Result<Vec<f64>, SetError> {
         let slack = self.slack(free)?;
-        for (row, line) in out.chunks_exact_mut(self.dimension()).enumerate() {
-            for (entry, value) in line.iter_mut().zip(free) {
-                *entry = 4.0 * (free[row] / slack) * (value / slack);
-            }
-            line[row] += 2.0 / slack;
-        }
-        Ok(())
+        let rows = free.iter().enumerate().flat_map(|(row, across)| {
+            free.iter().enumerate().map(move |(column, value)| {
+                let entry = 4.0 * (across / slack) * (value / slack);
+                if row == column {
+                    entry + 2.0 / slack
+                } else {
+                    entry
+                }
+            })
+        });
+        Ok(rows.collect())
     }
 
-    fn start(&self, out: &mut [f64]) -> Result<(), SetError> {
-        self.centre(out)
+    fn start(&self) -> Vec<f64> {
+        self.shape.centre.clone()
     }
 }
 

@@ -61,7 +61,6 @@
 mod ball;
 mod barrier;
 mod box_set;
-mod caratheodory;
 mod decomposed;
 mod enumerate;
 mod error;

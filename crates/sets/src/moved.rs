@@ -187,25 +187,18 @@ impl LocalOracle for MovedOracle {
         self.inner.start(&self.map.back(point))
     }
 
-    fn step(
-        &mut self,
-        point: &[f64],
-        radius: f64,
-        gradient: &[f64],
-        answer: &mut [f64],
-    ) -> Result<(), SetError> {
+    fn step(&mut self, point: &[f64], radius: f64, slope: &[f64]) -> Result<Vec<f64>, SetError> {
         vector::check("point", point, self.map.offset.len())?;
-        let inner = self.map.back(point);
-        self.inner
-            .step(&inner, radius / self.map.factor, gradient, answer)?;
-        self.map.out(answer);
-        Ok(())
+        let (inner, radius) = (self.map.back(point), radius / self.map.factor);
+        let mut answer = self.inner.step(&inner, radius, slope)?;
+        self.map.out(&mut answer);
+        Ok(answer)
     }
 
-    fn advance(&mut self, fraction: f64, point: &mut [f64]) -> Result<(), SetError> {
-        self.inner.advance(fraction, point)?;
-        self.map.out(point);
-        Ok(())
+    fn advance(&mut self, fraction: f64) -> Result<Vec<f64>, SetError> {
+        let mut point = self.inner.advance(fraction)?;
+        self.map.out(&mut point);
+        Ok(point)
     }
 
     /// The decomposition of the inner set, which restores it bit for bit.
@@ -242,33 +235,28 @@ impl Barrier for MovedBarrier {
         self.inner.value(free)
     }
 
-    fn gradient(&self, free: &[f64], out: &mut [f64]) -> Result<(), SetError> {
-        self.inner.gradient(free, out)
+    fn gradient(&self, free: &[f64]) -> Result<Vec<f64>, SetError> {
+        self.inner.gradient(free)
     }
 
-    fn hessian(&self, free: &[f64], out: &mut [f64]) -> Result<(), SetError> {
-        self.inner.hessian(free, out)
+    fn hessian(&self, free: &[f64]) -> Result<Vec<f64>, SetError> {
+        self.inner.hessian(free)
     }
 
-    fn start(&self, out: &mut [f64]) -> Result<(), SetError> {
-        self.inner.start(out)
+    fn start(&self) -> Vec<f64> {
+        self.inner.start()
     }
 
-    fn lift(&self, free: &[f64], point: &mut [f64]) -> Result<(), SetError> {
-        self.inner.lift(free, point)?;
-        self.map.out(point);
-        Ok(())
+    fn lift(&self, free: &[f64]) -> Result<Vec<f64>, SetError> {
+        let mut point = self.inner.lift(free)?;
+        self.map.out(&mut point);
+        Ok(point)
     }
 
-    fn lower(&self, point: &[f64], free: &mut [f64]) -> Result<(), SetError> {
-        vector::check("point", point, self.point_dimension())?;
-        self.inner.lower(&self.map.back(point), free)
-    }
-
-    fn pull_back(&self, gradient: &[f64], free: &mut [f64]) -> Result<(), SetError> {
-        self.inner.pull_back(gradient, free)?;
+    fn pull_back(&self, gradient: &[f64]) -> Result<Vec<f64>, SetError> {
+        let mut free = self.inner.pull_back(gradient)?;
         free.iter_mut().for_each(|value| *value *= self.map.factor);
-        Ok(())
+        Ok(free)
     }
 }
 

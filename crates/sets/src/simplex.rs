@@ -56,9 +56,7 @@ impl Simplex {
 
     /// All d coordinates, if they are positive.
     fn interior(&self, free: &[f64]) -> Result<Vec<f64>, SetError> {
-        vector::check("free coordinates", free, self.dimension() - 1)?;
-        let mut point = free.to_vec();
-        point.push(1.0 - free.iter().sum::<f64>());
+        let point = self.lift(free)?;
         match point.iter().find(|&&value| value <= 0.0) {
             Some(value) => Err(barrier::outside(self.name(), -value)),
             None => Ok(point),
@@ -168,50 +166,39 @@ impl Barrier for Simplex {
         })
     }
 
-    fn gradient(&self, free: &[f64], out: &mut [f64]) -> Result<(), SetError> {
-        vector::check_length("gradient", out, self.dimension() - 1)?;
+    fn gradient(&self, free: &[f64]) -> Result<Vec<f64>, SetError> {
         let point = self.interior(free)?;
-        for (out, value) in out.iter_mut().zip(&point) {
-            *out = 1.0 / point[self.dimension() - 1] - 1.0 / value;
-        }
-        Ok(())
+        let last = 1.0 / point[free.len()];
+        Ok(point[..free.len()]
+            .iter()
+            .map(|value| last - 1.0 / value)
+            .collect())
     }
 
-    fn hessian(&self, free: &[f64], out: &mut [f64]) -> Result<(), SetError> {
-        let size = self.dimension() - 1;
-        vector::check_length("hessian", out, size * size)?;
-        let point = self.interior(free)?;
-        out.fill(point[size].powi(-2));
+    fn hessian(&self, free: &[f64]) -> Result<Vec<f64>, SetError> {
+        let (size, point) = (free.len(), self.interior(free)?);
+        let mut hessian = vec![point[size].powi(-2); size * size];
         for index in 0..size {
-            out[index * (size + 1)] += point[index].powi(-2);
+            hessian[index * (size + 1)] += point[index].powi(-2);
         }
-        Ok(())
+        Ok(hessian)
     }
 
-    fn start(&self, out: &mut [f64]) -> Result<(), SetError> {
-        vector::check_length("free coordinates", out, self.dimension() - 1)?;
-        out.fill(1.0 / self.dimension() as f64);
-        Ok(())
+    fn start(&self) -> Vec<f64> {
+        self.shape.centre[1..].to_vec()
     }
 
-    fn lift(&self, free: &[f64], point: &mut [f64]) -> Result<(), SetError> {
+    fn lift(&self, free: &[f64]) -> Result<Vec<f64>, SetError> {
         vector::check("free coordinates", free, self.dimension() - 1)?;
-        vector::check_length("point", point, self.dimension())?;
-        point[..free.len()].copy_from_slice(free);
-        point[free.len()] = 1.0 - free.iter().sum::<f64>();
-        Ok(())
+        let mut point = free.to_vec();
+        point.push(1.0 - free.iter().sum::<f64>());
+        Ok(point)
     }
 
-    fn lower(&self, point: &[f64], free: &mut [f64]) -> Result<(), SetError> {
-        vector::check("point", point, self.dimension())?;
-        vector::write("free coordinates", free, &point[..self.dimension() - 1])
-    }
-
-    fn pull_back(&self, gradient: &[f64], free: &mut [f64]) -> Result<(), SetError> {
-        self.lower(gradient, free)?;
-        let last = gradient[self.dimension() - 1];
-        free.iter_mut().for_each(|value| *value -= last);
-        Ok(())
+    fn pull_back(&self, gradient: &[f64]) -> Result<Vec<f64>, SetError> {
+        vector::check("gradient", gradient, self.dimension())?;
+        let (last, free) = gradient.split_last().unwrap_or((&0.0, &[]));
+        Ok(free.iter().map(|value| value - last).collect())
     }
 }
 
