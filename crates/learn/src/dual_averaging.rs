@@ -113,7 +113,7 @@ impl DualAveraging {
     /// iterate is unchanged.
     #[inline(always)]
     fn aim<V: Four>(&mut self, v: V, prefix: &[f64]) -> Result<(), LearnError> {
-        check::length("prefix sum", prefix.len(), self.centre.len())?;
+        check::length("prefix sum", prefix, self.centre.len())?;
         let t = (self.rounds + 1) as f64;
         // t·H may underflow when the sums are small too, so divide by it once.
         let step = (t * self.h).recip();
@@ -131,7 +131,7 @@ impl DualAveraging {
         if nothing.abs() <= 0.0 {
             return Ok(());
         }
-        check::vector("prefix sum", prefix, self.centre.len())
+        Ok(check::vector("prefix sum", prefix, self.centre.len())?)
     }
 }
 
@@ -172,10 +172,6 @@ impl Learner for DualAveraging {
         "dual-averaging"
     }
 
-    fn sum_dimension(&self) -> usize {
-        self.set.dimension()
-    }
-
     fn iterate(&self) -> &[f64] {
         &self.iterate
     }
@@ -193,10 +189,6 @@ impl Learner for DualAveraging {
 
     fn rounds(&self) -> u64 {
         self.rounds
-    }
-
-    fn state(&self) -> Vec<f64> {
-        self.iterate.clone()
     }
 
     fn restore(&mut self, rounds: u64, state: &[f64]) -> Result<(), LearnError> {
