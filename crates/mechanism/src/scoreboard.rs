@@ -191,14 +191,26 @@ impl Scoreboard {
     /// Predicts a record with curves and tables of these weights, and scores the prediction.
     pub fn score_tables(&mut self, record: &Raw<Record>, map: &TableMap, weights: &[f64]) {
         let record = record.peek();
+        let mut expanded = std::mem::take(&mut self.expanded);
+        let is_row = map.expand(&record.features, &mut expanded);
+        self.score_expanded(record, is_row.then_some(&expanded), weights);
+        self.expanded = expanded;
+    }
+
+    /// The same for hats and cells that are known, if the record has any.
+    pub(crate) fn score_expanded(
+        &mut self,
+        record: &Record,
+        expanded: Option<&Expanded>,
+        weights: &[f64],
+    ) {
         self.records += 1;
-        let is_usable = self.is_usable(record.target);
-        if !is_usable || !map.expand(&record.features, &mut self.expanded) {
+        let Some(expanded) = expanded.filter(|_| self.is_usable(record.target)) else {
             return;
-        }
+        };
         self.scores.clear();
         self.scores.resize(self.blocks(), 0.0);
-        self.expanded.add_scores(weights, &mut self.scores);
+        expanded.add_scores(weights, &mut self.scores);
         match self.yardstick {
             Yardstick::Classes(..) => self.note_classes(record.target),
             _ => self.note_prediction(self.scores[0], record.target),
