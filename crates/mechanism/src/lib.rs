@@ -60,6 +60,7 @@ mod scoreboard;
 pub mod select;
 pub mod sparse;
 pub mod sums;
+mod wide;
 
 pub use boundary::{
     Grant, GuaranteeKind, OperatorOnly, Pending, Raw, Receipt, Released, Scope, Transcript,

@@ -102,5 +102,5 @@ pub use set::{Capability, ConvexSet, VERTEX_CAP};
 pub use simplex::Simplex;
 pub use spectrahedron::Spectrahedron;
 pub use uniform_matroid::UniformMatroid;
-pub use vector::all_finite;
+pub use vector::{all_finite, dot, square_and_dot};
 pub use vertex_polytope::VertexPolytope;
