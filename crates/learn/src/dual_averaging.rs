@@ -128,10 +128,6 @@ impl Learner for DualAveraging {
         "dual-averaging"
     }
 
-    fn sum_dimension(&self) -> usize {
-        self.set.dimension()
-    }
-
     fn iterate(&self) -> &[f64] {
         &self.iterate
     }
@@ -146,10 +142,6 @@ impl Learner for DualAveraging {
 
     fn rounds(&self) -> u64 {
         self.rounds
-    }
-
-    fn state(&self) -> Vec<f64> {
-        self.iterate.clone()
     }
 
     fn restore(&mut self, rounds: u64, state: &[f64]) -> Result<(), LearnError> {

@@ -123,12 +123,17 @@ impl Lattice {
         self.bound / self.radius as f64
     }
 
-    /// Whether these integers can be the sum of `batch` contributions: their length is at most
-    /// batch·radius. In arithmetic that cannot wrap.
+    /// Whether these integers can be the sum of `batch` contributions.
     pub(crate) fn holds_sum(&self, values: &[i64], batch: u64) -> bool {
+        values.len() == self.dimension() && self.holds_part(values, batch)
+    }
+
+    /// Whether these can be some of its coordinates: their length is at most batch·radius. In
+    /// arithmetic that cannot wrap.
+    pub(crate) fn holds_part(&self, values: &[i64], batch: u64) -> bool {
         let most = u128::from(batch) * u128::from(self.radius.unsigned_abs());
         let sizes = || values.iter().map(|value| u128::from(value.unsigned_abs()));
-        if values.len() != self.dimension() || sizes().any(|size| size > most) {
+        if sizes().any(|size| size > most) {
             return false;
         }
         let total = |sizes: &mut dyn Iterator<Item = u128>| sizes.fold(0, u128::saturating_add);

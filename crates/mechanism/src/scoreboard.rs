@@ -17,6 +17,7 @@ pub use probability::Probability;
 use crate::boundary::{OperatorOnly, Raw};
 use crate::feedback::Reading;
 use crate::losses::{Measured, Record, class};
+use crate::tables::{Expanded, TableMap};
 use logged::LogTally;
 use metrics::{ClassTally, NumberTally, largest};
 
@@ -104,6 +105,8 @@ pub struct Scoreboard {
     tally: Tally,
     /// Scores of a record's classes.
     scores: Vec<f64>,
+    /// Hats and cells of a record.
+    expanded: Expanded,
 }
 
 impl Scoreboard {
@@ -130,6 +133,7 @@ impl Scoreboard {
             clipped: 0,
             tally,
             scores: Vec::new(),
+            expanded: Expanded::default(),
         }
     }
 
@@ -176,6 +180,35 @@ impl Scoreboard {
         }
         self.note_prediction(shrink * measured.dot, record.target);
         Some(measured)
+    }
+
+    /// Predicts a record with curves and tables of these weights, and scores the prediction.
+    pub fn score_tables(&mut self, record: &Raw<Record>, map: &TableMap, weights: &[f64]) {
+        let record = record.peek();
+        let mut expanded = std::mem::take(&mut self.expanded);
+        let is_row = map.expand(&record.features, &mut expanded);
+        self.score_expanded(record, is_row.then_some(&expanded), weights);
+        self.expanded = expanded;
+    }
+
+    /// The same for hats and cells that are known, if the record has any.
+    pub(crate) fn score_expanded(
+        &mut self,
+        record: &Record,
+        expanded: Option<&Expanded>,
+        weights: &[f64],
+    ) {
+        self.records += 1;
+        let Some(expanded) = expanded.filter(|_| self.is_usable(record.target)) else {
+            return;
+        };
+        self.scores.clear();
+        self.scores.resize(self.blocks(), 0.0);
+        expanded.add_scores(weights, &mut self.scores);
+        match self.yardstick {
+            Yardstick::Classes(..) => self.note_classes(record.target),
+            _ => self.note_prediction(self.scores[0], record.target),
+        }
     }
 
     /// Scores a prediction that was made elsewhere.

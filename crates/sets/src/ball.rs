@@ -10,7 +10,7 @@
 //! circle's lowest point along the part of g orthogonal to x.
 
 use crate::local::{DirectOracle, LocalRule};
-use crate::{Barrier, Capability, ConvexSet, LocalOracle, SetError, barrier, vector};
+use crate::{Barrier, Capability, ConvexSet, LocalOracle, SetError, Shape, barrier, vector};
 
 /// A factor below this may have lost digits to underflow.
 const SMALL_FACTOR: f64 = 1e-290;
@@ -26,21 +26,31 @@ const SMALL_FACTOR: f64 = 1e-290;
 /// assert!((point[0] - 0.6).abs() <= error && (point[1] - 0.8).abs() <= error);
 /// # Ok::<(), SetError>(())
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Ball {
-    dimension: usize,
+    shape: Shape,
     radius: f64,
 }
 
 impl Ball {
-    /// The ball of this radius around 0; [`crate::Shifted`] moves it.
+    /// The ball of this radius around 0; [`crate::Moved`] moves it.
     ///
     /// # Errors
     /// No dimension, or a radius that is not positive and finite.
     pub fn new(dimension: usize, radius: f64) -> Result<Self, SetError> {
         vector::check_dimension(dimension, 1)?;
         vector::check_positive("radius", radius)?;
-        Ok(Self { dimension, radius })
+        Ok(Self {
+            shape: Shape {
+                name: "ball",
+                centre: vec![0.0; dimension],
+                diameter: 2.0 * radius,
+                outer_radius: radius,
+                inner_radius: radius,
+                largest_norm: radius,
+            },
+            radius,
+        })
     }
 
     fn shrink(&self, point: &mut [f64], norm: f64) -> f64 {
@@ -56,11 +66,11 @@ impl Ball {
                 *value = *value / norm * self.radius;
             }
         }
-        vector::rounding(self.dimension, self.radius)
+        vector::rounding(self.dimension(), self.radius)
     }
 
     fn slack(&self, free: &[f64]) -> Result<f64, SetError> {
-        vector::check("free coordinates", free, self.dimension)?;
+        vector::check("free coordinates", free, self.dimension())?;
         let norm = vector::norm(free);
         let slack = (self.radius - norm) * (self.radius + norm);
         if slack > 0.0 {
@@ -72,34 +82,8 @@ impl Ball {
 }
 
 impl ConvexSet for Ball {
-    fn name(&self) -> &'static str {
-        "ball"
-    }
-
-    fn dimension(&self) -> usize {
-        self.dimension
-    }
-
-    fn diameter(&self) -> f64 {
-        2.0 * self.radius
-    }
-
-    fn outer_radius(&self) -> f64 {
-        self.radius
-    }
-
-    fn inner_radius(&self) -> f64 {
-        self.radius
-    }
-
-    fn largest_norm(&self) -> f64 {
-        self.radius
-    }
-
-    fn centre(&self, out: &mut [f64]) -> Result<(), SetError> {
-        vector::check_length("centre", out, self.dimension)?;
-        out.fill(0.0);
-        Ok(())
+    fn shape(&self) -> &Shape {
+        &self.shape
     }
 
     fn can(&self, capability: Capability) -> bool {
@@ -107,11 +91,11 @@ impl ConvexSet for Ball {
     }
 
     fn project(&self, point: &mut [f64]) -> Result<f64, SetError> {
-        vector::check_length("point", point, self.dimension)?;
+        vector::check_length("point", point, self.dimension())?;
         // If the sum of squares is finite, so are all coordinates; otherwise check each one.
         let square = vector::dot(point, point);
         if !square.is_finite() {
-            vector::check("point", point, self.dimension)?;
+            vector::check("point", point, self.dimension())?;
         }
         let norm = vector::norm_from(square, point);
         Ok(self.shrink(point, norm))
@@ -120,12 +104,11 @@ impl ConvexSet for Ball {
     /// The computed norm errs by less than (d/2 + 2)·2⁻⁵³ of itself; a point that far outside may
     /// pass as inside. Scaling adds two more roundings.
     fn projection_error(&self, _reach: f64) -> Option<f64> {
-        Some((self.dimension as f64 + 8.0) * 0.5 * f64::EPSILON * self.radius)
+        Some((self.dimension() as f64 + 8.0) * 0.5 * f64::EPSILON * self.radius)
     }
 
     fn minimise(&self, direction: &[f64], out: &mut [f64]) -> Result<(), SetError> {
-        vector::check("direction", direction, self.dimension)?;
-        vector::check_length("minimiser", out, self.dimension)?;
+        vector::check_minimise(direction, out, self.dimension())?;
         let norm = vector::norm(direction);
         if norm > 0.0 {
             for (out, value) in out.iter_mut().zip(direction) {
@@ -139,11 +122,11 @@ impl ConvexSet for Ball {
     }
 
     fn local_oracle(&self) -> Result<Box<dyn LocalOracle>, SetError> {
-        Ok(Box::new(DirectOracle::new(*self)))
+        Ok(Box::new(DirectOracle::new(self.clone())))
     }
 
     fn barrier(&self) -> Result<Box<dyn Barrier>, SetError> {
-        Ok(Box::new(*self))
+        Ok(Box::new(self.clone()))
     }
 }
 
@@ -191,11 +174,7 @@ impl LocalRule for Ball {
 
 impl Barrier for Ball {
     fn free_dimension(&self) -> usize {
-        self.dimension
-    }
-
-    fn point_dimension(&self) -> usize {
-        self.dimension
+        self.dimension()
     }
 
     fn parameter(&self) -> f64 {
@@ -206,29 +185,28 @@ impl Barrier for Ball {
         self.slack(free).map_or(f64::INFINITY, |slack| -slack.ln())
     }
 
-    fn gradient(&self, free: &[f64], out: &mut [f64]) -> Result<(), SetError> {
-        vector::check_length("gradient", out, self.dimension)?;
+    fn gradient(&self, free: &[f64]) -> Result<Vec<f64>, SetError> {
         let slack = self.slack(free)?;
-        for (out, value) in out.iter_mut().zip(free) {
-            *out = 2.0 * value / slack;
-        }
-        Ok(())
+        Ok(free.iter().map(|value| 2.0 * value / slack).collect())
     }
 
-    fn hessian(&self, free: &[f64], out: &mut [f64]) -> Result<(), SetError> {
-        vector::check_length("hessian", out, self.dimension * self.dimension)?;
+    fn hessian(&self, free: &[f64]) -> Result<Vec<f64>, SetError> {
         let slack = self.slack(free)?;
-        for (row, line) in out.chunks_exact_mut(self.dimension).enumerate() {
-            for (entry, value) in line.iter_mut().zip(free) {
-                *entry = 4.0 * (free[row] / slack) * (value / slack);
-            }
-            line[row] += 2.0 / slack;
-        }
-        Ok(())
+        let rows = free.iter().enumerate().flat_map(|(row, across)| {
+            free.iter().enumerate().map(move |(column, value)| {
+                let entry = 4.0 * (across / slack) * (value / slack);
+                if row == column {
+                    entry + 2.0 / slack
+                } else {
+                    entry
+                }
+            })
+        });
+        Ok(rows.collect())
     }
 
-    fn start(&self, out: &mut [f64]) -> Result<(), SetError> {
-        self.centre(out)
+    fn start(&self) -> Vec<f64> {
+        self.shape.centre.clone()
     }
 }
 

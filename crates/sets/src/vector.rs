@@ -119,6 +119,19 @@ pub(crate) fn add(target: &mut [f64], factor: f64, vector: &[f64]) {
     }
 }
 
+/// `value` in one coordinate, 0 in the others.
+pub(crate) fn along(dimension: usize, coordinate: usize, value: f64) -> Vec<f64> {
+    let mut vector = vec![0.0; dimension];
+    vector[coordinate] = value;
+    vector
+}
+
+/// The largest norm of some vectors.
+pub(crate) fn largest_norm<'a>(vectors: impl IntoIterator<Item = &'a Vec<f64>>) -> f64 {
+    let norms = vectors.into_iter().map(|vector| norm(vector));
+    norms.fold(0.0, f64::max)
+}
+
 /// Subtracts the projection of `vector` onto the span of orthonormal vectors. Twice, because once
 /// loses orthogonality to rounding.
 pub(crate) fn orthogonalise(vector: &mut [f64], basis: &[Vec<f64>]) {
@@ -141,7 +154,12 @@ pub(crate) fn first_smallest(values: &[f64]) -> usize {
     best
 }
 
-pub(crate) fn check_length(
+/// Refuses a slice of another length.
+///
+/// # Errors
+/// [`SetError::Dimension`].
+#[inline]
+pub fn check_length(
     parameter: &'static str,
     slice: &[f64],
     expected: usize,
@@ -156,12 +174,33 @@ pub(crate) fn check_length(
     Ok(())
 }
 
-#[inline(always)]
-pub(crate) fn check(
+/// Writes an answer into the caller's slice.
+pub(crate) fn write(
     parameter: &'static str,
-    slice: &[f64],
-    expected: usize,
+    out: &mut [f64],
+    values: &[f64],
 ) -> Result<(), SetError> {
+    check_length(parameter, out, values.len())?;
+    out.copy_from_slice(values);
+    Ok(())
+}
+
+/// Checks the arguments of a minimiser.
+pub(crate) fn check_minimise(
+    direction: &[f64],
+    out: &[f64],
+    dimension: usize,
+) -> Result<(), SetError> {
+    check("direction", direction, dimension)?;
+    check_length("minimiser", out, dimension)
+}
+
+/// Refuses a slice of another length, or with a number that is not finite.
+///
+/// # Errors
+/// [`SetError::Dimension`], [`SetError::NotFinite`].
+#[inline(always)]
+pub fn check(parameter: &'static str, slice: &[f64], expected: usize) -> Result<(), SetError> {
     check_length(parameter, slice, expected)?;
     // The fast check vectorises; look for the index only if it fails.
     if all_finite(slice) {
@@ -177,12 +216,24 @@ pub(crate) fn check(
     }
 }
 
-pub(crate) fn check_positive(parameter: &'static str, value: f64) -> Result<(), SetError> {
-    if value.is_finite() && value > 0.0 {
-        Ok(())
-    } else {
-        Err(ParameterError::new(parameter, value, "a finite number above 0").into())
-    }
+/// Refuses a number that is not positive and finite.
+///
+/// # Errors
+/// [`SetError::Parameter`].
+pub fn check_positive(parameter: &'static str, value: f64) -> Result<(), SetError> {
+    let positive = value.is_finite() && value > 0.0;
+    let refusal = || ParameterError::new(parameter, value, "a finite number above 0");
+    positive.then_some(()).ok_or_else(|| refusal().into())
+}
+
+/// Refuses a number that is negative or not finite.
+///
+/// # Errors
+/// [`SetError::Parameter`].
+pub fn check_not_negative(parameter: &'static str, value: f64) -> Result<(), SetError> {
+    let allowed = value.is_finite() && value >= 0.0;
+    let refusal = || ParameterError::new(parameter, value, "a finite number of 0 or more");
+    allowed.then_some(()).ok_or_else(|| refusal().into())
 }
 
 pub(crate) fn check_dimension(dimension: usize, least: usize) -> Result<(), SetError> {

@@ -68,9 +68,10 @@ impl Loss for LinearModel {
     }
 
     fn weights_bound(&self) -> f64 {
-        match self.link {
-            Link::Squared | Link::Huber(_) => self.bounds.weights(),
-            _ => f64::INFINITY,
+        if self.link.is_steeper_far_out() {
+            self.bounds.weights()
+        } else {
+            f64::INFINITY
         }
     }
 

@@ -1,6 +1,9 @@
 //! A sum in progress: the common interface of trees, codes, digits, windows and filters.
 
 use super::cover::{Cover, Draws, Walk};
+use super::error::SumError;
+use super::plan::SumPlan;
+use super::strategy::Streams;
 use super::vectors;
 use crate::durable::packed;
 use serde::{Deserialize, Serialize};
@@ -73,6 +76,20 @@ impl<C: Cover> CoveredPrefix<C> {
             padding,
             unit,
         }
+    }
+}
+
+impl<C: Cover + Copy + Send + 'static> CoveredPrefix<C> {
+    /// The running sum of a plan.
+    pub(crate) fn boxed(
+        cover: C,
+        plan: &SumPlan,
+        streams: Streams<'_>,
+        padding: Option<Padding>,
+    ) -> Result<Box<dyn Running>, SumError> {
+        let draws = streams.draws(Streams::MAIN)?;
+        let unit = plan.lattice(0)?.unit();
+        Ok(Box::new(Self::new(cover, draws, padding, unit)))
     }
 }
 

@@ -15,11 +15,19 @@
 //! **Error.** popcount(t) noises. **State.** One vector; totals of at most h noises are kept to
 //! save draws.
 
-use super::cover::{Cover, Term};
+use super::SumKind;
+use super::cover::{Cover, Noise, Term};
+use super::error::SumError;
+use super::plan::SumPlan;
+use super::running::{CoveredPrefix, Running};
+use super::strategy::{About, Streams, SumStrategy};
+use serde::{Deserialize, Serialize};
 
 /// Binary digits.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BinaryTree;
+
+pub(crate) const ABOUT: About = About::any_noise("tree");
 
 impl BinaryTree {
     /// The largest number of nodes an item lies in.
@@ -70,6 +78,44 @@ impl Cover for BinaryTree {
 
     fn items(&self, node: u64) -> (u64, u64) {
         dyadic_items(node)
+    }
+}
+
+impl SumStrategy for BinaryTree {
+    fn name(&self) -> String {
+        "binary tree".to_owned()
+    }
+
+    fn citation(&self, noise: Noise) -> (&'static str, &'static [&'static str]) {
+        match noise {
+            Noise::Gaussian => ("JKT12 Theorem 11", &["J1", "S2"]),
+            Noise::Laplace => ("AS17 Lemma 3.3", &["A1", "A2", "S2"]),
+            Noise::L2Laplace => ("ST13 Theorem 3", &["S1", "S2", "S4"]),
+        }
+    }
+
+    fn fits(&self, kind: SumKind, _: u64) -> bool {
+        kind == SumKind::Tree
+    }
+
+    fn levels(&self, releases: u64, _: u32) -> Option<u32> {
+        Some(Self::depth(releases))
+    }
+
+    fn has_leaves(&self) -> bool {
+        true
+    }
+
+    fn variance(&self, t: u64, _: u64) -> f64 {
+        t.count_ones().into()
+    }
+
+    fn worst_variance(&self, releases: u64) -> f64 {
+        Self::most_terms(releases).into()
+    }
+
+    fn build(&self, plan: &SumPlan, streams: Streams<'_>) -> Result<Box<dyn Running>, SumError> {
+        CoveredPrefix::boxed(*self, plan, streams, None)
     }
 }
 

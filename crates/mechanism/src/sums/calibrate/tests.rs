@@ -1,7 +1,7 @@
 //! Floors of filters, with and without room for guard bits; integers of second moments.
 
-use super::super::SumKind;
-use super::super::blt::Width;
+use super::super::blt::{Layout, Width};
+use super::super::{Strategy, SumKind};
 use super::*;
 use crate::lattice::{Contribution, Outcome};
 use crate::losses::{Bounds, Features, Record};
@@ -26,11 +26,8 @@ fn plan(batch: u64) -> SumPlan {
 }
 
 fn layout(plan: &SumPlan) -> Layout {
-    match plan.fields.strategy {
-        Strategy::Blt {
-            layout: Some(layout),
-            ..
-        } => layout,
+    match &plan.fields.strategy {
+        Strategy::Blt(filter) => filter.layout.unwrap(),
         _ => panic!("a filter has a layout"),
     }
 }

@@ -16,7 +16,7 @@ use super::matrix::SignMatrix;
 
 /// The adversary.
 #[derive(Debug, Clone)]
-pub struct Fingerprint {
+pub(crate) struct Fingerprint {
     matrix: SignMatrix,
     /// Columns and guesses of each expert, for k > 1.
     guesses: Vec<(Vec<usize>, Vec<bool>)>,
@@ -31,8 +31,7 @@ pub struct Fingerprint {
 
 impl Fingerprint {
     /// Theorems 4 and 5: two experts a column, T = 0.9·p rounds, of which the first `until` hurt.
-    #[must_use]
-    pub fn new(matrix: SignMatrix, until: Option<u64>) -> Self {
+    pub(crate) fn new(matrix: SignMatrix, until: Option<u64>) -> Self {
         let rounds = (9 * matrix.columns() as u64) / 10;
         Self {
             marked: vec![false; matrix.columns()],
@@ -47,8 +46,7 @@ impl Fingerprint {
 
     /// Theorem 6: an expert for each set of k columns and each guess of their signs, T = 0.9·p/k
     /// rounds. Nothing, if there would be more than 10⁵ experts.
-    #[must_use]
-    pub fn of_subsets(matrix: SignMatrix, k: usize) -> Option<Self> {
+    pub(crate) fn of_subsets(matrix: SignMatrix, k: usize) -> Option<Self> {
         let columns = matrix.columns();
         if k == 0 || k > columns.min(16) {
             return None;
@@ -86,8 +84,7 @@ impl Fingerprint {
     }
 
     /// The same losses once more, fixed in advance.
-    #[must_use]
-    pub fn replay(&self) -> Replay {
+    pub(crate) fn replay(&self) -> Replay {
         let mut again = self.clone();
         again.marked.fill(false);
         again.round = 0;
@@ -163,7 +160,7 @@ impl Advisor for Fingerprint {
 
 /// The recorded losses of a [`Fingerprint`], whatever is played.
 #[derive(Debug, Clone)]
-pub struct Replay {
+pub(crate) struct Replay {
     again: Fingerprint,
     marks: Vec<(u64, usize)>,
     next: usize,
@@ -196,7 +193,7 @@ impl Advisor for Replay {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dice::Dice;
+    use hushstream_arena::Dice;
 
     #[test]
     fn a_followed_column_costs_for_ever_and_a_replay_repeats_it() {

@@ -1,18 +1,17 @@
 //! Sign matrices whose column means are hard to learn privately: rows are persons, columns are
 //! questions.
 
-use crate::dice::Dice;
+use hushstream_arena::Dice;
 
 /// n rows of p signs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SignMatrix {
+pub(crate) struct SignMatrix {
     rows: Vec<Vec<bool>>,
 }
 
 impl SignMatrix {
     /// AFKT22 Theorem 5: every column is the same sign in all rows.
-    #[must_use]
-    pub fn consensus(rows: usize, columns: usize, dice: &mut Dice) -> Self {
+    pub(crate) fn consensus(rows: usize, columns: usize, dice: &mut Dice) -> Self {
         let row: Vec<bool> = (0..columns).map(|_| dice.coin(0.5)).collect();
         Self {
             rows: vec![row; rows.max(1)],
@@ -22,8 +21,7 @@ impl SignMatrix {
     /// AFKT22 Theorems 4 and 6: a fingerprinting code (Tardos), whose columns have a bias from the
     /// arcsine law on [a, 1 − a], a = 1/(300·rows), padded with constant columns of both signs, all
     /// permuted. One column of a thousand is coded: the proofs need 99.9 % consensus columns.
-    #[must_use]
-    pub fn tardos(rows: usize, columns: usize, dice: &mut Dice) -> Self {
+    pub(crate) fn tardos(rows: usize, columns: usize, dice: &mut Dice) -> Self {
         let rows = rows.max(1);
         let least = 1.0 / (300.0 * rows as f64);
         let from = least.sqrt().asin();
@@ -49,20 +47,17 @@ impl SignMatrix {
     }
 
     /// n.
-    #[must_use]
-    pub fn rows(&self) -> usize {
+    pub(crate) fn rows(&self) -> usize {
         self.rows.len()
     }
 
     /// p.
-    #[must_use]
-    pub fn columns(&self) -> usize {
+    pub(crate) fn columns(&self) -> usize {
         self.rows[0].len()
     }
 
     /// The sign at (row, column): true is +.
-    #[must_use]
-    pub fn sign(&self, row: usize, column: usize) -> bool {
+    pub(crate) fn sign(&self, row: usize, column: usize) -> bool {
         self.rows[row][column]
     }
 }

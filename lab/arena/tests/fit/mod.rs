@@ -7,19 +7,18 @@
 
 /// A fitted power law.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Fit {
+pub(crate) struct Fit {
     /// a.
-    pub exponent: f64,
+    pub(crate) exponent: f64,
     /// Standard error of a, from how far the points lie from the line.
-    pub error: f64,
+    pub(crate) error: f64,
     /// c.
-    pub constant: f64,
+    pub(crate) constant: f64,
 }
 
 /// Fits y = c·x^a to points (x, y). Nothing, if there are fewer than three, or all at one x, or one
 /// that is not positive and finite.
-#[must_use]
-pub fn power(points: &[(f64, f64)]) -> Option<Fit> {
+pub(crate) fn power(points: &[(f64, f64)]) -> Option<Fit> {
     let sound = |value: f64| value > 0.0 && value.is_finite();
     if points.len() < 3 || !points.iter().all(|&(x, y)| sound(x) && sound(y)) {
         return None;
@@ -51,8 +50,7 @@ pub fn power(points: &[(f64, f64)]) -> Option<Fit> {
 
 /// Fits regret = c·T^a·(ln T)^b to points (T, regret), for a given b = `logarithms`. Nothing, if
 /// [`power`] would give nothing, or if a T is below 2.
-#[must_use]
-pub fn growth(points: &[(u64, f64)], logarithms: f64) -> Option<Fit> {
+pub(crate) fn growth(points: &[(u64, f64)], logarithms: f64) -> Option<Fit> {
     if points.iter().any(|&(t, _)| t < 2) {
         return None;
     }
