@@ -18,7 +18,6 @@ use crate::boundary::{OperatorOnly, Raw};
 use crate::feedback::Reading;
 use crate::losses::{Measured, Record, class};
 use crate::tables::{Expanded, TableMap};
-use hushstream_four::{self as four, Four, Work};
 use logged::LogTally;
 use metrics::{ClassTally, NumberTally, largest};
 
@@ -152,24 +151,19 @@ impl Scoreboard {
             Yardstick::Experts(count) => self.score_experts(record, weights, count),
             Yardstick::Log(reading) => self.score_log(reading, record, weights),
             _ => {
-                return four::run(ScoreLabel {
-                    board: self,
-                    record,
-                    weights,
-                });
+                return self.score_label(record, weights);
             }
         }
         None
     }
 
-    #[inline(always)]
-    fn score_label<V: Four>(&mut self, v: V, record: &Record, weights: &[f64]) -> Option<Measured> {
+    fn score_label(&mut self, record: &Record, weights: &[f64]) -> Option<Measured> {
         if !self.is_usable(record.target) {
             return None;
         }
         let width = weights.len() / self.blocks();
         let first = weights.get(..width).unwrap_or_default();
-        let measured = record.features.measured(v, first)?;
+        let measured = record.features.measured(first)?;
         let shrink = if measured.norm > self.length {
             self.clipped += 1;
             self.length / measured.norm
@@ -357,22 +351,6 @@ impl Scoreboard {
             off_policy: self.off_policy(),
         };
         OperatorOnly::new(summary)
-    }
-}
-
-/// [`Scoreboard::score_label`], with the widest vectors this CPU supports.
-struct ScoreLabel<'a> {
-    board: &'a mut Scoreboard,
-    record: &'a Record,
-    weights: &'a [f64],
-}
-
-impl Work for ScoreLabel<'_> {
-    type Output = Option<Measured>;
-
-    #[inline(always)]
-    fn with<V: Four>(self, v: V) -> Option<Measured> {
-        self.board.score_label(v, self.record, self.weights)
     }
 }
 
