@@ -201,7 +201,6 @@ impl Recipe {
         let target = (sd * (p * targets).sqrt() + truncation) / moments.weight();
         let items = self.request.rounds / self.request.batch;
         let value = learner.regret_bound(matrix, target, items);
-        let value = value.ok_or("the schedule of recomputing has no bound")?;
         Ok(RegretBound::expected(
             value,
             "JKT12 Theorem 4 with errata J1, J2, J3, J5: (1 + ln T)(G^2/2 + G(N_u + rho \
