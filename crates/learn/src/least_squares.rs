@@ -294,10 +294,6 @@ impl Learner for LeastSquares {
         self.rounds
     }
 
-    fn state(&self) -> Vec<f64> {
-        self.iterate.clone()
-    }
-
     fn restore(&mut self, rounds: u64, state: &[f64]) -> Result<(), LearnError> {
         check::inside("saved iterate", &self.ball, state)?;
         self.iterate = state.to_vec();

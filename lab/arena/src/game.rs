@@ -51,12 +51,24 @@ impl FromStr for Game {
     type Err = String;
 
     fn from_str(name: &str) -> Result<Self, String> {
-        let found = Self::ALL.into_iter().find(|game| game.to_string() == name);
-        found.ok_or_else(|| {
-            let names: Vec<String> = Self::ALL.iter().map(Self::to_string).collect();
-            format!("no game is called {name}; there are: {}", names.join(", "))
-        })
+        called("game", &Self::ALL, name)
     }
+}
+
+/// The one of these with a name.
+pub(crate) fn called<T: Copy + fmt::Display>(
+    what: &str,
+    all: &[T],
+    name: &str,
+) -> Result<T, String> {
+    let found = all.iter().find(|one| one.to_string() == name);
+    found.copied().ok_or_else(|| {
+        let names: Vec<String> = all.iter().map(T::to_string).collect();
+        format!(
+            "no {what} is called {name}; there are: {}",
+            names.join(", ")
+        )
+    })
 }
 
 /// A game in progress.

@@ -1,6 +1,6 @@
 //! What is learned in a game: from a direction to a record, and the losses that measure regret.
 
-use crate::game::Environment;
+use crate::game::{Environment, called};
 use hushstream_mechanism::Moments;
 use hushstream_mechanism::losses::{
     Bounds, Distance, Features, LinearLoss, LinearModel, Link, Loss, Record, Regularised,
@@ -70,8 +70,7 @@ impl Task {
     pub fn loss(self, dimension: usize) -> Arc<dyn Loss> {
         const PUBLIC: &str = "the arena's public bounds are sound";
         match self {
-            Self::Experts => Arc::new(LinearLoss::new(dimension, 0.0, 1.0).expect(PUBLIC)),
-            Self::Linear => Arc::new(LinearLoss::new(dimension, -1.0, 1.0).expect(PUBLIC)),
+            Self::Experts | Self::Linear => Arc::new(self.linear(dimension).expect(PUBLIC)),
             Self::Mean => Arc::new(Distance::new(dimension, 1.0, 1.0).expect(PUBLIC)),
             Self::Classify => {
                 let bounds = Bounds::new(1.0, (-1.0, 1.0), 2.0).expect(PUBLIC);
@@ -116,13 +115,8 @@ impl Task {
             Self::Experts => {
                 let direction = environment.direction(t, iterate);
                 let scale = (direction.len() as f64).sqrt();
-                (
-                    direction
-                        .iter()
-                        .map(|v| (0.5 + 0.5 * scale * v).clamp(0.0, 1.0))
-                        .collect(),
-                    0.0,
-                )
+                let loss = |v: &f64| (0.5 + 0.5 * scale * v).clamp(0.0, 1.0);
+                (direction.iter().map(loss).collect(), 0.0)
             }
             Self::Linear | Self::Mean => (clipped(environment.direction(t, iterate)), 0.0),
             Self::Classify | Self::Regress | Self::Ridge => {
@@ -131,13 +125,8 @@ impl Task {
                 let features = clipped((0..hidden.len()).map(|_| environment.noise()).collect());
                 let score: f64 = features.iter().zip(&hidden).map(|(x, w)| x * w).sum();
                 let target = match self {
-                    Self::Classify => {
-                        if score + 0.1 * environment.noise() >= 0.0 {
-                            1.0
-                        } else {
-                            -1.0
-                        }
-                    }
+                    Self::Classify if score + 0.1 * environment.noise() >= 0.0 => 1.0,
+                    Self::Classify => -1.0,
                     _ => (1.5 * score + 0.05 * environment.noise()).clamp(-1.0, 1.0),
                 };
                 (features, target)
@@ -180,10 +169,6 @@ impl FromStr for Task {
     type Err = String;
 
     fn from_str(name: &str) -> Result<Self, String> {
-        let found = Self::ALL.into_iter().find(|task| task.to_string() == name);
-        found.ok_or_else(|| {
-            let names: Vec<String> = Self::ALL.iter().map(Self::to_string).collect();
-            format!("no task is called {name}; there are: {}", names.join(", "))
-        })
+        called("task", &Self::ALL, name)
     }
 }

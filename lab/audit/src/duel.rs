@@ -1,8 +1,7 @@
 //! Two neighbouring streams, one mechanism, and what an attacker sees of it.
 
 use crate::AuditError;
-use hushstream_arena::Dice;
-use std::sync::atomic::{AtomicU64, Ordering};
+use hushstream_arena::{Dice, in_parallel};
 
 /// Which of two neighbouring streams is played.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,34 +75,14 @@ pub(crate) fn play_many<T: Send>(
     keep: impl Fn(Vec<f64>) -> T + Sync,
 ) -> Result<Vec<T>, AuditError> {
     const PORTION: u64 = 64;
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let next = AtomicU64::new(0);
-    let mut portions = std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads)
-            .map(|_| {
-                scope.spawn(|| {
-                    let mut mine = Vec::new();
-                    loop {
-                        let first = next.fetch_add(PORTION, Ordering::Relaxed);
-                        if first >= runs.count {
-                            return Ok::<_, AuditError>(mine);
-                        }
-                        let last = (first + PORTION).min(runs.count);
-                        let played = (first..last)
-                            .map(|index| duel.play(world, runs.seed_of(world, index)).map(&keep));
-                        mine.push((first, played.collect::<Result<Vec<T>, _>>()?));
-                    }
-                })
-            })
-            .collect();
-        let mut all = Vec::new();
-        for worker in workers {
-            all.extend(worker.join().expect("a duel does not panic")?);
-        }
-        Ok::<_, AuditError>(all)
+    let portions: Vec<u64> = (0..runs.count.div_ceil(PORTION)).collect();
+    let played = in_parallel(&portions, |portion| {
+        let first = portion * PORTION;
+        (first..runs.count.min(first + PORTION))
+            .map(|index| duel.play(world, runs.seed_of(world, index)).map(&keep))
+            .collect::<Result<Vec<T>, AuditError>>()
     })?;
-    portions.sort_by_key(|(first, _)| *first);
-    Ok(portions.into_iter().flat_map(|(_, part)| part).collect())
+    Ok(played.into_iter().flatten().collect())
 }
 
 #[cfg(test)]

@@ -24,14 +24,9 @@ pub(super) fn all() -> Vec<Box<dyn Planted>> {
     ]
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "one signature for all bugs")]
 fn exponential_radius(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
     const DIMENSION: u32 = 3;
-    let sum = Handmade {
-        noise: Noise::L2Laplace,
-        dimension: DIMENSION,
-        scale: 2.0 / claim.promised(),
-    };
+    let sum = Handmade::new(Noise::L2Laplace, DIMENSION, 2.0 / claim.promised());
     Ok(duel("one record", move |world, seed| {
         let source = Handmade::source(seed);
         let mut seen = if faulty {
@@ -43,10 +38,7 @@ fn exponential_radius(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, Audit
             let mut length = [0];
             DiscreteLaplace::new(UNIT)?.fill(&source, 1, 0, &mut length);
             let length = length[0].unsigned_abs() as f64 / UNIT as f64 * sum.scale;
-            direction
-                .iter()
-                .map(|v| *v as f64 / norm * length)
-                .collect()
+            direction.map(|v| v as f64 / norm * length).to_vec()
         } else {
             sum.node(&source, 1)?
         };
@@ -55,7 +47,6 @@ fn exponential_radius(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, Audit
     }))
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "one signature for all bugs")]
 fn clipped_late(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
     let sum = Handmade::line(Noise::Gaussian, 2.0 / claim.promised());
     Ok(duel(
@@ -79,21 +70,12 @@ pub(super) fn moments(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, Audit
     let layout = MomentsLayout::new(1, R, 1.0)?;
     let power = if faulty { R } else { R * R };
     let bound = std::f64::consts::SQRT_2 * power;
-    let sum = Handmade {
-        noise: Noise::Gaussian,
-        dimension: 2,
-        scale: 1.5 * bound / claim.promised(),
-    };
+    let sum = Handmade::new(Noise::Gaussian, 2, 1.5 * bound / claim.promised());
     Ok(duel("targets 1 and -1", move |world, seed| {
         let mut moments = vec![0.0; layout.len()];
         layout.write(&[R], world.sign(), &mut moments)?;
-        let noise = sum.node(&Handmade::source(seed), 1)?;
-        moments
-            .iter_mut()
-            .zip(noise)
-            .for_each(|(sum, noise)| *sum += noise);
         let mut learner = LeastSquares::new(1, R, 1.0, 1.0)?;
-        learner.observe(&moments)?;
+        learner.observe(&sum.onto(&Handmade::source(seed), 1, moments)?)?;
         Ok(learner.iterate().to_vec())
     }))
 }

@@ -3,6 +3,7 @@
 
 use crate::AuditError;
 use crate::duel::{Duel, World};
+use hushstream_arena::add;
 use hushstream_learn::{DualAveraging, Learner};
 use hushstream_mechanism::sums::{BinaryTree, Cover, Noise};
 use hushstream_noise::{DiscreteLaplace, Instance, Key, L2Laplace, RoundedGaussian, Source};
@@ -22,13 +23,17 @@ pub(crate) struct Handmade {
 }
 
 impl Handmade {
-    /// One coordinate.
-    pub(crate) fn line(noise: Noise, scale: f64) -> Self {
+    pub(crate) fn new(noise: Noise, dimension: u32, scale: f64) -> Self {
         Self {
             noise,
-            dimension: 1,
+            dimension,
             scale,
         }
+    }
+
+    /// One coordinate.
+    pub(crate) fn line(noise: Noise, scale: f64) -> Self {
+        Self::new(noise, 1, scale)
     }
 
     /// The generator of one run.
@@ -51,6 +56,17 @@ impl Handmade {
         Ok(noise.into_iter().map(|value| value as f64 * unit).collect())
     }
 
+    /// Values with the noise at an address.
+    pub(crate) fn onto(
+        &self,
+        source: &Source,
+        address: u64,
+        mut values: Vec<f64>,
+    ) -> Result<Vec<f64>, AuditError> {
+        add(&mut values, self.node(source, address)?);
+        Ok(values)
+    }
+
     /// Release t of a stream of numbers, over the nodes of the binary tree; `address` may spoil a
     /// node's address.
     pub(crate) fn release(
@@ -60,8 +76,7 @@ impl Handmade {
         t: u64,
         address: impl Fn(u64) -> u64,
     ) -> Result<f64, AuditError> {
-        let exact: f64 = items.iter().take(usize::try_from(t).unwrap_or(0)).sum();
-        let mut sum = exact;
+        let mut sum: f64 = items.iter().take(usize::try_from(t).unwrap_or(0)).sum();
         for term in BinaryTree.terms(t) {
             sum += self.node(source, address(term.node))?[0];
         }
@@ -127,13 +142,9 @@ pub(crate) fn duel(
 
 /// A stream of zeros with the canary, ±1, at the given places from 1.
 pub(crate) fn ones(length: u64, places: &[u64], world: World) -> Vec<f64> {
-    (1..=length)
-        .map(|t| {
-            if places.contains(&t) {
-                world.sign()
-            } else {
-                0.0
-            }
-        })
-        .collect()
+    let mut items = vec![0.0; length as usize];
+    for &place in places {
+        items[place as usize - 1] = world.sign();
+    }
+    items
 }

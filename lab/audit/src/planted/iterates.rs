@@ -8,6 +8,7 @@ use super::handmade::{Handmade, duel};
 use super::{InDuel, Planted, gaussian};
 use crate::duel::World;
 use crate::{AuditError, Claim, Duel};
+use hushstream_arena::dot;
 use hushstream_mechanism::sums::Noise;
 
 pub(super) fn all() -> Vec<Box<dyn Planted>> {
@@ -96,7 +97,6 @@ fn noisy(
         .collect()
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "one signature for all bugs")]
 fn skipped(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
     const STEPS: usize = 16;
     let share = claim.promised() / (STEPS as f64).sqrt();
@@ -112,7 +112,6 @@ fn skipped(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
 
 /// In eight dimensions: after the canary every record is a hyperplane between the two worlds, in a
 /// direction of its own, and they are pushed apart along it. One release, at the end.
-#[expect(clippy::unnecessary_wraps, reason = "one signature for all bugs")]
 fn clipped_gradients(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
     const D: usize = 8;
     // A gradient step on the Huber loss with knee 1 and curvature 1; the first that contracts is
@@ -147,27 +146,16 @@ fn clipped_gradients(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditE
         }
     }
     let scale = 2.0 / (D as f64 + 1.0) / claim.promised();
-    let sum = Handmade {
-        noise: Noise::Gaussian,
-        dimension: D as u32,
-        scale,
-    };
+    let sum = Handmade::new(Noise::Gaussian, D as u32, scale);
     Ok(duel(
         "one record, then hyperplanes between the worlds",
         move |world, seed| {
-            let mut seen = sum.node(&Handmade::source(seed), 1)?;
             let at = worlds[usize::from(world == World::Right)];
-            seen.iter_mut().zip(at).for_each(|(noise, x)| *noise += x);
-            Ok(seen)
+            sum.onto(&Handmade::source(seed), 1, at.to_vec())
         },
     ))
 }
 
-fn dot<const D: usize>(a: &[f64; D], b: &[f64; D]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
-}
-
-#[expect(clippy::unnecessary_wraps, reason = "one signature for all bugs")]
 fn inexact(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
     const STEPS: usize = 32;
     const TOLERANCE: f64 = 0.02;
@@ -184,7 +172,6 @@ fn inexact(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
     }))
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "one signature for all bugs")]
 fn average(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
     const ALPHA: f64 = 0.1;
     const STEPS: usize = 15;
@@ -203,7 +190,6 @@ fn average(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
 }
 
 /// Gradient steps x ← x − (2/(αt))(g + αx), α = 1, from the second on, where they contract.
-#[expect(clippy::unnecessary_wraps, reason = "one signature for all bugs")]
 fn printed_step(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
     const STEPS: usize = 4;
     let share = claim.promised() / (STEPS as f64 - 1.0).sqrt();
@@ -220,7 +206,6 @@ fn printed_step(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError>
     }))
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "one signature for all bugs")]
 fn octaves(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
     const STEPS: usize = 15;
     let mu = claim.promised();
@@ -238,7 +223,6 @@ fn octaves(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
     }))
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "one signature for all bugs")]
 fn rescaled(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
     let sigma = moved(1, 1.0) / claim.promised();
     Ok(duel("the record before a stop", move |world, seed| {

@@ -4,6 +4,7 @@ use super::handmade::{Handmade, HandmadeDuel, duel};
 use super::{InDuel, Planted, gaussian};
 use crate::duel::World;
 use crate::{AuditError, Claim, Duel};
+use hushstream_arena::{add, dot};
 use hushstream_mechanism::sums::Noise;
 use hushstream_sets::{Ball, BoxSet, ConvexSet};
 
@@ -41,24 +42,17 @@ fn step(
     (features, target): (&[f64], f64),
     clip: f64,
 ) -> Result<(), AuditError> {
-    let score: f64 = at.iter().zip(features).map(|(w, x)| w * x).sum();
-    let slope = score - target;
-    let norm = features.iter().map(|x| x * x).sum::<f64>().sqrt();
+    let slope = dot(at, features) - target;
+    let norm = dot(features, features).sqrt();
     let shrink = (clip / (slope.abs() * norm).max(1e-300)).min(1.0);
-    at.iter_mut()
-        .zip(features)
-        .for_each(|(w, x)| *w -= STEP * shrink * slope * x);
+    add(at, features.iter().map(|x| -(STEP * shrink * slope * x)));
     set.project(at)?;
     Ok(())
 }
 
 /// A Gaussian vector of this standard deviation.
 fn noise(sd: f64, dimension: u32) -> Handmade {
-    Handmade {
-        noise: Noise::Gaussian,
-        dimension,
-        scale: sd,
-    }
+    Handmade::new(Noise::Gaussian, dimension, sd)
 }
 
 /// A first record with a small target, then one with a huge feature on each axis, then many without
@@ -87,9 +81,7 @@ fn clipped_gradients(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditE
             } else {
                 1.0
             };
-            mean.iter_mut()
-                .zip(&at)
-                .for_each(|(sum, at)| *sum += times * at / count);
+            add(&mut mean, at.iter().map(|at| times * at / count));
         }
         Ok(mean)
     };
@@ -98,10 +90,8 @@ fn clipped_gradients(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditE
     Ok(duel(
         "targets ±0.01 of the first record",
         move |world, seed| {
-            let mut seen = noise.node(&Handmade::source(seed), 1)?;
             let mean = if world == World::Left { &left } else { &right };
-            seen.iter_mut().zip(mean).for_each(|(sum, at)| *sum += at);
-            Ok(seen)
+            noise.onto(&Handmade::source(seed), 1, mean.clone())
         },
     ))
 }
@@ -125,9 +115,7 @@ fn unprojected(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> 
             }
             let features = [half, half * world.sign()];
             step(&set, &mut at, (&features, 0.0), f64::INFINITY)?;
-            let mut seen = noise_after.node(&source, 2)?;
-            seen.iter_mut().zip(&at).for_each(|(sum, at)| *sum += at);
-            Ok(seen)
+            noise_after.onto(&source, 2, at)
         },
         // Both coordinates move against the start: the sign of their product is the record's.
         likelihood: |seen: &[f64]| Some(-seen[0] * seen[1]),
@@ -136,7 +124,6 @@ fn unprojected(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> 
 
 /// Two phases with steps η and η/4 on the line: the first record is in the first phase, the second
 /// phase's records have no slope, and only its end leaves.
-#[expect(clippy::unnecessary_wraps, reason = "one signature for all bugs")]
 fn secret(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
     let first = noise(2.0 * STEP / claim.promised(), 1);
     let second = noise(2.0 * STEP / 4.0 / claim.promised(), 1);

@@ -5,6 +5,7 @@ use super::{InDuel, Planted};
 use crate::duel::World;
 use crate::{AuditError, Claim, Duel};
 use hushstream_account::{Epsilon, RenyiCurve};
+use hushstream_arena::add;
 use hushstream_noise::Source;
 
 /// δ of the claim of overlapping batches: so large that a few thousand runs tell.
@@ -67,10 +68,7 @@ impl Dartboard {
         for (item, address) in items.iter().zip(1..) {
             let mut cursor = source.cursor(address, 0);
             let mut uniform = || (cursor.next_word() >> 11) as f64 / (1_u64 << 53) as f64;
-            totals
-                .iter_mut()
-                .zip(item)
-                .for_each(|(sum, loss)| *sum += loss);
+            add(&mut totals, item.iter().copied());
             let keep = (1.0 - self.forced) * libm::exp(-self.rate * item[played]);
             if left > 0 && uniform() >= keep {
                 left -= 1;
@@ -102,7 +100,6 @@ pub(crate) fn aimed(experts: usize, aim: usize, world: World) -> Vec<f64> {
         .collect()
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "one signature for all bugs")]
 fn drawing_on(faulty: bool, _: Claim) -> Result<Box<dyn Duel>, AuditError> {
     const ITEMS: usize = 16;
     let board = Dartboard {
@@ -126,7 +123,6 @@ fn hedge() -> Option<f64> {
     one.times(u64::from(DRAWS)).ok()?.epsilon_at(DELTA).ok()
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "one signature for all bugs")]
 fn overlapping(faulty: bool, _: Claim) -> Result<Box<dyn Duel>, AuditError> {
     const BATCH: usize = 2;
     let hedge = Dartboard {
@@ -157,7 +153,6 @@ pub(crate) fn batch(records: &[Vec<f64>]) -> Vec<f64> {
         .collect()
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "one signature for all bugs")]
 fn halved(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
     let draw = Dartboard {
         rate: claim.promised() / if faulty { 1.0 } else { 2.0 },
@@ -169,7 +164,6 @@ fn halved(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
     }))
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "one signature for all bugs")]
 fn unscaled(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
     const POINTS: [f64; 2] = [-3.0, 3.0];
     let draw = Dartboard {

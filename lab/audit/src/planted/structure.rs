@@ -40,7 +40,6 @@ fn tree(n: u64, claim: Claim) -> Handmade {
     Handmade::line(Noise::Gaussian, 2.0 * columns / claim.promised())
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "one signature for all bugs")]
 fn redrawn(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
     const READS: u64 = 7;
     let sum = tree(READS, claim);
@@ -51,7 +50,6 @@ fn redrawn(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
     }))
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "one signature for all bugs")]
 fn too_many(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
     let sum = tree(3, claim);
     let releases = if faulty { 4 } else { 3 };
@@ -61,7 +59,6 @@ fn too_many(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
     }))
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "one signature for all bugs")]
 fn overlapping(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
     const BATCH: usize = 2;
     let sum = tree(3, claim);
@@ -76,7 +73,6 @@ fn overlapping(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> 
     }))
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "one signature for all bugs")]
 fn reused(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
     let sum = tree(3, claim);
     Ok(duel("the record before a crash", move |world, seed| {
