@@ -109,7 +109,10 @@ fn a_window_plan_cannot_make_transcript_releases() {
     let error = ledger.debit(charge(&window), window.scope()).unwrap_err();
     assert!(matches!(error, LedgerError::OtherScope { .. }), "{error}");
     let told = error.to_string();
-    assert!(told.contains("about records (") && !told.contains('{'), "{told}");
+    assert!(
+        told.contains("about records (") && !told.contains('{'),
+        "{told}"
+    );
 }
 
 #[test]
