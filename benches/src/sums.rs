@@ -7,7 +7,14 @@ use hushstream_mechanism::{Contribution, Ledger, MemoryStorage, Participation, R
 use hushstream_noise::Key;
 use std::hint::black_box;
 
-const RELEASES: u64 = 1 << 20;
+/// A stream of small records has a release for each; a long vector, one for each batch.
+const fn releases(dimension: u32) -> u64 {
+    if dimension < 1 << 12 {
+        1 << 20
+    } else {
+        1 << 12
+    }
+}
 /// Rounds between two syncs: a group commit.
 const GROUP: u64 = 256;
 
@@ -25,7 +32,7 @@ impl Ours {
         let plan = SumRequest {
             kind,
             noise: Noise::Gaussian,
-            releases: RELEASES,
+            releases: releases(dimension),
             dimension,
             bound: 1.0,
             geometry: Geometry::Ball,
@@ -54,7 +61,7 @@ impl Ours {
     }
 
     fn steps(&mut self, steps: u64) {
-        if self.sum.steps() + steps > RELEASES {
+        if self.sum.steps() + steps > releases(self.dimension) {
             *self = Self::open(self.kind, self.dimension);
         }
         for step in 1..=steps {

@@ -4,10 +4,11 @@
 //! (`calibrate.rs`). The plan then knows its price, its error (`forecast.rs`) and its guarantee
 //! (`promise.rs`).
 
+use super::Strategy;
+use super::SumKind;
 use super::blt::{BltError, LayoutError};
 use super::cover::Noise;
-use super::kind::{SumKind, Unfit};
-use super::strategy::Strategy;
+use super::kind::Unfit;
 use crate::lattice::LatticeError;
 use crate::persons::Participation;
 use hushstream_account::{AccountError, Adjacency, Budget, GuaranteeError, ParameterError};
@@ -65,6 +66,14 @@ pub enum Geometry {
     /// Second moments (vvᵀ, (R/Y)·y·v) of a vector with ‖v‖ ≤ R and a number with |y| ≤ Y, computed
     /// by the mechanism from clipped data: two of them are only 3/2 radii apart.
     Moments,
+    /// Residuals times hats and cells, with the counts of these or without, formed by the mechanism
+    /// ([`TableMap`](crate::TableMap)): as far apart as in a ball, counts included.
+    Tables {
+        /// The last coordinates, which count; 0 if nothing is counted.
+        counts: u32,
+        /// The weight of counts against residuals, in sixteenths: 1 to 16.
+        sixteenths: u8,
+    },
 }
 
 /// Why a request cannot be planned.
@@ -166,7 +175,7 @@ impl SumRequest {
     pub fn plan(self) -> Result<SumPlan, PlanError> {
         self.kind.accepts(self.noise)?;
         self.check_counts()?;
-        let strategy = Strategy::choose(self.kind, self.noise, self.releases)?;
+        let strategy = self.kind.strategy(self.noise, self.releases)?;
         let mut plan = SumPlan {
             fields: PlanFields {
                 request: self,
@@ -210,6 +219,11 @@ impl SumRequest {
         }
         if self.geometry == Geometry::Moments && self.noise == Noise::Laplace {
             return Err(PlanError::MomentsInL1);
+        }
+        if let Geometry::Tables { sixteenths, .. } = self.geometry
+            && !(1..=16).contains(&sixteenths)
+        {
+            return Err(ParameterError::new("weight of counts", sixteenths, "1 to 16").into());
         }
         if self.kind.is_windowed() && self.participation != Participation::OncePerRecord {
             return Err(PlanError::WindowForPersons);
