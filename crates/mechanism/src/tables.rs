@@ -125,7 +125,8 @@ impl Response {
                 target.is_finite()
             }
             Self::Number(half) => {
-                scores[0] = (scores[0] - target.clamp(-half, half)) / half;
+                // Not `clamp`, which panics for bounds that are none.
+                scores[0] = (scores[0] - target.min(half).max(-half)) / half;
                 target.is_finite()
             }
             Self::Classes(classes) => {
@@ -551,8 +552,10 @@ pub(crate) struct TableForm {
     residual: i64,
     /// The integer of a cell.
     cell: i64,
-    /// What is left for the hats: of A², or of A in L1.
-    room: i128,
+    /// What all features of a record may take: A², or A in L1.
+    whole: i128,
+    /// What one cell takes of it.
+    taken: i128,
     counted: bool,
     /// K, the integer by which features are counted.
     count: i64,
@@ -574,21 +577,18 @@ impl TableForm {
         let features = radius / residual;
         let norm = if map.shape.l1 { Norm::L1 } else { Norm::L2 };
         let cell = (features as f64 * map.cell_length()) as i64;
-        let tables = map.tables() as i128;
         let (a, c) = (i128::from(features), i128::from(cell));
-        // Cells take α of the room at most, whatever the floats did.
         let (whole, taken) = match norm {
-            Norm::L2 => (a * a, tables * c * c),
-            Norm::L1 => (a, tables * c),
+            Norm::L2 => (a * a, c * c),
+            Norm::L1 => (a, c),
         };
-        let cell = if taken <= whole { cell } else { 0 };
-        let taken = if cell == 0 { 0 } else { taken };
         Self {
             norm,
             features,
             residual,
             cell,
-            room: whole - taken,
+            whole,
+            taken,
             counted: sixteenths > 0,
             count: residual * i64::from(sixteenths.min(16)) / 16,
             expanded: Expanded::default(),
@@ -684,12 +684,13 @@ impl TableForm {
         (sum <= limit).then_some(clipped)
     }
 
-    /// q of the hats, checked: not negative, and within the room that cells leave.
+    /// q of the hats, checked: not negative, and no more than what this record's cells leave.
     fn quantise_hats(&mut self) -> bool {
+        let cells = self.expanded.cells.len() as i128 * self.taken;
         for shrink in [1.0, 1.0 - 1e-6] {
             let scale = self.expanded.scale * self.features as f64 * shrink;
             self.hats.clear();
-            let mut sum = 0_i128;
+            let mut sum = cells;
             for &(i, value) in &self.expanded.hats {
                 let scaled = value * scale;
                 // A cast truncates, and takes what is not a number to 0.
@@ -704,7 +705,7 @@ impl TableForm {
                 };
                 self.hats.push((i, integer));
             }
-            if sum <= self.room {
+            if sum <= self.whole {
                 return true;
             }
         }
