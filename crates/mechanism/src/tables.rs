@@ -712,3 +712,6 @@ impl TableForm {
         false
     }
 }
+
+#[cfg(test)]
+mod tests;
