@@ -281,6 +281,15 @@ pub(crate) fn learn(learner: &Learner, listener: &mut dyn Listener) -> Result<Ou
         reader = reader.coded()?;
     }
     if let (passes @ 2.., rows) = method.passes() {
+        if let (Some(counted), None) = (counted, stored)
+            && counted < rows
+        {
+            bail!(
+                "the file has {} rows, and several passes need every planned one: state --rounds \
+                 {counted}, or --passes 1",
+                grouped(counted)
+            );
+        }
         let (origin, schema) = (origin.clone(), schema.clone());
         reader = reader.repeated(rows, passes, move || origin.open_in_order(&schema).ok());
     }

@@ -37,6 +37,9 @@ const EXPECTED: f64 = 0.3;
 /// How much more the average weighs later iterates.
 const LATER: f64 = 3.0;
 
+/// Beyond any sum: larger numbers are held here, so that products of them stay finite.
+const LARGE: f64 = 1e100;
+
 /// Parameters of [`CurvesAndTables`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct TableRule {
@@ -161,7 +164,7 @@ impl CurvesAndTables {
         self.means.clear();
         let means = counts[..rule.hats].iter();
         self.means
-            .extend(means.map(|&count| count.max(0.0) / records * kept(count)));
+            .extend(means.map(|&count| (count.max(0.0) / records * kept(count)).min(LARGE)));
         // Relative to 1/η: the diagonal and, along the mean, the pull of one batch.
         let pull = rule.curvature * rule.batch * rule.step;
         let diagonal = |mean: f64| 1.0 + pull * rule.spread * mean;
@@ -170,11 +173,12 @@ impl CurvesAndTables {
         for score in 0..rule.scores {
             let here = (score..).step_by(rule.scores);
             let along = here.clone().zip(&self.means);
-            let along: f64 = along.map(|(i, p)| p * sums[i] / diagonal(*p)).sum();
+            let sum = |i: usize| sums[i].clamp(-LARGE, LARGE);
+            let along: f64 = along.map(|(i, p)| p * sum(i) / diagonal(*p)).sum();
             let damped = pull * along / (1.0 + pull * square);
             for (i, (&mean, &count)) in here.zip(self.means.iter().zip(counts)) {
                 let shrink = if rule.cells > 0 { kept(count) } else { 1.0 };
-                let along = (sums[i] - damped * mean) / diagonal(mean);
+                let along = (sum(i) - damped * mean) / diagonal(mean);
                 self.iterate[i] = -step * shrink * along;
             }
         }

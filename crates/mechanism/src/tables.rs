@@ -138,7 +138,8 @@ impl Response {
                 target.is_finite()
             }
             Self::Number(half) => {
-                scores[0] = (scores[0] - target.clamp(-half, half)) / half;
+                // Not `clamp`, which panics for bounds that are none.
+                scores[0] = (scores[0] - target.min(half).max(-half)) / half;
                 target.is_finite()
             }
             Self::Classes(classes) => {
@@ -635,8 +636,10 @@ pub(crate) struct TableForm {
     residual: i64,
     /// The integer of a cell.
     cell: i64,
-    /// What is left for the hats: of A², or of A in L1.
-    room: u64,
+    /// What all features of a record may take: A², or A in L1.
+    whole: u64,
+    /// What one cell takes of it.
+    taken: u64,
     counted: bool,
     /// K, the integer by which features are counted.
     count: i64,
@@ -661,23 +664,18 @@ impl TableForm {
         let features = (radius / residual).min(MOST_FEATURES);
         let norm = if map.shape.l1 { Norm::L1 } else { Norm::L2 };
         let cell = (features as f64 * map.cell_length()) as i64;
-        let (tables, a, c) = (map.tables() as u64, features as u64, cell as u64);
-        // Cells take α of the room at most, whatever the floats did.
+        let (a, c) = (features as u64, cell as u64);
         let (whole, taken) = match norm {
-            Norm::L2 => (a * a, tables.saturating_mul(c * c)),
-            Norm::L1 => (a, tables.saturating_mul(c)),
-        };
-        let (cell, taken) = if taken <= whole {
-            (cell, taken)
-        } else {
-            (0, 0)
+            Norm::L2 => (a * a, c * c),
+            Norm::L1 => (a, c),
         };
         Self {
             norm,
             features,
             residual,
             cell,
-            room: whole - taken,
+            whole,
+            taken,
             counted: sixteenths > 0,
             count: residual * i64::from(sixteenths.min(16)) / 16,
             expanded: Expanded::default(),
@@ -796,7 +794,7 @@ impl TableForm {
         (sum <= limit).then_some(clipped)
     }
 
-    /// q of the hats, checked: not negative, and within the room that cells leave.
+    /// q of the hats, checked: not negative, and no more than what this record's cells leave.
     fn quantise_hats(&mut self) -> bool {
         let is_l1 = self.norm == Norm::L1;
         let size = |integer: i64| {
@@ -804,6 +802,7 @@ impl TableForm {
             if is_l1 { size } else { size * size }
         };
         let most = self.features;
+        let cells = (self.expanded.cells.len() as u64).saturating_mul(self.taken);
         for shrink in [1.0, 1.0 - 1e-6] {
             let scale = self.expanded.scale * most as f64 * shrink;
             self.pairs.clear();
@@ -811,11 +810,10 @@ impl TableForm {
             self.single = scale as i64;
             let singles = self.expanded.singles.len() as u64;
             let mut is_inside = (0..=most).contains(&self.single);
-            let mut sum = if is_inside {
-                size(self.single).saturating_mul(singles)
-            } else {
-                0
-            };
+            let mut sum = cells;
+            if is_inside {
+                sum = sum.saturating_add(size(self.single).saturating_mul(singles));
+            }
             for &(i, high) in &self.expanded.pairs {
                 let (low, high) = (((1.0 - high) * scale) as i64, (high * scale) as i64);
                 is_inside &= (0..=most).contains(&low) & (0..=most).contains(&high);
@@ -827,10 +825,13 @@ impl TableForm {
             if !is_inside {
                 return false;
             }
-            if sum <= self.room {
+            if sum <= self.whole {
                 return true;
             }
         }
         false
     }
 }
+
+#[cfg(test)]
+mod tests;

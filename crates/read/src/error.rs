@@ -312,6 +312,11 @@ pub enum Fault {
          order"
     )]
     Changed,
+    #[error(
+        "the file ends before row {0}: several passes need every planned row; state --rounds with \
+         the number of rows, or --passes 1"
+    )]
+    FewRows(u64),
     #[error("no feature is left: every column is the target, the person or ignored")]
     NoFeatures,
     #[error(

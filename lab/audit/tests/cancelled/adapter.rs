@@ -320,7 +320,8 @@ pub(crate) fn all_sums() -> Vec<SumKind> {
         | SumKind::Blt(_)
         | SumKind::Kary
         | SumKind::Window(_)
-        | SumKind::Octave => kind,
+        | SumKind::Octave
+        | SumKind::Fresh => kind,
     };
     let all = SumKind::ALL.into_iter().chain([SumKind::Window(WINDOW)]);
     all.map(listed).collect()

@@ -109,6 +109,7 @@ fn mixture(rows: &Rows, kind: SumKind, releases: u64, t: u64) -> BTreeMap<Node, 
             past.chain(in_octave(octave, t + 1 - (1 << octave)))
                 .collect()
         }
+        SumKind::Fresh => (1..=t).map(|item| ((0, item), scale)).collect(),
         _ => signed(rows.terms(t)),
     }
 }
@@ -310,7 +311,10 @@ fn check_sum(
     (kind, noise): (SumKind, Noise),
     (lost, seeds): (Lost, u64),
 ) {
-    let one = matches!(kind, SumKind::Tree | SumKind::Octave | SumKind::Blt(_));
+    let one = matches!(
+        kind,
+        SumKind::Tree | SumKind::Octave | SumKind::Blt(_) | SumKind::Fresh
+    );
     let solve: Box<Solve<'_>> = if let SumKind::Blt(_) = kind {
         let scaled = |row: Vec<f64>| row.iter().map(|v| v / rows.scales[0]).collect();
         Box::new(move |releases| rows.rows(releases).into_iter().map(scaled).collect())
@@ -580,7 +584,7 @@ fn expected(rows: &Rows, kind: SumKind, releases: u64, items: u64) -> BTreeMap<u
                     terms(&BinaryTree, t + 1 - (1 << octave)),
                 );
             }
-            SumKind::Blt(_) => add(0, vec![t]),
+            SumKind::Blt(_) | SumKind::Fresh => add(0, vec![t]),
             _ => add(0, rows.terms(t).iter().map(|term| term.node).collect()),
         }
     }
@@ -686,6 +690,7 @@ fn content_of_sum<'a>(rows: &'a Rows, kind: SumKind, releases: u64) -> Box<Conte
                 (0, (end + 1 - (1 << level), end))
             }
             (SumKind::Octave, stream) => ((1 << (stream - 2)) - 1, BinaryTree.items(node)),
+            (SumKind::Fresh, _) => (0, (node, node)),
             (SumKind::Smooth, _) => (0, rows.code().items(node)),
             (SumKind::Kary, _) => (0, BalancedDigits::cheapest(releases).items(node)),
             (SumKind::Window(width), _) => (0, Window { width }.items(node)),

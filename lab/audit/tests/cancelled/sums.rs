@@ -90,6 +90,7 @@ impl Rows {
                     })
                 })
                 .collect(),
+            SumKind::Fresh => (from..=to).map(|t| (0, t, t)).collect(),
             SumKind::Blt(_) => unreachable!("a filter has rows"),
         }
     }
