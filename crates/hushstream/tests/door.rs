@@ -166,7 +166,7 @@ fn a_plan_spends_nothing_and_real_noise_needs_a_ledger() {
     let described = stated(Learner::regress(-1.0..1.0).features(3));
     let plan = described.clone().ledger(&ledger).plan().unwrap();
     assert!(
-        plan.to_string().contains("4 features, 600 records"),
+        plan.to_string().contains("3 features, 600 records"),
         "{plan}"
     );
     assert!(!Path::new(&ledger).exists());
