@@ -158,8 +158,12 @@ fn expanded(map: &TableMap, values: &[f64]) -> Vec<f64> {
     let mut phi = vec![0.0; map.dimension()];
     let mut expanded = Expanded::default();
     assert!(map.expand(&row(values), &mut expanded));
-    for &(i, value) in &expanded.hats {
-        phi[i as usize] += value * expanded.scale;
+    for &(i, high) in &expanded.pairs {
+        phi[i as usize] += (1.0 - high) * expanded.scale;
+        phi[i as usize + 1] += high * expanded.scale;
+    }
+    for &i in &expanded.singles {
+        phi[i as usize] += expanded.scale;
     }
     for &i in &expanded.cells {
         phi[i as usize] += map.cell_length();
@@ -352,7 +356,7 @@ fn all_integers(
                 target,
             };
             let mut total = vec![0; map.dimension() * blocks];
-            let outcome = form.add(map, response, weights, &record, &mut total);
+            let outcome = form.add(map, response, weights, &record, None, Some(&mut total));
             assert!(outcome != Outcome::Null, "{values:?} {target}");
             all.push(total);
         }
@@ -420,7 +424,8 @@ fn a_form_never_exceeds_its_radius_with_another_map() {
         features: row(&[0.0; 9]),
         target: 1.0,
     };
-    form.add(&many, Response::Sign, &weights, &record, &mut total);
+    let total_of = Some(&mut total[..]);
+    form.add(&many, Response::Sign, &weights, &record, None, total_of);
     let sums = &total[..many.dimension()];
     assert!(length(sums.iter().copied(), false) <= radius as f64);
 }
@@ -469,7 +474,7 @@ proptest! {
         for (values, &target) in values.chunks(3).zip(&targets) {
             let mut total = vec![0; map.dimension() * blocks];
             let record = Record { features: row(values), target };
-            form.add(&map, response, &weights, &record, &mut total);
+            form.add(&map, response, &weights, &record, None, Some(&mut total));
             let (sums, counts) = total.split_at(map.dimension() * scores);
             let kappa = f64::from(sixteenths) / 16.0;
             let most = radius as f64 * (1.0 + 1e-12);

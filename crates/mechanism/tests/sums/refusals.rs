@@ -108,6 +108,11 @@ fn a_window_plan_cannot_make_transcript_releases() {
     // A transcript's budget does not pay for a window.
     let error = ledger.debit(charge(&window), window.scope()).unwrap_err();
     assert!(matches!(error, LedgerError::OtherScope { .. }), "{error}");
+    let told = error.to_string();
+    assert!(
+        told.contains("about records (") && !told.contains('{'),
+        "{told}"
+    );
 }
 
 #[test]
@@ -344,7 +349,7 @@ fn tables_of_another_shape_are_refused() {
             target: 1.0,
         });
         let weights = vec![0.0; map.dimension() * response.scores()];
-        sum.add_table(person, map, response, &weights, record)
+        sum.add_table(person, map, response, &weights, record, None)
             .map(|pending| pending.is_some())
     };
     let (mut sum, _ledger) = open(planned(3, 16));

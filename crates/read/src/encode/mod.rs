@@ -1,5 +1,6 @@
 //! From fields to coordinates: the columns of a row, and the record that is built from it.
 
+pub(crate) mod calendar;
 pub(crate) mod hash;
 mod step;
 mod target;
@@ -18,7 +19,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use step::Scale;
 use target::TargetEncoder;
-use value::short_number;
+use value::{short_length, short_number};
 
 /// The columns of a file by name, and what to do with each.
 pub(crate) struct Columns {
@@ -171,6 +172,8 @@ pub(crate) struct Builder {
     pub(crate) malformed: u64,
     /// Whether the last row was longer than the norm.
     was_longer: bool,
+    /// Whether rows are only checked: numbers are then read and not kept.
+    pub(crate) only_checks: bool,
 }
 
 impl Builder {
@@ -195,6 +198,7 @@ impl Builder {
             nulls: 0,
             malformed: 0,
             was_longer: false,
+            only_checks: false,
         }
     }
 
@@ -236,6 +240,21 @@ impl Builder {
         self.put(scale.slot, kept);
     }
 
+    /// The parts of a date.
+    fn put_date(&mut self, first: u32, is_coded: bool, field: &[u8]) -> Result<(), Fault> {
+        let parts = calendar::parts(field).ok_or(Fault::NotADate)?;
+        let mut slot = first;
+        for (value, part) in parts.into_iter().zip(&calendar::PARTS) {
+            match value {
+                Some(value) if is_coded => self.put(slot, value.into()),
+                Some(value) => self.put(slot + value, 1.0),
+                None => {}
+            }
+            slot += if is_coded { 1 } else { part.count as u32 };
+        }
+        Ok(())
+    }
+
     /// An indicator of a group.
     fn put_mark(&mut self, step: &Step, value: f64) {
         if let Step::Mark { slot, place } = step
@@ -256,10 +275,13 @@ impl Builder {
         let (Step::Number(_) | Step::Mark { .. }) = step else {
             return None;
         };
-        let (value, length) = short_number(rest, separator)?;
         if self.has_missing_numbers {
             return None;
         }
+        if self.only_checks {
+            return short_length(rest, separator);
+        }
+        let (value, length) = short_number(rest, separator)?;
         match step {
             Step::Number(scale) => self.put_number(scale, value),
             _ => self.put_mark(step, value),
@@ -331,6 +353,11 @@ impl Builder {
                     self.put(*slot, (hash::murmur3(field, 0) & mask).into());
                 }
             }
+            Step::Date { first, is_coded } => {
+                if !self.missing.is(field) {
+                    self.put_date(*first, *is_coded, field)?;
+                }
+            }
             Step::Mark { .. } => {
                 if let Some(value) = number(field, &self.missing)? {
                     self.put_mark(step, value);
@@ -400,6 +427,7 @@ impl Builder {
             Step::Skip
             | Step::Category { .. }
             | Step::Hashed { .. }
+            | Step::Date { .. }
             | Step::Code { .. }
             | Step::HashedCode { .. }
             | Step::Mark { .. } => Ok(()),

@@ -173,7 +173,7 @@ impl OnTables {
     ) -> Result<Option<Pending<Vec<f64>, Transcript>>, SumError> {
         let record = Raw::seal(self.record(entry.pull, question));
         let response = self.recipe.request().response;
-        sum.add_table(entry.person, self.recipe.map(), response, question, record)
+        sum.add_table(entry.person, self.recipe.map(), response, question, record, None)
     }
 
     /// As a user plays it. Records are asked at iterates, which are not published: they are computed
