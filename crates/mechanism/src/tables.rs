@@ -636,9 +636,8 @@ pub(crate) struct TableForm {
     residual: i64,
     /// The integer of a cell.
     cell: i64,
-    /// What all features of a record may take: A², or A in L1.
+    /// What all features of a record may take, A² or, in L1, A; and what one cell takes of it.
     whole: u64,
-    /// What one cell takes of it.
     taken: u64,
     counted: bool,
     /// K, the integer by which features are counted.
@@ -796,13 +795,15 @@ impl TableForm {
 
     /// q of the hats, checked: not negative, and no more than what this record's cells leave.
     fn quantise_hats(&mut self) -> bool {
+        let cells = self
+            .taken
+            .saturating_mul(self.expanded.cells.len() as u64);
         let is_l1 = self.norm == Norm::L1;
         let size = |integer: i64| {
             let size = integer as u64;
             if is_l1 { size } else { size * size }
         };
         let most = self.features;
-        let cells = (self.expanded.cells.len() as u64).saturating_mul(self.taken);
         for shrink in [1.0, 1.0 - 1e-6] {
             let scale = self.expanded.scale * most as f64 * shrink;
             self.pairs.clear();
@@ -810,10 +811,11 @@ impl TableForm {
             self.single = scale as i64;
             let singles = self.expanded.singles.len() as u64;
             let mut is_inside = (0..=most).contains(&self.single);
-            let mut sum = cells;
-            if is_inside {
-                sum = sum.saturating_add(size(self.single).saturating_mul(singles));
-            }
+            let mut sum = cells.saturating_add(if is_inside {
+                size(self.single).saturating_mul(singles)
+            } else {
+                0
+            });
             for &(i, high) in &self.expanded.pairs {
                 let (low, high) = (((1.0 - high) * scale) as i64, (high * scale) as i64);
                 is_inside &= (0..=most).contains(&low) & (0..=most).contains(&high);

@@ -108,12 +108,7 @@ fn reference(map: &TableMap, values: &[f64]) -> Vec<f64> {
                 let value = value.clamp(-1.0, 1.0);
                 hat(&mut phi, first, knots, (value + 1.0) / 2.0);
                 if let Some(log) = log {
-                    // Lines between the powers of two.
-                    let size = |x: f64| {
-                        let distance = 1.0 + (x - log.origin).abs() * 500.0;
-                        let power = distance.log2().floor();
-                        power + distance / power.exp2() - 1.0
-                    };
+                    let size = |x: f64| ((x - log.origin).abs() * 500.0).ln_1p();
                     let scaled = |x: f64| if x < log.origin { -size(x) } else { size(x) };
                     let (low, high) = (scaled(-1.0), scaled(1.0));
                     let place = (scaled(value) - low) / (high - low);
@@ -240,12 +235,7 @@ fn no_cell_lies_outside_its_table() {
 
 #[test]
 fn triples_take_the_short_way_to_the_same_cells() {
-    let axes = vec![
-        number(2),
-        Axis::Category { values: 3 },
-        number(4),
-        number(2),
-    ];
+    let axes = vec![number(2), Axis::Category { values: 3 }, number(4), number(2)];
     let tables = vec![vec![0, 1, 2], vec![0], vec![1, 2, 3], vec![2, 3]];
     let map = TableMap::new(shape(axes, tables, false)).unwrap();
     for a in -10..=10 {
@@ -277,9 +267,7 @@ fn scores_are_inner_products() {
         let naive: Vec<f64> = (0..count)
             .map(|k| {
                 let products = phi.iter().enumerate();
-                0.25 + products
-                    .map(|(i, p)| p * weights[i * count + k])
-                    .sum::<f64>()
+                0.25 + products.map(|(i, p)| p * weights[i * count + k]).sum::<f64>()
             })
             .collect();
         let mut scores = vec![0.25; count];
@@ -295,11 +283,7 @@ fn plan(
     adjacency: Adjacency,
     (noise, sixteenths): (Noise, Option<u8>),
 ) -> SumPlan {
-    let counts = if sixteenths.is_some() {
-        map.dimension()
-    } else {
-        0
-    };
+    let counts = if sixteenths.is_some() { map.dimension() } else { 0 };
     SumRequest {
         kind: SumKind::Tree,
         noise,
@@ -440,14 +424,8 @@ fn a_form_never_exceeds_its_radius_with_another_map() {
         features: row(&[0.0; 9]),
         target: 1.0,
     };
-    form.add(
-        &many,
-        Response::Sign,
-        &weights,
-        &record,
-        None,
-        Some(&mut total),
-    );
+    let total_of = Some(&mut total[..]);
+    form.add(&many, Response::Sign, &weights, &record, None, total_of);
     let sums = &total[..many.dimension()];
     assert!(length(sums.iter().copied(), false) <= radius as f64);
 }

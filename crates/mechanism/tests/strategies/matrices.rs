@@ -101,19 +101,6 @@ impl Matrices {
         Self { strategy, decoder }
     }
 
-    /// A node for every item.
-    fn of_fresh(releases: u64) -> Self {
-        let triangle = |below: bool| {
-            let entry = move |i: u64, j: u64| i == j || below && j < i;
-            let row = move |i| (0..releases).map(move |j| f64::from(u8::from(entry(i, j))));
-            (0..releases).map(|i| row(i).collect()).collect()
-        };
-        Self {
-            strategy: triangle(false),
-            decoder: triangle(true),
-        }
-    }
-
     pub(crate) fn of(kind: SumKind, noise: Noise, releases: u64) -> Self {
         let power = if noise.is_pure() { 2 } else { 1 };
         match kind {
@@ -124,7 +111,17 @@ impl Matrices {
                 Self::of_cover(&code, releases)
             }
             SumKind::Kary => Self::of_cover(&BalancedDigits::cheapest(releases), releases),
-            SumKind::Fresh => Self::of_fresh(releases),
+            SumKind::Fresh => {
+                let matrix = |one: fn(u64, u64) -> bool| -> Vec<Vec<f64>> {
+                    let entry = |row, column| f64::from(u8::from(one(row, column)));
+                    let row = |row| (0..releases).map(|column| entry(row, column)).collect();
+                    (0..releases).map(row).collect()
+                };
+                Self {
+                    strategy: matrix(|node, item| node == item),
+                    decoder: matrix(|t, node| node <= t),
+                }
+            }
             other => panic!("{other} has tests of its own"),
         }
     }

@@ -38,9 +38,8 @@ pub(super) fn all() -> Vec<Box<dyn Planted>> {
                 let passes: u64 = 4;
                 let apart = 2.0 * if faulty { 1.0 } else { (passes as f64).sqrt() };
                 let sum = Handmade::line(Noise::Gaussian, apart / claim.promised());
-                Ok(duel("a record of every pass", move |world, seed| {
-                    let source = Handmade::source(seed);
-                    let item = |pass| sum.onto(&source, pass, vec![world.sign()]);
+                Ok(duel("a record of every pass", move |world, source| {
+                    let item = |pass| sum.onto(source, pass, vec![world.sign()]);
                     Ok((1..=passes)
                         .map(item)
                         .collect::<Result<Vec<_>, _>>()?
@@ -82,12 +81,12 @@ fn release(
         right.len() as u32,
         apart / claim.promised(),
     );
-    Ok(duel("one record", move |world, seed| {
+    Ok(duel("one record", move |world, source| {
         let mut values = match world {
             World::Left => left.clone(),
             World::Right => right.clone(),
         };
         values.resize(right.len(), 0.0);
-        sum.onto(&Handmade::source(seed), 1, values)
+        sum.onto(source, 1, values)
     }))
 }
