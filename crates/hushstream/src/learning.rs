@@ -273,8 +273,10 @@ impl<'a> Learning<'a> {
     /// The last model, after a sync.
     pub(crate) fn last_model(&mut self) -> Result<Model> {
         let last = self.session.settled(&mut self.ledger)?;
+        let deviations = self.session.deviations();
         let arms = Some(self.session.arms()).filter(|arms| !arms.is_empty());
-        Ok(self.model(last)?.with_arms(arms))
+        let model = self.model(last)?.with_noise(&deviations);
+        Ok(model.with_arms(arms))
     }
 
     /// The model with these weights, which are the release with this number.
@@ -444,6 +446,7 @@ impl<'a> Learning<'a> {
                 ..self.frame.method.parameters()
             },
             scored: None,
+            in_sample: self.scored_from > 0,
             metrics: None,
             loss: outcome::Loss::default(),
             without_privacy: None,

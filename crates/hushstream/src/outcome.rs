@@ -45,6 +45,9 @@ pub struct Outcome {
     pub parameters: Parameters,
     /// Records scored for the figures below: those with a usable target, since the last resume.
     pub scored: Option<u64>,
+    /// Whether the figures are on records that the model has learned from: a run in several passes
+    /// scores the last of them.
+    pub in_sample: bool,
     /// Metrics of classes and numbers.
     pub metrics: Option<Scores>,
     /// Of experts and bandits.

@@ -407,6 +407,20 @@ impl TableMap {
         }
     }
 
+    /// A row's coordinates, hats and cells, with what their weights count in its score. Nothing for
+    /// a row that is none.
+    #[must_use]
+    pub fn coordinates(&self, features: &Features) -> Vec<(usize, f64)> {
+        let mut expanded = Expanded::default();
+        if !self.expand(features, &mut expanded) {
+            return Vec::new();
+        }
+        let hats = expanded.hats.iter();
+        let hats = hats.map(|&(i, value)| (i as usize, value * expanded.scale));
+        let cells = expanded.cells.iter().map(|&i| (i as usize, 1.0));
+        hats.chain(cells).collect()
+    }
+
     /// The hats and cells of a row; false if it is none.
     pub(crate) fn expand(&self, features: &Features, out: &mut Expanded) -> bool {
         let axes = &self.shape.axes;

@@ -8,3 +8,4 @@ pub mod chart;
 pub mod numbers;
 pub mod report;
 pub mod roc;
+pub mod shapes;

@@ -133,6 +133,13 @@ pub trait Player: Sized {
         self.weights().to_vec()
     }
 
+    /// The standard deviation that noise gives every coordinate of the model, where it is known: a
+    /// function of releases, as the model.
+    fn deviations(&self, recipe: &Self::Recipe) -> Vec<f64> {
+        let _ = recipe;
+        Vec::new()
+    }
+
     /// The number of the last release.
     fn last_release(mechanism: &Private<Self::Mechanism>) -> u64 {
         mechanism.steps()
@@ -406,6 +413,13 @@ impl<P: Player> Run<P> {
             return Err(RunError::Behind);
         }
         self.player.settle(&mut self.mechanism, ledger)
+    }
+
+    /// The standard deviation that noise gives every coordinate of the model, where it is known; as
+    /// public as the model, after [`Run::model`].
+    #[must_use]
+    pub fn deviations(&self) -> Vec<f64> {
+        self.player.deviations(&self.recipe)
     }
 
     /// Whether the next record writes the journal anew, without the releases so far: sync and store

@@ -67,6 +67,8 @@ pub(crate) trait Session {
     fn sync(&mut self, ledger: &mut Ledger) -> Result<Vec<Release>>;
     /// Syncs, and returns the last model with its number.
     fn settled(&mut self, ledger: &mut Ledger) -> Result<(u64, Vec<f64>)>;
+    /// The deviation that noise gives every coordinate of that model; empty where it is not known.
+    fn deviations(&self) -> Vec<f64>;
     /// Whether the journal drops releases at the next record.
     fn checkpoint_is_due(&self) -> bool;
     fn rounds(&self) -> u64;
@@ -131,6 +133,10 @@ impl<P: Player> Session for Running<P> {
     fn settled(&mut self, ledger: &mut Ledger) -> Result<(u64, Vec<f64>)> {
         let model = self.run.model(ledger)?;
         Ok((self.run.last_release(), model.into_value()))
+    }
+
+    fn deviations(&self) -> Vec<f64> {
+        self.run.deviations()
     }
 
     fn checkpoint_is_due(&self) -> bool {

@@ -40,6 +40,20 @@ impl SumPlan {
         self.fields.strategy.variance(t, releases).sqrt() * self.sigma_in(0)
     }
 
+    /// Standard deviation of one coordinate of Σ_t weights[t−1] · (release t), in the units of the
+    /// data: exact for most sums. For the others an upper bound, as if all releases had the same
+    /// noise: a deviation of a sum is at most the sum of deviations.
+    #[must_use]
+    pub fn combined_sd(&self, weights: &[f64]) -> f64 {
+        match self.fields.strategy.combined_variance(weights) {
+            Some(variance) => variance.sqrt() * self.sigma_in(0),
+            None => (1..)
+                .zip(weights)
+                .map(|(t, weight)| weight.abs() * self.prefix_sd(t))
+                .sum(),
+        }
+    }
+
     /// The largest standard deviation of a release.
     #[must_use]
     pub fn prefix_sd_max(&self) -> f64 {
