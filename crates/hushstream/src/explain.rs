@@ -13,8 +13,8 @@ use crate::error::Error;
 use crate::model::Model;
 use anyhow::anyhow;
 use hushstream_mechanism::{Axis, LogScale, TableMap};
-pub use hushstream_pictures::shapes::{Column, Effect, Pair, Point, Shape, Shapes};
 use hushstream_pictures::shapes::number;
+pub use hushstream_pictures::shapes::{Column, Effect, Pair, Point, Shape, Shapes};
 use hushstream_read::{AxisKind, LayoutAxis, TargetKind};
 use std::collections::BTreeMap;
 
@@ -110,7 +110,11 @@ impl Model {
             base.iter_mut().zip(means).for_each(|(base, m)| *base += m);
             columns.push(column);
         }
-        columns.sort_by(|a, b| (b.sure, b.range).partial_cmp(&(a.sure, a.range)).unwrap_or(std::cmp::Ordering::Equal));
+        columns.sort_by(|a, b| {
+            (b.sure, b.range)
+                .partial_cmp(&(a.sure, a.range))
+                .unwrap_or(std::cmp::Ordering::Equal)
+        });
         Ok(Shapes {
             predicts: self.predicts(),
             unit: unit.to_owned(),
@@ -203,9 +207,9 @@ fn column(
             let forms: Vec<Form> = (0..=values as usize)
                 .map(|value| vec![(first + value, scale)])
                 .collect();
-            let (absent, forms) = forms.split_last().map_or((&[][..], &[][..]), |(a, f)| {
-                (std::slice::from_ref(a), f)
-            });
+            let (absent, forms) = forms
+                .split_last()
+                .map_or((&[][..], &[][..]), |(a, f)| (std::slice::from_ref(a), f));
             (effects, means) = weights.centred(forms, absent);
             missing = effects.pop().unwrap_or_default();
             let name = |value: usize| match &axis.kind {
@@ -217,7 +221,8 @@ fn column(
                 .enumerate()
                 .map(|(value, effects)| (name(value), effects.clone()))
                 .collect();
-            let size = |effects: &[Effect]| effects.iter().map(|e| e.value.abs()).fold(0.0, f64::max);
+            let size =
+                |effects: &[Effect]| effects.iter().map(|e| e.value.abs()).fold(0.0, f64::max);
             values.sort_by(|a, b| size(&b.1).total_cmp(&size(&a.1)));
             let left_out = values.len().saturating_sub(MOST_CATEGORIES);
             values.truncate(MOST_CATEGORIES);
@@ -310,7 +315,10 @@ fn ticks(low: f64, high: f64) -> Vec<(f64, f64)> {
     let steps = [1.0, 2.0, 2.5, 5.0, 10.0].map(|factor| factor * power);
     let step = steps.into_iter().find(|step| *step >= rough * 0.999);
     let step = step.unwrap_or(rough);
-    let (from, to) = ((low / step - 1e-9).ceil() as i64, (high / step + 1e-9).floor() as i64);
+    let (from, to) = (
+        (low / step - 1e-9).ceil() as i64,
+        (high / step + 1e-9).floor() as i64,
+    );
     let values = (from..=to).map(|i| i as f64 * step);
     values.map(|x| ((x - low) / (high - low), x)).collect()
 }

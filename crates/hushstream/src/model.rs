@@ -338,7 +338,9 @@ impl Model {
             return Ok(None);
         };
         let outputs = self.weights.len() / sds.len().max(1);
-        let margins = sds.iter().flat_map(|sd| std::iter::repeat_n(sd * deviations, outputs));
+        let margins = sds
+            .iter()
+            .flat_map(|sd| std::iter::repeat_n(sd * deviations, outputs));
         let weights = self.weights.iter().zip(margins);
         let intervals = weights.map(|(weight, margin)| (weight - margin, weight + margin));
         Ok(Some(intervals.collect()))

@@ -196,7 +196,10 @@ mod tests {
             sd: Some(0.0261),
         };
         assert_eq!(effect.text(), "−0.41 ± 0.05");
-        assert_eq!((signed(0.001), signed(12.34)), ("0.00".into(), "+12.3".into()));
+        assert_eq!(
+            (signed(0.001), signed(12.34)),
+            ("0.00".into(), "+12.3".into())
+        );
         assert!((effect.end(1.0) + 0.3618).abs() < 1e-12);
     }
 }

@@ -315,6 +315,11 @@ impl<P: Player> Run<P> {
         self.round(|player, recipe, mechanism| player.ask(recipe, mechanism, person, record, board))
     }
 
+    /// Scores a record that is not learned from.
+    pub fn score(&mut self, record: &Raw<Record>, board: &mut Scoreboard) {
+        self.player.score(&mut self.mechanism, record, board);
+    }
+
     /// Whether the next record is asked: nothing is released after the last round.
     fn asks(&self) -> bool {
         self.mechanism.steps() < P::most_items(&self.recipe)

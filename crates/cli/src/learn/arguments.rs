@@ -320,6 +320,10 @@ pub(crate) struct Output {
     /// only.
     #[arg(long, conflicts_with = "quiet")]
     pub(crate) without_privacy: bool,
+    /// Score the last model on the rows of this file, which it does not learn from; for the operator
+    /// only.
+    #[arg(long, conflicts_with = "quiet")]
+    pub(crate) test: Option<String>,
 }
 
 impl Arguments {
@@ -369,6 +373,8 @@ impl Arguments {
                 resume: output.resume,
                 quiet: output.quiet,
                 without_privacy: output.without_privacy,
+                test: output.test.clone(),
+                command: None,
             },
         })
     }

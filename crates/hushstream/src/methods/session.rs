@@ -63,6 +63,8 @@ pub(crate) trait Session {
         record: Raw<Record>,
         board: Option<&mut Scoreboard>,
     ) -> Result<()>;
+    /// Scores a record that is not learned from.
+    fn score(&mut self, record: &Raw<Record>, board: &mut Scoreboard);
     /// Syncs, and returns the releases since the last sync.
     fn sync(&mut self, ledger: &mut Ledger) -> Result<Vec<Release>>;
     /// Syncs, and returns the last model with its number.
@@ -119,6 +121,10 @@ impl<P: Player> Session for Running<P> {
         board: Option<&mut Scoreboard>,
     ) -> Result<()> {
         Ok(self.run.take(person, record, board)?)
+    }
+
+    fn score(&mut self, record: &Raw<Record>, board: &mut Scoreboard) {
+        self.run.score(record, board);
     }
 
     fn sync(&mut self, ledger: &mut Ledger) -> Result<Vec<Release>> {

@@ -112,7 +112,9 @@ impl Player for TablesPlayer {
     /// that are always damped alike, and near it elsewhere, is smaller by the same factor for all.
     fn deviations(&self, recipe: &TablesRecipe) -> Vec<f64> {
         let (plan, shares) = (recipe.plan(), self.learner.shares());
-        let deviations = (1..).zip(&shares).map(|(t, share)| share * plan.prefix_sd(t));
+        let deviations = (1..)
+            .zip(&shares)
+            .map(|(t, share)| share * plan.prefix_sd(t));
         let bound: f64 = deviations.sum();
         let factor = if bound > 0.0 {
             (plan.combined_sd(&shares) / bound).min(1.0)
