@@ -221,8 +221,13 @@ fn column(
                 .enumerate()
                 .map(|(value, effects)| (name(value), effects.clone()))
                 .collect();
-            let size =
-                |effects: &[Effect]| effects.iter().map(|e| e.value.abs()).fold(0.0, f64::max);
+            // By what noise does not explain.
+            let size = |effects: &[Effect]| {
+                let sure = effects
+                    .iter()
+                    .map(|e| e.value.abs() - 2.0 * e.sd.unwrap_or(0.0));
+                sure.fold(f64::NEG_INFINITY, f64::max)
+            };
             values.sort_by(|a, b| size(&b.1).total_cmp(&size(&a.1)));
             let left_out = values.len().saturating_sub(MOST_CATEGORIES);
             values.truncate(MOST_CATEGORIES);

@@ -516,7 +516,12 @@ impl<'a> Learning<'a> {
                 without: twin.as_ref().map(|twin| &twin.for_the_operator().roc[..]),
                 calibration: &own.for_the_operator().calibration,
             }),
-            figures: &curves::all(&self.curves, self.kind),
+            // In several passes one model predicts the whole of the last.
+            figures: &if self.scored_from > 0 {
+                Vec::new()
+            } else {
+                curves::all(&self.curves, self.kind)
+            },
             noise: method.picture().as_deref(),
             origin: Origin {
                 command: output.command.as_deref(),

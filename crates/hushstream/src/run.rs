@@ -86,7 +86,17 @@ impl Chosen {
     }
 }
 
+/// The plan for a file, of which only the header is read, or for rows of the program.
 pub(crate) fn plan(learner: &Learner) -> Result<Plan> {
+    if !learner.data.file.is_empty() {
+        let schema = &learner.data.schema;
+        let reader = data::Origin::new(&learner.data)?.open(schema)?;
+        let layout = reader.layout();
+        let rounds = data::rounds(learner, None, None)?;
+        let situation = data::situation(learner, schema, layout, rounds)?;
+        let method = methods::choose(learner, layout, &situation)?;
+        return Ok(Plan::new(learner, layout, method.as_ref()));
+    }
     let chosen = Chosen::new(learner)?;
     let layout = chosen.encoder.layout();
     Ok(Plan::new(learner, layout, chosen.method.as_ref()))

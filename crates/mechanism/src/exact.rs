@@ -84,8 +84,14 @@ impl ExactTables {
     /// Adds a record's residuals at `weights`.
     pub fn add(&mut self, weights: &[f64], record: &Raw<Record>) {
         let (map, response) = (&self.map, self.response);
-        self.form
-            .add(map, response, weights, record.peek(), &mut self.total);
+        self.form.add(
+            map,
+            response,
+            weights,
+            record.peek(),
+            None,
+            Some(&mut self.total),
+        );
     }
 
     /// The sum so far.

@@ -61,6 +61,7 @@ pub mod select;
 pub mod sparse;
 pub mod sums;
 mod tables;
+mod wide;
 
 pub use boundary::{
     Grant, GuaranteeKind, OperatorOnly, Pending, Raw, Receipt, Released, Scope, Transcript,

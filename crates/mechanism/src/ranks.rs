@@ -223,6 +223,36 @@ mod tests {
         assert!((ranks.auc().unwrap().0 - 1.0).abs() < 1e-15);
     }
 
+    /// The area under the curve is the AUC, and the groups hold all records.
+    #[test]
+    fn the_curves_agree_with_the_figures() {
+        let records: Vec<_> = (0..3000_u32)
+            .map(|i| {
+                (
+                    f64::from(i * 37 % 1000) / 250.0 - 2.0,
+                    i * 7919 % 1000 < i * 37 % 1000,
+                )
+            })
+            .collect();
+        let ranks = ranks(&records);
+        let curve = ranks.roc();
+        assert_eq!((curve[0], curve[curve.len() - 1]), ((0.0, 0.0), (1.0, 1.0)));
+        assert!(curve.len() < 220 && curve.is_sorted_by(|a, b| a.0 <= b.0 && a.1 <= b.1));
+        let area: f64 = curve
+            .windows(2)
+            .map(|p| (p[1].0 - p[0].0) * (p[0].1 + p[1].1) / 2.0)
+            .sum();
+        assert!((area - ranks.auc().unwrap().0).abs() < 1e-3, "{area}");
+        let groups = ranks.calibration();
+        assert_eq!(groups.iter().map(|group| group.2).sum::<u64>(), 3000);
+        let error: f64 = groups
+            .iter()
+            .map(|(chance, share, count)| (chance - share).abs() * *count as f64 / 3000.0)
+            .sum();
+        assert!((error - ranks.calibration_error()).abs() < 1e-12 && groups.len() == 15);
+        assert!(Ranks::default().roc().is_empty() && Ranks::default().calibration().is_empty());
+    }
+
     proptest! {
         #[test]
         fn the_stated_bound_holds_and_order_does_not_matter(

@@ -29,6 +29,7 @@
 
 use crate::lattice::{Norm, Outcome};
 use crate::losses::{Features, Record, class};
+use crate::scoreboard::Scoreboard;
 use hushstream_account::ParameterError;
 use serde::{Deserialize, Serialize};
 
@@ -61,16 +62,28 @@ pub struct LogScale {
 }
 
 impl LogScale {
-    /// The place in [0, 1] of a number in [−1, 1]: linear within a thousandth of the range around
-    /// the origin, logarithmic beyond.
+    /// The place in [0, 1] of a number in [−1, 1]. The scale is linear within a thousandth of the
+    /// range around the origin and logarithmic beyond, with straight lines between the powers of
+    /// two: so no logarithm is computed.
     #[must_use]
     pub fn place(self, value: f64) -> f64 {
-        let scaled = |value: f64| {
-            let distance = (value - self.origin) * 500.0;
-            libm::log1p(distance.abs()).copysign(distance)
-        };
-        let (low, high) = (scaled(-1.0), scaled(1.0));
-        ((scaled(value) - low) / (high - low)).clamp(0.0, 1.0)
+        let (low, factor) = self.range();
+        ((self.scaled(value) - low) * factor).clamp(0.0, 1.0)
+    }
+
+    #[inline(always)]
+    fn scaled(self, value: f64) -> f64 {
+        let distance = (value - self.origin) * 500.0;
+        // Exponent and mantissa side by side: the logarithm to base 2 at its powers, a line between.
+        let bits = (1.0 + distance.abs()).to_bits();
+        let logarithm = (bits - 1.0_f64.to_bits()) as f64 / (1_u64 << 52) as f64;
+        logarithm.copysign(distance)
+    }
+
+    /// The scaled lower bound, and the factor that makes the range 1.
+    fn range(self) -> (f64, f64) {
+        let (low, high) = (self.scaled(-1.0), self.scaled(1.0));
+        (low, 1.0 / (high - low))
     }
 }
 
@@ -187,12 +200,77 @@ pub struct TableMap {
     shape: TableShape,
     /// First coordinate of every axis, and the end of the last.
     firsts: Vec<u32>,
+    /// The axes, prepared for rows.
+    curves: Vec<Curve>,
     /// First coordinate of every table, and the end of the last.
     cells: Vec<u32>,
     /// For every place of every table: bin = ⌊value·scale + shift⌋, then times the stride.
     places: Vec<Place>,
     /// Axes of a table, the same for all; tables with fewer have places of stride 0.
     arity: usize,
+}
+
+/// An axis, prepared for rows.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Curve {
+    Number {
+        scale: Scale,
+        log: Option<(LogScale, f64, Scale)>,
+        missing: u32,
+    },
+    Category {
+        first: u32,
+        values: u32,
+    },
+}
+
+/// Equal knots: the place among them is value·span + shift.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Scale {
+    first: u32,
+    /// The last knot but one.
+    last: u32,
+    span: f64,
+    shift: f64,
+}
+
+impl Curve {
+    fn new(axis: Axis, first: u32) -> Self {
+        match axis {
+            Axis::Number { knots, log } => {
+                let half = f64::from(knots - 1) * 0.5;
+                let log = log.map(|log| {
+                    let (low, factor) = log.range();
+                    let span = factor * f64::from(log.knots - 1);
+                    let first = first + knots + 1;
+                    let last = log.knots - 2;
+                    let shift = 0.0;
+                    (
+                        log,
+                        low,
+                        Scale {
+                            first,
+                            last,
+                            span,
+                            shift,
+                        },
+                    )
+                });
+                let scale = Scale {
+                    first,
+                    last: knots - 2,
+                    span: half,
+                    shift: half,
+                };
+                Self::Number {
+                    scale,
+                    log,
+                    missing: first + knots,
+                }
+            }
+            Axis::Category { values } => Self::Category { first, values },
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -312,7 +390,10 @@ impl TableMap {
         if end > MOST {
             return refuse("coordinates", end as f64, "at most 2^28 hats and cells");
         }
+        let curves = shape.axes.iter().zip(&firsts);
+        let curves = curves.map(|(&axis, &first)| Curve::new(axis, first));
         Ok(Self {
+            curves: curves.collect(),
             shape,
             firsts,
             cells,
@@ -415,10 +496,14 @@ impl TableMap {
         if !self.expand(features, &mut expanded) {
             return Vec::new();
         }
-        let hats = expanded.hats.iter();
-        let hats = hats.map(|&(i, value)| (i as usize, value * expanded.scale));
-        let cells = expanded.cells.iter().map(|&i| (i as usize, 1.0));
-        hats.chain(cells).collect()
+        let (scale, mut found) = (expanded.scale, Vec::new());
+        for &(i, high) in &expanded.pairs {
+            let i = i as usize;
+            found.extend([(i, (1.0 - high) * scale), (i + 1, high * scale)]);
+        }
+        found.extend(expanded.singles.iter().map(|&i| (i as usize, scale)));
+        found.extend(expanded.cells.iter().map(|&i| (i as usize, 1.0)));
+        found
     }
 
     /// The hats and cells of a row; false if it is none.
@@ -428,40 +513,36 @@ impl TableMap {
             Features::Dense(values) if values.len() == axes.len() => values,
             _ => return false,
         };
-        out.hats.clear();
+        out.pairs.clear();
+        out.singles.clear();
         out.cells.clear();
         out.codes.clear();
-        let (mut squares, mut sum, mut is_whole) = (0.0, 0.0, true);
-        for ((&value, &axis), &first) in values.iter().zip(axes).zip(&self.firsts) {
-            match axis {
-                Axis::Number { knots, log } if !value.is_nan() => {
+        let (mut squares, mut is_whole) = (0.0, true);
+        for (&value, curve) in values.iter().zip(&self.curves) {
+            match *curve {
+                Curve::Number { scale, log, .. } if !value.is_nan() => {
                     let value = value.clamp(-1.0, 1.0);
-                    squares += out.put_hats(first, knots, (value + 1.0) * 0.5);
-                    sum += 1.0;
-                    if let Some(log) = log {
-                        let place = log.place(value);
-                        squares += out.put_hats(first + knots + 1, log.knots, place);
-                        sum += 1.0;
+                    squares += out.put_pair(scale, value);
+                    if let Some((log, low, scale)) = log {
+                        squares += out.put_pair(scale, log.scaled(value) - low);
                     }
                     out.codes.push(value);
                 }
-                Axis::Number { knots, .. } => {
-                    out.hats.push((first + knots, 1.0));
-                    squares += 1.0;
-                    sum += 1.0;
+                Curve::Number { missing, .. } => {
+                    out.singles.push(missing);
                     is_whole = false;
                     out.codes.push(f64::NAN);
                 }
-                Axis::Category { values } => {
+                Curve::Category { first, values } => {
                     let named = value >= 0.0 && value < f64::from(values);
                     let code = if named { value as u32 } else { values };
-                    out.hats.push((first + code, 1.0));
-                    squares += 1.0;
-                    sum += 1.0;
+                    out.singles.push(first + code);
                     out.codes.push(f64::from(code));
                 }
             }
         }
+        squares += out.singles.len() as f64;
+        let sum = (out.pairs.len() + out.singles.len()) as f64;
         let rest = 1.0 - self.shape.share;
         out.scale = if self.shape.l1 {
             rest / sum
@@ -510,8 +591,11 @@ impl TableMap {
 /// A row's hats and cells. As private as the row.
 #[derive(Default)]
 pub(crate) struct Expanded {
-    /// (coordinate, weight), before scaling.
-    hats: Vec<(u32, f64)>,
+    /// Two hats side by side: the coordinate of the left one, and the weight of the right one,
+    /// before scaling. Both add up to 1.
+    pairs: Vec<(u32, f64)>,
+    /// Coordinates of weight 1.
+    singles: Vec<u32>,
     /// What hats are scaled by.
     scale: f64,
     cells: Vec<u32>,
@@ -519,41 +603,45 @@ pub(crate) struct Expanded {
 }
 
 impl Expanded {
-    /// The two hats around a place in [0, 1]; returns their squared length.
-    fn put_hats(&mut self, first: u32, knots: u32, place: f64) -> f64 {
-        let place = place * f64::from(knots - 1);
-        let left = (place as u32).min(knots - 2);
-        let high = place - f64::from(left);
-        let low = 1.0 - high;
-        self.hats.push((first + left, low));
-        self.hats.push((first + left + 1, high));
-        low * low + high * high
+    /// The two hats around a value; returns their squared length.
+    #[inline(always)]
+    fn put_pair(&mut self, scale: Scale, value: f64) -> f64 {
+        // A cast takes what is below the first knot to it.
+        let place = value * scale.span + scale.shift;
+        let left = (place as u32).min(scale.last);
+        let high = (place - f64::from(left)).clamp(0.0, 1.0);
+        self.pairs.push((scale.first + left, high));
+        high * high + (1.0 - high) * (1.0 - high)
     }
 
     pub(crate) fn add_scores(&self, weights: &[f64], scores: &mut [f64]) {
         let count = scores.len();
         if let [score] = scores {
-            let hats: f64 = self
-                .hats
+            let mut hats = 0.0;
+            for &(i, high) in &self.pairs {
+                let (low, up) = (weights[i as usize], weights[i as usize + 1]);
+                hats += (1.0 - high) * low + high * up;
+            }
+            hats += self
+                .singles
                 .iter()
-                .map(|&(i, v)| v * weights[i as usize])
-                .sum();
+                .map(|&i| weights[i as usize])
+                .sum::<f64>();
             let cells: f64 = self.cells.iter().map(|&i| weights[i as usize]).sum();
             *score += hats * self.scale + cells;
             return;
         }
-        for &(i, value) in &self.hats {
+        let mut add = |i: u32, value: f64| {
             let block = &weights[i as usize * count..][..count];
-            let value = value * self.scale;
-            scores
-                .iter_mut()
-                .zip(block)
-                .for_each(|(s, w)| *s += value * w);
+            let pairs = scores.iter_mut().zip(block);
+            pairs.for_each(|(score, weight)| *score += value * weight);
+        };
+        for &(i, high) in &self.pairs {
+            add(i, (1.0 - high) * self.scale);
+            add(i + 1, high * self.scale);
         }
-        for &i in &self.cells {
-            let block = &weights[i as usize * count..][..count];
-            scores.iter_mut().zip(block).for_each(|(s, w)| *s += w);
-        }
+        self.singles.iter().for_each(|&i| add(i, self.scale));
+        self.cells.iter().for_each(|&i| add(i, 1.0));
     }
 }
 
@@ -566,18 +654,21 @@ pub(crate) struct TableForm {
     /// The integer of a cell.
     cell: i64,
     /// What is left for the hats: of A², or of A in L1.
-    room: i128,
+    room: u64,
     counted: bool,
     /// K, the integer by which features are counted.
     count: i64,
     expanded: Expanded,
     scores: Vec<f64>,
-    hats: Vec<(u32, i64)>,
+    /// Integers of pairs, and the one of singles.
+    pairs: Vec<(u32, i64, i64)>,
+    single: i64,
     residuals: Vec<i64>,
 }
 
-/// The most steps that a residual is cut into.
+/// The most steps that a residual is cut into, and a feature: squares of the latter fit 62 bits.
 const RESIDUAL_STEPS: i64 = 1 << 10;
+const MOST_FEATURES: i64 = 1 << 31;
 
 impl TableForm {
     /// For contributions of integer radius R.
@@ -585,18 +676,20 @@ impl TableForm {
     pub(crate) fn new(map: &TableMap, response: Response, sixteenths: u8, radius: i64) -> Self {
         // Whatever the split, A·B ≤ R.
         let residual = (radius.isqrt() / 4).clamp(1, RESIDUAL_STEPS);
-        let features = radius / residual;
+        let features = (radius / residual).min(MOST_FEATURES);
         let norm = if map.shape.l1 { Norm::L1 } else { Norm::L2 };
         let cell = (features as f64 * map.cell_length()) as i64;
-        let tables = map.tables() as i128;
-        let (a, c) = (i128::from(features), i128::from(cell));
+        let (tables, a, c) = (map.tables() as u64, features as u64, cell as u64);
         // Cells take α of the room at most, whatever the floats did.
         let (whole, taken) = match norm {
-            Norm::L2 => (a * a, tables * c * c),
-            Norm::L1 => (a, tables * c),
+            Norm::L2 => (a * a, tables.saturating_mul(c * c)),
+            Norm::L1 => (a, tables.saturating_mul(c)),
         };
-        let cell = if taken <= whole { cell } else { 0 };
-        let taken = if cell == 0 { 0 } else { taken };
+        let (cell, taken) = if taken <= whole {
+            (cell, taken)
+        } else {
+            (0, 0)
+        };
         Self {
             norm,
             features,
@@ -607,26 +700,35 @@ impl TableForm {
             count: residual * i64::from(sixteenths.min(16)) / 16,
             expanded: Expanded::default(),
             scores: vec![0.0; response.scores()],
-            hats: Vec::new(),
+            pairs: Vec::new(),
+            single: 0,
             residuals: Vec::new(),
         }
     }
 
-    /// Adds a record's integers to `total`: residuals coordinate by coordinate, then counts.
+    /// Adds a record's integers to `total`: residuals coordinate by coordinate, then counts. The
+    /// board, if there is one, first scores the record with the published weights.
     pub(crate) fn add(
         &mut self,
         map: &TableMap,
         response: Response,
         weights: &[f64],
         record: &Record,
-        total: &mut [i64],
+        board: Option<(&mut Scoreboard, &[f64])>,
+        total: Option<&mut [i64]>,
     ) -> Outcome {
         let count = response.scores();
         let (dimension, blocks) = (map.dimension(), count + usize::from(self.counted));
-        let is_fit = weights.len() == count * dimension && total.len() == blocks * dimension;
-        if !is_fit || !map.expand(&record.features, &mut self.expanded) {
-            return Outcome::Null;
+        let is_row = map.expand(&record.features, &mut self.expanded);
+        if let Some((board, published)) = board {
+            let expanded = is_row.then_some(&self.expanded);
+            board.score_expanded(record, expanded, published);
         }
+        let is_fit = is_row && weights.len() == count * dimension;
+        let total = total.filter(|total| is_fit && total.len() == blocks * dimension);
+        let Some(total) = total else {
+            return Outcome::Null;
+        };
         self.scores.fill(0.0);
         self.expanded.add_scores(weights, &mut self.scores);
         let Some(clipped) = self.quantise_residuals(response, record.target) else {
@@ -636,16 +738,30 @@ impl TableForm {
             return Outcome::Null;
         }
         let (sums, counts) = total.split_at_mut(count * dimension);
-        let cells = self.expanded.cells.iter().map(|&i| (i, self.cell));
-        for (i, value) in self.hats.iter().copied().chain(cells) {
+        let (counted, times) = (self.counted, self.count);
+        let residuals = &self.residuals[..];
+        let mut add = |i: u32, value: i64| {
             let i = i as usize;
-            for (total, b) in sums[i * count..][..count].iter_mut().zip(&self.residuals) {
-                *total += b * value;
+            if let [b] = residuals {
+                sums[i] += b * value;
+            } else {
+                for (total, b) in sums[i * count..][..count].iter_mut().zip(residuals) {
+                    *total += b * value;
+                }
             }
-            if self.counted {
-                counts[i] += self.count * value;
+            if counted {
+                counts[i] += times * value;
             }
+        };
+        for &(i, low, high) in &self.pairs {
+            add(i, low);
+            add(i + 1, high);
         }
+        self.expanded
+            .singles
+            .iter()
+            .for_each(|&i| add(i, self.single));
+        self.expanded.cells.iter().for_each(|&i| add(i, self.cell));
         if clipped {
             Outcome::Clipped
         } else {
@@ -700,23 +816,34 @@ impl TableForm {
 
     /// q of the hats, checked: not negative, and within the room that cells leave.
     fn quantise_hats(&mut self) -> bool {
+        let is_l1 = self.norm == Norm::L1;
+        let size = |integer: i64| {
+            let size = integer as u64;
+            if is_l1 { size } else { size * size }
+        };
+        let most = self.features;
         for shrink in [1.0, 1.0 - 1e-6] {
-            let scale = self.expanded.scale * self.features as f64 * shrink;
-            self.hats.clear();
-            let mut sum = 0_i128;
-            for &(i, value) in &self.expanded.hats {
-                let scaled = value * scale;
-                // A cast truncates, and takes what is not a number to 0.
-                let integer = scaled as i64;
-                if !(0..=self.features).contains(&integer) {
-                    return false;
-                }
-                let size = i128::from(integer);
-                sum += match self.norm {
-                    Norm::L2 => size * size,
-                    Norm::L1 => size,
-                };
-                self.hats.push((i, integer));
+            let scale = self.expanded.scale * most as f64 * shrink;
+            self.pairs.clear();
+            // Casts truncate, and take what is not a number to 0.
+            self.single = scale as i64;
+            let singles = self.expanded.singles.len() as u64;
+            let mut is_inside = (0..=most).contains(&self.single);
+            let mut sum = if is_inside {
+                size(self.single).saturating_mul(singles)
+            } else {
+                0
+            };
+            for &(i, high) in &self.expanded.pairs {
+                let (low, high) = (((1.0 - high) * scale) as i64, (high * scale) as i64);
+                is_inside &= (0..=most).contains(&low) & (0..=most).contains(&high);
+                // Within bounds, each square has 62 bits at most; otherwise nothing counts.
+                let both = size(low.clamp(0, most)) + size(high.clamp(0, most));
+                sum = sum.saturating_add(both);
+                self.pairs.push((i, low, high));
+            }
+            if !is_inside {
+                return false;
             }
             if sum <= self.room {
                 return true;

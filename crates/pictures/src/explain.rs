@@ -131,7 +131,7 @@ fn panel(column: &Column, outputs: &[String], span: f64) -> String {
             };
             let hidden = left_out + values.len().saturating_sub(MOST_BARS);
             if hidden > 0 {
-                notes.push(format!("{hidden} smaller ones not shown"));
+                notes.push(format!("{hidden} others not shown"));
             }
             if outputs.len() == 1 {
                 single(0)

@@ -13,37 +13,39 @@ rect.soft{fill:#b9c0ca}.up{fill:#c2560a}.down{fill:#0b66b0}.band{fill:#0b66b0;fi
 .soft{fill:#a0aab8}.rule{stroke:#2b333f}.zero{stroke:#77828f}rect.soft{fill:#4b5665}.up{fill:#ff9a4d}\
 .down{fill:#62b4ff}.band{fill:#62b4ff;fill-opacity:.25}.curve{stroke:#62b4ff}}";
 
-/// The picture as a whole SVG file: bars, and the two strongest curves of numbers.
+/// The picture as a whole SVG file: bars, and the strongest curves of numbers.
 #[must_use]
 pub fn picture(title: &str, under: &str, headline: &Headline, shapes: &Shapes) -> String {
     let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 960 352\">\n<style>{STYLE}</style>\n\
-         <rect width=\"960\" height=\"352\" rx=\"8\" class=\"paper\"/>\n"
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 960 500\">\n<style>{STYLE}</style>\n\
+         <rect width=\"960\" height=\"500\" rx=\"8\" class=\"paper\"/>\n"
     );
-    let mut text = |(x, y): (f64, f64), size: u32, class: &str, words: &str| {
+    let mut text = |(x, y): (u32, u32), size: u32, class: &str, words: &str| {
+        let weight = if size > 30 { 650 } else { 400 };
         let _ = writeln!(
             svg,
-            "<text x=\"{x}\" y=\"{y}\" font-size=\"{size}\" class=\"{class}\">{}</text>",
+            "<text x=\"{x}\" y=\"{y}\" font-size=\"{size}\" font-weight=\"{weight}\" \
+             class=\"{class}\">{}</text>",
             escape(words)
         );
     };
-    text((24.0, 40.0), 21, "ink", title);
-    text((24.0, 64.0), 13, "soft", under);
-    text((24.0, 112.0), 15, "ink", headline.measure);
-    text((24.0, 272.0), 13, "soft", &headline.meaning);
+    text((28, 44), 23, "ink", title);
+    text((28, 70), 14, "soft", under);
+    text((28, 112), 16, "ink", headline.measure);
+    text((28, 250), 14, "soft", &headline.meaning);
     if let Some(cost) = headline.cost() {
-        let cost = format!("Privacy costs {cost:.3} of it.");
-        text((24.0, 294.0), 13, "soft", &cost);
+        text((690, 148), 44, "ink", &format!("{cost:.3}"));
+        let of = format!("of the {} is what", headline.measure);
+        text((692, 174), 15, "soft", &of);
+        text((692, 195), 15, "soft", "privacy costs");
     }
-    text(
-        (24.0, 330.0),
-        12,
-        "soft",
-        "Curves: effect on the log-odds. Shaded: two standard deviations of the noise that privacy \
-         adds.",
+    let what = format!(
+        "What it learned: the effect of single columns on the {}. Shaded: the noise that privacy \
+         adds, two standard deviations.",
+        shapes.unit
     );
-    let bars = headline.picture();
-    svg.push_str(&placed(&bars, (24.0, 122.0), (500.0, 120.0)));
+    text((28, 300), 14, "soft", &what);
+    svg.push_str(&placed(&headline.picture(), (28.0, 120.0), (560.0, 106.0)));
     let curves = shapes
         .columns
         .iter()
@@ -51,16 +53,16 @@ pub fn picture(title: &str, under: &str, headline: &Headline, shapes: &Shapes) -
             Shape::Curve { points, ticks } => Some((column, points, ticks)),
             Shape::Categories { .. } => None,
         });
-    for (row, (column, points, ticks)) in curves.take(2).enumerate() {
-        let top = 26.0 + 152.0 * row as f64;
+    for (place, (column, points, ticks)) in curves.take(3).enumerate() {
+        let left = 24.0 + 310.0 * place as f64;
         let _ = writeln!(
             svg,
-            "<text x=\"696\" y=\"{}\" font-size=\"14\" class=\"ink\">{}</text>",
-            top + 12.0,
+            "<text x=\"{}\" y=\"326\" font-size=\"14\" class=\"ink\">{}</text>",
+            left + 36.0,
             escape(&column.name)
         );
         let curve = panels::curve(&column.name, points, ticks, 0.0);
-        svg.push_str(&placed(&curve, (660.0, top + 16.0), (280.0, 128.0)));
+        svg.push_str(&placed(&curve, (left, 330.0), (280.0, 163.0)));
     }
     svg.push_str("</svg>\n");
     svg

@@ -20,9 +20,10 @@ pre{background:var(--card);padding:.7rem .9rem;border-radius:.5rem;margin:.5rem 
 .warning{background:var(--warn);color:var(--warnink);padding:.6rem 1rem;border-radius:.5rem;max-width:none}\
 .simulated{background:var(--alarm);color:#fff;padding:.6rem 1rem;border-radius:.5rem;font-weight:600;max-width:none}\
 .card{border-left:4px solid var(--good);background:var(--card);border-radius:.5rem;padding:.7rem 1.1rem}\
-.card p{max-width:none}.grid{display:grid;gap:1rem;grid-template-columns:repeat(auto-fill,minmax(min(100%,21rem),1fr))}\
+.card p{max-width:none}.card details{margin:.3rem 0}.card summary{font-weight:400;color:var(--soft);font-size:.9rem}.grid{display:grid;gap:1rem;grid-template-columns:repeat(auto-fill,minmax(min(100%,21rem),1fr))}\
 .panel{background:var(--card);border-radius:.6rem;padding:.8rem .9rem;min-width:0}\
 .wide{grid-template-columns:repeat(auto-fill,minmax(min(100%,26rem),1fr))}\
+.column{display:grid;gap:1rem;max-width:56rem}.column svg{max-height:30rem}.square svg{max-width:26rem}\
 .tiles{display:flex;flex-wrap:wrap;gap:1rem;margin:1rem 0}\
 .tile{flex:1 1 11rem;background:var(--card);border-radius:.6rem;padding:.7rem 1rem}\
 .tile b{display:block;font-size:2rem;line-height:1.2;font-weight:650;font-variant-numeric:tabular-nums}\
@@ -69,16 +70,20 @@ pub(crate) fn simulated(page: &mut String) {
     );
 }
 
-/// The guarantee: its first sentence, and the small print.
+/// The guarantee: its sentences, and the small print.
 pub(crate) fn guarantee(page: &mut String, words: &str) {
     page.push_str("<div class=\"card\">");
-    for (index, line) in words.lines().enumerate() {
-        let class = if line.starts_with('(') || index > 1 {
-            " class=\"note\""
+    for line in words.lines() {
+        let _ = if line.starts_with('(') {
+            write!(
+                page,
+                "<details><summary>mechanism and assumptions</summary><p class=\"note\">{}</p>\
+                 </details>",
+                escape(line)
+            )
         } else {
-            ""
+            write!(page, "<p>{}</p>", escape(line))
         };
-        let _ = write!(page, "<p{class}>{}</p>", escape(line));
     }
     page.push_str("</div>\n");
 }

@@ -37,7 +37,8 @@ const PROMISE: &Rows = &[
     ("ε they may spend", "ledger.total_epsilon"),
 ];
 
-const FIGURES: &Rows = &[
+/// Records and scores; each score may have a twin without privacy.
+const SCORES: &Rows = &[
     ("records", "rounds"),
     ("records scored here", "scored"),
     ("scored on", "scored_on"),
@@ -50,32 +51,10 @@ const FIGURES: &Rows = &[
     ("mean squared error", "metrics.mse"),
     ("mean absolute error", "metrics.mae"),
     ("R²", "metrics.r2"),
-    (
-        "accuracy without privacy",
-        "without_privacy.metrics.accuracy",
-    ),
-    ("AUC without privacy", "without_privacy.metrics.auc"),
-    (
-        "log loss without privacy",
-        "without_privacy.metrics.log_loss",
-    ),
-    (
-        "Brier score without privacy",
-        "without_privacy.metrics.brier",
-    ),
-    (
-        "calibration error without privacy",
-        "without_privacy.metrics.calibration_error",
-    ),
-    (
-        "mean squared error without privacy",
-        "without_privacy.metrics.mse",
-    ),
-    (
-        "mean absolute error without privacy",
-        "without_privacy.metrics.mae",
-    ),
-    ("R² without privacy", "without_privacy.metrics.r2"),
+];
+
+/// The rest of how well it learned.
+const FIGURES: &Rows = &[
     ("accuracy of the majority class", "metrics.majority"),
     ("accuracy of repeating the last label", "metrics.last_label"),
     ("log loss of the class shares", "metrics.prior_log_loss"),
@@ -213,8 +192,8 @@ impl Headline {
         };
         if let Some(auc) = at("metrics.auc") {
             let meaning = format!(
-                "Of one positive and one negative record, the model ranks the positive one higher \
-                 {:.1} times in 100; guessing does so 50 times.",
+                "Of one positive and one negative record, it ranks the positive one higher {:.0} \
+                 times in 100; guessing does so 50 times.",
                 100.0 * auc
             );
             return of("AUC", "metrics.auc", (0.5, "guessing"), true, meaning);
@@ -353,14 +332,14 @@ pub fn page(told: &Page<'_>) -> String {
         let dashed = ranking.without.map_or("", |_| "; dashed without privacy");
         let _ = writeln!(
             page,
-            "<div class=\"panel\"><h3>ROC curve</h3><p class=\"note\">the diagonal is \
+            "<div class=\"panel square\"><h3>ROC curve</h3><p class=\"note\">the diagonal is \
              guessing{dashed}</p>{}</div>",
             panels::roc(ranking.roc, ranking.without)
         );
         if !ranking.calibration.is_empty() {
             let _ = writeln!(
                 page,
-                "<div class=\"panel\"><h3>Calibration</h3><p class=\"note\">15 groups of equal \
+                "<div class=\"panel square\"><h3>Calibration</h3><p class=\"note\">15 groups of equal \
                  size; on the diagonal, probabilities are what happens</p>{}</div>",
                 panels::calibration(ranking.calibration)
             );
@@ -368,7 +347,7 @@ pub fn page(told: &Page<'_>) -> String {
         page.push_str("</div>\n");
     }
     if !told.figures.is_empty() {
-        page.push_str("<h2>While it learned</h2>\n<div class=\"grid wide\">");
+        page.push_str("<h2>While it learned</h2>\n<div class=\"column\">");
         for figure in told.figures {
             let _ = writeln!(page, "<div class=\"panel\">{figure}</div>");
         }
@@ -380,10 +359,24 @@ pub fn page(told: &Page<'_>) -> String {
     if let Some(arms) = json["arms"].as_array() {
         page.push_str(&of_arms(arms));
     }
-    page.push_str("<h2>All figures</h2>\n");
-    table(&mut page, json, FIGURES);
-    page.push_str("<h2>The guarantee in numbers</h2>\n");
+    page.push_str("<h2>In numbers</h2>\n<details><summary>All figures</summary>");
+    page.push_str("<table class=\"rows\">\n");
+    let has_twin = !json["without_privacy"].is_null();
+    if has_twin {
+        page.push_str("<tr><th></th><th>private</th><th>without privacy</th></tr>\n");
+    }
+    for (name, path) in SCORES.iter().chain(FIGURES) {
+        let twin = format!("without_privacy.{path}");
+        row(
+            &mut page,
+            json,
+            name,
+            &[*path, &*twin][..1 + usize::from(has_twin)],
+        );
+    }
+    page.push_str("</table></details>\n<details><summary>The guarantee</summary>");
     table(&mut page, json, PROMISE);
+    page.push_str("</details>\n");
     if let Some(picture) = told.noise {
         page.push_str(
             "<h2>Noise against signal</h2>\n<p>The largest possible length of the sum of the \
@@ -394,7 +387,7 @@ pub fn page(told: &Page<'_>) -> String {
     }
     let _ = writeln!(
         page,
-        "<h2>The recipe</h2>\n<p><b>{}</b>: {}{}. When: {}.</p>\n\
+        "<details><summary>The recipe, and why it was chosen</summary>\n<p><b>{}</b>: {}{}. When: {}.</p>\n\
          <p>Regret as printed: {}. As corrected: {}.</p>",
         escape(recipe.name),
         escape(recipe.source),
@@ -415,6 +408,7 @@ pub fn page(told: &Page<'_>) -> String {
         }
         page.push_str("</ul>\n");
     }
+    page.push_str("</details>\n");
     told.origin.tell(&mut page);
     page.push_str(&page::foot("run", json));
     page
@@ -454,17 +448,29 @@ fn of_arms(arms: &[Value]) -> String {
 fn table(page: &mut String, json: &Value, rows: &Rows) {
     page.push_str("<table class=\"rows\">\n");
     for (name, path) in rows {
-        let value = find(json, path);
-        if value.is_null() {
-            continue;
-        }
-        let _ = writeln!(
-            page,
-            "<tr><td>{name}</td><td data-key=\"{path}\">{}</td></tr>",
-            escape(&rounded(value))
-        );
+        row(page, json, name, &[path]);
     }
     page.push_str("</table>\n");
+}
+
+/// The row of a figure, if that exists, and of others beside it.
+fn row(page: &mut String, json: &Value, name: &str, paths: &[&str]) {
+    if find(json, paths[0]).is_null() {
+        return;
+    }
+    let _ = write!(page, "<tr><td>{name}</td>");
+    for path in paths {
+        let value = find(json, path);
+        let _ = match value {
+            Value::Null => write!(page, "<td></td>"),
+            _ => write!(
+                page,
+                "<td data-key=\"{path}\">{}</td>",
+                escape(&rounded(value))
+            ),
+        };
+    }
+    page.push_str("</tr>\n");
 }
 
 /// A value as people read it: whole numbers in groups, others in four digits.

@@ -100,11 +100,11 @@ pub enum Shape {
         /// Marks of the axis: place from 0 to 1, and value.
         ticks: Vec<(f64, f64)>,
     },
-    /// Of categories, largest effects first.
+    /// Of categories, the largest effects beyond noise first.
     Categories {
         /// Each category, with one effect per output.
         values: Vec<(String, Vec<Effect>)>,
-        /// Categories with smaller effects that are not listed.
+        /// Further categories, which are not listed.
         left_out: usize,
     },
 }

@@ -9,8 +9,6 @@
 //! both spheres bind, which puts p on the plane ⟨p, x⟩ = (R² + ‖x‖² − r²)/2 and, within it, on the
 //! circle's lowest point along the part of g orthogonal to x.
 
-use hushstream_four::{self as four, FOUR, Four, Plain, Work, padded};
-
 use crate::local::{DirectOracle, LocalRule};
 use crate::{Barrier, Capability, ConvexSet, LocalOracle, SetError, Shape, barrier, vector};
 
@@ -55,20 +53,13 @@ impl Ball {
         })
     }
 
-    #[inline(always)]
-    fn shrink<V: Four>(&self, v: V, point: &mut [f64], norm: f64) -> f64 {
+    fn shrink(&self, point: &mut [f64], norm: f64) -> f64 {
         if norm <= self.radius {
             return 0.0;
         }
         let factor = self.radius / norm;
         if factor >= SMALL_FACTOR {
-            let factor = v.floats(&[factor; FOUR]);
-            let (fours, rest) = point.as_chunks_mut();
-            for four in fours {
-                *four = v.numbers(v.times(v.floats(four), factor));
-            }
-            let last = v.numbers(v.times(v.floats(&padded(rest)), factor));
-            four::put(last, rest);
+            point.iter_mut().for_each(|value| *value *= factor);
         } else {
             // Dividing first keeps the direction of huge points.
             for value in point {
@@ -90,28 +81,6 @@ impl Ball {
     }
 }
 
-/// The projection, with the widest vectors that the CPU supports.
-struct Project<'a> {
-    ball: &'a Ball,
-    point: &'a mut [f64],
-}
-
-impl Work for Project<'_> {
-    type Output = Result<f64, SetError>;
-
-    #[inline(always)]
-    fn with<V: Four>(self, v: V) -> Self::Output {
-        vector::check_length("point", self.point, self.ball.dimension())?;
-        // If the sum of squares is finite, so are all coordinates; otherwise check each one.
-        let square = four::dot(v, self.point, self.point);
-        if !square.is_finite() {
-            vector::check("point", self.point, self.ball.dimension())?;
-        }
-        let norm = vector::norm_from(square, self.point);
-        Ok(self.ball.shrink(v, self.point, norm))
-    }
-}
-
 impl ConvexSet for Ball {
     fn shape(&self) -> &Shape {
         &self.shape
@@ -122,7 +91,14 @@ impl ConvexSet for Ball {
     }
 
     fn project(&self, point: &mut [f64]) -> Result<f64, SetError> {
-        four::run(Project { ball: self, point })
+        vector::check_length("point", point, self.dimension())?;
+        // If the sum of squares is finite, so are all coordinates; otherwise check each one.
+        let square = vector::dot(point, point);
+        if !square.is_finite() {
+            vector::check("point", point, self.dimension())?;
+        }
+        let norm = vector::norm_from(square, point);
+        Ok(self.shrink(point, norm))
     }
 
     /// The computed norm errs by less than (d/2 + 2)·2⁻⁵³ of itself; a point that far outside may
@@ -192,7 +168,7 @@ impl LocalRule for Ball {
         }
         // Correct rounding, also if g is parallel to x and no case above applied.
         let norm = vector::norm(answer);
-        self.shrink(Plain, answer, norm);
+        self.shrink(answer, norm);
     }
 }
 

@@ -101,5 +101,7 @@ pub use set::{Capability, ConvexSet, Shape, VERTEX_CAP};
 pub use simplex::Simplex;
 pub use spectrahedron::Spectrahedron;
 pub use uniform_matroid::UniformMatroid;
-pub use vector::{all_finite, check, check_length, check_not_negative, check_positive};
+pub use vector::{
+    all_finite, check, check_length, check_not_negative, check_positive, dot, square_and_dot,
+};
 pub use vertex_polytope::VertexPolytope;

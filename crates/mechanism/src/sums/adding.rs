@@ -10,6 +10,7 @@ use crate::lattice::{Contribution, Outcome};
 use crate::losses::{Features, Loss, Multiple, Record};
 use crate::moments::Moments;
 use crate::persons::Participation;
+use crate::scoreboard::Scoreboard;
 use crate::tables::{Response, TableForm, TableMap};
 
 impl<G: GuaranteeKind> PrivateSum<G> {
@@ -65,7 +66,8 @@ impl<G: GuaranteeKind> PrivateSum<G> {
         }
     }
 
-    /// Adds one record's residuals at `weights`, times its hats and cells, and its counts.
+    /// Adds one record's residuals at `weights`, times its hats and cells, and its counts. The
+    /// operator's board, if there is one, first scores it with other weights, the published ones.
     ///
     /// # Errors
     /// A plan of another geometry; as [`PrivateSum::add`] and [`PrivateSum::add_for`].
@@ -76,6 +78,7 @@ impl<G: GuaranteeKind> PrivateSum<G> {
         response: Response,
         weights: &[f64],
         record: Raw<Record>,
+        board: Option<(&mut Scoreboard, &[f64])>,
     ) -> Result<Option<Pending<Vec<f64>, G>>, SumError> {
         let request = self.plan().request();
         let Geometry::Tables { counts, sixteenths } = request.geometry else {
@@ -90,14 +93,16 @@ impl<G: GuaranteeKind> PrivateSum<G> {
         if !fits {
             return Err(SumError::Geometry);
         }
-        self.add_of(person, |sum| {
+        self.add_any(person, |sum, is_admitted| {
             let radius = sum.lattice.radius();
             let weight = if counts > 0 { sixteenths } else { 0 };
             let new = || TableForm::new(map, response, weight, radius);
             let form = sum.form.get_or_insert_with(new);
             let record = record.open();
-            let outcome = form.add(map, response, weights, &record, &mut sum.item.values);
-            sum.count(outcome);
+            // A record that is one too many is scored, and adds nothing.
+            let values = is_admitted.then_some(&mut sum.item.values[..]);
+            let outcome = form.add(map, response, weights, &record, board, values);
+            sum.count(if is_admitted { outcome } else { Outcome::Null });
         })
     }
 
@@ -137,6 +142,21 @@ impl<G: GuaranteeKind> PrivateSum<G> {
         person: Option<u64>,
         take: impl FnOnce(&mut Sum<G>),
     ) -> Result<Option<Pending<Vec<f64>, G>>, SumError> {
+        self.add_any(person, |sum, is_admitted| {
+            if is_admitted {
+                take(sum);
+            } else {
+                sum.take(Raw::seal(Contribution::Null));
+            }
+        })
+    }
+
+    /// Adds one record, which `take` adds or counts as null.
+    fn add_any(
+        &mut self,
+        person: Option<u64>,
+        take: impl FnOnce(&mut Sum<G>, bool),
+    ) -> Result<Option<Pending<Vec<f64>, G>>, SumError> {
         let participation = self.plan().request().participation;
         let person = match (person, participation) {
             (None, Participation::OncePerRecord | Participation::Passes { .. }) => None,
@@ -156,12 +176,8 @@ impl<G: GuaranteeKind> PrivateSum<G> {
         let sum = &mut self.mechanism;
         sum.item.persons.extend(person);
         let limits = participation.limits();
-        match person {
-            Some(person) if !sum.persons.admit(limits, person, next) => {
-                sum.take(Raw::seal(Contribution::Null));
-            }
-            _ => take(sum),
-        }
+        let is_admitted = person.is_none_or(|person| sum.persons.admit(limits, person, next));
+        take(sum, is_admitted);
         self.end_record()
     }
 

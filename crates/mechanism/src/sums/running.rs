@@ -96,15 +96,6 @@ impl<C: Cover + Copy + Send + 'static> CoveredPrefix<C> {
 impl<C: Cover + Copy + Send + 'static> Running for CoveredPrefix<C> {
     fn step(&mut self, t: u64, item: &[i64], out: &mut [f64]) {
         // The plan keeps exact sums below 2⁶¹: nothing wraps.
-        if self.padding.is_none() {
-            let Self {
-                exact, walk, unit, ..
-            } = self;
-            let in_one_pass = walk.advance(t, |add| add.release(exact, item, out, *unit));
-            if in_one_pass {
-                return;
-            }
-        }
         vectors::add(&mut self.exact, item);
         self.last(t, out);
     }

@@ -18,7 +18,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use step::Scale;
 use target::TargetEncoder;
-use value::short_number;
+use value::{short_length, short_number};
 
 /// The columns of a file by name, and what to do with each.
 pub(crate) struct Columns {
@@ -171,6 +171,8 @@ pub(crate) struct Builder {
     pub(crate) malformed: u64,
     /// Whether the last row was longer than the norm.
     was_longer: bool,
+    /// Whether rows are only checked: numbers are then read and not kept.
+    pub(crate) only_checks: bool,
 }
 
 impl Builder {
@@ -195,6 +197,7 @@ impl Builder {
             nulls: 0,
             malformed: 0,
             was_longer: false,
+            only_checks: false,
         }
     }
 
@@ -256,10 +259,13 @@ impl Builder {
         let (Step::Number(_) | Step::Mark { .. }) = step else {
             return None;
         };
-        let (value, length) = short_number(rest, separator)?;
         if self.has_missing_numbers {
             return None;
         }
+        if self.only_checks {
+            return short_length(rest, separator);
+        }
+        let (value, length) = short_number(rest, separator)?;
         match step {
             Step::Number(scale) => self.put_number(scale, value),
             _ => self.put_mark(step, value),

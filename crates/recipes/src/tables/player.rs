@@ -97,11 +97,9 @@ impl Player for TablesPlayer {
         record: Raw<Record>,
         board: Option<&mut Scoreboard>,
     ) -> Result<Option<PendingOf<Sum<Transcript>>>, RunError> {
-        if let Some(board) = board {
-            board.score_tables(&record, &self.map, self.learner.published());
-        }
         let (response, question) = (recipe.request().response, self.learner.iterate());
-        Ok(sum.add_table(person, &self.map, response, question, record)?)
+        let board = board.map(|board| (board, self.learner.published()));
+        Ok(sum.add_table(person, &self.map, response, question, record, board)?)
     }
 
     fn observe(&mut self, _: &TablesRecipe, prefix: Vec<f64>) -> Result<(), RunError> {
