@@ -190,8 +190,9 @@ impl CurvesAndTables {
             let curvature = (count.max(0.0) * unit).min(1e150);
             let factor = curvature / (steady * curvature * curvature + shrink);
             let factor = -factor * rule.unit / rule.cell_length;
-            for i in i * rule.scores..(i + 1) * rule.scores {
-                self.iterate[i] = factor * sums[i];
+            let cell = i * rule.scores..(i + 1) * rule.scores;
+            for (weight, sum) in self.iterate[cell.clone()].iter_mut().zip(&sums[cell]) {
+                *weight = factor * sum;
             }
         }
     }

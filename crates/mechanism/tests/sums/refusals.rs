@@ -108,6 +108,11 @@ fn a_window_plan_cannot_make_transcript_releases() {
     // A transcript's budget does not pay for a window.
     let error = ledger.debit(charge(&window), window.scope()).unwrap_err();
     assert!(matches!(error, LedgerError::OtherScope { .. }), "{error}");
+    let told = error.to_string();
+    assert!(
+        told.contains("about records (") && !told.contains('{'),
+        "{told}"
+    );
 }
 
 #[test]

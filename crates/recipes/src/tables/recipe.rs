@@ -86,6 +86,7 @@ impl TablesRequest {
             records: self.rounds,
             in_time: self.in_time,
             is_open: self.horizon_unknown,
+            is_pure: noise.is_pure(),
             releases: match (self.batch, self.horizon_unknown) {
                 (None, true) => Some((self.rounds / OPEN_BATCH).max(1)),
                 (batch, _) => batch.map(|batch| (self.rounds / batch).max(1)),

@@ -80,6 +80,8 @@ pub(super) struct Public<'a> {
     pub(super) in_time: bool,
     /// Whether the number of records is only expected.
     pub(super) is_open: bool,
+    /// Whether the noise is that of pure privacy, which grows faster with the releases.
+    pub(super) is_pure: bool,
     pub(super) releases: Option<u64>,
     /// Whether the records can be read again, in any number of passes; or how many are stated.
     pub(super) at_rest: bool,
@@ -135,7 +137,7 @@ impl Public<'_> {
         let fits = tables.len() <= MOST_TABLES && cells * scores * settings.releases <= MOST_WORK;
         let is_class = !matches!(self.response, Response::Number(_));
         let many = self.records >= FEW_RECORDS && settings.kappa >= 0.3;
-        let pays = is_class && many && !self.in_time;
+        let pays = is_class && many && !self.in_time && !self.is_pure;
         if self.tables.is_some() || fits && pays && !self.is_open {
             settings.share = if settings.kappa < 2.0 { 0.5 } else { 0.8 };
             settings.tables = tables;
@@ -167,6 +169,10 @@ impl Public<'_> {
     /// The power of two at which a step moves a score by about `limit` over all records of a batch.
     fn releases(&self, planned: &mut dyn Planned, noise: f64, limit: f64) -> Option<u64> {
         let most = self.records.max(2).ilog2();
+        if self.is_pure {
+            let power = 0.5 * (self.records.max(2) as f64).log2() - 5.0;
+            return Some(1 << (power.round().clamp(2.0, 6.0) as u32).min(most));
+        }
         if self.in_time {
             // Some eighty records a batch, and more where there are few: the world is followed
             // closely.

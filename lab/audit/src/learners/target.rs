@@ -119,7 +119,6 @@ impl Target {
     }
 
     /// The noise, for mechanisms that add one: a selection draws.
-    #[must_use]
     pub fn noise_added(&self) -> Option<Noise> {
         let draws = match self.recipe.entry().mechanism {
             MechanismKind::Selection => true,
