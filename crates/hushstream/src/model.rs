@@ -415,9 +415,9 @@ fn checksum_of_weights(weights: &[f64]) -> u32 {
 }
 
 /// How many standard deviations on both sides hold this share of a normal law.
-fn deviations(confidence: f64) -> anyhow::Result<f64> {
+fn deviations(confidence: f64) -> Result<f64> {
     if !(confidence > 0.0 && confidence < 1.0) {
-        bail!("a confidence of {confidence} is not allowed; allowed: between 0 and 1");
+        refuse!("a confidence of {confidence} is not allowed; allowed: between 0 and 1");
     }
     let (mut low, mut high) = (0.0, 40.0);
     for _ in 0..60 {

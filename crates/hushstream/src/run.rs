@@ -284,9 +284,9 @@ pub(crate) fn learn(learner: &Learner, listener: &mut dyn Listener) -> Result<Ou
         if let (Some(counted), None) = (counted, stored)
             && counted < rows
         {
-            bail!(
-                "the file has {} rows, and several passes need every planned one: state --rounds \
-                 {counted}, or --passes 1",
+            refuse!(
+                "the file has {} rows, and several passes need every planned one: state ‹rounds \
+                 {counted}›, or ‹passes 1›",
                 grouped(counted)
             );
         }
@@ -371,7 +371,7 @@ fn test(learner: &Learner, layout: &Layout) -> Result<Option<Reader>> {
         return Ok(None);
     };
     if data::is_stream(file) {
-        bail!("a stream cannot be tested on: write it to a file first");
+        refuse!("a stream cannot be tested on: write it to a file first");
     }
     let data = Data {
         file: file.clone(),
@@ -383,7 +383,7 @@ fn test(learner: &Learner, layout: &Layout) -> Result<Option<Reader>> {
         reader = reader.coded()?;
     }
     if reader.layout() != layout {
-        bail!("{file} has other columns than the data that is learned from");
+        refuse!("{file} has other columns than the data that is learned from");
     }
     Ok(Some(reader))
 }

@@ -813,9 +813,7 @@ impl TableForm {
 
     /// q of the hats, checked: not negative, and no more than what this record's cells leave.
     fn quantise_hats(&mut self) -> bool {
-        let cells = self
-            .taken
-            .saturating_mul(self.expanded.cells.len() as u64);
+        let cells = self.taken.saturating_mul(self.expanded.cells.len() as u64);
         let is_l1 = self.norm == Norm::L1;
         let size = |integer: i64| {
             let size = integer as u64;
