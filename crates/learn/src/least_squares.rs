@@ -34,16 +34,20 @@
 //!
 //! **Cost** O(p²) to read a sum, and at rounds that are *due* ([`Recompute`]) two Cholesky
 //! factorisations of p³/3 operations if V̂ is positive definite, otherwise an eigendecomposition of
-//! about 10p³. Between due rounds the iterate stays. With [`Recompute::Every`]`(k)` it is at most
-//! k − 1 rounds old: the leader moves by at most G/(αj) in round j, so G²/2 becomes (k − ½)G², and
-//! 1 + ln T before the noise becomes 2 + ln T. The default is every round for p ≤ 12 and k = ⌈p/12⌉
-//! above, which keeps the work at O(p²) per round.
+//! about 10p³, when the iterate is first asked for. Between due rounds it stays. With
+//! [`Recompute::Every`]`(k)` due rounds are at most k apart: the leader moves by at most G/(αj) in
+//! round j, which at most k − 1 rounds feel, so G²/2 becomes (k − ½)G². The noise that round t
+//! feels is that of the due round s(t) before it, and Σ1/s(t) ≤ ⌈log₂ k⌉ + 1 + ln(T/k): a term of
+//! at most 1 for each power of two below k and of at most 1/m for each m·k. So 1 + ln T before the
+//! noise grows by ⌈log₂ k⌉ − ln k. The default is every round for p ≤ 12 and k = ⌈p/12⌉ above,
+//! which keeps the work at O(p²) per round.
 
 use hushstream_account::ParameterError;
 use hushstream_sets::{Ball, ConvexSet};
 use nalgebra::DMatrix;
 use nalgebra::linalg::{Cholesky, SymmetricEigen};
 use serde::{Deserialize, Serialize};
+use std::sync::OnceLock;
 
 use crate::{LearnError, Learner, MomentsLayout, check};
 
@@ -53,13 +57,14 @@ use crate::{LearnError, Learner, MomentsLayout, check};
 /// use hushstream_learn::Recompute;
 ///
 /// let schedule = Recompute::Every(10);
-/// assert!(schedule.is_due(10) && !schedule.is_due(11) && schedule.is_due(20));
+/// assert!(schedule.is_due(8) && schedule.is_due(10) && schedule.is_due(20));
+/// assert!(!schedule.is_due(9) && !schedule.is_due(16));
 /// assert_eq!(Recompute::for_dimension(5), Recompute::Every(1));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Recompute {
-    /// The first k rounds and every k-th after them.
+    /// The powers of two below k, and every k-th round.
     Every(u64),
     /// At most about this many times between a power of two and the next, evenly. Cheap on long
     /// streams, and good if they are stochastic. But the iterate's age grows with t, and an
@@ -78,7 +83,7 @@ impl Recompute {
     #[must_use]
     pub fn is_due(self, t: u64) -> bool {
         match self {
-            Self::Every(k) => t <= k || t.is_multiple_of(k.max(1)),
+            Self::Every(k) => t < k && t.is_power_of_two() || t.is_multiple_of(k.max(1)),
             Self::PerDoubling(k) => {
                 let power = t.max(1).ilog2();
                 let start = 1_u64 << power;
@@ -124,7 +129,10 @@ pub struct LeastSquares {
     slope: f64,
     recompute: Recompute,
     rounds: u64,
-    iterate: Vec<f64>,
+    /// The last due round and its sum.
+    due: (u64, Vec<f64>),
+    /// The iterate of that round, once it has been asked for.
+    iterate: OnceLock<Vec<f64>>,
 }
 
 impl LeastSquares {
@@ -155,7 +163,8 @@ impl LeastSquares {
             slope,
             recompute: Recompute::for_dimension(dimension),
             rounds: 0,
-            iterate: vec![0.0; dimension],
+            due: (0, Vec::new()),
+            iterate: OnceLock::from(vec![0.0; dimension]),
         })
     }
 
@@ -186,7 +195,16 @@ impl LeastSquares {
         self.layout = self.layout.with_targets(classes)?;
         let weights = classes * self.layout.dimension();
         self.ball = Ball::new(weights, self.radius())?;
-        self.iterate = vec![0.0; weights];
+        self.iterate = OnceLock::from(vec![0.0; weights]);
+        Ok(self)
+    }
+
+    /// Learns from sums whose κ is `weight`·R/Y.
+    ///
+    /// # Errors
+    /// A weight that is not positive and finite.
+    pub fn weighted(mut self, weight: f64) -> Result<Self, LearnError> {
+        self.layout = self.layout.weighted(weight)?;
         Ok(self)
     }
 
@@ -212,7 +230,7 @@ impl LeastSquares {
         let harmonic = check::harmonic(horizon);
         let leader = harmonic * (k as f64 - 0.5) * self.slope * self.slope;
         let noise = self.slope * (target_noise + self.radius() * matrix_noise);
-        let late = if k > 1 { 1.0 } else { 0.0 };
+        let late = f64::from(k.next_power_of_two().ilog2()) - (k as f64).ln();
         let ridge = self.ridge * self.radius() * self.radius() / 2.0;
         Some((leader + (harmonic + late) * noise) / self.alpha + ridge)
     }
@@ -221,6 +239,17 @@ impl LeastSquares {
     #[must_use]
     pub fn trivial_regret(&self, horizon: u64) -> f64 {
         horizon as f64 * self.slope * 2.0 * self.radius()
+    }
+
+    /// The iterate of the last due round.
+    fn solved(&self) -> Result<Vec<f64>, LearnError> {
+        let (t, sum) = &self.due;
+        let (matrix, mut targets) = self.layout.read(sum)?;
+        for value in &mut targets {
+            *value = value.clamp(f64::MIN, f64::MAX);
+        }
+        let answer = self.solve(*t as f64, &matrix, &targets)?;
+        check::project(&self.ball, answer)
     }
 
     /// ((tα + λ)·I + V⁺)⁻¹·u for every u, also for moments near the largest floats.
@@ -272,19 +301,21 @@ impl Learner for LeastSquares {
     }
 
     fn iterate(&self) -> &[f64] {
-        &self.iterate
+        // The sum was checked, and a finite symmetric matrix has eigenvalues; if an iteration did
+        // not find them, the learner would be where it began.
+        let start = || vec![0.0; self.layout.targets() * self.layout.dimension()];
+        self.iterate
+            .get_or_init(|| self.solved().unwrap_or_else(|_| start()))
     }
 
     fn observe(&mut self, prefix: &[f64]) -> Result<(), LearnError> {
         check::vector("prefix sum", prefix, self.layout.len())?;
         let t = self.rounds + 1;
         if self.recompute.is_due(t) {
-            let (matrix, mut targets) = self.layout.read(prefix)?;
-            for value in &mut targets {
-                *value = value.clamp(f64::MIN, f64::MAX);
-            }
-            let answer = self.solve(t as f64, &matrix, &targets)?;
-            self.iterate = check::project(&self.ball, answer)?;
+            self.due.0 = t;
+            self.due.1.clear();
+            self.due.1.extend_from_slice(prefix);
+            self.iterate = OnceLock::new();
         }
         self.rounds = t;
         Ok(())
@@ -295,12 +326,12 @@ impl Learner for LeastSquares {
     }
 
     fn state(&self) -> Vec<f64> {
-        self.iterate.clone()
+        self.iterate().to_vec()
     }
 
     fn restore(&mut self, rounds: u64, state: &[f64]) -> Result<(), LearnError> {
         check::inside("saved iterate", &self.ball, state)?;
-        self.iterate = state.to_vec();
+        self.iterate = OnceLock::from(state.to_vec());
         self.rounds = rounds;
         Ok(())
     }
@@ -315,10 +346,7 @@ mod tests {
         let due =
             |schedule: Recompute| (1..=40).filter(|&t| schedule.is_due(t)).collect::<Vec<_>>();
         assert_eq!(due(Recompute::Every(1)).len(), 40);
-        assert_eq!(
-            due(Recompute::Every(12)),
-            [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 24, 36]
-        );
+        assert_eq!(due(Recompute::Every(12)), [1, 2, 4, 8, 12, 24, 36]);
         assert_eq!(due(Recompute::PerDoubling(1)), [1, 2, 4, 8, 16, 32]);
         assert_eq!(
             due(Recompute::PerDoubling(4)),

@@ -6,11 +6,13 @@
 use crate::boundary::{OperatorOnly, Raw};
 use crate::lattice::Contribution;
 use crate::losses::{Features, Loss, Record};
-use crate::moments::Moments;
+use crate::moments::{Block, Moments};
 
 /// Exact running sums of what records would contribute.
 pub struct ExactSum {
     total: Vec<f64>,
+    /// Second moments that are not yet in the total, as integers.
+    moments: Option<(Block, Vec<i64>)>,
 }
 
 impl ExactSum {
@@ -19,6 +21,7 @@ impl ExactSum {
     pub fn new(dimension: usize) -> Self {
         Self {
             total: vec![0.0; dimension],
+            moments: None,
         }
     }
 
@@ -27,9 +30,13 @@ impl ExactSum {
         self.add(loss.gradient(record.peek().duplicate(), weights));
     }
 
-    /// Adds a record's second moments.
+    /// Adds a record's second moments, always the same ones.
     pub fn add_moments(&mut self, moments: &Moments, record: &Raw<Record>) {
-        self.add(moments.of(record.peek()));
+        let (block, sums) = self.moments.get_or_insert_with(|| {
+            let sums = vec![0; moments.dimension()];
+            (Block::new(moments, u64::MAX), sums)
+        });
+        block.add(record.peek(), sums);
     }
 
     /// Adds a record's losses of experts; a vector of another length adds nothing.
@@ -51,7 +58,10 @@ impl ExactSum {
 
     /// The sum so far.
     #[must_use]
-    pub fn total(&self) -> OperatorOnly<&[f64]> {
+    pub fn total(&mut self) -> OperatorOnly<&[f64]> {
+        if let Some((block, sums)) = &mut self.moments {
+            block.drain(sums, &mut self.total);
+        }
         OperatorOnly::new(&self.total)
     }
 }

@@ -67,11 +67,10 @@ pub struct Lattice {
     radius: i64,
     /// Whether integers fit 32 bits and their squares' sum 63: then plain loops prove it.
     narrow: bool,
-    /// By what to shrink a vector until its integers fit.
-    shrinks: &'static [f64],
 }
 
-/// As it is; and a little smaller, which always helps.
+/// By what to shrink a vector until its integers fit: as it is; and a little smaller, which always
+/// helps.
 const SHRINKS: [f64; 2] = [1.0, 1.0 - 1e-6];
 
 impl Lattice {
@@ -99,15 +98,7 @@ impl Lattice {
             bound,
             radius,
             narrow: is_narrow(radius, dimension as usize),
-            shrinks: &SHRINKS,
         })
-    }
-
-    /// The same without a second try: for second moments, whose distances are proved for vectors as
-    /// they are, not for smaller copies.
-    pub(crate) fn rigid(mut self) -> Self {
-        self.shrinks = &SHRINKS[..1];
-        self
     }
 
     /// Number of coordinates.
@@ -251,7 +242,7 @@ impl Lattice {
     fn scale(&self, entries: &Entries<'_>, length: f64, factor: f64) -> Option<(f64, bool)> {
         let (scale, clipped) = self.plain_scale(length);
         // A loop, because a closure would not be compiled for the processor at hand.
-        for shrink in self.shrinks {
+        for shrink in SHRINKS {
             let scale = scale * shrink * factor;
             let fits = match entries {
                 Entries::Sparse(entries) if is_narrow(self.radius, entries.len()) => {

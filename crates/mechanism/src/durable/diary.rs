@@ -415,7 +415,12 @@ impl Found {
             return Err(LogError::Record(place).into());
         };
         if opening.kind != kind {
-            return Err(DiaryError::Journal("it holds a run of another mechanism"));
+            let name = |kind: &str| kind.split(" v").next().map(str::to_owned);
+            return Err(DiaryError::Journal(if name(&opening.kind) == name(kind) {
+                "another version of this program began it; finish it with that version, or begin anew"
+            } else {
+                "it holds a run of another mechanism"
+            }));
         }
         let mut found = Self {
             log,

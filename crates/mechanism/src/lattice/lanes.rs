@@ -1,7 +1,7 @@
 //! Small integers many at a time: the round's hot path. They prove what the careful loops prove, in
 //! arithmetic whose bounds are stated.
 
-use super::{Entries, Lattice, Norm, Outcome};
+use super::{Entries, Lattice, Norm, Outcome, SHRINKS};
 use crate::losses::Multiple;
 use hushstream_four::{self as four, FOUR, Four, Work};
 use pulp::{Arch, Simd, WithSimd};
@@ -53,7 +53,7 @@ impl Lattice {
         total: &mut [i64],
     ) -> Outcome {
         let (scale, clipped) = self.plain_scale(length);
-        for shrink in self.shrinks {
+        for shrink in SHRINKS {
             let scale = scale * shrink * factor;
             if !scale.is_finite() {
                 return Outcome::Null;

@@ -9,6 +9,7 @@ use super::cover::Noise;
 use super::kind::{SumKind, Unfit};
 use super::strategy::Strategy;
 use crate::lattice::LatticeError;
+use crate::moments::{MOST_RECORDS, TargetWeight};
 use crate::persons::Participation;
 use hushstream_account::{AccountError, Adjacency, Budget, GuaranteeError, ParameterError};
 use serde::{Deserialize, Serialize};
@@ -62,9 +63,9 @@ pub struct SumRequest {
 pub enum Geometry {
     /// A ball around zero: two points are two radii apart.
     Ball,
-    /// Second moments (vvᵀ, (R/Y)·y·v) of a vector with ‖v‖ ≤ R and a number with |y| ≤ Y, computed
-    /// by the mechanism from clipped data: two of them are only 3/2 radii apart.
-    Moments,
+    /// Second moments (vvᵀ, κ·(R/Y)·y·v) of a vector with ‖v‖ ≤ R and a number with |y| ≤ Y, formed
+    /// by the mechanism: two of them are less than two radii apart ([`TargetWeight::distance`]).
+    Moments(TargetWeight),
 }
 
 /// Why a request cannot be planned.
@@ -208,8 +209,14 @@ impl SumRequest {
         if !(self.least_sigma >= 0.0 && self.least_sigma.is_finite()) {
             return Err(PlanError::LeastSigma(self.least_sigma));
         }
-        if self.geometry == Geometry::Moments && self.noise == Noise::Laplace {
-            return Err(PlanError::MomentsInL1);
+        if let Geometry::Moments(_) = self.geometry {
+            if self.noise == Noise::Laplace {
+                return Err(PlanError::MomentsInL1);
+            }
+            if self.batch > MOST_RECORDS {
+                let allowed = "1 to 2^34 for second moments";
+                return Err(ParameterError::new("batch", self.batch, allowed).into());
+            }
         }
         if self.kind.is_windowed() && self.participation != Participation::OncePerRecord {
             return Err(PlanError::WindowForPersons);

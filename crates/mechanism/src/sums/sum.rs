@@ -12,6 +12,7 @@ use crate::boundary::{GuaranteeKind, Pending, Released};
 use crate::durable::{DiaryError, append, decode, encode, packed};
 use crate::lattice::Lattice;
 use crate::mechanism::{Generators, Machine, Terms};
+use crate::moments::Block;
 use crate::persons::{Participation, Persons};
 use crate::private::Private;
 use hushstream_account::Guarantee;
@@ -62,9 +63,11 @@ pub struct Sum<G> {
     pub(super) lattice: Lattice,
     /// Number of items of this instance so far.
     pub(super) items: u64,
-    /// The incomplete item.
+    /// The incomplete item; second moments are exact sums until it is complete.
     pub(super) item: Item,
     pub(super) in_batch: u64,
+    /// Second moments only: records that are not yet in the item.
+    pub(super) block: Option<Block>,
     counts: Counts,
     pub(super) persons: Persons,
     /// The last known release of earlier instances, which is public; empty in the first.
@@ -102,7 +105,7 @@ struct Stored {
 }
 
 impl<G: GuaranteeKind> Machine for Sum<G> {
-    const KIND: &'static str = "sum";
+    const KIND: &'static str = "sum v4";
 
     type Plan = SumPlan;
     type Given = ();
@@ -146,6 +149,7 @@ impl<G: GuaranteeKind> Machine for Sum<G> {
             },
             plan,
             in_batch: 0,
+            block: None,
             counts: Counts::default(),
             persons: Persons::default(),
             base: Vec::new(),

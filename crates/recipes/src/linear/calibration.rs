@@ -180,7 +180,9 @@ impl Recipe {
             bounds.target_magnitude() * batch.sqrt(),
             self.curvature * batch,
         )?;
-        learner.ridge(self.ridge)?.classes(moments.targets())
+        let weight = moments.weight().squared().sqrt();
+        let learner = learner.ridge(self.ridge)?.weighted(weight)?;
+        learner.classes(moments.targets())
     }
 
     /// Before the first item: AS17's recipes start from noise alone, so that every iterate has the

@@ -171,7 +171,10 @@ impl RecipeRequest {
     ) -> Result<SumRequest, RecipeError> {
         let (dimension, l2, geometry) = match ask {
             Ask::Gradient(loss) => (loss.dimension(), loss.lipschitz(), Geometry::Ball),
-            Ask::Moments(moments) => (moments.dimension(), moments.bound(), Geometry::Moments),
+            Ask::Moments(moments) => {
+                let geometry = Geometry::Moments(moments.weight());
+                (moments.dimension(), moments.bound(), geometry)
+            }
         };
         let bound = match (&self.objective, noise) {
             (Objective::Linear(loss), Noise::Laplace) => loss.l1_bound(),

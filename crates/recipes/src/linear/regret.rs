@@ -195,10 +195,11 @@ impl Recipe {
         }
         let learner = self.least_squares(moments).map_err(text)?;
         let (p, sd) = (moments.features() as f64, self.plan.prefix_sd_max());
-        let truncation = self.plan.truncation();
+        let rounding = self.request.rounds as f64 * moments.rounding();
+        let truncation = self.plan.truncation() + rounding;
         let matrix = sd * (p * (p + 1.0) / 2.0).sqrt() + truncation;
         let targets = moments.targets() as f64;
-        let target = (sd * (p * targets).sqrt() + truncation) / moments.weight();
+        let target = (sd * (p * targets).sqrt() + truncation) / moments.target_scale();
         let items = self.request.rounds / self.request.batch;
         let value = learner.regret_bound(matrix, target, items);
         let value = value.ok_or("the schedule of recomputing has no bound")?;
