@@ -81,6 +81,7 @@ mod tests {
         }
         let total = sum.total();
         let total = total.for_the_operator();
-        assert!((total[0] - 0.3125).abs() < 1e-12 && (total[1] - 0.25).abs() < 1e-12);
+        let kappa = 0.5_f64.sqrt();
+        assert!((total[0] - 0.3125).abs() < 1e-12 && (total[1] - 0.25 * kappa).abs() < 1e-12);
     }
 }

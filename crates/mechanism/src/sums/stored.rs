@@ -43,6 +43,7 @@ mod tests {
     use super::super::kind::SumKind;
     use super::super::plan::{Geometry, SumRequest};
     use super::*;
+    use crate::moments::TargetWeight;
     use crate::persons::Participation;
     use hushstream_account::{Adjacency, Budget, Charge};
 
@@ -120,7 +121,7 @@ mod tests {
         let mut request = plan(SumKind::Tree).request().clone();
         request.dimension = 9;
         let ball = request.clone().plan().unwrap();
-        request.geometry = Geometry::Moments;
+        request.geometry = Geometry::Moments(TargetWeight::sixteenths(16).unwrap());
         let moments = request.clone().plan().unwrap();
         let ratio = moments.radius() as f64 / ball.radius() as f64;
         assert!((ratio - 4.0 / 3.0).abs() < 1e-5, "{ratio}");
