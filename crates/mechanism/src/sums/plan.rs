@@ -60,12 +60,43 @@ pub struct SumRequest {
 
 /// The set of possible contributions, which determines the distance of two of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Written", into = "Written")]
 pub enum Geometry {
     /// A ball around zero: two points are two radii apart.
     Ball,
     /// Second moments (vvᵀ, κ·(R/Y)·y·v) of a vector with ‖v‖ ≤ R and a number with |y| ≤ Y, formed
     /// by the mechanism: two of them are less than two radii apart ([`TargetWeight::distance`]).
     Moments(TargetWeight),
+}
+
+/// A geometry as journals have it.
+#[derive(Serialize, Deserialize)]
+enum Written {
+    Ball,
+    /// Second moments that were rounded one by one: a run of an earlier version, which is refused.
+    Earlier,
+    Moments(TargetWeight),
+}
+
+impl From<Geometry> for Written {
+    fn from(geometry: Geometry) -> Self {
+        match geometry {
+            Geometry::Ball => Self::Ball,
+            Geometry::Moments(weight) => Self::Moments(weight),
+        }
+    }
+}
+
+impl TryFrom<Written> for Geometry {
+    type Error = PlanError;
+
+    fn try_from(written: Written) -> Result<Self, PlanError> {
+        match written {
+            Written::Ball => Ok(Self::Ball),
+            Written::Earlier => Err(PlanError::Stored),
+            Written::Moments(weight) => Ok(Self::Moments(weight)),
+        }
+    }
 }
 
 /// Why a request cannot be planned.

@@ -116,6 +116,20 @@ mod tests {
         assert!(forged.get() > 1.9 * honest.get());
     }
 
+    /// Journals of second moments from before their integers were exact are refused; those of balls
+    /// are read.
+    #[test]
+    fn geometries_are_read_by_their_number() {
+        let read = |bytes: &[u8]| postcard::from_bytes::<Geometry>(bytes).ok();
+        assert_eq!(read(&[0]), Some(Geometry::Ball));
+        assert_eq!(read(&[1]), None);
+        let moments = Geometry::Moments(TargetWeight::default());
+        assert_eq!(read(&[2, 8]), Some(moments));
+        assert_eq!(postcard::to_allocvec(&moments).unwrap(), [2, 8]);
+        assert_eq!(read(&[2, 0]), None);
+        assert_eq!(read(&[2, 65]), None);
+    }
+
     #[test]
     fn moments_are_closer_than_a_ball_and_least_noise_is_kept() {
         let mut request = plan(SumKind::Tree).request().clone();

@@ -105,7 +105,7 @@ struct Stored {
 }
 
 impl<G: GuaranteeKind> Machine for Sum<G> {
-    const KIND: &'static str = "sum v4";
+    const KIND: &'static str = "sum";
 
     type Plan = SumPlan;
     type Given = ();
