@@ -17,6 +17,8 @@ use pulp::{Arch, Simd, WithSimd};
 const ROWS: usize = 112;
 /// Columns that are multiplied at once with another.
 const TOGETHER: usize = 4;
+/// A record with at most one in so many features is added by itself.
+const SPARSE: usize = 4;
 /// Q.
 const LENGTH: i64 = 1 << FEATURE_BITS;
 /// Just below 1: what truncation is scaled by, so that floats cannot lengthen what it shortens.
@@ -65,7 +67,7 @@ impl Block {
         let start = self.moments.products() + class * p;
         let targets = &mut sums[start..start + p];
         let is_sparse = matches!(record.features, Features::Sparse(_));
-        if is_sparse && TOGETHER * self.places.len() <= p {
+        if is_sparse && SPARSE * self.places.len() <= p {
             for (&i, &q) in self.places.iter().zip(&self.record) {
                 targets[i] += i64::from(target * i32::from(q));
             }
@@ -120,7 +122,7 @@ impl Block {
         }
     }
 
-    /// The class and the integer of a target; 0 and S for a number and a class that is one.
+    /// The block and the integer of a target: a number has block 0, a class the integer S.
     fn target(&self, target: f64) -> Option<(usize, i32)> {
         const MOST: i32 = 1 << TARGET_BITS;
         if let Some(classes) = self.moments.classes {

@@ -32,8 +32,13 @@ fn sums(moments: &Moments, batch: u64, records: &[Record]) -> Vec<i64> {
 
 /// The lattice integers of an item of these records.
 fn item(moments: &Moments, records: &[Record], radius: i64) -> Vec<i64> {
-    let mut sums = sums(moments, records.len() as u64, records);
-    Image::new(moments.weight, radius).apply(moments, &mut sums);
+    // The item closes before the block is full, as it does where records are null.
+    let mut block = Block::new(moments, 1 << 20);
+    let mut sums = vec![0; moments.dimension()];
+    for record in records {
+        assert_eq!(block.add(record, &mut sums), Outcome::Kept);
+    }
+    block.close(&mut sums, radius);
     sums
 }
 
