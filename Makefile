@@ -61,10 +61,12 @@ deny:
 	cargo deny --version || cargo install --locked cargo-deny@0.20.2
 	cargo deny --offline check bans licenses sources
 
-# Ours and other people's programs on the same files, in turn; writes BENCHMARKS.md.
+# Ours and other people's programs on the same files, in turn; writes BENCHMARKS.md. Then private learners on tables:
+# how well each predicts at one budget; writes target/bench/accuracy/table.md.
 bench: $(PEERS)/installed $(JAX)/installed $(TFP)/tried
 	cargo build --release --locked -p hushstream-cli -p hushstream-benches
 	$(PEERS)/bin/python benches/compare $(BENCH)
+	$(PEERS)/bin/python benches/accuracy $(if $(filter quick,$(BENCH)),quick,default)
 
 oracle: $(VENV)/installed $(JAX)/installed
 

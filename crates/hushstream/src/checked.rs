@@ -20,7 +20,7 @@ const SHOWN: usize = 3;
 /// without a record.
 pub fn before(
     learner: &Learner,
-    origin: &Origin<'_>,
+    origin: &Origin,
     schema: &SchemaSpec,
     listener: &mut dyn Listener,
 ) -> Result<Option<Checked>> {

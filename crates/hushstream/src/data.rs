@@ -7,24 +7,25 @@ use hushstream_mechanism::feedback::Reading;
 use hushstream_mechanism::losses::Link;
 use hushstream_mechanism::{Participation, Probability, Yardstick};
 use hushstream_read::{Encoding, Format, Input, Layout, Reader, SchemaSpec, Space, TargetKind};
-use hushstream_recipes::{RecipeName, Situation, Task};
+use hushstream_recipes::{LearnsFrom, RecipeName, Situation, Task};
 use std::io::Cursor;
 use std::sync::Arc;
 
 /// The data, which is opened for a check and again for a run.
-pub struct Origin<'a> {
-    data: &'a Data,
+#[derive(Clone)]
+pub struct Origin {
+    data: Data,
     /// With `--multiline` the bytes of the file: a record with quotes out of order would hide where
     /// the next one begins, so the run must read the very bytes that were checked.
     held: Option<Arc<[u8]>>,
 }
 
-impl<'a> Origin<'a> {
+impl Origin {
     /// The origin of a file or a stream.
     ///
     /// # Errors
     /// A file that cannot be read.
-    pub fn new(data: &'a Data) -> Result<Self> {
+    pub fn new(data: &Data) -> Result<Self> {
         let held = if data.multiline {
             if is_stream(&data.file) {
                 bail!(
@@ -46,7 +47,10 @@ impl<'a> Origin<'a> {
         } else {
             None
         };
-        Ok(Self { data, held })
+        Ok(Self {
+            data: data.clone(),
+            held,
+        })
     }
 
     /// A reader in the order of the file.
@@ -63,7 +67,7 @@ impl<'a> Origin<'a> {
                  many columns there are: name them with --names a,b,c"
             );
         }
-        let format = format(self.data, &input)?;
+        let format = format(&self.data, &input)?;
         // Only a header may decide: the bytes of a record must not.
         let has_header = format.is_table() && schema.names.is_empty();
         if input.is_parquet() && has_header && is_stream(file) {
@@ -155,13 +159,17 @@ pub fn rounds(learner: &Learner, counted: Option<u64>, stored: Option<u64>) -> R
 
 /// The yardstick for predictions.
 pub fn yardstick(learner: &Learner, layout: &Layout, recipe: RecipeName) -> Result<Yardstick> {
-    let is_least_squares = recipe == RecipeName::Pqftl;
+    let is_least_squares = recipe.learns_from() == Some(LearnsFrom::Moments);
     Ok(match layout.target() {
-        TargetKind::Sign { .. } => Yardstick::Sign(Probability::of(if is_least_squares {
-            Link::Squared
-        } else {
-            learner.wishes.link.unwrap_or(Link::Logistic)
-        })),
+        TargetKind::Sign { .. } => {
+            let named = learner.wishes.link.unwrap_or(Link::Logistic);
+            let link = if is_least_squares {
+                Link::Squared
+            } else {
+                named
+            };
+            Yardstick::Sign(link.probability())
+        }
         TargetKind::Class { classes } => Yardstick::Classes(
             classes.len(),
             Some(if is_least_squares {

@@ -6,7 +6,6 @@ use crate::plan::Plan;
 use crate::run::Run;
 use anyhow::anyhow;
 use hushstream_account::{Adjacency, Budget};
-use hushstream_mechanism::losses::Link;
 use hushstream_pictures::numbers::delta;
 use hushstream_read::{SchemaSpec, Task};
 use hushstream_recipes::{RecipeName, Wishes};
@@ -74,11 +73,13 @@ impl Learner {
             ("max-per-person", count(privacy.max_per_person)),
             ("min-separation", Some(privacy.min_separation.to_string())),
             ("window", count(wishes.window)),
+            ("tables", wishes.tables.map(|size| size.to_string())),
             ("recipe", wishes.recipe.map(|recipe| recipe.to_string())),
             ("sum", wishes.sum.map(|sum| sum.to_string())),
             ("noise", wishes.noise.map(|noise| noise.to_string())),
             ("batch", count(wishes.batch)),
-            ("loss", wishes.link.map(|link| link_name(link).to_owned())),
+            ("passes", count(self.data.passes)),
+            ("loss", wishes.link.map(|link| link.to_string())),
             ("set", wishes.set.clone()),
             ("radius", number(wishes.radius)),
             ("strong-convexity", number(wishes.curvature)),
@@ -90,18 +91,6 @@ impl Learner {
         stated
             .filter_map(|(flag, value)| Some(format!("--{flag} {}", value?)))
             .collect()
-    }
-}
-
-fn link_name(link: Link) -> &'static str {
-    match link {
-        Link::Logistic => "logistic",
-        Link::Squared => "squared",
-        Link::Hinge => "hinge",
-        Link::SmoothedHinge(_) => "smoothed-hinge",
-        Link::Absolute => "absolute",
-        Link::Quantile(_) => "quantile",
-        Link::Huber(_) => "huber",
     }
 }
 
@@ -127,6 +116,8 @@ pub struct Data {
     pub multiline: bool,
     /// Read the rows in an order drawn from this public seed.
     pub shuffle: Option<u64>,
+    /// How often the records of a file are read; chosen if not stated.
+    pub passes: Option<u64>,
     /// The treatment of malformed rows; by default refused in a file and empty in a stream.
     pub malformed: Option<Malformed>,
     /// For a log: a lower bound on propensities; smaller ones are raised to it.

@@ -77,6 +77,8 @@ pub(crate) struct Learning<'a> {
     waiting: usize,
     /// Records per release.
     batch: u64,
+    /// The round from which records are scored: the last pass.
+    scored_from: u64,
     /// The chain of learned rows, if there is one.
     rows: Option<RowChain>,
     /// Releases that have not been taken, if the caller keeps them.
@@ -134,6 +136,10 @@ impl<'a> Learning<'a> {
             checked,
             waiting: 0,
             batch: frame.method.parameters().batch.max(1),
+            scored_from: match frame.method.passes() {
+                (1, _) => 0,
+                (passes, rows) => (passes - 1).saturating_mul(rows),
+            },
             rows: opened.rows,
             kept: None,
             frame,
@@ -156,8 +162,11 @@ impl<'a> Learning<'a> {
         self.longer += u64::from(*sealed.was_longer.for_the_operator());
         self.malformed += u64::from(*sealed.is_malformed.for_the_operator());
         self.targets_clipped += u64::from(*sealed.target_was_clipped.for_the_operator());
+        let is_scored = self.session.rounds() >= self.scored_from;
         if let Some((shadow, board)) = &mut self.shadow {
-            board.score(&record, shadow.weights());
+            if is_scored {
+                shadow.score(&record, board);
+            }
             shadow.learn(&record)?;
         }
         // Releases that the journal drops at a checkpoint must have been written.
@@ -167,8 +176,8 @@ impl<'a> Learning<'a> {
         if let (Some(rows), Some(digest)) = (&self.rows, &sealed.digest) {
             rows.add(digest);
         }
-        self.session
-            .take(sealed.person, record, self.board.as_mut())?;
+        let board = self.board.as_mut().filter(|_| is_scored);
+        self.session.take(sealed.person, record, board)?;
         self.sync_in_time(is_last_for_now)?;
         self.watch();
         Ok(())
@@ -215,6 +224,10 @@ impl<'a> Learning<'a> {
     fn watch(&mut self) {
         let rounds = self.session.rounds();
         let Some(board) = &mut self.board else { return };
+        if rounds <= self.scored_from && self.scored_from > 0 {
+            return;
+        }
+        let rounds = rounds - self.scored_from;
         let draws = self.frame.learner.output.report.is_some();
         if draws && self.curves.is_due(rounds) {
             let shadow = self.shadow.as_ref().map(|(_, board)| board.summary());
@@ -276,7 +289,8 @@ impl<'a> Learning<'a> {
         let target = self.frame.target();
         Ok(model
             .with_target(&target)
-            .of_table(&self.frame.learner.data.schema))
+            .of_table(&self.frame.learner.data.schema)
+            .with_tables(self.frame.method.tables()))
     }
 
     /// Keeps releases from now on until they are taken.

@@ -11,8 +11,8 @@ use crate::outcome::Arm;
 use crate::target::Target;
 use anyhow::{Context, bail};
 use hushstream_account::Guarantee;
-use hushstream_mechanism::Probability;
 use hushstream_mechanism::losses::Features;
+use hushstream_mechanism::{Probability, TableMap};
 use hushstream_read::{Encoder, Fields as Row, Layout, SchemaSpec, TargetKind};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -21,6 +21,8 @@ use std::path::Path;
 
 const FORMAT: &str = "hushstream model";
 const VERSION: u32 = 2;
+/// The version of models with curves and tables, which version 2 would not understand.
+const TABLES_VERSION: u32 = 3;
 
 /// The prediction of a model for a row.
 ///
@@ -84,6 +86,9 @@ pub struct Model {
     pub layout: Layout,
     /// Features longer than this are scaled down to it.
     pub length: f64,
+    /// Curves and tables, if the weights are theirs and not those of a linear model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tables: Option<TableMap>,
     /// The number of its release.
     pub release: u64,
     /// The weights, class after class if there are several.
@@ -123,6 +128,7 @@ impl Model {
             recipe,
             layout,
             length,
+            tables: None,
             release,
             weights,
             offset: 0.0,
@@ -139,6 +145,14 @@ impl Model {
     pub fn of_table(mut self, schema: &SchemaSpec) -> Self {
         self.no_header = schema.no_header == Some(true) || !schema.names.is_empty();
         self.names.clone_from(&schema.names);
+        self
+    }
+
+    /// Adds the map of curves and tables.
+    pub fn with_tables(mut self, tables: Option<&TableMap>) -> Self {
+        if tables.is_some() {
+            (self.tables, self.version) = (tables.cloned(), TABLES_VERSION);
+        }
         self
     }
 
@@ -183,10 +197,10 @@ impl Model {
         let version = stated.get("version").and_then(Value::as_u64);
         match (stated.get("format").and_then(Value::as_str), version) {
             (Some(FORMAT), Some(1)) => {}
-            (Some(FORMAT), Some(version)) if version == u64::from(VERSION) => {}
-            (Some(FORMAT), Some(version)) if version > u64::from(VERSION) => bail!(what(&format!(
+            (Some(FORMAT), Some(version)) if version <= u64::from(TABLES_VERSION) => {}
+            (Some(FORMAT), Some(version)) => bail!(what(&format!(
                 "a later version of Hushstream wrote it (format {version}; this version reads up \
-                 to format {VERSION}): use that version"
+                 to format {TABLES_VERSION}): use that version"
             ))),
             _ => bail!(what("another format or version")),
         }
@@ -207,6 +221,13 @@ impl Model {
             ));
         }
         let dimension = model.layout.dimension();
+        let dimension = match &model.tables {
+            Some(map) if map.shape().axes.len() != dimension || !model.layout.is_coded() => {
+                bail!(what("curves that do not fit its layout"))
+            }
+            Some(map) => map.dimension(),
+            None => dimension,
+        };
         let weights = match model.layout.target() {
             TargetKind::Class { classes } => classes.len() * dimension,
             TargetKind::None => model.layout.arms().unwrap_or(dimension),
@@ -288,6 +309,11 @@ impl Model {
 
     /// One score per class, or a single score, for features clipped as in learning.
     pub fn scores(&self, features: &Features) -> Vec<f64> {
+        if let Some(map) = &self.tables {
+            let mut scores = vec![0.0; self.weights.len() / map.dimension().max(1)];
+            map.add_scores(features, &self.weights, &mut scores);
+            return scores;
+        }
         let norm = features.norm();
         let shrink = if norm > self.length {
             self.length / norm

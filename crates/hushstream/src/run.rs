@@ -74,6 +74,10 @@ impl Chosen {
         let rounds = data::rounds(learner, None, stored)?;
         let situation = data::situation(learner, schema, encoder.layout(), rounds)?;
         let method = methods::choose(learner, encoder.layout(), &situation)?;
+        let encoder = match method.tables() {
+            Some(_) => encoder.coded()?,
+            None => encoder,
+        };
         Ok(Self {
             encoder,
             situation,
@@ -82,7 +86,17 @@ impl Chosen {
     }
 }
 
+/// The plan for a file, of which only the header is read, or for rows of the program.
 pub(crate) fn plan(learner: &Learner) -> Result<Plan> {
+    if !learner.data.file.is_empty() {
+        let schema = &learner.data.schema;
+        let reader = data::Origin::new(&learner.data)?.open(schema)?;
+        let layout = reader.layout();
+        let rounds = data::rounds(learner, None, None)?;
+        let situation = data::situation(learner, schema, layout, rounds)?;
+        let method = methods::choose(learner, layout, &situation)?;
+        return Ok(Plan::new(learner, layout, method.as_ref()));
+    }
     let chosen = Chosen::new(learner)?;
     let layout = chosen.encoder.layout();
     Ok(Plan::new(learner, layout, chosen.method.as_ref()))
@@ -256,6 +270,14 @@ pub(crate) fn learn(learner: &Learner, listener: &mut dyn Listener) -> Result<Ou
     let rounds = data::rounds(learner, counted.or(reader.remaining()), stored)?;
     let situation = data::situation(learner, schema, &layout, rounds)?;
     let method = methods::choose(learner, &layout, &situation)?;
+    if method.tables().is_some() {
+        reader = reader.coded()?;
+    }
+    if let (passes @ 2.., rows) = method.passes() {
+        let (origin, schema) = (origin.clone(), schema.clone());
+        reader = reader.repeated(rows, passes, move || origin.open_in_order(&schema).ok());
+    }
+    let layout = reader.layout().clone();
     let plan = Plan::new(learner, &layout, method.as_ref());
     listener.say(&plan.to_string());
     for warning in &plan.warnings {

@@ -5,65 +5,14 @@ use hushstream_sets::{Capability, ConvexSet, SetError, Unable};
 
 use crate::LearnError;
 
+pub(crate) use hushstream_sets::{
+    check as vector, check_length as length, check_not_negative as not_negative,
+    check_positive as positive,
+};
+
 /// Coordinates are clamped to ±this before a projection, so that differences and norms stay
 /// finite.
 pub(crate) const HUGE: f64 = 1e300;
-
-pub(crate) fn positive(parameter: &'static str, value: f64) -> Result<(), LearnError> {
-    if value.is_finite() && value > 0.0 {
-        Ok(())
-    } else {
-        let allowed = "a finite number above 0";
-        Err(ParameterError::new(parameter, value, allowed).into())
-    }
-}
-
-pub(crate) fn not_negative(parameter: &'static str, value: f64) -> Result<(), LearnError> {
-    if value.is_finite() && value >= 0.0 {
-        Ok(())
-    } else {
-        let allowed = "a finite number of 0 or more";
-        Err(ParameterError::new(parameter, value, allowed).into())
-    }
-}
-
-pub(crate) fn length(
-    parameter: &'static str,
-    given: usize,
-    expected: usize,
-) -> Result<(), LearnError> {
-    if given == expected {
-        Ok(())
-    } else {
-        Err(LearnError::Dimension {
-            parameter,
-            given,
-            expected,
-        })
-    }
-}
-
-/// Checks that a vector has the right length and finite coordinates.
-#[inline(always)]
-pub(crate) fn vector(
-    parameter: &'static str,
-    vector: &[f64],
-    expected: usize,
-) -> Result<(), LearnError> {
-    length(parameter, vector.len(), expected)?;
-    // The fast check vectorises; look for the index only if it fails.
-    if hushstream_sets::all_finite(vector) {
-        return Ok(());
-    }
-    match vector.iter().position(|value| !value.is_finite()) {
-        Some(index) => Err(LearnError::NotFinite {
-            parameter,
-            index,
-            given: vector[index],
-        }),
-        None => Ok(()),
-    }
-}
 
 pub(crate) fn can(set: &dyn ConvexSet, capability: Capability) -> Result<(), LearnError> {
     if set.can(capability) {

@@ -25,7 +25,6 @@
 use hushstream_account::ParameterError;
 use std::sync::Arc;
 
-use hushstream_four::{self as four, FOUR, Four, Work, padded};
 use hushstream_sets::{Capability, ConvexSet};
 
 use crate::{LearnError, Learner, check};
@@ -111,59 +110,16 @@ impl DualAveraging {
 impl DualAveraging {
     /// The next iterate before the projection, in a buffer: if the projection fails, the last
     /// iterate is unchanged.
-    #[inline(always)]
-    fn aim<V: Four>(&mut self, v: V, prefix: &[f64]) -> Result<(), LearnError> {
-        check::length("prefix sum", prefix.len(), self.centre.len())?;
+    fn aim(&mut self, prefix: &[f64]) -> Result<(), LearnError> {
+        check::vector("prefix sum", prefix, self.centre.len())?;
         let t = (self.rounds + 1) as f64;
         // t·H may underflow when the sums are small too, so divide by it once.
         let step = (t * self.h).recip();
         check::not_negative("step 1/(t·H)", step)?;
-        let (nexts, next) = self.next.as_chunks_mut();
-        let (centres, centre) = self.centre.as_chunks();
-        let (sums, sum) = prefix.as_chunks();
-        let mut nothing = v.floats(&[0.0; FOUR]);
-        for (next, (centre, sum)) in nexts.iter_mut().zip(centres.iter().zip(sums)) {
-            *next = from_centre(v, centre, sum, step, &mut nothing);
+        for (next, (centre, sum)) in self.next.iter_mut().zip(self.centre.iter().zip(prefix)) {
+            *next = (centre - sum * step).clamp(-check::HUGE, check::HUGE);
         }
-        let last = from_centre(v, &padded(centre), &padded(sum), step, &mut nothing);
-        four::put(last, next);
-        let nothing: f64 = v.numbers(nothing).iter().sum();
-        if nothing.abs() <= 0.0 {
-            return Ok(());
-        }
-        check::vector("prefix sum", prefix, self.centre.len())
-    }
-}
-
-/// Four coordinates of c − step·v̂, clamped so that their squares are finite. Adds 0·v̂ to
-/// `nothing`, which is NaN exactly if a sum is not finite.
-#[inline(always)]
-fn from_centre<V: Four>(
-    v: V,
-    centre: &[f64; FOUR],
-    sum: &[f64; FOUR],
-    step: f64,
-    nothing: &mut V::Floats,
-) -> [f64; FOUR] {
-    let all = |value: f64| v.floats(&[value; FOUR]);
-    let (centre, sum) = (v.floats(centre), v.floats(sum));
-    *nothing = v.plus(*nothing, v.times(sum, all(0.0)));
-    let aim = v.minus(centre, v.times(sum, all(step)));
-    v.numbers(v.smaller(v.larger(aim, all(-check::HUGE)), all(check::HUGE)))
-}
-
-/// [`DualAveraging::aim`], with the widest vectors that the CPU supports.
-struct Aim<'a> {
-    learner: &'a mut DualAveraging,
-    prefix: &'a [f64],
-}
-
-impl Work for Aim<'_> {
-    type Output = Result<(), LearnError>;
-
-    #[inline(always)]
-    fn with<V: Four>(self, v: V) -> Result<(), LearnError> {
-        self.learner.aim(v, self.prefix)
+        Ok(())
     }
 }
 
@@ -172,19 +128,12 @@ impl Learner for DualAveraging {
         "dual-averaging"
     }
 
-    fn sum_dimension(&self) -> usize {
-        self.set.dimension()
-    }
-
     fn iterate(&self) -> &[f64] {
         &self.iterate
     }
 
     fn observe(&mut self, prefix: &[f64]) -> Result<(), LearnError> {
-        four::run(Aim {
-            learner: self,
-            prefix,
-        })?;
+        self.aim(prefix)?;
         self.set.project(&mut self.next)?;
         std::mem::swap(&mut self.iterate, &mut self.next);
         self.rounds += 1;
@@ -193,10 +142,6 @@ impl Learner for DualAveraging {
 
     fn rounds(&self) -> u64 {
         self.rounds
-    }
-
-    fn state(&self) -> Vec<f64> {
-        self.iterate.clone()
     }
 
     fn restore(&mut self, rounds: u64, state: &[f64]) -> Result<(), LearnError> {

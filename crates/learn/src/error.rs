@@ -11,11 +11,11 @@ use hushstream_sets::{SetError, Unable};
 /// use std::sync::Arc;
 ///
 /// use hushstream_learn::{DualAveraging, LearnError, Learner};
-/// use hushstream_sets::Ball;
+/// use hushstream_sets::{Ball, SetError};
 ///
 /// let mut learner = DualAveraging::new(Arc::new(Ball::new(2, 1.0)?), 0.5)?;
 /// let error = learner.observe(&[1.0, f64::NAN]).unwrap_err();
-/// assert!(matches!(error, LearnError::NotFinite { index: 1, .. }));
+/// assert!(matches!(error, LearnError::Set(SetError::NotFinite { index: 1, .. })));
 /// assert_eq!(learner.rounds(), 0);
 /// # Ok::<(), LearnError>(())
 /// ```
@@ -24,27 +24,7 @@ pub enum LearnError {
     /// A parameter out of range.
     #[error(transparent)]
     Parameter(#[from] ParameterError),
-    /// A vector of the wrong length.
-    #[error("{parameter} has {given} coordinates; allowed: {expected}")]
-    Dimension {
-        /// The vector.
-        parameter: &'static str,
-        /// Its length.
-        given: usize,
-        /// The length it must have.
-        expected: usize,
-    },
-    /// A coordinate that is not a finite number.
-    #[error("{parameter}[{index}] = {given} is not allowed; allowed: finite numbers")]
-    NotFinite {
-        /// The vector.
-        parameter: &'static str,
-        /// The index of the coordinate.
-        index: usize,
-        /// The coordinate.
-        given: f64,
-    },
-    /// An error of the set.
+    /// An error of the set, or a vector that is no point of its space.
     #[error(transparent)]
     Set(#[from] SetError),
 }

@@ -101,10 +101,6 @@ impl Learner for FollowTheApproximateLeader {
         "follow-the-approximate-leader"
     }
 
-    fn sum_dimension(&self) -> usize {
-        self.set.dimension()
-    }
-
     fn iterate(&self) -> &[f64] {
         &self.iterate
     }

@@ -43,7 +43,7 @@ use std::sync::Arc;
 
 use hushstream_sets::{Capability, ConvexSet};
 
-use crate::local_steps::Steps;
+use crate::local_steps::{Steps, Walk};
 use crate::{LearnError, Learner, check};
 
 /// Conditional gradient steps on released sums.
@@ -64,13 +64,7 @@ use crate::{LearnError, Learner, check};
 /// ```
 #[derive(Debug, Clone)]
 pub struct FrankWolfe {
-    set: Arc<dyn ConvexSet>,
-    steps: Steps,
-    rounds: u64,
-    iterate: Vec<f64>,
-    /// Σ x̂_τ over τ ≤ rounds + 1.
-    total: Vec<f64>,
-    previous: Vec<f64>,
+    walk: Walk,
 }
 
 impl FrankWolfe {
@@ -81,21 +75,16 @@ impl FrankWolfe {
     pub fn new(set: Arc<dyn ConvexSet>, strong_convexity: f64) -> Result<Self, LearnError> {
         check::can(set.as_ref(), Capability::Minimise)?;
         let steps = Steps::tuned(strong_convexity, 0.0, set.diameter())?;
-        let iterate = check::centre(set.as_ref())?;
+        let centre = check::centre(set.as_ref())?;
         Ok(Self {
-            steps,
-            rounds: 0,
-            total: iterate.clone(),
-            previous: vec![0.0; iterate.len()],
-            iterate,
-            set,
+            walk: Walk::new(set, steps, centre),
         })
     }
 
     /// A proved bound on the distance of the iterate from the minimiser of Ĵ_t.
     #[must_use]
     pub fn leader_distance(&self) -> f64 {
-        self.steps.distance(self.rounds)
+        self.walk.steps.distance(self.walk.rounds)
     }
 
     /// The regret bound for noise of norm at most `noise` in every prefix sum (proof in the source
@@ -103,18 +92,18 @@ impl FrankWolfe {
     #[must_use]
     pub fn regret_bound(&self, lipschitz: f64, noise: f64, horizon: u64) -> f64 {
         // The bound before the first round, without computed distances.
-        let mut fresh = self.steps;
+        let mut fresh = self.walk.steps;
         fresh.forget();
         let leader = fresh.regret_bound(horizon, lipschitz, noise);
         let most = lipschitz + 2.0 * noise;
         let lag = 1.5 * self.lag_constant(most) * (horizon as f64).powf(2.0 / 3.0);
-        leader + lipschitz * lag.min(self.set.diameter() * horizon as f64)
+        leader + lipschitz * lag.min(self.walk.set.diameter() * horizon as f64)
     }
 
     /// E, for sums that move by at most `moved` in a round.
     fn lag_constant(&self, moved: f64) -> f64 {
-        let mu = self.steps.strong_convexity;
-        let flat = mu * self.set.diameter();
+        let mu = self.walk.steps.strong_convexity;
+        let flat = mu * self.walk.set.diameter();
         let kappa = (2.0 * (moved / flat).powf(2.0 / 3.0)).max(1.0);
         let root = (2.0 * moved * moved + kappa.powi(3) * flat * flat).sqrt();
         (moved + root) / (mu * kappa)
@@ -124,7 +113,9 @@ impl FrankWolfe {
     /// of the a-priori term.
     #[must_use]
     pub fn computed_bound(&self, lipschitz: f64, noise: f64) -> f64 {
-        self.steps.regret_bound(self.rounds + 1, lipschitz, noise)
+        self.walk
+            .steps
+            .regret_bound(self.walk.rounds + 1, lipschitz, noise)
     }
 }
 
@@ -133,63 +124,34 @@ impl Learner for FrankWolfe {
         "frank-wolfe"
     }
 
-    fn sum_dimension(&self) -> usize {
-        self.set.dimension()
-    }
-
     fn iterate(&self) -> &[f64] {
-        &self.iterate
+        &self.walk.iterate
     }
 
     fn observe(&mut self, prefix: &[f64]) -> Result<(), LearnError> {
-        let dimension = self.set.dimension();
-        check::vector("prefix sum", prefix, dimension)?;
-        let t = self.rounds + 1;
-        let moved = check::norm(&check::difference(prefix, &self.previous)).min(f64::MAX);
-        let mu = self.steps.strong_convexity;
-        let gradient: Vec<f64> = (0..dimension)
-            .map(|i| {
-                let away = t as f64 * self.iterate[i] - self.total[i];
-                (mu * away + prefix[i]).clamp(f64::MIN, f64::MAX)
-            })
-            .collect();
-        let mut lowest = vec![0.0; dimension];
-        self.set
-            .minimise(&check::direction(&gradient), &mut lowest)?;
-        let way = check::difference(&self.iterate, &lowest);
-        let (fraction, steps) = self.steps.step(t, moved, &gradient, &way);
-        for (value, lowest) in self.iterate.iter_mut().zip(&lowest) {
-            *value = (1.0 - fraction) * *value + fraction * lowest;
+        let walk = &mut self.walk;
+        let (moved, gradient) = walk.gradient(prefix)?;
+        let mut next = vec![0.0; gradient.len()];
+        walk.set.minimise(&check::direction(&gradient), &mut next)?;
+        let way = check::difference(&walk.iterate, &next);
+        let (fraction, steps) = walk.steps.step(walk.rounds + 1, moved, &gradient, &way);
+        for (lowest, value) in next.iter_mut().zip(&walk.iterate) {
+            *lowest = (1.0 - fraction) * value + fraction * *lowest;
         }
-        for (total, value) in self.total.iter_mut().zip(&self.iterate) {
-            *total += value;
-        }
-        self.previous = prefix.to_vec();
-        self.steps = steps;
-        self.rounds = t;
+        walk.arrive(next, prefix, steps);
         Ok(())
     }
 
     fn rounds(&self) -> u64 {
-        self.rounds
+        self.walk.rounds
     }
 
     fn state(&self) -> Vec<f64> {
-        let mut state = [self.iterate.as_slice(), &self.total, &self.previous].concat();
-        state.extend([self.steps.gap, self.steps.lag]);
-        state
+        self.walk.state()
     }
 
     fn restore(&mut self, rounds: u64, state: &[f64]) -> Result<(), LearnError> {
-        let vectors = 3 * self.set.dimension();
-        check::vector("saved state", state, vectors + 2)?;
-        let (vectors, numbers) = state.split_at(vectors);
-        check::not_negative("saved gap", numbers[0])?;
-        check::not_negative("saved lag", numbers[1])?;
-        let [iterate, total, previous] = check::saved(self.set.as_ref(), vectors)?;
-        (self.steps.gap, self.steps.lag) = (numbers[0], numbers[1]);
-        (self.iterate, self.total, self.previous) = (iterate, total, previous);
-        self.rounds = rounds;
+        self.walk = self.walk.restored(rounds, state)?;
         Ok(())
     }
 }

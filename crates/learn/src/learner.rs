@@ -26,8 +26,10 @@ pub trait Learner: Send {
     /// The name of the learner in tables and files.
     fn name(&self) -> &'static str;
 
-    /// The length of the prefix sums (for least squares larger than the iterate).
-    fn sum_dimension(&self) -> usize;
+    /// The length of the prefix sums: that of the iterate, but for least squares.
+    fn sum_dimension(&self) -> usize {
+        self.iterate().len()
+    }
 
     /// The current iterate x_{t+1} after t observations; x_1 before the first. Always inside the
     /// set, up to the rounding that the set states.
@@ -60,8 +62,10 @@ pub trait Learner: Send {
     fn rounds(&self) -> u64;
 
     /// The state to continue from bit for bit, as public floats, without the parameters of the
-    /// constructor.
-    fn state(&self) -> Vec<f64>;
+    /// constructor: the iterate, if the learner keeps nothing else.
+    fn state(&self) -> Vec<f64> {
+        self.iterate().to_vec()
+    }
 
     /// Restores a saved [`state`](Self::state) after `rounds` rounds, in a learner with the same
     /// parameters.

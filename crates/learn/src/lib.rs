@@ -32,6 +32,7 @@
 //! | [`PerturbedLeader`] | AS17 Alg. 3 | linear | minimise | losses |
 //! | [`LocalLinear`] | WDP20 Alg. 2 | strongly convex | have a local oracle | gradients |
 //! | [`FrankWolfe`] | Hazan, Kale 2012 | strongly convex | minimise | gradients |
+//! | [`CurvesAndTables`] | beyond them | logistic, squared | (none) | residuals and counts |
 //!
 //! JKT12 is Jain, Kothari and Thakurta 2012; ST13 Smith and Thakurta 2013; AS17 Agarwal and Singh
 //! 2017; WDP20 the window-private learner of 2020. Each file gives the implemented formula, the
@@ -44,6 +45,7 @@
 
 pub mod bandits;
 mod check;
+mod curves_and_tables;
 mod dual_averaging;
 mod error;
 mod follow_the_approximate_leader;
@@ -56,12 +58,13 @@ mod moments_layout;
 mod perturbed_leader;
 mod regularised_leader;
 
+pub use curves_and_tables::{CurvesAndTables, TableRule};
 pub use dual_averaging::DualAveraging;
 pub use error::LearnError;
 pub use follow_the_approximate_leader::FollowTheApproximateLeader;
 pub use frank_wolfe::FrankWolfe;
 pub use learner::Learner;
-pub use least_squares::{LeastSquares, Recompute};
+pub use least_squares::LeastSquares;
 pub use local_linear::LocalLinear;
 pub use moments_layout::MomentsLayout;
 pub use perturbed_leader::PerturbedLeader;

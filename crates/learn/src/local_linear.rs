@@ -46,7 +46,7 @@ use std::sync::Arc;
 
 use hushstream_sets::{Capability, ConvexSet, LocalOracle};
 
-use crate::local_steps::Steps;
+use crate::local_steps::{Steps, Walk};
 use crate::{LearnError, Learner, check};
 
 /// The number of rounds after which the iterate of an oracle without a decomposition is projected,
@@ -70,17 +70,10 @@ const TIDY: u64 = 1024;
 /// ```
 #[derive(Debug)]
 pub struct LocalLinear {
-    set: Arc<dyn ConvexSet>,
+    walk: Walk,
     oracle: Box<dyn LocalOracle>,
-    steps: Steps,
     /// Whether the oracle answers from the point alone.
     direct: bool,
-    first: Vec<f64>,
-    rounds: u64,
-    iterate: Vec<f64>,
-    /// Σ x̂_τ over τ ≤ rounds + 1.
-    total: Vec<f64>,
-    previous: Vec<f64>,
 }
 
 impl LocalLinear {
@@ -97,7 +90,7 @@ impl LocalLinear {
     ) -> Result<Self, LearnError> {
         let mut learner = Self::tuned(set, strong_convexity, 0.0)?;
         let rho = learner.oracle.rho();
-        learner.steps = learner.steps.stated(rho, lipschitz, noise)?;
+        learner.walk.steps = learner.walk.steps.stated(rho, lipschitz, noise)?;
         Ok(learner)
     }
 
@@ -113,16 +106,11 @@ impl LocalLinear {
     ) -> Result<Self, LearnError> {
         check::can(set.as_ref(), Capability::LocalOracle)?;
         let first = check::centre(set.as_ref())?;
+        let steps = Steps::tuned(strong_convexity, anchor, set.diameter())?;
         let learner = Self {
             oracle: set.local_oracle()?,
-            steps: Steps::tuned(strong_convexity, anchor, set.diameter())?,
             direct: false,
-            rounds: 0,
-            iterate: Vec::new(),
-            total: Vec::new(),
-            previous: Vec::new(),
-            first: Vec::new(),
-            set,
+            walk: Walk::new(set, steps, first.clone()),
         };
         learner.starting_at(&first)
     }
@@ -132,15 +120,12 @@ impl LocalLinear {
     /// # Errors
     /// A point outside the set.
     pub fn starting_at(mut self, point: &[f64]) -> Result<Self, LearnError> {
-        check::vector("first iterate", point, self.set.dimension())?;
+        check::vector("first iterate", point, self.walk.set.dimension())?;
         self.oracle.start(point)?;
         self.direct = self.oracle.decomposition().is_empty();
-        self.first = point.to_vec();
-        self.iterate = point.to_vec();
-        self.total = point.to_vec();
-        self.previous = vec![0.0; point.len()];
-        self.rounds = 0;
-        self.steps.forget();
+        let Walk { set, mut steps, .. } = self.walk;
+        steps.forget();
+        self.walk = Walk::new(set, steps, point.to_vec());
         Ok(self)
     }
 
@@ -148,16 +133,17 @@ impl LocalLinear {
     /// Ĵ_t; `None` for the stated one.
     #[must_use]
     pub fn leader_distance(&self) -> Option<f64> {
-        self.steps
-            .is_tuned()
-            .then(|| self.steps.distance(self.rounds))
+        let steps = &self.walk.steps;
+        steps.is_tuned().then(|| steps.distance(self.walk.rounds))
     }
 
     /// The bound on the regret of the rounds so far and the next one, for noise of norm at most
     /// `noise` in every prefix sum (proof in the source file).
     #[must_use]
     pub fn regret_bound(&self, lipschitz: f64, noise: f64) -> f64 {
-        self.steps.regret_bound(self.rounds + 1, lipschitz, noise)
+        self.walk
+            .steps
+            .regret_bound(self.walk.rounds + 1, lipschitz, noise)
     }
 
     /// The regret bound for `horizon` rounds, before the first. `None` for the tuned variant, whose
@@ -165,71 +151,47 @@ impl LocalLinear {
     /// the proof.
     #[must_use]
     pub fn stated_bound(&self, lipschitz: f64, noise: f64, horizon: u64) -> Option<f64> {
-        let proved = self.steps.largest_increment()? >= lipschitz + 2.0 * noise;
-        proved.then(|| self.steps.regret_bound(horizon, lipschitz, noise))
+        let proved = self.walk.steps.largest_increment()? >= lipschitz + 2.0 * noise;
+        proved.then(|| self.walk.steps.regret_bound(horizon, lipschitz, noise))
     }
 }
 
 impl Learner for LocalLinear {
     fn name(&self) -> &'static str {
-        if self.steps.is_tuned() {
+        if self.walk.steps.is_tuned() {
             "local-linear-tuned"
         } else {
             "local-linear"
         }
     }
 
-    fn sum_dimension(&self) -> usize {
-        self.set.dimension()
-    }
-
     fn iterate(&self) -> &[f64] {
-        &self.iterate
+        &self.walk.iterate
     }
 
     fn observe(&mut self, prefix: &[f64]) -> Result<(), LearnError> {
-        let dimension = self.set.dimension();
-        check::vector("prefix sum", prefix, dimension)?;
-        let t = self.rounds + 1;
-        let moved = check::norm(&check::difference(prefix, &self.previous)).min(f64::MAX);
-        let radius = self.steps.radius(t, moved);
-        let (mu, anchor) = (self.steps.strong_convexity, self.steps.anchor);
-        let gradient: Vec<f64> = (0..dimension)
-            .map(|i| {
-                let away = t as f64 * self.iterate[i] - self.total[i];
-                let anchored = anchor * (self.iterate[i] - self.first[i]);
-                (mu * (away + anchored) + prefix[i]).clamp(f64::MIN, f64::MAX)
-            })
-            .collect();
-
-        let mut answer = vec![0.0; dimension];
+        let walk = &mut self.walk;
+        let (moved, gradient) = walk.gradient(prefix)?;
+        let t = walk.rounds + 1;
+        let radius = walk.steps.radius(t, moved);
         let downhill = check::direction(&gradient);
-        self.oracle
-            .step(&self.iterate, radius, &downhill, &mut answer)?;
-        let way = check::difference(&self.iterate, &answer);
-        let (fraction, steps) = self.steps.step(t, moved, &gradient, &way);
-        let mut next = vec![0.0; dimension];
-        self.oracle.advance(fraction, &mut next)?;
+        let answer = self.oracle.step(&walk.iterate, radius, &downhill)?;
+        let way = check::difference(&walk.iterate, &answer);
+        let (fraction, steps) = walk.steps.step(t, moved, &gradient, &way);
+        let mut next = self.oracle.advance(fraction)?;
         if self.direct && t.is_multiple_of(TIDY) {
-            self.set.project(&mut next)?;
+            walk.set.project(&mut next)?;
         }
-        for (total, value) in self.total.iter_mut().zip(&next) {
-            *total += value;
-        }
-        self.iterate = next;
-        self.previous = prefix.to_vec();
-        self.steps = steps;
-        self.rounds = t;
+        walk.arrive(next, prefix, steps);
         Ok(())
     }
 
     fn rounds(&self) -> u64 {
-        self.rounds
+        self.walk.rounds
     }
 
     fn state(&self) -> Vec<f64> {
-        let mut state = [self.iterate.as_slice(), &self.total, &self.previous].concat();
-        state.extend([self.steps.gap, self.steps.lag]);
+        let mut state = self.walk.state();
         for (weight, vertex) in self.oracle.decomposition() {
             state.push(weight);
             state.extend(vertex);
@@ -238,24 +200,19 @@ impl Learner for LocalLinear {
     }
 
     fn restore(&mut self, rounds: u64, state: &[f64]) -> Result<(), LearnError> {
-        let dimension = self.set.dimension();
-        let fixed = 3 * dimension + 2;
-        let rest = state.len().saturating_sub(fixed) % (dimension + 1);
+        let entry = self.walk.set.dimension() + 1;
+        let fixed = self.walk.size();
+        let rest = state.len().saturating_sub(fixed) % entry;
         let expected = fixed.max(state.len() - rest.min(state.len()));
         check::vector("saved state", state, expected)?;
         let (fixed, decomposition) = state.split_at(fixed);
-        check::not_negative("saved gap", fixed[3 * dimension])?;
-        check::not_negative("saved lag", fixed[3 * dimension + 1])?;
-        let [iterate, total, previous] = check::saved(self.set.as_ref(), &fixed[..3 * dimension])?;
+        let walk = self.walk.restored(rounds, fixed)?;
         let weighted: Vec<(f64, Vec<f64>)> = decomposition
-            .chunks_exact(dimension + 1)
+            .chunks_exact(entry)
             .map(|entry| (entry[0], entry[1..].to_vec()))
             .collect();
         self.oracle.restore(&weighted)?;
-        (self.iterate, self.total, self.previous) = (iterate, total, previous);
-        self.steps.gap = fixed[3 * dimension];
-        self.steps.lag = fixed[3 * dimension + 1];
-        self.rounds = rounds;
+        self.walk = walk;
         Ok(())
     }
 }

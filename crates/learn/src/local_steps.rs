@@ -18,6 +18,8 @@
 //! leader); the iterate played after round t is within e_t of it, which costs L·e_t.
 
 use crate::{LearnError, check};
+use hushstream_sets::ConvexSet;
+use std::sync::Arc;
 
 /// The numbers that the steps depend on.
 #[derive(Debug, Clone, Copy)]
@@ -145,6 +147,92 @@ impl Steps {
         let start = self.anchor * self.strong_convexity * self.diameter.powi(2) / 2.0;
         let leader = harmonic * (slope * slope / 2.0 + lipschitz * (noise + constant));
         leader + start + lipschitz * self.lag
+    }
+}
+
+/// What both learners that step towards a low point keep: where they are and were, and the sum they
+/// saw last.
+#[derive(Debug, Clone)]
+pub(crate) struct Walk {
+    pub(crate) set: Arc<dyn ConvexSet>,
+    pub(crate) steps: Steps,
+    pub(crate) rounds: u64,
+    /// x_1.
+    first: Vec<f64>,
+    pub(crate) iterate: Vec<f64>,
+    /// Σ x̂_τ over τ ≤ rounds + 1.
+    total: Vec<f64>,
+    previous: Vec<f64>,
+}
+
+impl Walk {
+    pub(crate) fn new(set: Arc<dyn ConvexSet>, steps: Steps, first: Vec<f64>) -> Self {
+        Self {
+            set,
+            steps,
+            rounds: 0,
+            iterate: first.clone(),
+            total: first.clone(),
+            previous: vec![0.0; first.len()],
+            first,
+        }
+    }
+
+    /// How far the sum moved in round t, and the gradient of Ĵ_t at the iterate.
+    pub(crate) fn gradient(&self, prefix: &[f64]) -> Result<(f64, Vec<f64>), LearnError> {
+        let dimension = self.set.dimension();
+        check::vector("prefix sum", prefix, dimension)?;
+        let t = (self.rounds + 1) as f64;
+        let moved = check::norm(&check::difference(prefix, &self.previous)).min(f64::MAX);
+        let (mu, anchor) = (self.steps.strong_convexity, self.steps.anchor);
+        let gradient = (0..dimension).map(|i| {
+            let away = t * self.iterate[i] - self.total[i];
+            let anchored = anchor * (self.iterate[i] - self.first[i]);
+            (mu * (away + anchored) + prefix[i]).clamp(f64::MIN, f64::MAX)
+        });
+        Ok((moved, gradient.collect()))
+    }
+
+    /// Ends the round at the next iterate.
+    pub(crate) fn arrive(&mut self, next: Vec<f64>, prefix: &[f64], steps: Steps) {
+        for (total, value) in self.total.iter_mut().zip(&next) {
+            *total += value;
+        }
+        self.iterate = next;
+        self.previous = prefix.to_vec();
+        self.steps = steps;
+        self.rounds += 1;
+    }
+
+    /// The numbers of [`Walk::state`].
+    pub(crate) fn size(&self) -> usize {
+        3 * self.first.len() + 2
+    }
+
+    pub(crate) fn state(&self) -> Vec<f64> {
+        let mut state = [self.iterate.as_slice(), &self.total, &self.previous].concat();
+        state.extend([self.steps.gap, self.steps.lag]);
+        state
+    }
+
+    /// The walk that had this state after so many rounds.
+    pub(crate) fn restored(&self, rounds: u64, state: &[f64]) -> Result<Self, LearnError> {
+        check::vector("saved state", state, self.size())?;
+        let (vectors, numbers) = state.split_at(self.size() - 2);
+        check::not_negative("saved gap", numbers[0])?;
+        check::not_negative("saved lag", numbers[1])?;
+        let [iterate, total, previous] = check::saved(self.set.as_ref(), vectors)?;
+        let mut steps = self.steps;
+        (steps.gap, steps.lag) = (numbers[0], numbers[1]);
+        Ok(Self {
+            set: self.set.clone(),
+            steps,
+            rounds,
+            first: self.first.clone(),
+            iterate,
+            total,
+            previous,
+        })
     }
 }
 

@@ -141,8 +141,8 @@ impl MomentsLayout {
     /// # Errors
     /// Features or an output of the wrong length.
     pub fn write(self, features: &[f64], target: f64, out: &mut [f64]) -> Result<(), LearnError> {
-        check::length("features", features.len(), self.dimension)?;
-        check::length("contribution", out.len(), self.len())?;
+        check::length("features", features, self.dimension)?;
+        check::length("contribution", out, self.len())?;
         let (squares, rest) = out.split_at_mut(self.dimension);
         let (products, targets) = rest.split_at_mut(self.targets_start() - self.dimension);
         let mut products = products.iter_mut();
@@ -162,7 +162,7 @@ impl MomentsLayout {
     /// # Errors
     /// A sum of the wrong length.
     pub fn read(self, sum: &[f64]) -> Result<(Vec<f64>, Vec<f64>), LearnError> {
-        check::length("sum of moments", sum.len(), self.len())?;
+        check::length("sum of moments", sum, self.len())?;
         let p = self.dimension;
         let mut matrix = vec![0.0; p * p];
         for i in 0..p {

@@ -24,7 +24,6 @@
 //!
 //! **Cost** one linear minimisation per round; the state is the iterate.
 
-use hushstream_account::ParameterError;
 use std::sync::Arc;
 
 use hushstream_sets::{Capability, ConvexSet};
@@ -66,23 +65,6 @@ impl PerturbedLeader {
         })
     }
 
-    /// ‖Y‖₂·√(T/(√N·ln T)): the best scale of a node's noise for the regret. Privacy may need a
-    /// larger one; use the larger of both.
-    ///
-    /// # Errors
-    /// A loss norm that is not positive, no dimensions, fewer than 2 rounds.
-    pub fn regret_scale(loss_norm: f64, dimension: usize, horizon: u64) -> Result<f64, LearnError> {
-        check::positive("loss norm", loss_norm)?;
-        if dimension == 0 {
-            return Err(ParameterError::new("dimension N", dimension, "1 or more").into());
-        }
-        if horizon < 2 {
-            return Err(ParameterError::new("horizon T", horizon, "2 or more").into());
-        }
-        let rounds = horizon as f64;
-        Ok(loss_norm * (rounds / ((dimension as f64).sqrt() * libm::log(rounds))).sqrt())
-    }
-
     /// The regret bound for loss vectors of norm at most `loss_norm` and noise of standard
     /// deviation `deviation` in each coordinate of every prefix sum (proof in the source file).
     #[must_use]
@@ -105,10 +87,6 @@ impl Learner for PerturbedLeader {
         "perturbed-leader"
     }
 
-    fn sum_dimension(&self) -> usize {
-        self.set.dimension()
-    }
-
     fn iterate(&self) -> &[f64] {
         &self.iterate
     }
@@ -127,10 +105,6 @@ impl Learner for PerturbedLeader {
 
     fn rounds(&self) -> u64 {
         self.rounds
-    }
-
-    fn state(&self) -> Vec<f64> {
-        self.iterate.clone()
     }
 
     fn restore(&mut self, rounds: u64, state: &[f64]) -> Result<(), LearnError> {
@@ -166,14 +140,5 @@ mod tests {
         let mut learner = PerturbedLeader::new(set.clone()).unwrap();
         learner.observe(&vec![1e307; dimension]).unwrap();
         assert!(set.contains(learner.iterate(), 1e-9));
-    }
-
-    #[test]
-    fn the_scale_is_the_formula() {
-        // 3·√(1024/(√16·ln 1024))
-        let scale = PerturbedLeader::regret_scale(3.0, 16, 1024).unwrap();
-        assert!((scale - 3.0 * (256.0 / 1024.0_f64.ln()).sqrt()).abs() < 1e-12);
-        assert!(PerturbedLeader::regret_scale(3.0, 16, 1).is_err());
-        assert!(PerturbedLeader::regret_scale(0.0, 16, 9).is_err());
     }
 }

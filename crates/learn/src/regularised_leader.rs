@@ -147,10 +147,6 @@ impl Learner for RegularisedLeader {
         "regularised-leader"
     }
 
-    fn sum_dimension(&self) -> usize {
-        self.set.dimension()
-    }
-
     fn iterate(&self) -> &[f64] {
         &self.iterate
     }
@@ -169,10 +165,6 @@ impl Learner for RegularisedLeader {
 
     fn rounds(&self) -> u64 {
         self.rounds
-    }
-
-    fn state(&self) -> Vec<f64> {
-        self.iterate.clone()
     }
 
     fn restore(&mut self, rounds: u64, state: &[f64]) -> Result<(), LearnError> {

@@ -4,7 +4,7 @@
 
 use hushstream_learn::bandits::{
     AnswerSize, BanditLearner, Coins, Exp2, Exp2Actions, Exp2Rates, FeedbackNoiseSize, Octaves,
-    OnePoint, Possibility, Scrible, sphere,
+    OnePoint, Scrible, sphere,
 };
 use hushstream_sets::{Ball, BoxSet, ConvexSet, HalfspacePolytope, Simplex};
 use std::sync::Arc;
@@ -90,14 +90,13 @@ fn scrible_estimates_are_unbiased_and_plays_inside() {
         let mut learner = Scrible::new(set.as_ref(), 0.02, 50.0).unwrap();
         let barrier = set.barrier().unwrap();
         let loss: Vec<f64> = (0..set.dimension()).map(|i| 0.3 - 0.2 * i as f64).collect();
-        let mut pulled = vec![0.0; barrier.free_dimension()];
-        barrier.pull_back(&loss, &mut pulled).unwrap();
+        let pulled = barrier.pull_back(&loss).unwrap();
         let mut bits = dice(2);
         let mut coins = Coins::new(&mut bits);
         for _ in 0..300 {
             let all = learner.possibilities().unwrap();
             let mut mean = vec![0.0; pulled.len()];
-            for Possibility { point, estimate } in &all {
+            for (point, estimate) in &all {
                 assert!(set.contains(point, 1e-9), "{set:?} {point:?}");
                 let answer = dot(&loss, point);
                 for (mean, value) in mean.iter_mut().zip(estimate) {

@@ -12,7 +12,7 @@ use hushstream_learn::{
     DualAveraging, FollowTheApproximateLeader, FrankWolfe, LearnError, Learner, LeastSquares,
     LocalLinear, PerturbedLeader, RegularisedLeader,
 };
-use hushstream_sets::{Ball, ConvexSet, Simplex};
+use hushstream_sets::{Ball, ConvexSet, SetError, Simplex};
 use proptest::prelude::*;
 
 /// Sums of any size, up to the largest floats, with both signs.
@@ -132,12 +132,12 @@ proptest! {
             let mut sum = vec![0.0; dimension];
             sum[index] = bad;
             let error = learner.observe(&sum).unwrap_err();
-            let LearnError::NotFinite { index: named, .. } = error else {
+            let LearnError::Set(SetError::NotFinite { index: named, .. }) = error else {
                 return Err(TestCaseError::fail(error.to_string()));
             };
             prop_assert_eq!(named, index);
             let error = learner.observe(&[0.0; 3]).unwrap_err();
-            let LearnError::Dimension { given, expected, .. } = error else {
+            let LearnError::Set(SetError::Dimension { given, expected, .. }) = error else {
                 return Err(TestCaseError::fail(error.to_string()));
             };
             prop_assert_eq!((given, expected), (3, dimension));

@@ -7,6 +7,7 @@ use crate::boundary::{OperatorOnly, Raw};
 use crate::lattice::Contribution;
 use crate::losses::{Features, Loss, Record};
 use crate::moments::{Block, Moments};
+use crate::tables::{Response, TableForm, TableMap};
 
 /// Exact running sums of what records would contribute.
 pub struct ExactSum {
@@ -63,6 +64,51 @@ impl ExactSum {
             block.drain(sums, &mut self.total);
         }
         OperatorOnly::new(&self.total)
+    }
+}
+
+/// Exact running sums of residuals times hats and cells.
+pub struct ExactTables {
+    map: TableMap,
+    response: Response,
+    form: TableForm,
+    total: Vec<i64>,
+}
+
+impl ExactTables {
+    /// So fine that nothing is lost, and sums of 2²⁵ records fit.
+    const RADIUS: i64 = 1 << 38;
+
+    /// An empty sum, with counts or without.
+    #[must_use]
+    pub fn new(map: TableMap, response: Response, counted: bool) -> Self {
+        let blocks = response.scores() + usize::from(counted);
+        Self {
+            form: TableForm::new(&map, response, 16 * u8::from(counted), Self::RADIUS),
+            total: vec![0; blocks * map.dimension()],
+            map,
+            response,
+        }
+    }
+
+    /// Adds a record's residuals at `weights`.
+    pub fn add(&mut self, weights: &[f64], record: &Raw<Record>) {
+        let (map, response) = (&self.map, self.response);
+        self.form.add(
+            map,
+            response,
+            weights,
+            record.peek(),
+            None,
+            Some(&mut self.total),
+        );
+    }
+
+    /// The sum so far.
+    #[must_use]
+    pub fn total(&self) -> OperatorOnly<Vec<f64>> {
+        let unit = self.response.residual_bound() / Self::RADIUS as f64;
+        OperatorOnly::new(self.total.iter().map(|&sum| sum as f64 * unit).collect())
     }
 }
 

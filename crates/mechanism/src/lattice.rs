@@ -11,10 +11,8 @@
 //! Why the per-coordinate check comes first: a float too large for an integer saturates when cast,
 //! and squares of saturated values can wrap a sum around to a small number.
 
-mod lanes;
-
 use crate::losses::{Features, Multiple};
-use lanes::is_narrow;
+use crate::wide::wide;
 
 /// One person's vector, before clipping.
 pub enum Contribution {
@@ -65,8 +63,6 @@ pub struct Lattice {
     norm: Norm,
     bound: f64,
     radius: i64,
-    /// Whether integers fit 32 bits and their squares' sum 63: then plain loops prove it.
-    narrow: bool,
 }
 
 /// By what to shrink a vector until its integers fit: as it is; and a little smaller, which always
@@ -97,7 +93,6 @@ impl Lattice {
             norm,
             bound,
             radius,
-            narrow: is_narrow(radius, dimension as usize),
         })
     }
 
@@ -119,12 +114,17 @@ impl Lattice {
         self.bound / self.radius as f64
     }
 
-    /// Whether these integers can be the sum of `batch` contributions: their length is at most
-    /// batch·radius. In arithmetic that cannot wrap.
+    /// Whether these integers can be the sum of `batch` contributions.
     pub(crate) fn holds_sum(&self, values: &[i64], batch: u64) -> bool {
+        values.len() == self.dimension() && self.holds_part(values, batch)
+    }
+
+    /// Whether these can be some of its coordinates: their length is at most batch·radius. In
+    /// arithmetic that cannot wrap.
+    pub(crate) fn holds_part(&self, values: &[i64], batch: u64) -> bool {
         let most = u128::from(batch) * u128::from(self.radius.unsigned_abs());
         let sizes = || values.iter().map(|value| u128::from(value.unsigned_abs()));
-        if values.len() != self.dimension() || sizes().any(|size| size > most) {
+        if sizes().any(|size| size > most) {
             return false;
         }
         let total = |sizes: &mut dyn Iterator<Item = u128>| sizes.fold(0, u128::saturating_add);
@@ -139,22 +139,12 @@ impl Lattice {
 
     /// Adds the integers of a contribution to `total`.
     pub(crate) fn add(&self, contribution: &Contribution, total: &mut [i64]) -> Outcome {
-        if let Contribution::Dense(values) = contribution
-            && self.narrow
-            && values.len() == self.dimension()
-        {
-            return self.add_narrow(values, total);
-        }
         let entries = match contribution {
-            Contribution::Null => None,
-            Contribution::Dense(values) => self.dense(values),
-            Contribution::Sparse(entries) => self.sparse_entries(entries),
+            Contribution::Null => return Outcome::Null,
+            Contribution::Dense(values) => Entries::Dense(values),
+            Contribution::Sparse(entries) => Entries::Sparse(entries),
         };
-        entries.map_or(Outcome::Null, |entries| {
-            let length = self.length(&entries);
-            let scale = length.and_then(|length| self.scale(&entries, length, 1.0));
-            self.add_entries(&entries, scale, total)
-        })
+        self.add_entries(entries, None, total)
     }
 
     /// Adds the integers of a multiple of features to `total`.
@@ -165,43 +155,30 @@ impl Lattice {
         total: &mut [i64],
     ) -> Outcome {
         let entries = match features {
-            Features::Dense(values)
-                if self.narrow && self.norm == Norm::L2 && values.len() == self.dimension() =>
-            {
-                return self.add_multiple_narrow(values, multiple, total);
-            }
-            Features::Dense(values) => self.dense(values),
-            Features::Sparse(entries) => self.sparse_entries(entries),
+            Features::Dense(values) => Entries::Dense(values),
+            Features::Sparse(entries) => Entries::Sparse(entries),
         };
-        entries.map_or(Outcome::Null, |entries| {
-            self.add_entries(&entries, self.scale_multiple(&entries, multiple), total)
-        })
-    }
-
-    fn dense<'a>(&self, values: &'a [f64]) -> Option<Entries<'a>> {
-        (values.len() == self.dimension()).then_some(Entries::Dense(values))
-    }
-
-    #[inline(always)]
-    fn sparse_entries<'a>(&self, entries: &'a [(u32, f64)]) -> Option<Entries<'a>> {
-        let increasing = entries.windows(2).all(|pair| pair[0].0 < pair[1].0);
-        let inside = entries.last().is_none_or(|last| last.0 < self.dimension);
-        (increasing && inside).then_some(Entries::Sparse(entries))
+        self.add_entries(entries, Some(multiple), total)
     }
 
     fn add_entries(
         &self,
-        entries: &Entries<'_>,
-        scale: Option<(f64, bool)>,
+        entries: Entries<'_>,
+        multiple: Option<Multiple>,
         total: &mut [i64],
     ) -> Outcome {
-        let Some((scale, clipped)) = scale else {
+        let Some((scale, clipped)) = self.scale(entries, multiple) else {
             return Outcome::Null;
         };
-        entries.each(|index, value| {
-            // Inside the radius by the check; a cast truncates toward zero.
-            total[index] += (value * scale) as i64;
-        });
+        // Inside the radius by the proof. Plans keep sums below 2⁶¹, so nothing wraps.
+        match entries {
+            Entries::Dense(values) => add_integers(values, scale, total),
+            Entries::Sparse(entries) => {
+                for &(index, value) in entries {
+                    total[index as usize] += (value * scale) as i64;
+                }
+            }
+        }
         if clipped {
             Outcome::Clipped
         } else {
@@ -218,7 +195,7 @@ impl Lattice {
         out: &mut Vec<(u32, i64)>,
     ) {
         out.clear();
-        if let Some((scale, _)) = self.sparse_scale(entries, multiple) {
+        if let Some((scale, _)) = self.scale(Entries::Sparse(entries), Some(multiple)) {
             let integers = entries
                 .iter()
                 .map(|&(i, value)| (i, (value * scale) as i64));
@@ -226,123 +203,178 @@ impl Lattice {
         }
     }
 
-    /// [`Lattice::scale`] for a multiple.
-    #[inline(always)]
-    fn scale_multiple(&self, entries: &Entries<'_>, multiple: Multiple) -> Option<(f64, bool)> {
-        let length = match self.norm {
-            Norm::L2 => multiple.length,
-            Norm::L1 => self.length(entries)? * multiple.factor.abs(),
-        };
-        self.scale(entries, length, multiple.factor)
-    }
-
-    /// The number by which values become integers that are proved to fit, for `factor` times these
-    /// values, of this length; and whether it clips. Nothing if there is none.
-    #[inline(always)]
-    fn scale(&self, entries: &Entries<'_>, length: f64, factor: f64) -> Option<(f64, bool)> {
-        let (scale, clipped) = self.plain_scale(length);
-        // A loop, because a closure would not be compiled for the processor at hand.
-        for shrink in SHRINKS {
-            let scale = scale * shrink * factor;
-            let fits = match entries {
-                Entries::Sparse(entries) if is_narrow(self.radius, entries.len()) => {
-                    self.fits_narrow(entries.iter().map(|entry| entry.1), scale)
-                }
-                _ => self.fits(entries, scale),
-            };
-            if fits {
-                return Some((scale, clipped));
+    /// The number by which values, or a multiple of them, become integers that are proved to fit;
+    /// and whether it clips. Nothing if there is none.
+    fn scale(&self, entries: Entries<'_>, multiple: Option<Multiple>) -> Option<(f64, bool)> {
+        let sound = match entries {
+            Entries::Dense(values) => values.len() == self.dimension(),
+            Entries::Sparse(entries) => {
+                entries.windows(2).all(|pair| pair[0].0 < pair[1].0)
+                    && entries.last().is_none_or(|last| last.0 < self.dimension)
             }
+        };
+        if !sound {
+            return None;
         }
-        None
-    }
-
-    /// What makes the bound the radius, or a longer vector as long as it; and whether it is longer.
-    #[inline(always)]
-    fn plain_scale(&self, length: f64) -> (f64, bool) {
+        let (length, factor) = match (multiple, self.norm) {
+            (None, _) => (self.length(entries)?, 1.0),
+            (Some(multiple), Norm::L2) => (multiple.length, multiple.factor),
+            (Some(Multiple { factor, .. }), Norm::L1) => {
+                (self.length(entries)? * factor.abs(), factor)
+            }
+        };
         let clipped = length > self.bound;
         // Not radius/length, which may overflow for a subnormal length: only lengths above the
         // bound are divided by.
         let scale = self.radius as f64 / if clipped { length } else { self.bound };
-        (scale, clipped)
+        let mut scales = SHRINKS.iter().map(|shrink| scale * shrink * factor);
+        let scale = scales.find(|&scale| fits(self, entries, scale));
+        scale.map(|scale| (scale, clipped))
     }
 
     /// The length, or nothing if a value is not finite.
-    #[inline(always)]
-    fn length(&self, entries: &Entries<'_>) -> Option<f64> {
+    fn length(&self, entries: Entries<'_>) -> Option<f64> {
         self.plain_length(entries)
             .or_else(|| self.careful_length(entries))
     }
 
-    /// The same for any values: dividing by the largest first keeps squares from overflowing.
-    #[cold]
-    fn careful_length(&self, entries: &Entries<'_>) -> Option<f64> {
-        let mut largest = 0.0_f64;
-        let mut finite = true;
-        entries.each(|_, value| {
-            finite &= value.is_finite();
-            largest = largest.max(value.abs());
-        });
-        if !finite {
-            return None;
+    /// The length by squares as they are; nothing where they might be too large or too small for
+    /// that. In eight lanes, then four of them, and what is left over: the same order of additions
+    /// for dense and sparse vectors.
+    fn plain_length(&self, entries: Entries<'_>) -> Option<f64> {
+        let size = |value: f64| match self.norm {
+            Norm::L1 => value.abs(),
+            Norm::L2 => value * value,
+        };
+        let whole = self.dimension & !3;
+        let (mut lanes, mut rest) = ([0.0; 8], 0.0);
+        match entries {
+            Entries::Dense(values) => {
+                let (fours, left) = values.as_chunks::<4>();
+                let (eights, fours) = fours.as_chunks::<2>();
+                let parts = eights.iter().map(|part| part.as_flattened());
+                for part in parts.chain(fours.iter().map(|four| &four[..])) {
+                    for (lane, value) in lanes.iter_mut().zip(part) {
+                        *lane += size(*value);
+                    }
+                }
+                left.iter().for_each(|value| rest += size(*value));
+            }
+            Entries::Sparse(entries) => {
+                for &(index, value) in entries {
+                    let lane = lanes.get_mut(index as usize % 8).filter(|_| index < whole);
+                    *lane.unwrap_or(&mut rest) += size(value);
+                }
+            }
         }
-        if largest == 0.0 {
-            return Some(0.0);
-        }
-        let mut sum = 0.0;
-        entries.each(|_, value| {
-            let share = value.abs() / largest;
-            sum += match self.norm {
-                Norm::L1 => share,
-                Norm::L2 => share * share,
-            };
-        });
-        Some(match self.norm {
-            Norm::L1 => largest * sum,
-            Norm::L2 => largest * sum.sqrt(),
+        let sum = lanes.iter().sum::<f64>() + rest;
+        (1e-200..1e300).contains(&sum).then(|| match self.norm {
+            Norm::L1 => sum,
+            Norm::L2 => sum.sqrt(),
         })
     }
 
-    /// The proof: every integer within the radius, and their length too.
-    fn fits(&self, entries: &Entries<'_>, scale: f64) -> bool {
-        let radius = self.radius as f64; // at most 2⁴⁰: exact
-        let limit = match self.norm {
-            Norm::L1 => self.radius.unsigned_abs().into(),
-            Norm::L2 => u128::from(self.radius.unsigned_abs()).pow(2),
+    /// The same for any values: dividing by the largest first keeps squares from overflowing.
+    #[cold]
+    fn careful_length(&self, entries: Entries<'_>) -> Option<f64> {
+        let values: Vec<f64> = match entries {
+            Entries::Dense(values) => values.to_vec(),
+            Entries::Sparse(entries) => entries.iter().map(|entry| entry.1).collect(),
         };
-        let mut inside = true;
-        let mut sum = Some(0_u128);
-        entries.each(|_, value| {
-            let scaled = value * scale;
-            // |trunc(x)| ≤ radius if and only if |x| < radius + 1.
-            if scaled.is_nan() || scaled.abs() >= radius + 1.0 {
-                inside = false;
-                return;
+        if !hushstream_sets::all_finite(&values) {
+            return None;
+        }
+        let largest = values.iter().fold(0.0_f64, |most, v| most.max(v.abs()));
+        if largest == 0.0 {
+            return Some(0.0);
+        }
+        let shares = values.iter().map(|value| value.abs() / largest);
+        Some(match self.norm {
+            Norm::L1 => largest * shares.sum::<f64>(),
+            Norm::L2 => largest * shares.map(|share| share * share).sum::<f64>().sqrt(),
+        })
+    }
+
+    /// The proof: every integer within the radius, and their length too. Integers within a radius
+    /// of at most 2⁴⁰ are those of [`integer`]; if one is not, sums do not matter.
+    #[inline(always)]
+    fn holds(&self, values: impl Iterator<Item = f64>, scale: f64) -> bool {
+        let radius = u128::from(self.radius.unsigned_abs());
+        let values = values.map(|value| value * scale);
+        match self.norm {
+            Norm::L1 => length_within(values, self.radius, |size| size, radius),
+            // Squares below 2⁶⁴.
+            Norm::L2 if radius < 1 << 32 => length_within(
+                values,
+                self.radius,
+                |size| size.wrapping_mul(size),
+                radius * radius,
+            ),
+            // Squares up to 2⁸⁰, and fewer than 2³² of them.
+            Norm::L2 => {
+                let (mut inside, mut sum) = (true, 0_u128);
+                for value in values {
+                    let size = u128::from(integer(value).unsigned_abs());
+                    inside &= value.trunc().abs() <= self.radius as f64;
+                    sum = sum.wrapping_add(size.wrapping_mul(size));
+                }
+                inside & (sum <= radius * radius)
             }
-            let magnitude = u128::from((scaled as i64).unsigned_abs());
-            sum = sum.and_then(|sum| {
-                sum.checked_add(match self.norm {
-                    Norm::L1 => magnitude,
-                    Norm::L2 => magnitude * magnitude,
-                })
-            });
-        });
-        inside && sum.is_some_and(|sum| sum <= limit)
+        }
     }
 }
 
+/// Whether all values are within the radius, toward zero, and the sum of `term` of them within the
+/// limit. Fewer than 2³² terms are summed by halves of 32 bits: nothing wraps, and there are
+/// vectors for it.
+#[inline(always)]
+fn length_within(
+    values: impl Iterator<Item = f64>,
+    radius: i64,
+    term: impl Fn(u64) -> u64,
+    limit: u128,
+) -> bool {
+    let (most, mut inside, mut low, mut high) = (radius as f64, 1, 0_u64, 0_u64);
+    for value in values {
+        let size = value.trunc().abs();
+        inside &= u64::from(size <= most); // what is not a number is not inside either
+        let term = term(integer(size).cast_unsigned());
+        low = low.wrapping_add(term & 0xffff_ffff);
+        high = high.wrapping_add(term >> 32);
+    }
+    inside == 1 && (u128::from(high) << 32) + u128::from(low) <= limit
+}
+
+wide! {
+    /// [`Lattice::holds`].
+    fn fits<'a>(lattice: &'a Lattice, entries: Entries<'a>, scale: f64) -> bool {
+        match entries {
+            Entries::Dense(values) => lattice.holds(values.iter().copied(), scale),
+            Entries::Sparse(entries) => lattice.holds(entries.iter().map(|entry| entry.1), scale),
+        }
+    }
+
+    fn add_integers<'a>(values: &'a [f64], scale: f64, total: &'a mut [i64]) -> () {
+        for (total, value) in total.iter_mut().zip(values) {
+            *total = total.wrapping_add(integer(value * scale));
+        }
+    }
+}
+
+/// A number below 2⁵¹ in size as an integer, toward zero; anything for others. A cast would ask of
+/// each whether it is one, and there is no vector for that.
+#[inline(always)]
+fn integer(value: f64) -> i64 {
+    // Here the last digits of a float count ones.
+    const ONES: f64 = 1.5 * (1_u64 << 52) as f64;
+    let bits = (value.trunc() + ONES).to_bits();
+    bits.wrapping_sub(ONES.to_bits()).cast_signed()
+}
+
+#[derive(Clone, Copy)]
 enum Entries<'a> {
     Dense(&'a [f64]),
     Sparse(&'a [(u32, f64)]),
-}
-
-impl Entries<'_> {
-    fn each(&self, mut visit: impl FnMut(usize, f64)) {
-        match self {
-            Self::Dense(values) => values.iter().enumerate().for_each(|(i, &v)| visit(i, v)),
-            Self::Sparse(entries) => entries.iter().for_each(|&(i, v)| visit(i as usize, v)),
-        }
-    }
 }
 
 #[cfg(test)]

@@ -60,6 +60,8 @@ mod scoreboard;
 pub mod select;
 pub mod sparse;
 pub mod sums;
+mod tables;
+mod wide;
 
 pub use boundary::{
     Grant, GuaranteeKind, OperatorOnly, Pending, Raw, Receipt, Released, Scope, Transcript,
@@ -69,7 +71,7 @@ pub use durable::{
     CameBack, DiaryError, FileStorage, Ledger, LedgerError, LogError, MemoryStorage, NoStorage,
     RowChain, RowDigest, RowHasher, Storage, WithRows, rows_covered,
 };
-pub use exact::ExactSum;
+pub use exact::{ExactSum, ExactTables};
 pub use lattice::{Contribution, Lattice, LatticeError, Norm};
 pub use mechanism::Mechanism;
 pub use moments::{Moments, TargetWeight};
@@ -78,3 +80,4 @@ pub use private::{Back, GivenOf, PendingOf, PlanOf, Private, PromiseOf, ReleaseO
 pub use scoreboard::{
     ClassMetrics, Metrics, NumberMetrics, OffPolicy, Probability, Scoreboard, Summary, Yardstick,
 };
+pub use tables::{Axis, LogScale, Response, TableMap, TableShape};

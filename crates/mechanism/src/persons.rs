@@ -29,6 +29,15 @@ pub enum Participation {
         /// b ≥ 1; 1 means no restriction.
         separation: u64,
     },
+    /// Every record counts as a separate person and is read several times, always at the same place
+    /// of the same order: any two of its items are a multiple of `separation` apart. The caller
+    /// keeps to that, as it keeps to one reading otherwise.
+    Passes {
+        /// k ≥ 1.
+        passes: u64,
+        /// Items in a pass.
+        separation: u64,
+    },
 }
 
 impl Participation {
@@ -38,6 +47,7 @@ impl Participation {
         match self {
             Self::OncePerRecord => (1, 1),
             Self::PerPerson { most, separation } => (most, separation),
+            Self::Passes { passes, separation } => (passes, separation),
         }
     }
 }

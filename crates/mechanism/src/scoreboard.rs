@@ -17,7 +17,7 @@ pub use probability::Probability;
 use crate::boundary::{OperatorOnly, Raw};
 use crate::feedback::Reading;
 use crate::losses::{Measured, Record, class};
-use hushstream_four::{self as four, Four, Work};
+use crate::tables::{Expanded, TableMap};
 use logged::LogTally;
 use metrics::{ClassTally, NumberTally, largest};
 
@@ -105,6 +105,8 @@ pub struct Scoreboard {
     tally: Tally,
     /// Scores of a record's classes.
     scores: Vec<f64>,
+    /// Hats and cells of a record.
+    expanded: Expanded,
 }
 
 impl Scoreboard {
@@ -131,6 +133,7 @@ impl Scoreboard {
             clipped: 0,
             tally,
             scores: Vec::new(),
+            expanded: Expanded::default(),
         }
     }
 
@@ -148,24 +151,19 @@ impl Scoreboard {
             Yardstick::Experts(count) => self.score_experts(record, weights, count),
             Yardstick::Log(reading) => self.score_log(reading, record, weights),
             _ => {
-                return four::run(ScoreLabel {
-                    board: self,
-                    record,
-                    weights,
-                });
+                return self.score_label(record, weights);
             }
         }
         None
     }
 
-    #[inline(always)]
-    fn score_label<V: Four>(&mut self, v: V, record: &Record, weights: &[f64]) -> Option<Measured> {
+    fn score_label(&mut self, record: &Record, weights: &[f64]) -> Option<Measured> {
         if !self.is_usable(record.target) {
             return None;
         }
         let width = weights.len() / self.blocks();
         let first = weights.get(..width).unwrap_or_default();
-        let measured = record.features.measured(v, first)?;
+        let measured = record.features.measured(first)?;
         let shrink = if measured.norm > self.length {
             self.clipped += 1;
             self.length / measured.norm
@@ -182,6 +180,35 @@ impl Scoreboard {
         }
         self.note_prediction(shrink * measured.dot, record.target);
         Some(measured)
+    }
+
+    /// Predicts a record with curves and tables of these weights, and scores the prediction.
+    pub fn score_tables(&mut self, record: &Raw<Record>, map: &TableMap, weights: &[f64]) {
+        let record = record.peek();
+        let mut expanded = std::mem::take(&mut self.expanded);
+        let is_row = map.expand(&record.features, &mut expanded);
+        self.score_expanded(record, is_row.then_some(&expanded), weights);
+        self.expanded = expanded;
+    }
+
+    /// The same for hats and cells that are known, if the record has any.
+    pub(crate) fn score_expanded(
+        &mut self,
+        record: &Record,
+        expanded: Option<&Expanded>,
+        weights: &[f64],
+    ) {
+        self.records += 1;
+        let Some(expanded) = expanded.filter(|_| self.is_usable(record.target)) else {
+            return;
+        };
+        self.scores.clear();
+        self.scores.resize(self.blocks(), 0.0);
+        expanded.add_scores(weights, &mut self.scores);
+        match self.yardstick {
+            Yardstick::Classes(..) => self.note_classes(record.target),
+            _ => self.note_prediction(self.scores[0], record.target),
+        }
     }
 
     /// Scores a prediction that was made elsewhere.
@@ -324,22 +351,6 @@ impl Scoreboard {
             off_policy: self.off_policy(),
         };
         OperatorOnly::new(summary)
-    }
-}
-
-/// [`Scoreboard::score_label`], with the widest vectors this CPU supports.
-struct ScoreLabel<'a> {
-    board: &'a mut Scoreboard,
-    record: &'a Record,
-    weights: &'a [f64],
-}
-
-impl Work for ScoreLabel<'_> {
-    type Output = Option<Measured>;
-
-    #[inline(always)]
-    fn with<V: Four>(self, v: V) -> Option<Measured> {
-        self.board.score_label(v, self.record, self.weights)
     }
 }
 

@@ -60,10 +60,7 @@ fn from_the_encoder(blt: &DyadicBlt, n: usize) -> Matrix {
     let layout = Layout::new(Width::Wide, 30);
     let one = radius as f64 / layout.unit();
     // All columns at once: coordinate i sees its impulse at step i.
-    let FixedBlt::Wide(mut encoder) = FixedBlt::open(blt, layout, n as u64, n, radius).unwrap()
-    else {
-        panic!()
-    };
+    let mut encoder = FixedBlt::open(blt, layout, n as u64, n, radius).unwrap();
     let run = |t: usize| {
         let item: Vec<i64> = (0..n).map(|i| if i == t { radius } else { 0 }).collect();
         let mut row = vec![0; n];

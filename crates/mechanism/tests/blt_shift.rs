@@ -41,10 +41,7 @@ fn shift(
     (n, dimension, radius): (u64, usize, i64),
     mut item: impl FnMut(u64, bool, &mut [i64]),
 ) -> Shift {
-    let open = || match FixedBlt::open(blt, layout, n, dimension, radius).unwrap() {
-        FixedBlt::Narrow(encoder) => encoder,
-        FixedBlt::Wide(_) => panic!("narrow streams only"),
-    };
+    let open = || FixedBlt::open(blt, layout, n, dimension, radius).unwrap();
     let (mut one, mut two) = (open(), open());
     let (mut x, mut z) = (vec![0; dimension], vec![0; dimension]);
     let (mut y, mut w) = (vec![0; dimension], vec![0; dimension]);
@@ -82,7 +79,7 @@ fn dyadic(blt: &BltParameters) -> DyadicBlt {
 
 /// Both widths that a stream may run in, with as many guard bits as fit up to `guard`.
 fn layouts(blt: &DyadicBlt, guard: u32, (n, dimension, radius): (u64, usize, i64)) -> [Layout; 2] {
-    [Width::Narrow, Width::Double].map(|width| {
+    [Width::Wide, Width::Double].map(|width| {
         (0..=guard)
             .rev()
             .map(|f| Layout::new(width, f))
@@ -259,10 +256,7 @@ fn an_adversary_that_sees_the_state() {
     for (m, guard) in [(1, 0), (2, 0), (4, 0), (4, 8)] {
         let blt = dyadic(&optimise(n, m).unwrap());
         for layout in layouts(&blt, guard, (n + 2, 1, radius)) {
-            let FixedBlt::Narrow(mut one) = FixedBlt::open(&blt, layout, n + 2, 1, radius).unwrap()
-            else {
-                panic!()
-            };
+            let mut one = FixedBlt::open(&blt, layout, n + 2, 1, radius).unwrap();
             let mut two = one.clone();
             let mut row = [[0], [0]];
             let mut items = vec![[radius, -radius]];

@@ -31,11 +31,10 @@ pub use gather::{LISTED, Scattered};
 use crate::NoiseError;
 use crate::source::{Block, Domain, Source};
 pub(crate) use attempt::Normal;
-use attempt::{Digits, decide_digits, decide_fully};
-use batch::{BATCH, Finish, WORDS, decide_here, decide_many};
+use attempt::{decide_digits, decide_fully};
+use batch::{BATCH, decide_here, round};
 use cells::Cells;
 use hushstream_account::ParameterError;
-use hushstream_four::{FOUR, Four, Plain};
 
 /// Upper bound on the total-variation distance between one draw and its stated law, given ideal
 /// bits: 2⁻¹¹².
@@ -91,15 +90,17 @@ impl RoundedGaussian {
     pub fn fill(self, source: &Source, node: u64, first: u32, out: &mut [i64]) {
         check_range(first, out.len());
         let cells = Cells::get();
-        let mut blocks = [Block::default(); WORDS / 2];
+        let mut blocks = [Block::default(); BATCH + 1];
         let mut coordinate = first;
         for batch in out.chunks_mut(2 * BATCH) {
             // Two coordinates share a block; an odd start takes only the second half of its own.
             let skipped = (coordinate % 2) as usize;
             let used = (skipped + batch.len()).div_ceil(2);
             source.fill(node, coordinate / 2, Domain::Rounded, &mut blocks, used);
-            let words = &blocks.as_flattened()[skipped..];
-            self.decide(cells, words, batch, source, |place| {
+            for (out, word) in batch.iter_mut().zip(&blocks.as_flattened()[skipped..]) {
+                *out = word.cast_signed();
+            }
+            self.decide(cells, batch, source, |place| {
                 (node, coordinate + place as u32)
             });
             coordinate = coordinate.wrapping_add(2 * BATCH as u32);
@@ -142,60 +143,26 @@ impl RoundedGaussian {
             let words: &mut [u64] = bytemuck::cast_slice_mut(&mut rest[..2 * room]);
             let blocks: &mut [Block] = words.as_chunks_mut().0;
             source.fill_nodes((nodes, lanes), first, Domain::Rounded, blocks, wanted);
-            self.decide_here(cells, &mut rest[..2 * wanted], source, |place| {
+            self.decide(cells, &mut rest[..2 * wanted], source, |place| {
                 let place = 2 * first + place;
                 (nodes[place / dimension], (place % dimension) as u32)
             });
         }
     }
 
-    /// The draws of these words; `address` names node and coordinate of each.
+    /// Replaces every word of `out` by its draw; `address` names node and coordinate of each.
     #[inline]
     fn decide(
         self,
         cells: &Cells,
-        words: &[u64],
         out: &mut [i64],
         source: &Source,
         address: impl Fn(usize) -> (u64, u32),
     ) {
-        let exactly = self.exactly(cells, source, address);
-        let draws = words.as_chunks::<1>().0;
-        if self == Self::STANDARD {
-            decide_many(cells, draws, out, Standard, exactly);
-        } else {
-            decide_many(cells, draws, out, self, exactly);
-        }
-    }
-
-    /// As [`RoundedGaussian::decide`], in place: each draw replaces its word.
-    #[inline]
-    fn decide_here(
-        self,
-        cells: &Cells,
-        out: &mut [i64],
-        source: &Source,
-        address: impl Fn(usize) -> (u64, u32),
-    ) {
-        let exactly = self.exactly(cells, source, address);
-        if self == Self::STANDARD {
-            decide_here(cells, out, Standard, exactly);
-        } else {
-            decide_here(cells, out, self, exactly);
-        }
-    }
-
-    /// The exact draw for a place whose 64 bits do not decide, from the place and those bits.
-    fn exactly(
-        self,
-        cells: &Cells,
-        source: &Source,
-        address: impl Fn(usize) -> (u64, u32),
-    ) -> impl Fn(usize, u64) -> i64 {
-        move |place, word| {
+        decide_here(cells, out, 30 - self.bits, |place, word| {
             let (node, coordinate) = address(place);
             self.draw_exactly(cells, source, node, coordinate, word)
-        }
+        });
     }
 
     #[cold]
@@ -212,37 +179,8 @@ impl RoundedGaussian {
         let digits = decide_digits(cells, [word, low], |block| {
             source.extension(node, coordinate, Domain::Rounded, block)
         });
-        finish_one(self, digits)
+        round(digits.magnitude, digits.negative.into(), 30 - self.bits)
     }
-}
-
-impl Finish for RoundedGaussian {
-    /// With n = ⌊2^(bits+1)·|Z|⌋, ⌊2^bits·Z + ½⌋ is ⌊(n+1)/2⌋ for a positive Z; for a
-    /// negative one, ⌊2^(bits+1)·Z⌋ = −n−1 and so ⌊2^bits·Z + ½⌋ = ⌊−n/2⌋ = −⌊(n+1)/2⌋.
-    #[inline(always)]
-    fn finish<V: Four>(self, v: V, magnitude: V::Words, _: V::Words, sign: V::Words) -> V::Words {
-        let dropped = v.words(&[i64::from(30 - self.bits); FOUR]);
-        Standard.finish(v, v.right(magnitude, dropped), magnitude, sign)
-    }
-}
-
-/// [`RoundedGaussian::STANDARD`], where no digit is dropped.
-#[derive(Clone, Copy)]
-struct Standard;
-
-impl Finish for Standard {
-    #[inline(always)]
-    fn finish<V: Four>(self, v: V, magnitude: V::Words, _: V::Words, sign: V::Words) -> V::Words {
-        let rounded = v.right_by::<1>(v.add(magnitude, v.words(&[1; FOUR])));
-        v.subtract(v.xor(rounded, sign), sign)
-    }
-}
-
-/// The draw from exact digits.
-fn finish_one(law: impl Finish, digits: Digits) -> i64 {
-    let all = |word: u64| [word.cast_signed(); FOUR];
-    let sign = all(u64::from(digits.negative).wrapping_neg());
-    law.finish(Plain, all(digits.magnitude), all(digits.low), sign)[0]
 }
 
 /// One normal with all its 199 binary digits, for samplers built on normals.
@@ -329,16 +267,6 @@ mod tests {
                     .zip(&finest)
                     .all(|(c, f)| *c == f >> (64 - guard_bits))
             );
-            if guard_bits <= 28 {
-                let mut narrow = vec![0; finest.len()];
-                law.fill_i64(&source, 1, 0, &mut narrow).unwrap();
-                assert!(
-                    narrow
-                        .iter()
-                        .zip(&coarse)
-                        .all(|(n, c)| i128::from(*n) == *c)
-                );
-            }
         }
         let mut rounded = vec![0; 20_000];
         let mut small = rounded.clone();
@@ -361,13 +289,6 @@ mod tests {
         let message = RoundedGaussian::with_bits(31).unwrap_err().to_string();
         assert_eq!(message, "bits = 31 is not allowed; allowed: 0 to 30");
         assert!(FineGaussian::new(65).is_err());
-        let mut out = [0];
-        assert!(
-            FineGaussian::new(29)
-                .unwrap()
-                .fill_i64(&source(), 0, 0, &mut out)
-                .is_err()
-        );
     }
 
     /// Dimensions around the number of blocks that are encrypted together; enough draws for the

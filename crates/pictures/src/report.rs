@@ -39,7 +39,8 @@ const PROMISE: &Rows = &[
     ("ε they may spend", "ledger.total_epsilon"),
 ];
 
-const FIGURES: &Rows = &[
+/// Records and scores; each score has its twin without privacy.
+const SCORES: &Rows = &[
     ("records", "rounds"),
     ("of them scored here", "scored"),
     ("accuracy", "metrics.accuracy"),
@@ -51,32 +52,10 @@ const FIGURES: &Rows = &[
     ("mean squared error", "metrics.mse"),
     ("mean absolute error", "metrics.mae"),
     ("R²", "metrics.r2"),
-    (
-        "accuracy without privacy",
-        "without_privacy.metrics.accuracy",
-    ),
-    ("AUC without privacy", "without_privacy.metrics.auc"),
-    (
-        "log loss without privacy",
-        "without_privacy.metrics.log_loss",
-    ),
-    (
-        "Brier score without privacy",
-        "without_privacy.metrics.brier",
-    ),
-    (
-        "calibration error without privacy",
-        "without_privacy.metrics.calibration_error",
-    ),
-    (
-        "mean squared error without privacy",
-        "without_privacy.metrics.mse",
-    ),
-    (
-        "mean absolute error without privacy",
-        "without_privacy.metrics.mae",
-    ),
-    ("R² without privacy", "without_privacy.metrics.r2"),
+];
+
+/// The rest of how well it learned.
+const FIGURES: &Rows = &[
     ("accuracy of the majority class", "metrics.majority"),
     ("accuracy of repeating the last label", "metrics.last_label"),
     ("log loss of the class shares", "metrics.prior_log_loss"),
@@ -180,8 +159,23 @@ pub fn page(told: &Page<'_>) -> String {
     }
     page.push_str("</div>\n");
     table(&mut page, json, PROMISE);
-    page.push_str("<h2>How well it learned</h2>\n");
-    table(&mut page, json, FIGURES);
+    page.push_str("<h2>How well it learned</h2>\n<table>\n");
+    for (name, path) in SCORES {
+        row(&mut page, json, name, path);
+    }
+    for (name, path) in SCORES {
+        if path.starts_with("metrics.") && *path != "metrics.auc_error" {
+            let (name, path) = (
+                format!("{name} without privacy"),
+                format!("without_privacy.{path}"),
+            );
+            row(&mut page, json, &name, &path);
+        }
+    }
+    for (name, path) in FIGURES {
+        row(&mut page, json, name, path);
+    }
+    page.push_str("</table>\n");
     page.push_str(told.figures);
     if let Some(arms) = json["arms"].as_array() {
         page.push_str(&of_arms(arms));
@@ -253,21 +247,25 @@ fn of_arms(arms: &[Value]) -> String {
     text
 }
 
-/// Rows of the figures that exist. Each carries its path, so that a test can find it in the object.
 fn table(page: &mut String, json: &Value, rows: &Rows) {
     page.push_str("<table>\n");
     for (name, path) in rows {
-        let value = path.split('.').fold(json, |value, key| &value[key]);
-        let text = match value {
-            Value::Null => continue,
-            Value::String(text) => text.clone(),
-            other => other.to_string(),
-        };
-        let _ = writeln!(
-            page,
-            "<tr><td>{name}</td><td data-key=\"{path}\">{}</td></tr>",
-            escape(&text)
-        );
+        row(page, json, name, path);
     }
     page.push_str("</table>\n");
+}
+
+/// The row of a figure, if that exists. It carries its path, so that a test can find it in the
+/// object.
+fn row(page: &mut String, json: &Value, name: &str, path: &str) {
+    let text = match path.split('.').fold(json, |value, key| &value[key]) {
+        Value::Null => return,
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let _ = writeln!(
+        page,
+        "<tr><td>{name}</td><td data-key=\"{path}\">{}</td></tr>",
+        escape(&text)
+    );
 }

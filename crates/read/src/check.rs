@@ -167,6 +167,7 @@ impl Reader {
     pub fn check(mut self, mut fault: impl FnMut(&ReadError)) -> Result<Checked, ReadError> {
         let mut watch = Watch::new(&self.layout, &*self.rows);
         let targets = Targets::Needed(self.missing_target);
+        self.builder.only_checks = true;
         while let Some(parsed) = self.parse(targets)? {
             watch.note(&parsed, &self.builder, &*self.rows, &self.source);
             if let Err(flaw) = parsed {

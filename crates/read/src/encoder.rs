@@ -175,6 +175,7 @@ pub struct Encoder {
     keyed: Keyed,
     builder: Builder,
     missing_target: MissingTarget,
+    person: Option<String>,
 }
 
 impl Encoder {
@@ -219,9 +220,20 @@ impl Encoder {
         Ok(Self {
             builder: Builder::new(&layout, person.is_some()),
             missing_target,
+            person: person.map(str::to_owned),
             keyed,
             layout,
         })
+    }
+
+    /// The same encoder for coded records ([`Layout::coded`]).
+    ///
+    /// # Errors
+    /// A layout that has none.
+    pub fn coded(self) -> Result<Self, ReadError> {
+        let layout = self.layout.coded().ok_or(Fault::NoCodes)?;
+        let names: Vec<String> = self.columns().iter().map(|name| name.to_string()).collect();
+        Self::build(layout, &names, self.person.as_deref(), self.missing_target)
     }
 
     /// What coordinates mean.

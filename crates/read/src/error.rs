@@ -300,6 +300,13 @@ pub enum Fault {
     TargetBoundsNeeded,
     #[error("no classes are stated; they are part of what is published: --classes A,B,C")]
     ClassesNeeded,
+    #[error("the records have no columns of numbers and categories, which curves and tables need")]
+    NoCodes,
+    #[error(
+        "the file has changed since the run began: every pass must read the same rows in the same \
+         order"
+    )]
+    Changed,
     #[error("no feature is left: every column is the target, the person or ignored")]
     NoFeatures,
     #[error(

@@ -34,6 +34,7 @@ pub use encoder::{Encoder, Fields, Value};
 pub use error::{Column, Fault, Place, ReadError};
 pub use formats::{Form, Format};
 pub use reader::{Reader, Row, Sealed};
-pub use schema::{Encoding, FeatureColumn, Layout, MissingTarget, SchemaSpec};
+pub use schema::{AxisKind, Encoding, FeatureColumn, Layout, LayoutAxis};
+pub use schema::{MissingTarget, SchemaSpec};
 pub use schema::{Space, TargetKind, Task, skeleton_of};
 pub use source::Input;

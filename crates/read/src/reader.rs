@@ -8,6 +8,7 @@ use crate::schema::{Layout, MissingTarget, SchemaSpec};
 use crate::source::{Input, Source, Span};
 use hushstream_mechanism::losses::{Features, Record};
 use hushstream_mechanism::{OperatorOnly, Raw, RowDigest, RowHasher};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// A record on its way into a mechanism, and whose it is.
 pub struct Sealed {
@@ -34,6 +35,23 @@ pub struct Row {
     pub features: Features,
     /// The target, if the row has one.
     pub target: Option<f64>,
+}
+
+/// Opens the data again, for the next pass; nothing if it cannot be opened.
+type Again = Box<dyn FnMut() -> Option<Reader> + Send>;
+
+/// Several readings of the same rows.
+struct Passes {
+    /// Rows of a pass.
+    rows: u64,
+    /// Passes after this one.
+    left: u64,
+    /// Rows of this pass so far, and their hash.
+    so_far: u64,
+    hash: DefaultHasher,
+    /// The hash of the first pass.
+    first: Option<u64>,
+    again: Again,
 }
 
 /// A row that was parsed: where it is, or what is wrong with it.
@@ -89,6 +107,9 @@ pub struct Reader {
     pub(crate) layout: Layout,
     pub(crate) builder: Builder,
     pub(crate) missing_target: MissingTarget,
+    form: Form,
+    header: Vec<String>,
+    person: Option<String>,
     has_index: bool,
     count: u64,
     /// What records show about the schema, if that is asked for.
@@ -98,6 +119,7 @@ pub struct Reader {
     hasher: Option<RowHasher>,
     /// The digest of the last row.
     digest: Option<RowDigest>,
+    passes: Option<Passes>,
 }
 
 impl Reader {
@@ -167,6 +189,9 @@ impl Reader {
         })?;
         Ok(Self {
             builder: Builder::new(&layout, person.is_some()),
+            form: form.clone(),
+            header: header.to_vec(),
+            person: person.map(str::to_owned),
             has_index: header.first().is_some_and(String::is_empty),
             source,
             rows,
@@ -177,6 +202,27 @@ impl Reader {
             bytes: 0,
             hasher: None,
             digest: None,
+            passes: None,
+        })
+    }
+
+    /// The same reader for coded records ([`Layout::coded`]), before its first row.
+    ///
+    /// # Errors
+    /// A layout that has none.
+    pub fn coded(self) -> Result<Self, ReadError> {
+        let layout = self.layout.coded().ok_or(Fault::NoCodes)?;
+        let opened = Opened {
+            layout: &layout,
+            separator: self.form.separator,
+            names: &self.header,
+            person: self.person.as_deref(),
+        };
+        Ok(Self {
+            rows: self.form.format.entry().rows(&opened)?,
+            builder: Builder::new(&layout, self.person.is_some()),
+            layout,
+            ..self
         })
     }
 
@@ -204,6 +250,52 @@ impl Reader {
         Ok(self)
     }
 
+    /// Reads the first `rows` rows `passes` times, and no others; `again` opens the same data anew.
+    /// That the rows are the same in every pass is checked: the guarantee rests on it.
+    #[must_use]
+    pub fn repeated(
+        mut self,
+        rows: u64,
+        passes: u64,
+        again: impl FnMut() -> Option<Self> + Send + 'static,
+    ) -> Self {
+        self.passes = Some(Passes {
+            rows,
+            left: passes.saturating_sub(1),
+            so_far: 0,
+            hash: DefaultHasher::new(),
+            first: None,
+            again: Box::new(again),
+        });
+        self
+    }
+
+    /// The next row of this pass, or the first of the next; nothing at the end.
+    fn next_span(&mut self) -> Result<Option<Span>, ReadError> {
+        let Some(passes) = &mut self.passes else {
+            return self.source.next();
+        };
+        let changed = || Fault::Changed.in_file(self.source.name());
+        if passes.so_far == passes.rows {
+            let hash = std::mem::take(&mut passes.hash).finish();
+            if *passes.first.get_or_insert(hash) != hash {
+                return Err(changed());
+            }
+            if passes.left == 0 {
+                return Ok(None);
+            }
+            let next = (passes.again)().ok_or_else(changed)?;
+            self.source = next.source;
+            (passes.left, passes.so_far) = (passes.left - 1, 0);
+        }
+        let Some(span) = self.source.next()? else {
+            return Err(Fault::Changed.in_file(self.source.name()));
+        };
+        passes.so_far += 1;
+        self.source.bytes(&span).hash(&mut passes.hash);
+        Ok(Some(span))
+    }
+
     /// From now on records come with the digests of their rows, for a run that can be resumed.
     pub fn digested(&mut self, hasher: RowHasher) {
         self.hasher = Some(hasher);
@@ -229,7 +321,7 @@ impl Reader {
     /// # Errors
     /// Input that cannot be read.
     pub fn pass_over(&mut self, hasher: &RowHasher) -> Result<Option<RowDigest>, ReadError> {
-        let Some(span) = self.source.next()? else {
+        let Some(span) = self.next_span()? else {
             return Ok(None);
         };
         self.count += 1;
@@ -282,7 +374,7 @@ impl Reader {
 
     /// Parses the next row; nothing at the end.
     pub(crate) fn parse(&mut self, targets: Targets) -> Result<Option<Parsed>, ReadError> {
-        let Some(mut span) = self.source.next()? else {
+        let Some(mut span) = self.next_span()? else {
             if self.count == 0 {
                 return Err(Fault::HeaderOnly.in_file(self.source.name()));
             }

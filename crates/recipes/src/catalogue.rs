@@ -1,63 +1,90 @@
 //! Every recipe: where it comes from, what was corrected, when to use it, and its regret as printed
 //! and as it holds.
 
-mod entries;
+mod bandits;
+mod coco;
+mod experts;
+mod ftpl;
+mod ftrl;
+mod iterates;
+mod pftal;
+mod pftal_convex;
+mod pqftl;
+mod sparse;
+mod tables;
 
-pub use entries::CATALOGUE;
-
+use crate::bandits::BanditRules;
+use crate::experts::Among;
+use crate::iterates::{Calibration, IterateRules};
+use crate::linear::{LearnsFrom, OnSums};
+use hushstream_mechanism::select::Method;
 use hushstream_mechanism::sums::{Noise, SumKind};
 use std::fmt;
 use std::str::FromStr;
 
-/// A recipe's name, as its paper has it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum RecipeName {
+/// The list of all recipes: a name for each, and the entry that says what it does.
+macro_rules! recipes {
+    ($($(#[$doc:meta])* $name:ident = $entry:path,)*) => {
+        /// A recipe's name, as its paper has it.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum RecipeName {
+            $($(#[$doc])* $name,)*
+        }
+
+        /// All recipes.
+        pub const CATALOGUE: &[Entry] = &[$($entry,)*];
+    };
+}
+
+recipes! {
     /// Private follow-the-approximate-leader, strongly convex losses.
-    Pftal,
+    Pftal = pftal::ENTRY,
     /// The same for general convex losses.
-    PftalConvex,
+    PftalConvex = pftal_convex::ENTRY,
     /// Private quadratic follow-the-leader: least squares on second moments.
-    Pqftl,
+    Pqftl = pqftl::ENTRY,
     /// Private follow-the-regularised-leader for linear losses.
-    Ftrl,
+    Ftrl = ftrl::ENTRY,
     /// Private follow-the-perturbed-leader for linear losses.
-    Ftpl,
+    Ftpl = ftpl::ENTRY,
     /// Window-private constrained online convex optimisation, with projection.
-    CocoP,
+    CocoP = coco::COCO_P,
     /// The same without projection.
-    CocoL,
+    CocoL = coco::COCO_L,
     /// Private shrinking dartboard: prediction from expert advice.
-    Dartboard,
+    Dartboard = experts::DARTBOARD,
     /// The same in batches.
-    DartboardBatched,
+    DartboardBatched = experts::DARTBOARD_BATCHED,
     /// Hedge in batches, a private draw after each.
-    HedgeBatched,
+    HedgeBatched = experts::HEDGE_BATCHED,
     /// Convex losses in few dimensions: a dartboard on a net.
-    Cover,
+    Cover = experts::COVER,
     /// An update at every power of two, for stochastic losses.
-    LimitedUpdates,
+    LimitedUpdates = experts::LIMITED_UPDATES,
     /// Multiplicative weights for bandits.
-    Exp2,
+    Exp2 = bandits::EXP2,
     /// The same, holding an arm for a batch of rounds.
-    Exp2Batched,
+    Exp2Batched = bandits::EXP2_BATCHED,
     /// Linear bandits on convex sets with a barrier.
-    Scrible,
+    Scrible = bandits::SCRIBLE,
     /// Private follow-the-approximate-leader from function values.
-    PftalBandit,
+    PftalBandit = bandits::PFTAL_BANDIT,
     /// Follow the regularised leader over millions of hashed features.
-    SparseFtrl,
+    SparseFtrl = sparse::ENTRY,
+    /// Curves of columns and tables of cells: a model of tables that is not linear.
+    Tables = tables::ENTRY,
     /// Private implicit gradient descent, strongly convex losses.
-    Pigd,
+    Pigd = iterates::PIGD,
     /// The same with decreasing regularisation, for losses that are not.
-    PigdConvex,
+    PigdConvex = iterates::PIGD_CONVEX,
     /// Private explicit gradient descent (GIGA).
-    Pgiga,
+    Pgiga = iterates::PGIGA,
     /// Private online convex programming: any learner with a proved sensitivity.
-    Pocp,
+    Pocp = iterates::POCP,
     /// The same for an unknown horizon.
-    PocpAnytime,
+    PocpAnytime = iterates::POCP_ANYTIME,
     /// Private offline learning: one model, the average of iterates.
-    Pol,
+    Pol = iterates::POL,
 }
 
 /// The column of the design's table that a recipe stands in.
@@ -93,8 +120,72 @@ impl fmt::Display for MechanismKind {
     }
 }
 
-/// What there is to know of a recipe.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// Stated parameters of a method, which a recipe takes or refuses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wish {
+    /// The sum.
+    Sum,
+    /// The noise.
+    Noise,
+    /// The loss.
+    Loss,
+    /// Where the weights live.
+    Set,
+    /// Its radius.
+    Radius,
+    /// H, or α.
+    Curvature,
+    /// η.
+    Rate,
+    /// λ of least squares.
+    Ridge,
+    /// Items for which a record is protected.
+    Window,
+}
+
+/// The wishes of recipes on gradients.
+const GRADIENTS: &[Wish] = &[
+    Wish::Sum,
+    Wish::Noise,
+    Wish::Loss,
+    Wish::Set,
+    Wish::Radius,
+    Wish::Curvature,
+];
+
+impl fmt::Display for Wish {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Sum => "a sum",
+            Self::Noise => "a noise",
+            Self::Loss => "a loss",
+            Self::Set => "a set",
+            Self::Radius => "a radius",
+            Self::Curvature => "a curvature",
+            Self::Rate => "a learning rate",
+            Self::Ridge => "a ridge",
+            Self::Window => "a window",
+        })
+    }
+}
+
+/// What tells a recipe from the others of its family.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Rules {
+    /// On a continual sum.
+    Sum(&'static dyn OnSums),
+    /// On a private selection.
+    Choice(Method, Among),
+    /// On scalar feedback.
+    Bandit(BanditRules),
+    /// On perturbed iterates.
+    Iterate(IterateRules),
+    /// There is no other in its family.
+    Alone,
+}
+
+/// A recipe: what there is to know of it, and its own rules.
+#[derive(Debug, Clone, Copy)]
 pub struct Entry {
     /// Its name.
     pub recipe: RecipeName,
@@ -114,14 +205,45 @@ pub struct Entry {
     pub printed: &'static str,
     /// Regret as it holds with our calibration.
     pub holds: &'static str,
+    /// The parameters that it takes, besides those of every run.
+    pub hears: &'static [Wish],
+    /// Its own rules.
+    pub(crate) rules: Rules,
 }
 
 impl RecipeName {
     /// Its entry.
     #[must_use]
     pub fn entry(self) -> &'static Entry {
-        let found = CATALOGUE.iter().find(|entry| entry.recipe == self);
-        found.expect("every recipe is in the catalogue, which a test checks")
+        &CATALOGUE[self as usize]
+    }
+
+    /// What it learns from, if it stands on sums of contributions.
+    #[must_use]
+    pub fn learns_from(self) -> Option<LearnsFrom> {
+        self.on_sums().map(OnSums::learns_from)
+    }
+
+    /// Whether it is a selection among the points of a net: on losses, not on experts.
+    #[must_use]
+    pub fn plays_on_points(self) -> bool {
+        matches!(self.entry().rules, Rules::Choice(_, Among::Points))
+    }
+
+    /// Whether it works with the curvature of a loss, and a loss without any needs one.
+    #[must_use]
+    pub fn needs_curvature(self) -> bool {
+        let Rules::Iterate(rules) = self.entry().rules else {
+            return false;
+        };
+        !matches!(rules.curvature, Calibration::Balanced(_))
+    }
+
+    pub(crate) fn on_sums(self) -> Option<&'static dyn OnSums> {
+        match self.entry().rules {
+            Rules::Sum(rules) => Some(rules),
+            _ => None,
+        }
     }
 
     /// Whether it runs on this sum with this noise; if not, why.
@@ -129,39 +251,24 @@ impl RecipeName {
     /// # Errors
     /// The reason, for people.
     pub fn accepts(self, sum: SumKind, noise: Noise) -> Result<(), String> {
-        if !matches!(
-            self.entry().mechanism,
-            MechanismKind::Sum(_) | MechanismKind::Values(_)
-        ) {
+        let (MechanismKind::Sum(own) | MechanismKind::Values(own)) = self.entry().mechanism else {
             return Err(format!(
                 "{self} does not stand on sums: it has none to choose"
             ));
-        }
-        sum.accepts(noise).map_err(|unfit| unfit.to_string())?;
-        let windowed = matches!(self, Self::CocoP | Self::CocoL);
-        let reason = match self {
-            _ if windowed != sum.is_windowed() => {
-                if windowed {
-                    "its guarantee is about a window: it needs --sum window"
-                } else {
-                    "it promises privacy of the transcript, which a window does not give; use \
-                     coco-p"
-                }
-            }
-            Self::Ftpl if noise != Noise::Gaussian => {
-                "its regret needs Gaussian noise and delta > 0"
-            }
-            Self::Ftpl if !matches!(sum, SumKind::PaddedTree | SumKind::Smooth) => {
-                "its regret needs noise of one law for every release: use tree-padded or smooth"
-            }
-            Self::Pqftl if noise == Noise::Laplace => {
-                "second moments are bounded in L2: use l2-laplace or gaussian"
-            }
-            _ => return Ok(()),
         };
-        Err(format!(
-            "{self} cannot run on sum {sum} with {noise} noise: {reason}"
-        ))
+        sum.accepts(noise).map_err(|unfit| unfit.to_string())?;
+        let refused = match (own.is_windowed(), sum.is_windowed()) {
+            (true, false) => Some("its guarantee is about a window: it needs --sum window"),
+            (false, true) => Some(
+                "it promises privacy of the transcript, which a window does not give; use coco-p",
+            ),
+            _ => self.on_sums().and_then(|rules| rules.refuses(sum, noise)),
+        };
+        refused.map_or(Ok(()), |reason| {
+            Err(format!(
+                "{self} cannot run on sum {sum} with {noise} noise: {reason}"
+            ))
+        })
     }
 }
 
@@ -195,6 +302,21 @@ mod tests {
         for entry in CATALOGUE {
             assert_eq!(entry.name.parse(), Ok(entry.recipe));
             assert_eq!(entry.recipe.to_string(), entry.name);
+            assert_eq!(entry.recipe.entry().name, entry.name);
+            let fits = match entry.rules {
+                Rules::Sum(_) => matches!(entry.mechanism, MechanismKind::Sum(_)),
+                Rules::Choice(..) => {
+                    let kinds = [MechanismKind::Selection, MechanismKind::Batch];
+                    kinds.contains(&entry.mechanism)
+                }
+                Rules::Bandit(_) => entry.mechanism == MechanismKind::Feedback,
+                Rules::Iterate(_) => entry.mechanism == MechanismKind::Iterate,
+                Rules::Alone => matches!(
+                    entry.mechanism,
+                    MechanismKind::SparseTree | MechanismKind::Values(_)
+                ),
+            };
+            assert!(fits, "{}: rules of another family", entry.name);
         }
         assert!(
             "svm"

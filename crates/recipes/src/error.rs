@@ -58,8 +58,17 @@ pub enum RecipeError {
         /// The recipe.
         recipe: RecipeName,
         /// What it learns from.
-        wanted: &'static str,
+        wanted: String,
     },
+}
+
+impl RecipeError {
+    pub(crate) fn not_on_sums(recipe: RecipeName) -> Self {
+        Self::Unfit(format!(
+            "{recipe} does not learn from gradients in sums: it stands on {}",
+            recipe.entry().mechanism
+        ))
+    }
 }
 
 /// Why a run refuses.

@@ -18,12 +18,13 @@ mod note;
 mod papers;
 mod run;
 mod sparse;
+mod tables;
 mod values;
 
 pub use bandits::{
     Actions, ArmEstimate, BanditPlayer, BanditRecipe, BanditRequest, BanditRun, BanditShadow, Turn,
 };
-pub use catalogue::{CATALOGUE, Entry, MechanismKind, RecipeName};
+pub use catalogue::{CATALOGUE, Entry, MechanismKind, RecipeName, Wish};
 pub use choose::{Choice, Situation, Task, Wishes};
 pub use error::{RecipeError, RunError};
 pub use experts::{
@@ -36,11 +37,12 @@ pub use limited_updates::{
     LimitedUpdates, LimitedUpdatesRequest, LimitedUpdatesRun, UpdatesPlayer,
 };
 pub use linear::{
-    Ask, Holds, NOISE_BETA, Objective, Recipe, RecipeRequest, RegretBound, Shadow, SumPlayer,
-    SumRun,
+    Ask, Holds, LearnsFrom, NOISE_BETA, Objective, Recipe, RecipeRequest, RegretBound, Shadow,
+    SumPlayer, SumRun,
 };
 pub use note::{Note, NoteError};
 pub use papers::{Cell, TABLES, Table};
 pub use run::{Beginning, Out, Player, Run};
 pub use sparse::{SparsePlayer, SparseRecipe, SparseRequest, SparseRun};
+pub use tables::{Column, TablesPlayer, TablesRecipe, TablesRequest, TablesRun, TablesShadow};
 pub use values::{ValuesPlayer, ValuesRecipe, ValuesRequest, ValuesRun};

@@ -9,10 +9,8 @@
 //! both spheres bind, which puts p on the plane ⟨p, x⟩ = (R² + ‖x‖² − r²)/2 and, within it, on the
 //! circle's lowest point along the part of g orthogonal to x.
 
-use hushstream_four::{self as four, FOUR, Four, Plain, Work, padded};
-
 use crate::local::{DirectOracle, LocalRule};
-use crate::{Barrier, Capability, ConvexSet, LocalOracle, SetError, barrier, vector};
+use crate::{Barrier, Capability, ConvexSet, LocalOracle, SetError, Shape, barrier, vector};
 
 /// A factor below this may have lost digits to underflow.
 const SMALL_FACTOR: f64 = 1e-290;
@@ -28,48 +26,51 @@ const SMALL_FACTOR: f64 = 1e-290;
 /// assert!((point[0] - 0.6).abs() <= error && (point[1] - 0.8).abs() <= error);
 /// # Ok::<(), SetError>(())
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Ball {
-    dimension: usize,
+    shape: Shape,
     radius: f64,
 }
 
 impl Ball {
-    /// The ball of this radius around 0; [`crate::Shifted`] moves it.
+    /// The ball of this radius around 0; [`crate::Moved`] moves it.
     ///
     /// # Errors
     /// No dimension, or a radius that is not positive and finite.
     pub fn new(dimension: usize, radius: f64) -> Result<Self, SetError> {
         vector::check_dimension(dimension, 1)?;
         vector::check_positive("radius", radius)?;
-        Ok(Self { dimension, radius })
+        Ok(Self {
+            shape: Shape {
+                name: "ball",
+                centre: vec![0.0; dimension],
+                diameter: 2.0 * radius,
+                outer_radius: radius,
+                inner_radius: radius,
+                largest_norm: radius,
+            },
+            radius,
+        })
     }
 
-    #[inline(always)]
-    fn shrink<V: Four>(&self, v: V, point: &mut [f64], norm: f64) -> f64 {
+    fn shrink(&self, point: &mut [f64], norm: f64) -> f64 {
         if norm <= self.radius {
             return 0.0;
         }
         let factor = self.radius / norm;
         if factor >= SMALL_FACTOR {
-            let factor = v.floats(&[factor; FOUR]);
-            let (fours, rest) = point.as_chunks_mut();
-            for four in fours {
-                *four = v.numbers(v.times(v.floats(four), factor));
-            }
-            let last = v.numbers(v.times(v.floats(&padded(rest)), factor));
-            four::put(last, rest);
+            point.iter_mut().for_each(|value| *value *= factor);
         } else {
             // Dividing first keeps the direction of huge points.
             for value in point {
                 *value = *value / norm * self.radius;
             }
         }
-        vector::rounding(self.dimension, self.radius)
+        vector::rounding(self.dimension(), self.radius)
     }
 
     fn slack(&self, free: &[f64]) -> Result<f64, SetError> {
-        vector::check("free coordinates", free, self.dimension)?;
+        vector::check("free coordinates", free, self.dimension())?;
         let norm = vector::norm(free);
         let slack = (self.radius - norm) * (self.radius + norm);
         if slack > 0.0 {
@@ -80,57 +81,9 @@ impl Ball {
     }
 }
 
-/// The projection, with the widest vectors that the CPU supports.
-struct Project<'a> {
-    ball: &'a Ball,
-    point: &'a mut [f64],
-}
-
-impl Work for Project<'_> {
-    type Output = Result<f64, SetError>;
-
-    #[inline(always)]
-    fn with<V: Four>(self, v: V) -> Self::Output {
-        vector::check_length("point", self.point, self.ball.dimension)?;
-        // If the sum of squares is finite, so are all coordinates; otherwise check each one.
-        let square = four::dot(v, self.point, self.point);
-        if !square.is_finite() {
-            vector::check("point", self.point, self.ball.dimension)?;
-        }
-        let norm = vector::norm_from(square, self.point);
-        Ok(self.ball.shrink(v, self.point, norm))
-    }
-}
-
 impl ConvexSet for Ball {
-    fn name(&self) -> &'static str {
-        "ball"
-    }
-
-    fn dimension(&self) -> usize {
-        self.dimension
-    }
-
-    fn diameter(&self) -> f64 {
-        2.0 * self.radius
-    }
-
-    fn outer_radius(&self) -> f64 {
-        self.radius
-    }
-
-    fn inner_radius(&self) -> f64 {
-        self.radius
-    }
-
-    fn largest_norm(&self) -> f64 {
-        self.radius
-    }
-
-    fn centre(&self, out: &mut [f64]) -> Result<(), SetError> {
-        vector::check_length("centre", out, self.dimension)?;
-        out.fill(0.0);
-        Ok(())
+    fn shape(&self) -> &Shape {
+        &self.shape
     }
 
     fn can(&self, capability: Capability) -> bool {
@@ -138,18 +91,24 @@ impl ConvexSet for Ball {
     }
 
     fn project(&self, point: &mut [f64]) -> Result<f64, SetError> {
-        four::run(Project { ball: self, point })
+        vector::check_length("point", point, self.dimension())?;
+        // If the sum of squares is finite, so are all coordinates; otherwise check each one.
+        let square = vector::dot(point, point);
+        if !square.is_finite() {
+            vector::check("point", point, self.dimension())?;
+        }
+        let norm = vector::norm_from(square, point);
+        Ok(self.shrink(point, norm))
     }
 
     /// The computed norm errs by less than (d/2 + 2)·2⁻⁵³ of itself; a point that far outside may
     /// pass as inside. Scaling adds two more roundings.
     fn projection_error(&self, _reach: f64) -> Option<f64> {
-        Some((self.dimension as f64 + 8.0) * 0.5 * f64::EPSILON * self.radius)
+        Some((self.dimension() as f64 + 8.0) * 0.5 * f64::EPSILON * self.radius)
     }
 
     fn minimise(&self, direction: &[f64], out: &mut [f64]) -> Result<(), SetError> {
-        vector::check("direction", direction, self.dimension)?;
-        vector::check_length("minimiser", out, self.dimension)?;
+        vector::check_minimise(direction, out, self.dimension())?;
         let norm = vector::norm(direction);
         if norm > 0.0 {
             for (out, value) in out.iter_mut().zip(direction) {
@@ -163,11 +122,11 @@ impl ConvexSet for Ball {
     }
 
     fn local_oracle(&self) -> Result<Box<dyn LocalOracle>, SetError> {
-        Ok(Box::new(DirectOracle::new(*self)))
+        Ok(Box::new(DirectOracle::new(self.clone())))
     }
 
     fn barrier(&self) -> Result<Box<dyn Barrier>, SetError> {
-        Ok(Box::new(*self))
+        Ok(Box::new(self.clone()))
     }
 }
 
@@ -209,17 +168,13 @@ impl LocalRule for Ball {
         }
         // Correct rounding, also if g is parallel to x and no case above applied.
         let norm = vector::norm(answer);
-        self.shrink(Plain, answer, norm);
+        self.shrink(answer, norm);
     }
 }
 
 impl Barrier for Ball {
     fn free_dimension(&self) -> usize {
-        self.dimension
-    }
-
-    fn point_dimension(&self) -> usize {
-        self.dimension
+        self.dimension()
     }
 
     fn parameter(&self) -> f64 {
@@ -230,29 +185,28 @@ impl Barrier for Ball {
         self.slack(free).map_or(f64::INFINITY, |slack| -slack.ln())
     }
 
-    fn gradient(&self, free: &[f64], out: &mut [f64]) -> Result<(), SetError> {
-        vector::check_length("gradient", out, self.dimension)?;
+    fn gradient(&self, free: &[f64]) -> Result<Vec<f64>, SetError> {
         let slack = self.slack(free)?;
-        for (out, value) in out.iter_mut().zip(free) {
-            *out = 2.0 * value / slack;
-        }
-        Ok(())
+        Ok(free.iter().map(|value| 2.0 * value / slack).collect())
     }
 
-    fn hessian(&self, free: &[f64], out: &mut [f64]) -> Result<(), SetError> {
-        vector::check_length("hessian", out, self.dimension * self.dimension)?;
+    fn hessian(&self, free: &[f64]) -> Result<Vec<f64>, SetError> {
         let slack = self.slack(free)?;
-        for (row, line) in out.chunks_exact_mut(self.dimension).enumerate() {
-            for (entry, value) in line.iter_mut().zip(free) {
-                *entry = 4.0 * (free[row] / slack) * (value / slack);
-            }
-            line[row] += 2.0 / slack;
-        }
-        Ok(())
+        let rows = free.iter().enumerate().flat_map(|(row, across)| {
+            free.iter().enumerate().map(move |(column, value)| {
+                let entry = 4.0 * (across / slack) * (value / slack);
+                if row == column {
+                    entry + 2.0 / slack
+                } else {
+                    entry
+                }
+            })
+        });
+        Ok(rows.collect())
     }
 
-    fn start(&self, out: &mut [f64]) -> Result<(), SetError> {
-        self.centre(out)
+    fn start(&self) -> Vec<f64> {
+        self.shape.centre.clone()
     }
 }
 

@@ -22,9 +22,7 @@ use crate::{SetError, vector};
 /// let barrier = Simplex::new(3)?.barrier()?;
 /// // The simplex has no interior; its barrier has two free coordinates.
 /// assert_eq!((barrier.free_dimension(), barrier.parameter()), (2, 3.0));
-/// let mut point = [0.0; 3];
-/// barrier.lift(&[0.5, 0.25], &mut point)?;
-/// assert_eq!(point, [0.5, 0.25, 0.25]);
+/// assert_eq!(barrier.lift(&[0.5, 0.25])?, [0.5, 0.25, 0.25]);
 /// assert_eq!(barrier.value(&[0.5, 0.75]), f64::INFINITY);
 /// # Ok::<(), SetError>(())
 /// ```
@@ -33,7 +31,9 @@ pub trait Barrier: Send + Sync + Debug {
     fn free_dimension(&self) -> usize;
 
     /// The number of coordinates of a point of the set.
-    fn point_dimension(&self) -> usize;
+    fn point_dimension(&self) -> usize {
+        self.free_dimension()
+    }
 
     /// The parameter ν.
     fn parameter(&self) -> f64;
@@ -41,57 +41,40 @@ pub trait Barrier: Send + Sync + Debug {
     /// R at free coordinates; +∞ outside the interior.
     fn value(&self, free: &[f64]) -> f64;
 
-    /// Writes ∇R.
+    /// ∇R.
     ///
     /// # Errors
-    /// Coordinates outside the interior, or slices that do not fit.
-    fn gradient(&self, free: &[f64], out: &mut [f64]) -> Result<(), SetError>;
+    /// Coordinates outside the interior, or too many or few of them.
+    fn gradient(&self, free: &[f64]) -> Result<Vec<f64>, SetError>;
 
-    /// Writes ∇²R, row by row.
+    /// ∇²R, row by row.
     ///
     /// # Errors
-    /// Coordinates outside the interior, or slices that do not fit.
-    fn hessian(&self, free: &[f64], out: &mut [f64]) -> Result<(), SetError>;
+    /// As [`gradient`](Self::gradient).
+    fn hessian(&self, free: &[f64]) -> Result<Vec<f64>, SetError>;
 
-    /// Writes free coordinates of an interior point: the set's centre.
-    ///
-    /// # Errors
-    /// A slice of the wrong length.
-    fn start(&self, out: &mut [f64]) -> Result<(), SetError>;
+    /// Free coordinates of an interior point: the set's centre.
+    fn start(&self) -> Vec<f64>;
 
-    /// Writes the point with these free coordinates.
+    /// The point with these free coordinates.
     ///
     /// # Errors
-    /// Slices that do not fit.
-    fn lift(&self, free: &[f64], point: &mut [f64]) -> Result<(), SetError> {
-        vector::check("free coordinates", free, self.point_dimension())?;
-        vector::check_length("point", point, self.point_dimension())?;
-        point.copy_from_slice(free);
-        Ok(())
+    /// Too many or few coordinates, or one that is not finite.
+    fn lift(&self, free: &[f64]) -> Result<Vec<f64>, SetError> {
+        vector::check("free coordinates", free, self.free_dimension())?;
+        Ok(free.to_vec())
     }
 
-    /// Writes the free coordinates of a point of the affine hull.
+    /// The gradient in free coordinates of a function with gradient `gradient` in x: Mᵀ·gradient.
     ///
     /// # Errors
-    /// Slices that do not fit.
-    fn lower(&self, point: &[f64], free: &mut [f64]) -> Result<(), SetError> {
-        vector::check("point", point, self.point_dimension())?;
-        vector::check_length("free coordinates", free, self.point_dimension())?;
-        free.copy_from_slice(point);
-        Ok(())
-    }
-
-    /// Writes the gradient in free coordinates of a function with gradient `gradient` in x:
-    /// Mᵀ·gradient.
-    ///
-    /// # Errors
-    /// Slices that do not fit.
-    fn pull_back(&self, gradient: &[f64], free: &mut [f64]) -> Result<(), SetError> {
-        self.lower(gradient, free)
+    /// As [`lift`](Self::lift).
+    fn pull_back(&self, gradient: &[f64]) -> Result<Vec<f64>, SetError> {
+        vector::check("gradient", gradient, self.point_dimension())?;
+        Ok(gradient.to_vec())
     }
 }
 
-/// The error for coordinates outside the interior.
 pub(crate) fn outside(set: &'static str, distance: f64) -> SetError {
     SetError::Outside {
         parameter: "barrier coordinates",
@@ -106,7 +89,7 @@ mod tests {
     use crate::ConvexSet;
     use crate::samples::Draws;
     use crate::{
-        Ball, BoxSet, FlowPolytope, HalfspacePolytope, Scaled, Shifted, Simplex, UniformMatroid,
+        Ball, BoxSet, FlowPolytope, HalfspacePolytope, Moved, Simplex, UniformMatroid,
         VertexPolytope, vector,
     };
     use std::sync::Arc;
@@ -124,21 +107,20 @@ mod tests {
             Arc::new(VertexPolytope::new(&triangle).unwrap()),
             Arc::new(HalfspacePolytope::new(&rows, &[0.0, 0.0, 2.0]).unwrap()),
             Arc::new(FlowPolytope::new(4, &edges, 0, 3).unwrap()),
-            Arc::new(Scaled::new(simplex.clone(), 3.0).unwrap()),
-            Arc::new(Shifted::new(simplex, &[1.0, 2.0, 3.0, 4.0]).unwrap()),
+            Arc::new(Moved::scaled(simplex.clone(), 3.0).unwrap()),
+            Arc::new(Moved::shifted(simplex, &[1.0, 2.0, 3.0, 4.0]).unwrap()),
         ]
     }
 
-    /// Gradient and Hessian against central differences; |R'[h]|² ≤ ν·R''[h,h]; lifting, lowering
-    /// and pulling back agree.
+    /// Gradient and Hessian against central differences; |R'[h]|² ≤ ν·R''[h,h]; lifting and
+    /// pulling back agree.
     #[test]
     fn derivatives_and_parameter() {
         let mut draws = Draws::new(17);
         for set in sets() {
             let barrier = set.barrier().unwrap();
             let size = barrier.free_dimension();
-            let mut start = vec![0.0; size];
-            barrier.start(&mut start).unwrap();
+            let start = barrier.start();
             for _ in 0..20 {
                 let mut at = start.clone();
                 let way = draws.normals(size);
@@ -148,10 +130,8 @@ mod tests {
                     vector::add(&mut at, -0.3 * reach, &way);
                     reach *= 0.7;
                 }
-                let mut gradient = vec![0.0; size];
-                let mut hessian = vec![0.0; size * size];
-                barrier.gradient(&at, &mut gradient).unwrap();
-                barrier.hessian(&at, &mut hessian).unwrap();
+                let gradient = barrier.gradient(&at).unwrap();
+                let hessian = barrier.hessian(&at).unwrap();
                 // Steps in units of the local metric keep the differences inside and well scaled.
                 let stiff = (0..size).fold(1.0_f64, |m, i| m.max(hessian[i * size + i]));
                 let step = 1e-4 / stiff.sqrt();
@@ -161,9 +141,8 @@ mod tests {
                     down[i] -= step;
                     let slope = (barrier.value(&up) - barrier.value(&down)) / (2.0 * step);
                     assert!((slope - gradient[i]).abs() < 1e-6 * stiff.sqrt(), "{set:?}");
-                    let (mut above, mut below) = (vec![0.0; size], vec![0.0; size]);
-                    barrier.gradient(&up, &mut above).unwrap();
-                    barrier.gradient(&down, &mut below).unwrap();
+                    let above = barrier.gradient(&up).unwrap();
+                    let below = barrier.gradient(&down).unwrap();
                     for j in 0..size {
                         let curve = (above[j] - below[j]) / (2.0 * step);
                         assert!((curve - hessian[i * size + j]).abs() < 1e-6 * stiff);
@@ -178,17 +157,11 @@ mod tests {
                     .sum();
                 assert!(first * first <= barrier.parameter() * second * (1.0 + 1e-9));
 
-                let mut point = vec![0.0; set.dimension()];
-                barrier.lift(&at, &mut point).unwrap();
+                let point = barrier.lift(&at).unwrap();
                 assert!(set.contains(&point, 1e-9), "{set:?}");
-                let mut back = vec![0.0; size];
-                barrier.lower(&point, &mut back).unwrap();
-                assert!(vector::distance(&at, &back) < 1e-9);
                 let loss = draws.normals(set.dimension());
-                let mut pulled = vec![0.0; size];
-                barrier.pull_back(&loss, &mut pulled).unwrap();
-                let mut other = vec![0.0; set.dimension()];
-                barrier.lift(&start, &mut other).unwrap();
+                let pulled = barrier.pull_back(&loss).unwrap();
+                let other = barrier.lift(&start).unwrap();
                 let directly = vector::dot(&loss, &vector::difference(&point, &other));
                 let reduced = vector::dot(&pulled, &vector::difference(&at, &start));
                 assert!((directly - reduced).abs() < 1e-9);
@@ -201,9 +174,8 @@ mod tests {
         for set in sets() {
             let barrier = set.barrier().unwrap();
             let far = vec![1e3; barrier.free_dimension()];
-            let mut out = far.clone();
             assert!(barrier.value(&far) == f64::INFINITY, "{set:?}");
-            assert!(barrier.gradient(&far, &mut out).is_err());
+            assert!(barrier.gradient(&far).is_err());
             assert!(barrier.value(&far[1..]) == f64::INFINITY);
         }
     }

@@ -1,16 +1,18 @@
 //! The box {lower ≤ x ≤ upper}, coordinate by coordinate.
 //!
 //! **Projection** clamps, exactly. **Minimiser** a corner: lower where g ≥ 0, upper elsewhere.
-//! **Barrier** −Σ ln(xᵢ − lᵢ) − Σ ln(uᵢ − xᵢ), ν = 2d. All O(d), the Hessian O(d²) to write.
+//! **Barrier** −Σ ln(xᵢ − lᵢ) − Σ ln(uᵢ − xᵢ), ν = 2d, as that of 2d halfspaces.
 //!
 //! **Local oracle**, ρ = √d: every coordinate moves by r against its gradient and stays in the box.
 //! This minimises ⟨·, g⟩ on the box intersected with the cube of half-side r around x, which holds
 //! the ball of radius r and lies in the ball of radius √d·r. A vertex decomposition is not
 //! needed, and would have ρ = d on a cube.
 
+use crate::hull::AffineHull;
 use crate::local::{DirectOracle, LocalRule};
+use crate::log_barrier::LogBarrier;
 use crate::set::check_vertex_count;
-use crate::{Barrier, Capability, ConvexSet, LocalOracle, SetError, barrier, vector};
+use crate::{Barrier, Capability, ConvexSet, LocalOracle, SetError, Shape, vector};
 use hushstream_account::ParameterError;
 
 /// A box with sides parallel to the axes.
@@ -27,6 +29,7 @@ use hushstream_account::ParameterError;
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct BoxSet {
+    shape: Shape,
     lower: Vec<f64>,
     upper: Vec<f64>,
 }
@@ -51,7 +54,23 @@ impl BoxSet {
                 .into());
             }
         }
+        let sides = vector::difference(upper, lower);
+        let bounds = || lower.iter().zip(upper);
+        let farthest: Vec<f64> = bounds()
+            .map(|(low, high)| low.abs().max(high.abs()))
+            .collect();
+        let diameter = vector::norm(&sides);
         Ok(Self {
+            shape: Shape {
+                name: "box",
+                centre: bounds()
+                    .map(|(low, high)| low + (high - low) / 2.0)
+                    .collect(),
+                diameter,
+                outer_radius: diameter / 2.0,
+                inner_radius: sides.iter().copied().fold(f64::INFINITY, f64::min) / 2.0,
+                largest_norm: vector::norm(&farthest),
+            },
             lower: lower.to_vec(),
             upper: upper.to_vec(),
         })
@@ -65,66 +84,11 @@ impl BoxSet {
         vector::check_positive("half side", half_side)?;
         Self::new(&vec![-half_side; dimension], &vec![half_side; dimension])
     }
-
-    fn sides(&self) -> impl Iterator<Item = f64> {
-        self.lower
-            .iter()
-            .zip(&self.upper)
-            .map(|(low, high)| high - low)
-    }
-
-    /// The distances of each coordinate to both of its bounds.
-    fn slacks(&self, free: &[f64]) -> Result<Vec<(f64, f64)>, SetError> {
-        vector::check("free coordinates", free, self.lower.len())?;
-        let bounds = self.lower.iter().zip(&self.upper);
-        let slacks: Vec<(f64, f64)> = free
-            .iter()
-            .zip(bounds)
-            .map(|(value, (low, high))| (value - low, high - value))
-            .collect();
-        let nearest = slacks.iter().map(|(a, b)| a.min(*b)).reduce(f64::min);
-        match nearest {
-            Some(slack) if slack <= 0.0 => Err(barrier::outside(self.name(), -slack)),
-            _ => Ok(slacks),
-        }
-    }
 }
 
 impl ConvexSet for BoxSet {
-    fn name(&self) -> &'static str {
-        "box"
-    }
-
-    fn dimension(&self) -> usize {
-        self.lower.len()
-    }
-
-    fn diameter(&self) -> f64 {
-        vector::norm(&self.sides().collect::<Vec<_>>())
-    }
-
-    fn outer_radius(&self) -> f64 {
-        self.diameter() / 2.0
-    }
-
-    fn inner_radius(&self) -> f64 {
-        self.sides().fold(f64::INFINITY, f64::min) / 2.0
-    }
-
-    fn largest_norm(&self) -> f64 {
-        let bounds = self.lower.iter().zip(&self.upper);
-        let farthest: Vec<f64> = bounds
-            .map(|(low, high)| low.abs().max(high.abs()))
-            .collect();
-        vector::norm(&farthest)
-    }
-
-    fn centre(&self, out: &mut [f64]) -> Result<(), SetError> {
-        vector::check_length("centre", out, self.lower.len())?;
-        for ((out, low), high) in out.iter_mut().zip(&self.lower).zip(&self.upper) {
-            *out = low + (high - low) / 2.0;
-        }
-        Ok(())
+    fn shape(&self) -> &Shape {
+        &self.shape
     }
 
     fn can(&self, _: Capability) -> bool {
@@ -145,8 +109,7 @@ impl ConvexSet for BoxSet {
     }
 
     fn minimise(&self, direction: &[f64], out: &mut [f64]) -> Result<(), SetError> {
-        vector::check("direction", direction, self.lower.len())?;
-        vector::check_length("minimiser", out, self.lower.len())?;
+        vector::check_minimise(direction, out, self.lower.len())?;
         for (index, (out, slope)) in out.iter_mut().zip(direction).enumerate() {
             *out = if *slope >= 0.0 {
                 self.lower[index]
@@ -162,7 +125,17 @@ impl ConvexSet for BoxSet {
     }
 
     fn barrier(&self) -> Result<Box<dyn Barrier>, SetError> {
-        Ok(Box::new(self.clone()))
+        let dimension = self.dimension();
+        let row = |sign: f64| move |index| vector::along(dimension, index, sign);
+        let indices = || 0..dimension;
+        let rows: Vec<Vec<f64>> = indices()
+            .map(row(-1.0))
+            .chain(indices().map(row(1.0)))
+            .collect();
+        let lower = self.lower.iter().map(|bound| -bound);
+        let offsets: Vec<f64> = lower.chain(self.upper.iter().copied()).collect();
+        let hull = AffineHull::whole_space(self.shape.centre.clone());
+        Ok(LogBarrier::in_hull(self.name(), &rows, &offsets, hull))
     }
 
     fn vertices(&self) -> Result<Vec<Vec<f64>>, SetError> {
@@ -192,48 +165,6 @@ impl LocalRule for BoxSet {
                 *answer = moved.clamp(self.lower[index], self.upper[index]);
             }
         }
-    }
-}
-
-impl Barrier for BoxSet {
-    fn free_dimension(&self) -> usize {
-        self.lower.len()
-    }
-
-    fn point_dimension(&self) -> usize {
-        self.lower.len()
-    }
-
-    fn parameter(&self) -> f64 {
-        2.0 * self.lower.len() as f64
-    }
-
-    fn value(&self, free: &[f64]) -> f64 {
-        self.slacks(free).map_or(f64::INFINITY, |slacks| {
-            -slacks.iter().map(|(a, b)| a.ln() + b.ln()).sum::<f64>()
-        })
-    }
-
-    fn gradient(&self, free: &[f64], out: &mut [f64]) -> Result<(), SetError> {
-        vector::check_length("gradient", out, self.lower.len())?;
-        for (out, (low, high)) in out.iter_mut().zip(self.slacks(free)?) {
-            *out = 1.0 / high - 1.0 / low;
-        }
-        Ok(())
-    }
-
-    fn hessian(&self, free: &[f64], out: &mut [f64]) -> Result<(), SetError> {
-        let dimension = self.lower.len();
-        vector::check_length("hessian", out, dimension * dimension)?;
-        out.fill(0.0);
-        for (index, (low, high)) in self.slacks(free)?.into_iter().enumerate() {
-            out[index * (dimension + 1)] = 1.0 / (low * low) + 1.0 / (high * high);
-        }
-        Ok(())
-    }
-
-    fn start(&self, out: &mut [f64]) -> Result<(), SetError> {
-        self.centre(out)
     }
 }
 

@@ -21,15 +21,16 @@
 //! the rows taken in the affine hull. ∎ With C independent this is at most Garber and Hazan's
 //! √dim·ψ/ξ, and often much less; the sets give the largest value over all z in their files.
 //!
-//! **Cost.** One linear minimisation and O(n·d) for n vertices in the decomposition, which is
-//! reduced to at most d + 1 (Carathéodory) when it exceeds 2(d + 1): O(d³), once in d rounds.
+//! **Cost.** One linear minimisation and O(n·d) for n vertices in the decomposition. When they exceed
+//! 2(d + 1), the point is decomposed anew, as at the start, into at most d + 1 vertices: about d
+//! linear minimisations and O(d³), once in d rounds.
 
 use hushstream_account::ParameterError;
 use std::sync::Arc;
 
 use crate::local::{check_fraction, check_on_track, check_question, no_answer};
 use crate::wolfe::{combine, nearest};
-use crate::{ConvexSet, LocalOracle, SetError, caratheodory, vector};
+use crate::{ConvexSet, LocalOracle, SetError, vector};
 
 /// A local oracle that holds its point as a convex combination of vertices.
 ///
@@ -39,9 +40,8 @@ use crate::{ConvexSet, LocalOracle, SetError, caratheodory, vector};
 /// use hushstream_sets::{DecomposedOracle, L1Ball, LocalOracle, SetError};
 ///
 /// let mut oracle = DecomposedOracle::new(Arc::new(L1Ball::new(2, 1.0)?), 1.0)?;
-/// let (mut x, mut p) = ([0.0, 0.0], [0.0; 2]);
-/// oracle.step(&x, 0.5, &[1.0, 0.0], &mut p)?;
-/// oracle.advance(1.0, &mut x)?;
+/// oracle.step(&[0.0, 0.0], 0.5, &[1.0, 0.0])?;
+/// oracle.advance(1.0)?;
 /// // The point is a mixture of vertices.
 /// let total: f64 = oracle.decomposition().iter().map(|(weight, _)| weight).sum();
 /// assert!((total - 1.0).abs() < 1e-12);
@@ -112,15 +112,9 @@ impl LocalOracle for DecomposedOracle {
         Ok(())
     }
 
-    fn step(
-        &mut self,
-        point: &[f64],
-        radius: f64,
-        gradient: &[f64],
-        answer: &mut [f64],
-    ) -> Result<(), SetError> {
+    fn step(&mut self, point: &[f64], radius: f64, slope: &[f64]) -> Result<Vec<f64>, SetError> {
         let dimension = self.set.dimension();
-        check_question(dimension, radius, gradient, answer)?;
+        check_question(dimension, radius, slope)?;
         vector::check("point", point, dimension)?;
         if self.vertices.is_empty() {
             self.start(point)?;
@@ -128,38 +122,36 @@ impl LocalOracle for DecomposedOracle {
         check_on_track(self.set.as_ref(), point, &self.point)?;
 
         let mut vertex = vec![0.0; dimension];
-        self.set.minimise(gradient, &mut vertex)?;
+        self.set.minimise(slope, &mut vertex)?;
         let products: Vec<f64> = self
             .vertices
             .iter()
-            .map(|vertex| vector::dot(vertex, gradient))
+            .map(|vertex| vector::dot(vertex, slope))
             .collect();
         let mut order: Vec<usize> = (0..products.len()).collect();
         order.sort_by(|&a, &b| products[b].total_cmp(&products[a]));
         let mass = (self.move_rate * radius).min(1.0);
         let mut left = mass;
         let mut removed = vec![0.0; products.len()];
-        answer.copy_from_slice(&self.point);
+        let mut answer = self.point.clone();
         for index in order {
             removed[index] = left.min(self.weights[index]);
             left -= removed[index];
-            vector::add(answer, -removed[index], &self.vertices[index]);
+            vector::add(&mut answer, -removed[index], &self.vertices[index]);
         }
         // Exactly the mass that was removed, so that rounding creates none.
         let mass = mass - left;
-        vector::add(answer, mass, &vertex);
+        vector::add(&mut answer, mass, &vertex);
         self.last = Some(Answer {
             removed,
             vertex,
             mass,
         });
-        Ok(())
+        Ok(answer)
     }
 
-    fn advance(&mut self, fraction: f64, point: &mut [f64]) -> Result<(), SetError> {
+    fn advance(&mut self, fraction: f64) -> Result<Vec<f64>, SetError> {
         check_fraction(fraction)?;
-        let dimension = self.set.dimension();
-        vector::check_length("point", point, dimension)?;
         let last = self.last.take().ok_or_else(no_answer)?;
         for (weight, removed) in self.weights.iter_mut().zip(&last.removed) {
             *weight = (*weight - fraction * removed).max(0.0);
@@ -173,13 +165,15 @@ impl LocalOracle for DecomposedOracle {
             }
         }
         self.drop_empty();
-        if self.vertices.len() > 2 * (dimension + 1) {
-            caratheodory::reduce(&self.vertices, &mut self.weights);
-            self.drop_empty();
-        }
         self.settle();
-        point.copy_from_slice(&self.point);
-        Ok(())
+        if self.vertices.len() > 2 * (self.set.dimension() + 1)
+            && let Ok(found) = nearest(self.set.as_ref(), &self.point)
+        {
+            (self.vertices, self.weights) = (found.vertices, found.weights);
+            self.drop_empty();
+            self.settle();
+        }
+        Ok(self.point.clone())
     }
 
     fn decomposition(&self) -> Vec<(f64, Vec<f64>)> {
@@ -215,8 +209,8 @@ impl LocalOracle for DecomposedOracle {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::FlowPolytope;
     use crate::samples::Draws;
+    use crate::{FlowPolytope, UniformMatroid};
 
     fn diamond() -> FlowPolytope {
         let edges = [(0, 1), (0, 2), (1, 2), (1, 3), (2, 3), (0, 3)];
@@ -230,13 +224,12 @@ mod tests {
         let mut oracle = set.local_oracle().unwrap();
         let mut x = vec![0.0; 6];
         set.centre(&mut x).unwrap();
-        let mut p = vec![0.0; 6];
         let mut draws = Draws::new(1);
         let mut saved = None;
         let gradients: Vec<Vec<f64>> = (0..2000).map(|_| draws.normals(6)).collect();
         for (round, gradient) in gradients.iter().enumerate() {
-            oracle.step(&x, 0.05, gradient, &mut p).unwrap();
-            oracle.advance(0.3, &mut x).unwrap();
+            oracle.step(&x, 0.05, gradient).unwrap();
+            x = oracle.advance(0.3).unwrap();
             assert!(oracle.decomposition().len() <= 14);
             if round == 999 {
                 saved = Some((oracle.decomposition(), x.clone()));
@@ -247,10 +240,30 @@ mod tests {
         let mut second = set.local_oracle().unwrap();
         second.restore(&decomposition).unwrap();
         for gradient in &gradients[1000..] {
-            second.step(&y, 0.05, gradient, &mut p).unwrap();
-            second.advance(0.3, &mut y).unwrap();
+            second.step(&y, 0.05, gradient).unwrap();
+            y = second.advance(0.3).unwrap();
         }
         assert_eq!(x, y);
+    }
+
+    /// A decomposition that has grown long is made anew without moving its point.
+    #[test]
+    fn a_new_decomposition_moves_nothing() {
+        let set = UniformMatroid::new(8, 4).unwrap();
+        let mut oracle = set.local_oracle().unwrap();
+        let (mut x, mut draws, mut longest, mut renewed) = (vec![0.5; 8], Draws::new(2), 0, 0);
+        for _ in 0..400 {
+            let p = oracle.step(&x, 0.05, &draws.normals(8)).unwrap();
+            let next = oracle.advance(0.3).unwrap();
+            let expected = x.iter().zip(&p).map(|(x, p)| 0.7 * x + 0.3 * p);
+            assert!(vector::distance(&next, &expected.collect::<Vec<_>>()) < 1e-12);
+            let length = oracle.decomposition().len();
+            renewed += usize::from(length + 1 < longest);
+            longest = length;
+            assert!(length <= 18);
+            x = next;
+        }
+        assert!(renewed > 2, "{renewed}");
     }
 
     #[test]
@@ -258,11 +271,9 @@ mod tests {
         let set = diamond();
         let mut oracle = set.local_oracle().unwrap();
         let mut vertices = set.vertices().unwrap();
-        let mut p = vec![0.0; 6];
-        oracle.step(&vertices[0], 0.1, &[1.0; 6], &mut p).unwrap();
-        let error = oracle
-            .step(&vertices[1], 0.1, &[1.0; 6], &mut p)
-            .unwrap_err();
+        let p = vec![0.0; 6];
+        oracle.step(&vertices[0], 0.1, &[1.0; 6]).unwrap();
+        let error = oracle.step(&vertices[1], 0.1, &[1.0; 6]).unwrap_err();
         assert!(matches!(error, SetError::Outside { .. }), "{error}");
         oracle.start(&vertices[1]).unwrap();
         vertices[1][0] += 0.1;

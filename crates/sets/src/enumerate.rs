@@ -6,6 +6,7 @@
 //! solution and a check of all rows per subset; at most [`SUBSET_CAP`] subsets.
 
 use crate::vector;
+use nalgebra::{DMatrix, DVector};
 
 /// The largest number of subsets that a search may visit.
 pub(crate) const SUBSET_CAP: usize = 200_000;
@@ -73,32 +74,19 @@ pub(crate) fn next_subset(chosen: &mut [usize], count: usize) -> bool {
 /// on rows scaled to length 1.
 fn meet(rows: &[Vec<f64>], offsets: &[f64], norms: &[f64], chosen: &[usize]) -> Option<Vec<f64>> {
     let size = chosen.len();
-    let mut system: Vec<Vec<f64>> = chosen
+    let scaled = |index: usize, value: f64| value / norms[index];
+    let system = DMatrix::from_fn(size, size, |i, j| scaled(chosen[i], rows[chosen[i]][j]));
+    let right = DVector::from_fn(size, |i, _| scaled(chosen[i], offsets[chosen[i]]));
+    let factors = system.lu();
+    if factors
+        .u()
+        .diagonal()
         .iter()
-        .map(|&index| {
-            let scaled = rows[index].iter().chain([&offsets[index]]);
-            scaled.map(|value| value / norms[index]).collect()
-        })
-        .collect();
-    for column in 0..size {
-        let pivot = (column..size)
-            .max_by(|&a, &b| system[a][column].abs().total_cmp(&system[b][column].abs()))?;
-        system.swap(column, pivot);
-        let pivot_row = system[column].clone();
-        if pivot_row[column].abs() < SAME {
-            return None;
-        }
-        for row in &mut system[column + 1..] {
-            let factor = row[column] / pivot_row[column];
-            vector::add(row, -factor, &pivot_row);
-        }
+        .any(|pivot| pivot.abs() < SAME)
+    {
+        return None;
     }
-    let mut solution = vec![0.0; size];
-    for index in (0..size).rev() {
-        let known = vector::dot(&system[index][index + 1..size], &solution[index + 1..]);
-        solution[index] = (system[index][size] - known) / system[index][index];
-    }
-    Some(solution)
+    Some(factors.solve(&right)?.as_slice().to_vec())
 }
 
 #[cfg(test)]

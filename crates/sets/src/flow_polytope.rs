@@ -20,7 +20,7 @@ use crate::hull::AffineHull;
 use crate::log_barrier::LogBarrier;
 use crate::paths::Graph;
 use crate::{
-    Barrier, Capability, ConvexSet, DecomposedOracle, LocalOracle, SetError, vector, wolfe,
+    Barrier, Capability, ConvexSet, DecomposedOracle, LocalOracle, SetError, Shape, vector, wolfe,
 };
 
 /// The unit flows of a graph. A point has one coordinate per edge, in the order of the edges.
@@ -38,12 +38,8 @@ use crate::{
 /// ```
 #[derive(Debug, Clone)]
 pub struct FlowPolytope {
+    shape: Shape,
     graph: Arc<Graph>,
-    centre: Vec<f64>,
-    diameter: f64,
-    outer_radius: f64,
-    largest_norm: f64,
-    dimension: usize,
     free_dimension: usize,
 }
 
@@ -78,55 +74,33 @@ impl FlowPolytope {
         let used_edges: usize = graph.outgoing.iter().map(Vec::len).sum();
         let used_nodes = 1 + graph.outgoing.iter().filter(|out| !out.is_empty()).count();
         let mut set = Self {
-            centre: graph.equal_split(edges.len()),
-            diameter: graph.farthest_paths().sqrt(),
+            shape: Shape {
+                name: "flow polytope",
+                centre: graph.equal_split(edges.len()),
+                diameter: graph.farthest_paths().sqrt(),
+                outer_radius: 0.0,
+                // Flows are conserved, so no flow polytope has an interior.
+                inner_radius: 0.0,
+                largest_norm: 0.0,
+            },
             graph: Arc::new(graph),
-            outer_radius: 0.0,
-            largest_norm: 0.0,
-            dimension: edges.len(),
             free_dimension: used_edges + 1 - used_nodes,
         };
         // For paths, ‖v − c‖² = ‖c‖² + Σ vₑ(1 − 2cₑ) is linear, and so is ‖v‖² = Σ vₑ.
-        let weights: Vec<f64> = set.centre.iter().map(|value| 2.0 * value - 1.0).collect();
-        let mut path = vec![0.0; set.dimension];
+        let centre = &set.shape.centre;
+        let weights: Vec<f64> = centre.iter().map(|value| 2.0 * value - 1.0).collect();
+        let mut path = vec![0.0; edges.len()];
         set.minimise(&weights, &mut path)?;
-        set.outer_radius = vector::distance(&path, &set.centre);
-        set.minimise(&vec![-1.0; set.dimension], &mut path)?;
-        set.largest_norm = vector::norm(&path);
+        set.shape.outer_radius = vector::distance(&path, &set.shape.centre);
+        set.minimise(&vec![-1.0; edges.len()], &mut path)?;
+        set.shape.largest_norm = vector::norm(&path);
         Ok(set)
     }
 }
 
 impl ConvexSet for FlowPolytope {
-    fn name(&self) -> &'static str {
-        "flow polytope"
-    }
-
-    fn dimension(&self) -> usize {
-        self.dimension
-    }
-
-    fn diameter(&self) -> f64 {
-        self.diameter
-    }
-
-    fn outer_radius(&self) -> f64 {
-        self.outer_radius
-    }
-
-    /// 0: flows are conserved, so no flow polytope has an interior.
-    fn inner_radius(&self) -> f64 {
-        0.0
-    }
-
-    fn largest_norm(&self) -> f64 {
-        self.largest_norm
-    }
-
-    fn centre(&self, out: &mut [f64]) -> Result<(), SetError> {
-        vector::check_length("centre", out, self.dimension)?;
-        out.copy_from_slice(&self.centre);
-        Ok(())
+    fn shape(&self) -> &Shape {
+        &self.shape
     }
 
     fn can(&self, _: Capability) -> bool {
@@ -138,8 +112,7 @@ impl ConvexSet for FlowPolytope {
     }
 
     fn minimise(&self, direction: &[f64], out: &mut [f64]) -> Result<(), SetError> {
-        vector::check("direction", direction, self.dimension)?;
-        vector::check_length("minimiser", out, self.dimension)?;
+        vector::check_minimise(direction, out, self.dimension())?;
         self.graph.shortest_path(direction, out);
         Ok(())
     }
@@ -151,27 +124,17 @@ impl ConvexSet for FlowPolytope {
     }
 
     fn barrier(&self) -> Result<Box<dyn Barrier>, SetError> {
-        let rows: Vec<Vec<f64>> = (0..self.dimension)
-            .map(|edge| {
-                let mut row = vec![0.0; self.dimension];
-                row[edge] = -1.0;
-                row
-            })
-            .collect();
-        let offsets = vec![0.0; self.dimension];
+        let row = |edge| vector::along(self.dimension(), edge, -1.0);
+        let rows: Vec<Vec<f64>> = (0..self.dimension()).map(row).collect();
+        let offsets = vec![0.0; self.dimension()];
         let hull = AffineHull::of(self)?;
-        Ok(Box::new(LogBarrier::in_hull(
-            self.name(),
-            &rows,
-            &offsets,
-            hull,
-        )))
+        Ok(LogBarrier::in_hull(self.name(), &rows, &offsets, hull))
     }
 
     /// All paths.
     fn vertices(&self) -> Result<Vec<Vec<f64>>, SetError> {
         let mut found = Vec::new();
-        let mut path = vec![0.0; self.dimension];
+        let mut path = vec![0.0; self.dimension()];
         self.graph
             .list_paths(self.graph.source, &mut path, &mut found)?;
         Ok(found)

@@ -24,7 +24,7 @@ use nalgebra::DMatrix;
 
 use crate::set::check_vertex_count;
 use crate::uniform_matroid::compare;
-use crate::{Capability, ConvexSet, DecomposedOracle, LocalOracle, SetError, vector, wolfe};
+use crate::{Capability, ConvexSet, DecomposedOracle, LocalOracle, SetError, Shape, vector, wolfe};
 
 /// The hull of the spanning trees of a connected graph, one coordinate per edge.
 ///
@@ -43,9 +43,8 @@ use crate::{Capability, ConvexSet, DecomposedOracle, LocalOracle, SetError, vect
 pub struct GraphicMatroid {
     nodes: usize,
     edges: Arc<Vec<(usize, usize)>>,
-    centre: Vec<f64>,
-    bridges: usize,
-    outer_radius: f64,
+    move_rate: f64,
+    shape: Shape,
 }
 
 impl GraphicMatroid {
@@ -90,27 +89,30 @@ impl GraphicMatroid {
             .iter()
             .filter(|&&value| value > 1.0 - 0.5 / nodes as f64)
             .count();
+        // Rank and number of edges once bridges are contracted.
+        let (rank, free) = (nodes - 1 - bridges, edges.len() - bridges);
         let mut set = Self {
             nodes,
             edges: Arc::new(edges.to_vec()),
-            centre,
-            bridges,
-            outer_radius: 0.0,
+            move_rate: ((free as f64).sqrt() * rank as f64 / 2.0).max(f64::MIN_POSITIVE),
+            shape: Shape {
+                name: "graphic matroid",
+                centre,
+                // An upper bound.
+                diameter: (2.0 * rank.min(free - rank) as f64).sqrt(),
+                outer_radius: 0.0,
+                // All trees have n − 1 edges, so the polytope has no interior.
+                inner_radius: 0.0,
+                largest_norm: ((nodes - 1) as f64).sqrt(),
+            },
         };
         // For indicators, ‖v − c‖² = ‖c‖² + Σ vₑ(1 − 2cₑ) is linear.
-        let weights: Vec<f64> = set.centre.iter().map(|value| 2.0 * value - 1.0).collect();
+        let centre = &set.shape.centre;
+        let weights: Vec<f64> = centre.iter().map(|value| 2.0 * value - 1.0).collect();
         let mut tree = vec![0.0; edges.len()];
         set.minimise(&weights, &mut tree)?;
-        set.outer_radius = vector::distance(&tree, &set.centre);
+        set.shape.outer_radius = vector::distance(&tree, &set.shape.centre);
         Ok(set)
-    }
-
-    /// Rank and number of edges once bridges are contracted.
-    fn without_bridges(&self) -> (usize, usize) {
-        (
-            self.nodes - 1 - self.bridges,
-            self.edges.len() - self.bridges,
-        )
     }
 
     fn list_trees(
@@ -145,37 +147,8 @@ impl GraphicMatroid {
 }
 
 impl ConvexSet for GraphicMatroid {
-    fn name(&self) -> &'static str {
-        "graphic matroid"
-    }
-
-    fn dimension(&self) -> usize {
-        self.edges.len()
-    }
-
-    /// An upper bound, √(2·min(r, m − r)) for m edges and rank r without bridges.
-    fn diameter(&self) -> f64 {
-        let (rank, edges) = self.without_bridges();
-        (2.0 * rank.min(edges - rank) as f64).sqrt()
-    }
-
-    fn outer_radius(&self) -> f64 {
-        self.outer_radius
-    }
-
-    /// 0: all trees have n − 1 edges, so the polytope has no interior.
-    fn inner_radius(&self) -> f64 {
-        0.0
-    }
-
-    fn largest_norm(&self) -> f64 {
-        ((self.nodes - 1) as f64).sqrt()
-    }
-
-    fn centre(&self, out: &mut [f64]) -> Result<(), SetError> {
-        vector::check_length("centre", out, self.dimension())?;
-        out.copy_from_slice(&self.centre);
-        Ok(())
+    fn shape(&self) -> &Shape {
+        &self.shape
     }
 
     fn can(&self, capability: Capability) -> bool {
@@ -187,8 +160,7 @@ impl ConvexSet for GraphicMatroid {
     }
 
     fn minimise(&self, direction: &[f64], out: &mut [f64]) -> Result<(), SetError> {
-        vector::check("direction", direction, self.dimension())?;
-        vector::check_length("minimiser", out, self.dimension())?;
+        vector::check_minimise(direction, out, self.dimension())?;
         let mut order: Vec<usize> = (0..self.dimension()).collect();
         order.sort_by(|&a, &b| compare(direction[a], direction[b]));
         let mut parts = Parts::new(self.nodes);
@@ -203,10 +175,8 @@ impl ConvexSet for GraphicMatroid {
     }
 
     fn local_oracle(&self) -> Result<Box<dyn LocalOracle>, SetError> {
-        let (rank, edges) = self.without_bridges();
-        let move_rate = ((edges as f64).sqrt() * rank as f64 / 2.0).max(f64::MIN_POSITIVE);
         let set = Arc::new(self.clone());
-        Ok(Box::new(DecomposedOracle::new(set, move_rate)?))
+        Ok(Box::new(DecomposedOracle::new(set, self.move_rate)?))
     }
 
     /// All spanning trees.
@@ -319,7 +289,9 @@ mod tests {
             let outer = trees.iter().map(|tree| vector::distance(tree, &centre));
             assert!((outer.fold(0.0, f64::max) - set.outer_radius()).abs() < 1e-12);
         }
-        assert_eq!(GraphicMatroid::new(6, &bridged).unwrap().bridges, 1);
+        // The bridge counts neither as an edge nor in the rank.
+        let rate = GraphicMatroid::new(6, &bridged).unwrap().move_rate;
+        assert!((rate - 7.0_f64.sqrt() * 4.0 / 2.0).abs() < 1e-12);
     }
 
     #[test]

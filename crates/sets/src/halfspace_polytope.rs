@@ -8,7 +8,7 @@
 use crate::enumerate::{SUBSET_CAP, corners, subsets};
 use crate::hull::AffineHull;
 use crate::log_barrier::LogBarrier;
-use crate::{Barrier, Capability, ConvexSet, LocalOracle, SetError, VertexPolytope, vector};
+use crate::{Barrier, Capability, ConvexSet, LocalOracle, SetError, Shape, VertexPolytope, vector};
 use hushstream_account::ParameterError;
 
 /// A polytope given by inequalities.
@@ -25,6 +25,7 @@ use hushstream_account::ParameterError;
 /// ```
 #[derive(Debug, Clone)]
 pub struct HalfspacePolytope {
+    shape: Shape,
     rows: Vec<Vec<f64>>,
     offsets: Vec<f64>,
     hull: VertexPolytope,
@@ -40,17 +41,14 @@ impl HalfspacePolytope {
         let dimension = rows.first().map_or(0, Vec::len);
         vector::check_dimension(dimension, 1)?;
         vector::check("offsets", offsets, rows.len())?;
-        let mut scaled = (Vec::new(), Vec::new());
-        for (row, offset) in rows.iter().zip(offsets) {
+        let (mut rows, mut offsets) = (rows.to_vec(), offsets.to_vec());
+        for (row, offset) in rows.iter_mut().zip(&mut offsets) {
             vector::check("row", row, dimension)?;
             let norm = vector::norm(row);
             vector::check_positive("norm of a row", norm)?;
-            scaled
-                .0
-                .push(row.iter().map(|value| value / norm).collect::<Vec<f64>>());
-            scaled.1.push(offset / norm);
+            row.iter_mut().for_each(|value| *value /= norm);
+            *offset /= norm;
         }
-        let (rows, offsets) = scaled;
         let too_many = |count: usize, what| SetError::TooMany {
             what,
             count: subsets(count, dimension),
@@ -67,12 +65,8 @@ impl HalfspacePolytope {
             .facets()
             .ok_or_else(|| too_many(vertices.len(), "subsets of vertices to check the facets"))?;
         if coordinates.basis.len() < dimension {
-            return Err(ParameterError::new(
-                "dimension of the polytope",
-                coordinates.basis.len(),
-                shape,
-            )
-            .into());
+            let given = coordinates.basis.len();
+            return Err(ParameterError::new("dimension of the polytope", given, shape).into());
         }
         let size = hull.diameter();
         for (normal, offset) in facets.normals.iter().zip(&facets.offsets) {
@@ -82,12 +76,16 @@ impl HalfspacePolytope {
                 vector::distance(row, &normal) < 1e-6 && (row_offset - offset).abs() < 1e-6 * size
             });
             if !is_row {
-                return Err(
-                    ParameterError::new("rows", "a polytope that is not bounded", shape).into(),
-                );
+                let given = "a polytope that is not bounded";
+                return Err(ParameterError::new("rows", given, shape).into());
             }
         }
+        let name = "halfspace polytope";
         Ok(Self {
+            shape: Shape {
+                name,
+                ..hull.shape().clone()
+            },
             rows,
             offsets,
             hull,
@@ -96,32 +94,8 @@ impl HalfspacePolytope {
 }
 
 impl ConvexSet for HalfspacePolytope {
-    fn name(&self) -> &'static str {
-        "halfspace polytope"
-    }
-
-    fn dimension(&self) -> usize {
-        self.hull.dimension()
-    }
-
-    fn diameter(&self) -> f64 {
-        self.hull.diameter()
-    }
-
-    fn outer_radius(&self) -> f64 {
-        self.hull.outer_radius()
-    }
-
-    fn inner_radius(&self) -> f64 {
-        self.hull.inner_radius()
-    }
-
-    fn largest_norm(&self) -> f64 {
-        self.hull.largest_norm()
-    }
-
-    fn centre(&self, out: &mut [f64]) -> Result<(), SetError> {
-        self.hull.centre(out)
+    fn shape(&self) -> &Shape {
+        &self.shape
     }
 
     fn can(&self, _: Capability) -> bool {
@@ -142,20 +116,13 @@ impl ConvexSet for HalfspacePolytope {
 
     fn barrier(&self) -> Result<Box<dyn Barrier>, SetError> {
         // The hull is the whole space. Its origin is the centre, where the barrier starts.
-        let mut origin = vec![0.0; self.dimension()];
-        self.centre(&mut origin)?;
-        let unit = |index| {
-            let mut direction = vec![0.0; self.dimension()];
-            direction[index] = 1.0;
-            direction
-        };
-        let basis = (0..self.dimension()).map(unit).collect();
-        Ok(Box::new(LogBarrier::in_hull(
+        let hull = AffineHull::whole_space(self.shape.centre.clone());
+        Ok(LogBarrier::in_hull(
             self.name(),
             &self.rows,
             &self.offsets,
-            AffineHull { origin, basis },
-        )))
+            hull,
+        ))
     }
 
     fn vertices(&self) -> Result<Vec<Vec<f64>>, SetError> {

@@ -20,6 +20,15 @@ pub(crate) struct AffineHull {
 const FLAT: f64 = 1e-9;
 
 impl AffineHull {
+    /// All of ℝᵈ, with the unit vectors around a point.
+    pub(crate) fn whole_space(origin: Vec<f64>) -> Self {
+        let unit = |index| vector::along(origin.len(), index, 1.0);
+        Self {
+            basis: (0..origin.len()).map(unit).collect(),
+            origin,
+        }
+    }
+
     pub(crate) fn of<S: ConvexSet + ?Sized>(set: &S) -> Result<Self, SetError> {
         let dimension = set.dimension();
         let mut origin = vec![0.0; dimension];
@@ -28,8 +37,7 @@ impl AffineHull {
         let (mut low, mut high) = (vec![0.0; dimension], vec![0.0; dimension]);
         for coordinate in 0..dimension {
             loop {
-                let mut direction = vec![0.0; dimension];
-                direction[coordinate] = 1.0;
+                let mut direction = vector::along(dimension, coordinate, 1.0);
                 vector::orthogonalise(&mut direction, &basis);
                 let length = vector::norm(&direction);
                 if length < 1e-7 {
@@ -59,10 +67,7 @@ impl AffineHull {
             .iter()
             .map(|point| vector::difference(point, &origin))
             .collect();
-        let largest = rests
-            .iter()
-            .map(|rest| vector::norm(rest))
-            .fold(0.0, f64::max);
+        let largest = vector::largest_norm(&rests);
         let mut basis: Vec<Vec<f64>> = Vec::new();
         while basis.len() < origin.len() {
             let lengths: Vec<f64> = rests.iter().map(|rest| -vector::norm(rest)).collect();

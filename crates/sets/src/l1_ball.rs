@@ -18,7 +18,7 @@
 
 use crate::local::{DirectOracle, LocalRule};
 use crate::simplex::project_to_simplex;
-use crate::{Capability, ConvexSet, LocalOracle, SetError, vector};
+use crate::{Capability, ConvexSet, LocalOracle, SetError, Shape, vector};
 
 /// An L1 ball around the origin.
 ///
@@ -31,9 +31,9 @@ use crate::{Capability, ConvexSet, LocalOracle, SetError, vector};
 /// assert_eq!(point, [1.0, 0.0, 0.0]); // the nearest point is sparse
 /// # Ok::<(), SetError>(())
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct L1Ball {
-    dimension: usize,
+    shape: Shape,
     radius: f64,
 }
 
@@ -45,39 +45,23 @@ impl L1Ball {
     pub fn new(dimension: usize, radius: f64) -> Result<Self, SetError> {
         vector::check_dimension(dimension, 1)?;
         vector::check_positive("radius", radius)?;
-        Ok(Self { dimension, radius })
+        Ok(Self {
+            shape: Shape {
+                name: "L1 ball",
+                centre: vec![0.0; dimension],
+                diameter: 2.0 * radius,
+                outer_radius: radius,
+                inner_radius: radius / (dimension as f64).sqrt(),
+                largest_norm: radius,
+            },
+            radius,
+        })
     }
 }
 
 impl ConvexSet for L1Ball {
-    fn name(&self) -> &'static str {
-        "L1 ball"
-    }
-
-    fn dimension(&self) -> usize {
-        self.dimension
-    }
-
-    fn diameter(&self) -> f64 {
-        2.0 * self.radius
-    }
-
-    fn outer_radius(&self) -> f64 {
-        self.radius
-    }
-
-    fn inner_radius(&self) -> f64 {
-        self.radius / (self.dimension as f64).sqrt()
-    }
-
-    fn largest_norm(&self) -> f64 {
-        self.radius
-    }
-
-    fn centre(&self, out: &mut [f64]) -> Result<(), SetError> {
-        vector::check_length("centre", out, self.dimension)?;
-        out.fill(0.0);
-        Ok(())
+    fn shape(&self) -> &Shape {
+        &self.shape
     }
 
     fn can(&self, capability: Capability) -> bool {
@@ -85,7 +69,7 @@ impl ConvexSet for L1Ball {
     }
 
     fn project(&self, point: &mut [f64]) -> Result<f64, SetError> {
-        vector::check("point", point, self.dimension)?;
+        vector::check("point", point, self.dimension())?;
         let mut sizes: Vec<f64> = point
             .iter()
             .map(|value| (value / self.radius).abs().min(f64::MAX))
@@ -97,17 +81,16 @@ impl ConvexSet for L1Ball {
         for (value, size) in point.iter_mut().zip(&sizes) {
             *value = (self.radius * size).copysign(*value);
         }
-        Ok(2.0 * vector::rounding(self.dimension, self.radius))
+        Ok(2.0 * vector::rounding(self.dimension(), self.radius))
     }
 
     /// As on the simplex, with magnitudes divided by the radius.
     fn projection_error(&self, reach: f64) -> Option<f64> {
-        Some(2.0 * vector::rounding(self.dimension, self.radius + reach))
+        Some(2.0 * vector::rounding(self.dimension(), self.radius + reach))
     }
 
     fn minimise(&self, direction: &[f64], out: &mut [f64]) -> Result<(), SetError> {
-        vector::check("direction", direction, self.dimension)?;
-        vector::check_length("minimiser", out, self.dimension)?;
+        vector::check_minimise(direction, out, self.dimension())?;
         let best = steepest(direction);
         out.fill(0.0);
         out[best] = -self.radius.copysign(direction[best]);
@@ -115,21 +98,16 @@ impl ConvexSet for L1Ball {
     }
 
     fn local_oracle(&self) -> Result<Box<dyn LocalOracle>, SetError> {
-        Ok(Box::new(DirectOracle::new(*self)))
+        Ok(Box::new(DirectOracle::new(self.clone())))
     }
 
     fn vertices(&self) -> Result<Vec<Vec<f64>>, SetError> {
-        crate::set::check_vertex_count(2.0 * self.dimension as f64)?;
+        crate::set::check_vertex_count(2.0 * self.dimension() as f64)?;
         let vertex = |index: usize| {
-            let mut vertex = vec![0.0; self.dimension];
-            vertex[index / 2] = if index.is_multiple_of(2) {
-                self.radius
-            } else {
-                -self.radius
-            };
-            vertex
+            let sign = if index.is_multiple_of(2) { 1.0 } else { -1.0 };
+            vector::along(self.dimension(), index / 2, sign * self.radius)
         };
-        Ok((0..2 * self.dimension).map(vertex).collect())
+        Ok((0..2 * self.dimension()).map(vertex).collect())
     }
 }
 
@@ -141,7 +119,7 @@ fn steepest(gradient: &[f64]) -> usize {
 
 impl LocalRule for L1Ball {
     fn local_rho(&self) -> f64 {
-        (self.dimension as f64).sqrt()
+        (self.dimension() as f64).sqrt()
     }
 
     fn move_within(&self, point: &[f64], radius: f64, gradient: &[f64], answer: &mut [f64]) {
@@ -160,7 +138,7 @@ impl LocalRule for L1Ball {
             }
         };
         // Among equals the steepest coordinate comes first: it may have to shrink before it grows.
-        let mut order: Vec<usize> = (0..self.dimension)
+        let mut order: Vec<usize> = (0..self.dimension())
             .filter(|&index| index != best || downhill(best))
             .collect();
         order.sort_by(|&a, &b| {

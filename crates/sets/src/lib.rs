@@ -40,10 +40,10 @@
 //! | [`GraphicMatroid`] | ✓ | ✓ | ✓ | – | ✓ | ✓ |
 //! | [`Spectrahedron`] | ✓ | ✓ | – | – | ✓ | – |
 //!
-//! [`Scaled`] and [`Shifted`] have the capabilities of their inner set. Nets and lists of vertices
-//! are for small sets; large ones are refused ([`SetError::TooMany`]). A `VertexPolytope` has a
-//! barrier and a local oracle if its facets can be computed; a local oracle also with a constant
-//! that you supply.
+//! [`Moved`], a set that is scaled or shifted, has the capabilities of its inner set. Nets and lists
+//! of vertices are for small sets; large ones are refused ([`SetError::TooMany`]). A
+//! `VertexPolytope` has a barrier and a local oracle if its facets can be computed; a local oracle
+//! also with a constant that you supply.
 //!
 //! Constants of the local oracles, ‖x − p‖ ≤ ρ·r (k: dimension of the polytope, D: its diameter;
 //! [`DecomposedOracle`] has the proof):
@@ -61,7 +61,6 @@
 mod ball;
 mod barrier;
 mod box_set;
-mod caratheodory;
 mod decomposed;
 mod enumerate;
 mod error;
@@ -96,11 +95,13 @@ pub use graphic_matroid::GraphicMatroid;
 pub use halfspace_polytope::HalfspacePolytope;
 pub use l1_ball::L1Ball;
 pub use local::LocalOracle;
-pub use moved::{Scaled, Shifted};
+pub use moved::Moved;
 pub use net::NET_CAP;
-pub use set::{Capability, ConvexSet, VERTEX_CAP};
+pub use set::{Capability, ConvexSet, Shape, VERTEX_CAP};
 pub use simplex::Simplex;
 pub use spectrahedron::Spectrahedron;
 pub use uniform_matroid::UniformMatroid;
-pub use vector::all_finite;
+pub use vector::{
+    all_finite, check, check_length, check_not_negative, check_positive, dot, square_and_dot,
+};
 pub use vertex_polytope::VertexPolytope;

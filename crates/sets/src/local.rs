@@ -29,12 +29,10 @@ pub(crate) const ON_TRACK: f64 = 1e-9;
 /// use hushstream_sets::{ConvexSet, Simplex};
 ///
 /// let mut oracle = Simplex::new(4)?.local_oracle()?;
-/// let mut x = [0.25; 4];
-/// let mut p = [0.0; 4];
 /// // A mass of √4·0.1/2 moves from coordinate 0 to coordinate 3.
-/// oracle.step(&x, 0.1, &[3.0, 1.0, 2.0, 0.0], &mut p)?;
+/// let p = oracle.step(&[0.25; 4], 0.1, &[3.0, 1.0, 2.0, 0.0])?;
 /// assert!((p[0] - 0.15).abs() < 1e-12 && (p[3] - 0.35).abs() < 1e-12);
-/// oracle.advance(0.5, &mut x)?; // x ← (x + p)/2
+/// let x = oracle.advance(0.5)?; // (x + p)/2
 /// assert!((x[3] - 0.30).abs() < 1e-12);
 /// # Ok::<(), hushstream_sets::SetError>(())
 /// ```
@@ -49,25 +47,20 @@ pub trait LocalOracle: Send + Debug {
     /// A point that is further than 10⁻⁹·(1 + largest norm) from the set.
     fn start(&mut self, point: &[f64]) -> Result<(), SetError>;
 
-    /// Writes the answer for `point`, which must be the current point of the oracle.
+    /// The answer for `point`, which must be the current point of the oracle, and the gradient
+    /// `slope`.
     ///
     /// # Errors
     /// A point that differs from the current one by more than 10⁻⁹·(1 + largest norm); a negative
     /// radius; slices that do not fit.
-    fn step(
-        &mut self,
-        point: &[f64],
-        radius: f64,
-        gradient: &[f64],
-        answer: &mut [f64],
-    ) -> Result<(), SetError>;
+    fn step(&mut self, point: &[f64], radius: f64, slope: &[f64]) -> Result<Vec<f64>, SetError>;
 
-    /// Moves to (1 − fraction)·x + fraction·p, with p the last answer, and writes it to `point`.
-    /// Continue from the written point: it equals the oracle's current point to the last bit.
+    /// Moves to (1 − fraction)·x + fraction·p, with p the last answer. Continue from the returned
+    /// point: it equals the oracle's current point to the last bit.
     ///
     /// # Errors
     /// A fraction outside 0 to 1; no answer to move to.
-    fn advance(&mut self, fraction: f64, point: &mut [f64]) -> Result<(), SetError>;
+    fn advance(&mut self, fraction: f64) -> Result<Vec<f64>, SetError>;
 
     /// The state to save between an advance and the next step, in order to continue bit for bit:
     /// weights and vertices, in order. Empty for an oracle that answers from the point alone.
@@ -112,29 +105,22 @@ impl<S: LocalRule> LocalOracle for DirectOracle<S> {
         check_on_track(&self.set, point, &nearest)
     }
 
-    fn step(
-        &mut self,
-        point: &[f64],
-        radius: f64,
-        gradient: &[f64],
-        answer: &mut [f64],
-    ) -> Result<(), SetError> {
-        check_question(self.set.dimension(), radius, gradient, answer)?;
+    fn step(&mut self, point: &[f64], radius: f64, slope: &[f64]) -> Result<Vec<f64>, SetError> {
+        check_question(self.set.dimension(), radius, slope)?;
         self.start(point)?;
-        answer.copy_from_slice(point);
-        self.set.move_within(point, radius, gradient, answer);
-        self.last = Some((point.to_vec(), answer.to_vec()));
-        Ok(())
+        let mut answer = point.to_vec();
+        self.set.move_within(point, radius, slope, &mut answer);
+        self.last = Some((point.to_vec(), answer.clone()));
+        Ok(answer)
     }
 
-    fn advance(&mut self, fraction: f64, point: &mut [f64]) -> Result<(), SetError> {
+    fn advance(&mut self, fraction: f64) -> Result<Vec<f64>, SetError> {
         check_fraction(fraction)?;
-        vector::check_length("point", point, self.set.dimension())?;
         let (from, to) = self.last.take().ok_or_else(no_answer)?;
-        for ((out, from), to) in point.iter_mut().zip(&from).zip(&to) {
-            *out = (1.0 - fraction) * from + fraction * to;
-        }
-        Ok(())
+        let pairs = from.iter().zip(&to);
+        Ok(pairs
+            .map(|(from, to)| (1.0 - fraction) * from + fraction * to)
+            .collect())
     }
 
     fn decomposition(&self) -> Vec<(f64, Vec<f64>)> {
@@ -173,19 +159,9 @@ pub(crate) fn check_on_track<S: ConvexSet + ?Sized>(
     })
 }
 
-pub(crate) fn check_question(
-    dimension: usize,
-    radius: f64,
-    gradient: &[f64],
-    answer: &[f64],
-) -> Result<(), SetError> {
-    vector::check("gradient", gradient, dimension)?;
-    vector::check_length("answer", answer, dimension)?;
-    if radius >= 0.0 && radius.is_finite() {
-        Ok(())
-    } else {
-        Err(ParameterError::new("radius", radius, "a finite number of 0 or more").into())
-    }
+pub(crate) fn check_question(dimension: usize, radius: f64, slope: &[f64]) -> Result<(), SetError> {
+    vector::check("gradient", slope, dimension)?;
+    vector::check_not_negative("radius", radius)
 }
 
 pub(crate) fn check_fraction(fraction: f64) -> Result<(), SetError> {
@@ -212,18 +188,13 @@ mod tests {
     #[test]
     fn misuse_is_refused() {
         let mut oracle = Simplex::new(3).unwrap().local_oracle().unwrap();
-        let mut out = [0.0; 3];
         let centre = [1.0 / 3.0; 3];
-        assert!(oracle.advance(0.5, &mut out).is_err());
-        assert!(
-            oracle
-                .step(&[0.5, 0.5, 0.5], 0.1, &[1.0; 3], &mut out)
-                .is_err()
-        );
-        assert!(oracle.step(&centre, -0.1, &[1.0; 3], &mut out).is_err());
-        assert!(oracle.step(&centre, 0.1, &[f64::NAN; 3], &mut out).is_err());
+        assert!(oracle.advance(0.5).is_err());
+        assert!(oracle.step(&[0.5, 0.5, 0.5], 0.1, &[1.0; 3]).is_err());
+        assert!(oracle.step(&centre, -0.1, &[1.0; 3]).is_err());
+        assert!(oracle.step(&centre, 0.1, &[f64::NAN; 3]).is_err());
         assert!(oracle.restore(&[(1.0, vec![1.0, 0.0, 0.0])]).is_err());
-        oracle.step(&centre, 0.1, &[1.0; 3], &mut out).unwrap();
-        assert!(oracle.advance(1.5, &mut out).is_err());
+        oracle.step(&centre, 0.1, &[1.0; 3]).unwrap();
+        assert!(oracle.advance(1.5).is_err());
     }
 }

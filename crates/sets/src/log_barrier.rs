@@ -27,7 +27,7 @@ impl LogBarrier {
         rows: &[Vec<f64>],
         offsets: &[f64],
         hull: AffineHull,
-    ) -> Self {
+    ) -> Box<dyn Barrier> {
         let mut kept = Self {
             name,
             rows: Vec::new(),
@@ -42,15 +42,13 @@ impl LogBarrier {
                 kept.rows.push(reduced);
             }
         }
-        kept
+        Box::new(kept)
     }
 
     fn slacks(&self, free: &[f64]) -> Result<Vec<f64>, SetError> {
         vector::check("free coordinates", free, self.free_dimension())?;
-        let slacks: Vec<f64> = self
-            .rows
-            .iter()
-            .zip(&self.offsets)
+        let rows = self.rows.iter().zip(&self.offsets);
+        let slacks: Vec<f64> = rows
             .map(|(row, offset)| offset - vector::dot(row, free))
             .collect();
         match slacks.iter().find(|&&slack| slack <= 0.0) {
@@ -79,51 +77,36 @@ impl Barrier for LogBarrier {
         })
     }
 
-    fn gradient(&self, free: &[f64], out: &mut [f64]) -> Result<(), SetError> {
-        vector::check_length("gradient", out, self.free_dimension())?;
-        out.fill(0.0);
+    fn gradient(&self, free: &[f64]) -> Result<Vec<f64>, SetError> {
+        let mut gradient = vec![0.0; free.len()];
         for (slack, row) in self.slacks(free)?.iter().zip(&self.rows) {
-            vector::add(out, 1.0 / slack, row);
+            vector::add(&mut gradient, 1.0 / slack, row);
         }
-        Ok(())
+        Ok(gradient)
     }
 
-    fn hessian(&self, free: &[f64], out: &mut [f64]) -> Result<(), SetError> {
+    fn hessian(&self, free: &[f64]) -> Result<Vec<f64>, SetError> {
         let size = self.free_dimension();
-        vector::check_length("hessian", out, size * size)?;
-        out.fill(0.0);
+        let mut hessian = vec![0.0; size * size];
         for (slack, row) in self.slacks(free)?.iter().zip(&self.rows) {
-            for (line, entry) in out.chunks_exact_mut(size).zip(row) {
+            for (line, entry) in hessian.chunks_exact_mut(size).zip(row) {
                 vector::add(line, entry / (slack * slack), row);
             }
         }
-        Ok(())
+        Ok(hessian)
     }
 
-    fn start(&self, out: &mut [f64]) -> Result<(), SetError> {
-        vector::check_length("free coordinates", out, self.free_dimension())?;
-        out.fill(0.0);
-        Ok(())
+    fn start(&self) -> Vec<f64> {
+        vec![0.0; self.free_dimension()]
     }
 
-    fn lift(&self, free: &[f64], point: &mut [f64]) -> Result<(), SetError> {
+    fn lift(&self, free: &[f64]) -> Result<Vec<f64>, SetError> {
         vector::check("free coordinates", free, self.free_dimension())?;
-        vector::check_length("point", point, self.point_dimension())?;
-        point.copy_from_slice(&self.hull.lift(free));
-        Ok(())
+        Ok(self.hull.lift(free))
     }
 
-    fn lower(&self, point: &[f64], free: &mut [f64]) -> Result<(), SetError> {
-        vector::check("point", point, self.point_dimension())?;
-        vector::check_length("free coordinates", free, self.free_dimension())?;
-        free.copy_from_slice(&self.hull.lower(point));
-        Ok(())
-    }
-
-    fn pull_back(&self, gradient: &[f64], free: &mut [f64]) -> Result<(), SetError> {
+    fn pull_back(&self, gradient: &[f64]) -> Result<Vec<f64>, SetError> {
         vector::check("gradient", gradient, self.point_dimension())?;
-        vector::check_length("free coordinates", free, self.free_dimension())?;
-        free.copy_from_slice(&self.hull.pull_back(gradient));
-        Ok(())
+        Ok(self.hull.pull_back(gradient))
     }
 }

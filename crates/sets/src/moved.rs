@@ -7,82 +7,63 @@
 
 use std::sync::Arc;
 
-use crate::{Barrier, Capability, ConvexSet, LocalOracle, SetError, vector};
+use crate::{Barrier, Capability, ConvexSet, LocalOracle, SetError, Shape, vector};
 
-/// A set multiplied by a positive factor.
+/// A set multiplied by a positive factor, or moved by a vector.
 ///
 /// ```
 /// use std::sync::Arc;
 ///
-/// use hushstream_sets::{ConvexSet, Scaled, SetError, Simplex};
+/// use hushstream_sets::{Ball, ConvexSet, Moved, SetError, Simplex};
 ///
-/// let set = Scaled::new(Arc::new(Simplex::new(2)?), 10.0)?;
+/// let set = Moved::scaled(Arc::new(Simplex::new(2)?), 10.0)?;
 /// let mut point = [9.0, 3.0];
 /// set.project(&mut point)?;
 /// assert!((point[0] - 8.0).abs() < 1e-12 && (point[1] - 2.0).abs() < 1e-12);
-/// # Ok::<(), SetError>(())
-/// ```
-#[derive(Debug, Clone)]
-pub struct Scaled(Moved);
-
-impl Scaled {
-    /// {factor·x : x in the set}.
-    ///
-    /// # Errors
-    /// A factor that is not positive and finite.
-    pub fn new(set: Arc<dyn ConvexSet>, factor: f64) -> Result<Self, SetError> {
-        vector::check_positive("factor", factor)?;
-        let offset = vec![0.0; set.dimension()];
-        let map = Map { factor, offset };
-        Ok(Self(Moved::new(set, map)?))
-    }
-}
-
-/// A set moved by a vector.
 ///
-/// ```
-/// use std::sync::Arc;
-///
-/// use hushstream_sets::{Ball, ConvexSet, SetError, Shifted};
-///
-/// let ball = Shifted::new(Arc::new(Ball::new(2, 1.0)?), &[10.0, 0.0])?;
+/// let ball = Moved::shifted(Arc::new(Ball::new(2, 1.0)?), &[10.0, 0.0])?;
 /// assert!(ball.contains(&[10.5, 0.5], 0.0) && !ball.contains(&[0.0, 0.0], 0.0));
 /// assert_eq!(ball.diameter(), 2.0);
 /// # Ok::<(), SetError>(())
 /// ```
 #[derive(Debug, Clone)]
-pub struct Shifted(Moved);
+pub struct Moved {
+    set: Arc<dyn ConvexSet>,
+    map: Map,
+    shape: Shape,
+}
 
-impl Shifted {
+impl Moved {
+    /// {factor·x : x in the set}.
+    ///
+    /// # Errors
+    /// A factor that is not positive and finite.
+    pub fn scaled(set: Arc<dyn ConvexSet>, factor: f64) -> Result<Self, SetError> {
+        vector::check_positive("factor", factor)?;
+        let offset = vec![0.0; set.dimension()];
+        Ok(Self::new("scaled set", set, Map { factor, offset }))
+    }
+
     /// {x + offset : x in the set}.
     ///
     /// # Errors
     /// An offset of the wrong length, or one that is not finite.
-    pub fn new(set: Arc<dyn ConvexSet>, offset: &[f64]) -> Result<Self, SetError> {
+    pub fn shifted(set: Arc<dyn ConvexSet>, offset: &[f64]) -> Result<Self, SetError> {
         vector::check("offset", offset, set.dimension())?;
         let map = Map {
             factor: 1.0,
             offset: offset.to_vec(),
         };
-        Ok(Self(Moved::new(set, map)?))
+        Ok(Self::new("shifted set", set, map))
     }
-}
 
-#[derive(Debug, Clone)]
-struct Moved {
-    set: Arc<dyn ConvexSet>,
-    map: Map,
-    largest_norm: f64,
-}
-
-impl Moved {
-    fn new(set: Arc<dyn ConvexSet>, map: Map) -> Result<Self, SetError> {
+    fn new(name: &'static str, set: Arc<dyn ConvexSet>, map: Map) -> Self {
         let shift = vector::norm(&map.offset);
-        let mut centre = vec![0.0; set.dimension()];
-        set.centre(&mut centre)?;
+        let mut centre = set.shape().centre.clone();
         map.out(&mut centre);
+        let outer_radius = map.factor * set.outer_radius();
         let exact = map.factor * set.largest_norm();
-        let around = vector::norm(&centre) + map.factor * set.outer_radius();
+        let around = vector::norm(&centre) + outer_radius;
         let largest_norm = if shift == 0.0 {
             exact
         } else if let Ok(vertices) = set.vertices() {
@@ -95,18 +76,32 @@ impl Moved {
             // Exact for a ball; an upper bound elsewhere.
             around.min(exact + shift)
         };
-        Ok(Self {
-            set,
-            map,
+        let shape = Shape {
+            name,
+            centre,
+            diameter: map.factor * set.diameter(),
+            outer_radius,
+            inner_radius: map.factor * set.inner_radius(),
             largest_norm,
-        })
+        };
+        Self { set, map, shape }
+    }
+}
+
+impl ConvexSet for Moved {
+    fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    fn can(&self, capability: Capability) -> bool {
+        self.set.can(capability)
     }
 
     fn project(&self, point: &mut [f64]) -> Result<f64, SetError> {
         vector::check("point", point, self.set.dimension())?;
         let mut inner = self.map.back(point);
         let error = self.set.project(&mut inner)?;
-        let reach = self.largest_norm + vector::norm(&self.map.offset) + vector::norm(point);
+        let reach = self.shape.largest_norm + vector::norm(&self.map.offset) + vector::norm(point);
         self.map.out(&mut inner);
         point.copy_from_slice(&inner);
         Ok(self.map.factor * error + vector::rounding(1, reach))
@@ -117,7 +112,7 @@ impl Moved {
         let inner = self
             .set
             .projection_error((reach + shift) / self.map.factor)?;
-        Some(self.map.factor * inner + vector::rounding(1, self.largest_norm + shift + reach))
+        Some(self.map.factor * inner + vector::rounding(1, self.shape.largest_norm + shift + reach))
     }
 
     fn minimise(&self, direction: &[f64], out: &mut [f64]) -> Result<(), SetError> {
@@ -138,87 +133,22 @@ impl Moved {
         net.iter_mut().for_each(|point| self.map.out(point));
         Ok(net)
     }
+
+    fn local_oracle(&self) -> Result<Box<dyn LocalOracle>, SetError> {
+        Ok(Box::new(MovedOracle {
+            inner: self.set.local_oracle()?,
+            map: self.map.clone(),
+        }))
+    }
+
+    fn barrier(&self) -> Result<Box<dyn Barrier>, SetError> {
+        Ok(Box::new(MovedBarrier {
+            inner: self.set.barrier()?,
+            map: self.map.clone(),
+        }))
+    }
 }
 
-/// Both wrappers are the same map under two names.
-macro_rules! moved_set {
-    ($type:ident, $name:literal) => {
-        impl ConvexSet for $type {
-            fn name(&self) -> &'static str {
-                $name
-            }
-
-            fn dimension(&self) -> usize {
-                self.0.set.dimension()
-            }
-
-            fn diameter(&self) -> f64 {
-                self.0.map.factor * self.0.set.diameter()
-            }
-
-            fn outer_radius(&self) -> f64 {
-                self.0.map.factor * self.0.set.outer_radius()
-            }
-
-            fn inner_radius(&self) -> f64 {
-                self.0.map.factor * self.0.set.inner_radius()
-            }
-
-            fn largest_norm(&self) -> f64 {
-                self.0.largest_norm
-            }
-
-            fn centre(&self, out: &mut [f64]) -> Result<(), SetError> {
-                self.0.set.centre(out)?;
-                self.0.map.out(out);
-                Ok(())
-            }
-
-            fn can(&self, capability: Capability) -> bool {
-                self.0.set.can(capability)
-            }
-
-            fn project(&self, point: &mut [f64]) -> Result<f64, SetError> {
-                self.0.project(point)
-            }
-
-            fn projection_error(&self, reach: f64) -> Option<f64> {
-                self.0.projection_error(reach)
-            }
-
-            fn minimise(&self, direction: &[f64], out: &mut [f64]) -> Result<(), SetError> {
-                self.0.minimise(direction, out)
-            }
-
-            fn local_oracle(&self) -> Result<Box<dyn LocalOracle>, SetError> {
-                Ok(Box::new(MovedOracle {
-                    inner: self.0.set.local_oracle()?,
-                    map: self.0.map.clone(),
-                }))
-            }
-
-            fn barrier(&self) -> Result<Box<dyn Barrier>, SetError> {
-                Ok(Box::new(MovedBarrier {
-                    inner: self.0.set.barrier()?,
-                    map: self.0.map.clone(),
-                }))
-            }
-
-            fn net(&self, radius: f64) -> Result<Vec<Vec<f64>>, SetError> {
-                self.0.net(radius)
-            }
-
-            fn vertices(&self) -> Result<Vec<Vec<f64>>, SetError> {
-                self.0.vertices()
-            }
-        }
-    };
-}
-
-moved_set!(Scaled, "scaled set");
-moved_set!(Shifted, "shifted set");
-
-/// x = factor·y + offset, for y in the inner set.
 #[derive(Debug, Clone)]
 struct Map {
     factor: f64,
@@ -257,25 +187,18 @@ impl LocalOracle for MovedOracle {
         self.inner.start(&self.map.back(point))
     }
 
-    fn step(
-        &mut self,
-        point: &[f64],
-        radius: f64,
-        gradient: &[f64],
-        answer: &mut [f64],
-    ) -> Result<(), SetError> {
+    fn step(&mut self, point: &[f64], radius: f64, slope: &[f64]) -> Result<Vec<f64>, SetError> {
         vector::check("point", point, self.map.offset.len())?;
-        let inner = self.map.back(point);
-        self.inner
-            .step(&inner, radius / self.map.factor, gradient, answer)?;
-        self.map.out(answer);
-        Ok(())
+        let (inner, radius) = (self.map.back(point), radius / self.map.factor);
+        let mut answer = self.inner.step(&inner, radius, slope)?;
+        self.map.out(&mut answer);
+        Ok(answer)
     }
 
-    fn advance(&mut self, fraction: f64, point: &mut [f64]) -> Result<(), SetError> {
-        self.inner.advance(fraction, point)?;
-        self.map.out(point);
-        Ok(())
+    fn advance(&mut self, fraction: f64) -> Result<Vec<f64>, SetError> {
+        let mut point = self.inner.advance(fraction)?;
+        self.map.out(&mut point);
+        Ok(point)
     }
 
     /// The decomposition of the inner set, which restores it bit for bit.
@@ -312,33 +235,28 @@ impl Barrier for MovedBarrier {
         self.inner.value(free)
     }
 
-    fn gradient(&self, free: &[f64], out: &mut [f64]) -> Result<(), SetError> {
-        self.inner.gradient(free, out)
+    fn gradient(&self, free: &[f64]) -> Result<Vec<f64>, SetError> {
+        self.inner.gradient(free)
     }
 
-    fn hessian(&self, free: &[f64], out: &mut [f64]) -> Result<(), SetError> {
-        self.inner.hessian(free, out)
+    fn hessian(&self, free: &[f64]) -> Result<Vec<f64>, SetError> {
+        self.inner.hessian(free)
     }
 
-    fn start(&self, out: &mut [f64]) -> Result<(), SetError> {
-        self.inner.start(out)
+    fn start(&self) -> Vec<f64> {
+        self.inner.start()
     }
 
-    fn lift(&self, free: &[f64], point: &mut [f64]) -> Result<(), SetError> {
-        self.inner.lift(free, point)?;
-        self.map.out(point);
-        Ok(())
+    fn lift(&self, free: &[f64]) -> Result<Vec<f64>, SetError> {
+        let mut point = self.inner.lift(free)?;
+        self.map.out(&mut point);
+        Ok(point)
     }
 
-    fn lower(&self, point: &[f64], free: &mut [f64]) -> Result<(), SetError> {
-        vector::check("point", point, self.point_dimension())?;
-        self.inner.lower(&self.map.back(point), free)
-    }
-
-    fn pull_back(&self, gradient: &[f64], free: &mut [f64]) -> Result<(), SetError> {
-        self.inner.pull_back(gradient, free)?;
+    fn pull_back(&self, gradient: &[f64]) -> Result<Vec<f64>, SetError> {
+        let mut free = self.inner.pull_back(gradient)?;
         free.iter_mut().for_each(|value| *value *= self.map.factor);
-        Ok(())
+        Ok(free)
     }
 }
 
@@ -350,23 +268,23 @@ mod tests {
     #[test]
     fn numbers_move_along() {
         let ball = Arc::new(Ball::new(2, 1.0).unwrap());
-        let set = Shifted::new(Arc::new(Scaled::new(ball, 2.0).unwrap()), &[3.0, 4.0]).unwrap();
+        let set = Moved::shifted(Arc::new(Moved::scaled(ball, 2.0).unwrap()), &[3.0, 4.0]).unwrap();
         assert!((set.largest_norm() - 7.0).abs() < 1e-12);
         assert!((set.inner_radius() - 2.0).abs() < 1e-12);
         let mut point = [3.0, 14.0];
         assert!(set.project(&mut point).unwrap() < 1e-12);
         assert!(vector::distance(&point, &[3.0, 6.0]) < 1e-14);
         let simplex = Arc::new(Simplex::new(2).unwrap());
-        let set = Shifted::new(simplex.clone(), &[1.0, 0.0]).unwrap();
+        let set = Moved::shifted(simplex.clone(), &[1.0, 0.0]).unwrap();
         assert!((set.largest_norm() - 2.0).abs() < 1e-12);
-        assert!(Scaled::new(simplex.clone(), 0.0).is_err());
-        assert!(Shifted::new(simplex, &[1.0]).is_err());
+        assert!(Moved::scaled(simplex.clone(), 0.0).is_err());
+        assert!(Moved::shifted(simplex, &[1.0]).is_err());
     }
 
     #[test]
     fn capabilities_are_those_of_the_inner_set() {
         let ball = Arc::new(Ball::new(2, 1.0).unwrap());
-        let set = Scaled::new(ball, 2.0).unwrap();
+        let set = Moved::scaled(ball, 2.0).unwrap();
         assert!(!set.can(Capability::Vertices) && set.vertices().is_err());
     }
 }

@@ -83,31 +83,39 @@ impl Display for Capability {
     }
 }
 
+/// Name, centre and sizes of a set: see the methods of [`ConvexSet`] that tell them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Shape {
+    /// The name in errors and tables.
+    pub name: &'static str,
+    /// A point of the (relative) interior.
+    pub centre: Vec<f64>,
+    /// The largest distance between two points.
+    pub diameter: f64,
+    /// The largest distance from the centre.
+    pub outer_radius: f64,
+    /// The radius of the largest full-dimensional ball around the centre, or 0.
+    pub inner_radius: f64,
+    /// The largest norm of a point.
+    pub largest_norm: f64,
+}
+
 /// A non-empty, bounded, closed convex set in ℝᵈ.
 ///
 /// A missing capability returns [`SetError::Unable`], which names the recipes that the set serves.
 ///
-/// Implement the trait for a set of your own; only the sizes, the centre and the list of
-/// capabilities are required:
+/// Implement the trait for a set of your own; only the shape and the list of capabilities are
+/// required:
 ///
 /// ```
-/// use hushstream_sets::{Capability, ConvexSet, SetError};
+/// use hushstream_sets::{Capability, ConvexSet, SetError, Shape};
 ///
 /// /// The numbers from −1 to 1.
 /// #[derive(Debug)]
-/// struct Interval;
+/// struct Interval(Shape);
 ///
 /// impl ConvexSet for Interval {
-///     fn name(&self) -> &'static str { "interval" }
-///     fn dimension(&self) -> usize { 1 }
-///     fn diameter(&self) -> f64 { 2.0 }
-///     fn outer_radius(&self) -> f64 { 1.0 }
-///     fn inner_radius(&self) -> f64 { 1.0 }
-///     fn largest_norm(&self) -> f64 { 1.0 }
-///     fn centre(&self, out: &mut [f64]) -> Result<(), SetError> {
-///         out.fill(0.0);
-///         Ok(())
-///     }
+///     fn shape(&self) -> &Shape { &self.0 }
 ///     fn can(&self, capability: Capability) -> bool { capability == Capability::Project }
 ///     fn project(&self, point: &mut [f64]) -> Result<f64, SetError> {
 ///         point[0] = point[0].clamp(-1.0, 1.0);
@@ -115,34 +123,59 @@ impl Display for Capability {
 ///     }
 /// }
 ///
-/// assert!(Interval.contains(&[0.5], 0.0) && !Interval.contains(&[1.5], 0.1));
-/// assert!(matches!(Interval.barrier(), Err(SetError::Unable(_))));
+/// let interval = Interval(Shape {
+///     name: "interval",
+///     centre: vec![0.0],
+///     diameter: 2.0,
+///     outer_radius: 1.0,
+///     inner_radius: 1.0,
+///     largest_norm: 1.0,
+/// });
+/// assert!(interval.contains(&[0.5], 0.0) && !interval.contains(&[1.5], 0.1));
+/// assert!(matches!(interval.barrier(), Err(SetError::Unable(_))));
 /// ```
 pub trait ConvexSet: Send + Sync + Debug {
+    /// Name, centre and sizes.
+    fn shape(&self) -> &Shape;
+
     /// The name of the set in errors and tables.
-    fn name(&self) -> &'static str;
+    fn name(&self) -> &'static str {
+        self.shape().name
+    }
 
     /// d, the number of coordinates of a point; the set itself may have fewer dimensions.
-    fn dimension(&self) -> usize;
+    fn dimension(&self) -> usize {
+        self.shape().centre.len()
+    }
 
     /// The largest distance between two points of the set.
-    fn diameter(&self) -> f64;
+    fn diameter(&self) -> f64 {
+        self.shape().diameter
+    }
 
     /// The largest distance of a point of the set from its [`centre`](Self::centre).
-    fn outer_radius(&self) -> f64;
+    fn outer_radius(&self) -> f64 {
+        self.shape().outer_radius
+    }
 
     /// The radius of the largest full-dimensional ball around the centre that lies in the set: 0 if
     /// there is none.
-    fn inner_radius(&self) -> f64;
+    fn inner_radius(&self) -> f64 {
+        self.shape().inner_radius
+    }
 
     /// The largest norm of a point of the set.
-    fn largest_norm(&self) -> f64;
+    fn largest_norm(&self) -> f64 {
+        self.shape().largest_norm
+    }
 
     /// Writes the declared centre: a point of the (relative) interior.
     ///
     /// # Errors
     /// A slice of the wrong length.
-    fn centre(&self, out: &mut [f64]) -> Result<(), SetError>;
+    fn centre(&self, out: &mut [f64]) -> Result<(), SetError> {
+        vector::write("centre", out, &self.shape().centre)
+    }
 
     /// Whether the set has a capability. It may still be refused for a large set, with
     /// [`SetError::TooMany`].

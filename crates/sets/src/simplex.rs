@@ -15,9 +15,9 @@
 //! the same answer.
 
 use crate::local::{DirectOracle, LocalRule};
-use crate::{Barrier, Capability, ConvexSet, LocalOracle, SetError, barrier, vector};
+use crate::{Barrier, Capability, ConvexSet, LocalOracle, SetError, Shape, barrier, vector};
 
-/// The probability simplex; [`crate::Scaled`] changes its sum.
+/// The probability simplex; [`crate::Moved`] changes its sum.
 ///
 /// ```
 /// use hushstream_sets::{ConvexSet, SetError, Simplex};
@@ -29,9 +29,9 @@ use crate::{Barrier, Capability, ConvexSet, LocalOracle, SetError, barrier, vect
 /// assert_eq!(point[2], 0.0);
 /// # Ok::<(), SetError>(())
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Simplex {
-    dimension: usize,
+    shape: Shape,
 }
 
 impl Simplex {
@@ -41,14 +41,22 @@ impl Simplex {
     /// Fewer than 2 outcomes.
     pub fn new(dimension: usize) -> Result<Self, SetError> {
         vector::check_dimension(dimension, 2)?;
-        Ok(Self { dimension })
+        let share = 1.0 / dimension as f64;
+        Ok(Self {
+            shape: Shape {
+                name: "simplex",
+                centre: vec![share; dimension],
+                diameter: std::f64::consts::SQRT_2,
+                outer_radius: (1.0 - share).sqrt(),
+                inner_radius: 0.0,
+                largest_norm: 1.0,
+            },
+        })
     }
 
     /// All d coordinates, if they are positive.
     fn interior(&self, free: &[f64]) -> Result<Vec<f64>, SetError> {
-        vector::check("free coordinates", free, self.dimension - 1)?;
-        let mut point = free.to_vec();
-        point.push(1.0 - free.iter().sum::<f64>());
+        let point = self.lift(free)?;
         match point.iter().find(|&&value| value <= 0.0) {
             Some(value) => Err(barrier::outside(self.name(), -value)),
             None => Ok(point),
@@ -78,34 +86,8 @@ pub(crate) fn project_to_simplex(point: &mut [f64]) {
 }
 
 impl ConvexSet for Simplex {
-    fn name(&self) -> &'static str {
-        "simplex"
-    }
-
-    fn dimension(&self) -> usize {
-        self.dimension
-    }
-
-    fn diameter(&self) -> f64 {
-        std::f64::consts::SQRT_2
-    }
-
-    fn outer_radius(&self) -> f64 {
-        (1.0 - 1.0 / self.dimension as f64).sqrt()
-    }
-
-    fn inner_radius(&self) -> f64 {
-        0.0
-    }
-
-    fn largest_norm(&self) -> f64 {
-        1.0
-    }
-
-    fn centre(&self, out: &mut [f64]) -> Result<(), SetError> {
-        vector::check_length("centre", out, self.dimension)?;
-        out.fill(1.0 / self.dimension as f64);
-        Ok(())
+    fn shape(&self) -> &Shape {
+        &self.shape
     }
 
     fn can(&self, _: Capability) -> bool {
@@ -113,52 +95,47 @@ impl ConvexSet for Simplex {
     }
 
     fn project(&self, point: &mut [f64]) -> Result<f64, SetError> {
-        vector::check("point", point, self.dimension)?;
+        vector::check("point", point, self.dimension())?;
         project_to_simplex(point);
-        Ok(vector::rounding(self.dimension, 1.0))
+        Ok(vector::rounding(self.dimension(), 1.0))
     }
 
     /// Subtracting the largest coordinate errs by ε·reach; the rest uses numbers up to 1, or
     /// numbers that become 0.
     fn projection_error(&self, reach: f64) -> Option<f64> {
-        Some(vector::rounding(self.dimension, 1.0 + reach))
+        Some(vector::rounding(self.dimension(), 1.0 + reach))
     }
 
     fn minimise(&self, direction: &[f64], out: &mut [f64]) -> Result<(), SetError> {
-        vector::check("direction", direction, self.dimension)?;
-        vector::check_length("minimiser", out, self.dimension)?;
+        vector::check_minimise(direction, out, self.dimension())?;
         out.fill(0.0);
         out[vector::first_smallest(direction)] = 1.0;
         Ok(())
     }
 
     fn local_oracle(&self) -> Result<Box<dyn LocalOracle>, SetError> {
-        Ok(Box::new(DirectOracle::new(*self)))
+        Ok(Box::new(DirectOracle::new(self.clone())))
     }
 
     fn barrier(&self) -> Result<Box<dyn Barrier>, SetError> {
-        Ok(Box::new(*self))
+        Ok(Box::new(self.clone()))
     }
 
     fn vertices(&self) -> Result<Vec<Vec<f64>>, SetError> {
-        crate::set::check_vertex_count(self.dimension as f64)?;
-        let unit = |index| {
-            let mut vertex = vec![0.0; self.dimension];
-            vertex[index] = 1.0;
-            vertex
-        };
-        Ok((0..self.dimension).map(unit).collect())
+        crate::set::check_vertex_count(self.dimension() as f64)?;
+        let unit = |index| vector::along(self.dimension(), index, 1.0);
+        Ok((0..self.dimension()).map(unit).collect())
     }
 }
 
 impl LocalRule for Simplex {
     fn local_rho(&self) -> f64 {
-        (self.dimension as f64 / 2.0).sqrt()
+        (self.dimension() as f64 / 2.0).sqrt()
     }
 
     fn move_within(&self, point: &[f64], radius: f64, gradient: &[f64], answer: &mut [f64]) {
-        let mass = ((self.dimension as f64).sqrt() * radius / 2.0).min(1.0);
-        let mut order: Vec<usize> = (0..self.dimension).collect();
+        let mass = ((self.dimension() as f64).sqrt() * radius / 2.0).min(1.0);
+        let mut order: Vec<usize> = (0..self.dimension()).collect();
         order.sort_by(|&a, &b| gradient[b].total_cmp(&gradient[a]));
         let mut left = mass;
         for index in order {
@@ -172,15 +149,15 @@ impl LocalRule for Simplex {
 
 impl Barrier for Simplex {
     fn free_dimension(&self) -> usize {
-        self.dimension - 1
+        self.dimension() - 1
     }
 
     fn point_dimension(&self) -> usize {
-        self.dimension
+        self.dimension()
     }
 
     fn parameter(&self) -> f64 {
-        self.dimension as f64
+        self.dimension() as f64
     }
 
     fn value(&self, free: &[f64]) -> f64 {
@@ -189,52 +166,39 @@ impl Barrier for Simplex {
         })
     }
 
-    fn gradient(&self, free: &[f64], out: &mut [f64]) -> Result<(), SetError> {
-        vector::check_length("gradient", out, self.dimension - 1)?;
+    fn gradient(&self, free: &[f64]) -> Result<Vec<f64>, SetError> {
         let point = self.interior(free)?;
-        for (out, value) in out.iter_mut().zip(&point) {
-            *out = 1.0 / point[self.dimension - 1] - 1.0 / value;
-        }
-        Ok(())
+        let last = 1.0 / point[free.len()];
+        Ok(point[..free.len()]
+            .iter()
+            .map(|value| last - 1.0 / value)
+            .collect())
     }
 
-    fn hessian(&self, free: &[f64], out: &mut [f64]) -> Result<(), SetError> {
-        let size = self.dimension - 1;
-        vector::check_length("hessian", out, size * size)?;
-        let point = self.interior(free)?;
-        out.fill(point[size].powi(-2));
+    fn hessian(&self, free: &[f64]) -> Result<Vec<f64>, SetError> {
+        let (size, point) = (free.len(), self.interior(free)?);
+        let mut hessian = vec![point[size].powi(-2); size * size];
         for index in 0..size {
-            out[index * (size + 1)] += point[index].powi(-2);
+            hessian[index * (size + 1)] += point[index].powi(-2);
         }
-        Ok(())
+        Ok(hessian)
     }
 
-    fn start(&self, out: &mut [f64]) -> Result<(), SetError> {
-        vector::check_length("free coordinates", out, self.dimension - 1)?;
-        out.fill(1.0 / self.dimension as f64);
-        Ok(())
+    fn start(&self) -> Vec<f64> {
+        self.shape.centre[1..].to_vec()
     }
 
-    fn lift(&self, free: &[f64], point: &mut [f64]) -> Result<(), SetError> {
-        vector::check("free coordinates", free, self.dimension - 1)?;
-        vector::check_length("point", point, self.dimension)?;
-        point[..free.len()].copy_from_slice(free);
-        point[free.len()] = 1.0 - free.iter().sum::<f64>();
-        Ok(())
+    fn lift(&self, free: &[f64]) -> Result<Vec<f64>, SetError> {
+        vector::check("free coordinates", free, self.dimension() - 1)?;
+        let mut point = free.to_vec();
+        point.push(1.0 - free.iter().sum::<f64>());
+        Ok(point)
     }
 
-    fn lower(&self, point: &[f64], free: &mut [f64]) -> Result<(), SetError> {
-        vector::check("point", point, self.dimension)?;
-        vector::check_length("free coordinates", free, self.dimension - 1)?;
-        free.copy_from_slice(&point[..self.dimension - 1]);
-        Ok(())
-    }
-
-    fn pull_back(&self, gradient: &[f64], free: &mut [f64]) -> Result<(), SetError> {
-        self.lower(gradient, free)?;
-        let last = gradient[self.dimension - 1];
-        free.iter_mut().for_each(|value| *value -= last);
-        Ok(())
+    fn pull_back(&self, gradient: &[f64]) -> Result<Vec<f64>, SetError> {
+        vector::check("gradient", gradient, self.dimension())?;
+        let (last, free) = gradient.split_last().unwrap_or((&0.0, &[]));
+        Ok(free.iter().map(|value| value - last).collect())
     }
 }
 

@@ -21,7 +21,7 @@ use hushstream_account::ParameterError;
 use nalgebra::{DMatrix, SymmetricEigen};
 
 use crate::simplex::project_to_simplex;
-use crate::{Capability, ConvexSet, SetError, vector};
+use crate::{Capability, ConvexSet, SetError, Shape, vector};
 
 /// Density matrices of a given size.
 ///
@@ -35,9 +35,10 @@ use crate::{Capability, ConvexSet, SetError, vector};
 /// assert!((nearest[0] - 1.0).abs() < 1e-12 && nearest[3].abs() < 1e-12);
 /// # Ok::<(), SetError>(())
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Spectrahedron {
     size: usize,
+    shape: Shape,
 }
 
 /// The eigen decomposition of a matrix divided by its largest coordinate, so that it neither
@@ -57,7 +58,21 @@ impl Spectrahedron {
         if !(2..=1024).contains(&size) {
             return Err(ParameterError::new("matrix size", size, "2 to 1024").into());
         }
-        Ok(Self { size })
+        let share = 1.0 / size as f64;
+        let mut set = Self {
+            size,
+            shape: Shape {
+                name: "spectrahedron",
+                centre: Vec::new(),
+                diameter: std::f64::consts::SQRT_2,
+                outer_radius: (1.0 - share).sqrt(),
+                // The trace is fixed.
+                inner_radius: 0.0,
+                largest_norm: 1.0,
+            },
+        };
+        set.shape.centre = set.pack(|row, column| if row == column { share } else { 0.0 });
+        Ok(set)
     }
 
     /// The coordinates of the symmetric part of a matrix that is given row by row.
@@ -82,7 +97,7 @@ impl Spectrahedron {
     }
 
     fn pack(&self, entry: impl Fn(usize, usize) -> f64) -> Vec<f64> {
-        let mut point = Vec::with_capacity(self.dimension());
+        let mut point = Vec::with_capacity(self.size * (self.size + 1) / 2);
         for row in 0..self.size {
             point.push(entry(row, row));
             for column in row + 1..self.size {
@@ -134,36 +149,8 @@ impl Spectrahedron {
 }
 
 impl ConvexSet for Spectrahedron {
-    fn name(&self) -> &'static str {
-        "spectrahedron"
-    }
-
-    fn dimension(&self) -> usize {
-        self.size * (self.size + 1) / 2
-    }
-
-    fn diameter(&self) -> f64 {
-        std::f64::consts::SQRT_2
-    }
-
-    fn outer_radius(&self) -> f64 {
-        (1.0 - 1.0 / self.size as f64).sqrt()
-    }
-
-    /// 0: the trace is fixed.
-    fn inner_radius(&self) -> f64 {
-        0.0
-    }
-
-    fn largest_norm(&self) -> f64 {
-        1.0
-    }
-
-    fn centre(&self, out: &mut [f64]) -> Result<(), SetError> {
-        vector::check_length("centre", out, self.dimension())?;
-        let share = 1.0 / self.size as f64;
-        out.copy_from_slice(&self.pack(|row, column| if row == column { share } else { 0.0 }));
-        Ok(())
+    fn shape(&self) -> &Shape {
+        &self.shape
     }
 
     fn can(&self, capability: Capability) -> bool {
@@ -195,8 +182,7 @@ impl ConvexSet for Spectrahedron {
     }
 
     fn minimise(&self, direction: &[f64], out: &mut [f64]) -> Result<(), SetError> {
-        vector::check("direction", direction, self.dimension())?;
-        vector::check_length("minimiser", out, self.dimension())?;
+        vector::check_minimise(direction, out, self.dimension())?;
         let eigen = self.eigen(direction)?.eigen;
         let lowest = vector::first_smallest(eigen.eigenvalues.as_slice());
         let vector = eigen.eigenvectors.column(lowest).normalize();

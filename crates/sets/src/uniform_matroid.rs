@@ -22,7 +22,9 @@ use crate::enumerate::{next_subset, subsets};
 use crate::hull::AffineHull;
 use crate::log_barrier::LogBarrier;
 use crate::set::check_vertex_count;
-use crate::{Barrier, Capability, ConvexSet, DecomposedOracle, LocalOracle, SetError, vector};
+use crate::{
+    Barrier, Capability, ConvexSet, DecomposedOracle, LocalOracle, SetError, Shape, vector,
+};
 
 /// The hull of the k-subsets of d elements.
 ///
@@ -36,9 +38,9 @@ use crate::{Barrier, Capability, ConvexSet, DecomposedOracle, LocalOracle, SetEr
 /// assert_eq!(cheapest, [0.0, 1.0, 1.0, 0.0]);
 /// # Ok::<(), SetError>(())
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct UniformMatroid {
-    dimension: usize,
+    shape: Shape,
     chosen: usize,
 }
 
@@ -52,16 +54,27 @@ impl UniformMatroid {
         if chosen == 0 || chosen >= dimension {
             return Err(ParameterError::new("chosen", chosen, "1 to dimension − 1").into());
         }
-        Ok(Self { dimension, chosen })
+        let (d, k) = (dimension as f64, chosen as f64);
+        Ok(Self {
+            shape: Shape {
+                name: "uniform matroid",
+                centre: vec![k / d; dimension],
+                diameter: (2.0 * k.min(d - k)).sqrt(),
+                outer_radius: (k * (d - k) / d).sqrt(),
+                inner_radius: 0.0,
+                largest_norm: k.sqrt(),
+            },
+            chosen,
+        })
     }
 
     fn move_rate(&self) -> f64 {
-        let (d, k) = (self.dimension as f64, self.chosen as f64);
+        let (d, k) = (self.dimension() as f64, self.chosen as f64);
         let at_a_vertex = k * (d - k) / d;
         // For fixed b the best a is the one nearest to the peak of the parabola: a − b = d/2.
         let elsewhere = |ones: usize| {
-            let most = self.dimension - self.chosen - 1;
-            let peak = ones + self.dimension / 2;
+            let most = self.dimension() - self.chosen - 1;
+            let peak = ones + self.dimension() / 2;
             [peak, peak + 1]
                 .into_iter()
                 .map(|zeros| {
@@ -111,35 +124,8 @@ fn project_to_capped_simplex(point: &mut [f64], total: f64) {
 }
 
 impl ConvexSet for UniformMatroid {
-    fn name(&self) -> &'static str {
-        "uniform matroid"
-    }
-
-    fn dimension(&self) -> usize {
-        self.dimension
-    }
-
-    fn diameter(&self) -> f64 {
-        (2.0 * self.chosen.min(self.dimension - self.chosen) as f64).sqrt()
-    }
-
-    fn outer_radius(&self) -> f64 {
-        let (d, k) = (self.dimension as f64, self.chosen as f64);
-        (k * (d - k) / d).sqrt()
-    }
-
-    fn inner_radius(&self) -> f64 {
-        0.0
-    }
-
-    fn largest_norm(&self) -> f64 {
-        (self.chosen as f64).sqrt()
-    }
-
-    fn centre(&self, out: &mut [f64]) -> Result<(), SetError> {
-        vector::check_length("centre", out, self.dimension)?;
-        out.fill(self.chosen as f64 / self.dimension as f64);
-        Ok(())
+    fn shape(&self) -> &Shape {
+        &self.shape
     }
 
     fn can(&self, _: Capability) -> bool {
@@ -147,7 +133,7 @@ impl ConvexSet for UniformMatroid {
     }
 
     fn project(&self, point: &mut [f64]) -> Result<f64, SetError> {
-        vector::check("point", point, self.dimension)?;
+        vector::check("point", point, self.dimension())?;
         // Only differences matter. The threshold is near the k-th largest coordinate, so
         // differences from that coordinate do not cancel.
         let mut sorted = point.to_vec();
@@ -160,13 +146,12 @@ impl ConvexSet for UniformMatroid {
             *value = (*value - pivot).clamp(-2.0, 2.0);
         }
         project_to_capped_simplex(point, self.chosen as f64);
-        Ok(vector::rounding(self.dimension, 2.0))
+        Ok(vector::rounding(self.dimension(), 2.0))
     }
 
     fn minimise(&self, direction: &[f64], out: &mut [f64]) -> Result<(), SetError> {
-        vector::check("direction", direction, self.dimension)?;
-        vector::check_length("minimiser", out, self.dimension)?;
-        let mut order: Vec<usize> = (0..self.dimension).collect();
+        vector::check_minimise(direction, out, self.dimension())?;
+        let mut order: Vec<usize> = (0..self.dimension()).collect();
         // Stable: ties stay in the order of their index.
         order.sort_by(|&a, &b| compare(direction[a], direction[b]));
         out.fill(0.0);
@@ -177,39 +162,32 @@ impl ConvexSet for UniformMatroid {
     }
 
     fn local_oracle(&self) -> Result<Box<dyn LocalOracle>, SetError> {
-        let oracle = DecomposedOracle::new(Arc::new(*self), self.move_rate())?;
+        let oracle = DecomposedOracle::new(Arc::new(self.clone()), self.move_rate())?;
         Ok(Box::new(oracle))
     }
 
     fn barrier(&self) -> Result<Box<dyn Barrier>, SetError> {
-        let mut rows = Vec::with_capacity(2 * self.dimension);
-        let mut offsets = Vec::with_capacity(2 * self.dimension);
-        for index in 0..self.dimension {
+        let mut rows = Vec::with_capacity(2 * self.dimension());
+        let mut offsets = Vec::with_capacity(2 * self.dimension());
+        for index in 0..self.dimension() {
             for sign in [-1.0_f64, 1.0] {
-                let mut row = vec![0.0; self.dimension];
-                row[index] = sign;
-                rows.push(row);
+                rows.push(vector::along(self.dimension(), index, sign));
                 offsets.push(sign.max(0.0));
             }
         }
         let hull = AffineHull::of(self)?;
-        Ok(Box::new(LogBarrier::in_hull(
-            self.name(),
-            &rows,
-            &offsets,
-            hull,
-        )))
+        Ok(LogBarrier::in_hull(self.name(), &rows, &offsets, hull))
     }
 
     fn vertices(&self) -> Result<Vec<Vec<f64>>, SetError> {
-        check_vertex_count(subsets(self.dimension, self.chosen))?;
+        check_vertex_count(subsets(self.dimension(), self.chosen))?;
         let mut chosen: Vec<usize> = (0..self.chosen).collect();
         let mut found = Vec::new();
         loop {
-            let mut vertex = vec![0.0; self.dimension];
+            let mut vertex = vec![0.0; self.dimension()];
             chosen.iter().for_each(|&index| vertex[index] = 1.0);
             found.push(vertex);
-            if !next_subset(&mut chosen, self.dimension) {
+            if !next_subset(&mut chosen, self.dimension()) {
                 return Ok(found);
             }
         }

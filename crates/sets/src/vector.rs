@@ -2,11 +2,62 @@
 
 use crate::SetError;
 use hushstream_account::ParameterError;
-use hushstream_four::Plain;
+use pulp::{Arch, Simd, WithSimd};
 
-/// ⟨a, b⟩.
-pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
-    hushstream_four::dot(Plain, a, b)
+/// ⟨a, b⟩, as far as both reach. The order of the additions is fixed, so that the sum is the same
+/// on every processor: eight lanes, of which the last four numbers may use half, then the rest.
+///
+/// ```
+/// assert_eq!(hushstream_sets::dot(&[1.0, 2.0, 3.0], &[4.0, 5.0, 6.0]), 32.0);
+/// ```
+#[must_use]
+pub fn dot(a: &[f64], b: &[f64]) -> f64 {
+    Arch::new().dispatch(Dot(a, b))
+}
+
+/// ⟨a, a⟩ and ⟨a, b⟩, each as [`dot`] gives it.
+#[must_use]
+pub fn square_and_dot(a: &[f64], b: &[f64]) -> [f64; 2] {
+    [dot(a, a), dot(a, b)]
+}
+
+/// [`in_lanes`], compiled a second time for wider vectors.
+struct Dot<'a>(&'a [f64], &'a [f64]);
+
+impl WithSimd for Dot<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> f64 {
+        in_lanes(self.0, self.1)
+    }
+}
+
+#[inline(always)]
+fn in_lanes(a: &[f64], b: &[f64]) -> f64 {
+    let length = a.len().min(b.len());
+    let ((a, a_rest), (b, b_rest)) = (a[..length].as_chunks(), b[..length].as_chunks());
+    let mut lanes = [0.0; 8];
+    for (a, b) in a.iter().zip(b) {
+        add_products::<8>(&mut lanes, a, b);
+    }
+    let ((a, a_rest), (b, b_rest)) = (a_rest.as_chunks(), b_rest.as_chunks());
+    for (a, b) in a.iter().zip(b) {
+        add_products::<4>(&mut lanes, a, b);
+    }
+    let mut rest = [0.0];
+    for (a, b) in a_rest.iter().zip(b_rest) {
+        add_products(&mut rest, &[*a], &[*b]);
+    }
+    let [a, b, c, d, e, f, g, h] = lanes;
+    (((a + e) + (c + g)) + ((b + f) + (d + h))) + rest[0]
+}
+
+#[inline(always)]
+fn add_products<const N: usize>(lanes: &mut [f64], a: &[f64; N], b: &[f64; N]) {
+    for (lane, (a, b)) in lanes.iter_mut().zip(a.iter().zip(b)) {
+        *lane += a * b;
+    }
 }
 
 /// Whether all numbers are finite. Vectorises: 0·x is 0 for a finite x and NaN otherwise.
@@ -68,6 +119,19 @@ pub(crate) fn add(target: &mut [f64], factor: f64, vector: &[f64]) {
     }
 }
 
+/// `value` in one coordinate, 0 in the others.
+pub(crate) fn along(dimension: usize, coordinate: usize, value: f64) -> Vec<f64> {
+    let mut vector = vec![0.0; dimension];
+    vector[coordinate] = value;
+    vector
+}
+
+/// The largest norm of some vectors.
+pub(crate) fn largest_norm<'a>(vectors: impl IntoIterator<Item = &'a Vec<f64>>) -> f64 {
+    let norms = vectors.into_iter().map(|vector| norm(vector));
+    norms.fold(0.0, f64::max)
+}
+
 /// Subtracts the projection of `vector` onto the span of orthonormal vectors. Twice, because once
 /// loses orthogonality to rounding.
 pub(crate) fn orthogonalise(vector: &mut [f64], basis: &[Vec<f64>]) {
@@ -90,7 +154,12 @@ pub(crate) fn first_smallest(values: &[f64]) -> usize {
     best
 }
 
-pub(crate) fn check_length(
+/// Refuses a slice of another length.
+///
+/// # Errors
+/// [`SetError::Dimension`].
+#[inline]
+pub fn check_length(
     parameter: &'static str,
     slice: &[f64],
     expected: usize,
@@ -105,12 +174,33 @@ pub(crate) fn check_length(
     Ok(())
 }
 
-#[inline(always)]
-pub(crate) fn check(
+/// Writes an answer into the caller's slice.
+pub(crate) fn write(
     parameter: &'static str,
-    slice: &[f64],
-    expected: usize,
+    out: &mut [f64],
+    values: &[f64],
 ) -> Result<(), SetError> {
+    check_length(parameter, out, values.len())?;
+    out.copy_from_slice(values);
+    Ok(())
+}
+
+/// Checks the arguments of a minimiser.
+pub(crate) fn check_minimise(
+    direction: &[f64],
+    out: &[f64],
+    dimension: usize,
+) -> Result<(), SetError> {
+    check("direction", direction, dimension)?;
+    check_length("minimiser", out, dimension)
+}
+
+/// Refuses a slice of another length, or with a number that is not finite.
+///
+/// # Errors
+/// [`SetError::Dimension`], [`SetError::NotFinite`].
+#[inline(always)]
+pub fn check(parameter: &'static str, slice: &[f64], expected: usize) -> Result<(), SetError> {
     check_length(parameter, slice, expected)?;
     // The fast check vectorises; look for the index only if it fails.
     if all_finite(slice) {
@@ -126,12 +216,24 @@ pub(crate) fn check(
     }
 }
 
-pub(crate) fn check_positive(parameter: &'static str, value: f64) -> Result<(), SetError> {
-    if value.is_finite() && value > 0.0 {
-        Ok(())
-    } else {
-        Err(ParameterError::new(parameter, value, "a finite number above 0").into())
-    }
+/// Refuses a number that is not positive and finite.
+///
+/// # Errors
+/// [`SetError::Parameter`].
+pub fn check_positive(parameter: &'static str, value: f64) -> Result<(), SetError> {
+    let positive = value.is_finite() && value > 0.0;
+    let refusal = || ParameterError::new(parameter, value, "a finite number above 0");
+    positive.then_some(()).ok_or_else(|| refusal().into())
+}
+
+/// Refuses a number that is negative or not finite.
+///
+/// # Errors
+/// [`SetError::Parameter`].
+pub fn check_not_negative(parameter: &'static str, value: f64) -> Result<(), SetError> {
+    let allowed = value.is_finite() && value >= 0.0;
+    let refusal = || ParameterError::new(parameter, value, "a finite number of 0 or more");
+    allowed.then_some(()).ok_or_else(|| refusal().into())
 }
 
 pub(crate) fn check_dimension(dimension: usize, least: usize) -> Result<(), SetError> {
@@ -156,6 +258,35 @@ pub(crate) fn rounding(dimension: usize, size: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The stated order, number by number.
+    fn by_hand(a: &[f64], b: &[f64]) -> f64 {
+        let (mut lanes, mut rest) = ([0.0; 8], 0.0);
+        let whole = a.len() / 4 * 4;
+        for (i, (a, b)) in a.iter().zip(b).enumerate() {
+            if i < whole {
+                let in_eights = i < whole / 8 * 8;
+                lanes[if in_eights { i % 8 } else { i % 4 }] += a * b;
+            } else {
+                rest += a * b;
+            }
+        }
+        let [a, b, c, d, e, f, g, h] = lanes;
+        (((a + e) + (c + g)) + ((b + f) + (d + h))) + rest
+    }
+
+    #[test]
+    fn the_order_is_the_stated_one() {
+        for length in 0..70 {
+            let number = |i: usize, by: f64| (i as f64 * by).sin() * 10_f64.powi(i as i32 % 7);
+            let a: Vec<f64> = (0..length).map(|i| number(i, 1.7)).collect();
+            let b: Vec<f64> = (0..length + 1).map(|i| number(i, 0.9)).collect();
+            let wanted = [by_hand(&a, &a), by_hand(&a, &b)].map(f64::to_bits);
+            assert_eq!(square_and_dot(&a, &b).map(f64::to_bits), wanted, "{length}");
+            assert_eq!([dot(&a, &a), dot(&a, &b)].map(f64::to_bits), wanted);
+            assert_eq!(in_lanes(&a, &b).to_bits(), wanted[1]);
+        }
+    }
 
     #[test]
     fn norms_survive_extreme_scales() {

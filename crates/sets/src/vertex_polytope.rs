@@ -20,7 +20,7 @@ use crate::facets::Facets;
 use crate::hull::AffineHull;
 use crate::log_barrier::LogBarrier;
 use crate::{
-    Barrier, Capability, ConvexSet, DecomposedOracle, LocalOracle, SetError, vector, wolfe,
+    Barrier, Capability, ConvexSet, DecomposedOracle, LocalOracle, SetError, Shape, vector, wolfe,
 };
 
 /// The convex hull of finitely many points.
@@ -37,11 +37,11 @@ use crate::{
 /// ```
 #[derive(Debug, Clone)]
 pub struct VertexPolytope {
+    shape: Shape,
     points: Arc<Vec<Vec<f64>>>,
     hull: AffineHull,
     facets: Option<Facets>,
     move_rate: Option<f64>,
-    diameter: f64,
 }
 
 impl VertexPolytope {
@@ -83,12 +83,28 @@ impl VertexPolytope {
         let move_rate = facets
             .as_ref()
             .map(|facets| facets.move_rate(&kept, &hull, diameter));
+        let inner_radius = match &facets {
+            Some(facets) if hull.basis.len() == dimension => {
+                facets.offsets.iter().copied().fold(f64::INFINITY, f64::min)
+            }
+            _ => 0.0,
+        };
+        let from_centre = kept
+            .iter()
+            .map(|point| vector::distance(point, &hull.origin));
         Ok(Self {
+            shape: Shape {
+                name: "vertex polytope",
+                centre: hull.origin.clone(),
+                diameter,
+                outer_radius: from_centre.fold(0.0, f64::max),
+                inner_radius,
+                largest_norm: vector::largest_norm(&kept),
+            },
             points: Arc::new(kept),
             hull,
             facets,
             move_rate,
-            diameter,
         })
     }
 
@@ -119,43 +135,8 @@ impl VertexPolytope {
 }
 
 impl ConvexSet for VertexPolytope {
-    fn name(&self) -> &'static str {
-        "vertex polytope"
-    }
-
-    fn dimension(&self) -> usize {
-        self.hull.origin.len()
-    }
-
-    fn diameter(&self) -> f64 {
-        self.diameter
-    }
-
-    fn outer_radius(&self) -> f64 {
-        self.points
-            .iter()
-            .map(|point| vector::distance(point, &self.hull.origin))
-            .fold(0.0, f64::max)
-    }
-
-    fn inner_radius(&self) -> f64 {
-        match &self.facets {
-            Some(facets) if self.hull.basis.len() == self.dimension() => {
-                facets.offsets.iter().copied().fold(f64::INFINITY, f64::min)
-            }
-            _ => 0.0,
-        }
-    }
-
-    fn largest_norm(&self) -> f64 {
-        let norms = self.points.iter().map(|point| vector::norm(point));
-        norms.fold(0.0, f64::max)
-    }
-
-    fn centre(&self, out: &mut [f64]) -> Result<(), SetError> {
-        vector::check_length("centre", out, self.dimension())?;
-        out.copy_from_slice(&self.hull.origin);
-        Ok(())
+    fn shape(&self) -> &Shape {
+        &self.shape
     }
 
     fn can(&self, capability: Capability) -> bool {
@@ -171,8 +152,7 @@ impl ConvexSet for VertexPolytope {
     }
 
     fn minimise(&self, direction: &[f64], out: &mut [f64]) -> Result<(), SetError> {
-        vector::check("direction", direction, self.dimension())?;
-        vector::check_length("minimiser", out, self.dimension())?;
+        vector::check_minimise(direction, out, self.dimension())?;
         let products = self
             .points
             .iter()
@@ -207,12 +187,12 @@ impl ConvexSet for VertexPolytope {
             .zip(&facets.offsets)
             .map(|(row, offset)| offset + vector::dot(row, &self.hull.origin))
             .collect();
-        Ok(Box::new(LogBarrier::in_hull(
+        Ok(LogBarrier::in_hull(
             self.name(),
             &rows,
             &offsets,
             self.hull.clone(),
-        )))
+        ))
     }
 
     fn vertices(&self) -> Result<Vec<Vec<f64>>, SetError> {

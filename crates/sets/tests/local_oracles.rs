@@ -55,11 +55,10 @@ fn check(name: &str, set: &dyn ConvexSet, seed: u64, runs: usize, rounds: usize)
         let mut oracle = set.local_oracle().unwrap();
         let rho = oracle.rho();
         let mut x = draws.point_of(set);
-        let mut p = vec![0.0; set.dimension()];
         for _ in 0..rounds {
             let radius = set.diameter() * draws.uniform().powi(3) * 0.7;
             let gradient = draws.vector(set.dimension());
-            oracle.step(&x, radius, &gradient, &mut p).unwrap();
+            let p = oracle.step(&x, radius, &gradient).unwrap();
             assert!(set.contains(&p, 1e-9 * scale), "{name}: outside");
             let moved = distance(&x, &p);
             assert!(moved <= rho * radius + 1e-9 * scale, "{name}: {moved}");
@@ -74,7 +73,7 @@ fn check(name: &str, set: &dyn ConvexSet, seed: u64, runs: usize, rounds: usize)
                 .zip(&p)
                 .map(|(x, p)| (1.0 - fraction) * x + fraction * p)
                 .collect();
-            oracle.advance(fraction, &mut x).unwrap();
+            x = oracle.advance(fraction).unwrap();
             assert!(distance(&x, &expected) < 1e-12 * scale, "{name}: drifted");
         }
     }
@@ -106,9 +105,8 @@ fn the_mass_on_the_simplex_cannot_be_less() {
     let set = Simplex::new(4).unwrap();
     let x = [0.5, 0.5, 0.0, 0.0];
     let gradient = [1.0, 1.0, 0.0, 0.0];
-    let mut p = [0.0; 4];
     let mut oracle = set.local_oracle().unwrap();
-    oracle.step(&x, 0.2, &gradient, &mut p).unwrap();
+    let p = oracle.step(&x, 0.2, &gradient).unwrap();
     let best = lowest_nearby(&set, &x, 0.2, &gradient);
     assert!((dot(&p, &gradient) - best).abs() < 1e-9);
 }

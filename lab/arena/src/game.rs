@@ -51,12 +51,24 @@ impl FromStr for Game {
     type Err = String;
 
     fn from_str(name: &str) -> Result<Self, String> {
-        let found = Self::ALL.into_iter().find(|game| game.to_string() == name);
-        found.ok_or_else(|| {
-            let names: Vec<String> = Self::ALL.iter().map(Self::to_string).collect();
-            format!("no game is called {name}; there are: {}", names.join(", "))
-        })
+        called("game", &Self::ALL, name)
     }
+}
+
+/// The one of these with a name.
+pub(crate) fn called<T: Copy + fmt::Display>(
+    what: &str,
+    all: &[T],
+    name: &str,
+) -> Result<T, String> {
+    let found = all.iter().find(|one| one.to_string() == name);
+    found.copied().ok_or_else(|| {
+        let names: Vec<String> = all.iter().map(T::to_string).collect();
+        format!(
+            "no {what} is called {name}; there are: {}",
+            names.join(", ")
+        )
+    })
 }
 
 /// A game in progress.
@@ -71,7 +83,6 @@ pub struct Environment {
 
 impl Environment {
     /// A game of `rounds` rounds in `dimension` coordinates.
-    #[must_use]
     pub fn new(game: Game, dimension: usize, rounds: u64, seed: u64) -> Self {
         let mut dice = Dice::new(seed ^ 0x68_75_73_68);
         let hidden = unit(dimension, &mut dice);

@@ -5,6 +5,7 @@
 //! linear minimiser, f(x) − min f ≤ max_y ⟨∇f(x), x − y⟩.
 
 use crate::task::{Task, record};
+use crate::vector::{add, dot};
 use hushstream_mechanism::Contribution;
 use hushstream_mechanism::losses::Loss;
 use hushstream_sets::{ConvexSet, SetError};
@@ -38,10 +39,7 @@ pub fn best_in_hindsight(
     if task.linear(dimension).is_some() {
         let mut total = vec![0.0; dimension];
         for (features, _) in rows {
-            total
-                .iter_mut()
-                .zip(features)
-                .for_each(|(total, value)| *total += value);
+            add(&mut total, features.iter().copied());
         }
         let mut point = vec![0.0; dimension];
         set.minimise(&total, &mut point)?;
@@ -117,19 +115,12 @@ fn mean_gradient(loss: &dyn Loss, rows: &[(Vec<f64>, f64)], weights: &[f64]) -> 
     let mut total = vec![0.0; weights.len()];
     for row in rows {
         if let Contribution::Dense(gradient) = loss.gradient(record(row), weights) {
-            total
-                .iter_mut()
-                .zip(gradient)
-                .for_each(|(total, g)| *total += g);
+            add(&mut total, gradient);
         }
     }
     let rounds = rows.len().max(1) as f64;
     total.iter_mut().for_each(|total| *total /= rounds);
     total
-}
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 #[cfg(test)]

@@ -32,17 +32,18 @@
 //! ```
 
 mod dice;
-pub mod experts;
 pub mod figures;
-pub mod fit;
 mod game;
 mod hindsight;
+mod parallel;
 mod play;
-mod player;
 mod task;
+mod vector;
 
 pub use dice::Dice;
 pub use game::{Environment, Game};
 pub use hindsight::{Best, best_in_hindsight};
-pub use play::{ArenaError, Contest, Outcome};
-pub use task::{Task, record};
+pub use parallel::in_parallel;
+pub use play::{ArenaError, Contest, Outcome, open};
+pub use task::{Task, dense, record};
+pub use vector::{add, dot, solve};

@@ -2,16 +2,17 @@
 
 use crate::game::{Environment, Game};
 use crate::hindsight::best_in_hindsight;
+use crate::parallel::in_parallel;
 use crate::task::{Task, record};
-use hushstream_account::{Adjacency, Budget, FilterKind};
+use hushstream_account::{Adjacency, Budget, Charge, FilterKind, Price};
 use hushstream_mechanism::sums::{Noise, SumKind};
 use hushstream_mechanism::{
-    GuaranteeKind, Ledger, LedgerError, MemoryStorage, Participation, Raw, Transcript, Windowed,
+    Ledger, LedgerError, MemoryStorage, Participation, Raw, Scope, Storage, Transcript, Windowed,
 };
 use hushstream_noise::Key;
 use hushstream_recipes::{
-    MechanismKind, Objective, Player, Recipe, RecipeError, RecipeName, RecipeRequest, Run,
-    RunError, SumRun,
+    Averaged, Insider, IteratePlayer, IterateRecipe, IterateRequest, MechanismKind, Objective,
+    Player, Recipe, RecipeError, RecipeName, RecipeRequest, Run, RunError, SumPlayer,
 };
 use hushstream_sets::{ConvexSet, SetError};
 use std::sync::Arc;
@@ -76,9 +77,6 @@ pub enum ArenaError {
         /// The allowed values.
         allowed: String,
     },
-    /// An advisor with another number of experts.
-    #[error("the recipe was planned for another number of experts than the advisor has")]
-    Advice,
     /// A task that the recipe does not serve.
     #[error("{recipe} does not serve the task {task}")]
     Task {
@@ -104,7 +102,6 @@ pub struct Outcome {
 
 impl Outcome {
     /// Total loss − total loss of the best fixed point.
-    #[must_use]
     pub fn regret(&self) -> f64 {
         self.loss - self.hindsight
     }
@@ -175,48 +172,73 @@ impl Contest {
         .plan()?)
     }
 
+    /// The recipe on iterates, calibrated for this contest.
+    ///
+    /// # Errors
+    /// A combination that does not fit; `pol`, which plays no rounds; batches, which iterates do
+    /// not have.
+    pub fn iterate_recipe(&self) -> Result<IterateRecipe, ArenaError> {
+        let unfit = |reason: &str| {
+            ArenaError::Recipe(RecipeError::Unfit(format!("{}: {reason}", self.recipe)))
+        };
+        if self.recipe == RecipeName::Pol {
+            return Err(unfit(
+                "it releases one model at the end and plays no rounds",
+            ));
+        }
+        if self.batch != 1 {
+            return Err(unfit("iterates move with every record: --batch must be 1"));
+        }
+        if self.sum.is_some() {
+            return Err(unfit("it releases iterates, not sums: it takes no --sum"));
+        }
+        Ok(IterateRequest {
+            recipe: self.recipe,
+            insider: Insider::Loss(self.task.loss(self.dimension)),
+            set: self.set()?,
+            rounds: self.rounds,
+            budget: self.budget,
+            adjacency: self.adjacency,
+            participation: Participation::OncePerRecord,
+            noise: self.noise,
+            curvature: self.curvature,
+            steps: None,
+            weighting: None,
+            average: Averaged::All,
+        }
+        .plan()?)
+    }
+
     /// Plays once. The seed fixes both the game and the (simulated) noise.
     ///
     /// # Errors
     /// A combination that does not fit.
     pub fn play(&self, seed: u64) -> Result<Outcome, ArenaError> {
         if self.recipe.entry().mechanism == MechanismKind::Iterate {
-            return self.play_iterates(seed);
+            let recipe = self.iterate_recipe()?;
+            let price = recipe.plan().charge().map_err(RecipeError::from)?;
+            let paid = (self.budget, price, recipe.plan().scope());
+            return self.against::<IteratePlayer>(recipe, paid, seed);
         }
         let recipe = self.recipe()?;
+        let price = recipe.plan().charge().map_err(RecipeError::from)?;
+        let paid = (self.budget, price, recipe.plan().scope());
         if recipe.plan().request().kind.is_windowed() {
-            self.play_with::<Windowed>(recipe, seed)
+            self.against::<SumPlayer<Windowed>>(recipe, paid, seed)
         } else {
-            self.play_with::<Transcript>(recipe, seed)
+            self.against::<SumPlayer<Transcript>>(recipe, paid, seed)
         }
     }
 
-    fn play_with<G: GuaranteeKind>(
+    /// The game against one kind of run.
+    fn against<P: Player>(
         &self,
-        recipe: Recipe,
+        recipe: P::Recipe,
+        paid: (Budget, Price, Scope),
         seed: u64,
     ) -> Result<Outcome, ArenaError> {
-        let plan = recipe.plan();
-        let kind = if plan.request().noise.is_pure() {
-            FilterKind::Pure
-        } else {
-            FilterKind::Gaussian
-        };
-        let mut ledger = Ledger::simulated(self.budget, kind, plan.scope())?;
-        let grant = ledger.debit(plan.charge().map_err(RecipeError::from)?, plan.scope())?;
         let key = Key::insecure_from_seed(seed);
-        let mut run =
-            SumRun::<G>::open(recipe, grant, &key, &mut ledger, MemoryStorage::default())?;
-        self.against(&mut run, &mut ledger, seed)
-    }
-
-    /// The game against a run that is open.
-    pub(crate) fn against<P: Player>(
-        &self,
-        run: &mut Run<P>,
-        ledger: &mut Ledger,
-        seed: u64,
-    ) -> Result<Outcome, ArenaError> {
+        let (mut run, mut ledger) = open::<P>(recipe, paid, &key, MemoryStorage::default())?;
         let set = self.set()?;
         let loss = self.task.loss(self.dimension);
         let mut still = vec![0.0; self.dimension];
@@ -232,10 +254,10 @@ impl Contest {
             run.learn(None, Raw::seal(record(&row)))?;
             rows.push(row);
             if t.is_multiple_of(512) {
-                run.sync(ledger)?;
+                run.sync(&mut ledger)?;
             }
         }
-        run.sync(ledger)?;
+        run.sync(&mut ledger)?;
         let best = best_in_hindsight(self.task, set.as_ref(), loss.as_ref(), &rows)?;
         let mut curve = Vec::new();
         let (mut ours, mut theirs, mut nothing) = (0.0, 0.0, 0.0);
@@ -262,30 +284,43 @@ impl Contest {
     /// # Errors
     /// The first that occurs.
     pub fn repeat(&self, seeds: std::ops::Range<u64>) -> Result<Vec<Outcome>, ArenaError> {
-        let threads = std::thread::available_parallelism().map_or(1, usize::from) as u64;
-        let next = std::sync::atomic::AtomicU64::new(seeds.start);
-        let mut outcomes = std::thread::scope(|scope| {
-            let workers: Vec<_> = (0..threads)
-                .map(|_| {
-                    scope.spawn(|| {
-                        let mut mine = Vec::new();
-                        loop {
-                            let seed = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-                            if seed >= seeds.end {
-                                return Ok::<_, ArenaError>(mine);
-                            }
-                            mine.push((seed, self.play(seed)?));
-                        }
-                    })
-                })
-                .collect();
-            let mut all = Vec::new();
-            for worker in workers {
-                all.extend(worker.join().expect("a game does not panic")?);
-            }
-            Ok::<_, ArenaError>(all)
-        })?;
-        outcomes.sort_by_key(|(seed, _)| *seed);
-        Ok(outcomes.into_iter().map(|(_, outcome)| outcome).collect())
+        let seeds: Vec<u64> = seeds.collect();
+        in_parallel(&seeds, |&seed| self.play(seed))
     }
+
+    /// What stands under the recipe, for people: the sum's name, or that there is none.
+    ///
+    /// # Errors
+    /// A combination that does not fit.
+    pub fn mechanism(&self) -> Result<String, ArenaError> {
+        Ok(match self.recipe.entry().mechanism {
+            MechanismKind::Iterate => {
+                self.iterate_recipe()?;
+                "iterates".to_owned()
+            }
+            _ => self.recipe()?.plan().request().kind.to_string(),
+        })
+    }
+}
+
+/// Opens a run with simulated noise, on a ledger of its own that has paid for it: budget, price and
+/// scope are those of its plan.
+///
+/// # Errors
+/// A price beyond the budget; those of the mechanism.
+pub fn open<P: Player>(
+    recipe: P::Recipe,
+    (budget, price, scope): (Budget, Price, Scope),
+    key: &Key,
+    storage: impl Storage + 'static,
+) -> Result<(Run<P>, Ledger), ArenaError> {
+    let filter = match price.charge {
+        Charge::Gaussian(_) => FilterKind::Gaussian,
+        Charge::Approximate(_) => FilterKind::Approximate,
+        _ => FilterKind::Pure,
+    };
+    let mut ledger = Ledger::simulated(budget, filter, scope)?;
+    let grant = ledger.debit(price, scope)?;
+    let run = Run::open(recipe, grant, key, &mut ledger, storage)?;
+    Ok((run, ledger))
 }

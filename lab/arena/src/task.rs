@@ -1,6 +1,6 @@
 //! What is learned in a game: from a direction to a record, and the losses that measure regret.
 
-use crate::game::Environment;
+use crate::game::{Environment, called};
 use hushstream_mechanism::Moments;
 use hushstream_mechanism::losses::{
     Bounds, Distance, Features, LinearLoss, LinearModel, Link, Loss, Record, Regularised,
@@ -56,7 +56,6 @@ impl Task {
     }
 
     /// Length of weights up to which its losses have the slope they state; linear losses have none.
-    #[must_use]
     pub fn reach(self) -> Option<f64> {
         match self {
             Self::Experts | Self::Linear => None,
@@ -66,12 +65,10 @@ impl Task {
     }
 
     /// The loss that is measured, and whose gradients are asked for.
-    #[must_use]
     pub fn loss(self, dimension: usize) -> Arc<dyn Loss> {
         const PUBLIC: &str = "the arena's public bounds are sound";
         match self {
-            Self::Experts => Arc::new(LinearLoss::new(dimension, 0.0, 1.0).expect(PUBLIC)),
-            Self::Linear => Arc::new(LinearLoss::new(dimension, -1.0, 1.0).expect(PUBLIC)),
+            Self::Experts | Self::Linear => Arc::new(self.linear(dimension).expect(PUBLIC)),
             Self::Mean => Arc::new(Distance::new(dimension, 1.0, 1.0).expect(PUBLIC)),
             Self::Classify => {
                 let bounds = Bounds::new(1.0, (-1.0, 1.0), 2.0).expect(PUBLIC);
@@ -91,7 +88,6 @@ impl Task {
     }
 
     /// Linear losses as such, for the recipes that want them.
-    #[must_use]
     pub fn linear(self, dimension: usize) -> Option<LinearLoss> {
         match self {
             Self::Experts => LinearLoss::new(dimension, 0.0, 1.0).ok(),
@@ -101,7 +97,6 @@ impl Task {
     }
 
     /// Second moments, for least squares.
-    #[must_use]
     pub fn moments(self, dimension: usize) -> Option<Moments> {
         (self == Self::Ridge).then(|| Moments::new(dimension, self.bounds()))
     }
@@ -116,13 +111,8 @@ impl Task {
             Self::Experts => {
                 let direction = environment.direction(t, iterate);
                 let scale = (direction.len() as f64).sqrt();
-                (
-                    direction
-                        .iter()
-                        .map(|v| (0.5 + 0.5 * scale * v).clamp(0.0, 1.0))
-                        .collect(),
-                    0.0,
-                )
+                let loss = |v: &f64| (0.5 + 0.5 * scale * v).clamp(0.0, 1.0);
+                (direction.iter().map(loss).collect(), 0.0)
             }
             Self::Linear | Self::Mean => (clipped(environment.direction(t, iterate)), 0.0),
             Self::Classify | Self::Regress | Self::Ridge => {
@@ -131,13 +121,8 @@ impl Task {
                 let features = clipped((0..hidden.len()).map(|_| environment.noise()).collect());
                 let score: f64 = features.iter().zip(&hidden).map(|(x, w)| x * w).sum();
                 let target = match self {
-                    Self::Classify => {
-                        if score + 0.1 * environment.noise() >= 0.0 {
-                            1.0
-                        } else {
-                            -1.0
-                        }
-                    }
+                    Self::Classify if score + 0.1 * environment.noise() >= 0.0 => 1.0,
+                    Self::Classify => -1.0,
                     _ => (1.5 * score + 0.05 * environment.noise()).clamp(-1.0, 1.0),
                 };
                 (features, target)
@@ -155,11 +140,15 @@ fn clipped(mut values: Vec<f64>) -> Vec<f64> {
 }
 
 /// A row as a record.
-#[must_use]
 pub fn record((features, target): &(Vec<f64>, f64)) -> Record {
+    dense(features.clone(), *target)
+}
+
+/// A record with every feature.
+pub fn dense(features: Vec<f64>, target: f64) -> Record {
     Record {
-        features: Features::Dense(features.clone()),
-        target: *target,
+        features: Features::Dense(features),
+        target,
     }
 }
 
@@ -180,10 +169,6 @@ impl FromStr for Task {
     type Err = String;
 
     fn from_str(name: &str) -> Result<Self, String> {
-        let found = Self::ALL.into_iter().find(|task| task.to_string() == name);
-        found.ok_or_else(|| {
-            let names: Vec<String> = Self::ALL.iter().map(Self::to_string).collect();
-            format!("no task is called {name}; there are: {}", names.join(", "))
-        })
+        called("task", &Self::ALL, name)
     }
 }

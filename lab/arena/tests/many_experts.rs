@@ -48,8 +48,8 @@ fn memory_is_a_few_loss_vectors() {
     losses[777] = 0.0;
     let (mut regret, start) = (0.0, std::time::Instant::now());
     for round in 0..ROUNDS {
-        regret += losses[run.question()];
-        run.learn(Raw::seal(losses.clone())).unwrap();
+        regret += losses[*run.expert().for_the_operator()];
+        run.learn_losses(Raw::seal(losses.clone())).unwrap();
         if round % 8 == 7 {
             run.sync(&mut ledger).unwrap();
         }

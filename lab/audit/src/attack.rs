@@ -17,6 +17,7 @@
 //! - *Zeros*: how many numbers are exactly zero. It finds noise that was not added.
 
 use crate::duel::Duel;
+use hushstream_arena::{add, solve};
 use std::collections::HashMap;
 use std::fmt;
 
@@ -86,17 +87,13 @@ impl Attack {
             attacks.push(Self::Likelihood);
         }
         attacks.extend(telling.iter().take(4).map(|&i| Self::OneNumber(i)));
-        let centre: Vec<_> = telling
-            .iter()
-            .map(|&i| (i, moments[i].right, moments[i].spread))
-            .collect();
-        attacks.push(Self::Nearness { centre });
-        let centre = telling
-            .iter()
-            .map(|&i| (i, moments[i].left, moments[i].spread));
-        attacks.push(Self::Nearness {
-            centre: centre.collect(),
-        });
+        for middle in [|at: &Moments| at.right, |at: &Moments| at.left] {
+            let centre = telling
+                .iter()
+                .map(|&i| (i, middle(&moments[i]), moments[i].spread));
+            let centre = centre.collect();
+            attacks.push(Self::Nearness { centre });
+        }
         if let Some(scores) = transcripts(left, right) {
             attacks.push(Self::Transcripts { scores });
         }
@@ -161,12 +158,8 @@ fn transcripts(left: &[Vec<f64>], right: &[Vec<f64>]) -> Option<HashMap<Vec<u64>
         }
     }
     let score = |[left, right]: [f64; 2]| libm::log(right / left);
-    Some(
-        counts
-            .into_iter()
-            .map(|(key, pair)| (key, score(pair)))
-            .collect(),
-    )
+    let scores = counts.into_iter().map(|(key, pair)| (key, score(pair)));
+    Some(scores.collect())
 }
 
 fn mean(runs: &[Vec<f64>], i: usize) -> f64 {
@@ -208,17 +201,11 @@ fn discriminant(
     for (world, runs) in [(0, left), (1, right)] {
         for run in runs {
             for (value, &i) in unit.iter_mut().zip(telling) {
-                let at = if world == 0 {
-                    moments[i].left
-                } else {
-                    moments[i].right
-                };
+                let at = [moments[i].left, moments[i].right][world];
                 *value = (run[i] - at) / moments[i].spread;
             }
             for (row, a) in rows.iter_mut().zip(&unit) {
-                row.iter_mut()
-                    .zip(&unit)
-                    .for_each(|(cell, b)| *cell += a * b);
+                add(row, unit.iter().map(|b| a * b));
             }
         }
     }
@@ -232,31 +219,6 @@ fn discriminant(
     let solved = solve(rows)?;
     let weights = telling.iter().zip(solved);
     Some(weights.map(|(&i, w)| (i, w / moments[i].spread)).collect())
-}
-
-/// Solves a linear system, its right side the last column, by elimination with pivots.
-pub(crate) fn solve(mut rows: Vec<Vec<f64>>) -> Option<Vec<f64>> {
-    let d = rows.len();
-    for k in 0..d {
-        let pivot = (k..d).max_by(|&a, &b| rows[a][k].abs().total_cmp(&rows[b][k].abs()))?;
-        rows.swap(k, pivot);
-        let head = rows[k].clone();
-        if head[k].is_nan() || head[k].abs() <= 1e-300 {
-            return None;
-        }
-        for row in rows.iter_mut().skip(k + 1) {
-            let factor = row[k] / head[k];
-            row.iter_mut()
-                .zip(&head)
-                .for_each(|(cell, above)| *cell -= factor * above);
-        }
-    }
-    let mut solution = vec![0.0; d];
-    for k in (0..d).rev() {
-        let known: f64 = (k + 1..d).map(|j| rows[k][j] * solution[j]).sum();
-        solution[k] = (rows[k][d] - known) / rows[k][k];
-    }
-    Some(solution)
 }
 
 #[cfg(test)]
@@ -273,13 +235,6 @@ mod tests {
         fn play(&self, _: World, _: u64) -> Result<Vec<f64>, AuditError> {
             Ok(Vec::new())
         }
-    }
-
-    #[test]
-    fn systems_are_solved() {
-        let solved = solve(vec![vec![0.0, 2.0, 4.0], vec![3.0, 1.0, 5.0]]).unwrap();
-        assert!((solved[0] - 1.0).abs() < 1e-15 && (solved[1] - 2.0).abs() < 1e-15);
-        assert!(solve(vec![vec![1.0, 1.0, 1.0], vec![1.0, 1.0, 2.0]]).is_none());
     }
 
     #[test]

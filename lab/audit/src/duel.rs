@@ -1,8 +1,7 @@
 //! Two neighbouring streams, one mechanism, and what an attacker sees of it.
 
 use crate::AuditError;
-use hushstream_arena::Dice;
-use std::sync::atomic::{AtomicU64, Ordering};
+use hushstream_arena::{Dice, in_parallel};
 
 /// Which of two neighbouring streams is played.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,7 +14,6 @@ pub enum World {
 
 impl World {
     /// −1 for left, +1 for right: what a canary multiplies its gradient by.
-    #[must_use]
     pub fn sign(self) -> f64 {
         match self {
             Self::Left => -1.0,
@@ -50,12 +48,16 @@ pub trait Duel: Sync {
 /// Which runs: no two stages, worlds or duels of one audit share a seed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Runs {
-    pub(crate) seed: u64,
-    pub(crate) stage: u64,
-    pub(crate) count: u64,
+    seed: u64,
+    stage: u64,
+    count: u64,
 }
 
 impl Runs {
+    pub(crate) fn new(seed: u64, stage: u64, count: u64) -> Self {
+        Self { seed, stage, count }
+    }
+
     fn seed_of(self, world: World, index: u64) -> u64 {
         let side = u64::from(world == World::Right);
         let mut dice = Dice::new(self.seed);
@@ -76,34 +78,14 @@ pub(crate) fn play_many<T: Send>(
     keep: impl Fn(Vec<f64>) -> T + Sync,
 ) -> Result<Vec<T>, AuditError> {
     const PORTION: u64 = 64;
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let next = AtomicU64::new(0);
-    let mut portions = std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads)
-            .map(|_| {
-                scope.spawn(|| {
-                    let mut mine = Vec::new();
-                    loop {
-                        let first = next.fetch_add(PORTION, Ordering::Relaxed);
-                        if first >= runs.count {
-                            return Ok::<_, AuditError>(mine);
-                        }
-                        let last = (first + PORTION).min(runs.count);
-                        let played = (first..last)
-                            .map(|index| duel.play(world, runs.seed_of(world, index)).map(&keep));
-                        mine.push((first, played.collect::<Result<Vec<T>, _>>()?));
-                    }
-                })
-            })
-            .collect();
-        let mut all = Vec::new();
-        for worker in workers {
-            all.extend(worker.join().expect("a duel does not panic")?);
-        }
-        Ok::<_, AuditError>(all)
+    let portions: Vec<u64> = (0..runs.count.div_ceil(PORTION)).collect();
+    let played = in_parallel(&portions, |portion| {
+        let first = portion * PORTION;
+        (first..runs.count.min(first + PORTION))
+            .map(|index| duel.play(world, runs.seed_of(world, index)).map(&keep))
+            .collect::<Result<Vec<T>, AuditError>>()
     })?;
-    portions.sort_by_key(|(first, _)| *first);
-    Ok(portions.into_iter().flat_map(|(_, part)| part).collect())
+    Ok(played.into_iter().flatten().collect())
 }
 
 #[cfg(test)]
@@ -118,11 +100,7 @@ mod tests {
             for stage in 0..4 {
                 for world in [World::Left, World::Right] {
                     for index in 0..500 {
-                        let runs = Runs {
-                            seed,
-                            stage,
-                            count: 0,
-                        };
+                        let runs = Runs::new(seed, stage, 0);
                         assert!(seen.insert(runs.seed_of(world, index)));
                     }
                 }
@@ -142,11 +120,7 @@ mod tests {
 
     #[test]
     fn runs_come_in_order_whatever_the_threads_do() {
-        let runs = Runs {
-            seed: 1,
-            stage: 2,
-            count: 1000,
-        };
+        let runs = Runs::new(1, 2, 1000);
         let once = play_many(&Echo, World::Left, runs, |seen| seen[0].to_bits()).unwrap();
         let again = play_many(&Echo, World::Left, runs, |seen| seen[0].to_bits()).unwrap();
         assert_eq!((once.len(), &once), (1000, &again));

@@ -3,8 +3,10 @@
 use hushstream_account::{AccountError, GuaranteeError, ParameterError};
 use hushstream_arena::ArenaError;
 use hushstream_learn::LearnError;
-use hushstream_mechanism::LedgerError;
+use hushstream_mechanism::batch::BatchError;
+use hushstream_mechanism::feedback::FeedbackError;
 use hushstream_mechanism::perturb::PerturbError;
+use hushstream_mechanism::select::SelectError;
 use hushstream_mechanism::sparse::SparseError;
 use hushstream_mechanism::sums::{PlanError, SumError};
 use hushstream_noise::NoiseError;
@@ -29,9 +31,15 @@ pub enum AuditError {
     /// The learner.
     #[error(transparent)]
     Learn(#[from] LearnError),
-    /// The ledger.
+    /// The solver.
     #[error(transparent)]
-    Ledger(#[from] LedgerError),
+    Batch(#[from] BatchError),
+    /// The answers.
+    #[error(transparent)]
+    Feedback(#[from] FeedbackError),
+    /// The selection.
+    #[error(transparent)]
+    Select(#[from] SelectError),
     /// A sampler.
     #[error(transparent)]
     Noise(#[from] NoiseError),

@@ -14,13 +14,13 @@
 //! - [`Target`] makes duels out of every recipe: first, middle, last and deepest record, null
 //!   records and records far outside their bound, aimed ones, adaptive streams, persons,
 //!   interrupted runs.
-//! - [`LongStream`] puts many canaries into one run of a long stream.
 //! - [`planted`] holds bugs that must be found, each beside its correct twin, and [`Printed`] the
 //!   papers' own constants where they break privacy.
 //!
-//! Beside the attacks, `tests/cancelled` plays two neighbouring streams under one key, so that
-//! noise cancels, and compares what one record moved with what was paid: without statistics, in
-//! every cell (docs/auditing.md).
+//! Beside the attacks, `tests/long_stream.rs` puts many canaries into one run of a long stream, and
+//! `tests/cancelled` plays two neighbouring streams under one key, so that noise cancels, and
+//! compares what one record moved with what was paid: without statistics, in every cell
+//! (docs/auditing.md).
 //!
 //! What a user may publish besides iterates (model files, predictions) is a function of them: an
 //! audit of it is a [`Duel`] whose `play` returns what the file holds. The command line's tests do
@@ -43,7 +43,6 @@ mod bound;
 mod duel;
 mod error;
 mod learners;
-mod many;
 mod normal;
 pub mod planted;
 mod printed;
@@ -54,6 +53,5 @@ pub use bound::{Claim, Rates};
 pub use duel::{Duel, World};
 pub use error::AuditError;
 pub use learners::Target;
-pub use many::LongStream;
 pub use printed::Printed;
 pub use procedure::{Effort, Verdict, audit};

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use hushstream_account::Budget;
-use hushstream_audit::{Effort, LongStream, Target, audit};
+use hushstream_audit::{Effort, Target, audit};
 use hushstream_mechanism::sums::{Noise, SumKind};
 use hushstream_recipes::{CATALOGUE, RecipeName};
 
@@ -191,20 +191,6 @@ fn is_tight(target: &Target, runs: u64) {
         verdict.tightness()
     );
     assert!(!verdict.violated());
-}
-
-#[test]
-fn a_long_stream_with_many_canaries() {
-    let stream = LongStream {
-        releases: 256,
-        canaries: 32,
-        budget: budgets().0,
-    };
-    let verdict = stream.audit(1500, 1e-3, 1).unwrap();
-    assert!(
-        !verdict.violated() && verdict.tightness() > 0.6,
-        "{verdict:?}"
-    );
 }
 
 /// The order of the records in a batch must not matter: floats become integers before they are

@@ -185,6 +185,10 @@ pub(crate) struct Data {
     /// Read the rows in an order drawn from this public seed; the file is held in memory.
     #[arg(long)]
     pub(crate) shuffle: Option<u64>,
+    /// How often to read the records of a file. By default once, or twenty times for a file of at
+    /// most 100,000 records that curves alone learn from.
+    #[arg(long)]
+    pub(crate) passes: Option<u64>,
 }
 
 /// The privacy guarantee.
@@ -245,7 +249,10 @@ pub(crate) struct Method {
     /// The recipe: see `hushstream recipes`.
     #[arg(long)]
     pub(crate) recipe: Option<RecipeName>,
-    /// The sum: tree, tree-padded, honaker, smooth, blt, kary, window or octave.
+    /// For the recipe tables: columns that each table takes, 1 to 3, or 0 for curves alone.
+    #[arg(long)]
+    pub(crate) tables: Option<u32>,
+    /// The sum: tree, tree-padded, honaker, smooth, blt, kary, window, octave or fresh.
     #[arg(long)]
     pub(crate) sum: Option<SumKind>,
     /// The noise distribution.
@@ -255,8 +262,9 @@ pub(crate) struct Method {
     /// pftal-convex, and 1 otherwise.
     #[arg(long, value_parser = count)]
     pub(crate) batch: Option<u64>,
-    /// The loss: logistic, squared, hinge, smoothed-hinge, absolute, quantile or huber.
-    #[arg(long, value_parser = link)]
+    /// The loss: logistic, squared, hinge, smoothed-hinge, absolute, quantile or huber; with a
+    /// parameter as in quantile:0.9.
+    #[arg(long)]
     pub(crate) loss: Option<Link>,
     /// The set of the weights: ball, box or simplex.
     #[arg(long)]
@@ -348,6 +356,7 @@ impl Arguments {
                 ridge: method.ridge,
                 link: method.loss,
                 window: privacy.window,
+                tables: method.tables,
             },
             output: hushstream::learner::Output {
                 model: output.model.clone(),
@@ -374,6 +383,7 @@ impl Data {
             schema: schema(self, person)?,
             multiline: self.multiline,
             shuffle: self.shuffle,
+            passes: self.passes,
             malformed: None,
             least_propensity: self.least_propensity,
         })
@@ -457,22 +467,4 @@ fn schema(data: &Data, person: Option<&String>) -> Result<SchemaSpec> {
 fn range(text: &str) -> Result<(f64, f64), String> {
     let parts = text.split_once(':').ok_or("expected low:high")?;
     Ok((finite(parts.0)?, finite(parts.1)?))
-}
-
-fn link(name: &str) -> Result<Link, String> {
-    Ok(match name {
-        "logistic" => Link::Logistic,
-        "squared" => Link::Squared,
-        "hinge" => Link::Hinge,
-        "smoothed-hinge" => Link::SmoothedHinge(0.5),
-        "absolute" => Link::Absolute,
-        "quantile" => Link::Quantile(0.5),
-        "huber" => Link::Huber(1.0),
-        _ => {
-            return Err(
-                "allowed: logistic, squared, hinge, smoothed-hinge, absolute, quantile, huber"
-                    .to_owned(),
-            );
-        }
-    })
 }

@@ -23,6 +23,14 @@ pub(crate) struct Arguments {
     /// Rounds of a learner, which releases one sum fewer.
     #[arg(long, value_parser = count)]
     pub(crate) rounds: Option<u64>,
+    /// Plan what `learn` would do with a table that this schema describes: the choice, its reasons
+    /// and the noise in a score. Needs --rounds; with patterns in the schema also --header.
+    #[arg(long, requires = "rounds", conflicts_with_all = ["recipe", "excess_risk", "svg"])]
+    pub(crate) schema: Option<PathBuf>,
+    /// The table whose header names the columns; nothing else of it is read. Without it, rows come
+    /// from a stream, which is read once.
+    #[arg(long, requires = "schema")]
+    pub(crate) header: Option<String>,
     /// Plan a recipe: its calibration, sum and regret bound for the public numbers below.
     #[arg(long)]
     pub(crate) recipe: Option<RecipeName>,

@@ -10,10 +10,8 @@ use hushstream_pictures::numbers::{grouped, short};
 use hushstream_recipes::{
     Actions, Advice, BanditRequest, ExpertsRequest, MechanismKind, RecipeName,
 };
-use hushstream_sets::Simplex;
 use serde::Serialize;
 use std::io::Write;
-use std::sync::Arc;
 
 /// One planned choice, with the stable keys of `--json`. Losses lie in [0, 1].
 #[derive(Serialize)]
@@ -33,7 +31,7 @@ struct Planned {
 /// Whether a recipe is for experts or bandits.
 pub(crate) fn is_one(recipe: RecipeName) -> bool {
     use MechanismKind::{Batch, Feedback, Selection};
-    matches!(recipe.entry().mechanism, Selection | Feedback | Batch) && recipe != RecipeName::Cover
+    matches!(recipe.entry().mechanism, Selection | Feedback | Batch) && !recipe.plays_on_points()
 }
 
 /// Plans for --dim choices and --rounds.
@@ -99,10 +97,6 @@ fn batch(arguments: &Arguments) -> Option<u64> {
 }
 
 fn bandit(arguments: &Arguments, recipe: RecipeName, rounds: u64) -> Result<Planned> {
-    let actions = match recipe {
-        RecipeName::Scrible => Actions::Set(Arc::new(Simplex::new(arguments.dim as usize)?)),
-        _ => Actions::Arms(arguments.dim as usize),
-    };
     let noise = match arguments.noise.map(Noise::from) {
         None => None,
         Some(Noise::Laplace) => Some(FeedbackNoise::Laplace),
@@ -111,7 +105,7 @@ fn bandit(arguments: &Arguments, recipe: RecipeName, rounds: u64) -> Result<Plan
     };
     let planned = BanditRequest {
         recipe,
-        actions,
+        actions: Actions::of_arms(recipe, arguments.dim as usize)?,
         range: Range::ZeroTo(1.0),
         reading: None,
         rounds: Some(rounds),

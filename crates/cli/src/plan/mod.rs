@@ -8,6 +8,7 @@ mod picture;
 mod print;
 mod rows;
 mod sample_size;
+mod schema;
 mod sparse;
 mod task;
 mod time;
@@ -19,6 +20,9 @@ use anyhow::{Context, Result};
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    if let Some(path) = &arguments.schema {
+        return schema::run(arguments, path);
+    }
     if let Some(error) = arguments.excess_risk {
         return sample_size::run(arguments, error);
     }

@@ -7,9 +7,7 @@ use super::time::{of_recipe, of_sum};
 use anyhow::{Result, bail};
 use hushstream_account::{Budget, Charge, Guarantee};
 use hushstream_mechanism::sums::{Geometry, Noise, PlanError, SumKind, SumPlan, SumRequest};
-use hushstream_recipes::{
-    NOISE_BETA, Recipe, RecipeError, RecipeName, RecipeRequest, SparseRecipe,
-};
+use hushstream_recipes::{Recipe, RecipeError, RecipeName, RecipeRequest, SparseRecipe};
 use serde::Serialize;
 
 /// One planned sum, and the recipe on it if one was named.
@@ -259,7 +257,7 @@ fn calibration(recipe: &Recipe) -> Result<(Calibration, Option<f64>), RecipeErro
         learning_rate: positive(recipe.learning_rate()),
         rows_until_signal: None,
         noise_length: recipe.noise_length(),
-        noise_beta: (recipe.request().recipe == RecipeName::CocoL).then_some(NOISE_BETA),
+        noise_beta: recipe.noise_beta(),
         regret_theorem: bound.as_ref().ok().map(|bound| bound.theorem),
         regret_holds: bound.as_ref().ok().map(|bound| bound.holds.to_string()),
         regret_missing: bound.as_ref().err().cloned(),

@@ -6,7 +6,7 @@ use clap::Args;
 use hushstream_mechanism::losses::{Bounds, LinearLoss, Loss, Record};
 use hushstream_mechanism::{Contribution, Moments};
 use hushstream_pictures::numbers::finite;
-use hushstream_recipes::{Objective, RecipeName};
+use hushstream_recipes::{LearnsFrom, Objective, RecipeName};
 use std::sync::Arc;
 
 /// Public numbers of a recipe's task.
@@ -47,21 +47,21 @@ pub(crate) struct TaskArguments {
 impl TaskArguments {
     /// The stated set, or the recipe's default.
     pub(crate) fn set_of(&self, recipe: RecipeName) -> SetName {
-        self.set.unwrap_or(match recipe {
-            RecipeName::Ftrl | RecipeName::Ftpl => SetName::Simplex,
+        self.set.unwrap_or(match recipe.learns_from() {
+            Some(LearnsFrom::LinearLosses) => SetName::Simplex,
             _ => SetName::Ball,
         })
     }
 
     /// An objective with these numbers, for planning.
     pub(crate) fn objective(&self, recipe: RecipeName, dim: usize) -> Result<Objective> {
-        Ok(match recipe {
-            RecipeName::Pqftl => {
+        Ok(match recipe.learns_from() {
+            Some(LearnsFrom::Moments) => {
                 let target = (-self.target_bound, self.target_bound);
                 let bounds = Bounds::new(self.norm, target, 1.0)?;
                 Objective::LeastSquares(Moments::new(dim, bounds))
             }
-            RecipeName::Ftrl | RecipeName::Ftpl => {
+            Some(LearnsFrom::LinearLosses) => {
                 let losses = match self.lipschitz {
                     // Half the diagonal of the cube of loss vectors is L.
                     Some(length) => {
@@ -97,8 +97,9 @@ impl TaskArguments {
 
     /// The parameters that override the calibration.
     pub(crate) fn curvature(&self, recipe: RecipeName) -> Option<f64> {
-        let alpha = (recipe == RecipeName::Pqftl).then_some(self.strong_convexity);
-        self.curvature.or(alpha.flatten())
+        let alpha = self.strong_convexity;
+        let is_alpha = recipe.learns_from() == Some(LearnsFrom::Moments);
+        self.curvature.or(alpha.filter(|_| is_alpha))
     }
 }
 

@@ -6,6 +6,7 @@ use crate::data;
 use crate::outcome::{Arm, Parameters};
 use anyhow::{Result, bail};
 use hushstream_account::Price;
+use hushstream_mechanism::Scoreboard;
 use hushstream_mechanism::feedback::{FeedbackNoise, Reading};
 use hushstream_mechanism::losses::Record;
 use hushstream_mechanism::sums::Noise;
@@ -13,11 +14,9 @@ use hushstream_mechanism::{Grant, Raw, Scope};
 use hushstream_pictures::numbers::{grouped, short};
 use hushstream_read::Layout;
 use hushstream_recipes::{
-    Actions, BanditRecipe, BanditRequest, BanditRun, BanditShadow, RecipeName, Situation, Turn,
-    Wishes,
+    Actions, BanditRecipe, BanditRequest, BanditRun, BanditShadow, MechanismKind, RecipeName,
+    Situation, Turn, Wishes,
 };
-use hushstream_sets::Simplex;
-use std::sync::Arc;
 
 /// A bandit on the arms of a table or a log.
 struct Bandit {
@@ -38,15 +37,14 @@ pub(crate) fn choose(
 ) -> Result<Box<dyn Method>> {
     let named = wishes.recipe.unwrap_or(RecipeName::Exp2);
     wishes.check(named)?;
-    let actions = match named {
-        RecipeName::Exp2 | RecipeName::Exp2Batched => Actions::Arms(reading.arms()),
-        RecipeName::Scrible => Actions::Set(Arc::new(Simplex::new(reading.arms())?)),
-        RecipeName::PftalBandit => bail!(
-            "pftal-bandit learns convex losses from their values at points, and arms are not \
-             points: use exp2, exp2-batched or scrible"
+    let actions = match named.entry().mechanism {
+        MechanismKind::Feedback => Actions::of_arms(named, reading.arms())?,
+        MechanismKind::Values(_) => bail!(
+            "{named} learns convex losses from their values at points, and arms are not points: \
+             use exp2, exp2-batched or scrible"
         ),
-        other => bail!(
-            "{other} needs the losses of all arms, and a bandit sees one: use exp2, exp2-batched \
+        _ => bail!(
+            "{named} needs the losses of all arms, and a bandit sees one: use exp2, exp2-batched \
              or scrible, or --task experts"
         ),
     };
@@ -236,8 +234,8 @@ impl Method for Bandit {
 }
 
 impl Baseline for BanditShadow {
-    fn weights(&self) -> &[f64] {
-        BanditShadow::weights(self)
+    fn score(&self, record: &Raw<Record>, board: &mut Scoreboard) {
+        board.score(record, self.weights());
     }
 
     fn learn(&mut self, record: &Raw<Record>) -> Result<()> {

@@ -5,6 +5,7 @@ use super::{Method, Place, Restart};
 use crate::outcome::Parameters;
 use anyhow::{Result, bail};
 use hushstream_account::Price;
+use hushstream_mechanism::Scoreboard;
 use hushstream_mechanism::losses::Record;
 use hushstream_mechanism::{Grant, Raw, Scope};
 use hushstream_pictures::numbers::{grouped, short};
@@ -136,8 +137,8 @@ impl Method for Choosing {
 }
 
 impl Baseline for ExpertsShadow {
-    fn weights(&self) -> &[f64] {
-        ExpertsShadow::weights(self)
+    fn score(&self, record: &Raw<Record>, board: &mut Scoreboard) {
+        board.score(record, self.weights());
     }
 
     fn learn(&mut self, record: &Raw<Record>) -> Result<()> {

@@ -19,24 +19,18 @@ struct Perturbed {
 }
 
 /// The named recipe.
-pub(crate) fn choose(
-    recipe: RecipeName,
-    situation: &Situation,
-    wishes: &Wishes,
-) -> Result<Box<dyn Method>> {
+pub(crate) fn choose(situation: &Situation, wishes: &Wishes) -> Result<Box<dyn Method>> {
+    let recipe = wishes.recipe.unwrap_or(RecipeName::Pigd);
     wishes.check(recipe)?;
-    if wishes.sum.is_some() || wishes.batch.is_some() {
-        bail!("{recipe} has no sum and no batches: it releases iterates");
+    if wishes.batch.is_some() {
+        bail!("{recipe} has no batches: it releases iterates");
     }
     let LinearProblem { loss, set, radius } = LinearProblem::new(recipe, situation, wishes)?;
     // Losses of a linear model have no curvature of their own. Take a slope of 1 over the radius.
-    let curved = matches!(
-        recipe,
-        RecipeName::Pigd | RecipeName::Pgiga | RecipeName::PocpAnytime | RecipeName::Pol
-    );
-    let given = wishes
-        .curvature
-        .or_else(|| curved.then(|| 0.01 * situation.length / radius));
+    let given = wishes.curvature.or_else(|| {
+        let usual = 0.01 * situation.length / radius;
+        recipe.needs_curvature().then_some(usual)
+    });
     let planned = IterateRequest {
         recipe,
         insider: Insider::Loss(loss),
@@ -115,10 +109,9 @@ impl Method for Perturbed {
 
     fn headline(&self) -> String {
         let recipe = self.recipe();
-        if recipe == RecipeName::Pol {
-            format!("{recipe}: one model, at the end")
-        } else {
-            format!("{recipe}: every iterate, with its own noise")
+        match self.recipe.plan().request().timing {
+            Timing::Last(_) => format!("{recipe}: one model, at the end"),
+            _ => format!("{recipe}: every iterate, with its own noise"),
         }
     }
 

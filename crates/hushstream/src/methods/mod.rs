@@ -9,13 +9,14 @@ mod linear;
 mod problem;
 pub(crate) mod session;
 mod sparse;
+mod tables;
 
 use crate::data;
 use crate::learner::Learner;
 use crate::outcome::Parameters;
 use anyhow::{Result, bail};
 use hushstream_account::Price;
-use hushstream_mechanism::{CameBack, DiaryError, Grant, Ledger, Scope, Storage};
+use hushstream_mechanism::{CameBack, DiaryError, Grant, Ledger, Scope, Storage, TableMap};
 use hushstream_noise::Key;
 use hushstream_read::Layout;
 use hushstream_recipes::{MechanismKind, Player, RecipeName, Run, Situation, Task};
@@ -39,6 +40,14 @@ pub(crate) trait Method {
     /// The same learner without privacy, where there is one.
     fn shadow(&self) -> Result<Option<Box<dyn Baseline>>> {
         Ok(None)
+    }
+    /// How often records are read, and how many in a pass.
+    fn passes(&self) -> (u64, u64) {
+        (1, u64::MAX)
+    }
+    /// The map of curves and tables, if the recipe learns from coded records.
+    fn tables(&self) -> Option<&TableMap> {
+        None
     }
     /// Noise against signal, where both are lengths.
     fn picture(&self) -> Option<String> {
@@ -131,7 +140,8 @@ pub(crate) fn choose(
             method.headline()
         );
     }
-    if learner.output.thresholded && method.recipe() != RecipeName::SparseFtrl {
+    if learner.output.thresholded && method.recipe().entry().mechanism != MechanismKind::SparseTree
+    {
         bail!(
             "--thresholded is for the millions of weights of sparse-ftrl, and this is {}: leave it \
              out",
@@ -153,12 +163,23 @@ fn whole_records(per_person: bool, method: Result<Box<dyn Method>>) -> Result<Bo
 }
 
 fn find(learner: &Learner, layout: &Layout, situation: &Situation) -> Result<Box<dyn Method>> {
+    if learner.data.passes.is_some_and(|passes| passes == 0) {
+        bail!("passes = 0 is not allowed; allowed: 1 or more");
+    }
     let wishes = learner.wishes.clone();
     let kind = wishes.recipe.map(|recipe| recipe.entry().mechanism);
     // Each model of a sparse learner would be all features long, so it makes only the last.
     let every = learner.output.releases.is_some() || learner.output.every;
     let thresholded = learner.output.thresholded;
     let per_person = learner.privacy.max_per_person.is_some();
+    let schema = &learner.data.schema;
+    let is_tables = wishes.recipe == Some(RecipeName::Tables);
+    let is_open = wishes.recipe.is_none();
+    if is_tables || is_open && tables::suits(schema, layout, situation, &wishes) {
+        let at_rest = !learner.data.file.is_empty() && !data::is_stream(&learner.data.file);
+        let passes = (at_rest, learner.data.passes);
+        return tables::choose(schema, layout, situation, &wishes, passes);
+    }
     match (kind, situation.task) {
         (_, Task::Bandit(..)) => {
             if per_person {
@@ -176,10 +197,7 @@ fn find(learner: &Learner, layout: &Layout, situation: &Situation) -> Result<Box
             wishes.recipe.map_or("", |recipe| recipe.entry().name)
         ),
         (Some(MechanismKind::Sum(_)), _) => {}
-        (Some(MechanismKind::Iterate), _) => {
-            let recipe = wishes.recipe.unwrap_or(RecipeName::Pigd);
-            return iterates::choose(recipe, situation, &wishes);
-        }
+        (Some(MechanismKind::Iterate), _) => return iterates::choose(situation, &wishes),
         (Some(MechanismKind::SparseTree), _) => {
             if every {
                 bail!("sparse-ftrl publishes its last model only: leave out --releases");
@@ -200,7 +218,7 @@ fn find(learner: &Learner, layout: &Layout, situation: &Situation) -> Result<Box
             return whole_records(per_person, limited_updates::choose(situation, &wishes));
         }
         (Some(MechanismKind::Selection), Task::Sign | Task::Number(..))
-            if wishes.recipe == Some(RecipeName::Cover) =>
+            if wishes.recipe.is_some_and(RecipeName::plays_on_points) =>
         {
             return whole_records(per_person, cover::choose(situation, &wishes));
         }

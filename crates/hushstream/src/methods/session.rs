@@ -37,13 +37,14 @@ pub(crate) enum Content {
 
 /// The same learner without privacy.
 pub(crate) trait Baseline {
-    fn weights(&self) -> &[f64];
+    /// Predicts a record with its weights, for the board.
+    fn score(&self, record: &Raw<Record>, board: &mut Scoreboard);
     fn learn(&mut self, record: &Raw<Record>) -> Result<()>;
 }
 
 impl Baseline for Shadow {
-    fn weights(&self) -> &[f64] {
-        Shadow::weights(self)
+    fn score(&self, record: &Raw<Record>, board: &mut Scoreboard) {
+        board.score(record, self.weights());
     }
 
     fn learn(&mut self, record: &Raw<Record>) -> Result<()> {

@@ -205,11 +205,7 @@ impl Exp2Rates {
 /// ```
 #[derive(Debug, Clone)]
 pub struct Exp2 {
-    rates: Exp2Rates,
-    /// −η·Σ l̂, shifted so that the largest is 0.
-    log_weights: Vec<f64>,
-    played: Option<(usize, f64)>,
-    rounds: u64,
+    weights: Weights,
 }
 
 impl Exp2 {
@@ -221,6 +217,31 @@ impl Exp2 {
         if arms < 2 {
             return Err(ParameterError::new("arms", arms, "at least 2").into());
         }
+        let weights = Weights::new(arms, rates)?;
+        Ok(Self { weights })
+    }
+
+    /// p, the probabilities of the arms.
+    #[must_use]
+    pub fn probabilities(&self) -> Vec<f64> {
+        let share = self.weights.rates.exploration / self.weights.log.len() as f64;
+        self.weights.mixed(|_| share)
+    }
+}
+
+/// Exponential weights of arms or actions, and the play that waits for its answer.
+#[derive(Debug, Clone)]
+pub(crate) struct Weights {
+    pub(crate) rates: Exp2Rates,
+    /// −η·Σ l̂, shifted so that the largest is 0.
+    pub(crate) log: Vec<f64>,
+    /// What was played, and with which probability.
+    played: Option<(usize, f64)>,
+    pub(crate) rounds: u64,
+}
+
+impl Weights {
+    pub(crate) fn new(count: usize, rates: Exp2Rates) -> Result<Self, LearnError> {
         check::positive("learning rate", rates.learning)?;
         check::positive("reach of answers", rates.reach)?;
         if !(rates.exploration > 0.0 && rates.exploration <= 1.0) {
@@ -229,47 +250,60 @@ impl Exp2 {
         }
         Ok(Self {
             rates,
-            log_weights: vec![0.0; arms],
+            log: vec![0.0; count],
             played: None,
             rounds: 0,
         })
     }
 
-    /// p, the probabilities of the arms.
-    #[must_use]
-    pub fn probabilities(&self) -> Vec<f64> {
-        mixed(
-            &self.log_weights,
-            |_| self.rates.exploration / self.log_weights.len() as f64,
-            self.rates.exploration,
-        )
+    /// (1−γ)·softmax + exploration.
+    pub(crate) fn mixed(&self, explore: impl Fn(usize) -> f64) -> Vec<f64> {
+        let most = self.log.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let weights: Vec<f64> = self.log.iter().map(|w| libm::exp(w - most)).collect();
+        let total: f64 = weights.iter().sum();
+        let kept = 1.0 - self.rates.exploration;
+        let share = |(index, weight): (usize, &f64)| kept * weight / total + explore(index);
+        weights.iter().enumerate().map(share).collect()
     }
-}
 
-/// (1−γ)·softmax + exploration.
-pub(crate) fn mixed(
-    log_weights: &[f64],
-    explore: impl Fn(usize) -> f64,
-    exploration: f64,
-) -> Vec<f64> {
-    let most = log_weights
-        .iter()
-        .copied()
-        .fold(f64::NEG_INFINITY, f64::max);
-    let weights: Vec<f64> = log_weights.iter().map(|w| libm::exp(w - most)).collect();
-    let total: f64 = weights.iter().sum();
-    let share =
-        |(index, weight): (usize, &f64)| (1.0 - exploration) * weight / total + explore(index);
-    weights.iter().enumerate().map(share).collect()
-}
+    /// Plays one of the actions with these probabilities; `point` tells its place.
+    pub(crate) fn play(
+        &mut self,
+        probabilities: &[f64],
+        coins: &mut Coins<'_>,
+        point: impl Fn(usize) -> Vec<f64>,
+    ) -> Play {
+        let action = coins.choose(probabilities);
+        let propensity = probabilities[action];
+        self.played = Some((action, propensity));
+        Play {
+            action: Some(action),
+            point: point(action),
+            propensity,
+        }
+    }
 
-/// Keeps the largest log-weight at 0.
-pub(crate) fn recentre(log_weights: &mut [f64]) {
-    let most = log_weights
-        .iter()
-        .copied()
-        .fold(f64::NEG_INFINITY, f64::max);
-    log_weights.iter_mut().for_each(|weight| *weight -= most);
+    /// What was played, with which probability, and the clipped answer to it.
+    pub(crate) fn answered(&self, answer: f64) -> Result<(usize, f64, f64), LearnError> {
+        let (action, propensity) = answered(self.played, answer)?;
+        let clipped = answer.clamp(-self.rates.reach, self.rates.reach);
+        Ok((action, propensity, clipped))
+    }
+
+    /// Ends a round, with the largest log-weight at 0.
+    pub(crate) fn end_round(&mut self) {
+        let most = self.log.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        self.log.iter_mut().for_each(|weight| *weight -= most);
+        self.played = None;
+        self.rounds += 1;
+    }
+
+    pub(crate) fn restore(&mut self, rounds: u64, state: &[f64]) -> Result<(), LearnError> {
+        check::vector("saved state", state, self.log.len())?;
+        self.log.copy_from_slice(state);
+        (self.rounds, self.played) = (rounds, None);
+        Ok(())
+    }
 }
 
 pub(crate) fn answered<T: Copy>(played: Option<T>, answer: f64) -> Result<T, LearnError> {
@@ -286,24 +320,17 @@ impl BanditLearner for Exp2 {
 
     fn play(&mut self, coins: &mut Coins<'_>) -> Result<Play, LearnError> {
         let probabilities = self.probabilities();
-        let arm = coins.choose(&probabilities);
-        self.played = Some((arm, probabilities[arm]));
-        let mut point = vec![0.0; probabilities.len()];
-        point[arm] = 1.0;
-        Ok(Play {
-            action: Some(arm),
-            point,
-            propensity: probabilities[arm],
-        })
+        Ok(self.weights.play(&probabilities, coins, |arm| {
+            let mut point = vec![0.0; probabilities.len()];
+            point[arm] = 1.0;
+            point
+        }))
     }
 
     fn observe(&mut self, answer: f64) -> Result<(), LearnError> {
-        let (arm, propensity) = answered(self.played, answer)?;
-        let clipped = answer.clamp(-self.rates.reach, self.rates.reach);
-        self.log_weights[arm] -= self.rates.learning * clipped / propensity;
-        recentre(&mut self.log_weights);
-        self.played = None;
-        self.rounds += 1;
+        let (arm, propensity, clipped) = self.weights.answered(answer)?;
+        self.weights.log[arm] -= self.weights.rates.learning * clipped / propensity;
+        self.weights.end_round();
         Ok(())
     }
 
@@ -312,17 +339,14 @@ impl BanditLearner for Exp2 {
     }
 
     fn rounds(&self) -> u64 {
-        self.rounds
+        self.weights.rounds
     }
 
     fn state(&self) -> Vec<f64> {
-        self.log_weights.clone()
+        self.weights.log.clone()
     }
 
     fn restore(&mut self, rounds: u64, state: &[f64]) -> Result<(), LearnError> {
-        check::vector("saved state", state, self.log_weights.len())?;
-        self.log_weights.copy_from_slice(state);
-        (self.rounds, self.played) = (rounds, None);
-        Ok(())
+        self.weights.restore(rounds, state)
     }
 }

@@ -26,7 +26,7 @@
 //!
 //! **Cost** O(actions·n²) per round: one pass for P, one solve, one pass for the weights.
 
-use super::exp2::{answered, mixed, recentre};
+use super::exp2::Weights;
 use super::spanner::{reduced, spanner};
 use super::{AnswerSize, BanditLearner, Coins, Exp2Rates, FeedbackNoiseSize, Play};
 use crate::{LearnError, check};
@@ -46,13 +46,10 @@ use nalgebra::{DMatrix, DVector};
 /// ```
 #[derive(Debug, Clone)]
 pub struct Exp2Actions {
-    rates: Exp2Rates,
+    weights: Weights,
     actions: Vec<Vec<f64>>,
     reduced: Vec<DVector<f64>>,
     spanner: Vec<usize>,
-    log_weights: Vec<f64>,
-    played: Option<(usize, f64)>,
-    rounds: u64,
 }
 
 impl Exp2Actions {
@@ -63,21 +60,13 @@ impl Exp2Actions {
     /// out of range.
     pub fn new(actions: Vec<Vec<f64>>, rates: Exp2Rates) -> Result<Self, LearnError> {
         let reduced = coordinates(&actions)?;
-        check::positive("learning rate", rates.learning)?;
-        check::positive("reach of answers", rates.reach)?;
-        if !(rates.exploration > 0.0 && rates.exploration <= 1.0) {
-            let given = rates.exploration;
-            return Err(ParameterError::new("exploration", given, "above 0 and at most 1").into());
-        }
+        let weights = Weights::new(actions.len(), rates)?;
         let spanner = spanner(&reduced)?;
         Ok(Self {
-            log_weights: vec![0.0; actions.len()],
-            rates,
+            weights,
             reduced,
             spanner,
             actions,
-            played: None,
-            rounds: 0,
         })
     }
 
@@ -102,25 +91,28 @@ impl Exp2Actions {
     pub fn regret_bound(&self, rounds: u64, noise: FeedbackNoiseSize) -> f64 {
         let (n, t) = (self.spanner.len(), rounds.max(1) as f64);
         let shape = (n, self.actions.len());
-        let bias = 4.0 * n as f64 * noise.size() / (t * self.rates.exploration.sqrt());
-        self.rates.bound(shape, rounds, noise, AnswerSize::ANY) + bias
+        let bias = 4.0 * n as f64 * noise.size() / (t * self.weights.rates.exploration.sqrt());
+        self.weights
+            .rates
+            .bound(shape, rounds, noise, AnswerSize::ANY)
+            + bias
     }
 
     /// η, γ and Ȳ.
     #[must_use]
     pub fn rates(&self) -> Exp2Rates {
-        self.rates
+        self.weights.rates
     }
 
     /// p, the probabilities of the actions.
     #[must_use]
     pub fn probabilities(&self) -> Vec<f64> {
-        let share = self.rates.exploration / self.spanner.len() as f64;
+        let share = self.weights.rates.exploration / self.spanner.len() as f64;
         let explore = |index: usize| {
             let times = self.spanner.iter().filter(|&&chosen| chosen == index);
             share * times.count() as f64
         };
-        mixed(&self.log_weights, explore, self.rates.exploration)
+        self.weights.mixed(explore)
     }
 
     /// P⁺a for the played action, the factor of its answer.
@@ -134,7 +126,7 @@ impl Exp2Actions {
             .cholesky()
             .map(|root| root.solve(&self.reduced[action]));
         solved.ok_or_else(|| {
-            ParameterError::new("exploration", self.rates.exploration, "larger").into()
+            ParameterError::new("exploration", self.weights.rates.exploration, "larger").into()
         })
     }
 
@@ -172,40 +164,30 @@ impl BanditLearner for Exp2Actions {
 
     fn play(&mut self, coins: &mut Coins<'_>) -> Result<Play, LearnError> {
         let probabilities = self.probabilities();
-        let action = coins.choose(&probabilities);
-        self.played = Some((action, probabilities[action]));
-        Ok(Play {
-            action: Some(action),
-            point: self.actions[action].clone(),
-            propensity: probabilities[action],
-        })
+        let point = |action: usize| self.actions[action].clone();
+        Ok(self.weights.play(&probabilities, coins, point))
     }
 
     fn observe(&mut self, answer: f64) -> Result<(), LearnError> {
-        let (action, _) = answered(self.played, answer)?;
-        let clipped = answer.clamp(-self.rates.reach, self.rates.reach);
+        let (action, _, clipped) = self.weights.answered(answer)?;
         let estimates = self.estimates(action, clipped)?;
-        for (weight, estimate) in self.log_weights.iter_mut().zip(estimates) {
-            *weight -= self.rates.learning * estimate;
+        let rate = self.weights.rates.learning;
+        for (weight, estimate) in self.weights.log.iter_mut().zip(estimates) {
+            *weight -= rate * estimate;
         }
-        recentre(&mut self.log_weights);
-        self.played = None;
-        self.rounds += 1;
+        self.weights.end_round();
         Ok(())
     }
 
     fn rounds(&self) -> u64 {
-        self.rounds
+        self.weights.rounds
     }
 
     fn state(&self) -> Vec<f64> {
-        self.log_weights.clone()
+        self.weights.log.clone()
     }
 
     fn restore(&mut self, rounds: u64, state: &[f64]) -> Result<(), LearnError> {
-        check::vector("saved state", state, self.log_weights.len())?;
-        self.log_weights.copy_from_slice(state);
-        (self.rounds, self.played) = (rounds, None);
-        Ok(())
+        self.weights.restore(rounds, state)
     }
 }

@@ -18,4 +18,4 @@ pub use exp2_actions::Exp2Actions;
 pub use learner::{BanditLearner, Coins, Play};
 pub use octaves::Octaves;
 pub use one_point::{OnePoint, sphere};
-pub use scrible::{Possibility, Scrible};
+pub use scrible::Scrible;

@@ -8,7 +8,7 @@
 use super::Coins;
 use crate::{LearnError, check};
 use hushstream_account::ParameterError;
-use hushstream_sets::{ConvexSet, Scaled, Shifted};
+use hushstream_sets::{ConvexSet, Moved};
 use std::sync::Arc;
 
 /// A uniform point of the unit sphere.
@@ -75,12 +75,12 @@ impl OnePoint {
         }
         let centre = check::centre(set.as_ref())?;
         let back: Vec<f64> = centre.iter().map(|value| -value).collect();
-        let centred: Arc<dyn ConvexSet> = Arc::new(Shifted::new(set.clone(), &back)?);
-        let smaller: Arc<dyn ConvexSet> = Arc::new(Scaled::new(centred, 1.0 - radius / inner)?);
+        let centred: Arc<dyn ConvexSet> = Arc::new(Moved::shifted(set.clone(), &back)?);
+        let smaller: Arc<dyn ConvexSet> = Arc::new(Moved::scaled(centred, 1.0 - radius / inner)?);
         Ok(Self {
             radius,
             dimension: set.dimension(),
-            shrunk: Arc::new(Shifted::new(smaller, &centre)?),
+            shrunk: Arc::new(Moved::shifted(smaller, &centre)?),
         })
     }
 

@@ -52,15 +52,6 @@ pub struct Scrible {
     rounds: u64,
 }
 
-/// One of the equally likely plays.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Possibility {
-    /// The play.
-    pub point: Vec<f64>,
-    /// l̂ for the answer 1, in free coordinates.
-    pub estimate: Vec<f64>,
-}
-
 impl Scrible {
     /// A learner on `set` with rate η that clips answers to ±`reach`.
     ///
@@ -71,8 +62,7 @@ impl Scrible {
         check::positive("reach of answers", reach)?;
         let barrier = set.barrier()?;
         let size = barrier.free_dimension();
-        let mut start = vec![0.0; size];
-        barrier.start(&mut start)?;
+        let start = barrier.start();
         let mut learner = Self {
             barrier,
             rate,
@@ -120,11 +110,10 @@ impl Scrible {
     ) -> Result<DVector<f64>, LearnError> {
         let size = from.len();
         let mut at = from.clone();
-        let (mut gradient, mut hessian) = (vec![0.0; size], vec![0.0; size * size]);
         for _ in 0..200 {
-            self.barrier.gradient(at.as_slice(), &mut gradient)?;
-            self.barrier.hessian(at.as_slice(), &mut hessian)?;
-            let slope = DVector::from_column_slice(&gradient) + total * self.rate;
+            let gradient = self.barrier.gradient(at.as_slice())?;
+            let hessian = self.barrier.hessian(at.as_slice())?;
+            let slope = DVector::from_vec(gradient) + total * self.rate;
             let curvature = DMatrix::from_row_slice(size, size, &hessian);
             let Some(root) = curvature.cholesky() else {
                 break;
@@ -151,8 +140,7 @@ impl Scrible {
     /// Eigenpairs of the Hessian at x_t.
     fn axes(&self) -> Result<(DVector<f64>, DMatrix<f64>), LearnError> {
         let size = self.centre.len();
-        let mut hessian = vec![0.0; size * size];
-        self.barrier.hessian(self.centre.as_slice(), &mut hessian)?;
+        let hessian = self.barrier.hessian(self.centre.as_slice())?;
         let mut eigen = DMatrix::from_row_slice(size, size, &hessian).symmetric_eigen();
         // Fix the sign, so that a replay does not depend on the solver.
         for mut column in eigen.eigenvectors.column_iter_mut() {
@@ -170,22 +158,21 @@ impl Scrible {
         let size = self.centre.len() as f64;
         let root = values[axis].max(1e-300).sqrt();
         let free = &self.centre + vectors.column(axis) * (sign / root);
-        let mut point = vec![0.0; self.barrier.point_dimension()];
-        self.barrier.lift(free.as_slice(), &mut point)?;
+        let point = self.barrier.lift(free.as_slice())?;
         Ok((point, vectors.column(axis) * (size * sign * root)))
     }
 
-    /// Every possible play. For tests of the estimate's mean.
+    /// Every possible play, all equally likely, and l̂ for the answer 1 to it, in free coordinates. For
+    /// tests of the estimate's mean.
     ///
     /// # Errors
     /// A barrier that fails.
-    pub fn possibilities(&self) -> Result<Vec<Possibility>, LearnError> {
+    pub fn possibilities(&self) -> Result<Vec<(Vec<f64>, Vec<f64>)>, LearnError> {
         let mut all = Vec::new();
         for axis in 0..self.centre.len() {
             for sign in [-1.0, 1.0] {
                 let (point, estimate) = self.at_axis(axis, sign)?;
-                let estimate = estimate.as_slice().to_vec();
-                all.push(Possibility { point, estimate });
+                all.push((point, estimate.as_slice().to_vec()));
             }
         }
         Ok(all)

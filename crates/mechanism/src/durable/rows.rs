@@ -16,7 +16,8 @@
 //! - Rows that were never in a file need no digests: a run without a [`RowChain`] carries the chain
 //!   that it found, or zeros.
 
-use super::{Format, Log, LogError, Storage};
+use super::storage::forward;
+use super::{Format, Log, LogError, MemoryStorage, Storage};
 use hushstream_noise::Key;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -128,7 +129,8 @@ impl RowChain {
 /// # Errors
 /// A file that is not a journal; storage.
 pub fn rows_covered(journal: &mut dyn Storage) -> Result<u64, LogError> {
-    let (log, _) = RowLog::open(Box::new(Copied(journal.load()?)))?;
+    let bytes = journal.load()?;
+    let (log, _) = RowLog::open(Box::new(MemoryStorage { bytes }))?;
     Ok(log.covered.count)
 }
 
@@ -148,69 +150,10 @@ impl<S: Storage> WithRows<S> {
 }
 
 impl<S: Storage> Storage for WithRows<S> {
-    fn load(&mut self) -> io::Result<Vec<u8>> {
-        self.storage.load()
-    }
-
-    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.storage.append(bytes)
-    }
-
-    fn truncate(&mut self, length: u64) -> io::Result<()> {
-        self.storage.truncate(length)
-    }
-
-    fn replace(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.storage.replace(bytes)
-    }
-
-    fn sync(&mut self) -> io::Result<()> {
-        self.storage.sync()
-    }
-
-    fn is_durable(&self) -> bool {
-        self.storage.is_durable()
-    }
-
-    fn is_kept(&self) -> bool {
-        self.storage.is_kept()
-    }
-
-    fn load_witness(&mut self) -> io::Result<Option<Vec<u8>>> {
-        self.storage.load_witness()
-    }
-
-    fn replace_witness(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.storage.replace_witness(bytes)
-    }
+    forward!(self, self.storage);
 
     fn rows(&self) -> Option<RowChain> {
         Some(self.rows.clone())
-    }
-}
-
-/// A journal in memory, for reading once.
-struct Copied(Vec<u8>);
-
-impl Storage for Copied {
-    fn load(&mut self) -> io::Result<Vec<u8>> {
-        Ok(std::mem::take(&mut self.0))
-    }
-
-    fn append(&mut self, _: &[u8]) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn truncate(&mut self, _: u64) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn replace(&mut self, _: &[u8]) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn sync(&mut self) -> io::Result<()> {
-        Ok(())
     }
 }
 

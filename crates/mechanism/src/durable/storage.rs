@@ -84,42 +84,51 @@ pub trait Storage: Send {
     }
 }
 
+/// The methods of a storage that another one holds, at `$inner`, except for its rows.
+macro_rules! forward {
+    ($self:ident, $inner:expr) => {
+        fn load(&mut $self) -> io::Result<Vec<u8>> {
+            $inner.load()
+        }
+
+        fn append(&mut $self, bytes: &[u8]) -> io::Result<()> {
+            $inner.append(bytes)
+        }
+
+        fn truncate(&mut $self, length: u64) -> io::Result<()> {
+            $inner.truncate(length)
+        }
+
+        fn replace(&mut $self, bytes: &[u8]) -> io::Result<()> {
+            $inner.replace(bytes)
+        }
+
+        fn sync(&mut $self) -> io::Result<()> {
+            $inner.sync()
+        }
+
+        fn load_witness(&mut $self) -> io::Result<Option<Vec<u8>>> {
+            $inner.load_witness()
+        }
+
+        fn replace_witness(&mut $self, bytes: &[u8]) -> io::Result<()> {
+            $inner.replace_witness(bytes)
+        }
+
+        fn is_durable(&$self) -> bool {
+            $inner.is_durable()
+        }
+
+        fn is_kept(&$self) -> bool {
+            $inner.is_kept()
+        }
+    };
+}
+
+pub(super) use forward;
+
 impl Storage for Box<dyn Storage> {
-    fn load(&mut self) -> io::Result<Vec<u8>> {
-        (**self).load()
-    }
-
-    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
-        (**self).append(bytes)
-    }
-
-    fn truncate(&mut self, length: u64) -> io::Result<()> {
-        (**self).truncate(length)
-    }
-
-    fn replace(&mut self, bytes: &[u8]) -> io::Result<()> {
-        (**self).replace(bytes)
-    }
-
-    fn sync(&mut self) -> io::Result<()> {
-        (**self).sync()
-    }
-
-    fn load_witness(&mut self) -> io::Result<Option<Vec<u8>>> {
-        (**self).load_witness()
-    }
-
-    fn replace_witness(&mut self, bytes: &[u8]) -> io::Result<()> {
-        (**self).replace_witness(bytes)
-    }
-
-    fn is_durable(&self) -> bool {
-        (**self).is_durable()
-    }
-
-    fn is_kept(&self) -> bool {
-        (**self).is_kept()
-    }
+    forward!(self, (**self));
 
     fn rows(&self) -> Option<RowChain> {
         (**self).rows()
@@ -129,7 +138,7 @@ impl Storage for Box<dyn Storage> {
 /// Bytes in memory, for simulations: lost with the process.
 #[derive(Default)]
 pub struct MemoryStorage {
-    bytes: Vec<u8>,
+    pub(super) bytes: Vec<u8>,
 }
 
 /// Storage that discards everything: for the journal of a run that will never be resumed. Its key

@@ -18,8 +18,6 @@
 
 use super::{Bounds, Features, Link, Record};
 
-/// Width over which corners are rounded.
-const CORNER: f64 = 1.0 / (1 << 16) as f64;
 /// Coordinates beyond this could overflow when squared; every bound that a proof allows is far
 /// below.
 const HUGE: f64 = 1e100;
@@ -112,19 +110,7 @@ impl Explicit {
             Part::Vector(..) => (1.0, 1.0),
             Part::Model(link, bounds) => {
                 let score = self.features() * reach * (1.0 + 4.0 * UNIT);
-                let (low, high) = bounds.target();
-                match link {
-                    Link::Squared => (-score - high, score - low),
-                    // All targets may lie beyond one knee.
-                    Link::Huber(knee) => (
-                        (-score - high).clamp(-knee, knee),
-                        (score - low).clamp(-knee, knee),
-                    ),
-                    Link::Quantile(level) => (-level, 1.0 - level),
-                    Link::Logistic | Link::Hinge | Link::SmoothedHinge(_) | Link::Absolute => {
-                        (-1.0, 1.0)
-                    }
-                }
+                link.slopes(score, bounds.target())
             }
         }
     }
@@ -142,8 +128,7 @@ impl Explicit {
     pub fn curvature(&self) -> f64 {
         match self.part {
             Part::Point(_) | Part::Vector(..) => 0.0,
-            Part::Model(Link::Absolute, _) => 2.0 / CORNER,
-            Part::Model(link, _) => link.curvature().unwrap_or(1.0 / CORNER),
+            Part::Model(link, _) => link.rounded_curvature(),
         }
     }
 
@@ -170,15 +155,7 @@ impl Explicit {
         match self.part {
             Part::Point(_) => -1.0,
             Part::Vector(..) => 1.0,
-            Part::Model(link, _) => match link {
-                // Use libm for the same bits everywhere: a platform's exponential may differ in the
-                // last bit.
-                Link::Logistic => -y / (1.0 + libm::exp(y * z)),
-                Link::Hinge => Link::SmoothedHinge(CORNER).slope(z, y),
-                Link::Absolute => (2.0 * (z - y) / CORNER).clamp(-1.0, 1.0),
-                Link::Quantile(level) => ((z - y) / CORNER + 0.5).clamp(0.0, 1.0) - level,
-                Link::Squared | Link::SmoothedHinge(_) | Link::Huber(_) => link.slope(z, y),
-            },
+            Part::Model(link, _) => link.rounded_slope(z, y),
         }
     }
 
@@ -247,6 +224,7 @@ impl Explicit {
 
 #[cfg(test)]
 mod tests {
+    use super::super::link::CORNER;
     use super::super::{Distance, LinearLoss, LinearModel, Loss, Regularised};
     use super::*;
     use crate::lattice::Contribution;

@@ -3,7 +3,6 @@
 use super::{Bounds, Explicit, Link, Loss, Measured, Multiple, Part, Record};
 use crate::lattice::Contribution;
 use hushstream_account::ParameterError;
-use hushstream_four::{self as four, Four, Work};
 
 /// A linear model's loss.
 #[derive(Debug, Clone, PartialEq)]
@@ -51,25 +50,6 @@ impl LinearModel {
     }
 }
 
-fn measure(record: &Record, weights: &[f64]) -> Option<Measured> {
-    four::run(Measure { record, weights })
-}
-
-/// [`super::Features::measured`], with the widest vectors this CPU supports.
-struct Measure<'a> {
-    record: &'a Record,
-    weights: &'a [f64],
-}
-
-impl Work for Measure<'_> {
-    type Output = Option<Measured>;
-
-    #[inline(always)]
-    fn with<V: Four>(self, v: V) -> Option<Measured> {
-        self.record.features.measured(v, self.weights)
-    }
-}
-
 impl Loss for LinearModel {
     fn name(&self) -> &str {
         self.link.name()
@@ -88,9 +68,10 @@ impl Loss for LinearModel {
     }
 
     fn weights_bound(&self) -> f64 {
-        match self.link {
-            Link::Squared | Link::Huber(_) => self.bounds.weights(),
-            _ => f64::INFINITY,
+        if self.link.is_steeper_far_out() {
+            self.bounds.weights()
+        } else {
+            f64::INFINITY
         }
     }
 
@@ -106,7 +87,8 @@ impl Loss for LinearModel {
     }
 
     fn value(&self, record: &Record, weights: &[f64]) -> f64 {
-        measure(record, weights)
+        let measured = record.features.measured(weights);
+        measured
             .and_then(|measured| self.read(record.target, weights, measured))
             .map_or(0.0, |(score, target, _)| self.link.value(score, target))
     }
@@ -124,7 +106,7 @@ impl Loss for LinearModel {
         weights: &[f64],
         measured: Option<Measured>,
     ) -> Option<Multiple> {
-        let measured = measured.or_else(|| measure(record, weights))?;
+        let measured = measured.or_else(|| record.features.measured(weights))?;
         let (score, target, shrink) = self.read(record.target, weights, measured)?;
         let factor = shrink * self.link.slope(score, target);
         Some(Multiple {

@@ -1,8 +1,14 @@
 //! The one-dimensional part of a linear model's loss: φ(z, y) of the score z = ⟨w, x⟩ and the
-//! target y.
+//! target y. Everything about a link is in this file: a new one touches no other.
 
 use super::Bounds;
+use crate::scoreboard::Probability;
 use hushstream_account::ParameterError;
+use std::fmt;
+use std::str::FromStr;
+
+/// Width over which corners are rounded for proofs about steps; `explicit.rs` says why.
+pub(super) const CORNER: f64 = 1.0 / (1 << 16) as f64;
 
 /// A loss of score and target.
 ///
@@ -12,6 +18,8 @@ use hushstream_account::ParameterError;
 /// assert!(Link::Logistic.is_classification()); // targets are ±1
 /// assert!(Link::Quantile(0.9).check().is_ok());
 /// assert!(Link::Quantile(1.5).check().is_err()); // the level must be in (0, 1)
+/// assert_eq!("huber:0.5".parse(), Ok(Link::Huber(0.5)));
+/// assert_eq!(Link::Quantile(0.9).to_string(), "quantile:0.9"); // enough to build it elsewhere
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Link {
@@ -56,6 +64,17 @@ impl Link {
         }
     }
 
+    /// Every link, with its usual parameter.
+    pub const ALL: [Self; 7] = [
+        Self::Logistic,
+        Self::Squared,
+        Self::Hinge,
+        Self::SmoothedHinge(0.5),
+        Self::Absolute,
+        Self::Quantile(0.5),
+        Self::Huber(1.0),
+    ];
+
     /// Its name.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -63,10 +82,40 @@ impl Link {
             Self::Logistic => "logistic",
             Self::Squared => "squared",
             Self::Hinge => "hinge",
-            Self::SmoothedHinge(_) => "smoothed hinge",
+            Self::SmoothedHinge(_) => "smoothed-hinge",
             Self::Quantile(_) => "quantile",
             Self::Absolute => "absolute",
-            Self::Huber(_) => "Huber",
+            Self::Huber(_) => "huber",
+        }
+    }
+
+    /// γ, τ or δ.
+    #[must_use]
+    pub fn parameter(self) -> Option<f64> {
+        match self {
+            Self::SmoothedHinge(given) | Self::Quantile(given) | Self::Huber(given) => Some(given),
+            Self::Logistic | Self::Squared | Self::Hinge | Self::Absolute => None,
+        }
+    }
+
+    /// The same with another parameter; nothing if it has none.
+    fn with(self, given: f64) -> Option<Self> {
+        match self {
+            Self::SmoothedHinge(_) => Some(Self::SmoothedHinge(given)),
+            Self::Quantile(_) => Some(Self::Quantile(given)),
+            Self::Huber(_) => Some(Self::Huber(given)),
+            Self::Logistic | Self::Squared | Self::Hinge | Self::Absolute => None,
+        }
+    }
+
+    /// The map from scores to probabilities. Minimisers of hinge, absolute, quantile and Huber
+    /// losses do not estimate probabilities, so these losses have none.
+    #[must_use]
+    pub fn probability(self) -> Option<Probability> {
+        match self {
+            Self::Logistic => Some(Probability::Logistic),
+            Self::Squared => Some(Probability::Linear),
+            _ => None,
         }
     }
 
@@ -86,6 +135,25 @@ impl Link {
         }
     }
 
+    /// Whether [`Link::steepest`] holds for weights within bounds only.
+    pub(super) fn is_steeper_far_out(self) -> bool {
+        matches!(self, Self::Squared | Self::Huber(_))
+    }
+
+    /// The least and the largest slope for scores up to `score` and targets in an interval.
+    pub(super) fn slopes(self, score: f64, (low, high): (f64, f64)) -> (f64, f64) {
+        match self {
+            Self::Squared => (-score - high, score - low),
+            // All targets may lie beyond one knee.
+            Self::Huber(knee) => (
+                (-score - high).clamp(-knee, knee),
+                (score - low).clamp(-knee, knee),
+            ),
+            Self::Quantile(level) => (-level, 1.0 - level),
+            Self::Logistic | Self::Hinge | Self::SmoothedHinge(_) | Self::Absolute => (-1.0, 1.0),
+        }
+    }
+
     /// A bound on the second derivative in z.
     pub(super) fn curvature(self) -> Option<f64> {
         match self {
@@ -93,6 +161,26 @@ impl Link {
             Self::Squared | Self::Huber(_) => Some(1.0),
             Self::SmoothedHinge(width) => Some(1.0 / width),
             Self::Hinge | Self::Absolute | Self::Quantile(_) => None,
+        }
+    }
+
+    /// The same with corners rounded.
+    pub(super) fn rounded_curvature(self) -> f64 {
+        match self {
+            Self::Absolute => 2.0 / CORNER,
+            _ => self.curvature().unwrap_or(1.0 / CORNER),
+        }
+    }
+
+    /// ∂φ/∂z with corners rounded, the same bits everywhere.
+    pub(super) fn rounded_slope(self, z: f64, y: f64) -> f64 {
+        match self {
+            // Use libm: a platform's exponential may differ in the last bit.
+            Self::Logistic => -y / (1.0 + libm::exp(y * z)),
+            Self::Hinge => Self::SmoothedHinge(CORNER).slope(z, y),
+            Self::Absolute => (2.0 * (z - y) / CORNER).clamp(-1.0, 1.0),
+            Self::Quantile(level) => ((z - y) / CORNER + 0.5).clamp(0.0, 1.0) - level,
+            Self::Squared | Self::SmoothedHinge(_) | Self::Huber(_) => self.slope(z, y),
         }
     }
 
@@ -161,6 +249,43 @@ impl Link {
     }
 }
 
+/// The name, and the parameter where it is not the usual one.
+impl fmt::Display for Link {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())?;
+        match self.parameter() {
+            Some(given) if !Self::ALL.contains(self) => write!(f, ":{given}"),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl FromStr for Link {
+    type Err = String;
+
+    /// A name, with `:` and a parameter where it has one.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, given) = match text.split_once(':') {
+            Some((name, given)) => (name, Some(given)),
+            None => (text, None),
+        };
+        let usual = Self::ALL.into_iter().find(|link| link.name() == name);
+        let usual =
+            usual.ok_or_else(|| format!("allowed: {}", Self::ALL.map(Self::name).join(", ")))?;
+        let Some(given) = given else {
+            return Ok(usual);
+        };
+        let number = given
+            .parse()
+            .map_err(|_| format!("{name}: expected a number after the colon"))?;
+        let link = usual
+            .with(number)
+            .ok_or_else(|| format!("{name} has no parameter"))?;
+        link.check().map_err(|refused| refused.to_string())?;
+        Ok(link)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -214,6 +339,25 @@ mod tests {
             }
         }
         assert!((Link::Logistic.value(-1000.0, 1.0) - 1000.0).abs() < 1e-9);
+    }
+
+    /// The name with its parameter builds the same link.
+    #[test]
+    fn names_come_back() {
+        for link in ALL.into_iter().chain(Link::ALL) {
+            assert_eq!(link.to_string().parse(), Ok(link));
+        }
+        assert_eq!("quantile".parse(), Ok(Link::Quantile(0.5)));
+        assert_eq!("huber:1".parse::<Link>().unwrap().to_string(), "huber");
+        for (bad, why) in [
+            ("svm", "smoothed-hinge"),
+            ("logistic:2", "no parameter"),
+            ("huber:wide", "a number"),
+            ("quantile:2", "between 0 and 1"),
+        ] {
+            let refused = bad.parse::<Link>().unwrap_err();
+            assert!(refused.contains(why), "{bad}: {refused}");
+        }
     }
 
     #[test]

@@ -27,7 +27,7 @@ pub use softmax::Softmax;
 
 use crate::boundary::{OperatorOnly, Raw};
 use crate::lattice::Contribution;
-use hushstream_four::{self as four, Four, Plain};
+use hushstream_sets::{dot, square_and_dot};
 
 /// A person's record: features and a target.
 pub struct Record {
@@ -96,17 +96,16 @@ impl Features {
     #[inline(always)]
     pub fn dot(&self, weights: &[f64]) -> f64 {
         match self {
-            Self::Dense(values) => four::dot(Plain, values, weights),
+            Self::Dense(values) => dot(values, weights),
             Self::Sparse(entries) => entries.iter().map(|&(i, v)| v * weights[i as usize]).sum(),
         }
     }
 
     /// ‖x‖ and ⟨w, x⟩ in one pass; `None` unless the features are valid and as many as the weights.
-    #[inline(always)]
-    pub(crate) fn measured<V: Four>(&self, v: V, weights: &[f64]) -> Option<Measured> {
+    pub(crate) fn measured(&self, weights: &[f64]) -> Option<Measured> {
         match self {
             Self::Dense(values) if values.len() == weights.len() => {
-                let [squares, dot] = four::square_and_dot(v, values, weights);
+                let [squares, dot] = square_and_dot(values, weights);
                 // A finite sum of squares has only finite terms; if it overflows, check each value.
                 let is_sound = squares.is_finite() || self.is_sound(weights.len());
                 is_sound.then(|| Measured {
@@ -134,7 +133,7 @@ impl Features {
     #[inline(always)]
     pub fn norm(&self) -> f64 {
         let squares: f64 = match self {
-            Self::Dense(values) => four::dot(Plain, values, values),
+            Self::Dense(values) => dot(values, values),
             Self::Sparse(entries) => entries.iter().map(|(_, v)| v * v).sum(),
         };
         squares.sqrt()

@@ -11,7 +11,7 @@
 use super::{FEATURE_BITS, Image, Moments, TARGET_BITS};
 use crate::lattice::Outcome;
 use crate::losses::{Features, Record, class};
-use pulp::{Arch, Simd, WithSimd};
+use crate::wide::wide;
 
 /// Records of a block: a multiple of 16 with `ROWS`·Q² < 2³¹.
 const ROWS: usize = 112;
@@ -94,13 +94,7 @@ impl Block {
     /// Adds the records that wait to the sums.
     pub(crate) fn flush(&mut self, sums: &mut [i64]) {
         if self.rows > 0 {
-            Arch::new().dispatch(Products {
-                columns: &self.columns,
-                stride: self.stride,
-                rows: self.rows,
-                features: self.moments.features,
-                sums,
-            });
+            add_products(&self.columns, self.stride, self.rows, sums);
             self.rows = 0;
         }
     }
@@ -154,16 +148,8 @@ impl Block {
             return false;
         }
         let scale = LENGTH as f64 / norm.max(bounds.features());
-        [Rounding::Nearest, Rounding::TowardZero]
-            .into_iter()
-            .any(|rounding| {
-                Arch::new().dispatch(Quantise {
-                    features,
-                    scale,
-                    rounding,
-                    out: &mut self.record,
-                })
-            })
+        let mut tries = [Rounding::Nearest, Rounding::TowardZero].into_iter();
+        tries.any(|rounding| quantise(features, scale, rounding, &mut self.record))
     }
 
     /// Makes a sparse record's integers those of all features.
@@ -198,44 +184,28 @@ enum Rounding {
     TowardZero,
 }
 
-/// Scales and rounds features, and proves that the integers are within the ball.
-struct Quantise<'a> {
-    features: &'a Features,
+/// Scales and rounds values; whether the integers are within the ball.
+#[inline(always)]
+fn round(
+    values: impl Iterator<Item = f64>,
     scale: f64,
     rounding: Rounding,
-    out: &'a mut Vec<i16>,
-}
-
-impl Quantise<'_> {
-    #[inline(always)]
-    fn run(self, values: impl Iterator<Item = f64>) -> bool {
-        let (mut inside, mut squares) = (true, 0_i64);
-        self.out.clear();
-        self.out.extend(values.map(|value| {
-            let scaled = match self.rounding {
-                Rounding::Nearest => value * self.scale,
-                Rounding::TowardZero => (value * (self.scale * INSIDE)).trunc(),
-            };
-            let integer = nearest(scaled);
-            inside &= integer.unsigned_abs() <= LENGTH.unsigned_abs();
-            // Exact if all are inside.
-            squares = squares.wrapping_add(integer.wrapping_mul(integer));
-            integer as i16
-        }));
-        inside && squares <= LENGTH * LENGTH
-    }
-}
-
-impl WithSimd for Quantise<'_> {
-    type Output = bool;
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) -> bool {
-        match self.features {
-            Features::Dense(values) => self.run(values.iter().copied()),
-            Features::Sparse(entries) => self.run(entries.iter().map(|entry| entry.1)),
-        }
-    }
+    out: &mut Vec<i16>,
+) -> bool {
+    let (mut inside, mut squares) = (true, 0_i64);
+    out.clear();
+    out.extend(values.map(|value| {
+        let scaled = match rounding {
+            Rounding::Nearest => value * scale,
+            Rounding::TowardZero => (value * (scale * INSIDE)).trunc(),
+        };
+        let integer = nearest(scaled);
+        inside &= integer.unsigned_abs() <= LENGTH.unsigned_abs();
+        // Exact if all are inside.
+        squares = squares.wrapping_add(integer.wrapping_mul(integer));
+        integer as i16
+    }));
+    inside && squares <= LENGTH * LENGTH
 }
 
 /// The integer nearest to a float below 2⁵¹ in size; anything for others. The last digits of a
@@ -246,23 +216,26 @@ fn nearest(value: f64) -> i64 {
     (value + ONES).to_bits().wrapping_sub(ONES.to_bits()) as i64
 }
 
-/// The products of all columns, to be compiled for the processor at hand.
-struct Products<'a> {
-    columns: &'a [i16],
-    stride: usize,
-    rows: usize,
-    features: usize,
-    sums: &'a mut [i64],
-}
+wide! {
+    /// [`round`] for features.
+    fn quantise<'a>(
+        features: &'a Features,
+        scale: f64,
+        rounding: Rounding,
+        out: &'a mut Vec<i16>,
+    ) -> bool {
+        match features {
+            Features::Dense(values) => round(values.iter().copied(), scale, rounding, out),
+            Features::Sparse(entries) => {
+                round(entries.iter().map(|entry| entry.1), scale, rounding, out)
+            }
+        }
+    }
 
-impl WithSimd for Products<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        let (stride, rows) = (self.stride, self.rows);
-        let (squares, mut products) = self.sums.split_at_mut(self.features);
-        let mut columns = self.columns;
+    /// Adds the products of all columns, of which `rows` numbers count.
+    fn add_products<'a>(columns: &'a [i16], stride: usize, rows: usize, sums: &'a mut [i64]) -> () {
+        let (squares, mut products) = sums.split_at_mut(columns.len() / stride);
+        let mut columns = columns;
         for square in squares {
             let (first, others) = columns.split_at(stride);
             let first = &first[..rows];

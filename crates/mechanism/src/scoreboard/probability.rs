@@ -1,6 +1,5 @@
 //! From scores to probabilities: one public map for each loss that has one.
 
-use crate::losses::Link;
 use serde::{Deserialize, Serialize};
 
 /// How scores become probabilities of classes: a public function of released numbers.
@@ -19,17 +18,6 @@ impl Probability {
     /// The least probability of a linear score: least squares can predict beyond 0 and 1, and never
     /// certainty.
     pub const LEAST: f64 = 0.001;
-
-    /// The map of a classifier's loss. Minimisers of hinge, absolute, quantile and Huber losses do
-    /// not estimate probabilities, so these losses have none.
-    #[must_use]
-    pub fn of(link: Link) -> Option<Self> {
-        match link {
-            Link::Logistic => Some(Self::Logistic),
-            Link::Squared => Some(Self::Linear),
-            _ => None,
-        }
-    }
 
     /// The probability of the positive class.
     #[must_use]
@@ -59,6 +47,7 @@ impl Probability {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::losses::Link;
 
     #[test]
     fn probabilities_are_between_zero_and_one_and_add_up() {
@@ -80,6 +69,6 @@ mod tests {
         let mut scores = [0.0, 2.0];
         logistic.of_classes(&mut scores);
         assert!((scores[1] - logistic.of_positive(2.0)).abs() < 1e-15);
-        assert_eq!(Probability::of(Link::Hinge), None);
+        assert_eq!(Link::Hinge.probability(), None);
     }
 }

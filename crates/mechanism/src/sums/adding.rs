@@ -1,5 +1,6 @@
 //! The inputs of a private sum: sealed contributions, gradients, second moments, partial sums.
 
+use super::cover::Noise;
 use super::error::SumError;
 use super::partial::PartialSum;
 use super::plan::Geometry;
@@ -9,6 +10,8 @@ use crate::lattice::{Contribution, Outcome};
 use crate::losses::{Features, Loss, Multiple, Record};
 use crate::moments::{Block, Moments};
 use crate::persons::Participation;
+use crate::scoreboard::Scoreboard;
+use crate::tables::{Response, TableForm, TableMap};
 
 impl<G: GuaranteeKind> PrivateSum<G> {
     /// Adds one record. When it completes an item (always, if the batch is 1), the next prefix sum
@@ -63,6 +66,46 @@ impl<G: GuaranteeKind> PrivateSum<G> {
         }
     }
 
+    /// Adds one record's residuals at `weights`, times its hats and cells, and its counts. The
+    /// operator's board, if there is one, first scores it with other weights, the published ones.
+    ///
+    /// # Errors
+    /// A plan of another geometry; as [`PrivateSum::add`] and [`PrivateSum::add_for`].
+    pub fn add_table(
+        &mut self,
+        person: Option<u64>,
+        map: &TableMap,
+        response: Response,
+        weights: &[f64],
+        record: Raw<Record>,
+        board: Option<(&mut Scoreboard, &[f64])>,
+    ) -> Result<Option<Pending<Vec<f64>, G>>, SumError> {
+        let request = self.plan().request();
+        let Geometry::Tables { counts, sixteenths } = request.geometry else {
+            return Err(SumError::Geometry);
+        };
+        let (dimension, counts) = (map.dimension(), counts as usize);
+        // The plan's price is for this map's lengths, and for residuals of this bound.
+        let fits = (counts == 0 || counts == dimension)
+            && request.dimension as usize == response.scores() * dimension + counts
+            && request.bound >= response.residual_bound()
+            && map.shape().l1 == (request.noise == Noise::Laplace);
+        if !fits {
+            return Err(SumError::Geometry);
+        }
+        self.add_any(person, |sum, is_admitted| {
+            let radius = sum.lattice.radius();
+            let weight = if counts > 0 { sixteenths } else { 0 };
+            let new = || TableForm::new(map, response, weight, radius);
+            let form = sum.form.get_or_insert_with(new);
+            let record = record.open();
+            // A record that is one too many is scored, and adds nothing.
+            let values = is_admitted.then_some(&mut sum.item.values[..]);
+            let outcome = form.add(map, response, weights, &record, board, values);
+            sum.count(if is_admitted { outcome } else { Outcome::Null });
+        })
+    }
+
     /// Adds one record's second moments.
     ///
     /// # Errors
@@ -92,7 +135,7 @@ impl<G: GuaranteeKind> PrivateSum<G> {
     fn refuse_moments(&self) -> Result<(), SumError> {
         match self.plan().request().geometry {
             Geometry::Ball => Ok(()),
-            Geometry::Moments(_) => Err(SumError::Geometry),
+            Geometry::Moments(_) | Geometry::Tables { .. } => Err(SumError::Geometry),
         }
     }
 
@@ -103,9 +146,24 @@ impl<G: GuaranteeKind> PrivateSum<G> {
         person: Option<u64>,
         take: impl FnOnce(&mut Sum<G>),
     ) -> Result<Option<Pending<Vec<f64>, G>>, SumError> {
+        self.add_any(person, |sum, is_admitted| {
+            if is_admitted {
+                take(sum);
+            } else {
+                sum.take(Raw::seal(Contribution::Null));
+            }
+        })
+    }
+
+    /// Adds one record, which `take` adds or counts as null.
+    fn add_any(
+        &mut self,
+        person: Option<u64>,
+        take: impl FnOnce(&mut Sum<G>, bool),
+    ) -> Result<Option<Pending<Vec<f64>, G>>, SumError> {
         let participation = self.plan().request().participation;
         let person = match (person, participation) {
-            (None, Participation::OncePerRecord) => None,
+            (None, Participation::OncePerRecord | Participation::Passes { .. }) => None,
             (Some(person), Participation::PerPerson { .. }) => Some(person),
             (None, Participation::PerPerson { .. }) => {
                 return Err(SumError::Participation(
@@ -113,7 +171,7 @@ impl<G: GuaranteeKind> PrivateSum<G> {
                     "add_for, which names the person",
                 ));
             }
-            (Some(_), Participation::OncePerRecord) => {
+            (Some(_), Participation::OncePerRecord | Participation::Passes { .. }) => {
                 return Err(SumError::Participation("per record", "add"));
             }
         };
@@ -122,12 +180,8 @@ impl<G: GuaranteeKind> PrivateSum<G> {
         let sum = &mut self.mechanism;
         sum.item.persons.extend(person);
         let limits = participation.limits();
-        match person {
-            Some(person) if !sum.persons.admit(limits, person, next) => {
-                sum.take(Raw::seal(Contribution::Null));
-            }
-            _ => take(sum),
-        }
+        let is_admitted = person.is_none_or(|person| sum.persons.admit(limits, person, next));
+        take(sum, is_admitted);
         sum.close_moments();
         self.end_record()
     }

@@ -4,81 +4,42 @@
 //! The noise of step t is public in its address and known in advance, and noise is a function of
 //! its address alone: drawn earlier and elsewhere it is the same, bit for bit. None of it leaves
 //! before its step is due, and it is as secret as the generator it comes from.
-//!
-//! Steps come in blocks. Helper thread and caller claim blocks from a shared counter, so the caller
-//! draws noise instead of waiting.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
-/// Numbers per block, about, and blocks that a thread draws at once: a quarter of a megabyte each.
-/// Waking a thread takes as long as many draws, and may preempt a thread that is busy. So blocks
-/// are large, and the memory of several blocks is returned at once.
+/// Numbers per block, about: a quarter of a megabyte. Waking a thread takes as long as many draws,
+/// and may preempt a thread that is busy, so blocks are large.
 const BLOCK: usize = 1 << 15;
 /// The same without a thread: small enough for the first-level cache.
 const SMALL_BLOCK: usize = 1 << 12;
-const IN_ONE_GO: usize = 3;
-/// The largest number of blocks that the caller draws and keeps while it waits for another.
-const KEPT: usize = 2;
+/// Blocks that the thread draws while another is used up.
+const IN_FLIGHT: usize = 3;
 /// Vectors longer than this cost more memory than drawing ahead saves time.
-const LARGEST: usize = 1 << 16;
-
-/// The noise of consecutive steps.
-struct Block {
-    number: u64,
-    first: u64,
-    values: Vec<i64>,
-}
+const LARGEST: usize = 1 << 18;
 
 /// Writes the noise of consecutive steps, from a given one.
 type Draw = Box<dyn FnMut(u64, &mut [i64]) + Send>;
 
-/// The work of both thread and caller: the blocks, the next one, and how to draw it.
-struct Work {
+/// The noise of future steps, in blocks.
+pub(crate) struct NoiseAhead {
     dimension: usize,
     /// Numbers from one step's to the next's.
     stride: usize,
-    from: u64,
     last: u64,
     /// Steps in a block.
     steps: u64,
-    next: Arc<AtomicU64>,
+    /// The first step of the current block, and its noise; empty before the first.
+    first: u64,
+    values: Vec<i64>,
     draw: Draw,
+    helper: Option<Helper>,
 }
 
-impl Work {
-    /// Claims the next block and draws it; `None` after the last.
-    fn take(&mut self, mut values: Vec<i64>) -> Option<Block> {
-        let number = self.next.fetch_add(1, Ordering::AcqRel);
-        let first = number.checked_mul(self.steps)?.checked_add(self.from)?;
-        let left = self.last.checked_sub(first)?.saturating_add(1);
-        values.resize(left.min(self.steps) as usize * self.stride, 0);
-        (self.draw)(first, &mut values);
-        Some(Block {
-            number,
-            first,
-            values,
-        })
-    }
-}
-
-/// The noise of future steps.
-pub(crate) struct NoiseAhead {
-    work: Work,
-    current: Option<Block>,
-    /// Later blocks, unordered.
-    kept: Vec<Block>,
-    /// Memory for the blocks that may be drawn here, so that none is allocated later; the rest goes
-    /// back to the thread.
-    spare: Vec<Vec<i64>>,
-    blocks: Receiver<Block>,
-    /// Memory to be returned to the thread.
-    emptied: Vec<Vec<i64>>,
-    used: Sender<Vec<Vec<i64>>>,
-    /// Whether a block was claimed here and never drawn: nobody else will draw it.
-    broken: bool,
+/// A thread that draws one block after the other, in memory that comes back to it.
+struct Helper {
+    blocks: Receiver<Vec<i64>>,
+    used: Sender<Vec<i64>>,
 }
 
 impl NoiseAhead {
@@ -107,123 +68,88 @@ impl NoiseAhead {
         last: u64,
         draw: impl FnMut(u64, &mut [i64]) + Clone + Send + 'static,
     ) -> Option<Self> {
-        if stride > LARGEST || dimension > stride {
+        if stride == 0 || stride > LARGEST || dimension > stride {
             return None;
         }
         let block = if has_help { BLOCK } else { SMALL_BLOCK };
-        let next = Arc::new(AtomicU64::new(0));
-        let work = |draw: Draw| Work {
+        let mut ahead = Self {
             dimension,
             stride,
-            from,
             last,
             steps: (block / stride.max(1)).max(1) as u64,
-            next: Arc::clone(&next),
-            draw,
-        };
-        let (own, mut others) = (work(Box::new(draw.clone())), work(Box::new(draw)));
-        let (sender, blocks) = channel();
-        let (used, spare) = channel::<Vec<Vec<i64>>>();
-        let help = move || {
-            // As many blocks as there is memory for: some are drawn while others are used up, and
-            // the caller keeps a few.
-            let mut room = vec![Vec::new(); 2 * IN_ONE_GO + KEPT];
-            loop {
-                for values in room.drain(..) {
-                    let Some(block) = others.take(values) else {
-                        return;
-                    };
-                    if sender.send(block).is_err() {
-                        return;
-                    }
-                }
-                match spare.recv() {
-                    Ok(emptied) => room = emptied,
-                    Err(_) => return,
-                }
-            }
+            first: from,
+            values: Vec::new(),
+            draw: Box::new(draw.clone()),
+            helper: None,
         };
         if has_help {
-            // If the system has no thread to give, all blocks are drawn here.
-            let _ = thread::Builder::new().spawn(help);
+            ahead.helper = ahead.help(draw);
         }
-        Some(Self {
-            work: own,
-            current: None,
-            kept: Vec::new(),
-            spare: Vec::new(),
-            blocks,
-            emptied: Vec::new(),
-            used,
-            broken: false,
-        })
+        Some(ahead)
+    }
+
+    /// Starts the thread; if the system has none to give, all blocks are drawn here.
+    fn help(&self, mut draw: impl FnMut(u64, &mut [i64]) + Send + 'static) -> Option<Helper> {
+        let (sender, blocks) = channel();
+        let (used, spare) = channel();
+        for _ in 0..IN_FLIGHT {
+            used.send(Vec::new()).ok()?;
+        }
+        let (mut first, last) = (self.first, self.last);
+        let (steps, stride) = (self.steps, self.stride);
+        let work = move || {
+            while let Some(left) = last.checked_sub(first)
+                && let Ok(mut values) = spare.recv()
+            {
+                values.resize(left.saturating_add(1).min(steps) as usize * stride, 0);
+                draw(first, &mut values);
+                if sender.send(values).is_err() {
+                    return;
+                }
+                first += steps;
+            }
+        };
+        thread::Builder::new().spawn(work).ok()?;
+        Some(Helper { blocks, used })
     }
 
     /// The noise of step t; `None` if it was not to be drawn here, or lies behind.
     pub(crate) fn at(&mut self, t: u64) -> Option<&[i64]> {
-        if self.place_of(t).is_none() {
-            if self.broken {
-                return None;
-            }
-            let number = t.checked_sub(self.work.from)? / self.work.steps;
-            let lies_behind = |block: &Block| block.number > number;
-            if self.current.as_ref().is_some_and(lies_behind) || t > self.work.last {
-                return None;
-            }
-            let next = self.wait_for(number)?;
-            if let Some(old) = self.current.replace(next) {
-                self.put_back(old.values);
-            }
+        let mut place = t.checked_sub(self.first)?;
+        if t > self.last {
+            return None;
         }
-        let begin = self.place_of(t)? * self.work.stride;
-        let values = &self.current.as_ref()?.values;
-        values.get(begin..begin + self.work.dimension)
+        while self.values.is_empty() || place >= self.steps {
+            if !self.values.is_empty() {
+                self.first += self.steps;
+                place -= self.steps;
+            }
+            self.next_block(place >= self.steps);
+        }
+        let begin = place as usize * self.stride;
+        self.values.get(begin..begin + self.dimension)
     }
 
-    /// The index of step t in the current block.
-    fn place_of(&self, t: u64) -> Option<usize> {
-        let step = t.checked_sub(self.current.as_ref()?.first)?;
-        (step < self.work.steps).then_some(step as usize)
-    }
-
-    fn put_back(&mut self, values: Vec<i64>) {
-        if self.spare.len() < KEPT {
-            self.spare.push(values);
-            return;
-        }
-        self.emptied.push(values);
-        if self.emptied.len() == IN_ONE_GO {
-            // The thread has already ended after the last block.
-            let _ = self.used.send(std::mem::take(&mut self.emptied));
-        }
-    }
-
-    /// The block of this number. While the thread draws it, the caller draws a later one.
-    fn wait_for(&mut self, number: u64) -> Option<Block> {
-        loop {
-            if let Some(place) = self.kept.iter().position(|block| block.number <= number) {
-                let block = self.kept.swap_remove(place);
-                if block.number == number {
-                    return Some(block);
-                }
-                self.put_back(block.values); // its steps were left out
-                continue;
+    /// Replaces the current block by the next, which is not needed if it is `skipped`.
+    fn next_block(&mut self, skipped: bool) {
+        if let Some(helper) = &self.helper {
+            let emptied = std::mem::take(&mut self.values);
+            if !emptied.is_empty() {
+                // The thread has already ended after the last block.
+                let _ = helper.used.send(emptied);
             }
-            let block = match self.blocks.try_recv() {
-                Ok(block) => block,
-                // Also if the thread panicked over the block that is needed: then there is none.
-                Err(_) if self.kept.len() >= KEPT => self.blocks.recv().ok()?,
-                Err(_) => {
-                    self.broken = true;
-                    let drawn = self.work.take(self.spare.pop().unwrap_or_default());
-                    self.broken = false;
-                    match drawn {
-                        Some(block) => block,
-                        None => self.blocks.recv().ok()?,
-                    }
-                }
-            };
-            self.kept.push(block);
+            if let Ok(values) = helper.blocks.recv() {
+                self.values = values;
+                return;
+            }
+            // The thread broke down: its blocks are drawn here.
+            self.helper = None;
+        }
+        let left = (self.last - self.first).saturating_add(1);
+        self.values
+            .resize(left.min(self.steps) as usize * self.stride, 0);
+        if !skipped {
+            (self.draw)(self.first, &mut self.values);
         }
     }
 }
@@ -251,8 +177,11 @@ mod tests {
             assert_eq!(noise[0], (number * steps) as i64);
             seen.insert(noise.as_ptr() as usize);
         }
-        let most = 2 * IN_ONE_GO + 3 * KEPT + 2;
-        assert!(seen.len() <= most, "{} pieces of memory", seen.len());
+        assert!(
+            seen.len() <= 2 * IN_FLIGHT,
+            "{} pieces of memory",
+            seen.len()
+        );
     }
 
     /// Reused memory holds only the new noise, no matter which blocks are skipped and which side is
@@ -281,27 +210,19 @@ mod tests {
         assert_eq!(ahead.at(last + 1), None);
     }
 
-    /// A thread that panics loses its block: the caller gets `None`, and does not draw all the
-    /// others first.
+    /// A thread that panics loses its block: the caller draws it, and all others.
     #[test]
-    fn a_thread_that_breaks_down_leaves_nothing_to_wait_for() {
-        let (caller, broken) = (thread::current().id(), Arc::new(AtomicU64::new(0)));
-        let told = Arc::clone(&broken);
+    fn a_thread_that_breaks_down_is_replaced() {
+        let caller = thread::current().id();
         let draw = move |first: u64, out: &mut [i64]| {
-            if thread::current().id() != caller {
-                told.store(1, Ordering::Release);
+            if thread::current().id() != caller && first > 0 {
                 std::panic::resume_unwind(Box::new("as planned"));
             }
             out.fill(first as i64 + 1);
         };
         let steps = BLOCK as u64;
         let mut ahead = NoiseAhead::start_with(true, (1, 1), 0, 1000 * steps, draw).unwrap();
-        while broken.load(Ordering::Acquire) == 0 {
-            thread::yield_now();
-        }
-        assert_eq!(ahead.at(0), None);
-        assert_eq!(ahead.kept.len(), KEPT);
-        for number in [1, 2, 20] {
+        for number in [0, 1, 2, 20] {
             let noise = number * steps as i64 + 1;
             assert_eq!(ahead.at(number as u64 * steps), Some(&[noise][..]));
         }
@@ -336,7 +257,9 @@ mod tests {
                     assert_eq!(noise[dimension - 1], end);
                 }
                 assert_eq!(ahead.at(last + 1), None);
-                assert_eq!(ahead.at(5), None);
+                if last >= 5 + ahead.steps {
+                    assert_eq!(ahead.at(5), None);
+                }
             }
         }
     }

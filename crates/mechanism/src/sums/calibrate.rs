@@ -12,50 +12,28 @@
 //! ledger is asked for. For Gaussian noise the samplers' slack is taken out of δ beforehand; pure
 //! noise leaves no room for it, and the guarantee then names it as a δ of its own.
 
-use super::blt::Layout;
 use super::cover::{NOISE_SCALE, Noise};
 use super::plan::{Geometry, PlanError, SumPlan, SumRequest};
-use super::strategy::Strategy;
 use crate::boundary::Scope;
 use crate::lattice::{Lattice, Norm};
 use crate::persons::Participation;
-use hushstream_account::{Budget, Charge, Epsilon, Mu, Price, precision_slack};
-
-/// The share of the budget that a filter's floors may cost.
-const FLOORS: f64 = 1e-3;
+use hushstream_account::{Adjacency, Budget, Charge, Epsilon, Mu, Price, precision_slack};
 
 impl SumPlan {
     /// Filters only: chooses the width of the integers and the guard bits, then the radius that
     /// remains after paying for the floors.
     pub(super) fn choose_layout(&mut self) -> Result<(), PlanError> {
-        let Strategy::Blt { blt, .. } = &self.fields.strategy else {
-            return Ok(());
-        };
-        let request = &self.fields.request;
-        let item = i64::try_from(self.largest_item()).unwrap_or(i64::MAX);
         let room = self.limit()? * NOISE_SCALE as f64;
-        let dimension = request.dimension as usize;
-        let layout = Layout::choose(blt, request.releases, dimension, item, FLOORS * room)?;
-        self.fields.strategy = Strategy::Blt {
-            blt: blt.clone(),
-            layout: Some(layout),
-        };
-        self.fields.radii = vec![self.radius_within_budget(0)?];
+        if let Some(strategy) = self.fields.strategy.laid_out(self, room)? {
+            self.fields.strategy = strategy;
+            self.fields.radii = vec![self.radius_within_budget(0)?];
+        }
         Ok(())
     }
 
     /// The distance that the floors of fixed-point rows add to two runs, in lattice units.
     pub(super) fn inflation(&self) -> f64 {
-        match &self.fields.strategy {
-            Strategy::Blt {
-                blt,
-                layout: Some(layout),
-            } => {
-                let request = self.request();
-                blt.inflation(*layout, request.releases, request.dimension as usize)
-            }
-            _ => 0.0,
-        }
+        self.fields.strategy.inflation(self.request())
     }
 
     /// The request of this plan.
@@ -67,14 +45,12 @@ impl SumPlan {
     /// The largest number of releases; one more is refused.
     #[must_use]
     pub fn most_releases(&self) -> u64 {
-        match self.fields.strategy {
-            // As many complete octaves as the exact sums have room for.
-            Strategy::Octave => {
-                let items = (1_u128 << 61) / self.largest_item();
-                (1_u64 << (items.max(1).ilog2() + 1).min(44)) - 1
-            }
-            _ => self.request().releases,
+        if !self.fields.strategy.restarts() {
+            return self.request().releases;
         }
+        // As many complete octaves as the exact sums have room for.
+        let items = (1_u128 << 61) / self.largest_item();
+        (1_u64 << (items.max(1).ilog2() + 1).min(44)) - 1
     }
 
     pub(crate) fn largest_item(&self) -> u128 {
@@ -83,12 +59,8 @@ impl SumPlan {
 
     pub(super) fn check_overflow(&self) -> Result<(), PlanError> {
         let request = self.request();
-        // Filters keep no exact sum (their layout was checked instead), but a batch is summed
-        // exactly in every case.
-        let items = match self.fields.strategy {
-            Strategy::Blt { .. } => 1,
-            _ => request.releases,
-        };
+        // A batch is summed exactly in every case.
+        let items = self.fields.strategy.exact_items(request.releases);
         let reach = self.largest_item().saturating_mul(u128::from(items));
         if reach >= 1 << 61 || request.releases > self.most_releases() {
             return Err(PlanError::Overflow {
@@ -102,7 +74,7 @@ impl SumPlan {
 
     /// Octaves only: the radius of every octave up to the last.
     pub(super) fn add_octaves(&mut self) -> Result<(), PlanError> {
-        if self.fields.strategy == Strategy::Octave {
+        if self.fields.strategy.restarts() {
             let octaves = 0..=self.most_releases().ilog2();
             self.fields.radii = octaves
                 .map(|octave| self.radius_within_budget(octave))
@@ -134,7 +106,7 @@ impl SumPlan {
     #[must_use]
     pub fn levels(&self) -> Option<u32> {
         let last = self.request().releases.ilog2();
-        self.fields.strategy.depth(self.request().releases, last)
+        self.fields.strategy.levels(self.request().releases, last)
     }
 
     /// The largest column norm of the strategy, rounded up: L2 for Gaussian noise, L1 for pure
@@ -220,13 +192,24 @@ impl SumPlan {
     ///
     /// *Ball*: a record's integers are inside the radius, which the lattice has checked: κ·radius,
     /// nothing to add. *Moments*: `moments.rs` proves it in integers; the item's truncation adds √D.
+    /// *Tables*: proved in integers beside [`TableMap`](crate::TableMap).
     fn distance(&self, radius: f64) -> f64 {
         let request = self.request();
+        let adjacency = request.adjacency;
         match request.geometry {
-            Geometry::Ball => request.adjacency.kappa() * radius,
+            Geometry::Ball | Geometry::Tables { counts: 0, .. } => adjacency.kappa() * radius,
+            Geometry::Tables { sixteenths, .. } => {
+                let weight = f64::from(sixteenths) / 16.0;
+                let times = match (adjacency, request.noise) {
+                    (_, Noise::Laplace) => adjacency.kappa() * (1.0 + weight),
+                    (Adjacency::ReplaceOne, _) => 2.0,
+                    (Adjacency::ZeroOut, _) => (1.0 + weight * weight).sqrt().next_up(),
+                };
+                (times * radius).next_up()
+            }
             Geometry::Moments(weight) => {
                 let truncation = f64::from(request.dimension).sqrt().next_up();
-                (weight.distance(request.adjacency) * radius + truncation).next_up()
+                (weight.distance(adjacency) * radius + truncation).next_up()
             }
         }
     }
@@ -249,7 +232,7 @@ impl SumPlan {
         let request = self.request();
         Scope {
             adjacency: request.adjacency,
-            per_person: request.participation != Participation::OncePerRecord,
+            per_person: matches!(request.participation, Participation::PerPerson { .. }),
             windowed: request.kind.is_windowed(),
         }
     }
@@ -280,12 +263,8 @@ impl SumPlan {
         let request = self.request();
         let coordinates = f64::from(request.dimension);
         let people = request.participation.limits().0 as f64;
-        let draws = match self.fields.strategy {
-            Strategy::Octave => 64.0 * people,
-            // Every row depends on the first item.
-            Strategy::Blt { .. } => request.releases as f64,
-            _ => self.levels().map_or(0.0, f64::from) * people,
-        };
+        let strategy = &self.fields.strategy;
+        let draws = strategy.draws_of_a_person(request.releases, people);
         draws * coordinates * request.noise.slack()
     }
 

@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 use super::ahead::NoiseAhead;
-use super::vectors::AddNoise;
+use super::vectors;
 
 /// Standard deviation (Gaussian) or scale (Laplace) of all noise, in lattice units: privacy sets
 /// the scale of the data instead.
@@ -202,11 +202,9 @@ pub trait Cover {
         terms
     }
 
-    /// If release `t` ≥ 1 has the first terms of release t − 1 and one more: their number, and the
-    /// new term. Otherwise covers are compared.
-    fn newest(&self, t: u64) -> Option<(usize, Term)> {
-        let _ = t;
-        None
+    /// Whether the last term of every release is a new node.
+    fn is_each_new(&self) -> bool {
+        false
     }
 
     /// First and last item of a node, for checks of cover and depth.
@@ -224,8 +222,6 @@ pub(crate) struct Walk<C> {
     /// The noise of each step's last term, if drawn ahead.
     ahead: Option<NoiseAhead>,
     terms: Vec<Term>,
-    /// The release they belong to.
-    last: u64,
     /// Buffer for the terms of the next release.
     next: Vec<Term>,
     /// totals[i] is the noise of terms[..=i].
@@ -242,7 +238,6 @@ impl<C: Cover> Walk<C> {
             draws,
             ahead: None,
             terms: Vec::new(),
-            last: 0,
             next: Vec::new(),
             totals: Vec::new(),
             spare: Vec::new(),
@@ -250,60 +245,28 @@ impl<C: Cover> Walk<C> {
         }
     }
 
-    /// The noise of release `t` and the number of its terms; any t may follow any other.
+    /// The noise of release `t` and the number of its terms; any t may follow any other. Nothing
+    /// wraps: a cover has fewer than 2⁸ terms, each below 2⁵⁵.
     pub(crate) fn at(&mut self, t: u64) -> (&[i64], usize) {
-        self.advance(t, |add| add.run());
-        (self.totals.last().unwrap_or(&self.zero), self.terms.len())
-    }
-
-    /// As [`Walk::at`], but leaves the last addition to `finish`, which may fuse it with other
-    /// work. Returns false if there was nothing to add. Nothing wraps: a cover has fewer than 2⁸
-    /// terms, each below 2⁵⁵.
-    pub(crate) fn advance(&mut self, t: u64, finish: impl FnOnce(AddNoise<'_>)) -> bool {
-        let follows = self.last + 1 == t;
-        let kept = match follows.then(|| self.cover.newest(t)).flatten() {
-            Some((kept, term)) => {
-                self.terms.truncate(kept);
-                self.terms.push(term);
-                kept
-            }
-            None => self.compare(t),
-        };
-        self.last = t;
-        self.spare.extend(self.totals.drain(kept..));
-        let Some(last) = self.terms.len().checked_sub(1).filter(|&last| last >= kept) else {
-            return false;
-        };
-        for place in kept..last {
-            let (term, mut total) = (self.terms[place], self.room());
-            let above = self.totals.last().unwrap_or(&self.zero);
-            let noise = self.draws.node(term.node);
-            AddNoise::new(&mut total, above, noise, term.sign).run();
-            self.totals.push(total);
-        }
-        let (term, mut total) = (self.terms[last], self.room());
-        let above = self.totals.last().unwrap_or(&self.zero);
-        let noise = match self.ahead.as_mut().and_then(|ahead| ahead.at(t)) {
-            Some(noise) => noise,
-            None => self.draws.node(term.node),
-        };
-        finish(AddNoise::new(&mut total, above, noise, term.sign));
-        self.totals.push(total);
-        true
-    }
-
-    /// Replaces the terms by those of release t; returns the number of terms that stay.
-    fn compare(&mut self, t: u64) -> usize {
         self.next.clear();
         self.cover.write_terms(t, &mut self.next);
         let same = self.next.iter().zip(&self.terms);
         let kept = same.take_while(|(a, b)| a == b).count();
         std::mem::swap(&mut self.terms, &mut self.next);
-        kept
-    }
-
-    fn room(&mut self) -> Vec<i64> {
-        self.spare.pop().unwrap_or_else(|| self.zero.clone())
+        self.spare.extend(self.totals.drain(kept..));
+        let count = self.terms.len();
+        for (place, term) in self.terms.iter().enumerate().skip(kept) {
+            let mut total = self.spare.pop().unwrap_or_else(|| self.zero.clone());
+            let above = self.totals.last().unwrap_or(&self.zero);
+            let ahead = self.ahead.as_mut().filter(|_| place + 1 == count);
+            let noise = match ahead.and_then(|ahead| ahead.at(t)) {
+                Some(noise) => noise,
+                None => self.draws.node(term.node),
+            };
+            vectors::add_noise(&mut total, above, noise, term.sign);
+            self.totals.push(total);
+        }
+        (self.totals.last().unwrap_or(&self.zero), count)
     }
 
     /// Draws ahead the last term of steps `from` to `last`: the only noise that a step of the
@@ -315,14 +278,10 @@ impl<C: Cover> Walk<C> {
         let cover = self.cover;
         let mut terms = Vec::new();
         let node_of = move |t| {
-            if let Some((_, term)) = cover.newest(t) {
-                return Some(term.node);
-            }
             terms.clear();
             cover.write_terms(t, &mut terms);
             terms.last().map(|term: &Term| term.node)
         };
-        let is_each_new = cover.newest(from).is_some();
-        self.ahead = self.draws.ahead(from, last, is_each_new, node_of);
+        self.ahead = self.draws.ahead(from, last, cover.is_each_new(), node_of);
     }
 }

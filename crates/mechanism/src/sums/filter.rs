@@ -15,47 +15,15 @@
 use super::ahead::NoiseAhead;
 use super::blt::{BltDecoder, DyadicBlt, FixedBlt, Layout, Width};
 use super::running::{Running, State, StateError};
-use super::vectors;
 use hushstream_noise::{FineGaussian, NoiseError, RoundedGaussian, Source};
 use std::sync::Arc;
 
 /// The noise of rows.
-#[derive(Clone, Copy)]
 enum RowNoise {
     /// In units of the lattice.
-    Rounded,
-    /// With all guard bits.
-    Fine(FineGaussian),
-}
-
-impl RowNoise {
-    fn of(layout: Layout) -> Result<Self, NoiseError> {
-        Ok(match layout.width() {
-            Width::Double => Self::Rounded,
-            Width::Narrow | Width::Wide => Self::Fine(FineGaussian::new(layout.row_bits())?),
-        })
-    }
-
-    /// The noise of row t; only if it fits 64 bits, as in narrow rows.
-    fn fill(self, source: &Source, t: u64, out: &mut [i64]) {
-        match self {
-            Self::Rounded => RoundedGaussian::STANDARD.fill(source, t, 0, out),
-            Self::Fine(noise) => noise
-                .fill_i64(source, t, 0, out)
-                .expect("narrow layouts have few guard bits"),
-        }
-    }
-
-    /// The noises of several rows, one after the other.
-    fn fill_rows(self, source: &Source, rows: &[u64], out: &mut [i64]) {
-        if let Self::Rounded = self {
-            return RoundedGaussian::STANDARD.fill_nodes(source, rows, out);
-        }
-        let dimension = out.len() / rows.len().max(1);
-        for (row, out) in rows.iter().zip(out.chunks_exact_mut(dimension.max(1))) {
-            self.fill(source, *row, out);
-        }
-    }
+    Rounded(Vec<i64>),
+    /// With all guard bits; the row is held beside it.
+    Fine(FineGaussian, [Vec<i128>; 2]),
 }
 
 /// The running mechanism.
@@ -65,8 +33,6 @@ pub(crate) struct Filter {
     noise: RowNoise,
     source: Arc<Source>,
     ahead: Option<NoiseAhead>,
-    narrow: [Vec<i64>; 2],
-    wide: [Vec<i128>; 2],
 }
 
 impl Filter {
@@ -78,18 +44,18 @@ impl Filter {
         unit: f64,
         source: Source,
     ) -> Result<Self, NoiseError> {
-        let (narrow, wide) = match encoder {
-            FixedBlt::Narrow(_) => (dimension, 0),
-            FixedBlt::Wide(_) => (0, dimension),
-        };
         Ok(Self {
             encoder,
             decoder: BltDecoder::new(blt.parameters(), dimension, layout.unit() * unit),
-            noise: RowNoise::of(layout)?,
+            noise: match layout.width() {
+                Width::Double => RowNoise::Rounded(vec![0; dimension]),
+                Width::Wide => {
+                    let room = [vec![0; dimension], vec![0; dimension]];
+                    RowNoise::Fine(FineGaussian::new(layout.row_bits())?, room)
+                }
+            },
             source: Arc::new(source),
             ahead: None,
-            narrow: [vec![0; narrow], vec![0; narrow]],
-            wide: [vec![0; wide], vec![0; wide]],
         })
     }
 }
@@ -97,38 +63,32 @@ impl Filter {
 impl Running for Filter {
     fn step(&mut self, t: u64, item: &[i64], out: &mut [f64]) {
         // The plan bounds every item, length and number of steps; encoder and decoder check them
-        // again.
+        // again. `Layout::check` has left room for the noise.
         const FITS: &str = "the plan's lattice bounds what the encoder takes";
-        match &mut self.encoder {
-            FixedBlt::Narrow(encoder) => {
-                let [row, noise] = &mut self.narrow;
+        match &mut self.noise {
+            RowNoise::Rounded(noise) => {
                 let noise = match self.ahead.as_mut().and_then(|ahead| ahead.at(t)) {
                     Some(drawn) => drawn,
                     None => {
-                        self.noise.fill(&self.source, t, noise);
+                        RoundedGaussian::STANDARD.fill(&self.source, t, 0, noise);
                         noise
                     }
                 };
-                let in_one_pass = encoder.release(item, noise, &mut self.decoder, out);
-                if in_one_pass.expect(FITS) {
-                    return;
-                }
-                encoder.encode(item, row).expect(FITS);
-                // `Layout::check` has left room for the noise.
-                vectors::add(row, noise);
-                self.decoder.step(row, out).expect(FITS);
+                let done = self.encoder.release(item, noise, &mut self.decoder, out);
+                assert!(
+                    done.expect(FITS),
+                    "rows in units of the lattice are doubles"
+                );
             }
-            FixedBlt::Wide(encoder) => {
-                let [row, noise] = &mut self.wide;
-                encoder.encode(item, row).expect(FITS);
-                let RowNoise::Fine(fine) = self.noise else {
-                    unreachable!("wide rows keep their guard bits");
-                };
-                fine.fill(&self.source, t, 0, noise);
-                row.iter_mut()
+            RowNoise::Fine(law, [row, noise]) => {
+                self.encoder.encode(item, row).expect(FITS);
+                law.fill(&self.source, t, 0, noise);
+                let noisy = row
+                    .iter()
                     .zip(noise)
-                    .for_each(|(row, noise)| *row += *noise);
-                self.decoder.step(row, out).expect(FITS);
+                    .map(|(row, noise)| (*row + *noise) as f64);
+                let noisy: Vec<f64> = noisy.collect();
+                self.decoder.step(&noisy, out).expect(FITS);
             }
         }
     }
@@ -138,46 +98,29 @@ impl Running for Filter {
     }
 
     fn draw_ahead(&mut self, from: u64, last: u64) {
-        let (noise, source) = (self.noise, Arc::clone(&self.source));
-        if let FixedBlt::Narrow(_) = self.encoder {
-            let (dimension, mut rows) = (self.narrow[0].len(), Vec::new());
+        if let RowNoise::Rounded(noise) = &self.noise {
+            let (source, mut rows) = (Arc::clone(&self.source), Vec::new());
             // Coordinates come in pairs: one extra may be drawn.
-            let stride = dimension.next_multiple_of(2);
+            let (dimension, stride) = (noise.len(), noise.len().next_multiple_of(2));
             let draw = move |first, out: &mut [i64]| {
                 rows.clear();
                 rows.extend((first..).take(out.len() / stride.max(1)));
-                noise.fill_rows(&source, &rows, out);
+                RoundedGaussian::STANDARD.fill_nodes(&source, &rows, out);
             };
-            let worth_it = matches!(noise, RowNoise::Rounded);
-            self.ahead = NoiseAhead::start((dimension, stride), from, last, worth_it, draw);
+            self.ahead = NoiseAhead::start((dimension, stride), from, last, true, draw);
         }
     }
 
     fn state(&self) -> State {
         State {
-            integers: match &self.encoder {
-                FixedBlt::Narrow(encoder) => encoder.state().into_iter().map(i128::from).collect(),
-                FixedBlt::Wide(encoder) => encoder.state(),
-            },
+            integers: self.encoder.state(),
             floats: self.decoder.state(),
         }
     }
 
     fn restore(&mut self, t: u64, state: &State) -> Result<(), StateError> {
-        match &mut self.encoder {
-            FixedBlt::Narrow(encoder) => {
-                let integers = state.integers.iter().map(|&v| i64::try_from(v));
-                let integers = integers
-                    .collect::<Result<Vec<_>, _>>()
-                    .map_err(|_| StateError)?;
-                encoder.restore(t, &integers).map_err(|_| StateError)?;
-            }
-            FixedBlt::Wide(encoder) => {
-                encoder
-                    .restore(t, &state.integers)
-                    .map_err(|_| StateError)?;
-            }
-        }
+        let restored = self.encoder.restore(t, &state.integers);
+        restored.map_err(|_| StateError)?;
         self.decoder.restore(&state.floats).map_err(|_| StateError)
     }
 }
@@ -204,7 +147,7 @@ mod tests {
                 RoundedGaussian::STANDARD.fill(&source(), t, 0, &mut narrow);
                 return narrow.into_iter().map(i128::from).collect();
             }
-            Width::Narrow | Width::Wide => {
+            Width::Wide => {
                 let fine = FineGaussian::new(layout.guard_bits()).unwrap();
                 fine.fill(&source(), t, 0, &mut wide);
             }
@@ -221,7 +164,7 @@ mod tests {
             (Width::Double, 0, 4),
             (Width::Double, 9, 1),
             (Width::Double, 16, 8),
-            (Width::Narrow, 16, 4),
+            (Width::Wide, 16, 4),
             (Width::Wide, 30, 3),
         ] {
             let blt = DyadicBlt::new(&optimise(n, buffers).unwrap()).unwrap();
@@ -244,17 +187,11 @@ mod tests {
                         .collect();
                     filter.step(t, &item, &mut released);
                     let mut row = vec![0_i128; dimension];
-                    match &mut encoder {
-                        FixedBlt::Narrow(encoder) => {
-                            let mut narrow = vec![0; dimension];
-                            encoder.encode(&item, &mut narrow).unwrap();
-                            row.iter_mut().zip(narrow).for_each(|(y, x)| *y = x.into());
-                        }
-                        FixedBlt::Wide(encoder) => encoder.encode(&item, &mut row).unwrap(),
-                    }
+                    encoder.encode(&item, &mut row).unwrap();
                     let noise = noise(layout, t, dimension);
-                    row.iter_mut().zip(noise).for_each(|(y, z)| *y += z);
-                    decoder.step(&row, &mut wanted).unwrap();
+                    let noisy = row.iter().zip(noise).map(|(y, z)| (y + z) as f64);
+                    let noisy: Vec<f64> = noisy.collect();
+                    decoder.step(&noisy, &mut wanted).unwrap();
                     assert_eq!(released, wanted, "{layout:?} {dimension} {t}");
                 }
             }

@@ -2,7 +2,6 @@
 
 use super::cover::NOISE_SCALE;
 use super::plan::SumPlan;
-use super::strategy::Strategy;
 
 impl SumPlan {
     /// Standard deviation of one coordinate of one node's noise, in the units of the data. For
@@ -14,7 +13,7 @@ impl SumPlan {
 
     fn sigma_in(&self, octave: u32) -> f64 {
         let request = self.request();
-        let octave = if self.fields.strategy == Strategy::Octave {
+        let octave = if self.fields.strategy.restarts() {
             octave
         } else {
             0
@@ -29,7 +28,7 @@ impl SumPlan {
     #[must_use]
     pub fn prefix_sd(&self, t: u64) -> f64 {
         let releases = self.request().releases;
-        if self.fields.strategy == Strategy::Octave {
+        if self.fields.strategy.restarts() {
             // One root for every past octave, then the digits of the place in this one.
             let octave = t.ilog2();
             let place = t - (1 << octave) + 1;
@@ -45,7 +44,7 @@ impl SumPlan {
     #[must_use]
     pub fn prefix_sd_max(&self) -> f64 {
         let releases = self.request().releases;
-        if self.fields.strategy == Strategy::Octave {
+        if self.fields.strategy.restarts() {
             // Within an octave the worst place is the one with most digits; the last two octaves
             // hold the worst of all.
             let octave = releases.ilog2();

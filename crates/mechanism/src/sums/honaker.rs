@@ -17,17 +17,67 @@
 //!
 //! **State.** The exact sums and the estimates of the open nodes, one pair per level.
 
-use super::cover::Draws;
+use super::SumKind;
+use super::cover::{Draws, Noise};
+use super::error::SumError;
+use super::plan::SumPlan;
 use super::running::{Running, State, StateError};
-use super::tree::dyadic_node;
+use super::strategy::{About, Streams, SumStrategy};
+use super::tree::{BinaryTree, dyadic_node};
+use serde::{Deserialize, Serialize};
+
+/// The binary tree with Honaker's estimate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct HonakerTree;
+
+pub(crate) const ABOUT: About = About::any_noise("honaker");
+
+impl SumStrategy for HonakerTree {
+    fn name(&self) -> String {
+        "binary tree, Honaker estimate".to_owned()
+    }
+
+    fn citation(&self, _: Noise) -> (&'static str, &'static [&'static str]) {
+        ("Honaker 2015, tree as in JKT12 Theorem 11", &["J1", "S2"])
+    }
+
+    fn fits(&self, kind: SumKind, _: u64) -> bool {
+        kind == SumKind::Honaker
+    }
+
+    fn levels(&self, releases: u64, _: u32) -> Option<u32> {
+        Some(BinaryTree::depth(releases))
+    }
+
+    fn has_leaves(&self) -> bool {
+        true
+    }
+
+    fn variance(&self, t: u64, _: u64) -> f64 {
+        prefix_variance(t)
+    }
+
+    fn worst_variance(&self, releases: u64) -> f64 {
+        worst_variance(releases)
+    }
+
+    fn vectors(&self, releases: u64) -> u64 {
+        3 * u64::from(BinaryTree::depth(releases)) + 2
+    }
+
+    fn build(&self, plan: &SumPlan, streams: Streams<'_>) -> Result<Box<dyn Running>, SumError> {
+        let (draws, unit) = (streams.draws(Streams::MAIN)?, plan.lattice(0)?.unit());
+        Ok(Box::new(Honaker::new(draws, unit)))
+    }
+}
 
 /// Variance of the estimate of a node of the given level, in units of a noise's variance.
-pub(super) fn node_variance(level: u32) -> f64 {
+fn node_variance(level: u32) -> f64 {
     0.5 / (1.0 - 0.5_f64.powi(level as i32 + 1))
 }
 
 /// Variance of release t.
-pub(super) fn prefix_variance(t: u64) -> f64 {
+fn prefix_variance(t: u64) -> f64 {
     (0..64)
         .filter(|level| t >> level & 1 == 1)
         .map(node_variance)
@@ -36,7 +86,7 @@ pub(super) fn prefix_variance(t: u64) -> f64 {
 
 /// The largest variance among releases 1…n: that of n, or of n cut to all ones below one of its
 /// digits.
-pub(super) fn worst_variance(releases: u64) -> f64 {
+fn worst_variance(releases: u64) -> f64 {
     let cut = (0..64)
         .filter(|level| releases >> level & 1 == 1)
         .map(|level| {

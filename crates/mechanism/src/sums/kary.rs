@@ -23,10 +23,16 @@
 //! other sums are better. **State.** One vector; totals of at most h(k−1)/2 noises are kept to save
 //! draws.
 
-use super::cover::{Cover, Term};
+use super::SumKind;
+use super::cover::{Cover, Noise, Term};
+use super::error::SumError;
+use super::plan::SumPlan;
+use super::running::{CoveredPrefix, Running};
+use super::strategy::{About, Streams, SumStrategy};
+use serde::{Deserialize, Serialize};
 
 /// Balanced base-k digits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BalancedDigits {
     /// The odd base k.
     pub base: u64,
@@ -46,7 +52,7 @@ impl BalancedDigits {
     }
 
     /// Whether the digits reach n.
-    pub(crate) fn reaches(self, releases: u64) -> bool {
+    fn reaches(self, releases: u64) -> bool {
         let sound = self.base >= 3 && self.base % 2 == 1 && (1..=44).contains(&self.digits);
         sound && Self::with_base(self.base, releases).digits <= self.digits
     }
@@ -133,6 +139,45 @@ impl Cover for BalancedDigits {
         let size = self.base.pow((node & 63) as u32);
         let first = (node >> 6) * size;
         (first + 1, first + size)
+    }
+}
+
+pub(crate) const ABOUT: About = About {
+    refuses: |noise| {
+        (noise == Noise::Gaussian).then_some(
+            "it saves levels, which pays for pure privacy only; use honaker, smooth or blt",
+        )
+    },
+    ..About::any_noise("kary")
+};
+
+impl SumStrategy for BalancedDigits {
+    fn name(&self) -> String {
+        format!("{}-ary tree with subtraction", self.base)
+    }
+
+    fn citation(&self, _: Noise) -> (&'static str, &'static [&'static str]) {
+        ("Andersson, Pagh and Torkamani 2024", &[])
+    }
+
+    fn fits(&self, kind: SumKind, releases: u64) -> bool {
+        kind == SumKind::Kary && self.reaches(releases)
+    }
+
+    fn levels(&self, _: u64, _: u32) -> Option<u32> {
+        Some(Self::depth(*self))
+    }
+
+    fn variance(&self, t: u64, _: u64) -> f64 {
+        self.terms(t).len() as f64
+    }
+
+    fn worst_variance(&self, releases: u64) -> f64 {
+        self.most_terms(releases) as f64
+    }
+
+    fn build(&self, plan: &SumPlan, streams: Streams<'_>) -> Result<Box<dyn Running>, SumError> {
+        CoveredPrefix::boxed(*self, plan, streams, None)
     }
 }
 

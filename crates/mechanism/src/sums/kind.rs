@@ -1,48 +1,17 @@
-//! The sums, and the noise that each supports: the registry.
-//!
-//! | sum | Gaussian | Laplace | L2-Laplace | horizon |
-//! |---|---|---|---|---|
-//! | `tree` | ✓ | ✓ | ✓ | known |
-//! | `tree-padded` | ✓ | ✓ | ✓ | known |
-//! | `honaker` | ✓ | ✓ | ✓ | known |
-//! | `smooth` | ✓ | ✓ | ✓ | known |
-//! | `blt` | ✓ | no: its rows are real-weighted, pure noise would have to cover an L1 norm that grows | no | known, or over-provisioned |
-//! | `kary` | no: other sums are better | ✓ | ✓ | known |
-//! | `window` | ✓ | ✓ | ✓ | known; another guarantee |
-//! | `octave` | ✓ | ✓ | ✓ | unknown |
+//! The kinds of sums: names, and the noise that each supports.
 
 use super::cover::Noise;
-use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// A way to release every prefix sum.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum SumKind {
-    /// The papers' binary tree.
-    Tree,
-    /// The binary tree with AS17's padding: every release has the same noise law.
-    PaddedTree,
-    /// The binary tree with every node noised and combined.
-    Honaker,
-    /// Constant-weight codes: identical noise law without padding.
-    Smooth,
-    /// Buffered linear Toeplitz filter with this many buffers (2 to 8).
-    Blt(u8),
-    /// k-ary tree with subtraction.
-    Kary,
-    /// Binary tree over this many last items: protects an item only while it is in the window.
-    Window(u64),
-    /// A fresh binary tree for each power of two of items: unknown horizon.
-    Octave,
-}
+use super::SumKind;
 
 impl SumKind {
     /// The default number of BLT buffers: a fifth gains one percent at a million releases.
     pub const BLT: Self = Self::Blt(4);
 
     /// Every kind with a transcript guarantee, in the order of the table.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Tree,
         Self::PaddedTree,
         Self::Honaker,
@@ -50,27 +19,28 @@ impl SumKind {
         Self::BLT,
         Self::Kary,
         Self::Octave,
+        Self::Fresh,
     ];
 
     /// Whether the sum supports the noise; if not, why.
     ///
     /// # Errors
-    /// The excluded cells of the table above.
+    /// The excluded cells of the table in this module's documentation.
     pub fn accepts(self, noise: Noise) -> Result<(), Unfit> {
-        let reason = match (self, noise) {
-            (Self::Blt(_), Noise::Laplace | Noise::L2Laplace) => {
-                "its rows are real-weighted, so it needs Gaussian noise and delta > 0"
-            }
-            (Self::Kary, Noise::Gaussian) => {
-                "it saves levels, which pays for pure privacy only; use honaker, smooth or blt"
-            }
-            _ => return Ok(()),
-        };
-        Err(Unfit {
-            sum: self,
-            noise,
-            reason,
-        })
+        match (self.about().refuses)(noise) {
+            None => Ok(()),
+            Some(reason) => Err(Unfit {
+                sum: self,
+                noise,
+                reason,
+            }),
+        }
+    }
+
+    /// Whether the noise of every release has the same law.
+    #[must_use]
+    pub fn has_one_law(self) -> bool {
+        self.about().one_law
     }
 
     /// Whether its releases protect an item only within a window.
@@ -94,16 +64,7 @@ pub struct Unfit {
 
 impl fmt::Display for SumKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Tree => "tree",
-            Self::PaddedTree => "tree-padded",
-            Self::Honaker => "honaker",
-            Self::Smooth => "smooth",
-            Self::Blt(_) => "blt",
-            Self::Kary => "kary",
-            Self::Window(_) => "window",
-            Self::Octave => "octave",
-        })
+        f.write_str(self.about().name)
     }
 }
 
@@ -131,7 +92,7 @@ mod tests {
 
     #[test]
     fn the_table_of_the_documentation_is_the_table_of_the_code() {
-        let documented = include_str!("kind.rs");
+        let documented = include_str!("mod.rs");
         for kind in SumKind::ALL.into_iter().chain([SumKind::Window(5)]) {
             let row = documented
                 .lines()

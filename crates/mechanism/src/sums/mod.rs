@@ -1,22 +1,35 @@
 //! Continual sums: a private version of every prefix sum, behind one interface.
 //!
 //! A [`SumRequest`] holds the parameters. Its [`SumPlan`] states price and accuracy in advance; a
-//! [`PrivateSum`] is the plan in progress. Each strategy has one file, which opens with its claim
-//! and its proof.
+//! [`PrivateSum`] is the plan in progress. Each sum has one file, which opens with its claim and its
+//! proof, and its lines in the registry below.
+//!
+//! | sum | Gaussian | Laplace | L2-Laplace | horizon |
+//! |---|---|---|---|---|
+//! | `tree` | ✓ | ✓ | ✓ | known |
+//! | `tree-padded` | ✓ | ✓ | ✓ | known |
+//! | `honaker` | ✓ | ✓ | ✓ | known |
+//! | `smooth` | ✓ | ✓ | ✓ | known |
+//! | `blt` | ✓ | no: its rows are real-weighted, pure noise would have to cover an L1 norm that grows | no | known, or over-provisioned |
+//! | `kary` | no: other sums are better | ✓ | ✓ | known |
+//! | `window` | ✓ | ✓ | ✓ | known; another guarantee |
+//! | `octave` | ✓ | ✓ | ✓ | unknown |
+//! | `fresh` | ✓ | ✓ | ✓ | known; for people who are in every item |
 
 mod adding;
 mod ahead;
 pub mod blt;
-mod build;
 mod calibrate;
 mod cover;
 mod error;
 mod filter;
 mod forecast;
+mod fresh;
 mod honaker;
 mod kary;
 mod kind;
 mod octave;
+mod padded;
 mod partial;
 mod plan;
 mod promise;
@@ -25,6 +38,7 @@ mod smooth;
 mod stored;
 mod strategy;
 mod sum;
+mod toeplitz;
 mod tree;
 mod vectors;
 mod window;
@@ -32,7 +46,7 @@ mod window;
 pub use cover::{Cover, Noise, Term};
 pub use error::SumError;
 pub use kary::BalancedDigits;
-pub use kind::{SumKind, Unfit};
+pub use kind::Unfit;
 pub use partial::{PartialSum, PartialSumError};
 pub(crate) use plan::PlanFields;
 pub use plan::{Geometry, PlanError, SumPlan, SumRequest};
@@ -41,3 +55,94 @@ pub use sum::{PrivateSum, Sum};
 pub use tree::BinaryTree;
 pub(crate) use tree::dyadic_node;
 pub use window::Window;
+
+use blt::BltError;
+use serde::{Deserialize, Serialize};
+use strategy::{About, SumStrategy};
+
+/// A way to release every prefix sum.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum SumKind {
+    /// The papers' binary tree.
+    Tree,
+    /// The binary tree with AS17's padding: every release has the same noise law.
+    PaddedTree,
+    /// The binary tree with every node noised and combined.
+    Honaker,
+    /// Constant-weight codes: identical noise law without padding.
+    Smooth,
+    /// Buffered linear Toeplitz filter with this many buffers (2 to 8).
+    Blt(u8),
+    /// k-ary tree with subtraction.
+    Kary,
+    /// Binary tree over this many last items: protects an item only while it is in the window.
+    Window(u64),
+    /// A fresh binary tree for each power of two of items: unknown horizon.
+    Octave,
+    /// Fresh noise for every item, added up.
+    Fresh,
+}
+
+/// A sum with its parameters. Stored with a run, so that a resumed run keeps them even if a later
+/// version would choose others: the order of the variants is part of the format.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) enum Strategy {
+    Tree(BinaryTree),
+    PaddedTree(padded::PaddedTree),
+    Honaker(honaker::HonakerTree),
+    Smooth(ConstantWeight),
+    Kary(BalancedDigits),
+    Window(Window),
+    Octave(octave::OctaveTrees),
+    Blt(toeplitz::Toeplitz),
+    Fresh(fresh::FreshNoise),
+}
+
+impl SumKind {
+    fn about(self) -> &'static About {
+        match self {
+            Self::Tree => &tree::ABOUT,
+            Self::PaddedTree => &padded::ABOUT,
+            Self::Honaker => &honaker::ABOUT,
+            Self::Smooth => &smooth::ABOUT,
+            Self::Blt(_) => &toeplitz::ABOUT,
+            Self::Kary => &kary::ABOUT,
+            Self::Window(_) => &window::ABOUT,
+            Self::Octave => &octave::ABOUT,
+            Self::Fresh => &fresh::ABOUT,
+        }
+    }
+
+    /// The strategy of this kind with the least worst error for n releases.
+    fn strategy(self, noise: Noise, releases: u64) -> Result<Strategy, BltError> {
+        Ok(match self {
+            Self::Tree => Strategy::Tree(BinaryTree),
+            Self::PaddedTree => Strategy::PaddedTree(padded::PaddedTree),
+            Self::Honaker => Strategy::Honaker(honaker::HonakerTree),
+            Self::Smooth => Strategy::Smooth(ConstantWeight::best(noise, releases)),
+            Self::Blt(buffers) => Strategy::Blt(toeplitz::Toeplitz::best(releases, buffers)?),
+            Self::Kary => Strategy::Kary(BalancedDigits::cheapest(releases)),
+            Self::Window(width) => Strategy::Window(Window { width }),
+            Self::Octave => Strategy::Octave(octave::OctaveTrees),
+            Self::Fresh => Strategy::Fresh(fresh::FreshNoise),
+        })
+    }
+}
+
+impl std::ops::Deref for Strategy {
+    type Target = dyn SumStrategy;
+
+    fn deref(&self) -> &Self::Target {
+        match self {
+            Self::Tree(sum) => sum,
+            Self::PaddedTree(sum) => sum,
+            Self::Honaker(sum) => sum,
+            Self::Smooth(sum) => sum,
+            Self::Kary(sum) => sum,
+            Self::Window(sum) => sum,
+            Self::Octave(sum) => sum,
+            Self::Blt(sum) => sum,
+            Self::Fresh(sum) => sum,
+        }
+    }
+}

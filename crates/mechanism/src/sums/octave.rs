@@ -29,11 +29,67 @@
 //! **Error.** √(Σ_{m'<m} σ²_{m'} + popcount·σ²_m). **State.** The exact sum of the current octave,
 //! the public sum of past roots.
 
+use super::SumKind;
 use super::cover::{Draws, Noise};
+use super::error::SumError;
 use super::plan::{PlanError, SumPlan};
 use super::running::{CoveredPrefix, Running, State, StateError};
+use super::strategy::{About, Streams, SumStrategy};
 use super::tree::BinaryTree;
 use hushstream_noise::Source;
+use serde::{Deserialize, Serialize};
+
+/// A tree for every power of two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct OctaveTrees;
+
+pub(crate) const ABOUT: About = About::any_noise("octave");
+
+impl SumStrategy for OctaveTrees {
+    fn name(&self) -> String {
+        "binary tree for each octave".to_owned()
+    }
+
+    fn citation(&self, _: Noise) -> (&'static str, &'static [&'static str]) {
+        ("JKT12 Algorithm 7", &["J1", "J14"])
+    }
+
+    fn fits(&self, kind: SumKind, _: u64) -> bool {
+        kind == SumKind::Octave
+    }
+
+    fn levels(&self, _: u64, octave: u32) -> Option<u32> {
+        Some(octave + 1)
+    }
+
+    fn has_leaves(&self) -> bool {
+        true
+    }
+
+    fn variance(&self, t: u64, _: u64) -> f64 {
+        t.count_ones().into()
+    }
+
+    fn worst_variance(&self, releases: u64) -> f64 {
+        BinaryTree::most_terms(releases).into()
+    }
+
+    fn draws_of_a_person(&self, _: u64, items: f64) -> f64 {
+        64.0 * items
+    }
+
+    fn restarts(&self) -> bool {
+        true
+    }
+
+    fn build(&self, plan: &SumPlan, streams: Streams<'_>) -> Result<Box<dyn Running>, SumError> {
+        let octaves = u64::from(plan.most_releases().ilog2()) + 1;
+        let sources = (0..octaves)
+            .map(|octave| streams.generators.source(Streams::OCTAVES + octave))
+            .collect();
+        Ok(Box::new(Octaves::new(plan.clone(), sources)))
+    }
+}
 
 /// The running mechanism.
 pub(crate) struct Octaves {

@@ -4,10 +4,11 @@
 //! (`calibrate.rs`). The plan then knows its price, its error (`forecast.rs`) and its guarantee
 //! (`promise.rs`).
 
+use super::Strategy;
+use super::SumKind;
 use super::blt::{BltError, LayoutError};
 use super::cover::Noise;
-use super::kind::{SumKind, Unfit};
-use super::strategy::Strategy;
+use super::kind::Unfit;
 use crate::lattice::LatticeError;
 use crate::moments::{MOST_RECORDS, TargetWeight};
 use crate::persons::Participation;
@@ -67,6 +68,14 @@ pub enum Geometry {
     /// Second moments (vvᵀ, κ·(R/Y)·y·v) of a vector with ‖v‖ ≤ R and a number with |y| ≤ Y, formed
     /// by the mechanism: two of them are less than two radii apart ([`TargetWeight::distance`]).
     Moments(TargetWeight),
+    /// Residuals times hats and cells, with the counts of these or without, formed by the mechanism
+    /// ([`TableMap`](crate::TableMap)): as far apart as in a ball, counts included.
+    Tables {
+        /// The last coordinates, which count; 0 if nothing is counted.
+        counts: u32,
+        /// The weight of counts against residuals, in sixteenths: 1 to 16.
+        sixteenths: u8,
+    },
 }
 
 /// A geometry as journals have it.
@@ -75,6 +84,10 @@ enum Written {
     Ball,
     /// Second moments that were rounded one by one: a run of an earlier version, which is refused.
     Earlier,
+    Tables {
+        counts: u32,
+        sixteenths: u8,
+    },
     Moments(TargetWeight),
 }
 
@@ -83,6 +96,7 @@ impl From<Geometry> for Written {
         match geometry {
             Geometry::Ball => Self::Ball,
             Geometry::Moments(weight) => Self::Moments(weight),
+            Geometry::Tables { counts, sixteenths } => Self::Tables { counts, sixteenths },
         }
     }
 }
@@ -94,6 +108,7 @@ impl TryFrom<Written> for Geometry {
         match written {
             Written::Ball => Ok(Self::Ball),
             Written::Earlier => Err(PlanError::Stored),
+            Written::Tables { counts, sixteenths } => Ok(Self::Tables { counts, sixteenths }),
             Written::Moments(weight) => Ok(Self::Moments(weight)),
         }
     }
@@ -198,7 +213,7 @@ impl SumRequest {
     pub fn plan(self) -> Result<SumPlan, PlanError> {
         self.kind.accepts(self.noise)?;
         self.check_counts()?;
-        let strategy = Strategy::choose(self.kind, self.noise, self.releases)?;
+        let strategy = self.kind.strategy(self.noise, self.releases)?;
         let mut plan = SumPlan {
             fields: PlanFields {
                 request: self,
@@ -248,6 +263,11 @@ impl SumRequest {
                 let allowed = "1 to 2^34 for second moments";
                 return Err(ParameterError::new("batch", self.batch, allowed).into());
             }
+        }
+        if let Geometry::Tables { sixteenths, .. } = self.geometry
+            && !(1..=16).contains(&sixteenths)
+        {
+            return Err(ParameterError::new("weight of counts", sixteenths, "1 to 16").into());
         }
         if self.kind.is_windowed() && self.participation != Participation::OncePerRecord {
             return Err(PlanError::WindowForPersons);

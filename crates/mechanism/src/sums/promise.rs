@@ -1,9 +1,8 @@
 //! The guarantee of a sum.
 
+use super::SumKind;
 use super::cover::Noise;
-use super::kind::SumKind;
 use super::plan::SumPlan;
-use super::strategy::Strategy;
 use crate::persons::Participation;
 use hushstream_account::{Charge, Guarantee, GuaranteeError};
 
@@ -54,6 +53,11 @@ impl SumPlan {
         if let SumKind::Window(width) = request.kind {
             builder = builder.window(width);
         }
+        if let Participation::Passes { passes, .. } = request.participation {
+            builder = builder.assume(format!(
+                "every record is read {passes} times, at the same place of the same order"
+            ));
+        }
         if let Participation::PerPerson { most, separation } = request.participation {
             builder = builder.person(most).assume(
                 "who contributes at which time is public to the mechanism's neighbours: a \
@@ -66,7 +70,7 @@ impl SumPlan {
                 ));
             }
         }
-        let (citation, errata) = self.citation();
+        let (citation, errata) = self.fields.strategy.citation(request.noise);
         builder = builder.citation(citation);
         for erratum in errata {
             builder = builder.erratum(*erratum);
@@ -102,41 +106,6 @@ impl SumPlan {
     /// The sum's display name.
     #[must_use]
     pub fn name(&self) -> String {
-        match &self.fields.strategy {
-            Strategy::Tree => "binary tree".into(),
-            Strategy::PaddedTree => "binary tree, padded".into(),
-            Strategy::Honaker => "binary tree, Honaker estimate".into(),
-            Strategy::Smooth { width, weight } => {
-                format!("smooth binary, {width}-bit words of weight {weight}")
-            }
-            Strategy::Kary { base, .. } => format!("{base}-ary tree with subtraction"),
-            Strategy::Window { width } => format!("window tree of {width} items"),
-            Strategy::Octave => "binary tree for each octave".into(),
-            Strategy::Blt { blt, .. } => format!("BLT filter, {} buffers", blt.buffers()),
-        }
-    }
-
-    fn citation(&self) -> (&'static str, &'static [&'static str]) {
-        match (&self.fields.strategy, self.request().noise) {
-            (Strategy::Tree | Strategy::PaddedTree, Noise::Gaussian) => {
-                ("JKT12 Theorem 11", &["J1", "S2"])
-            }
-            (Strategy::Tree | Strategy::PaddedTree, Noise::Laplace) => {
-                ("AS17 Lemma 3.3", &["A1", "A2", "S2"])
-            }
-            (Strategy::Tree | Strategy::PaddedTree, Noise::L2Laplace) => {
-                ("ST13 Theorem 3", &["S1", "S2", "S4"])
-            }
-            (Strategy::Honaker, _) => ("Honaker 2015, tree as in JKT12 Theorem 11", &["J1", "S2"]),
-            (Strategy::Smooth { .. }, _) => ("Andersson and Pagh 2023", &[]),
-            (Strategy::Kary { .. }, _) => ("Andersson, Pagh and Torkamani 2024", &[]),
-            (Strategy::Window { .. }, _) => ("WDP20 Lemma 3", &["W1", "W6", "W7"]),
-            (Strategy::Blt { .. }, _) => (
-                "Dvijotham et al. 2024, adaptive by Denisov et al. 2022 Theorem 2.1 and, with \
-                 rounded rows, Smith and Thakurta 2022",
-                &[],
-            ),
-            (Strategy::Octave, _) => ("JKT12 Algorithm 7", &["J1", "J14"]),
-        }
+        self.fields.strategy.name()
     }
 }

@@ -1,6 +1,9 @@
 //! A sum in progress: the common interface of trees, codes, digits, windows and filters.
 
 use super::cover::{Cover, Draws, Walk};
+use super::error::SumError;
+use super::plan::SumPlan;
+use super::strategy::Streams;
 use super::vectors;
 use crate::durable::packed;
 use serde::{Deserialize, Serialize};
@@ -76,18 +79,23 @@ impl<C: Cover> CoveredPrefix<C> {
     }
 }
 
+impl<C: Cover + Copy + Send + 'static> CoveredPrefix<C> {
+    /// The running sum of a plan.
+    pub(crate) fn boxed(
+        cover: C,
+        plan: &SumPlan,
+        streams: Streams<'_>,
+        padding: Option<Padding>,
+    ) -> Result<Box<dyn Running>, SumError> {
+        let draws = streams.draws(Streams::MAIN)?;
+        let unit = plan.lattice(0)?.unit();
+        Ok(Box::new(Self::new(cover, draws, padding, unit)))
+    }
+}
+
 impl<C: Cover + Copy + Send + 'static> Running for CoveredPrefix<C> {
     fn step(&mut self, t: u64, item: &[i64], out: &mut [f64]) {
         // The plan keeps exact sums below 2⁶¹: nothing wraps.
-        if self.padding.is_none() {
-            let Self {
-                exact, walk, unit, ..
-            } = self;
-            let in_one_pass = walk.advance(t, |add| add.release(exact, item, out, *unit));
-            if in_one_pass {
-                return;
-            }
-        }
         vectors::add(&mut self.exact, item);
         self.last(t, out);
     }

@@ -15,10 +15,16 @@
 //! Its marginal laws are identical for every t, which AS17's FTRL and FTPL ask for without extra
 //! noise. **State.** One vector; totals of w noises are kept to save draws.
 
-use super::cover::{Cover, Term};
+use super::SumKind;
+use super::cover::{Cover, Noise, Term};
+use super::error::SumError;
+use super::plan::SumPlan;
+use super::running::{CoveredPrefix, Running};
+use super::strategy::{About, Streams, SumStrategy};
+use serde::{Deserialize, Serialize};
 
 /// Words of `width` bits with `weight` ones.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConstantWeight {
     /// h.
     pub width: u32,
@@ -49,8 +55,15 @@ impl ConstantWeight {
         self.width - self.weight
     }
 
+    /// The code with the least variance for n releases: w noises, each with scale √depth (Gaussian)
+    /// or depth (pure).
+    pub(super) fn best(noise: Noise, releases: u64) -> Self {
+        let power = if noise.is_pure() { 2 } else { 1 };
+        Self::cheapest(releases, |weight, depth| weight * depth.powi(power))
+    }
+
     /// Whether it has a word for every one of n releases.
-    pub(crate) fn reaches(self, releases: u64) -> bool {
+    fn reaches(self, releases: u64) -> bool {
         (1..=63).contains(&self.width)
             && self.weight >= 1
             && binomial(self.width, self.weight) > releases
@@ -117,6 +130,42 @@ impl Cover for ConstantWeight {
         let first = below(node ^ 1 << p);
         let last = below(node);
         (first + 1, last)
+    }
+}
+
+pub(crate) const ABOUT: About = About {
+    one_law: true,
+    ..About::any_noise("smooth")
+};
+
+impl SumStrategy for ConstantWeight {
+    fn name(&self) -> String {
+        let Self { width, weight } = self;
+        format!("smooth binary, {width}-bit words of weight {weight}")
+    }
+
+    fn citation(&self, _: Noise) -> (&'static str, &'static [&'static str]) {
+        ("Andersson and Pagh 2023", &[])
+    }
+
+    fn fits(&self, kind: SumKind, releases: u64) -> bool {
+        kind == SumKind::Smooth && self.reaches(releases)
+    }
+
+    fn levels(&self, _: u64, _: u32) -> Option<u32> {
+        Some(Self::depth(*self))
+    }
+
+    fn variance(&self, _: u64, _: u64) -> f64 {
+        self.weight.into()
+    }
+
+    fn worst_variance(&self, _: u64) -> f64 {
+        self.weight.into()
+    }
+
+    fn build(&self, plan: &SumPlan, streams: Streams<'_>) -> Result<Box<dyn Running>, SumError> {
+        CoveredPrefix::boxed(*self, plan, streams, None)
     }
 }
 

@@ -1,16 +1,17 @@
 //! Plans decoded from a journal. Files are not trusted: safe code outside could have written them.
 
 use super::plan::{PlanError, SumPlan};
-use super::strategy::Strategy;
 
 impl SumPlan {
     /// Checks a plan from a file: everything except the choice of parameters, in which a later
     /// version may differ.
     pub(crate) fn check_stored(&self) -> Result<(), PlanError> {
         let request = self.request();
-        let octaves = match self.fields.strategy {
-            Strategy::Octave => self.fields.radii.len() as u64,
-            _ => 1,
+        let restarts = self.fields.strategy.restarts();
+        let octaves = if restarts {
+            self.fields.radii.len() as u64
+        } else {
+            1
         };
         let sound = !self.fields.radii.is_empty()
             && self.fields.radii.len() as u64 == octaves
@@ -27,9 +28,7 @@ impl SumPlan {
         request.check_counts()?;
         self.lattice(0)?;
         self.check_overflow()?;
-        if self.fields.strategy == Strategy::Octave
-            && octaves != u64::from(self.most_releases().ilog2()) + 1
-        {
+        if restarts && octaves != u64::from(self.most_releases().ilog2()) + 1 {
             return Err(PlanError::Stored);
         }
         self.guarantee(true)?;
@@ -39,9 +38,10 @@ impl SumPlan {
 
 #[cfg(test)]
 mod tests {
+    use super::super::SumKind;
     use super::super::cover::Noise;
-    use super::super::kind::SumKind;
     use super::super::plan::{Geometry, SumRequest};
+    use super::super::{BalancedDigits, ConstantWeight, Strategy, Window};
     use super::*;
     use crate::moments::TargetWeight;
     use crate::persons::Participation;
@@ -76,16 +76,16 @@ mod tests {
         type Forgery = fn(&mut SumPlan);
         let forgeries: [(SumKind, Forgery); 8] = [
             (SumKind::Smooth, |plan| {
-                plan.fields.strategy = Strategy::Smooth {
+                plan.fields.strategy = Strategy::Smooth(ConstantWeight {
                     width: 2,
                     weight: 1,
-                }
+                });
             }),
             (SumKind::Tree, |plan| {
-                plan.fields.strategy = Strategy::Window { width: 1 }
+                plan.fields.strategy = Strategy::Window(Window { width: 1 });
             }),
             (SumKind::Tree, |plan| {
-                plan.fields.strategy = Strategy::Kary { base: 3, digits: 1 }
+                plan.fields.strategy = Strategy::Kary(BalancedDigits { base: 3, digits: 1 });
             }),
             (SumKind::Tree, |plan| plan.fields.radii = vec![]),
             (SumKind::Tree, |plan| plan.fields.radii = vec![0]),
@@ -94,8 +94,8 @@ mod tests {
                 plan.fields.request.kind = SumKind::Window(3);
             }),
             (SumKind::BLT, |plan| {
-                if let Strategy::Blt { layout, .. } = &mut plan.fields.strategy {
-                    *layout = None;
+                if let Strategy::Blt(filter) = &mut plan.fields.strategy {
+                    filter.layout = None;
                 }
             }),
         ];
@@ -124,10 +124,10 @@ mod tests {
         assert_eq!(read(&[0]), Some(Geometry::Ball));
         assert_eq!(read(&[1]), None);
         let moments = Geometry::Moments(TargetWeight::default());
-        assert_eq!(read(&[2, 8]), Some(moments));
-        assert_eq!(postcard::to_allocvec(&moments).unwrap(), [2, 8]);
-        assert_eq!(read(&[2, 0]), None);
-        assert_eq!(read(&[2, 65]), None);
+        assert_eq!(read(&[3, 8]), Some(moments));
+        assert_eq!(postcard::to_allocvec(&moments).unwrap(), [3, 8]);
+        assert_eq!(read(&[3, 0]), None);
+        assert_eq!(read(&[3, 65]), None);
     }
 
     #[test]

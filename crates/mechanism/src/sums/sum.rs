@@ -3,10 +3,9 @@
 //! A new instance continues from the last known release of the one before, which is public and is
 //! added to all releases of the new instance.
 
-use super::build::build;
 use super::error::SumError;
 use super::partial::Counts;
-use super::plan::SumPlan;
+use super::plan::{Geometry, SumPlan};
 use super::running::{Running, State};
 use crate::boundary::{GuaranteeKind, Pending, Released};
 use crate::durable::{DiaryError, append, decode, encode, packed};
@@ -15,6 +14,7 @@ use crate::mechanism::{Generators, Machine, Terms};
 use crate::moments::Block;
 use crate::persons::{Participation, Persons};
 use crate::private::Private;
+use crate::tables::TableForm;
 use hushstream_account::Guarantee;
 use serde::{Deserialize, Serialize};
 use std::marker::PhantomData;
@@ -68,6 +68,8 @@ pub struct Sum<G> {
     pub(super) in_batch: u64,
     /// Second moments only: records that are not yet in the item.
     pub(super) block: Option<Block>,
+    /// Forms hats and cells, at the radius of the next item.
+    pub(super) form: Option<TableForm>,
     counts: Counts,
     pub(super) persons: Persons,
     /// The last known release of earlier instances, which is public; empty in the first.
@@ -129,18 +131,21 @@ impl<G: GuaranteeKind> Machine for Sum<G> {
             let kind = if G::WINDOWED { "transcript" } else { "window" };
             return Err(SumError::WrongGuarantee(kind));
         }
-        let once = plan.request().participation == Participation::OncePerRecord;
+        let persons = matches!(
+            plan.request().participation,
+            Participation::PerPerson { .. }
+        );
         Ok(Terms {
             price: plan.charge()?,
             scope: plan.scope(),
             planned: plan.most_releases(),
-            needs_all: (!once).then_some(Persons::NEEDED),
+            needs_all: persons.then_some(Persons::NEEDED),
         })
     }
 
     fn begin(plan: SumPlan, generators: Generators<'_>) -> Result<Self, SumError> {
         Ok(Self {
-            running: build(&plan, generators)?,
+            running: plan.build(generators)?,
             lattice: plan.lattice(0)?,
             items: 0,
             item: Item {
@@ -150,6 +155,7 @@ impl<G: GuaranteeKind> Machine for Sum<G> {
             plan,
             in_batch: 0,
             block: None,
+            form: None,
             counts: Counts::default(),
             persons: Persons::default(),
             base: Vec::new(),
@@ -177,7 +183,7 @@ impl<G: GuaranteeKind> Machine for Sum<G> {
     fn read_item(&mut self, t: u64, bytes: &[u8]) -> Result<(), SumError> {
         let item: Item = decode(bytes)?;
         let request = self.plan.request();
-        if !self.lattice.holds_sum(&item.values, request.batch) {
+        if !self.holds_item(&item.values) {
             return Err(DiaryError::Journal("an item is not one of this plan").into());
         }
         let limits = request.participation.limits();
@@ -263,11 +269,30 @@ impl<G: GuaranteeKind> Machine for Sum<G> {
 }
 
 impl<G: GuaranteeKind> Sum<G> {
+    /// Whether these integers can be an item of the plan: the noise was paid for no others. Counts
+    /// are not negative, and as long as residuals may be.
+    fn holds_item(&self, values: &[i64]) -> bool {
+        let (request, lattice) = (self.plan.request(), &self.lattice);
+        let counts = match request.geometry {
+            Geometry::Tables { counts, .. } => counts as usize,
+            Geometry::Ball | Geometry::Moments(_) => 0,
+        };
+        if counts == 0 {
+            return lattice.holds_sum(values, request.batch);
+        }
+        let (sums, counts) = values.split_at(values.len().saturating_sub(counts));
+        values.len() == lattice.dimension()
+            && counts.iter().all(|&count| count >= 0)
+            && lattice.holds_part(sums, request.batch)
+            && lattice.holds_part(counts, request.batch)
+    }
+
     /// Each octave has its own lattice.
     fn enter_octave(&mut self) -> Result<(), SumError> {
         let next = self.items + 1;
         if self.plan.request().kind == super::SumKind::Octave && next <= self.plan.most_releases() {
             self.lattice = self.plan.lattice(next.ilog2())?;
+            self.form = None;
         }
         Ok(())
     }

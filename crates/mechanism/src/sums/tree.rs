@@ -15,11 +15,19 @@
 //! **Error.** popcount(t) noises. **State.** One vector; totals of at most h noises are kept to
 //! save draws.
 
-use super::cover::{Cover, Term};
+use super::SumKind;
+use super::cover::{Cover, Noise, Term};
+use super::error::SumError;
+use super::plan::SumPlan;
+use super::running::{CoveredPrefix, Running};
+use super::strategy::{About, Streams, SumStrategy};
+use serde::{Deserialize, Serialize};
 
 /// Binary digits.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BinaryTree;
+
+pub(crate) const ABOUT: About = About::any_noise("tree");
 
 impl BinaryTree {
     /// The largest number of nodes an item lies in.
@@ -54,6 +62,10 @@ pub(crate) fn dyadic_items(node: u64) -> (u64, u64) {
 }
 
 impl Cover for BinaryTree {
+    fn is_each_new(&self) -> bool {
+        true
+    }
+
     fn write_terms(&self, t: u64, out: &mut Vec<Term>) {
         let (mut end, mut rest) = (0, t);
         while rest > 0 {
@@ -64,14 +76,46 @@ impl Cover for BinaryTree {
         }
     }
 
-    fn newest(&self, t: u64) -> Option<(usize, Term)> {
-        // t − 1 ends in as many ones as t in zeros: they give way to the lowest one of t.
-        let node = dyadic_node(t.trailing_zeros(), t);
-        Some((t.count_ones() as usize - 1, Term::plus(node)))
-    }
-
     fn items(&self, node: u64) -> (u64, u64) {
         dyadic_items(node)
+    }
+}
+
+impl SumStrategy for BinaryTree {
+    fn name(&self) -> String {
+        "binary tree".to_owned()
+    }
+
+    fn citation(&self, noise: Noise) -> (&'static str, &'static [&'static str]) {
+        match noise {
+            Noise::Gaussian => ("JKT12 Theorem 11", &["J1", "S2"]),
+            Noise::Laplace => ("AS17 Lemma 3.3", &["A1", "A2", "S2"]),
+            Noise::L2Laplace => ("ST13 Theorem 3", &["S1", "S2", "S4"]),
+        }
+    }
+
+    fn fits(&self, kind: SumKind, _: u64) -> bool {
+        kind == SumKind::Tree
+    }
+
+    fn levels(&self, releases: u64, _: u32) -> Option<u32> {
+        Some(Self::depth(releases))
+    }
+
+    fn has_leaves(&self) -> bool {
+        true
+    }
+
+    fn variance(&self, t: u64, _: u64) -> f64 {
+        t.count_ones().into()
+    }
+
+    fn worst_variance(&self, releases: u64) -> f64 {
+        Self::most_terms(releases).into()
+    }
+
+    fn build(&self, plan: &SumPlan, streams: Streams<'_>) -> Result<Box<dyn Running>, SumError> {
+        CoveredPrefix::boxed(*self, plan, streams, None)
     }
 }
 
@@ -88,12 +132,13 @@ mod tests {
 
     #[test]
     fn the_newest_term_replaces_the_last_ones() {
-        let mut terms = Vec::new();
-        for t in 1..5000 {
-            let (kept, newest) = BinaryTree.newest(t).unwrap();
-            terms.truncate(kept);
-            terms.push(newest);
-            assert_eq!(terms, BinaryTree.terms(t), "t = {t}");
+        let mut last = Vec::new();
+        for t in 1..5000_u64 {
+            let terms = BinaryTree.terms(t);
+            let (newest, kept) = terms.split_last().unwrap();
+            assert!(last.starts_with(kept), "t = {t}");
+            assert_eq!(*newest, Term::plus(dyadic_node(t.trailing_zeros(), t)));
+            last = terms;
         }
     }
 

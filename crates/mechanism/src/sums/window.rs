@@ -15,11 +15,17 @@
 //! release: two streams that differ in it differ in those releases by exactly the difference. The
 //! transcript as a whole is *not* private; the guarantee has its own type.
 
-use super::cover::{Cover, Term};
+use super::SumKind;
+use super::cover::{Cover, Noise, Term};
+use super::error::SumError;
+use super::plan::SumPlan;
+use super::running::{CoveredPrefix, Running};
+use super::strategy::{About, Streams, SumStrategy};
 use super::tree::{dyadic_items, dyadic_node};
+use serde::{Deserialize, Serialize};
 
 /// Dyadic nodes of the last `width` items.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Window {
     /// W.
     pub width: u64,
@@ -78,6 +84,38 @@ impl Cover for Window {
 
     fn items(&self, node: u64) -> (u64, u64) {
         dyadic_items(node)
+    }
+}
+
+pub(crate) const ABOUT: About = About::any_noise("window");
+
+impl SumStrategy for Window {
+    fn name(&self) -> String {
+        format!("window tree of {} items", self.width)
+    }
+
+    fn citation(&self, _: Noise) -> (&'static str, &'static [&'static str]) {
+        ("WDP20 Lemma 3", &["W1", "W6", "W7"])
+    }
+
+    fn fits(&self, kind: SumKind, _: u64) -> bool {
+        kind == SumKind::Window(self.width)
+    }
+
+    fn levels(&self, releases: u64, _: u32) -> Option<u32> {
+        Some(Self::depth(*self, releases))
+    }
+
+    fn variance(&self, t: u64, _: u64) -> f64 {
+        self.terms(t).len() as f64
+    }
+
+    fn worst_variance(&self, releases: u64) -> f64 {
+        self.most_terms(releases).into()
+    }
+
+    fn build(&self, plan: &SumPlan, streams: Streams<'_>) -> Result<Box<dyn Running>, SumError> {
+        CoveredPrefix::boxed(*self, plan, streams, None)
     }
 }
 

@@ -13,7 +13,7 @@ use hushstream_mechanism::perturb::{
 use hushstream_mechanism::sums::Noise;
 use hushstream_mechanism::{Ledger, MemoryStorage, Participation, Raw, Transcript};
 use hushstream_noise::Key;
-use hushstream_sets::{Ball, BoxSet, ConvexSet, L1Ball, Shifted, Simplex};
+use hushstream_sets::{Ball, BoxSet, ConvexSet, L1Ball, Moved, Simplex};
 use std::sync::Arc;
 
 const D: usize = 3;
@@ -53,7 +53,7 @@ fn sets() -> Vec<Arc<dyn ConvexSet>> {
         Arc::new(BoxSet::new(&[-0.5, 0.1, -2.0], &[0.4, 0.3, 2.0]).unwrap()),
         Arc::new(Simplex::new(D).unwrap()),
         Arc::new(L1Ball::new(D, 0.7).unwrap()),
-        Arc::new(Shifted::new(ball, &[0.5, -0.2, 0.1]).unwrap()),
+        Arc::new(Moved::shifted(ball, &[0.5, -0.2, 0.1]).unwrap()),
     ]
 }
 

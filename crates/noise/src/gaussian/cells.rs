@@ -85,93 +85,30 @@ impl Cells {
     }
 }
 
-/// 256 bits after the point, lowest word first. A fixed number of words, for speed: every program
-/// waits for this table when it starts.
-type Fraction = [u64; 4];
-
-/// The product of two fractions, all 512 bits.
-fn product(a: &Fraction, b: &Fraction) -> [u64; 8] {
-    let mut out = [0; 8];
-    for (i, &a) in a.iter().enumerate() {
-        let mut carry = 0;
-        for (j, &b) in b.iter().enumerate() {
-            let sum = u128::from(a) * u128::from(b) + u128::from(out[i + j]) + carry;
-            (out[i + j], carry) = (sum as u64, sum >> 64);
-        }
-        out[i + 4] = carry as u64;
-    }
-    out
-}
-
-/// The product of two fractions, rounded down.
-fn rounded_down(a: &Fraction, b: &Fraction) -> Fraction {
-    let [_, _, _, _, e, f, g, h] = product(a, b);
-    [e, f, g, h]
-}
-
-fn fraction(value: &UBig) -> Fraction {
-    let mut words = [0; 4];
-    for (slot, word) in words.iter_mut().enumerate() {
-        *word = ((value >> (64 * slot)) & UBig::from(u64::MAX))
-            .try_into()
-            .expect("masked to 64 bits");
-    }
-    words
-}
-
-fn integer(words: &[u64]) -> UBig {
-    let parts = words.iter().rev();
-    parts.fold(UBig::ZERO, |sum, word| (sum << 64) + *word)
-}
-
-/// q_j = e^(−j²/2¹⁵) for j = 1, 2, …, by the recurrence q_{j+1} = q_j·g^{2j+1}, g = e^(−2⁻¹⁵): 2048
-/// steps of two products, each rounded down by one unit of 2⁻²⁵⁶, keep every q_j within 2⁻²⁴⁰ of
-/// the truth. (q_0 = 1 is no fraction.)
-fn densities() -> [Fraction; CELLS - 1] {
-    let step = fraction(&exp_minus_bounds(&UBig::ONE, 15, PRECISION).0);
-    let square = rounded_down(&step, &step);
-    let (mut density, mut ratio) = (step, step);
-    let mut densities = [[0; 4]; CELLS - 1];
-    for slot in &mut densities {
-        *slot = density;
-        ratio = rounded_down(&ratio, &square);
-        density = rounded_down(&density, &ratio);
-    }
-    densities
-}
-
-/// 2¹²⁸·q/Σ, rounded down, for Σ of 264 bits and `inverse` = ⌊2⁴⁴⁸/Σ⌋: q·2⁴⁴⁸/Σ lies between
-/// q·`inverse` and q·`inverse` + q; where the two agree from bit 320 on, they give the answer.
-fn share(density: &Fraction, inverse: &Fraction, total: &UBig) -> u128 {
-    let low = product(density, inverse);
-    let (mut high, mut carry) = (low, false);
-    for (place, word) in high.iter_mut().enumerate() {
-        let (sum, first) = word.overflowing_add(density.get(place).copied().unwrap_or(0));
-        let (sum, second) = sum.overflowing_add(carry.into());
-        (*word, carry) = (sum, first || second);
-    }
-    if low[5..] == high[5..] {
-        return u128::from(low[6]) << 64 | u128::from(low[5]);
-    }
-    exact_share(integer(density), total)
-}
-
-/// As [`share`], by a division.
-fn exact_share(density: UBig, total: &UBig) -> u128 {
-    let share = (density << 128) / total;
-    u128::try_from(share).expect("a share of 2^128 among many fits 128 bits")
+/// q_j = e^(−j²/2¹⁵) for j = 0, 1, …, in units of 2⁻²⁵⁶, by the recurrence q_{j+1} = q_j·g^{2j+1},
+/// g = e^(−2⁻¹⁵): 2048 steps of two products, each rounded down by one unit, keep every q_j within
+/// 2⁻²⁴⁰ of the truth.
+fn densities() -> Vec<UBig> {
+    let step = exp_minus_bounds(&UBig::ONE, 15, PRECISION).0;
+    let times = |a: &UBig, b: &UBig| (a * b) >> PRECISION;
+    let square = times(&step, &step);
+    let (mut density, mut ratio) = (UBig::ONE << PRECISION, step);
+    (0..CELLS)
+        .map(|_| {
+            let next = times(&density, &ratio);
+            ratio = times(&ratio, &square);
+            std::mem::replace(&mut density, next)
+        })
+        .collect()
 }
 
 fn weights() -> [u128; CELLS] {
     let densities = densities();
-    let one = UBig::ONE << PRECISION;
-    let rest: UBig = densities.chunks(64).map(sum).sum();
-    let total = &one + rest;
-    let inverse = fraction(&((UBig::ONE << 448) / &total));
+    let total: UBig = densities.iter().sum();
     let mut weights = [0; CELLS];
-    weights[0] = exact_share(one, &total);
-    for (weight, density) in weights[1..].iter_mut().zip(&densities) {
-        *weight = share(density, &inverse, &total);
+    for (weight, density) in weights.iter_mut().zip(densities) {
+        let share = (density << 128) / &total;
+        *weight = u128::try_from(share).expect("a share of 2^128 among many fits 128 bits");
     }
     // The few units that are missing to 2¹²⁸.
     let missing = weights
@@ -179,18 +116,6 @@ fn weights() -> [u128; CELLS] {
         .fold(0_u128, |sum, weight| sum.wrapping_sub(*weight));
     weights[0] += missing;
     weights
-}
-
-/// The sum of a few densities.
-fn sum(densities: &[Fraction]) -> UBig {
-    let mut columns = [0_u128; 4];
-    for density in densities {
-        for (column, word) in columns.iter_mut().zip(density) {
-            *column += u128::from(*word);
-        }
-    }
-    let parts = columns.iter().rev();
-    parts.fold(UBig::ZERO, |sum, column| (sum << 64) + *column)
 }
 
 #[cfg(test)]
@@ -214,8 +139,7 @@ mod tests {
 
     #[test]
     fn densities_are_within_their_stated_error() {
-        for (cell, density) in (1_usize..).zip(&densities()) {
-            let density = &integer(density);
+        for (cell, density) in densities().iter().enumerate() {
             let (low, high) = exp_minus_bounds(&UBig::from(cell * cell), 15, PRECISION);
             let error = UBig::ONE << 16;
             assert!(
@@ -225,29 +149,17 @@ mod tests {
         }
     }
 
+    /// Cell 0 also gets what is left over, which is less than one unit for each cell.
     #[test]
-    fn shares_are_those_of_a_division() {
+    fn weights_are_the_densities_shares_rounded_down() {
         let densities = densities();
-        let one = UBig::ONE << PRECISION;
-        let total = &one + densities.iter().map(|q| integer(q)).sum::<UBig>();
-        assert!(total < UBig::ONE << 264 && total > UBig::ONE << 263);
-        let mut wanted: Vec<u128> = std::iter::once(one)
-            .chain(densities.iter().map(|q| integer(q)))
-            .map(|density| exact_share(density, &total))
-            .collect();
-        let left = (UBig::ONE << 128) - wanted.iter().map(|w| UBig::from(*w)).sum::<UBig>();
-        assert!(left < UBig::from(CELLS));
-        wanted[0] += u128::try_from(left).unwrap();
-        assert_eq!(weights().to_vec(), wanted);
-        // Around whole shares, where the bounds disagree, a division decides.
-        let inverse = fraction(&((UBig::ONE << 448) / &total));
-        for whole in [1_u128, 1 << 100, (1 << 120) + 12_345] {
-            for near in [0_u8, 1, 2] {
-                let density = ((&total * whole) >> 128) + near;
-                let found = share(&fraction(&density), &inverse, &total);
-                assert_eq!(found, exact_share(density, &total));
-                assert_eq!(found, whole - u128::from(near == 0));
-            }
+        let total: UBig = densities.iter().sum();
+        for (cell, (weight, density)) in weights().into_iter().zip(densities).enumerate() {
+            let extra = if cell == 0 { CELLS } else { 1 };
+            let share = density << 128;
+            let most = &total * (UBig::from(weight) + 1_u8);
+            assert!(share < most, "cell {cell}");
+            assert!(share + &total * extra >= most, "cell {cell}");
         }
     }
 

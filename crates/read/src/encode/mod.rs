@@ -18,7 +18,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use step::Scale;
 use target::TargetEncoder;
-use value::short_number;
+use value::{short_length, short_number};
 
 /// The columns of a file by name, and what to do with each.
 pub(crate) struct Columns {
@@ -35,10 +35,17 @@ impl Columns {
     ) -> Result<Self, Fault> {
         let missing = Missing::new(layout.missing());
         // Models of earlier versions hold names as their headers wrote them, with spaces.
+        let mut members: HashMap<u32, u32> = HashMap::new();
         let mut columns: HashMap<&str, Step> = layout
             .columns()
             .map(|(column, first)| {
-                let step = Step::new(&column.encoding, first, &missing);
+                let step = if layout.is_coded() {
+                    let place = members.entry(first).or_default();
+                    *place += 1;
+                    Step::coded(&column.encoding, first, *place - 1, &missing)
+                } else {
+                    Step::new(&column.encoding, first, &missing)
+                };
                 (column.name.trim_ascii(), step)
             })
             .collect();
@@ -139,6 +146,8 @@ pub(crate) enum Targets {
 pub(crate) struct Builder {
     sparse: bool,
     dimension: usize,
+    /// What a coordinate is before its column is read: NaN in a coded record.
+    blank: f64,
     intercept: Option<usize>,
     /// The length to which features are scaled down, if they can be longer.
     norm: Option<f64>,
@@ -162,6 +171,8 @@ pub(crate) struct Builder {
     pub(crate) malformed: u64,
     /// Whether the last row was longer than the norm.
     was_longer: bool,
+    /// Whether rows are only checked: numbers are then read and not kept.
+    pub(crate) only_checks: bool,
 }
 
 impl Builder {
@@ -170,6 +181,7 @@ impl Builder {
         Self {
             sparse: layout.is_sparse(),
             dimension: layout.dimension(),
+            blank: if layout.is_coded() { f64::NAN } else { 0.0 },
             intercept: layout.intercept(),
             norm: layout.may_exceed_norm().then(|| layout.features_norm()),
             target_encoder: TargetEncoder::new(layout.target(), &missing),
@@ -185,6 +197,7 @@ impl Builder {
             nulls: 0,
             malformed: 0,
             was_longer: false,
+            only_checks: false,
         }
     }
 
@@ -194,7 +207,7 @@ impl Builder {
             self.entries.clear();
         } else {
             self.dense.clear();
-            self.dense.resize(self.dimension, 0.0);
+            self.dense.resize(self.dimension, self.blank);
         }
         self.target = self.target_encoder.is_none().then_some(0.0);
         self.person = None;
@@ -226,6 +239,15 @@ impl Builder {
         self.put(scale.slot, kept);
     }
 
+    /// An indicator of a group.
+    fn put_mark(&mut self, step: &Step, value: f64) {
+        if let Step::Mark { slot, place } = step
+            && value > 0.5
+        {
+            self.put(*slot, *place);
+        }
+    }
+
     /// Reads a short number from the beginning of `rest` up to the separator, and gives its length;
     /// nothing if the column or the field is another.
     pub(crate) fn short_number(
@@ -234,14 +256,20 @@ impl Builder {
         rest: &[u8],
         separator: u8,
     ) -> Option<usize> {
-        let Step::Number(scale) = step else {
+        let (Step::Number(_) | Step::Mark { .. }) = step else {
             return None;
         };
-        let (value, length) = short_number(rest, separator)?;
         if self.has_missing_numbers {
             return None;
         }
-        self.put_number(scale, value);
+        if self.only_checks {
+            return short_length(rest, separator);
+        }
+        let (value, length) = short_number(rest, separator)?;
+        match step {
+            Step::Number(scale) => self.put_number(scale, value),
+            _ => self.put_mark(step, value),
+        }
         Some(length)
     }
 
@@ -290,6 +318,28 @@ impl Builder {
             Step::Hashed { first, mask } => {
                 if !field.is_empty() && !self.missing.is_stated(field) {
                     self.put(first + (hash::murmur3(field, 0) & mask), 1.0);
+                }
+            }
+            Step::Code {
+                slot,
+                values,
+                tally,
+            } => match values.find(field) {
+                Some(value) => {
+                    tally.see(value);
+                    self.put(*slot, value.into());
+                }
+                None if self.missing.is(field) => {}
+                None => tally.miss(),
+            },
+            Step::HashedCode { slot, mask } => {
+                if !field.is_empty() && !self.missing.is_stated(field) {
+                    self.put(*slot, (hash::murmur3(field, 0) & mask).into());
+                }
+            }
+            Step::Mark { .. } => {
+                if let Some(value) = number(field, &self.missing)? {
+                    self.put_mark(step, value);
                 }
             }
             Step::Label(_) | Step::Arm(_) | Step::Outcome(_) | Step::Propensity { .. } => {
@@ -353,7 +403,12 @@ impl Builder {
             | Step::Arm(_)
             | Step::Outcome(_)
             | Step::Propensity { .. } => self.field(step, b"", targets),
-            Step::Skip | Step::Category { .. } | Step::Hashed { .. } => Ok(()),
+            Step::Skip
+            | Step::Category { .. }
+            | Step::Hashed { .. }
+            | Step::Code { .. }
+            | Step::HashedCode { .. }
+            | Step::Mark { .. } => Ok(()),
         }
     }
 

@@ -19,6 +19,22 @@ pub(crate) enum Step {
         first: u32,
         mask: u32,
     },
+    /// The place of a category, as a number.
+    Code {
+        slot: u32,
+        values: Values,
+        tally: Tally,
+    },
+    /// A hash, as a number.
+    HashedCode {
+        slot: u32,
+        mask: u32,
+    },
+    /// The place of an indicator in its group, if it is set.
+    Mark {
+        slot: u32,
+        place: f64,
+    },
     /// Losses of all arms: 0 for the one that is named.
     Label(Arms),
     /// 1 for the arm that is named.
@@ -163,10 +179,36 @@ impl Step {
         }
     }
 
+    /// The same for a record of one number per axis; `place` is that of an indicator in its group.
+    pub(crate) fn coded(encoding: &Encoding, slot: u32, place: u32, missing: &Missing) -> Self {
+        match encoding {
+            Encoding::Category { values } => Self::Code {
+                slot,
+                values: Values::new(values),
+                tally: Tally::new(values.len()),
+            },
+            Encoding::Hashed { bits } => Self::HashedCode {
+                slot,
+                mask: (1 << bits) - 1,
+            },
+            Encoding::Indicator { .. } => Self::Mark {
+                slot,
+                place: place.into(),
+            },
+            other => match Self::new(other, slot, missing) {
+                Self::Number(scale) => Self::Number(Scale {
+                    missing: f64::NAN,
+                    ..scale
+                }),
+                step => step,
+            },
+        }
+    }
+
     /// What rows have named, of a column of stated values.
     pub(crate) fn tally(&self) -> Option<&Tally> {
         match self {
-            Self::Category { tally, .. } => Some(tally),
+            Self::Category { tally, .. } | Self::Code { tally, .. } => Some(tally),
             Self::Label(arms) | Self::Arm(arms) => Some(&arms.tally),
             _ => None,
         }

@@ -55,6 +55,14 @@ pub(crate) fn short_number(rest: &[u8], separator: u8) -> Option<(f64, usize)> {
     Some((if sign == 1 { -size } else { size }, sign + length))
 }
 
+/// As [`short_number`], without the number: for a check, which is done in two thirds of the time.
+pub(crate) fn short_length(rest: &[u8], separator: u8) -> Option<usize> {
+    match eight_bytes(rest, separator) {
+        Some((_, _, length)) => Some(length),
+        None => Some(short_number(rest, separator)?.1),
+    }
+}
+
 /// A field of at most eight bytes behind its sign, digits with perhaps a point, and the separator
 /// that ends it, read as one integer: its digits with their sign, how many are decimals, and the
 /// length. Without this a run on a table of numbers takes a third longer.
@@ -266,6 +274,8 @@ mod tests {
             let text = format!("{}{digits}", ["", "-"][(state >> 60) as usize % 2]);
             let expected = parse_number(text.as_bytes()).unwrap();
             let found = short_number(format!("{text};1").as_bytes(), b';');
+            let length = short_length(format!("{text};1").as_bytes(), b';');
+            assert_eq!(length, found.map(|(_, length)| length), "{text}");
             let is_short = digits.len() <= 16;
             assert_eq!(found.is_some(), is_short, "{text}");
             if let Some((value, length)) = found {
@@ -281,6 +291,7 @@ mod tests {
             "", "-", ".", "-.", ",1", "1e5", "+1", "1 ", "1.2.3", "\"1\"", "NA",
         ] {
             assert_eq!(short_number(text.as_bytes(), b','), None, "{text}");
+            assert_eq!(short_length(text.as_bytes(), b','), None, "{text}");
         }
     }
 

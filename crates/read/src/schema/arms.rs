@@ -72,6 +72,7 @@ pub(super) fn of_arms(schema: &SchemaSpec) -> Result<Layout, Fault> {
         target_column: None,
         target: TargetKind::None,
         missing: schema.missing.clone(),
+        coded: false,
     })
 }
 

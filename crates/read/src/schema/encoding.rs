@@ -72,6 +72,19 @@ pub enum Encoding {
     },
 }
 
+impl Encoding {
+    /// Whether its value can be one number of a coded record.
+    pub(crate) fn has_code(&self) -> bool {
+        matches!(
+            self,
+            Self::Number { .. }
+                | Self::Indicator { .. }
+                | Self::Category { .. }
+                | Self::Hashed { .. }
+        )
+    }
+}
+
 /// A feature column.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FeatureColumn {

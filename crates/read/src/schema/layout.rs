@@ -5,7 +5,7 @@
 use super::encoding::{Encoding, FeatureColumn, Space, TargetKind, check_bits};
 use crate::error::Fault;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// The part of a layout that is stored; the rest follows from it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -19,6 +19,46 @@ pub(crate) struct Stated {
     /// Texts that are missing values besides the usual ones.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) missing: Vec<String>,
+    /// Whether records carry one number per axis ([`Layout::coded`]).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) coded: bool,
+}
+
+/// One axis of coded records: a column, or a group of indicator columns.
+///
+/// ```
+/// use hushstream_read::{AxisKind, Format, Layout, SchemaSpec};
+///
+/// let schema: SchemaSpec = "target = 'late'\nbounds = { hour = [0, 24] }
+///     vocabulary = { carrier = ['AA', 'DL'] }".parse()?;
+/// let layout = Layout::new(&schema, Format::Csv, &["late", "carrier", "hour"])?;
+/// let axes = layout.coded().expect("columns of numbers and categories").axes();
+/// assert_eq!(axes[1].name, "hour");
+/// assert_eq!(axes[1].kind, AxisKind::Number { low: 0.0, high: 24.0 });
+/// # Ok::<(), hushstream_read::ReadError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct LayoutAxis {
+    /// The column's name, or what the names of a group begin with.
+    pub name: String,
+    /// Its values.
+    pub kind: AxisKind,
+}
+
+/// The values of an axis.
+#[derive(Debug, Clone, PartialEq)]
+pub enum AxisKind {
+    /// A number between bounds.
+    Number {
+        /// The least.
+        low: f64,
+        /// The greatest.
+        high: f64,
+    },
+    /// One of these categories.
+    Category(Vec<String>),
+    /// One of 2^bits hashes.
+    Hashed(u8),
 }
 
 /// A layout. Serialise it with the model.
@@ -55,11 +95,26 @@ impl TryFrom<Stated> for Layout {
         match &stated.space {
             Space::Columns(columns) => {
                 let (mut names, mut groups) = (HashSet::new(), BTreeSet::new());
+                let mut slots = BTreeMap::new();
                 for column in columns {
                     if !names.insert(&column.name) {
                         return Err(Fault::DuplicateColumn(column.name.clone()));
                     }
                     let (width, square) = column.check()?;
+                    if stated.coded {
+                        let group = match column.encoding {
+                            Encoding::Indicator { group } => Some(group),
+                            ref encoding if encoding.has_code() => None,
+                            _ => return Err(Fault::Dimension),
+                        };
+                        let known = group.and_then(|group| slots.get(&group).copied());
+                        let slot = known.unwrap_or(end);
+                        slots.extend(group.map(|group| (group, slot)));
+                        end += u64::from(known.is_none());
+                        squares = 1.0;
+                        firsts.push(slot as u32);
+                        continue;
+                    }
                     end += width;
                     entries += match column.encoding {
                         // Every arm is asked for by its place.
@@ -83,6 +138,11 @@ impl TryFrom<Stated> for Layout {
                     return Err(Fault::IndexBase);
                 }
             }
+        }
+        if stated.coded {
+            // Each column's own place comes first; the end is the number of axes.
+            firsts.remove(0);
+            firsts.push(u32::try_from(end).map_err(|_| Fault::Dimension)?);
         }
         match (end, stated.intercept) {
             (0, _) => return Err(Fault::NoFeatures),
@@ -140,6 +200,69 @@ impl Layout {
         self.stated.norm.unwrap_or(self.features_square.sqrt())
     }
 
+    /// The same columns, with one number per axis in a record: a number scaled to [−1, 1], the
+    /// place of a category, a hash; NaN for a missing or unknown value. A group of indicators is
+    /// one axis, whose value is the place of the indicator that is set. Nothing if records are
+    /// about arms or experts, or have no columns.
+    #[must_use]
+    pub fn coded(&self) -> Option<Self> {
+        let has_target = self.stated.target != TargetKind::None;
+        let mut columns = self.columns();
+        if !has_target || !columns.all(|(column, _)| column.encoding.has_code()) {
+            return None;
+        }
+        let stated = Stated {
+            coded: true,
+            intercept: false,
+            norm: None,
+            ..self.stated.clone()
+        };
+        Self::try_from(stated).ok()
+    }
+
+    /// Whether records carry one number per axis.
+    #[must_use]
+    pub fn is_coded(&self) -> bool {
+        self.stated.coded
+    }
+
+    /// The axes of coded records, in order; none for other layouts.
+    #[must_use]
+    pub fn axes(&self) -> Vec<LayoutAxis> {
+        let mut axes: Vec<LayoutAxis> = Vec::new();
+        if !self.stated.coded {
+            return axes;
+        }
+        for (column, slot) in self.columns() {
+            let kind = match &column.encoding {
+                Encoding::Number { low, high } => AxisKind::Number {
+                    low: *low,
+                    high: *high,
+                },
+                Encoding::Category { values } => AxisKind::Category(values.clone()),
+                Encoding::Hashed { bits } => AxisKind::Hashed(*bits),
+                _ => {
+                    let group = axes.get_mut(slot as usize);
+                    if let Some(LayoutAxis {
+                        name,
+                        kind: AxisKind::Category(members),
+                    }) = group
+                    {
+                        *name = common_start(name, &column.name);
+                        members.push(column.name.clone());
+                        continue;
+                    }
+                    AxisKind::Category(vec![column.name.clone()])
+                }
+            };
+            axes.push(LayoutAxis {
+                name: column.name.clone(),
+                kind,
+            });
+        }
+        axes
+    }
+
     /// What coordinates stand for.
     #[must_use]
     pub fn space(&self) -> &Space {
@@ -175,7 +298,9 @@ impl Layout {
     pub fn is_sparse(&self) -> bool {
         let dimension = self.dimension() as u64;
         match self.stated.space {
-            Space::Columns(_) => dimension >= 64 && dimension > 4 * self.entries,
+            Space::Columns(_) => {
+                !self.stated.coded && dimension >= 64 && dimension > 4 * self.entries
+            }
             Space::Hashed { .. } | Space::Indexed { .. } => true,
         }
     }
@@ -187,6 +312,10 @@ impl Layout {
             return "(intercept)".to_owned();
         }
         match &self.stated.space {
+            Space::Columns(_) if self.stated.coded => {
+                let axis = self.axes().into_iter().nth(coordinate);
+                axis.map_or(String::new(), |axis| axis.name)
+            }
             Space::Columns(columns) => {
                 let at = self
                     .firsts
@@ -254,9 +383,19 @@ impl Layout {
 
     /// Whether a row can be longer than the bound.
     pub(crate) fn may_exceed_norm(&self) -> bool {
+        let is_plain = !self.stated.coded;
         self.stated.norm.is_some()
-            || self
-                .columns()
-                .any(|(column, _)| matches!(column.encoding, Encoding::Indicator { .. }))
+            || is_plain
+                && self
+                    .columns()
+                    .any(|(column, _)| matches!(column.encoding, Encoding::Indicator { .. }))
     }
+}
+
+/// What two names begin with, without a last separator; the first name if that is nothing.
+fn common_start(a: &str, b: &str) -> String {
+    let same = a.chars().zip(b.chars()).take_while(|(a, b)| a == b);
+    let start: String = same.map(|(a, _)| a).collect();
+    let start = start.trim_end_matches(['_', '-', '.', ' ']);
+    if start.is_empty() { a } else { start }.to_owned()
 }

@@ -13,7 +13,7 @@ mod resolve;
 mod skeleton;
 
 pub use encoding::{Encoding, FeatureColumn, Space, TargetKind};
-pub use layout::Layout;
+pub use layout::{AxisKind, Layout, LayoutAxis};
 pub(crate) use pattern::nearest;
 pub(crate) use skeleton::listed;
 pub use skeleton::skeleton_of;
@@ -129,6 +129,10 @@ pub struct SchemaSpec {
     pub dimension: Option<u32>,
     /// Whether libsvm indices begin at 0 or at 1 (if not stated: 1).
     pub index_base: Option<u8>,
+    /// Knots of a number's curve, for recipes that learn curves; chosen if not stated.
+    pub knots: Option<u32>,
+    /// Whether rows come in the order of time, so that what holds early may not hold late.
+    pub in_time_order: Option<bool>,
     /// Bound on the length of the feature vector without the intercept; longer ones are scaled down
     /// to it. If not stated, what the columns imply; formats without columns imply nothing and need
     /// it.

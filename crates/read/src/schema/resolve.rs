@@ -101,6 +101,7 @@ fn of_columns(schema: &SchemaSpec, header: &[&str]) -> Result<Layout, Fault> {
         target_column: schema.target.clone().filter(|_| !experts),
         target: target(schema)?,
         missing: schema.missing.clone(),
+        coded: false,
     })
 }
 
@@ -129,6 +130,7 @@ fn without_columns(schema: &SchemaSpec, format: Format) -> Result<Layout, Fault>
         target_column: None,
         target: target(schema)?,
         missing: schema.missing.clone(),
+        coded: false,
     })
 }
 

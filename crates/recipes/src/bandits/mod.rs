@@ -9,4 +9,5 @@ mod shadow;
 pub use estimates::ArmEstimate;
 pub use player::{BanditPlayer, BanditRun, Turn};
 pub use recipe::{Actions, BanditRecipe, BanditRequest};
+pub(crate) use recipe::{BanditRules, Plays};
 pub use shadow::BanditShadow;

@@ -1,6 +1,6 @@
 //! A recipe for bandits: actions, range of answers, learner and calibration.
 
-use crate::catalogue::RecipeName;
+use crate::catalogue::{RecipeName, Rules};
 use crate::error::RecipeError;
 use hushstream_account::{Adjacency, Budget};
 use hushstream_learn::LearnError;
@@ -10,7 +10,7 @@ use hushstream_learn::bandits::{
 use hushstream_mechanism::feedback::{
     FeedbackNoise, FeedbackPlan, FeedbackRequest, Range, Reading,
 };
-use hushstream_sets::ConvexSet;
+use hushstream_sets::{ConvexSet, Simplex};
 use std::fmt;
 use std::sync::Arc;
 
@@ -23,6 +23,40 @@ pub enum Actions {
     Points(Vec<Vec<f64>>),
     /// A convex set with a barrier; losses are linear.
     Set(Arc<dyn ConvexSet>),
+}
+
+impl Actions {
+    /// The actions of a bandit on arms, as this recipe plays them: one arm, or a mixture of all.
+    ///
+    /// # Errors
+    /// A recipe that does not play arms; fewer arms than a mixture needs.
+    pub fn of_arms(recipe: RecipeName, arms: usize) -> Result<Self, RecipeError> {
+        match recipe.entry().rules {
+            Rules::Bandit(rules) if rules.plays == Plays::Choices => Ok(Self::Arms(arms)),
+            Rules::Bandit(_) => Ok(Self::Set(Arc::new(Simplex::new(arms)?))),
+            _ => Err(RecipeError::Unfit(format!(
+                "{recipe} does not play arms: use exp2, exp2-batched or scrible"
+            ))),
+        }
+    }
+}
+
+/// What a recipe plays.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Plays {
+    /// Arms, or finitely many points.
+    Choices,
+    /// The points of a convex set.
+    Set,
+}
+
+/// What tells the recipes for bandits apart.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct BanditRules {
+    /// What it plays.
+    pub(crate) plays: Plays,
+    /// Whether it holds a play for a batch of rounds.
+    pub(crate) holds: bool,
 }
 
 /// Parameters of a bandit recipe.
@@ -87,27 +121,28 @@ impl BanditRequest {
     /// # Errors
     /// Everything that is out of range or does not fit, each with what is allowed.
     pub fn plan(self) -> Result<BanditRecipe, RecipeError> {
-        let fits = match (self.recipe, &self.actions) {
-            (RecipeName::Exp2 | RecipeName::Exp2Batched, Actions::Arms(_) | Actions::Points(_))
-            | (RecipeName::Scrible, Actions::Set(_)) => Ok(()),
-            (RecipeName::Exp2 | RecipeName::Exp2Batched, Actions::Set(_)) => {
-                Err("it plays arms or finitely many points")
-            }
-            (RecipeName::Scrible, _) => Err("it plays on a convex set with a barrier"),
-            _ => Err("it is not a bandit recipe on scalar feedback"),
+        let unfit = |reason: &str| RecipeError::Unfit(format!("{}: {reason}", self.recipe));
+        let Rules::Bandit(rules) = self.recipe.entry().rules else {
+            return Err(unfit("it is not a bandit recipe on scalar feedback"));
         };
-        fits.map_err(|reason| RecipeError::Unfit(format!("{}: {reason}", self.recipe)))?;
+        match (rules.plays, &self.actions) {
+            (Plays::Choices, Actions::Set(_)) => {
+                return Err(unfit("it plays arms or finitely many points"));
+            }
+            (Plays::Set, Actions::Arms(_) | Actions::Points(_)) => {
+                return Err(unfit("it plays on a convex set with a barrier"));
+            }
+            _ => {}
+        }
         if let Some(reading) = &self.reading {
             self.check_reading(reading)?;
         }
-        let batch = match (self.batch, self.recipe, self.rounds) {
-            (Some(batch), _, _) => batch,
-            (None, RecipeName::Exp2Batched, Some(rounds)) => self.best_batch(rounds)?,
+        let batch = match (self.batch, self.rounds) {
+            (Some(batch), _) => batch,
+            (None, _) if !rules.holds => 1,
+            (None, Some(rounds)) => self.best_batch(rounds)?,
             // ⌈1/ε⌉ makes the noise of a mean as large as the losses.
-            (None, RecipeName::Exp2Batched, None) => {
-                (1.0 / self.budget.epsilon()).ceil().clamp(1.0, 1e6) as u64
-            }
-            (None, _, _) => 1,
+            (None, None) => (1.0 / self.budget.epsilon()).ceil().clamp(1.0, 1e6) as u64,
         };
         let recipe = BanditRecipe {
             plan: self.feedback(batch)?,

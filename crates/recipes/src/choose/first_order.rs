@@ -19,13 +19,13 @@
 
 /// What limits dual averaging.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Strain {
+pub(crate) struct Strain {
     /// N: length of the noise in a prefix sum.
-    pub(super) noise: f64,
+    pub(crate) noise: f64,
     /// L: how much a record's loss can change with the weights.
-    pub(super) lipschitz: f64,
+    pub(crate) lipschitz: f64,
     /// T.
-    pub(super) records: f64,
+    pub(crate) records: f64,
 }
 
 /// Scores that weights should be able to reach.
@@ -33,7 +33,7 @@ const SCORE: f64 = 2.5;
 
 impl Strain {
     /// The radius for classifiers: as far as scores need, or as noise allows; `length` is R.
-    pub(super) fn radius(self, dimension: f64, length: f64) -> f64 {
+    pub(crate) fn radius(self, dimension: f64, length: f64) -> f64 {
         let needed = SCORE * dimension.sqrt() / length;
         let win = self.records * std::f64::consts::LN_2 / 4.0;
         let cost = (2.0 * self.lipschitz * self.noise.powi(2) * self.records).cbrt();
@@ -42,13 +42,13 @@ impl Strain {
     }
 
     /// H a record.
-    pub(super) fn curvature(self, radius: f64) -> f64 {
+    pub(crate) fn curvature(self, radius: f64) -> f64 {
         let pull = self.noise * (2.0 * self.lipschitz * radius).sqrt();
         (pull / (self.records * radius * radius)).powf(2.0 / 3.0)
     }
 
     /// Records until noise costs less than moving by the radius can.
-    pub(super) fn records_until_signal(self, radius: f64, curvature: f64) -> f64 {
+    pub(crate) fn records_until_signal(self, radius: f64, curvature: f64) -> f64 {
         self.noise / (2.0 * curvature * self.lipschitz * radius).sqrt()
     }
 }

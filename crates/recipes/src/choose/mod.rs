@@ -25,9 +25,11 @@ mod hashed;
 mod linear;
 mod problem;
 
-use crate::catalogue::{MechanismKind, RecipeName};
+pub(crate) use linear::Draft;
+
+use crate::catalogue::{RecipeName, Wish};
 use crate::error::RecipeError;
-use crate::linear::Recipe;
+use crate::linear::{LearnsFrom, Recipe};
 use hushstream_account::{Adjacency, Budget, ParameterError};
 use hushstream_mechanism::Participation;
 use hushstream_mechanism::losses::Link;
@@ -94,6 +96,8 @@ pub struct Wishes {
     pub link: Option<Link>,
     /// Items for which a window recipe protects a record.
     pub window: Option<u64>,
+    /// Columns that each table of `tables` takes: 1 to 3, or 0 for curves alone.
+    pub tables: Option<u32>,
 }
 
 impl Wishes {
@@ -107,47 +111,28 @@ impl Wishes {
         {
             return Err(ParameterError::new("radius", given, "a positive finite number").into());
         }
-        let is_on = |kinds: &[MechanismKind]| kinds.contains(&recipe.entry().mechanism);
-        let is_selection = is_on(&[MechanismKind::Selection, MechanismKind::Batch]);
-        let is_choice = is_selection || is_on(&[MechanismKind::Feedback]);
-        // On convex losses these take a loss and a set; among experts they have neither.
-        let is_on_points = matches!(recipe, RecipeName::Cover | RecipeName::LimitedUpdates);
-        let has_no_set = is_choice && !is_on_points;
-        let is_sparse = is_on(&[MechanismKind::SparseTree]);
-        let is_least_squares = recipe == RecipeName::Pqftl;
-        let is_linear = matches!(recipe, RecipeName::Ftrl | RecipeName::Ftpl);
-        let other_loss = self.link.is_some_and(|link| link != Link::Squared);
-        let is_windowed = matches!(
-            (recipe.entry().mechanism, self.sum),
-            (MechanismKind::Sum(SumKind::Window(_)), _) | (_, Some(SumKind::Window(_)))
-        );
-        let unheard = [
-            ("a sum", self.sum.is_some() && is_choice),
-            ("a noise", self.noise.is_some() && is_selection),
-            (
-                "a loss",
-                other_loss && is_least_squares || self.link.is_some() && (has_no_set || is_linear),
-            ),
-            (
-                "a set",
-                self.set.is_some() && (is_least_squares || has_no_set || is_sparse),
-            ),
-            (
-                "a radius",
-                self.radius.is_some() && (is_least_squares || has_no_set),
-            ),
-            (
-                "a curvature",
-                self.curvature.is_some() && (is_choice || is_sparse || is_linear),
-            ),
-            (
-                "a learning rate",
-                self.learning_rate.is_some() && recipe != RecipeName::Ftrl && !is_sparse,
-            ),
-            ("a ridge", self.ridge.is_some() && !is_least_squares),
-            ("a window", self.window.is_some() && !is_windowed),
+        let entry = recipe.entry();
+        let is_heard = |wish: Wish| {
+            entry.hears.contains(&wish)
+                // A sum that was named may be a window, and least squares is a squared loss.
+                || wish == Wish::Window && self.sum.is_some_and(|sum| sum.is_windowed())
+                || wish == Wish::Loss
+                    && self.link == Some(Link::Squared)
+                    && recipe.learns_from() == Some(LearnsFrom::Moments)
+        };
+        let stated = [
+            (Wish::Sum, self.sum.is_some()),
+            (Wish::Noise, self.noise.is_some()),
+            (Wish::Loss, self.link.is_some()),
+            (Wish::Set, self.set.is_some()),
+            (Wish::Radius, self.radius.is_some()),
+            (Wish::Curvature, self.curvature.is_some()),
+            (Wish::Rate, self.learning_rate.is_some()),
+            (Wish::Ridge, self.ridge.is_some()),
+            (Wish::Window, self.window.is_some()),
         ];
-        match unheard.into_iter().find(|(_, is_unheard)| *is_unheard) {
+        let mut stated = stated.into_iter().filter(|(_, is_stated)| *is_stated);
+        match stated.find(|(wish, _)| !is_heard(*wish)) {
             Some((wish, _)) => Err(RecipeError::Unfit(format!(
                 "{recipe} has no use for {wish}: leave it out, or name another recipe"
             ))),

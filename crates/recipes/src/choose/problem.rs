@@ -3,7 +3,7 @@
 use super::{Situation, Task, Wishes};
 use crate::catalogue::RecipeName;
 use crate::error::RecipeError;
-use crate::linear::Objective;
+use crate::linear::{LearnsFrom, Objective};
 use hushstream_mechanism::Moments;
 use hushstream_mechanism::losses::{Bounds, LinearLoss, LinearModel, Link, Softmax};
 use hushstream_sets::{Ball, BoxSet, ConvexSet, Simplex};
@@ -40,11 +40,11 @@ impl Situation {
         wishes: &Wishes,
         radius: f64,
     ) -> Result<Objective, RecipeError> {
-        Ok(match (recipe, self.task) {
+        Ok(match (recipe.learns_from(), self.task) {
             (_, Task::Experts(low, high)) => {
                 Objective::Linear(LinearLoss::new(self.features, low, high)?)
             }
-            (RecipeName::Pqftl, _) => Objective::LeastSquares(self.moments()?),
+            (Some(LearnsFrom::Moments), _) => Objective::LeastSquares(self.moments()?),
             (_, Task::Classes(classes)) => {
                 Objective::Convex(Arc::new(Softmax::new(self.features, self.length, classes)?))
             }

@@ -1,10 +1,10 @@
 //! A recipe for experts: method, experts or a net, and a calibration.
 
-use crate::catalogue::RecipeName;
+use crate::catalogue::{CATALOGUE, RecipeName, Rules};
 use crate::error::RecipeError;
 use hushstream_account::{Adjacency, Budget};
 use hushstream_mechanism::losses::Loss;
-use hushstream_mechanism::select::{Board, Horizon, Method, SelectPlan, SelectRequest};
+use hushstream_mechanism::select::{Board, Horizon, SelectPlan, SelectRequest};
 use hushstream_sets::{ConvexSet, SetError};
 use std::sync::Arc;
 
@@ -25,6 +25,15 @@ pub enum Advice {
         /// The net's radius; diameter/T, or as fine as is sensible, if none is given.
         radius: Option<f64>,
     },
+}
+
+/// What a recipe chooses among.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Among {
+    /// Experts.
+    Experts,
+    /// The points of a net.
+    Points,
 }
 
 /// Parameters of an expert recipe.
@@ -69,30 +78,22 @@ impl ExpertsRequest {
             (Advice::Net { .. }, _) => RecipeName::Cover,
             (_, None) => RecipeName::Dartboard,
             (_, Some(_)) => {
-                let candidates = [
-                    RecipeName::DartboardBatched,
-                    RecipeName::HedgeBatched,
-                    RecipeName::Dartboard,
-                ];
-                let bound = |recipe: RecipeName| {
+                let mut best = (f64::INFINITY, RecipeName::Dartboard);
+                for entry in CATALOGUE {
+                    let Rules::Choice(_, Among::Experts) = entry.rules else {
+                        continue;
+                    };
                     let request = Self {
-                        recipe,
+                        recipe: entry.recipe,
                         ..self.clone()
                     };
                     let planned = request.plan().ok();
-                    planned
-                        .and_then(|planned| planned.regret_bound())
-                        .unwrap_or(f64::INFINITY)
-                };
-                let bounds = candidates.map(|recipe| (bound(recipe), recipe));
-                let least =
-                    bounds.iter().fold(
-                        &bounds[2],
-                        |best, other| {
-                            if other.0 < best.0 { other } else { best }
-                        },
-                    );
-                least.1
+                    match planned.and_then(|planned| planned.regret_bound()) {
+                        Some(bound) if bound < best.0 => best = (bound, entry.recipe),
+                        _ => {}
+                    }
+                }
+                best.1
             }
         };
         self.plan()
@@ -104,19 +105,15 @@ impl ExpertsRequest {
     /// Everything that is out of range or does not fit, each with what is allowed.
     pub fn plan(self) -> Result<ExpertsRecipe, RecipeError> {
         let unfit = |reason: &str| Err(RecipeError::Unfit(format!("{}: {reason}", self.recipe)));
-        let method = match self.recipe {
-            RecipeName::Dartboard | RecipeName::Cover => Method::Dartboard,
-            RecipeName::DartboardBatched => Method::BatchedDartboard,
-            RecipeName::HedgeBatched => Method::BatchedHedge,
-            RecipeName::LimitedUpdates => Method::LimitedUpdates,
-            _ => return unfit("it does not choose among experts"),
+        let Rules::Choice(method, among) = self.recipe.entry().rules else {
+            return unfit("it does not choose among experts");
         };
         let (mut points, mut range, mut radius) = (Vec::new(), 1.0, 0.0);
-        let experts = match (&self.advice, self.recipe) {
-            (Advice::Net { .. }, recipe) if recipe != RecipeName::Cover => {
+        let experts = match (&self.advice, among) {
+            (Advice::Net { .. }, Among::Experts) => {
                 return unfit("a net of points is for cover");
             }
-            (Advice::Experts(_), RecipeName::Cover) => {
+            (Advice::Experts(_), Among::Points) => {
                 return unfit("it needs a loss and a set, whose net it plays on");
             }
             (Advice::Experts(experts), _) => *experts,

@@ -11,11 +11,11 @@
 //!   JKT12's α = ε_g/ρ² is the one for a stated error ([`super::PolQuestion`]).
 
 use super::recipe::{Averaged, IterateRequest};
-use crate::catalogue::RecipeName;
+use super::rules::{Calibration, IterateRules};
 use crate::error::RecipeError;
 use hushstream_account::Mu;
 use hushstream_mechanism::losses::Loss;
-use hushstream_mechanism::perturb::{Curvature, PerturbError};
+use hushstream_mechanism::perturb::{Curvature, PerturbError, Timing};
 use hushstream_mechanism::sums::Noise;
 
 /// Σ_{t ≤ n} t^−q, to a few parts in a hundred: a trade-off needs no more.
@@ -33,44 +33,44 @@ impl IterateRequest {
         &self,
         loss: &dyn Loss,
         noise: Noise,
+        rules: IterateRules,
     ) -> Result<Curvature, RecipeError> {
         let explicit = loss
             .explicit()
             .ok_or_else(|| PerturbError::Loss(loss.name().to_owned()))?;
-        let power = if self.recipe == RecipeName::PigdConvex {
-            0.75
-        } else {
-            1.0
+        let power = match rules.curvature {
+            Calibration::Balanced(power) => power,
+            Calibration::Own | Calibration::OwnOrBalanced => 1.0,
         };
         if let Some(given) = self.curvature {
             return Ok(Curvature::growing(given, power)?);
         }
         let own = explicit.ridge();
-        match self.recipe {
-            RecipeName::PigdConvex if own > 0.0 => Err(RecipeError::Unfit(format!(
+        match rules.curvature {
+            Calibration::Balanced(_) if own > 0.0 => Err(RecipeError::Unfit(format!(
                 "{} is strongly convex by itself: use pigd",
                 loss.name()
             ))),
-            RecipeName::PigdConvex => {
-                let scale = self.balanced(explicit.lipschitz(self.set.largest_norm()), noise, 0.75);
-                Ok(Curvature::growing(scale, power)?)
+            Calibration::Own | Calibration::OwnOrBalanced if own > 0.0 => {
+                Ok(Curvature::constant(own)?)
             }
-            _ if own > 0.0 => Ok(Curvature::constant(own)?),
-            RecipeName::Pol => {
-                let scale = self.balanced(explicit.lipschitz(self.set.largest_norm()), noise, 1.0);
-                Ok(Curvature::constant(scale)?)
-            }
-            _ => Err(RecipeError::Unfit(format!(
+            Calibration::Own => Err(RecipeError::Unfit(format!(
                 "{} needs strongly convex losses, and {} is not; use pigd-convex, or state the \
                  curvature",
                 self.recipe,
                 loss.name()
             ))),
+            Calibration::Balanced(_) | Calibration::OwnOrBalanced => {
+                let lipschitz = explicit.lipschitz(self.set.largest_norm());
+                let is_one = matches!((rules.timing)(1), Timing::Last(_));
+                let scale = self.balanced(lipschitz, noise, power, is_one);
+                Ok(Curvature::growing(scale, power)?)
+            }
         }
     }
 
-    /// The a that balances noise and learning against bias.
-    fn balanced(&self, lipschitz: f64, noise: Noise, power: f64) -> f64 {
+    /// The a that balances noise and learning against bias; `is_one`: for one release, at the end.
+    fn balanced(&self, lipschitz: f64, noise: Noise, power: f64, is_one: bool) -> f64 {
         let (most, _) = self.participation.limits();
         let spread = self.adjacency.kappa() * most as f64 * lipschitz;
         let dimension = self.set.dimension() as f64;
@@ -82,7 +82,7 @@ impl IterateRequest {
             (dimension, self.budget.epsilon())
         };
         let learning = lipschitz * lipschitz * power_sum(self.rounds, power) / 2.0;
-        let total = if self.recipe == RecipeName::Pol {
+        let total = if is_one {
             // One release: the average of all sensitivities that it is of, counted once a round.
             let mean = match self.average {
                 Averaged::All => power_sum(self.rounds, 1.0) - 1.0,

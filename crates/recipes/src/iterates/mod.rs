@@ -5,8 +5,10 @@ mod calibration;
 mod player;
 mod recipe;
 mod regret;
+mod rules;
 mod sample_size;
 
 pub use player::{IteratePlayer, IterateRun};
 pub use recipe::{Averaged, Insider, IterateRecipe, IterateRequest, Steps};
+pub(crate) use rules::{Calibration, IterateRules, TakenSteps};
 pub use sample_size::PolQuestion;

@@ -1,7 +1,8 @@
 //! A recipe on perturbed iterates: learner, noise and calibration, planned from public numbers
 //! alone.
 
-use crate::catalogue::{MechanismKind, RecipeName};
+use super::rules::{IterateRules, TakenSteps};
+use crate::catalogue::{RecipeName, Rules};
 use crate::error::RecipeError;
 use hushstream_account::{Adjacency, Budget, ParameterError};
 use hushstream_mechanism::Participation;
@@ -88,13 +89,13 @@ impl IterateRequest {
     /// # Errors
     /// Everything that is out of range or does not fit, each with what is allowed.
     pub fn plan(self) -> Result<IterateRecipe, RecipeError> {
-        if self.recipe.entry().mechanism != MechanismKind::Iterate {
+        let Rules::Iterate(rules) = self.recipe.entry().rules else {
             return Err(RecipeError::Unfit(format!(
                 "{} does not release iterates; those that do: pigd, pigd-convex, pgiga, pocp, \
                  pocp-anytime, pol",
                 self.recipe
             )));
-        }
+        };
         if self.rounds < 2 {
             return Err(ParameterError::new(
                 "rounds",
@@ -108,20 +109,16 @@ impl IterateRequest {
         } else {
             Noise::Gaussian
         });
-        let steps = self.steps()?;
+        let steps = self.steps(rules.steps)?;
         let curvature = match &self.insider {
-            Insider::Loss(loss) => Some(self.calibrated_curvature(loss.as_ref(), noise)?),
+            Insider::Loss(loss) => Some(self.calibrated_curvature(loss.as_ref(), noise, rules)?),
             Insider::Learner(_) => None,
         };
-        let mut learner = self.learner(steps, curvature)?;
-        let timing = match self.recipe {
-            RecipeName::Pol => {
-                learner = Arc::new(self.averaged(learner));
-                Timing::Last(self.rounds - 1)
-            }
-            RecipeName::PocpAnytime => Timing::Unknown,
-            _ => Timing::Every(self.rounds - 1),
-        };
+        let mut learner = self.learner(rules, steps, curvature)?;
+        let timing = (rules.timing)(self.rounds - 1);
+        if let Timing::Last(_) = timing {
+            learner = Arc::new(self.averaged(learner));
+        }
         let plan = PerturbRequest {
             learner,
             timing,
@@ -155,22 +152,22 @@ impl IterateRequest {
     }
 
     /// The recipe's own steps, or those asked for where it has a choice.
-    fn steps(&self) -> Result<Steps, RecipeError> {
-        let own = match self.recipe {
-            RecipeName::Pgiga => Steps::Gradient(StepSize::Corrected),
-            _ => Steps::Implicit,
-        };
-        let asked = self.steps.unwrap_or(own);
-        let fits = match self.recipe {
-            RecipeName::Pigd | RecipeName::PigdConvex => asked == Steps::Implicit,
-            RecipeName::Pgiga => asked != Steps::Implicit,
-            _ => true,
+    fn steps(&self, rule: TakenSteps) -> Result<Steps, RecipeError> {
+        let asked = self.steps.unwrap_or(match rule {
+            TakenSteps::Gradients => Steps::Gradient(StepSize::Corrected),
+            TakenSteps::Minimisations | TakenSteps::Any => Steps::Implicit,
+        });
+        let fits = match rule {
+            TakenSteps::Minimisations => asked == Steps::Implicit,
+            TakenSteps::Gradients => asked != Steps::Implicit,
+            TakenSteps::Any => true,
         };
         if fits {
             Ok(asked)
         } else {
             Err(RecipeError::Unfit(format!(
-                "{} takes other steps: pigd minimises, pgiga follows gradients, pocp, pocp-anytime and pol do either",
+                "{} takes other steps: pigd minimises, pgiga follows gradients, pocp, \
+                 pocp-anytime and pol do either",
                 self.recipe
             )))
         }
@@ -178,17 +175,13 @@ impl IterateRequest {
 
     fn learner(
         &self,
+        rules: IterateRules,
         steps: Steps,
         curvature: Option<Curvature>,
     ) -> Result<Arc<dyn StableLearner>, RecipeError> {
         let (loss, curvature) = match (&self.insider, curvature) {
             (Insider::Loss(loss), Some(curvature)) => (loss, curvature),
-            (Insider::Learner(learner), _)
-                if matches!(
-                    self.recipe,
-                    RecipeName::Pocp | RecipeName::PocpAnytime | RecipeName::Pol
-                ) =>
-            {
+            (Insider::Learner(learner), _) if rules.steps == TakenSteps::Any => {
                 if learner.dimension() != self.set.dimension() {
                     return Err(RecipeError::Dimensions {
                         loss: learner.dimension(),
@@ -200,7 +193,7 @@ impl IterateRequest {
             _ => {
                 return Err(RecipeError::Objective {
                     recipe: self.recipe,
-                    wanted: "a loss that can be written out",
+                    wanted: "a loss that can be written out".to_owned(),
                 });
             }
         };

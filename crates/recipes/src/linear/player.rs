@@ -66,7 +66,12 @@ impl<G: GuaranteeKind> Player for SumPlayer<G> {
         let mut learner = recipe.learner()?;
         match from.note {
             Some(note) => learner.restore(note.rounds, &note.state)?,
-            None => recipe.greet(learner.as_mut(), sum)?,
+            None if recipe.rules.starts_from_noise() => {
+                if let Some(noise) = sum.before_the_first() {
+                    learner.observe_initial(noise.value())?;
+                }
+            }
+            None => {}
         }
         Ok(Self {
             learner,

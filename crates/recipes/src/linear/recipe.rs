@@ -1,5 +1,6 @@
 //! A recipe: mechanism × learner × calibration, planned from public numbers alone.
 
+use super::rules::{LearnsFrom, OnSums};
 use crate::catalogue::{MechanismKind, RecipeName};
 use crate::error::RecipeError;
 use hushstream_account::{Adjacency, Budget, Guarantee, GuaranteeError, ParameterError};
@@ -27,6 +28,30 @@ pub enum Ask {
     Gradient(Arc<dyn Loss>),
     /// Its second moments.
     Moments(Moments),
+}
+
+impl Ask {
+    fn dimension(&self) -> usize {
+        match self {
+            Self::Gradient(loss) => loss.dimension(),
+            Self::Moments(moments) => moments.dimension(),
+        }
+    }
+
+    /// The largest length of an answer, and its shape.
+    fn bound(&self) -> (f64, Geometry) {
+        match self {
+            Self::Gradient(loss) => (loss.lipschitz(), Geometry::Ball),
+            Self::Moments(moments) => (moments.bound(), Geometry::Moments(moments.weight())),
+        }
+    }
+
+    fn describe(&self) -> String {
+        match self {
+            Self::Gradient(loss) => loss.describe(),
+            Self::Moments(moments) => format!("{moments:?}"),
+        }
+    }
 }
 
 /// Parameters of a recipe on continual sums.
@@ -66,6 +91,7 @@ pub struct RecipeRequest {
 /// A recipe with everything fixed but the data.
 #[derive(Clone)]
 pub struct Recipe {
+    pub(crate) rules: &'static dyn OnSums,
     pub(crate) request: RecipeRequest,
     pub(crate) plan: SumPlan,
     pub(crate) ask: Ask,
@@ -90,19 +116,24 @@ impl RecipeRequest {
             )
             .into());
         }
-        if !matches!(self.recipe.entry().mechanism, MechanismKind::Sum(_)) {
-            return Err(RecipeError::Unfit(format!(
-                "{} does not learn from gradients in sums: it stands on {}",
-                self.recipe,
-                self.recipe.entry().mechanism
-            )));
-        }
-        let noise = self.noise.unwrap_or_else(|| self.default_noise());
-        let sum = self.sum.unwrap_or_else(|| self.default_sum());
+        let (Some(rules), MechanismKind::Sum(own)) =
+            (self.recipe.on_sums(), self.recipe.entry().mechanism)
+        else {
+            return Err(RecipeError::not_on_sums(self.recipe));
+        };
+        let noise = self.noise.unwrap_or(if self.budget.is_pure() {
+            rules.pure_noise()
+        } else {
+            Noise::Gaussian
+        });
+        let sum = self.sum.unwrap_or(match own {
+            SumKind::Window(_) => SumKind::Window(self.window.unwrap_or(0)),
+            other => other,
+        });
         self.recipe
             .accepts(sum, noise)
             .map_err(RecipeError::Unfit)?;
-        let ask = self.ask()?;
+        let ask = self.ask(rules)?;
         if let Ask::Gradient(loss) = &ask
             && loss.dimension() != self.set.dimension()
         {
@@ -111,8 +142,9 @@ impl RecipeRequest {
                 set: self.set.dimension(),
             });
         }
-        let plan = self.sum_request(sum, noise, &ask)?.plan()?;
+        let plan = self.sum_request(sum, noise, &ask, rules)?.plan()?;
         let mut recipe = Recipe {
+            rules,
             curvature: 0.0,
             learning_rate: 0.0,
             ridge: 0.0,
@@ -120,45 +152,31 @@ impl RecipeRequest {
             ask,
             request: self,
         };
-        recipe.curvature = recipe.calibrated_curvature()?;
-        recipe.learning_rate = recipe.calibrated_rate()?;
+        recipe.curvature = match recipe.request.curvature {
+            Some(given) => positive("curvature", given)?,
+            None => rules.curvature(&recipe)?,
+        };
+        recipe.learning_rate = match recipe.request.learning_rate {
+            Some(given) => positive("learning rate", given)?,
+            None => rules.rate(&recipe)?,
+        };
         recipe.learner()?;
         Ok(recipe)
     }
 
-    fn default_noise(&self) -> Noise {
-        match self.recipe {
-            _ if !self.budget.is_pure() => Noise::Gaussian,
-            RecipeName::Ftrl => Noise::Laplace,
-            _ => Noise::L2Laplace,
-        }
-    }
-
-    fn default_sum(&self) -> SumKind {
-        match self.recipe.entry().mechanism {
-            MechanismKind::Sum(SumKind::Window(_)) => SumKind::Window(self.window.unwrap_or(0)),
-            MechanismKind::Sum(other) => other,
-            // Refused before a sum is made.
-            _ => SumKind::Tree,
-        }
-    }
-
-    fn ask(&self) -> Result<Ask, RecipeError> {
-        let wrong = |wanted| {
-            Err(RecipeError::Objective {
-                recipe: self.recipe,
-                wanted,
-            })
-        };
-        match (self.recipe, &self.objective) {
-            (RecipeName::Pqftl, Objective::LeastSquares(moments)) => {
+    fn ask(&self, rules: &dyn OnSums) -> Result<Ask, RecipeError> {
+        match (rules.learns_from(), &self.objective) {
+            (LearnsFrom::Moments, Objective::LeastSquares(moments)) => {
                 Ok(Ask::Moments(moments.clone()))
             }
-            (RecipeName::Pqftl, _) => wrong("second moments (least squares)"),
-            (_, Objective::LeastSquares(_)) => wrong("gradients"),
-            (RecipeName::Ftrl | RecipeName::Ftpl, Objective::Convex(_)) => wrong("linear losses"),
-            (_, Objective::Linear(loss)) => Ok(Ask::Gradient(Arc::new(loss.clone()))),
-            (_, Objective::Convex(loss)) => Ok(Ask::Gradient(loss.clone())),
+            (LearnsFrom::Gradients | LearnsFrom::LinearLosses, Objective::Linear(loss)) => {
+                Ok(Ask::Gradient(Arc::new(loss.clone())))
+            }
+            (LearnsFrom::Gradients, Objective::Convex(loss)) => Ok(Ask::Gradient(loss.clone())),
+            (wanted, _) => Err(RecipeError::Objective {
+                recipe: self.recipe,
+                wanted: wanted.to_string(),
+            }),
         }
     }
 
@@ -168,29 +186,16 @@ impl RecipeRequest {
         kind: SumKind,
         noise: Noise,
         ask: &Ask,
+        rules: &dyn OnSums,
     ) -> Result<SumRequest, RecipeError> {
-        let (dimension, l2, geometry) = match ask {
-            Ask::Gradient(loss) => (loss.dimension(), loss.lipschitz(), Geometry::Ball),
-            Ask::Moments(moments) => {
-                let geometry = Geometry::Moments(moments.weight());
-                (moments.dimension(), moments.bound(), geometry)
-            }
-        };
+        let (dimension, (l2, geometry)) = (ask.dimension(), ask.bound());
         let bound = match (&self.objective, noise) {
             (Objective::Linear(loss), Noise::Laplace) => loss.l1_bound(),
             (_, Noise::Laplace) => (dimension as f64).sqrt() * l2,
             _ => l2,
         };
         let items = self.rounds.div_ceil(self.batch.max(1));
-        let least_sigma = match self.recipe {
-            // AS17's first branch: noise for the regret, whatever privacy needs.
-            RecipeName::Ftpl => {
-                let n = dimension as f64;
-                let t = items as f64;
-                self.batch as f64 * l2 * (t / (n.sqrt() * t.ln().max(1.0))).sqrt()
-            }
-            _ => 0.0,
-        };
+        let least_sigma = rules.least_sigma(self.batch as f64 * l2, dimension, items);
         let dimension = u32::try_from(dimension)
             .map_err(|_| ParameterError::new("dimension", dimension as f64, "below 2^32"))?;
         Ok(SumRequest {
@@ -268,7 +273,7 @@ impl Recipe {
         if !matches!(self.ask, Ask::Moments(_)) {
             return Err(RecipeError::Objective {
                 recipe: self.request.recipe,
-                wanted: "gradients, and has no matrix to add a ridge to",
+                wanted: "gradients, and has no matrix to add a ridge to".to_owned(),
             });
         }
         self.ridge = ridge;
@@ -311,18 +316,34 @@ impl Recipe {
         }
     }
 
+    /// The loss whose gradients are asked for.
+    pub(crate) fn gradient(&self) -> Result<&dyn Loss, RecipeError> {
+        self.loss().ok_or_else(|| RecipeError::Objective {
+            recipe: self.request.recipe,
+            wanted: LearnsFrom::Gradients.to_string(),
+        })
+    }
+
+    /// The second moments that are asked for.
+    pub(crate) fn moments(&self) -> Result<&Moments, RecipeError> {
+        match &self.ask {
+            Ask::Moments(moments) => Ok(moments),
+            Ask::Gradient(_) => Err(RecipeError::Objective {
+                recipe: self.request.recipe,
+                wanted: LearnsFrom::Moments.to_string(),
+            }),
+        }
+    }
+
     /// Everything that makes two runs the same, in one line: stored with a run and compared when it
     /// is resumed.
     #[must_use]
     pub fn description(&self) -> String {
         let request = &self.request;
-        let ask = match &self.ask {
-            Ask::Gradient(loss) => loss.describe(),
-            Ask::Moments(moments) => format!("{moments:?}"),
-        };
         format!(
-            "{} of {ask} on {:?}, T = {}, curvature {:e}, rate {:e}, ridge {:e}, tuned {}, {:?}",
+            "{} of {} on {:?}, T = {}, curvature {:e}, rate {:e}, ridge {:e}, tuned {}, {:?}",
             request.recipe,
+            self.ask.describe(),
             request.set,
             request.rounds,
             self.curvature,
@@ -331,5 +352,13 @@ impl Recipe {
             request.tuned,
             self.plan.request()
         )
+    }
+}
+
+fn positive(parameter: &'static str, given: f64) -> Result<f64, RecipeError> {
+    if given > 0.0 && given.is_finite() {
+        Ok(given)
+    } else {
+        Err(ParameterError::new(parameter, given, "a positive finite number").into())
     }
 }

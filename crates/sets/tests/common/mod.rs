@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use hushstream_sets::{
-    Ball, BoxSet, ConvexSet, FlowPolytope, GraphicMatroid, HalfspacePolytope, L1Ball, Scaled,
-    Shifted, Simplex, Spectrahedron, UniformMatroid, VertexPolytope,
+    Ball, BoxSet, ConvexSet, FlowPolytope, GraphicMatroid, HalfspacePolytope, L1Ball, Moved,
+    Simplex, Spectrahedron, UniformMatroid, VertexPolytope,
 };
 
 /// Every set with its name in the table of the crate documentation.
@@ -63,10 +63,10 @@ pub(crate) fn examples() -> Vec<(&'static str, Arc<dyn ConvexSet>)> {
             Arc::new(GraphicMatroid::new(5, &wheel).unwrap()),
         ),
         ("Spectrahedron", Arc::new(Spectrahedron::new(3).unwrap())),
-        ("Scaled", Arc::new(Scaled::new(subsets, 0.3).unwrap())),
+        ("Scaled", Arc::new(Moved::scaled(subsets, 0.3).unwrap())),
         (
             "Shifted",
-            Arc::new(Shifted::new(simplex, &[3.0, -1.0, 0.5, 10.0]).unwrap()),
+            Arc::new(Moved::shifted(simplex, &[3.0, -1.0, 0.5, 10.0]).unwrap()),
         ),
     ]
 }

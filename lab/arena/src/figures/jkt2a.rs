@@ -35,106 +35,27 @@
 //! not stated; note that for g of length 1 instead of √d never moving has average regret
 //! ½·d⁻²/(1/d + α) = 0.0045, so that 10⁻² would then be no achievement.
 
-mod noise_tree;
-mod stream;
-
-use super::in_parallel;
+use super::regression::{Regression, bound, printed_sigmas};
+use super::{Row, rows};
 use crate::play::ArenaError;
 use hushstream_account::{AccountError, Mu};
-pub(super) use noise_tree::NoiseTree;
-use std::fmt;
-use stream::Stream;
+
+pub use super::regression::Method;
 
 /// The paper's T.
 pub const ROUNDS: u64 = 100_000;
 /// From the paper's smallest ε to its largest.
 pub const EPSILONS: [f64; 7] = [0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0];
 /// δ.
-pub const DELTA: f64 = 1e-6;
+pub const DELTA: f64 = super::regression::DELTA;
 
 const D: usize = 10;
-const ALPHA: f64 = 1.0;
-const DEVIATION: f64 = 0.1;
-
-/// R, for features and targets alike.
-fn bound() -> f64 {
-    1.2 * (D as f64).sqrt()
-}
-
-/// Who plays.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Method {
-    /// Follow the leader, without privacy.
-    NonPrivate,
-    /// Always 0.
-    Nothing,
-    /// `pqftl` as it is shipped, on the paper's tree.
-    Tree,
-    /// `pqftl` as it is shipped, on a BLT sum.
-    Blt,
-    /// The learner of `pqftl` with the noise that the paper prints. Unsound.
-    PrintedNoise,
-    /// Noise and update as the paper prints them. Unsound.
-    Printed,
-}
-
-impl Method {
-    /// All methods.
-    pub const ALL: [Self; 6] = [
-        Self::NonPrivate,
-        Self::Nothing,
-        Self::Tree,
-        Self::Blt,
-        Self::PrintedNoise,
-        Self::Printed,
-    ];
-
-    /// Whether ε matters to it.
-    #[must_use]
-    pub fn is_private(self) -> bool {
-        !matches!(self, Self::NonPrivate | Self::Nothing)
-    }
-
-    /// Whether its privacy claim is false.
-    #[must_use]
-    pub fn is_unsound(self) -> bool {
-        matches!(self, Self::PrintedNoise | Self::Printed)
-    }
-}
-
-impl fmt::Display for Method {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::NonPrivate => "non-private",
-            Self::Nothing => "never moving",
-            Self::Tree => "pqftl on tree",
-            Self::Blt => "pqftl on blt",
-            Self::PrintedNoise => "printed noise (UNSOUND)",
-            Self::Printed => "as printed (UNSOUND)",
-        })
-    }
-}
-
-/// A point of the figure.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Row {
-    /// ε. Methods without one have the same row at each.
-    pub epsilon: f64,
-    /// Who played.
-    pub method: Method,
-    /// Regret divided by T, mean of the repeats.
-    pub mean: f64,
-    /// The smallest of the repeats.
-    pub low: f64,
-    /// The largest.
-    pub high: f64,
-}
 
 /// The figure.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Figure {
     /// For each ε in order, all methods in order.
-    pub rows: Vec<Row>,
+    pub rows: Vec<Row<Method>>,
     /// Average loss of ridge regression in hindsight: what the regrets are measured against.
     pub ridge: f64,
 }
@@ -145,65 +66,28 @@ pub struct Figure {
 /// # Errors
 /// Rounds or an ε that the recipe refuses.
 pub fn figure(rounds: u64, repeats: u64, epsilons: &[f64]) -> Result<Figure, ArenaError> {
-    let streams: Vec<Stream> = (0..repeats.max(1))
-        .map(|seed| Stream::new(rounds, seed))
-        .collect();
-    let methods = || Method::ALL.into_iter();
-    // Without ε once, with ε for each of them.
-    let mut jobs: Vec<(Method, f64, &Stream)> = Vec::new();
-    for stream in &streams {
-        jobs.extend(
-            methods()
-                .filter(|method| !method.is_private())
-                .map(|method| (method, f64::INFINITY, stream)),
-        );
-        for &epsilon in epsilons {
-            jobs.extend(
-                methods()
-                    .filter(|method| method.is_private())
-                    .map(|method| (method, epsilon, stream)),
-            );
-        }
-    }
-    let played = in_parallel(&jobs, |&(method, epsilon, stream)| {
-        stream.regret(method, epsilon)
-    })?;
-    let row = |method: Method, epsilon: f64| {
-        let of = if method.is_private() {
-            epsilon
-        } else {
-            f64::INFINITY
-        };
-        let values = jobs.iter().zip(&played).filter(|((m, e, _), _)| {
-            *m == method && e.total_cmp(&of).is_eq() // the same bits, not a computed number
-        });
-        let values: Vec<f64> = values.map(|(_, &value)| value / rounds as f64).collect();
-        Row {
-            epsilon,
-            method,
-            mean: values.iter().sum::<f64>() / values.len() as f64,
-            low: values.iter().copied().fold(f64::INFINITY, f64::min),
-            high: values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
-        }
+    let data = |seed: u64| Regression {
+        dimension: D,
+        rounds,
+        batch: 1,
+        seed,
+        salt: 0x6a6b_7432,
     };
-    let rows = epsilons
-        .iter()
-        .flat_map(|&epsilon| methods().map(move |method| (method, epsilon)))
-        .map(|(method, epsilon)| row(method, epsilon))
-        .collect();
-    let losses = streams.iter().map(|stream| stream.least / rounds as f64);
-    let ridge = losses.sum::<f64>() / streams.len() as f64;
+    let seeds = 0..repeats.max(1);
+    let least: Vec<f64> = seeds
+        .map(|seed| data(seed).ridge())
+        .collect::<Result<_, _>>()?;
+    let play = |method: Method, epsilon: f64, seed: u64| {
+        let total = match method {
+            Method::NonPrivate => data(seed).printed((0.0, 0.0))?, // the same leader, by elimination
+            _ => data(seed).total(method, epsilon)?,
+        };
+        Ok((total - least[seed as usize]) / rounds as f64)
+    };
+    let rows = rows(epsilons, &Method::ALL, repeats, Method::is_private, play)?;
+    let losses = least.iter().map(|least| least / rounds as f64);
+    let ridge = losses.sum::<f64>() / least.len() as f64;
     Ok(Figure { rows, ridge })
-}
-
-/// The deviations (of Σvvᵀ, of Σyv) that the paper prints for `rounds` rounds, for a claim of (ε,
-/// [`DELTA`]).
-#[must_use]
-pub fn printed_sigmas(epsilon: f64, rounds: u64) -> (f64, f64) {
-    let log = (rounds as f64).log2();
-    let (half_epsilon, half_delta) = (epsilon / 2.0, DELTA / 2.0);
-    let factor = log * (log / half_delta).ln().sqrt() / half_epsilon;
-    (bound() * bound() * factor, bound() * factor)
 }
 
 /// The δ that the printed noise has at the ε it claims, instead of [`DELTA`]: what the two records
@@ -213,8 +97,8 @@ pub fn printed_sigmas(epsilon: f64, rounds: u64) -> (f64, f64) {
 /// An ε that is not positive and finite, or no rounds.
 pub fn printed_delta(epsilon: f64, rounds: u64) -> Result<f64, AccountError> {
     let levels = f64::from(rounds.max(2).ilog2() + 1);
-    let (_, sigma) = printed_sigmas(epsilon, rounds);
-    Mu::of_noise(2.0 * bound() * bound() * levels.sqrt(), sigma)?.delta_at(epsilon)
+    let (_, sigma) = printed_sigmas(D, epsilon, rounds);
+    Mu::of_noise(2.0 * bound(D) * bound(D) * levels.sqrt(), sigma)?.delta_at(epsilon)
 }
 
 #[cfg(test)]
@@ -252,9 +136,9 @@ mod tests {
     /// of the two sums.
     #[test]
     fn the_printed_noise_is_the_formula() {
-        let (matrix, vector) = printed_sigmas(1.0, 1 << 16);
-        assert!((matrix / bound().powi(2) - 133.0).abs() < 0.5, "{matrix}");
-        assert!((matrix / vector / bound() - 1.0).abs() < 1e-12);
+        let (matrix, vector) = printed_sigmas(D, 1.0, 1 << 16);
+        assert!((matrix / bound(D).powi(2) - 133.0).abs() < 0.5, "{matrix}");
+        assert!((matrix / vector / bound(D) - 1.0).abs() < 1e-12);
     }
 
     /// The slack of the paper's other constants hides the slips at small ε, not at large ones.
@@ -271,5 +155,24 @@ mod tests {
         assert!(figure(1, 1, &[1.0]).is_err());
         assert!(figure(100, 1, &[0.0]).is_err());
         assert!(printed_delta(f64::NAN, 100).is_err());
+    }
+
+    /// Two ways to the same leader: the shipped learner on exact sums, and elimination.
+    #[test]
+    fn without_noise_both_are_the_leader() {
+        let data = Regression {
+            dimension: D,
+            rounds: 500,
+            batch: 1,
+            seed: 1,
+            salt: 0x6a6b_7432,
+        };
+        let leader = data.printed((0.0, 0.0)).unwrap();
+        let (simulated, _) = data.simulated((0.0, 0.0)).unwrap();
+        assert!(
+            (simulated / leader - 1.0).abs() < 1e-9,
+            "{simulated} {leader}"
+        );
+        assert!(leader > data.ridge().unwrap());
     }
 }

@@ -38,17 +38,18 @@ mod cover;
 
 pub use cover::{Cover, DataError};
 
-use super::in_parallel;
+use super::{Row, rows};
 use crate::Dice;
-use crate::play::ArenaError;
+use crate::play::{ArenaError, open};
+use crate::vector::add;
 use cover::Example;
-use hushstream_account::{AccountError, Adjacency, Budget, FilterKind, Mu};
+use hushstream_account::{AccountError, Adjacency, Budget, Mu};
 use hushstream_mechanism::losses::{Bounds, LinearModel, Link};
 use hushstream_mechanism::perturb::{PerturbError, StableLearner};
-use hushstream_mechanism::{Ledger, MemoryStorage, Participation, Raw};
+use hushstream_mechanism::{MemoryStorage, Participation, Raw};
 use hushstream_noise::Key;
 use hushstream_recipes::{
-    Averaged, Insider, IterateRecipe, IterateRequest, IterateRun, RecipeError, RecipeName,
+    Averaged, Insider, IteratePlayer, IterateRecipe, IterateRequest, RecipeError, RecipeName,
 };
 use hushstream_sets::{Ball, ConvexSet};
 use std::fmt;
@@ -83,15 +84,7 @@ pub enum Method {
 }
 
 impl Method {
-    /// Those that may be shown of any data.
-    pub const SOUND: [Self; 5] = [
-        Self::Constant,
-        Self::NonPrivate,
-        Self::Pigd,
-        Self::PigdMean,
-        Self::Pol,
-    ];
-    /// All methods.
+    /// All methods: first those that may be shown of any data.
     pub const ALL: [Self; 7] = [
         Self::Constant,
         Self::NonPrivate,
@@ -101,6 +94,8 @@ impl Method {
         Self::Printed,
         Self::PrintedProduct,
     ];
+    /// Those that may be shown of any data.
+    pub const SOUND: &[Self] = Self::ALL.split_at(5).0;
 
     fn is_private(self) -> bool {
         !matches!(self, Self::Constant | Self::NonPrivate)
@@ -121,21 +116,6 @@ impl fmt::Display for Method {
     }
 }
 
-/// A point of the figure.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Row {
-    /// ε. Methods without one have the same row at each.
-    pub epsilon: f64,
-    /// Who learned.
-    pub method: Method,
-    /// Accuracy on held-out records, mean of the repeats.
-    pub mean: f64,
-    /// The smallest of the repeats.
-    pub low: f64,
-    /// The largest.
-    pub high: f64,
-}
-
 /// Plays the figure: for each ε in order, the methods in order. `rounds` records are learned from,
 /// all but the held-out tenth if none is given; repeat k has an order of its own.
 ///
@@ -147,44 +127,17 @@ pub fn figure(
     repeats: u64,
     epsilons: &[f64],
     methods: &[Method],
-) -> Result<Vec<Row>, ArenaError> {
-    let none = f64::INFINITY;
-    let mut jobs: Vec<(Method, f64, u64)> = Vec::new();
-    for seed in 0..repeats.max(1) {
-        for &method in methods {
-            let of = if method.is_private() {
-                epsilons
-            } else {
-                &[none]
-            };
-            jobs.extend(of.iter().map(|&epsilon| (method, epsilon, seed)));
-        }
-    }
-    let played = in_parallel(&jobs, |&(method, epsilon, seed)| {
-        let (learn, test) = data.split(seed, rounds);
-        accuracy(method, epsilon, seed, &learn, &test)
-    })?;
-    let row = |epsilon: f64, method: Method| {
-        let of = if method.is_private() { epsilon } else { none };
-        let values: Vec<f64> = jobs
-            .iter()
-            .zip(&played)
-            .filter(|((m, e, _), _)| *m == method && e.total_cmp(&of).is_eq())
-            .map(|(_, &value)| value)
-            .collect();
-        Row {
-            epsilon,
-            method,
-            mean: values.iter().sum::<f64>() / values.len() as f64,
-            low: values.iter().copied().fold(f64::INFINITY, f64::min),
-            high: values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
-        }
-    };
-    Ok(epsilons
-        .iter()
-        .flat_map(|&epsilon| methods.iter().map(move |&method| (epsilon, method)))
-        .map(|(epsilon, method)| row(epsilon, method))
-        .collect())
+) -> Result<Vec<Row<Method>>, ArenaError> {
+    rows(
+        epsilons,
+        methods,
+        repeats,
+        Method::is_private,
+        |method, epsilon, seed| {
+            let (learn, test) = data.split(seed, rounds);
+            accuracy(method, epsilon, seed, &learn, &test)
+        },
+    )
 }
 
 fn accuracy(
@@ -254,13 +207,11 @@ fn play(
     learn: &[&Example],
 ) -> Result<(Vec<f64>, Vec<f64>), ArenaError> {
     let recipe = recipe(name, epsilon, learn.len() as u64)?;
-    let (scope, budget) = (recipe.plan().scope(), recipe.request().budget);
-    let charge = recipe.plan().charge().map_err(RecipeError::from)?;
-    let mut ledger = Ledger::simulated(budget, FilterKind::Gaussian, scope)?;
-    let grant = ledger.debit(charge, scope)?;
+    let price = recipe.plan().charge().map_err(RecipeError::from)?;
+    let paid = (recipe.request().budget, price, recipe.plan().scope());
     let key = Key::insecure_from_seed(seed);
-    let storage = MemoryStorage::default();
-    let mut run = IterateRun::open(recipe, grant, &key, &mut ledger, storage)?;
+    let (mut run, mut ledger) =
+        open::<IteratePlayer>(recipe, paid, &key, MemoryStorage::default())?;
     let (mut last, mut sum, mut count) = (vec![0.0; D], vec![0.0; D], 0.0);
     let later = learn.len() as u64 / 2;
     for (t, example) in (1_u64..).zip(learn) {
@@ -268,8 +219,7 @@ fn play(
         if t.is_multiple_of(1024) || t == learn.len() as u64 {
             for release in run.sync(&mut ledger)? {
                 if release.receipt().step > later {
-                    let sum = sum.iter_mut().zip(release.value());
-                    sum.for_each(|(sum, x)| *sum += x);
+                    add(&mut sum, release.value().iter().copied());
                     count += 1.0;
                 }
                 last = release.into_value();
@@ -293,7 +243,6 @@ fn without_noise(learn: &[&Example]) -> Result<Vec<f64>, ArenaError> {
 
 /// The deviation that Algorithm 2 prints for release t of T rounds, called with (ε, [`DELTA`]);
 /// `product` for the other reading of c.
-#[must_use]
 pub fn printed_sigma(epsilon: f64, rounds: u64, t: u64, product: bool) -> f64 {
     let (big_t, tail) = (rounds as f64, (2.0 / DELTA).ln());
     let c = if product {

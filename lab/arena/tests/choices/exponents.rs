@@ -18,10 +18,10 @@
 //! | `pftal-bandit`, linear | (20, 10⁻⁶) | 2¹⁰…2¹⁸ | 0.744 ± 0.001 | ¾ | 389, 23977 | 0.091 |
 //! | `cover`, d = 1, b = ½ | (8, 10⁻⁶) | 2⁸…2¹² | 0.369 ± 0.052 | ½ | 36, 133 | 0.080 |
 
+use crate::experts::duel::{Fixed, duel};
+use crate::fit::growth;
 use hushstream_account::{Adjacency, Budget, FilterKind};
 use hushstream_arena::Dice;
-use hushstream_arena::experts::{Fixed, duel};
-use hushstream_arena::fit::growth;
 use hushstream_mechanism::feedback::Range;
 use hushstream_mechanism::losses::{Distance, Features, LinearLoss, Loss, Record};
 use hushstream_mechanism::{Ledger, MemoryStorage, Raw};
@@ -89,7 +89,7 @@ fn experts(recipe: RecipeName, budget: Budget, rounds: u64, seed: u64) -> (f64, 
     .unwrap();
     let mut means = vec![0.8; 16];
     means[5] = 0.2;
-    let outcome = duel(&recipe, &mut Fixed::new(means, rounds, seed), seed).unwrap();
+    let outcome = duel(&recipe, &mut Fixed::new(means, rounds, seed), seed);
     (outcome.regret(), 0.6 * 15.0 / 16.0 * rounds as f64)
 }
 

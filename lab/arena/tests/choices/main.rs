@@ -2,6 +2,9 @@
 //! the same losses fixed in advance.
 #![allow(clippy::unwrap_used)]
 
+mod experts;
 mod exponents;
+#[path = "../fit/mod.rs"]
+mod fit;
 #[cfg(feature = "long")]
 mod separation;

@@ -9,9 +9,11 @@
 //! | 1 | 1,999 | 0.990 | 0.034 | 0.008 |
 //! | 0.1 (`long`) | 19,999 | 0.995 | 0.178 | 0.002 |
 
+use crate::experts::duel::{Advisor, duel, hedge};
+use crate::experts::fingerprint::Fingerprint;
+use crate::experts::matrix::SignMatrix;
 use hushstream_account::{Adjacency, Budget};
 use hushstream_arena::Dice;
-use hushstream_arena::experts::{Advisor, Fingerprint, SignMatrix, duel, hedge};
 use hushstream_recipes::{Advice, ExpertsRecipe, ExpertsRequest, RecipeName};
 
 fn dartboard(experts: usize, rounds: u64, budget: Budget) -> ExpertsRecipe {
@@ -34,12 +36,12 @@ fn separation(epsilon: f64, columns: usize) -> [f64; 3] {
     let mut adversary = Fingerprint::new(matrix.clone(), None);
     let rounds = adversary.rounds();
     let recipe = dartboard(adversary.experts(), rounds, Budget::pure(epsilon).unwrap());
-    let adaptive = duel(&recipe, &mut adversary, 1).unwrap();
+    let adaptive = duel(&recipe, &mut adversary, 1);
     assert!(
         adaptive.best < 0.5,
         "an expert that was never followed has no loss"
     );
-    let replayed = duel(&recipe, &mut adversary.replay(), 2).unwrap();
+    let replayed = duel(&recipe, &mut adversary.replay(), 2);
     let free = hedge(&mut Fingerprint::new(matrix, None), 3);
     let shares = [adaptive, replayed, free].map(|outcome| outcome.regret() / rounds as f64);
     println!("eps {epsilon}, T = {rounds}: {shares:.3?}");
@@ -70,7 +72,7 @@ fn the_other_adversaries_play() {
     let mut adversary = Fingerprint::new(matrix, Some(200));
     let rounds = adversary.rounds();
     let recipe = dartboard(adversary.experts(), rounds, budget);
-    let outcome = duel(&recipe, &mut adversary, 1).unwrap();
+    let outcome = duel(&recipe, &mut adversary, 1);
     // Zero losses follow after 200 rounds: the regret is of the first 200.
     assert!(
         outcome.regret() > 120.0 && outcome.loss <= 200.0,
@@ -80,7 +82,7 @@ fn the_other_adversaries_play() {
     let mut adversary = Fingerprint::of_subsets(pairs, 2).unwrap();
     let rounds = adversary.rounds();
     let recipe = dartboard(adversary.experts(), rounds, budget);
-    let outcome = duel(&recipe, &mut adversary, 1).unwrap();
+    let outcome = duel(&recipe, &mut adversary, 1);
     assert!(
         outcome.best < 0.5 && outcome.regret() > 0.7 * rounds as f64,
         "{outcome:?}"

@@ -27,9 +27,9 @@
 //! | 1 | 4 | 108.1 | 122.4 | 137.0 | 151.9 | 161.6 | 0.011 ± 0.007 |
 
 use crate::common::{Recorded, means, request};
+use crate::fit::{growth, power};
 use hushstream_account::Budget;
 use hushstream_arena::Task;
-use hushstream_arena::fit::{growth, power};
 use hushstream_mechanism::Transcript;
 use hushstream_mechanism::losses::LinearLoss;
 use hushstream_recipes::{Objective, RecipeName};

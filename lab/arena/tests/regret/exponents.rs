@@ -46,8 +46,8 @@
 //! 0.06, 0.12 and 0.20.
 
 use crate::common::{budget, lengths};
+use crate::fit::growth;
 use hushstream_account::Adjacency;
-use hushstream_arena::fit::growth;
 use hushstream_arena::{Contest, Game, Task};
 use hushstream_recipes::RecipeName;
 

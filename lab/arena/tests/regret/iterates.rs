@@ -21,8 +21,8 @@
 //! n.
 
 use crate::common::{budget, lengths};
+use crate::fit::{growth, power};
 use hushstream_account::{Adjacency, Budget, FilterKind};
-use hushstream_arena::fit::{growth, power};
 use hushstream_arena::{Contest, Environment, Game, Task, best_in_hindsight, record};
 use hushstream_mechanism::perturb::StableLearner;
 use hushstream_mechanism::{Ledger, MemoryStorage, Participation, Raw};

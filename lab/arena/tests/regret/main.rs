@@ -10,5 +10,7 @@
 mod additive_cost;
 mod common;
 mod exponents;
+#[path = "../fit/mod.rs"]
+mod fit;
 mod iterates;
 mod projection_free;

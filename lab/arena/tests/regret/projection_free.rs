@@ -26,8 +26,8 @@
 //! with the share.
 
 use crate::common::{Recorded, lengths, means, request};
+use crate::fit::growth;
 use hushstream_arena::Task;
-use hushstream_arena::fit::growth;
 use hushstream_mechanism::Windowed;
 use hushstream_mechanism::losses::{Distance, Loss};
 use hushstream_recipes::{Objective, RecipeName};

@@ -4,16 +4,16 @@
 //! A point leaves after records 1, 3 and 7. Record 2 is alone in the only phase of its octave, so
 //! that one Gaussian shows all of it; records 4 to 6 are in two phases.
 
-use super::interrupted::{Interruption, Shelf};
-use super::paid::Paid;
+use super::stage::{Interruption, Terms};
+use super::target::{LineUp, boxed};
 use super::{Target, selection};
 use crate::AuditError;
 use crate::duel::{Duel, World};
-use hushstream_account::{Adjacency, Guarantee, Price};
+use hushstream_account::Adjacency;
+use hushstream_arena::dense;
 use hushstream_mechanism::Raw;
-use hushstream_mechanism::losses::{Bounds, Features, LinearModel, Link, Record};
-use hushstream_noise::Key;
-use hushstream_recipes::{LimitedUpdates, LimitedUpdatesRequest, LimitedUpdatesRun, RecipeError};
+use hushstream_mechanism::losses::{Bounds, LinearModel, Link, Record};
+use hushstream_recipes::{LimitedUpdates, LimitedUpdatesRequest, UpdatesPlayer};
 use hushstream_sets::Ball;
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use std::sync::Arc;
 struct Solved {
     recipe: LimitedUpdates,
     adjacency: Adjacency,
-    paid: Paid,
+    terms: Terms,
     records: u64,
     place: u64,
     /// Whether other records pull back what was published last; otherwise they have no slope.
@@ -42,45 +42,28 @@ fn recipe(target: &Target) -> Result<LimitedUpdates, AuditError> {
     Ok(request.plan()?)
 }
 
-/// The price and the claim of the recipe.
-pub(super) fn price(target: &Target) -> Result<(Price, Guarantee), AuditError> {
-    if target.budget.is_pure() {
-        return selection::price(target);
-    }
-    let recipe = recipe(target)?;
-    let plan = recipe.plan();
-    let charge = plan.charge().map_err(RecipeError::from)?;
-    let guarantee = plan.guarantee(true).map_err(RecipeError::from)?;
-    Ok((charge, guarantee))
-}
-
 /// The first record that is used, those of later phases, the first among records that react,
 /// interrupted runs.
-pub(super) fn duels(target: &Target) -> Result<Vec<Box<dyn Duel>>, AuditError> {
+pub(super) fn duels(target: &Target) -> Result<LineUp, AuditError> {
     if target.budget.is_pure() {
         return selection::duels(target);
     }
     let recipe = recipe(target)?;
     let n = target.releases;
     let plan = recipe.plan();
-    let paid = Paid {
-        budget: target.budget,
-        filter: plan.filter(),
-        scope: plan.scope(),
-        charge: plan.charge().map_err(RecipeError::from)?,
-    };
+    let terms = target.terms(plan.charge(), plan.scope(), plan.guarantee(true))?;
     let duel = |place: u64, adaptive: bool, interruption: Interruption| {
         let others = if adaptive { ", adaptive stream" } else { "" };
-        Box::new(Solved {
+        Solved {
             recipe: recipe.clone(),
             adjacency: target.adjacency,
-            paid: paid.clone(),
+            terms: terms.clone(),
             records: n,
             place,
             adaptive,
             interruption,
             what: format!("record {place} of {n}{others}{interruption}"),
-        }) as Box<dyn Duel>
+        }
     };
     let mut duels: Vec<_> = (2..=n.min(6))
         .map(|place| duel(place, false, Interruption::Never))
@@ -92,16 +75,13 @@ pub(super) fn duels(target: &Target) -> Result<Vec<Box<dyn Duel>>, AuditError> {
         duels.push(duel(2, false, Interruption::Restored(3)));
         duels.push(duel(4, false, Interruption::Restored(5)));
     }
-    Ok(duels)
+    Ok((terms, boxed(duels)))
 }
 
 /// Targets ±1 at feature 1 for a pull; a feature of 0 for none; malformed for the null record.
 fn record(pull: Option<f64>) -> Record {
     let pull = pull.unwrap_or(f64::NAN);
-    Record {
-        features: Features::Dense(vec![pull.abs()]),
-        target: pull,
-    }
+    dense(vec![pull.abs()], pull)
 }
 
 impl Duel for Solved {
@@ -110,13 +90,9 @@ impl Duel for Solved {
     }
 
     fn play(&self, world: World, seed: u64) -> Result<Vec<f64>, AuditError> {
-        let (mut ledger, grant) = self.paid.open()?;
-        let key = Key::insecure_from_seed(seed);
-        let shelf = Shelf::default();
-        let recipe = self.recipe.clone();
-        let mut run = LimitedUpdatesRun::open(recipe, grant, &key, &mut ledger, shelf.open())?;
+        let mut stage =
+            (self.terms).open::<UpdatesPlayer>(&self.recipe, seed, self.interruption)?;
         let (mut seen, mut again) = (Vec::new(), Vec::new());
-        let mut old = shelf.copy();
         let mut other = 0.0;
         for t in 1..=self.records {
             let pull = match (self.adjacency, world) {
@@ -124,30 +100,17 @@ impl Duel for Solved {
                 (Adjacency::ZeroOut, World::Left) => None,
                 _ => Some(world.sign()),
             };
-            run.learn(None, Raw::seal(record(pull)))?;
-            for point in run.sync(&mut ledger)? {
-                seen.extend(point.into_value());
-                if self.adaptive
-                    && let Some(last) = seen.last()
-                {
-                    other = if *last >= 0.0 { -1.0 } else { 1.0 };
-                }
+            stage.run.learn(None, Raw::seal(record(pull)))?;
+            seen.extend(stage.sync()?.concat());
+            if let Some(last) = seen.last()
+                && self.adaptive
+            {
+                other = if *last >= 0.0 { -1.0 } else { 1.0 };
             }
-            if self.interruption.is_after(t) {
-                let lost = self.interruption.restore(&shelf, &old);
-                drop(run);
-                let recipe = self.recipe.clone();
-                let back =
-                    LimitedUpdatesRun::resume(recipe, shelf.open(), &key, &mut ledger, None)?;
-                run = back.0;
-                self.interruption.check(back.1, lost)?;
-                // What is published again must be the same; if it is not, the attacker sees both.
-                for point in run.sync(&mut ledger)? {
-                    again.extend(point.into_value());
-                }
+            if stage.stops_after(t)? {
+                again.extend(stage.sync()?.concat());
                 self.interruption.check_again(&seen, &again)?;
             }
-            old = shelf.copy();
         }
         seen.append(&mut again);
         Ok(seen)

@@ -1,33 +1,33 @@
 //! One duel against a learner: neighbouring streams that differ in the canary's records, and
 //! everything the learner publishes about them.
 
-use super::interrupted::{Interruption, Shelf};
 use super::nodes::Nodes;
-use super::paid::{Paid, filter_for};
 use super::scene::Scene;
+use super::stage::{Interruption, Terms};
 use crate::AuditError;
 use crate::duel::{Duel, World};
 use hushstream_account::Adjacency;
-use hushstream_mechanism::{GuaranteeKind, Participation, Raw, Released, Transcript, Windowed};
-use hushstream_noise::Key;
-use hushstream_recipes::{Recipe, RecipeError, SumRun};
+use hushstream_arena::add;
+use hushstream_mechanism::{GuaranteeKind, Participation, Raw, Transcript, Windowed};
+use hushstream_recipes::{Recipe, SumPlayer};
 
 /// The person whose records are the canary, where persons count.
 const CANARY: u64 = 0;
 
 /// Two neighbouring streams against a recipe.
-pub(crate) struct Contest {
-    pub(crate) recipe: Recipe,
-    pub(crate) scene: Scene,
+pub(super) struct Contest {
+    pub(super) recipe: Recipe,
+    pub(super) terms: Terms,
+    pub(super) scene: Scene,
     /// The rounds, from 1, whose records differ.
-    pub(crate) canaries: Vec<u64>,
+    pub(super) canaries: Vec<u64>,
     /// Whether the other records follow what was published.
-    pub(crate) adaptive: bool,
-    pub(crate) interruption: Interruption,
+    pub(super) adaptive: bool,
+    pub(super) interruption: Interruption,
     /// Published releases that the guarantee speaks of: all of them but for windows.
-    pub(crate) seen: u64,
-    pub(crate) nodes: Option<Nodes>,
-    pub(crate) what: String,
+    pub(super) seen: u64,
+    pub(super) nodes: Option<Nodes>,
+    pub(super) what: String,
 }
 
 impl Contest {
@@ -49,19 +49,8 @@ impl Contest {
     }
 
     fn play_with<G: GuaranteeKind>(&self, world: World, seed: u64) -> Result<Vec<f64>, AuditError> {
-        let plan = self.recipe.plan();
-        let paid = Paid {
-            budget: plan.request().budget,
-            filter: filter_for(plan.request().noise),
-            scope: plan.scope(),
-            charge: plan.charge().map_err(RecipeError::from)?,
-        };
-        let (mut ledger, grant) = paid.open()?;
-        let key = Key::insecure_from_seed(seed);
-        let shelf = Shelf::default();
-        let mut run =
-            SumRun::<G>::open(self.recipe.clone(), grant, &key, &mut ledger, shelf.open())?;
-        let first = run.question().for_the_operator().to_vec();
+        let mut stage = (self.terms).open::<SumPlayer<G>>(&self.recipe, seed, self.interruption)?;
+        let first = stage.run.question().for_the_operator().to_vec();
         let mut iterates: Vec<Vec<f64>> = Vec::new();
         let mut again = Vec::new();
         let mut known = Vec::new();
@@ -71,7 +60,6 @@ impl Contest {
             Participation::PerPerson { .. }
         );
         let rounds = self.recipe.plan().request().releases;
-        let mut old = shelf.copy();
         for t in 1..=rounds {
             let canary = self.canaries.contains(&t);
             let pull = if canary {
@@ -86,36 +74,20 @@ impl Contest {
             }
             let person = persons.then_some(if canary { CANARY } else { t });
             let before = self.recipe.request().batch / 2;
-            let behind = self.recipe.request().batch - 1 - before;
-            let fill = |run: &mut SumRun<G>, count: u64| {
-                (0..count).try_for_each(|_| run.learn(None, Raw::seal(self.scene.record(0.0))))
-            };
-            fill(&mut run, before)?;
-            run.learn(person, Raw::seal(self.scene.record(pull)))?;
-            fill(&mut run, behind)?;
-            let mut published: Vec<Vec<f64>> = run
-                .sync(&mut ledger)?
-                .into_iter()
-                .map(Released::into_value)
-                .collect();
-            if self.interruption.is_after(t) {
-                let lost = self.interruption.restore(&shelf, &old);
-                drop(run);
-                let back = SumRun::<G>::resume(
-                    self.recipe.clone(),
-                    shelf.open(),
-                    &key,
-                    &mut ledger,
-                    None,
-                )?;
-                run = back.0;
-                self.interruption.check(back.1, lost)?;
-                // What is published again must be the same; if it is not, the attacker sees both.
-                for release in run.sync(&mut ledger)? {
-                    again.extend(release.into_value());
-                }
+            for k in 0..self.recipe.request().batch {
+                let (person, pull) = if k == before {
+                    (person, pull)
+                } else {
+                    (None, 0.0)
+                };
+                stage
+                    .run
+                    .learn(person, Raw::seal(self.scene.record(pull)))?;
             }
-            old = shelf.copy();
+            let mut published = stage.sync()?;
+            if stage.stops_after(t)? {
+                again.extend(stage.sync()?.concat());
+            }
             // The others go against what was published last, as an adversary would.
             if let Some(last) = published.last().and_then(|x| x.first()) {
                 direction = if *last >= first[0] { 1.0 } else { -1.0 };
@@ -128,9 +100,7 @@ impl Contest {
         let name = self.recipe.request().recipe;
         let mut seen = self.scene.read(name, numbers, &first, &iterates);
         if self.scene.reads_sums() {
-            seen.iter_mut()
-                .zip(&known)
-                .for_each(|(sum, known)| *sum -= known);
+            add(&mut seen, known.iter().map(|known| -known));
         }
         seen.append(&mut again);
         Ok(seen)

@@ -6,17 +6,16 @@
 //! answers and coins. Plays are looked at all the same.
 
 use super::Target;
-use super::interrupted::{Interruption, Shelf};
-use super::paid::Paid;
+use super::stage::{Interruption, Terms};
+use super::target::LineUp;
 use crate::AuditError;
 use crate::duel::{Duel, World};
-use hushstream_account::{Adjacency, Guarantee, Price};
+use hushstream_account::Adjacency;
 use hushstream_mechanism::Raw;
 use hushstream_mechanism::feedback::{FeedbackNoise, Range};
 use hushstream_mechanism::sums::Noise;
-use hushstream_noise::Key;
 use hushstream_recipes::{
-    Actions, BanditRecipe, BanditRequest, BanditRun, RecipeError, RecipeName,
+    Actions, BanditPlayer, BanditRecipe, BanditRequest, RecipeError, RecipeName,
 };
 use hushstream_sets::Ball;
 use std::sync::Arc;
@@ -27,7 +26,7 @@ const BATCH: u64 = 2;
 /// Two neighbouring streams against a bandit.
 struct Answered {
     recipe: BanditRecipe,
-    paid: Paid,
+    terms: Terms,
     items: u64,
     /// The play, from 1, whose first answer is the canary's.
     place: u64,
@@ -73,43 +72,31 @@ fn recipe(target: &Target) -> Result<BanditRecipe, AuditError> {
     Ok(request.plan()?)
 }
 
-/// The price and the claim of the recipe.
-pub(super) fn price(target: &Target) -> Result<(Price, Guarantee), AuditError> {
-    let recipe = recipe(target)?;
-    let plan = recipe.plan();
-    let charge = plan.charge().map_err(RecipeError::from)?;
-    Ok((charge, plan.guarantee(true).map_err(RecipeError::from)?))
-}
-
 /// First, middle and last answer among neutral ones, the first far outside among answers that
 /// react, interrupted runs.
-pub(super) fn duels(target: &Target) -> Result<Vec<Box<dyn Duel>>, AuditError> {
+pub(super) fn duels(target: &Target) -> Result<LineUp, AuditError> {
     let recipe = recipe(target)?;
     let n = target.releases;
     let plan = recipe.plan();
-    let paid = Paid {
-        budget: target.budget,
-        filter: plan.filter(),
-        scope: plan.scope(),
-        charge: plan.charge().map_err(RecipeError::from)?,
-    };
+    let terms = target.terms(plan.charge(), plan.scope(), plan.guarantee(true))?;
     let duel = |place: u64, adaptive: bool, interruption: Interruption| {
         let others = if adaptive {
             ", far outside, adaptive stream"
         } else {
             ""
         };
-        Box::new(Answered {
+        Answered {
             recipe: recipe.clone(),
-            paid: paid.clone(),
+            terms: terms.clone(),
             items: n,
             place,
             adaptive,
             interruption,
             what: format!("answer {place} of {n}{others}{interruption}"),
-        }) as Box<dyn Duel>
+        }
     };
-    Ok(target.line_up([true, true], duel))
+    let duels = target.line_up(1, [true, true], duel);
+    Ok((terms, duels))
 }
 
 impl Answered {
@@ -155,13 +142,8 @@ impl Duel for Answered {
     }
 
     fn play(&self, world: World, seed: u64) -> Result<Vec<f64>, AuditError> {
-        let (mut ledger, grant) = self.paid.open()?;
-        let key = Key::insecure_from_seed(seed);
-        let shelf = Shelf::default();
-        let recipe = self.recipe.clone();
-        let mut run = BanditRun::open(recipe, grant, &key, &mut ledger, shelf.open())?;
+        let mut stage = (self.terms).open::<BanditPlayer>(&self.recipe, seed, self.interruption)?;
         let (mut seen, mut answers, mut again) = (Vec::new(), Vec::new(), Vec::new());
-        let mut old = shelf.copy();
         let (batch, mut other) = (self.recipe.batch(), 0.0);
         // Far outside counts as the end of the range.
         let stretch = if self.adaptive { 1e3 } else { 1.0 };
@@ -175,11 +157,12 @@ impl Duel for Answered {
                     known += other;
                     Some(other)
                 };
-                let play = run.play().for_the_operator().point.clone();
-                run.learn_losses(Raw::seal(self.losses(value, &play)))?;
+                let play = stage.run.play().for_the_operator().point.clone();
+                stage
+                    .run
+                    .learn_losses(Raw::seal(self.losses(value, &play)))?;
             }
-            for turn in run.sync(&mut ledger)? {
-                let turn = turn.into_value();
+            for turn in stage.sync()? {
                 answers.push(turn.answer);
                 seen.push(turn.answer - known / batch as f64);
                 match turn.next.action {
@@ -190,20 +173,10 @@ impl Duel for Answered {
                     other = if turn.answer > 0.0 { 1.0 } else { 0.0 };
                 }
             }
-            if self.interruption.is_after(item) {
-                let lost = self.interruption.restore(&shelf, &old);
-                drop(run);
-                let recipe = self.recipe.clone();
-                let back = BanditRun::resume(recipe, shelf.open(), &key, &mut ledger, None)?;
-                run = back.0;
-                self.interruption.check(back.1, lost)?;
-                // What is published again must be the same; if it is not, the attacker sees both.
-                for turn in run.sync(&mut ledger)? {
-                    again.push(turn.into_value().answer);
-                }
+            if stage.stops_after(item)? {
+                again.extend(stage.sync()?.iter().map(|turn| turn.answer));
                 self.interruption.check_again(&answers, &again)?;
             }
-            old = shelf.copy();
         }
         seen.append(&mut again);
         Ok(seen)

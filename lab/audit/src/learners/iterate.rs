@@ -9,17 +9,17 @@
 //! After a restored journal there is no such ratio, and the attacks are fitted.
 
 use super::Target;
-use super::interrupted::{Interruption, Shelf};
-use super::paid::{Paid, filter_for};
+use super::stage::{Interruption, Terms};
+use super::target::{LineUp, boxed};
 use crate::AuditError;
 use crate::duel::{Duel, World};
 use hushstream_account::Adjacency;
-use hushstream_mechanism::losses::{Distance, Features, LinearLoss, Record};
+use hushstream_arena::dense;
+use hushstream_mechanism::losses::{Distance, LinearLoss, Record};
 use hushstream_mechanism::perturb::{Leader, Timing};
 use hushstream_mechanism::sums::Noise;
-use hushstream_mechanism::{Participation, Raw, Released};
-use hushstream_noise::Key;
-use hushstream_recipes::{Insider, IterateRecipe, IterateRequest, IterateRun, RecipeName};
+use hushstream_mechanism::{Participation, Raw};
+use hushstream_recipes::{Insider, IteratePlayer, IterateRecipe, IterateRequest, RecipeName};
 use hushstream_sets::Ball;
 use std::sync::Arc;
 
@@ -42,6 +42,7 @@ enum Others {
 /// Two neighbouring streams against a recipe on iterates.
 struct Perturbed {
     recipe: IterateRecipe,
+    terms: Terms,
     /// The steps, from 1, whose records differ.
     canaries: Vec<u64>,
     others: Others,
@@ -54,7 +55,7 @@ struct Perturbed {
 
 /// The recipe in its scene: squared distances from points in [−1, 1], linear losses where those
 /// have too much curvature, a leader where any learner will do.
-pub(super) fn recipe(target: &Target) -> Result<IterateRecipe, AuditError> {
+fn recipe(target: &Target) -> Result<IterateRecipe, AuditError> {
     let (recipe, noise) = (target.recipe, target.noise);
     // One recipe in three dimensions, where the length of an L2-Laplace vector has a law of its
     // own; in one dimension a bound comes closest.
@@ -95,9 +96,11 @@ pub(super) fn recipe(target: &Target) -> Result<IterateRecipe, AuditError> {
 
 /// First, middle and last record among neutral ones, far outside its bound among null ones, and
 /// among records that react; interrupted runs.
-pub(super) fn duels(target: &Target) -> Result<Vec<Box<dyn Duel>>, AuditError> {
+pub(super) fn duels(target: &Target) -> Result<LineUp, AuditError> {
     let recipe = recipe(target)?;
     let n = target.releases;
+    let plan = recipe.plan();
+    let terms = target.terms(plan.charge(), plan.scope(), plan.guarantee(true))?;
     let duel = |place: u64, others: Others, interruption: Interruption| {
         let canaries = (0..target.records_a_person).map(|k| (place + k).min(n));
         let (stretch, words) = match others {
@@ -105,15 +108,16 @@ pub(super) fn duels(target: &Target) -> Result<Vec<Box<dyn Duel>>, AuditError> {
             Others::Null => (1e9, ", far outside, among null ones"),
             Others::Adaptive => (1.0, ", adaptive stream"),
         };
-        Box::new(Perturbed {
+        Perturbed {
             recipe: recipe.clone(),
+            terms: terms.clone(),
             canaries: canaries.collect(),
             others,
             stretch,
             interruption,
             steps: n,
             what: format!("record {place} of {n}{words}{interruption}"),
-        }) as Box<dyn Duel>
+        }
     };
     let places = target.places(1).into_iter();
     let mut duels: Vec<_> = places
@@ -123,20 +127,13 @@ pub(super) fn duels(target: &Target) -> Result<Vec<Box<dyn Duel>>, AuditError> {
     if n > 1 {
         duels.push(duel(1, Others::Adaptive, Interruption::Never));
     }
-    if target.interrupted && n > 2 {
-        let middle = n / 2;
-        duels.push(duel(1, Others::Neutral, Interruption::Stopped(middle)));
+    for (place, interruption) in target.interruptions(1) {
         // One release at the end needs all records: a lost one is refused.
-        if target.recipe != RecipeName::Pol {
-            duels.push(duel(1, Others::Neutral, Interruption::Restored(middle)));
-            duels.push(duel(
-                middle,
-                Others::Neutral,
-                Interruption::Restored(middle),
-            ));
+        if target.recipe != RecipeName::Pol || matches!(interruption, Interruption::Stopped(_)) {
+            duels.push(duel(place, Others::Neutral, interruption));
         }
     }
-    Ok(duels)
+    Ok((terms, boxed(duels)))
 }
 
 impl Perturbed {
@@ -163,10 +160,7 @@ impl Perturbed {
         let mut features = vec![0.0; self.recipe.request().set.dimension()];
         // A number that is none makes the record malformed.
         features[0] = place.unwrap_or(f64::NAN);
-        Record {
-            features: Features::Dense(features),
-            target: 0.0,
-        }
+        dense(features, 0.0)
     }
 
     /// Where the learner is on both streams, as an outsider computes it.
@@ -213,53 +207,35 @@ impl Duel for Perturbed {
     fn play(&self, world: World, seed: u64) -> Result<Vec<f64>, AuditError> {
         let plan = self.recipe.plan();
         let learner = &plan.request().learner;
-        let paid = Paid {
-            budget: plan.request().budget,
-            filter: filter_for(plan.request().noise),
-            scope: plan.scope(),
-            charge: plan.charge()?,
-        };
-        let (mut ledger, grant) = paid.open()?;
-        let key = Key::insecure_from_seed(seed);
-        let shelf = Shelf::default();
-        let mut run =
-            IterateRun::open(self.recipe.clone(), grant, &key, &mut ledger, shelf.open())?;
+        let mut stage =
+            (self.terms).open::<IteratePlayer>(&self.recipe, seed, self.interruption)?;
         let persons = plan.request().participation != Participation::OncePerRecord;
         let mut states = [learner.start(), learner.start()];
         let (mut ratios, mut releases, mut again) = (Vec::new(), Vec::new(), Vec::new());
         let mut away = 1.0;
-        let mut old = shelf.copy();
         for t in 1..=self.steps {
             let person = persons.then_some(if self.canaries.contains(&t) {
                 CANARY
             } else {
                 t
             });
-            run.learn(person, Raw::seal(self.record(t, world, away)))?;
+            stage
+                .run
+                .learn(person, Raw::seal(self.record(t, world, away)))?;
             for (state, world) in states.iter_mut().zip([World::Left, World::Right]) {
                 learner.step(t, state, Some(&self.record(t, world, away)));
             }
-            let published = run.sync(&mut ledger)?;
-            for release in published.into_iter().map(Released::into_value) {
+            for release in stage.sync()? {
                 if self.known() > 0 {
                     ratios.push(self.ratio(t, &release, &states));
                 }
                 away = if release[0] >= 0.0 { -1.0 } else { 1.0 };
                 releases.extend(release);
             }
-            if self.interruption.is_after(t) {
-                let lost = self.interruption.restore(&shelf, &old);
-                drop(run);
-                let back =
-                    IterateRun::resume(self.recipe.clone(), shelf.open(), &key, &mut ledger, None)?;
-                run = back.0;
-                self.interruption.check(back.1, lost)?;
-                for release in run.sync(&mut ledger)? {
-                    again.extend(release.into_value());
-                }
+            if stage.stops_after(t)? {
+                again.extend(stage.sync()?.concat());
                 self.interruption.check_again(&releases, &again)?;
             }
-            old = shelf.copy();
         }
         ratios.append(&mut releases);
         ratios.append(&mut again);

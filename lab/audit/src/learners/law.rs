@@ -4,6 +4,7 @@
 //! Whether an expert was kept or drawn again is hidden, and so is how many draws are left; both are
 //! summed out, play by play.
 
+use hushstream_arena::add;
 use hushstream_mechanism::select::Board;
 
 /// How plays come about.
@@ -30,7 +31,7 @@ impl Law {
             Self::Doubling(rate) => {
                 let mut sum = 0.0;
                 for (number, pair) in moves {
-                    add(&mut totals, &item(number));
+                    add(&mut totals, item(number));
                     if (number + 1).is_power_of_two() {
                         sum += libm::log(chosen(&totals, rate, pair[1]));
                         totals.fill(0.0);
@@ -48,7 +49,7 @@ impl Law {
                 after[0] = 1.0;
                 for (number, pair) in moves {
                     let losses = item(number);
-                    add(&mut totals, &losses);
+                    add(&mut totals, losses.iter().copied());
                     let same = f64::from(u8::from(pair[0] == pair[1]));
                     let keep = (1.0 - board.forced()) * libm::exp(-board.rate() * losses[pair[0]]);
                     let drawn = (1.0 - keep) * chosen(&totals, board.rate(), pair[1]);
@@ -66,13 +67,6 @@ impl Law {
             }
         }
     }
-}
-
-fn add(totals: &mut [f64], losses: &[f64]) {
-    totals
-        .iter_mut()
-        .zip(losses)
-        .for_each(|(sum, loss)| *sum += loss);
 }
 
 /// The probability of one expert under weights e^(−rate·total).

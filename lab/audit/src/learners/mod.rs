@@ -4,15 +4,14 @@
 mod batch;
 mod contest;
 mod feedback;
-mod interrupted;
 mod iterate;
 mod law;
 mod list;
 mod nodes;
-mod paid;
 mod scene;
 mod selection;
 mod sparse;
+mod stage;
 mod target;
 mod values;
 

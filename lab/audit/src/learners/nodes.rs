@@ -6,7 +6,7 @@
 //! hypothesis about the canary, and the log-likelihood ratio is Σ (|ξ₋| − |ξ₊|)/scale. Octaves have
 //! one block for each tree, with its own scale.
 
-use crate::attack::solve;
+use hushstream_arena::solve;
 use hushstream_mechanism::sums::{BalancedDigits, BinaryTree, Cover, SumKind, Window};
 
 /// What an outsider knows of the noise.

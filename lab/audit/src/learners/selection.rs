@@ -8,18 +8,18 @@
 //! at sixteen it brings others, with a single draw, after which a dartboard must stay where it is.
 
 use super::Target;
-use super::interrupted::{Interruption, Shelf};
 use super::law::Law;
-use super::paid::Paid;
+use super::stage::{Interruption, Terms};
+use super::target::LineUp;
 use crate::AuditError;
 use crate::duel::{Duel, World};
-use hushstream_account::{Adjacency, Guarantee, Price};
-use hushstream_mechanism::losses::{Features, LinearLoss, Record};
+use hushstream_account::Adjacency;
+use hushstream_arena::{add, dense};
+use hushstream_mechanism::Raw;
+use hushstream_mechanism::losses::LinearLoss;
 use hushstream_mechanism::select::Board;
-use hushstream_mechanism::{Raw, Released};
-use hushstream_noise::Key;
 use hushstream_recipes::{
-    Advice, ExpertsRecipe, ExpertsRequest, ExpertsRun, RecipeError, RecipeName,
+    Advice, ExpertsPlayer, ExpertsRecipe, ExpertsRequest, ExpertsRun, RecipeName,
 };
 use hushstream_sets::Ball;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ const POINTS: usize = 8;
 /// Two neighbouring streams against a selection.
 struct Selected {
     recipe: ExpertsRecipe,
-    paid: Paid,
+    terms: Terms,
     law: Option<Law>,
     experts: usize,
     items: u64,
@@ -100,17 +100,9 @@ fn linear() -> Result<LinearLoss, AuditError> {
     Ok(LinearLoss::new(1, -1.0, 1.0)?)
 }
 
-/// The price and the claim of the recipe.
-pub(super) fn price(target: &Target) -> Result<(Price, Guarantee), AuditError> {
-    let recipe = recipe(target)?;
-    let plan = recipe.plan();
-    let charge = plan.charge().map_err(RecipeError::from)?;
-    Ok((charge, plan.guarantee(true).map_err(RecipeError::from)?))
-}
-
 /// First, middle and last item among neutral ones, the first among losses that drive the play away,
 /// interrupted runs.
-pub(super) fn duels(target: &Target) -> Result<Vec<Box<dyn Duel>>, AuditError> {
+pub(super) fn duels(target: &Target) -> Result<LineUp, AuditError> {
     let recipe = recipe(target)?;
     let n = target.releases;
     let plan = recipe.plan();
@@ -118,21 +110,16 @@ pub(super) fn duels(target: &Target) -> Result<Vec<Box<dyn Duel>>, AuditError> {
         Some(board) => Law::Board(*board),
         None => Law::Doubling(target.budget.epsilon() / target.adjacency.kappa()),
     };
-    let paid = Paid {
-        budget: target.budget,
-        filter: plan.filter(),
-        scope: plan.scope(),
-        charge: plan.charge().map_err(RecipeError::from)?,
-    };
+    let terms = target.terms(plan.charge(), plan.scope(), plan.guarantee(true))?;
     let duel = |place: u64, against: bool, interruption: Interruption| {
         let others = if against {
             ", others against the play"
         } else {
             ""
         };
-        Box::new(Selected {
+        Selected {
             recipe: recipe.clone(),
-            paid: paid.clone(),
+            terms: terms.clone(),
             law: (interruption == Interruption::Never).then_some(law),
             experts: plan.request().experts as usize,
             items: n,
@@ -140,9 +127,10 @@ pub(super) fn duels(target: &Target) -> Result<Vec<Box<dyn Duel>>, AuditError> {
             against,
             interruption,
             what: format!("item {place} of {n}{others}{interruption}"),
-        }) as Box<dyn Duel>
+        }
     };
-    Ok(target.line_up([n > 1, true], duel))
+    let duels = target.line_up(1, [n > 1, true], duel);
+    Ok((terms, duels))
 }
 
 impl Selected {
@@ -233,13 +221,7 @@ impl Selected {
             return Ok(run.learn_losses(Raw::seal(losses))?);
         }
         let feature = slope.map_or(f64::NAN, |slope| self.feature(slope, played));
-        Ok(run.learn(
-            None,
-            Raw::seal(Record {
-                features: Features::Dense(vec![feature]),
-                target: 0.0,
-            }),
-        )?)
+        Ok(run.learn(None, Raw::seal(dense(vec![feature], 0.0)))?)
     }
 }
 
@@ -249,40 +231,28 @@ impl Duel for Selected {
     }
 
     fn play(&self, world: World, seed: u64) -> Result<Vec<f64>, AuditError> {
-        let (mut ledger, grant) = self.paid.open()?;
-        let key = Key::insecure_from_seed(seed);
-        let shelf = Shelf::default();
-        let recipe = self.recipe.clone();
-        let mut run = ExpertsRun::open(recipe, grant, &key, &mut ledger, shelf.open())?;
-        let mut played = *run.expert().for_the_operator();
+        let mut stage =
+            (self.terms).open::<ExpertsPlayer>(&self.recipe, seed, self.interruption)?;
+        let mut played = *stage.run.expert().for_the_operator();
         let first = played;
         let mut seen = vec![first as f64];
         let mut again = Vec::new();
-        let mut old = shelf.copy();
         for item in 1..=self.items {
             let canary = |k: usize| item == self.place && k == 0;
             for (k, slope) in self.slopes(item, world).into_iter().enumerate() {
-                self.learn(&mut run, (slope, canary(k)), played)?;
+                self.learn(&mut stage.run, (slope, canary(k)), played)?;
             }
-            for release in run.sync(&mut ledger)? {
-                played = release.into_value() as usize;
+            for play in stage.sync()? {
+                played = play as usize;
                 seen.push(self.seen_from(first, played) as f64);
             }
-            if self.interruption.is_after(item) {
-                let lost = self.interruption.restore(&shelf, &old);
-                drop(run);
-                let recipe = self.recipe.clone();
-                let back = ExpertsRun::resume(recipe, shelf.open(), &key, &mut ledger, None)?;
-                run = back.0;
-                self.interruption.check(back.1, lost)?;
-                let published = run.sync(&mut ledger)?.into_iter().map(Released::into_value);
-                let published = published.map(|play| self.seen_from(first, play as usize) as f64);
-                again.extend(published);
+            if stage.stops_after(item)? {
+                let published = stage.sync()?.into_iter();
+                again.extend(published.map(|play| self.seen_from(first, play as usize) as f64));
                 self.interruption.check_again(&seen, &again)?;
-                played = *run.expert().for_the_operator();
+                played = *stage.run.expert().for_the_operator();
                 again.push(played as f64);
             }
-            old = shelf.copy();
         }
         seen.append(&mut again);
         Ok(seen)
@@ -296,10 +266,8 @@ impl Duel for Selected {
                 let played = plays[usize::try_from(item).unwrap_or(1) - 1];
                 let mut sum = vec![0.0; self.experts];
                 for (k, slope) in self.slopes(item, world).into_iter().enumerate() {
-                    let losses = self.losses(slope, played, item == self.place && k == 0);
-                    sum.iter_mut()
-                        .zip(losses)
-                        .for_each(|(sum, loss)| *sum += loss);
+                    let canary = item == self.place && k == 0;
+                    add(&mut sum, self.losses(slope, played, canary));
                 }
                 sum
             })

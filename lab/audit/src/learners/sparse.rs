@@ -13,15 +13,14 @@
 //! a third they are not.)
 
 use super::Target;
-use super::interrupted::{Interruption, Shelf};
-use super::paid::Paid;
+use super::stage::{Interruption, Stage, Terms};
+use super::target::{LineUp, boxed};
 use crate::AuditError;
 use crate::duel::{Duel, World};
-use hushstream_account::{Adjacency, FilterKind};
+use hushstream_account::Adjacency;
+use hushstream_mechanism::Raw;
 use hushstream_mechanism::losses::{Bounds, Features, Link, Record};
-use hushstream_mechanism::{Ledger, Raw};
-use hushstream_noise::Key;
-use hushstream_recipes::{RunError, SparseRecipe, SparseRequest, SparseRun};
+use hushstream_recipes::{SparsePlayer, SparseRecipe, SparseRequest};
 
 /// Features, of which the canary has two.
 const FEATURES: u32 = 4;
@@ -55,6 +54,7 @@ enum Others {
 /// Two neighbouring streams against the sparse learner.
 struct Touched {
     recipe: SparseRecipe,
+    terms: Terms,
     /// The round, from 1, whose record differs.
     canary: u64,
     /// Whether it has other features in the right world, instead of the other sign.
@@ -66,7 +66,7 @@ struct Touched {
 }
 
 /// The recipe over so many releases.
-pub(super) fn recipe(target: &Target) -> Result<SparseRecipe, AuditError> {
+fn recipe(target: &Target) -> Result<SparseRecipe, AuditError> {
     Ok(SparseRequest {
         features: FEATURES,
         bounds: Bounds::new(1.0, (-1.0, 1.0), 1.0)?,
@@ -94,11 +94,14 @@ fn asking(target: &Target) -> Result<SparseRecipe, AuditError> {
 
 /// First, middle and last record, one that has other features, one among records that touch what
 /// was published, one among records that ask; thresholded models; interrupted runs.
-pub(super) fn duels(target: &Target) -> Result<Vec<Box<dyn Duel>>, AuditError> {
+pub(super) fn duels(target: &Target) -> Result<LineUp, AuditError> {
     let recipe = recipe(target)?;
     let n = target.releases;
+    let plan = recipe.plan();
+    let terms = target.terms(plan.charge(), plan.scope(), plan.guarantee(true))?;
     let plain = |canary: u64, interruption: Interruption| Touched {
         recipe: recipe.clone(),
+        terms: terms.clone(),
         canary,
         elsewhere: false,
         others: Others::Idle,
@@ -123,8 +126,11 @@ pub(super) fn duels(target: &Target) -> Result<Vec<Box<dyn Duel>>, AuditError> {
         ..plain(1, never)
     });
     if (2..=ASKING).contains(&n) {
+        let recipe = asking(target)?;
+        let plan = recipe.plan();
         duels.push(Touched {
-            recipe: asking(target)?,
+            terms: target.terms(plan.charge(), plan.scope(), plan.guarantee(true))?,
+            recipe,
             others: Others::Asking,
             what: format!("record 1 of {n}, others ask about it"),
             ..plain(1, never)
@@ -135,16 +141,9 @@ pub(super) fn duels(target: &Target) -> Result<Vec<Box<dyn Duel>>, AuditError> {
         what: format!("record 1 of {n}, thresholded models"),
         ..plain(1, never)
     });
-    if target.interrupted && n > 2 {
-        let middle = n / 2;
-        duels.push(plain(1, Interruption::Stopped(middle)));
-        duels.push(plain(1, Interruption::Restored(middle)));
-        duels.push(plain(middle, Interruption::Restored(middle)));
-    }
-    let boxed = duels
-        .into_iter()
-        .map(|duel| Box::new(duel) as Box<dyn Duel>);
-    Ok(boxed.collect())
+    let interrupted = target.interruptions(1).into_iter();
+    duels.extend(interrupted.map(|(place, interruption)| plain(place, interruption)));
+    Ok((terms, boxed(duels)))
 }
 
 impl Touched {
@@ -191,22 +190,12 @@ impl Duel for Touched {
     /// Every coordinate of every sum without what the others added, then the last model read again,
     /// then what came after an interruption.
     fn play(&self, world: World, seed: u64) -> Result<Vec<f64>, AuditError> {
-        let plan = self.recipe.plan();
-        let paid = Paid {
-            budget: self.recipe.request().budget,
-            filter: FilterKind::Gaussian,
-            scope: plan.scope(),
-            charge: plan.charge()?,
-        };
-        let (mut ledger, grant) = paid.open()?;
-        let key = Key::insecure_from_seed(seed);
-        let shelf = Shelf::default();
-        let mut run = SparseRun::open(self.recipe.clone(), grant, &key, &mut ledger, shelf.open())?;
+        let mut stage = (self.terms).open::<SparsePlayer>(&self.recipe, seed, self.interruption)?;
         let mut known = vec![0.0; self.recipe.request().features as usize];
         let mut next = (2, 1.0);
         let (mut seen, mut again) = (Vec::new(), Vec::new());
-        let read = |run: &mut SparseRun, ledger: &mut Ledger| -> Result<Vec<f64>, RunError> {
-            let model = run.sparse_model(ledger)?.into_value();
+        let read = |stage: &mut Stage<SparsePlayer>| -> Result<Vec<f64>, AuditError> {
+            let model = stage.run.sparse_model(&mut stage.ledger)?.into_value();
             let weights = match self.reading {
                 Reading::Dense => model.dense(),
                 Reading::Thresholded => model.thresholded(),
@@ -214,13 +203,14 @@ impl Duel for Touched {
             let rate = self.recipe.rule().rate();
             Ok(weights.iter().map(|weight| -weight / rate).collect())
         };
-        let mut old = shelf.copy();
-        for t in 1..=plan.most_releases() {
-            run.learn(None, Raw::seal(self.record(t, world, next)))?;
+        for t in 1..=self.recipe.plan().most_releases() {
+            stage
+                .run
+                .learn(None, Raw::seal(self.record(t, world, next)))?;
             if self.others == Others::Adaptive && t != self.canary {
                 known[next.0 as usize] += next.1;
             }
-            let sums = read(&mut run, &mut ledger)?;
+            let sums = read(&mut stage)?;
             // Against the largest weight, as an adversary would.
             let largest = (0_u32..)
                 .zip(&sums)
@@ -228,25 +218,18 @@ impl Duel for Touched {
             next = largest.map_or(next, |(feature, sum)| {
                 (feature, if *sum > 0.0 { 1.0 } else { -1.0 })
             });
-            match self.reading {
-                Reading::Dense => {
-                    seen.extend(sums.iter().zip(&known).map(|(sum, known)| sum - known));
-                }
-                Reading::Thresholded => seen.extend(&sums),
-            }
-            if self.interruption.is_after(t) {
-                let lost = self.interruption.restore(&shelf, &old);
-                drop(run);
-                let (back, outcome) =
-                    SparseRun::resume(self.recipe.clone(), shelf.open(), &key, &mut ledger, None)?;
-                run = back;
-                self.interruption.check(outcome, lost)?;
-                again.extend(read(&mut run, &mut ledger)?);
+            // A thresholded model shows no sums to take anything off.
+            let others = known.iter().map(|known| match self.reading {
+                Reading::Dense => *known,
+                Reading::Thresholded => 0.0,
+            });
+            seen.extend(sums.iter().zip(others).map(|(sum, others)| sum - others));
+            if stage.stops_after(t)? {
+                again.extend(read(&mut stage)?);
                 self.interruption.check_again(&sums, &again)?;
             }
-            old = shelf.copy();
         }
-        seen.extend(read(&mut run, &mut ledger)?);
+        seen.extend(read(&mut stage)?);
         seen.append(&mut again);
         Ok(seen)
     }

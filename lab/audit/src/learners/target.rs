@@ -2,16 +2,16 @@
 //! streams.
 
 use super::contest::Contest;
-use super::interrupted::Interruption;
 use super::nodes::Nodes;
 use super::scene::Scene;
+use super::stage::{Interruption, Terms};
 use super::{batch, feedback, iterate, selection, sparse, values};
 use crate::AuditError;
 use crate::bound::Claim;
 use crate::duel::Duel;
-use hushstream_account::{Adjacency, Budget, Charge};
-use hushstream_mechanism::Participation;
+use hushstream_account::{Adjacency, Budget, Guarantee, Price};
 use hushstream_mechanism::sums::{Noise, SumKind};
+use hushstream_mechanism::{Participation, Scope};
 use hushstream_recipes::{MechanismKind, Recipe, RecipeError, RecipeName, RecipeRequest};
 use std::fmt;
 
@@ -24,6 +24,14 @@ const ITERATES: u64 = 7;
 /// So many releases where none of them hides another: answers, one-point gradients, the points of
 /// three octaves.
 pub(super) const SEVERAL: u64 = 7;
+
+/// What is claimed of a target, and the streams that try to refute it.
+pub(super) type LineUp = (Terms, Vec<Box<dyn Duel>>);
+
+pub(super) fn boxed<D: Duel + 'static>(duels: Vec<D>) -> Vec<Box<dyn Duel>> {
+    let boxed = duels.into_iter().map(|duel| Box::new(duel) as _);
+    boxed.collect()
+}
 
 /// A recipe to be audited.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -111,7 +119,6 @@ impl Target {
     }
 
     /// The noise, for mechanisms that add one: a selection draws.
-    #[must_use]
     pub fn noise_added(&self) -> Option<Noise> {
         let draws = match self.recipe.entry().mechanism {
             MechanismKind::Selection => true,
@@ -144,38 +151,55 @@ impl Target {
         places
     }
 
-    /// The canary at every place of a stream that does not react; at the first place of one that
-    /// does, if there is such a stream; and around an interruption, on a stream that reacts or not.
-    pub(super) fn line_up(
-        &self,
-        [reacts, interrupted_reacts]: [bool; 2],
-        duel: impl Fn(u64, bool, Interruption) -> Box<dyn Duel>,
-    ) -> Vec<Box<dyn Duel>> {
-        let places = self.places(1).into_iter();
-        let mut duels: Vec<_> = places
-            .map(|place| duel(place, false, Interruption::Never))
-            .collect();
-        if reacts {
-            duels.push(duel(1, true, Interruption::Never));
+    /// Where the run is interrupted, and the canary's places then.
+    pub(super) fn interruptions(&self, deepest: u64) -> Vec<(u64, Interruption)> {
+        let middle = self.releases / 2;
+        if !self.interrupted || self.releases <= 2 {
+            return Vec::new();
         }
-        if self.interrupted && self.releases > 2 {
-            let middle = self.releases / 2;
-            for (place, interruption) in [
-                (1, Interruption::Stopped(middle)),
-                (1, Interruption::Restored(middle)),
-                (middle, Interruption::Restored(middle)),
-            ] {
-                duels.push(duel(place, interrupted_reacts, interruption));
-            }
-        }
-        duels
+        vec![
+            (deepest, Interruption::Stopped(middle)),
+            (deepest, Interruption::Restored(middle)),
+            (middle, Interruption::Restored(middle)),
+        ]
     }
 
-    /// The recipe on a sum, calibrated.
-    fn on_sum(&self) -> Result<(Recipe, Scene), AuditError> {
-        let scene = Scene::of(self.recipe, self.noise.is_pure())?;
-        let recipe = self.planned(&scene)?;
-        Ok((recipe, scene))
+    /// The canary at every place of a stream that does not react; at the deepest place of one that
+    /// does, if there is such a stream; and around an interruption, on a stream that reacts or not.
+    pub(super) fn line_up<D: Duel + 'static>(
+        &self,
+        deepest: u64,
+        [reacts, interrupted_reacts]: [bool; 2],
+        duel: impl Fn(u64, bool, Interruption) -> D,
+    ) -> Vec<Box<dyn Duel>> {
+        let never = Interruption::Never;
+        let places = self.places(deepest).into_iter();
+        let mut duels: Vec<D> = places.map(|place| duel(place, false, never)).collect();
+        if reacts {
+            duels.push(duel(deepest, true, never));
+        }
+        for (place, interruption) in self.interruptions(deepest) {
+            duels.push(duel(place, interrupted_reacts, interruption));
+        }
+        boxed(duels)
+    }
+
+    /// What a plan of this target tells.
+    pub(super) fn terms<E, F>(
+        &self,
+        price: Result<Price, E>,
+        scope: Scope,
+        guarantee: Result<Guarantee, F>,
+    ) -> Result<Terms, AuditError>
+    where
+        AuditError: From<E> + From<F>,
+    {
+        Ok(Terms {
+            budget: self.budget,
+            price: price?,
+            scope,
+            guarantee: guarantee?,
+        })
     }
 
     fn planned(&self, scene: &Scene) -> Result<Recipe, AuditError> {
@@ -203,38 +227,7 @@ impl Target {
     /// # Errors
     /// A combination that does not fit.
     pub fn claim(&self) -> Result<Claim, AuditError> {
-        let (charge, guarantee) = match self.recipe.entry().mechanism {
-            MechanismKind::Sum(_) => {
-                let (recipe, _) = self.on_sum()?;
-                (recipe.plan().charge()?, recipe.plan().guarantee(true)?)
-            }
-            MechanismKind::Iterate => {
-                let recipe = iterate::recipe(self)?;
-                (recipe.plan().charge()?, recipe.plan().guarantee(true)?)
-            }
-            MechanismKind::SparseTree => {
-                let recipe = sparse::recipe(self)?;
-                (recipe.plan().charge()?, recipe.plan().guarantee(true)?)
-            }
-            MechanismKind::Selection => selection::price(self)?,
-            MechanismKind::Feedback => feedback::price(self)?,
-            MechanismKind::Batch => batch::price(self)?,
-            MechanismKind::Values(_) => values::price(self)?,
-        };
-        Ok(match charge.charge {
-            Charge::Gaussian(mu) => Claim::Gaussian {
-                mu: mu.get(),
-                epsilon: guarantee.epsilon(),
-                delta: guarantee.delta(),
-            },
-            Charge::Approximate(_) => Claim::Approximate {
-                epsilon: guarantee.epsilon(),
-                delta: guarantee.delta(),
-            },
-            _ => Claim::Pure {
-                epsilon: guarantee.epsilon(),
-            },
-        })
+        Ok(self.staged()?.0.claim())
     }
 
     /// The neighbouring streams: first, middle and last record, the one that most nodes contain,
@@ -243,6 +236,10 @@ impl Target {
     /// # Errors
     /// A combination that does not fit.
     pub fn duels(&self) -> Result<Vec<Box<dyn Duel>>, AuditError> {
+        Ok(self.staged()?.1)
+    }
+
+    fn staged(&self) -> Result<LineUp, AuditError> {
         match (self.recipe.entry().mechanism, self.sum) {
             (MechanismKind::Sum(_), Some(sum)) => self.duels_on_sum(sum),
             (MechanismKind::Iterate, _) => iterate::duels(self),
@@ -255,8 +252,11 @@ impl Target {
         }
     }
 
-    fn duels_on_sum(&self, sum: SumKind) -> Result<Vec<Box<dyn Duel>>, AuditError> {
-        let (recipe, scene) = self.on_sum()?;
+    fn duels_on_sum(&self, sum: SumKind) -> Result<LineUp, AuditError> {
+        let scene = Scene::of(self.recipe, self.noise.is_pure())?;
+        let recipe = self.planned(&scene)?;
+        let plan = recipe.plan();
+        let terms = self.terms(plan.charge(), plan.scope(), plan.guarantee(true))?;
         let n = self.releases;
         let deepest = match sum {
             SumKind::Octave => 1 << n.ilog2(),
@@ -264,48 +264,31 @@ impl Target {
         };
         let contest = |place: u64, adaptive: bool, interruption: Interruption| {
             // A person's records stand as close together as they may: they share the most nodes.
-            let canaries: Vec<u64> = (0..self.records_a_person)
-                .map(|k| (place + k).min(n))
-                .collect();
+            let canaries = (0..self.records_a_person).map(|k| (place + k).min(n));
             let seen = match sum {
                 SumKind::Window(width) => n.min(place + width - 1),
                 _ => n,
             };
-            let reach = if self.adjacency == Adjacency::ZeroOut {
-                1.0
-            } else {
-                2.0
-            };
+            let reach = self.adjacency.kappa();
             let readable = scene.reads_sums() && interruption == Interruption::Never;
             let nodes = (readable && self.noise.is_pure() && self.records_a_person == 1)
                 .then(|| Nodes::of(sum, n, seen, (reach, self.budget.epsilon())))
                 .flatten();
             let others = if adaptive { ", adaptive stream" } else { "" };
-            Box::new(Contest {
+            Contest {
                 recipe: recipe.clone(),
+                terms: terms.clone(),
                 scene: scene.clone(),
-                canaries,
+                canaries: canaries.collect(),
                 adaptive,
                 interruption,
                 seen,
                 nodes,
                 what: format!("record {place} of {n}{others}{interruption}"),
-            }) as Box<dyn Duel>
+            }
         };
-        let places = self.places(deepest).into_iter();
-        let mut duels: Vec<Box<dyn Duel>> = places
-            .map(|place| contest(place, false, Interruption::Never))
-            .collect();
-        if n > 1 {
-            duels.push(contest(deepest, true, Interruption::Never));
-        }
-        if self.interrupted && n > 2 {
-            let middle = n / 2;
-            duels.push(contest(deepest, false, Interruption::Stopped(middle)));
-            duels.push(contest(deepest, false, Interruption::Restored(middle)));
-            duels.push(contest(middle, false, Interruption::Restored(middle)));
-        }
-        Ok(duels)
+        let duels = self.line_up(deepest, [n > 1, false], contest);
+        Ok((terms, duels))
     }
 }
 

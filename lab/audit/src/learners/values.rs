@@ -5,18 +5,18 @@
 //! the direction that the canary met. The audit is then as tight as one of the sum.
 
 use super::Target;
-use super::interrupted::{Interruption, Shelf};
 use super::nodes::Nodes;
-use super::paid::{Paid, filter_for};
+use super::stage::{Interruption, Terms};
+use super::target::LineUp;
 use crate::AuditError;
 use crate::duel::{Duel, World};
-use hushstream_account::{Adjacency, Guarantee, Price};
+use hushstream_account::Adjacency;
+use hushstream_arena::dense;
+use hushstream_mechanism::Raw;
 use hushstream_mechanism::feedback::Range;
-use hushstream_mechanism::losses::{Bounds, Features, LinearModel, Link, Record};
+use hushstream_mechanism::losses::{Bounds, LinearModel, Link, Record};
 use hushstream_mechanism::sums::SumKind;
-use hushstream_mechanism::{Raw, Released};
-use hushstream_noise::Key;
-use hushstream_recipes::{ValuesRecipe, ValuesRequest, ValuesRun};
+use hushstream_recipes::{ValuesPlayer, ValuesRecipe, ValuesRequest};
 use hushstream_sets::Ball;
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ const CURVATURE: f64 = 1e10;
 /// Two neighbouring streams against `pftal-bandit`.
 struct Valued {
     recipe: ValuesRecipe,
-    paid: Paid,
+    terms: Terms,
     place: u64,
     adaptive: bool,
     interruption: Interruption,
@@ -56,25 +56,13 @@ fn recipe(target: &Target) -> Result<ValuesRecipe, AuditError> {
     Ok(request.plan()?)
 }
 
-/// The price and the claim of the recipe.
-pub(super) fn price(target: &Target) -> Result<(Price, Guarantee), AuditError> {
-    let recipe = recipe(target)?;
-    let plan = recipe.plan();
-    Ok((plan.charge()?, plan.guarantee(true)?))
-}
-
 /// First, middle and last record among neutral ones, the first among records that react,
 /// interrupted runs.
-pub(super) fn duels(target: &Target, sum: SumKind) -> Result<Vec<Box<dyn Duel>>, AuditError> {
+pub(super) fn duels(target: &Target, sum: SumKind) -> Result<LineUp, AuditError> {
     let recipe = recipe(target)?;
     let n = target.releases;
     let plan = recipe.plan();
-    let paid = Paid {
-        budget: target.budget,
-        filter: filter_for(target.noise),
-        scope: plan.scope(),
-        charge: plan.charge()?,
-    };
+    let terms = target.terms(plan.charge(), plan.scope(), plan.guarantee(true))?;
     let reach = target.adjacency.kappa();
     let nodes = (target.noise.is_pure())
         .then(|| Nodes::of(sum, n, n, (reach, target.budget.epsilon())))
@@ -82,18 +70,19 @@ pub(super) fn duels(target: &Target, sum: SumKind) -> Result<Vec<Box<dyn Duel>>,
     let duel = |place: u64, adaptive: bool, interruption: Interruption| {
         let others = if adaptive { ", adaptive stream" } else { "" };
         let whole = interruption == Interruption::Never;
-        Box::new(Valued {
+        Valued {
             recipe: recipe.clone(),
-            paid: paid.clone(),
+            terms: terms.clone(),
             place,
             adaptive,
             interruption,
             nodes: nodes.clone().filter(|_| whole),
             releases: n,
             what: format!("record {place} of {n}{others}{interruption}"),
-        }) as Box<dyn Duel>
+        }
     };
-    Ok(target.line_up([n > 1, false], duel))
+    let duels = target.line_up(1, [n > 1, false], duel);
+    Ok((terms, duels))
 }
 
 impl Valued {
@@ -129,10 +118,7 @@ impl Valued {
 
 /// A record whose value is ½ + pull/2, or one that is malformed.
 fn record(pull: Option<f64>) -> Record {
-    Record {
-        features: Features::Dense(vec![0.0]),
-        target: pull.map_or(f64::NAN, |pull| (1.0 + pull).sqrt()),
-    }
+    dense(vec![0.0], pull.map_or(f64::NAN, |pull| (1.0 + pull).sqrt()))
 }
 
 impl Duel for Valued {
@@ -141,39 +127,24 @@ impl Duel for Valued {
     }
 
     fn play(&self, world: World, seed: u64) -> Result<Vec<f64>, AuditError> {
-        let (mut ledger, grant) = self.paid.open()?;
-        let key = Key::insecure_from_seed(seed);
-        let shelf = Shelf::default();
-        let recipe = self.recipe.clone();
-        let mut run = ValuesRun::open(recipe, grant, &key, &mut ledger, shelf.open())?;
-        let mut plays = vec![run.question().for_the_operator()[0]];
+        let mut stage = (self.terms).open::<ValuesPlayer>(&self.recipe, seed, self.interruption)?;
+        let mut plays = vec![stage.run.question().for_the_operator()[0]];
         let (mut pulls, mut again) = (Vec::new(), Vec::new());
-        let mut old = shelf.copy();
         for t in 1..=self.releases {
             let last = plays[plays.len() - 1];
             let other = if self.adaptive { last.signum() } else { 0.0 };
-            if t == self.place {
-                run.learn(None, Raw::seal(record(self.pull(world))))?;
-                pulls.push(0.0);
+            let (pull, known) = if t == self.place {
+                (self.pull(world), 0.0)
             } else {
-                run.learn(None, Raw::seal(record(Some(other))))?;
-                pulls.push(other);
-            }
-            let published = run.sync(&mut ledger)?.into_iter().map(Released::into_value);
-            plays.extend(published.map(|play| play[0]));
-            if self.interruption.is_after(t) {
-                let lost = self.interruption.restore(&shelf, &old);
-                drop(run);
-                let recipe = self.recipe.clone();
-                let back = ValuesRun::resume(recipe, shelf.open(), &key, &mut ledger, None)?;
-                run = back.0;
-                self.interruption.check(back.1, lost)?;
-                for play in run.sync(&mut ledger)? {
-                    again.extend(play.into_value());
-                }
+                (Some(other), other)
+            };
+            stage.run.learn(None, Raw::seal(record(pull)))?;
+            pulls.push(known);
+            plays.extend(stage.sync()?.iter().map(|play| play[0]));
+            if stage.stops_after(t)? {
+                again.extend(stage.sync()?.concat());
                 self.interruption.check_again(&plays, &again)?;
             }
-            old = shelf.copy();
         }
         let mut seen = self.read(&plays, &pulls);
         seen.append(&mut again);

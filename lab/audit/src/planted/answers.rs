@@ -1,6 +1,6 @@
 //! Bugs in private answers: with which noise one number leaves, how often, and what its range is.
 
-use super::handmade::{Handmade, HandmadeDuel, duel};
+use super::handmade::{Handmade, duel, scored};
 use super::{InDuel, Planted};
 use crate::{AuditError, Claim, Duel};
 use hushstream_mechanism::sums::Noise;
@@ -41,22 +41,13 @@ pub(super) fn all() -> Vec<Box<dyn Planted>> {
     ]
 }
 
-/// Laplace noise of this scale.
-fn laplace(scale: f64, dimension: u32) -> Handmade {
-    Handmade {
-        noise: Noise::Laplace,
-        dimension,
-        scale,
-    }
-}
-
 /// Losses in the unit ball, N = 16, the play (¼, …, ¼): answers −1 and 1, and B = 4.
 fn with_vector_noise(scale: f64) -> Box<dyn Duel> {
-    let noise = laplace(scale, 16);
+    let noise = Handmade::new(Noise::Laplace, 16, scale);
     duel(
         "answers -1 and 1 to the play (1/4, ...)",
-        move |world, seed| {
-            let vector = noise.node(&Handmade::source(seed), 1)?;
+        move |world, source| {
+            let vector = noise.node(source, 1)?;
             let product: f64 = vector.iter().map(|z| 0.25 * z).sum();
             Ok(vec![world.sign() + product])
         },
@@ -65,23 +56,21 @@ fn with_vector_noise(scale: f64) -> Box<dyn Duel> {
 
 /// An answer −1 or 1 with noise of this scale, so many times.
 fn scalar(scale: f64, times: u64) -> Box<dyn Duel> {
-    let noise = laplace(scale, 1);
-    Box::new(HandmadeDuel {
-        name: "answers -1 and 1",
-        play: move |world: crate::World, seed| {
-            let source = Handmade::source(seed);
+    let noise = Handmade::line(Noise::Laplace, scale);
+    scored(
+        "answers -1 and 1",
+        move |world, source| {
             (1..=times)
-                .map(|address| Ok(world.sign() + noise.node(&source, address)?[0]))
+                .map(|address| Ok(world.sign() + noise.node(source, address)?[0]))
                 .collect()
         },
-        likelihood: |seen: &[f64]| {
+        |seen| {
             let ratio = |value: &f64| (value + 1.0).abs() - (value - 1.0).abs();
             Some(seen.iter().map(ratio).sum())
         },
-    })
+    )
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "one signature for all bugs")]
 fn vector(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
     let scale = 2.0 / claim.promised();
     Ok(if faulty {
@@ -91,57 +80,44 @@ fn vector(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
     })
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "one signature for all bugs")]
 fn twice(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
     Ok(scalar(2.0 / claim.promised(), if faulty { 2 } else { 1 }))
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "one signature for all bugs")]
 fn divided(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
     const BATCH: f64 = 4.0;
     let right = 2.0 / (BATCH * claim.promised());
-    let noise = laplace(if faulty { right / BATCH } else { right }, 1);
-    Ok(duel("one of four answers, -1 or 1", move |world, seed| {
-        let mean = world.sign() / BATCH;
-        Ok(vec![mean + noise.node(&Handmade::source(seed), 1)?[0]])
-    }))
+    let scale = if faulty { right / BATCH } else { right };
+    let noise = Handmade::line(Noise::Laplace, scale);
+    Ok(duel(
+        "one of four answers, -1 or 1",
+        move |world, source| noise.onto(source, 1, vec![world.sign() / BATCH]),
+    ))
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "one signature for all bugs")]
 fn unclipped(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
-    let noise = laplace(2.0 / claim.promised(), 1);
+    let noise = Handmade::line(Noise::Laplace, 2.0 / claim.promised());
+    let most = if faulty { f64::INFINITY } else { 1.0 };
     Ok(duel(
         "losses -1 and 1 everywhere, play (1/3, ...)",
-        move |world, seed| {
+        move |world, source| {
             let product: f64 = [1.0 / 3.0; 9].iter().map(|x| world.sign() * x).sum();
-            let answer = if faulty {
-                product
-            } else {
-                product.clamp(-1.0, 1.0)
-            };
-            Ok(vec![answer + noise.node(&Handmade::source(seed), 1)?[0]])
+            noise.onto(source, 1, vec![product.clamp(-most, most)])
         },
     ))
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "one signature for all bugs")]
 fn one_point(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
     const DIMENSION: u32 = 2;
     let factor = f64::from(DIMENSION) / 0.5;
     let bound = if faulty { 1.0 } else { factor };
-    let noise = Handmade {
-        noise: Noise::L2Laplace,
-        dimension: DIMENSION,
-        scale: 2.0 * bound / claim.promised(),
-    };
+    let noise = Handmade::new(Noise::L2Laplace, DIMENSION, 2.0 * bound / claim.promised());
     // Both persons meet the same direction, which the play shows.
     Ok(duel(
         "values -1 and 1 in one direction",
-        move |world, seed| {
-            let mut seen = noise.node(&Handmade::source(seed), 1)?;
-            seen[0] += factor * world.sign() * 0.6;
-            seen[1] += factor * world.sign() * 0.8;
-            Ok(seen)
+        move |world, source| {
+            let value = factor * world.sign();
+            noise.onto(source, 1, vec![value * 0.6, value * 0.8])
         },
     ))
 }

@@ -24,44 +24,34 @@ pub(super) fn all() -> Vec<Box<dyn Planted>> {
     ]
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "one signature for all bugs")]
 fn exponential_radius(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
     const DIMENSION: u32 = 3;
-    let sum = Handmade {
-        noise: Noise::L2Laplace,
-        dimension: DIMENSION,
-        scale: 2.0 / claim.promised(),
-    };
-    Ok(duel("one record", move |world, seed| {
-        let source = Handmade::source(seed);
+    let sum = Handmade::new(Noise::L2Laplace, DIMENSION, 2.0 / claim.promised());
+    Ok(duel("one record", move |world, source| {
         let mut seen = if faulty {
             let mut direction = [0; DIMENSION as usize];
-            RoundedGaussian::STANDARD.fill(&source, 1, 0, &mut direction);
+            RoundedGaussian::STANDARD.fill(source, 1, 0, &mut direction);
             let squares = direction.iter().map(|v| (*v as f64).powi(2));
             let norm = squares.sum::<f64>().sqrt();
             // The size of a Laplace number is exponential.
             let mut length = [0];
-            DiscreteLaplace::new(UNIT)?.fill(&source, 1, 0, &mut length);
+            DiscreteLaplace::new(UNIT)?.fill(source, 1, 0, &mut length);
             let length = length[0].unsigned_abs() as f64 / UNIT as f64 * sum.scale;
-            direction
-                .iter()
-                .map(|v| *v as f64 / norm * length)
-                .collect()
+            direction.map(|v| v as f64 / norm * length).to_vec()
         } else {
-            sum.node(&source, 1)?
+            sum.node(source, 1)?
         };
         seen[0] += world.sign();
         Ok(seen)
     }))
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "one signature for all bugs")]
 fn clipped_late(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
     let sum = Handmade::line(Noise::Gaussian, 2.0 / claim.promised());
     Ok(duel(
         "a record far outside the bound",
-        move |world, seed| {
-            let noise = sum.node(&Handmade::source(seed), 1)?[0];
+        move |world, source| {
+            let noise = sum.node(source, 1)?[0];
             let record = 50.0 * world.sign();
             Ok(vec![if faulty {
                 (record + noise).clamp(-1.0, 1.0)
@@ -79,21 +69,12 @@ pub(super) fn moments(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, Audit
     let layout = MomentsLayout::new(1, R, 1.0)?;
     let power = if faulty { R } else { R * R };
     let bound = std::f64::consts::SQRT_2 * power;
-    let sum = Handmade {
-        noise: Noise::Gaussian,
-        dimension: 2,
-        scale: 1.5 * bound / claim.promised(),
-    };
-    Ok(duel("targets 1 and -1", move |world, seed| {
+    let sum = Handmade::new(Noise::Gaussian, 2, 1.5 * bound / claim.promised());
+    Ok(duel("targets 1 and -1", move |world, source| {
         let mut moments = vec![0.0; layout.len()];
         layout.write(&[R], world.sign(), &mut moments)?;
-        let noise = sum.node(&Handmade::source(seed), 1)?;
-        moments
-            .iter_mut()
-            .zip(noise)
-            .for_each(|(sum, noise)| *sum += noise);
         let mut learner = LeastSquares::new(1, R, 1.0, 1.0)?;
-        learner.observe(&moments)?;
+        learner.observe(&sum.onto(source, 1, moments)?)?;
         Ok(learner.iterate().to_vec())
     }))
 }

@@ -3,6 +3,7 @@
 
 use crate::AuditError;
 use crate::duel::{Duel, World};
+use hushstream_arena::add;
 use hushstream_learn::{DualAveraging, Learner};
 use hushstream_mechanism::sums::{BinaryTree, Cover, Noise};
 use hushstream_noise::{DiscreteLaplace, Instance, Key, L2Laplace, RoundedGaussian, Source};
@@ -22,19 +23,17 @@ pub(crate) struct Handmade {
 }
 
 impl Handmade {
-    /// One coordinate.
-    pub(crate) fn line(noise: Noise, scale: f64) -> Self {
+    pub(crate) fn new(noise: Noise, dimension: u32, scale: f64) -> Self {
         Self {
             noise,
-            dimension: 1,
+            dimension,
             scale,
         }
     }
 
-    /// The generator of one run.
-    pub(crate) fn source(seed: u64) -> Source {
-        let key = Key::insecure_from_seed(seed);
-        Source::open(&key, Instance::from_bytes([0; 16]), 1)
+    /// One coordinate.
+    pub(crate) fn line(noise: Noise, scale: f64) -> Self {
+        Self::new(noise, 1, scale)
     }
 
     /// The noise at an address, in units of the bound.
@@ -51,6 +50,17 @@ impl Handmade {
         Ok(noise.into_iter().map(|value| value as f64 * unit).collect())
     }
 
+    /// Values with the noise at an address.
+    pub(crate) fn onto(
+        &self,
+        source: &Source,
+        address: u64,
+        mut values: Vec<f64>,
+    ) -> Result<Vec<f64>, AuditError> {
+        add(&mut values, self.node(source, address)?);
+        Ok(values)
+    }
+
     /// Release t of a stream of numbers, over the nodes of the binary tree; `address` may spoil a
     /// node's address.
     pub(crate) fn release(
@@ -60,8 +70,7 @@ impl Handmade {
         t: u64,
         address: impl Fn(u64) -> u64,
     ) -> Result<f64, AuditError> {
-        let exact: f64 = items.iter().take(usize::try_from(t).unwrap_or(0)).sum();
-        let mut sum = exact;
+        let mut sum: f64 = items.iter().take(usize::try_from(t).unwrap_or(0)).sum();
         for term in BinaryTree.terms(t) {
             sum += self.node(source, address(term.node))?[0];
         }
@@ -88,16 +97,16 @@ impl Handmade {
     }
 }
 
-/// A duel made of functions.
-pub(crate) struct HandmadeDuel<P, L> {
-    pub(crate) name: &'static str,
-    pub(crate) play: P,
-    pub(crate) likelihood: L,
+/// A duel made of functions; `play` gets the generator of its run.
+struct HandmadeDuel<P, L> {
+    name: &'static str,
+    play: P,
+    likelihood: L,
 }
 
 impl<P, L> Duel for HandmadeDuel<P, L>
 where
-    P: Fn(World, u64) -> Result<Vec<f64>, AuditError> + Sync,
+    P: Fn(World, &Source) -> Result<Vec<f64>, AuditError> + Sync,
     L: Fn(&[f64]) -> Option<f64> + Sync,
 {
     fn name(&self) -> String {
@@ -105,7 +114,8 @@ where
     }
 
     fn play(&self, world: World, seed: u64) -> Result<Vec<f64>, AuditError> {
-        (self.play)(world, seed)
+        let key = Key::insecure_from_seed(seed);
+        (self.play)(world, &Source::open(&key, Instance::from_bytes([0; 16]), 1))
     }
 
     fn likelihood(&self, seen: &[f64]) -> Option<f64> {
@@ -113,27 +123,32 @@ where
     }
 }
 
-/// A duel without a likelihood of its own.
-pub(crate) fn duel(
+/// A duel with a likelihood of its own.
+pub(crate) fn scored(
     name: &'static str,
-    play: impl Fn(World, u64) -> Result<Vec<f64>, AuditError> + Sync + 'static,
+    play: impl Fn(World, &Source) -> Result<Vec<f64>, AuditError> + Sync + 'static,
+    likelihood: impl Fn(&[f64]) -> Option<f64> + Sync + 'static,
 ) -> Box<dyn Duel> {
     Box::new(HandmadeDuel {
         name,
         play,
-        likelihood: |_: &[f64]| None,
+        likelihood,
     })
+}
+
+/// A duel without one.
+pub(crate) fn duel(
+    name: &'static str,
+    play: impl Fn(World, &Source) -> Result<Vec<f64>, AuditError> + Sync + 'static,
+) -> Box<dyn Duel> {
+    scored(name, play, |_| None)
 }
 
 /// A stream of zeros with the canary, ±1, at the given places from 1.
 pub(crate) fn ones(length: u64, places: &[u64], world: World) -> Vec<f64> {
-    (1..=length)
-        .map(|t| {
-            if places.contains(&t) {
-                world.sign()
-            } else {
-                0.0
-            }
-        })
-        .collect()
+    let mut items = vec![0.0; length as usize];
+    for &place in places {
+        items[place as usize - 1] = world.sign();
+    }
+    items
 }

@@ -19,7 +19,7 @@ mod structure;
 use crate::procedure::{Effort, Verdict, audit};
 use crate::{AuditError, Claim, Duel};
 
-pub(crate) use handmade::{Handmade, HandmadeDuel};
+pub(crate) use handmade::{Handmade, duel, scored};
 pub use order::order_matters;
 pub(crate) use selection::{Dartboard, aimed, batch};
 
@@ -35,7 +35,6 @@ pub enum Finding {
 
 impl Finding {
     /// Whether the bug was found.
-    #[must_use]
     pub fn is_flagged(&self) -> bool {
         match self {
             Self::Audited(verdict) => verdict.violated(),
@@ -60,7 +59,6 @@ pub trait Planted: Sync {
 }
 
 /// The bugs that exist so far.
-#[must_use]
 pub fn all() -> Vec<Box<dyn Planted>> {
     let mut bugs = calibration::all();
     bugs.extend(structure::all());

@@ -1,9 +1,10 @@
 //! Bugs in phased gradient descent: what is clipped, where a phase begins, and from what.
 
-use super::handmade::{Handmade, HandmadeDuel, duel};
+use super::handmade::{Handmade, duel, scored};
 use super::{InDuel, Planted, gaussian};
 use crate::duel::World;
 use crate::{AuditError, Claim, Duel};
+use hushstream_arena::{add, dot};
 use hushstream_mechanism::sums::Noise;
 use hushstream_sets::{Ball, BoxSet, ConvexSet};
 
@@ -41,24 +42,17 @@ fn step(
     (features, target): (&[f64], f64),
     clip: f64,
 ) -> Result<(), AuditError> {
-    let score: f64 = at.iter().zip(features).map(|(w, x)| w * x).sum();
-    let slope = score - target;
-    let norm = features.iter().map(|x| x * x).sum::<f64>().sqrt();
+    let slope = dot(at, features) - target;
+    let norm = dot(features, features).sqrt();
     let shrink = (clip / (slope.abs() * norm).max(1e-300)).min(1.0);
-    at.iter_mut()
-        .zip(features)
-        .for_each(|(w, x)| *w -= STEP * shrink * slope * x);
+    add(at, features.iter().map(|x| -(STEP * shrink * slope * x)));
     set.project(at)?;
     Ok(())
 }
 
 /// A Gaussian vector of this standard deviation.
 fn noise(sd: f64, dimension: u32) -> Handmade {
-    Handmade {
-        noise: Noise::Gaussian,
-        dimension,
-        scale: sd,
-    }
+    Handmade::new(Noise::Gaussian, dimension, sd)
 }
 
 /// A first record with a small target, then one with a huge feature on each axis, then many without
@@ -87,9 +81,7 @@ fn clipped_gradients(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditE
             } else {
                 1.0
             };
-            mean.iter_mut()
-                .zip(&at)
-                .for_each(|(sum, at)| *sum += times * at / count);
+            add(&mut mean, at.iter().map(|at| times * at / count));
         }
         Ok(mean)
     };
@@ -97,11 +89,9 @@ fn clipped_gradients(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditE
     let noise = noise(2.0 * CLIP * STEP / claim.promised(), 4);
     Ok(duel(
         "targets ±0.01 of the first record",
-        move |world, seed| {
-            let mut seen = noise.node(&Handmade::source(seed), 1)?;
+        move |world, source| {
             let mean = if world == World::Left { &left } else { &right };
-            seen.iter_mut().zip(mean).for_each(|(sum, at)| *sum += at);
-            Ok(seen)
+            noise.onto(source, 1, mean.clone())
         },
     ))
 }
@@ -115,40 +105,35 @@ fn unprojected(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> 
     let noise_before = noise(40.0, 1);
     let noise_after = noise(2.0 * slope * STEP / claim.promised(), 2);
     let half = std::f64::consts::FRAC_1_SQRT_2;
-    Ok(Box::new(HandmadeDuel {
-        name: "features (1, 1) and (1, -1)",
-        play: move |world: World, seed| {
-            let source = Handmade::source(seed);
-            let mut at = vec![noise_before.node(&source, 1)?[0], 0.0];
+    Ok(scored(
+        "features (1, 1) and (1, -1)",
+        move |world, source| {
+            let mut at = vec![noise_before.node(source, 1)?[0], 0.0];
             if !faulty {
                 set.project(&mut at)?;
             }
             let features = [half, half * world.sign()];
             step(&set, &mut at, (&features, 0.0), f64::INFINITY)?;
-            let mut seen = noise_after.node(&source, 2)?;
-            seen.iter_mut().zip(&at).for_each(|(sum, at)| *sum += at);
-            Ok(seen)
+            noise_after.onto(source, 2, at)
         },
         // Both coordinates move against the start: the sign of their product is the record's.
-        likelihood: |seen: &[f64]| Some(-seen[0] * seen[1]),
-    }))
+        |seen| Some(-seen[0] * seen[1]),
+    ))
 }
 
 /// Two phases with steps η and η/4 on the line: the first record is in the first phase, the second
 /// phase's records have no slope, and only its end leaves.
-#[expect(clippy::unnecessary_wraps, reason = "one signature for all bugs")]
 fn secret(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
     let first = noise(2.0 * STEP / claim.promised(), 1);
     let second = noise(2.0 * STEP / 4.0 / claim.promised(), 1);
     Ok(duel(
         "slopes -1 and 1 in the first phase",
-        move |world, seed| {
-            let source = Handmade::source(seed);
+        move |world, source| {
             let mut start = -STEP * world.sign();
             if !faulty {
-                start += first.node(&source, 1)?[0];
+                start += first.node(source, 1)?[0];
             }
-            Ok(vec![start + second.node(&source, 2)?[0]])
+            Ok(vec![start + second.node(source, 2)?[0]])
         },
     ))
 }

@@ -1,10 +1,11 @@
 //! Bugs in private selections: how often is drawn, from which losses, and at what rate.
 
-use super::handmade::{Handmade, duel};
+use super::handmade::duel;
 use super::{InDuel, Planted};
 use crate::duel::World;
 use crate::{AuditError, Claim, Duel};
 use hushstream_account::{Epsilon, RenyiCurve};
+use hushstream_arena::add;
 use hushstream_noise::Source;
 
 /// δ of the claim of overlapping batches: so large that a few thousand runs tell.
@@ -67,10 +68,7 @@ impl Dartboard {
         for (item, address) in items.iter().zip(1..) {
             let mut cursor = source.cursor(address, 0);
             let mut uniform = || (cursor.next_word() >> 11) as f64 / (1_u64 << 53) as f64;
-            totals
-                .iter_mut()
-                .zip(item)
-                .for_each(|(sum, loss)| *sum += loss);
+            add(&mut totals, item.iter().copied());
             let keep = (1.0 - self.forced) * libm::exp(-self.rate * item[played]);
             if left > 0 && uniform() >= keep {
                 left -= 1;
@@ -102,7 +100,6 @@ pub(crate) fn aimed(experts: usize, aim: usize, world: World) -> Vec<f64> {
         .collect()
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "one signature for all bugs")]
 fn drawing_on(faulty: bool, _: Claim) -> Result<Box<dyn Duel>, AuditError> {
     const ITEMS: usize = 16;
     let board = Dartboard {
@@ -110,10 +107,10 @@ fn drawing_on(faulty: bool, _: Claim) -> Result<Box<dyn Duel>, AuditError> {
         forced: 0.9,
         draws: if faulty { u64::MAX } else { 1 },
     };
-    Ok(duel("first item of sixteen", move |world, seed| {
+    Ok(duel("first item of sixteen", move |world, source| {
         let mut items = vec![vec![0.0; 2]; ITEMS];
         items[0] = aimed(2, 1, world);
-        Ok(board.play(&Handmade::source(seed), 0, &items))
+        Ok(board.play(source, 0, &items))
     }))
 }
 
@@ -126,7 +123,6 @@ fn hedge() -> Option<f64> {
     one.times(u64::from(DRAWS)).ok()?.epsilon_at(DELTA).ok()
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "one signature for all bugs")]
 fn overlapping(faulty: bool, _: Claim) -> Result<Box<dyn Duel>, AuditError> {
     const BATCH: usize = 2;
     let hedge = Dartboard {
@@ -136,7 +132,7 @@ fn overlapping(faulty: bool, _: Claim) -> Result<Box<dyn Duel>, AuditError> {
     };
     Ok(duel(
         "the record at the border of two batches",
-        move |world, seed| {
+        move |world, source| {
             let mut records = vec![vec![0.0; 2]; BATCH * DRAWS as usize + 1];
             records[BATCH] = aimed(2, 1, world);
             // The twin's border belongs to the batch that it begins; shifted, so that both hold it
@@ -145,7 +141,7 @@ fn overlapping(faulty: bool, _: Claim) -> Result<Box<dyn Duel>, AuditError> {
             let items: Vec<Vec<f64>> = (0..DRAWS as usize)
                 .map(|k| batch(&records[BATCH * k + shift..=BATCH * (k + 1)]))
                 .collect();
-            Ok(hedge.play(&Handmade::source(seed), 0, &items))
+            Ok(hedge.play(source, 0, &items))
         },
     ))
 }
@@ -157,19 +153,17 @@ pub(crate) fn batch(records: &[Vec<f64>]) -> Vec<f64> {
         .collect()
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "one signature for all bugs")]
 fn halved(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
     let draw = Dartboard {
         rate: claim.promised() / if faulty { 1.0 } else { 2.0 },
         forced: 1.0,
         draws: 1,
     };
-    Ok(duel("one draw of four", move |world, seed| {
-        Ok(draw.play(&Handmade::source(seed), 0, &[aimed(4, 1, world)]))
+    Ok(duel("one draw of four", move |world, source| {
+        Ok(draw.play(source, 0, &[aimed(4, 1, world)]))
     }))
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "one signature for all bugs")]
 fn unscaled(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
     const POINTS: [f64; 2] = [-3.0, 3.0];
     let draw = Dartboard {
@@ -180,11 +174,11 @@ fn unscaled(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
     let range = if faulty { 1.0 } else { 6.0 };
     Ok(duel(
         "slopes -1 and 1 on a net of two points",
-        move |world, seed| {
+        move |world, source| {
             let values = POINTS.map(|point| world.sign() * point);
             let least = values[0].min(values[1]);
             let losses = values.map(|value| (value - least) / range).to_vec();
-            Ok(draw.play(&Handmade::source(seed), 0, &[losses]))
+            Ok(draw.play(source, 0, &[losses]))
         },
     ))
 }

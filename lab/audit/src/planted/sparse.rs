@@ -4,6 +4,7 @@ use super::handmade::{Handmade, duel};
 use super::{InDuel, Planted, gaussian};
 use crate::duel::World;
 use crate::{AuditError, Claim, Duel};
+use hushstream_arena::add;
 use hushstream_mechanism::sums::{BinaryTree, Cover, Noise};
 use hushstream_noise::Source;
 
@@ -46,11 +47,8 @@ const RELEASES: u64 = 3;
 /// The tree on all coordinates, priced for zero-out.
 fn tree(claim: Claim) -> Handmade {
     let levels = f64::from(BinaryTree::depth(RELEASES));
-    Handmade {
-        noise: Noise::Gaussian,
-        dimension: FEATURES as u32,
-        scale: levels.sqrt() / claim.promised(),
-    }
+    let scale = levels.sqrt() / claim.promised();
+    Handmade::new(Noise::Gaussian, FEATURES as u32, scale)
 }
 
 /// All coordinates of release t, where the canary touched coordinate 2 in round 2 or never did;
@@ -81,15 +79,13 @@ fn touched(world: World, coordinate: usize, t: u64) -> bool {
     coordinate == 0 || (coordinate == 2 && world == World::Right && t >= 2)
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "one signature for all bugs")]
 fn untouched(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
     let tree = tree(claim);
     let name = "a record of one feature, or none";
-    Ok(duel(name, move |world, seed| {
-        let source = Handmade::source(seed);
+    Ok(duel(name, move |world, source| {
         let mut seen = Vec::new();
         for t in 1..=RELEASES {
-            seen.extend(read(&tree, &source, (world, t), |coordinate, node| {
+            seen.extend(read(&tree, source, (world, t), |coordinate, node| {
                 (!faulty || touched(world, coordinate, t)).then_some(node)
             })?);
         }
@@ -99,7 +95,6 @@ fn untouched(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
 
 /// The canary has every feature, faintly. Release 3 is the node of rounds 1 and 2 and that of round
 /// 3: without the canary no slot is old enough for the first.
-#[expect(clippy::unnecessary_wraps, reason = "one signature for all bugs")]
 fn late(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
     const MANY: u32 = 16;
     let tree = Handmade {
@@ -109,39 +104,29 @@ fn late(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
     let nodes = BinaryTree.terms(RELEASES);
     let older = BinaryTree.terms(2)[0].node;
     let name = "a record of all features, or none";
-    Ok(duel(name, move |world, seed| {
-        let source = Handmade::source(seed);
+    Ok(duel(name, move |world, source| {
         let there = world == World::Right;
-        let each = if there {
-            1.0 / f64::from(MANY).sqrt()
-        } else {
-            0.0
-        };
+        let each = f64::from(there) / f64::from(MANY).sqrt();
         let mut seen = vec![each; MANY as usize];
         let drawn = nodes
             .iter()
             .filter(|term| !faulty || there || term.node != older);
         for term in drawn {
-            let noise = tree.node(&source, term.node)?;
-            seen.iter_mut()
-                .zip(noise)
-                .for_each(|(sum, noise)| *sum += noise);
+            add(&mut seen, tree.node(source, term.node)?);
         }
         Ok(seen)
     }))
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "one signature for all bugs")]
 fn redrawn(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
     const READS: u64 = 8;
     let tree = tree(claim);
     let name = "a record of one feature, or none";
-    Ok(duel(name, move |world, seed| {
-        let source = Handmade::source(seed);
+    Ok(duel(name, move |world, source| {
         let mut seen = Vec::new();
         for turn in 0..READS {
             let anew = if faulty { turn << 32 } else { 0 };
-            let sums = read(&tree, &source, (world, 2), |_, node| Some(node + anew))?;
+            let sums = read(&tree, source, (world, 2), |_, node| Some(node + anew))?;
             seen.push(sums[2]);
         }
         Ok(seen)
@@ -150,7 +135,6 @@ fn redrawn(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
 
 /// Each later record answers, in a coordinate of its own, whether what it reads of coordinate 0 is
 /// large.
-#[expect(clippy::unnecessary_wraps, reason = "one signature for all bugs")]
 fn asked(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
     const ROUNDS: u64 = 7;
     let levels = f64::from(BinaryTree::depth(ROUNDS));
@@ -160,8 +144,7 @@ fn asked(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
         ..tree(claim)
     };
     let name = "a record of one feature, or none";
-    Ok(duel(name, move |world, seed| {
-        let source = Handmade::source(seed);
+    Ok(duel(name, move |world, source| {
         let mut exact = vec![0.0; ROUNDS as usize];
         let (mut released, mut seen) = (exact.clone(), Vec::new());
         for t in 1..=ROUNDS {
@@ -173,11 +156,7 @@ fn asked(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
             }
             released.clone_from(&exact);
             for term in BinaryTree.terms(t) {
-                let noise = tree.node(&source, term.node)?;
-                released
-                    .iter_mut()
-                    .zip(noise)
-                    .for_each(|(sum, noise)| *sum += noise);
+                add(&mut released, tree.node(source, term.node)?);
             }
             seen.extend(&released);
         }

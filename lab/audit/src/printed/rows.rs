@@ -1,15 +1,20 @@
 //! The rows: which constant is printed where, and with which parameters it is attacked.
 
 use super::offline::Chosen;
-use super::{DELTA, EPSILON, Mechanism, Printed, batches, offline};
+use super::{DELTA, EPSILON, Mechanism, Printed, Tree, batches, offline};
 use crate::Claim;
 use crate::duel::World;
 use hushstream_account::Adjacency;
 use hushstream_mechanism::sums::Noise;
 
+const PURE: Claim = Claim::Pure { epsilon: EPSILON };
+const APPROXIMATE: Claim = Claim::Approximate {
+    epsilon: EPSILON,
+    delta: DELTA,
+};
+
 impl Printed {
     /// All of them.
-    #[must_use]
     pub fn all() -> Vec<Self> {
         let mut rows = Vec::new();
         for (rounds, natural) in [(2_u64, false), (4, false), (4, true), (16, true)] {
@@ -37,24 +42,34 @@ impl Printed {
         rows
     }
 
+    /// A binary tree with printed noise: (n, distance of two records, printed deviation or scale).
+    fn tree(
+        (erratum, place): (&'static str, &'static str),
+        setting: impl Into<String>,
+        noise: Noise,
+        (releases, reach, scale): (u64, f64, f64),
+    ) -> Self {
+        Self {
+            erratum,
+            place,
+            setting: setting.into(),
+            claim: if noise.is_pure() { PURE } else { APPROXIMATE },
+            mechanism: Mechanism::Tree(Tree {
+                noise,
+                releases,
+                reach,
+                scale,
+            }),
+        }
+    }
+
     /// σ² = (R²/ε²)·log²T·ln(log T/δ), n = T: J1.
     fn jkt_tree(rounds: u64, natural: bool) -> Self {
         let log = logarithm(rounds, natural);
-        Self {
-            erratum: "J1",
-            place: "JKT12 Algorithm 5",
-            setting: format!("T = {rounds}, {}", base(natural)),
-            claim: Claim::Approximate {
-                epsilon: EPSILON,
-                delta: DELTA,
-            },
-            mechanism: Mechanism::Tree {
-                noise: Noise::Gaussian,
-                releases: rounds,
-                reach: 2.0,
-                scale: log / EPSILON * libm::log(log / DELTA).sqrt(),
-            },
-        }
+        let sigma = log / EPSILON * libm::log(log / DELTA).sqrt();
+        let setting = format!("T = {rounds}, {}", base(natural));
+        let place = ("J1", "JKT12 Algorithm 5");
+        Self::tree(place, setting, Noise::Gaussian, (rounds, 2.0, sigma))
     }
 
     /// Bound R for y·v, half the budget, R = 10, T = 2¹⁰: J2.
@@ -63,40 +78,24 @@ impl Printed {
         let log = logarithm(rounds, false);
         let share = 0.5;
         let noise = log / (share * EPSILON) * libm::log(log / (share * DELTA)).sqrt();
-        Self {
-            erratum: "J2",
-            place: "JKT12 Algorithm 4 line 8",
-            setting: "R = 10, T = 2^10, log2".into(),
-            claim: Claim::Approximate {
-                epsilon: EPSILON,
-                delta: DELTA,
-            },
-            mechanism: Mechanism::Tree {
-                noise: Noise::Gaussian,
-                releases: rounds - 1,
-                reach: 2.0 * radius * radius,
-                scale: radius * noise,
-            },
-        }
+        Self::tree(
+            ("J2", "JKT12 Algorithm 4 line 8"),
+            "R = 10, T = 2^10, log2",
+            Noise::Gaussian,
+            (rounds - 1, 2.0 * radius * radius, radius * noise),
+        )
     }
 
     /// β without 1/α: J12.
     fn jkt_offline(rounds: u64, alpha: f64, radius: f64) -> Self {
-        Self {
-            erratum: "J12",
-            place: "JKT12 (37), Algorithm 6",
-            setting: format!("T = {rounds}, alpha = {alpha}, |x*| = {radius}"),
-            claim: Claim::Approximate {
-                epsilon: EPSILON,
-                delta: DELTA,
-            },
-            mechanism: Mechanism::Tree {
-                noise: Noise::Gaussian,
-                releases: 1,
-                reach: offline::reach(rounds, (alpha, radius)),
-                scale: offline::noise(rounds, (alpha, radius), (EPSILON, DELTA)),
-            },
-        }
+        let reach = offline::reach(rounds, (alpha, radius));
+        let noise = offline::noise(rounds, (alpha, radius), (EPSILON, DELTA));
+        Self::tree(
+            ("J12", "JKT12 (37), Algorithm 6"),
+            format!("T = {rounds}, alpha = {alpha}, |x*| = {radius}"),
+            Noise::Gaussian,
+            (1, reach, noise),
+        )
     }
 
     /// ‖x*‖ of 0.1 or 0.2, whichever does better on records that were held out: J13.
@@ -106,10 +105,7 @@ impl Printed {
             erratum: "J13",
             place: "JKT12 section 5",
             setting: "T = 8, |x*| of 0.1 or 0.2 by cross-validation".into(),
-            claim: Claim::Approximate {
-                epsilon: EPSILON,
-                delta: DELTA,
-            },
+            claim: APPROXIMATE,
             mechanism: Mechanism::Chosen([choose(World::Left), choose(World::Right)]),
         }
     }
@@ -117,52 +113,25 @@ impl Printed {
     /// L2-Laplace of scale L(⌈log₂T⌉ + 1)/ε, L = pB/β for one-point gradients, of which two with
     /// the same direction are 2pB/β apart: S1, S8.
     fn st_tree(erratum: &'static str, place: &'static str, setting: &str) -> Self {
-        let rounds = 4_u64;
-        Self {
-            erratum,
-            place,
-            setting: format!("T = {rounds}, {setting}"),
-            claim: Claim::Pure { epsilon: EPSILON },
-            mechanism: Mechanism::Tree {
-                noise: Noise::L2Laplace,
-                releases: rounds - 1,
-                reach: 2.0,
-                scale: (f64::from(rounds.next_power_of_two().ilog2()) + 1.0) / EPSILON,
-            },
-        }
+        let rounds = 4;
+        let setting = format!("T = {rounds}, {setting}");
+        let numbers = (rounds - 1, 2.0, levels(rounds) / EPSILON);
+        Self::tree((erratum, place), setting, Noise::L2Laplace, numbers)
     }
 
     /// Laplace of scale ‖Y‖₁·log T/ε: A1.
     fn as_tree(rounds: u64, natural: bool) -> Self {
-        Self {
-            erratum: "A1",
-            place: "AS17 Lemma 3.3",
-            setting: format!("T = {rounds}, {}, losses in [-1, 1]", base(natural)),
-            claim: Claim::Pure { epsilon: EPSILON },
-            mechanism: Mechanism::Tree {
-                noise: Noise::Laplace,
-                releases: rounds - 1,
-                reach: 2.0,
-                scale: logarithm(rounds, natural) / EPSILON,
-            },
-        }
+        let setting = format!("T = {rounds}, {}, losses in [-1, 1]", base(natural));
+        let numbers = (rounds - 1, 2.0, logarithm(rounds, natural) / EPSILON);
+        Self::tree(("A1", "AS17 Lemma 3.3"), setting, Noise::Laplace, numbers)
     }
 
     /// Laplace of scale B/ε on one feedback in [−B, B]: A4. On a set with losses in [−1, 1] and the
     /// play 1, in one dimension, B = ‖Y‖₁ = 1 and the play's noise is that of Theorem 4.5: A6.
     fn as_feedback(erratum: &'static str, place: &'static str) -> Self {
-        Self {
-            erratum,
-            place,
-            setting: "one play, losses in [-1, 1]".into(),
-            claim: Claim::Pure { epsilon: EPSILON },
-            mechanism: Mechanism::Tree {
-                noise: Noise::Laplace,
-                releases: 1,
-                reach: 2.0,
-                scale: 1.0 / EPSILON,
-            },
-        }
+        let setting = "one play, losses in [-1, 1]";
+        let numbers = (1, 2.0, 1.0 / EPSILON);
+        Self::tree((erratum, place), setting, Noise::Laplace, numbers)
     }
 
     /// Batches Σ from Bt to B(t+1), with parameters that cost ε = 1 when batches are disjoint: F5.
@@ -184,41 +153,32 @@ impl Printed {
         let (length, rounds) = (100.0, 1 << 10);
         let log = logarithm(rounds, true);
         let regret = length * (rounds as f64 / log).sqrt();
-        Self {
-            erratum: "A3",
-            place: "AS17 Theorem 3.5",
-            setting: "N = 1, losses of length 100, T = 2^10, ln".into(),
-            claim: Claim::Approximate {
-                epsilon: EPSILON,
-                delta: DELTA,
-            },
-            mechanism: Mechanism::Tree {
-                noise: Noise::Gaussian,
-                releases: rounds - 1,
-                reach: 2.0 * length,
-                scale: regret.max(log / EPSILON * libm::log(log / DELTA)),
-            },
-        }
+        let sigma = regret.max(log / EPSILON * libm::log(log / DELTA));
+        Self::tree(
+            ("A3", "AS17 Theorem 3.5"),
+            "N = 1, losses of length 100, T = 2^10, ln",
+            Noise::Gaussian,
+            (rounds - 1, 2.0 * length, sigma),
+        )
     }
 
     /// L2-Laplace of scale (L + μD)(⌈log₂W⌉ + 1)/ε, in one dimension, where gradients span 2L − μD:
     /// W1.
     fn window(width: u64, curvature: f64) -> Self {
-        let levels = f64::from(width.next_power_of_two().ilog2()) + 1.0;
-        Self {
-            erratum: "W1",
-            place: "WDP20 Theorem 1",
-            setting: format!("W = {width}, one dimension, mu*D = {curvature}*L"),
-            claim: Claim::Pure { epsilon: EPSILON },
-            mechanism: Mechanism::Tree {
-                noise: Noise::L2Laplace,
-                // The first W releases after an item are those that count.
-                releases: width,
-                reach: 2.0 - curvature,
-                scale: (1.0 + curvature) * levels / EPSILON,
-            },
-        }
+        let scale = (1.0 + curvature) * levels(width) / EPSILON;
+        Self::tree(
+            ("W1", "WDP20 Theorem 1"),
+            format!("W = {width}, one dimension, mu*D = {curvature}*L"),
+            Noise::L2Laplace,
+            // The first W releases after an item are those that count.
+            (width, 2.0 - curvature, scale),
+        )
     }
+}
+
+/// ⌈log₂⌉ + 1.
+fn levels(rounds: u64) -> f64 {
+    f64::from(rounds.next_power_of_two().ilog2()) + 1.0
 }
 
 fn logarithm(rounds: u64, natural: bool) -> f64 {

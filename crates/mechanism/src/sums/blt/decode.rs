@@ -23,33 +23,10 @@
 //! the noise. (α̂_j·buf_j is subtracted from buf_j, rounded once, because θ̂_j = 1 − α̂_j as a
 //! float would be wrong by up to u/α̂_j, relative to α̂_j, and always in the same direction.)
 
+use super::doubles::{BLOCK, fused};
 use super::parameters::BltParameters;
-use hushstream_four::{self as four, FOUR, Four, Work, nearest};
-
-/// A number of a row: `f64`, or an integer of the encoder.
-pub trait RowValue: Copy {
-    /// The nearest float.
-    fn to_float(self) -> f64;
-}
-
-impl RowValue for f64 {
-    fn to_float(self) -> f64 {
-        self
-    }
-}
-
-impl RowValue for i64 {
-    #[inline(always)]
-    fn to_float(self) -> f64 {
-        nearest(self)
-    }
-}
-
-impl RowValue for i128 {
-    fn to_float(self) -> f64 {
-        self as f64
-    }
-}
+use crate::wide::wide;
+use pulp::Simd;
 
 /// A vector of the wrong length, or a state of another form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -77,21 +54,16 @@ impl DecodeError {
     }
 }
 
-/// α̂_j and γ_j, each four times.
-pub(super) type Term = ([f64; FOUR], [f64; FOUR]);
-
 /// Turns rows into prefix sums.
 #[derive(Debug, Clone)]
 pub struct BltDecoder {
-    /// β and b_0, each four times. They and the γ_j are in units of the data.
-    ends: [[f64; FOUR]; 2],
-    terms: Vec<Term>,
+    /// β and b_0. They and the γ_j are in units of the data.
+    ends: (f64, f64),
+    /// α̂_j and γ_j.
+    terms: Vec<(f64, f64)>,
     dimension: usize,
-    /// For every four coordinates, one after the other: their m buffers. What fills up the last
-    /// four stays 0, here and below.
-    buffers: Vec<[f64; FOUR]>,
-    /// For every four coordinates: Σy and Ŝ.
-    sums: Vec<Sums>,
+    /// The m buffers, Σy and Ŝ, one vector after the other.
+    vectors: Vec<f64>,
 }
 
 impl BltDecoder {
@@ -100,32 +72,15 @@ impl BltDecoder {
     #[must_use]
     pub fn new(blt: &BltParameters, dimension: usize, unit: f64) -> Self {
         let inverse = blt.inverse();
-        let terms: Vec<_> = inverse
-            .terms()
-            .map(|(decay, weight)| ([decay; FOUR], [weight * unit; FOUR]))
-            .collect();
-        let groups = dimension.div_ceil(FOUR);
+        let terms: Vec<_> = inverse.terms().map(|(a, w)| (a, w * unit)).collect();
         let limit = inverse.limit() * unit;
-        let first = limit + terms.iter().map(|(_, weight)| weight[0]).sum::<f64>();
+        let first = limit + terms.iter().map(|(_, weight)| weight).sum::<f64>();
         Self {
-            buffers: vec![[0.0; FOUR]; terms.len() * groups],
-            sums: vec![[[0.0; FOUR]; 2]; groups],
-            ends: [[limit; FOUR], [first; FOUR]],
+            ends: (limit, first),
+            vectors: vec![0.0; (terms.len() + 2) * dimension],
             terms,
             dimension,
         }
-    }
-
-    /// β and b_0, the terms, and for every four coordinates their buffers and sums.
-    pub(super) fn parts(&mut self) -> Parts<'_> {
-        let Self {
-            ends,
-            terms,
-            buffers,
-            sums,
-            ..
-        } = self;
-        (ends, terms, buffers, sums)
     }
 
     pub(super) fn dimension(&self) -> usize {
@@ -136,47 +91,52 @@ impl BltDecoder {
     ///
     /// # Errors
     /// [`DecodeError`] if a length is not the dimension.
-    pub fn step<T: RowValue>(&mut self, row: &[T], prefix: &mut [f64]) -> Result<(), DecodeError> {
+    pub fn step(&mut self, row: &[f64], prefix: &mut [f64]) -> Result<(), DecodeError> {
         DecodeError::check(row.len(), self.dimension)?;
         DecodeError::check(prefix.len(), self.dimension)?;
-        four::run(Step {
-            decoder: self,
-            row,
-            prefix,
-        });
+        step(self, row, prefix);
         Ok(())
+    }
+
+    /// Takes a block of coordinates of a row, from `first` on, and writes their prefix sums. To be
+    /// inlined: only then is it compiled for the processor at hand.
+    #[inline(always)]
+    pub(super) fn take<S: Simd>(&mut self, first: usize, row: &[f64], prefix: &mut [f64]) {
+        let (buffers, sums) = self.vectors.split_at_mut(self.terms.len() * self.dimension);
+        let (sums, last) = sums.split_at_mut(self.dimension);
+        let (sums, last) = (&mut sums[first..], &mut last[first..]);
+        for (prefix, sum) in prefix.iter_mut().zip(&*sums) {
+            *prefix = self.ends.0 * sum;
+        }
+        for (buffers, (decay, weight)) in
+            (buffers.chunks_exact_mut(self.dimension)).zip(&self.terms)
+        {
+            let buffers = buffers[first..].iter_mut().zip(row);
+            for ((buffer, row), prefix) in buffers.zip(prefix.iter_mut()) {
+                let kept = fused::<S>(-decay, *buffer, *buffer);
+                *prefix = fused::<S>(*weight, kept, *prefix);
+                *buffer = kept + row;
+            }
+        }
+        for ((prefix, row), (sum, last)) in
+            prefix.iter_mut().zip(row).zip(sums.iter_mut().zip(last))
+        {
+            *prefix = fused::<S>(self.ends.1, *row, *prefix);
+            *sum += row;
+            *last = *prefix;
+        }
     }
 
     /// Writes the last prefix sum once more.
     pub(crate) fn last(&self, prefix: &mut [f64]) {
-        for (out, [_, last]) in prefix.chunks_mut(FOUR).zip(&self.sums) {
-            four::put(*last, out);
-        }
-    }
-
-    /// The places of all numbers, one vector after the other: the m buffers, then Σy and Ŝ.
-    fn places(&self) -> impl Iterator<Item = (usize, usize)> {
-        let vectors = 0..self.terms.len() + 2;
-        vectors.flat_map(|j| (0..self.dimension).map(move |i| (j, i)))
-    }
-
-    /// The number of vector j at coordinate i.
-    fn at(&mut self, (j, i): (usize, usize)) -> &mut f64 {
-        let (group, lane, m) = (i / FOUR, i % FOUR, self.terms.len());
-        if j < m {
-            &mut self.buffers[group * m + j][lane]
-        } else {
-            &mut self.sums[group][j - m][lane]
-        }
+        prefix.copy_from_slice(&self.vectors[(self.terms.len() + 1) * self.dimension..]);
     }
 
     /// The buffers, Σy and Ŝ, one vector after the other, and then which form of state this is.
     /// Public, as the rows are.
     #[must_use]
     pub fn state(&self) -> Vec<f64> {
-        let mut copy = self.clone();
-        let numbers = self.places().map(|place| *copy.at(place));
-        numbers.chain([FORM]).collect()
+        self.vectors.iter().copied().chain([FORM]).collect()
     }
 
     /// Continues from a state.
@@ -184,15 +144,12 @@ impl BltDecoder {
     /// # Errors
     /// [`DecodeError`] if it has the wrong length or form.
     pub fn restore(&mut self, state: &[f64]) -> Result<(), DecodeError> {
-        let wanted = (self.terms.len() + 2) * self.dimension + 1;
-        DecodeError::check(state.len(), wanted)?;
-        if state[wanted - 1].to_bits() != FORM.to_bits() {
+        DecodeError::check(state.len(), self.vectors.len() + 1)?;
+        let (vectors, form) = state.split_at(self.vectors.len());
+        if form[0].to_bits() != FORM.to_bits() {
             return Err(DecodeError::Form);
         }
-        let places: Vec<_> = self.places().collect();
-        for (place, value) in places.into_iter().zip(state) {
-            *self.at(place) = *value;
-        }
+        self.vectors.copy_from_slice(vectors);
         Ok(())
     }
 }
@@ -200,62 +157,12 @@ impl BltDecoder {
 /// Ends a state of this form: earlier ones were shorter by it.
 const FORM: f64 = 2.0;
 
-/// Σy and Ŝ of four coordinates.
-pub(super) type Sums = [[f64; FOUR]; 2];
-
-/// β and b_0, the terms, and for every four coordinates their buffers and sums.
-type Parts<'a> = (
-    &'a [[f64; FOUR]; 2],
-    &'a [Term],
-    &'a mut [[f64; FOUR]],
-    &'a mut [Sums],
-);
-
-/// Takes four coordinates of a row, and gives their prefix sums.
-#[inline(always)]
-pub(super) fn take<V: Four>(
-    v: V,
-    (ends, terms): (&[[f64; FOUR]; 2], &[Term]),
-    buffers: &mut [[f64; FOUR]],
-    sums: &mut Sums,
-    row: V::Floats,
-) -> V::Floats {
-    let sum = v.floats(&sums[0]);
-    let mut past = v.times(v.floats(&ends[0]), sum);
-    for (buffer, (decay, weight)) in buffers.iter_mut().zip(terms) {
-        let old = v.floats(buffer);
-        let kept = v.less_product(v.floats(decay), old, old);
-        past = v.fused(v.floats(weight), kept, past);
-        *buffer = v.numbers(v.plus(kept, row));
-    }
-    let prefix = v.fused(v.floats(&ends[1]), row, past);
-    *sums = [v.numbers(v.plus(sum, row)), v.numbers(prefix)];
-    prefix
-}
-
-/// One step of all coordinates.
-struct Step<'a, T> {
-    decoder: &'a mut BltDecoder,
-    row: &'a [T],
-    prefix: &'a mut [f64],
-}
-
-impl<T: RowValue> Work for Step<'_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with<V: Four>(self, v: V) {
-        let (ends, terms, buffers, sums) = self.decoder.parts();
-        let groups = buffers.chunks_exact_mut(terms.len()).zip(sums);
-        let parts = self.row.chunks(FOUR).zip(self.prefix.chunks_mut(FOUR));
-        for ((row, prefix), (buffers, sums)) in parts.zip(groups) {
-            let mut floats = [0.0; FOUR];
-            for (float, value) in floats.iter_mut().zip(row) {
-                *float = value.to_float();
-            }
-            let row = v.floats(&floats);
-            let decoded = v.numbers(take(v, (ends, terms), buffers, sums, row));
-            four::put(decoded, prefix);
+wide! {
+    /// One step of all coordinates.
+    fn step<'a>(decoder: &'a mut BltDecoder, row: &'a [f64], prefix: &'a mut [f64]) -> () {
+        let blocks = row.chunks(BLOCK).zip(prefix.chunks_mut(BLOCK));
+        for (first, (row, prefix)) in (0..).step_by(BLOCK).zip(blocks) {
+            decoder.take::<S>(first, row, prefix);
         }
     }
 }
@@ -270,11 +177,8 @@ mod tests {
     fn decoding_undoes_encoding() {
         let (n, radius) = (1_u64 << 16, 1_i64 << 26);
         let blt = DyadicBlt::new(&optimise(n, 4).unwrap()).unwrap();
-        let layout = Layout::new(Width::Narrow, 16);
-        let FixedBlt::Narrow(mut encoder) = FixedBlt::open(&blt, layout, n, 3, radius).unwrap()
-        else {
-            panic!()
-        };
+        let layout = Layout::new(Width::Wide, 16);
+        let mut encoder = FixedBlt::open(&blt, layout, n, 3, radius).unwrap();
         let mut decoder = BltDecoder::new(blt.parameters(), 3, layout.unit());
         let (mut row, mut prefix, mut exact, mut worst) = ([0; 3], [0.0; 3], [0_i64; 3], 0_f64);
         let mut bits = 1_u64;
@@ -289,7 +193,7 @@ mod tests {
                 if t % 1024 < 512 { radius } else { -radius },
             ];
             encoder.encode(&item, &mut row).unwrap();
-            decoder.step(&row, &mut prefix).unwrap();
+            decoder.step(&row.map(|y| y as f64), &mut prefix).unwrap();
             for i in 0..3 {
                 exact[i] += item[i];
                 worst = worst.max((prefix[i] - exact[i] as f64).abs() / (radius as f64 * t as f64));
@@ -332,11 +236,11 @@ mod tests {
             (BltDecoder::new(&blt, 2, 0.5), BltDecoder::new(&blt, 2, 0.5));
         let (mut a, mut b) = ([0.0; 2], [0.0; 2]);
         for t in 0..50_i64 {
-            first.step(&[t, -3 * t], &mut a).unwrap();
+            first.step(&[t as f64, -3.0 * t as f64], &mut a).unwrap();
         }
         second.restore(&first.state()).unwrap();
-        first.step(&[7_i128, 9], &mut a).unwrap();
-        second.step(&[7_i64, 9], &mut b).unwrap();
+        first.step(&[7.0, 9.0], &mut a).unwrap();
+        second.step(&[7.0, 9.0], &mut b).unwrap();
         assert_eq!(a.map(f64::to_bits), b.map(f64::to_bits));
         assert!(second.restore(&[0.0]).is_err() && second.restore(&[]).is_err());
         assert!(second.step(&[1.0], &mut b).is_err());
@@ -356,8 +260,8 @@ mod tests {
         let mut each = vec![BltDecoder::new(&blt, 1, 0.3); dimension];
         let (mut prefix, mut single) = (vec![0.0; dimension], [0.0]);
         for t in 1..=20 {
-            let row: Vec<i64> = (1..=dimension as i64)
-                .map(|i| (t * i).wrapping_mul(0x1357_9bdf_0246_8ace) >> (i % 20))
+            let row: Vec<f64> = (1..=dimension as i64)
+                .map(|i| ((t * i).wrapping_mul(0x1357_9bdf_0246_8ace) >> (i % 20)) as f64)
                 .collect();
             all.step(&row, &mut prefix).unwrap();
             for (i, one) in each.iter_mut().enumerate() {

@@ -1,5 +1,5 @@
 //! Integers held in doubles: the encoder for streams of up to about a million releases, and by far
-//! the fastest.
+//! the fastest. Coordinates are independent, so the loops over them become vectors.
 //!
 //! Processors round products of doubles in one instruction and multiply no long integers in
 //! vectors. With ⟦·⟧ the nearest integer, ties to even, and X = x·2ᶠ,
@@ -29,134 +29,99 @@
 //! What the roundings add to the distance of two runs is proved in `dyadic.rs`.
 
 use super::dyadic::DyadicBlt;
-use super::round::Encoding;
-use hushstream_four::{self as four, FOUR, Four};
+use pulp::Simd;
 
 /// K.
 const MIDDLE: f64 = (3_u64 << 51) as f64;
 
-/// α_j and ω_j, each four times.
-#[derive(Clone, Copy)]
-pub(super) struct Factors {
-    decay: [f64; FOUR],
-    weight: [f64; FOUR],
-}
+/// Coordinates that pass through encoder and decoder together: few enough for the first-level
+/// cache.
+pub(super) const BLOCK: usize = 64;
 
-/// 2ᶠ and 2⁻ᶠ, each four times.
-#[derive(Clone, Copy)]
-pub(super) struct Scale {
-    up: [f64; FOUR],
-    down: [f64; FOUR],
+/// a·b + c, rounded once: by the processor, or where it cannot, not by whatever the system has for
+/// it.
+#[inline(always)]
+pub(super) fn fused<S: Simd>(a: f64, b: f64, c: f64) -> f64 {
+    if S::IS_SCALAR {
+        libm::fma(a, b, c)
+    } else {
+        a.mul_add(b, c)
+    }
 }
 
 /// Buffers of an encoder.
 #[derive(Clone)]
 pub(super) struct Doubles {
-    factors: Vec<Factors>,
-    scale: Scale,
+    /// α_j and ω_j.
+    factors: Vec<(f64, f64)>,
+    /// 2ᶠ and 2⁻ᶠ.
+    scale: (f64, f64),
     dimension: usize,
-    /// For every four coordinates, one after the other: their buffers. What fills up the last four
-    /// stays 0.
-    buffers: Vec<[f64; FOUR]>,
+    /// The first buffers of all coordinates, then the second, …
+    buffers: Vec<f64>,
 }
 
 impl Doubles {
     /// Buffers at 0.
     pub(super) fn new(blt: &DyadicBlt, guard_bits: u32, dimension: usize) -> Self {
-        let factors: Vec<_> = blt
-            .parameters()
-            .pairs()
-            .map(|(decay, weight)| Factors {
-                decay: [decay; FOUR],
-                weight: [weight; FOUR],
-            })
-            .collect();
+        let bits = f64::from(guard_bits);
         Self {
-            buffers: vec![[0.0; FOUR]; dimension.div_ceil(FOUR) * factors.len()],
-            factors,
-            scale: Scale {
-                up: [libm::exp2(f64::from(guard_bits)); FOUR],
-                down: [libm::exp2(-f64::from(guard_bits)); FOUR],
-            },
+            factors: blt.parameters().pairs().collect(),
+            scale: (libm::exp2(bits), libm::exp2(-bits)),
             dimension,
+            buffers: vec![0.0; dimension * blt.buffers()],
         }
     }
 
-    /// Where the buffers of coordinate 0 are, then those of coordinate 1, …
-    fn places(&self) -> impl Iterator<Item = (usize, usize)> {
-        four::places(self.dimension, self.factors.len())
+    /// The places of the buffers of coordinate 0, then of coordinate 1, …
+    fn places(&self) -> impl Iterator<Item = usize> + use<> {
+        let (dimension, buffers) = (self.dimension, self.factors.len());
+        (0..dimension).flat_map(move |i| (0..buffers).map(move |j| j * dimension + i))
     }
 
     /// The buffers of coordinate 0, then those of coordinate 1, …: integers, whatever holds them.
-    pub(super) fn state(&self) -> impl Iterator<Item = i64> {
-        let places = self.places();
-        places.map(move |(group, lane)| self.buffers[group][lane] as i64)
+    pub(super) fn state(&self) -> Vec<i128> {
+        self.places().map(|at| self.buffers[at] as i128).collect()
     }
 
     /// The reverse, for numbers that the layout admits.
-    pub(super) fn restore(&mut self, state: impl Iterator<Item = i64>) {
-        let mut restored = vec![[0.0; FOUR]; self.buffers.len()];
-        for ((group, lane), value) in self.places().zip(state) {
-            restored[group][lane] = value as f64;
+    pub(super) fn restore(&mut self, state: &[i128]) {
+        for (at, value) in self.places().zip(state) {
+            self.buffers[at] = *value as f64;
         }
-        self.buffers = restored;
-    }
-}
-
-/// The bits of K + Y, for the items of four coordinates.
-#[inline(always)]
-fn take<V: Four>(
-    v: V,
-    factors: &[Factors],
-    scale: &Scale,
-    item: V::Words,
-    buffers: &mut [[f64; FOUR]],
-) -> V::Words {
-    let middle = v.floats(&[MIDDLE; FOUR]);
-    let x = v.minus(v.as_floats(v.add(item, v.bits(middle))), middle);
-    let scaled = v.fused(x, v.floats(&scale.up), middle);
-    let mut row = middle;
-    for (buffer, factors) in buffers.iter_mut().zip(factors) {
-        let value = v.floats(buffer);
-        row = v.fused(value, v.floats(&factors.weight), row);
-        let lost = v.fused(value, v.floats(&factors.decay), middle);
-        *buffer = v.numbers(v.plus(value, v.minus(scaled, lost)));
-    }
-    let past = v.fused(v.minus(row, middle), v.floats(&scale.down), middle);
-    v.add(v.bits(past), item)
-}
-
-impl Encoding for Doubles {
-    type Factors = Factors;
-    type Shape = Scale;
-    type Buffer = [f64; FOUR];
-
-    fn parts(&mut self) -> (&[Factors], &Scale, &mut [[f64; FOUR]]) {
-        (&self.factors, &self.scale, &mut self.buffers)
     }
 
+    /// Takes a block of coordinates of an item, from `first` on, and writes those of the row with
+    /// its noise. To be inlined: only then is it compiled for the processor at hand.
     #[inline(always)]
-    fn row<V: Four>(
-        v: V,
-        (factors, scale): (&[Factors], &Scale),
-        item: &[i64; FOUR],
-        buffers: &mut [[f64; FOUR]],
-    ) -> V::Words {
-        let row = take(v, factors, scale, v.words(item), buffers);
-        v.subtract(row, v.bits(v.floats(&[MIDDLE; FOUR])))
-    }
-
-    #[inline(always)]
-    fn noisy<V: Four>(
-        v: V,
-        (factors, scale): (&[Factors], &Scale),
-        item: &[i64; FOUR],
-        noise: &[i64; FOUR],
-        buffers: &mut [[f64; FOUR]],
-    ) -> V::Floats {
-        let row = take(v, factors, scale, v.words(item), buffers);
-        let noisy = v.as_floats(v.add(row, v.words(noise)));
-        v.minus(noisy, v.floats(&[MIDDLE; FOUR]))
+    pub(super) fn take<S: Simd>(
+        &mut self,
+        first: usize,
+        item: &[i64],
+        noise: &[i64],
+        row: &mut [f64],
+    ) {
+        let (up, down) = self.scale;
+        let mut scaled = [0.0; BLOCK];
+        for (scaled, item) in scaled.iter_mut().zip(item) {
+            let x = f64::from_bits(MIDDLE.to_bits().wrapping_add_signed(*item)) - MIDDLE;
+            *scaled = fused::<S>(x, up, MIDDLE);
+        }
+        row.fill(MIDDLE);
+        for (buffers, (decay, weight)) in
+            (self.buffers.chunks_exact_mut(self.dimension)).zip(&self.factors)
+        {
+            let buffers = buffers[first..].iter_mut().zip(&scaled);
+            for ((buffer, scaled), row) in buffers.zip(row.iter_mut()) {
+                *row = fused::<S>(*buffer, *weight, *row);
+                *buffer += scaled - fused::<S>(*buffer, *decay, MIDDLE);
+            }
+        }
+        for (row, (item, noise)) in row.iter_mut().zip(item.iter().zip(noise)) {
+            let past = fused::<S>(*row - MIDDLE, down, MIDDLE).to_bits();
+            let noisy = past.wrapping_add_signed(*item).wrapping_add_signed(*noise);
+            *row = f64::from_bits(noisy) - MIDDLE;
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! 1 − θ_j = a_j/2⁶² and ω_j = w_j/2⁴⁰ with integers a_j ≥ 1, w_j ≥ 1: the decay to the nearest
 //! (for 2⁴⁰ releases a_j is still above 10⁶), the weight down; to 31 bits each where that is
-//! harmless, because their products are then fast (`lanes.rs`). Weights get fewer bits because Σ_j
+//! harmless (more would change the strategies of earlier versions, and gain nothing). Weights get fewer bits because Σ_j
 //! w_j·buf_j, the largest number in the encoder, must fit 127 bits. An a_j or w_j that comes from a
 //! float has at most 53 significant bits, so a_j/2⁶² and w_j/2⁴⁰ are floats *exactly*:
 //! [`DyadicBlt::parameters`] are not an approximation of what the encoder does but the same
@@ -12,7 +12,7 @@
 //! participations), and the value reported is that, widened by 2⁻⁴⁴ (2⁻³²): never below the real
 //! norm. Σw_j ≤ 2⁴⁰ is checked in integers.
 //!
-//! **Inflation: what the floors add.** The [encoder](super::FixedEncoder) computes, in units of
+//! **Inflation: what the floors add.** The [encoder](super::FixedBlt) computes, in units of
 //! 2⁻ᶠ,
 //!
 //! buf_j ← buf_j − ⌊α_j·buf_j⌋ + X = θ_j·buf_j + ε + X and Y = X + ⌊Σω_j·buf_j⌋ = X + Σω_j·buf_j −
@@ -45,7 +45,6 @@ use serde::{Deserialize, Serialize};
 
 use super::error::BltError;
 use super::geometric::geometric;
-use super::lanes::DROPPED_WEIGHT_BITS;
 use super::layout::{Layout, Width};
 use super::parameters::BltParameters;
 
@@ -54,6 +53,8 @@ pub const DECAY_BITS: u32 = 62;
 /// Weights are multiples of 2⁻⁴⁰.
 pub const WEIGHT_BITS: u32 = 40;
 
+/// What is left of 40 bits are 31.
+const DROPPED_WEIGHT_BITS: u32 = WEIGHT_BITS - 31;
 /// Weights from here on may lose the last 9 bits: less than 2⁻¹⁹ of themselves, and where they are
 /// optimal the error does not change to first order.
 const LEAST_SHORT_WEIGHT: f64 = 1.0 / (1 << 12) as f64;
@@ -129,9 +130,8 @@ impl DyadicBlt {
     }
 
     /// Rounds parameters: decays to the nearest multiple of 2⁻⁶² (at least one) with 31 significant
-    /// bits, weights down to a multiple of 2⁻³¹. The encoder is faster with such. Where a weight is
-    /// below 2⁻¹², or two decays would coincide, decays keep all their bits and weights are
-    /// multiples of 2⁻⁴⁰.
+    /// bits, weights down to a multiple of 2⁻³¹. Where a weight is below 2⁻¹², or two decays would
+    /// coincide, decays keep all their bits and weights are multiples of 2⁻⁴⁰.
     ///
     /// # Errors
     /// [`BltError::Weight`] for a weight below 2⁻⁴⁰, [`BltError::Decay`] if two decays coincide
@@ -242,7 +242,7 @@ impl DyadicBlt {
         let buffers = self.gain(releases) - 1.0;
         let apart = match layout.width() {
             Width::Double => 1.0 + unit * (self.buffers() as f64 + buffers),
-            Width::Narrow | Width::Wide => unit * (1.0 + buffers),
+            Width::Wide => unit * (1.0 + buffers),
         };
         let cells = releases as f64 * coordinates as f64;
         up(apart * cells.sqrt(), MARGIN)

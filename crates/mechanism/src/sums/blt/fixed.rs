@@ -19,18 +19,12 @@
 //!
 //! A row without noise is private data, and so are the buffers: neither is printed by `Debug`.
 
-use std::fmt;
-
 use super::decode::BltDecoder;
-use super::doubles::Doubles;
+use super::doubles::{BLOCK, Doubles};
 use super::dyadic::{DECAY_BITS, DyadicBlt, WEIGHT_BITS};
-use super::lanes::Lanes;
 use super::layout::{Layout, LayoutError, Width};
-use super::parameters::MAX_BUFFERS;
-use super::round::{encode, round};
-use super::word::Word;
-use hushstream_four::{self as four, FOUR, Four, Work, padded};
-use pulp::{Arch, Simd, WithSimd};
+use crate::wide::wide;
+use std::fmt;
 
 /// Why an item or a state was refused. Nothing has changed then.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -60,13 +54,38 @@ pub enum EncodeError {
     State,
 }
 
-/// An encoder of the width that its layout demands.
-#[derive(Debug, Clone)]
-pub enum FixedBlt {
-    /// Rows in `i64`.
-    Narrow(FixedEncoder<i64>),
-    /// Rows in `i128`.
-    Wide(FixedEncoder<i128>),
+/// The encoder.
+#[derive(Clone)]
+pub struct FixedBlt {
+    blt: DyadicBlt,
+    layout: Layout,
+    releases: u64,
+    used: u64,
+    dimension: usize,
+    radius: i64,
+    buffers: Buffers,
+}
+
+/// All buffers of all coordinates.
+#[derive(Clone)]
+enum Buffers {
+    /// Integers in doubles.
+    Doubles(Doubles),
+    /// Those of coordinate 0, then those of coordinate 1, …
+    Wide(Vec<i128>),
+}
+
+impl fmt::Debug for FixedBlt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FixedBlt")
+            .field("blt", &self.blt)
+            .field("layout", &self.layout)
+            .field("releases", &self.releases)
+            .field("used", &self.used)
+            .field("dimension", &self.dimension)
+            .field("radius", &self.radius)
+            .finish_non_exhaustive()
+    }
 }
 
 impl FixedBlt {
@@ -83,78 +102,20 @@ impl FixedBlt {
         radius: i64,
     ) -> Result<Self, LayoutError> {
         layout.check(blt, releases, dimension, radius)?;
-        Ok(match layout.width() {
-            Width::Double | Width::Narrow => {
-                Self::Narrow(FixedEncoder::new(blt, layout, releases, dimension, radius))
-            }
-            Width::Wide => Self::Wide(FixedEncoder::new(blt, layout, releases, dimension, radius)),
-        })
-    }
-}
-
-/// The encoder itself.
-#[derive(Clone)]
-pub struct FixedEncoder<W> {
-    blt: DyadicBlt,
-    layout: Layout,
-    releases: u64,
-    used: u64,
-    dimension: usize,
-    radius: i64,
-    buffers: Buffers<W>,
-}
-
-/// All buffers of all coordinates.
-#[derive(Clone)]
-enum Buffers<W> {
-    /// Integers in doubles.
-    Doubles(Doubles),
-    /// Narrow ones with short factors.
-    Lanes(Lanes),
-    /// Those of coordinate 0, then those of coordinate 1, …: a step passes through memory once.
-    Words(Vec<W>),
-}
-
-impl<W: Word> Buffers<W> {
-    /// At 0.
-    fn new(blt: &DyadicBlt, layout: Layout, dimension: usize) -> Self {
-        let guard_bits = layout.guard_bits();
-        let lanes = match layout.width() {
-            Width::Double => return Self::Doubles(Doubles::new(blt, guard_bits, dimension)),
-            Width::Narrow => Lanes::new(blt, guard_bits, dimension),
-            Width::Wide => None,
-        };
-        lanes.map_or_else(
-            || Self::Words(vec![W::default(); dimension * blt.buffers()]),
-            Self::Lanes,
-        )
-    }
-}
-
-impl<W> fmt::Debug for FixedEncoder<W> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("FixedEncoder")
-            .field("blt", &self.blt)
-            .field("layout", &self.layout)
-            .field("releases", &self.releases)
-            .field("used", &self.used)
-            .field("dimension", &self.dimension)
-            .field("radius", &self.radius)
-            .finish_non_exhaustive()
-    }
-}
-
-impl<W: Word> FixedEncoder<W> {
-    fn new(blt: &DyadicBlt, layout: Layout, releases: u64, dimension: usize, radius: i64) -> Self {
-        Self {
+        Ok(Self {
             blt: blt.clone(),
             layout,
             releases,
             used: 0,
             dimension,
             radius,
-            buffers: Buffers::new(blt, layout, dimension),
-        }
+            buffers: match layout.width() {
+                Width::Double => {
+                    Buffers::Doubles(Doubles::new(blt, layout.guard_bits(), dimension))
+                }
+                Width::Wide => Buffers::Wide(vec![0; dimension * blt.buffers()]),
+            },
+        })
     }
 
     /// Takes one item and writes its row, in units of [`Layout::unit`], **without noise**.
@@ -162,23 +123,30 @@ impl<W: Word> FixedEncoder<W> {
     /// # Errors
     /// [`EncodeError::Exhausted`], [`EncodeError::Length`] or [`EncodeError::Radius`]; the encoder
     /// is then unchanged.
-    pub fn encode(&mut self, item: &[i64], row: &mut [W]) -> Result<(), EncodeError> {
+    pub fn encode(&mut self, item: &[i64], row: &mut [i128]) -> Result<(), EncodeError> {
         self.check(item)?;
         self.check_length(row.len())?;
-        match (&mut self.buffers, W::narrow(row)) {
-            (Buffers::Doubles(doubles), Some(row)) => encode(doubles, item, row),
-            (Buffers::Lanes(lanes), Some(row)) => encode(lanes, item, row),
-            _ => self.pass_for_all(item, row),
+        match &mut self.buffers {
+            Buffers::Doubles(doubles) => {
+                let (mut floats, noise) = (vec![0.0; item.len()], vec![0; item.len()]);
+                round(doubles, None, item, &noise, &mut floats);
+                // Integers, whatever holds them.
+                let rows = row.iter_mut().zip(floats);
+                rows.for_each(|(row, float)| *row = float as i128);
+            }
+            Buffers::Wide(buffers) => {
+                wide_row(&self.blt, self.layout.guard_bits(), item, row, buffers);
+            }
         }
         self.used += 1;
         Ok(())
     }
 
     /// Takes one item, adds noise to its row and decodes it, in one pass. False, and nothing has
-    /// happened, for an encoder that has no such pass.
+    /// happened, if the rows are wide.
     ///
     /// # Errors
-    /// As [`FixedEncoder::encode`].
+    /// As [`FixedBlt::encode`].
     pub(crate) fn release(
         &mut self,
         item: &[i64],
@@ -190,11 +158,10 @@ impl<W: Word> FixedEncoder<W> {
         self.check_length(noise.len())?;
         self.check_length(prefix.len())?;
         self.check_length(decoder.dimension())?;
-        match &mut self.buffers {
-            Buffers::Doubles(doubles) => round(doubles, decoder, item, noise, prefix),
-            Buffers::Lanes(lanes) => round(lanes, decoder, item, noise, prefix),
-            Buffers::Words(_) => return Ok(false),
-        }
+        let Buffers::Doubles(doubles) = &mut self.buffers else {
+            return Ok(false);
+        };
+        round(doubles, Some(decoder), item, noise, prefix);
         self.used += 1;
         Ok(true)
     }
@@ -206,8 +173,11 @@ impl<W: Word> FixedEncoder<W> {
             });
         }
         self.check_length(item.len())?;
+        // R − x and R + x are both not negative just where |x| ≤ R. Where one of them wraps
+        // around, the other is negative.
         let radius = self.radius;
-        if four::run(Within { item, radius }) {
+        let excess = |x: i64| radius.wrapping_sub(x) | radius.wrapping_add(x);
+        if item.iter().fold(0, |signs, x| signs | excess(*x)) >= 0 {
             Ok(())
         } else {
             Err(EncodeError::Radius { radius })
@@ -222,61 +192,6 @@ impl<W: Word> FixedEncoder<W> {
             given,
             wanted: self.dimension,
         })
-    }
-
-    /// One instance for each number of buffers, so that the inner loop is unrolled.
-    fn pass_for_all(&mut self, item: &[i64], row: &mut [W]) {
-        match self.blt.buffers() {
-            1 => self.dispatch::<1>(item, row),
-            2 => self.dispatch::<2>(item, row),
-            3 => self.dispatch::<3>(item, row),
-            4 => self.dispatch::<4>(item, row),
-            5 => self.dispatch::<5>(item, row),
-            6 => self.dispatch::<6>(item, row),
-            7 => self.dispatch::<7>(item, row),
-            _ => self.dispatch::<MAX_BUFFERS>(item, row),
-        }
-    }
-
-    fn dispatch<const M: usize>(&mut self, item: &[i64], row: &mut [W]) {
-        Arch::new().dispatch(Pass::<W, M> {
-            encoder: self,
-            item,
-            row,
-        });
-    }
-
-    #[inline(always)]
-    fn pass<const M: usize>(&mut self, item: &[i64], row: &mut [W]) {
-        let guard = self.layout.guard_bits();
-        let mut factors = [(0, 0); M];
-        let numerators = self.blt.decay_numerators().iter().copied();
-        for (slot, factor) in factors
-            .iter_mut()
-            .zip(numerators.zip(self.blt.weight_numerators().iter().copied()))
-        {
-            *slot = factor;
-        }
-        let Buffers::Words(buffers) = &mut self.buffers else {
-            unreachable!("the others have steps of their own");
-        };
-        let groups = buffers.as_chunks_mut::<M>().0;
-        for ((x, y), buffers) in item.iter().zip(row).zip(groups) {
-            let scaled = i128::from(*x) << guard;
-            let mut sum = 0_i128;
-            for (buffer, (a, w)) in buffers.iter_mut().zip(&factors) {
-                // Widened here and not before the loop: for narrow buffers the product is then a
-                // single instruction.
-                let (value, a, w) = (buffer.widen(), i128::from(*a), i128::from(*w));
-                // `Layout::check` excludes overflow here, so the arithmetic need not look for it,
-                // which would take several times as long; the tests run with the assertion in
-                // `Word::fit`.
-                sum = sum.wrapping_add(w.wrapping_mul(value));
-                let kept = value.wrapping_sub(a.wrapping_mul(value) >> DECAY_BITS);
-                *buffer = W::fit(kept.wrapping_add(scaled));
-            }
-            *y = W::fit(scaled.wrapping_add(sum >> WEIGHT_BITS));
-        }
     }
 
     /// The layout.
@@ -294,12 +209,10 @@ impl<W: Word> FixedEncoder<W> {
     /// The buffers, coordinate by coordinate: with [`used`](Self::used) the whole state. Private
     /// data.
     #[must_use]
-    pub fn state(&self) -> Vec<W> {
-        let words = |value: i64| W::fit(value.into());
+    pub fn state(&self) -> Vec<i128> {
         match &self.buffers {
-            Buffers::Doubles(doubles) => doubles.state().map(words).collect(),
-            Buffers::Lanes(lanes) => lanes.state().map(words).collect(),
-            Buffers::Words(buffers) => buffers.clone(),
+            Buffers::Doubles(doubles) => doubles.state(),
+            Buffers::Wide(buffers) => buffers.clone(),
         }
     }
 
@@ -308,7 +221,7 @@ impl<W: Word> FixedEncoder<W> {
     /// # Errors
     /// [`EncodeError::Length`], or [`EncodeError::State`] if it exceeds what `used` ≤ n steps can
     /// reach.
-    pub fn restore(&mut self, used: u64, state: &[W]) -> Result<(), EncodeError> {
+    pub fn restore(&mut self, used: u64, state: &[i128]) -> Result<(), EncodeError> {
         let wanted = self.dimension * self.blt.buffers();
         if state.len() != wanted {
             return Err(EncodeError::Length {
@@ -319,67 +232,59 @@ impl<W: Word> FixedEncoder<W> {
         // What `used` steps can reach, not what n steps can: otherwise the steps that remain could
         // overflow.
         let limits = self.layout.limits(&self.blt, used, self.radius);
-        let within = |(value, limit): (&W, &f64)| value.widen().unsigned_abs() as f64 <= *limit;
+        let within = |(value, limit): (&i128, &f64)| value.unsigned_abs() as f64 <= *limit;
         if used > self.releases || !state.iter().zip(limits.iter().cycle()).all(within) {
             return Err(EncodeError::State);
         }
         self.used = used;
-        // Only narrow words are in doubles and lanes.
-        let narrow = state.iter().map(|value| value.widen() as i64);
         match &mut self.buffers {
-            Buffers::Doubles(doubles) => doubles.restore(narrow),
-            Buffers::Lanes(lanes) => lanes.restore(narrow),
-            Buffers::Words(buffers) => buffers.copy_from_slice(state),
+            Buffers::Doubles(doubles) => doubles.restore(state),
+            Buffers::Wide(buffers) => buffers.copy_from_slice(state),
         }
         Ok(())
     }
 }
 
-/// One pass, to be compiled for every generation of processors: the newer have shorter ways to
-/// multiply.
-struct Pass<'a, W, const M: usize> {
-    encoder: &'a mut FixedEncoder<W>,
-    item: &'a [i64],
-    row: &'a mut [W],
-}
-
-impl<W: Word, const M: usize> WithSimd for Pass<'_, W, M> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        self.encoder.pass::<M>(self.item, self.row);
-    }
-}
-
-/// Whether no coordinate exceeds the radius.
-struct Within<'a> {
-    item: &'a [i64],
-    radius: i64,
-}
-
-impl Work for Within<'_> {
-    type Output = bool;
-
-    #[inline(always)]
-    fn with<V: Four>(self, v: V) -> bool {
-        let radius = v.words(&[self.radius; FOUR]);
-        let mut signs = v.words(&[0; FOUR]);
-        let (items, rest) = self.item.as_chunks();
-        for item in items {
-            signs = v.or(signs, excess(v, radius, item));
+/// The formula, as it stands. [`Layout`] excludes overflow here, so the arithmetic need not look
+/// for it, which would take several times as long.
+fn wide_row(blt: &DyadicBlt, guard: u32, item: &[i64], row: &mut [i128], buffers: &mut [i128]) {
+    let groups = buffers.chunks_exact_mut(blt.buffers());
+    for ((x, y), buffers) in item.iter().zip(row).zip(groups) {
+        let scaled = i128::from(*x) << guard;
+        let factors = blt.decay_numerators().iter().zip(blt.weight_numerators());
+        let mut sum = 0_i128;
+        for (buffer, (a, w)) in buffers.iter_mut().zip(factors) {
+            sum = sum.wrapping_add(buffer.wrapping_mul((*w).into()));
+            let lost = buffer.wrapping_mul((*a).into()) >> DECAY_BITS;
+            *buffer = buffer.wrapping_sub(lost).wrapping_add(scaled);
         }
-        signs = v.or(signs, excess(v, radius, &padded(rest)));
-        v.integers(signs).iter().all(|signs| *signs >= 0)
+        *y = scaled.wrapping_add(sum >> WEIGHT_BITS);
     }
 }
 
-/// R − x and R + x are both not negative just where |x| ≤ R. Where one of them wraps around, the
-/// other is negative.
-#[inline(always)]
-fn excess<V: Four>(v: V, radius: V::Words, item: &[i64; FOUR]) -> V::Words {
-    let item = v.words(item);
-    v.or(v.subtract(radius, item), v.add(radius, item))
+wide! {
+    /// One round in one pass: encode, add noise, decode, a block of coordinates at a time. Without
+    /// a decoder, `out` are the noisy rows.
+    fn round<'a>(
+        doubles: &'a mut Doubles,
+        decoder: Option<&'a mut BltDecoder>,
+        item: &'a [i64],
+        noise: &'a [i64],
+        out: &'a mut [f64],
+    ) -> () {
+        let mut decoder = decoder;
+        let inputs = item.chunks(BLOCK).zip(noise.chunks(BLOCK));
+        let blocks = inputs.zip(out.chunks_mut(BLOCK));
+        for (first, ((item, noise), out)) in (0..).step_by(BLOCK).zip(blocks) {
+            let mut room = [0.0; BLOCK];
+            let row = &mut room[..item.len()];
+            doubles.take::<S>(first, item, noise, row);
+            match &mut decoder {
+                Some(decoder) => decoder.take::<S>(first, row, out),
+                None => out.copy_from_slice(row),
+            }
+        }
+    }
 }
 
 #[cfg(test)]

@@ -3,14 +3,13 @@
 //! Let M = R·2ᶠ be the largest scaled coordinate (R = `radius`, f guard bits). From
 //! buf ← θ·buf + ε + X, |ε| ≤ 1, it follows that |buf_j| ≤ (M+1)·(1−θ_j^n)/(1−θ_j) =: L_j after n
 //! steps. A weighted sum is at most M + Σω_jL_j + m, as each of its at most m roundings adds at most
-//! one. A layout is accepted only if, with W = 51 bits (double), 63 (narrow) or 127 (wide),
+//! one. A layout is accepted only if, with W = 51 bits (double) or 127 (wide),
 //!
 //! * buffers fit: L_j < 2^W, or 2⁵³ for doubles;
 //! * weighted sums fit: M + Σω_jL_j + m < 2^W;
 //! * rows fit after noise of up to 16 standard deviations: (M + Σω_jL_j + m)/2^{f−g} + 1 + 2^{34+g}
 //!   < 2^W, with g = f bits below the lattice in the rows, or none (double);
-//! * products fit an `i128`: a_j·L_j < 2¹²⁷, where a_j·L_j ≤ (M+1)·2⁶², and Σw_jL_j < 2¹²⁷ (for
-//!   narrow buffers they always do).
+//! * products fit an `i128`: a_j·L_j < 2¹²⁷, where a_j·L_j ≤ (M+1)·2⁶², and Σw_jL_j < 2¹²⁷.
 //!
 //! The floating evaluation has relative error below 2⁻⁴⁴ and is widened by 10⁻¹², so "fits" is
 //! never a rounding accident, and 2^W − 1 fits too. Under these checks no operation of the encoder
@@ -23,21 +22,38 @@ use super::error::BltError;
 
 /// Noise of standard deviation 2^{30+g} stays below 2^{34+g}, sixteen deviations.
 const NOISE_BITS: u32 = 34;
-/// Guard bits beyond these are not worth having: narrow, because the floors are already negligible
-/// for a million releases…
-const NARROW_GUARD: u32 = 16;
+/// Guard bits beyond these are not worth having: in doubles, because the roundings are already
+/// negligible for a million releases…
+const DOUBLE_GUARD: u32 = 16;
 /// …and wide, because R·2^{f+62} must stay below 2¹²⁷.
 const WIDE_GUARD: u32 = 32;
 
-/// What holds buffers and rows. Journals name them by their order here.
+/// What holds buffers and rows. Journals name them by these numbers; 0 was another width once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "u8", into = "u8")]
 pub enum Width {
-    /// `i64`.
-    Narrow,
     /// `i128`.
-    Wide,
-    /// Buffers are integers in `f64`, rows in `i64`.
-    Double,
+    Wide = 1,
+    /// Integers in `f64`.
+    Double = 2,
+}
+
+impl From<Width> for u8 {
+    fn from(width: Width) -> Self {
+        width as Self
+    }
+}
+
+impl TryFrom<u8> for Width {
+    type Error = &'static str;
+
+    fn try_from(stored: u8) -> Result<Self, Self::Error> {
+        match stored {
+            1 => Ok(Self::Wide),
+            2 => Ok(Self::Double),
+            _ => Err("this width of a filter is not supported by this version"),
+        }
+    }
 }
 
 impl Width {
@@ -45,7 +61,6 @@ impl Width {
     const fn bits(self) -> u32 {
         match self {
             Self::Double => 51,
-            Self::Narrow => 63,
             Self::Wide => 127,
         }
     }
@@ -53,7 +68,7 @@ impl Width {
     const fn buffer_bits(self) -> u32 {
         match self {
             Self::Double => 53,
-            Self::Narrow | Self::Wide => self.bits(),
+            Self::Wide => self.bits(),
         }
     }
 }
@@ -115,7 +130,7 @@ impl Layout {
         Self { width, guard_bits }
     }
 
-    /// The first width, doubles before narrow before wide, that with as many guard bits as fit, up
+    /// The first width, doubles before wide, that with as many guard bits as fit, up
     /// to 16 (wide: 32), has an inflation of at most `tolerance` lattice units. `radius` may be an
     /// upper bound (the one without inflation), as a smaller one fits all the more.
     ///
@@ -132,11 +147,7 @@ impl Layout {
             inflation: f64::INFINITY,
             tolerance,
         };
-        for (width, most) in [
-            (Width::Double, NARROW_GUARD),
-            (Width::Narrow, NARROW_GUARD),
-            (Width::Wide, WIDE_GUARD),
-        ] {
+        for (width, most) in [(Width::Double, DOUBLE_GUARD), (Width::Wide, WIDE_GUARD)] {
             for guard_bits in (0..=most).rev() {
                 let layout = Self { width, guard_bits };
                 match layout.check(blt, releases, dimension, radius) {
@@ -177,7 +188,7 @@ impl Layout {
     pub fn row_bits(self) -> u32 {
         match self.width {
             Width::Double => 0,
-            Width::Narrow | Width::Wide => self.guard_bits,
+            Width::Wide => self.guard_bits,
         }
     }
 
@@ -267,14 +278,17 @@ mod tests {
         (2_f64.powi(30) / 4.2247 / blt.sensitivity(n)) as i64
     }
 
+    /// Larger data leave less room for guard bits, also in the wide ones.
     #[test]
-    fn a_million_releases_are_narrow_with_sixteen_guard_bits() {
+    fn guard_bits_give_way_to_data() {
         let blt = DyadicBlt::new(&vector()).unwrap();
-        let layout = Layout::choose(&blt, 1 << 20, 1024, radius(&blt, 1 << 20), 1e5).unwrap();
-        assert_eq!((layout.width(), layout.guard_bits()), (Width::Narrow, 16));
-        // A larger budget means larger data; two bits of guard give way.
-        let layout = Layout::choose(&blt, 1 << 20, 1024, 8 * radius(&blt, 1 << 20), 1e5).unwrap();
-        assert_eq!((layout.width(), layout.guard_bits()), (Width::Narrow, 14));
+        for (log_radius, guard_bits) in [(36, 28), (40, 24), (62, 2)] {
+            let layout = Layout::choose(&blt, 1 << 20, 1024, 1 << log_radius, 1e7).unwrap();
+            assert_eq!(
+                (layout.width(), layout.guard_bits()),
+                (Width::Wide, guard_bits)
+            );
+        }
     }
 
     /// Doubles lose their guard bits, and at last their use, as streams grow longer.
@@ -285,7 +299,7 @@ mod tests {
             (1 << 16, Width::Double, 11),
             (400_000, Width::Double, 9),
             (1 << 20, Width::Double, 8),
-            (1 << 22, Width::Narrow, 16),
+            (1 << 22, Width::Wide, 32),
         ] {
             let blt = DyadicBlt::new(&optimise(n, 4).unwrap()).unwrap();
             let layout = Layout::choose(&blt, n, 54, radius(&blt, n) / 2, 2.5e5).unwrap();
@@ -296,7 +310,7 @@ mod tests {
             );
             assert_eq!(
                 layout.row_bits(),
-                if width == Width::Double { 0 } else { 16 }
+                if width == Width::Double { 0 } else { 32 }
             );
         }
     }
@@ -305,7 +319,7 @@ mod tests {
     #[test]
     fn widths_are_stored_by_their_numbers() {
         let stored = |width: Width| postcard::to_allocvec(&width).unwrap();
-        assert_eq!(stored(Width::Narrow), [0]);
+        assert!(postcard::from_bytes::<Width>(&[0]).is_err());
         assert_eq!(stored(Width::Wide), [1]);
         assert_eq!(stored(Width::Double), [2]);
     }
@@ -347,12 +361,12 @@ mod tests {
             choose(1 << 30, 1, i64::MAX, 1e9).is_ok(),
             "without guard bits even this fits 128"
         );
-        let narrow = Layout::new(Width::Narrow, 0).check(&blt, 1 << 20, 1, i64::MAX);
+        let double = Layout::new(Width::Double, 0).check(&blt, 1 << 20, 1, i64::MAX);
         assert!(matches!(
-            narrow,
+            double,
             Err(LayoutError::DoesNotFit {
                 what: "buffers",
-                available: 63,
+                available: 53,
                 ..
             })
         ));
@@ -373,7 +387,7 @@ mod tests {
                 ..
             })
         ));
-        let noisy = Layout::new(Width::Narrow, 29).check(&blt, 1, 1, 1);
+        let noisy = Layout::new(Width::Wide, 93).check(&blt, 1, 1, 1);
         assert!(matches!(
             noisy,
             Err(LayoutError::DoesNotFit {

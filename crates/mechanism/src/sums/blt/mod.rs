@@ -30,16 +30,13 @@
 //! let inflation = blt.inflation(layout, releases, dimension);
 //! let radius = ((room - inflation) / blt.sensitivity(releases)) as i64;
 //!
-//! let mut encoder = match FixedBlt::open(&blt, layout, releases, dimension, radius)? {
-//!     FixedBlt::Narrow(encoder) => encoder,
-//!     FixedBlt::Wide(_) => unreachable!("a thousand releases fit 64 bits"),
-//! };
+//! let mut encoder = FixedBlt::open(&blt, layout, releases, dimension, radius)?;
 //! let mut decoder = BltDecoder::new(blt.parameters(), dimension, layout.unit());
 //! let (mut row, mut prefix) = ([0; 2], [0.0; 2]);
 //! for item in [[3000, -5000], [4000, 5000]] {
 //!     encoder.encode(&item, &mut row)?;
 //!     // … the caller adds noise of standard deviation 2³⁰ lattice units to `row` here …
-//!     decoder.step(&row, &mut prefix)?;
+//!     decoder.step(&row.map(|y| y as f64), &mut prefix)?;
 //! }
 //! // Rows are rounded to whole units of the lattice here.
 //! assert!((prefix[0] - 7000.0).abs() <= 1.0 && prefix[1].abs() <= 1.0);
@@ -53,21 +50,17 @@ mod error;
 mod fixed;
 mod geometric;
 mod inverse;
-mod lanes;
 mod layout;
 mod objective;
 mod optimise;
 mod parameters;
 mod participation;
-mod round;
-mod word;
 
-pub use decode::{BltDecoder, DecodeError, RowValue};
+pub use decode::{BltDecoder, DecodeError};
 pub use dyadic::{DECAY_BITS, DyadicBlt, WEIGHT_BITS};
 pub use error::BltError;
-pub use fixed::{EncodeError, FixedBlt, FixedEncoder};
+pub use fixed::{EncodeError, FixedBlt};
 pub use inverse::BltInverse;
 pub use layout::{Layout, LayoutError, Width};
 pub use optimise::optimise;
 pub use parameters::{BltParameters, MAX_BUFFERS, MAX_RELEASES};
-pub use word::Word;

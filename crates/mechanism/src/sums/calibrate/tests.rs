@@ -1,7 +1,7 @@
 //! Floors of filters, with and without room for guard bits; integers of second moments.
 
-use super::super::SumKind;
-use super::super::blt::Width;
+use super::super::blt::{Layout, Width};
+use super::super::{Strategy, SumKind};
 use super::*;
 use crate::losses::Bounds;
 use crate::moments::{Moments, TargetWeight};
@@ -26,11 +26,8 @@ fn plan(batch: u64) -> SumPlan {
 }
 
 fn layout(plan: &SumPlan) -> Layout {
-    match plan.fields.strategy {
-        Strategy::Blt {
-            layout: Some(layout),
-            ..
-        } => layout,
+    match &plan.fields.strategy {
+        Strategy::Blt(filter) => filter.layout.unwrap(),
         _ => panic!("a filter has a layout"),
     }
 }
@@ -39,9 +36,9 @@ fn layout(plan: &SumPlan) -> Layout {
 /// and are paid for.
 #[test]
 fn floors_without_guard_bits_are_paid_for() {
-    let (small, large) = (plan(1), plan(1_700_000_000));
+    let (small, large) = (plan(1), plan(1 << 21));
     assert_eq!(layout(&small), Layout::new(Width::Double, 16));
-    assert_eq!(layout(&large), Layout::new(Width::Narrow, 0));
+    assert_eq!(layout(&large), Layout::new(Width::Double, 0));
     // One unit for every number of a row, and with a thousandth more for the buffers; then as many
     // as the buffers collect. What that costs is taken from the radius, and no more.
     let cells = (64.0_f64 * 2000.0).sqrt();

@@ -1,7 +1,6 @@
 //! The doubles are integers, and those of the formula, from any state that the layout admits.
 
 use super::super::dyadic::{DECAY_BITS, WEIGHT_BITS};
-use super::super::round::encode;
 use super::super::{BltParameters, FixedBlt, Layout, Width, optimise};
 use super::*;
 use proptest::prelude::*;
@@ -20,17 +19,17 @@ fn nearest_even(numerator: i128, bits: u32) -> i128 {
 }
 
 /// The formula of the module in 128 bits.
-fn reference(blt: &DyadicBlt, guard_bits: u32, buffers: &mut [i64], item: i64) -> i64 {
+fn reference(blt: &DyadicBlt, guard_bits: u32, buffers: &mut [i128], item: i64) -> i128 {
     let scaled = i128::from(item) << guard_bits;
     let factors = blt.decay_numerators().iter().zip(blt.weight_numerators());
     let mut row = 0;
     for (buffer, (&a, &w)) in buffers.iter_mut().zip(factors) {
-        let value = i128::from(*buffer);
+        let value = *buffer;
         row = nearest_even((row << WEIGHT_BITS) + i128::from(w) * value, WEIGHT_BITS);
         let lost = nearest_even(i128::from(a) * value, DECAY_BITS);
-        *buffer = i64::try_from(value + scaled - lost).unwrap();
+        *buffer = value + scaled - lost;
     }
-    item + i64::try_from(nearest_even(row, guard_bits)).unwrap()
+    i128::from(item) + nearest_even(row, guard_bits)
 }
 
 /// A strategy, guard bits, the largest item that fits, and how many releases.
@@ -91,13 +90,11 @@ proptest! {
         let layout = Layout::new(Width::Double, f);
         // One step short of the horizon, so that the last one may reach the bounds.
         let limits = layout.limits(&blt, n - 1, radius);
-        let mut state: Vec<i64> = (0..dimension * m)
-            .map(|place| (places[place] * limits[place % m]) as i64)
+        let mut state: Vec<i128> = (0..dimension * m)
+            .map(|place| (places[place] * limits[place % m]) as i128)
             .collect();
         let items: Vec<i64> = items.iter().map(|x| ((x * radius as f64) as i64).clamp(-radius, radius)).collect();
-        let FixedBlt::Narrow(mut encoder) = FixedBlt::open(&blt, layout, n, dimension, radius).unwrap() else {
-            panic!("rows are narrow");
-        };
+        let mut encoder = FixedBlt::open(&blt, layout, n, dimension, radius).unwrap();
         encoder.restore(n - 1, &state).unwrap();
         prop_assert_eq!(encoder.state(), state.clone());
         let mut row = vec![0; dimension];
@@ -121,13 +118,13 @@ fn the_largest_stream_stays_exact() {
         .take_while(|radius| layout.check(&blt, n, 1, *radius).is_ok())
         .last()
         .unwrap();
-    let mut doubles = Doubles::new(&blt, 3, 1);
+    let mut encoder = FixedBlt::open(&blt, layout, n, 1, radius).unwrap();
     let (mut buffers, mut row) = (vec![0; blt.buffers()], [0]);
     for _ in 0..n {
-        encode(&mut doubles, &[radius], &mut row);
+        encoder.encode(&[radius], &mut row).unwrap();
         assert_eq!(row[0], reference(&blt, 3, &mut buffers, radius));
     }
-    assert!(doubles.state().eq(buffers.iter().copied()));
+    assert_eq!(encoder.state(), buffers);
     let limits = layout.limits(&blt, n, radius);
     for (reached, limit) in buffers.iter().zip(&limits) {
         assert!(*reached as f64 <= *limit && *reached as f64 > 0.99 * limit);
@@ -141,12 +138,12 @@ fn ties_are_even() {
     let half = BltParameters::new(vec![0.5], vec![0.5]).unwrap();
     let blt = DyadicBlt::new(&half).unwrap();
     for (buffer, item) in [(1, 0), (3, 0), (-1, 0), (-3, 0), (5, 1), (7, -1)] {
-        let mut doubles = Doubles::new(&blt, 1, 1);
-        doubles.restore([buffer].into_iter());
+        let mut encoder = FixedBlt::open(&blt, Layout::new(Width::Double, 1), 20, 1, 9).unwrap();
+        encoder.restore(9, &[buffer]).unwrap();
         let (mut row, mut wanted) = ([0], [buffer]);
-        encode(&mut doubles, &[item], &mut row);
+        encoder.encode(&[item], &mut row).unwrap();
         assert_eq!(row[0], reference(&blt, 1, &mut wanted, item));
-        assert!(doubles.state().eq(wanted));
+        assert_eq!(encoder.state(), wanted);
     }
     assert_eq!(
         [1, 3, 5, -1, -3].map(|x| nearest_even(x, 1)),

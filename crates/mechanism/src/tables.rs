@@ -1,0 +1,836 @@
+//! Curves and tables: the features of a model that is not linear, and what a record adds to its
+//! sums.
+//!
+//! **The map** x → φ is public. Every column is an *axis*. A number gives two neighbouring *hats*,
+//! piecewise linear functions on equal knots between its bounds, which add up to 1; a category
+//! gives the indicator of its value; a missing or unknown value an indicator of its own. Every
+//! *table* is a tuple of axes, numbers cut into equal bins, and gives the indicator of the *cell*
+//! that the record falls into (a record whose number is missing falls into none). All these are
+//! ≥ 0. Hats are scaled to length √(1−α) together, cells to √(α/M) each, so ‖φ‖ ≤ 1. (For noise
+//! that is bounded in L1: hats to Σ = 1−α, cells to α/M each.)
+//!
+//! **What a record adds**: r ⊗ φ, with r the residual of its prediction at the public weights,
+//! clipped to length ρ; and, if features are counted, κρ·φ with a weight κ ≤ 1.
+//!
+//! **The proof, in integers.** Let q be the integers of φ and b those of r. The code checks q ≥ 0,
+//! Σq² ≤ A² and Σb² ≤ B² (L1: Σq ≤ A, Σ|b| ≤ B) with A·B ≤ R, the radius of the plan, and adds
+//! b ⊗ q and, if counted, K·q with K = ⌊κB⌋. For two records
+//!
+//! ‖b⊗q − b′⊗q′‖² + K²‖q − q′‖² = (‖b‖² + K²)‖q‖² + (‖b′‖² + K²)‖q′‖²
+//! − 2(⟨b, b′⟩ + K²)⟨q, q′⟩.
+//!
+//! In the last term ⟨b, b′⟩ ≥ −B² and, here it matters that features are not negative,
+//! 0 ≤ ⟨q, q′⟩ ≤ A². So it is at most 2(B² − K²)A², and the whole at most 2(B² + K²)A² +
+//! 2(B² − K²)A² = 4A²B²: the distance is at most 2R, and **counts are free** under replace-one.
+//! Against nothing (zero-out, or an empty record) it is √(‖b‖² + K²)·‖q‖ ≤ √(1 + κ²)·R. In L1 every
+//! part counts by itself: 2(1 + κ)R and (1 + κ)R. Without counts κ = 0. Floats enter before the
+//! check only. The residual depends on the record and on public weights, so the bounds hold for
+//! every question, and adaptively.
+
+use crate::lattice::{Norm, Outcome};
+use crate::losses::{Features, Record, class};
+use crate::scoreboard::Scoreboard;
+use hushstream_account::ParameterError;
+use serde::{Deserialize, Serialize};
+
+/// One column of the records that a [`TableMap`] reads.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Axis {
+    /// A number, scaled to [−1, 1]; its curve has this many knots. NaN is a missing value.
+    Number {
+        /// Knots of its curve, at least 2.
+        knots: u32,
+        /// A second curve, for numbers with a long tail.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        log: Option<LogScale>,
+    },
+    /// A category, by its place 0, 1, …; anything else is an unknown value.
+    Category {
+        /// Number of categories.
+        values: u32,
+    },
+}
+
+/// A curve on a scale that is logarithmic in the distance from an origin, on both sides.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct LogScale {
+    /// Its knots, at least 2.
+    pub knots: u32,
+    /// The origin, in [−1, 1].
+    pub origin: f64,
+}
+
+impl LogScale {
+    /// The place in [0, 1] of a number in [−1, 1]. The scale is linear within a thousandth of the
+    /// range around the origin and logarithmic beyond, with straight lines between the powers of
+    /// two: so no logarithm is computed.
+    #[must_use]
+    pub fn place(self, value: f64) -> f64 {
+        let (low, factor) = self.range();
+        ((self.scaled(value) - low) * factor).clamp(0.0, 1.0)
+    }
+
+    #[inline(always)]
+    fn scaled(self, value: f64) -> f64 {
+        let distance = (value - self.origin) * 500.0;
+        // Exponent and mantissa side by side: the logarithm to base 2 at its powers, a line between.
+        let bits = (1.0 + distance.abs()).to_bits();
+        let logarithm = (bits - 1.0_f64.to_bits()) as f64 / (1_u64 << 52) as f64;
+        logarithm.copysign(distance)
+    }
+
+    /// The scaled lower bound, and the factor that makes the range 1.
+    fn range(self) -> (f64, f64) {
+        let (low, high) = (self.scaled(-1.0), self.scaled(1.0));
+        (low, 1.0 / (high - low))
+    }
+}
+
+impl Axis {
+    /// Coordinates of its curve; the last is that of a missing or unknown value.
+    fn width(self) -> u32 {
+        match self {
+            Self::Number { knots, log } => knots + 1 + log.map_or(0, |log| log.knots),
+            Self::Category { values } => values + 1,
+        }
+    }
+}
+
+/// What a record's target is, and what its residual means.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Response {
+    /// ±1; the residual of the logistic loss, clipped to ±½.
+    Sign,
+    /// 0 … K − 1; the residuals of the softmax, shrunk together to length √½.
+    Classes(usize),
+    /// A number within ± this of 0; the residual as a share of it, clipped to ±1.
+    Number(f64),
+}
+
+impl Response {
+    /// Scores of a prediction.
+    #[must_use]
+    pub fn scores(self) -> usize {
+        match self {
+            Self::Classes(classes) => classes,
+            Self::Sign | Self::Number(_) => 1,
+        }
+    }
+
+    /// ρ: the length that residuals are clipped to.
+    #[must_use]
+    pub fn residual_bound(self) -> f64 {
+        match self {
+            Self::Sign => 0.5,
+            Self::Classes(_) => std::f64::consts::FRAC_1_SQRT_2,
+            Self::Number(_) => 1.0,
+        }
+    }
+
+    /// Turns scores into residuals, before they are clipped; false for a target that is none.
+    fn residuals(self, scores: &mut [f64], target: f64) -> bool {
+        match self {
+            Self::Sign => {
+                let positive = f64::from(u8::from(target > 0.0));
+                scores[0] = 1.0 / (1.0 + libm::exp(-scores[0])) - positive;
+                target.is_finite()
+            }
+            Self::Number(half) => {
+                scores[0] = (scores[0] - target.clamp(-half, half)) / half;
+                target.is_finite()
+            }
+            Self::Classes(classes) => {
+                let Some(own) = class(target, classes) else {
+                    return false;
+                };
+                let top = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+                scores
+                    .iter_mut()
+                    .for_each(|score| *score = libm::exp(*score - top));
+                let total: f64 = scores.iter().sum();
+                scores.iter_mut().for_each(|score| *score /= total);
+                scores[own] -= 1.0;
+                true
+            }
+        }
+    }
+}
+
+/// Parameters of a [`TableMap`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TableShape {
+    /// The columns.
+    pub axes: Vec<Axis>,
+    /// Every table's axes, in increasing order; at most four each.
+    pub tables: Vec<Vec<u32>>,
+    /// Bins that a number is cut into. An offset of the table's own moves their edges, so a table
+    /// has one bin more.
+    pub bins: u32,
+    /// α, the share of the squared length that belongs to tables; 0 without tables.
+    pub share: f64,
+    /// Whether lengths are L1, for Laplace noise, and not L2.
+    pub l1: bool,
+}
+
+/// The public map from records to hats and cells.
+///
+/// ```
+/// use hushstream_mechanism::losses::Features;
+/// use hushstream_mechanism::{Axis, TableMap, TableShape};
+///
+/// let axes = vec![Axis::Number { knots: 3, log: None }, Axis::Category { values: 2 }];
+/// let shape = TableShape { axes, tables: vec![vec![0, 1]], bins: 4, share: 0.5, l1: false };
+/// let map = TableMap::new(shape)?;
+/// assert_eq!((map.hats(), map.cells()), (4 + 3, 5 * 3));
+///
+/// // A weight for every coordinate: the score of a row is that of its curves and its cells.
+/// let mut weights = vec![0.0; map.dimension()];
+/// weights[0] = 2.0; // the first column at its lower bound
+/// let row = Features::Dense(vec![-1.0, 1.0]);
+/// let mut scores = [0.0];
+/// map.add_scores(&row, &weights, &mut scores);
+/// assert!((scores[0] - 2.0 * 0.5).abs() < 1e-12); // √(1−α) / √2
+/// # Ok::<(), hushstream_account::ParameterError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "TableShape", into = "TableShape")]
+pub struct TableMap {
+    shape: TableShape,
+    /// First coordinate of every axis, and the end of the last.
+    firsts: Vec<u32>,
+    /// The axes, prepared for rows.
+    curves: Vec<Curve>,
+    /// First coordinate of every table, and the end of the last.
+    cells: Vec<u32>,
+    /// For every place of every table: bin = ⌊value·scale + shift⌋, then times the stride.
+    places: Vec<Place>,
+    /// Axes of a table, the same for all; tables with fewer have places of stride 0.
+    arity: usize,
+}
+
+/// An axis, prepared for rows.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Curve {
+    Number {
+        scale: Scale,
+        log: Option<(LogScale, f64, Scale)>,
+        missing: u32,
+    },
+    Category {
+        first: u32,
+        values: u32,
+    },
+}
+
+/// Equal knots: the place among them is value·span + shift.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Scale {
+    first: u32,
+    /// The last knot but one.
+    last: u32,
+    span: f64,
+    shift: f64,
+}
+
+impl Curve {
+    fn new(axis: Axis, first: u32) -> Self {
+        match axis {
+            Axis::Number { knots, log } => {
+                let half = f64::from(knots - 1) * 0.5;
+                let log = log.map(|log| {
+                    let (low, factor) = log.range();
+                    let span = factor * f64::from(log.knots - 1);
+                    let first = first + knots + 1;
+                    let last = log.knots - 2;
+                    let shift = 0.0;
+                    (
+                        log,
+                        low,
+                        Scale {
+                            first,
+                            last,
+                            span,
+                            shift,
+                        },
+                    )
+                });
+                let scale = Scale {
+                    first,
+                    last: knots - 2,
+                    span: half,
+                    shift: half,
+                };
+                Self::Number {
+                    scale,
+                    log,
+                    missing: first + knots,
+                }
+            }
+            Axis::Category { values } => Self::Category { first, values },
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Place {
+    axis: u32,
+    scale: f64,
+    shift: f64,
+    stride: u32,
+}
+
+/// The most coordinates that a map may have.
+const MOST: u64 = 1 << 28;
+
+impl TryFrom<TableShape> for TableMap {
+    type Error = ParameterError;
+
+    fn try_from(shape: TableShape) -> Result<Self, ParameterError> {
+        Self::new(shape)
+    }
+}
+
+impl From<TableMap> for TableShape {
+    fn from(map: TableMap) -> Self {
+        map.shape
+    }
+}
+
+/// The offset of a table's bins along one of its axes: multiples of the golden ratio, spread evenly
+/// over [0, 1) and known to everybody.
+fn offset(table: usize, place: usize) -> f64 {
+    // Away from 1, so that no value at its upper bound can round into a bin that there is not.
+    ((4 * table + place + 1) as f64 * 0.618_033_988_749_894_9)
+        .fract()
+        .min(1.0 - 1e-6)
+}
+
+impl TableMap {
+    /// The map of a shape.
+    ///
+    /// # Errors
+    /// No axis; fewer than two knots, no category or no bin; a table with an axis that there is
+    /// not; a share that does not fit; more than 2²⁸ coordinates.
+    pub fn new(shape: TableShape) -> Result<Self, ParameterError> {
+        let refuse =
+            |parameter, given: f64, allowed| Err(ParameterError::new(parameter, given, allowed));
+        if shape.axes.is_empty() {
+            return refuse("axes", 0.0, "at least one column");
+        }
+        for axis in &shape.axes {
+            match *axis {
+                Axis::Number { knots, .. } if !(2..=1 << 16).contains(&knots) => {
+                    return refuse("knots", knots.into(), "2 to 65536");
+                }
+                Axis::Number { log: Some(log), .. } if !(2..=1 << 16).contains(&log.knots) => {
+                    return refuse("knots", log.knots.into(), "2 to 65536");
+                }
+                Axis::Number { log: Some(log), .. } if !(-1.0..=1.0).contains(&log.origin) => {
+                    return refuse("origin of a logarithmic scale", log.origin, "-1 to 1");
+                }
+                Axis::Category { values } if !(1..=1 << 26).contains(&values) => {
+                    return refuse("categories", values.into(), "1 to 2^26");
+                }
+                _ => {}
+            }
+        }
+        if !(1..=1 << 10).contains(&shape.bins) {
+            return refuse("bins", shape.bins.into(), "1 to 1024");
+        }
+        let has_tables = !shape.tables.is_empty();
+        if !(shape.share >= 0.0 && shape.share < 1.0) || has_tables != (shape.share > 0.0) {
+            let allowed = "above 0 and below 1 with tables, 0 without";
+            return refuse("share of tables", shape.share, allowed);
+        }
+        let mut end = 0_u64;
+        let mut next = |width: u64| {
+            end = end.saturating_add(width).min(MOST + 1);
+            end as u32
+        };
+        let mut firsts = vec![0];
+        firsts.extend(shape.axes.iter().map(|axis| next(axis.width().into())));
+        let arity = shape.tables.iter().map(Vec::len).max().unwrap_or(0);
+        let (mut cells, mut places) = (vec![next(0)], Vec::new());
+        for (number, table) in shape.tables.iter().enumerate() {
+            let increasing = table.windows(2).all(|pair| pair[0] < pair[1]);
+            let inside = table.iter().all(|&axis| (axis as usize) < shape.axes.len());
+            if table.is_empty() || arity > 4 || !increasing || !inside {
+                let allowed = "1 to 4 different columns in increasing order";
+                return refuse("columns of a table", table.len() as f64, allowed);
+            }
+            let mut stride = 1_u64;
+            for (place, &axis) in table.iter().enumerate() {
+                let here = stride as u32;
+                let (bins, scale, shift) = match shape.axes[axis as usize] {
+                    Axis::Number { .. } => {
+                        let half = f64::from(shape.bins) / 2.0;
+                        (shape.bins + 1, half, half + offset(number, place))
+                    }
+                    Axis::Category { values } => (values + 1, 1.0, 0.0),
+                };
+                places.push(Place {
+                    axis,
+                    scale,
+                    shift,
+                    stride: here,
+                });
+                stride = stride.saturating_mul(bins.into()).min(MOST + 1);
+            }
+            let nothing = Place {
+                axis: table[0],
+                scale: 0.0,
+                shift: 0.0,
+                stride: 0,
+            };
+            places.extend(std::iter::repeat_n(nothing, arity - table.len()));
+            cells.push(next(stride));
+        }
+        if end > MOST {
+            return refuse("coordinates", end as f64, "at most 2^28 hats and cells");
+        }
+        let curves = shape.axes.iter().zip(&firsts);
+        let curves = curves.map(|(&axis, &first)| Curve::new(axis, first));
+        Ok(Self {
+            curves: curves.collect(),
+            shape,
+            firsts,
+            cells,
+            places,
+            arity,
+        })
+    }
+
+    /// Its parameters.
+    #[must_use]
+    pub fn shape(&self) -> &TableShape {
+        &self.shape
+    }
+
+    /// Coordinates of curves, which come first.
+    #[must_use]
+    pub fn hats(&self) -> usize {
+        self.firsts.last().map_or(0, |&end| end as usize)
+    }
+
+    /// Coordinates of cells.
+    #[must_use]
+    pub fn cells(&self) -> usize {
+        self.dimension() - self.hats()
+    }
+
+    /// All coordinates.
+    #[must_use]
+    pub fn dimension(&self) -> usize {
+        self.cells.last().map_or(0, |&end| end as usize)
+    }
+
+    /// Number of tables, M.
+    #[must_use]
+    pub fn tables(&self) -> usize {
+        self.shape.tables.len()
+    }
+
+    /// The coordinates of an axis: those of its knots or categories, and the last for a missing or
+    /// unknown value.
+    #[must_use]
+    pub fn curve(&self, axis: usize) -> std::ops::Range<usize> {
+        self.firsts[axis] as usize..self.firsts[axis + 1] as usize
+    }
+
+    /// The coordinates of a table's cells; the first axis of the table runs fastest.
+    #[must_use]
+    pub fn table(&self, table: usize) -> std::ops::Range<usize> {
+        self.cells[table] as usize..self.cells[table + 1] as usize
+    }
+
+    /// The edges of a table's bins along one of its axes, in [−1, 1], without the outermost two;
+    /// none for a category.
+    #[must_use]
+    pub fn edges(&self, table: usize, place: usize) -> Vec<f64> {
+        let Place {
+            axis, scale, shift, ..
+        } = self.places[table * self.arity + place];
+        match self.shape.axes[axis as usize] {
+            Axis::Number { .. } => (1..=self.shape.bins)
+                .map(|bin| (f64::from(bin) - shift) / scale)
+                .collect(),
+            Axis::Category { .. } => Vec::new(),
+        }
+    }
+
+    /// The weight of a cell in φ: √(α/M), or α/M in L1; 0 without tables.
+    #[must_use]
+    pub fn cell_length(&self) -> f64 {
+        let share = self.shape.share / self.tables().max(1) as f64;
+        if self.shape.l1 { share } else { share.sqrt() }
+    }
+
+    /// The L2 length of a record's hats, at most: √(1−α), or less in L1, where it is that of equal
+    /// parts for every axis.
+    #[must_use]
+    pub fn hats_length(&self) -> f64 {
+        let rest = 1.0 - self.shape.share;
+        if self.shape.l1 {
+            rest / (self.shape.axes.len() as f64).sqrt()
+        } else {
+            rest.sqrt()
+        }
+    }
+
+    /// Adds a row's scores: ⟨w, hats⟩ + Σ of the weights of its cells. Weights lie coordinate by
+    /// coordinate, the scores of one coordinate side by side. A row that is none adds nothing.
+    pub fn add_scores(&self, features: &Features, weights: &[f64], scores: &mut [f64]) {
+        let mut expanded = Expanded::default();
+        if self.expand(features, &mut expanded) {
+            expanded.add_scores(weights, scores);
+        }
+    }
+
+    /// The hats and cells of a row; false if it is none.
+    pub(crate) fn expand(&self, features: &Features, out: &mut Expanded) -> bool {
+        let axes = &self.shape.axes;
+        let values = match features {
+            Features::Dense(values) if values.len() == axes.len() => values,
+            _ => return false,
+        };
+        out.pairs.clear();
+        out.singles.clear();
+        out.cells.clear();
+        out.codes.clear();
+        let (mut squares, mut is_whole) = (0.0, true);
+        for (&value, curve) in values.iter().zip(&self.curves) {
+            match *curve {
+                Curve::Number { scale, log, .. } if !value.is_nan() => {
+                    let value = value.clamp(-1.0, 1.0);
+                    squares += out.put_pair(scale, value);
+                    if let Some((log, low, scale)) = log {
+                        squares += out.put_pair(scale, log.scaled(value) - low);
+                    }
+                    out.codes.push(value);
+                }
+                Curve::Number { missing, .. } => {
+                    out.singles.push(missing);
+                    is_whole = false;
+                    out.codes.push(f64::NAN);
+                }
+                Curve::Category { first, values } => {
+                    let named = value >= 0.0 && value < f64::from(values);
+                    let code = if named { value as u32 } else { values };
+                    out.singles.push(first + code);
+                    out.codes.push(f64::from(code));
+                }
+            }
+        }
+        squares += out.singles.len() as f64;
+        let sum = (out.pairs.len() + out.singles.len()) as f64;
+        let rest = 1.0 - self.shape.share;
+        out.scale = if self.shape.l1 {
+            rest / sum
+        } else {
+            (rest / squares).sqrt()
+        };
+        if self.arity == 3 && is_whole {
+            self.find_triples(&out.codes, &mut out.cells);
+        } else {
+            self.find_cells(&out.codes, &mut out.cells);
+        }
+        true
+    }
+
+    /// The cells of a row, in which numbers may be missing.
+    fn find_cells(&self, codes: &[f64], out: &mut Vec<u32>) {
+        if self.arity == 0 {
+            return;
+        }
+        for (places, &first) in self.places.chunks_exact(self.arity).zip(&self.cells) {
+            let mut index = first;
+            let mut is_whole = true;
+            for place in places {
+                let code = codes[place.axis as usize];
+                is_whole &= !code.is_nan();
+                index += (code * place.scale + place.shift) as u32 * place.stride;
+            }
+            if is_whole {
+                out.push(index);
+            }
+        }
+    }
+
+    /// The same for triples of which nothing is missing.
+    fn find_triples(&self, codes: &[f64], out: &mut Vec<u32>) {
+        let (places, _) = self.places.as_chunks::<3>();
+        out.extend(places.iter().zip(&self.cells).map(|(places, &first)| {
+            let bin = |place: &Place| {
+                (codes[place.axis as usize] * place.scale + place.shift) as u32 * place.stride
+            };
+            first + bin(&places[0]) + bin(&places[1]) + bin(&places[2])
+        }));
+    }
+}
+
+/// A row's hats and cells. As private as the row.
+#[derive(Default)]
+pub(crate) struct Expanded {
+    /// Two hats side by side: the coordinate of the left one, and the weight of the right one,
+    /// before scaling. Both add up to 1.
+    pairs: Vec<(u32, f64)>,
+    /// Coordinates of weight 1.
+    singles: Vec<u32>,
+    /// What hats are scaled by.
+    scale: f64,
+    cells: Vec<u32>,
+    codes: Vec<f64>,
+}
+
+impl Expanded {
+    /// The two hats around a value; returns their squared length.
+    #[inline(always)]
+    fn put_pair(&mut self, scale: Scale, value: f64) -> f64 {
+        // A cast takes what is below the first knot to it.
+        let place = value * scale.span + scale.shift;
+        let left = (place as u32).min(scale.last);
+        let high = (place - f64::from(left)).clamp(0.0, 1.0);
+        self.pairs.push((scale.first + left, high));
+        high * high + (1.0 - high) * (1.0 - high)
+    }
+
+    pub(crate) fn add_scores(&self, weights: &[f64], scores: &mut [f64]) {
+        let count = scores.len();
+        if let [score] = scores {
+            let mut hats = 0.0;
+            for &(i, high) in &self.pairs {
+                let (low, up) = (weights[i as usize], weights[i as usize + 1]);
+                hats += (1.0 - high) * low + high * up;
+            }
+            hats += self
+                .singles
+                .iter()
+                .map(|&i| weights[i as usize])
+                .sum::<f64>();
+            let cells: f64 = self.cells.iter().map(|&i| weights[i as usize]).sum();
+            *score += hats * self.scale + cells;
+            return;
+        }
+        let mut add = |i: u32, value: f64| {
+            let block = &weights[i as usize * count..][..count];
+            let pairs = scores.iter_mut().zip(block);
+            pairs.for_each(|(score, weight)| *score += value * weight);
+        };
+        for &(i, high) in &self.pairs {
+            add(i, (1.0 - high) * self.scale);
+            add(i + 1, high * self.scale);
+        }
+        self.singles.iter().for_each(|&i| add(i, self.scale));
+        self.cells.iter().for_each(|&i| add(i, 1.0));
+    }
+}
+
+/// Forms what records add to a sum, in integers. It holds memory that records share.
+pub(crate) struct TableForm {
+    norm: Norm,
+    /// A and B.
+    features: i64,
+    residual: i64,
+    /// The integer of a cell.
+    cell: i64,
+    /// What is left for the hats: of A², or of A in L1.
+    room: u64,
+    counted: bool,
+    /// K, the integer by which features are counted.
+    count: i64,
+    expanded: Expanded,
+    scores: Vec<f64>,
+    /// Integers of pairs, and the one of singles.
+    pairs: Vec<(u32, i64, i64)>,
+    single: i64,
+    residuals: Vec<i64>,
+}
+
+/// The most steps that a residual is cut into, and a feature: squares of the latter fit 62 bits.
+const RESIDUAL_STEPS: i64 = 1 << 10;
+const MOST_FEATURES: i64 = 1 << 31;
+
+impl TableForm {
+    /// For contributions of integer radius R.
+    /// Counts weigh so many sixteenths of residuals.
+    pub(crate) fn new(map: &TableMap, response: Response, sixteenths: u8, radius: i64) -> Self {
+        // Whatever the split, A·B ≤ R.
+        let residual = (radius.isqrt() / 4).clamp(1, RESIDUAL_STEPS);
+        let features = (radius / residual).min(MOST_FEATURES);
+        let norm = if map.shape.l1 { Norm::L1 } else { Norm::L2 };
+        let cell = (features as f64 * map.cell_length()) as i64;
+        let (tables, a, c) = (map.tables() as u64, features as u64, cell as u64);
+        // Cells take α of the room at most, whatever the floats did.
+        let (whole, taken) = match norm {
+            Norm::L2 => (a * a, tables.saturating_mul(c * c)),
+            Norm::L1 => (a, tables.saturating_mul(c)),
+        };
+        let (cell, taken) = if taken <= whole {
+            (cell, taken)
+        } else {
+            (0, 0)
+        };
+        Self {
+            norm,
+            features,
+            residual,
+            cell,
+            room: whole - taken,
+            counted: sixteenths > 0,
+            count: residual * i64::from(sixteenths.min(16)) / 16,
+            expanded: Expanded::default(),
+            scores: vec![0.0; response.scores()],
+            pairs: Vec::new(),
+            single: 0,
+            residuals: Vec::new(),
+        }
+    }
+
+    /// Adds a record's integers to `total`: residuals coordinate by coordinate, then counts. The
+    /// board, if there is one, first scores the record with the published weights.
+    pub(crate) fn add(
+        &mut self,
+        map: &TableMap,
+        response: Response,
+        weights: &[f64],
+        record: &Record,
+        board: Option<(&mut Scoreboard, &[f64])>,
+        total: Option<&mut [i64]>,
+    ) -> Outcome {
+        let count = response.scores();
+        let (dimension, blocks) = (map.dimension(), count + usize::from(self.counted));
+        let is_row = map.expand(&record.features, &mut self.expanded);
+        if let Some((board, published)) = board {
+            let expanded = is_row.then_some(&self.expanded);
+            board.score_expanded(record, expanded, published);
+        }
+        let is_fit = is_row && weights.len() == count * dimension;
+        let total = total.filter(|total| is_fit && total.len() == blocks * dimension);
+        let Some(total) = total else {
+            return Outcome::Null;
+        };
+        self.scores.fill(0.0);
+        self.expanded.add_scores(weights, &mut self.scores);
+        let Some(clipped) = self.quantise_residuals(response, record.target) else {
+            return Outcome::Null;
+        };
+        if !self.quantise_hats() {
+            return Outcome::Null;
+        }
+        let (sums, counts) = total.split_at_mut(count * dimension);
+        let (counted, times) = (self.counted, self.count);
+        let residuals = &self.residuals[..];
+        let mut add = |i: u32, value: i64| {
+            let i = i as usize;
+            if let [b] = residuals {
+                sums[i] += b * value;
+            } else {
+                for (total, b) in sums[i * count..][..count].iter_mut().zip(residuals) {
+                    *total += b * value;
+                }
+            }
+            if counted {
+                counts[i] += times * value;
+            }
+        };
+        for &(i, low, high) in &self.pairs {
+            add(i, low);
+            add(i + 1, high);
+        }
+        self.expanded
+            .singles
+            .iter()
+            .for_each(|&i| add(i, self.single));
+        self.expanded.cells.iter().for_each(|&i| add(i, self.cell));
+        if clipped {
+            Outcome::Clipped
+        } else {
+            Outcome::Kept
+        }
+    }
+
+    /// b, checked; whether it was clipped. Nothing if the record has no residual.
+    fn quantise_residuals(&mut self, response: Response, target: f64) -> Option<bool> {
+        if !response.residuals(&mut self.scores, target) {
+            return None;
+        }
+        let values = self.scores.iter();
+        let length = match self.norm {
+            Norm::L2 => values.map(|r| r * r).sum::<f64>().sqrt(),
+            Norm::L1 => values.map(|r| r.abs()).sum(),
+        };
+        let bound = response.residual_bound();
+        let clipped = length > bound;
+        let scale = self.residual as f64 / if clipped { length } else { bound };
+        let most = i128::from(self.residual);
+        // A single residual is rounded to the nearest integer: clipped, it cannot exceed B.
+        let is_single = self.scores.len() == 1;
+        self.residuals.clear();
+        let mut sum = 0_i128;
+        for value in &self.scores {
+            let scaled = value * scale;
+            if scaled.is_nan() {
+                return None;
+            }
+            let integer = if is_single {
+                scaled.round_ties_even()
+            } else {
+                scaled
+            } as i64;
+            let size = i128::from(integer).abs();
+            if size > most {
+                return None;
+            }
+            sum += match self.norm {
+                Norm::L2 => size * size,
+                Norm::L1 => size,
+            };
+            self.residuals.push(integer);
+        }
+        let limit = match self.norm {
+            Norm::L2 => most * most,
+            Norm::L1 => most,
+        };
+        (sum <= limit).then_some(clipped)
+    }
+
+    /// q of the hats, checked: not negative, and within the room that cells leave.
+    fn quantise_hats(&mut self) -> bool {
+        let is_l1 = self.norm == Norm::L1;
+        let size = |integer: i64| {
+            let size = integer as u64;
+            if is_l1 { size } else { size * size }
+        };
+        let most = self.features;
+        for shrink in [1.0, 1.0 - 1e-6] {
+            let scale = self.expanded.scale * most as f64 * shrink;
+            self.pairs.clear();
+            // Casts truncate, and take what is not a number to 0.
+            self.single = scale as i64;
+            let singles = self.expanded.singles.len() as u64;
+            let mut is_inside = (0..=most).contains(&self.single);
+            let mut sum = if is_inside {
+                size(self.single).saturating_mul(singles)
+            } else {
+                0
+            };
+            for &(i, high) in &self.expanded.pairs {
+                let (low, high) = (((1.0 - high) * scale) as i64, (high * scale) as i64);
+                is_inside &= (0..=most).contains(&low) & (0..=most).contains(&high);
+                // Within bounds, each square has 62 bits at most; otherwise nothing counts.
+                let both = size(low.clamp(0, most)) + size(high.clamp(0, most));
+                sum = sum.saturating_add(both);
+                self.pairs.push((i, low, high));
+            }
+            if !is_inside {
+                return false;
+            }
+            if sum <= self.room {
+                return true;
+            }
+        }
+        false
+    }
+}

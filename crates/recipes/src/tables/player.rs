@@ -1,0 +1,119 @@
+//! Curves and tables on a private sum.
+
+use super::recipe::TablesRecipe;
+use crate::catalogue::RecipeName;
+use crate::error::RunError;
+use crate::run::{Beginning, Player, Run};
+use hushstream_learn::{CurvesAndTables, Learner};
+use hushstream_mechanism::losses::Record;
+use hushstream_mechanism::sums::{Sum, SumPlan};
+use hushstream_mechanism::{PendingOf, Private, Raw, Scoreboard, TableMap, Transcript};
+use hushstream_noise::Key;
+
+/// Asks records for their residuals at the iterate, and publishes the average of iterates.
+pub struct TablesPlayer {
+    learner: CurvesAndTables,
+    map: TableMap,
+}
+
+/// Curves and tables in progress.
+pub type TablesRun = Run<TablesPlayer>;
+
+impl Player for TablesPlayer {
+    type Recipe = TablesRecipe;
+    type Mechanism = Sum<Transcript>;
+    type Output = Vec<f64>;
+
+    fn name(_: &TablesRecipe) -> RecipeName {
+        RecipeName::Tables
+    }
+
+    fn description(recipe: &TablesRecipe) -> String {
+        recipe.description()
+    }
+
+    fn plan(recipe: &TablesRecipe) -> Result<SumPlan, RunError> {
+        Ok(recipe.plan().clone())
+    }
+
+    fn given(_: &TablesRecipe) -> Result<(), RunError> {
+        Ok(())
+    }
+
+    fn rounds(recipe: &TablesRecipe) -> u64 {
+        recipe.rounds()
+    }
+
+    fn stated(recipe: &TablesRecipe) -> Option<u64> {
+        Some(recipe.request().rounds)
+    }
+
+    fn batch(recipe: &TablesRecipe) -> u64 {
+        recipe.batch()
+    }
+
+    fn most_items(recipe: &TablesRecipe) -> u64 {
+        recipe.plan().most_releases()
+    }
+
+    fn begin(
+        recipe: &TablesRecipe,
+        _: &mut Private<Sum<Transcript>>,
+        _: &Key,
+        from: Beginning<'_>,
+    ) -> Result<Self, RunError> {
+        let mut learner = recipe.learner()?;
+        if let Some(note) = from.note {
+            learner.restore(note.rounds, &note.state)?;
+        }
+        Ok(Self {
+            learner,
+            map: recipe.map().clone(),
+        })
+    }
+
+    fn state(&self) -> (u64, Vec<f64>, [u8; 16]) {
+        (self.learner.rounds(), self.learner.state(), [0; 16])
+    }
+
+    fn weights(&self) -> &[f64] {
+        self.learner.published()
+    }
+
+    fn score(
+        &self,
+        _: &mut Private<Sum<Transcript>>,
+        record: &Raw<Record>,
+        board: &mut Scoreboard,
+    ) {
+        board.score_tables(record, &self.map, self.weights());
+    }
+
+    fn ask(
+        &mut self,
+        recipe: &TablesRecipe,
+        sum: &mut Private<Sum<Transcript>>,
+        person: Option<u64>,
+        record: Raw<Record>,
+        board: Option<&mut Scoreboard>,
+    ) -> Result<Option<PendingOf<Sum<Transcript>>>, RunError> {
+        let (response, question) = (recipe.request().response, self.learner.iterate());
+        let board = board.map(|board| (board, self.learner.published()));
+        Ok(sum.add_table(person, &self.map, response, question, record, board)?)
+    }
+
+    fn observe(&mut self, _: &TablesRecipe, prefix: Vec<f64>) -> Result<(), RunError> {
+        Ok(self.learner.observe(&prefix)?)
+    }
+
+    fn output(&self) -> Vec<f64> {
+        self.learner.published().to_vec()
+    }
+}
+
+impl TablesRun {
+    /// Draws noise ahead of need.
+    pub fn draw_ahead(&mut self) {
+        self.mechanism.draw_ahead();
+    }
+}
