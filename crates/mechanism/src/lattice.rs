@@ -63,11 +63,10 @@ pub struct Lattice {
     norm: Norm,
     bound: f64,
     radius: i64,
-    /// By what to shrink a vector until its integers fit.
-    shrinks: &'static [f64],
 }
 
-/// As it is; and a little smaller, which always helps.
+/// By what to shrink a vector until its integers fit: as it is; and a little smaller, which always
+/// helps.
 const SHRINKS: [f64; 2] = [1.0, 1.0 - 1e-6];
 
 impl Lattice {
@@ -94,15 +93,7 @@ impl Lattice {
             norm,
             bound,
             radius,
-            shrinks: &SHRINKS,
         })
-    }
-
-    /// The same without a second try: for second moments, whose distances are proved for vectors as
-    /// they are, not for smaller copies.
-    pub(crate) fn rigid(mut self) -> Self {
-        self.shrinks = &SHRINKS[..1];
-        self
     }
 
     /// Number of coordinates.
@@ -238,7 +229,7 @@ impl Lattice {
         // Not radius/length, which may overflow for a subnormal length: only lengths above the
         // bound are divided by.
         let scale = self.radius as f64 / if clipped { length } else { self.bound };
-        let mut scales = self.shrinks.iter().map(|shrink| scale * shrink * factor);
+        let mut scales = SHRINKS.iter().map(|shrink| scale * shrink * factor);
         let scale = scales.find(|&scale| fits(self, entries, scale));
         scale.map(|scale| (scale, clipped))
     }

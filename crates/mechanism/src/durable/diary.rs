@@ -588,7 +588,12 @@ pub(crate) fn append(value: &impl Serialize, out: Vec<u8>) -> Result<Vec<u8>, Di
 
 /// Decodes a plan, an item or a state.
 pub(crate) fn decode<T: for<'a> Deserialize<'a>>(bytes: &[u8]) -> Result<T, DiaryError> {
-    postcard::from_bytes(bytes).map_err(|_| DiaryError::Journal("a record is not of this version"))
+    postcard::from_bytes(bytes).map_err(|_| {
+        DiaryError::Journal(
+            "a record is of another version of this program; finish its run with that version, or \
+             begin it anew",
+        )
+    })
 }
 
 /// Byte strings: serde would visit a sequence of small numbers one by one.

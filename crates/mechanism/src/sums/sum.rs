@@ -11,6 +11,7 @@ use crate::boundary::{GuaranteeKind, Pending, Released};
 use crate::durable::{DiaryError, append, decode, encode, packed};
 use crate::lattice::Lattice;
 use crate::mechanism::{Generators, Machine, Terms};
+use crate::moments::Block;
 use crate::persons::{Participation, Persons};
 use crate::private::Private;
 use crate::tables::TableForm;
@@ -62,9 +63,11 @@ pub struct Sum<G> {
     pub(super) lattice: Lattice,
     /// Number of items of this instance so far.
     pub(super) items: u64,
-    /// The incomplete item.
+    /// The incomplete item; second moments are exact sums until it is complete.
     pub(super) item: Item,
     pub(super) in_batch: u64,
+    /// Second moments only: records that are not yet in the item.
+    pub(super) block: Option<Block>,
     /// Forms hats and cells, at the radius of the next item.
     pub(super) form: Option<TableForm>,
     counts: Counts,
@@ -151,6 +154,7 @@ impl<G: GuaranteeKind> Machine for Sum<G> {
             },
             plan,
             in_batch: 0,
+            block: None,
             form: None,
             counts: Counts::default(),
             persons: Persons::default(),
@@ -271,7 +275,7 @@ impl<G: GuaranteeKind> Sum<G> {
         let (request, lattice) = (self.plan.request(), &self.lattice);
         let (counts, sixteenths) = match request.geometry {
             Geometry::Tables { counts, sixteenths } => (counts as usize, sixteenths),
-            Geometry::Ball | Geometry::Moments => (0, 0),
+            Geometry::Ball | Geometry::Moments(_) => (0, 0),
         };
         if counts == 0 {
             return lattice.holds_sum(values, request.batch);

@@ -410,10 +410,10 @@ impl OnSum {
     fn record(&self, pull: Pull) -> Record {
         let half = std::f64::consts::FRAC_1_SQRT_2;
         let (features, target) = match (self.recipe.ask(), &self.recipe.request().objective) {
-            // Two vectors 60° apart with opposite targets are the farthest moments.
+            // Two vectors of scalar product κ²/2 = ¼ with opposite targets are the farthest moments.
             (Ask::Moments(_), _) => match pull {
                 Pull::Low => (vec![1.0, 0.0], -1.0),
-                Pull::High => (vec![0.5, 0.75_f64.sqrt()], 1.0),
+                Pull::High => (vec![0.25, 0.9375_f64.sqrt()], 1.0),
                 Pull::Huge => (vec![3e9, -2e9], 1e12),
                 Pull::Other(k) => (vec![0.1 * (k % 5) as f64, -0.4], 0.3),
                 Pull::Null => (vec![f64::NAN, 0.0], 0.0),
