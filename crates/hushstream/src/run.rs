@@ -284,9 +284,9 @@ pub(crate) fn learn(learner: &Learner, listener: &mut dyn Listener) -> Result<Ou
         if let (Some(counted), None) = (counted, stored)
             && counted < rows
         {
-            bail!(
-                "the file has {} rows, and several passes need every planned one: state --rounds \
-                 {counted}, or --passes 1",
+            refuse!(
+                "the file has {} rows, and several passes need every planned one: state ‹rounds \
+                 {counted}›, or ‹passes 1›",
                 grouped(counted)
             );
         }

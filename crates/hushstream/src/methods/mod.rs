@@ -178,14 +178,17 @@ fn find(learner: &Learner, layout: &Layout, situation: &Situation) -> Result<Box
     let at_rest = !learner.data.file.is_empty() && !data::is_stream(&learner.data.file);
     let repeats = learner.data.passes.is_some_and(|passes| passes > 1);
     if repeats && !at_rest {
-        bail!("several passes are for files, which can be read again: leave out --passes");
+        refuse!("several passes are for files, which can be read again: leave out ‹passes›");
     }
     if is_tables || is_open && tables::suits(schema, layout, situation, &wishes) {
         let passes = (at_rest, learner.data.passes);
         return tables::choose(schema, layout, situation, &wishes, passes);
     }
     if repeats {
-        bail!("several passes are for the recipe tables: leave out --passes, or add --recipe tables");
+        refuse!(
+            "several passes are for the recipe tables: leave out ‹passes›, or name that recipe: \
+             ‹recipe tables›"
+        );
     }
     match (kind, situation.task) {
         (_, Task::Bandit(..)) => {
