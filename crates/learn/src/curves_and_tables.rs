@@ -97,6 +97,10 @@ pub struct CurvesAndTables {
     average: Vec<f64>,
     /// The mean of every hat, as the counts tell it.
     means: Vec<f64>,
+    /// What noise adds to a coordinate of the iterate, and of its average: see
+    /// [`CurvesAndTables::deviations`].
+    moved: Vec<f64>,
+    deviations: Vec<f64>,
 }
 
 impl CurvesAndTables {
@@ -124,9 +128,12 @@ impl CurvesAndTables {
         for &noise in &rule.noise {
             check::not_negative("noise", noise)?;
         }
-        let weights = vec![0.0; (rule.hats + rule.cells) * rule.scores];
+        let coordinates = vec![0.0; rule.hats + rule.cells];
+        let weights = vec![0.0; coordinates.len() * rule.scores];
         Ok(Self {
             rule,
+            moved: coordinates.clone(),
+            deviations: coordinates,
             rounds: 0,
             means: Vec::new(),
             average: weights.clone(),
@@ -142,6 +149,36 @@ impl CurvesAndTables {
         } else {
             &self.iterate
         }
+    }
+
+    /// An upper bound on the standard deviation that noise gives the published weights of every
+    /// coordinate (each of its scores has it), given the counts and what records answered.
+    ///
+    /// **Proof.** Given the counts, an iterate is linear in the sums: coordinate i of release t has
+    /// noise of deviation s_t·‖a_i‖, where a_i is its row of −η(I + …)⁻¹ or the factor of its cell.
+    /// A deviation of an average is at most the average of the deviations. ∎ It would be reached if
+    /// releases had the same noise; [`CurvesAndTables::shares`] tells by how much it is missed.
+    #[must_use]
+    pub fn deviations(&self) -> &[f64] {
+        &self.deviations
+    }
+
+    /// The weight of every release so far in the published average.
+    #[must_use]
+    pub fn shares(&self) -> Vec<f64> {
+        if !self.rule.averaged {
+            let last = |t| f64::from(u8::from(t == self.rounds));
+            return (1..=self.rounds).map(last).collect();
+        }
+        let mut left = 1.0;
+        let shares = (1..=self.rounds).rev().map(|t| {
+            let share = left * later(t);
+            left -= share;
+            share
+        });
+        let mut shares: Vec<f64> = shares.collect();
+        shares.reverse();
+        shares
     }
 
     fn noise(&self, t: u64) -> f64 {
@@ -169,7 +206,17 @@ impl CurvesAndTables {
         let pull = rule.curvature * rule.batch * rule.step;
         let diagonal = |mean: f64| 1.0 + pull * rule.spread * mean;
         let square: f64 = self.means.iter().map(|p| p * p / diagonal(*p)).sum();
+        let damping = pull / (1.0 + pull * square);
+        let squares: f64 = self.means.iter().map(|p| (p / diagonal(*p)).powi(2)).sum();
         let step = rule.step * rule.unit;
+        let shrink = |count: f64| if rule.cells > 0 { kept(count) } else { 1.0 };
+        for (i, (&mean, &count)) in self.means.iter().zip(counts).enumerate() {
+            // The length of row i of the inverse: 1/λ_i at i, and everywhere −k·(p_i/λ_i)(p_j/λ_j).
+            let (diagonal, along) = (diagonal(mean), mean / diagonal(mean));
+            let row = 1.0 / diagonal.powi(2)
+                + along.powi(2) * damping * (damping * squares - 2.0 / diagonal);
+            self.moved[i] = noise * step * shrink(count) * row.max(0.0).sqrt();
+        }
         for score in 0..rule.scores {
             let here = (score..).step_by(rule.scores);
             let along = here.clone().zip(&self.means);
@@ -177,9 +224,8 @@ impl CurvesAndTables {
             let along: f64 = along.map(|(i, p)| p * sum(i) / diagonal(*p)).sum();
             let damped = pull * along / (1.0 + pull * square);
             for (i, (&mean, &count)) in here.zip(self.means.iter().zip(counts)) {
-                let shrink = if rule.cells > 0 { kept(count) } else { 1.0 };
                 let along = (sum(i) - damped * mean) / diagonal(mean);
-                self.iterate[i] = -step * shrink * along;
+                self.iterate[i] = -step * shrink(count) * along;
             }
         }
     }
@@ -194,6 +240,7 @@ impl CurvesAndTables {
             let curvature = (count.max(0.0) * unit).min(1e150);
             let factor = curvature / (steady * curvature * curvature + shrink);
             let factor = -factor * rule.unit / rule.cell_length;
+            self.moved[i] = noise * factor.abs();
             let cell = i * rule.scores..(i + 1) * rule.scores;
             for (weight, sum) in self.iterate[cell.clone()].iter_mut().zip(&sums[cell]) {
                 *weight = factor * sum;
@@ -225,11 +272,15 @@ impl Learner for CurvesAndTables {
         if self.rule.cells > 0 {
             self.move_cells(t, sums, counts, noise);
         }
-        let later = (1.0 + LATER) / (t as f64 + 1.0 + LATER);
+        let later = later(t);
         for (average, weight) in self.average.iter_mut().zip(&mut self.iterate) {
             // Sums of any size give finite weights.
             *weight = weight.clamp(-check::HUGE, check::HUGE);
             *average += later * (*weight - *average);
+        }
+        let later = if self.rule.averaged { later } else { 1.0 };
+        for (deviation, moved) in self.deviations.iter_mut().zip(&self.moved) {
+            *deviation += later * (moved.min(check::HUGE) - *deviation);
         }
         self.rounds = t;
         Ok(())
@@ -240,18 +291,25 @@ impl Learner for CurvesAndTables {
     }
 
     fn state(&self) -> Vec<f64> {
-        [&self.iterate[..], &self.average].concat()
+        [&self.iterate[..], &self.average, &self.deviations].concat()
     }
 
     fn restore(&mut self, rounds: u64, state: &[f64]) -> Result<(), LearnError> {
         let weights = self.iterate.len();
-        check::vector("state", state, 2 * weights)?;
-        let (iterate, average) = state.split_at(weights);
+        check::vector("state", state, 2 * weights + self.deviations.len())?;
+        let (iterate, rest) = state.split_at(weights);
+        let (average, deviations) = rest.split_at(weights);
+        self.deviations.copy_from_slice(deviations);
         self.iterate.copy_from_slice(iterate);
         self.average.copy_from_slice(average);
         self.rounds = rounds;
         Ok(())
     }
+}
+
+/// The weight of iterate t in the average up to it.
+fn later(t: u64) -> f64 {
+    (1.0 + LATER) / (t as f64 + 1.0 + LATER)
 }
 
 #[cfg(test)]

@@ -489,6 +489,24 @@ impl TableMap {
         }
     }
 
+    /// A row's coordinates, hats and cells, with what their weights count in its score. Nothing for
+    /// a row that is none.
+    #[must_use]
+    pub fn coordinates(&self, features: &Features) -> Vec<(usize, f64)> {
+        let mut expanded = Expanded::default();
+        if !self.expand(features, &mut expanded) {
+            return Vec::new();
+        }
+        let (scale, mut found) = (expanded.scale, Vec::new());
+        for &(i, high) in &expanded.pairs {
+            let i = i as usize;
+            found.extend([(i, (1.0 - high) * scale), (i + 1, high * scale)]);
+        }
+        found.extend(expanded.singles.iter().map(|&i| (i as usize, scale)));
+        found.extend(expanded.cells.iter().map(|&i| (i as usize, 1.0)));
+        found
+    }
+
     /// The hats and cells of a row; false if it is none.
     pub(crate) fn expand(&self, features: &Features, out: &mut Expanded) -> bool {
         let axes = &self.shape.axes;
@@ -795,9 +813,7 @@ impl TableForm {
 
     /// q of the hats, checked: not negative, and no more than what this record's cells leave.
     fn quantise_hats(&mut self) -> bool {
-        let cells = self
-            .taken
-            .saturating_mul(self.expanded.cells.len() as u64);
+        let cells = self.taken.saturating_mul(self.expanded.cells.len() as u64);
         let is_l1 = self.norm == Norm::L1;
         let size = |integer: i64| {
             let size = integer as u64;

@@ -109,7 +109,11 @@ fn tables_objects_and_programs_give_the_same_codes() {
     assert_eq!(bits(&first(2)), bits(&[0.0, 1.0, nan, 0.0, 1.0, 1.0]));
     let hashed = first(3);
     assert!(hashed[0] == hashed[2] && hashed[0] == hashed[4] && hashed[3].is_nan());
-    assert!(hashed.iter().all(|code| code.is_nan() || (0.0..8.0).contains(code)));
+    assert!(
+        hashed
+            .iter()
+            .all(|code| code.is_nan() || (0.0..8.0).contains(code))
+    );
 }
 
 #[test]

@@ -324,6 +324,10 @@ pub(crate) struct Output {
     /// only.
     #[arg(long, conflicts_with = "quiet")]
     pub(crate) without_privacy: bool,
+    /// Score the last model on the rows of this file, which it does not learn from; for the operator
+    /// only.
+    #[arg(long, conflicts_with = "quiet")]
+    pub(crate) test: Option<String>,
 }
 
 impl Arguments {
@@ -373,6 +377,8 @@ impl Arguments {
                 resume: output.resume,
                 quiet: output.quiet,
                 without_privacy: output.without_privacy,
+                test: output.test.clone(),
+                command: None,
             },
         })
     }

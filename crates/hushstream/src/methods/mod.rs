@@ -186,8 +186,7 @@ fn find(learner: &Learner, layout: &Layout, situation: &Situation) -> Result<Box
     }
     if repeats {
         refuse!(
-            "several passes are for the recipe tables: leave out ‹passes›, or name that recipe: \
-             ‹recipe tables›"
+            "several passes are for the recipe tables: leave out ‹passes›, or add ‹recipe tables›"
         );
     }
     match (kind, situation.task) {

@@ -49,6 +49,16 @@ impl SumStrategy for FreshNoise {
         t as f64
     }
 
+    /// The noise of item s is in release s and all that follow.
+    fn combined_variance(&self, weights: &[f64]) -> Option<f64> {
+        let mut following = 0.0;
+        let squares = weights.iter().rev().map(|weight| {
+            following += weight;
+            following * following
+        });
+        Some(squares.sum())
+    }
+
     fn worst_variance(&self, releases: u64) -> f64 {
         releases as f64
     }

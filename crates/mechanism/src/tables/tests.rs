@@ -235,7 +235,12 @@ fn no_cell_lies_outside_its_table() {
 
 #[test]
 fn triples_take_the_short_way_to_the_same_cells() {
-    let axes = vec![number(2), Axis::Category { values: 3 }, number(4), number(2)];
+    let axes = vec![
+        number(2),
+        Axis::Category { values: 3 },
+        number(4),
+        number(2),
+    ];
     let tables = vec![vec![0, 1, 2], vec![0], vec![1, 2, 3], vec![2, 3]];
     let map = TableMap::new(shape(axes, tables, false)).unwrap();
     for a in -10..=10 {
@@ -267,7 +272,9 @@ fn scores_are_inner_products() {
         let naive: Vec<f64> = (0..count)
             .map(|k| {
                 let products = phi.iter().enumerate();
-                0.25 + products.map(|(i, p)| p * weights[i * count + k]).sum::<f64>()
+                0.25 + products
+                    .map(|(i, p)| p * weights[i * count + k])
+                    .sum::<f64>()
             })
             .collect();
         let mut scores = vec![0.25; count];
@@ -283,7 +290,11 @@ fn plan(
     adjacency: Adjacency,
     (noise, sixteenths): (Noise, Option<u8>),
 ) -> SumPlan {
-    let counts = if sixteenths.is_some() { map.dimension() } else { 0 };
+    let counts = if sixteenths.is_some() {
+        map.dimension()
+    } else {
+        0
+    };
     SumRequest {
         kind: SumKind::Tree,
         noise,

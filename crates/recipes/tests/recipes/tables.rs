@@ -147,11 +147,7 @@ fn stopping_curves_and_tables_anywhere_changes_nothing() {
         most: 3,
         separation: 1,
     };
-    for response in [
-        Response::Sign,
-        Response::Classes(3),
-        Response::Number(2.5),
-    ] {
+    for response in [Response::Sign, Response::Classes(3), Response::Number(2.5)] {
         let request = || TablesRequest {
             response,
             ..request()

@@ -139,7 +139,11 @@ impl Duel for Tabled {
             let batch = self.recipe.batch();
             for k in 0..batch {
                 let middle = k == batch / 2;
-                let name = if canary && middle { CANARY } else { t * batch + k };
+                let name = if canary && middle {
+                    CANARY
+                } else {
+                    t * batch + k
+                };
                 let pull = if middle { pull } else { Some(0.0) };
                 let record = Raw::seal(record(pull));
                 stage.run.learn(persons.then_some(name), record)?;

@@ -154,7 +154,12 @@ pub(crate) fn amount(price: Price) -> f64 {
 }
 
 /// A ledger whose bytes can be counted, and the grant for a price, which has this number.
-pub(crate) fn paid(number: u64, filter: FilterKind, charge: Price, scope: Scope) -> (Ledger, Grant, Shelf) {
+pub(crate) fn paid(
+    number: u64,
+    filter: FilterKind,
+    charge: Price,
+    scope: Scope,
+) -> (Ledger, Grant, Shelf) {
     // Room for several runs.
     let budget = if filter == FilterKind::Pure {
         Budget::pure(20.0).unwrap()
@@ -179,7 +184,13 @@ pub(crate) struct Own<'a, R> {
 }
 
 impl<R> Own<'_, R> {
-    pub(crate) fn play(&self, mut run: R, ledger: &mut Ledger, stream: &[Entry], stop: Stop) -> Seen {
+    pub(crate) fn play(
+        &self,
+        mut run: R,
+        ledger: &mut Ledger,
+        stream: &[Entry],
+        stop: Stop,
+    ) -> Seen {
         let mut seen = Seen::default();
         for (number, entry) in (1..).zip(stream) {
             seen.questions.push((self.ask)(&run));

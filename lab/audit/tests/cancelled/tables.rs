@@ -173,7 +173,14 @@ impl OnTables {
     ) -> Result<Option<Pending<Vec<f64>, Transcript>>, SumError> {
         let record = Raw::seal(self.record(entry.pull, question));
         let response = self.recipe.request().response;
-        sum.add_table(entry.person, self.recipe.map(), response, question, record, None)
+        sum.add_table(
+            entry.person,
+            self.recipe.map(),
+            response,
+            question,
+            record,
+            None,
+        )
     }
 
     /// As a user plays it. Records are asked at iterates, which are not published: they are computed
@@ -318,7 +325,11 @@ impl Play for OnTables {
         let zero = vec![0.0; self.weights()];
         let question = |number: usize| {
             let asked = &path.questions[number];
-            if asked.len() == zero.len() { asked } else { &zero }
+            if asked.len() == zero.len() {
+                asked
+            } else {
+                &zero
+            }
         };
         let mut learner: CurvesAndTables = self.recipe.learner().unwrap();
         replayed(
@@ -501,11 +512,7 @@ fn one_record_moves_no_table_by_more_than_was_paid() {
 #[test]
 fn passes_move_no_table_by_more_than_was_paid() {
     for adjacency in ADJACENCIES {
-        for response in [
-            Response::Sign,
-            Response::Classes(3),
-            Response::Number(2.5),
-        ] {
+        for response in [Response::Sign, Response::Classes(3), Response::Number(2.5)] {
             let task = Task {
                 adjacency,
                 response,
@@ -541,7 +548,10 @@ fn passes_move_no_sum_by_more_than_was_paid() {
                     for at in 1..cell.plan.request().releases as usize {
                         let share = cell.moved_after_a_loss(at) / cell.price();
                         let what = cell.name();
-                        assert!(share <= 1.0 + 1e-9, "{what}, lost after {at}: moved {share}");
+                        assert!(
+                            share <= 1.0 + 1e-9,
+                            "{what}, lost after {at}: moved {share}"
+                        );
                     }
                 }
             }

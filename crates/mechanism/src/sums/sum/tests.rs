@@ -110,7 +110,11 @@ fn an_item_of_a_later_octave_has_that_octaves_radius() {
 /// Counts are not negative, and no longer than their weight allows.
 #[test]
 fn forged_counts_are_refused() {
-    for (noise, sixteenths) in [(Noise::Gaussian, 16), (Noise::Gaussian, 4), (Noise::Laplace, 8)] {
+    for (noise, sixteenths) in [
+        (Noise::Gaussian, 16),
+        (Noise::Gaussian, 4),
+        (Noise::Laplace, 8),
+    ] {
         let request = plan(SumKind::Tree, noise, 3).request().clone();
         let geometry = |counts| Geometry::Tables { counts, sixteenths };
         let dimension = 4;
