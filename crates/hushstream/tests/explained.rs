@@ -136,10 +136,7 @@ fn effects_of_categories_add_up_to_the_score() {
         .map(|c| effect("c", c))
         .sum();
     assert!(mean.abs() < 1e-9);
-    let row = [
-        ("c", Value::Text("red")),
-        ("d", Value::Text("u")),
-    ];
+    let row = [("c", Value::Text("red")), ("d", Value::Text("u"))];
     assert!(model.interval(&row, 1.0).is_err());
 }
 
