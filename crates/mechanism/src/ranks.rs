@@ -105,16 +105,17 @@ impl Ranks {
     /// The ROC curve, (false alarms, hits), from (0, 0) to (1, 1) in at most some 200 points; empty
     /// without records of both kinds.
     pub(crate) fn roc(&self) -> Vec<(f64, f64)> {
-        let total = |count: fn(&Bin) -> u64| self.bins.iter().map(count).sum::<u64>() as f64;
+        let total = |count: fn(&Bin) -> u64| self.bins.iter().map(count).sum::<u64>();
         let (negatives, positives) = (total(|bin| bin.negatives), total(|bin| bin.positives));
-        let mut points = vec![(0.0, 0.0)];
-        if negatives == 0.0 || positives == 0.0 {
+        if negatives == 0 || positives == 0 {
             return Vec::new();
         }
-        let (mut alarms, mut hits) = (0.0, 0.0);
+        let mut points = vec![(0.0, 0.0)];
+        let (mut flagged, mut found) = (0, 0);
         for bin in self.bins.iter().rev().filter(|bin| bin.count() > 0) {
-            alarms += bin.negatives as f64 / negatives;
-            hits += bin.positives as f64 / positives;
+            (flagged, found) = (flagged + bin.negatives, found + bin.positives);
+            let alarms = flagged as f64 / negatives as f64;
+            let hits = found as f64 / positives as f64;
             let (x, y) = points.last().copied().unwrap_or_default();
             if alarms - x + hits - y >= 0.01 {
                 points.push((alarms, hits));

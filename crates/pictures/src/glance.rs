@@ -33,8 +33,8 @@ pub fn picture(title: &str, under: &str, headline: &Headline, shapes: &Shapes) -
     text((28, 70), 14, "soft", under);
     text((28, 112), 16, "ink", headline.measure);
     text((28, 250), 14, "soft", &headline.meaning);
-    if let Some(cost) = headline.cost() {
-        text((690, 148), 44, "ink", &format!("{cost:.3}"));
+    if let Some(cost) = headline.shown_cost() {
+        text((690, 148), 44, "ink", &cost);
         let of = format!("of the {} is what", headline.measure);
         text((692, 174), 15, "soft", &of);
         text((692, 195), 15, "soft", "privacy costs");

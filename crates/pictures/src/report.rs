@@ -223,6 +223,17 @@ impl Headline {
         Some(if self.more { lost } else { -lost }.max(0.0))
     }
 
+    /// The cost as it is shown.
+    #[must_use]
+    pub fn shown_cost(&self) -> Option<String> {
+        let cost = self.cost()?;
+        Some(if cost < 5e-4 {
+            "< 0.001".to_owned()
+        } else {
+            format!("{cost:.3}")
+        })
+    }
+
     /// In one line: `AUC 0.905; guessing 0.500; without privacy 0.908: privacy costs 0.003`.
     #[must_use]
     pub fn words(&self) -> String {
@@ -230,11 +241,8 @@ impl Headline {
             "{} {:.3}; {} {:.3}",
             self.measure, self.own, self.guesses, self.guess
         );
-        if let (Some(without), Some(cost)) = (self.without, self.cost()) {
-            let _ = write!(
-                text,
-                "; without privacy {without:.3}: privacy costs {cost:.3}"
-            );
+        if let (Some(without), Some(cost)) = (self.without, self.shown_cost()) {
+            let _ = write!(text, "; without privacy {without:.3}: privacy costs {cost}");
         }
         text
     }
@@ -270,12 +278,12 @@ impl Headline {
             format!("{:.3}", self.guess),
             &format!("{} of {}", self.measure, self.guesses),
         );
-        if let (Some(without), Some(cost)) = (self.without, self.cost()) {
+        if let (Some(without), Some(cost)) = (self.without, self.shown_cost()) {
             tile(
                 format!("{without:.3}"),
                 &format!("{} without privacy", self.measure),
             );
-            tile(format!("{cost:.3}"), "is what privacy costs");
+            tile(escape(&cost), "is what privacy costs");
         }
         page.push_str("</div>\n");
         page.push_str("<div class=\"panel\" style=\"max-width:48rem\">");

@@ -157,7 +157,7 @@ impl Column {
 pub fn number(value: f64) -> String {
     let size = value.abs();
     let (scaled, unit) = match size {
-        1e6.. => (value / 1e6, "M"),
+        9.995e5.. => (value / 1e6, "M"),
         1e4.. => (value / 1e3, "k"),
         _ => (value, ""),
     };
