@@ -13,7 +13,7 @@ SINCE  ?= HEAD~1
 
 .PHONY: demo test test-long fuzz bench oracle mutants mutants-diff deny
 
-# A year of flights, which is built into the program: what was chosen and why, how well it learned, and what is promised.
+# People and a year of flights, which are built into the program: what was chosen and why, how well it learned, and what is promised.
 demo:
 	cargo build --release --locked --bin hushstream
 	cargo run --release --locked --quiet --bin hushstream -- demo --folder target/demo

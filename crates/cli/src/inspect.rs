@@ -1,12 +1,13 @@
 //! `hushstream inspect`: the contents of a model, a ledger or a state folder.
 
-use crate::ledger;
 use crate::output::tell;
+use crate::{explain, ledger};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use hushstream::data::is_rewards;
 use hushstream::model::Model;
 use hushstream_pictures::numbers::grouped;
+use hushstream_read::TargetKind;
 use std::path::{Path, PathBuf};
 
 /// Arguments of `inspect`.
@@ -14,7 +15,7 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Arguments {
     /// A model, a ledger, or a state folder.
     file: PathBuf,
-    /// Number of weights to show, largest first.
+    /// Number of weights or columns to show, largest first.
     #[arg(long, default_value_t = 20)]
     weights: usize,
 }
@@ -48,8 +49,16 @@ fn model(model: &Model, most: usize) -> Result<()> {
         grouped(model.release),
         model.recipe
     );
-    tell!("It predicts {}.\n", target(model));
+    let offset = match model.layout.target() {
+        TargetKind::Number { .. } => format!(", as {} plus the score", model.offset),
+        _ => String::new(),
+    };
+    tell!("It predicts {}{offset}.\n", model.predicts());
     tell!("{}\n", model.guarantee);
+    if model.tables.is_some() {
+        tell!("{}", explain::text(&model.explain()?, most));
+        return Ok(());
+    }
     let dimension = model.layout.dimension();
     // A thresholded model is mostly zeros.
     let mut order: Vec<usize> = (0..model.weights.len())
@@ -63,7 +72,7 @@ fn model(model: &Model, most: usize) -> Result<()> {
     for index in order.into_iter().take(most) {
         let name = model.layout.feature_name(index % dimension);
         let class = match model.layout.target() {
-            hushstream_read::TargetKind::Class { classes } => {
+            TargetKind::Class { classes } => {
                 format!(
                     " [{}]",
                     classes.get(index / dimension).map_or("", String::as_str)
@@ -91,24 +100,6 @@ fn model(model: &Model, most: usize) -> Result<()> {
         }
     }
     Ok(())
-}
-
-fn target(model: &Model) -> String {
-    use hushstream_read::TargetKind;
-    let column = model.layout.target_column().unwrap_or("the label");
-    match model.layout.target() {
-        TargetKind::Sign {
-            positive: Some(positive),
-        } => format!("whether {column} is {positive}"),
-        TargetKind::Sign { positive: None } => format!("whether {column} holds"),
-        TargetKind::Class { classes } => format!("{column}, one of {}", classes.join(", ")),
-        TargetKind::Number { low, high } => format!(
-            "{column}, a number from {low} to {high}, as {} plus the score of the features",
-            model.offset
-        ),
-        TargetKind::None if model.arms.is_some() => "how often to play each arm".to_owned(),
-        TargetKind::None => "which experts to follow".to_owned(),
-    }
 }
 
 fn state(path: &Path) -> Result<()> {

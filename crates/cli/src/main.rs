@@ -4,6 +4,7 @@ mod audit;
 mod check;
 mod compare;
 mod demo;
+mod explain;
 mod figure;
 mod inspect;
 mod learn;
@@ -41,6 +42,8 @@ enum Command {
     Predict(predict::Arguments),
     /// Show the contents of a model, a ledger or a state folder.
     Inspect(inspect::Arguments),
+    /// Show what a published model of curves and tables says, as text or as an HTML page.
+    Explain(explain::Arguments),
     /// Manage the budget of a data set: show, raise, merge, close or move its ledger.
     Ledger(ledger::Arguments),
     /// Learn from the embedded data set.
@@ -62,6 +65,7 @@ fn main() -> ExitCode {
         Command::Check(arguments) => check::run(&arguments),
         Command::Predict(arguments) => predict::run(&arguments),
         Command::Inspect(arguments) => inspect::run(&arguments),
+        Command::Explain(arguments) => explain::run(&arguments),
         Command::Ledger(arguments) => ledger::run(&arguments),
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Plan(arguments) => plan::run(&arguments),
@@ -101,15 +105,24 @@ fn is_closed_pipe(error: &anyhow::Error) -> bool {
     cause.is_some_and(|cause| cause.kind() == std::io::ErrorKind::BrokenPipe)
 }
 
-/// Formats the error chain on one line, skipping repeats.
+/// Formats the error chain on one line, skipping repeats, with the settings of a run as flags.
 fn one_line(error: &anyhow::Error) -> String {
     let mut text = String::new();
-    for cause in error.chain().map(|cause| cause.to_string()) {
+    for cause in error.chain() {
+        let known = cause.downcast_ref::<hushstream::Error>();
+        let told = known.map_or_else(|| cause.to_string(), |error| error.worded(flag));
         if text.is_empty() {
-            text = cause;
-        } else if !text.contains(&cause) {
-            text = format!("{text}: {cause}");
+            text = told;
+        } else if !text.contains(&told) {
+            text = format!("{text}: {told}");
+        }
+        if known.is_some() {
+            break; // it has told its causes
         }
     }
     text.replace('\n', " ")
+}
+
+fn flag(setting: &str) -> String {
+    format!("--{setting}")
 }

@@ -1,10 +1,9 @@
 //! The description of a run: its public facts and its files.
 
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::outcome::Outcome;
 use crate::plan::Plan;
 use crate::run::Run;
-use anyhow::anyhow;
 use hushstream_account::{Adjacency, Budget};
 use hushstream_pictures::numbers::delta;
 use hushstream_read::{SchemaSpec, Task};
@@ -193,6 +192,10 @@ pub struct Output {
     pub quiet: bool,
     /// Whether to run the same learner also without privacy, for the operator.
     pub without_privacy: bool,
+    /// The file whose rows the last model is scored on, in place of those that it learns from.
+    pub test: Option<String>,
+    /// The command of the run, for the report.
+    pub command: Option<String>,
 }
 
 /// Receives the messages of a run in progress.
@@ -237,9 +240,9 @@ impl<L: Listener + ?Sized> Listener for &mut L {
 }
 
 impl Privacy {
-    pub(crate) fn stated_adjacency(&self) -> anyhow::Result<Adjacency> {
+    pub(crate) fn stated_adjacency(&self) -> Result<Adjacency> {
         self.adjacency.ok_or_else(|| {
-            anyhow!("state the neighbouring relation: adjacency(ReplaceOne) or adjacency(ZeroOut)")
+            Error::refused("state the neighbouring relation, ReplaceOne or ZeroOut: ‹adjacency›")
         })
     }
 }
@@ -257,6 +260,8 @@ impl Default for Output {
             resume: false,
             quiet: false,
             without_privacy: false,
+            test: None,
+            command: None,
         }
     }
 }

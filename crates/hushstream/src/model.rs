@@ -5,11 +5,10 @@
 //! file: it detects accidents and careless edits. It does not authenticate, since anyone can
 //! compute it. Version 1 had a checksum of the weights alone; it is read with a note.
 
-use crate::error::Error;
+use crate::error::{Context, Error, Result, refuse};
 use crate::files;
 use crate::outcome::Arm;
 use crate::target::Target;
-use anyhow::{Context, bail};
 use hushstream_account::Guarantee;
 use hushstream_mechanism::losses::Features;
 use hushstream_mechanism::{Probability, TableMap};
@@ -93,6 +92,10 @@ pub struct Model {
     pub release: u64,
     /// The weights, class after class if there are several.
     pub weights: Vec<f64>,
+    /// Of curves and tables: the standard deviation that noise gives the weights of every
+    /// coordinate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub noise_sd: Option<Vec<f64>>,
     /// Added to the score of a numeric target: the midpoint of its bounds.
     #[serde(default)]
     pub offset: f64,
@@ -131,6 +134,7 @@ impl Model {
             tables: None,
             release,
             weights,
+            noise_sd: None,
             offset: 0.0,
             probability: None,
             guarantee,
@@ -156,6 +160,14 @@ impl Model {
         self
     }
 
+    /// Adds the deviation that noise gives every coordinate, in four digits.
+    pub fn with_noise(mut self, deviations: &[f64]) -> Self {
+        let short = |sd: &f64| format!("{sd:.3e}").parse().unwrap_or(*sd);
+        let known = self.tables.is_some() && !deviations.is_empty();
+        self.noise_sd = known.then(|| deviations.iter().map(short).collect());
+        self
+    }
+
     /// Adds the map from scores to predictions.
     pub fn with_target(mut self, target: &Target) -> Self {
         (self.offset, self.probability) = (target.midpoint, target.probability);
@@ -169,7 +181,7 @@ impl Model {
     }
 
     /// The file's bytes.
-    pub fn to_bytes(&self) -> anyhow::Result<Vec<u8>> {
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
         // Use numbers as a reader will parse them.
         let stated: Value = serde_json::from_str(&serde_json::to_string(self)?)?;
         let whole = Self {
@@ -182,7 +194,7 @@ impl Model {
     }
 
     /// Reads a model file, with notes about it.
-    pub fn read(path: &Path) -> anyhow::Result<(Self, Vec<String>)> {
+    pub fn read(path: &Path) -> Result<(Self, Vec<String>)> {
         let mut notes = Vec::new();
         let text =
             std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
@@ -192,23 +204,26 @@ impl Model {
                 path.display()
             )
         };
-        let broken = |error: serde_json::Error| anyhow::anyhow!(what(&error.to_string()));
+        let broken = |error: serde_json::Error| Error::refused(what(&error.to_string()));
         let stated: Value = serde_json::from_slice(&text).map_err(broken)?;
         let version = stated.get("version").and_then(Value::as_u64);
         match (stated.get("format").and_then(Value::as_str), version) {
             (Some(FORMAT), Some(1)) => {}
             (Some(FORMAT), Some(version)) if version <= u64::from(TABLES_VERSION) => {}
-            (Some(FORMAT), Some(version)) => bail!(what(&format!(
-                "a later version of Hushstream wrote it (format {version}; this version reads up \
+            (Some(FORMAT), Some(version)) => refuse!(
+                "{}",
+                what(&format!(
+                    "a later version of Hushstream wrote it (format {version}; this version reads up \
                  to format {TABLES_VERSION}): use that version"
-            ))),
-            _ => bail!(what("another format or version")),
+                ))
+            ),
+            _ => refuse!("{}", what("another format or version")),
         }
         // Decode from the file itself, where a duplicate key is an error.
         let model: Self = serde_json::from_slice(&text).map_err(broken)?;
         if version == Some(1) {
             if model.checksum != checksum_of_weights(&model.weights) {
-                bail!(what("its checksum does not fit its weights"));
+                refuse!("{}", what("its checksum does not fit its weights"));
             }
             notes.push(format!(
                 "note: {} was written by an earlier version: its checksum covers the weights \
@@ -216,14 +231,15 @@ impl Model {
                 path.display()
             ));
         } else if model.checksum != checksum(stated)? {
-            bail!(what(
-                "its checksum does not fit: it was damaged or changed after it was written"
-            ));
+            refuse!(
+                "{}",
+                what("its checksum does not fit: it was damaged or changed after it was written")
+            );
         }
         let dimension = model.layout.dimension();
         let dimension = match &model.tables {
             Some(map) if map.shape().axes.len() != dimension || !model.layout.is_coded() => {
-                bail!(what("curves that do not fit its layout"))
+                refuse!("{}", what("curves that do not fit its layout"))
             }
             Some(map) => map.dimension(),
             None => dimension,
@@ -237,8 +253,11 @@ impl Model {
             || !(model.length > 0.0 && model.length.is_finite())
             || model.weights.iter().any(|w| !w.is_finite())
             || !model.offset.is_finite()
+            || model.noise_sd.as_ref().is_some_and(|sds| {
+                sds.len() != dimension || !sds.iter().all(|sd| (0.0..1e300).contains(sd))
+            })
         {
-            bail!(what("weights that do not fit its layout"));
+            refuse!("{}", what("weights that do not fit its layout"));
         }
         Ok((model, notes))
     }
@@ -266,14 +285,65 @@ impl Model {
     /// A model of experts or arms; a row without one of the columns; a value that cannot be read.
     pub fn predict(&self, row: &(impl Row + ?Sized)) -> Result<Prediction, Error> {
         if *self.layout.target() == TargetKind::None {
-            let told = anyhow::anyhow!(
-                "this model weights experts or arms and predicts no target: see its weights"
-            );
-            return Err(told.into());
+            refuse!("this model weights experts or arms and predicts no target: see its weights");
         }
         let mut read = hushstream_read::Row::default();
         Encoder::with_layout(&self.layout, &self.names)?.row(row, &mut read)?;
         Ok(self.prediction(&self.scores(&read.features)))
+    }
+
+    /// The interval that holds the score without the noise that this model was given, with this
+    /// confidence: of the number that is predicted, or of the probability of the positive class.
+    /// Nothing for several classes, and for models that do not tell their noise.
+    ///
+    /// Noise is meant, not the chance of other records: the interval says how far privacy may have
+    /// moved the prediction. Noises of single weights count as independent and normal, and their
+    /// sum as if no later record had corrected it.
+    ///
+    /// # Errors
+    /// As [`Model::predict`]; a confidence that is not between 0 and 1.
+    pub fn interval(
+        &self,
+        row: &(impl Row + ?Sized),
+        confidence: f64,
+    ) -> Result<Option<(f64, f64)>, Error> {
+        let deviations = deviations(confidence)?;
+        let (Some(map), Some(sds)) = (&self.tables, &self.noise_sd) else {
+            return Ok(None);
+        };
+        let mut read = hushstream_read::Row::default();
+        Encoder::with_layout(&self.layout, &self.names)?.row(row, &mut read)?;
+        let coordinates = map.coordinates(&read.features);
+        let variance = coordinates.iter().map(|&(i, c)| (c * sds[i]).powi(2));
+        let margin = deviations * variance.sum::<f64>().sqrt();
+        let scores = self.scores(&read.features);
+        let [score] = scores[..] else {
+            return Ok(None);
+        };
+        let end = |score: f64| match (self.layout.target(), self.probability) {
+            (TargetKind::Number { low, high }, _) => (score + self.offset).clamp(*low, *high),
+            (_, Some(map)) => map.of_positive(score),
+            _ => score,
+        };
+        Ok(Some((end(score - margin), end(score + margin))))
+    }
+
+    /// The intervals of all weights, as [`Model::interval`] has them.
+    ///
+    /// # Errors
+    /// A confidence that is not between 0 and 1.
+    pub fn weight_intervals(&self, confidence: f64) -> Result<Option<Vec<(f64, f64)>>, Error> {
+        let deviations = deviations(confidence)?;
+        let Some(sds) = &self.noise_sd else {
+            return Ok(None);
+        };
+        let outputs = self.weights.len() / sds.len().max(1);
+        let margins = sds
+            .iter()
+            .flat_map(|sd| std::iter::repeat_n(sd * deviations, outputs));
+        let weights = self.weights.iter().zip(margins);
+        let intervals = weights.map(|(weight, margin)| (weight - margin, weight + margin));
+        Ok(Some(intervals.collect()))
     }
 
     /// The prediction for these scores.
@@ -328,7 +398,7 @@ impl Model {
 }
 
 /// CRC-32 of everything but the checksum: keys in order, no spaces, numbers as they are parsed.
-fn checksum(mut stated: Value) -> anyhow::Result<u32> {
+fn checksum(mut stated: Value) -> Result<u32> {
     if let Some(keys) = stated.as_object_mut() {
         keys.remove("checksum");
     }
@@ -342,4 +412,21 @@ fn checksum_of_weights(weights: &[f64]) -> u32 {
         .iter()
         .for_each(|weight| hasher.update(&weight.to_bits().to_le_bytes()));
     hasher.finalize()
+}
+
+/// How many standard deviations on both sides hold this share of a normal law.
+fn deviations(confidence: f64) -> Result<f64> {
+    if !(confidence > 0.0 && confidence < 1.0) {
+        refuse!("a confidence of {confidence} is not allowed; allowed: between 0 and 1");
+    }
+    let (mut low, mut high) = (0.0, 40.0);
+    for _ in 0..60 {
+        let middle = (low + high) / 2.0;
+        if libm::erf(middle / std::f64::consts::SQRT_2) < confidence {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    Ok(high)
 }

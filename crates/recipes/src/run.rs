@@ -133,6 +133,13 @@ pub trait Player: Sized {
         self.weights().to_vec()
     }
 
+    /// The standard deviation that noise gives every coordinate of the model, where it is known: a
+    /// function of releases, as the model.
+    fn deviations(&self, recipe: &Self::Recipe) -> Vec<f64> {
+        let _ = recipe;
+        Vec::new()
+    }
+
     /// The number of the last release.
     fn last_release(mechanism: &Private<Self::Mechanism>) -> u64 {
         mechanism.steps()
@@ -308,6 +315,11 @@ impl<P: Player> Run<P> {
         self.round(|player, recipe, mechanism| player.ask(recipe, mechanism, person, record, board))
     }
 
+    /// Scores a record that is not learned from.
+    pub fn score(&mut self, record: &Raw<Record>, board: &mut Scoreboard) {
+        self.player.score(&mut self.mechanism, record, board);
+    }
+
     /// Whether the next record is asked: nothing is released after the last round.
     fn asks(&self) -> bool {
         self.mechanism.steps() < P::most_items(&self.recipe)
@@ -406,6 +418,27 @@ impl<P: Player> Run<P> {
             return Err(RunError::Behind);
         }
         self.player.settle(&mut self.mechanism, ledger)
+    }
+
+    /// Makes everything durable and releases what `make` reads off the player.
+    pub(crate) fn released<T>(
+        &mut self,
+        ledger: &mut Ledger,
+        make: impl FnOnce(&P) -> T,
+    ) -> Result<Released<T, Promise<P>>, RunError> {
+        if self.is_behind {
+            return Err(RunError::Behind);
+        }
+        self.mechanism.sync(ledger).map_err(Into::into)?;
+        let value = self.mechanism.here().map(|()| make(&self.player));
+        self.mechanism.publish(value).map_err(|_| RunError::Behind)
+    }
+
+    /// The standard deviation that noise gives every coordinate of the model, where it is known; as
+    /// public as the model, after [`Run::model`].
+    #[must_use]
+    pub fn deviations(&self) -> Vec<f64> {
+        self.player.deviations(&self.recipe)
     }
 
     /// Whether the next record writes the journal anew, without the releases so far: sync and store

@@ -1,7 +1,7 @@
 //! One interface for every kind of run.
 
+use crate::error::Result;
 use crate::outcome::Arm;
-use anyhow::Result;
 use hushstream_account::Guarantee;
 use hushstream_mechanism::losses::Record;
 use hushstream_mechanism::{Ledger, OperatorOnly, Raw, Released, Scoreboard};
@@ -63,10 +63,14 @@ pub(crate) trait Session {
         record: Raw<Record>,
         board: Option<&mut Scoreboard>,
     ) -> Result<()>;
+    /// Scores a record that is not learned from.
+    fn score(&mut self, record: &Raw<Record>, board: &mut Scoreboard);
     /// Syncs, and returns the releases since the last sync.
     fn sync(&mut self, ledger: &mut Ledger) -> Result<Vec<Release>>;
     /// Syncs, and returns the last model with its number.
     fn settled(&mut self, ledger: &mut Ledger) -> Result<(u64, Vec<f64>)>;
+    /// The deviation that noise gives every coordinate of that model; empty where it is not known.
+    fn deviations(&self) -> Vec<f64>;
     /// Whether the journal drops releases at the next record.
     fn checkpoint_is_due(&self) -> bool;
     fn rounds(&self) -> u64;
@@ -74,7 +78,40 @@ pub(crate) trait Session {
     fn counts(&self) -> (OperatorOnly<u64>, OperatorOnly<u64>);
     /// Estimates for each arm from releases alone, if there are arms; publishable after a sync.
     fn arms(&self) -> Vec<Arm>;
+    /// Syncs, and returns the play that the next record answers, if there are plays.
+    fn play(&mut self, ledger: &mut Ledger) -> Result<Option<Play>>;
 }
+
+/// The play of a bandit that the next record answers.
+///
+/// ```
+/// use hushstream::prelude::*;
+///
+/// let mut run = Learner::bandit(3)
+///     .records(100)
+///     .budget(Budget::pure(4.0)?)
+///     .adjacency(ReplaceOne)
+///     .simulated(7)
+///     .start()?;
+/// for _ in 0..100 {
+///     let play = run.play()?.into_value(); // show this arm to the next person
+///     let arm = play.arms.iter().position(|arm| arm.1 > 0.5).unwrap_or(0);
+///     let mut row = [0.0; 3]; // only the played arm's loss is looked at
+///     row[arm] = if arm == 1 { 0.1 } else { 0.9 };
+///     run.learn(&row)?;
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Play {
+    /// Every arm and its share in the play: 1 for a single arm.
+    pub arms: Vec<(String, f64)>,
+    /// The probability, or the density, with which it was drawn.
+    pub propensity: f64,
+}
+
+/// Reads the next play off a run.
+type NextPlay<P> = Box<dyn Fn(&mut Run<P>, &mut Ledger) -> Result<Option<Play>>>;
 
 /// What the releases of a run tell about each arm.
 type Arms<P> = Box<dyn Fn(&Run<P>) -> Vec<Arm>>;
@@ -86,6 +123,8 @@ pub(crate) struct Running<P: Player> {
     pub(crate) show: Box<dyn Fn(P::Output) -> Content>,
     /// Estimates for each arm from releases alone.
     pub(crate) arms: Arms<P>,
+    /// The play that the next record answers.
+    pub(crate) play: NextPlay<P>,
 }
 
 impl<P: Player> Running<P> {
@@ -94,6 +133,7 @@ impl<P: Player> Running<P> {
             run,
             show: Box::new(show),
             arms: Box::new(|_| Vec::new()),
+            play: Box::new(|_, _| Ok(None)),
         }
     }
 }
@@ -119,6 +159,10 @@ impl<P: Player> Session for Running<P> {
         Ok(self.run.take(person, record, board)?)
     }
 
+    fn score(&mut self, record: &Raw<Record>, board: &mut Scoreboard) {
+        self.run.score(record, board);
+    }
+
     fn sync(&mut self, ledger: &mut Ledger) -> Result<Vec<Release>> {
         let released = self.run.sync(ledger)?.into_iter();
         let release = |released: Released<P::Output, _>| Release {
@@ -131,6 +175,10 @@ impl<P: Player> Session for Running<P> {
     fn settled(&mut self, ledger: &mut Ledger) -> Result<(u64, Vec<f64>)> {
         let model = self.run.model(ledger)?;
         Ok((self.run.last_release(), model.into_value()))
+    }
+
+    fn deviations(&self) -> Vec<f64> {
+        self.run.deviations()
     }
 
     fn checkpoint_is_due(&self) -> bool {
@@ -151,5 +199,9 @@ impl<P: Player> Session for Running<P> {
 
     fn arms(&self) -> Vec<Arm> {
         (self.arms)(&self.run)
+    }
+
+    fn play(&mut self, ledger: &mut Ledger) -> Result<Option<Play>> {
+        (self.play)(&mut self.run, ledger)
     }
 }

@@ -193,7 +193,7 @@ impl SumPlan {
     /// *Ball*: a record's integers are inside the radius, which the lattice has checked: κ·radius,
     /// nothing to add. *Moments*: `moments.rs` proves it in integers; the item's truncation adds √D.
     /// *Tables*: proved in integers beside [`TableMap`](crate::TableMap).
-    fn distance(&self, radius: f64) -> f64 {
+    pub(crate) fn distance(&self, radius: f64) -> f64 {
         let request = self.request();
         let adjacency = request.adjacency;
         match request.geometry {
