@@ -13,7 +13,7 @@ SINCE  ?= HEAD~1
 
 .PHONY: demo test test-long fuzz bench oracle mutants mutants-diff deny
 
-# A year of flights, which is built into the program: what was chosen and why, how well it learned, and what is promised.
+# People and a year of flights, which are built into the program: what was chosen and why, how well it learned, and what is promised.
 demo:
 	cargo build --release --locked --bin hushstream
 	cargo run --release --locked --quiet --bin hushstream -- demo --folder target/demo
@@ -61,10 +61,12 @@ deny:
 	cargo deny --version || cargo install --locked cargo-deny@0.20.2
 	cargo deny --offline check bans licenses sources
 
-# Ours and other people's programs on the same files, in turn; writes BENCHMARKS.md.
+# Ours and other people's programs on the same files, in turn; writes BENCHMARKS.md. Then private learners on tables:
+# how well each predicts at one budget; writes target/bench/accuracy/table.md.
 bench: $(PEERS)/installed $(JAX)/installed $(TFP)/tried
 	cargo build --release --locked -p hushstream-cli -p hushstream-benches
 	$(PEERS)/bin/python benches/compare $(BENCH)
+	$(PEERS)/bin/python benches/accuracy $(if $(filter quick,$(BENCH)),quick,default)
 
 oracle: $(VENV)/installed $(JAX)/installed
 

@@ -2,10 +2,10 @@
 
 usage: python benches/accuracy [quick|default] [DATA]
 
-DATA is the folder that scripts/fetch_data.py filled; without it the data is brought to target/bench. Everybody learns from the same
-four fifths of each table at (1, 1e-6), with the same public bounds, and is measured on the other fifth.
-Figures of the others are kept in target/bench/accuracy/rivals.json: remove it to measure them again.
-`make bench` calls this.
+DATA is the folder that scripts/fetch_data.py filled; without it the data is brought to
+target/bench. Everybody learns from the same four fifths of each table at (1, 1e-6), with the same
+public bounds, and is measured on the other fifth. Figures of the others are kept in
+target/bench/accuracy/rivals.json: remove it to measure them again. `make bench` calls this.
 """
 
 import functools

@@ -1,4 +1,4 @@
-"""Other private learners for tables, at the same budget, on the same split, with the same public bounds."""
+"""Other private learners for tables: the same budget, the same split, the same public bounds."""
 
 import warnings
 
@@ -10,7 +10,7 @@ warnings.filterwarnings("ignore")
 
 
 def middles(columns):
-    """Numbers with the middle of their bounds where they are missing, so that no model has to fill gaps."""
+    """Numbers, with the middle of their bounds where they are missing."""
     for name, values in columns.numbers.items():
         yield name, numpy.where(numpy.isnan(values), sum(columns.bounds[name]) / 2, values)
 
@@ -23,7 +23,7 @@ def raw(columns):
 
 
 def scaled(columns):
-    """Numbers in [-1, 1], an indicator for each category: no longer than the root of the number of columns."""
+    """Numbers in [-1, 1], an indicator for each category: no longer than √columns."""
     parts = []
     for name, values in middles(columns):
         low, high = columns.bounds[name]
@@ -46,18 +46,20 @@ def ebm(train, test, target_bounds, epsilon, delta, seed):
     }
     if target_bounds:
         low, high = target_bounds
-        model = DPExplainableBoostingRegressor(**common, privacy_target_min=low, privacy_target_max=high)
+        bounds = {"privacy_target_min": low, "privacy_target_max": high}
+        model = DPExplainableBoostingRegressor(**common, **bounds)
         return model.fit(raw(train), train.target).predict(raw(test))
     model = DPExplainableBoostingClassifier(**common).fit(raw(train), train.target)
     return model.decision_function(raw(test))
 
 
 def diffprivlib(train, test, target_bounds, epsilon, delta, seed):
-    """Scores of diffprivlib's linear models, which have no δ: theirs is pure privacy, a harder promise."""
+    """Scores of diffprivlib's linear models. They have no δ: pure privacy is a harder promise."""
     features, others = scaled(train), scaled(test)
     if target_bounds:
-        bounds = (-numpy.ones(features.shape[1]), numpy.ones(features.shape[1]))
-        model = LinearRegression(epsilon=epsilon, bounds_X=bounds, bounds_y=tuple(target_bounds), random_state=seed)
+        ones = numpy.ones(features.shape[1])
+        bounds = {"bounds_X": (-ones, ones), "bounds_y": tuple(target_bounds)}
+        model = LinearRegression(epsilon=epsilon, random_state=seed, **bounds)
         return model.fit(features, train.target).predict(others)
     norm = numpy.sqrt(len(train.numbers) + len(train.categories))
     model = LogisticRegression(epsilon=epsilon, data_norm=norm, random_state=seed, max_iter=1000)

@@ -46,7 +46,7 @@ def opened(path):
 
 
 def split(source, has_header, folder):
-    """The first four fifths of one fixed shuffle, and the last fifth. Lines stay as they are, blank ones go."""
+    """The first four fifths of one fixed shuffle, and the last fifth; blank lines go."""
     stem = source.name.split(".")[0]
     train, test = folder / f"{stem}-train.csv", folder / f"{stem}-test.csv"
     if not (train.exists() and test.exists()):
@@ -61,9 +61,12 @@ def split(source, has_header, folder):
 
 
 def prepare(name, source, schema_path, folder):
-    """One table, split under `folder`."""
-    schema = tomllib.loads(schema_path.read_text())
+    """One table, split under `folder`; a shuffle is no order of time, whatever the schema says."""
     folder.mkdir(parents=True, exist_ok=True)
+    text = schema_path.read_text().replace("in_time_order = true\n", "")
+    schema_path = folder / schema_path.name
+    schema_path.write_text(text)
+    schema = tomllib.loads(text)
     return Table(name, schema_path, schema, *split(source, "names" not in schema, folder))
 
 
@@ -90,9 +93,9 @@ def code(text):
 
 @dataclasses.dataclass
 class Columns:
-    """A file as its schema reads it. Numbers are kept within their bounds, NaN where they are missing;
-    a category is its place in the vocabulary, -1 if it is missing or unknown. Columns that are
-    indicators already (`one_hot`) have become one category again."""
+    """A file as its schema reads it. Numbers are kept within their bounds, NaN where they are
+    missing; a category is its place in the vocabulary, -1 if it is missing or unknown. Columns
+    that are indicators already (`one_hot`) have become one category again."""
 
     numbers: dict
     bounds: dict
@@ -104,7 +107,8 @@ class Columns:
 def read(path, schema):
     """Reads one file of a split."""
     names = schema.get("names")
-    frame = pandas.read_csv(path, header=None if names else 0, names=names, dtype=str, keep_default_na=False)
+    layout = {"header": None if names else 0, "names": names}
+    frame = pandas.read_csv(path, **layout, dtype=str, keep_default_na=False)
     frame.columns = [column.strip() for column in frame.columns]
     missing = MISSING | set(schema.get("missing", []))
     out = Columns({}, {}, {}, {}, None)
@@ -134,7 +138,8 @@ def read(path, schema):
         bounds = lookup(schema.get("bounds", {}), column)
         if bounds is None:
             raise SystemExit(f"{path}: the schema says nothing about the column {column}")
-        out.numbers[column] = pandas.to_numeric(text.replace("", numpy.nan)).to_numpy().clip(*bounds)
+        numbers = pandas.to_numeric(text.replace("", numpy.nan)).to_numpy()
+        out.numbers[column] = numbers.clip(*bounds)
         out.bounds[column] = tuple(map(float, bounds))
     for pattern, columns in indicators.items():
         stacked = numpy.column_stack(columns)

@@ -3,41 +3,19 @@
 use crate::timing::{Measured, measure};
 use hushstream_account::{Charge, Epsilon, Mu, RenyiCurve, Spent};
 use std::hint::black_box;
-use std::str::FromStr;
 
 const CHARGES: usize = 1000;
 const DELTA: f64 = 1e-6;
-
-/// Which charges.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// Gaussian mechanisms of a thousand different sizes.
-    Gaussian,
-    /// Every other one is a Laplace mechanism.
-    Mixed,
-}
-
-impl FromStr for Kind {
-    type Err = ();
-
-    fn from_str(name: &str) -> Result<Self, ()> {
-        match name {
-            "gaussian" => Ok(Self::Gaussian),
-            "mixed" => Ok(Self::Mixed),
-            _ => Err(()),
-        }
-    }
-}
 
 /// Sensitivity over scale of the charge `index`; `peers/accounting.py` has the same.
 fn size(index: usize) -> f64 {
     0.01 + 0.03 * index as f64 / CHARGES as f64
 }
 
-fn charges(kind: Kind) -> Vec<Charge> {
+fn charges(mixed: bool) -> Vec<Charge> {
     (0..CHARGES)
         .map(|index| {
-            if kind == Kind::Mixed && index % 2 == 1 {
+            if mixed && index % 2 == 1 {
                 Charge::RoundedLaplace(Epsilon::new(size(index)).expect("positive"))
             } else {
                 Charge::Gaussian(Mu::new(size(index)).expect("positive"))
@@ -47,8 +25,8 @@ fn charges(kind: Kind) -> Vec<Charge> {
 }
 
 /// As the ledger does it.
-pub(crate) fn spent(kind: Kind) -> Measured {
-    let charges = charges(kind);
+pub(crate) fn spent(mixed: bool) -> Measured {
+    let charges = charges(mixed);
     let mut epsilon = f64::NAN;
     measure(|| {
         let mut spent = Spent::new();
@@ -62,8 +40,8 @@ pub(crate) fn spent(kind: Kind) -> Measured {
 }
 
 /// By Rényi curves, charge after charge: the method of dp-accounting's `RdpAccountant`.
-pub(crate) fn curves(kind: Kind) -> Measured {
-    let charges = charges(kind);
+pub(crate) fn curves(mixed: bool) -> Measured {
+    let charges = charges(mixed);
     let mut epsilon = f64::NAN;
     measure(|| {
         let curve = |charge: &Charge| match *charge {

@@ -80,14 +80,14 @@ fn source() -> Source {
     )
 }
 
-/// round(2^30 N(0, 1)), the noise of trees.
-pub(crate) fn rounded() -> Measured {
+/// Samples of one of our generators, a node at a time.
+fn filled(mut fill: impl FnMut(&Source, u64, &mut [i64])) -> Measured {
     let source = source();
     let mut samples = vec![0_i64; DIMENSION];
     let mut node = 0;
     measure(|| {
         for _ in 0..NODES {
-            RoundedGaussian::STANDARD.fill(&source, node, 0, &mut samples);
+            fill(&source, node, &mut samples);
             black_box(&samples);
             node += 1;
         }
@@ -95,10 +95,14 @@ pub(crate) fn rounded() -> Measured {
     })
 }
 
+pub(crate) fn rounded() -> Measured {
+    filled(|source, node, samples| RoundedGaussian::STANDARD.fill(source, node, 0, samples))
+}
+
 /// floor(2^46 N(0, 1)), the noise of filters over very long streams.
 pub(crate) fn fine() -> Measured {
-    let source = source();
     let fine = FineGaussian::new(16).expect("16 guard bits are allowed");
+    let source = source();
     let mut samples = vec![0_i128; DIMENSION];
     let mut node = 0;
     measure(|| {

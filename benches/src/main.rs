@@ -9,6 +9,7 @@ mod sums;
 mod timing;
 mod values;
 
+use hushstream_mechanism::sums::SumKind;
 use std::process::ExitCode;
 use timing::Measured;
 
@@ -23,14 +24,20 @@ fn run(arguments: &[&str]) -> Option<Measured> {
         ["rounded"] => gaussian::rounded(),
         ["fine"] => gaussian::fine(),
         ["ziggurat"] => gaussian::ziggurat(),
-        ["tree", dimension] => sums::tree(dimension.parse().ok()?),
-        ["blt", dimension] => sums::blt(dimension.parse().ok()?),
+        ["tree", dimension] => sums::private(SumKind::Tree, dimension.parse().ok()?),
+        ["blt", dimension] => sums::private(SumKind::BLT, dimension.parse().ok()?),
         ["plain", dimension] => sums::plain(dimension.parse().ok()?),
-        ["spent", kind] => accounting::spent(kind.parse().ok()?),
-        ["curves", kind] => accounting::curves(kind.parse().ok()?),
+        ["spent", kind] => accounting::spent(is_mixed(kind)?),
+        ["curves", kind] => accounting::curves(is_mixed(kind)?),
         ["pftal-bandit", rounds] => values::rounds(rounds.parse().ok()?),
         _ => return None,
     })
+}
+
+/// Whether a thousand charges are of two kinds.
+fn is_mixed(kind: &str) -> Option<bool> {
+    let known = ["gaussian", "mixed"].contains(&kind);
+    known.then_some(kind == "mixed")
 }
 
 fn main() -> ExitCode {

@@ -97,22 +97,12 @@ fn without_noise(steps: u64, dimension: usize, exact: &mut [i64]) {
 
 const STEPS: u64 = 4096;
 
-fn private(kind: SumKind, dimension: u32) -> Measured {
+pub(crate) fn private(kind: SumKind, dimension: u32) -> Measured {
     let mut ours = Ours::open(kind, dimension);
     measure(|| {
         ours.steps(STEPS);
         STEPS
     })
-}
-
-/// The binary tree.
-pub(crate) fn tree(dimension: u32) -> Measured {
-    private(SumKind::Tree, dimension)
-}
-
-/// The BLT filter with four buffers.
-pub(crate) fn blt(dimension: u32) -> Measured {
-    private(SumKind::BLT, dimension)
 }
 
 /// No noise, no journal.

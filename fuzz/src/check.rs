@@ -10,7 +10,7 @@ use std::io::{Cursor, Read, Write};
 type RowRead = Result<(Vec<u64>, Option<u64>), String>;
 
 /// Rows in the open, and what stopped the reader.
-#[derive(PartialEq)]
+#[derive(Default, PartialEq)]
 struct Outcome {
     rows: Vec<RowRead>,
     error: Option<String>,
@@ -27,33 +27,19 @@ pub(crate) fn check(case: &Case) -> Result<bool, String> {
     let mut generator = Generator(case.seed);
     let schema: SchemaSpec = match case.schema.parse() {
         Ok(schema) => schema,
-        Err(error) => return says(case, &error).map(|()| false),
+        Err(error) => return speaks(case, &told(error)).map(|()| false),
     };
-    let whole = read(
-        case,
-        &schema,
-        Input::from_reader("t", Cursor::new(case.bytes.clone())),
-    )?;
+    let whole = read(case, &schema, input(&case.bytes))?;
     for step in [1, 1 + generator.below(9), 4096] {
         // One byte at a time only where that does not take for ever.
-        let step = if case.bytes.len() > 4096 {
-            step.max(997)
-        } else {
-            step
+        let least = if case.bytes.len() > 4096 { 997 } else { 1 };
+        let step = step.max(least);
+        let trickle = Trickle {
+            bytes: case.bytes.clone(),
+            at: 0,
+            step,
         };
-        let trickled = read(
-            case,
-            &schema,
-            Input::from_reader(
-                "t",
-                Trickle {
-                    bytes: case.bytes.clone(),
-                    at: 0,
-                    step,
-                },
-            ),
-        )?;
-        if trickled != whole {
+        if read(case, &schema, Input::from_reader("t", trickle))? != whole {
             return Err(format!("read differently {step} bytes at a time"));
         }
     }
@@ -68,7 +54,7 @@ pub(crate) fn check(case: &Case) -> Result<bool, String> {
     if generator.below(2) == 0
         && whole.is_clean()
         && let Some(quoted) = quoted(case)
-        && read(case, &schema, Input::from_reader("t", Cursor::new(quoted)))? != whole
+        && read(case, &schema, input(&quoted))? != whole
     {
         return Err("read differently with every field in quotes".into());
     }
@@ -99,12 +85,10 @@ fn counted(case: &Case, schema: &SchemaSpec, whole: &Outcome) -> Result<(), Stri
     let rest = &case.bytes[first_line(case)..];
     let rest = rest.strip_suffix(b"\n").unwrap_or(rest);
     let lines = 1 + rest.iter().filter(|&&byte| byte == b'\n').count();
-    let input = || Input::from_reader("t", Cursor::new(case.bytes.clone()));
-    let told = |error: ReadError| error.to_string();
     let mut faults = 0_u64;
-    let reader = open(case, schema, input()).map_err(told)?;
+    let reader = open(case, schema, input(&case.bytes)).map_err(told)?;
     let checked = reader.check(|_| faults += 1).map_err(told)?;
-    let mut reader = open(case, schema, input()).map_err(told)?;
+    let mut reader = open(case, schema, input(&case.bytes)).map_err(told)?;
     while reader.next_record().map_err(told)?.is_some() {}
     let sealed = reader.rows();
     if [whole.rows.len() as u64, checked.rows, sealed] != [lines as u64; 3] {
@@ -136,13 +120,8 @@ fn alone(
     damage(&mut lines[at], generator);
     lines[at].retain(|&byte| byte != b'\n');
     let bytes = [header, &lines.join(&b'\n'), b"\n"].concat();
-    let mut other = Outcome {
-        rows: Vec::new(),
-        error: None,
-    };
-    let mut reader = open(case, schema, Input::from_reader("t", Cursor::new(bytes)))
-        .map_err(|error| error.to_string())?;
-    if let Some(error) = rows(&mut reader, &mut other)? {
+    let other = rows(&mut open(case, schema, input(&bytes)).map_err(told)?)?;
+    if let Some(error) = other.error {
         return Err(format!("one line stops the reader: {error}"));
     }
     let pairs = whole.rows.iter().zip(&other.rows).enumerate();
@@ -156,11 +135,16 @@ fn alone(
     Ok(())
 }
 
-/// A message is one line, and names no content.
-fn says(case: &Case, error: &ReadError) -> Result<(), String> {
-    speaks(case, &error.to_string())
+#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
+fn told(error: ReadError) -> String {
+    error.to_string()
 }
 
+fn input(bytes: &[u8]) -> Result<Input, ReadError> {
+    Input::from_reader("t", Cursor::new(bytes.to_vec()))
+}
+
+/// A message is one line, and names no content.
 fn speaks(case: &Case, message: &str) -> Result<(), String> {
     if message.contains(['\n', '\r']) {
         return Err(format!("a message of several lines: {message:?}"));
@@ -184,36 +168,34 @@ fn read(
     schema: &SchemaSpec,
     input: Result<Input, ReadError>,
 ) -> Result<Outcome, String> {
-    let mut outcome = Outcome {
-        rows: Vec::new(),
-        error: None,
+    let outcome = match open(case, schema, input) {
+        Ok(mut reader) => rows(&mut reader)?,
+        Err(error) => Outcome {
+            error: Some(told(error)),
+            ..Outcome::default()
+        },
     };
-    let stopped = match open(case, schema, input) {
-        Ok(mut reader) => rows(&mut reader, &mut outcome)?,
-        Err(error) => Some(error),
-    };
-    if let Some(error) = stopped {
-        says(case, &error)?;
-        outcome.error = Some(error.to_string());
-    }
-    for row in &outcome.rows {
-        if let Err(message) = row {
-            speaks(case, message)?;
-        }
+    let faults = outcome.rows.iter().filter_map(|row| row.as_ref().err());
+    for message in faults.chain(&outcome.error) {
+        speaks(case, message)?;
     }
     Ok(outcome)
 }
 
 /// Reads rows in the open and checks each.
-fn rows(reader: &mut Reader, outcome: &mut Outcome) -> Result<Option<ReadError>, String> {
+fn rows(reader: &mut Reader) -> Result<Outcome, String> {
     let (mut row, layout) = (Row::default(), reader.layout().clone());
+    let mut outcome = Outcome::default();
     loop {
         let before = reader.rows();
         match reader.next_row(&mut row) {
             Ok(true) => outcome.rows.push(Ok(sound(&row, &layout)?)),
-            Ok(false) => return Ok(None),
-            Err(error) if reader.rows() > before => outcome.rows.push(Err(error.to_string())),
-            Err(error) => return Ok(Some(error)),
+            Ok(false) => return Ok(outcome),
+            Err(error) if reader.rows() > before => outcome.rows.push(Err(told(error))),
+            Err(error) => {
+                outcome.error = Some(told(error));
+                return Ok(outcome);
+            }
         }
     }
 }
@@ -221,31 +203,30 @@ fn rows(reader: &mut Reader, outcome: &mut Outcome) -> Result<Option<ReadError>,
 /// A row is as its layout says: finite, within the norm and the dimension, with a target of the
 /// right kind.
 fn sound(row: &Row, layout: &Layout) -> Result<(Vec<u64>, Option<u64>), String> {
-    let (mut squares, mut bits) = (0.0, Vec::new());
-    match &row.features {
+    let dimension = layout.dimension();
+    let (values, bits): (Vec<f64>, Vec<u64>) = match &row.features {
         Features::Dense(values) => {
-            if values.len() != layout.dimension() {
+            if values.len() != dimension {
                 return Err("a row of another dimension".into());
             }
-            for value in values {
-                squares += value * value;
-                bits.push(value.to_bits());
-            }
+            (values.clone(), Vec::new())
         }
         Features::Sparse(entries) => {
-            if !entries.is_sorted_by(|a, b| a.0 < b.0)
-                || entries
-                    .last()
-                    .is_some_and(|last| last.0 as usize >= layout.dimension())
-            {
+            let beyond = |&(slot, _): &(u32, f64)| slot as usize >= dimension;
+            if !entries.is_sorted_by(|a, b| a.0 < b.0) || entries.last().is_some_and(beyond) {
                 return Err("entries out of order".into());
             }
-            for &(slot, value) in entries {
-                squares += value * value;
-                bits.extend([u64::from(slot), value.to_bits()]);
-            }
+            entries
+                .iter()
+                .map(|&(slot, value)| (value, u64::from(slot)))
+                .unzip()
         }
-    }
+    };
+    let squares: f64 = values.iter().map(|value| value * value).sum();
+    let bits = bits
+        .into_iter()
+        .chain(values.iter().map(|value| value.to_bits()))
+        .collect();
     let bound = layout.norm() * (1.0 + 1e-12);
     if squares.is_nan() || squares.sqrt() > bound {
         return Err(format!(
@@ -301,31 +282,22 @@ fn quoted(case: &Case) -> Option<Vec<u8>> {
 
 /// A shuffle keeps every row.
 fn shuffled(case: &Case, schema: &SchemaSpec, whole: &Outcome, seed: u64) -> Result<(), String> {
-    let input = Input::from_reader("t", Cursor::new(case.bytes.clone()));
-    let mut reader = open(case, schema, input)
-        .and_then(|reader| reader.shuffled(seed))
-        .map_err(|error| error.to_string())?;
-    let mut other = Outcome {
-        rows: Vec::new(),
-        error: None,
-    };
-    if rows(&mut reader, &mut other)?.is_some() {
+    let reader = open(case, schema, input(&case.bytes));
+    let reader = reader.and_then(|reader| reader.shuffled(seed));
+    let mut other = rows(&mut reader.map_err(told)?)?;
+    if other.error.is_some() {
         return Err("refused when shuffled".into());
     }
     let mut expected = whole.rows.clone();
     expected.sort_unstable();
     other.rows.sort_unstable();
-    if expected == other.rows {
-        Ok(())
-    } else {
-        Err("other rows when shuffled".into())
-    }
+    let same = expected == other.rows;
+    same.then_some(()).ok_or("other rows when shuffled".into())
 }
 
 /// A stored layout comes back the same, and a damaged one is refused or works.
 fn stored(case: &Case, schema: &SchemaSpec, generator: &mut Generator) -> Result<(), String> {
-    let input = Input::from_reader("t", Cursor::new(case.bytes.clone()));
-    let Ok(reader) = open(case, schema, input) else {
+    let Ok(reader) = open(case, schema, input(&case.bytes)) else {
         return Ok(());
     };
     let text = serde_json::to_string(reader.layout()).map_err(|error| error.to_string())?;
@@ -339,16 +311,9 @@ fn stored(case: &Case, schema: &SchemaSpec, generator: &mut Generator) -> Result
         return Ok(());
     };
     for format in [case.format, Format::Csv, Format::Vw] {
-        let input = Input::from_reader("t", Cursor::new(case.bytes.clone()))
-            .map_err(|error| error.to_string())?;
+        let input = input(&case.bytes).map_err(told)?;
         if let Ok(mut reader) = Reader::with_layout(input, format, &layout) {
-            rows(
-                &mut reader,
-                &mut Outcome {
-                    rows: Vec::new(),
-                    error: None,
-                },
-            )?;
+            rows(&mut reader)?;
         }
     }
     Ok(())

@@ -116,12 +116,6 @@ impl From<Charge> for Price {
     }
 }
 
-impl From<&Charge> for Price {
-    fn from(charge: &Charge) -> Self {
-        (*charge).into()
-    }
-}
-
 impl From<&Price> for Price {
     fn from(price: &Price) -> Self {
         *price

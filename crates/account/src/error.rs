@@ -61,6 +61,12 @@ impl AccountError {
     }
 
     /// Checks that a number is finite and above zero.
+    /// The value, unless it overflowed.
+    pub(crate) fn finite(quantity: &'static str, value: f64) -> Result<f64, Self> {
+        let finite = value.is_finite().then_some(value);
+        finite.ok_or(Self::NotFinite { quantity })
+    }
+
     pub(crate) fn positive(parameter: &'static str, value: f64) -> Result<f64, Self> {
         let valid = value.is_finite() && value > 0.0;
         Self::unless(valid, parameter, value, "finite and above 0")
@@ -78,6 +84,26 @@ impl AccountError {
         Self::unless(valid, "delta", value, "above 0 and below 1")
     }
 }
+
+/// A checked number is stored as a float, and checked again when it is read.
+macro_rules! as_float {
+    ($type:ident) => {
+        impl From<$type> for f64 {
+            fn from(checked: $type) -> Self {
+                checked.0
+            }
+        }
+
+        impl TryFrom<f64> for $type {
+            type Error = AccountError;
+
+            fn try_from(value: f64) -> Result<Self, AccountError> {
+                Self::new(value)
+            }
+        }
+    };
+}
+pub(crate) use as_float;
 
 #[cfg(test)]
 mod tests {

@@ -37,7 +37,7 @@ use serde::{Deserialize, Serialize};
 use crate::normal::ln_tail_upper;
 use crate::round::{UNIT, add_up, mul_up, smallest_with, sub_down, widen_up};
 use crate::slack::precision_slack;
-use crate::tradeoff::{delta_upper, epsilon_upper, limit, ln_delta_upper};
+use crate::tradeoff::{delta_upper, epsilon_upper, limit};
 use crate::{AccountError, Budget, Epsilon};
 use std::f64::consts::PI;
 
@@ -75,7 +75,7 @@ impl Mu {
     pub fn of_noise(sensitivity: f64, sigma: f64) -> Result<Self, AccountError> {
         let sensitivity = AccountError::positive("sensitivity", sensitivity)?;
         let sigma = AccountError::positive("sigma", sigma)?;
-        finite((sensitivity / sigma).next_up())
+        AccountError::finite("mu", (sensitivity / sigma).next_up()).map(Self)
     }
 
     /// The largest μ that an (ε, δ) budget allows, rounded down.
@@ -149,24 +149,14 @@ impl Mu {
         Ok(delta_upper(self.0, AccountError::epsilon_asked(epsilon)?))
     }
 
-    /// An upper bound on ln δ at this ε, for δ too small for a float.
-    ///
-    /// # Errors
-    /// [`AccountError::Parameter`] unless 0 ≤ ε < ∞.
-    pub fn ln_delta_at(self, epsilon: f64) -> Result<f64, AccountError> {
-        Ok(ln_delta_upper(self.0, AccountError::epsilon_asked(epsilon)?).min(0.0))
-    }
-
     /// An upper bound on the smallest ε ≥ 0 at this δ.
     ///
     /// # Errors
     /// [`AccountError::Parameter`] unless 0 < δ < 1; [`AccountError::NotFinite`] if ε
     /// overflows.
     pub fn epsilon_at(self, delta: f64) -> Result<f64, AccountError> {
-        let delta = AccountError::delta_asked(delta)?;
-        epsilon_upper(self.0, delta).ok_or(AccountError::NotFinite {
-            quantity: "epsilon",
-        })
+        let epsilon = epsilon_upper(self.0, AccountError::delta_asked(delta)?);
+        AccountError::finite("epsilon", epsilon.unwrap_or(f64::INFINITY))
     }
 
     /// The μ of both mechanisms together: √(μ₁² + μ₂²), rounded up.
@@ -174,7 +164,7 @@ impl Mu {
     /// # Errors
     /// [`AccountError::NotFinite`] if the squares overflow.
     pub fn compose(self, other: Self) -> Result<Self, AccountError> {
-        finite(root_up(add_up(self.squared(), other.squared())))
+        AccountError::finite("mu", root_up(add_up(self.squared(), other.squared()))).map(Self)
     }
 
     /// The noise deviation σ = Δ/μ that gives this μ on a query of L2-sensitivity Δ, rounded up.
@@ -184,12 +174,7 @@ impl Mu {
     /// σ overflows.
     pub fn sigma_for(self, sensitivity: f64) -> Result<f64, AccountError> {
         let sensitivity = AccountError::positive("sensitivity", sensitivity)?;
-        let sigma = (sensitivity / self.0).next_up();
-        if sigma.is_finite() {
-            Ok(sigma)
-        } else {
-            Err(AccountError::NotFinite { quantity: "sigma" })
-        }
+        AccountError::finite("sigma", (sensitivity / self.0).next_up())
     }
 
     /// μ², rounded up: the quantity that adds up over Gaussian charges.
@@ -198,36 +183,17 @@ impl Mu {
     }
 }
 
-impl From<Mu> for f64 {
-    fn from(mu: Mu) -> Self {
-        mu.0
-    }
-}
-
-impl TryFrom<f64> for Mu {
-    type Error = AccountError;
-
-    fn try_from(mu: f64) -> Result<Self, AccountError> {
-        Self::new(mu)
-    }
-}
+crate::error::as_float!(Mu);
 
 /// A float not below √x.
 pub(crate) fn root_up(x: f64) -> f64 {
     if x > 0.0 { x.sqrt().next_up() } else { 0.0 }
 }
 
-fn finite(mu: f64) -> Result<Mu, AccountError> {
-    if mu.is_finite() {
-        Ok(Mu(mu))
-    } else {
-        Err(AccountError::NotFinite { quantity: "mu" })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tradeoff::ln_delta_upper;
 
     fn mu_within(epsilon: f64, delta: f64) -> f64 {
         Mu::within(Budget::approx(epsilon, delta).unwrap())
@@ -287,7 +253,7 @@ mod tests {
             let mut last = f64::NEG_INFINITY;
             for exponent in -6_000..=6_000 {
                 let mu = 10.0_f64.powf(f64::from(exponent) / 20.0);
-                let bound = Mu::new(mu).unwrap().ln_delta_at(epsilon).unwrap();
+                let bound = ln_delta_upper(mu, epsilon).min(0.0);
                 assert!(!bound.is_nan() && bound <= 0.0 && bound >= last);
                 last = bound;
             }

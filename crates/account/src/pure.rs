@@ -42,7 +42,7 @@ impl Epsilon {
     pub fn of_noise(sensitivity: f64, scale: f64) -> Result<Self, AccountError> {
         let sensitivity = AccountError::positive("sensitivity", sensitivity)?;
         let scale = AccountError::positive("scale", scale)?;
-        finite((sensitivity / scale).next_up())
+        AccountError::finite("epsilon", (sensitivity / scale).next_up()).map(Self)
     }
 
     /// ε as a number.
@@ -56,33 +56,11 @@ impl Epsilon {
     /// # Errors
     /// [`AccountError::NotFinite`] if the sum overflows.
     pub fn compose(self, other: Self) -> Result<Self, AccountError> {
-        finite(add_up(self.0, other.0))
+        AccountError::finite("epsilon", add_up(self.0, other.0)).map(Self)
     }
 }
 
-impl From<Epsilon> for f64 {
-    fn from(epsilon: Epsilon) -> Self {
-        epsilon.0
-    }
-}
-
-impl TryFrom<f64> for Epsilon {
-    type Error = AccountError;
-
-    fn try_from(epsilon: f64) -> Result<Self, AccountError> {
-        Self::new(epsilon)
-    }
-}
-
-fn finite(epsilon: f64) -> Result<Epsilon, AccountError> {
-    if epsilon.is_finite() {
-        Ok(Epsilon(epsilon))
-    } else {
-        Err(AccountError::NotFinite {
-            quantity: "epsilon",
-        })
-    }
-}
+crate::error::as_float!(Epsilon);
 
 #[cfg(test)]
 mod tests {

@@ -149,7 +149,7 @@ impl RenyiCurve {
     /// [`AccountError::NotFinite`] if a sum overflows.
     pub fn compose(&self, other: &Self) -> Result<Self, AccountError> {
         let sums = self.bounds.iter().zip(&other.bounds);
-        finite(sums.map(|(a, b)| add_up(*a, *b)).collect())
+        finite(sums.map(|(a, b)| add_up(*a, *b)))
     }
 
     /// The curve of `count` such mechanisms together.
@@ -164,7 +164,7 @@ impl RenyiCurve {
         } else {
             (count as f64).next_up()
         };
-        finite(self.bounds.iter().map(|b| mul_up(*b, count)).collect())
+        finite(self.bounds.iter().map(|b| mul_up(*b, count)))
     }
 
     /// An upper bound on the smallest ε ≥ 0 at this δ.
@@ -193,14 +193,10 @@ impl RenyiCurve {
     }
 }
 
-fn finite(bounds: Vec<f64>) -> Result<RenyiCurve, AccountError> {
-    if bounds.iter().all(|bound| bound.is_finite()) {
-        Ok(RenyiCurve { bounds })
-    } else {
-        Err(AccountError::NotFinite {
-            quantity: "Rényi divergence",
-        })
-    }
+fn finite(bounds: impl Iterator<Item = f64>) -> Result<RenyiCurve, AccountError> {
+    let checked = bounds.map(|bound| AccountError::finite("Rényi divergence", bound));
+    let bounds = checked.collect::<Result<_, _>>()?;
+    Ok(RenyiCurve { bounds })
 }
 
 #[cfg(test)]

@@ -80,11 +80,8 @@ impl Spent {
                 next.delta = add_up(self.delta, budget.delta());
             }
         }
-        let finite = next.rho_of_everything().is_finite() && next.epsilon.is_finite();
-        if !finite {
-            return Err(AccountError::NotFinite {
-                quantity: "the sum of charges",
-            });
+        for sum in [next.rho_of_everything(), next.epsilon] {
+            AccountError::finite("the sum of charges", sum)?;
         }
         *self = next;
         Ok(())
@@ -219,13 +216,7 @@ impl Spent {
         {
             best = best.min(add_up(gaussian, self.epsilon));
         }
-        if best.is_finite() {
-            Ok(best)
-        } else {
-            Err(AccountError::NotFinite {
-                quantity: "epsilon",
-            })
-        }
+        AccountError::finite("epsilon", best)
     }
 }
 

@@ -76,7 +76,7 @@ impl Rho {
     /// # Errors
     /// [`AccountError::NotFinite`] if the square overflows.
     pub fn of_gaussian(mu: Mu) -> Result<Self, AccountError> {
-        finite(mul_up(0.5, mu.squared()))
+        AccountError::finite("rho", mul_up(0.5, mu.squared())).map(Self)
     }
 
     /// The ρ = ε·tanh(ε/2) of any ε-DP mechanism (discrete Laplace and L2-Laplace among them),
@@ -133,13 +133,7 @@ impl Rho {
     /// [`AccountError::Parameter`] unless 0 < δ < 1; [`AccountError::NotFinite`] if ε overflows.
     pub fn epsilon_at(self, delta: f64) -> Result<f64, AccountError> {
         let epsilon = epsilon_upper(self.0, AccountError::delta_asked(delta)?);
-        if epsilon.is_finite() {
-            Ok(epsilon)
-        } else {
-            Err(AccountError::NotFinite {
-                quantity: "epsilon",
-            })
-        }
+        AccountError::finite("epsilon", epsilon)
     }
 
     /// The ρ of both mechanisms together: ρ₁ + ρ₂, rounded up.
@@ -147,23 +141,11 @@ impl Rho {
     /// # Errors
     /// [`AccountError::NotFinite`] if the sum overflows.
     pub fn compose(self, other: Self) -> Result<Self, AccountError> {
-        finite(add_up(self.0, other.0))
+        AccountError::finite("rho", add_up(self.0, other.0)).map(Self)
     }
 }
 
-impl From<Rho> for f64 {
-    fn from(rho: Rho) -> Self {
-        rho.0
-    }
-}
-
-impl TryFrom<f64> for Rho {
-    type Error = AccountError;
-
-    fn try_from(rho: f64) -> Result<Self, AccountError> {
-        Self::new(rho)
-    }
-}
+crate::error::as_float!(Rho);
 
 /// ε at δ from ρ-zCDP, rounded up; ρ = 0 loses nothing.
 pub(crate) fn epsilon_upper(rho: f64, delta: f64) -> f64 {
@@ -186,14 +168,6 @@ pub(crate) fn delta_upper(rho: f64, epsilon: f64) -> f64 {
     best.map_or(1.0, |beta| {
         delta_from_ln(ln_delta_from(beta, rho + beta * rho, epsilon))
     })
-}
-
-fn finite(rho: f64) -> Result<Rho, AccountError> {
-    if rho.is_finite() {
-        Ok(Rho(rho))
-    } else {
-        Err(AccountError::NotFinite { quantity: "rho" })
-    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! `hushstream inspect`: the contents of a model, a ledger or a state folder.
 
-use crate::ledger;
 use crate::output::tell;
+use crate::{explain, ledger};
 use anyhow::Result;
 use clap::Args;
 use hushstream::data::is_rewards;
@@ -9,6 +9,7 @@ use hushstream::inspect::{Inspected, inspect};
 use hushstream::ledgers::Statement;
 use hushstream::model::Model;
 use hushstream_pictures::numbers::grouped;
+use hushstream_read::TargetKind;
 use std::path::PathBuf;
 
 /// Arguments of `inspect`.
@@ -16,7 +17,7 @@ use std::path::PathBuf;
 pub(crate) struct Arguments {
     /// A model, a ledger, or a state folder.
     file: PathBuf,
-    /// Number of weights to show, largest first.
+    /// Number of weights or columns to show, largest first.
     #[arg(long, default_value_t = 20)]
     weights: usize,
 }
@@ -26,7 +27,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     match inspect(&arguments.file)? {
         Inspected::Model(read, notes) => {
             notes.iter().for_each(|note| eprintln!("{note}"));
-            model(&read, arguments.weights);
+            model(&read, arguments.weights)?;
         }
         Inspected::Ledger(read) => ledger::show(&read, &Statement::of(&read)),
         Inspected::State(card) => tell!(
@@ -36,7 +37,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-fn model(model: &Model, most: usize) {
+fn model(model: &Model, most: usize) -> Result<()> {
     let may = if model.guarantee.is_simulated() {
         "A model with simulated noise, which protects nobody"
     } else if model.guarantee.window().is_some() {
@@ -49,8 +50,16 @@ fn model(model: &Model, most: usize) {
         grouped(model.release),
         model.recipe
     );
-    tell!("It predicts {}.\n", model.predicts());
+    let offset = match model.layout.target() {
+        TargetKind::Number { .. } => format!(", as {} plus the score", model.offset),
+        _ => String::new(),
+    };
+    tell!("It predicts {}{offset}.\n", model.predicts());
     tell!("{}\n", model.guarantee);
+    if model.tables.is_some() {
+        tell!("{}", explain::text(&model.explain()?, most));
+        return Ok(());
+    }
     tell!(
         "Weights, the largest of {}:",
         grouped(model.weights.len() as u64)
@@ -75,4 +84,5 @@ fn model(model: &Model, most: usize) {
             );
         }
     }
+    Ok(())
 }

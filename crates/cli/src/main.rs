@@ -4,6 +4,7 @@ mod audit;
 mod check;
 mod compare;
 mod demo;
+mod explain;
 mod figure;
 mod inspect;
 mod learn;
@@ -41,6 +42,8 @@ enum Command {
     Predict(predict::Arguments),
     /// Show the contents of a model, a ledger or a state folder.
     Inspect(inspect::Arguments),
+    /// Show what a published model of curves and tables says, as text or as an HTML page.
+    Explain(explain::Arguments),
     /// Manage the budget of a data set: show, raise, merge, close or move its ledger.
     Ledger(ledger::Arguments),
     /// Learn from the embedded data set.
@@ -62,6 +65,7 @@ fn main() -> ExitCode {
         Command::Check(arguments) => check::run(&arguments),
         Command::Predict(arguments) => predict::run(&arguments),
         Command::Inspect(arguments) => inspect::run(&arguments),
+        Command::Explain(arguments) => explain::run(&arguments),
         Command::Ledger(arguments) => ledger::run(&arguments),
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Plan(arguments) => plan::run(&arguments),

@@ -37,23 +37,23 @@ impl Curves {
 }
 
 /// All pictures of a kind of task.
-pub(crate) fn all(curves: &Curves, kind: Kind) -> String {
+pub(crate) fn all(curves: &Curves, kind: Kind) -> Vec<String> {
     match kind {
         Kind::Classes => {
-            let mut text = String::new();
+            let mut pictures = Vec::new();
             let known = curves
                 .points
                 .last()
                 .is_some_and(|point| classes(&point.1).is_some_and(|m| m.log_loss.is_some()));
             if known {
-                text.push_str(&log_loss(curves));
+                pictures.push(log_loss(curves));
             }
-            text.push_str(&accuracy(curves));
-            text
+            pictures.push(accuracy(curves));
+            pictures
         }
-        Kind::Number => squared_error(curves),
-        Kind::Experts => average_loss(curves, "uniform weights", "best expert"),
-        Kind::Bandit => average_loss(curves, "uniform policy", "best arm"),
+        Kind::Number => vec![squared_error(curves)],
+        Kind::Experts => vec![average_loss(curves, "uniform weights", "best expert")],
+        Kind::Bandit => vec![average_loss(curves, "uniform policy", "best arm")],
     }
 }
 

@@ -63,23 +63,4 @@ impl Model {
             .map(|(index, weight)| (name(index), weight))
             .collect()
     }
-
-    /// What it predicts, in words.
-    #[must_use]
-    pub fn predicts(&self) -> String {
-        let column = self.layout.target_column().unwrap_or("the label");
-        match self.layout.target() {
-            TargetKind::Sign {
-                positive: Some(positive),
-            } => format!("whether {column} is {positive}"),
-            TargetKind::Sign { positive: None } => format!("whether {column} holds"),
-            TargetKind::Class { classes } => format!("{column}, one of {}", classes.join(", ")),
-            TargetKind::Number { low, high } => format!(
-                "{column}, a number from {low} to {high}, as {} plus the score of the features",
-                self.offset
-            ),
-            TargetKind::None if self.arms.is_some() => "how often to play each arm".to_owned(),
-            TargetKind::None => "which experts to follow".to_owned(),
-        }
-    }
 }

@@ -192,6 +192,10 @@ pub struct Output {
     pub quiet: bool,
     /// Whether to run the same learner also without privacy, for the operator.
     pub without_privacy: bool,
+    /// The file whose rows the last model is scored on, in place of those that it learns from.
+    pub test: Option<String>,
+    /// The command of the run, for the report.
+    pub command: Option<String>,
 }
 
 /// Receives the messages of a run in progress.
@@ -256,6 +260,8 @@ impl Default for Output {
             resume: false,
             quiet: false,
             without_privacy: false,
+            test: None,
+            command: None,
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::learner::{Learner, Listener};
 use crate::methods::Method;
 use crate::methods::session::{Baseline, Play, Release, Session};
 use crate::opening::Opened;
-use crate::outcome::{self, Kind, Outcome};
+use crate::outcome::{self, Kind, Outcome, ScoredOn};
 use crate::progress::Progress;
 use crate::releases::Releases;
 use crate::target::Target;
@@ -14,8 +14,8 @@ use crate::{budget, checked, data, files, memory, model::Model, warnings};
 use hushstream_account::Guarantee;
 use hushstream_mechanism::Yardstick;
 use hushstream_mechanism::{Ledger, Metrics, OperatorOnly, RowChain, Scoreboard, Summary};
-use hushstream_pictures::report;
-use hushstream_read::{Checked, Findings, Layout, Sealed};
+use hushstream_pictures::{page::Origin, report};
+use hushstream_read::{Checked, Findings, Layout, Reader, Sealed};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -79,6 +79,8 @@ pub(crate) struct Learning<'a> {
     batch: u64,
     /// The round from which records are scored: the last pass.
     scored_from: u64,
+    /// Whether the boards are those of rows that were not learned from.
+    is_tested: bool,
     /// The chain of learned rows, if there is one.
     rows: Option<RowChain>,
     /// Releases that have not been taken, if the caller keeps them.
@@ -140,6 +142,7 @@ impl<'a> Learning<'a> {
                 (1, _) => 0,
                 (passes, rows) => (passes - 1).saturating_mul(rows),
             },
+            is_tested: false,
             rows: opened.rows,
             kept: None,
             frame,
@@ -273,8 +276,10 @@ impl<'a> Learning<'a> {
     /// The last model, after a sync.
     pub(crate) fn last_model(&mut self) -> Result<Model> {
         let last = self.session.settled(&mut self.ledger)?;
+        let deviations = self.session.deviations();
         let arms = Some(self.session.arms()).filter(|arms| !arms.is_empty());
-        Ok(self.model(last)?.with_arms(arms))
+        let model = self.model(last)?.with_noise(&deviations);
+        Ok(model.with_arms(arms))
     }
 
     /// The play that the next record answers, after a sync.
@@ -313,6 +318,23 @@ impl<'a> Learning<'a> {
         self.board.as_ref().map(Scoreboard::summary)
     }
 
+    /// Scores the last model on rows that are not learned from: from now on, figures are of these.
+    pub(crate) fn test(&mut self, mut reader: Reader) -> Result<()> {
+        let board = || Scoreboard::new(self.frame.yardstick, self.frame.length);
+        let (mut own, mut twin) = (board(), board());
+        while let Some(sealed) = reader.next_record()? {
+            self.session.score(&sealed.record, &mut own);
+            if let Some((shadow, _)) = &self.shadow {
+                shadow.score(&sealed.record, &mut twin);
+            }
+        }
+        (self.board, self.is_tested) = (Some(own), true);
+        if let Some((_, board)) = &mut self.shadow {
+            *board = twin;
+        }
+        Ok(())
+    }
+
     /// Ends the run: writes the model and the report, and returns the outcome. `rows` were read in
     /// `time`; `findings` are the reader's, if no check came before.
     pub(crate) fn finish(
@@ -349,14 +371,11 @@ impl<'a> Learning<'a> {
         }
         if let Some(path) = &output.report {
             // The last point of each line is the final figure.
-            let rounds = self.session.rounds();
-            self.curves.add(rounds, &own, shadow.as_ref());
-            let page = page(
-                &outcome,
-                &self.curves,
-                self.kind,
-                self.frame.method.as_ref(),
-            );
+            let rounds = self.session.rounds().saturating_sub(self.scored_from);
+            if !self.is_tested {
+                self.curves.add(rounds, &own, shadow.as_ref());
+            }
+            let page = self.page(&outcome)?;
             files::write_whole_secret(path, page.as_bytes())?;
         }
         Ok(outcome)
@@ -449,6 +468,11 @@ impl<'a> Learning<'a> {
                 ..self.frame.method.parameters()
             },
             scored: None,
+            scored_on: match (self.is_tested, self.scored_from) {
+                (true, _) => ScoredOn::Test,
+                (false, 0) => ScoredOn::New,
+                (false, _) => ScoredOn::Learned,
+            },
             metrics: None,
             loss: outcome::Loss::default(),
             without_privacy: None,
@@ -469,23 +493,46 @@ impl<'a> Learning<'a> {
             operator_only: Vec::new(),
         })
     }
-}
 
-/// The report.
-fn page(outcome: &Outcome, curves: &Curves, kind: Kind, method: &dyn Method) -> String {
-    let entry = method.recipe().entry();
-    report::page(&report::Page {
-        run: &serde_json::to_value(outcome).unwrap_or(serde_json::Value::Null),
-        guarantee: &outcome.guarantee.to_string(),
-        recipe: report::Recipe {
-            name: entry.name,
-            source: entry.source,
-            errata: entry.errata,
-            when: entry.when,
-            printed: entry.printed,
-            holds: entry.holds,
-        },
-        figures: &curves::all(curves, kind),
-        noise: method.picture().as_deref(),
-    })
+    /// The report.
+    fn page(&mut self, outcome: &Outcome) -> Result<String> {
+        let shapes = self.last_model()?.explain().ok();
+        let method = self.frame.method.as_ref();
+        let entry = method.recipe().entry();
+        let own = self.board.as_ref().and_then(Scoreboard::ranking);
+        let twin = self.shadow.as_ref().and_then(|(_, board)| board.ranking());
+        let output = &self.frame.learner.output;
+        let file = Path::new(&self.frame.learner.data.file).file_name();
+        Ok(report::page(&report::Page {
+            run: &serde_json::to_value(outcome)?,
+            guarantee: &outcome.guarantee.to_string(),
+            recipe: report::Recipe {
+                name: entry.name,
+                source: entry.source,
+                errata: entry.errata,
+                when: entry.when,
+                printed: entry.printed,
+                holds: entry.holds,
+            },
+            shapes: shapes.as_ref(),
+            scored_on: outcome.scored_on.words(),
+            ranking: own.as_ref().map(|own| report::Ranking {
+                roc: &own.for_the_operator().roc,
+                without: twin.as_ref().map(|twin| &twin.for_the_operator().roc[..]),
+                calibration: &own.for_the_operator().calibration,
+            }),
+            // In several passes one model predicts the whole of the last.
+            figures: &if self.scored_from > 0 {
+                Vec::new()
+            } else {
+                curves::all(&self.curves, self.kind)
+            },
+            noise: method.picture().as_deref(),
+            origin: Origin {
+                command: output.command.as_deref(),
+                file: file.and_then(|file| file.to_str()),
+                version: env!("CARGO_PKG_VERSION"),
+            },
+        }))
+    }
 }

@@ -60,6 +60,7 @@ mod curves;
 #[doc(hidden)]
 pub mod data;
 mod error;
+pub mod explain;
 #[doc(hidden)]
 pub mod files;
 pub mod inspect;

@@ -92,6 +92,10 @@ pub struct Model {
     pub release: u64,
     /// The weights, class after class if there are several.
     pub weights: Vec<f64>,
+    /// Of curves and tables: the standard deviation that noise gives the weights of every
+    /// coordinate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub noise_sd: Option<Vec<f64>>,
     /// Added to the score of a numeric target: the midpoint of its bounds.
     #[serde(default)]
     pub offset: f64,
@@ -130,6 +134,7 @@ impl Model {
             tables: None,
             release,
             weights,
+            noise_sd: None,
             offset: 0.0,
             probability: None,
             guarantee,
@@ -152,6 +157,14 @@ impl Model {
         if tables.is_some() {
             (self.tables, self.version) = (tables.cloned(), TABLES_VERSION);
         }
+        self
+    }
+
+    /// Adds the deviation that noise gives every coordinate, in four digits.
+    pub fn with_noise(mut self, deviations: &[f64]) -> Self {
+        let short = |sd: &f64| format!("{sd:.3e}").parse().unwrap_or(*sd);
+        let known = self.tables.is_some() && !deviations.is_empty();
+        self.noise_sd = known.then(|| deviations.iter().map(short).collect());
         self
     }
 
@@ -240,6 +253,9 @@ impl Model {
             || !(model.length > 0.0 && model.length.is_finite())
             || model.weights.iter().any(|w| !w.is_finite())
             || !model.offset.is_finite()
+            || model.noise_sd.as_ref().is_some_and(|sds| {
+                sds.len() != dimension || !sds.iter().all(|sd| (0.0..1e300).contains(sd))
+            })
         {
             refuse!("{}", what("weights that do not fit its layout"));
         }
@@ -274,6 +290,60 @@ impl Model {
         let mut read = hushstream_read::Row::default();
         Encoder::with_layout(&self.layout, &self.names)?.row(row, &mut read)?;
         Ok(self.prediction(&self.scores(&read.features)))
+    }
+
+    /// The interval that holds the score without the noise that this model was given, with this
+    /// confidence: of the number that is predicted, or of the probability of the positive class.
+    /// Nothing for several classes, and for models that do not tell their noise.
+    ///
+    /// Noise is meant, not the chance of other records: the interval says how far privacy may have
+    /// moved the prediction. Noises of single weights count as independent and normal, and their
+    /// sum as if no later record had corrected it.
+    ///
+    /// # Errors
+    /// As [`Model::predict`]; a confidence that is not between 0 and 1.
+    pub fn interval(
+        &self,
+        row: &(impl Row + ?Sized),
+        confidence: f64,
+    ) -> Result<Option<(f64, f64)>, Error> {
+        let deviations = deviations(confidence)?;
+        let (Some(map), Some(sds)) = (&self.tables, &self.noise_sd) else {
+            return Ok(None);
+        };
+        let mut read = hushstream_read::Row::default();
+        Encoder::with_layout(&self.layout, &self.names)?.row(row, &mut read)?;
+        let coordinates = map.coordinates(&read.features);
+        let variance = coordinates.iter().map(|&(i, c)| (c * sds[i]).powi(2));
+        let margin = deviations * variance.sum::<f64>().sqrt();
+        let scores = self.scores(&read.features);
+        let [score] = scores[..] else {
+            return Ok(None);
+        };
+        let end = |score: f64| match (self.layout.target(), self.probability) {
+            (TargetKind::Number { low, high }, _) => (score + self.offset).clamp(*low, *high),
+            (_, Some(map)) => map.of_positive(score),
+            _ => score,
+        };
+        Ok(Some((end(score - margin), end(score + margin))))
+    }
+
+    /// The intervals of all weights, as [`Model::interval`] has them.
+    ///
+    /// # Errors
+    /// A confidence that is not between 0 and 1.
+    pub fn weight_intervals(&self, confidence: f64) -> Result<Option<Vec<(f64, f64)>>, Error> {
+        let deviations = deviations(confidence)?;
+        let Some(sds) = &self.noise_sd else {
+            return Ok(None);
+        };
+        let outputs = self.weights.len() / sds.len().max(1);
+        let margins = sds
+            .iter()
+            .flat_map(|sd| std::iter::repeat_n(sd * deviations, outputs));
+        let weights = self.weights.iter().zip(margins);
+        let intervals = weights.map(|(weight, margin)| (weight - margin, weight + margin));
+        Ok(Some(intervals.collect()))
     }
 
     /// The prediction for these scores.
@@ -342,4 +412,21 @@ fn checksum_of_weights(weights: &[f64]) -> u32 {
         .iter()
         .for_each(|weight| hasher.update(&weight.to_bits().to_le_bytes()));
     hasher.finalize()
+}
+
+/// How many standard deviations on both sides hold this share of a normal law.
+fn deviations(confidence: f64) -> Result<f64> {
+    if !(confidence > 0.0 && confidence < 1.0) {
+        refuse!("a confidence of {confidence} is not allowed; allowed: between 0 and 1");
+    }
+    let (mut low, mut high) = (0.0, 40.0);
+    for _ in 0..60 {
+        let middle = (low + high) / 2.0;
+        if libm::erf(middle / std::f64::consts::SQRT_2) < confidence {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    Ok(high)
 }

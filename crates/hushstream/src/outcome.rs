@@ -45,6 +45,8 @@ pub struct Outcome {
     pub parameters: Parameters,
     /// Records scored for the figures below: those with a usable target, since the last resume.
     pub scored: Option<u64>,
+    /// The records that the figures are on.
+    pub scored_on: ScoredOn,
     /// Metrics of classes and numbers.
     pub metrics: Option<Scores>,
     /// Of experts and bandits.
@@ -79,6 +81,32 @@ pub struct Outcome {
     pub public_warnings: Vec<String>,
     /// Keys that are computed from private data and must not be published.
     pub operator_only: Vec<&'static str>,
+}
+
+/// The records that figures are on.
+#[derive(Serialize, Clone, Copy, PartialEq, Eq, Debug)]
+#[serde(rename_all = "kebab-case")]
+pub enum ScoredOn {
+    /// Each record, before the model learned from it.
+    New,
+    /// Records that the model has learned from: the last of several passes.
+    Learned,
+    /// Rows that it does not learn from.
+    Test,
+}
+
+impl ScoredOn {
+    /// In words, after "records".
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::New => ", each before the model learned from it",
+            Self::Learned => {
+                " that the model has learned from: they were read several times, and the last \
+                 reading is scored; on others figures are a little worse"
+            }
+            Self::Test => " that the model has not learned from",
+        }
+    }
 }
 
 /// The ledger's view.

@@ -2,7 +2,7 @@
 
 use crate::ahead::Next;
 use crate::error::{Error, Result, refuse};
-use crate::learner::{Learner, Listener};
+use crate::learner::{Data, Learner, Listener};
 use crate::learning::{Frame, Learning};
 use crate::methods::Method;
 use crate::methods::session::{Content, Play};
@@ -15,7 +15,7 @@ use crate::{budget, checked, data, files, methods, opening, state};
 use hushstream_account::Guarantee;
 use hushstream_mechanism::{OperatorOnly, Summary};
 use hushstream_pictures::numbers::grouped;
-use hushstream_read::{Encoder, Fields as Row, ReadError};
+use hushstream_read::{Encoder, Fields as Row, Layout, ReadError, Reader};
 use hushstream_recipes::Situation;
 use std::path::Path;
 use std::time::Instant;
@@ -170,12 +170,12 @@ impl Run {
                 models.push(Released::new(release.step, model));
             }
         }
-        // Plays are no models, and a sparse learner makes its last model alone.
-        if models.is_empty() {
-            let last = self.learning.last_model()?;
-            if last.release > self.published {
-                models.push(Released::new(last.release, last));
-            }
+        // Plays are no models, and a sparse learner makes its last model alone; the last one tells
+        // its noise too.
+        let last = self.learning.last_model()?;
+        let is_listed = models.pop_if(|model| model.release() == last.release);
+        if is_listed.is_some() || models.is_empty() && last.release > self.published {
+            models.push(Released::new(last.release, last));
         }
         if let Some(last) = models.last() {
             self.published = last.release();
@@ -281,6 +281,15 @@ pub(crate) fn learn(learner: &Learner, listener: &mut dyn Listener) -> Result<Ou
         reader = reader.coded()?;
     }
     if let (passes @ 2.., rows) = method.passes() {
+        if let (Some(counted), None) = (counted, stored)
+            && counted < rows
+        {
+            refuse!(
+                "the file has {} rows, and several passes need every planned one: state ‹rounds \
+                 {counted}›, or ‹passes 1›",
+                grouped(counted)
+            );
+        }
         let (origin, schema) = (origin.clone(), schema.clone());
         reader = reader.repeated(rows, passes, move || origin.open_in_order(&schema).ok());
     }
@@ -290,6 +299,7 @@ pub(crate) fn learn(learner: &Learner, listener: &mut dyn Listener) -> Result<Ou
     for warning in &plan.warnings {
         listener.say(warning);
     }
+    let test = test(learner, &layout)?;
     let reading = data::reading(learner, schema, &layout)?;
     let opened = opening::open(
         learner,
@@ -347,9 +357,35 @@ pub(crate) fn learn(learner: &Learner, listener: &mut dyn Listener) -> Result<Ou
     }
     let time = start.elapsed();
     let findings = rows.close().and_then(|reader| reader.findings());
+    if let Some(reader) = test {
+        learning.test(reader)?;
+    }
     let mut outcome = learning.finish(seen.saturating_sub(learned), time, findings)?;
     outcome.public_warnings = plan.warnings;
     Ok(outcome)
+}
+
+/// The rows that the model is to be tested on, read as those it learns from.
+fn test(learner: &Learner, layout: &Layout) -> Result<Option<Reader>> {
+    let Some(file) = &learner.output.test else {
+        return Ok(None);
+    };
+    if data::is_stream(file) {
+        refuse!("a stream cannot be tested on: write it to a file first");
+    }
+    let data = Data {
+        file: file.clone(),
+        shuffle: None,
+        ..learner.data.clone()
+    };
+    let mut reader = data::Origin::new(&data)?.open(&data.schema)?;
+    if layout.is_coded() {
+        reader = reader.coded()?;
+    }
+    if reader.layout() != layout {
+        refuse!("{file} has other columns than the data that is learned from");
+    }
+    Ok(Some(reader))
 }
 
 fn check_outputs(learner: &Learner) -> Result<()> {
@@ -365,13 +401,14 @@ fn check_outputs(learner: &Learner) -> Result<()> {
         ("the model", output.model.as_deref()),
         ("the releases", output.releases.as_deref()),
         ("the report", output.report.as_deref()),
+        ("the test", output.test.as_deref().map(Path::new)),
     ]
     .into_iter()
     .filter_map(|(what, path)| Some((what, path?)))
     .collect();
     files::check_distinct(&files)?;
     for (what, path) in &files {
-        if !["the data", "the ledger"].contains(what) {
+        if !["the data", "the ledger", "the test"].contains(what) {
             files::check_writable(path, what)?;
         }
     }

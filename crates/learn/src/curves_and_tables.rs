@@ -37,6 +37,9 @@ const EXPECTED: f64 = 0.3;
 /// How much more the average weighs later iterates.
 const LATER: f64 = 3.0;
 
+/// Beyond any sum: larger numbers are held here, so that products of them stay finite.
+const LARGE: f64 = 1e100;
+
 /// Parameters of [`CurvesAndTables`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct TableRule {
@@ -94,6 +97,10 @@ pub struct CurvesAndTables {
     average: Vec<f64>,
     /// The mean of every hat, as the counts tell it.
     means: Vec<f64>,
+    /// What noise adds to a coordinate of the iterate, and of its average: see
+    /// [`CurvesAndTables::deviations`].
+    moved: Vec<f64>,
+    deviations: Vec<f64>,
 }
 
 impl CurvesAndTables {
@@ -121,9 +128,12 @@ impl CurvesAndTables {
         for &noise in &rule.noise {
             check::not_negative("noise", noise)?;
         }
-        let weights = vec![0.0; (rule.hats + rule.cells) * rule.scores];
+        let coordinates = vec![0.0; rule.hats + rule.cells];
+        let weights = vec![0.0; coordinates.len() * rule.scores];
         Ok(Self {
             rule,
+            moved: coordinates.clone(),
+            deviations: coordinates,
             rounds: 0,
             means: Vec::new(),
             average: weights.clone(),
@@ -139,6 +149,36 @@ impl CurvesAndTables {
         } else {
             &self.iterate
         }
+    }
+
+    /// An upper bound on the standard deviation that noise gives the published weights of every
+    /// coordinate (each of its scores has it), given the counts and what records answered.
+    ///
+    /// **Proof.** Given the counts, an iterate is linear in the sums: coordinate i of release t has
+    /// noise of deviation s_t·‖a_i‖, where a_i is its row of −η(I + …)⁻¹ or the factor of its cell.
+    /// A deviation of an average is at most the average of the deviations. ∎ It would be reached if
+    /// releases had the same noise; [`CurvesAndTables::shares`] tells by how much it is missed.
+    #[must_use]
+    pub fn deviations(&self) -> &[f64] {
+        &self.deviations
+    }
+
+    /// The weight of every release so far in the published average.
+    #[must_use]
+    pub fn shares(&self) -> Vec<f64> {
+        if !self.rule.averaged {
+            let last = |t| f64::from(u8::from(t == self.rounds));
+            return (1..=self.rounds).map(last).collect();
+        }
+        let mut left = 1.0;
+        let shares = (1..=self.rounds).rev().map(|t| {
+            let share = left * later(t);
+            left -= share;
+            share
+        });
+        let mut shares: Vec<f64> = shares.collect();
+        shares.reverse();
+        shares
     }
 
     fn noise(&self, t: u64) -> f64 {
@@ -161,21 +201,31 @@ impl CurvesAndTables {
         self.means.clear();
         let means = counts[..rule.hats].iter();
         self.means
-            .extend(means.map(|&count| count.max(0.0) / records * kept(count)));
+            .extend(means.map(|&count| (count.max(0.0) / records * kept(count)).min(LARGE)));
         // Relative to 1/η: the diagonal and, along the mean, the pull of one batch.
         let pull = rule.curvature * rule.batch * rule.step;
         let diagonal = |mean: f64| 1.0 + pull * rule.spread * mean;
         let square: f64 = self.means.iter().map(|p| p * p / diagonal(*p)).sum();
+        let damping = pull / (1.0 + pull * square);
+        let squares: f64 = self.means.iter().map(|p| (p / diagonal(*p)).powi(2)).sum();
         let step = rule.step * rule.unit;
+        let shrink = |count: f64| if rule.cells > 0 { kept(count) } else { 1.0 };
+        for (i, (&mean, &count)) in self.means.iter().zip(counts).enumerate() {
+            // The length of row i of the inverse: 1/λ_i at i, and everywhere −k·(p_i/λ_i)(p_j/λ_j).
+            let (diagonal, along) = (diagonal(mean), mean / diagonal(mean));
+            let row = 1.0 / diagonal.powi(2)
+                + along.powi(2) * damping * (damping * squares - 2.0 / diagonal);
+            self.moved[i] = noise * step * shrink(count) * row.max(0.0).sqrt();
+        }
         for score in 0..rule.scores {
             let here = (score..).step_by(rule.scores);
             let along = here.clone().zip(&self.means);
-            let along: f64 = along.map(|(i, p)| p * sums[i] / diagonal(*p)).sum();
+            let sum = |i: usize| sums[i].clamp(-LARGE, LARGE);
+            let along: f64 = along.map(|(i, p)| p * sum(i) / diagonal(*p)).sum();
             let damped = pull * along / (1.0 + pull * square);
             for (i, (&mean, &count)) in here.zip(self.means.iter().zip(counts)) {
-                let shrink = if rule.cells > 0 { kept(count) } else { 1.0 };
-                let along = (sums[i] - damped * mean) / diagonal(mean);
-                self.iterate[i] = -step * shrink * along;
+                let along = (sum(i) - damped * mean) / diagonal(mean);
+                self.iterate[i] = -step * shrink(count) * along;
             }
         }
     }
@@ -190,8 +240,10 @@ impl CurvesAndTables {
             let curvature = (count.max(0.0) * unit).min(1e150);
             let factor = curvature / (steady * curvature * curvature + shrink);
             let factor = -factor * rule.unit / rule.cell_length;
-            for i in i * rule.scores..(i + 1) * rule.scores {
-                self.iterate[i] = factor * sums[i];
+            self.moved[i] = noise * factor.abs();
+            let cell = i * rule.scores..(i + 1) * rule.scores;
+            for (weight, sum) in self.iterate[cell.clone()].iter_mut().zip(&sums[cell]) {
+                *weight = factor * sum;
             }
         }
     }
@@ -220,11 +272,15 @@ impl Learner for CurvesAndTables {
         if self.rule.cells > 0 {
             self.move_cells(t, sums, counts, noise);
         }
-        let later = (1.0 + LATER) / (t as f64 + 1.0 + LATER);
+        let later = later(t);
         for (average, weight) in self.average.iter_mut().zip(&mut self.iterate) {
             // Sums of any size give finite weights.
             *weight = weight.clamp(-check::HUGE, check::HUGE);
             *average += later * (*weight - *average);
+        }
+        let later = if self.rule.averaged { later } else { 1.0 };
+        for (deviation, moved) in self.deviations.iter_mut().zip(&self.moved) {
+            *deviation += later * (moved.min(check::HUGE) - *deviation);
         }
         self.rounds = t;
         Ok(())
@@ -235,16 +291,192 @@ impl Learner for CurvesAndTables {
     }
 
     fn state(&self) -> Vec<f64> {
-        [&self.iterate[..], &self.average].concat()
+        [&self.iterate[..], &self.average, &self.deviations].concat()
     }
 
     fn restore(&mut self, rounds: u64, state: &[f64]) -> Result<(), LearnError> {
         let weights = self.iterate.len();
-        check::vector("state", state, 2 * weights)?;
-        let (iterate, average) = state.split_at(weights);
+        check::vector("state", state, 2 * weights + self.deviations.len())?;
+        let (iterate, rest) = state.split_at(weights);
+        let (average, deviations) = rest.split_at(weights);
+        self.deviations.copy_from_slice(deviations);
         self.iterate.copy_from_slice(iterate);
         self.average.copy_from_slice(average);
         self.rounds = rounds;
         Ok(())
+    }
+}
+
+/// The weight of iterate t in the average up to it.
+fn later(t: u64) -> f64 {
+    (1.0 + LATER) / (t as f64 + 1.0 + LATER)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rule(cells: usize, scores: usize) -> TableRule {
+        TableRule {
+            hats: 4,
+            cells,
+            tables: cells / 3,
+            scores,
+            count_weight: 0.5,
+            batch: 20.0,
+            step: 0.3,
+            spread: 0.6,
+            unit: 2.5,
+            residual_bound: 0.5,
+            cell_length: 0.4,
+            curvature: 0.25,
+            averaged: true,
+            noise: vec![2.0, 1.5],
+        }
+    }
+
+    /// Some sum: never the same twice, with counts of every size and sign.
+    fn sums(rule: &TableRule, t: u64) -> Vec<f64> {
+        let weights = (rule.hats + rule.cells) * rule.scores;
+        (0..weights + rule.hats + rule.cells)
+            .map(|i| {
+                let wave = libm::sin((t * 31 + i as u64 * 7) as f64);
+                wave * t as f64 * if i < weights { 3.0 } else { 9.0 }
+            })
+            .collect()
+    }
+
+    /// x of Ax = b, by elimination.
+    fn solved(mut a: Vec<Vec<f64>>, mut b: Vec<f64>) -> Vec<f64> {
+        let n = b.len();
+        for i in 0..n {
+            for j in i + 1..n {
+                let factor = a[j][i] / a[i][i];
+                let (above, below) = a.split_at_mut(j);
+                let pairs = below[0].iter_mut().zip(&above[i]);
+                pairs.for_each(|(below, above)| *below -= factor * above);
+                b[j] -= factor * b[i];
+            }
+        }
+        for i in (0..n).rev() {
+            for j in i + 1..n {
+                b[i] -= a[i][j] * b[j];
+            }
+            b[i] /= a[i][i];
+        }
+        b
+    }
+
+    /// The formulas of the file's documentation, with a dense matrix and cell by cell.
+    #[test]
+    fn weights_are_those_of_a_dense_solution() {
+        for (cells, scores) in [(0, 1), (6, 1), (6, 3)] {
+            let rule = rule(cells, scores);
+            let mut learner = CurvesAndTables::new(rule.clone()).unwrap();
+            let mut average = vec![0.0; (4 + cells) * scores];
+            for t in 1..=4 {
+                let prefix = sums(&rule, t);
+                learner.observe(&prefix).unwrap();
+                let (sums, counts) = prefix.split_at((4 + cells) * scores);
+                let (time, noise) = (t as f64, if t == 1 { 2.0_f64 } else { 1.5 });
+                // κ·C carries noise s, so C carries s/κ.
+                let count = |i: usize| counts[i].max(0.0) / 0.5;
+                let kept = |i: usize| count(i).powi(2) / (count(i).powi(2) + (noise / 0.5).powi(2));
+                let p = |i: usize| count(i) / (time * 20.0 * 0.5) * kept(i);
+                let matrix: Vec<Vec<f64>> = (0..4)
+                    .map(|i| {
+                        let entry = |j| {
+                            let rank = 0.25 * 20.0 * p(i) * p(j);
+                            let diagonal = 1.0 / 0.3 + 0.25 * 20.0 * p(i) * 0.6;
+                            rank + if i == j { diagonal } else { 0.0 }
+                        };
+                        (0..4).map(entry).collect()
+                    })
+                    .collect();
+                for score in 0..scores {
+                    let right = (0..4).map(|i| -sums[i * scores + score]).collect();
+                    let curve = solved(matrix.clone(), right);
+                    for (i, weight) in curve.iter().enumerate() {
+                        let shrunk = if cells > 0 { kept(i) } else { 1.0 };
+                        let own = learner.iterate()[i * scores + score];
+                        assert!((own - 2.5 * shrunk * weight).abs() < 1e-9, "{t} {i}: {own}");
+                    }
+                    for cell in 4..4 + cells {
+                        let g = sums[cell * scores + score] / 0.4;
+                        let h = 0.25 * count(cell) / (0.5 * 0.4);
+                        let s = 0.25 * noise / (0.5 * 0.5 * 0.4);
+                        let steady = 1.0 + STEADY * rule.tables as f64 / time;
+                        let v = -g * h / (steady * h * h + (s / EXPECTED).powi(2));
+                        let own = learner.iterate()[cell * scores + score];
+                        assert!((own - 2.5 * v).abs() < 1e-9, "{t} {cell}: {own} {v}");
+                    }
+                }
+                for (average, weight) in average.iter_mut().zip(learner.iterate()) {
+                    *average += 4.0 / (time + 4.0) * (weight - *average);
+                }
+                let pairs = average.iter().zip(learner.published());
+                pairs.for_each(|(a, b)| assert!((a - b).abs() < 1e-12));
+            }
+        }
+        // In the order of time the last iterate is published.
+        let last = TableRule {
+            averaged: false,
+            ..rule(0, 1)
+        };
+        let mut learner = CurvesAndTables::new(last.clone()).unwrap();
+        learner.observe(&sums(&last, 1)).unwrap();
+        assert_eq!(learner.published(), learner.iterate());
+    }
+
+    #[test]
+    fn a_restored_learner_goes_on_bit_for_bit() {
+        for (cells, scores) in [(0, 1), (6, 3)] {
+            let rule = rule(cells, scores);
+            let mut learner = CurvesAndTables::new(rule.clone()).unwrap();
+            for t in 1..=6 {
+                let mut again = CurvesAndTables::new(rule.clone()).unwrap();
+                again.restore(learner.rounds(), &learner.state()).unwrap();
+                for learner in [&mut learner, &mut again] {
+                    learner.observe(&sums(&rule, t)).unwrap();
+                }
+                assert_eq!(learner.state(), again.state());
+                assert_eq!((learner.rounds(), again.rounds()), (t, t));
+                assert_eq!(learner.published(), again.published());
+            }
+            assert!(learner.restore(1, &[0.0]).is_err());
+            let broken = vec![f64::NAN; learner.state().len()];
+            assert!(learner.restore(1, &broken).is_err());
+        }
+    }
+
+    #[test]
+    fn sums_of_any_size_give_finite_weights() {
+        let sizes = [0.0, 1e-300, 1e-150, 1.0, 1e150, 1e300, f64::MAX];
+        for (cells, scores) in [(0, 1), (6, 3)] {
+            for noise in [0.0, 1.0, 1e200] {
+                for sum in sizes {
+                    for count in sizes {
+                        for sign in [1.0, -1.0] {
+                            let rule = TableRule {
+                                noise: vec![noise],
+                                ..rule(cells, scores)
+                            };
+                            let mut learner = CurvesAndTables::new(rule).unwrap();
+                            let mut prefix = vec![sum; (4 + cells) * scores];
+                            prefix.extend(vec![sign * count; 4 + cells]);
+                            for _ in 0..2 {
+                                learner.observe(&prefix).unwrap();
+                                let state = learner.state();
+                                let is_finite = state.iter().all(|weight| weight.is_finite());
+                                assert!(is_finite, "{sum} {count} {noise}: {state:?}");
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        let mut learner = CurvesAndTables::new(rule(0, 1)).unwrap();
+        assert!(learner.observe(&[f64::NAN; 8]).is_err());
+        assert!(learner.observe(&[0.0; 7]).is_err());
     }
 }

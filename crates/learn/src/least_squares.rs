@@ -32,70 +32,20 @@
 //! projection onto a convex cone that holds V, so ‖V̂⁺ − V‖ ≤ ‖V̂ − V‖: the distance is at most
 //! (N_u + ρN_V)/(tα), and the ball holds x. ∎
 //!
-//! **Cost** O(p²) to read a sum, and at rounds that are *due* ([`Recompute`]) two Cholesky
-//! factorisations of p³/3 operations if V̂ is positive definite, otherwise an eigendecomposition of
-//! about 10p³. Between due rounds the iterate stays. With [`Recompute::Every`]`(k)` it is at most
-//! k − 1 rounds old: the leader moves by at most G/(αj) in round j, so G²/2 becomes (k − ½)G², and
-//! 1 + ln T before the noise becomes 2 + ln T. The default is every round for p ≤ 12 and k = ⌈p/12⌉
-//! above, which keeps the work at O(p²) per round.
+//! **Cost** O(p²) to read a sum, and in the first k rounds and every k-th after them
+//! ([`LeastSquares::every`]: a public function of the round alone) two Cholesky factorisations of
+//! p³/3 operations if V̂ is positive definite, otherwise an eigendecomposition of about 10p³.
+//! Between these rounds the iterate stays, so that it is at most k − 1 rounds old: the leader moves
+//! by at most G/(αj) in round j, so G²/2 becomes (k − ½)G², and 1 + ln T before the noise becomes
+//! 2 + ln T. The default is every round for p ≤ 12 and k = ⌈p/12⌉ above, which keeps the work at
+//! O(p²) per round.
 
 use hushstream_account::ParameterError;
 use hushstream_sets::{Ball, ConvexSet};
 use nalgebra::DMatrix;
 use nalgebra::linalg::{Cholesky, SymmetricEigen};
-use serde::{Deserialize, Serialize};
 
 use crate::{LearnError, Learner, MomentsLayout, check};
-
-/// The rounds at which the iterate is recomputed: a public function of the round alone.
-///
-/// ```
-/// use hushstream_learn::Recompute;
-///
-/// let schedule = Recompute::Every(10);
-/// assert!(schedule.is_due(10) && !schedule.is_due(11) && schedule.is_due(20));
-/// assert_eq!(Recompute::for_dimension(5), Recompute::Every(1));
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Recompute {
-    /// The first k rounds and every k-th after them.
-    Every(u64),
-    /// At most about this many times between a power of two and the next, evenly. Cheap on long
-    /// streams, and good if they are stochastic. But the iterate's age grows with t, and an
-    /// adversary can make it cost G²/(α·k) in every round.
-    PerDoubling(u64),
-}
-
-impl Recompute {
-    /// Every round for p ≤ 12, every ⌈p/12⌉ rounds above.
-    #[must_use]
-    pub fn for_dimension(dimension: usize) -> Self {
-        Self::Every(dimension.div_ceil(12) as u64)
-    }
-
-    /// Whether the iterate is recomputed in round t.
-    #[must_use]
-    pub fn is_due(self, t: u64) -> bool {
-        match self {
-            Self::Every(k) => t <= k || t.is_multiple_of(k.max(1)),
-            Self::PerDoubling(k) => {
-                let power = t.max(1).ilog2();
-                let start = 1_u64 << power;
-                (t - start.min(t)).is_multiple_of((start / k.max(1)).max(1))
-            }
-        }
-    }
-
-    fn checked(self) -> Result<Self, LearnError> {
-        match self {
-            Self::Every(0) | Self::PerDoubling(0) => {
-                Err(ParameterError::new("recompute", 0, "1 or more").into())
-            }
-            due => Ok(due),
-        }
-    }
-}
 
 /// The learner of JKT12 Algorithm 4.
 ///
@@ -122,7 +72,8 @@ pub struct LeastSquares {
     ridge: f64,
     ball: Ball,
     slope: f64,
-    recompute: Recompute,
+    /// k.
+    every: u64,
     rounds: u64,
     iterate: Vec<f64>,
 }
@@ -153,18 +104,21 @@ impl LeastSquares {
             ridge: 0.0,
             ball: Ball::new(dimension, radius)?,
             slope,
-            recompute: Recompute::for_dimension(dimension),
+            every: dimension.div_ceil(12) as u64,
             rounds: 0,
             iterate: vec![0.0; dimension],
         })
     }
 
-    /// Changes the schedule.
+    /// Recomputes the iterate in the first k rounds and every k-th after them.
     ///
     /// # Errors
-    /// A schedule of 0.
-    pub fn recompute(mut self, schedule: Recompute) -> Result<Self, LearnError> {
-        self.recompute = schedule.checked()?;
+    /// A k of 0.
+    pub fn every(mut self, rounds: u64) -> Result<Self, LearnError> {
+        if rounds == 0 {
+            return Err(ParameterError::new("rounds to recompute", 0, "1 or more").into());
+        }
+        self.every = rounds;
         Ok(self)
     }
 
@@ -203,18 +157,16 @@ impl LeastSquares {
     }
 
     /// The regret bound for noise of norms at most `matrix_noise` (Frobenius) and `target_noise`
-    /// (proof in the source file); `None` for [`Recompute::PerDoubling`].
+    /// (proof in the source file).
     #[must_use]
-    pub fn regret_bound(&self, matrix_noise: f64, target_noise: f64, horizon: u64) -> Option<f64> {
-        let Recompute::Every(k) = self.recompute else {
-            return None;
-        };
+    pub fn regret_bound(&self, matrix_noise: f64, target_noise: f64, horizon: u64) -> f64 {
+        let k = self.every;
         let harmonic = check::harmonic(horizon);
         let leader = harmonic * (k as f64 - 0.5) * self.slope * self.slope;
         let noise = self.slope * (target_noise + self.radius() * matrix_noise);
         let late = if k > 1 { 1.0 } else { 0.0 };
         let ridge = self.ridge * self.radius() * self.radius() / 2.0;
-        Some((leader + (harmonic + late) * noise) / self.alpha + ridge)
+        (leader + (harmonic + late) * noise) / self.alpha + ridge
     }
 
     /// The trivial bound on the regret: the slope G times the diameter of the ball, per round.
@@ -278,7 +230,7 @@ impl Learner for LeastSquares {
     fn observe(&mut self, prefix: &[f64]) -> Result<(), LearnError> {
         check::vector("prefix sum", prefix, self.layout.len())?;
         let t = self.rounds + 1;
-        if self.recompute.is_due(t) {
+        if t <= self.every || t.is_multiple_of(self.every) {
             let (matrix, mut targets) = self.layout.read(prefix)?;
             for value in &mut targets {
                 *value = value.clamp(f64::MIN, f64::MAX);
@@ -307,21 +259,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn schedules_have_their_due_rounds() {
-        let due =
-            |schedule: Recompute| (1..=40).filter(|&t| schedule.is_due(t)).collect::<Vec<_>>();
-        assert_eq!(due(Recompute::Every(1)).len(), 40);
-        assert_eq!(
-            due(Recompute::Every(12)),
-            [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 24, 36]
-        );
-        assert_eq!(due(Recompute::PerDoubling(1)), [1, 2, 4, 8, 16, 32]);
-        assert_eq!(
-            due(Recompute::PerDoubling(4)),
-            [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40]
-        );
-        assert_eq!(Recompute::for_dimension(12), Recompute::Every(1));
-        assert_eq!(Recompute::for_dimension(54), Recompute::Every(5));
+    fn the_iterate_moves_in_its_rounds() {
+        assert_eq!(LeastSquares::new(12, 1.0, 1.0, 1.0).unwrap().every, 1);
+        let mut learner = LeastSquares::new(54, 1.0, 1.0, 1.0).unwrap();
+        assert_eq!(learner.every, 5);
+        learner = learner.every(12).unwrap();
+        let mut sum = vec![0.0; learner.layout().len()];
+        let mut moved = Vec::new();
+        for t in 1..=40 {
+            let before = learner.iterate().to_vec();
+            sum.iter_mut()
+                .for_each(|value| *value += 1.0 / f64::from(t));
+            learner.observe(&sum).unwrap();
+            if learner.iterate() != before {
+                moved.push(t);
+            }
+        }
+        assert_eq!(moved, (1..=12).chain([24, 36]).collect::<Vec<_>>());
     }
 
     /// A negative eigenvalue is ignored, not inverted: V̂ = diag(−5, 3), t = 1, α = 1, û = (0.1,
@@ -358,6 +312,6 @@ mod tests {
         assert!((learner.radius() - 0.01).abs() < 1e-15);
         assert!(LeastSquares::new(3, 1.0, 1.0, 0.0).is_err());
         assert!(LeastSquares::new(0, 1.0, 1.0, 1.0).is_err());
-        assert!(learner.recompute(Recompute::Every(0)).is_err());
+        assert!(learner.every(0).is_err());
     }
 }

@@ -64,7 +64,7 @@ pub use error::LearnError;
 pub use follow_the_approximate_leader::FollowTheApproximateLeader;
 pub use frank_wolfe::FrankWolfe;
 pub use learner::Learner;
-pub use least_squares::{LeastSquares, Recompute};
+pub use least_squares::LeastSquares;
 pub use local_linear::LocalLinear;
 pub use moments_layout::MomentsLayout;
 pub use perturbed_leader::PerturbedLeader;

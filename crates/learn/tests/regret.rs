@@ -138,9 +138,7 @@ fn least_squares_bound_holds() {
         let best = eliminate(rows).unwrap();
         let hindsight: f64 = records.iter().map(|(v, y)| value(&best, v, *y)).sum();
         let regret = loss - hindsight;
-        let bound = learner
-            .regret_bound(noise, noise, u64::from(rounds))
-            .unwrap();
+        let bound = learner.regret_bound(noise, noise, u64::from(rounds));
         assert!(regret <= bound, "{p} {noise}: {regret} > {bound}");
     }
 }

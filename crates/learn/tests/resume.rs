@@ -9,7 +9,7 @@ use std::sync::Arc;
 use common::{Draws, add, sets};
 use hushstream_learn::{
     DualAveraging, FollowTheApproximateLeader, FrankWolfe, Learner, LeastSquares, LocalLinear,
-    PerturbedLeader, Recompute, RegularisedLeader,
+    PerturbedLeader, RegularisedLeader,
 };
 use hushstream_sets::{ConvexSet, Simplex};
 
@@ -20,7 +20,7 @@ fn makers() -> Vec<Make> {
         Box::new(|| Box::new(LeastSquares::new(3, 2.0, 1.0, 0.1).unwrap())),
         Box::new(|| {
             let learner = LeastSquares::new(14, 2.0, 1.0, 0.1).unwrap();
-            Box::new(learner.recompute(Recompute::PerDoubling(3)).unwrap())
+            Box::new(learner.every(3).unwrap())
         }),
         Box::new(|| Box::new(LeastSquares::new(14, 2.0, 1.0, 0.1).unwrap())),
         Box::new(|| Box::new(RegularisedLeader::entropic(6, 0.1).unwrap())),

@@ -125,13 +125,15 @@ impl Lattice {
 
     /// Whether these integers can be the sum of `batch` contributions.
     pub(crate) fn holds_sum(&self, values: &[i64], batch: u64) -> bool {
-        values.len() == self.dimension() && self.holds_part(values, batch)
+        values.len() == self.dimension() && self.holds_part(values, batch, 16)
     }
 
-    /// Whether these can be some of its coordinates: their length is at most batch·radius. In
+    /// Whether these integers can be some coordinates of the sum of `batch` contributions, if they
+    /// weigh so many sixteenths of the radius: their length is at most batch·⌊radius·weight⌋. In
     /// arithmetic that cannot wrap.
-    pub(crate) fn holds_part(&self, values: &[i64], batch: u64) -> bool {
-        let most = u128::from(batch) * u128::from(self.radius.unsigned_abs());
+    pub(crate) fn holds_part(&self, values: &[i64], batch: u64, sixteenths: u8) -> bool {
+        let radius = u128::from(self.radius.unsigned_abs()) * u128::from(sixteenths) / 16;
+        let most = u128::from(batch) * radius;
         let sizes = || values.iter().map(|value| u128::from(value.unsigned_abs()));
         if sizes().any(|size| size > most) {
             return false;

@@ -78,6 +78,7 @@ pub use moments::Moments;
 pub use persons::Participation;
 pub use private::{Back, GivenOf, PendingOf, PlanOf, Private, PromiseOf, ReleaseOf};
 pub use scoreboard::{
-    ClassMetrics, Metrics, NumberMetrics, OffPolicy, Probability, Scoreboard, Summary, Yardstick,
+    ClassMetrics, Metrics, NumberMetrics, OffPolicy, Probability, Ranking, Scoreboard, Summary,
+    Yardstick,
 };
 pub use tables::{Axis, LogScale, Response, TableMap, TableShape};

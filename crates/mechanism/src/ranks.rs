@@ -102,23 +102,69 @@ impl Ranks {
         (pairs > 0.0).then(|| (won / pairs, tied / pairs / 2.0))
     }
 
+    /// The ROC curve, (false alarms, hits), from (0, 0) to (1, 1) in at most some 200 points; empty
+    /// without records of both kinds.
+    pub(crate) fn roc(&self) -> Vec<(f64, f64)> {
+        let total = |count: fn(&Bin) -> u64| self.bins.iter().map(count).sum::<u64>() as f64;
+        let (negatives, positives) = (total(|bin| bin.negatives), total(|bin| bin.positives));
+        let mut points = vec![(0.0, 0.0)];
+        if negatives == 0.0 || positives == 0.0 {
+            return Vec::new();
+        }
+        let (mut alarms, mut hits) = (0.0, 0.0);
+        for bin in self.bins.iter().rev().filter(|bin| bin.count() > 0) {
+            alarms += bin.negatives as f64 / negatives;
+            hits += bin.positives as f64 / positives;
+            let (x, y) = points.last().copied().unwrap_or_default();
+            if alarms - x + hits - y >= 0.01 {
+                points.push((alarms, hits));
+            }
+        }
+        points.push((1.0, 1.0));
+        points
+    }
+
+    /// The groups of the calibration error: mean probability, share of positives, records.
+    pub(crate) fn calibration(&self) -> Vec<(f64, f64, u64)> {
+        let groups = self.groups().into_iter();
+        let means = groups.map(|(_, group)| {
+            let size = group.count().max(1) as f64;
+            (
+                group.probability / size,
+                group.positives as f64 / size,
+                group.count(),
+            )
+        });
+        means.collect()
+    }
+
     /// Expected calibration error over 15 groups of equal size: the mean over records of
-    /// |mean probability − share of positives| of the record's group. Groups follow the order of
-    /// the scores; group g ends with the first bin at which g/15 of all records have been counted.
+    /// |mean probability − share of positives| of the record's group.
     pub(crate) fn calibration_error(&self) -> f64 {
         let all: u64 = self.bins.iter().map(Bin::count).sum();
-        let (mut counted, mut error, mut gap) = (0, 0.0, 0.0);
-        let mut group = 1;
+        let error: f64 = self.groups().iter().map(|(gap, _)| gap.abs()).sum();
+        error / all.max(1) as f64
+    }
+
+    /// Groups follow the order of the scores; group g ends with the first bin at which g/15 of all
+    /// records have been counted. With each, the sum of probability − label.
+    fn groups(&self) -> Vec<(f64, Bin)> {
+        let all: u64 = self.bins.iter().map(Bin::count).sum();
+        let (mut groups, mut counted, mut ends) = (Vec::new(), 0, 1);
+        let (mut gap, mut group) = (0.0, Bin::default());
         for bin in &self.bins {
             counted += bin.count();
             gap += bin.probability - bin.positives as f64;
-            if counted * GROUPS >= group * all {
-                error += f64::abs(gap);
-                gap = 0.0;
-                group = counted * GROUPS / all.max(1) + 1;
+            group.positives += bin.positives;
+            group.negatives += bin.negatives;
+            group.probability += bin.probability;
+            if counted * GROUPS >= ends * all && group.count() > 0 {
+                groups.push((gap, group));
+                (gap, group) = (0.0, Bin::default());
+                ends = counted * GROUPS / all + 1;
             }
         }
-        error / all.max(1) as f64
+        groups
     }
 }
 
@@ -175,6 +221,36 @@ mod tests {
             ranks.add(odd, 0.5, odd > 0.0);
         }
         assert!((ranks.auc().unwrap().0 - 1.0).abs() < 1e-15);
+    }
+
+    /// The area under the curve is the AUC, and the groups hold all records.
+    #[test]
+    fn the_curves_agree_with_the_figures() {
+        let records: Vec<_> = (0..3000_u32)
+            .map(|i| {
+                (
+                    f64::from(i * 37 % 1000) / 250.0 - 2.0,
+                    i * 7919 % 1000 < i * 37 % 1000,
+                )
+            })
+            .collect();
+        let ranks = ranks(&records);
+        let curve = ranks.roc();
+        assert_eq!((curve[0], curve[curve.len() - 1]), ((0.0, 0.0), (1.0, 1.0)));
+        assert!(curve.len() < 220 && curve.is_sorted_by(|a, b| a.0 <= b.0 && a.1 <= b.1));
+        let area: f64 = curve
+            .windows(2)
+            .map(|p| (p[1].0 - p[0].0) * (p[0].1 + p[1].1) / 2.0)
+            .sum();
+        assert!((area - ranks.auc().unwrap().0).abs() < 1e-3, "{area}");
+        let groups = ranks.calibration();
+        assert_eq!(groups.iter().map(|group| group.2).sum::<u64>(), 3000);
+        let error: f64 = groups
+            .iter()
+            .map(|(chance, share, count)| (chance - share).abs() * *count as f64 / 3000.0)
+            .sum();
+        assert!((error - ranks.calibration_error()).abs() < 1e-12 && groups.len() == 15);
+        assert!(Ranks::default().roc().is_empty() && Ranks::default().calibration().is_empty());
     }
 
     proptest! {

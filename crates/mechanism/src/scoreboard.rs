@@ -11,7 +11,7 @@ mod metrics;
 mod probability;
 
 pub use logged::OffPolicy;
-pub use metrics::{ClassMetrics, Metrics, NumberMetrics};
+pub use metrics::{ClassMetrics, Metrics, NumberMetrics, Ranking};
 pub use probability::Probability;
 
 use crate::boundary::{OperatorOnly, Raw};
@@ -326,6 +326,16 @@ impl Scoreboard {
     /// Starts a new `since_last`.
     pub fn mark(&mut self) {
         (self.marked, self.marked_sum) = (self.scored, self.sum());
+    }
+
+    /// For two classes: how scores rank the records so far, and how far probabilities can be
+    /// trusted.
+    #[must_use]
+    pub fn ranking(&self) -> Option<OperatorOnly<Ranking>> {
+        match &self.tally {
+            Tally::Classes(tally) => tally.ranking().map(OperatorOnly::new),
+            _ => None,
+        }
     }
 
     /// The figures so far.

@@ -102,20 +102,22 @@ fn draw(title: &str, x_label: &str, y_label: &str, series: &[Series], scale: &Sc
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {HEIGHT}\" \
          font-family=\"sans-serif\" font-size=\"12\">\n\
-         <rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n\
-         <text x=\"{LEFT}\" y=\"22\" font-size=\"15\">{}</text>\n",
+         <rect width=\"100%\" height=\"100%\" fill=\"white\" class=\"paper\"/>\n\
+         <text x=\"{LEFT}\" y=\"22\" font-size=\"15\" class=\"ink\">{}</text>\n",
         escape(title)
     );
     let line = |svg: &mut String, (x1, y1): (f64, f64), (x2, y2): (f64, f64)| {
         let _ = writeln!(
             svg,
-            "<line x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\" stroke=\"#ddd\"/>"
+            "<line x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\" stroke=\"#ddd\" \
+             class=\"rule\"/>"
         );
     };
     let label = |svg: &mut String, (x, y): (f64, f64), anchor: &str, text: &str| {
         let _ = writeln!(
             svg,
-            "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\" fill=\"#333\">{}</text>",
+            "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\" fill=\"#333\" \
+             class=\"soft\">{}</text>",
             escape(text)
         );
     };
@@ -143,7 +145,7 @@ fn draw(title: &str, x_label: &str, y_label: &str, series: &[Series], scale: &Sc
     let _ = writeln!(
         svg,
         "<text transform=\"translate(18 {:.1}) rotate(-90)\" text-anchor=\"middle\" \
-         fill=\"#333\">{}</text>",
+         fill=\"#333\" class=\"soft\">{}</text>",
         (TOP + HEIGHT - BOTTOM) / 2.0,
         escape(y_label)
     );

@@ -5,6 +5,11 @@
 //! operator only.
 
 pub mod chart;
+pub mod explain;
+pub mod glance;
 pub mod numbers;
+pub mod page;
+pub mod panels;
 pub mod report;
 pub mod roc;
+pub mod shapes;

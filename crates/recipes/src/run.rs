@@ -133,6 +133,13 @@ pub trait Player: Sized {
         self.weights().to_vec()
     }
 
+    /// The standard deviation that noise gives every coordinate of the model, where it is known: a
+    /// function of releases, as the model.
+    fn deviations(&self, recipe: &Self::Recipe) -> Vec<f64> {
+        let _ = recipe;
+        Vec::new()
+    }
+
     /// The number of the last release.
     fn last_release(mechanism: &Private<Self::Mechanism>) -> u64 {
         mechanism.steps()
@@ -308,6 +315,11 @@ impl<P: Player> Run<P> {
         self.round(|player, recipe, mechanism| player.ask(recipe, mechanism, person, record, board))
     }
 
+    /// Scores a record that is not learned from.
+    pub fn score(&mut self, record: &Raw<Record>, board: &mut Scoreboard) {
+        self.player.score(&mut self.mechanism, record, board);
+    }
+
     /// Whether the next record is asked: nothing is released after the last round.
     fn asks(&self) -> bool {
         self.mechanism.steps() < P::most_items(&self.recipe)
@@ -420,6 +432,13 @@ impl<P: Player> Run<P> {
         self.mechanism.sync(ledger).map_err(Into::into)?;
         let value = self.mechanism.here().map(|()| make(&self.player));
         self.mechanism.publish(value).map_err(|_| RunError::Behind)
+    }
+
+    /// The standard deviation that noise gives every coordinate of the model, where it is known; as
+    /// public as the model, after [`Run::model`].
+    #[must_use]
+    pub fn deviations(&self) -> Vec<f64> {
+        self.player.deviations(&self.recipe)
     }
 
     /// Whether the next record writes the journal anew, without the releases so far: sync and store

@@ -14,6 +14,7 @@
 
 use crate::hull::AffineHull;
 use crate::{ConvexSet, SetError, vector};
+use std::cmp::Ordering;
 
 /// The largest number of grid cells of [`ConvexSet::net`].
 pub const NET_CAP: usize = 1_000_000;
@@ -68,13 +69,8 @@ pub(crate) fn by_grid<S: ConvexSet + ?Sized>(
         }
     }
     // Cells beyond a corner often project to the same point.
-    net.sort_by(|a, b| {
-        let differing = a.iter().zip(b).map(|(a, b)| a.total_cmp(b));
-        differing
-            .into_iter()
-            .find(|order| order.is_ne())
-            .unwrap_or(std::cmp::Ordering::Equal)
-    });
+    // No coordinate is NaN.
+    net.sort_by(|a, b| a.partial_cmp(b).unwrap_or(Ordering::Equal));
     net.dedup();
     Ok(net)
 }

@@ -53,7 +53,8 @@ pub(crate) fn nearest<S: ConvexSet + ?Sized>(set: &S, target: &[f64]) -> Result<
 
     let mut corral = Corral::new(vertex.clone());
     let mut weights = vec![1.0];
-    let mut best: Option<Candidate> = None;
+    // The candidate with the smallest gap, with that gap and its distance from the target.
+    let mut best: Option<(f64, f64, Nearest)> = None;
     // Measure progress by the gap: near the end the distance falls by the square of the gap, below
     // its rounding.
     let mut patience = 50 + 2 * dimension;
@@ -63,15 +64,15 @@ pub(crate) fn nearest<S: ConvexSet + ?Sized>(set: &S, target: &[f64]) -> Result<
         let distance = vector::norm(&direction);
         set.minimise(&direction, &mut vertex)?;
         let gap = vector::dot(&direction, &vector::difference(&point, &vertex));
-        if best.as_ref().is_none_or(|best| gap < best.gap) {
+        if best.as_ref().is_none_or(|best| gap < best.0) {
             patience = 50 + 2 * dimension;
-            best = Some(Candidate {
+            let candidate = Nearest {
                 point,
                 vertices: corral.points.clone(),
                 weights: weights.clone(),
-                gap,
-                distance,
-            });
+                error: f64::INFINITY,
+            };
+            best = Some((gap, distance, candidate));
         }
         patience -= 1;
         let rounded = distance <= ROUNDING * scale || gap <= ROUNDING * distance * scale;
@@ -85,47 +86,22 @@ pub(crate) fn nearest<S: ConvexSet + ?Sized>(set: &S, target: &[f64]) -> Result<
             break;
         }
     }
-    match best {
-        Some(best) => best.checked(scale),
-        None => Err(not_converged(f64::INFINITY, 0.0)),
-    }
-}
-
-/// An intermediate point, and its gap.
-struct Candidate {
-    point: Vec<f64>,
-    vertices: Vec<Vec<f64>>,
-    weights: Vec<f64>,
-    gap: f64,
-    distance: f64,
-}
-
-impl Candidate {
-    fn checked(self, scale: f64) -> Result<Nearest, SetError> {
-        let allowed = ACCEPTED * (self.distance + scale) * scale;
-        if self.gap > allowed {
-            return Err(not_converged(self.gap, allowed));
-        }
-        let rounding = 4.0 * (self.point.len() + 4) as f64 * f64::EPSILON * self.distance * scale;
-        // If the target is almost in the set, ‖p − p*‖ ≤ ‖p − x‖ + ‖x − p*‖ ≤ 2‖p − x‖ is tighter.
-        let error = (self.gap.max(0.0) + rounding)
-            .sqrt()
-            .min(2.0 * self.distance);
-        Ok(Nearest {
-            point: self.point,
-            vertices: self.vertices,
-            weights: self.weights,
-            error,
-        })
-    }
-}
-
-fn not_converged(gap: f64, allowed: f64) -> SetError {
-    SetError::NotConverged {
+    let refused = |gap: f64, allowed: f64| SetError::NotConverged {
         method: "Wolfe's projection",
         gap,
         allowed,
+    };
+    let Some((gap, distance, mut nearest)) = best else {
+        return Err(refused(f64::INFINITY, 0.0));
+    };
+    let allowed = ACCEPTED * (distance + scale) * scale;
+    if gap > allowed {
+        return Err(refused(gap, allowed));
     }
+    let rounding = 4.0 * (dimension + 4) as f64 * f64::EPSILON * distance * scale;
+    // If the target is almost in the set, ‖p − p*‖ ≤ ‖p − x‖ + ‖x − p*‖ ≤ 2‖p − x‖ is tighter.
+    nearest.error = (gap.max(0.0) + rounding).sqrt().min(2.0 * distance);
+    Ok(nearest)
 }
 
 /// Wolfe's minor cycles: moves the weights to the affine minimiser, dropping vertices on the way.

@@ -10,7 +10,6 @@ pub struct Dice {
 
 impl Dice {
     /// A game's dice.
-    #[must_use]
     pub fn new(seed: u64) -> Self {
         Self {
             state: seed,

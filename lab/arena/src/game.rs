@@ -83,7 +83,6 @@ pub struct Environment {
 
 impl Environment {
     /// A game of `rounds` rounds in `dimension` coordinates.
-    #[must_use]
     pub fn new(game: Game, dimension: usize, rounds: u64, seed: u64) -> Self {
         let mut dice = Dice::new(seed ^ 0x68_75_73_68);
         let hidden = unit(dimension, &mut dice);

@@ -45,5 +45,5 @@ pub use game::{Environment, Game};
 pub use hindsight::{Best, best_in_hindsight};
 pub use parallel::in_parallel;
 pub use play::{ArenaError, Contest, Outcome, open};
-pub use task::{Task, record};
+pub use task::{Task, dense, record};
 pub use vector::{add, dot, solve};

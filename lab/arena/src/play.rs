@@ -102,7 +102,6 @@ pub struct Outcome {
 
 impl Outcome {
     /// Total loss − total loss of the best fixed point.
-    #[must_use]
     pub fn regret(&self) -> f64 {
         self.loss - self.hindsight
     }

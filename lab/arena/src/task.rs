@@ -56,7 +56,6 @@ impl Task {
     }
 
     /// Length of weights up to which its losses have the slope they state; linear losses have none.
-    #[must_use]
     pub fn reach(self) -> Option<f64> {
         match self {
             Self::Experts | Self::Linear => None,
@@ -66,7 +65,6 @@ impl Task {
     }
 
     /// The loss that is measured, and whose gradients are asked for.
-    #[must_use]
     pub fn loss(self, dimension: usize) -> Arc<dyn Loss> {
         const PUBLIC: &str = "the arena's public bounds are sound";
         match self {
@@ -90,7 +88,6 @@ impl Task {
     }
 
     /// Linear losses as such, for the recipes that want them.
-    #[must_use]
     pub fn linear(self, dimension: usize) -> Option<LinearLoss> {
         match self {
             Self::Experts => LinearLoss::new(dimension, 0.0, 1.0).ok(),
@@ -100,7 +97,6 @@ impl Task {
     }
 
     /// Second moments, for least squares.
-    #[must_use]
     pub fn moments(self, dimension: usize) -> Option<Moments> {
         (self == Self::Ridge).then(|| Moments::new(dimension, self.bounds()))
     }
@@ -144,11 +140,15 @@ fn clipped(mut values: Vec<f64>) -> Vec<f64> {
 }
 
 /// A row as a record.
-#[must_use]
 pub fn record((features, target): &(Vec<f64>, f64)) -> Record {
+    dense(features.clone(), *target)
+}
+
+/// A record with every feature.
+pub fn dense(features: Vec<f64>, target: f64) -> Record {
     Record {
-        features: Features::Dense(features.clone()),
-        target: *target,
+        features: Features::Dense(features),
+        target,
     }
 }
 

@@ -8,13 +8,11 @@ pub fn add(total: &mut [f64], values: impl IntoIterator<Item = f64>) {
 }
 
 /// ⟨a, b⟩.
-#[must_use]
 pub fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 /// Solves a linear system, its right side the last column, by elimination with pivots.
-#[must_use]
 pub fn solve(mut rows: Vec<Vec<f64>>) -> Option<Vec<f64>> {
     let d = rows.len();
     for k in 0..d {

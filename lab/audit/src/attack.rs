@@ -87,17 +87,13 @@ impl Attack {
             attacks.push(Self::Likelihood);
         }
         attacks.extend(telling.iter().take(4).map(|&i| Self::OneNumber(i)));
-        let centre: Vec<_> = telling
-            .iter()
-            .map(|&i| (i, moments[i].right, moments[i].spread))
-            .collect();
-        attacks.push(Self::Nearness { centre });
-        let centre = telling
-            .iter()
-            .map(|&i| (i, moments[i].left, moments[i].spread));
-        attacks.push(Self::Nearness {
-            centre: centre.collect(),
-        });
+        for middle in [|at: &Moments| at.right, |at: &Moments| at.left] {
+            let centre = telling
+                .iter()
+                .map(|&i| (i, middle(&moments[i]), moments[i].spread));
+            let centre = centre.collect();
+            attacks.push(Self::Nearness { centre });
+        }
         if let Some(scores) = transcripts(left, right) {
             attacks.push(Self::Transcripts { scores });
         }
@@ -162,12 +158,8 @@ fn transcripts(left: &[Vec<f64>], right: &[Vec<f64>]) -> Option<HashMap<Vec<u64>
         }
     }
     let score = |[left, right]: [f64; 2]| libm::log(right / left);
-    Some(
-        counts
-            .into_iter()
-            .map(|(key, pair)| (key, score(pair)))
-            .collect(),
-    )
+    let scores = counts.into_iter().map(|(key, pair)| (key, score(pair)));
+    Some(scores.collect())
 }
 
 fn mean(runs: &[Vec<f64>], i: usize) -> f64 {
@@ -209,11 +201,7 @@ fn discriminant(
     for (world, runs) in [(0, left), (1, right)] {
         for run in runs {
             for (value, &i) in unit.iter_mut().zip(telling) {
-                let at = if world == 0 {
-                    moments[i].left
-                } else {
-                    moments[i].right
-                };
+                let at = [moments[i].left, moments[i].right][world];
                 *value = (run[i] - at) / moments[i].spread;
             }
             for (row, a) in rows.iter_mut().zip(&unit) {

@@ -17,7 +17,6 @@ pub(crate) const MOST_RUNS: u64 = 1 << 40;
 
 /// A number that a probability seen `hits` times in `runs` is not below, except with probability
 /// `error`.
-#[must_use]
 pub(crate) fn lower(hits: u64, runs: u64, error: f64) -> f64 {
     if hits == 0 || hits > runs || runs > MOST_RUNS || error.is_nan() || error <= 0.0 {
         return 0.0;
@@ -35,7 +34,6 @@ pub(crate) fn lower(hits: u64, runs: u64, error: f64) -> f64 {
 }
 
 /// A number that it is not above, except with probability `error`.
-#[must_use]
 pub(crate) fn upper(hits: u64, runs: u64, error: f64) -> f64 {
     // One minus a lower bound for the opposite.
     (1.0 - lower(runs.saturating_sub(hits), runs, error)).next_up()

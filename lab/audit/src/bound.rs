@@ -42,7 +42,6 @@ pub enum Claim {
 
 impl Claim {
     /// ε and δ.
-    #[must_use]
     pub fn budget(self) -> (f64, f64) {
         match self {
             Self::Gaussian { epsilon, delta, .. } | Self::Approximate { epsilon, delta } => {
@@ -53,7 +52,6 @@ impl Claim {
     }
 
     /// μ, if that is what is promised.
-    #[must_use]
     pub fn mu(self) -> Option<f64> {
         match self {
             Self::Gaussian { mu, .. } => Some(mu),
@@ -82,7 +80,6 @@ impl Claim {
 
     /// The largest rate of hits that it allows at a rate of alarms: the edge of its region, for
     /// pictures.
-    #[must_use]
     pub fn allows(self, alarms: f64) -> f64 {
         let (epsilon, delta) = self.budget();
         let most = match self {
@@ -96,7 +93,6 @@ impl Claim {
     }
 
     /// Whether proved rates contradict it.
-    #[must_use]
     pub fn is_refuted_by(self, rates: Rates) -> bool {
         let (epsilon, delta) = self.budget();
         self.aim(rates) > self.promised() || rates.delta(epsilon) > delta
@@ -114,7 +110,6 @@ pub struct Rates {
 
 impl Rates {
     /// From counts in so many runs of each world; wrong with probability at most `error`.
-    #[must_use]
     pub fn proved(hits: u64, alarms: u64, runs: u64, error: f64) -> Self {
         Self {
             hits: binomial::lower(hits, runs, error / 2.0),
@@ -123,19 +118,16 @@ impl Rates {
     }
 
     /// No smaller μ is possible.
-    #[must_use]
     pub fn mu(self) -> f64 {
         self.quantile_gap().max(0.0)
     }
 
     /// No smaller ε is possible at this δ.
-    #[must_use]
     pub fn epsilon(self, delta: f64) -> f64 {
         self.log_ratio(delta).max(0.0)
     }
 
     /// No smaller δ is possible at this ε.
-    #[must_use]
     pub fn delta(self, epsilon: f64) -> f64 {
         self.excess(epsilon).max(0.0)
     }

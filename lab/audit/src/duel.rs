@@ -14,7 +14,6 @@ pub enum World {
 
 impl World {
     /// −1 for left, +1 for right: what a canary multiplies its gradient by.
-    #[must_use]
     pub fn sign(self) -> f64 {
         match self {
             Self::Left => -1.0,
@@ -49,12 +48,16 @@ pub trait Duel: Sync {
 /// Which runs: no two stages, worlds or duels of one audit share a seed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Runs {
-    pub(crate) seed: u64,
-    pub(crate) stage: u64,
-    pub(crate) count: u64,
+    seed: u64,
+    stage: u64,
+    count: u64,
 }
 
 impl Runs {
+    pub(crate) fn new(seed: u64, stage: u64, count: u64) -> Self {
+        Self { seed, stage, count }
+    }
+
     fn seed_of(self, world: World, index: u64) -> u64 {
         let side = u64::from(world == World::Right);
         let mut dice = Dice::new(self.seed);
@@ -97,11 +100,7 @@ mod tests {
             for stage in 0..4 {
                 for world in [World::Left, World::Right] {
                     for index in 0..500 {
-                        let runs = Runs {
-                            seed,
-                            stage,
-                            count: 0,
-                        };
+                        let runs = Runs::new(seed, stage, 0);
                         assert!(seen.insert(runs.seed_of(world, index)));
                     }
                 }
@@ -121,11 +120,7 @@ mod tests {
 
     #[test]
     fn runs_come_in_order_whatever_the_threads_do() {
-        let runs = Runs {
-            seed: 1,
-            stage: 2,
-            count: 1000,
-        };
+        let runs = Runs::new(1, 2, 1000);
         let once = play_many(&Echo, World::Left, runs, |seen| seen[0].to_bits()).unwrap();
         let again = play_many(&Echo, World::Left, runs, |seen| seen[0].to_bits()).unwrap();
         assert_eq!((once.len(), &once), (1000, &again));

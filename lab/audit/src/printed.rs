@@ -12,7 +12,7 @@ mod rows;
 
 use crate::duel::{Duel, World};
 use crate::normal::phi;
-use crate::planted::{Handmade, HandmadeDuel};
+use crate::planted::{Handmade, duel, scored};
 use crate::procedure::{Effort, Verdict, audit};
 use crate::{AuditError, Claim};
 use hushstream_account::Mu;
@@ -39,19 +39,22 @@ pub struct Printed {
     mechanism: Mechanism,
 }
 
+/// A binary tree.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Tree {
+    noise: Noise,
+    /// n.
+    releases: u64,
+    /// Distance of two records.
+    reach: f64,
+    /// The printed standard deviation or scale.
+    scale: f64,
+}
+
 /// What is printed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Mechanism {
-    /// A binary tree.
-    Tree {
-        noise: Noise,
-        /// n.
-        releases: u64,
-        /// Distance of two records.
-        reach: f64,
-        /// The printed standard deviation or scale.
-        scale: f64,
-    },
+    Tree(Tree),
     /// A dartboard on batches that share their border.
     Overlapping(Board),
     /// A model whose radius the data chose: what was chosen in the two worlds.
@@ -65,17 +68,12 @@ impl Printed {
     /// None for the rows of [`Printed::all`].
     pub fn truth(&self) -> Result<f64, AuditError> {
         Ok(match self.mechanism {
-            Mechanism::Tree {
-                noise,
-                releases,
-                reach,
-                scale,
-            } => {
-                let levels = f64::from(BinaryTree::depth(releases));
-                if noise.is_pure() {
-                    levels * reach / scale
+            Mechanism::Tree(tree) => {
+                let levels = f64::from(BinaryTree::depth(tree.releases));
+                if tree.noise.is_pure() {
+                    levels * tree.reach / tree.scale
                 } else {
-                    Mu::of_noise(levels.sqrt() * reach, scale)?.delta_at(EPSILON)?
+                    Mu::of_noise(levels.sqrt() * tree.reach, tree.scale)?.delta_at(EPSILON)?
                 }
             }
             Mechanism::Overlapping(board) => batches::truth(board),
@@ -106,15 +104,9 @@ impl Printed {
     }
 
     /// Its streams.
-    #[must_use]
     pub fn duel(&self) -> Box<dyn Duel> {
         match self.mechanism {
-            Mechanism::Tree {
-                noise,
-                releases,
-                reach,
-                scale,
-            } => tree(noise, BinaryTree::depth(releases), reach, scale),
+            Mechanism::Tree(printed) => tree(printed),
             Mechanism::Overlapping(board) => batches::duel(board),
             Mechanism::Chosen(worlds) => chosen(worlds),
         }
@@ -129,41 +121,32 @@ impl Printed {
     }
 }
 
-fn tree(noise: Noise, levels: u32, reach: f64, scale: f64) -> Box<dyn Duel> {
-    let sum = Handmade::line(noise, scale);
-    let (half, pure) = (0.5 * reach, noise.is_pure());
-    Box::new(HandmadeDuel {
-        name: if levels == 1 {
-            "one record"
-        } else {
-            "first record, releases 1, 2, 4, ..."
-        },
-        play: move |world: World, seed| {
-            let source = Handmade::source(seed);
+fn tree(printed: Tree) -> Box<dyn Duel> {
+    let sum = Handmade::line(printed.noise, printed.scale);
+    let levels = BinaryTree::depth(printed.releases);
+    let (half, pure) = (0.5 * printed.reach, printed.noise.is_pure());
+    let several = "first record, releases 1, 2, 4, ...";
+    scored(
+        if levels == 1 { "one record" } else { several },
+        move |world, source| {
             let item = [half * world.sign()];
-            let release = |k: u32| sum.release(&source, &item, 1 << k, |node| node);
+            let release = |k: u32| sum.release(source, &item, 1 << k, |node| node);
             (0..levels).map(release).collect()
         },
-        likelihood: move |seen: &[f64]| {
+        move |seen| {
             let ratio = |value: &f64| (value + half).abs() - (value - half).abs();
             pure.then(|| seen.iter().map(ratio).sum())
         },
-    })
+    )
 }
 
 fn chosen([left, right]: [Chosen; 2]) -> Box<dyn Duel> {
     let sum = Handmade::line(Noise::Gaussian, 1.0);
-    Box::new(HandmadeDuel {
-        name: "a record that decides about the radius",
-        play: move |world: World, seed| {
-            let noise = sum.node(&Handmade::source(seed), 1)?[0];
-            let chosen = match world {
-                World::Left => left,
-                World::Right => right,
-            };
-            Ok(vec![chosen.model(noise).abs()])
-        },
-        likelihood: |_: &[f64]| None,
+    let name = "a record that decides about the radius";
+    duel(name, move |world, source| {
+        let noise = sum.node(source, 1)?[0];
+        let chosen = if world == World::Left { left } else { right };
+        Ok(vec![chosen.model(noise).abs()])
     })
 }
 

@@ -34,7 +34,6 @@ pub struct Effort {
 impl Effort {
     /// So many proving runs, half as many choosing runs and a fifth as many fitting runs, of which
     /// there is a number that is enough.
-    #[must_use]
     pub fn runs(prove: u64, error: f64, seed: u64) -> Self {
         Self {
             fit: (prove / 5).clamp(200, 20_000),
@@ -60,11 +59,7 @@ impl Effort {
         let cost = loop {
             let start = Instant::now();
             for duel in duels {
-                let runs = Runs {
-                    seed,
-                    stage: u64::MAX,
-                    count: trial,
-                };
+                let runs = Runs::new(seed, u64::MAX, trial);
                 play_many(duel.as_ref(), World::Left, runs, drop)?;
             }
             let seconds = start.elapsed().as_secs_f64();
@@ -115,14 +110,12 @@ pub struct Verdict {
 
 impl Verdict {
     /// Whether the claim is refuted.
-    #[must_use]
     pub fn violated(&self) -> bool {
         self.claim.is_refuted_by(self.rates)
     }
 
     /// What is proved of what is claimed: of μ for Gaussian claims, of ε for pure ones, of δ
     /// otherwise.
-    #[must_use]
     pub fn tightness(&self) -> f64 {
         self.claim.aim(self.rates).max(0.0) / self.claim.promised()
     }
@@ -156,11 +149,7 @@ pub fn audit(claim: Claim, duels: &[Box<dyn Duel>], effort: Effort) -> Result<Ve
     let mut best: Option<(Event, &dyn Duel, Attack)> = None;
     for (number, duel) in (0_u64..).zip(duels) {
         let duel = duel.as_ref();
-        let runs = |stage, count| Runs {
-            seed: effort.seed,
-            stage: 4 * number + stage,
-            count,
-        };
+        let runs = |stage, count| Runs::new(effort.seed, 4 * number + stage, count);
         let fitting = |world| play_many(duel, world, runs(0, effort.fit), |seen| seen);
         let attacks = Attack::candidates(duel, &fitting(World::Left)?, &fitting(World::Right)?);
         let choosing = |world| {
@@ -173,7 +162,7 @@ pub fn audit(claim: Claim, duels: &[Box<dyn Duel>], effort: Effort) -> Result<Ve
         for (i, attack) in attacks.into_iter().enumerate() {
             let column =
                 |runs: &[Vec<f64>]| -> Vec<f64> { runs.iter().map(|run| run[i]).collect() };
-            let event = best_event(claim, column(&left), column(&right), effort);
+            let event = best_event(claim, &column(&left), &column(&right), effort);
             if best
                 .as_ref()
                 .is_none_or(|(kept, ..)| event.promise > kept.promise)
@@ -183,18 +172,10 @@ pub fn audit(claim: Claim, duels: &[Box<dyn Duel>], effort: Effort) -> Result<Ve
         }
     }
     let Some((event, duel, attack)) = best else {
-        return Err(ParameterError::new(
-            "duels",
-            duels.len() as f64,
-            "at least one, which publishes something",
-        )
-        .into());
+        let allowed = "at least one, which publishes something";
+        return Err(ParameterError::new("duels", duels.len() as f64, allowed).into());
     };
-    let runs = Runs {
-        seed: effort.seed,
-        stage: 2,
-        count: effort.prove,
-    };
+    let runs = Runs::new(effort.seed, 2, effort.prove);
     let proving = |world| play_many(duel, world, runs, |seen| attack.score(duel, &seen));
     let (left, right) = (proving(World::Left)?, proving(World::Right)?);
     let (quiet, loud) = match event.speaks_for {
@@ -217,11 +198,10 @@ pub fn audit(claim: Claim, duels: &[Box<dyn Duel>], effort: Effort) -> Result<Ve
 
 /// The event that promises most for the proving runs, among every score that was seen, on both
 /// sides and for both worlds.
-fn best_event(claim: Claim, mut left: Vec<f64>, mut right: Vec<f64>, effort: Effort) -> Event {
-    left.sort_by(f64::total_cmp);
-    right.sort_by(f64::total_cmp);
-    let mut thresholds: Vec<f64> = quantiles(&left).chain(quantiles(&right)).collect();
-    thresholds.sort_by(f64::total_cmp);
+fn best_event(claim: Claim, left: &[f64], right: &[f64], effort: Effort) -> Event {
+    let (left, right) = (sorted(left), sorted(right));
+    let both: Vec<f64> = quantiles(&left).chain(quantiles(&right)).collect();
+    let mut thresholds = sorted(&both);
     thresholds.dedup_by(|a, b| a.to_bits() == b.to_bits());
     let z = caution(effort);
     let mut best = Event {
@@ -289,12 +269,13 @@ fn quantiles(sorted: &[f64]) -> impl Iterator<Item = f64> + '_ {
     sorted.iter().step_by(step).chain(ends).copied()
 }
 
+fn sorted(scores: &[f64]) -> Vec<f64> {
+    let mut sorted = scores.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted
+}
+
 fn curve(quiet: &[f64], loud: &[f64], above: bool) -> Vec<(f64, f64)> {
-    let sorted = |scores: &[f64]| {
-        let mut sorted = scores.to_vec();
-        sorted.sort_by(f64::total_cmp);
-        sorted
-    };
     let (quiet, loud) = (sorted(quiet), sorted(loud));
     let share = |scores: &[f64], threshold: f64| {
         let below = scores.partition_point(|&s| s < threshold) as f64 / scores.len() as f64;

@@ -5,12 +5,21 @@ mod words;
 
 use anyhow::Result;
 use arguments::Arguments;
+use hushstream::outcome::Outcome;
 use std::io::Write;
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    run_as(arguments, &std::env::args().skip(2).collect::<Vec<_>>())?;
+    Ok(())
+}
+
+/// Runs the command that these flags describe.
+pub(crate) fn run_as(arguments: &Arguments, flags: &[String]) -> Result<Outcome> {
     let mut teller = words::Teller::new(&arguments.output);
-    let outcome = arguments.learner()?.learn_heard(&mut teller)?;
+    let mut learner = arguments.learner()?;
+    learner.output.command = Some(format!("hushstream learn {}", quoted(flags)));
+    let outcome = learner.learn_heard(&mut teller)?;
     let text = if arguments.output.json {
         format!("{}\n", serde_json::to_string_pretty(&outcome)?)
     } else {
@@ -18,5 +27,17 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         words::promise(&outcome)
     };
     std::io::stdout().write_all(text.as_bytes())?;
-    Ok(())
+    Ok(outcome)
+}
+
+/// Flags as they can be typed.
+pub(crate) fn quoted(flags: &[String]) -> String {
+    let word = |flag: &String| {
+        if flag.contains(['|', '*', ' ', '<', '>', '?', '$', '&', ';']) {
+            format!("'{flag}'")
+        } else {
+            flag.clone()
+        }
+    };
+    flags.iter().map(word).collect::<Vec<_>>().join(" ")
 }

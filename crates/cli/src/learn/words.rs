@@ -73,8 +73,9 @@ impl Listener for Teller {
 pub(crate) fn show_figures(outcome: &Outcome) {
     if let Some(scored) = outcome.scored {
         eprintln!(
-            "\noperator only: computed from private data, over {} records",
-            grouped(scored)
+            "\noperator only: computed from private data, over {} records{}",
+            grouped(scored),
+            outcome.scored_on.words()
         );
         show_metrics(outcome);
         show_losses(outcome);

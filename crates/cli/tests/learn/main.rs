@@ -9,6 +9,8 @@ mod bad_states;
 mod bandits;
 mod common;
 mod crash_points;
+mod demo;
+mod explained;
 mod figures;
 mod formats;
 mod golden;

@@ -175,10 +175,19 @@ fn find(learner: &Learner, layout: &Layout, situation: &Situation) -> Result<Box
     let schema = &learner.data.schema;
     let is_tables = wishes.recipe == Some(RecipeName::Tables);
     let is_open = wishes.recipe.is_none();
+    let at_rest = !learner.data.file.is_empty() && !data::is_stream(&learner.data.file);
+    let repeats = learner.data.passes.is_some_and(|passes| passes > 1);
+    if repeats && !at_rest {
+        refuse!("several passes are for files, which can be read again: leave out ‹passes›");
+    }
     if is_tables || is_open && tables::suits(schema, layout, situation, &wishes) {
-        let at_rest = !learner.data.file.is_empty() && !data::is_stream(&learner.data.file);
         let passes = (at_rest, learner.data.passes);
         return tables::choose(schema, layout, situation, &wishes, passes);
+    }
+    if repeats {
+        refuse!(
+            "several passes are for the recipe tables: leave out ‹passes›, or add ‹recipe tables›"
+        );
     }
     match (kind, situation.task) {
         (_, Task::Bandit(..)) => {

@@ -63,10 +63,14 @@ pub(crate) trait Session {
         record: Raw<Record>,
         board: Option<&mut Scoreboard>,
     ) -> Result<()>;
+    /// Scores a record that is not learned from.
+    fn score(&mut self, record: &Raw<Record>, board: &mut Scoreboard);
     /// Syncs, and returns the releases since the last sync.
     fn sync(&mut self, ledger: &mut Ledger) -> Result<Vec<Release>>;
     /// Syncs, and returns the last model with its number.
     fn settled(&mut self, ledger: &mut Ledger) -> Result<(u64, Vec<f64>)>;
+    /// The deviation that noise gives every coordinate of that model; empty where it is not known.
+    fn deviations(&self) -> Vec<f64>;
     /// Whether the journal drops releases at the next record.
     fn checkpoint_is_due(&self) -> bool;
     fn rounds(&self) -> u64;
@@ -155,6 +159,10 @@ impl<P: Player> Session for Running<P> {
         Ok(self.run.take(person, record, board)?)
     }
 
+    fn score(&mut self, record: &Raw<Record>, board: &mut Scoreboard) {
+        self.run.score(record, board);
+    }
+
     fn sync(&mut self, ledger: &mut Ledger) -> Result<Vec<Release>> {
         let released = self.run.sync(ledger)?.into_iter();
         let release = |released: Released<P::Output, _>| Release {
@@ -167,6 +175,10 @@ impl<P: Player> Session for Running<P> {
     fn settled(&mut self, ledger: &mut Ledger) -> Result<(u64, Vec<f64>)> {
         let model = self.run.model(ledger)?;
         Ok((self.run.last_release(), model.into_value()))
+    }
+
+    fn deviations(&self) -> Vec<f64> {
+        self.run.deviations()
     }
 
     fn checkpoint_is_due(&self) -> bool {

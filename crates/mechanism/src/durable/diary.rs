@@ -23,7 +23,9 @@
 //! **A new instance costs nothing.** Each record is in one instance only, and the releases of an
 //! instance depend on its own records and on values that were public when it began. So one record
 //! affects one instance only, whose guarantee was paid for. No instance has more items than the
-//! plan allows, since all instances count together.
+//! plan allows, since all instances count together. A record that is read in several passes is in
+//! several instances, and all instances together are within the price of one
+//! ([`Participation::Passes`](crate::Participation::Passes)).
 //!
 //! **The decision depends on counts alone**: `known`, `published` and names, never on contents. So
 //! the fact that a new instance began reveals nothing about the data.

@@ -30,6 +30,16 @@ pub struct ClassMetrics {
     pub prior_log_loss: f64,
 }
 
+/// The curves of a classifier of two classes.
+pub struct Ranking {
+    /// The ROC curve, (false alarms, hits), from (0, 0) to (1, 1); empty without records of both
+    /// classes.
+    pub roc: Vec<(f64, f64)>,
+    /// Groups of records by score: mean probability of the positive class, its share, records.
+    /// Empty where scores stand for no probabilities.
+    pub calibration: Vec<(f64, f64, u64)>,
+}
+
 /// Metrics of a regression.
 #[derive(Clone, Copy, PartialEq)]
 pub struct NumberMetrics {
@@ -138,6 +148,18 @@ impl ClassTally {
         let commonest = self.predicted.iter().copied().max().unwrap_or(0);
         let labels = self.counts.iter().filter(|&&count| count > 0).count();
         labels > 1 && commonest as f64 >= 0.999 * predictions as f64
+    }
+
+    pub(super) fn ranking(&self) -> Option<Ranking> {
+        let ranks = self.ranks.as_ref()?;
+        Some(Ranking {
+            roc: ranks.roc(),
+            calibration: if self.has_probabilities() {
+                ranks.calibration()
+            } else {
+                Vec::new()
+            },
+        })
     }
 
     pub(super) fn metrics(&self) -> ClassMetrics {

@@ -195,7 +195,7 @@ impl SumPlan {
     /// √2·R² is the bound. Truncation moves each of D coordinates by less than one unit, in the
     /// same direction for both points or not: √D at the most; the floats before it err by less than
     /// 2⁻⁴⁰ of the radius. *Tables*: proved in integers beside [`TableMap`](crate::TableMap).
-    fn distance(&self, radius: f64) -> f64 {
+    pub(crate) fn distance(&self, radius: f64) -> f64 {
         let request = self.request();
         match (request.geometry, request.adjacency) {
             (

@@ -190,6 +190,18 @@ impl Term {
     }
 }
 
+/// The variance of Σ_t weights[t−1] · (release t), in units of one node's noise: every node has a
+/// noise of its own, which counts with the weights of all releases that it is in.
+pub(crate) fn combined_variance(cover: &impl Cover, weights: &[f64]) -> f64 {
+    let mut of_nodes = std::collections::HashMap::new();
+    for (t, weight) in (1..).zip(weights) {
+        for term in cover.terms(t) {
+            *of_nodes.entry(term.node).or_insert(0.0) += weight * f64::from(term.sign);
+        }
+    }
+    of_nodes.values().map(|weight: &f64| weight * weight).sum()
+}
+
 /// The nodes that cover 1…t.
 pub trait Cover {
     /// Appends the signed nodes of release `t` ≥ 1 to `out`, those that change most often last.

@@ -40,6 +40,20 @@ impl SumPlan {
         self.fields.strategy.variance(t, releases).sqrt() * self.sigma_in(0)
     }
 
+    /// Standard deviation of one coordinate of Σ_t weights[t−1] · (release t), in the units of the
+    /// data: exact for most sums. For the others an upper bound, as if all releases had the same
+    /// noise: a deviation of a sum is at most the sum of deviations.
+    #[must_use]
+    pub fn combined_sd(&self, weights: &[f64]) -> f64 {
+        match self.fields.strategy.combined_variance(weights) {
+            Some(variance) => variance.sqrt() * self.sigma_in(0),
+            None => (1..)
+                .zip(weights)
+                .map(|(t, weight)| weight.abs() * self.prefix_sd(t))
+                .sum(),
+        }
+    }
+
     /// The largest standard deviation of a release.
     #[must_use]
     pub fn prefix_sd_max(&self) -> f64 {
@@ -90,5 +104,98 @@ impl SumPlan {
     #[must_use]
     pub fn memory_bytes(&self) -> u64 {
         self.state_vectors() * u64::from(self.request().dimension) * 8
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{BinaryTree, ConstantWeight};
+    use super::super::{Cover, Geometry, Noise, SumKind, SumPlan, SumRequest, Term};
+    use crate::persons::Participation;
+    use hushstream_account::{Adjacency, Budget};
+
+    const RELEASES: u64 = 37;
+
+    fn plan(kind: SumKind) -> SumPlan {
+        let request = SumRequest {
+            kind,
+            noise: Noise::Gaussian,
+            releases: RELEASES,
+            dimension: 2,
+            bound: 1.0,
+            geometry: Geometry::Ball,
+            least_sigma: 0.0,
+            batch: 1,
+            adjacency: Adjacency::ReplaceOne,
+            participation: Participation::OncePerRecord,
+            budget: Budget::approx(1.0, 1e-6).unwrap(),
+        };
+        request.plan().unwrap()
+    }
+
+    fn shares() -> Vec<f64> {
+        (0..RELEASES).map(|t| 0.3 - (t * 7 % 11) as f64).collect()
+    }
+
+    /// Σ a_t a_s Cov(t, s), with the covariance of two releases.
+    fn brute(covariance: impl Fn(u64, u64) -> f64) -> f64 {
+        let shares = shares();
+        let mut sum = 0.0;
+        for (t, a) in (1..).zip(&shares) {
+            for (s, b) in (1..).zip(&shares) {
+                sum += a * b * covariance(t, s);
+            }
+        }
+        sum.sqrt()
+    }
+
+    #[test]
+    fn combined_releases_have_the_deviation_of_their_covariances() {
+        let shared = |a: &[Term], b: &[Term]| -> f64 {
+            let pairs = a.iter().flat_map(|x| b.iter().map(move |y| (x, y)));
+            let same = pairs.filter(|(x, y)| x.node == y.node);
+            same.map(|(x, y)| f64::from(x.sign * y.sign)).sum()
+        };
+        let smooth = ConstantWeight::best(Noise::Gaussian, RELEASES);
+        let inverse = {
+            let super::super::Strategy::Blt(filter) = &plan(SumKind::BLT).fields.strategy else {
+                panic!("a filter");
+            };
+            filter.blt.parameters().inverse()
+        };
+        let of_rows = |t: u64, s: u64| {
+            let rows = 1..=t.min(s);
+            let both = |j| inverse.prefix_coefficient(t - j) * inverse.prefix_coefficient(s - j);
+            rows.map(both).sum::<f64>()
+        };
+        let cases = [
+            (SumKind::Fresh, brute(|t, s| t.min(s) as f64)),
+            (
+                SumKind::Tree,
+                brute(|t, s| shared(&BinaryTree.terms(t), &BinaryTree.terms(s))),
+            ),
+            (
+                SumKind::Smooth,
+                brute(|t, s| shared(&smooth.terms(t), &smooth.terms(s))),
+            ),
+            (SumKind::BLT, brute(of_rows)),
+        ];
+        for (kind, expected) in cases {
+            let plan = plan(kind);
+            let expected = expected * plan.node_sigma();
+            let combined = plan.combined_sd(&shares());
+            assert!((combined / expected - 1.0).abs() < 1e-9, "{kind}");
+            // Of one release it is that release's own.
+            let one: Vec<f64> = (1..=20).map(|t| f64::from(u8::from(t == 20))).collect();
+            let own = plan.prefix_sd(20);
+            assert!((plan.combined_sd(&one) / own - 1.0).abs() < 1e-9, "{kind}");
+        }
+        // Without covariances it is a bound.
+        let octave = plan(SumKind::Octave);
+        let sum: f64 = (1..)
+            .zip(shares())
+            .map(|(t, a)| a.abs() * octave.prefix_sd(t))
+            .sum();
+        assert!((octave.combined_sd(&shares()) - sum).abs() < 1e-9 * sum);
     }
 }

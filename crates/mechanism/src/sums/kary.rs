@@ -24,7 +24,7 @@
 //! draws.
 
 use super::SumKind;
-use super::cover::{Cover, Noise, Term};
+use super::cover::{self, Cover, Noise, Term};
 use super::error::SumError;
 use super::plan::SumPlan;
 use super::running::{CoveredPrefix, Running};
@@ -170,6 +170,10 @@ impl SumStrategy for BalancedDigits {
 
     fn variance(&self, t: u64, _: u64) -> f64 {
         self.terms(t).len() as f64
+    }
+
+    fn combined_variance(&self, weights: &[f64]) -> Option<f64> {
+        Some(cover::combined_variance(self, weights))
     }
 
     fn worst_variance(&self, releases: u64) -> f64 {

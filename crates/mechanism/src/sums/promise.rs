@@ -24,7 +24,12 @@ impl SumPlan {
             _ => (f64::NAN, 0.0), // refused below
         };
         let releases = self.most_releases();
-        let rounds = releases.saturating_mul(request.batch);
+        // A record that is read in every pass is one record.
+        let passes = match request.participation {
+            Participation::Passes { passes, .. } => passes.max(1),
+            _ => 1,
+        };
+        let rounds = releases.saturating_mul(request.batch) / passes;
         let mut builder = Guarantee::builder(epsilon, delta, request.adjacency, rounds)
             .releases(releases)
             .mechanism("continual sum")

@@ -16,7 +16,7 @@
 //! noise. **State.** One vector; totals of w noises are kept to save draws.
 
 use super::SumKind;
-use super::cover::{Cover, Noise, Term};
+use super::cover::{self, Cover, Noise, Term};
 use super::error::SumError;
 use super::plan::SumPlan;
 use super::running::{CoveredPrefix, Running};
@@ -158,6 +158,10 @@ impl SumStrategy for ConstantWeight {
 
     fn variance(&self, _: u64, _: u64) -> f64 {
         self.weight.into()
+    }
+
+    fn combined_variance(&self, weights: &[f64]) -> Option<f64> {
+        Some(cover::combined_variance(self, weights))
     }
 
     fn worst_variance(&self, _: u64) -> f64 {

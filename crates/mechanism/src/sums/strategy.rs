@@ -86,6 +86,13 @@ pub(crate) trait SumStrategy {
     /// differ.
     fn variance(&self, t: u64, releases: u64) -> f64;
 
+    /// Variance of Σ_t weights[t−1] · (release t), in units of one node's noise; `None` where only
+    /// the triangle inequality bounds it.
+    fn combined_variance(&self, weights: &[f64]) -> Option<f64> {
+        let _ = weights;
+        None
+    }
+
     /// The largest variance of a release.
     fn worst_variance(&self, releases: u64) -> f64;
 

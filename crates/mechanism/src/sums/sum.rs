@@ -266,12 +266,12 @@ impl<G: GuaranteeKind> Machine for Sum<G> {
 
 impl<G: GuaranteeKind> Sum<G> {
     /// Whether these integers can be an item of the plan: the noise was paid for no others. Counts
-    /// are not negative, and as long as residuals may be.
+    /// are not negative, and κ times as long as residuals may be.
     fn holds_item(&self, values: &[i64]) -> bool {
         let (request, lattice) = (self.plan.request(), &self.lattice);
-        let counts = match request.geometry {
-            Geometry::Tables { counts, .. } => counts as usize,
-            Geometry::Ball | Geometry::Moments => 0,
+        let (counts, sixteenths) = match request.geometry {
+            Geometry::Tables { counts, sixteenths } => (counts as usize, sixteenths),
+            Geometry::Ball | Geometry::Moments => (0, 0),
         };
         if counts == 0 {
             return lattice.holds_sum(values, request.batch);
@@ -279,8 +279,8 @@ impl<G: GuaranteeKind> Sum<G> {
         let (sums, counts) = values.split_at(values.len().saturating_sub(counts));
         values.len() == lattice.dimension()
             && counts.iter().all(|&count| count >= 0)
-            && lattice.holds_part(sums, request.batch)
-            && lattice.holds_part(counts, request.batch)
+            && lattice.holds_part(sums, request.batch, 16)
+            && lattice.holds_part(counts, request.batch, sixteenths)
     }
 
     /// Each octave has its own lattice.

@@ -87,6 +87,10 @@ impl SumStrategy for Toeplitz {
         self.blt.parameters().prefix_sd(t).powi(2)
     }
 
+    fn combined_variance(&self, weights: &[f64]) -> Option<f64> {
+        Some(self.blt.parameters().inverse().combined_variance(weights))
+    }
+
     fn worst_variance(&self, releases: u64) -> f64 {
         self.variance(releases, releases)
     }

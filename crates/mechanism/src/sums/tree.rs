@@ -16,7 +16,7 @@
 //! save draws.
 
 use super::SumKind;
-use super::cover::{Cover, Noise, Term};
+use super::cover::{self, Cover, Noise, Term};
 use super::error::SumError;
 use super::plan::SumPlan;
 use super::running::{CoveredPrefix, Running};
@@ -108,6 +108,10 @@ impl SumStrategy for BinaryTree {
 
     fn variance(&self, t: u64, _: u64) -> f64 {
         t.count_ones().into()
+    }
+
+    fn combined_variance(&self, weights: &[f64]) -> Option<f64> {
+        Some(cover::combined_variance(self, weights))
     }
 
     fn worst_variance(&self, releases: u64) -> f64 {

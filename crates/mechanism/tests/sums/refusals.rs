@@ -7,8 +7,8 @@ use hushstream_mechanism::sums::{
     Geometry, Noise, PlanError, PrivateSum, SumError, SumKind, SumPlan,
 };
 use hushstream_mechanism::{
-    DiaryError, Ledger, LedgerError, MemoryStorage, Moments, Participation, Raw, Transcript,
-    Windowed,
+    Axis, DiaryError, Ledger, LedgerError, MemoryStorage, Moments, Participation, Raw, Response,
+    TableMap, TableShape, Transcript, Windowed,
 };
 
 #[test]
@@ -321,4 +321,67 @@ fn moments_beyond_the_plans_bound_are_refused() {
     let (mut ball, _ledger) = open(crate::game::request(SumKind::Tree, Noise::Gaussian, 4));
     let refused = ball.add_moments(None, &moments(1, 1.0), record(0.1));
     assert!(matches!(refused, Err(SumError::Geometry)));
+}
+
+/// A plan prices the hats and cells of one shape, residuals of one bound and one norm: of anything
+/// else not one record is taken in.
+#[test]
+fn tables_of_another_shape_are_refused() {
+    let map = |values: u32, l1: bool| {
+        TableMap::new(TableShape {
+            axes: vec![Axis::Category { values }],
+            tables: Vec::new(),
+            bins: 1,
+            share: 0.0,
+            l1,
+        })
+        .unwrap()
+    };
+    let planned = |counts, sixteenths| {
+        let mut request = request(SumKind::Tree, Noise::Gaussian, 4);
+        request.geometry = Geometry::Tables { counts, sixteenths };
+        (request.dimension, request.bound) = (6, 0.5);
+        request
+    };
+    let add = |sum: &mut PrivateSum<Transcript>, map: &TableMap, response: Response, person| {
+        let record = Raw::seal(Record {
+            features: Features::Dense(vec![0.0]),
+            target: 1.0,
+        });
+        let weights = vec![0.0; map.dimension() * response.scores()];
+        sum.add_table(person, map, response, &weights, record, None)
+            .map(|pending| pending.is_some())
+    };
+    let (mut sum, _ledger) = open(planned(3, 16));
+    for (map, response) in [
+        (map(3, false), Response::Sign),
+        (map(2, true), Response::Sign),
+        (map(2, false), Response::Classes(2)),
+        (map(2, false), Response::Number(1.0)),
+        (map(5, false), Response::Sign),
+    ] {
+        let refused = add(&mut sum, &map, response, None);
+        assert!(matches!(refused, Err(SumError::Geometry)), "{response:?}");
+    }
+    // Nothing else contributes, and no person is named.
+    assert!(matches!(
+        sum.add(Raw::seal(item(1))),
+        Err(SumError::Geometry)
+    ));
+    assert!(matches!(sum.partial(), Err(SumError::Geometry)));
+    assert!(add(&mut sum, &map(2, false), Response::Sign, Some(1)).is_err());
+    assert_eq!(sum.steps(), 0);
+    assert!(add(&mut sum, &map(2, false), Response::Sign, None).unwrap());
+    // Without counts the same numbers mean more features.
+    let (mut bare, _ledger) = open(planned(0, 16));
+    assert!(add(&mut bare, &map(2, false), Response::Sign, None).is_err());
+    assert!(add(&mut bare, &map(5, false), Response::Sign, None).unwrap());
+    // A plan for a ball takes no tables, and no plan weighs counts above residuals.
+    let (mut ball, _ledger) = open(request(SumKind::Tree, Noise::Gaussian, 4));
+    let refused = add(&mut ball, &map(2, false), Response::Sign, None);
+    assert!(matches!(refused, Err(SumError::Geometry)));
+    for sixteenths in [0, 17, 255] {
+        let message = planned(3, sixteenths).plan().unwrap_err().to_string();
+        assert!(message.contains("weight of counts"), "{message}");
+    }
 }

@@ -78,7 +78,7 @@ impl OnSums for Pqftl {
         let target = (sd * (p * targets).sqrt() + truncation) / moments.weight();
         let value = learner.regret_bound(matrix, target, item.horizon);
         Ok(RegretBound::expected(
-            value.ok_or("the schedule of recomputing has no bound")?,
+            value,
             "JKT12 Theorem 4 with errata J1, J2, J3, J5: (1 + ln T)(G^2/2 + G(N_u + rho \
              N_V))/alpha, and lambda rho^2/2 for a ridge",
         ))

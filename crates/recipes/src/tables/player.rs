@@ -106,6 +106,23 @@ impl Player for TablesPlayer {
         Ok(self.learner.observe(&prefix)?)
     }
 
+    /// The learner's bound is for releases that share their noise; what is exact for coordinates
+    /// that are always damped alike, and near it elsewhere, is smaller by the same factor for all.
+    fn deviations(&self, recipe: &TablesRecipe) -> Vec<f64> {
+        let (plan, shares) = (recipe.plan(), self.learner.shares());
+        let deviations = (1..)
+            .zip(&shares)
+            .map(|(t, share)| share * plan.prefix_sd(t));
+        let bound: f64 = deviations.sum();
+        let factor = if bound > 0.0 {
+            (plan.combined_sd(&shares) / bound).min(1.0)
+        } else {
+            0.0
+        };
+        let deviations = self.learner.deviations().iter();
+        deviations.map(|deviation| factor * deviation).collect()
+    }
+
     fn output(&self) -> Vec<f64> {
         self.learner.published().to_vec()
     }

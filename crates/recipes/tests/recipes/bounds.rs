@@ -199,7 +199,7 @@ fn the_stated_constants_use_the_rare_length() {
 #[test]
 fn frank_wolfe_learns_on_the_spectrahedron() {
     let set = Spectrahedron::new(2).unwrap();
-    let start = request(RecipeName::CocoL, distance(D), set, ROUNDS);
+    let start = request(RecipeName::CocoL, distance(D), set.clone(), ROUNDS);
     let mut start = on(start, SumKind::Window(50), Noise::Gaussian);
     start.budget = hushstream_account::Budget::approx(8.0, 1e-6).unwrap();
     let recipe = start.plan().unwrap();

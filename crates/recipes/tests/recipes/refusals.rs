@@ -297,7 +297,7 @@ fn sets_that_cannot_serve() {
         (RecipeName::Ftpl, linear(D)),
     ] {
         assert!(
-            request(recipe, objective, set, 64).plan().is_ok(),
+            request(recipe, objective, set.clone(), 64).plan().is_ok(),
             "{recipe}"
         );
     }

@@ -34,7 +34,6 @@ pub struct Row {
 }
 
 /// The paper's β at α: prior work, dartboard, batched.
-#[must_use]
 pub fn printed(alpha: f64) -> [f64; 3] {
     let dartboard = (1.0_f64 / 3.0 + alpha).max(0.5);
     let batched = if alpha >= 1.0 / 3.0 {

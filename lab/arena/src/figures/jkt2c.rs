@@ -243,7 +243,6 @@ fn without_noise(learn: &[&Example]) -> Result<Vec<f64>, ArenaError> {
 
 /// The deviation that Algorithm 2 prints for release t of T rounds, called with (ε, [`DELTA`]);
 /// `product` for the other reading of c.
-#[must_use]
 pub fn printed_sigma(epsilon: f64, rounds: u64, t: u64, product: bool) -> f64 {
     let (big_t, tail) = (rounds as f64, (2.0 / DELTA).ln());
     let c = if product {
@@ -288,7 +287,7 @@ mod tests {
         for row in &rows {
             assert!(row.low <= row.mean && row.mean <= row.high);
         }
-        let fewer = figure(&data, Some(500), 1, &[1.0], &Method::SOUND).unwrap();
+        let fewer = figure(&data, Some(500), 1, &[1.0], Method::SOUND).unwrap();
         assert_eq!(fewer.len(), Method::SOUND.len());
     }
 

@@ -6,9 +6,10 @@
 
 use crate::Dice;
 use crate::play::{ArenaError, open};
+use crate::task::dense;
 use crate::vector::{add, dot, solve};
 use hushstream_account::{Adjacency, Budget};
-use hushstream_mechanism::losses::{Bounds, Features, Record};
+use hushstream_mechanism::losses::Bounds;
 use hushstream_mechanism::sums::{PlanError, SumKind};
 use hushstream_mechanism::{MemoryStorage, Moments, Participation, Raw, Transcript};
 use hushstream_noise::Key;
@@ -56,13 +57,11 @@ impl Method {
     ];
 
     /// Whether ε matters to it.
-    #[must_use]
     pub fn is_private(self) -> bool {
         !matches!(self, Self::NonPrivate | Self::Nothing)
     }
 
     /// Whether its privacy claim is false.
-    #[must_use]
     pub fn is_unsound(self) -> bool {
         matches!(self, Self::PrintedNoise | Self::Printed)
     }
@@ -182,11 +181,7 @@ impl Regression {
         let (mut total, mut t) = (0.0, 0_u64);
         self.each(|v, y| {
             total += loss(&v, y, run.question().for_the_operator());
-            let record = Record {
-                features: Features::Dense(v),
-                target: y,
-            };
-            run.learn(None, Raw::seal(record))?;
+            run.learn(None, Raw::seal(dense(v, y)))?;
             t += 1;
             if t.is_multiple_of(512 * self.batch) {
                 run.sync(&mut ledger)?;

@@ -10,8 +10,9 @@ use super::{Target, selection};
 use crate::AuditError;
 use crate::duel::{Duel, World};
 use hushstream_account::Adjacency;
+use hushstream_arena::dense;
 use hushstream_mechanism::Raw;
-use hushstream_mechanism::losses::{Bounds, Features, LinearModel, Link, Record};
+use hushstream_mechanism::losses::{Bounds, LinearModel, Link, Record};
 use hushstream_recipes::{LimitedUpdates, LimitedUpdatesRequest, UpdatesPlayer};
 use hushstream_sets::Ball;
 use std::sync::Arc;
@@ -80,10 +81,7 @@ pub(super) fn duels(target: &Target) -> Result<LineUp, AuditError> {
 /// Targets ±1 at feature 1 for a pull; a feature of 0 for none; malformed for the null record.
 fn record(pull: Option<f64>) -> Record {
     let pull = pull.unwrap_or(f64::NAN);
-    Record {
-        features: Features::Dense(vec![pull.abs()]),
-        target: pull,
-    }
+    dense(vec![pull.abs()], pull)
 }
 
 impl Duel for Solved {

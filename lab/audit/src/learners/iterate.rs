@@ -14,7 +14,8 @@ use super::target::{LineUp, boxed};
 use crate::AuditError;
 use crate::duel::{Duel, World};
 use hushstream_account::Adjacency;
-use hushstream_mechanism::losses::{Distance, Features, LinearLoss, Record};
+use hushstream_arena::dense;
+use hushstream_mechanism::losses::{Distance, LinearLoss, Record};
 use hushstream_mechanism::perturb::{Leader, Timing};
 use hushstream_mechanism::sums::Noise;
 use hushstream_mechanism::{Participation, Raw};
@@ -159,10 +160,7 @@ impl Perturbed {
         let mut features = vec![0.0; self.recipe.request().set.dimension()];
         // A number that is none makes the record malformed.
         features[0] = place.unwrap_or(f64::NAN);
-        Record {
-            features: Features::Dense(features),
-            target: 0.0,
-        }
+        dense(features, 0.0)
     }
 
     /// Where the learner is on both streams, as an outsider computes it.

@@ -12,7 +12,6 @@ impl Target {
     /// single release, at seven too; persons, zero-out, batches and interruptions on two sums, on
     /// iterates and on the sparse tree; zero-out and interruptions on the others. `gaussian` and
     /// `pure` are the budgets.
-    #[must_use]
     pub fn all(gaussian: Budget, pure: Budget) -> Vec<Self> {
         let mut targets: Vec<Self> = Vec::new();
         let budget = |noise: Noise| if noise.is_pure() { pure } else { gaussian };
@@ -26,10 +25,7 @@ impl Target {
                     targets.push(target);
                     let iterates = recipe.entry().mechanism == MechanismKind::Iterate;
                     if target.releases == 1 && !iterates {
-                        targets.push(Self {
-                            releases: 7,
-                            ..target
-                        });
+                        targets.push(target.but(|other| other.releases = 7));
                     }
                 }
             }
@@ -49,26 +45,14 @@ impl Target {
             let Ok(plain) = Self::new(recipe, sum, gaussian) else {
                 continue;
             };
-            targets.push(Self {
-                adjacency: Adjacency::ZeroOut,
-                ..plain
-            });
+            targets.push(plain.but(|other| other.adjacency = Adjacency::ZeroOut));
             if recipe != RecipeName::SparseFtrl {
-                targets.push(Self {
-                    records_a_person: 2,
-                    ..plain
-                });
+                targets.push(plain.but(|other| other.records_a_person = 2));
             }
-            targets.push(Self {
-                interrupted: true,
-                ..plain
-            });
+            let interrupted = plain.but(|other| other.interrupted = true);
+            targets.push(interrupted);
             if sum.is_some() {
-                targets.push(Self {
-                    batch: 3,
-                    interrupted: true,
-                    ..plain
-                });
+                targets.push(interrupted.but(|other| other.batch = 3));
             }
         }
         for (recipe, budget) in [
@@ -82,15 +66,10 @@ impl Target {
             let Ok(plain) = Self::new(recipe, None, budget) else {
                 continue;
             };
-            targets.push(Self {
-                adjacency: Adjacency::ZeroOut,
-                ..plain
-            });
-            targets.push(Self {
-                interrupted: true,
-                releases: super::target::SEVERAL,
-                ..plain
-            });
+            targets.push(plain.but(|other| other.adjacency = Adjacency::ZeroOut));
+            targets.push(plain.but(|other| {
+                (other.interrupted, other.releases) = (true, super::target::SEVERAL);
+            }));
         }
         targets.extend(Self::spent_dartboard(pure));
         targets
@@ -101,9 +80,13 @@ impl Target {
     /// # Errors
     /// None; as [`Target::new`].
     pub fn spent_dartboard(budget: Budget) -> Result<Self, AuditError> {
-        Ok(Self {
-            releases: selection::SPENT,
-            ..Self::new(RecipeName::Dartboard, None, budget)?
-        })
+        let plain = Self::new(RecipeName::Dartboard, None, budget)?;
+        Ok(plain.but(|other| other.releases = selection::SPENT))
+    }
+
+    /// The same with a change.
+    fn but(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
     }
 }

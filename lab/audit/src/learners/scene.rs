@@ -8,10 +8,9 @@
 //! (`ftpl`, `coco-l`), the attacker sees what everybody sees.
 
 use crate::AuditError;
+use hushstream_arena::dense;
 use hushstream_mechanism::Moments;
-use hushstream_mechanism::losses::{
-    Bounds, Distance, Features, LinearLoss, LinearModel, Link, Record,
-};
+use hushstream_mechanism::losses::{Bounds, Distance, LinearLoss, LinearModel, Link, Record};
 use hushstream_recipes::{Objective, RecipeName};
 use hushstream_sets::{Ball, BoxSet, ConvexSet, Simplex};
 use std::sync::Arc;
@@ -95,10 +94,6 @@ impl Scene {
     /// A record that pulls the sum by `pull`·(its bound), −1 ≤ `pull` ≤ 1; 0 is the neutral record,
     /// whose gradient is the null one.
     pub(crate) fn record(&self, pull: f64) -> Record {
-        let dense = |features: Vec<f64>, target: f64| Record {
-            features: Features::Dense(features),
-            target,
-        };
         match self.kind {
             Kind::Points => dense(vec![-pull], 0.0),
             Kind::Margins => dense(vec![pull.abs()], if pull > 0.0 { -1.0 } else { 1.0 }),

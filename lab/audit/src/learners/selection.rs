@@ -14,9 +14,9 @@ use super::target::LineUp;
 use crate::AuditError;
 use crate::duel::{Duel, World};
 use hushstream_account::Adjacency;
-use hushstream_arena::add;
+use hushstream_arena::{add, dense};
 use hushstream_mechanism::Raw;
-use hushstream_mechanism::losses::{Features, LinearLoss, Record};
+use hushstream_mechanism::losses::LinearLoss;
 use hushstream_mechanism::select::Board;
 use hushstream_recipes::{
     Advice, ExpertsPlayer, ExpertsRecipe, ExpertsRequest, ExpertsRun, RecipeName,
@@ -221,13 +221,7 @@ impl Selected {
             return Ok(run.learn_losses(Raw::seal(losses))?);
         }
         let feature = slope.map_or(f64::NAN, |slope| self.feature(slope, played));
-        Ok(run.learn(
-            None,
-            Raw::seal(Record {
-                features: Features::Dense(vec![feature]),
-                target: 0.0,
-            }),
-        )?)
+        Ok(run.learn(None, Raw::seal(dense(vec![feature], 0.0)))?)
     }
 }
 

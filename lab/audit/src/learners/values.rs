@@ -11,9 +11,10 @@ use super::target::LineUp;
 use crate::AuditError;
 use crate::duel::{Duel, World};
 use hushstream_account::Adjacency;
+use hushstream_arena::dense;
 use hushstream_mechanism::Raw;
 use hushstream_mechanism::feedback::Range;
-use hushstream_mechanism::losses::{Bounds, Features, LinearModel, Link, Record};
+use hushstream_mechanism::losses::{Bounds, LinearModel, Link, Record};
 use hushstream_mechanism::sums::SumKind;
 use hushstream_recipes::{ValuesPlayer, ValuesRecipe, ValuesRequest};
 use hushstream_sets::Ball;
@@ -117,10 +118,7 @@ impl Valued {
 
 /// A record whose value is ½ + pull/2, or one that is malformed.
 fn record(pull: Option<f64>) -> Record {
-    Record {
-        features: Features::Dense(vec![0.0]),
-        target: pull.map_or(f64::NAN, |pull| (1.0 + pull).sqrt()),
-    }
+    dense(vec![0.0], pull.map_or(f64::NAN, |pull| (1.0 + pull).sqrt()))
 }
 
 impl Duel for Valued {

@@ -1,6 +1,6 @@
 //! Bugs in private answers: with which noise one number leaves, how often, and what its range is.
 
-use super::handmade::{Handmade, HandmadeDuel, duel};
+use super::handmade::{Handmade, duel, scored};
 use super::{InDuel, Planted};
 use crate::{AuditError, Claim, Duel};
 use hushstream_mechanism::sums::Noise;
@@ -46,8 +46,8 @@ fn with_vector_noise(scale: f64) -> Box<dyn Duel> {
     let noise = Handmade::new(Noise::Laplace, 16, scale);
     duel(
         "answers -1 and 1 to the play (1/4, ...)",
-        move |world, seed| {
-            let vector = noise.node(&Handmade::source(seed), 1)?;
+        move |world, source| {
+            let vector = noise.node(source, 1)?;
             let product: f64 = vector.iter().map(|z| 0.25 * z).sum();
             Ok(vec![world.sign() + product])
         },
@@ -57,19 +57,18 @@ fn with_vector_noise(scale: f64) -> Box<dyn Duel> {
 /// An answer −1 or 1 with noise of this scale, so many times.
 fn scalar(scale: f64, times: u64) -> Box<dyn Duel> {
     let noise = Handmade::line(Noise::Laplace, scale);
-    Box::new(HandmadeDuel {
-        name: "answers -1 and 1",
-        play: move |world: crate::World, seed| {
-            let source = Handmade::source(seed);
+    scored(
+        "answers -1 and 1",
+        move |world, source| {
             (1..=times)
-                .map(|address| Ok(world.sign() + noise.node(&source, address)?[0]))
+                .map(|address| Ok(world.sign() + noise.node(source, address)?[0]))
                 .collect()
         },
-        likelihood: |seen: &[f64]| {
+        |seen| {
             let ratio = |value: &f64| (value + 1.0).abs() - (value - 1.0).abs();
             Some(seen.iter().map(ratio).sum())
         },
-    })
+    )
 }
 
 fn vector(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
@@ -90,9 +89,10 @@ fn divided(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
     let right = 2.0 / (BATCH * claim.promised());
     let scale = if faulty { right / BATCH } else { right };
     let noise = Handmade::line(Noise::Laplace, scale);
-    Ok(duel("one of four answers, -1 or 1", move |world, seed| {
-        noise.onto(&Handmade::source(seed), 1, vec![world.sign() / BATCH])
-    }))
+    Ok(duel(
+        "one of four answers, -1 or 1",
+        move |world, source| noise.onto(source, 1, vec![world.sign() / BATCH]),
+    ))
 }
 
 fn unclipped(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
@@ -100,9 +100,9 @@ fn unclipped(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
     let most = if faulty { f64::INFINITY } else { 1.0 };
     Ok(duel(
         "losses -1 and 1 everywhere, play (1/3, ...)",
-        move |world, seed| {
+        move |world, source| {
             let product: f64 = [1.0 / 3.0; 9].iter().map(|x| world.sign() * x).sum();
-            noise.onto(&Handmade::source(seed), 1, vec![product.clamp(-most, most)])
+            noise.onto(source, 1, vec![product.clamp(-most, most)])
         },
     ))
 }
@@ -115,9 +115,9 @@ fn one_point(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
     // Both persons meet the same direction, which the play shows.
     Ok(duel(
         "values -1 and 1 in one direction",
-        move |world, seed| {
+        move |world, source| {
             let value = factor * world.sign();
-            noise.onto(&Handmade::source(seed), 1, vec![value * 0.6, value * 0.8])
+            noise.onto(source, 1, vec![value * 0.6, value * 0.8])
         },
     ))
 }

@@ -1,6 +1,6 @@
 //! Bugs in a constant: the mechanism is right, its noise is not.
 
-use super::handmade::{Handmade, HandmadeDuel, duel, ones};
+use super::handmade::{Handmade, duel, ones, scored};
 use super::{InDuel, Planted, gaussian};
 use crate::learners::Nodes;
 use crate::{AuditError, Claim, Duel};
@@ -71,9 +71,8 @@ fn tree(
     claim: Claim,
 ) -> Result<Box<dyn Duel>, AuditError> {
     let sum = Handmade::line(Noise::Gaussian, reach * squared.sqrt() / claim.promised());
-    Ok(duel("first records", move |world, seed| {
-        let source = Handmade::source(seed);
-        sum.publish(&source, &ones(n, canaries, world), n, |node, _| node)
+    Ok(duel("first records", move |world, source| {
+        sum.publish(source, &ones(n, canaries, world), n, |node, _| node)
     }))
 }
 
@@ -82,15 +81,12 @@ fn laplace_tree(share: f64, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
     let epsilon = claim.promised();
     let sum = Handmade::line(Noise::Laplace, share * 2.0 * levels(3) / epsilon);
     let nodes = Nodes::of(SumKind::Tree, 3, 3, (2.0, epsilon));
-    Ok(Box::new(HandmadeDuel {
-        name: "first record",
-        play: move |world, seed| {
-            let source = Handmade::source(seed);
-            sum.publish(&source, &ones(3, &[1], world), 3, |node, _| node)
-        },
-        likelihood: move |seen: &[f64]| {
+    Ok(scored(
+        "first record",
+        move |world, source| sum.publish(source, &ones(3, &[1], world), 3, |node, _| node),
+        move |seen| {
             let nodes = nodes.as_ref()?;
             Some(nodes.ratio(seen, &[-1.0; 3], &[1.0; 3]))
         },
-    }))
+    ))
 }

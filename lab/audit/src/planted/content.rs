@@ -27,20 +27,19 @@ pub(super) fn all() -> Vec<Box<dyn Planted>> {
 fn exponential_radius(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
     const DIMENSION: u32 = 3;
     let sum = Handmade::new(Noise::L2Laplace, DIMENSION, 2.0 / claim.promised());
-    Ok(duel("one record", move |world, seed| {
-        let source = Handmade::source(seed);
+    Ok(duel("one record", move |world, source| {
         let mut seen = if faulty {
             let mut direction = [0; DIMENSION as usize];
-            RoundedGaussian::STANDARD.fill(&source, 1, 0, &mut direction);
+            RoundedGaussian::STANDARD.fill(source, 1, 0, &mut direction);
             let squares = direction.iter().map(|v| (*v as f64).powi(2));
             let norm = squares.sum::<f64>().sqrt();
             // The size of a Laplace number is exponential.
             let mut length = [0];
-            DiscreteLaplace::new(UNIT)?.fill(&source, 1, 0, &mut length);
+            DiscreteLaplace::new(UNIT)?.fill(source, 1, 0, &mut length);
             let length = length[0].unsigned_abs() as f64 / UNIT as f64 * sum.scale;
             direction.map(|v| v as f64 / norm * length).to_vec()
         } else {
-            sum.node(&source, 1)?
+            sum.node(source, 1)?
         };
         seen[0] += world.sign();
         Ok(seen)
@@ -51,8 +50,8 @@ fn clipped_late(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError>
     let sum = Handmade::line(Noise::Gaussian, 2.0 / claim.promised());
     Ok(duel(
         "a record far outside the bound",
-        move |world, seed| {
-            let noise = sum.node(&Handmade::source(seed), 1)?[0];
+        move |world, source| {
+            let noise = sum.node(source, 1)?[0];
             let record = 50.0 * world.sign();
             Ok(vec![if faulty {
                 (record + noise).clamp(-1.0, 1.0)
@@ -71,11 +70,11 @@ pub(super) fn moments(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, Audit
     let power = if faulty { R } else { R * R };
     let bound = std::f64::consts::SQRT_2 * power;
     let sum = Handmade::new(Noise::Gaussian, 2, 1.5 * bound / claim.promised());
-    Ok(duel("targets 1 and -1", move |world, seed| {
+    Ok(duel("targets 1 and -1", move |world, source| {
         let mut moments = vec![0.0; layout.len()];
         layout.write(&[R], world.sign(), &mut moments)?;
         let mut learner = LeastSquares::new(1, R, 1.0, 1.0)?;
-        learner.observe(&sum.onto(&Handmade::source(seed), 1, moments)?)?;
+        learner.observe(&sum.onto(source, 1, moments)?)?;
         Ok(learner.iterate().to_vec())
     }))
 }

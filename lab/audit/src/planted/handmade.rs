@@ -36,12 +36,6 @@ impl Handmade {
         Self::new(noise, 1, scale)
     }
 
-    /// The generator of one run.
-    pub(crate) fn source(seed: u64) -> Source {
-        let key = Key::insecure_from_seed(seed);
-        Source::open(&key, Instance::from_bytes([0; 16]), 1)
-    }
-
     /// The noise at an address, in units of the bound.
     pub(crate) fn node(&self, source: &Source, address: u64) -> Result<Vec<f64>, AuditError> {
         let mut noise = vec![0; self.dimension as usize];
@@ -103,16 +97,16 @@ impl Handmade {
     }
 }
 
-/// A duel made of functions.
-pub(crate) struct HandmadeDuel<P, L> {
-    pub(crate) name: &'static str,
-    pub(crate) play: P,
-    pub(crate) likelihood: L,
+/// A duel made of functions; `play` gets the generator of its run.
+struct HandmadeDuel<P, L> {
+    name: &'static str,
+    play: P,
+    likelihood: L,
 }
 
 impl<P, L> Duel for HandmadeDuel<P, L>
 where
-    P: Fn(World, u64) -> Result<Vec<f64>, AuditError> + Sync,
+    P: Fn(World, &Source) -> Result<Vec<f64>, AuditError> + Sync,
     L: Fn(&[f64]) -> Option<f64> + Sync,
 {
     fn name(&self) -> String {
@@ -120,7 +114,8 @@ where
     }
 
     fn play(&self, world: World, seed: u64) -> Result<Vec<f64>, AuditError> {
-        (self.play)(world, seed)
+        let key = Key::insecure_from_seed(seed);
+        (self.play)(world, &Source::open(&key, Instance::from_bytes([0; 16]), 1))
     }
 
     fn likelihood(&self, seen: &[f64]) -> Option<f64> {
@@ -128,16 +123,25 @@ where
     }
 }
 
-/// A duel without a likelihood of its own.
-pub(crate) fn duel(
+/// A duel with a likelihood of its own.
+pub(crate) fn scored(
     name: &'static str,
-    play: impl Fn(World, u64) -> Result<Vec<f64>, AuditError> + Sync + 'static,
+    play: impl Fn(World, &Source) -> Result<Vec<f64>, AuditError> + Sync + 'static,
+    likelihood: impl Fn(&[f64]) -> Option<f64> + Sync + 'static,
 ) -> Box<dyn Duel> {
     Box::new(HandmadeDuel {
         name,
         play,
-        likelihood: |_: &[f64]| None,
+        likelihood,
     })
+}
+
+/// A duel without one.
+pub(crate) fn duel(
+    name: &'static str,
+    play: impl Fn(World, &Source) -> Result<Vec<f64>, AuditError> + Sync + 'static,
+) -> Box<dyn Duel> {
+    scored(name, play, |_| None)
 }
 
 /// A stream of zeros with the canary, ±1, at the given places from 1.

@@ -10,6 +10,7 @@ use crate::duel::World;
 use crate::{AuditError, Claim, Duel};
 use hushstream_arena::dot;
 use hushstream_mechanism::sums::Noise;
+use hushstream_noise::Source;
 
 pub(super) fn all() -> Vec<Box<dyn Planted>> {
     vec![
@@ -86,27 +87,27 @@ fn stream(world: World, steps: usize) -> Vec<Option<f64>> {
 
 /// Releases of iterates with the standard deviations `sigma`.
 fn noisy(
-    seed: u64,
+    source: &Source,
     iterates: &[f64],
     sigma: impl Fn(usize) -> f64,
 ) -> Result<Vec<f64>, AuditError> {
-    let (source, standard) = (Handmade::source(seed), Handmade::line(Noise::Gaussian, 1.0));
+    let standard = Handmade::line(Noise::Gaussian, 1.0);
     (1_usize..)
         .zip(iterates)
-        .map(|(t, x)| Ok(x + sigma(t) * standard.node(&source, t as u64)?[0]))
+        .map(|(t, x)| Ok(x + sigma(t) * standard.node(source, t as u64)?[0]))
         .collect()
 }
 
 fn skipped(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
     const STEPS: usize = 16;
     let share = claim.promised() / (STEPS as f64).sqrt();
-    Ok(duel("one record, then null ones", move |world, seed| {
+    Ok(duel("one record, then null ones", move |world, source| {
         let mut iterates = implicit(&stream(world, STEPS), 1.0);
         if faulty {
             let first = iterates[0];
             iterates.fill(first);
         }
-        noisy(seed, &iterates, |t| moved(t, 1.0) / share)
+        noisy(source, &iterates, |t| moved(t, 1.0) / share)
     }))
 }
 
@@ -149,9 +150,9 @@ fn clipped_gradients(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditE
     let sum = Handmade::new(Noise::Gaussian, D as u32, scale);
     Ok(duel(
         "one record, then hyperplanes between the worlds",
-        move |world, seed| {
+        move |world, source| {
             let at = worlds[usize::from(world == World::Right)];
-            sum.onto(&Handmade::source(seed), 1, at.to_vec())
+            sum.onto(source, 1, at.to_vec())
         },
     ))
 }
@@ -160,7 +161,7 @@ fn inexact(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
     const STEPS: usize = 32;
     const TOLERANCE: f64 = 0.02;
     let sigma = moved(STEPS, 1.0) / claim.promised();
-    Ok(duel("one record, then null ones", move |world, seed| {
+    Ok(duel("one record, then null ones", move |world, source| {
         let mut x = -0.5 * world.sign();
         for t in 2..=STEPS {
             let better = x * t as f64 / (t as f64 + 1.0);
@@ -168,7 +169,7 @@ fn inexact(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
                 x = better;
             }
         }
-        noisy(seed, &[x], |_| sigma)
+        noisy(source, &[x], |_| sigma)
     }))
 }
 
@@ -182,10 +183,10 @@ fn average(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
         (1..=STEPS).map(|t| moved(t, ALPHA)).sum::<f64>() / rounds
     };
     let sigma = moved / claim.promised();
-    Ok(duel("one record, then null ones", move |world, seed| {
+    Ok(duel("one record, then null ones", move |world, source| {
         let iterates = implicit(&stream(world, STEPS), ALPHA);
         let mean = iterates.iter().sum::<f64>() / rounds;
-        noisy(seed, &[mean], |_| sigma)
+        noisy(source, &[mean], |_| sigma)
     }))
 }
 
@@ -194,16 +195,19 @@ fn printed_step(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError>
     const STEPS: usize = 4;
     let share = claim.promised() / (STEPS as f64 - 1.0).sqrt();
     let factor = if faulty { 2.0 } else { 4.0 };
-    Ok(duel("the first record that counts", move |world, seed| {
-        let mut x = 0.0;
-        let mut iterates = vec![x];
-        for t in 2..=STEPS {
-            let gradient = if t == 2 { world.sign() } else { 0.0 };
-            x -= 2.0 / t as f64 * (gradient + x);
-            iterates.push(x);
-        }
-        noisy(seed, &iterates, |t| factor / (t as f64 * share))
-    }))
+    Ok(duel(
+        "the first record that counts",
+        move |world, source| {
+            let mut x = 0.0;
+            let mut iterates = vec![x];
+            for t in 2..=STEPS {
+                let gradient = if t == 2 { world.sign() } else { 0.0 };
+                x -= 2.0 / t as f64 * (gradient + x);
+                iterates.push(x);
+            }
+            noisy(source, &iterates, |t| factor / (t as f64 * share))
+        },
+    ))
 }
 
 fn octaves(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
@@ -217,19 +221,19 @@ fn octaves(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
         }
         mu * part.sqrt()
     };
-    Ok(duel("one record, then null ones", move |world, seed| {
+    Ok(duel("one record, then null ones", move |world, source| {
         let iterates = implicit(&stream(world, STEPS), 1.0);
-        noisy(seed, &iterates, |t| moved(t, 1.0) / share(t))
+        noisy(source, &iterates, |t| moved(t, 1.0) / share(t))
     }))
 }
 
 fn rescaled(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
     let sigma = moved(1, 1.0) / claim.promised();
-    Ok(duel("the record before a stop", move |world, seed| {
+    Ok(duel("the record before a stop", move |world, source| {
         let iterates = implicit(&stream(world, 1), 1.0);
-        let mut seen = noisy(seed, &iterates, |_| sigma)?;
+        let mut seen = noisy(source, &iterates, |_| sigma)?;
         let again = if faulty { 1.01 * sigma } else { sigma };
-        seen.extend(noisy(seed, &iterates, |_| again)?);
+        seen.extend(noisy(source, &iterates, |_| again)?);
         Ok(seen)
     }))
 }

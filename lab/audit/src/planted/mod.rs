@@ -15,11 +15,12 @@ mod phases;
 mod selection;
 mod sparse;
 mod structure;
+mod tables;
 
 use crate::procedure::{Effort, Verdict, audit};
 use crate::{AuditError, Claim, Duel};
 
-pub(crate) use handmade::{Handmade, HandmadeDuel};
+pub(crate) use handmade::{Handmade, duel, scored};
 pub use order::order_matters;
 pub(crate) use selection::{Dartboard, aimed, batch};
 
@@ -35,7 +36,6 @@ pub enum Finding {
 
 impl Finding {
     /// Whether the bug was found.
-    #[must_use]
     pub fn is_flagged(&self) -> bool {
         match self {
             Self::Audited(verdict) => verdict.violated(),
@@ -60,7 +60,6 @@ pub trait Planted: Sync {
 }
 
 /// The bugs that exist so far.
-#[must_use]
 pub fn all() -> Vec<Box<dyn Planted>> {
     let mut bugs = calibration::all();
     bugs.extend(structure::all());
@@ -70,6 +69,7 @@ pub fn all() -> Vec<Box<dyn Planted>> {
     bugs.extend(phases::all());
     bugs.extend(iterates::all());
     bugs.extend(sparse::all());
+    bugs.extend(tables::all());
     bugs.push(Box::new(order::FloatSum));
     bugs
 }

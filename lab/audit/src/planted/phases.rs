@@ -1,6 +1,6 @@
 //! Bugs in phased gradient descent: what is clipped, where a phase begins, and from what.
 
-use super::handmade::{Handmade, HandmadeDuel, duel};
+use super::handmade::{Handmade, duel, scored};
 use super::{InDuel, Planted, gaussian};
 use crate::duel::World;
 use crate::{AuditError, Claim, Duel};
@@ -89,9 +89,9 @@ fn clipped_gradients(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditE
     let noise = noise(2.0 * CLIP * STEP / claim.promised(), 4);
     Ok(duel(
         "targets ±0.01 of the first record",
-        move |world, seed| {
+        move |world, source| {
             let mean = if world == World::Left { &left } else { &right };
-            noise.onto(&Handmade::source(seed), 1, mean.clone())
+            noise.onto(source, 1, mean.clone())
         },
     ))
 }
@@ -105,21 +105,20 @@ fn unprojected(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> 
     let noise_before = noise(40.0, 1);
     let noise_after = noise(2.0 * slope * STEP / claim.promised(), 2);
     let half = std::f64::consts::FRAC_1_SQRT_2;
-    Ok(Box::new(HandmadeDuel {
-        name: "features (1, 1) and (1, -1)",
-        play: move |world: World, seed| {
-            let source = Handmade::source(seed);
-            let mut at = vec![noise_before.node(&source, 1)?[0], 0.0];
+    Ok(scored(
+        "features (1, 1) and (1, -1)",
+        move |world, source| {
+            let mut at = vec![noise_before.node(source, 1)?[0], 0.0];
             if !faulty {
                 set.project(&mut at)?;
             }
             let features = [half, half * world.sign()];
             step(&set, &mut at, (&features, 0.0), f64::INFINITY)?;
-            noise_after.onto(&source, 2, at)
+            noise_after.onto(source, 2, at)
         },
         // Both coordinates move against the start: the sign of their product is the record's.
-        likelihood: |seen: &[f64]| Some(-seen[0] * seen[1]),
-    }))
+        |seen| Some(-seen[0] * seen[1]),
+    ))
 }
 
 /// Two phases with steps η and η/4 on the line: the first record is in the first phase, the second
@@ -129,13 +128,12 @@ fn secret(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
     let second = noise(2.0 * STEP / 4.0 / claim.promised(), 1);
     Ok(duel(
         "slopes -1 and 1 in the first phase",
-        move |world, seed| {
-            let source = Handmade::source(seed);
+        move |world, source| {
             let mut start = -STEP * world.sign();
             if !faulty {
-                start += first.node(&source, 1)?[0];
+                start += first.node(source, 1)?[0];
             }
-            Ok(vec![start + second.node(&source, 2)?[0]])
+            Ok(vec![start + second.node(source, 2)?[0]])
         },
     ))
 }

@@ -1,6 +1,6 @@
 //! Bugs in private selections: how often is drawn, from which losses, and at what rate.
 
-use super::handmade::{Handmade, duel};
+use super::handmade::duel;
 use super::{InDuel, Planted};
 use crate::duel::World;
 use crate::{AuditError, Claim, Duel};
@@ -107,10 +107,10 @@ fn drawing_on(faulty: bool, _: Claim) -> Result<Box<dyn Duel>, AuditError> {
         forced: 0.9,
         draws: if faulty { u64::MAX } else { 1 },
     };
-    Ok(duel("first item of sixteen", move |world, seed| {
+    Ok(duel("first item of sixteen", move |world, source| {
         let mut items = vec![vec![0.0; 2]; ITEMS];
         items[0] = aimed(2, 1, world);
-        Ok(board.play(&Handmade::source(seed), 0, &items))
+        Ok(board.play(source, 0, &items))
     }))
 }
 
@@ -132,7 +132,7 @@ fn overlapping(faulty: bool, _: Claim) -> Result<Box<dyn Duel>, AuditError> {
     };
     Ok(duel(
         "the record at the border of two batches",
-        move |world, seed| {
+        move |world, source| {
             let mut records = vec![vec![0.0; 2]; BATCH * DRAWS as usize + 1];
             records[BATCH] = aimed(2, 1, world);
             // The twin's border belongs to the batch that it begins; shifted, so that both hold it
@@ -141,7 +141,7 @@ fn overlapping(faulty: bool, _: Claim) -> Result<Box<dyn Duel>, AuditError> {
             let items: Vec<Vec<f64>> = (0..DRAWS as usize)
                 .map(|k| batch(&records[BATCH * k + shift..=BATCH * (k + 1)]))
                 .collect();
-            Ok(hedge.play(&Handmade::source(seed), 0, &items))
+            Ok(hedge.play(source, 0, &items))
         },
     ))
 }
@@ -159,8 +159,8 @@ fn halved(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
         forced: 1.0,
         draws: 1,
     };
-    Ok(duel("one draw of four", move |world, seed| {
-        Ok(draw.play(&Handmade::source(seed), 0, &[aimed(4, 1, world)]))
+    Ok(duel("one draw of four", move |world, source| {
+        Ok(draw.play(source, 0, &[aimed(4, 1, world)]))
     }))
 }
 
@@ -174,11 +174,11 @@ fn unscaled(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
     let range = if faulty { 1.0 } else { 6.0 };
     Ok(duel(
         "slopes -1 and 1 on a net of two points",
-        move |world, seed| {
+        move |world, source| {
             let values = POINTS.map(|point| world.sign() * point);
             let least = values[0].min(values[1]);
             let losses = values.map(|value| (value - least) / range).to_vec();
-            Ok(draw.play(&Handmade::source(seed), 0, &[losses]))
+            Ok(draw.play(source, 0, &[losses]))
         },
     ))
 }

@@ -82,11 +82,10 @@ fn touched(world: World, coordinate: usize, t: u64) -> bool {
 fn untouched(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
     let tree = tree(claim);
     let name = "a record of one feature, or none";
-    Ok(duel(name, move |world, seed| {
-        let source = Handmade::source(seed);
+    Ok(duel(name, move |world, source| {
         let mut seen = Vec::new();
         for t in 1..=RELEASES {
-            seen.extend(read(&tree, &source, (world, t), |coordinate, node| {
+            seen.extend(read(&tree, source, (world, t), |coordinate, node| {
                 (!faulty || touched(world, coordinate, t)).then_some(node)
             })?);
         }
@@ -105,8 +104,7 @@ fn late(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
     let nodes = BinaryTree.terms(RELEASES);
     let older = BinaryTree.terms(2)[0].node;
     let name = "a record of all features, or none";
-    Ok(duel(name, move |world, seed| {
-        let source = Handmade::source(seed);
+    Ok(duel(name, move |world, source| {
         let there = world == World::Right;
         let each = f64::from(there) / f64::from(MANY).sqrt();
         let mut seen = vec![each; MANY as usize];
@@ -114,7 +112,7 @@ fn late(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
             .iter()
             .filter(|term| !faulty || there || term.node != older);
         for term in drawn {
-            add(&mut seen, tree.node(&source, term.node)?);
+            add(&mut seen, tree.node(source, term.node)?);
         }
         Ok(seen)
     }))
@@ -124,12 +122,11 @@ fn redrawn(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
     const READS: u64 = 8;
     let tree = tree(claim);
     let name = "a record of one feature, or none";
-    Ok(duel(name, move |world, seed| {
-        let source = Handmade::source(seed);
+    Ok(duel(name, move |world, source| {
         let mut seen = Vec::new();
         for turn in 0..READS {
             let anew = if faulty { turn << 32 } else { 0 };
-            let sums = read(&tree, &source, (world, 2), |_, node| Some(node + anew))?;
+            let sums = read(&tree, source, (world, 2), |_, node| Some(node + anew))?;
             seen.push(sums[2]);
         }
         Ok(seen)
@@ -147,8 +144,7 @@ fn asked(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
         ..tree(claim)
     };
     let name = "a record of one feature, or none";
-    Ok(duel(name, move |world, seed| {
-        let source = Handmade::source(seed);
+    Ok(duel(name, move |world, source| {
         let mut exact = vec![0.0; ROUNDS as usize];
         let (mut released, mut seen) = (exact.clone(), Vec::new());
         for t in 1..=ROUNDS {
@@ -160,7 +156,7 @@ fn asked(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
             }
             released.clone_from(&exact);
             for term in BinaryTree.terms(t) {
-                add(&mut released, tree.node(&source, term.node)?);
+                add(&mut released, tree.node(source, term.node)?);
             }
             seen.extend(&released);
         }

@@ -43,44 +43,41 @@ fn tree(n: u64, claim: Claim) -> Handmade {
 fn redrawn(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
     const READS: u64 = 7;
     let sum = tree(READS, claim);
-    Ok(duel("first record", move |world, seed| {
-        let source = Handmade::source(seed);
+    Ok(duel("first record", move |world, source| {
         let address = |node: u64, t: u64| if faulty { node + (t << 32) } else { node };
-        sum.publish(&source, &ones(READS, &[1], world), READS, address)
+        sum.publish(source, &ones(READS, &[1], world), READS, address)
     }))
 }
 
 fn too_many(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
     let sum = tree(3, claim);
     let releases = if faulty { 4 } else { 3 };
-    Ok(duel("first record", move |world, seed| {
-        let source = Handmade::source(seed);
-        sum.publish(&source, &ones(4, &[1], world), releases, |node, _| node)
+    Ok(duel("first record", move |world, source| {
+        sum.publish(source, &ones(4, &[1], world), releases, |node, _| node)
     }))
 }
 
 fn overlapping(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
     const BATCH: usize = 2;
     let sum = tree(3, claim);
-    Ok(duel("last record of a batch", move |world, seed| {
+    Ok(duel("last record of a batch", move |world, source| {
         let records = ones(6, &[2], world);
         let batch = |k: usize| {
             let first = (k * BATCH).saturating_sub(usize::from(faulty));
             records[first..(k + 1) * BATCH].iter().sum::<f64>()
         };
         let items: Vec<f64> = (0..3).map(batch).collect();
-        sum.publish(&Handmade::source(seed), &items, 3, |node, _| node)
+        sum.publish(source, &items, 3, |node, _| node)
     }))
 }
 
 fn reused(faulty: bool, claim: Claim) -> Result<Box<dyn Duel>, AuditError> {
     let sum = tree(3, claim);
-    Ok(duel("the record before a crash", move |world, seed| {
-        let source = Handmade::source(seed);
-        let mut seen = sum.publish(&source, &ones(2, &[2], world), 2, |node, _| node)?;
+    Ok(duel("the record before a crash", move |world, source| {
+        let mut seen = sum.publish(source, &ones(2, &[2], world), 2, |node, _| node)?;
         // The crash lost record 2, whose release is out; a public record comes in its place.
         let instance = if faulty { 0 } else { 1 << 32 };
-        let rest = sum.publish(&source, &[0.0; 3], 3, |node, t| {
+        let rest = sum.publish(source, &[0.0; 3], 3, |node, t| {
             if t == 1 { node } else { node + instance }
         })?;
         seen.extend(&rest[1..]);

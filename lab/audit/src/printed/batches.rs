@@ -1,10 +1,9 @@
 //! The batches of AFKT22 §3.1.1 as printed, Σ from Bt to B(t+1): a record at the border is in two
 //! of them (erratum F5).
 
-use crate::AuditError;
 use crate::duel::{Duel, World};
 use crate::learners::Law;
-use crate::planted::{Dartboard, Handmade, HandmadeDuel, aimed, batch};
+use crate::planted::{Dartboard, aimed, batch, scored};
 use hushstream_account::AccountError;
 use hushstream_mechanism::select::Board;
 
@@ -45,16 +44,14 @@ pub(crate) fn duel(board: Board) -> Box<dyn Duel> {
         forced: board.forced(),
         draws: board.resamples(),
     };
-    Box::new(HandmadeDuel {
-        name: "the record at the border of two batches",
-        play: move |world: World, seed| {
-            Ok::<_, AuditError>(dartboard.play(&Handmade::source(seed), 0, &shared(world)))
-        },
-        likelihood: move |seen: &[f64]| {
+    scored(
+        "the record at the border of two batches",
+        move |world, source| Ok(dartboard.play(source, 0, &shared(world))),
+        move |seen| {
             let plays: Vec<usize> = seen.iter().map(|&play| play as usize).collect();
             Some(ratio(board, &plays))
         },
-    })
+    )
 }
 
 fn ratio(board: Board, plays: &[usize]) -> f64 {

@@ -1,7 +1,7 @@
 //! The rows: which constant is printed where, and with which parameters it is attacked.
 
 use super::offline::Chosen;
-use super::{DELTA, EPSILON, Mechanism, Printed, batches, offline};
+use super::{DELTA, EPSILON, Mechanism, Printed, Tree, batches, offline};
 use crate::Claim;
 use crate::duel::World;
 use hushstream_account::Adjacency;
@@ -15,7 +15,6 @@ const APPROXIMATE: Claim = Claim::Approximate {
 
 impl Printed {
     /// All of them.
-    #[must_use]
     pub fn all() -> Vec<Self> {
         let mut rows = Vec::new();
         for (rounds, natural) in [(2_u64, false), (4, false), (4, true), (16, true)] {
@@ -55,12 +54,12 @@ impl Printed {
             place,
             setting: setting.into(),
             claim: if noise.is_pure() { PURE } else { APPROXIMATE },
-            mechanism: Mechanism::Tree {
+            mechanism: Mechanism::Tree(Tree {
                 noise,
                 releases,
                 reach,
                 scale,
-            },
+            }),
         }
     }
 

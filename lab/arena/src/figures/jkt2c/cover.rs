@@ -98,7 +98,6 @@ impl Cover {
     }
 
     /// How many records are learned from if none are left out.
-    #[must_use]
     pub fn rounds(&self) -> u64 {
         (self.examples.len() - self.examples.len() / 10) as u64
     }
