@@ -50,6 +50,8 @@
 //!   samplers.
 
 mod ahead;
+#[cfg(feature = "arrow")]
+mod arrow;
 #[doc(hidden)]
 pub mod budget;
 #[doc(hidden)]
@@ -61,8 +63,10 @@ mod error;
 pub mod explain;
 #[doc(hidden)]
 pub mod files;
+pub mod inspect;
 pub mod learner;
 mod learning;
+pub mod ledgers;
 mod memory;
 mod methods;
 pub mod model;

@@ -93,7 +93,7 @@ fn what_is_not_there_cannot_be_resumed() {
         folder.fails(&learn(&format!("{flags} --resume")).replace("--epsilon 1", "--epsilon 2"));
     assert!(
         message.ends_with(
-            "the run in state was begun with --epsilon 1, not with --epsilon 2: leave the flags of \
+            "the run in state was begun with --epsilon 1, not with --epsilon 2: leave the settings of \
              privacy and method as they were"
         ),
         "{message}"
