@@ -61,9 +61,12 @@ def split(source, has_header, folder):
 
 
 def prepare(name, source, schema_path, folder):
-    """One table, split under `folder`."""
-    schema = tomllib.loads(schema_path.read_text())
+    """One table, split under `folder`; a shuffle is no order of time, whatever the schema says."""
     folder.mkdir(parents=True, exist_ok=True)
+    text = schema_path.read_text().replace("in_time_order = true\n", "")
+    schema_path = folder / schema_path.name
+    schema_path.write_text(text)
+    schema = tomllib.loads(text)
     return Table(name, schema_path, schema, *split(source, "names" not in schema, folder))
 
 

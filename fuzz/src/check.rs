@@ -135,6 +135,7 @@ fn alone(
     Ok(())
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
 fn told(error: ReadError) -> String {
     error.to_string()
 }

@@ -72,7 +72,7 @@ pub(crate) fn write_page(file: &Path, path: &Path) -> Result<()> {
             version: env!("CARGO_PKG_VERSION"),
         },
     });
-    write_whole(path, page.as_bytes())
+    Ok(write_whole(path, page.as_bytes())?)
 }
 
 /// Columns by importance, one line each.

@@ -105,15 +105,24 @@ fn is_closed_pipe(error: &anyhow::Error) -> bool {
     cause.is_some_and(|cause| cause.kind() == std::io::ErrorKind::BrokenPipe)
 }
 
-/// Formats the error chain on one line, skipping repeats.
+/// Formats the error chain on one line, skipping repeats, with the settings of a run as flags.
 fn one_line(error: &anyhow::Error) -> String {
     let mut text = String::new();
-    for cause in error.chain().map(|cause| cause.to_string()) {
+    for cause in error.chain() {
+        let known = cause.downcast_ref::<hushstream::Error>();
+        let told = known.map_or_else(|| cause.to_string(), |error| error.worded(flag));
         if text.is_empty() {
-            text = cause;
-        } else if !text.contains(&cause) {
-            text = format!("{text}: {cause}");
+            text = told;
+        } else if !text.contains(&told) {
+            text = format!("{text}: {told}");
+        }
+        if known.is_some() {
+            break; // it has told its causes
         }
     }
     text.replace('\n', " ")
+}
+
+fn flag(setting: &str) -> String {
+    format!("--{setting}")
 }

@@ -154,7 +154,7 @@ impl Destination {
     fn close(self) -> Result<()> {
         match self {
             Self::File(file) => match file.into_inner() {
-                Ok(file) => file.finish(),
+                Ok(file) => Ok(file.finish()?),
                 Err(error) => Err(error.into_error().into()),
             },
             Self::Screen(mut screen) => Ok(screen.flush()?),

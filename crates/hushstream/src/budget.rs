@@ -1,8 +1,8 @@
 //! The ledger of a run: its file, its budget and its charges.
 
 use crate::data::is_stream;
+use crate::error::{Context, Error, Result, refuse};
 use crate::learner::{Learner, Listener, Privacy};
-use anyhow::{Context, Result, anyhow, bail};
 use hushstream_account::{Budget, Charge, Epsilon, Filter, FilterKind, Mu, Price, Refused, Spent};
 use hushstream_mechanism::{FileStorage, Ledger, LedgerError, MemoryStorage, Scope};
 use hushstream_pictures::numbers::delta;
@@ -15,8 +15,8 @@ pub const RESERVE: f64 = 0.1;
 pub fn path(learner: &Learner) -> Result<PathBuf> {
     match &learner.privacy.ledger {
         Some(path) => Ok(path.clone()),
-        None if is_stream(&learner.data.file) => bail!(
-            "name the ledger of this stream with --ledger FILE: it keeps the budget over all runs \
+        None if is_stream(&learner.data.file) => refuse!(
+            "name the ledger of this stream with ‹ledger FILE›: it keeps the budget over all runs \
              on the same data"
         ),
         None => {
@@ -60,7 +60,7 @@ pub fn open(
     let path = path(learner)?;
     let said = || format!("cannot use the ledger {}", path.display());
     if learner.output.resume && !path.exists() {
-        bail!(
+        refuse!(
             "the ledger {} is not there: a run goes on only with the ledger that it was paid from",
             path.display()
         );
@@ -184,7 +184,7 @@ fn total(privacy: &Privacy, present: Budget) -> Result<Budget> {
 }
 
 /// The error for a refused charge: the reason, the largest run that fits, and the total needed.
-pub fn refusal(ledger: &Ledger, price: Price, error: LedgerError) -> anyhow::Error {
+pub fn refusal(ledger: &Ledger, price: Price, error: LedgerError) -> Error {
     let LedgerError::Refused(refused) = error else {
         return error.into();
     };
@@ -201,15 +201,15 @@ pub fn refusal(ledger: &Ledger, price: Price, error: LedgerError) -> anyhow::Err
         .unwrap_or_default();
     let apart = total
         .and_then(|total| reserve_share(ledger, total, &all))
-        .map(|share| format!(" --reserve {share}"))
+        .map(|share| format!(", and set aside {share} of its δ"))
         .unwrap_or_default();
-    anyhow!(
+    Error::refused(format!(
         "this run does not fit the budget of its data, (ε, δ) = ({epsilon}, {}), after {runs} \
          other run{}: {refused}{smaller}{needed}. To raise the budget is a decision about the \
-         people in the data: --total-epsilon, --total-delta, or `hushstream ledger raise{apart}`",
+         people in the data: ‹total-epsilon›, ‹total-delta›, or raise the ledger{apart}",
         delta(bound),
         if runs == 1 { "" } else { "s" },
-    )
+    ))
 }
 
 /// A budget in the form (ε, δ).

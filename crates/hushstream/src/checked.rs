@@ -2,9 +2,9 @@
 //! does not fit.
 
 use crate::data::{self, Origin};
+use crate::error::{Result, refuse};
 use crate::learner::{Learner, Listener, Malformed};
 use crate::state::Card;
-use anyhow::{Result, bail};
 use hushstream_pictures::numbers::grouped;
 use hushstream_read::{Checked, ReadError, SchemaSpec};
 use std::fmt::Write;
@@ -41,10 +41,10 @@ pub fn before(
         if faults > first.len() as u64 {
             let _ = write!(told, "; and {} more", grouped(faults - first.len() as u64));
         }
-        bail!(
+        refuse!(
             "{told}; {} of {} rows {} malformed, and nothing is charged: mend them (`hushstream \
              check {file}` with the flags of the schema lists all), or let each be a round without \
-             a record: --malformed empty",
+             a record: ‹malformed empty›",
             grouped(faults),
             grouped(checked.rows),
             if faults == 1 { "is" } else { "are" },

@@ -1,7 +1,7 @@
 //! Builds a reader from a description, and the public facts about the task from a layout.
 
+use crate::error::{Context, Result, refuse};
 use crate::learner::{Data, Learner, Malformed};
-use anyhow::{Context, Result, bail};
 use hushstream_account::Budget;
 use hushstream_mechanism::feedback::Reading;
 use hushstream_mechanism::losses::Link;
@@ -28,15 +28,15 @@ impl Origin {
     pub fn new(data: &Data) -> Result<Self> {
         let held = if data.multiline {
             if is_stream(&data.file) {
-                bail!(
-                    "--multiline is for files: in a stream one quote could hide every record after \
+                refuse!(
+                    "‹multiline› is for files: in a stream one quote could hide every record after \
                      it; write the stream to a file first"
                 );
             }
             // Opening it reports a file that cannot be read.
             let input = Input::open(&data.file)?;
             if !format(data, &input)?.is_table() {
-                bail!("--multiline is for csv and tsv: other formats have one record per line");
+                refuse!("‹multiline› is for csv and tsv: other formats have one record per line");
             }
             let bytes = std::fs::read(&data.file);
             Some(
@@ -62,16 +62,16 @@ impl Origin {
         };
         let is_numbered = schema.no_header == Some(true) && schema.names.is_empty();
         if is_numbered && is_stream(file) {
-            bail!(
-                "--no-header is not enough in a stream, where its first record would decide how \
-                 many columns there are: name them with --names a,b,c"
+            refuse!(
+                "‹no-header› is not enough in a stream, where its first record would decide how \
+                 many columns there are: name them with ‹names a,b,c›"
             );
         }
         let format = format(&self.data, &input)?;
         // Only a header may decide: the bytes of a record must not.
         let has_header = format.is_table() && schema.names.is_empty();
         if input.is_parquet() && has_header && is_stream(file) {
-            bail!("Parquet has its index at the end and is no stream: write it to a file first");
+            refuse!("Parquet has its index at the end and is no stream: write it to a file first");
         }
         Ok(Reader::open(input, format, schema)?)
     }
@@ -89,8 +89,8 @@ impl Origin {
 /// The treatment of malformed rows. The default depends only on whether the data is a file.
 pub fn malformed(learner: &Learner) -> Result<Malformed> {
     match (learner.data.malformed, is_stream(&learner.data.file)) {
-        (Some(Malformed::Refuse), true) => bail!(
-            "--malformed refuse is for files: a stream cannot be checked before it is read; leave \
+        (Some(Malformed::Refuse), true) => refuse!(
+            "‹malformed refuse› is for files: a stream cannot be checked before it is read; leave \
              it out, and malformed rows become rounds without a record"
         ),
         (None, true) => Ok(Malformed::Empty),
@@ -151,8 +151,8 @@ pub fn rounds(learner: &Learner, counted: Option<u64>, stored: Option<u64>) -> R
     }
     match counted {
         Some(rows) => Ok(rows),
-        None => bail!(
-            "the number of records in a stream is not known: state --rounds N, or --horizon unknown"
+        None => refuse!(
+            "the number of records in a stream is not known: state ‹rounds N›, or ‹horizon unknown›"
         ),
     }
 }
@@ -210,12 +210,12 @@ pub fn feedback(data: &Data, layout: &Layout) -> Result<Reading> {
     }
     let most = match data.least_propensity {
         Some(least) if least > 0.0 && least <= 1.0 => 1.0 / least,
-        Some(least) => bail!(
-            "--least-propensity = {least} is not allowed; allowed: a number above 0 and at most 1"
+        Some(least) => refuse!(
+            "‹least-propensity = {least}› is not allowed; allowed: a number above 0 and at most 1"
         ),
-        None if layout.dimension() > arms + 1 => bail!(
+        None if layout.dimension() > arms + 1 => refuse!(
             "a log with propensities needs the least of them, from what is known of the logging \
-             policy: --least-propensity P"
+             policy: ‹least-propensity P›"
         ),
         None => arms as f64,
     };
@@ -252,6 +252,17 @@ fn outcome(layout: &Layout) -> Option<(f64, f64, bool)> {
         Encoding::Outcome { low, high, rewards } => Some((low, high, rewards)),
         _ => None,
     })
+}
+
+/// Refuses persons whose contributions nobody limits: the run would protect records alone.
+pub(crate) fn check_persons(learner: &Learner) -> Result<()> {
+    if learner.data.schema.person.is_some() && learner.privacy.max_per_person.is_none() {
+        refuse!(
+            "persons are told apart, so state how many records each may contribute: \
+             ‹max-per-person›"
+        );
+    }
+    Ok(())
 }
 
 /// The public facts about the run.
@@ -316,6 +327,6 @@ pub fn loss_bounds(layout: &Layout) -> Result<(f64, f64)> {
         }
         (Some(Encoding::Label { .. }), _) => Ok((0.0, 1.0)),
         (_, Some((low, high, _))) => Ok((low, high)),
-        _ => bail!("experts need columns with bounds of their losses: --bounds '*=0:1'"),
+        _ => refuse!("experts need columns with bounds of their losses: ‹bounds '*=0:1'›"),
     }
 }

@@ -9,9 +9,8 @@
 //! **Noise.** Every effect is a linear form of weights. Their noises are independent up to the
 //! damping of the mean, which mostly makes them cancel, so variances are added.
 
-use crate::error::Error;
+use crate::error::{Error, refuse};
 use crate::model::Model;
-use anyhow::anyhow;
 use hushstream_mechanism::{Axis, LogScale, TableMap};
 use hushstream_pictures::shapes::number;
 pub use hushstream_pictures::shapes::{Column, Effect, Pair, Point, Shape, Shapes};
@@ -81,11 +80,10 @@ impl Model {
     /// Another model: its weights say all.
     pub fn explain(&self) -> Result<Shapes, Error> {
         let Some(map) = &self.tables else {
-            let told = anyhow!(
+            refuse!(
                 "{} has no curves to explain: `hushstream inspect` shows its weights",
                 self.recipe
             );
-            return Err(told.into());
         };
         let outputs = match self.layout.target() {
             TargetKind::Class { classes } => classes.clone(),

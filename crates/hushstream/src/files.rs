@@ -1,6 +1,6 @@
 //! Files that a run writes: whole or not at all.
 
-use anyhow::{Context, Result, bail};
+use crate::error::{Context, Result, refuse};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ impl WholeFile {
 
     fn create_with(path: &Path, options: &mut OpenOptions) -> Result<Self> {
         if is_special(path) {
-            bail!(
+            refuse!(
                 "{}: it is a device or a pipe, not a file",
                 cannot_write(path)
             );
@@ -112,7 +112,7 @@ pub fn write_whole_secret(path: &Path, content: &[u8]) -> Result<()> {
 /// Checks that a file can be written, before anything is spent.
 pub fn check_writable(path: &Path, what: &str) -> Result<()> {
     if path.is_dir() {
-        bail!("cannot write {what} to {}: it is a folder", path.display());
+        refuse!("cannot write {what} to {}: it is a folder", path.display());
     }
     if is_special(path) {
         return Ok(());
@@ -128,7 +128,7 @@ pub fn check_distinct(files: &[(&str, &Path)]) -> Result<()> {
     for (place, (what, path)) in files.iter().enumerate() {
         let same = |(_, other): &&(&str, &Path)| real(other) == real(path);
         if let Some((first, _)) = files[..place].iter().find(same) {
-            bail!(
+            refuse!(
                 "{what} and {first} are the same file, {}: name another",
                 path.display()
             );

@@ -1,10 +1,9 @@
 //! The description of a run: its public facts and its files.
 
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::outcome::Outcome;
 use crate::plan::Plan;
 use crate::run::Run;
-use anyhow::anyhow;
 use hushstream_account::{Adjacency, Budget};
 use hushstream_pictures::numbers::delta;
 use hushstream_read::{SchemaSpec, Task};
@@ -241,9 +240,9 @@ impl<L: Listener + ?Sized> Listener for &mut L {
 }
 
 impl Privacy {
-    pub(crate) fn stated_adjacency(&self) -> anyhow::Result<Adjacency> {
+    pub(crate) fn stated_adjacency(&self) -> Result<Adjacency> {
         self.adjacency.ok_or_else(|| {
-            anyhow!("state the neighbouring relation: adjacency(ReplaceOne) or adjacency(ZeroOut)")
+            Error::refused("state the neighbouring relation, ReplaceOne or ZeroOut: ‹adjacency›")
         })
     }
 }

@@ -1,16 +1,16 @@
 //! A run in progress, with its scoreboard, files and figures.
 
 use crate::curves::{self, Curves};
+use crate::error::Result;
 use crate::learner::{Learner, Listener};
 use crate::methods::Method;
-use crate::methods::session::{Baseline, Release, Session};
+use crate::methods::session::{Baseline, Play, Release, Session};
 use crate::opening::Opened;
 use crate::outcome::{self, Kind, Outcome, ScoredOn};
 use crate::progress::Progress;
 use crate::releases::Releases;
 use crate::target::Target;
 use crate::{budget, checked, data, files, memory, model::Model, warnings};
-use anyhow::Result;
 use hushstream_account::Guarantee;
 use hushstream_mechanism::Yardstick;
 use hushstream_mechanism::{Ledger, Metrics, OperatorOnly, RowChain, Scoreboard, Summary};
@@ -280,6 +280,11 @@ impl<'a> Learning<'a> {
         let arms = Some(self.session.arms()).filter(|arms| !arms.is_empty());
         let model = self.model(last)?.with_noise(&deviations);
         Ok(model.with_arms(arms))
+    }
+
+    /// The play that the next record answers, after a sync.
+    pub(crate) fn play(&mut self) -> Result<Option<Play>> {
+        self.session.play(&mut self.ledger)
     }
 
     /// The model with these weights, which are the release with this number.

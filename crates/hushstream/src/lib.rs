@@ -82,7 +82,7 @@ pub mod target;
 #[doc(hidden)]
 pub mod warnings;
 
-pub use error::Error;
+pub use error::{Error, Refusal, Result};
 pub use hushstream_account as account;
 pub use hushstream_account::{Adjacency, Budget, Guarantee};
 pub use hushstream_mechanism as mechanism;
@@ -93,6 +93,7 @@ pub use hushstream_read::{Fields as Row, SchemaSpec as Schema, Value};
 pub use hushstream_recipes as engine;
 pub use hushstream_sets as sets;
 pub use learner::Learner;
+pub use methods::session::Play;
 pub use model::{Model, Prediction};
 pub use outcome::Outcome;
 pub use plan::Plan;
@@ -106,7 +107,7 @@ pub mod prelude {
     pub use crate::engine::{RecipeName, Wishes};
     pub use crate::mechanism::{Ledger, OperatorOnly};
     pub use crate::{
-        Error, Learner, Model, Outcome, Plan, Prediction, Released, Row, Run, Schema, Value,
+        Error, Learner, Model, Outcome, Plan, Play, Prediction, Released, Row, Run, Schema, Value,
     };
 }
 

@@ -5,11 +5,10 @@
 //! file: it detects accidents and careless edits. It does not authenticate, since anyone can
 //! compute it. Version 1 had a checksum of the weights alone; it is read with a note.
 
-use crate::error::Error;
+use crate::error::{Context, Error, Result, refuse};
 use crate::files;
 use crate::outcome::Arm;
 use crate::target::Target;
-use anyhow::{Context, bail};
 use hushstream_account::Guarantee;
 use hushstream_mechanism::losses::Features;
 use hushstream_mechanism::{Probability, TableMap};
@@ -182,7 +181,7 @@ impl Model {
     }
 
     /// The file's bytes.
-    pub fn to_bytes(&self) -> anyhow::Result<Vec<u8>> {
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
         // Use numbers as a reader will parse them.
         let stated: Value = serde_json::from_str(&serde_json::to_string(self)?)?;
         let whole = Self {
@@ -195,7 +194,7 @@ impl Model {
     }
 
     /// Reads a model file, with notes about it.
-    pub fn read(path: &Path) -> anyhow::Result<(Self, Vec<String>)> {
+    pub fn read(path: &Path) -> Result<(Self, Vec<String>)> {
         let mut notes = Vec::new();
         let text =
             std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
@@ -205,23 +204,26 @@ impl Model {
                 path.display()
             )
         };
-        let broken = |error: serde_json::Error| anyhow::anyhow!(what(&error.to_string()));
+        let broken = |error: serde_json::Error| Error::refused(what(&error.to_string()));
         let stated: Value = serde_json::from_slice(&text).map_err(broken)?;
         let version = stated.get("version").and_then(Value::as_u64);
         match (stated.get("format").and_then(Value::as_str), version) {
             (Some(FORMAT), Some(1)) => {}
             (Some(FORMAT), Some(version)) if version <= u64::from(TABLES_VERSION) => {}
-            (Some(FORMAT), Some(version)) => bail!(what(&format!(
-                "a later version of Hushstream wrote it (format {version}; this version reads up \
+            (Some(FORMAT), Some(version)) => refuse!(
+                "{}",
+                what(&format!(
+                    "a later version of Hushstream wrote it (format {version}; this version reads up \
                  to format {TABLES_VERSION}): use that version"
-            ))),
-            _ => bail!(what("another format or version")),
+                ))
+            ),
+            _ => refuse!("{}", what("another format or version")),
         }
         // Decode from the file itself, where a duplicate key is an error.
         let model: Self = serde_json::from_slice(&text).map_err(broken)?;
         if version == Some(1) {
             if model.checksum != checksum_of_weights(&model.weights) {
-                bail!(what("its checksum does not fit its weights"));
+                refuse!("{}", what("its checksum does not fit its weights"));
             }
             notes.push(format!(
                 "note: {} was written by an earlier version: its checksum covers the weights \
@@ -229,14 +231,15 @@ impl Model {
                 path.display()
             ));
         } else if model.checksum != checksum(stated)? {
-            bail!(what(
-                "its checksum does not fit: it was damaged or changed after it was written"
-            ));
+            refuse!(
+                "{}",
+                what("its checksum does not fit: it was damaged or changed after it was written")
+            );
         }
         let dimension = model.layout.dimension();
         let dimension = match &model.tables {
             Some(map) if map.shape().axes.len() != dimension || !model.layout.is_coded() => {
-                bail!(what("curves that do not fit its layout"))
+                refuse!("{}", what("curves that do not fit its layout"))
             }
             Some(map) => map.dimension(),
             None => dimension,
@@ -254,7 +257,7 @@ impl Model {
                 sds.len() != dimension || !sds.iter().all(|sd| (0.0..1e300).contains(sd))
             })
         {
-            bail!(what("weights that do not fit its layout"));
+            refuse!("{}", what("weights that do not fit its layout"));
         }
         Ok((model, notes))
     }
@@ -282,10 +285,7 @@ impl Model {
     /// A model of experts or arms; a row without one of the columns; a value that cannot be read.
     pub fn predict(&self, row: &(impl Row + ?Sized)) -> Result<Prediction, Error> {
         if *self.layout.target() == TargetKind::None {
-            let told = anyhow::anyhow!(
-                "this model weights experts or arms and predicts no target: see its weights"
-            );
-            return Err(told.into());
+            refuse!("this model weights experts or arms and predicts no target: see its weights");
         }
         let mut read = hushstream_read::Row::default();
         Encoder::with_layout(&self.layout, &self.names)?.row(row, &mut read)?;
@@ -398,7 +398,7 @@ impl Model {
 }
 
 /// CRC-32 of everything but the checksum: keys in order, no spaces, numbers as they are parsed.
-fn checksum(mut stated: Value) -> anyhow::Result<u32> {
+fn checksum(mut stated: Value) -> Result<u32> {
     if let Some(keys) = stated.as_object_mut() {
         keys.remove("checksum");
     }
@@ -415,9 +415,9 @@ fn checksum_of_weights(weights: &[f64]) -> u32 {
 }
 
 /// How many standard deviations on both sides hold this share of a normal law.
-fn deviations(confidence: f64) -> anyhow::Result<f64> {
+fn deviations(confidence: f64) -> Result<f64> {
     if !(confidence > 0.0 && confidence < 1.0) {
-        bail!("a confidence of {confidence} is not allowed; allowed: between 0 and 1");
+        refuse!("a confidence of {confidence} is not allowed; allowed: between 0 and 1");
     }
     let (mut low, mut high) = (0.0, 40.0);
     for _ in 0..60 {

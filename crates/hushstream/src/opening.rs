@@ -3,12 +3,12 @@
 
 use crate::budget;
 use crate::data;
+use crate::error::{Error, Result, refuse};
 use crate::learner::{Learner, Listener, Privacy};
 use crate::methods::session::Session;
 use crate::methods::{Method, Place, Restart};
 use crate::passed::{other_rows, pass_over};
 use crate::state::{Card, StateFolder};
-use anyhow::{Result, anyhow, bail};
 use hushstream_mechanism::{Grant, Ledger, LedgerError, NoStorage, RowChain, RowHasher};
 use hushstream_noise::Key;
 use hushstream_read::Reader;
@@ -31,8 +31,8 @@ pub(crate) fn stored_rounds(learner: &Learner) -> Result<Option<u64>> {
     };
     let stored = Card::read(folder)?.rounds;
     match learner.privacy.rounds {
-        Some(rounds) if rounds != stored => bail!(
-            "the run in {} was planned for {stored} records, not for {rounds}: --rounds cannot \
+        Some(rounds) if rounds != stored => refuse!(
+            "the run in {} was planned for {stored} records, not for {rounds}: ‹rounds› cannot \
              change",
             folder.display()
         ),
@@ -125,8 +125,8 @@ fn resume(
     let covered = folder.rows()?;
     let unchecked = |reading: &str| reading.replace(data::CHECKED, "");
     if unchecked(&card.reading) != unchecked(reading) {
-        bail!(
-            "the run in {} reads its rows in another way: format, columns, schema and --shuffle \
+        refuse!(
+            "the run in {} reads its rows in another way: format, columns, schema and ‹shuffle› \
              must stay as they were, or rows would be learned twice",
             path.display()
         );
@@ -145,7 +145,7 @@ fn resume(
     let restart = method.open(Place::new(&key, &mut ledger, storage, every), None);
     let restart = restart.map_err(|error| {
         let told = other_rows(&error).or_else(|| card.other_flags(path, &learner.fixed()));
-        told.map_or(error, |told| anyhow!(told))
+        told.map_or(error, Error::refused)
     });
     let (session, told) = match restart? {
         Restart::Run(session, told) => (session, told),
@@ -163,7 +163,7 @@ fn resume(
         // The rows of batches that an old copy has lost are unknown.
         let known = rows.count();
         if known > learned {
-            bail!(
+            refuse!(
                 "the journal covers {known} rows, and its run has learned {learned}: this program \
                  did not write it"
             );
@@ -189,7 +189,7 @@ fn resume(
 fn begun(method: &dyn Method, grant: Grant, place: Place<'_>) -> Result<Box<dyn Session>> {
     match method.open(place, Some(grant))? {
         Restart::Run(session, _) => Ok(session),
-        Restart::NoRun => bail!("a run that was opened is not there"),
+        Restart::NoRun => refuse!("a run that was opened is not there"),
     }
 }
 
@@ -200,11 +200,13 @@ fn owed(ledger: &mut Ledger, method: &dyn Method, card: &Card) -> Result<Grant> 
     }
     match ledger.grant_again(card.charge) {
         Ok(grant) => Ok(grant),
-        Err(LedgerError::Begun(_) | LedgerError::Unknown(_) | LedgerError::Elsewhere(_)) => bail!(
-            "this run stopped before it began, and charge number {} of the ledger is not its own: \
+        Err(LedgerError::Begun(_) | LedgerError::Unknown(_) | LedgerError::Elsewhere(_)) => {
+            refuse!(
+                "this run stopped before it began, and charge number {} of the ledger is not its own: \
              remove the state folder and begin again",
-            card.charge
-        ),
+                card.charge
+            )
+        }
         Err(error) => Err(error.into()),
     }
 }

@@ -2,8 +2,8 @@
 //! where it stopped: a torn last line is cut, and a repeated release, which has the same value, is
 //! not written twice. Every line carries the version of the format.
 
+use crate::error::{Context, Result, refuse};
 use crate::methods::session::{Content, Release};
-use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, BufWriter, Seek, SeekFrom, Write};
@@ -55,15 +55,15 @@ impl Releases {
                 .with_context(|| format!("{} is not a file of releases", path.display()))?;
             match read.version {
                 Some(VERSION) => {}
-                None => bail!(
+                None => refuse!(
                     "{} was written by an earlier version of this program, whose releases have no \
-                     version: keep it, and name another file with --releases",
+                     version: keep it, and name another file with ‹releases›",
                     path.display()
                 ),
-                Some(version) => bail!(
+                Some(version) => refuse!(
                     "{} has releases of version {version}, and this program writes version \
                      {VERSION}: finish the run with the program that began it, or name another \
-                     file with --releases",
+                     file with ‹releases›",
                     path.display()
                 ),
             }

@@ -1,18 +1,17 @@
 //! A run, from its description to its outcome: on rows of the program, or on a whole file.
 
 use crate::ahead::Next;
-use crate::error::Error;
+use crate::error::{Error, Result, refuse};
 use crate::learner::{Data, Learner, Listener};
 use crate::learning::{Frame, Learning};
 use crate::methods::Method;
-use crate::methods::session::Content;
+use crate::methods::session::{Content, Play};
 use crate::model::Model;
 use crate::outcome::Outcome;
 use crate::plan::Plan;
 use crate::released::Released;
 use crate::rows::Rows;
 use crate::{budget, checked, data, files, methods, opening, state};
-use anyhow::{Result, anyhow, bail};
 use hushstream_account::Guarantee;
 use hushstream_mechanism::{OperatorOnly, Summary};
 use hushstream_pictures::numbers::grouped;
@@ -68,6 +67,7 @@ struct Chosen {
 
 impl Chosen {
     fn new(learner: &Learner) -> Result<Self> {
+        data::check_persons(learner)?;
         let schema = &learner.data.schema;
         let encoder = Encoder::new(schema)?;
         let stored = opening::stored_rounds(learner)?;
@@ -147,11 +147,10 @@ impl Run {
     /// More rows than were planned; a row without one of the columns; a disk that fails.
     pub fn learn(&mut self, row: &(impl Row + ?Sized)) -> Result<(), Error> {
         if self.learning.rounds() >= self.most {
-            let told = anyhow!(
+            refuse!(
                 "the run was planned for {} records, and has learned them all",
                 grouped(self.most)
             );
-            return Err(told.into());
         }
         let sealed = self.encoder.record(row)?;
         Ok(self.learning.take(sealed, false)?)
@@ -192,6 +191,19 @@ impl Run {
         self.learning.sync()?;
         let last = self.learning.last_model()?;
         Ok(Released::new(last.release, last))
+    }
+
+    /// The play of a bandit that the next row answers: for a live stream, where the play must be
+    /// known before its loss can be.
+    ///
+    /// # Errors
+    /// A run that is not of a bandit; a disk that fails.
+    pub fn play(&mut self) -> Result<Released<Play>, Error> {
+        self.learning.sync()?;
+        match self.learning.play()? {
+            Some(play) => Ok(Released::new(self.records(), play)),
+            None => refuse!("only a bandit plays, and this is {}", self.plan.recipe),
+        }
     }
 
     /// Records that the run has learned, including those before a resume.
@@ -249,12 +261,7 @@ impl Run {
 pub(crate) fn learn(learner: &Learner, listener: &mut dyn Listener) -> Result<Outcome> {
     check_outputs(learner)?;
     let schema = &learner.data.schema;
-    if schema.person.is_some() && learner.privacy.max_per_person.is_none() {
-        bail!(
-            "persons are told apart, so state how many records each may contribute: \
-             --max-per-person"
-        );
-    }
+    data::check_persons(learner)?;
     let stored = opening::stored_rounds(learner)?;
     let origin = data::Origin::new(&learner.data)?;
     let checked = checked::before(learner, &origin, schema, listener)?;
@@ -274,6 +281,15 @@ pub(crate) fn learn(learner: &Learner, listener: &mut dyn Listener) -> Result<Ou
         reader = reader.coded()?;
     }
     if let (passes @ 2.., rows) = method.passes() {
+        if let (Some(counted), None) = (counted, stored)
+            && counted < rows
+        {
+            refuse!(
+                "the file has {} rows, and several passes need every planned one: state ‹rounds \
+                 {counted}›, or ‹passes 1›",
+                grouped(counted)
+            );
+        }
         let (origin, schema) = (origin.clone(), schema.clone());
         reader = reader.repeated(rows, passes, move || origin.open_in_order(&schema).ok());
     }
@@ -355,7 +371,7 @@ fn test(learner: &Learner, layout: &Layout) -> Result<Option<Reader>> {
         return Ok(None);
     };
     if data::is_stream(file) {
-        bail!("a stream cannot be tested on: write it to a file first");
+        refuse!("a stream cannot be tested on: write it to a file first");
     }
     let data = Data {
         file: file.clone(),
@@ -367,7 +383,7 @@ fn test(learner: &Learner, layout: &Layout) -> Result<Option<Reader>> {
         reader = reader.coded()?;
     }
     if reader.layout() != layout {
-        bail!("{file} has other columns than the data that is learned from");
+        refuse!("{file} has other columns than the data that is learned from");
     }
     Ok(Some(reader))
 }
@@ -404,18 +420,20 @@ fn check_outputs(learner: &Learner) -> Result<()> {
 
 /// Input that cannot be read any more, after the charge: what is lost, and how to go on. The
 /// content of a row never leads here.
-fn mid_stream(learner: &Learner, error: &ReadError) -> anyhow::Error {
+fn mid_stream(learner: &Learner, error: &ReadError) -> Error {
     if learner.output.state.is_some() {
-        anyhow!(
+        Error::refused(format!(
             "{error}; the run is kept: mend the input, leave all rows so far as they are, and add \
-             --resume"
-        )
+             ‹resume›"
+        ))
     } else if learner.privacy.seed_insecure.is_some() && learner.privacy.ledger.is_none() {
-        anyhow!("{error}; the run ends here: with --state FOLDER it could go on")
+        Error::refused(format!(
+            "{error}; the run ends here: with ‹state FOLDER› it could go on"
+        ))
     } else {
-        anyhow!(
-            "{error}; the run ends here and its charge is spent: with --state FOLDER it could go on"
-        )
+        Error::refused(format!(
+            "{error}; the run ends here and its charge is spent: with ‹state FOLDER› it could go on"
+        ))
     }
 }
 

@@ -9,8 +9,8 @@
 //! After a crash without a card, nothing was spent. With a card the run can continue, whether or
 //! not its charge is in the ledger yet.
 
+use crate::error::{Context, Result, refuse};
 use crate::files::{check_writable, write_whole_secret};
-use anyhow::{Context, Result, bail};
 use hushstream_mechanism::{FileStorage, RowChain, Storage, WithRows, rows_covered};
 use hushstream_noise::Key;
 use serde::{Deserialize, Serialize};
@@ -73,7 +73,7 @@ impl Card {
         let card: Self = serde_json::from_slice(&text)
             .with_context(|| format!("{} is not the card of a state folder", path.display()))?;
         if card.format != FORMAT || card.version != VERSION {
-            bail!(
+            refuse!(
                 "{} has version {}, and this program reads version {VERSION}: finish the run with \
                  the program that began it, or begin a new run, which is charged",
                 path.display(),
@@ -101,8 +101,8 @@ impl StateFolder {
     /// Checks, without changes, that a new run can use the folder.
     pub(crate) fn check_new(path: &Path) -> Result<()> {
         if path.join("run.json").exists() {
-            bail!(
-                "{} holds a run already: add --resume to go on with it, or name another folder",
+            refuse!(
+                "{} holds a run already: add ‹resume› to go on with it, or name another folder",
                 path.display()
             );
         }
@@ -110,7 +110,7 @@ impl StateFolder {
         let there = path.ancestors().find(|part| part.exists());
         let there = there.unwrap_or(Path::new("."));
         if !there.is_dir() {
-            bail!(
+            refuse!(
                 "cannot keep the state in {}: {} is not a folder",
                 path.display(),
                 there.display()

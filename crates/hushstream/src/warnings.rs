@@ -16,7 +16,7 @@ pub fn large_delta(value: f64, records: u64) -> Option<String> {
     (value > 0.0 && value * records as f64 >= 1.0).then(|| {
         format!(
             "warning: δ = {} is not below 1/n for n = {} records: publishing the record of \
-             somebody drawn at random would keep such a promise; state a --delta far below {}",
+             somebody drawn at random would keep such a promise; state a δ far below {}",
             delta(value),
             grouped(records),
             short(1.0 / records as f64)
@@ -59,7 +59,7 @@ pub fn left_ledgers(learner: &Learner) -> Option<String> {
     Some(format!(
         "warning: {} is a ledger whose data is not there. If {} holds the same people under a new \
          name, their budget must not be opened twice: `hushstream ledger move {first} {}` lets it \
-         go on, and so does --ledger {first}",
+         go on, and so does naming the ledger {first}",
         names.join(", "),
         learner.data.file,
         own.display()

@@ -37,6 +37,9 @@ const EXPECTED: f64 = 0.3;
 /// How much more the average weighs later iterates.
 const LATER: f64 = 3.0;
 
+/// Beyond any sum: larger numbers are held here, so that products of them stay finite.
+const LARGE: f64 = 1e100;
+
 /// Parameters of [`CurvesAndTables`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct TableRule {
@@ -198,7 +201,7 @@ impl CurvesAndTables {
         self.means.clear();
         let means = counts[..rule.hats].iter();
         self.means
-            .extend(means.map(|&count| count.max(0.0) / records * kept(count)));
+            .extend(means.map(|&count| (count.max(0.0) / records * kept(count)).min(LARGE)));
         // Relative to 1/η: the diagonal and, along the mean, the pull of one batch.
         let pull = rule.curvature * rule.batch * rule.step;
         let diagonal = |mean: f64| 1.0 + pull * rule.spread * mean;
@@ -217,10 +220,11 @@ impl CurvesAndTables {
         for score in 0..rule.scores {
             let here = (score..).step_by(rule.scores);
             let along = here.clone().zip(&self.means);
-            let along: f64 = along.map(|(i, p)| p * sums[i] / diagonal(*p)).sum();
+            let sum = |i: usize| sums[i].clamp(-LARGE, LARGE);
+            let along: f64 = along.map(|(i, p)| p * sum(i) / diagonal(*p)).sum();
             let damped = pull * along / (1.0 + pull * square);
             for (i, (&mean, &count)) in here.zip(self.means.iter().zip(counts)) {
-                let along = (sums[i] - damped * mean) / diagonal(mean);
+                let along = (sum(i) - damped * mean) / diagonal(mean);
                 self.iterate[i] = -step * shrink(count) * along;
             }
         }
@@ -237,8 +241,9 @@ impl CurvesAndTables {
             let factor = curvature / (steady * curvature * curvature + shrink);
             let factor = -factor * rule.unit / rule.cell_length;
             self.moved[i] = noise * factor.abs();
-            for i in i * rule.scores..(i + 1) * rule.scores {
-                self.iterate[i] = factor * sums[i];
+            let cell = i * rule.scores..(i + 1) * rule.scores;
+            for (weight, sum) in self.iterate[cell.clone()].iter_mut().zip(&sums[cell]) {
+                *weight = factor * sum;
             }
         }
     }
@@ -305,4 +310,173 @@ impl Learner for CurvesAndTables {
 /// The weight of iterate t in the average up to it.
 fn later(t: u64) -> f64 {
     (1.0 + LATER) / (t as f64 + 1.0 + LATER)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rule(cells: usize, scores: usize) -> TableRule {
+        TableRule {
+            hats: 4,
+            cells,
+            tables: cells / 3,
+            scores,
+            count_weight: 0.5,
+            batch: 20.0,
+            step: 0.3,
+            spread: 0.6,
+            unit: 2.5,
+            residual_bound: 0.5,
+            cell_length: 0.4,
+            curvature: 0.25,
+            averaged: true,
+            noise: vec![2.0, 1.5],
+        }
+    }
+
+    /// Some sum: never the same twice, with counts of every size and sign.
+    fn sums(rule: &TableRule, t: u64) -> Vec<f64> {
+        let weights = (rule.hats + rule.cells) * rule.scores;
+        (0..weights + rule.hats + rule.cells)
+            .map(|i| {
+                let wave = libm::sin((t * 31 + i as u64 * 7) as f64);
+                wave * t as f64 * if i < weights { 3.0 } else { 9.0 }
+            })
+            .collect()
+    }
+
+    /// x of Ax = b, by elimination.
+    fn solved(mut a: Vec<Vec<f64>>, mut b: Vec<f64>) -> Vec<f64> {
+        let n = b.len();
+        for i in 0..n {
+            for j in i + 1..n {
+                let factor = a[j][i] / a[i][i];
+                let (above, below) = a.split_at_mut(j);
+                let pairs = below[0].iter_mut().zip(&above[i]);
+                pairs.for_each(|(below, above)| *below -= factor * above);
+                b[j] -= factor * b[i];
+            }
+        }
+        for i in (0..n).rev() {
+            for j in i + 1..n {
+                b[i] -= a[i][j] * b[j];
+            }
+            b[i] /= a[i][i];
+        }
+        b
+    }
+
+    /// The formulas of the file's documentation, with a dense matrix and cell by cell.
+    #[test]
+    fn weights_are_those_of_a_dense_solution() {
+        for (cells, scores) in [(0, 1), (6, 1), (6, 3)] {
+            let rule = rule(cells, scores);
+            let mut learner = CurvesAndTables::new(rule.clone()).unwrap();
+            let mut average = vec![0.0; (4 + cells) * scores];
+            for t in 1..=4 {
+                let prefix = sums(&rule, t);
+                learner.observe(&prefix).unwrap();
+                let (sums, counts) = prefix.split_at((4 + cells) * scores);
+                let (time, noise) = (t as f64, if t == 1 { 2.0_f64 } else { 1.5 });
+                // κ·C carries noise s, so C carries s/κ.
+                let count = |i: usize| counts[i].max(0.0) / 0.5;
+                let kept = |i: usize| count(i).powi(2) / (count(i).powi(2) + (noise / 0.5).powi(2));
+                let p = |i: usize| count(i) / (time * 20.0 * 0.5) * kept(i);
+                let matrix: Vec<Vec<f64>> = (0..4)
+                    .map(|i| {
+                        let entry = |j| {
+                            let rank = 0.25 * 20.0 * p(i) * p(j);
+                            let diagonal = 1.0 / 0.3 + 0.25 * 20.0 * p(i) * 0.6;
+                            rank + if i == j { diagonal } else { 0.0 }
+                        };
+                        (0..4).map(entry).collect()
+                    })
+                    .collect();
+                for score in 0..scores {
+                    let right = (0..4).map(|i| -sums[i * scores + score]).collect();
+                    let curve = solved(matrix.clone(), right);
+                    for (i, weight) in curve.iter().enumerate() {
+                        let shrunk = if cells > 0 { kept(i) } else { 1.0 };
+                        let own = learner.iterate()[i * scores + score];
+                        assert!((own - 2.5 * shrunk * weight).abs() < 1e-9, "{t} {i}: {own}");
+                    }
+                    for cell in 4..4 + cells {
+                        let g = sums[cell * scores + score] / 0.4;
+                        let h = 0.25 * count(cell) / (0.5 * 0.4);
+                        let s = 0.25 * noise / (0.5 * 0.5 * 0.4);
+                        let steady = 1.0 + STEADY * rule.tables as f64 / time;
+                        let v = -g * h / (steady * h * h + (s / EXPECTED).powi(2));
+                        let own = learner.iterate()[cell * scores + score];
+                        assert!((own - 2.5 * v).abs() < 1e-9, "{t} {cell}: {own} {v}");
+                    }
+                }
+                for (average, weight) in average.iter_mut().zip(learner.iterate()) {
+                    *average += 4.0 / (time + 4.0) * (weight - *average);
+                }
+                let pairs = average.iter().zip(learner.published());
+                pairs.for_each(|(a, b)| assert!((a - b).abs() < 1e-12));
+            }
+        }
+        // In the order of time the last iterate is published.
+        let last = TableRule {
+            averaged: false,
+            ..rule(0, 1)
+        };
+        let mut learner = CurvesAndTables::new(last.clone()).unwrap();
+        learner.observe(&sums(&last, 1)).unwrap();
+        assert_eq!(learner.published(), learner.iterate());
+    }
+
+    #[test]
+    fn a_restored_learner_goes_on_bit_for_bit() {
+        for (cells, scores) in [(0, 1), (6, 3)] {
+            let rule = rule(cells, scores);
+            let mut learner = CurvesAndTables::new(rule.clone()).unwrap();
+            for t in 1..=6 {
+                let mut again = CurvesAndTables::new(rule.clone()).unwrap();
+                again.restore(learner.rounds(), &learner.state()).unwrap();
+                for learner in [&mut learner, &mut again] {
+                    learner.observe(&sums(&rule, t)).unwrap();
+                }
+                assert_eq!(learner.state(), again.state());
+                assert_eq!((learner.rounds(), again.rounds()), (t, t));
+                assert_eq!(learner.published(), again.published());
+            }
+            assert!(learner.restore(1, &[0.0]).is_err());
+            let broken = vec![f64::NAN; learner.state().len()];
+            assert!(learner.restore(1, &broken).is_err());
+        }
+    }
+
+    #[test]
+    fn sums_of_any_size_give_finite_weights() {
+        let sizes = [0.0, 1e-300, 1e-150, 1.0, 1e150, 1e300, f64::MAX];
+        for (cells, scores) in [(0, 1), (6, 3)] {
+            for noise in [0.0, 1.0, 1e200] {
+                for sum in sizes {
+                    for count in sizes {
+                        for sign in [1.0, -1.0] {
+                            let rule = TableRule {
+                                noise: vec![noise],
+                                ..rule(cells, scores)
+                            };
+                            let mut learner = CurvesAndTables::new(rule).unwrap();
+                            let mut prefix = vec![sum; (4 + cells) * scores];
+                            prefix.extend(vec![sign * count; 4 + cells]);
+                            for _ in 0..2 {
+                                learner.observe(&prefix).unwrap();
+                                let state = learner.state();
+                                let is_finite = state.iter().all(|weight| weight.is_finite());
+                                assert!(is_finite, "{sum} {count} {noise}: {state:?}");
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        let mut learner = CurvesAndTables::new(rule(0, 1)).unwrap();
+        assert!(learner.observe(&[f64::NAN; 8]).is_err());
+        assert!(learner.observe(&[0.0; 7]).is_err());
+    }
 }

@@ -32,18 +32,21 @@
 //! projection onto a convex cone that holds V, so ‖V̂⁺ − V‖ ≤ ‖V̂ − V‖: the distance is at most
 //! (N_u + ρN_V)/(tα), and the ball holds x. ∎
 //!
-//! **Cost** O(p²) to read a sum, and in the first k rounds and every k-th after them
-//! ([`LeastSquares::every`]: a public function of the round alone) two Cholesky factorisations of
-//! p³/3 operations if V̂ is positive definite, otherwise an eigendecomposition of about 10p³.
-//! Between these rounds the iterate stays, so that it is at most k − 1 rounds old: the leader moves
-//! by at most G/(αj) in round j, so G²/2 becomes (k − ½)G², and 1 + ln T before the noise becomes
-//! 2 + ln T. The default is every round for p ≤ 12 and k = ⌈p/12⌉ above, which keeps the work at
-//! O(p²) per round.
+//! **Cost** O(p²) to read a sum, and at rounds that are *due* (the powers of two below k and every
+//! k-th round, [`LeastSquares::every`]: a public function of the round alone) two Cholesky
+//! factorisations of p³/3 operations if V̂ is positive definite, otherwise an eigendecomposition of
+//! about 10p³, when the iterate is first asked for. Between due rounds, which are at most k apart,
+//! it stays: the leader moves by at most G/(αj) in round j, which at most k − 1 rounds feel, so G²/2
+//! becomes (k − ½)G². The noise that round t feels is that of the due round s(t) before it, and
+//! Σ1/s(t) ≤ ⌈log₂ k⌉ + 1 + ln(T/k): a term of at most 1 for each power of two below k and of at
+//! most 1/m for each m·k. So 1 + ln T before the noise grows by ⌈log₂ k⌉ − ln k. The default is every
+//! round for p ≤ 12 and k = ⌈p/12⌉ above, which keeps the work at O(p²) per round.
 
 use hushstream_account::ParameterError;
 use hushstream_sets::{Ball, ConvexSet};
 use nalgebra::DMatrix;
 use nalgebra::linalg::{Cholesky, SymmetricEigen};
+use std::sync::OnceLock;
 
 use crate::{LearnError, Learner, MomentsLayout, check};
 
@@ -75,7 +78,10 @@ pub struct LeastSquares {
     /// k.
     every: u64,
     rounds: u64,
-    iterate: Vec<f64>,
+    /// The last due round and its sum.
+    due: (u64, Vec<f64>),
+    /// The iterate of that round, once it has been asked for.
+    iterate: OnceLock<Vec<f64>>,
 }
 
 impl LeastSquares {
@@ -106,11 +112,12 @@ impl LeastSquares {
             slope,
             every: dimension.div_ceil(12) as u64,
             rounds: 0,
-            iterate: vec![0.0; dimension],
+            due: (0, Vec::new()),
+            iterate: OnceLock::from(vec![0.0; dimension]),
         })
     }
 
-    /// Recomputes the iterate in the first k rounds and every k-th after them.
+    /// Recomputes the iterate in every k-th round, and at powers of two before the first of them.
     ///
     /// # Errors
     /// A k of 0.
@@ -140,7 +147,16 @@ impl LeastSquares {
         self.layout = self.layout.with_targets(classes)?;
         let weights = classes * self.layout.dimension();
         self.ball = Ball::new(weights, self.radius())?;
-        self.iterate = vec![0.0; weights];
+        self.iterate = OnceLock::from(vec![0.0; weights]);
+        Ok(self)
+    }
+
+    /// Learns from sums whose κ is `weight`·R/Y.
+    ///
+    /// # Errors
+    /// A weight that is not positive and finite.
+    pub fn weighted(mut self, weight: f64) -> Result<Self, LearnError> {
+        self.layout = self.layout.weighted(weight)?;
         Ok(self)
     }
 
@@ -164,7 +180,7 @@ impl LeastSquares {
         let harmonic = check::harmonic(horizon);
         let leader = harmonic * (k as f64 - 0.5) * self.slope * self.slope;
         let noise = self.slope * (target_noise + self.radius() * matrix_noise);
-        let late = if k > 1 { 1.0 } else { 0.0 };
+        let late = f64::from(k.next_power_of_two().ilog2()) - (k as f64).ln();
         let ridge = self.ridge * self.radius() * self.radius() / 2.0;
         (leader + (harmonic + late) * noise) / self.alpha + ridge
     }
@@ -173,6 +189,17 @@ impl LeastSquares {
     #[must_use]
     pub fn trivial_regret(&self, horizon: u64) -> f64 {
         horizon as f64 * self.slope * 2.0 * self.radius()
+    }
+
+    /// The iterate of the last due round.
+    fn solved(&self) -> Result<Vec<f64>, LearnError> {
+        let (t, sum) = &self.due;
+        let (matrix, mut targets) = self.layout.read(sum)?;
+        for value in &mut targets {
+            *value = value.clamp(f64::MIN, f64::MAX);
+        }
+        let answer = self.solve(*t as f64, &matrix, &targets)?;
+        check::project(&self.ball, answer)
     }
 
     /// ((tα + λ)·I + V⁺)⁻¹·u for every u, also for moments near the largest floats.
@@ -224,19 +251,22 @@ impl Learner for LeastSquares {
     }
 
     fn iterate(&self) -> &[f64] {
-        &self.iterate
+        // The sum was checked, and a finite symmetric matrix has eigenvalues; if an iteration did
+        // not find them, the learner would be where it began.
+        let start = || vec![0.0; self.layout.targets() * self.layout.dimension()];
+        self.iterate
+            .get_or_init(|| self.solved().unwrap_or_else(|_| start()))
     }
 
     fn observe(&mut self, prefix: &[f64]) -> Result<(), LearnError> {
         check::vector("prefix sum", prefix, self.layout.len())?;
         let t = self.rounds + 1;
-        if t <= self.every || t.is_multiple_of(self.every) {
-            let (matrix, mut targets) = self.layout.read(prefix)?;
-            for value in &mut targets {
-                *value = value.clamp(f64::MIN, f64::MAX);
-            }
-            let answer = self.solve(t as f64, &matrix, &targets)?;
-            self.iterate = check::project(&self.ball, answer)?;
+        let k = self.every;
+        if t < k && t.is_power_of_two() || t.is_multiple_of(k) {
+            self.due.0 = t;
+            self.due.1.clear();
+            self.due.1.extend_from_slice(prefix);
+            self.iterate = OnceLock::new();
         }
         self.rounds = t;
         Ok(())
@@ -248,7 +278,7 @@ impl Learner for LeastSquares {
 
     fn restore(&mut self, rounds: u64, state: &[f64]) -> Result<(), LearnError> {
         check::inside("saved iterate", &self.ball, state)?;
-        self.iterate = state.to_vec();
+        self.iterate = OnceLock::from(state.to_vec());
         self.rounds = rounds;
         Ok(())
     }
@@ -275,7 +305,7 @@ mod tests {
                 moved.push(t);
             }
         }
-        assert_eq!(moved, (1..=12).chain([24, 36]).collect::<Vec<_>>());
+        assert_eq!(moved, [1, 2, 4, 8, 12, 24, 36]);
     }
 
     /// A negative eigenvalue is ignored, not inverted: V̂ = diag(−5, 3), t = 1, α = 1, û = (0.1,

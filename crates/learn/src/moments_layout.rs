@@ -4,13 +4,14 @@
 //!
 //! 1. v_i² for i = 0..p,
 //! 2. √2·v_i·v_j for i < j, row by row: (0,1), (0,2), …, (0,p−1), (1,2), …,
-//! 3. κ·y·v_i for i = 0..p, κ = R/Y; for K classes there are K such blocks, and the block of the
-//!    record's class is filled, with y = 1.
+//! 3. κ·y·v_i for i = 0..p; for K classes there are K such blocks, and the block of the record's
+//!    class is filled, with y = 1.
 //!
 //! **Why.** With √2 the first two blocks are an isometry of the symmetric matrix vvᵀ with the
 //! Frobenius norm, so spherical noise on the numbers is symmetric noise on the matrix, and
-//! ‖contribution‖² = ‖v‖⁴ + κ²y²‖v‖² ≤ 2R⁴ for ‖v‖ ≤ R, |y| ≤ Y. κ gives both parts the same
-//! weight. Clip v and y *before* forming the products: clipping the products' norm is not enough.
+//! ‖contribution‖² = ‖v‖⁴ + κ²y²‖v‖². For ‖v‖ ≤ R and |y| ≤ Y, κ = R/Y gives both parts the same
+//! weight; a smaller one means less noise in the matrix and more in the target's part. Clip v and y
+//! *before* forming the products: clipping the products' norm is not enough.
 
 use crate::{LearnError, check};
 use hushstream_account::ParameterError;
@@ -61,6 +62,17 @@ impl MomentsLayout {
         })
     }
 
+    /// The same layout with κ = `weight`·R/Y.
+    ///
+    /// # Errors
+    /// A weight that is not positive and finite.
+    pub fn weighted(self, weight: f64) -> Result<Self, LearnError> {
+        check::positive("weight of the target", weight)?;
+        let kappa = weight * self.kappa;
+        check::positive("κ", kappa)?;
+        Ok(Self { kappa, ..self })
+    }
+
     /// The same layout with `targets` blocks of targets.
     ///
     /// # Errors
@@ -92,7 +104,7 @@ impl MomentsLayout {
         self.dimension
     }
 
-    /// κ = R/Y.
+    /// κ, which is R/Y unless weighted.
     #[must_use]
     pub fn kappa(self) -> f64 {
         self.kappa

@@ -96,7 +96,7 @@ fn scrible_estimates_are_unbiased_and_plays_inside() {
         for _ in 0..300 {
             let all = learner.possibilities().unwrap();
             let mut mean = vec![0.0; pulled.len()];
-            for (point, estimate) in &all {
+            for [point, estimate] in &all {
                 assert!(set.contains(point, 1e-9), "{set:?} {point:?}");
                 let answer = dot(&loss, point);
                 for (mean, value) in mean.iter_mut().zip(estimate) {

@@ -129,7 +129,8 @@ fn least_squares_is_ridge_regression() {
             add(&mut sum, 1.0, &contribution);
             learner.observe(&sum).unwrap();
             records.push((v, y));
-            if t > every && !t.is_multiple_of(every) {
+            let is_due = t < every && t.is_power_of_two() || t.is_multiple_of(every);
+            if !is_due {
                 continue;
             }
             let mut rows = vec![vec![0.0; p + 1]; p];

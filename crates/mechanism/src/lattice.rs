@@ -63,11 +63,10 @@ pub struct Lattice {
     norm: Norm,
     bound: f64,
     radius: i64,
-    /// By what to shrink a vector until its integers fit.
-    shrinks: &'static [f64],
 }
 
-/// As it is; and a little smaller, which always helps.
+/// By what to shrink a vector until its integers fit: as it is; and a little smaller, which always
+/// helps.
 const SHRINKS: [f64; 2] = [1.0, 1.0 - 1e-6];
 
 impl Lattice {
@@ -94,15 +93,7 @@ impl Lattice {
             norm,
             bound,
             radius,
-            shrinks: &SHRINKS,
         })
-    }
-
-    /// The same without a second try: for second moments, whose distances are proved for vectors as
-    /// they are, not for smaller copies.
-    pub(crate) fn rigid(mut self) -> Self {
-        self.shrinks = &SHRINKS[..1];
-        self
     }
 
     /// Number of coordinates.
@@ -125,13 +116,15 @@ impl Lattice {
 
     /// Whether these integers can be the sum of `batch` contributions.
     pub(crate) fn holds_sum(&self, values: &[i64], batch: u64) -> bool {
-        values.len() == self.dimension() && self.holds_part(values, batch)
+        values.len() == self.dimension() && self.holds_part(values, batch, 16)
     }
 
-    /// Whether these can be some of its coordinates: their length is at most batch·radius. In
+    /// Whether these integers can be some coordinates of the sum of `batch` contributions, if they
+    /// weigh so many sixteenths of the radius: their length is at most batch·⌊radius·weight⌋. In
     /// arithmetic that cannot wrap.
-    pub(crate) fn holds_part(&self, values: &[i64], batch: u64) -> bool {
-        let most = u128::from(batch) * u128::from(self.radius.unsigned_abs());
+    pub(crate) fn holds_part(&self, values: &[i64], batch: u64, sixteenths: u8) -> bool {
+        let radius = u128::from(self.radius.unsigned_abs()) * u128::from(sixteenths) / 16;
+        let most = u128::from(batch) * radius;
         let sizes = || values.iter().map(|value| u128::from(value.unsigned_abs()));
         if sizes().any(|size| size > most) {
             return false;
@@ -236,7 +229,7 @@ impl Lattice {
         // Not radius/length, which may overflow for a subnormal length: only lengths above the
         // bound are divided by.
         let scale = self.radius as f64 / if clipped { length } else { self.bound };
-        let mut scales = self.shrinks.iter().map(|shrink| scale * shrink * factor);
+        let mut scales = SHRINKS.iter().map(|shrink| scale * shrink * factor);
         let scale = scales.find(|&scale| fits(self, entries, scale));
         scale.map(|scale| (scale, clipped))
     }

@@ -74,7 +74,7 @@ pub use durable::{
 pub use exact::{ExactSum, ExactTables};
 pub use lattice::{Contribution, Lattice, LatticeError, Norm};
 pub use mechanism::Mechanism;
-pub use moments::Moments;
+pub use moments::{Moments, TargetWeight};
 pub use persons::Participation;
 pub use private::{Back, GivenOf, PendingOf, PlanOf, Private, PromiseOf, ReleaseOf};
 pub use scoreboard::{

@@ -1,20 +1,132 @@
-//! Second moments of a record, for least squares: (vvᵀ, κ·y·v) from features clipped to R and a
-//! target clipped to Y, κ = R/Y.
+//! Second moments of a record, for least squares: exact integers, whose distance is proved in
+//! integers.
 //!
-//! Coordinates: V_ii for every i, then √2·V_ij for i < j row by row, then κ·y·v_i: the isometric
-//! form, in which independent noise on every coordinate is symmetric noise on the matrix. Its
-//! length is √(‖v‖⁴ + κ²y²‖v‖²) ≤ √2·R². Products are formed here, from clipped data: a clip of the
-//! product is no substitute (erratum J2 is a bound of R where R² is needed), and the distance of
-//! two such points, 1.5 radii instead of 2, holds only because of where they come from.
+//! **From a record to integers.** Features v are clipped to length R and scaled by Q/R, Q = 2¹²;
+//! the target y is clipped to Y and scaled by S/Y, S = 2¹⁵. Both are rounded to the nearest
+//! integers q, s. What comes out is checked: Σq_i² ≤ Q² and |s| ≤ S. Features that rounding took
+//! out of the ball are truncated instead, which shortens them; if that fails too the record is
+//! null. So whatever the floats did, a record is integers within these bounds, or nothing. A batch
+//! is summed exactly: M = Σqqᵀ and u = Σs·q (`block.rs`).
 //!
-//! **Several classes** share one matrix: the target is the unit vector y ∈ ℝᴷ of the record's
-//! class, and κ·y_k·v follows class by class. Length and distance depend on y only through ‖y‖ ≤ Y
-//! = 1 and |⟨y, y'⟩| ≤ Y², as for a number, so K classes cost no more sensitivity than one; K
-//! separate problems would cost √K.
+//! **To the lattice.** A complete item is mapped to the lattice once: M_ii for every i, then √2·M_ij
+//! for i < j row by row, then κ·u_i, where M is in units of Q² and u of QS. This is the isometric
+//! form: independent noise on every coordinate is symmetric noise on the matrix. κ is the weight of
+//! the target's block ([`TargetWeight`]). In these units a record's point is (vvᵀ, κ·y·v) with
+//! ‖v‖ ≤ 1, |y| ≤ 1, of length at most √(1 + κ²): that is the bound, and the radius is its image.
+//! So with c = radius/√(1 + κ²) the integers are trunc(c·M_ii/Q²), trunc(√2·c·M_ij/Q²) and
+//! trunc(κ·c·u_i/QS), where c, √2·c and κ·c are fixed-point numbers rounded *down* by integer square
+//! roots ([`Image`]).
+//!
+//! *Claim.* Two items that differ in one record are at most δ·radius + √D apart, D coordinates,
+//! with δ² = (2 + 2κ² + κ⁴/2)/(1 + κ²) for κ² ≤ 2 and 4κ²/(1 + κ²) above; if one of the two records
+//! is null, radius + √D.
+//!
+//! *Proof.* For two points of the form above, with z = ⟨v, w⟩,
+//! ‖·‖² = ‖v‖⁴ + ‖w‖⁴ − 2z² + κ²(y²‖v‖² + y'²‖w‖² − 2yy'z) ≤ 2 + 2κ² − 2z² + 2κ²|z|, which is
+//! largest at |z| = min(κ²/2, 1). A null is the point 0, at a distance of at most √(1 + κ²). The
+//! multipliers are no larger than c, √2·c, κ·c, coordinate by coordinate, and the map is linear: so
+//! before truncation the distance is at most c times that. Truncation adds less than 1 to the
+//! distance of two numbers, hence at most √D to that of two vectors. ∎
+//!
+//! Truncation does not lengthen: an item of B records is no longer than B·radius.
+//!
+//! **Several classes** share one matrix: the target is the unit vector y ∈ ℝᴷ of the record's class,
+//! and κ·y_k·v follows class by class. The proof uses y only through ‖y‖ ≤ 1 and |⟨y, y'⟩| ≤ 1, so K
+//! classes cost no more sensitivity than one number; K separate problems would cost √K.
+//!
+//! **What rounding costs.** A feature moves by at most R/2¹³ (R/2¹² if truncated), a target by
+//! Y/2¹⁶. Random rounding errors put a ridge of n·R²/(12·2²⁴) on the matrix of n records, 10⁻⁵ of its
+//! eigenvalues at p = 2000 features spread over the ball. [`Moments::rounding`] is the worst case.
+//!
+//! Products are formed here, from clipped data: a clip of the product is no substitute (erratum J2
+//! is a bound of R where R² is needed), and δ < 2 holds only because of where the points come from.
 
-use crate::lattice::Contribution;
-use crate::losses::{Bounds, Features, Record, class};
-use hushstream_account::ParameterError;
+mod block;
+
+pub(crate) use block::Block;
+
+use crate::losses::Bounds;
+use hushstream_account::{Adjacency, ParameterError};
+use serde::{Deserialize, Serialize};
+
+/// Q, the integer image of the bound on features, as a power of two.
+const FEATURE_BITS: u32 = 12;
+/// S, that of the bound on targets.
+const TARGET_BITS: u32 = 15;
+/// The most records of an item: its sums stay below 2⁶¹.
+pub(crate) const MOST_RECORDS: u64 = 1 << (61 - FEATURE_BITS - TARGET_BITS);
+/// Bits of a multiplier behind the point.
+const POINT: u32 = 16;
+
+/// κ², the weight of the target's part of second moments against the matrix: a number of
+/// sixteenths, so that it is exact.
+///
+/// ```
+/// use hushstream_account::Adjacency;
+/// use hushstream_mechanism::TargetWeight;
+///
+/// let equal = TargetWeight::sixteenths(16)?; // κ = 1
+/// assert!((equal.distance(Adjacency::ReplaceOne) - 1.5).abs() < 1e-12);
+/// assert_eq!(TargetWeight::default().squared(), 0.5);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "u8", into = "u8")]
+pub struct TargetWeight(u8);
+
+impl TargetWeight {
+    /// κ² = `count`/16.
+    ///
+    /// # Errors
+    /// 0, or more than 64.
+    pub fn sixteenths(count: u8) -> Result<Self, ParameterError> {
+        if (1..=64).contains(&count) {
+            Ok(Self(count))
+        } else {
+            let allowed = "1 to 64 sixteenths";
+            Err(ParameterError::new("weight of the target", count, allowed))
+        }
+    }
+
+    /// κ².
+    #[must_use]
+    pub fn squared(self) -> f64 {
+        f64::from(self.0) / 16.0
+    }
+
+    /// How many radii two neighbouring points are apart: δ of the source file's proof, rounded up.
+    #[must_use]
+    pub fn distance(self, adjacency: Adjacency) -> f64 {
+        let k = self.squared();
+        let squared = match adjacency {
+            Adjacency::ZeroOut => return 1.0,
+            Adjacency::ReplaceOne if k <= 2.0 => (2.0 + 2.0 * k + k * k / 2.0) / (1.0 + k),
+            Adjacency::ReplaceOne => 4.0 * k / (1.0 + k),
+        };
+        squared.sqrt() * (1.0 + 4.0 * f64::EPSILON)
+    }
+}
+
+impl Default for TargetWeight {
+    /// κ² = ½.
+    fn default() -> Self {
+        Self(8)
+    }
+}
+
+impl TryFrom<u8> for TargetWeight {
+    type Error = ParameterError;
+
+    fn try_from(count: u8) -> Result<Self, ParameterError> {
+        Self::sixteenths(count)
+    }
+}
+
+impl From<TargetWeight> for u8 {
+    fn from(weight: TargetWeight) -> Self {
+        weight.0
+    }
+}
 
 /// The map from records to second moments.
 ///
@@ -24,7 +136,7 @@ use hushstream_account::ParameterError;
 ///
 /// let moments = Moments::new(3, Bounds::new(1.0, (-1.0, 1.0), 1.0)?);
 /// assert_eq!(moments.dimension(), 9); // 3·4/2 products and 3 of features with target
-/// assert!((moments.bound() - 2_f64.sqrt()).abs() < 1e-12);
+/// assert!((moments.bound() - 1.5_f64.sqrt()).abs() < 1e-12);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
@@ -33,6 +145,7 @@ pub struct Moments {
     bounds: Bounds,
     /// K, if the target is a class.
     classes: Option<usize>,
+    weight: TargetWeight,
 }
 
 impl Moments {
@@ -43,6 +156,7 @@ impl Moments {
             features,
             bounds,
             classes: None,
+            weight: TargetWeight::default(),
         }
     }
 
@@ -65,10 +179,16 @@ impl Moments {
             ));
         }
         Ok(Self {
-            features,
-            bounds,
             classes: Some(classes),
+            ..Self::new(features, bounds)
         })
+    }
+
+    /// The same with another weight of the target's part.
+    #[must_use]
+    pub fn weighted(mut self, weight: TargetWeight) -> Self {
+        self.weight = weight;
+        self
     }
 
     /// Number of target vectors: K, or 1 for a number.
@@ -83,22 +203,34 @@ impl Moments {
         self.features
     }
 
+    /// Coordinates of the matrix: p(p+1)/2.
+    fn products(&self) -> usize {
+        self.features * (self.features + 1) / 2
+    }
+
     /// Number of coordinates: p(p+1)/2 + K·p.
     #[must_use]
     pub fn dimension(&self) -> usize {
-        self.features * (self.features + 1) / 2 + self.targets() * self.features
+        self.products() + self.targets() * self.features
     }
 
-    /// √2·R².
+    /// √(1 + κ²)·R².
     #[must_use]
     pub fn bound(&self) -> f64 {
-        std::f64::consts::SQRT_2 * self.bounds.features().powi(2)
+        (1.0 + self.weight.squared()).sqrt() * self.bounds.features().powi(2)
     }
 
-    /// κ = R/Y.
+    /// κ².
     #[must_use]
-    pub fn weight(&self) -> f64 {
-        self.bounds.features() / self.bounds.target_magnitude()
+    pub fn weight(&self) -> TargetWeight {
+        self.weight
+    }
+
+    /// κ·R/Y, by which y·v is multiplied in the sums.
+    #[must_use]
+    pub fn target_scale(&self) -> f64 {
+        let kappa = self.weight.squared().sqrt();
+        kappa * self.bounds.features() / self.bounds.target_magnitude()
     }
 
     /// The public bounds.
@@ -107,239 +239,64 @@ impl Moments {
         &self.bounds
     }
 
-    /// How far inside the bound clipped features are kept.
-    ///
-    /// *Claim*: their true length is at most R. With u = 2⁻⁵³, a sum of p squares is at least
-    /// (1−u)^p of the true one, its root at least (1−u)^(p/2+1) of the true length; the quotient
-    /// R/norm and two products add at most (1+u)³. So the length is at most R·(1 + (p/2 + 5)u)·(1 −
-    /// margin), up to squares of pu, and a margin of (p + 16)u suffices for p < 2⁴⁰. A fixed margin
-    /// of 10⁻¹⁴ suffices for p ≤ 170 only: with p = 200 a large value can swallow all the others,
-    /// and the length is beyond R. (Even without it the distance held up to p = 6000, where
-    /// `SumPlan::distance` has 10⁻¹² to spare.)
-    fn margin(&self) -> f64 {
-        let units = self.features as f64 + 16.0;
-        (units * 0.5 * f64::EPSILON).max(1e-14)
+    /// How far at most rounding moves a record's moments: features by √p·R/Q together, which moves
+    /// vvᵀ by 2R times that and κ·(R/Y)·y·v by κ·R times that; and the target by Y/2S.
+    #[must_use]
+    pub fn rounding(&self) -> f64 {
+        let (length, kappa) = (self.bounds.features(), self.weight.squared().sqrt());
+        let features = (self.features as f64).sqrt() / f64::from(1 << FEATURE_BITS);
+        let target = 0.5 / f64::from(1 << TARGET_BITS);
+        length * length * ((2.0 + kappa) * features + kappa * target)
     }
 
-    /// The moments of a record, or null if it is malformed.
-    pub(crate) fn of(&self, record: &Record) -> Contribution {
-        let mut v = vec![0.0; self.features];
-        match &record.features {
-            Features::Dense(values) if values.len() == self.features => v.copy_from_slice(values),
-            Features::Sparse(entries) => {
-                let increasing = entries.windows(2).all(|pair| pair[0].0 < pair[1].0);
-                if !increasing
-                    || entries
-                        .last()
-                        .is_some_and(|last| last.0 as usize >= self.features)
-                {
-                    return Contribution::Null;
-                }
-                entries.iter().for_each(|&(i, value)| v[i as usize] = value);
+    /// The real values of the integers of a record's sums: of squares, products and targets.
+    pub(crate) fn units(&self) -> [f64; 3] {
+        let area = self.bounds.features().powi(2);
+        let kappa = self.weight.squared().sqrt();
+        let square = area / f64::from(1 << (2 * FEATURE_BITS));
+        let target = kappa * area / f64::from(1 << (FEATURE_BITS + TARGET_BITS));
+        [square, std::f64::consts::SQRT_2 * square, target]
+    }
+
+    /// Visits squares, products and targets of sums with their kind: 0, 1, 2.
+    pub(crate) fn kinds(&self) -> [(usize, std::ops::Range<usize>); 3] {
+        let (p, products) = (self.features, self.products());
+        [(0, 0..p), (1, p..products), (2, products..self.dimension())]
+    }
+}
+
+/// The map of an item's exact sums to the lattice: three multipliers, c, √2·c and κ·c of the
+/// source file's proof, with [`POINT`] bits behind the point.
+pub(crate) struct Image([i64; 3]);
+
+impl Image {
+    /// For a radius up to 2⁴⁰, so that no product below reaches 2¹¹⁸.
+    pub(crate) fn new(weight: TargetWeight, radius: i64) -> Self {
+        let kappa = u128::from(weight.0);
+        let square = u128::from(radius.unsigned_abs()).pow(2) << (2 * POINT);
+        // ⌊√(share·radius²/(1 + κ²))⌋, all in sixteenths.
+        let root = |share: u128| (share * square / (16 + kappa)).isqrt() as i64;
+        Self([root(16), root(32), root(kappa)])
+    }
+
+    /// The lattice integers of exact sums, in their place.
+    pub(crate) fn apply(&self, moments: &Moments, sums: &mut [i64]) {
+        const SHIFTS: [u32; 3] = [
+            2 * FEATURE_BITS + POINT,
+            2 * FEATURE_BITS + POINT,
+            FEATURE_BITS + TARGET_BITS + POINT,
+        ];
+        for (kind, range) in moments.kinds() {
+            let (multiplier, shift) = (i128::from(self.0[kind]), SHIFTS[kind]);
+            for sum in &mut sums[range] {
+                let product = i128::from(*sum) * multiplier;
+                // Toward zero: a shift alone rounds down. At most batch·radius, below 2⁶¹.
+                let up = (product >> 127) & ((1 << shift) - 1);
+                *sum = ((product + up) >> shift) as i64;
             }
-            Features::Dense(_) => return Contribution::Null,
         }
-        let norm = v.iter().map(|v| v * v).sum::<f64>().sqrt();
-        if !norm.is_finite() || !record.target.is_finite() {
-            return Contribution::Null;
-        }
-        // Slightly inside the bound, so that rounding cannot leave it: the distance of two points
-        // is proved for points inside.
-        let shrink = self.bounds.shrink(norm) * (1.0 - self.margin());
-        v.iter_mut().for_each(|v| *v *= shrink);
-        let (block, y) = match self.classes {
-            None => (0, self.bounds.clip_target(record.target)),
-            Some(classes) => match class(record.target, classes) {
-                Some(class) => (class, 1.0),
-                None => return Contribution::Null,
-            },
-        };
-        let mut out = Vec::with_capacity(self.dimension());
-        out.extend(v.iter().map(|v| v * v));
-        for (i, a) in v.iter().enumerate() {
-            out.extend(v[i + 1..].iter().map(|b| std::f64::consts::SQRT_2 * a * b));
-        }
-        let weight = self.weight();
-        let before = out.len() + block * self.features;
-        out.resize(before, 0.0);
-        out.extend(v.iter().map(|v| weight * y * v));
-        out.resize(self.dimension(), 0.0);
-        Contribution::Dense(out)
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn moments() -> Moments {
-        Moments::new(3, Bounds::new(2.0, (-5.0, 5.0), 1.0).unwrap())
-    }
-
-    fn of(values: [f64; 3], target: f64) -> Vec<f64> {
-        let record = Record {
-            features: Features::Dense(values.to_vec()),
-            target,
-        };
-        let Contribution::Dense(out) = moments().of(&record) else {
-            panic!()
-        };
-        out
-    }
-
-    fn length(values: &[f64]) -> f64 {
-        values.iter().map(|v| v * v).sum::<f64>().sqrt()
-    }
-
-    #[test]
-    fn layout_and_length() {
-        let out = of([1.0, -0.5, 0.25], 2.0);
-        let root = std::f64::consts::SQRT_2;
-        let expected = [
-            1.0,
-            0.25,
-            0.0625,
-            -0.5 * root,
-            0.25 * root,
-            -0.125 * root,
-            0.8,
-            -0.4,
-            0.2,
-        ];
-        assert!(
-            out.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12),
-            "{out:?}"
-        );
-        assert!(length(&of([9.0, 3.0, -4.0], 100.0)) <= moments().bound());
-        assert!((length(&of([2.0, 0.0, 0.0], 5.0)) / moments().bound() - 1.0).abs() < 1e-12);
-    }
-
-    /// One value swallows the squares of all others, each just below half a unit in the last place:
-    /// the norm is taken to be 1, and the true length is what the margin has to cover.
-    #[test]
-    fn clipped_features_are_inside_the_bound_whatever_their_number() {
-        for p in [20, 200, 400, 2000] {
-            let moments = Moments::new(p, Bounds::new(1.0, (-1.0, 1.0), 1.0).unwrap());
-            let mut values = vec![(0.499_f64 * f64::EPSILON).sqrt(); p];
-            values[0] = 1.0;
-            let features = Features::Dense(values);
-            // The trace of vvᵀ, which is ‖v‖², less 1, without rounding away what matters.
-            let Contribution::Dense(out) = moments.of(&Record {
-                features,
-                target: 0.0,
-            }) else {
-                panic!()
-            };
-            let beyond = (out[0] - 1.0) + out[1..p].iter().sum::<f64>();
-            assert!(beyond <= 0.0, "p = {p}: {beyond:e}");
-        }
-    }
-
-    /// The largest distance of two points is 1.5 times the bound: random search, hill climbing, and
-    /// the pair that attains it.
-    #[test]
-    fn two_points_are_at_most_one_and_a_half_radii_apart() {
-        let apart = |a: &([f64; 3], f64), b: &([f64; 3], f64)| {
-            let (a, b) = (of(a.0, a.1), of(b.0, b.1));
-            length(&a.iter().zip(&b).map(|(a, b)| a - b).collect::<Vec<_>>()) / moments().bound()
-        };
-        let mut seed = 1_u64;
-        let mut random = || {
-            seed = seed
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
-            (seed >> 11) as f64 / (1_u64 << 53) as f64 * 2.0 - 1.0
-        };
-        let mut best = 0.0_f64;
-        for _ in 0..200 {
-            let mut pair = [0; 2].map(|_| {
-                (
-                    [random() * 3.0, random() * 3.0, random() * 3.0],
-                    random() * 6.0,
-                )
-            });
-            let mut value = apart(&pair[0], &pair[1]);
-            for _ in 0..300 {
-                let mut next = pair;
-                for (vector, target) in &mut next {
-                    vector.iter_mut().for_each(|v| *v += 0.3 * random());
-                    *target += random();
-                }
-                let moved = apart(&next[0], &next[1]);
-                if moved > value {
-                    (pair, value) = (next, moved);
-                }
-            }
-            best = best.max(value);
-        }
-        assert!((1.48..=1.5).contains(&best), "{best}");
-    }
-
-    /// A record that is too long counts as the one at the bound in its direction: shrunk once, and
-    /// a second time not at all.
-    #[test]
-    fn clipping_happens_once() {
-        let (long, target) = ([9.0, 3.0, -4.0], 100.0);
-        let norm = length(&long);
-        let clipped = long.map(|value| 2.0 * value / norm);
-        let (once, twice) = (of(long, target), of(clipped, 5.0));
-        for (once, twice) in once.iter().zip(&twice) {
-            assert!((once - twice).abs() < 1e-12, "{once} {twice}");
-        }
-        assert!((length(&once) / moments().bound() - 1.0).abs() < 1e-12);
-    }
-
-    /// Classes share the matrix; one class's block is filled, and the distance of two points stays
-    /// 1.5 bounds.
-    #[test]
-    fn classes_cost_no_more_than_a_number() {
-        let moments = Moments::of_classes(2, 1.0, 3).unwrap();
-        let of = |features: [f64; 2], target| {
-            let features = Features::Dense(features.to_vec());
-            match moments.of(&Record { features, target }) {
-                Contribution::Dense(out) => out,
-                _ => panic!(),
-            }
-        };
-        let out = of([0.6, 0.8], 1.0);
-        assert_eq!(out.len(), 9);
-        assert!(out[3..5].iter().chain(&out[7..]).all(|v| v.abs() < 1e-300));
-        assert!((out[5] - 0.6).abs() < 1e-12 && (out[6] - 0.8).abs() < 1e-12);
-        let mut farthest = 0.0_f64;
-        for step in 0..=200 {
-            let angle = f64::from(step) / 200.0 * std::f64::consts::PI;
-            for class in [0.0, 1.0] {
-                let a = of([1.0, 0.0], 0.0);
-                let b = of([angle.cos(), angle.sin()], class);
-                let apart: Vec<f64> = a.iter().zip(&b).map(|(a, b)| a - b).collect();
-                farthest = farthest.max(length(&apart));
-            }
-        }
-        assert!(farthest <= 1.5 * moments.bound() + 1e-12, "{farthest}");
-        for bad in [-1.0, 3.0, 0.5, f64::NAN] {
-            let features = Features::Dense(vec![0.1, 0.1]);
-            let record = Record {
-                features,
-                target: bad,
-            };
-            assert!(matches!(moments.of(&record), Contribution::Null));
-        }
-        assert!(Moments::of_classes(2, 1.0, 1).is_err());
-    }
-
-    #[test]
-    fn malformed_records_are_null() {
-        let null = |features, target| {
-            matches!(
-                moments().of(&Record { features, target }),
-                Contribution::Null
-            )
-        };
-        assert!(null(Features::Dense(vec![1.0; 2]), 1.0));
-        assert!(null(Features::Dense(vec![f64::NAN; 3]), 1.0));
-        assert!(null(Features::Dense(vec![1e200; 3]), 1.0));
-        assert!(null(Features::Dense(vec![1.0; 3]), f64::NAN));
-        assert!(null(Features::Sparse(vec![(3, 1.0)]), 1.0));
-        assert!(!null(Features::Sparse(vec![(0, 1.0), (2, 1.0)]), 1.0));
-    }
-}
+mod tests;

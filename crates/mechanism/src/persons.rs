@@ -32,6 +32,13 @@ pub enum Participation {
     /// Every record counts as a separate person and is read several times, always at the same place
     /// of the same order: any two of its items are a multiple of `separation` apart. The caller
     /// keeps to that, as it keeps to one reading otherwise.
+    ///
+    /// After the loss of a journal its items are spread over several instances, k₁ + k₂ + … ≤ k,
+    /// which add up: in squares for Gaussian noise, as they are for pure noise. They stay within
+    /// the price of one instance with k items. Pure noise, and trees: k·depth adds up, and k²·depth
+    /// and k²(depth − 1) + k grow faster than k. Filters: an instance that began anew releases rows
+    /// of its own items alone. Had it gone on, the same rows would hold the earlier items too, and
+    /// since no coefficient is negative and a record's shifts count as equal, they would be longer.
     Passes {
         /// k ≥ 1.
         passes: u64,

@@ -138,7 +138,8 @@ impl Response {
                 target.is_finite()
             }
             Self::Number(half) => {
-                scores[0] = (scores[0] - target.clamp(-half, half)) / half;
+                // Not `clamp`, which panics for bounds that are none.
+                scores[0] = (scores[0] - target.min(half).max(-half)) / half;
                 target.is_finite()
             }
             Self::Classes(classes) => {
@@ -653,8 +654,9 @@ pub(crate) struct TableForm {
     residual: i64,
     /// The integer of a cell.
     cell: i64,
-    /// What is left for the hats: of A², or of A in L1.
-    room: u64,
+    /// What all features of a record may take, A² or, in L1, A; and what one cell takes of it.
+    whole: u64,
+    taken: u64,
     counted: bool,
     /// K, the integer by which features are counted.
     count: i64,
@@ -679,23 +681,18 @@ impl TableForm {
         let features = (radius / residual).min(MOST_FEATURES);
         let norm = if map.shape.l1 { Norm::L1 } else { Norm::L2 };
         let cell = (features as f64 * map.cell_length()) as i64;
-        let (tables, a, c) = (map.tables() as u64, features as u64, cell as u64);
-        // Cells take α of the room at most, whatever the floats did.
+        let (a, c) = (features as u64, cell as u64);
         let (whole, taken) = match norm {
-            Norm::L2 => (a * a, tables.saturating_mul(c * c)),
-            Norm::L1 => (a, tables.saturating_mul(c)),
-        };
-        let (cell, taken) = if taken <= whole {
-            (cell, taken)
-        } else {
-            (0, 0)
+            Norm::L2 => (a * a, c * c),
+            Norm::L1 => (a, c),
         };
         Self {
             norm,
             features,
             residual,
             cell,
-            room: whole - taken,
+            whole,
+            taken,
             counted: sixteenths > 0,
             count: residual * i64::from(sixteenths.min(16)) / 16,
             expanded: Expanded::default(),
@@ -814,8 +811,9 @@ impl TableForm {
         (sum <= limit).then_some(clipped)
     }
 
-    /// q of the hats, checked: not negative, and within the room that cells leave.
+    /// q of the hats, checked: not negative, and no more than what this record's cells leave.
     fn quantise_hats(&mut self) -> bool {
+        let cells = self.taken.saturating_mul(self.expanded.cells.len() as u64);
         let is_l1 = self.norm == Norm::L1;
         let size = |integer: i64| {
             let size = integer as u64;
@@ -829,11 +827,11 @@ impl TableForm {
             self.single = scale as i64;
             let singles = self.expanded.singles.len() as u64;
             let mut is_inside = (0..=most).contains(&self.single);
-            let mut sum = if is_inside {
+            let mut sum = cells.saturating_add(if is_inside {
                 size(self.single).saturating_mul(singles)
             } else {
                 0
-            };
+            });
             for &(i, high) in &self.expanded.pairs {
                 let (low, high) = (((1.0 - high) * scale) as i64, (high * scale) as i64);
                 is_inside &= (0..=most).contains(&low) & (0..=most).contains(&high);
@@ -845,10 +843,13 @@ impl TableForm {
             if !is_inside {
                 return false;
             }
-            if sum <= self.room {
+            if sum <= self.whole {
                 return true;
             }
         }
         false
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -32,7 +32,7 @@ use crate::NoiseError;
 use crate::source::{Block, Domain, Source};
 pub(crate) use attempt::Normal;
 use attempt::{decide_digits, decide_fully};
-use batch::{BATCH, decide_here, round};
+use batch::{BATCH, decide, round};
 use cells::Cells;
 use hushstream_account::ParameterError;
 
@@ -97,10 +97,8 @@ impl RoundedGaussian {
             let skipped = (coordinate % 2) as usize;
             let used = (skipped + batch.len()).div_ceil(2);
             source.fill(node, coordinate / 2, Domain::Rounded, &mut blocks, used);
-            for (out, word) in batch.iter_mut().zip(&blocks.as_flattened()[skipped..]) {
-                *out = word.cast_signed();
-            }
-            self.decide(cells, batch, source, |place| {
+            let words = &blocks.as_flattened()[skipped..];
+            self.decide(cells, words, batch, source, |place| {
                 (node, coordinate + place as u32)
             });
             coordinate = coordinate.wrapping_add(2 * BATCH as u32);
@@ -143,23 +141,28 @@ impl RoundedGaussian {
             let words: &mut [u64] = bytemuck::cast_slice_mut(&mut rest[..2 * room]);
             let blocks: &mut [Block] = words.as_chunks_mut().0;
             source.fill_nodes((nodes, lanes), first, Domain::Rounded, blocks, wanted);
-            self.decide(cells, &mut rest[..2 * wanted], source, |place| {
-                let place = 2 * first + place;
-                (nodes[place / dimension], (place % dimension) as u32)
-            });
+            for (batch, out) in rest[..2 * wanted].chunks_mut(BATCH).enumerate() {
+                let mut words = [0; BATCH];
+                words[..out.len()].copy_from_slice(bytemuck::cast_slice(out));
+                self.decide(cells, &words, out, source, |place| {
+                    let place = 2 * first + batch * BATCH + place;
+                    (nodes[place / dimension], (place % dimension) as u32)
+                });
+            }
         }
     }
 
-    /// Replaces every word of `out` by its draw; `address` names node and coordinate of each.
+    /// Writes the draws of words; `address` names node and coordinate of each.
     #[inline]
     fn decide(
         self,
         cells: &Cells,
+        words: &[u64],
         out: &mut [i64],
         source: &Source,
         address: impl Fn(usize) -> (u64, u32),
     ) {
-        decide_here(cells, out, 30 - self.bits, |place, word| {
+        decide(cells, words, out, 30 - self.bits, |place, word| {
             let (node, coordinate) = address(place);
             self.draw_exactly(cells, source, node, coordinate, word)
         });

@@ -342,3 +342,98 @@ impl Encoder {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hushstream_mechanism::losses::Features;
+
+    const SCHEMA: &str = "target = 'y'\none_hot = ['soil_*']\ndates = ['when']
+        bounds = { age = [0, 100] }\nvocabulary = { job = ['clerk', 'cook'] }
+        hashed = { tail = 4 }\nnames = ['age', 'job', 'soil_a', 'soil_b', 'when', 'tail', 'y']";
+
+    fn row(encoder: &mut Encoder, fields: &[(&str, Value<'_>)]) -> Vec<f64> {
+        let mut row = Row::default();
+        encoder.row(fields, &mut row).unwrap();
+        match row.features {
+            Features::Dense(values) => values,
+            Features::Sparse(_) => panic!("dense"),
+        }
+    }
+
+    /// One number per axis: a group of indicators is one, a date is three.
+    #[test]
+    fn coded_rows_have_one_number_per_axis() {
+        let schema: SchemaSpec = SCHEMA.parse().unwrap();
+        let mut encoder = Encoder::new(&schema).unwrap().coded().unwrap();
+        let names: Vec<String> = encoder
+            .layout()
+            .axes()
+            .into_iter()
+            .map(|axis| axis.name)
+            .collect();
+        let expected = [
+            "age",
+            "job",
+            "soil",
+            "when month",
+            "when weekday",
+            "when hour",
+            "tail",
+        ];
+        assert_eq!(names, expected);
+        let fields = [
+            ("age", Value::Number(75.0)),
+            ("job", Value::Text("cook")),
+            ("soil_a", Value::Number(0.0)),
+            ("soil_b", Value::Number(1.0)),
+            ("when", Value::Text("2013-03-01 17:30")),
+            ("tail", Value::Text("N1")),
+        ];
+        let full = row(&mut encoder, &fields);
+        assert_eq!(full[..6], [0.5, 1.0, 1.0, 2.0, 4.0, 17.0]);
+        assert!((0.0..16.0).contains(&full[6]) && full.len() == 7);
+        // Missing, unknown and unset values are no numbers.
+        let nothing = fields.map(|(name, _)| (name, Value::Missing));
+        assert!(row(&mut encoder, &nothing).iter().all(|code| code.is_nan()));
+        let mut other = fields;
+        other[1].1 = Value::Text("king");
+        other[3].1 = Value::Number(0.0);
+        other[4].1 = Value::Text("2013-03-01");
+        let other = row(&mut encoder, &other);
+        assert!(other[1].is_nan() && other[2].is_nan() && other[5].is_nan());
+        assert!((other[3] - 2.0).abs() < 1e-12);
+    }
+
+    /// The same columns for a linear model: indicators.
+    #[test]
+    fn dates_are_indicators_of_month_weekday_and_hour() {
+        let schema: SchemaSpec = "target = 'y'\ndates = ['when']".parse().unwrap();
+        let mut encoder = Encoder::new(&schema).unwrap();
+        let layout = encoder.layout().clone();
+        assert_eq!(layout.dimension(), 12 + 7 + 24 + 1);
+        let set = row(&mut encoder, &[("when", Value::Text("2013-03-01T17:30"))]);
+        let names: Vec<String> = (0..layout.dimension())
+            .filter(|&i| set[i] > 0.0)
+            .map(|i| layout.feature_name(i))
+            .collect();
+        assert_eq!(
+            names,
+            [
+                "when month=3",
+                "when weekday=Fri",
+                "when hour=17",
+                "(intercept)"
+            ]
+        );
+        let wrong = [("when", Value::Text("yesterday"))];
+        let refused = encoder
+            .row(&wrong[..], &mut Row::default())
+            .unwrap_err()
+            .to_string();
+        assert!(
+            refused.contains("2013-01-31") && !refused.contains("yesterday"),
+            "{refused}"
+        );
+    }
+}

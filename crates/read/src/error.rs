@@ -176,6 +176,11 @@ pub enum Fault {
          NaN, null for a missing value; other texts for it are stated: --missing TEXT"
     )]
     NotANumber,
+    #[error(
+        "not a date; allowed: year, month and day as in 2013-01-31, and after a T or a space the \
+         time of day as in 14:05"
+    )]
+    NotADate,
     #[error("an infinite number; allowed: finite numbers up to 1.7e308")]
     NotFinite,
 
@@ -307,6 +312,11 @@ pub enum Fault {
          order"
     )]
     Changed,
+    #[error(
+        "the file ends before row {0}: several passes need every planned row; state --rounds with \
+         the number of rows, or --passes 1"
+    )]
+    FewRows(u64),
     #[error("no feature is left: every column is the target, the person or ignored")]
     NoFeatures,
     #[error(
@@ -385,6 +395,7 @@ impl Fault {
             Self::StrayQuote => "stray quote",
             Self::NotANumber => "not a number",
             Self::NotFinite => "infinite number",
+            Self::NotADate => "not a date",
             Self::MissingTarget => "missing target",
             Self::NotALabel => "not a label",
             Self::UnknownClass => "unknown class",

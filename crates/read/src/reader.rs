@@ -275,24 +275,30 @@ impl Reader {
         let Some(passes) = &mut self.passes else {
             return self.source.next();
         };
-        let changed = || Fault::Changed.in_file(self.source.name());
+        let changed = |source: &Source| Fault::Changed.in_file(source.name());
         if passes.so_far == passes.rows {
-            let hash = std::mem::take(&mut passes.hash).finish();
-            if *passes.first.get_or_insert(hash) != hash {
-                return Err(changed());
-            }
             if passes.left == 0 {
                 return Ok(None);
             }
-            let next = (passes.again)().ok_or_else(changed)?;
+            let next = (passes.again)().ok_or_else(|| changed(&self.source))?;
             self.source = next.source;
             (passes.left, passes.so_far) = (passes.left - 1, 0);
         }
         let Some(span) = self.source.next()? else {
-            return Err(Fault::Changed.in_file(self.source.name()));
+            return Err(match passes.first {
+                Some(_) => changed(&self.source),
+                None => Fault::FewRows(passes.rows).in_file(self.source.name()),
+            });
         };
         passes.so_far += 1;
         self.source.bytes(&span).hash(&mut passes.hash);
+        // Before the last row is given away: no pass over other rows is ever complete.
+        if passes.so_far == passes.rows {
+            let hash = std::mem::take(&mut passes.hash).finish();
+            if *passes.first.get_or_insert(hash) != hash {
+                return Err(changed(&self.source));
+            }
+        }
         Ok(Some(span))
     }
 

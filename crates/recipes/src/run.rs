@@ -420,6 +420,20 @@ impl<P: Player> Run<P> {
         self.player.settle(&mut self.mechanism, ledger)
     }
 
+    /// Makes everything durable and releases what `make` reads off the player.
+    pub(crate) fn released<T>(
+        &mut self,
+        ledger: &mut Ledger,
+        make: impl FnOnce(&P) -> T,
+    ) -> Result<Released<T, Promise<P>>, RunError> {
+        if self.is_behind {
+            return Err(RunError::Behind);
+        }
+        self.mechanism.sync(ledger).map_err(Into::into)?;
+        let value = self.mechanism.here().map(|()| make(&self.player));
+        self.mechanism.publish(value).map_err(|_| RunError::Behind)
+    }
+
     /// The standard deviation that noise gives every coordinate of the model, where it is known; as
     /// public as the model, after [`Run::model`].
     #[must_use]

@@ -155,6 +155,10 @@ pub(crate) struct Data {
     /// commas.
     #[arg(long, value_delimiter = ',')]
     pub(crate) one_hot: Vec<String>,
+    /// Columns of dates, as 2013-01-31 or 2013-01-31T14:05: they become month, day of the week and
+    /// hour.
+    #[arg(long, value_delimiter = ',')]
+    pub(crate) dates: Vec<String>,
     /// Text columns to hash: name=bits,…
     #[arg(long)]
     pub(crate) hashed: Vec<String>,
@@ -438,6 +442,7 @@ fn schema(data: &Data, person: Option<&String>) -> Result<SchemaSpec> {
     schema.features.extend(data.features.iter().cloned());
     schema.ignore.extend(data.ignore.iter().cloned());
     schema.one_hot.extend(data.one_hot.iter().cloned());
+    schema.dates.extend(data.dates.iter().cloned());
     for flag in &data.bounds {
         schema.add_bounds(flag)?;
     }

@@ -1,10 +1,10 @@
 //! Bandit recipes, on scalar feedback: only the loss of the played arm is seen.
 
-use super::session::{Baseline, Content, Running};
+use super::session::{Baseline, Content, Play, Running};
 use super::{Method, Place, Restart};
 use crate::data;
+use crate::error::{Result, refuse};
 use crate::outcome::{Arm, Parameters};
-use anyhow::{Result, bail};
 use hushstream_account::Price;
 use hushstream_mechanism::Scoreboard;
 use hushstream_mechanism::feedback::{FeedbackNoise, Reading};
@@ -39,13 +39,13 @@ pub(crate) fn choose(
     wishes.check(named)?;
     let actions = match named.entry().mechanism {
         MechanismKind::Feedback => Actions::of_arms(named, reading.arms())?,
-        MechanismKind::Values(_) => bail!(
+        MechanismKind::Values(_) => refuse!(
             "{named} learns convex losses from their values at points, and arms are not points: \
              use exp2, exp2-batched or scrible"
         ),
-        _ => bail!(
+        _ => refuse!(
             "{named} needs the losses of all arms, and a bandit sees one: use exp2, exp2-batched \
-             or scrible, or --task experts"
+             or scrible, or ‹task experts›"
         ),
     };
     let request = BanditRequest {
@@ -60,7 +60,7 @@ pub(crate) fn choose(
             Some(Noise::Laplace) => Some(FeedbackNoise::Laplace),
             Some(Noise::Gaussian) => Some(FeedbackNoise::Gaussian),
             Some(other) => {
-                bail!("{other} noise is for vectors: an answer is one number; use laplace")
+                refuse!("{other} noise is for vectors: an answer is one number; use laplace")
             }
         },
         budget: situation.budget,
@@ -216,7 +216,7 @@ impl Method for Bandit {
     }
 
     fn open(&self, place: Place<'_>, grant: Option<Grant>) -> Result<Restart> {
-        let (names, arm_names) = (self.names.clone(), self.names.clone());
+        let [names, arm_names, play_names] = std::array::from_fn(|_| self.names.clone());
         let units = Units {
             reading: self.reading,
             rewards: self.rewards,
@@ -224,6 +224,14 @@ impl Method for Bandit {
         place.open(self.recipe.clone(), grant, false, |run: BanditRun| {
             let mut running = Running::new(run, move |turn| shown(turn, &names, units));
             running.arms = Box::new(move |run| arms(run, &arm_names, units));
+            running.play = Box::new(move |run, ledger| {
+                let play = run.next_play(ledger)?.into_value();
+                let names = play_names.iter().cloned();
+                Ok(Some(Play {
+                    arms: names.zip(play.point).collect(),
+                    propensity: play.propensity,
+                }))
+            });
             Ok(Box::new(running))
         })
     }

@@ -4,8 +4,8 @@
 use super::problem::LinearProblem;
 use super::session::{Content, Running};
 use super::{Method, Place, Restart};
+use crate::error::{Result, refuse};
 use crate::outcome::Parameters;
-use anyhow::{Result, bail};
 use hushstream_account::Price;
 use hushstream_mechanism::{Grant, Scope};
 use hushstream_recipes::{
@@ -27,14 +27,14 @@ pub(crate) fn choose(situation: &Situation, wishes: &Wishes) -> Result<Box<dyn M
     let name = RecipeName::Cover;
     wishes.check(name)?;
     if situation.features > MOST_DIMENSIONS {
-        bail!(
+        refuse!(
             "{name} plays on a net of points, which is of use in at most {MOST_DIMENSIONS} \
-             dimensions, and there are {} features (a constant is one: --no-intercept)",
+             dimensions, and there are {} features (a constant is one: ‹no-intercept›)",
             situation.features
         );
     }
     if situation.horizon_unknown {
-        bail!("{name} needs a known horizon: its net depends on it");
+        refuse!("{name} needs a known horizon: its net depends on it");
     }
     let LinearProblem { loss, set, radius } = LinearProblem::new(name, situation, wishes)?;
     let recipe = ExpertsRequest {

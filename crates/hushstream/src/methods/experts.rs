@@ -2,8 +2,8 @@
 
 use super::session::{Baseline, Content, Running};
 use super::{Method, Place, Restart};
+use crate::error::{Result, refuse};
 use crate::outcome::Parameters;
-use anyhow::{Result, bail};
 use hushstream_account::Price;
 use hushstream_mechanism::Scoreboard;
 use hushstream_mechanism::losses::Record;
@@ -29,7 +29,7 @@ pub(crate) fn choose(
 ) -> Result<Box<dyn Method>> {
     wishes.check(wishes.recipe.unwrap_or(RecipeName::Dartboard))?;
     if wishes.link.is_some() || wishes.set.is_some() || wishes.radius.is_some() {
-        bail!("experts have losses of their own: leave out --loss, --set and --radius");
+        refuse!("experts have losses of their own: leave out ‹loss›, ‹set› and ‹radius›");
     }
     let request = ExpertsRequest {
         recipe: wishes.recipe.unwrap_or(RecipeName::Dartboard),

@@ -4,8 +4,8 @@
 use super::problem::LinearProblem;
 use super::session::Running;
 use super::{Method, Place, Restart};
+use crate::error::{Result, refuse};
 use crate::outcome::Parameters;
-use anyhow::{Result, bail};
 use hushstream_account::Price;
 use hushstream_mechanism::perturb::Timing;
 use hushstream_mechanism::{Grant, Scope};
@@ -23,7 +23,7 @@ pub(crate) fn choose(situation: &Situation, wishes: &Wishes) -> Result<Box<dyn M
     let recipe = wishes.recipe.unwrap_or(RecipeName::Pigd);
     wishes.check(recipe)?;
     if wishes.batch.is_some() {
-        bail!("{recipe} has no batches: it releases iterates");
+        refuse!("{recipe} has no batches: it releases iterates");
     }
     let LinearProblem { loss, set, radius } = LinearProblem::new(recipe, situation, wishes)?;
     // Losses of a linear model have no curvature of their own. Take a slope of 1 over the radius.

@@ -4,8 +4,8 @@
 use super::problem::LinearProblem;
 use super::session::Running;
 use super::{Method, Place, Restart};
+use crate::error::{Result, refuse};
 use crate::outcome::Parameters;
-use anyhow::{Result, bail};
 use hushstream_account::Price;
 use hushstream_mechanism::{Grant, Scope};
 use hushstream_recipes::{
@@ -25,7 +25,7 @@ pub(crate) fn choose(situation: &Situation, wishes: &Wishes) -> Result<Box<dyn M
     let name = RecipeName::LimitedUpdates;
     wishes.check(name)?;
     if wishes.batch.is_some() {
-        bail!("{name} has no batches of its own: it updates at every power of two");
+        refuse!("{name} has no batches of its own: it updates at every power of two");
     }
     let LinearProblem { loss, set, radius } = LinearProblem::new(name, situation, wishes)?;
     let recipe = LimitedUpdatesRequest {

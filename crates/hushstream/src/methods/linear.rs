@@ -2,8 +2,8 @@
 
 use super::session::{Baseline, Running};
 use super::{Method, Place, Restart};
+use crate::error::Result;
 use crate::outcome::Parameters;
-use anyhow::Result;
 use hushstream_account::Price;
 use hushstream_mechanism::{Grant, GuaranteeKind, Scope, Transcript, Windowed};
 use hushstream_pictures::chart::{Series, log_log};

@@ -12,9 +12,9 @@ mod sparse;
 mod tables;
 
 use crate::data;
+use crate::error::{Result, refuse};
 use crate::learner::Learner;
 use crate::outcome::Parameters;
-use anyhow::{Result, bail};
 use hushstream_account::Price;
 use hushstream_mechanism::{CameBack, DiaryError, Grant, Ledger, Scope, Storage, TableMap};
 use hushstream_noise::Key;
@@ -134,16 +134,16 @@ pub(crate) fn choose(
 ) -> Result<Box<dyn Method>> {
     let method = find(learner, layout, situation)?;
     if situation.horizon_unknown && method.records().1 <= situation.rounds {
-        bail!(
-            "{} needs a known horizon: state --rounds in place of --horizon unknown, or leave the \
+        refuse!(
+            "{} needs a known horizon: state ‹rounds› in place of ‹horizon unknown›, or leave the \
              choice of recipe and sum open",
             method.headline()
         );
     }
     if learner.output.thresholded && method.recipe().entry().mechanism != MechanismKind::SparseTree
     {
-        bail!(
-            "--thresholded is for the millions of weights of sparse-ftrl, and this is {}: leave it \
+        refuse!(
+            "‹thresholded› is for the millions of weights of sparse-ftrl, and this is {}: leave it \
              out",
             method.recipe()
         );
@@ -154,9 +154,9 @@ pub(crate) fn choose(
 /// A recipe that protects records; refuses flags for persons.
 fn whole_records(per_person: bool, method: Result<Box<dyn Method>>) -> Result<Box<dyn Method>> {
     if per_person {
-        bail!(
-            "this recipe protects records, not persons: leave out --person, or use --recipe \
-             pftal-convex"
+        refuse!(
+            "this recipe protects records, not persons: leave out ‹person›, or use ‹recipe \
+             pftal-convex›"
         );
     }
     method
@@ -164,7 +164,7 @@ fn whole_records(per_person: bool, method: Result<Box<dyn Method>>) -> Result<Bo
 
 fn find(learner: &Learner, layout: &Layout, situation: &Situation) -> Result<Box<dyn Method>> {
     if learner.data.passes.is_some_and(|passes| passes == 0) {
-        bail!("passes = 0 is not allowed; allowed: 1 or more");
+        refuse!("passes = 0 is not allowed; allowed: 1 or more");
     }
     let wishes = learner.wishes.clone();
     let kind = wishes.recipe.map(|recipe| recipe.entry().mechanism);
@@ -175,41 +175,50 @@ fn find(learner: &Learner, layout: &Layout, situation: &Situation) -> Result<Box
     let schema = &learner.data.schema;
     let is_tables = wishes.recipe == Some(RecipeName::Tables);
     let is_open = wishes.recipe.is_none();
+    let at_rest = !learner.data.file.is_empty() && !data::is_stream(&learner.data.file);
+    let repeats = learner.data.passes.is_some_and(|passes| passes > 1);
+    if repeats && !at_rest {
+        refuse!("several passes are for files, which can be read again: leave out ‹passes›");
+    }
     if is_tables || is_open && tables::suits(schema, layout, situation, &wishes) {
-        let at_rest = !learner.data.file.is_empty() && !data::is_stream(&learner.data.file);
         let passes = (at_rest, learner.data.passes);
         return tables::choose(schema, layout, situation, &wishes, passes);
+    }
+    if repeats {
+        refuse!(
+            "several passes are for the recipe tables: leave out ‹passes›, or add ‹recipe tables›"
+        );
     }
     match (kind, situation.task) {
         (_, Task::Bandit(..)) => {
             if per_person {
-                bail!(
+                refuse!(
                     "a bandit protects records, not persons: each row has one answer, and the \
-                     noise is for one; leave out --person, and if a person has several rows, state \
+                     noise is for one; leave out ‹person›, and if a person has several rows, state \
                      that every row is protected by itself"
                 );
             }
             let reading = data::feedback(&learner.data, layout)?;
             return bandits::choose(situation, &wishes, layout, reading);
         }
-        (Some(MechanismKind::Feedback), _) => bail!(
-            "{} plays arms: --task bandit",
+        (Some(MechanismKind::Feedback), _) => refuse!(
+            "{} plays arms: ‹task bandit›",
             wishes.recipe.map_or("", |recipe| recipe.entry().name)
         ),
         (Some(MechanismKind::Sum(_)), _) => {}
         (Some(MechanismKind::Iterate), _) => return iterates::choose(situation, &wishes),
         (Some(MechanismKind::SparseTree), _) => {
             if every {
-                bail!("sparse-ftrl publishes its last model only: leave out --releases");
+                refuse!("sparse-ftrl publishes its last model only: leave out ‹releases›");
             }
             return sparse::choose(situation, &wishes, thresholded, Vec::new());
         }
         (Some(MechanismKind::Selection | MechanismKind::Batch), Task::Experts(low, high)) => {
             if per_person {
-                bail!(
+                refuse!(
                     "a selection protects records, not persons: the chance of a draw is accounted \
-                     for one changed round, not for several; leave out --person, or use --recipe \
-                     ftrl"
+                     for one changed round, not for several; leave out ‹person›, or use ‹recipe \
+                     ftrl›"
                 );
             }
             return experts::choose(situation, &wishes, (low, high));
@@ -222,7 +231,7 @@ fn find(learner: &Learner, layout: &Layout, situation: &Situation) -> Result<Box
         {
             return whole_records(per_person, cover::choose(situation, &wishes));
         }
-        (Some(other), _) => bail!(
+        (Some(other), _) => refuse!(
             "{} ({other}) does not learn from a table of records with `learn`; see `hushstream \
              recipes`",
             wishes.recipe.map_or("", |recipe| recipe.entry().name)
@@ -250,7 +259,7 @@ fn find(learner: &Learner, layout: &Layout, situation: &Situation) -> Result<Box
         choice.reasons.insert(
             0,
             "not sparse-ftrl, which is made for so many features: it predicts two classes or a \
-             number, publishes its last model alone (no --releases), protects records, and has its \
+             number, publishes its last model alone (not every release), protects records, and has its \
              own sum, batches of one, delta > 0 and a known horizon"
                 .to_owned(),
         );

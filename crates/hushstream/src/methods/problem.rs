@@ -1,6 +1,6 @@
 //! The loss of a linear model and the set of its weights, for recipes that take them as they are.
 
-use anyhow::{Result, bail};
+use crate::error::{Result, refuse};
 use hushstream_mechanism::losses::{Bounds, LinearModel, Link, Loss};
 use hushstream_recipes::{RecipeName, Situation, Task, Wishes};
 use hushstream_sets::{Ball, BoxSet, ConvexSet};
@@ -19,7 +19,7 @@ impl LinearProblem {
         let (targets, usual, scores) = match situation.task {
             Task::Sign => ((-1.0, 1.0), Link::Logistic, 5.0),
             Task::Number(low, high) => ((low, high), Link::Squared, low.abs().max(high.abs())),
-            _ => bail!("{recipe} predicts one of two classes, or a number"),
+            _ => refuse!("{recipe} predicts one of two classes, or a number"),
         };
         let radius = wishes.radius.unwrap_or(scores / situation.length);
         let link = wishes.link.unwrap_or(usual);
@@ -31,7 +31,7 @@ impl LinearProblem {
                 let half = radius / (situation.features as f64).sqrt();
                 Arc::new(BoxSet::cube(situation.features, half)?)
             }
-            other => bail!("{recipe} cannot use the set {other}; allowed: ball, box"),
+            other => refuse!("{recipe} cannot use the set {other}; allowed: ball, box"),
         };
         Ok(Self {
             loss: Arc::new(loss),

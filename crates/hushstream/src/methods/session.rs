@@ -1,7 +1,7 @@
 //! One interface for every kind of run.
 
+use crate::error::Result;
 use crate::outcome::Arm;
-use anyhow::Result;
 use hushstream_account::Guarantee;
 use hushstream_mechanism::losses::Record;
 use hushstream_mechanism::{Ledger, OperatorOnly, Raw, Released, Scoreboard};
@@ -78,7 +78,40 @@ pub(crate) trait Session {
     fn counts(&self) -> (OperatorOnly<u64>, OperatorOnly<u64>);
     /// Estimates for each arm from releases alone, if there are arms; publishable after a sync.
     fn arms(&self) -> Vec<Arm>;
+    /// Syncs, and returns the play that the next record answers, if there are plays.
+    fn play(&mut self, ledger: &mut Ledger) -> Result<Option<Play>>;
 }
+
+/// The play of a bandit that the next record answers.
+///
+/// ```
+/// use hushstream::prelude::*;
+///
+/// let mut run = Learner::bandit(3)
+///     .records(100)
+///     .budget(Budget::pure(4.0)?)
+///     .adjacency(ReplaceOne)
+///     .simulated(7)
+///     .start()?;
+/// for _ in 0..100 {
+///     let play = run.play()?.into_value(); // show this arm to the next person
+///     let arm = play.arms.iter().position(|arm| arm.1 > 0.5).unwrap_or(0);
+///     let mut row = [0.0; 3]; // only the played arm's loss is looked at
+///     row[arm] = if arm == 1 { 0.1 } else { 0.9 };
+///     run.learn(&row)?;
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Play {
+    /// Every arm and its share in the play: 1 for a single arm.
+    pub arms: Vec<(String, f64)>,
+    /// The probability, or the density, with which it was drawn.
+    pub propensity: f64,
+}
+
+/// Reads the next play off a run.
+type NextPlay<P> = Box<dyn Fn(&mut Run<P>, &mut Ledger) -> Result<Option<Play>>>;
 
 /// What the releases of a run tell about each arm.
 type Arms<P> = Box<dyn Fn(&Run<P>) -> Vec<Arm>>;
@@ -90,6 +123,8 @@ pub(crate) struct Running<P: Player> {
     pub(crate) show: Box<dyn Fn(P::Output) -> Content>,
     /// Estimates for each arm from releases alone.
     pub(crate) arms: Arms<P>,
+    /// The play that the next record answers.
+    pub(crate) play: NextPlay<P>,
 }
 
 impl<P: Player> Running<P> {
@@ -98,6 +133,7 @@ impl<P: Player> Running<P> {
             run,
             show: Box::new(show),
             arms: Box::new(|_| Vec::new()),
+            play: Box::new(|_, _| Ok(None)),
         }
     }
 }
@@ -163,5 +199,9 @@ impl<P: Player> Session for Running<P> {
 
     fn arms(&self) -> Vec<Arm> {
         (self.arms)(&self.run)
+    }
+
+    fn play(&mut self, ledger: &mut Ledger) -> Result<Option<Play>> {
+        (self.play)(&mut self.run, ledger)
     }
 }

@@ -2,8 +2,8 @@
 
 use super::session::{Content, Running};
 use super::{Method, Place, Restart};
+use crate::error::Result;
 use crate::outcome::Parameters;
-use anyhow::Result;
 use hushstream_account::Price;
 use hushstream_mechanism::{Grant, Scope};
 use hushstream_recipes::{RecipeName, Situation, SparseRecipe, SparseRun, Wishes};

@@ -2,8 +2,8 @@
 
 use super::session::{Baseline, Running};
 use super::{Method, Place, Restart};
+use crate::error::{Result, refuse};
 use crate::outcome::Parameters;
-use anyhow::{Result, bail};
 use hushstream_account::Price;
 use hushstream_mechanism::losses::{Link, Record};
 use hushstream_mechanism::{Grant, Raw, Response, Scope, Scoreboard, TableMap};
@@ -97,13 +97,13 @@ pub(crate) fn choose(
 ) -> Result<Box<dyn Method>> {
     let columns = columns(layout);
     let (Some(response), false) = (response(situation.task), columns.is_empty()) else {
-        bail!(
+        refuse!(
             "tables learns a target from columns of numbers and categories, which this data does \
              not have"
         );
     };
     if let Some(wish) = unheard(wishes, situation) {
-        bail!("tables has no use for {wish}: leave it out, or name another recipe");
+        refuse!("tables has no use for {wish}: leave it out, or name another recipe");
     }
     let recipe = TablesRequest {
         columns,

@@ -167,12 +167,12 @@ impl Scrible {
     ///
     /// # Errors
     /// A barrier that fails.
-    pub fn possibilities(&self) -> Result<Vec<(Vec<f64>, Vec<f64>)>, LearnError> {
+    pub fn possibilities(&self) -> Result<Vec<[Vec<f64>; 2]>, LearnError> {
         let mut all = Vec::new();
         for axis in 0..self.centre.len() {
             for sign in [-1.0, 1.0] {
                 let (point, estimate) = self.at_axis(axis, sign)?;
-                all.push((point, estimate.as_slice().to_vec()));
+                all.push([point, estimate.as_slice().to_vec()]);
             }
         }
         Ok(all)

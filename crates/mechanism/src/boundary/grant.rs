@@ -2,6 +2,7 @@
 
 use hushstream_account::{Adjacency, Charge, Price};
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// The unit that a budget protects. Charges of different scopes cannot be added up: a ledger has
 /// one scope and refuses all others.
@@ -13,6 +14,18 @@ pub struct Scope {
     pub per_person: bool,
     /// Whether a record is protected only within a window: not privacy of the transcript.
     pub windowed: bool,
+}
+
+impl fmt::Display for Scope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let unit = if self.per_person {
+            "persons"
+        } else {
+            "records"
+        };
+        let span = if self.windowed { ", over a window" } else { "" };
+        write!(f, "{unit} ({}){span}", self.adjacency)
+    }
 }
 
 impl Scope {

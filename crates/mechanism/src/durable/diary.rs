@@ -23,7 +23,9 @@
 //! **A new instance costs nothing.** Each record is in one instance only, and the releases of an
 //! instance depend on its own records and on values that were public when it began. So one record
 //! affects one instance only, whose guarantee was paid for. No instance has more items than the
-//! plan allows, since all instances count together.
+//! plan allows, since all instances count together. A record that is read in several passes is in
+//! several instances, and all instances together are within the price of one
+//! ([`Participation::Passes`](crate::Participation::Passes)).
 //!
 //! **The decision depends on counts alone**: `known`, `published` and names, never on contents. So
 //! the fact that a new instance began reveals nothing about the data.
@@ -586,7 +588,12 @@ pub(crate) fn append(value: &impl Serialize, out: Vec<u8>) -> Result<Vec<u8>, Di
 
 /// Decodes a plan, an item or a state.
 pub(crate) fn decode<T: for<'a> Deserialize<'a>>(bytes: &[u8]) -> Result<T, DiaryError> {
-    postcard::from_bytes(bytes).map_err(|_| DiaryError::Journal("a record is not of this version"))
+    postcard::from_bytes(bytes).map_err(|_| {
+        DiaryError::Journal(
+            "a record is of another version of this program; finish its run with that version, or \
+             begin it anew",
+        )
+    })
 }
 
 /// Byte strings: serde would visit a sequence of small numbers one by one.

@@ -8,7 +8,7 @@ use super::sum::{PrivateSum, Sum};
 use crate::boundary::{GuaranteeKind, Pending, Raw};
 use crate::lattice::{Contribution, Outcome};
 use crate::losses::{Features, Loss, Multiple, Record};
-use crate::moments::Moments;
+use crate::moments::{Block, Moments};
 use crate::persons::Participation;
 use crate::scoreboard::Scoreboard;
 use crate::tables::{Response, TableForm, TableMap};
@@ -117,21 +117,25 @@ impl<G: GuaranteeKind> PrivateSum<G> {
         record: Raw<Record>,
     ) -> Result<Option<Pending<Vec<f64>, G>>, SumError> {
         let request = self.plan().request();
-        // The plan's bound must be that of the moments: the distance it is priced with holds for
-        // them alone.
-        let same =
-            request.dimension as usize == moments.dimension() && request.bound >= moments.bound();
-        if request.geometry != Geometry::Moments || !same {
+        // The plan's shape and bound must be those of the moments, and all of one shape: the
+        // distance that is priced, and the units of releases, are theirs.
+        let same = request.dimension as usize == moments.dimension()
+            && request.bound.to_bits() == moments.bound().to_bits()
+            && request.geometry == Geometry::Moments(moments.weight());
+        let batch = request.batch;
+        let block = &mut self.mechanism.block;
+        if !same || block.as_ref().is_some_and(|block| !block.is_for(moments)) {
             return Err(SumError::Geometry);
         }
-        let contribution = moments.of(&record.open());
-        self.add_of(person, |sum| sum.take(Raw::seal(contribution)))
+        block.get_or_insert_with(|| Block::new(moments, batch));
+        let record = record.open();
+        self.add_of(person, |sum| sum.take_moments(&record))
     }
 
     fn refuse_moments(&self) -> Result<(), SumError> {
         match self.plan().request().geometry {
             Geometry::Ball => Ok(()),
-            Geometry::Moments | Geometry::Tables { .. } => Err(SumError::Geometry),
+            Geometry::Moments(_) | Geometry::Tables { .. } => Err(SumError::Geometry),
         }
     }
 
@@ -178,6 +182,7 @@ impl<G: GuaranteeKind> PrivateSum<G> {
         let limits = participation.limits();
         let is_admitted = person.is_none_or(|person| sum.persons.admit(limits, person, next));
         take(sum, is_admitted);
+        sum.close_moments();
         self.end_record()
     }
 
@@ -241,6 +246,22 @@ impl<G: GuaranteeKind> Sum<G> {
         let (lattice, values) = (&self.lattice, &mut self.item.values);
         let outcome = lattice.add(&contribution.open(), values);
         self.count(outcome);
+    }
+
+    fn take_moments(&mut self, record: &Record) {
+        if let Some(block) = &mut self.block {
+            let outcome = block.add(record, &mut self.item.values);
+            self.count(outcome);
+        }
+    }
+
+    /// Turns the exact second moments of a complete item into lattice integers.
+    fn close_moments(&mut self) {
+        if let Some(block) = &mut self.block
+            && self.in_batch == self.plan.request().batch
+        {
+            block.close(&mut self.item.values, self.lattice.radius());
+        }
     }
 
     fn take_multiple(&mut self, features: &Features, multiple: Multiple) {

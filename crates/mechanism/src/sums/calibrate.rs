@@ -93,11 +93,12 @@ impl SumPlan {
         };
         let radii = &self.fields.radii;
         let radius = *radii.get(octave as usize).ok_or(PlanError::Stored)?;
-        let lattice = Lattice::new(request.dimension, norm, request.bound, radius)?;
-        Ok(match request.geometry {
-            Geometry::Ball | Geometry::Tables { .. } => lattice,
-            Geometry::Moments => lattice.rigid(),
-        })
+        Ok(Lattice::new(
+            request.dimension,
+            norm,
+            request.bound,
+            radius,
+        )?)
     }
 
     /// The largest number of nodes that contain an item; for octaves, up to the expected horizon.
@@ -187,24 +188,17 @@ impl SumPlan {
         Ok(Mu::within(Budget::approx(budget.epsilon(), delta)?)?)
     }
 
-    /// How far apart, in lattice units, two neighbouring contributions can be.
+    /// How far apart, in lattice units, two neighbouring items can be.
     ///
-    /// *Ball*: both integers are inside the radius, which the lattice has checked: κ·radius,
-    /// nothing to add. *Moments*: with a = R⁴ and equal weight for both blocks the largest distance
-    /// of two real points is √4.5·R² = 1.5·(√2·R²) (the maximum of 2a + 2b + b²/2a at b = a), where
-    /// √2·R² is the bound. Truncation moves each of D coordinates by less than one unit, in the
-    /// same direction for both points or not: √D at the most; the floats before it err by less than
-    /// 2⁻⁴⁰ of the radius. *Tables*: proved in integers beside [`TableMap`](crate::TableMap).
-    fn distance(&self, radius: f64) -> f64 {
+    /// *Ball*: a record's integers are inside the radius, which the lattice has checked: κ·radius,
+    /// nothing to add. *Moments*: `moments.rs` proves it in integers; the item's truncation adds √D.
+    /// *Tables*: proved in integers beside [`TableMap`](crate::TableMap).
+    pub(crate) fn distance(&self, radius: f64) -> f64 {
         let request = self.request();
-        match (request.geometry, request.adjacency) {
-            (
-                Geometry::Tables {
-                    counts: 1..,
-                    sixteenths,
-                },
-                adjacency,
-            ) => {
+        let adjacency = request.adjacency;
+        match request.geometry {
+            Geometry::Ball | Geometry::Tables { counts: 0, .. } => adjacency.kappa() * radius,
+            Geometry::Tables { sixteenths, .. } => {
                 let weight = f64::from(sixteenths) / 16.0;
                 let times = match (adjacency, request.noise) {
                     (_, Noise::Laplace) => adjacency.kappa() * (1.0 + weight),
@@ -213,12 +207,9 @@ impl SumPlan {
                 };
                 (times * radius).next_up()
             }
-            (Geometry::Ball | Geometry::Tables { .. }, _) | (_, Adjacency::ZeroOut) => {
-                request.adjacency.kappa() * radius
-            }
-            (Geometry::Moments, Adjacency::ReplaceOne) => {
-                let truncation = f64::from(request.dimension).sqrt() + 1.0;
-                (1.5 + 1e-12) * radius + truncation
+            Geometry::Moments(weight) => {
+                let truncation = f64::from(request.dimension).sqrt().next_up();
+                (weight.distance(adjacency) * radius + truncation).next_up()
             }
         }
     }

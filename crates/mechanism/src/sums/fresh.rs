@@ -118,3 +118,44 @@ impl Running for Fresh {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hushstream_noise::{Instance, Key, Source};
+
+    fn draws(noise: Noise) -> Draws {
+        let key = Key::insecure_from_seed(5);
+        let source = Source::open(&key, Instance::from_bytes([3; 16]), 7);
+        Draws::new(noise, 3, source).unwrap()
+    }
+
+    /// Every release is the sum of all items and of one whole noise for each; one that was stopped
+    /// is the same bit for bit.
+    #[test]
+    fn releases_are_sums_of_noisy_items() {
+        for noise in [Noise::Gaussian, Noise::Laplace, Noise::L2Laplace] {
+            let (mut again, mut total) = (draws(noise), [0_i128; 3]);
+            let mut sum = Fresh::new(draws(noise), 0.25);
+            let mut out = [0.0; 3];
+            sum.last(0, &mut out);
+            assert_eq!(out, [0.0; 3]);
+            for t in 1..=20_u64 {
+                let item = [t as i64, -7, 1 << 60];
+                sum.step(t, &item, &mut out);
+                for ((total, item), noise) in total.iter_mut().zip(item).zip(again.node(t)) {
+                    *total += i128::from(item) + i128::from(*noise);
+                }
+                assert_eq!(out, total.map(|total| total as f64 * 0.25), "{noise} {t}");
+                let mut restored = Fresh::new(draws(noise), 0.25);
+                restored.restore(t, &sum.state()).unwrap();
+                let mut repeated = [0.0; 3];
+                restored.last(t, &mut repeated);
+                assert_eq!(out, repeated, "{noise} {t}");
+                sum = restored;
+            }
+        }
+        let mut other = Fresh::new(draws(Noise::Gaussian), 1.0);
+        assert!(other.restore(1, &State::default()).is_err());
+    }
+}

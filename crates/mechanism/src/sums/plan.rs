@@ -10,6 +10,7 @@ use super::blt::{BltError, LayoutError};
 use super::cover::Noise;
 use super::kind::Unfit;
 use crate::lattice::LatticeError;
+use crate::moments::{MOST_RECORDS, TargetWeight};
 use crate::persons::Participation;
 use hushstream_account::{AccountError, Adjacency, Budget, GuaranteeError, ParameterError};
 use serde::{Deserialize, Serialize};
@@ -60,12 +61,13 @@ pub struct SumRequest {
 
 /// The set of possible contributions, which determines the distance of two of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Written", into = "Written")]
 pub enum Geometry {
     /// A ball around zero: two points are two radii apart.
     Ball,
-    /// Second moments (vvᵀ, (R/Y)·y·v) of a vector with ‖v‖ ≤ R and a number with |y| ≤ Y, computed
-    /// by the mechanism from clipped data: two of them are only 3/2 radii apart.
-    Moments,
+    /// Second moments (vvᵀ, κ·(R/Y)·y·v) of a vector with ‖v‖ ≤ R and a number with |y| ≤ Y, formed
+    /// by the mechanism: two of them are less than two radii apart ([`TargetWeight::distance`]).
+    Moments(TargetWeight),
     /// Residuals times hats and cells, with the counts of these or without, formed by the mechanism
     /// ([`TableMap`](crate::TableMap)): as far apart as in a ball, counts included.
     Tables {
@@ -74,6 +76,42 @@ pub enum Geometry {
         /// The weight of counts against residuals, in sixteenths: 1 to 16.
         sixteenths: u8,
     },
+}
+
+/// A geometry as journals have it.
+#[derive(Serialize, Deserialize)]
+enum Written {
+    Ball,
+    /// Second moments that were rounded one by one: a run of an earlier version, which is refused.
+    Earlier,
+    Tables {
+        counts: u32,
+        sixteenths: u8,
+    },
+    Moments(TargetWeight),
+}
+
+impl From<Geometry> for Written {
+    fn from(geometry: Geometry) -> Self {
+        match geometry {
+            Geometry::Ball => Self::Ball,
+            Geometry::Moments(weight) => Self::Moments(weight),
+            Geometry::Tables { counts, sixteenths } => Self::Tables { counts, sixteenths },
+        }
+    }
+}
+
+impl TryFrom<Written> for Geometry {
+    type Error = PlanError;
+
+    fn try_from(written: Written) -> Result<Self, PlanError> {
+        match written {
+            Written::Ball => Ok(Self::Ball),
+            Written::Earlier => Err(PlanError::Stored),
+            Written::Tables { counts, sixteenths } => Ok(Self::Tables { counts, sixteenths }),
+            Written::Moments(weight) => Ok(Self::Moments(weight)),
+        }
+    }
 }
 
 /// Why a request cannot be planned.
@@ -217,8 +255,14 @@ impl SumRequest {
         if !(self.least_sigma >= 0.0 && self.least_sigma.is_finite()) {
             return Err(PlanError::LeastSigma(self.least_sigma));
         }
-        if self.geometry == Geometry::Moments && self.noise == Noise::Laplace {
-            return Err(PlanError::MomentsInL1);
+        if let Geometry::Moments(_) = self.geometry {
+            if self.noise == Noise::Laplace {
+                return Err(PlanError::MomentsInL1);
+            }
+            if self.batch > MOST_RECORDS {
+                let allowed = "1 to 2^34 for second moments";
+                return Err(ParameterError::new("batch", self.batch, allowed).into());
+            }
         }
         if let Geometry::Tables { sixteenths, .. } = self.geometry
             && !(1..=16).contains(&sixteenths)

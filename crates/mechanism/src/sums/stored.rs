@@ -43,6 +43,7 @@ mod tests {
     use super::super::plan::{Geometry, SumRequest};
     use super::super::{BalancedDigits, ConstantWeight, Strategy, Window};
     use super::*;
+    use crate::moments::TargetWeight;
     use crate::persons::Participation;
     use hushstream_account::{Adjacency, Budget, Charge};
 
@@ -115,12 +116,26 @@ mod tests {
         assert!(forged.get() > 1.9 * honest.get());
     }
 
+    /// Journals of second moments from before their integers were exact are refused; those of balls
+    /// are read.
+    #[test]
+    fn geometries_are_read_by_their_number() {
+        let read = |bytes: &[u8]| postcard::from_bytes::<Geometry>(bytes).ok();
+        assert_eq!(read(&[0]), Some(Geometry::Ball));
+        assert_eq!(read(&[1]), None);
+        let moments = Geometry::Moments(TargetWeight::default());
+        assert_eq!(read(&[3, 8]), Some(moments));
+        assert_eq!(postcard::to_allocvec(&moments).unwrap(), [3, 8]);
+        assert_eq!(read(&[3, 0]), None);
+        assert_eq!(read(&[3, 65]), None);
+    }
+
     #[test]
     fn moments_are_closer_than_a_ball_and_least_noise_is_kept() {
         let mut request = plan(SumKind::Tree).request().clone();
         request.dimension = 9;
         let ball = request.clone().plan().unwrap();
-        request.geometry = Geometry::Moments;
+        request.geometry = Geometry::Moments(TargetWeight::sixteenths(16).unwrap());
         let moments = request.clone().plan().unwrap();
         let ratio = moments.radius() as f64 / ball.radius() as f64;
         assert!((ratio - 4.0 / 3.0).abs() < 1e-5, "{ratio}");

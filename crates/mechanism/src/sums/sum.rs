@@ -11,6 +11,7 @@ use crate::boundary::{GuaranteeKind, Pending, Released};
 use crate::durable::{DiaryError, append, decode, encode, packed};
 use crate::lattice::Lattice;
 use crate::mechanism::{Generators, Machine, Terms};
+use crate::moments::Block;
 use crate::persons::{Participation, Persons};
 use crate::private::Private;
 use crate::tables::TableForm;
@@ -62,9 +63,11 @@ pub struct Sum<G> {
     pub(super) lattice: Lattice,
     /// Number of items of this instance so far.
     pub(super) items: u64,
-    /// The incomplete item.
+    /// The incomplete item; second moments are exact sums until it is complete.
     pub(super) item: Item,
     pub(super) in_batch: u64,
+    /// Second moments only: records that are not yet in the item.
+    pub(super) block: Option<Block>,
     /// Forms hats and cells, at the radius of the next item.
     pub(super) form: Option<TableForm>,
     counts: Counts,
@@ -151,6 +154,7 @@ impl<G: GuaranteeKind> Machine for Sum<G> {
             },
             plan,
             in_batch: 0,
+            block: None,
             form: None,
             counts: Counts::default(),
             persons: Persons::default(),
@@ -266,12 +270,12 @@ impl<G: GuaranteeKind> Machine for Sum<G> {
 
 impl<G: GuaranteeKind> Sum<G> {
     /// Whether these integers can be an item of the plan: the noise was paid for no others. Counts
-    /// are not negative, and as long as residuals may be.
+    /// are not negative, and κ times as long as residuals may be.
     fn holds_item(&self, values: &[i64]) -> bool {
         let (request, lattice) = (self.plan.request(), &self.lattice);
-        let counts = match request.geometry {
-            Geometry::Tables { counts, .. } => counts as usize,
-            Geometry::Ball | Geometry::Moments => 0,
+        let (counts, sixteenths) = match request.geometry {
+            Geometry::Tables { counts, sixteenths } => (counts as usize, sixteenths),
+            Geometry::Ball | Geometry::Moments(_) => (0, 0),
         };
         if counts == 0 {
             return lattice.holds_sum(values, request.batch);
@@ -279,8 +283,8 @@ impl<G: GuaranteeKind> Sum<G> {
         let (sums, counts) = values.split_at(values.len().saturating_sub(counts));
         values.len() == lattice.dimension()
             && counts.iter().all(|&count| count >= 0)
-            && lattice.holds_part(sums, request.batch)
-            && lattice.holds_part(counts, request.batch)
+            && lattice.holds_part(sums, request.batch, 16)
+            && lattice.holds_part(counts, request.batch, sixteenths)
     }
 
     /// Each octave has its own lattice.

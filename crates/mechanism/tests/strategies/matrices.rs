@@ -111,6 +111,17 @@ impl Matrices {
                 Self::of_cover(&code, releases)
             }
             SumKind::Kary => Self::of_cover(&BalancedDigits::cheapest(releases), releases),
+            SumKind::Fresh => {
+                let matrix = |one: fn(u64, u64) -> bool| -> Vec<Vec<f64>> {
+                    let entry = |row, column| f64::from(u8::from(one(row, column)));
+                    let row = |row| (0..releases).map(|column| entry(row, column)).collect();
+                    (0..releases).map(row).collect()
+                };
+                Self {
+                    strategy: matrix(|node, item| node == item),
+                    decoder: matrix(|t, node| node <= t),
+                }
+            }
             other => panic!("{other} has tests of its own"),
         }
     }

@@ -52,6 +52,7 @@ pub(crate) fn covering() -> impl Iterator<Item = (SumKind, Noise)> {
         SumKind::Honaker,
         SumKind::Smooth,
         SumKind::Kary,
+        SumKind::Fresh,
     ];
     let noises = [Noise::Gaussian, Noise::Laplace, Noise::L2Laplace];
     kinds

@@ -5,6 +5,7 @@ use crate::matrices::Matrices;
 use crate::plans::{LARGEST, covering, plan, single};
 use hushstream_account::Adjacency;
 use hushstream_mechanism::Participation;
+use hushstream_mechanism::sums::blt::{DyadicBlt, optimise};
 use hushstream_mechanism::sums::{Noise, SumKind, SumPlan};
 
 #[test]
@@ -46,7 +47,8 @@ fn two_participations_never_exceed_what_is_calibrated() {
                 claimed >= brute,
                 "{kind} {noise} n={releases}: {claimed} < {brute}"
             );
-            if (kind, noise) == (SumKind::Honaker, Noise::Gaussian) {
+            let is_tight = (kind, noise) == (SumKind::Honaker, Noise::Gaussian);
+            if is_tight || kind == SumKind::Fresh {
                 assert!(
                     (claimed - brute).abs() < 1e-12,
                     "n={releases}: {claimed} vs {brute}"
@@ -189,4 +191,85 @@ fn a_person_in_several_octaves_never_exceeds_the_price() {
         assert!(loss <= price, "{noise} {most}: {loss} {price}");
         assert!(loss > 0.9 * price, "{noise} {most}: {loss} {price}");
     }
+}
+
+/// Records that are read in several passes, on every sum: √k and k times one item for fresh noise,
+/// and never less than what the items of a record move. Also if the journal is lost anywhere and
+/// the rest of them is in a new instance: instances add up in squares, or as they are.
+#[test]
+fn passes_never_exceed_what_is_calibrated_in_one_instance_or_two() {
+    for (separation, passes) in [(1, 2), (1, 5), (3, 2), (3, 4), (7, 3)] {
+        let n = separation * passes;
+        let participation = Participation::Passes { passes, separation };
+        let of = |kind, noise| plan(kind, noise, n, Adjacency::ZeroOut, participation);
+        for (kind, noise) in covering() {
+            let claimed = of(kind, noise).sensitivity();
+            let matrices = Matrices::of(kind, noise, n);
+            if kind == SumKind::Fresh {
+                let k = passes as f64;
+                let exact = if noise.is_pure() { k } else { k.sqrt() };
+                assert!(claimed >= exact && claimed < exact * (1.0 + 1e-12));
+            }
+            for (place, lost) in (0..separation).flat_map(|p| (0..=n).map(move |l| (p, l))) {
+                let items = |range: std::ops::Range<u64>| -> Vec<usize> {
+                    let all = (0..passes).map(|pass| place + pass * separation);
+                    let inside = all.filter(|item| range.contains(item));
+                    inside.map(|item| (item - range.start) as usize).collect()
+                };
+                let lives = [items(0..lost), items(lost..n)];
+                let moved = lives.map(|items| matrices.columns(&items, noise));
+                let moved = if noise.is_pure() {
+                    moved[0] + moved[1]
+                } else {
+                    moved[0].hypot(moved[1])
+                };
+                assert!(
+                    moved <= claimed,
+                    "{kind} {noise}, {passes} passes of {separation}, lost at {lost}: {moved} {claimed}"
+                );
+            }
+        }
+        let claimed = of(SumKind::BLT, Noise::Gaussian).sensitivity();
+        let blt = DyadicBlt::new(&optimise(n, 4).unwrap()).unwrap();
+        let (mut worst, mut worst_of_one) = (0.0_f64, 0.0_f64);
+        for (place, lost) in (0..separation).flat_map(|p| (0..=n).map(move |l| (p, l))) {
+            // An instance releases as many rows as it has items.
+            let energy = |range: std::ops::Range<u64>| -> f64 {
+                let all = (0..passes).map(|pass| place + pass * separation);
+                let items: Vec<u64> = all.filter(|item| range.contains(item)).collect();
+                let row = |t: u64| -> f64 {
+                    let before = items.iter().filter(|&&item| item <= t);
+                    before
+                        .map(|item| blt.parameters().coefficient(t - item))
+                        .sum()
+                };
+                range.map(|t| row(t).powi(2)).sum()
+            };
+            let moved = (energy(0..lost) + energy(lost..n)).sqrt();
+            worst = worst.max(moved);
+            if lost == n {
+                worst_of_one = worst_of_one.max(moved);
+            }
+        }
+        assert!(worst <= claimed * (1.0 + 1e-12), "{worst} {claimed}");
+        assert!(worst_of_one >= 0.999 * claimed, "{worst_of_one} {claimed}");
+    }
+}
+
+/// A window protects a record once.
+#[test]
+fn no_window_takes_passes() {
+    let request = single(SumKind::Window(3), Noise::Gaussian, 9)
+        .request()
+        .clone();
+    let participation = Participation::Passes {
+        passes: 2,
+        separation: 4,
+    };
+    let refused = hushstream_mechanism::sums::SumRequest {
+        participation,
+        ..request
+    }
+    .plan();
+    assert!(refused.is_err());
 }

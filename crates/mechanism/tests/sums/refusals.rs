@@ -7,8 +7,8 @@ use hushstream_mechanism::sums::{
     Geometry, Noise, PlanError, PrivateSum, SumError, SumKind, SumPlan,
 };
 use hushstream_mechanism::{
-    DiaryError, Ledger, LedgerError, MemoryStorage, Moments, Participation, Raw, Transcript,
-    Windowed,
+    Axis, DiaryError, Ledger, LedgerError, MemoryStorage, Moments, Participation, Raw, Response,
+    TableMap, TableShape, TargetWeight, Transcript, Windowed,
 };
 
 #[test]
@@ -108,6 +108,11 @@ fn a_window_plan_cannot_make_transcript_releases() {
     // A transcript's budget does not pay for a window.
     let error = ledger.debit(charge(&window), window.scope()).unwrap_err();
     assert!(matches!(error, LedgerError::OtherScope { .. }), "{error}");
+    let told = error.to_string();
+    assert!(
+        told.contains("about records (") && !told.contains('{'),
+        "{told}"
+    );
 }
 
 #[test]
@@ -173,7 +178,7 @@ fn impossible_plans_are_refused_with_what_is_allowed() {
     pure_filter.budget = Budget::pure(1.0).unwrap();
     assert!(matches!(pure_filter.plan(), Err(PlanError::Unfit(_))));
     let mut moments = request(SumKind::Tree, Noise::Laplace, 4);
-    moments.geometry = Geometry::Moments;
+    moments.geometry = Geometry::Moments(TargetWeight::default());
     assert!(matches!(moments.plan(), Err(PlanError::MomentsInL1)));
     // Batches so large that their exact sum, or an octave's radius, leaves the integers.
     for kind in [SumKind::BLT, SumKind::Tree] {
@@ -271,17 +276,17 @@ fn a_budget_is_raised_durably_and_never_lowered() {
     assert!(ledger.debit(charge, scope).is_err(), "2.25 of 1.6");
 }
 
-/// A plan prices second moments by the bound they cannot leave: of records that may be longer, or
-/// moments of another shape, not one is taken in.
+/// A plan prices second moments by their own bound and weight, and decodes them with these: of
+/// moments of another bound, weight or shape, not one is taken in.
 #[test]
-fn moments_beyond_the_plans_bound_are_refused() {
+fn moments_of_another_plan_are_refused() {
     let moments = |features: usize, length: f64| {
         let bounds = Bounds::new(length, (-1.0, 1.0), 1.0).unwrap();
         Moments::new(features, bounds)
     };
     let planned = moments(2, 1.0);
     let mut request = request(SumKind::Tree, Noise::Gaussian, 4);
-    request.geometry = Geometry::Moments;
+    request.geometry = Geometry::Moments(planned.weight());
     request.dimension = planned.dimension() as u32;
     request.bound = planned.bound();
     let (mut sum, _ledger) = open(request);
@@ -292,7 +297,13 @@ fn moments_beyond_the_plans_bound_are_refused() {
             target: 1.0,
         })
     };
-    for other in [moments(2, 1.000_001), moments(2, 5.0), moments(3, 1.0)] {
+    let heavier = TargetWeight::sixteenths(9).unwrap();
+    for other in [
+        moments(2, 1.000_001),
+        moments(2, 0.5),
+        moments(3, 1.0),
+        moments(2, 1.0).weighted(heavier),
+    ] {
         let refused = sum.add_moments(None, &other, record(0.1));
         assert!(matches!(refused, Err(SumError::Geometry)));
     }
@@ -303,17 +314,87 @@ fn moments_beyond_the_plans_bound_are_refused() {
     ));
     assert!(matches!(sum.partial(), Err(SumError::Geometry)));
     assert_eq!(sum.steps(), 0);
-    // Moments of the plan's own bound, and of a smaller one, are inside.
-    for allowed in [planned, moments(2, 0.5)] {
-        assert!(
-            sum.add_moments(None, &allowed, record(9.0))
-                .unwrap()
-                .is_some()
-        );
-    }
+    let taken = sum.add_moments(None, &planned, record(9.0));
+    assert!(taken.unwrap().is_some());
+    // A sum has moments of one shape, also where another has the same bound and dimension: 9 are
+    // those of 3 features and a number, and of 2 features and 3 classes.
+    let several = Moments::of_classes(2, 1.0, 3).unwrap();
+    let (mut sum, _ledger) = {
+        let one = moments(3, 1.0);
+        let mut request = crate::game::request(SumKind::Tree, Noise::Gaussian, 4);
+        request.geometry = Geometry::Moments(one.weight());
+        (request.dimension, request.bound) = (one.dimension() as u32, one.bound());
+        open(request)
+    };
+    assert!(sum.add_moments(None, &several, record(0.1)).is_ok());
+    let refused = sum.add_moments(None, &moments(3, 1.0), record(0.1));
+    assert!(matches!(refused, Err(SumError::Geometry)));
     assert_eq!(*sum.counts().0.for_the_operator(), 0);
     // And a plan for a ball takes no moments.
     let (mut ball, _ledger) = open(crate::game::request(SumKind::Tree, Noise::Gaussian, 4));
     let refused = ball.add_moments(None, &moments(1, 1.0), record(0.1));
     assert!(matches!(refused, Err(SumError::Geometry)));
+}
+
+/// A plan prices the hats and cells of one shape, residuals of one bound and one norm: of anything
+/// else not one record is taken in.
+#[test]
+fn tables_of_another_shape_are_refused() {
+    let map = |values: u32, l1: bool| {
+        TableMap::new(TableShape {
+            axes: vec![Axis::Category { values }],
+            tables: Vec::new(),
+            bins: 1,
+            share: 0.0,
+            l1,
+        })
+        .unwrap()
+    };
+    let planned = |counts, sixteenths| {
+        let mut request = request(SumKind::Tree, Noise::Gaussian, 4);
+        request.geometry = Geometry::Tables { counts, sixteenths };
+        (request.dimension, request.bound) = (6, 0.5);
+        request
+    };
+    let add = |sum: &mut PrivateSum<Transcript>, map: &TableMap, response: Response, person| {
+        let record = Raw::seal(Record {
+            features: Features::Dense(vec![0.0]),
+            target: 1.0,
+        });
+        let weights = vec![0.0; map.dimension() * response.scores()];
+        sum.add_table(person, map, response, &weights, record, None)
+            .map(|pending| pending.is_some())
+    };
+    let (mut sum, _ledger) = open(planned(3, 16));
+    for (map, response) in [
+        (map(3, false), Response::Sign),
+        (map(2, true), Response::Sign),
+        (map(2, false), Response::Classes(2)),
+        (map(2, false), Response::Number(1.0)),
+        (map(5, false), Response::Sign),
+    ] {
+        let refused = add(&mut sum, &map, response, None);
+        assert!(matches!(refused, Err(SumError::Geometry)), "{response:?}");
+    }
+    // Nothing else contributes, and no person is named.
+    assert!(matches!(
+        sum.add(Raw::seal(item(1))),
+        Err(SumError::Geometry)
+    ));
+    assert!(matches!(sum.partial(), Err(SumError::Geometry)));
+    assert!(add(&mut sum, &map(2, false), Response::Sign, Some(1)).is_err());
+    assert_eq!(sum.steps(), 0);
+    assert!(add(&mut sum, &map(2, false), Response::Sign, None).unwrap());
+    // Without counts the same numbers mean more features.
+    let (mut bare, _ledger) = open(planned(0, 16));
+    assert!(add(&mut bare, &map(2, false), Response::Sign, None).is_err());
+    assert!(add(&mut bare, &map(5, false), Response::Sign, None).unwrap());
+    // A plan for a ball takes no tables, and no plan weighs counts above residuals.
+    let (mut ball, _ledger) = open(request(SumKind::Tree, Noise::Gaussian, 4));
+    let refused = add(&mut ball, &map(2, false), Response::Sign, None);
+    assert!(matches!(refused, Err(SumError::Geometry)));
+    for sixteenths in [0, 17, 255] {
+        let message = planned(3, sixteenths).plan().unwrap_err().to_string();
+        assert!(message.contains("weight of counts"), "{message}");
+    }
 }

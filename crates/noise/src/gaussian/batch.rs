@@ -27,19 +27,22 @@ pub(super) fn round(magnitude: u64, negative: u64, dropped: u32) -> i64 {
     (rounded ^ sign).wrapping_sub(sign).cast_signed()
 }
 
-/// Replaces every word of `out` by its draw. `exactly` makes those that the word does not decide,
-/// from their place and the word.
+/// Writes the draws of words, as many as there is room for. `exactly` makes those that the word
+/// does not decide, from their place and the word.
 #[inline]
-pub(super) fn decide_here(
+pub(super) fn decide(
     cells: &Cells,
+    words: &[u64],
     out: &mut [i64],
     dropped: u32,
     exactly: impl Fn(usize, u64) -> i64,
 ) {
-    for (first, out) in (0..).step_by(BATCH).zip(out.chunks_mut(BATCH)) {
-        let (mut words, mut entries) = ([0; BATCH], [0; BATCH]);
-        for ((word, entry), out) in words.iter_mut().zip(&mut entries).zip(&*out) {
-            *word = out.cast_unsigned();
+    // A draw without a word would be no noise, and no other check would notice.
+    assert!(words.len() >= out.len());
+    let batches = words.chunks(BATCH).zip(out.chunks_mut(BATCH));
+    for (first, (words, out)) in (0..).step_by(BATCH).zip(batches) {
+        let mut entries = [0; BATCH];
+        for (entry, word) in entries.iter_mut().zip(words) {
             *entry = cells.entry(*word);
         }
         let decided = Arch::new().dispatch(|| {
@@ -55,7 +58,7 @@ pub(super) fn decide_here(
         if !decided {
             for ((place, out), word) in (first..).zip(out).zip(words) {
                 if *out == UNDECIDED {
-                    *out = exactly(place, word);
+                    *out = exactly(place, *word);
                 }
             }
         }
@@ -92,8 +95,8 @@ mod tests {
             dropped in 0_u32..=30,
         ) {
             let undecided = |place: usize, word: u64| (word ^ place as u64).cast_signed();
-            let mut out: Vec<_> = words.iter().map(|word| word.cast_signed()).collect();
-            decide_here(Cells::get(), &mut out, dropped, undecided);
+            let mut out = vec![0; words.len()];
+            decide(Cells::get(), &words, &mut out, dropped, undecided);
             for (place, (out, word)) in out.iter().zip(&words).enumerate() {
                 let fast = decide_from(Cells::get().entry(*word), *word);
                 let expected = match (fast.decided, fast.negative) {

@@ -70,16 +70,16 @@ impl RoundedGaussian {
     pub fn gather(self, source: &Source, list: &Scattered, out: &mut [i64]) {
         let places = &list.0[..out.len()];
         let cells = Cells::get();
-        let mut blocks = [Block::default(); BATCH];
+        let (mut blocks, mut words) = ([Block::default(); BATCH], [0; BATCH]);
         for (places, out) in places.chunks(BATCH).zip(out.chunks_mut(BATCH)) {
             for (block, [coordinate, node]) in blocks.iter_mut().zip(places) {
                 *block = [coordinate & !ODD | Source::domain(Domain::Rounded), *node];
             }
             source.encrypt(&mut blocks, places.len());
-            for ((out, block), [coordinate, _]) in out.iter_mut().zip(&blocks).zip(places) {
-                *out = block[usize::from(coordinate & ODD != 0)].cast_signed();
+            for ((word, block), [coordinate, _]) in words.iter_mut().zip(&blocks).zip(places) {
+                *word = block[usize::from(coordinate & ODD != 0)];
             }
-            self.decide(cells, out, source, |place| {
+            self.decide(cells, &words, out, source, |place| {
                 let [coordinate, node] = places[place];
                 (node, (coordinate >> 31) as u32)
             });

@@ -1,5 +1,6 @@
 //! From fields to coordinates: the columns of a row, and the record that is built from it.
 
+pub(crate) mod calendar;
 pub(crate) mod hash;
 mod step;
 mod target;
@@ -239,6 +240,21 @@ impl Builder {
         self.put(scale.slot, kept);
     }
 
+    /// The parts of a date.
+    fn put_date(&mut self, first: u32, is_coded: bool, field: &[u8]) -> Result<(), Fault> {
+        let parts = calendar::parts(field).ok_or(Fault::NotADate)?;
+        let mut slot = first;
+        for (value, part) in parts.into_iter().zip(&calendar::PARTS) {
+            match value {
+                Some(value) if is_coded => self.put(slot, value.into()),
+                Some(value) => self.put(slot + value, 1.0),
+                None => {}
+            }
+            slot += if is_coded { 1 } else { part.count as u32 };
+        }
+        Ok(())
+    }
+
     /// An indicator of a group.
     fn put_mark(&mut self, step: &Step, value: f64) {
         if let Step::Mark { slot, place } = step
@@ -337,6 +353,11 @@ impl Builder {
                     self.put(*slot, (hash::murmur3(field, 0) & mask).into());
                 }
             }
+            Step::Date { first, is_coded } => {
+                if !self.missing.is(field) {
+                    self.put_date(*first, *is_coded, field)?;
+                }
+            }
             Step::Mark { .. } => {
                 if let Some(value) = number(field, &self.missing)? {
                     self.put_mark(step, value);
@@ -406,6 +427,7 @@ impl Builder {
             Step::Skip
             | Step::Category { .. }
             | Step::Hashed { .. }
+            | Step::Date { .. }
             | Step::Code { .. }
             | Step::HashedCode { .. }
             | Step::Mark { .. } => Ok(()),

@@ -19,6 +19,11 @@ pub(crate) enum Step {
         first: u32,
         mask: u32,
     },
+    /// A date: indicators of its parts, or in a coded record their places.
+    Date {
+        first: u32,
+        is_coded: bool,
+    },
     /// The place of a category, as a number.
     Code {
         slot: u32,
@@ -172,6 +177,10 @@ impl Step {
                 values: Values::new(values),
                 tally: Tally::new(values.len()),
             },
+            Encoding::Date => Self::Date {
+                first: slot,
+                is_coded: false,
+            },
             Encoding::Hashed { bits } => Self::Hashed {
                 first: slot,
                 mask: (1 << bits) - 1,
@@ -186,6 +195,10 @@ impl Step {
                 slot,
                 values: Values::new(values),
                 tally: Tally::new(values.len()),
+            },
+            Encoding::Date => Self::Date {
+                first: slot,
+                is_coded: true,
             },
             Encoding::Hashed { bits } => Self::HashedCode {
                 slot,

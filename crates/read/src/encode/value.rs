@@ -22,19 +22,28 @@ pub(crate) fn parse_number(field: &[u8]) -> Option<f64> {
 /// The number up to the separator or the end, and its length, if it is a short decimal as most
 /// fields of most tables are. At most 15 digits and their power of ten are exact as floats, so one
 /// division rounds once: the result is the nearest float, as [`parse_number`] gives it.
+#[inline(always)]
 pub(crate) fn short_number(rest: &[u8], separator: u8) -> Option<(f64, usize)> {
+    let Some((mantissa, decimals, length)) = eight_bytes(rest, separator) else {
+        return other_decimal(rest, separator);
+    };
+    Some((shifted(mantissa as f64, decimals), length))
+}
+
+#[inline(always)]
+fn shifted(mantissa: f64, decimals: usize) -> f64 {
     const POWERS: [f64; 16] = [
         1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
     ];
-    if let Some((mantissa, decimals, length)) = eight_bytes(rest, separator) {
-        let size = mantissa as f64;
-        let value = if decimals == 0 {
-            size
-        } else {
-            size / POWERS[decimals & 15]
-        };
-        return Some((value, length));
+    match decimals {
+        0 => mantissa,
+        _ => mantissa / POWERS[decimals & 15],
     }
+}
+
+/// [`short_number`] where more than eight bytes must be looked at, or the row ends.
+#[inline(never)]
+fn other_decimal(rest: &[u8], separator: u8) -> Option<(f64, usize)> {
     let number = rest.strip_prefix(b"-").unwrap_or(rest);
     let mut mantissa = 0;
     let whole = digits(number, &mut mantissa);
@@ -48,18 +57,16 @@ pub(crate) fn short_number(rest: &[u8], separator: u8) -> Option<(f64, usize)> {
         return None;
     }
     let sign = rest.len() - number.len();
-    let size = match decimals {
-        0 => mantissa as f64,
-        _ => mantissa as f64 / POWERS[decimals],
-    };
+    let size = shifted(mantissa as f64, decimals);
     Some((if sign == 1 { -size } else { size }, sign + length))
 }
 
 /// As [`short_number`], without the number: for a check, which is done in two thirds of the time.
+#[inline(always)]
 pub(crate) fn short_length(rest: &[u8], separator: u8) -> Option<usize> {
     match eight_bytes(rest, separator) {
         Some((_, _, length)) => Some(length),
-        None => Some(short_number(rest, separator)?.1),
+        None => Some(other_decimal(rest, separator)?.1),
     }
 }
 

@@ -1,5 +1,6 @@
 //! How columns become coordinates and what targets mean, with what is allowed.
 
+use crate::encode::calendar;
 use crate::error::Fault;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
@@ -65,6 +66,8 @@ pub enum Encoding {
         /// The public vocabulary.
         values: Vec<String>,
     },
+    /// A date, perhaps with the time of day: one coordinate per month, day of the week and hour.
+    Date,
     /// 2^bits coordinates; MurmurHash3 (32 bits, seed 0) of the text says which.
     Hashed {
         /// Bits of the hash.
@@ -80,6 +83,7 @@ impl Encoding {
             Self::Number { .. }
                 | Self::Indicator { .. }
                 | Self::Category { .. }
+                | Self::Date
                 | Self::Hashed { .. }
         )
     }
@@ -184,6 +188,10 @@ impl FeatureColumn {
                 };
                 check_names(values).map_err(fault)?;
                 (values.len() as u64, 1.0)
+            }
+            Encoding::Date => {
+                let width: u64 = calendar::PARTS.iter().map(|part| part.count).sum();
+                (width, calendar::PARTS.len() as f64)
             }
             Encoding::Hashed { bits } => {
                 check_bits(*bits, &self.name)?;

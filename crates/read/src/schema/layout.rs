@@ -3,6 +3,7 @@
 //! A layout is part of a published model: new rows are encoded in the same way to predict with it.
 
 use super::encoding::{Encoding, FeatureColumn, Space, TargetKind, check_bits};
+use crate::encode::calendar;
 use crate::error::Fault;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -110,7 +111,10 @@ impl TryFrom<Stated> for Layout {
                         let known = group.and_then(|group| slots.get(&group).copied());
                         let slot = known.unwrap_or(end);
                         slots.extend(group.map(|group| (group, slot)));
-                        end += u64::from(known.is_none());
+                        end += match column.encoding {
+                            Encoding::Date => calendar::PARTS.len() as u64,
+                            _ => u64::from(known.is_none()),
+                        };
                         squares = 1.0;
                         firsts.push(slot as u32);
                         continue;
@@ -119,6 +123,7 @@ impl TryFrom<Stated> for Layout {
                     entries += match column.encoding {
                         // Every arm is asked for by its place.
                         Encoding::Label { .. } | Encoding::Arm { .. } => width,
+                        Encoding::Date => calendar::PARTS.len() as u64,
                         _ => 1,
                     };
                     firsts.push(u32::try_from(end).map_err(|_| Fault::Dimension)?);
@@ -241,6 +246,17 @@ impl Layout {
                 },
                 Encoding::Category { values } => AxisKind::Category(values.clone()),
                 Encoding::Hashed { bits } => AxisKind::Hashed(*bits),
+                Encoding::Date => {
+                    for (part, about) in calendar::PARTS.iter().enumerate() {
+                        let values = 0..about.count as usize;
+                        let values = values.map(|value| calendar::value_name(part, value));
+                        axes.push(LayoutAxis {
+                            name: format!("{} {}", column.name, about.name),
+                            kind: AxisKind::Category(values.collect()),
+                        });
+                    }
+                    continue;
+                }
                 _ => {
                     let group = axes.get_mut(slot as usize);
                     if let Some(LayoutAxis {
@@ -330,6 +346,19 @@ impl Layout {
                     | Encoding::Label { values }
                     | Encoding::Arm { values } => format!("{}={}", column.name, values[inside]),
                     Encoding::Hashed { .. } => format!("{}#{inside}", column.name),
+                    Encoding::Date => {
+                        let (mut part, mut value) = (0, inside);
+                        while value >= calendar::PARTS[part].count as usize {
+                            value -= calendar::PARTS[part].count as usize;
+                            part += 1;
+                        }
+                        let name = calendar::PARTS[part].name;
+                        format!(
+                            "{} {name}={}",
+                            column.name,
+                            calendar::value_name(part, value)
+                        )
+                    }
                     _ => column.name.clone(),
                 }
             }

@@ -61,6 +61,7 @@ pub enum MissingTarget {
 /// | `one_hot` | one number, kept as 0 to 1 and clipped | 0 | 1 per *group* |
 /// | `vocabulary` | one indicator per category; none is set for other values | none set | 1 |
 /// | `hashed` | 2^bits indicators, one is set by a hash of the text | none set | 1 |
+/// | `dates` | indicators of the month, the day of the week and the hour | none set | 3 |
 ///
 /// `bounds` of 0:1 scale like all others (a share between 0 and 1 is centred, which halves the
 /// distance to be hidden); indicator columns are stated by `one_hot`, each entry one group of which
@@ -119,6 +120,8 @@ pub struct SchemaSpec {
     pub one_hot: Vec<String>,
     /// Categories of text columns.
     pub vocabulary: BTreeMap<String, Vec<String>>,
+    /// Columns of dates, with or without the time of day: 2013-01-31, 2013-01-31T14:05.
+    pub dates: Vec<String>,
     /// Text columns to be hashed into so many bits.
     pub hashed: BTreeMap<String, u8>,
     /// Bits for all feature columns that nothing else describes, each with its own 2^bits
@@ -161,7 +164,7 @@ impl SchemaSpec {
 
     /// Columns that are named by their own name and not by a pattern.
     pub(crate) fn named(&self) -> impl Iterator<Item = &str> {
-        let lists = self.features.iter().chain(&self.ignore);
+        let lists = self.features.iter().chain(&self.ignore).chain(&self.dates);
         let maps = (self.bounds.keys())
             .chain(self.vocabulary.keys())
             .chain(self.hashed.keys());

@@ -113,6 +113,7 @@ fn without_columns(schema: &SchemaSpec, format: Format) -> Result<Layout, Fault>
     refuse("--one-hot", !schema.one_hot.is_empty(), named)?;
     refuse("--vocabulary", !schema.vocabulary.is_empty(), named)?;
     refuse("--hashed", !schema.hashed.is_empty(), named)?;
+    refuse("--dates", !schema.dates.is_empty(), named)?;
     let label = "the label comes first on every line";
     refuse("--target", schema.target.is_some(), label)?;
     let experts = "experts are columns with names";
@@ -140,6 +141,7 @@ fn check_names(schema: &SchemaSpec, header: &[&str]) -> Result<(), Fault> {
         ("--features", &schema.features),
         ("--ignore", &schema.ignore),
         ("--one-hot", &schema.one_hot),
+        ("--dates", &schema.dates),
     ];
     let lists = lists
         .iter()
@@ -203,6 +205,7 @@ fn encoding(schema: &SchemaSpec, name: &str) -> Result<Option<Encoding>, Fault> 
     let values = closest(schema.vocabulary.iter().map(|(p, v)| (&**p, v)), name);
     let bits = closest(schema.hashed.iter().map(|(p, b)| (&**p, *b)), name);
     let group = closest(groups, name);
+    let date = closest(schema.dates.iter().map(|pattern| (&**pattern, ())), name);
     let number = |(low, high)| Encoding::Number { low, high };
     let category = |values: &Vec<String>| Encoding::Category {
         values: values.clone(),
@@ -226,6 +229,7 @@ fn encoding(schema: &SchemaSpec, name: &str) -> Result<Option<Encoding>, Fault> 
             "--one-hot",
             group.map(|(near, stated)| (near, indicator(stated))),
         ),
+        ("--dates", date.map(|(near, ())| (near, Encoding::Date))),
     ];
     let mut best: Option<(&'static str, Closeness, Encoding)> = None;
     for (what, candidate) in candidates {

@@ -8,7 +8,9 @@ use crate::run::{Beginning, Player, Run};
 use hushstream_learn::bandits::{BanditLearner, Coins, Play};
 use hushstream_mechanism::feedback::{Ask, FeedbackPlan, Means};
 use hushstream_mechanism::losses::Record;
-use hushstream_mechanism::{OperatorOnly, PendingOf, Private, Raw, Scoreboard};
+use hushstream_mechanism::{
+    Ledger, OperatorOnly, PendingOf, Private, Raw, Released, Scoreboard, Transcript,
+};
 use hushstream_noise::{Key, Source};
 
 /// What leaves after an answer: enough to evaluate other policies on the log.
@@ -182,6 +184,18 @@ impl BanditRun {
     #[must_use]
     pub fn play(&self) -> OperatorOnly<&Play> {
         OperatorOnly::new(&self.player.play)
+    }
+
+    /// Makes everything durable and gives the play that the next person meets, before its answer.
+    /// It is a function of releases and coins, so it may be shown to that person.
+    ///
+    /// # Errors
+    /// Those of the mechanism.
+    pub fn next_play(
+        &mut self,
+        ledger: &mut Ledger,
+    ) -> Result<Released<Play, Transcript>, RunError> {
+        self.released(ledger, |player| player.play.clone())
     }
 
     /// Plays one round with the answer itself, as logged or met.

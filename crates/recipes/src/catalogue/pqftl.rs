@@ -37,7 +37,9 @@ fn learner(recipe: &Recipe) -> Result<LeastSquares, RecipeError> {
         bounds.target_magnitude() * batch.sqrt(),
         recipe.curvature * batch,
     )?;
-    Ok(learner.ridge(recipe.ridge)?.classes(moments.targets())?)
+    let weight = moments.weight().squared().sqrt();
+    let learner = learner.ridge(recipe.ridge)?.weighted(weight)?;
+    Ok(learner.classes(moments.targets())?)
 }
 
 impl OnSums for Pqftl {
@@ -72,10 +74,11 @@ impl OnSums for Pqftl {
             recipe.moments().map_err(words)?,
         );
         let (p, sd) = (moments.features() as f64, recipe.plan.prefix_sd_max());
-        let truncation = recipe.plan.truncation();
+        let rounding = recipe.request.rounds as f64 * moments.rounding();
+        let truncation = recipe.plan.truncation() + rounding;
         let matrix = sd * (p * (p + 1.0) / 2.0).sqrt() + truncation;
         let targets = moments.targets() as f64;
-        let target = (sd * (p * targets).sqrt() + truncation) / moments.weight();
+        let target = (sd * (p * targets).sqrt() + truncation) / moments.target_scale();
         let value = learner.regret_bound(matrix, target, item.horizon);
         Ok(RegretBound::expected(
             value,

@@ -42,7 +42,7 @@ impl Ask {
     fn bound(&self) -> (f64, Geometry) {
         match self {
             Self::Gradient(loss) => (loss.lipschitz(), Geometry::Ball),
-            Self::Moments(moments) => (moments.bound(), Geometry::Moments),
+            Self::Moments(moments) => (moments.bound(), Geometry::Moments(moments.weight())),
         }
     }
 

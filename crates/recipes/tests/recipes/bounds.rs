@@ -108,10 +108,12 @@ fn offsets_count_where_they_matter() {
 fn least_squares_has_the_moments_noise() {
     let start = request(RecipeName::Pqftl, least_squares(D), ball(), ROUNDS);
     let recipe = start.clone().plan().unwrap();
-    let (sd, t) = (recipe.plan().prefix_sd_max(), recipe.plan().truncation());
-    // R = Y = α = 1: ρ = ½, G = 1·(½ + 1) + ½ = 2, κ = 1; six coordinates of the matrix, three of
-    // the targets.
-    let (matrix, target) = (sd * 6.0_f64.sqrt() + t, sd * 3.0_f64.sqrt() + t);
+    let (sd, kappa) = (recipe.plan().prefix_sd_max(), 0.5_f64.sqrt());
+    // R = Y = α = 1: ρ = ½, G = 1·(½ + 1) + ½ = 2, κ² = ½; six coordinates of the matrix, three of
+    // the targets. A record's moments are rounded: each of three features by at most 2⁻¹².
+    let rounding = (2.0 + kappa) * 3.0_f64.sqrt() / 4096.0 + kappa / 65536.0;
+    let t = recipe.plan().truncation() + ROUNDS as f64 * rounding;
+    let (matrix, target) = (sd * 6.0_f64.sqrt() + t, (sd * 3.0_f64.sqrt() + t) / kappa);
     let expected = logarithm() * (2.0 + 2.0 * (target + 0.5 * matrix));
     close(recipe.regret_bound().unwrap().value, expected);
     let mut ragged = start;

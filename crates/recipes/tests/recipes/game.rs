@@ -167,7 +167,7 @@ pub(crate) fn open_record(dimension: usize, t: u64) -> Record {
 /// Who record t belongs to, if the recipe wants to know.
 pub(crate) fn person(recipe: &Recipe, t: u64) -> Option<u64> {
     match recipe.request().participation {
-        Participation::OncePerRecord => None,
+        Participation::OncePerRecord | Participation::Passes { .. } => None,
         Participation::PerPerson { .. } => Some(t % 9),
     }
 }

@@ -121,8 +121,8 @@ fn clipped_gradient(recipe: &Recipe, t: u64, weights: &[f64]) -> Vec<f64> {
     values.iter().map(|v| v * shrink).collect()
 }
 
-/// (vvᵀ, √2 off the diagonal; y·v) of clipped features and target, R = Y = 1; zero for a malformed
-/// record.
+/// (vvᵀ, √2 off the diagonal; κ·y·v) of features and target, clipped to R = Y = 1 and rounded to
+/// multiples of 2⁻¹² and 2⁻¹⁵, κ² = ½; zero for a malformed record.
 fn second_moments(t: u64) -> Vec<f64> {
     let record = open_record(D, t);
     let v = match record.features {
@@ -137,8 +137,12 @@ fn second_moments(t: u64) -> Vec<f64> {
         }
     };
     let length = norm(&v).max(1.0);
-    let v: Vec<f64> = v.iter().map(|v| v / length).collect();
-    let y = record.target.clamp(-1.0, 1.0);
+    let whole: Vec<f64> = v.iter().map(|v| v / length * 4096.0).collect();
+    let mut v: Vec<f64> = whole.iter().map(|v| v.round() / 4096.0).collect();
+    if norm(&v) > 1.0 {
+        v = whole.iter().map(|v| v.trunc() / 4096.0).collect();
+    }
+    let y = (record.target.clamp(-1.0, 1.0) * 32768.0).round() / 32768.0 * 0.5_f64.sqrt();
     let root = std::f64::consts::SQRT_2;
     let off = [(0, 1), (0, 2), (1, 2)].map(|(i, j)| root * v[i] * v[j]);
     let squares = v.iter().map(|v| v * v);
@@ -211,7 +215,6 @@ fn second_moments_lose_less_than_a_unit_each() {
     );
     for noise in [Noise::Gaussian, Noise::L2Laplace] {
         let recipe = on(start.clone(), SumKind::Tree, noise).plan().unwrap();
-        // The features are held 10⁻¹⁴ inside their bound, far below a unit.
         check(&recipe, |t, _| second_moments(t));
     }
 }

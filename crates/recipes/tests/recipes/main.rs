@@ -15,3 +15,4 @@ mod publishing;
 mod refusals;
 mod resuming;
 mod rounds;
+mod tables;

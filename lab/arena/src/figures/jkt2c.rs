@@ -287,7 +287,7 @@ mod tests {
         for row in &rows {
             assert!(row.low <= row.mean && row.mean <= row.high);
         }
-        let fewer = figure(&data, Some(500), 1, &[1.0], &Method::SOUND).unwrap();
+        let fewer = figure(&data, Some(500), 1, &[1.0], Method::SOUND).unwrap();
         assert_eq!(fewer.len(), Method::SOUND.len());
     }
 

@@ -12,6 +12,7 @@ mod scene;
 mod selection;
 mod sparse;
 mod stage;
+mod tables;
 mod target;
 mod values;
 

@@ -40,6 +40,7 @@ impl Nodes {
                 SumKind::Tree => plain(&BinaryTree, t),
                 SumKind::Window(width) => plain(&Window { width }, t),
                 SumKind::Kary => plain(&digits, t),
+                SumKind::Fresh => (1..=t).map(|item| (0, item, 1.0)).collect(),
                 SumKind::Octave => {
                     let octave = t.ilog2();
                     let roots = (0..octave).flat_map(|m| {
@@ -65,6 +66,7 @@ impl Nodes {
             SumKind::Octave => f64::from(octave + 1),
             SumKind::Window(width) => f64::from(Window { width }.depth(releases)),
             SumKind::Kary => f64::from(digits.depth()),
+            SumKind::Fresh => 1.0,
             _ => f64::from(BinaryTree::depth(releases)),
         };
         let rates = names

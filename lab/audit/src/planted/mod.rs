@@ -15,6 +15,7 @@ mod phases;
 mod selection;
 mod sparse;
 mod structure;
+mod tables;
 
 use crate::procedure::{Effort, Verdict, audit};
 use crate::{AuditError, Claim, Duel};
@@ -68,6 +69,7 @@ pub fn all() -> Vec<Box<dyn Planted>> {
     bugs.extend(phases::all());
     bugs.extend(iterates::all());
     bugs.extend(sparse::all());
+    bugs.extend(tables::all());
     bugs.push(Box::new(order::FloatSum));
     bugs
 }

@@ -154,7 +154,12 @@ pub(crate) fn amount(price: Price) -> f64 {
 }
 
 /// A ledger whose bytes can be counted, and the grant for a price, which has this number.
-fn paid(number: u64, filter: FilterKind, charge: Price, scope: Scope) -> (Ledger, Grant, Shelf) {
+pub(crate) fn paid(
+    number: u64,
+    filter: FilterKind,
+    charge: Price,
+    scope: Scope,
+) -> (Ledger, Grant, Shelf) {
     // Room for several runs.
     let budget = if filter == FilterKind::Pure {
         Budget::pure(20.0).unwrap()
@@ -171,15 +176,21 @@ fn paid(number: u64, filter: FilterKind, charge: Price, scope: Scope) -> (Ledger
 }
 
 /// A recipe's own run, as a user plays it.
-struct Own<'a, R> {
-    ask: &'a dyn Fn(&R) -> Vec<f64>,
-    learn: &'a dyn Fn(&mut R, Entry),
-    sync: &'a dyn Fn(&mut R, &mut Ledger) -> Vec<Vec<f64>>,
-    resume: &'a dyn Fn(&mut Ledger) -> R,
+pub(crate) struct Own<'a, R> {
+    pub(crate) ask: &'a dyn Fn(&R) -> Vec<f64>,
+    pub(crate) learn: &'a dyn Fn(&mut R, Entry),
+    pub(crate) sync: &'a dyn Fn(&mut R, &mut Ledger) -> Vec<Vec<f64>>,
+    pub(crate) resume: &'a dyn Fn(&mut Ledger) -> R,
 }
 
 impl<R> Own<'_, R> {
-    fn play(&self, mut run: R, ledger: &mut Ledger, stream: &[Entry], stop: Stop) -> Seen {
+    pub(crate) fn play(
+        &self,
+        mut run: R,
+        ledger: &mut Ledger,
+        stream: &[Entry],
+        stop: Stop,
+    ) -> Seen {
         let mut seen = Seen::default();
         for (number, entry) in (1..).zip(stream) {
             seen.questions.push((self.ask)(&run));
@@ -197,16 +208,16 @@ impl<R> Own<'_, R> {
 }
 
 /// A mechanism alone, along a path.
-struct Replay<'a, M> {
-    shelf: &'a Shelf,
+pub(crate) struct Replay<'a, M> {
+    pub(crate) shelf: &'a Shelf,
     /// Takes in record `number`, from 1, and notes what leaves.
-    add: &'a mut dyn FnMut(&mut M, usize, Entry, &mut Ledger, &mut Seen),
-    checkpoint: &'a dyn Fn(&mut M),
-    resume: &'a dyn Fn(&mut Ledger, &Seen) -> M,
+    pub(crate) add: &'a mut dyn FnMut(&mut M, usize, Entry, &mut Ledger, &mut Seen),
+    pub(crate) checkpoint: &'a dyn Fn(&mut M),
+    pub(crate) resume: &'a dyn Fn(&mut Ledger, &Seen) -> M,
 }
 
 impl<M> Replay<'_, M> {
-    fn play(
+    pub(crate) fn play(
         &mut self,
         mut mechanism: M,
         ledger: &mut Ledger,
@@ -246,7 +257,7 @@ impl<M> Replay<'_, M> {
 }
 
 /// The values of what was released.
-fn values<G: GuaranteeKind>(released: Vec<Released<Vec<f64>, G>>) -> Vec<Vec<f64>> {
+pub(crate) fn values<G: GuaranteeKind>(released: Vec<Released<Vec<f64>, G>>) -> Vec<Vec<f64>> {
     released.into_iter().map(Released::into_value).collect()
 }
 
@@ -320,7 +331,8 @@ pub(crate) fn all_sums() -> Vec<SumKind> {
         | SumKind::Blt(_)
         | SumKind::Kary
         | SumKind::Window(_)
-        | SumKind::Octave => kind,
+        | SumKind::Octave
+        | SumKind::Fresh => kind,
     };
     let all = SumKind::ALL.into_iter().chain([SumKind::Window(WINDOW)]);
     all.map(listed).collect()
@@ -398,10 +410,10 @@ impl OnSum {
     fn record(&self, pull: Pull) -> Record {
         let half = std::f64::consts::FRAC_1_SQRT_2;
         let (features, target) = match (self.recipe.ask(), &self.recipe.request().objective) {
-            // Two vectors 60° apart with opposite targets are the farthest moments.
+            // Two vectors of scalar product κ²/2 = ¼ with opposite targets are the farthest moments.
             (Ask::Moments(_), _) => match pull {
                 Pull::Low => (vec![1.0, 0.0], -1.0),
-                Pull::High => (vec![0.5, 0.75_f64.sqrt()], 1.0),
+                Pull::High => (vec![0.25, 0.9375_f64.sqrt()], 1.0),
                 Pull::Huge => (vec![3e9, -2e9], 1e12),
                 Pull::Other(k) => (vec![0.1 * (k % 5) as f64, -0.4], 0.3),
                 Pull::Null => (vec![f64::NAN, 0.0], 0.0),
@@ -642,7 +654,7 @@ impl OnValues {
     }
 }
 
-fn filter(noise: Noise) -> FilterKind {
+pub(crate) fn filter(noise: Noise) -> FilterKind {
     if noise.is_pure() {
         FilterKind::Pure
     } else {

@@ -11,6 +11,7 @@ use crate::adapter::{
     RELEASES, Seen, Stop, all_sums,
 };
 use crate::sums::Rows;
+use crate::tables::OnTables;
 use hushstream_account::Adjacency;
 use hushstream_mechanism::feedback::FeedbackNoise;
 use hushstream_mechanism::sums::{BalancedDigits, BinaryTree, Cover, Noise, SumKind, Term, Window};
@@ -109,6 +110,7 @@ fn mixture(rows: &Rows, kind: SumKind, releases: u64, t: u64) -> BTreeMap<Node, 
             past.chain(in_octave(octave, t + 1 - (1 << octave)))
                 .collect()
         }
+        SumKind::Fresh => (1..=t).map(|item| ((0, item), scale)).collect(),
         _ => signed(rows.terms(t)),
     }
 }
@@ -310,7 +312,10 @@ fn check_sum(
     (kind, noise): (SumKind, Noise),
     (lost, seeds): (Lost, u64),
 ) {
-    let one = matches!(kind, SumKind::Tree | SumKind::Octave | SumKind::Blt(_));
+    let one = matches!(
+        kind,
+        SumKind::Tree | SumKind::Octave | SumKind::Blt(_) | SumKind::Fresh
+    );
     let solve: Box<Solve<'_>> = if let SumKind::Blt(_) = kind {
         let scaled = |row: Vec<f64>| row.iter().map(|v| v / rows.scales[0]).collect();
         Box::new(move |releases| rows.rows(releases).into_iter().map(scaled).collect())
@@ -371,6 +376,27 @@ fn values_have_noise_of_their_own() {
                 cell
             };
             let (first, second) = (cell(1), cell(2));
+            check_sum(
+                [&first, &second],
+                &first.rows,
+                (kind, noise),
+                (SHORT, SEEDS),
+            );
+        }
+    }
+}
+
+#[test]
+fn curves_and_tables_have_noise_of_their_own() {
+    for kind in all_sums() {
+        for noise in [Noise::Gaussian, Noise::Laplace] {
+            if RecipeName::Tables.accepts(kind, noise).is_err() {
+                continue;
+            }
+            let (first, second) = (
+                OnTables::small(kind, noise, 1),
+                OnTables::small(kind, noise, 2),
+            );
             check_sum(
                 [&first, &second],
                 &first.rows,
@@ -580,7 +606,7 @@ fn expected(rows: &Rows, kind: SumKind, releases: u64, items: u64) -> BTreeMap<u
                     terms(&BinaryTree, t + 1 - (1 << octave)),
                 );
             }
-            SumKind::Blt(_) => add(0, vec![t]),
+            SumKind::Blt(_) | SumKind::Fresh => add(0, vec![t]),
             _ => add(0, rows.terms(t).iter().map(|term| term.node).collect()),
         }
     }
@@ -686,6 +712,7 @@ fn content_of_sum<'a>(rows: &'a Rows, kind: SumKind, releases: u64) -> Box<Conte
                 (0, (end + 1 - (1 << level), end))
             }
             (SumKind::Octave, stream) => ((1 << (stream - 2)) - 1, BinaryTree.items(node)),
+            (SumKind::Fresh, _) => (0, (node, node)),
             (SumKind::Smooth, _) => (0, rows.code().items(node)),
             (SumKind::Kary, _) => (0, BalancedDigits::cheapest(releases).items(node)),
             (SumKind::Window(width), _) => (0, Window { width }.items(node)),
@@ -709,6 +736,12 @@ fn no_address_serves_two_contents() {
         for noise in NOISES {
             if kind.accepts(noise).is_ok() {
                 let run = |number| cell(RELEASES, kind, noise, number);
+                let (first, second) = (run(1), run(2));
+                let content = content_of_sum(&first.rows, kind, RELEASES);
+                one_content_each([&first, &second], 2, (SHORT, true), &content);
+            }
+            if RecipeName::Tables.accepts(kind, noise).is_ok() {
+                let run = |number| OnTables::small(kind, noise, number);
                 let (first, second) = (run(1), run(2));
                 let content = content_of_sum(&first.rows, kind, RELEASES);
                 one_content_each([&first, &second], 2, (SHORT, true), &content);
@@ -850,7 +883,9 @@ fn every_contribution_is_within_its_radius() {
     for entry in CATALOGUE {
         for noise in NOISES {
             let fits = entry.recipe.accepts(SumKind::PaddedTree, noise).is_ok();
-            if !fits || !matches!(entry.mechanism, MechanismKind::Sum(_)) {
+            // What tables add is checked beside them, bit by bit.
+            let is_table = entry.recipe == RecipeName::Tables;
+            if !fits || is_table || !matches!(entry.mechanism, MechanismKind::Sum(_)) {
                 continue;
             }
             for batch in [1, 4] {

@@ -11,6 +11,7 @@ mod others;
 mod selections;
 mod shelf;
 mod sums;
+mod tables;
 
 use adapter::{Play, Seen, Stop};
 use hushstream_noise::Key;

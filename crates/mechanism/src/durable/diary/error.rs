@@ -2,14 +2,18 @@
 
 use crate::boundary::Scope;
 use crate::durable::{LedgerError, LogError};
-use hushstream_account::Price;
+use hushstream_account::{Charge, Price};
 use hushstream_noise::NoiseError;
 
 /// Why a run cannot be opened, journalled or resumed.
 #[derive(Debug, thiserror::Error)]
 pub enum DiaryError {
     /// The grant does not cover the plan's price.
-    #[error("the grant of {granted:?} does not cover the price of {price:?}")]
+    #[error(
+        "the grant, {}, does not cover the price, {}",
+        paid(granted),
+        paid(price)
+    )]
     GrantBelowPrice {
         /// The price that was paid.
         granted: Box<Price>,
@@ -17,7 +21,7 @@ pub enum DiaryError {
         price: Box<Price>,
     },
     /// The grant has another scope than the plan.
-    #[error("the grant is about {granted:?}, the plan about {plan:?}")]
+    #[error("the grant is about {granted}, the plan about {plan}")]
     OtherScope {
         /// The scope of the grant.
         granted: Scope,
@@ -87,4 +91,22 @@ pub enum DiaryError {
     /// The noise.
     #[error(transparent)]
     Noise(#[from] NoiseError),
+}
+
+/// A price in words.
+fn paid(price: &Price) -> String {
+    let charge = match price.charge {
+        Charge::Gaussian(mu) => format!("mu = {}", mu.get()),
+        Charge::Zcdp(rho) => format!("rho = {}", rho.get()),
+        Charge::Pure(epsilon) => format!("epsilon = {}", epsilon.get()),
+        other => format!(
+            "epsilon = {}, delta = {:e}",
+            other.epsilon().unwrap_or(f64::NAN),
+            other.delta()
+        ),
+    };
+    match price.fixed {
+        Some(fixed) => format!("{charge} at ({}, {:e})", fixed.epsilon(), fixed.delta()),
+        None => charge,
+    }
 }

@@ -13,7 +13,7 @@ pub enum LedgerError {
     Refused(#[from] Refused),
     /// The charge has another scope than the budget.
     #[error(
-        "the ledger's budget is about {budget:?}, the charge about {charge:?}: they cannot be \
+        "the ledger's budget is about {budget}, the charge about {charge}: they cannot be \
          added up"
     )]
     OtherScope {

@@ -23,7 +23,7 @@
 //! the noise. (α̂_j·buf_j is subtracted from buf_j, rounded once, because θ̂_j = 1 − α̂_j as a
 //! float would be wrong by up to u/α̂_j, relative to α̂_j, and always in the same direction.)
 
-use super::doubles::{BLOCK, fused};
+use super::doubles::{LANES, fused};
 use super::parameters::BltParameters;
 use crate::wide::wide;
 use pulp::Simd;
@@ -62,9 +62,23 @@ pub struct BltDecoder {
     /// α̂_j and γ_j.
     terms: Vec<(f64, f64)>,
     dimension: usize,
-    /// The m buffers, Σy and Ŝ, one vector after the other.
-    vectors: Vec<f64>,
+    /// For every sixteen coordinates, one after the other: their m buffers. What fills up the last
+    /// sixteen stays 0, here and below.
+    buffers: Vec<[f64; LANES]>,
+    /// For every sixteen coordinates: Σy and Ŝ.
+    sums: Vec<Sums>,
 }
+
+/// Σy and Ŝ of sixteen coordinates.
+pub(super) type Sums = [[f64; LANES]; 2];
+
+/// β and b_0, the terms, and for every sixteen coordinates their buffers and sums.
+pub(super) type Parts<'a> = (
+    (f64, f64),
+    &'a [(f64, f64)],
+    &'a mut [[f64; LANES]],
+    &'a mut [Sums],
+);
 
 impl BltDecoder {
     /// A decoder for rows in multiples of `unit`: `Layout::unit` gives prefix sums in lattice
@@ -77,10 +91,16 @@ impl BltDecoder {
         let first = limit + terms.iter().map(|(_, weight)| weight).sum::<f64>();
         Self {
             ends: (limit, first),
-            vectors: vec![0.0; (terms.len() + 2) * dimension],
+            buffers: vec![[0.0; LANES]; terms.len() * dimension.div_ceil(LANES)],
+            sums: vec![[[0.0; LANES]; 2]; dimension.div_ceil(LANES)],
             terms,
             dimension,
         }
+    }
+
+    #[inline(always)]
+    pub(super) fn parts(&mut self) -> Parts<'_> {
+        (self.ends, &self.terms, &mut self.buffers, &mut self.sums)
     }
 
     pub(super) fn dimension(&self) -> usize {
@@ -98,45 +118,35 @@ impl BltDecoder {
         Ok(())
     }
 
-    /// Takes a block of coordinates of a row, from `first` on, and writes their prefix sums. To be
-    /// inlined: only then is it compiled for the processor at hand.
-    #[inline(always)]
-    pub(super) fn take<S: Simd>(&mut self, first: usize, row: &[f64], prefix: &mut [f64]) {
-        let (buffers, sums) = self.vectors.split_at_mut(self.terms.len() * self.dimension);
-        let (sums, last) = sums.split_at_mut(self.dimension);
-        let (sums, last) = (&mut sums[first..], &mut last[first..]);
-        for (prefix, sum) in prefix.iter_mut().zip(&*sums) {
-            *prefix = self.ends.0 * sum;
-        }
-        for (buffers, (decay, weight)) in
-            (buffers.chunks_exact_mut(self.dimension)).zip(&self.terms)
-        {
-            let buffers = buffers[first..].iter_mut().zip(row);
-            for ((buffer, row), prefix) in buffers.zip(prefix.iter_mut()) {
-                let kept = fused::<S>(-decay, *buffer, *buffer);
-                *prefix = fused::<S>(*weight, kept, *prefix);
-                *buffer = kept + row;
-            }
-        }
-        for ((prefix, row), (sum, last)) in
-            prefix.iter_mut().zip(row).zip(sums.iter_mut().zip(last))
-        {
-            *prefix = fused::<S>(self.ends.1, *row, *prefix);
-            *sum += row;
-            *last = *prefix;
+    /// Writes the last prefix sum once more.
+    pub(crate) fn last(&self, prefix: &mut [f64]) {
+        for (out, [_, last]) in prefix.chunks_mut(LANES).zip(&self.sums) {
+            out.copy_from_slice(&last[..out.len()]);
         }
     }
 
-    /// Writes the last prefix sum once more.
-    pub(crate) fn last(&self, prefix: &mut [f64]) {
-        prefix.copy_from_slice(&self.vectors[(self.terms.len() + 1) * self.dimension..]);
+    /// The numbers of all coordinates, one vector after the other: the m buffers, then Σy and Ŝ.
+    fn numbers(&mut self) -> Vec<&mut f64> {
+        let (m, dimension) = (self.terms.len(), self.dimension);
+        let mut vectors: Vec<Vec<&mut f64>> = (0..m + 2).map(|_| Vec::new()).collect();
+        for (buffers, sums) in self.buffers.chunks_mut(m).zip(&mut self.sums) {
+            for (vector, lanes) in vectors.iter_mut().zip(buffers.iter_mut().chain(sums)) {
+                vector.extend(lanes);
+            }
+        }
+        let vectors = vectors.into_iter();
+        vectors
+            .flat_map(|vector| vector.into_iter().take(dimension))
+            .collect()
     }
 
     /// The buffers, Σy and Ŝ, one vector after the other, and then which form of state this is.
     /// Public, as the rows are.
     #[must_use]
     pub fn state(&self) -> Vec<f64> {
-        self.vectors.iter().copied().chain([FORM]).collect()
+        let mut copy = self.clone();
+        let numbers = copy.numbers().into_iter().map(|number| *number);
+        numbers.chain([FORM]).collect()
     }
 
     /// Continues from a state.
@@ -144,12 +154,13 @@ impl BltDecoder {
     /// # Errors
     /// [`DecodeError`] if it has the wrong length or form.
     pub fn restore(&mut self, state: &[f64]) -> Result<(), DecodeError> {
-        DecodeError::check(state.len(), self.vectors.len() + 1)?;
-        let (vectors, form) = state.split_at(self.vectors.len());
-        if form[0].to_bits() != FORM.to_bits() {
+        let wanted = (self.terms.len() + 2) * self.dimension;
+        DecodeError::check(state.len(), wanted + 1)?;
+        if state[wanted].to_bits() != FORM.to_bits() {
             return Err(DecodeError::Form);
         }
-        self.vectors.copy_from_slice(vectors);
+        let numbers = self.numbers().into_iter().zip(state);
+        numbers.for_each(|(number, stored)| *number = *stored);
         Ok(())
     }
 }
@@ -157,12 +168,42 @@ impl BltDecoder {
 /// Ends a state of this form: earlier ones were shorter by it.
 const FORM: f64 = 2.0;
 
+/// Takes sixteen coordinates of a row, and gives their prefix sums. To be inlined: only then is it
+/// compiled for the processor at hand.
+#[inline(always)]
+pub(super) fn take<S: Simd>(
+    ((limit, first), terms): ((f64, f64), &[(f64, f64)]),
+    buffers: &mut [[f64; LANES]],
+    [sums, last]: &mut Sums,
+    row: &[f64; LANES],
+) -> [f64; LANES] {
+    let mut prefix = sums.map(|sum| limit * sum);
+    for (buffer, (decay, weight)) in buffers.iter_mut().zip(terms) {
+        for i in 0..LANES {
+            let kept = fused::<S>(-decay, buffer[i], buffer[i]);
+            prefix[i] = fused::<S>(*weight, kept, prefix[i]);
+            buffer[i] = kept + row[i];
+        }
+    }
+    for i in 0..LANES {
+        prefix[i] = fused::<S>(first, row[i], prefix[i]);
+        sums[i] += row[i];
+    }
+    *last = prefix;
+    prefix
+}
+
 wide! {
     /// One step of all coordinates.
     fn step<'a>(decoder: &'a mut BltDecoder, row: &'a [f64], prefix: &'a mut [f64]) -> () {
-        let blocks = row.chunks(BLOCK).zip(prefix.chunks_mut(BLOCK));
-        for (first, (row, prefix)) in (0..).step_by(BLOCK).zip(blocks) {
-            decoder.take::<S>(first, row, prefix);
+        let (ends, terms, buffers, sums) = decoder.parts();
+        let groups = buffers.chunks_exact_mut(terms.len()).zip(sums);
+        let parts = row.chunks(LANES).zip(prefix.chunks_mut(LANES));
+        for ((row, prefix), (buffers, sums)) in parts.zip(groups) {
+            let mut all = [0.0; LANES];
+            all[..row.len()].copy_from_slice(row);
+            let decoded = take::<S>((ends, terms), buffers, sums, &all);
+            prefix.copy_from_slice(&decoded[..row.len()]);
         }
     }
 }

@@ -34,9 +34,21 @@ use pulp::Simd;
 /// K.
 const MIDDLE: f64 = (3_u64 << 51) as f64;
 
-/// Coordinates that pass through encoder and decoder together: few enough for the first-level
-/// cache.
-pub(super) const BLOCK: usize = 64;
+/// Coordinates that pass through encoder and decoder together, in registers.
+pub(super) const LANES: usize = 16;
+
+/// The first numbers of a vector, and zeros behind its end.
+#[inline(always)]
+pub(super) fn padded(values: &[i64]) -> [i64; LANES] {
+    match values.first_chunk() {
+        Some(all) => *all,
+        None => {
+            let mut some = [0; LANES];
+            some[..values.len()].copy_from_slice(values);
+            some
+        }
+    }
+}
 
 /// a·b + c, rounded once: by the processor, or where it cannot, not by whatever the system has for
 /// it.
@@ -53,12 +65,13 @@ pub(super) fn fused<S: Simd>(a: f64, b: f64, c: f64) -> f64 {
 #[derive(Clone)]
 pub(super) struct Doubles {
     /// α_j and ω_j.
-    factors: Vec<(f64, f64)>,
+    pub(super) factors: Vec<(f64, f64)>,
     /// 2ᶠ and 2⁻ᶠ.
-    scale: (f64, f64),
+    pub(super) scale: (f64, f64),
     dimension: usize,
-    /// The first buffers of all coordinates, then the second, …
-    buffers: Vec<f64>,
+    /// For every sixteen coordinates, one after the other: their buffers. What fills up the last
+    /// sixteen stays 0.
+    pub(super) buffers: Vec<[f64; LANES]>,
 }
 
 impl Doubles {
@@ -69,60 +82,61 @@ impl Doubles {
             factors: blt.parameters().pairs().collect(),
             scale: (libm::exp2(bits), libm::exp2(-bits)),
             dimension,
-            buffers: vec![0.0; dimension * blt.buffers()],
+            buffers: vec![[0.0; LANES]; dimension.div_ceil(LANES) * blt.buffers()],
         }
     }
 
     /// The places of the buffers of coordinate 0, then of coordinate 1, …
-    fn places(&self) -> impl Iterator<Item = usize> + use<> {
-        let (dimension, buffers) = (self.dimension, self.factors.len());
-        (0..dimension).flat_map(move |i| (0..buffers).map(move |j| j * dimension + i))
+    fn places(&self) -> impl Iterator<Item = (usize, usize)> + use<> {
+        let (dimension, m) = (self.dimension, self.factors.len());
+        let group = move |i: usize| i / LANES * m;
+        (0..dimension).flat_map(move |i| (0..m).map(move |j| (group(i) + j, i % LANES)))
     }
 
     /// The buffers of coordinate 0, then those of coordinate 1, …: integers, whatever holds them.
     pub(super) fn state(&self) -> Vec<i128> {
-        self.places().map(|at| self.buffers[at] as i128).collect()
+        let places = self.places();
+        places
+            .map(|(at, lane)| self.buffers[at][lane] as i128)
+            .collect()
     }
 
     /// The reverse, for numbers that the layout admits.
     pub(super) fn restore(&mut self, state: &[i128]) {
-        for (at, value) in self.places().zip(state) {
-            self.buffers[at] = *value as f64;
+        for ((at, lane), value) in self.places().zip(state) {
+            self.buffers[at][lane] = *value as f64;
         }
     }
+}
 
-    /// Takes a block of coordinates of an item, from `first` on, and writes those of the row with
-    /// its noise. To be inlined: only then is it compiled for the processor at hand.
-    #[inline(always)]
-    pub(super) fn take<S: Simd>(
-        &mut self,
-        first: usize,
-        item: &[i64],
-        noise: &[i64],
-        row: &mut [f64],
-    ) {
-        let (up, down) = self.scale;
-        let mut scaled = [0.0; BLOCK];
-        for (scaled, item) in scaled.iter_mut().zip(item) {
-            let x = f64::from_bits(MIDDLE.to_bits().wrapping_add_signed(*item)) - MIDDLE;
-            *scaled = fused::<S>(x, up, MIDDLE);
-        }
-        row.fill(MIDDLE);
-        for (buffers, (decay, weight)) in
-            (self.buffers.chunks_exact_mut(self.dimension)).zip(&self.factors)
-        {
-            let buffers = buffers[first..].iter_mut().zip(&scaled);
-            for ((buffer, scaled), row) in buffers.zip(row.iter_mut()) {
-                *row = fused::<S>(*buffer, *weight, *row);
-                *buffer += scaled - fused::<S>(*buffer, *decay, MIDDLE);
-            }
-        }
-        for (row, (item, noise)) in row.iter_mut().zip(item.iter().zip(noise)) {
-            let past = fused::<S>(*row - MIDDLE, down, MIDDLE).to_bits();
-            let noisy = past.wrapping_add_signed(*item).wrapping_add_signed(*noise);
-            *row = f64::from_bits(noisy) - MIDDLE;
+/// Takes sixteen coordinates of an item and gives those of the row, with its noise. To be inlined:
+/// only then is it compiled for the processor at hand.
+#[inline(always)]
+pub(super) fn take<S: Simd>(
+    (factors, (up, down)): (&[(f64, f64)], (f64, f64)),
+    buffers: &mut [[f64; LANES]],
+    item: &[i64; LANES],
+    noise: &[i64; LANES],
+) -> [f64; LANES] {
+    let (mut scaled, mut row) = ([0.0; LANES], [MIDDLE; LANES]);
+    for i in 0..LANES {
+        let x = f64::from_bits(MIDDLE.to_bits().wrapping_add_signed(item[i])) - MIDDLE;
+        scaled[i] = fused::<S>(x, up, MIDDLE);
+    }
+    for (buffer, (decay, weight)) in buffers.iter_mut().zip(factors) {
+        for i in 0..LANES {
+            row[i] = fused::<S>(buffer[i], *weight, row[i]);
+            buffer[i] += scaled[i] - fused::<S>(buffer[i], *decay, MIDDLE);
         }
     }
+    for i in 0..LANES {
+        let past = fused::<S>(row[i] - MIDDLE, down, MIDDLE).to_bits();
+        let noisy = past
+            .wrapping_add_signed(item[i])
+            .wrapping_add_signed(noise[i]);
+        row[i] = f64::from_bits(noisy) - MIDDLE;
+    }
+    row
 }
 
 #[cfg(test)]

@@ -19,11 +19,13 @@
 //!
 //! A row without noise is private data, and so are the buffers: neither is printed by `Debug`.
 
-use super::decode::BltDecoder;
-use super::doubles::{BLOCK, Doubles};
+use super::decode::{self, BltDecoder};
+use super::doubles::{self, Doubles, LANES, padded};
 use super::dyadic::{DECAY_BITS, DyadicBlt, WEIGHT_BITS};
 use super::layout::{Layout, LayoutError, Width};
+use super::parameters::MAX_BUFFERS;
 use crate::wide::wide;
+use pulp::Simd;
 use std::fmt;
 
 /// Why an item or a state was refused. Nothing has changed then.
@@ -128,11 +130,7 @@ impl FixedBlt {
         self.check_length(row.len())?;
         match &mut self.buffers {
             Buffers::Doubles(doubles) => {
-                let (mut floats, noise) = (vec![0.0; item.len()], vec![0; item.len()]);
-                round(doubles, None, item, &noise, &mut floats);
-                // Integers, whatever holds them.
-                let rows = row.iter_mut().zip(floats);
-                rows.for_each(|(row, float)| *row = float as i128);
+                encode(doubles, item, row);
             }
             Buffers::Wide(buffers) => {
                 wide_row(&self.blt, self.layout.guard_bits(), item, row, buffers);
@@ -161,7 +159,7 @@ impl FixedBlt {
         let Buffers::Doubles(doubles) = &mut self.buffers else {
             return Ok(false);
         };
-        round(doubles, Some(decoder), item, noise, prefix);
+        round(doubles, decoder, item, noise, prefix);
         self.used += 1;
         Ok(true)
     }
@@ -263,26 +261,66 @@ fn wide_row(blt: &DyadicBlt, guard: u32, item: &[i64], row: &mut [i128], buffers
 }
 
 wide! {
-    /// One round in one pass: encode, add noise, decode, a block of coordinates at a time. Without
-    /// a decoder, `out` are the noisy rows.
+    /// The row of doubles, without noise.
+    fn encode<'a>(doubles: &'a mut Doubles, item: &'a [i64], row: &'a mut [i128]) -> () {
+        let constants = (&doubles.factors[..], doubles.scale);
+        let groups = doubles.buffers.chunks_exact_mut(doubles.factors.len());
+        for ((item, row), buffers) in item.chunks(LANES).zip(row.chunks_mut(LANES)).zip(groups) {
+            let floats = doubles::take::<S>(constants, buffers, &padded(item), &[0; LANES]);
+            // Integers, whatever holds them.
+            row.iter_mut().zip(floats).for_each(|(row, float)| *row = float as i128);
+        }
+    }
+
+    /// One round in one pass: encode, add noise, decode, a few coordinates at a time.
     fn round<'a>(
         doubles: &'a mut Doubles,
-        decoder: Option<&'a mut BltDecoder>,
+        decoder: &'a mut BltDecoder,
         item: &'a [i64],
         noise: &'a [i64],
-        out: &'a mut [f64],
+        prefix: &'a mut [f64],
     ) -> () {
-        let mut decoder = decoder;
-        let inputs = item.chunks(BLOCK).zip(noise.chunks(BLOCK));
-        let blocks = inputs.zip(out.chunks_mut(BLOCK));
-        for (first, ((item, noise), out)) in (0..).step_by(BLOCK).zip(blocks) {
-            let mut room = [0.0; BLOCK];
-            let row = &mut room[..item.len()];
-            doubles.take::<S>(first, item, noise, row);
-            match &mut decoder {
-                Some(decoder) => decoder.take::<S>(first, row, out),
-                None => out.copy_from_slice(row),
-            }
+        match doubles.factors.len() {
+            1 => pass::<S, 1>(doubles, decoder, item, noise, prefix),
+            2 => pass::<S, 2>(doubles, decoder, item, noise, prefix),
+            3 => pass::<S, 3>(doubles, decoder, item, noise, prefix),
+            4 => pass::<S, 4>(doubles, decoder, item, noise, prefix),
+            5 => pass::<S, 5>(doubles, decoder, item, noise, prefix),
+            6 => pass::<S, 6>(doubles, decoder, item, noise, prefix),
+            7 => pass::<S, 7>(doubles, decoder, item, noise, prefix),
+            _ => pass::<S, MAX_BUFFERS>(doubles, decoder, item, noise, prefix),
+        }
+    }
+}
+
+/// One instance for each number of buffers, so that the loops over them are unrolled: twice as fast.
+#[inline(always)]
+fn pass<S: Simd, const M: usize>(
+    doubles: &mut Doubles,
+    decoder: &mut BltDecoder,
+    item: &[i64],
+    noise: &[i64],
+    prefix: &mut [f64],
+) {
+    let (ends, terms, floats, sums) = decoder.parts();
+    let (Some(&factors), Some(&terms)) = (doubles.factors.first_chunk::<M>(), terms.first_chunk())
+    else {
+        unreachable!("encoder and decoder have M buffers");
+    };
+    let floats = floats.as_chunks_mut::<M>().0.iter_mut();
+    let buffers = doubles.buffers.as_chunks_mut::<M>().0.iter_mut();
+    let inputs = item.chunks(LANES).zip(noise.chunks(LANES));
+    let groups = inputs.zip(prefix.chunks_mut(LANES));
+    for (((item, noise), out), (buffers, (floats, sums))) in
+        groups.zip(buffers.zip(floats.zip(sums)))
+    {
+        let constants = (&factors[..], doubles.scale);
+        let row = doubles::take::<S>(constants, buffers, &padded(item), &padded(noise));
+        let terms: &[_; M] = &terms;
+        let decoded = decode::take::<S>((ends, terms), floats, sums, &row);
+        match out.first_chunk_mut() {
+            Some(all) => *all = decoded,
+            None => out.copy_from_slice(&decoded[..out.len()]),
         }
     }
 }

@@ -106,3 +106,42 @@ fn an_item_of_a_later_octave_has_that_octaves_radius() {
     assert!(!goes_on(&plan, 4, vec![radius(2) + 1, 0]));
     assert!(!goes_on(&plan, 4, vec![radius(0), 0]));
 }
+
+/// Counts are not negative, and no longer than their weight allows.
+#[test]
+fn forged_counts_are_refused() {
+    for (noise, sixteenths) in [
+        (Noise::Gaussian, 16),
+        (Noise::Gaussian, 4),
+        (Noise::Laplace, 8),
+    ] {
+        let request = plan(SumKind::Tree, noise, 3).request().clone();
+        let geometry = |counts| Geometry::Tables { counts, sixteenths };
+        let dimension = 4;
+        let plan = SumRequest {
+            geometry: geometry(2),
+            dimension,
+            ..request.clone()
+        };
+        let plan = plan.plan().unwrap();
+        let most = 3 * plan.radius();
+        let counted = 3 * (plan.radius() * i64::from(sixteenths) / 16);
+        let case = format!("{noise} {sixteenths}");
+        assert!(goes_on(&plan, 0, vec![-most, 0, 0, counted]), "{case}");
+        assert!(!goes_on(&plan, 0, vec![0, 0, 0, -1]), "{case}");
+        assert!(!goes_on(&plan, 0, vec![0, 0, counted + 1, 0]), "{case}");
+        assert!(!goes_on(&plan, 0, vec![0, most + 1, 0, 0]), "{case}");
+        assert!(!goes_on(&plan, 0, vec![most, most, 0, 0]), "{case}");
+        assert!(!goes_on(&plan, 0, vec![0, 0, 0]), "{case}");
+        // Without counts all coordinates are residuals.
+        let bare = SumRequest {
+            geometry: geometry(0),
+            dimension,
+            ..request
+        };
+        let bare = bare.plan().unwrap();
+        let most = 3 * bare.radius();
+        assert!(goes_on(&bare, 0, vec![0, 0, 0, -most]), "{case}");
+        assert!(!goes_on(&bare, 0, vec![most, 0, 0, most]), "{case}");
+    }
+}
