@@ -403,8 +403,9 @@ fn pairs(
         };
         let shown = (0..outputs.len()).map(|k| {
             let mean = cells.iter().map(|cell| cell.0[k]).sum::<f64>() / cells.len() as f64;
-            let square = cells.iter().map(|cell| (cell.0[k] - mean).powi(2));
-            let strength = (square.sum::<f64>() / cells.len() as f64).sqrt();
+            // Less the square that noise alone would have.
+            let square = cells.iter().map(|(v, noise)| (v[k] - mean).powi(2) - noise);
+            let strength = (square.sum::<f64>() / cells.len() as f64).max(0.0).sqrt();
             (k, mean, strength)
         });
         let strongest = shown.max_by(|a, b| a.2.total_cmp(&b.2));

@@ -131,7 +131,7 @@ pub struct Pair {
     pub labels: [Vec<String>; 2],
     /// Effects, the first axis running fastest.
     pub cells: Vec<Effect>,
-    /// The root of the mean square.
+    /// The root of the mean square, less that of the noise.
     pub strength: f64,
 }
 
