@@ -7,7 +7,7 @@ use crate::durable::DiaryError;
 use crate::lattice::Contribution;
 use crate::persons::Participation;
 use crate::sums::{Geometry, Noise, PrivateSum, SumError, SumKind, SumPlan, SumRequest};
-use hushstream_account::Adjacency;
+use hushstream_account::{Adjacency, Charge, Epsilon};
 use hushstream_noise::Key;
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -238,6 +238,26 @@ fn simulated_noise_and_a_raised_budget_are_remembered_through_a_compaction() {
         ledger.mark(2, [4; 16], step).unwrap();
         assert!(ledger.marks_written < 10);
     }
+}
+
+/// A pure budget that is raised stays pure; one that gets a δ adds up both from then on.
+#[test]
+fn a_raised_budget_has_the_filter_of_its_kind() {
+    let (disk, scope) = (Disk::default(), plan().scope());
+    let pure = Budget::pure(1.0).unwrap();
+    let mut ledger = Ledger::create(disk.clone(), pure, FilterKind::Pure, scope).unwrap();
+    let charge = Charge::Pure(Epsilon::new(0.75).unwrap());
+    ledger.debit(charge, scope).unwrap();
+    for (budget, kind) in [
+        (Budget::pure(1.5), FilterKind::Pure),
+        (Budget::approx(1.5, 1e-6), FilterKind::Approximate),
+    ] {
+        ledger.widen(budget.unwrap()).unwrap();
+        assert_eq!(ledger.filter.kind(), kind);
+        assert_eq!(Ledger::open(disk.clone()).unwrap().filter.kind(), kind);
+    }
+    ledger.debit(charge, scope).unwrap();
+    assert!(ledger.debit(charge, scope).is_err(), "2.25 of 1.5");
 }
 
 #[test]
