@@ -9,8 +9,8 @@ in `scripts/mutants-survivors.txt`, each with a reason; any other fails the run.
 MUTANT_HOURS (4) are over is counted, and no failure.
 
 All mutants are in one build: in a copy of the tree the body of a function becomes
-`match crate::mutant() { 17 => {…}, 18 => {…}, _ => {as it was} }`, and a variable of the
-environment chooses. So a mutant costs no build, only the tests until one of them fails.
+`match crate::mutant(17) { 17 => {…}, 18 => {…}, _ => {as it was} }`, and a variable of the
+environment chooses. So a mutant costs no build, only tests that reach it until one of them fails.
 """
 
 import argparse
@@ -39,11 +39,17 @@ WORKERS = 2
 MEMORY = 8 << 30
 # Appended to each crate that has mutants.
 CHOICE = """
-/// The mutant of this run; 0 is none.
-pub(crate) fn mutant() -> u32 {
+/// The mutant of this run; 0 is none, and then a function leaves a file when it is reached.
+pub(crate) fn mutant(function: usize) -> u32 {
+    use std::sync::atomic::{AtomicBool, Ordering};
     static MUTANT: std::sync::LazyLock<u32> = std::sync::LazyLock::new(|| {
         std::env::var("MUTANT").map_or(0, |number| number.parse().expect("a number"))
     });
+    static REACHED: [AtomicBool; 512] = [const { AtomicBool::new(false) }; 512];
+    if *MUTANT == 0 && !REACHED[function].swap(true, Ordering::Relaxed) {
+        let folder = std::env::var("REACHED").expect("a folder");
+        std::fs::write(format!("{folder}/{function}"), "").expect("a file");
+    }
     *MUTANT
 }
 """
@@ -111,7 +117,8 @@ def with_mutants(text, mutants):
         opening = text.index("{", signature.end())
         # What is chosen when the program runs is not constant.
         parts += [(0, text[done : signature.start()] + signature[0].replace("const fn", "fn"))]
-        parts += [(0, text[signature.end() : opening] + "{ match crate::mutant() {\n")]
+        choice = f"{{ match crate::mutant({min(mutants)}) {{\n"
+        parts += [(0, text[signature.end() : opening] + choice)]
         for number, mutant in mutants.items():
             first, last = offsets(text, mutant["span"])
             body = text[opening:first] + mutant["replacement"] + text[last:end]
@@ -185,12 +192,12 @@ def built(mutants):
     return {}, []
 
 
-def first_failure(program, number, seconds, *arguments):
-    """The first test of a program that fails with a mutant, "timeout", or nothing."""
+def first_failure(program, seconds, variables, *arguments):
+    """The first test of a program that fails, "timeout", or nothing."""
     with tempfile.TemporaryDirectory(dir=OUT) as scratch:
         run = subprocess.Popen(
             [program.path, *arguments], cwd=program.crate, text=True, errors="replace",
-            env=ENVIRONMENT | {"MUTANT": str(number), "TMPDIR": scratch},
+            env=ENVIRONMENT | variables | {"TMPDIR": scratch},
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True,
         )
         late = threading.Event()
@@ -211,22 +218,25 @@ def first_failure(program, number, seconds, *arguments):
 
 
 def measured(program):
-    """How long a program takes without a mutant."""
+    """A program, how long it takes without a mutant, and the functions that it reaches."""
     start = time.monotonic()
-    if failure := first_failure(program, 0, 3600):
-        sys.exit(f"Without a mutant this fails: {failure}")
-    return time.monotonic() - start, program
+    with tempfile.TemporaryDirectory(dir=OUT) as reached:
+        if failure := first_failure(program, 3600, {"REACHED": reached}):
+            sys.exit(f"Without a mutant this fails: {failure}")
+        functions = {int(name) for name in os.listdir(reached)}
+    return time.monotonic() - start, program, functions
 
 
 def noticed(number, programs, before, deadline):
     """The test that notices a mutant. First come those that noticed others of the same file, then
-    all programs, which come with their time, the fastest first."""
+    the programs, which come with their time, the fastest first."""
     tries = [(seconds, program, ("--exact", test)) for seconds, program, test in before]
     tries += [(seconds, program, ()) for seconds, program in programs]
     for seconds, program, arguments in tries:
         if time.monotonic() > deadline:
             return "not tried"
-        if failure := first_failure(program, number, 30 + 10 * seconds, *arguments):
+        variables = {"MUTANT": str(number)}
+        if failure := first_failure(program, 30 + 10 * seconds, variables, *arguments):
             if failure != "timeout" and (seconds, program, failure) not in before:
                 before.append((seconds, program, failure))
             return failure
@@ -245,9 +255,14 @@ def main(options):
     results = {number: "unviable" for number in mutants if number not in compiled}
     with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
         times = sorted(pool.map(measured, programs))
-        jobs, before = {}, collections.defaultdict(list)
+        jobs, before, first = {}, collections.defaultdict(list), {}
         for number, mutant in compiled.items():
-            own = [entry for entry in times if entry[1].crate == crate_of(mutant)]
+            function = first.setdefault((mutant["file"], str(mutant["function"]["span"])), number)
+            own = [
+                (seconds, program)
+                for seconds, program, reached in times
+                if program.crate == crate_of(mutant) and function in reached
+            ]
             arguments = number, own, before[mutant["file"]], start + 3600 * HOURS
             jobs[pool.submit(noticed, *arguments)] = number
         for job in concurrent.futures.as_completed(jobs):

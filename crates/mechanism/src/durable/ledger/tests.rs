@@ -532,7 +532,6 @@ fn a_merge_that_does_not_fit_changes_nothing() {
 /// One ledger for sums, selections and pure runs, across a restart.
 #[test]
 fn a_gaussian_ledger_takes_every_kind() {
-    use hushstream_account::{Charge, Epsilon, Price};
     let disk = Disk::default();
     let budget = Budget::approx(4.0, 1e-6).unwrap();
     let mut ledger = Ledger::create_reserving(
@@ -609,8 +608,7 @@ fn golden_ledgers_are_read() {
             ledger
                 .debit(plan().charge().unwrap(), plan().scope())
                 .unwrap();
-            let selection =
-                hushstream_account::Charge::Approximate(Budget::approx(0.2, 1e-7).unwrap());
+            let selection = Charge::Approximate(Budget::approx(0.2, 1e-7).unwrap());
             let wider = Budget::approx(6.0, 3e-6).unwrap();
             ledger.widen_reserving(wider, Some(6e-7)).unwrap();
             ledger.debit(selection, plan().scope()).unwrap();
