@@ -378,6 +378,30 @@ fn a_rotten_end_and_an_old_copy_are_told_from_a_crash() {
     ));
 }
 
+/// A witness costs a sync: marks renew it now and then, and at the end.
+#[test]
+fn marks_renew_the_witness_now_and_then() {
+    let disk = Disk::default();
+    let mut ledger = create(&disk);
+    ledger
+        .debit(plan().charge().unwrap(), plan().scope())
+        .unwrap();
+    ledger.begin(1, [1; 16], [2; 16], false).unwrap();
+    let witness = || disk.witness.lock().unwrap().clone();
+    let mut renewals = Vec::new();
+    for step in 1..=130 {
+        let before = witness();
+        ledger.mark(1, [2; 16], step).unwrap();
+        if witness() != before {
+            renewals.push(step);
+        }
+    }
+    assert_eq!(renewals, [64, 128]);
+    let before = witness();
+    drop(ledger);
+    assert_ne!(witness(), before);
+}
+
 #[test]
 fn a_missing_witness_is_noted_and_made_and_one_without_its_ledger_refuses() {
     let disk = Disk::default();

@@ -196,4 +196,8 @@ fn what_cannot_be_split_is_refused() {
     assert!(new(1e-12, Timing::Every(9), 1.0).is_err());
     assert!(new(1e-12, Timing::Last(9), 1.0).is_err());
     assert!(new(1e-12, Timing::Unknown, 1.0).is_err());
+    // A scale whose lattice would underflow.
+    let (noise, weighting, timing) = (Noise::Gaussian, Weighting::Lipschitz, Timing::Last(9));
+    let tiny = Schedule::new(noise, weighting, timing, 0.3, 3, 1e-300, |_| 1.0).unwrap();
+    assert!(tiny.scale(9, 1e-290).is_ok() && tiny.scale(9, 1e-305).is_err());
 }
