@@ -44,7 +44,8 @@ test-long: test oracle deny
 	$(JAX)/bin/python oracle/blt.py check
 	$(MAKE) mutants
 
-# Sensitivities, scales, addresses of noise, marks and charges, changed one at a time: a test of the same crate must fail each time. Takes hours; MUTANT_HOURS limits them.
+# Sensitivities, scales, addresses of noise, marks and charges, changed one at a time: a test of
+# the same crate must fail each time. One build holds all changes. MUTANT_HOURS limits the time.
 mutants:
 	cargo mutants --version || cargo install --locked cargo-mutants@27.1.0
 	$(PYTHON) scripts/mutants.py
