@@ -23,22 +23,22 @@ FIRST = "--recipe pftal-convex"
 # table: (command, seeds, [(row, flags)])
 TABLES = {
     "covtype": (COVTYPE, 3, [
-        ("automatic (second order on BLT)", ""),
+        ("automatic", ""),
         ("first order on BLT", f"{FIRST} --sum blt"),
         ("first order on the tree", FIRST),
     ]),
-    "covtype7": ("covtype.csv --schema {root}/examples/covtype7.toml --shuffle 1", 3, [("automatic (second order on BLT)", "")]),
+    "covtype7": ("covtype.csv --schema {root}/examples/covtype7.toml --shuffle 1", 3, [("automatic", "")]),
     "bandit": ("covtype.csv --task bandit --target Cover_Type --arms 1,2,3,4,5,6,7 --shuffle 1", 3, [
         ("automatic", ""),
         ("exp2, an arm a round, as in its paper", "--recipe exp2 --noise laplace"),
     ]),
-    "elec2": ("elec2.csv --schema {root}/examples/elec2.toml", 10, [("automatic (second order on BLT)", ""), ("first order on BLT", f"{FIRST} --sum blt")]),
+    "elec2": ("elec2.csv --schema {root}/examples/elec2.toml", 10, [("automatic", ""), ("first order on BLT", f"{FIRST} --sum blt")]),
     "weather": ("weather.csv --schema {root}/examples/weather.toml", 10, [("automatic", ""), ("first order on BLT", f"{FIRST} --sum blt")]),
-    "flights": ("flights.csv.gz --schema {root}/examples/flights.toml", 3, [("automatic (second order on BLT)", ""), ("first order on BLT", f"{FIRST} --sum blt")]),
+    "flights": ("flights.csv.gz --schema {root}/examples/flights.toml", 3, [("automatic", ""), ("first order on BLT", f"{FIRST} --sum blt")]),
     "delay": (
         "flights.csv.gz --schema {root}/examples/flights.toml --task regress --target delay --target-bounds -60:180 --ignore late",
         3,
-        [("automatic (second order on BLT)", ""), ("first order on BLT", f"{FIRST} --sum blt")],
+        [("automatic", ""), ("first order on BLT", f"{FIRST} --sum blt")],
     ),
     "nyse": ("nyse_o-losses.csv --schema {root}/examples/nyse.toml", 10, [
         ("automatic", ""),
