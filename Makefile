@@ -34,6 +34,7 @@ test-long: test oracle deny
 	cargo test --release --locked -p hushstream-arena --features long
 	cargo test --release --locked -p hushstream-cli --features long
 	cargo test --locked -p hushstream-read --features parquet
+	cargo test --locked -p hushstream --features arrow
 	cargo test --release --locked -p hushstream-audit --features long
 	RUSTC_BOOTSTRAP=1 cargo test --locked --quiet --doc -p hushstream-mechanism --target-dir target/error-codes
 	RUSTFLAGS='--cfg aes_backend="soft"' cargo test --locked --quiet -p hushstream-noise --target-dir target/ciphers/soft
@@ -44,7 +45,8 @@ test-long: test oracle deny
 	$(JAX)/bin/python oracle/blt.py check
 	$(MAKE) mutants
 
-# Sensitivities, scales, addresses of noise, marks and charges, changed one at a time: a test of the same crate must fail each time. Takes hours; MUTANT_HOURS limits them.
+# Sensitivities, scales, addresses of noise, marks and charges, changed one at a time: a test of
+# the same crate must fail each time. One build holds all changes. MUTANT_HOURS limits the time.
 mutants:
 	cargo mutants --version || cargo install --locked cargo-mutants@27.1.0
 	$(PYTHON) scripts/mutants.py

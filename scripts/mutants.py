@@ -1,32 +1,75 @@
-"""Changes the code that privacy rests on, one place at a time, and sees whether a test of the same crate fails each time.
+"""Changes the code that privacy rests on, one place at a time, and sees whether a test of the same
+crate fails each time.
 
-usage: mutants.py [--in-diff FILE]
+usage: mutants.py [--in-diff FILE] [--only TEXT]
 
-`.cargo/mutants.toml` names the files and functions. With --in-diff only the lines of a diff are changed. Mutants that no test notices must stand
-in `scripts/mutants-survivors.txt`, each with a reason; any other fails the run. What is left when the time is over is counted, and no failure.
+`.cargo/mutants.toml` names the files and functions. With --in-diff only the lines of a diff are
+changed, with --only the mutants whose name contains TEXT. Mutants that no test notices must stand
+in `scripts/mutants-survivors.txt`, each with a reason; any other fails the run. What is left when
+MUTANT_HOURS (4) are over is counted, and no failure.
+
+All mutants are in one build: in a copy of the tree the body of a function becomes
+`match crate::mutant(17) { 17 => {…}, 18 => {…}, _ => {as it was} }`, and a variable of the
+environment chooses. So a mutant costs no build, only tests that reach it until one of them fails.
 """
 
+import argparse
 import collections
+import concurrent.futures
+import json
 import os
 import pathlib
 import re
+import resource
 import signal
 import subprocess
 import sys
+import tempfile
+import threading
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SURVIVORS = ROOT / "scripts" / "mutants-survivors.txt"
 OUT = ROOT / "target" / "mutants"
+TREE = OUT / "tree"
 MOST = 400
 HOURS = float(os.environ.get("MUTANT_HOURS", "4"))
-# One mutant's tests; a test that does not end has noticed it too.
-SECONDS = 600
+WORKERS = 2
+# A mutant that asks for memory without end must not take the machine's.
+MEMORY = 8 << 30
+# Appended to each crate that has mutants.
+CHOICE = """
+/// The mutant of this run; 0 is none, and then a function leaves a file when it is reached.
+pub(crate) fn mutant(function: usize) -> u32 {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    static MUTANT: std::sync::LazyLock<u32> = std::sync::LazyLock::new(|| {
+        std::env::var("MUTANT").map_or(0, |number| number.parse().expect("a number"))
+    });
+    static REACHED: [AtomicBool; 512] = [const { AtomicBool::new(false) }; 512];
+    if *MUTANT == 0 && !REACHED[function].swap(true, Ordering::Relaxed) {
+        let folder = std::env::var("REACHED").expect("a folder");
+        std::fs::write(format!("{folder}/{function}"), "").expect("a file");
+    }
+    *MUTANT
+}
+"""
+ENVIRONMENT = os.environ | {
+    "CARGO_TARGET_DIR": str(OUT / "build"),
+    "RUSTFLAGS": "--cap-lints allow",
+    # Each worker has one core; inputs are the same each time, and one that fails stays as it is.
+    "RUST_TEST_THREADS": "1",
+    "PROPTEST_RNG_SEED": "1",
+    "PROPTEST_MAX_SHRINK_ITERS": "0",
+    "PROPTEST_DISABLE_FAILURE_PERSISTENCE": "1",
+}
+Program = collections.namedtuple("Program", "crate path")
 
 
 def known():
     """The survivors that have a reason, as often as they are listed."""
     mutants = collections.Counter()
-    lines = [line for line in SURVIVORS.read_text().splitlines() if line.strip() and not line.startswith("#")]
+    lines = [line for line in SURVIVORS.read_text().splitlines() if line.strip()]
+    lines = [line for line in lines if not line.startswith("#")]
     for line, after in zip(lines, lines[1:] + [""]):
         if not line.startswith(" "):
             if not after.startswith(" "):
@@ -35,53 +78,215 @@ def known():
     return mutants
 
 
-def without_place(line):
-    """A mutant without line and column, which move."""
-    return re.sub(r"\.rs:\d+:\d+:", ".rs:", line.strip())
+def without_place(name):
+    """A mutant's name without line and column, which move."""
+    return re.sub(r"\.rs:\d+:\d+:", ".rs:", name)
 
 
-def found(name):
-    """The mutants of one outcome."""
-    path = OUT / "mutants.out" / f"{name}.txt"
-    return path.read_text().splitlines() if path.exists() else []
+def crate_of(mutant):
+    """The folder of a mutant's crate, in the copy."""
+    return TREE / mutant["file"].split("/src/")[0]
 
 
-def main(arguments):
+def listed(options):
+    """The mutants by number, from 1 on."""
+    command = ["cargo", "mutants", "--list", "--json"]
+    if options.in_diff:
+        command += ["--in-diff", options.in_diff]
+    run = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
+    mutants = json.loads(run.stdout or "[]")
+    return dict(enumerate((mutant for mutant in mutants if options.only in mutant["name"]), 1))
+
+
+def offsets(text, span):
+    """Where a span begins and ends in a text; its lines and columns count from 1."""
+    lines = text.split("\n")
+    place = lambda at: sum(len(line) + 1 for line in lines[: at["line"] - 1]) + at["column"] - 1
+    return place(span["start"]), place(span["end"])
+
+
+def with_mutants(text, mutants):
+    """A file with all its mutants, and the lines where each of them stands."""
+    functions = collections.defaultdict(dict)
+    for number, mutant in mutants.items():
+        functions[offsets(text, mutant["function"]["span"])][number] = mutant
+    parts, done = [], 0
+    for (start, end), mutants in sorted(functions.items()):
+        # Comments and attributes come first; after the name, the first brace begins the body.
+        signature = re.compile(r"^[^/#\n]*\bfn ", re.M).search(text, text.rfind("\n", 0, start) + 1)
+        opening = text.index("{", signature.end())
+        # What is chosen when the program runs is not constant.
+        parts += [(0, text[done : signature.start()] + signature[0].replace("const fn", "fn"))]
+        choice = f"{{ match crate::mutant({min(mutants)}) {{\n"
+        parts += [(0, text[signature.end() : opening] + choice)]
+        for number, mutant in mutants.items():
+            first, last = offsets(text, mutant["span"])
+            body = text[opening:first] + mutant["replacement"] + text[last:end]
+            parts += [(number, f"{number} => {body}\n")]
+        parts += [(0, f"_ => {text[opening:end]}\n}} }}")]
+        done = end
+    parts += [(0, text[done:])]
+    places, line = {}, 1
+    for number, part in parts:
+        places[number] = range(line, line + part.count("\n"))
+        line += part.count("\n")
+    return "".join(part for _, part in parts), places
+
+
+def write_tree(mutants):
+    """Writes the copy with these mutants, and gives the lines of each by file. What did not change
+    keeps its time, and is not built anew."""
+    names = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True,
+    ).stdout.split("\0")
+    contents = {name: (ROOT / name).read_bytes() for name in names if (ROOT / name).is_file()}
+    places = {}
+    for file in {mutant["file"] for mutant in mutants.values()}:
+        of_file = {number: mutant for number, mutant in mutants.items() if mutant["file"] == file}
+        text, places[file] = with_mutants(contents[file].decode(), of_file)
+        contents[file] = text.encode()
+    for crate in set(map(crate_of, mutants.values())):
+        contents[f"{crate.relative_to(TREE)}/src/lib.rs"] += CHOICE.encode()
+    for path in TREE.rglob("*"):
+        if path.is_file() and str(path.relative_to(TREE)) not in contents:
+            path.unlink()
+    for name, content in contents.items():
+        path = TREE / name
+        if not path.exists() or path.read_bytes() != content:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+    return places
+
+
+def built(mutants):
+    """The mutants that compile, and the programs of their crates' tests with them inside: what has
+    an error is left out, until none has."""
+    command = ["cargo", "test", "--no-run", "--lib", "--tests", "--locked", "--message-format=json"]
+    for package in sorted({mutant["package"] for mutant in mutants.values()}):
+        command += ["-p", package]
+    while mutants:
+        places = write_tree(mutants)
+        run = subprocess.run(
+            command, cwd=TREE, env=ENVIRONMENT, stdout=subprocess.PIPE, text=True
+        )
+        reports = [json.loads(line) for line in run.stdout.splitlines()]
+        if run.returncode == 0:
+            programs = [report for report in reports if report.get("executable")]
+            return mutants, [
+                Program(pathlib.Path(program["manifest_path"]).parent, program["executable"])
+                for program in programs
+            ]
+        errors = [report["message"] for report in reports if report["reason"] == "compiler-message"]
+        wrong = {
+            number
+            for error in errors if error["level"] == "error"
+            for span in error["spans"] if span["is_primary"]
+            for number, lines in places.get(span["file_name"], {}).items()
+            if number and span["line_start"] in lines
+        }
+        if not wrong:
+            print("".join(error["rendered"] for error in errors))
+            sys.exit(f"The copy does not compile, and no mutant is why: {TREE}")
+        mutants = {number: mutant for number, mutant in mutants.items() if number not in wrong}
+    return {}, []
+
+
+def first_failure(program, seconds, variables, *arguments):
+    """The first test of a program that fails, "timeout", or nothing."""
+    with tempfile.TemporaryDirectory(dir=OUT) as scratch:
+        run = subprocess.Popen(
+            [program.path, *arguments], cwd=program.crate, text=True, errors="replace",
+            env=ENVIRONMENT | variables | {"TMPDIR": scratch},
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True,
+        )
+        late = threading.Event()
+        stop = lambda: os.killpg(run.pid, signal.SIGKILL)
+        timer = threading.Timer(seconds, lambda: (late.set(), stop()))
+        timer.start()
+        test = "no test"
+        for line in run.stdout:
+            if line.startswith("test "):
+                test = line.removeprefix("test ").split(" ... ")[0]
+            if line.endswith("... FAILED\n"):
+                stop()
+                break
+        timer.cancel()
+        if run.wait() == 0:
+            return None
+        return "timeout" if late.is_set() else test
+
+
+def measured(program):
+    """A program, how long it takes without a mutant, and the functions that it reaches."""
+    start = time.monotonic()
+    with tempfile.TemporaryDirectory(dir=OUT) as reached:
+        if failure := first_failure(program, 3600, {"REACHED": reached}):
+            sys.exit(f"Without a mutant this fails: {failure}")
+        functions = {int(name) for name in os.listdir(reached)}
+    return time.monotonic() - start, program, functions
+
+
+def noticed(number, programs, before, deadline):
+    """The test that notices a mutant. First come those that noticed others of the same file, then
+    the programs, which come with their time, the fastest first."""
+    tries = [(seconds, program, ("--exact", test)) for seconds, program, test in before]
+    tries += [(seconds, program, ()) for seconds, program in programs]
+    for seconds, program, arguments in tries:
+        if time.monotonic() > deadline:
+            return "not tried"
+        variables = {"MUTANT": str(number)}
+        if failure := first_failure(program, 30 + 10 * seconds, variables, *arguments):
+            if failure != "timeout" and (seconds, program, failure) not in before:
+                before.append((seconds, program, failure))
+            return failure
+    return "missed"
+
+
+def main(options):
     """Runs all, or those of a diff."""
-    command = ["cargo", "mutants", *arguments]
-    listed = subprocess.run([*command, "--list"], cwd=ROOT, check=True, capture_output=True, text=True)
-    count = len(listed.stdout.splitlines())
-    if count > MOST:
-        sys.exit(f"{count} mutants; allowed: {MOST}. Name fewer functions in .cargo/mutants.toml.")
-    print(f"{count} mutants", flush=True)
-    if count == 0:
-        return
-    listed_as_known = known()
-    OUT.mkdir(parents=True, exist_ok=True)
-    options = ["--baseline", "skip", "--timeout", str(SECONDS), "--build-timeout", str(2 * SECONDS), "--output", str(OUT)]
-    run = subprocess.Popen([*command, *options], cwd=ROOT, start_new_session=True)
-    try:
-        status = run.wait(timeout=3600 * HOURS)
-    except subprocess.TimeoutExpired:
-        os.killpg(run.pid, signal.SIGINT)
-        run.wait()
-        status = 0
-    survived = collections.Counter(map(without_place, found("missed")))
-    outcomes = {name: len(found(name)) for name in ("caught", "timeout", "missed", "unviable")}
-    left = count - sum(outcomes.values())
-    print(", ".join(f"{number} {name}" for name, number in outcomes.items()) + f", {left} not tried")
-    new = survived - listed_as_known
-    for mutant in new.elements():
-        print(f"no test notices, and no reason is given: {mutant}")
+    start = time.monotonic()
+    mutants, reasons = listed(options), known()
+    if len(mutants) > MOST:
+        sys.exit(f"{len(mutants)} mutants; allowed: {MOST}. Name fewer in .cargo/mutants.toml.")
+    print(f"{len(mutants)} mutants", flush=True)
+    compiled, programs = built(mutants)
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    results = {number: "unviable" for number in mutants if number not in compiled}
+    with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
+        times = sorted(pool.map(measured, programs))
+        jobs, before, first = {}, collections.defaultdict(list), {}
+        for number, mutant in compiled.items():
+            function = first.setdefault((mutant["file"], str(mutant["function"]["span"])), number)
+            own = [
+                (seconds, program)
+                for seconds, program, reached in times
+                if program.crate == crate_of(mutant) and function in reached
+            ]
+            arguments = number, own, before[mutant["file"]], start + 3600 * HOURS
+            jobs[pool.submit(noticed, *arguments)] = number
+        for job in concurrent.futures.as_completed(jobs):
+            number = jobs[job]
+            results[number] = job.result()
+            minutes = (time.monotonic() - start) / 60
+            print(f"{minutes:.1f} min {mutants[number]['name']}: {results[number]}", flush=True)
+    kinds = ("missed", "timeout", "unviable", "not tried")
+    counts = collections.Counter(
+        result if result in kinds else "caught" for result in results.values()
+    )
+    print(", ".join(f"{counts[kind]} {kind}" for kind in ("caught", *kinds)))
+    missed = (mutant for number, mutant in mutants.items() if results[number] == "missed")
+    new = collections.Counter(without_place(mutant["name"]) for mutant in missed) - reasons
+    for name in new.elements():
+        print(f"no test notices, and no reason is given: {name}")
     if new:
         sys.exit(f"Write a test, or a reason into {SURVIVORS.relative_to(ROOT)}.")
-    # 2 and 3: some were missed, or did not end; which is looked at above.
-    if status not in (0, 2, 3):
-        sys.exit(f"cargo mutants ended with {status}")
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1 and sys.argv[1] in ("-h", "--help"):
-        print(__doc__.strip())
-    else:
-        main(sys.argv[1:])
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--in-diff", metavar="FILE", help="only the lines of this diff")
+    parser.add_argument("--only", metavar="TEXT", default="", help="only names that contain this")
+    main(parser.parse_args())

@@ -216,6 +216,11 @@ mod tests {
     }
 
     #[test]
+    fn a_root_is_never_too_small_and_that_of_nothing_is_nothing() {
+        assert!([0.0, -0.0].map(root_up) == [0.0; 2] && root_up(2.0) > 2.0_f64.sqrt());
+    }
+
+    #[test]
     fn the_slack_of_draws_is_taken_out_of_delta() {
         let budget = Budget::approx(50.0, 1e-6).unwrap();
         let of = |tau| Mu::within_with_slack(budget, tau);

@@ -3,12 +3,8 @@
 use crate::learn::arguments::Data;
 use anyhow::{Result, bail};
 use clap::Args;
-use hushstream::checked;
-use hushstream::data::Origin;
+use hushstream::checked::{self, Report};
 use hushstream_pictures::numbers::grouped;
-use hushstream_read::{Column, ReadError};
-use serde::Serialize;
-use std::collections::BTreeMap;
 use std::io::Write;
 
 /// Arguments of `check`.
@@ -27,70 +23,10 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-/// The object of `--json`. Only `file` and `rows` may be published.
-#[derive(Serialize)]
-struct Told<'a> {
-    file: &'a str,
-    rows: u64,
-    malformed: u64,
-    kinds: &'a BTreeMap<&'static str, u64>,
-    without_target: u64,
-    faults: Vec<Listed>,
-    warnings: Vec<String>,
-    operator_only: [&'static str; 5],
-}
-
-/// A fault in the list.
-#[derive(Serialize)]
-struct Listed {
-    line: Option<u64>,
-    /// The number of the column in a table, or of the byte in a line.
-    column: Option<u64>,
-    name: Option<String>,
-    kind: &'static str,
-    message: String,
-}
-
-impl Listed {
-    fn new(error: &ReadError) -> Self {
-        let (column, name) = match &error.place.column {
-            Some(Column::Field { number, name }) => {
-                (Some(*number), name.as_deref().map(str::to_owned))
-            }
-            Some(Column::Byte(number)) => (Some(*number), None),
-            None => (None, None),
-        };
-        Self {
-            line: error.place.line,
-            column,
-            name,
-            kind: error.fault.kind(),
-            message: error.to_string(),
-        }
-    }
-}
-
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let data = arguments.data.described(arguments.person.as_ref())?;
-    let reader = Origin::new(&data)?.open(&data.schema)?;
-    let mut faults = Vec::new();
-    let checked = reader.check(|error| {
-        if faults.len() < arguments.limit {
-            faults.push(Listed::new(error));
-        }
-    })?;
-    let findings = checked.findings.for_the_operator();
-    let told = Told {
-        file: &arguments.data.file,
-        rows: checked.rows,
-        malformed: checked::count(&checked),
-        kinds: &findings.malformed,
-        without_target: findings.without_target,
-        faults,
-        warnings: checked::warnings(&checked),
-        operator_only: ["malformed", "kinds", "without_target", "faults", "warnings"],
-    };
+    let told = checked::check(&data, arguments.limit)?;
     let text = if arguments.json {
         format!("{}\n", serde_json::to_string_pretty(&told)?)
     } else {
@@ -108,7 +44,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-fn words(told: &Told<'_>) -> String {
+fn words(told: &Report) -> String {
     let mut lines: Vec<String> = told
         .faults
         .iter()
@@ -121,7 +57,7 @@ fn words(told: &Told<'_>) -> String {
             grouped(unlisted)
         ));
     }
-    for (kind, count) in told.kinds {
+    for (kind, count) in &told.kinds {
         lines.push(format!("  {kind:<24} {}", grouped(*count)));
     }
     for warning in &told.warnings {

@@ -2,13 +2,15 @@
 
 use crate::output::tell;
 use crate::{explain, ledger};
-use anyhow::{Context, Result, bail};
+use anyhow::Result;
 use clap::Args;
 use hushstream::data::is_rewards;
+use hushstream::inspect::{Inspected, inspect};
+use hushstream::ledgers::Statement;
 use hushstream::model::Model;
 use hushstream_pictures::numbers::grouped;
 use hushstream_read::TargetKind;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Arguments of `inspect`.
 #[derive(Args)]
@@ -22,18 +24,17 @@ pub(crate) struct Arguments {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
-    let path = &arguments.file;
-    if path.is_dir() {
-        return state(path);
+    match inspect(&arguments.file)? {
+        Inspected::Model(read, notes) => {
+            notes.iter().for_each(|note| eprintln!("{note}"));
+            model(&read, arguments.weights)?;
+        }
+        Inspected::Ledger(read) => ledger::show(&read, &Statement::of(&read)),
+        Inspected::State(card) => tell!(
+            "The state of a run: SECRET, it holds private data and the key of its noise.\n{card}"
+        ),
     }
-    let start = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
-    if start.first() == Some(&b'{') {
-        let (read, notes) = Model::read(path)?;
-        notes.iter().for_each(|note| eprintln!("{note}"));
-        return model(&read, arguments.weights);
-    }
-    let unknown = || format!("{} is neither a model nor a ledger", path.display());
-    ledger::show(path, false).with_context(unknown)
+    Ok(())
 }
 
 fn model(model: &Model, most: usize) -> Result<()> {
@@ -59,28 +60,12 @@ fn model(model: &Model, most: usize) -> Result<()> {
         tell!("{}", explain::text(&model.explain()?, most));
         return Ok(());
     }
-    let dimension = model.layout.dimension();
-    // A thresholded model is mostly zeros.
-    let mut order: Vec<usize> = (0..model.weights.len())
-        .filter(|&index| model.weights[index].abs() > 0.0)
-        .collect();
-    order.sort_by(|a, b| model.weights[*b].abs().total_cmp(&model.weights[*a].abs()));
     tell!(
         "Weights, the largest of {}:",
         grouped(model.weights.len() as u64)
     );
-    for index in order.into_iter().take(most) {
-        let name = model.layout.feature_name(index % dimension);
-        let class = match model.layout.target() {
-            TargetKind::Class { classes } => {
-                format!(
-                    " [{}]",
-                    classes.get(index / dimension).map_or("", String::as_str)
-                )
-            }
-            _ => String::new(),
-        };
-        tell!("  {:>14.6}  {name}{class}", model.weights[index]);
+    for (name, weight) in model.largest(most) {
+        tell!("  {weight:>14.6}  {name}");
     }
     if let Some(arms) = &model.arms {
         let number = if is_rewards(&model.layout) {
@@ -99,14 +84,5 @@ fn model(model: &Model, most: usize) -> Result<()> {
             );
         }
     }
-    Ok(())
-}
-
-fn state(path: &Path) -> Result<()> {
-    let card = path.join("run.json");
-    let Ok(text) = std::fs::read_to_string(&card) else {
-        bail!("{} holds no run", path.display());
-    };
-    tell!("The state of a run: SECRET, it holds private data and the key of its noise.\n{text}");
     Ok(())
 }

@@ -82,7 +82,15 @@ fn all_sums_stand_side_by_side_and_the_best_is_chosen() {
         .collect();
     assert_eq!(
         sums,
-        ["tree", "tree-padded", "honaker", "smooth", "blt", "octave"]
+        [
+            "tree",
+            "tree-padded",
+            "honaker",
+            "smooth",
+            "blt",
+            "octave",
+            "fresh"
+        ]
     );
     // The worst error in units of Δ/μ, Δ = 2.
     let units = |sum: &str| {
@@ -153,7 +161,7 @@ fn a_picture_is_written() {
     );
     assert!(hushstream(&arguments).status.success());
     let svg = std::fs::read_to_string(path).unwrap();
-    assert_eq!(svg.matches("<polyline").count(), 6);
+    assert_eq!(svg.matches("<polyline").count(), 7);
     assert!(!svg.contains("NaN") && !svg.contains("inf"));
 }
 

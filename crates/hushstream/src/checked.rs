@@ -3,10 +3,12 @@
 
 use crate::data::{self, Origin};
 use crate::error::{Result, refuse};
-use crate::learner::{Learner, Listener, Malformed};
+use crate::learner::{Data, Learner, Listener, Malformed};
 use crate::state::Card;
 use hushstream_pictures::numbers::grouped;
-use hushstream_read::{Checked, ReadError, SchemaSpec};
+use hushstream_read::{Checked, Column, ReadError, SchemaSpec};
+use serde::Serialize;
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// The assumption of the guarantee for a checked file.
@@ -15,6 +17,86 @@ pub const ASSUMPTION: &str =
 
 /// Number of faults that a refusal lists.
 const SHOWN: usize = 3;
+
+/// What a check of a file found. Only `file` and `rows` may be published.
+#[derive(Debug, Serialize)]
+pub struct Report {
+    /// The file.
+    pub file: String,
+    /// Its rows.
+    pub rows: u64,
+    /// Malformed rows.
+    pub malformed: u64,
+    /// Malformed rows of each kind.
+    pub kinds: BTreeMap<&'static str, u64>,
+    /// Rows without a target.
+    pub without_target: u64,
+    /// The first faults.
+    pub faults: Vec<Listed>,
+    /// Warnings for the operator.
+    pub warnings: Vec<String>,
+    /// The fields that must not be published.
+    pub operator_only: [&'static str; 5],
+}
+
+/// A fault in the list.
+#[derive(Debug, Serialize)]
+pub struct Listed {
+    /// Its line.
+    pub line: Option<u64>,
+    /// The number of the column in a table, or of the byte in a line.
+    pub column: Option<u64>,
+    /// The name of the column.
+    pub name: Option<String>,
+    /// Its kind.
+    pub kind: &'static str,
+    /// The message.
+    pub message: String,
+}
+
+impl Listed {
+    fn new(error: &ReadError) -> Self {
+        let (column, name) = match &error.place.column {
+            Some(Column::Field { number, name }) => {
+                (Some(*number), name.as_deref().map(str::to_owned))
+            }
+            Some(Column::Byte(number)) => (Some(*number), None),
+            None => (None, None),
+        };
+        Self {
+            line: error.place.line,
+            column,
+            name,
+            kind: error.fault.kind(),
+            message: error.to_string(),
+        }
+    }
+}
+
+/// Checks a whole file, and lists at most this many faults. Spends nothing.
+///
+/// # Errors
+/// A file or a schema that cannot be read.
+pub fn check(data: &Data, limit: usize) -> Result<Report> {
+    let reader = Origin::new(data)?.open(&data.schema)?;
+    let mut faults = Vec::new();
+    let checked = reader.check(|error| {
+        if faults.len() < limit {
+            faults.push(Listed::new(error));
+        }
+    })?;
+    let findings = checked.findings.for_the_operator();
+    Ok(Report {
+        file: data.file.clone(),
+        rows: checked.rows,
+        malformed: count(&checked),
+        kinds: findings.malformed.clone(),
+        without_target: findings.without_target,
+        faults,
+        warnings: warnings(&checked),
+        operator_only: ["malformed", "kinds", "without_target", "faults", "warnings"],
+    })
+}
 
 /// Checks a whole file. A stream and a resumed run are not checked: their malformed rows are rounds
 /// without a record.

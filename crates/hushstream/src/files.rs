@@ -149,7 +149,7 @@ fn real(path: &Path) -> PathBuf {
     })
 }
 
-fn sync_folder(path: &Path) -> io::Result<()> {
+pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
     let folder = path
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty());

@@ -162,10 +162,13 @@ impl<'a> Learning<'a> {
     /// Predicts one record, then learns from it. Reads the clock if no further record waits.
     pub(crate) fn take(&mut self, sealed: Sealed, is_last_for_now: bool) -> Result<()> {
         let record = sealed.record;
-        self.longer += u64::from(*sealed.was_longer.for_the_operator());
-        self.malformed += u64::from(*sealed.is_malformed.for_the_operator());
-        self.targets_clipped += u64::from(*sealed.target_was_clipped.for_the_operator());
         let is_scored = self.session.rounds() >= self.scored_from;
+        // Rows are counted once, in the last pass.
+        if is_scored {
+            self.longer += u64::from(*sealed.was_longer.for_the_operator());
+            self.malformed += u64::from(*sealed.is_malformed.for_the_operator());
+            self.targets_clipped += u64::from(*sealed.target_was_clipped.for_the_operator());
+        }
         if let Some((shadow, board)) = &mut self.shadow {
             if is_scored {
                 shadow.score(&record, board);

@@ -42,7 +42,8 @@
 //!
 //! # Where to go next
 //!
-//! - [`Learner`] describes a run, [`Run`] learns, [`Model`] predicts.
+//! - [`Learner`] describes a run, [`Run`] learns, [`Model`] predicts; [`ledgers`] manages budgets.
+//! - With the feature `arrow`, `Run::learn_arrow` learns from Arrow record batches.
 //! - `examples/` has a program for each: a file, your own structs, a live stream, a crash, experts,
 //!   a bandit, a loss of your own, a running sum without a learner.
 //! - Below the door: [`engine`] has the recipes, [`mechanism`] the privacy boundary, [`account`]
@@ -50,6 +51,8 @@
 //!   samplers.
 
 mod ahead;
+#[cfg(feature = "arrow")]
+mod arrow;
 #[doc(hidden)]
 pub mod budget;
 #[doc(hidden)]
@@ -61,8 +64,10 @@ mod error;
 pub mod explain;
 #[doc(hidden)]
 pub mod files;
+pub mod inspect;
 pub mod learner;
 mod learning;
+pub mod ledgers;
 mod memory;
 mod methods;
 pub mod model;

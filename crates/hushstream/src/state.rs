@@ -60,7 +60,8 @@ impl Card {
             (false, false) => format!("with {gone}, not with {new}"),
         };
         Some(format!(
-            "the run in {} was begun {differs}: leave the flags of privacy and method as they were",
+            "the run in {} was begun {differs}: leave the settings of privacy and method as they \
+             were",
             folder.display()
         ))
     }
@@ -84,10 +85,14 @@ impl Card {
     }
 }
 
-/// The flags that are not among the others.
+/// The flags that are not among the others, as settings.
 fn without(flags: &[String], others: &[String]) -> String {
     let left = flags.iter().filter(|flag| !others.contains(flag));
-    left.cloned().collect::<Vec<_>>().join(" ")
+    let setting = |flag: &String| {
+        let (name, value) = flag.split_once(' ').unwrap_or((flag, ""));
+        format!("‹{}› {value}", name.trim_start_matches('-'))
+    };
+    left.map(setting).collect::<Vec<_>>().join(" ")
 }
 
 /// A folder whose journal is locked against other processes.

@@ -104,7 +104,7 @@ fn a_stop_changes_nothing_and_costs_nothing() {
     drop(first);
     // A description that is not the same is refused.
     let other = described("stopped").batch(7).resume();
-    assert!(other.err().unwrap().to_string().contains("--batch 7"));
+    assert!(other.err().unwrap().to_string().contains("`batch` 7"));
     let mut second = described("stopped").resume().unwrap();
     assert!(second.resumed().unwrap().starts_with("resumed after"));
     (second.records()..600).for_each(|i| second.learn(&row(i)).unwrap());

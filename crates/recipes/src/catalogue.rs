@@ -313,7 +313,7 @@ mod tests {
                 Rules::Iterate(_) => entry.mechanism == MechanismKind::Iterate,
                 Rules::Alone => matches!(
                     entry.mechanism,
-                    MechanismKind::SparseTree | MechanismKind::Values(_)
+                    MechanismKind::SparseTree | MechanismKind::Values(_) | MechanismKind::Sum(_)
                 ),
             };
             assert!(fits, "{}: rules of another family", entry.name);

@@ -49,16 +49,16 @@ fn the_whole_budget_fits_once() {
 
 #[test]
 fn refusal_spends_nothing_and_speaks_of_shares() {
-    let mut filter = Filter::open(budget(), FilterKind::Pure).unwrap();
-    filter.try_spend(pure(0.75)).unwrap();
+    let mut filter = Filter::open(Budget::pure(2.0).unwrap(), FilterKind::Pure).unwrap();
+    filter.try_spend(pure(1.5)).unwrap();
     let before = filter.clone();
-    let refused = filter.try_spend(pure(0.5)).unwrap_err();
+    let refused = filter.try_spend(pure(1.0)).unwrap_err();
     assert_eq!(
         refused.to_string(),
         "it needs 50 % of the budget, and 75 % is used; use a smaller charge or a larger budget"
     );
     assert_eq!(filter, before);
-    filter.try_spend(pure(0.25)).unwrap();
+    filter.try_spend(pure(0.5)).unwrap();
 }
 
 #[test]

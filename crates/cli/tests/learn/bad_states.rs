@@ -52,7 +52,7 @@ fn what_is_not_there_cannot_be_resumed() {
     let message = folder.fails(&learn("--state state --resume"));
     assert!(message.contains("no run to resume"), "{message}");
     assert_eq!(folder.names(), ["d.csv"]);
-    let flags = "--state state --batch 4 --seed-insecure 1 --ledger ledger";
+    let flags = "--state state --batch 4 --recipe pqftl --seed-insecure 1 --ledger ledger";
     folder.succeeds(&learn(flags));
     let message = folder.fails(&learn(flags));
     assert!(
@@ -66,7 +66,7 @@ fn what_is_not_there_cannot_be_resumed() {
         ),
         (
             "--recipe pftal-convex",
-            "in state was begun without --recipe pftal-convex:",
+            "in state was begun with --recipe pqftl, not with --recipe pftal-convex:",
         ),
         (
             "--horizon unknown",
@@ -78,14 +78,11 @@ fn what_is_not_there_cannot_be_resumed() {
     ] {
         let message = folder.fails(&learn(&format!(
             "{} {other} --resume",
-            flags.replace(
-                "--batch 4",
-                if other.contains("batch") {
-                    ""
-                } else {
-                    "--batch 4"
-                }
-            )
+            match other.split_once(' ') {
+                Some(("--batch", _)) => flags.replace("--batch 4", ""),
+                Some(("--recipe", _)) => flags.replace("--recipe pqftl", ""),
+                _ => flags.to_owned(),
+            }
         )));
         assert!(message.contains(told), "{other}: {message}");
     }
@@ -93,7 +90,7 @@ fn what_is_not_there_cannot_be_resumed() {
         folder.fails(&learn(&format!("{flags} --resume")).replace("--epsilon 1", "--epsilon 2"));
     assert!(
         message.ends_with(
-            "the run in state was begun with --epsilon 1, not with --epsilon 2: leave the flags of \
+            "the run in state was begun with --epsilon 1, not with --epsilon 2: leave the settings of \
              privacy and method as they were"
         ),
         "{message}"

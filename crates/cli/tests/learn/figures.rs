@@ -141,7 +141,7 @@ fn numbers_are_scored_within_their_bounds() {
     // The column b, from 0 to 10, out of the others.
     let told = folder.json(&format!(
         "learn d.csv --target b --target-bounds 0:10 --features a,y --bounds a=0:1,y=0:1 {BUDGET} \
-         --batch 4 --seed-insecure 1 --releases releases"
+         --recipe pqftl --batch 4 --seed-insecure 1 --releases releases"
     ));
     let weights = weights_before(&folder, 4, 64, 3);
     let data = rows(64, 1);

@@ -12,7 +12,7 @@ fn rows_that_were_learned_from_are_passed_over() {
     let whole = rows(ROWS, 1);
     let first: String = whole.split_inclusive('\n').take(1 + FIRST).collect();
     let recipes = [
-        "--target y --ignore who --hash-bits 14".to_owned(),
+        "--target y --ignore who --hash-bits 14 --recipe sparse-ftrl".to_owned(),
         format!("{SCHEMA} --recipe pftal-convex --batch 1 --sum tree"),
         format!("{SCHEMA} --recipe pftal-convex --batch 1 --sum blt"),
     ];

@@ -216,7 +216,8 @@ fn every_mechanism_takes_empty_rounds() {
         let folder = Folder::new();
         folder.write("d.csv", text);
         let told = folder.json(&format!(
-            "learn d.csv {flags} --epsilon 1 --delta 1e-6 --seed-insecure 1 --malformed empty"
+            "learn d.csv {flags} --epsilon 1 --delta 1e-6 --seed-insecure 1 --malformed empty \
+             --passes 1"
         ));
         let counts = ["rounds", "malformed", "scored"].map(|key| told[key].as_u64());
         assert_eq!(counts, [Some(60), Some(20), Some(40)], "{flags}");
@@ -375,7 +376,7 @@ fn quoted_line_breaks_are_for_checked_files() {
     let folder = Folder::new();
     let text = format!("{}0.5,1,\"x\ny\",1,0\n", rows(60, 1));
     folder.write("d.csv", &text);
-    let learn = format!("{SCHEMA} {BUDGET} --seed-insecure 1");
+    let learn = format!("{SCHEMA} {BUDGET} --seed-insecure 1 --passes 1");
     let message = folder.fails(&format!("learn d.csv {learn}"));
     assert!(
         message.contains("line 62, column 7: a quote is opened"),
@@ -419,7 +420,7 @@ fn quoted_line_breaks_are_for_checked_files() {
 #[test]
 fn the_guarantee_says_which_records_it_is_about() {
     let folder = Folder::with_rows(60);
-    let learn = format!("learn d.csv {SCHEMA} {BUDGET} --seed-insecure 1 --model model");
+    let learn = format!("learn d.csv {SCHEMA} {BUDGET} --seed-insecure 1 --model model --passes 1");
     let (out, _) = folder.succeeds(&learn);
     let words = "a record is replaced by any that `hushstream check` accepts or by an empty one";
     assert!(out.contains(words), "{out}");

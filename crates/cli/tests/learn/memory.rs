@@ -44,7 +44,11 @@ fn ten_times_the_rows_need_no_more_memory() {
     } else {
         1_000_000
     };
-    for flags in ["", "--state state --batch 10 --releases releases"] {
+    for flags in [
+        "--recipe pqftl",
+        "--recipe pqftl --state state --batch 10 --releases releases",
+        "--tables 0",
+    ] {
         let few = peak(100_000, flags);
         let many = peak(most, flags);
         assert!(many < 1.1 * few, "{few} bytes, then {many}: {flags}");

@@ -52,7 +52,7 @@ fn a_skeleton_is_filled_in_learned_from_and_predicted_with() {
         );
     folder.write("s.toml", &filled);
     let told = folder.json(&format!(
-        "learn d.csv --schema s.toml {BUDGET} --seed-insecure 1 --model m"
+        "learn d.csv --schema s.toml {BUDGET} --seed-insecure 1 --passes 1 --model m"
     ));
     assert_eq!((&told["rounds"], &told["nulls"]), (&400.into(), &0.into()));
     // The model remembers what is missing, and that there was no header.
@@ -65,11 +65,13 @@ fn a_skeleton_is_filled_in_learned_from_and_predicted_with() {
     // The same table with a header and without spaces is learned from alike.
     let plain = messy(400).replace(", ", ",").replace('?', "");
     folder.write("p.csv", format!("a,b,c,who,y\n{plain}"));
-    let same = folder.json(&format!("learn p.csv {SCHEMA} {BUDGET} --seed-insecure 1"));
+    let same = folder.json(&format!(
+        "learn p.csv {SCHEMA} {BUDGET} --seed-insecure 1 --passes 1"
+    ));
     assert_eq!(told["metrics"], same["metrics"]);
     // Flags do as well as a schema.
     let same = folder.json(&format!(
-        "learn d.csv {names} {SCHEMA} {BUDGET} --missing ? --seed-insecure 1"
+        "learn d.csv {names} {SCHEMA} {BUDGET} --missing ? --seed-insecure 1 --passes 1"
     ));
     assert_eq!(told["metrics"], same["metrics"]);
 }

@@ -80,7 +80,17 @@ fn models_of_other_versions_are_read_or_refused_in_words() {
     let (second, told) = folder.succeeds("inspect second");
     assert!(told.is_empty(), "{told}");
     assert_eq!(second, out);
-    let later = golden("model-v2.json").replace("\"version\": 2", "\"version\": 3");
+    // A model of curves and tables, which version 2 refuses as one of a later version.
+    folder.write("third", golden("model-v3.json"));
+    let (third, told) = folder.succeeds("inspect third");
+    assert!(told.is_empty() && !third.is_empty(), "{told}");
+    folder.write("d.csv", crate::common::rows(9, 1));
+    let (predicted, _) = folder.succeeds("predict third d.csv");
+    assert_eq!(predicted, golden("model-v3.predictions"));
+    let without = golden("model-v3.json").replace("\"version\": 3", "\"version\": 2");
+    folder.write("back", without);
+    folder.fails("inspect back");
+    let later = golden("model-v2.json").replace("\"version\": 2", "\"version\": 4");
     folder.write("later", later);
     let message = folder.fails("inspect later");
     assert!(
@@ -98,7 +108,7 @@ fn models_of_other_versions_are_read_or_refused_in_words() {
 fn the_documented_python_scores_as_predict_does() {
     let folder = Folder::with_rows(100);
     folder.succeeds(&format!(
-        "learn d.csv {SCHEMA} {BUDGET} --seed-insecure 1 --model model"
+        "learn d.csv {SCHEMA} {BUDGET} --recipe pqftl --seed-insecure 1 --model model"
     ));
     let page = include_str!("../../../../docs/model-file.md");
     let code = page.split("```python\n").nth(1).unwrap();
@@ -123,4 +133,36 @@ fn the_documented_python_scores_as_predict_does() {
     for (ours, theirs) in pairs {
         assert!((ours - theirs).abs() < 1e-12, "{ours} {theirs}");
     }
+}
+
+/// A model of tables is the last release of its run. Predicted with it, the last batch of a run of
+/// two has the figures that the run told: the first batch was predicted by nothing, half and half.
+#[test]
+fn a_model_of_tables_predicts_as_its_run_did() {
+    let folder = Folder::with_rows(80);
+    let learn = |rows: u64| {
+        folder.write("part.csv", crate::common::rows(rows, 1));
+        let told = folder.json(&format!(
+            "learn part.csv {SCHEMA} --epsilon 8 --delta 1e-6 --recipe tables --tables 2 --batch 40 \
+             --rounds 80 --seed-insecure 1 --model model --releases releases"
+        ));
+        let releases = folder.text("releases");
+        let last: Value = serde_json::from_str(releases.lines().last().unwrap()).unwrap();
+        let model: Value = serde_json::from_str(&folder.text("model")).unwrap();
+        assert_eq!(last["weights"], model["weights"]);
+        assert!(model["tables"]["tables"].as_array().unwrap().len() > 1);
+        told["metrics"]["log_loss"].as_f64().unwrap()
+    };
+    let both = learn(80);
+    let first = learn(40);
+    // The model of the first batch, on the second.
+    let text = folder.text("d.csv");
+    let lines: Vec<&str> = text.lines().collect();
+    folder.write(
+        "second.csv",
+        [&lines[..1], &lines[41..]].concat().join("\n"),
+    );
+    let second = folder.json("predict model second.csv");
+    let second = second["metrics"]["log_loss"].as_f64().unwrap();
+    assert!((both - f64::midpoint(first, second)).abs() < 1e-9, "{both}");
 }

@@ -9,7 +9,7 @@ const ENOUGH: &str = "--seed-insecure 1 --batch 20 --model model --epsilon 20 --
 #[test]
 fn signs_with_and_without_targets() {
     let folder = Folder::with_rows(2000);
-    folder.succeeds(&format!("learn d.csv {SCHEMA} {ENOUGH}"));
+    folder.succeeds(&format!("learn d.csv {SCHEMA} {ENOUGH} --recipe pqftl"));
     let (out, told) = folder.succeeds("predict model d.csv");
     let header = "prediction,probability of 1,score";
     assert_eq!(out.lines().next(), Some(header));

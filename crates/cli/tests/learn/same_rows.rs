@@ -19,7 +19,10 @@ const RECIPES: [(&str, bool); 7] = [
     ),
     ("SCHEMA --recipe pigd", true),
     ("SCHEMA --recipe limited-updates", true),
-    ("--target y --ignore who --hash-bits 14", false),
+    (
+        "--target y --ignore who --hash-bits 14 --recipe sparse-ftrl",
+        false,
+    ),
     (
         "--target y --features a --bounds a=0:1 --recipe cover --radius 1",
         true,

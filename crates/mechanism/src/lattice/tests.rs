@@ -159,6 +159,14 @@ fn malformed_contributions_are_null() {
     }
 }
 
+/// Lengths refuse them earlier; the proof must not rest on that.
+#[test]
+fn what_is_no_number_does_not_fit() {
+    let lattice = Lattice::new(2, Norm::L2, 1.0, 1000).unwrap();
+    let fits = |value| lattice.holds([0.0, value].into_iter(), 1.0);
+    assert!(fits(1000.5) && !fits(1001.0) && !fits(f64::NAN) && !fits(f64::INFINITY));
+}
+
 #[test]
 fn sparse_equals_dense() {
     let lattice = Lattice::new(4, Norm::L2, 1.0, 1 << 24).unwrap();

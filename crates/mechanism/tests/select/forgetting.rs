@@ -58,7 +58,8 @@ fn plays_of_an_octave_do_not_depend_on_earlier_losses() {
     }
 }
 
-/// Limited updates play by the last whole octave: after the next, what came before it is gone.
+/// Limited updates draw at the end of an octave and play by it: after the next, what came before it
+/// is gone.
 #[test]
 fn limited_updates_choose_by_the_last_octave_alone() {
     let plan = plan(Method::LimitedUpdates);
@@ -69,6 +70,10 @@ fn limited_updates_choose_by_the_last_octave_alone() {
                 .collect();
             let settled = 2 * from as usize - 2;
             for run in &runs {
+                for item in (2..LAST).filter(|item| !(item + 1).is_power_of_two()) {
+                    let play = item as usize - 1;
+                    assert_eq!(run[play], run[play - 1], "drawn after item {item}");
+                }
                 assert_eq!(
                     run[settled..],
                     runs[0][settled..],

@@ -66,9 +66,14 @@ impl TablesRequest {
     /// # Errors
     /// Everything that is out of range or does not fit, each with what is allowed.
     pub fn plan(self) -> Result<TablesRecipe, RecipeError> {
-        if self.rounds == 0 || self.batch == Some(0) {
-            let allowed = "at least one record, in batches of at least one";
-            return Err(ParameterError::new("records", 0.0, allowed).into());
+        let batch = self.batch.unwrap_or(1);
+        if batch == 0 {
+            return Err(ParameterError::new("batch", 0.0, "1 to the number of records").into());
+        }
+        // A run that releases nothing would be paid for all the same.
+        if self.rounds < 2 || batch > self.rounds && !self.horizon_unknown {
+            let allowed = "at least 2, and no fewer than a batch has";
+            return Err(ParameterError::new("rounds", self.rounds as f64, allowed).into());
         }
         if let Some(columns @ 4..) = self.tables {
             return Err(ParameterError::new("columns of a table", columns, "0 to 3").into());

@@ -93,18 +93,17 @@ pub(super) struct Public<'a> {
 
 impl Public<'_> {
     pub(super) fn settle(&self, planned: &mut dyn Planned) -> Option<Settings> {
-        let (noise, limit) = match self.response {
-            Response::Number(_) => (0.5, 1.5),
-            _ => (1.4, 40.0),
-        };
         let records = self.records as f64;
-        let half = if self.in_time { 0.5 } else { 1.0 };
-        // In one reading of few records, steps that reach far are worth their noise.
-        let few = match self.response {
-            Response::Number(_) => 1.0,
-            _ => (MANY_RECORDS / records).cbrt().clamp(1.0, 2.5),
+        // The noise in a score that predictions bear: in several readings, and in one.
+        let (noise, once, limit) = match (self.response, self.in_time) {
+            (Response::Number(_), in_time) => (0.5, if in_time { 0.08 } else { 0.3 }, 1.5),
+            (_, in_time) => {
+                let noise = if in_time { 0.7 } else { 1.4 };
+                // In one reading of few records, steps that reach far are worth their noise.
+                let few = (MANY_RECORDS / records).cbrt().clamp(1.0, 2.5);
+                (noise, noise * few, 40.0)
+            }
         };
-        let (once, noise) = (noise * half * few, noise * half);
         let releases = match self.releases {
             Some(stated) => stated,
             None => self.releases(planned, once, limit)?,

@@ -7,7 +7,7 @@ use crate::durable::DiaryError;
 use crate::lattice::Contribution;
 use crate::persons::Participation;
 use crate::sums::{Geometry, Noise, PrivateSum, SumError, SumKind, SumPlan, SumRequest};
-use hushstream_account::Adjacency;
+use hushstream_account::{Adjacency, Charge, Epsilon};
 use hushstream_noise::Key;
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -240,6 +240,26 @@ fn simulated_noise_and_a_raised_budget_are_remembered_through_a_compaction() {
     }
 }
 
+/// A pure budget that is raised stays pure; one that gets a δ adds up both from then on.
+#[test]
+fn a_raised_budget_has_the_filter_of_its_kind() {
+    let (disk, scope) = (Disk::default(), plan().scope());
+    let pure = Budget::pure(1.0).unwrap();
+    let mut ledger = Ledger::create(disk.clone(), pure, FilterKind::Pure, scope).unwrap();
+    let charge = Charge::Pure(Epsilon::new(0.75).unwrap());
+    ledger.debit(charge, scope).unwrap();
+    for (budget, kind) in [
+        (Budget::pure(1.5), FilterKind::Pure),
+        (Budget::approx(1.5, 1e-6), FilterKind::Approximate),
+    ] {
+        ledger.widen(budget.unwrap()).unwrap();
+        assert_eq!(ledger.filter.kind(), kind);
+        assert_eq!(Ledger::open(disk.clone()).unwrap().filter.kind(), kind);
+    }
+    ledger.debit(charge, scope).unwrap();
+    assert!(ledger.debit(charge, scope).is_err(), "2.25 of 1.5");
+}
+
 #[test]
 fn a_seeded_key_marks_its_charge() {
     let disk = Disk::default();
@@ -356,6 +376,30 @@ fn a_rotten_end_and_an_old_copy_are_told_from_a_crash() {
         refused(ahead.with(&one)),
         LedgerError::Behind { .. }
     ));
+}
+
+/// A witness costs a sync: marks renew it now and then, and at the end.
+#[test]
+fn marks_renew_the_witness_now_and_then() {
+    let disk = Disk::default();
+    let mut ledger = create(&disk);
+    ledger
+        .debit(plan().charge().unwrap(), plan().scope())
+        .unwrap();
+    ledger.begin(1, [1; 16], [2; 16], false).unwrap();
+    let witness = || disk.witness.lock().unwrap().clone();
+    let mut renewals = Vec::new();
+    for step in 1..=130 {
+        let before = witness();
+        ledger.mark(1, [2; 16], step).unwrap();
+        if witness() != before {
+            renewals.push(step);
+        }
+    }
+    assert_eq!(renewals, [64, 128]);
+    let before = witness();
+    drop(ledger);
+    assert_ne!(witness(), before);
 }
 
 #[test]
@@ -512,7 +556,6 @@ fn a_merge_that_does_not_fit_changes_nothing() {
 /// One ledger for sums, selections and pure runs, across a restart.
 #[test]
 fn a_gaussian_ledger_takes_every_kind() {
-    use hushstream_account::{Charge, Epsilon, Price};
     let disk = Disk::default();
     let budget = Budget::approx(4.0, 1e-6).unwrap();
     let mut ledger = Ledger::create_reserving(
@@ -589,8 +632,7 @@ fn golden_ledgers_are_read() {
             ledger
                 .debit(plan().charge().unwrap(), plan().scope())
                 .unwrap();
-            let selection =
-                hushstream_account::Charge::Approximate(Budget::approx(0.2, 1e-7).unwrap());
+            let selection = Charge::Approximate(Budget::approx(0.2, 1e-7).unwrap());
             let wider = Budget::approx(6.0, 3e-6).unwrap();
             ledger.widen_reserving(wider, Some(6e-7)).unwrap();
             ledger.debit(selection, plan().scope()).unwrap();

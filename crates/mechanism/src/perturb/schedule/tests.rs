@@ -95,12 +95,29 @@ fn splits_are_optimal() {
 
 #[test]
 fn prices_stay_within_the_limit_and_close_to_it() {
-    let s: Vec<f64> = (1..=3000).map(|t| 5.0 / f64::from(t)).collect();
+    let within = |price: f64| price <= 0.3 && price > 0.3 * (1.0 - 1e-9);
     for noise in [Noise::Gaussian, Noise::L2Laplace] {
         for weighting in [Weighting::Lipschitz, Weighting::Smooth] {
-            let schedule = every(noise, weighting, 0.3, &s);
-            let price = schedule.price(|t| s[t as usize - 1]).unwrap();
-            assert!(price <= 0.3 && price > 0.3 * (1.0 - 1e-9), "{price}");
+            for releases in [9, 3000] {
+                let s: Vec<f64> = (1..=releases).map(|t| 5.0 / f64::from(t)).collect();
+                let schedule = every(noise, weighting, 0.3, &s);
+                let price = schedule.price(|t| s[t as usize - 1]).unwrap();
+                assert!(within(price), "{price}");
+                // More than the float sum, which may have lost something.
+                let cost = |(t, &given): (u64, &f64)| {
+                    let scale = schedule.scale(t, given).unwrap().unwrap();
+                    schedule.padded(given).unwrap().unwrap() / scale + schedule.rounding
+                };
+                let costs = (1..).zip(&s).map(cost);
+                if noise == Noise::Gaussian {
+                    let squares: f64 = costs.map(|cost| cost * cost).sum();
+                    assert!(price > squares.sqrt().next_up());
+                } else {
+                    assert!(price > costs.sum());
+                }
+            }
+            let last = Schedule::new(noise, weighting, Timing::Last(9), 0.3, 3, 1.0, |_| 5.0);
+            assert!(within(last.unwrap().price(|_| 5.0).unwrap()));
         }
     }
 }
@@ -115,6 +132,7 @@ fn shares_of_an_unknown_horizon_never_exceed_the_limit() {
         for t in 1..200_000 {
             let s = schedule.padded(at(t)).unwrap().unwrap();
             let here = s / schedule.scale(t, at(t)).unwrap().unwrap() + schedule.rounding;
+            assert!(here <= schedule.share(t), "{t}");
             total += if noise == Noise::Gaussian {
                 here * here
             } else {
@@ -122,6 +140,9 @@ fn shares_of_an_unknown_horizon_never_exceed_the_limit() {
             };
         }
         let limit: f64 = if noise == Noise::Gaussian { 0.09 } else { 0.3 };
+        // The first octave has half of it, and its float is not above.
+        let power = if noise == Noise::Gaussian { 2 } else { 1 };
+        assert!(2.0 * schedule.share(1).powi(power) <= limit);
         // What is left for ever: 1/(m + 1) from octave m on.
         assert!(total <= limit * (1.0 - 1.0 / 19.0) && total > limit * (1.0 - 1.0 / 17.0));
         assert!(schedule.most_steps() > 1 << 24, "{}", schedule.most_steps());
@@ -147,7 +168,10 @@ fn the_quotient_of_the_longest_iterate_is_paid_for() {
         let schedule =
             Schedule::new(noise, weighting, timing, mu(), dimension, 3.0, |_| 1.0).unwrap();
         let longest = 3.0 * f64::from(dimension).sqrt();
-        let paid = schedule.padded(1e-9).unwrap().unwrap() - 1e-9;
+        let padded = schedule.padded(1e-9).unwrap().unwrap();
+        // The sum of floats may have lost something.
+        assert!(padded > 1e-9 + schedule.quotient);
+        let paid = padded - 1e-9;
         assert!(paid >= f64::EPSILON * longest, "{dimension}: {paid:e}");
     }
 }
@@ -172,4 +196,8 @@ fn what_cannot_be_split_is_refused() {
     assert!(new(1e-12, Timing::Every(9), 1.0).is_err());
     assert!(new(1e-12, Timing::Last(9), 1.0).is_err());
     assert!(new(1e-12, Timing::Unknown, 1.0).is_err());
+    // A scale whose lattice would underflow.
+    let (noise, weighting, timing) = (Noise::Gaussian, Weighting::Lipschitz, Timing::Last(9));
+    let tiny = Schedule::new(noise, weighting, timing, 0.3, 3, 1e-300, |_| 1.0).unwrap();
+    assert!(tiny.scale(9, 1e-290).is_ok() && tiny.scale(9, 1e-305).is_err());
 }

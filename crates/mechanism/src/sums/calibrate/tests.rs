@@ -127,3 +127,28 @@ fn batches_of_second_moments_are_limited() {
         "{message}"
     );
 }
+
+/// The largest radius whose price fits: at the price of a radius, and a few floats below, where the
+/// quotient still gives that radius.
+#[test]
+fn the_price_decides_on_the_last_unit_of_a_radius() {
+    let mut request = plan(1).request().clone();
+    (request.kind, request.noise) = (SumKind::Tree, Noise::Laplace);
+    request.budget = Budget::pure(0.3).unwrap();
+    let usual = request.clone().plan().unwrap();
+    for radius in [1, 2, 1000, usual.radius()] {
+        let mut epsilon = usual.price(radius as f64, 0).unwrap();
+        for below in 0..6 {
+            request.budget = Budget::pure(epsilon).unwrap();
+            let wanted = radius - i64::from(below > 0);
+            match request.clone().plan() {
+                Ok(plan) => assert_eq!(plan.radius(), wanted, "{below}"),
+                Err(error) => {
+                    assert!(matches!(error, PlanError::BudgetTooSmall { .. }), "{error}");
+                    assert_eq!(wanted, 0);
+                }
+            }
+            epsilon = epsilon.next_down();
+        }
+    }
+}

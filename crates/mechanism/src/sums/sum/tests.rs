@@ -6,7 +6,7 @@ use crate::boundary::{Raw, Transcript};
 use crate::durable::{FileStorage, ITEM, Ledger, RowLog};
 use crate::lattice::Contribution;
 use hushstream_account::{Adjacency, Budget, FilterKind};
-use hushstream_noise::Key;
+use hushstream_noise::{Instance, Key};
 
 fn plan(kind: SumKind, noise: Noise, batch: u64) -> SumPlan {
     let budget = if noise.is_pure() {
@@ -143,5 +143,27 @@ fn forged_counts_are_refused() {
         let most = 3 * bare.radius();
         assert!(goes_on(&bare, 0, vec![0, 0, 0, -most]), "{case}");
         assert!(!goes_on(&bare, 0, vec![most, 0, 0, most]), "{case}");
+    }
+}
+
+/// Every octave has its generator: a plan's last release is reached.
+#[test]
+fn octaves_have_noise_until_the_last_release() {
+    // So many records an item that the exact sums have room for six octaves.
+    let plan = plan(SumKind::Octave, Noise::Gaussian, 1 << 29);
+    assert_eq!(plan.most_releases(), 63);
+    let key = Key::insecure_from_seed(5);
+    let generators = Generators {
+        key: &key,
+        instance: Instance::from_bytes([7; 16]),
+        number: 0,
+    };
+    let mut running = plan.build(generators).unwrap();
+    let mut past = vec![0.0; 2];
+    for t in 1..=plan.most_releases() {
+        let mut out = [0.0; 2];
+        running.step(t, &[0; 2], &mut out);
+        assert!(out[0] != 0.0 && out != past[..], "{t}");
+        past = out.to_vec();
     }
 }

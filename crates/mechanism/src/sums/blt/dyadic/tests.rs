@@ -95,6 +95,7 @@ fn inflation_of_a_million_releases() {
     // Doubles: one unit of the lattice for the row, four of the guarded ones for its sum, and what
     // the buffers add.
     let cells = (54.0 * 2_f64.powi(20)).sqrt();
+    assert!((got - blt.gain(1 << 20) * cells / 65536.0).abs() < 1e-6);
     let doubles = inflation(Width::Double, 16, 1 << 20);
     assert!((doubles - got - cells * (1.0 + 3.0 / 65536.0)).abs() < 1e-6);
     assert!((inflation(Width::Double, 16, 1 << 18) - 3762.0).abs() < 35.0);
