@@ -56,7 +56,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     }
     // The data is public, so each demonstration may start with a fresh budget.
     for data in ["people.csv", "flights.csv.gz"] {
-        for end in ["ledger", "ledger.lock"] {
+        for end in ["ledger", "ledger.lock", "ledger.witness"] {
             let _ = std::fs::remove_file(files.path(&format!("{data}.{end}")));
         }
     }
