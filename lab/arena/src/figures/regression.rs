@@ -13,7 +13,9 @@ use hushstream_mechanism::losses::Bounds;
 use hushstream_mechanism::sums::{PlanError, SumKind};
 use hushstream_mechanism::{MemoryStorage, Moments, Participation, Raw, Transcript};
 use hushstream_noise::Key;
-use hushstream_recipes::{Objective, Recipe, RecipeError, RecipeName, RecipeRequest, SumPlayer};
+use hushstream_recipes::{
+    Ask, Objective, Recipe, RecipeError, RecipeName, RecipeRequest, SumPlayer,
+};
 use hushstream_sets::Ball;
 use std::fmt;
 use std::sync::Arc;
@@ -198,10 +200,15 @@ impl Regression {
         (matrix, vector): (f64, f64),
     ) -> Result<(f64, Vec<f64>), ArenaError> {
         // The learner does not know ε.
-        let mut learner = self.recipe(1.0, SumKind::Tree)?.learner()?;
+        let recipe = self.recipe(1.0, SumKind::Tree)?;
+        let mut learner = recipe.learner()?;
+        let scale = match recipe.ask() {
+            Ask::Moments(moments) => moments.target_scale(),
+            Ask::Gradient(_) => 1.0,
+        };
         let products = self.dimension * (self.dimension + 1) / 2;
         let size = products + self.dimension;
-        let sigmas = (0..size).map(|i| if i < products { matrix } else { vector });
+        let sigmas = (0..size).map(|i| if i < products { matrix } else { scale * vector });
         let mut noise = NoiseTree::new(sigmas.collect(), self.seed);
         let mut prefix = vec![0.0; size];
         let (mut total, mut t) = (0.0, 0_u64);
@@ -210,7 +217,7 @@ impl Regression {
             let squares = v.iter().map(|a| a * a);
             let others = (0..v.len()).flat_map(|i| v[i + 1..].iter().map(move |b| (i, b)));
             let others = others.map(|(i, b)| std::f64::consts::SQRT_2 * v[i] * b);
-            let item = squares.chain(others).chain(v.iter().map(|a| y * a));
+            let item = squares.chain(others).chain(v.iter().map(|a| scale * y * a));
             add(&mut prefix, item);
             t += 1;
             if t.is_multiple_of(self.batch) || t == self.rounds {

@@ -463,7 +463,8 @@ fn tightness(sum: SumKind, persons: u64) -> f64 {
     match sum {
         SumKind::Fresh | SumKind::Blt(_) => 0.99,
         _ if persons == 1 => 0.99,
-        _ => 0.8,
+        // Bounds for any k items; these are some of them.
+        _ => 0.75,
     }
 }
 
@@ -542,7 +543,7 @@ fn passes_move_no_sum_by_more_than_was_paid() {
                     let share = share_of_price(&cell);
                     let least = tightness(sum, 1).min(match sum {
                         SumKind::Fresh | SumKind::Blt(_) => 1.0,
-                        _ => 0.7,
+                        _ => 0.6,
                     });
                     assert!(share >= least, "{}: only {share} of the price", cell.name());
                     for at in 1..cell.plan.request().releases as usize {
