@@ -201,12 +201,12 @@ pub fn refusal(ledger: &Ledger, price: Price, error: LedgerError) -> Error {
         .unwrap_or_default();
     let apart = total
         .and_then(|total| reserve_share(ledger, total, &all))
-        .map(|share| format!(", and set aside {share} of its δ"))
+        .map(|share| format!(" --reserve {share}"))
         .unwrap_or_default();
     Error::refused(format!(
         "this run does not fit the budget of its data, (ε, δ) = ({epsilon}, {}), after {runs} \
          other run{}: {refused}{smaller}{needed}. To raise the budget is a decision about the \
-         people in the data: ‹total-epsilon›, ‹total-delta›, or raise the ledger{apart}",
+         people in the data: ‹total-epsilon›, ‹total-delta›, or `hushstream ledger raise{apart}`",
         delta(bound),
         if runs == 1 { "" } else { "s" },
     ))

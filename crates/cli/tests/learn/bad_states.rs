@@ -100,7 +100,7 @@ fn what_is_not_there_cannot_be_resumed() {
     let mut old: serde_json::Value = serde_json::from_str(&card).unwrap();
     old.as_object_mut().unwrap().remove("flags");
     folder.write("state/run.json", old.to_string());
-    let message = folder.fails(&learn(&format!("{flags} --radius 3 --resume")));
+    let message = folder.fails(&learn(&format!("{flags} --ridge 3 --resume")));
     assert!(
         message.contains("its recipe, privacy or settings differ") && !message.contains('{'),
         "{message}"
