@@ -38,15 +38,15 @@ CASES = {
     "logistic, long": ("sign", 20000, False, f"--target label {FIRST} --epsilon 1"),
     "logistic, a release for each record": ("sign", 3000, False, f"--target label {FIRST} --epsilon 8 --batch 1"),
     "logistic, a large radius": ("sign", 5000, False, f"--target label {FIRST} --epsilon 50 --radius 60 --batch 10"),
-    "second order, long": ("sign", 20000, False, "--target label --epsilon 1"),
+    "second order, long": ("sign", 20000, False, "--target label --recipe pqftl --sum blt --epsilon 1"),
     "second order, mostly noise": ("sign", 3000, False, "--target label --recipe pqftl --epsilon 0.1"),
     "rare positives": ("sign", 20000, False, f"--target rare {FIRST} --epsilon 4"),
-    "rare positives, second order": ("sign", 20000, False, "--target rare --epsilon 4"),
+    "rare positives, second order": ("sign", 20000, False, "--target rare --recipe pqftl --sum blt --epsilon 4"),
     "hinge": ("score", 3000, False, f"--target label {FIRST} --loss hinge --epsilon 8"),
     "perturbed iterates": ("sign", 3000, False, "--target label --recipe pigd-convex --epsilon 8"),
     "softmax": ("softmax", 5000, False, f"--target class --classes {','.join(CLASSES)} {FIRST} --epsilon 8"),
     "number, first order": ("number", 5000, False, f"--target y --target-bounds 0:8 {FIRST} --epsilon 4"),
-    "number, long": ("number", 20000, False, "--target y --target-bounds 0:8 --epsilon 1"),
+    "number, long": ("number", 20000, False, "--target y --target-bounds 0:8 --recipe pqftl --sum blt --epsilon 1"),
 }
 
 

@@ -9,10 +9,11 @@ use hushstream_noise::Key;
 use hushstream_read::{Format, ReadError, Reader};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-const STATED: &str = "target = 'y'\nbounds = { a = [0, 9] }\nperson = 'a'";
+const STATED: &str = "target = 'y'\nbounds = { b = [0, 9] }\nperson = 'a'";
 
 fn reader(rows: &[&str]) -> Reader {
-    let text = format!("a,y\n{}\n", rows.join("\n"));
+    let rows: Vec<String> = rows.iter().map(|row| row.replacen(',', ",5,", 1)).collect();
+    let text = format!("a,b,y\n{}\n", rows.join("\n"));
     open(Format::Csv, STATED, text.as_bytes()).unwrap()
 }
 

@@ -108,7 +108,12 @@ fn reference(map: &TableMap, values: &[f64]) -> Vec<f64> {
                 let value = value.clamp(-1.0, 1.0);
                 hat(&mut phi, first, knots, (value + 1.0) / 2.0);
                 if let Some(log) = log {
-                    let size = |x: f64| ((x - log.origin).abs() * 500.0).ln_1p();
+                    // Lines between the powers of two.
+                    let size = |x: f64| {
+                        let distance = 1.0 + (x - log.origin).abs() * 500.0;
+                        let power = distance.log2().floor();
+                        power + distance / power.exp2() - 1.0
+                    };
                     let scaled = |x: f64| if x < log.origin { -size(x) } else { size(x) };
                     let (low, high) = (scaled(-1.0), scaled(1.0));
                     let place = (scaled(value) - low) / (high - low);

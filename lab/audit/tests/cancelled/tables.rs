@@ -464,7 +464,7 @@ fn tightness(sum: SumKind, persons: u64) -> f64 {
         SumKind::Fresh | SumKind::Blt(_) => 0.99,
         _ if persons == 1 => 0.99,
         // Bounds for any k items; these are some of them.
-        _ => 0.75,
+        _ => 0.55,
     }
 }
 
