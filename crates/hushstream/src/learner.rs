@@ -445,7 +445,7 @@ impl Learner {
     /// # Errors
     /// A parameter that is missing or not allowed.
     pub fn plan(&self) -> Result<Plan, Error> {
-        Ok(crate::run::plan(self)?)
+        crate::run::plan(self)
     }
 
     /// Plans, charges the ledger, and opens a run for rows of the program.
@@ -454,7 +454,7 @@ impl Learner {
     /// A parameter that is missing or not allowed; a budget without room. Nothing is spent then.
     pub fn start(mut self) -> Result<Run, Error> {
         self.output.resume = false;
-        Ok(Run::open(self)?)
+        Run::open(self)
     }
 
     /// Resumes the run in the state folder. Continue with the row after the first
@@ -464,7 +464,7 @@ impl Learner {
     /// No run in the folder; a different description.
     pub fn resume(mut self) -> Result<Run, Error> {
         self.output.resume = true;
-        Ok(Run::open(self)?)
+        Run::open(self)
     }
 
     /// Checks a whole file, charges the ledger, and learns from the file, as the program does.
@@ -481,6 +481,6 @@ impl Learner {
     /// # Errors
     /// As [`Learner::learn_file`].
     pub fn learn_heard(&self, listener: &mut dyn Listener) -> Result<Outcome, Error> {
-        Ok(crate::run::learn(self, listener)?)
+        crate::run::learn(self, listener)
     }
 }

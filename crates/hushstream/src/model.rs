@@ -275,7 +275,7 @@ impl Model {
     /// # Errors
     /// A file that cannot be written.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), Error> {
-        Ok(files::write_whole(path.as_ref(), &self.to_bytes()?)?)
+        files::write_whole(path.as_ref(), &self.to_bytes()?)
     }
 
     /// Predicts a row, which need not have a target. Numbers are in the order of the training

@@ -153,7 +153,7 @@ impl Run {
             );
         }
         let sealed = self.encoder.record(row)?;
-        Ok(self.learning.take(sealed, false)?)
+        self.learning.take(sealed, false)
     }
 
     /// Makes everything durable, and gives the models that may now leave: all since the last call

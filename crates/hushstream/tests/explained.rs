@@ -1,4 +1,5 @@
 //! What a model says of itself: the law of its noise, intervals, and curves.
+#![allow(clippy::unwrap_used)]
 
 use hushstream::explain::Shape;
 use hushstream::prelude::*;

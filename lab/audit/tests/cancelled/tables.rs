@@ -223,12 +223,15 @@ impl OnTables {
     }
 }
 
+/// What a sum answers to a record.
+type Answer = Result<Option<Pending<Vec<f64>, Transcript>>, SumError>;
+
 /// Makes the replay of a sum alone, and counts its bytes.
 fn replayed(
     (plan, paid): (&SumPlan, (Ledger, Grant, Shelf)),
     (stream, path): (&[Entry], &Seen),
     (key, stop): (&Key, Stop),
-    ask: &dyn Fn(&mut Sum, Entry, usize) -> Result<Option<Pending<Vec<f64>, Transcript>>, SumError>,
+    ask: &dyn Fn(&mut Sum, Entry, usize) -> Answer,
     publish: &mut dyn FnMut(&[f64]) -> Vec<f64>,
 ) -> Seen {
     let (mut ledger, grant, book) = paid;
