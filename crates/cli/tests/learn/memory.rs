@@ -47,7 +47,7 @@ fn ten_times_the_rows_need_no_more_memory() {
     for flags in [
         "--recipe pqftl",
         "--recipe pqftl --state state --batch 10 --releases releases",
-        "--tables 0",
+        "--tables 0 --passes 1 --batch 1000",
     ] {
         let few = peak(100_000, flags);
         let many = peak(most, flags);
