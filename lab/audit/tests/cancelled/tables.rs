@@ -108,7 +108,7 @@ impl OnTables {
             passes: several.then_some(task.passes),
             knots: Some(3),
             tables: (!several).then_some(task.tables),
-            step: Some(0.1),
+            step: Some(1e-6),
         }
         .plan()?;
         let rows = Rows::of(recipe.plan());
@@ -464,7 +464,7 @@ impl Play for OnPasses {
 /// Persons are priced as if any two of their items shared all nodes but a leaf.
 fn tightness(persons: u64) -> f64 {
     // The bounds for several items are for any of them; these streams have some.
-    if persons == 1 { 0.99 } else { 0.3 }
+    if persons == 1 { 0.99 } else { 0.499 }
 }
 
 /// Counted, on every sum, with every noise, adjacency, response, with and without tables, persons
