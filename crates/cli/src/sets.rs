@@ -2,9 +2,37 @@
 
 use anyhow::{Result, bail};
 use clap::ValueEnum;
+use hushstream_mechanism::losses::LossSet;
 use hushstream_sets::{Ball, BoxSet, ConvexSet, L1Ball, Simplex, Spectrahedron};
 use std::fmt;
 use std::sync::Arc;
+
+/// Where linear losses lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LossesName {
+    /// Every coordinate between −1 and 1.
+    Box,
+    /// Vectors of length at most 1.
+    Ball,
+    /// Vectors whose absolute values sum to at most 1.
+    L1Ball,
+}
+
+impl LossesName {
+    /// The set, of this radius.
+    pub(crate) fn of_radius(self, radius: f64) -> LossSet {
+        match self {
+            Self::Box => LossSet::Box(-radius, radius),
+            Self::Ball => LossSet::Ball(radius),
+            Self::L1Ball => LossSet::L1Ball(radius),
+        }
+    }
+
+    /// The set, of radius 1.
+    pub(crate) fn unit(self) -> LossSet {
+        self.of_radius(1.0)
+    }
+}
 
 /// The set of the weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -86,6 +86,10 @@ impl Loss for LinearModel {
         Some(Explicit::new(self.dimension, part, 0.0))
     }
 
+    fn model(&self) -> Option<(Link, Bounds)> {
+        Some((self.link, self.bounds))
+    }
+
     fn value(&self, record: &Record, weights: &[f64]) -> f64 {
         let measured = record.features.measured(weights);
         measured

@@ -5,6 +5,7 @@ pub mod jkt2a;
 pub mod jkt2b;
 pub mod jkt2c;
 mod regression;
+pub mod separation;
 
 use crate::parallel::in_parallel;
 use crate::play::ArenaError;
