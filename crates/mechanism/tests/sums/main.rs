@@ -10,3 +10,4 @@ mod golden;
 mod refusals;
 mod regenerated;
 mod resuming;
+mod statistics;
