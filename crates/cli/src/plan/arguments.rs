@@ -44,9 +44,10 @@ pub(crate) struct Arguments {
         conflicts_with_all = ["rounds", "releases"]
     )]
     pub(crate) excess_risk: Option<f64>,
-    /// The probability that --excess-risk may be exceeded.
-    #[arg(long, value_parser = finite, allow_negative_numbers = true, default_value_t = 0.05)]
-    pub(crate) failing: f64,
+    /// The probability that --excess-risk, or the certified regret of iterates, may be exceeded; by
+    /// default 0.05, and an expected regret.
+    #[arg(long, value_parser = finite, allow_negative_numbers = true)]
+    pub(crate) failing: Option<f64>,
     /// Coordinates of a contribution; with a recipe, of the weights.
     #[arg(long, default_value_t = 1)]
     pub(crate) dim: u32,

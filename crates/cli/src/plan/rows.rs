@@ -147,7 +147,7 @@ fn recipe_request(
         participation: arguments.participation(),
         sum,
         noise: arguments.noise.map(Into::into),
-        window: arguments.window,
+        window: arguments.window.or(arguments.rounds),
         curvature: task.curvature(recipe),
         learning_rate: task.learning_rate,
         tuned: task.tuned,
@@ -201,7 +201,7 @@ fn row(planned: &Planned) -> Result<Row> {
             sparse::time(recipe)?,
             recipe.guarantee(false)?,
             sparse::calibration(recipe),
-            None,
+            Some(recipe.regret_bound().value),
             Some(RecipeName::SparseFtrl.to_string()),
         ),
     };
@@ -227,7 +227,8 @@ fn row(planned: &Planned) -> Result<Row> {
         regret_bound,
         trivial_regret: match planned {
             Planned::Recipe(recipe) => recipe.trivial_regret(),
-            _ => None,
+            Planned::Sparse(recipe) => Some(recipe.trivial_regret()),
+            Planned::Sum(_) => None,
         },
         parameters: Parameters {
             name: plan.name(),

@@ -62,10 +62,8 @@ pub(super) fn calibration(recipe: &SparseRecipe) -> Calibration {
         rounds: Some(request.rounds),
         learning_rate: Some(rule.rate()),
         rows_until_signal: Some(recipe.rows_until_signal()),
-        regret_missing: Some(
-            "it depends on how many features records have: see `hushstream recipes --bounds`"
-                .to_owned(),
-        ),
+        regret_theorem: Some(recipe.regret_bound().theorem),
+        regret_holds: Some(recipe.regret_bound().holds.to_string()),
         ..Calibration::default()
     }
 }
