@@ -15,6 +15,7 @@ mod plan;
 mod predict;
 mod recipes;
 mod schema;
+mod set_file;
 mod sets;
 
 use clap::{Parser, Subcommand};

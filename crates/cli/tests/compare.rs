@@ -119,6 +119,7 @@ fn every_family_plays() {
     }
     for (recipe, task) in [
         ("pftal-bandit", "mean"),
+        ("pftal-bandit", "experts"),
         ("sparse-ftrl", "classify"),
         ("limited-updates", "classify"),
         ("coco-p", "mean"),
@@ -259,9 +260,14 @@ fn impossible_comparisons_end_with_code_two_and_the_reason() {
             "curvature = -1",
         ),
         (
-            "compare --recipes pftal --task mean --set box --radius 1",
+            "compare --recipes pftal --task ridge --set box --radius 1",
             "a length of at most 1",
         ),
+        (
+            "compare --recipes ftpl --task linear --set nowhere.set",
+            "cannot read nowhere.set",
+        ),
+        ("compare --recipes ftpl --set disc", "no set is called disc"),
         (
             "compare --recipes pqftl --task ridge --set box --radius 0.1",
             "a ball of its own",

@@ -230,15 +230,7 @@ impl AnyRequest {
                 return self.unfit("it plays arms or the vertices of a polytope: use scrible");
             }
         };
-        let range = match losses.set() {
-            // A mixture of losses in [0, 1] is in [0, 1].
-            LossSet::Box(low, high)
-                if low.total_cmp(&0.0).is_eq() && self.set.name() == "simplex" =>
-            {
-                Range::ZeroTo(high)
-            }
-            _ => Range::Symmetric(largest_value(losses, self.set.as_ref())?),
-        };
+        let range = range(losses, self.set.as_ref())?;
         BanditRequest {
             recipe: self.recipe,
             actions,
@@ -258,9 +250,7 @@ impl AnyRequest {
         let loss = self.convex()?;
         let range = match (self.values, &self.objective) {
             (Some(range), _) => range,
-            (None, Objective::Linear(losses)) => {
-                Range::Symmetric(largest_value(losses, self.set.as_ref())?)
-            }
+            (None, Objective::Linear(losses)) => range(losses, self.set.as_ref())?,
             (None, _) => Range::ZeroTo(loss.lipschitz() * self.set.diameter()),
         };
         ValuesRequest {
@@ -318,6 +308,16 @@ impl AnyRequest {
             rate: self.learning_rate,
         }
         .plan()
+    }
+}
+
+/// Where ⟨l, x⟩ lies on a set. A mixture of losses in [0, 1] is in [0, 1].
+fn range(losses: &LinearLoss, set: &dyn ConvexSet) -> Result<Range, RecipeError> {
+    match losses.set() {
+        LossSet::Box(low, high) if low.total_cmp(&0.0).is_eq() && set.name() == "simplex" => {
+            Ok(Range::ZeroTo(high))
+        }
+        _ => Ok(Range::Symmetric(largest_value(losses, set)?)),
     }
 }
 

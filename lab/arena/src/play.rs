@@ -5,7 +5,8 @@ use crate::hindsight::best_in_hindsight;
 use crate::parallel::in_parallel;
 use crate::task::{Task, clipped, record};
 use hushstream_account::{Adjacency, Budget, Charge, FilterKind, Price};
-use hushstream_mechanism::losses::{Features, LinearLoss, Loss, LossSet, Record};
+use hushstream_mechanism::feedback::Range;
+use hushstream_mechanism::losses::{Distance, Features, LinearLoss, Loss, LossSet, Record};
 use hushstream_mechanism::sums::{Noise, SumKind};
 use hushstream_mechanism::{
     Ledger, LedgerError, NoStorage, Participation, Raw, Scope, Storage, Transcript, Windowed,
@@ -161,6 +162,11 @@ impl Contest {
     fn loss(&self) -> Result<Arc<dyn Loss>, ArenaError> {
         Ok(match self.linear()? {
             Some(linear) => Arc::new(linear),
+            None if self.task == Task::Mean => {
+                // Its constants are those of the set, however far it reaches.
+                let reach = self.set()?.largest_norm().max(1.0);
+                Arc::new(Distance::new(self.dimension, 1.0, reach).map_err(RecipeError::from)?)
+            }
             None => self.task.loss(self.dimension),
         })
     }
@@ -186,13 +192,17 @@ impl Contest {
             }
             (_, Some(linear)) => Objective::Linear(linear),
             (Some(LearnsFrom::LinearLosses), None) => return Err(unfit()),
-            _ => Objective::Convex(self.task.loss(self.dimension)),
+            _ => Objective::Convex(self.loss()?),
         };
+        let reach = self.set()?.largest_norm().max(1.0);
         Ok(AnyRequest {
             recipe: self.recipe,
             objective,
             set: self.set()?,
-            values: self.task.values(),
+            values: match self.task {
+                Task::Mean => Some(Range::ZeroTo(0.5 * (1.0 + reach).powi(2))),
+                other => other.values(),
+            },
             rounds: self.rounds,
             batch: (self.batch > 1).then_some(self.batch),
             budget: self.budget,

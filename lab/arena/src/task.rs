@@ -56,12 +56,13 @@ impl Task {
         })
     }
 
-    /// Length of weights up to which its losses have the slope they state; linear losses have none.
+    /// Length of weights up to which its losses have the slope they state; linear losses have none,
+    /// and means take that of the set.
     pub fn reach(self) -> Option<f64> {
         match self {
-            Self::Experts | Self::Linear => None,
+            Self::Experts | Self::Linear | Self::Mean => None,
             Self::Classify => Some(2.0),
-            Self::Mean | Self::Regress | Self::Ridge => Some(1.0),
+            Self::Regress | Self::Ridge => Some(1.0),
         }
     }
 

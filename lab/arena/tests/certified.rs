@@ -8,6 +8,10 @@ use hushstream_arena::figures::separation;
 use hushstream_arena::{Contest, Game, Outcome, Task};
 use hushstream_mechanism::losses::LossSet;
 use hushstream_recipes::{CATALOGUE, RecipeName};
+use hushstream_sets::{
+    Ball, BoxSet, ConvexSet, FlowPolytope, GraphicMatroid, L1Ball, UniformMatroid,
+};
+use std::sync::Arc;
 
 fn contest(recipe: RecipeName, task: Task, game: Game, dimension: usize, rounds: u64) -> Contest {
     Contest {
@@ -83,6 +87,78 @@ fn close_bounds_hold_too() {
             check(&contest(recipe, Task::Experts, game, 3, 1000), 200);
         }
     }
+}
+
+/// EXP2 on finitely many points at rates that meet its own condition, and FTPL and SCRiBLE on sets
+/// of AS17's applications: below what is certified, and better than never moving.
+#[test]
+fn linear_losses_on_other_sets() {
+    let edges = [(0, 1), (0, 2), (1, 2), (1, 3), (2, 3)];
+    let sets: [(RecipeName, Arc<dyn ConvexSet>, u64); 6] = [
+        (
+            RecipeName::Exp2,
+            Arc::new(L1Ball::new(2, 1.0).unwrap()),
+            30_000,
+        ),
+        (
+            RecipeName::Scrible,
+            Arc::new(BoxSet::cube(2, 1.0).unwrap()),
+            8000,
+        ),
+        (
+            RecipeName::Scrible,
+            Arc::new(Ball::new(2, 1.0).unwrap()),
+            8000,
+        ),
+        (
+            RecipeName::Ftpl,
+            Arc::new(FlowPolytope::new(4, &edges, 0, 3).unwrap()),
+            8000,
+        ),
+        (
+            RecipeName::Ftpl,
+            Arc::new(GraphicMatroid::new(4, &edges).unwrap()),
+            8000,
+        ),
+        (
+            RecipeName::Ftpl,
+            Arc::new(UniformMatroid::new(5, 2).unwrap()),
+            8000,
+        ),
+    ];
+    for (recipe, set, rounds) in sets {
+        let dimension = set.dimension();
+        let mut contest = contest(recipe, Task::Linear, Game::Stochastic, dimension, rounds);
+        contest.budget = Budget::approx(8.0, 1e-6).unwrap();
+        contest.losses = Some(LossSet::Ball(1.0));
+        contest.set = Some(set.clone());
+        let (regret, certified) = check(&contest, 4);
+        assert!(certified.is_some(), "{recipe} on {}", set.name());
+        let idle = contest.repeat(0..4).unwrap();
+        let idle = idle.iter().map(|o| o.nothing - o.hindsight).sum::<f64>() / 4.0;
+        assert!(
+            regret < 0.8 * idle,
+            "{recipe} on {}: {regret} {idle}",
+            set.name()
+        );
+    }
+    // Function values on the simplex, in its affine hull.
+    let mut hull = contest(
+        RecipeName::PftalBandit,
+        Task::Experts,
+        Game::Stochastic,
+        3,
+        20_000,
+    );
+    hull.budget = Budget::approx(20.0, 1e-6).unwrap();
+    check(&hull, 4);
+    let outcomes = hull.repeat(0..4).unwrap();
+    let idle = outcomes
+        .iter()
+        .map(|o| o.nothing - o.hindsight)
+        .sum::<f64>()
+        / 4.0;
+    assert!(mean(&outcomes) < 0.8 * idle, "{} {idle}", mean(&outcomes));
 }
 
 /// AS17's loss sets, each with its own noise: less for the ball than for the box around it, and

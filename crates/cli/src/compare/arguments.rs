@@ -84,8 +84,9 @@ pub(crate) struct Arguments {
     /// Learning rate of ftrl; by default calibrated.
     #[arg(long, value_parser = finite, allow_negative_numbers = true)]
     pub(crate) learning_rate: Option<f64>,
-    /// The set of the weights; by default the task's.
-    #[arg(long, value_enum)]
+    /// The set of the weights: ball, box, simplex, l1-ball, spectrahedron, or a file with a graph, a
+    /// matroid or a polytope. By default the task's.
+    #[arg(long)]
     pub(crate) set: Option<SetName>,
     /// The radius of the set; by default 1.
     #[arg(long, value_parser = finite, allow_negative_numbers = true, requires = "set")]
@@ -119,21 +120,23 @@ impl Arguments {
     /// Number of coordinates, or of experts.
     pub(crate) fn dim(&self, game: Game) -> Result<usize> {
         let own = game.experts(self.rounds()).map_err(anyhow::Error::msg)?;
+        let of_set = self.set.as_ref().map(SetName::own_dimension);
+        let own = own.or(of_set.transpose()?.flatten());
         match (own, self.dim) {
-            (Some(experts), Some(stated)) if stated != experts => bail!(
-                "{game} decides the number of experts, {experts}, by its rounds: leave out --dim"
-            ),
+            (Some(own), Some(stated)) if stated != own => {
+                bail!("the game or the set has {own} coordinates: leave out --dim")
+            }
             (own, stated) => Ok(own.or(stated).unwrap_or(4)),
         }
     }
 
     /// The games in one line.
     pub(crate) fn title(&self) -> Result<String> {
-        let set = self.set.map_or_else(String::new, |set| {
+        let set = self.set.as_ref().map_or_else(String::new, |set| {
             let radius = self
                 .radius
                 .map_or_else(String::new, |radius| format!(" of radius {radius}"));
-            format!(" over a {set}{radius}")
+            format!(" over {set}{radius}")
         });
         let mut names = Vec::new();
         for &game in &self.game {

@@ -63,7 +63,7 @@ pub(crate) fn run(arguments: &Arguments, recipe: RecipeName) -> Result<()> {
 }
 
 fn request(arguments: &Arguments, recipe: RecipeName, rounds: u64) -> Result<AnyRequest> {
-    let (task, dim) = (&arguments.task, arguments.dim as usize);
+    let (task, dim) = (&arguments.task, arguments.dimension()? as usize);
     let set = task.set_of(recipe).build(dim, task.radius)?;
     Ok(AnyRequest {
         recipe,
@@ -107,7 +107,7 @@ fn shown(
     let noise = planned.noise();
     Ok(Planned {
         recipe: recipe.to_string(),
-        choices: arguments.dim,
+        choices: arguments.dimension()?,
         rounds: planned.rounds(),
         batch: planned.batch(),
         releases: planned.releases(),

@@ -2,6 +2,8 @@
 
 use super::task::TaskArguments;
 use crate::names::{AdjacencyName, NoiseName};
+use crate::sets::SetName;
+use anyhow::Result;
 use clap::Args;
 use hushstream_mechanism::Participation;
 use hushstream_mechanism::sums::Noise;
@@ -111,6 +113,13 @@ impl Arguments {
                 separation: self.min_separation,
             },
         }
+    }
+
+    /// Coordinates: the set's own, where it has some.
+    pub(crate) fn dimension(&self) -> Result<u32> {
+        let own = self.task.set.as_ref().map(SetName::own_dimension);
+        let own = own.transpose()?.flatten();
+        Ok(own.map_or(Ok(self.dim), u32::try_from)?)
     }
 
     /// The default noise of a sum; a recipe has its own default.

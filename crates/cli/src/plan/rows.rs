@@ -135,7 +135,7 @@ fn recipe_request(
     sum: Option<SumKind>,
 ) -> Result<RecipeRequest> {
     let task = &arguments.task;
-    let dim = arguments.dim as usize;
+    let dim = arguments.dimension()? as usize;
     Ok(RecipeRequest {
         recipe,
         objective: task.objective(recipe, dim)?,

@@ -42,7 +42,7 @@ pub(super) fn recipe(arguments: &Arguments, sum: Option<SumKind>) -> Result<Spar
         sum,
         noise: arguments.noise.map(Into::into),
         batch: (arguments.batch > 1).then_some(arguments.batch),
-        set: task.set.map(|_| "a set".to_owned()),
+        set: task.set.as_ref().map(|_| "a set".to_owned()),
         radius: task.radius,
         curvature: task.curvature.or(task.strong_convexity),
         learning_rate: task.learning_rate,

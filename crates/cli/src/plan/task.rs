@@ -30,9 +30,10 @@ pub(crate) struct TaskArguments {
     /// Learning rate of `ftrl` and `sparse-ftrl`; by default calibrated.
     #[arg(long, value_parser = finite, allow_negative_numbers = true)]
     pub(crate) learning_rate: Option<f64>,
-    /// The set of the weights; by default a ball, and the simplex for linear losses, experts and
+    /// The set of the weights: ball, box, simplex, l1-ball, spectrahedron, or a file with a graph, a
+    /// matroid or a polytope. By default a ball, and the simplex for linear losses, experts and
     /// arms.
-    #[arg(long, value_enum)]
+    #[arg(long)]
     pub(crate) set: Option<SetName>,
     /// The radius of the set; by default 1.
     #[arg(long, value_parser = finite, allow_negative_numbers = true)]
@@ -58,7 +59,7 @@ impl TaskArguments {
             (_, MechanismKind::Selection) if !recipe.plays_on_points() => SetName::Simplex,
             _ => SetName::Ball,
         };
-        self.set.unwrap_or(usual)
+        self.set.clone().unwrap_or(usual)
     }
 
     /// L.

@@ -24,7 +24,7 @@ use std::sync::Arc;
 pub struct ValuesRequest {
     /// The loss whose value is asked for.
     pub loss: Arc<dyn Loss>,
-    /// Where plays live: a set with interior.
+    /// Where plays live: a set with interior, or one that knows its affine hull.
     pub set: Arc<dyn ConvexSet>,
     /// Where values lie.
     pub range: Range,
@@ -83,10 +83,8 @@ impl ValuesRequest {
         } else {
             4.0
         };
-        let inner = self.set.inner_radius();
-        let radius = self
-            .radius
-            .unwrap_or((inner * p * t.powf(-1.0 / root)).min(inner / 2.0));
+        let stated = OnePoint::stated_radius(self.set.as_ref(), self.rounds, root);
+        let radius = self.radius.unwrap_or(stated);
         let geometry = OnePoint::new(&self.set, radius)?;
         let noise = self.noise.unwrap_or(if self.budget.is_pure() {
             Noise::L2Laplace
@@ -205,7 +203,7 @@ impl ValuesRecipe {
                 .map_err(words)?
                 .regret_bound(self.longest, noise, rounds)
         };
-        let apart = 2.0 + set.outer_radius() / set.inner_radius();
+        let apart = 2.0 + set.outer_radius() / self.geometry.inner_radius();
         Ok(RegretBound {
             value: learned + slope * rounds as f64 * self.radius() * apart,
             holds: Holds::ExpectedOblivious,
