@@ -246,6 +246,18 @@ impl Diary {
         self.opening.life.name
     }
 
+    /// What makes a run the same through all its lives and instances: its ledger, its charge and
+    /// its plan.
+    pub(crate) fn identity(&self) -> (&[u8; 16], u64, &[u8]) {
+        let Opening {
+            ledger,
+            number,
+            plan,
+            ..
+        } = &self.opening;
+        (ledger, *number, plan)
+    }
+
     /// The noise of this instance.
     pub(crate) fn generators<'a>(&self, key: &'a Key) -> Generators<'a> {
         Generators {
@@ -588,12 +600,17 @@ pub(crate) fn append(value: &impl Serialize, out: Vec<u8>) -> Result<Vec<u8>, Di
 
 /// Decodes a plan, an item or a state.
 pub(crate) fn decode<T: for<'a> Deserialize<'a>>(bytes: &[u8]) -> Result<T, DiaryError> {
-    postcard::from_bytes(bytes).map_err(|_| {
-        DiaryError::Journal(
-            "a record is of another version of this program; finish its run with that version, or \
-             begin it anew",
-        )
-    })
+    decode_first(bytes).map(|(value, _)| value)
+}
+
+const OTHER_VERSION: &str = "a record is of another version of this program; finish its run with \
+                             that version, or begin it anew";
+
+/// Decodes a value, and returns the bytes after it.
+pub(crate) fn decode_first<T: for<'a> Deserialize<'a>>(
+    bytes: &[u8],
+) -> Result<(T, &[u8]), DiaryError> {
+    postcard::take_from_bytes(bytes).map_err(|_| DiaryError::Journal(OTHER_VERSION))
 }
 
 /// Byte strings: serde would visit a sequence of small numbers one by one.

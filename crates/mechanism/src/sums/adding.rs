@@ -1,15 +1,14 @@
-//! The inputs of a private sum: sealed contributions, gradients, second moments, partial sums.
+//! The inputs of a private sum: sealed contributions, gradients, second moments, tables.
 
-use super::cover::Noise;
 use super::error::SumError;
-use super::partial::PartialSum;
 use super::plan::Geometry;
 use super::sum::{PrivateSum, Sum};
 use crate::boundary::{GuaranteeKind, Pending, Raw};
 use crate::lattice::{Contribution, Outcome};
 use crate::losses::{Features, Loss, Multiple, Record};
+use crate::mechanism::Machine;
 use crate::moments::{Block, Moments};
-use crate::persons::Participation;
+use crate::persons::{Participation, person_name};
 use crate::scoreboard::Scoreboard;
 use crate::tables::{Response, TableForm, TableMap};
 
@@ -84,13 +83,7 @@ impl<G: GuaranteeKind> PrivateSum<G> {
         let Geometry::Tables { counts, sixteenths } = request.geometry else {
             return Err(SumError::Geometry);
         };
-        let (dimension, counts) = (map.dimension(), counts as usize);
-        // The plan's price is for this map's lengths, and for residuals of this bound.
-        let fits = (counts == 0 || counts == dimension)
-            && request.dimension as usize == response.scores() * dimension + counts
-            && request.bound >= response.residual_bound()
-            && map.shape().l1 == (request.noise == Noise::Laplace);
-        if !fits {
+        if !request.fits_tables(map, response) {
             return Err(SumError::Geometry);
         }
         self.add_any(person, |sum, is_admitted| {
@@ -117,11 +110,7 @@ impl<G: GuaranteeKind> PrivateSum<G> {
         record: Raw<Record>,
     ) -> Result<Option<Pending<Vec<f64>, G>>, SumError> {
         let request = self.plan().request();
-        // The plan's shape and bound must be those of the moments, and all of one shape: the
-        // distance that is priced, and the units of releases, are theirs.
-        let same = request.dimension as usize == moments.dimension()
-            && request.bound.to_bits() == moments.bound().to_bits()
-            && request.geometry == Geometry::Moments(moments.weight());
+        let same = request.fits_moments(moments);
         let batch = request.batch;
         let block = &mut self.mechanism.block;
         if !same || block.as_ref().is_some_and(|block| !block.is_for(moments)) {
@@ -175,69 +164,56 @@ impl<G: GuaranteeKind> PrivateSum<G> {
                 return Err(SumError::Participation("per record", "add"));
             }
         };
+        if self.mechanism.delivered.is_some() {
+            return Err(SumError::Mixed(
+                "this run takes batches of a source: their positions tell which records were \
+                 learned, and a record without a position could be learned twice; commit it in a \
+                 batch",
+            ));
+        }
+        self.check_room(1)?;
         self.begin_record()?;
         let next = self.diary.items() + 1;
+        let person = person.map(person_name);
         let sum = &mut self.mechanism;
         sum.item.persons.extend(person);
         let limits = participation.limits();
         let is_admitted = person.is_none_or(|person| sum.persons.admit(limits, person, next));
         take(sum, is_admitted);
-        sum.close_moments();
+        if sum.is_complete() {
+            sum.close_moments();
+        }
         self.end_record()
     }
 
-    /// An empty partial sum for the current lattice. Fill it elsewhere and pass it to
-    /// [`PrivateSum::add_partial`].
-    ///
-    /// # Errors
-    /// A plan that limits persons: their order matters, so their records must be added here.
-    pub fn partial(&self) -> Result<PartialSum, SumError> {
-        self.refuse_moments()?;
-        if self.plan().request().participation != Participation::OncePerRecord {
-            return Err(SumError::Participation(
-                "per person",
-                "add_for, which names the person",
-            ));
-        }
-        Ok(PartialSum::new(
-            self.mechanism.lattice.clone(),
-            self.diary.life(),
-            self.plan().request().batch,
-        ))
+    /// From now on an item closes by [`PrivateSum::close_item`] alone, and never because it is
+    /// full. The plan's batch is the most records that it may hold; one more is refused.
+    pub fn close_by_clock(&mut self) {
+        self.mechanism.by_clock = true;
     }
 
-    /// Adds the records of a partial sum, in any order: the result is bit for bit that of adding
-    /// them one by one.
+    /// Closes the item with the records it has, possibly none, and draws the next prefix sum.
+    ///
+    /// *When* an item closes may depend on arrivals and on the clock, never on what a record holds.
+    /// A record is in one item, whatever the item's size, so the price is that of full items; and
+    /// sums of fewer records are smaller, so nothing overflows that a full item would not.
     ///
     /// # Errors
-    /// More records than the batch has room for; a partial sum of another sum or of another batch.
-    #[expect(
-        clippy::needless_pass_by_value,
-        reason = "by value, so that no record can count twice"
-    )]
-    pub fn add_partial(
-        &mut self,
-        partial: PartialSum,
-    ) -> Result<Option<Pending<Vec<f64>, G>>, SumError> {
+    /// [`DiaryError::Exhausted`](crate::DiaryError::Exhausted) after the last planned release;
+    /// storage.
+    pub fn close_item(&mut self) -> Result<Option<Pending<Vec<f64>, G>>, SumError> {
         self.begin_record()?;
+        self.mechanism.close_moments();
+        self.end_item()
+    }
+
+    /// Refuses records beyond the most that an item may hold.
+    fn check_room(&self, given: u64) -> Result<(), SumError> {
         let room = self.plan().request().batch - self.mechanism.in_batch;
-        let sum = &mut self.mechanism;
-        if partial.life != self.diary.life() || partial.lattice != sum.lattice {
-            return Err(SumError::OtherMoment);
+        if given > room {
+            return Err(SumError::BatchFull { room, given });
         }
-        if partial.records > room {
-            return Err(SumError::BatchFull {
-                room,
-                given: partial.records,
-            });
-        }
-        for (total, value) in sum.item.values.iter_mut().zip(&partial.values) {
-            *total += value;
-        }
-        sum.item.nulls += partial.counts.nulls;
-        sum.item.clipped += partial.counts.clipped;
-        sum.in_batch += partial.records;
-        self.end_record()
+        Ok(())
     }
 }
 
@@ -257,9 +233,7 @@ impl<G: GuaranteeKind> Sum<G> {
 
     /// Turns the exact second moments of a complete item into lattice integers.
     fn close_moments(&mut self) {
-        if let Some(block) = &mut self.block
-            && self.in_batch == self.plan.request().batch
-        {
+        if let Some(block) = &mut self.block {
             block.close(&mut self.item.values, self.lattice.radius());
         }
     }

@@ -21,6 +21,7 @@ mod ahead;
 pub mod blt;
 mod calibrate;
 mod cover;
+mod elsewhere;
 mod error;
 mod filter;
 mod forecast;
@@ -30,7 +31,6 @@ mod kary;
 mod kind;
 mod octave;
 mod padded;
-mod partial;
 mod plan;
 mod promise;
 mod running;
@@ -44,10 +44,13 @@ mod vectors;
 mod window;
 
 pub use cover::{Cover, Noise, Term};
+pub use elsewhere::{
+    Ask, Committed, Delivery, DeliveryError, PartialSum, PartialSumError, Positions, Question,
+    QuestionError, Span, Worker,
+};
 pub use error::SumError;
 pub use kary::BalancedDigits;
 pub use kind::Unfit;
-pub use partial::{PartialSum, PartialSumError};
 pub(crate) use plan::PlanFields;
 pub use plan::{Geometry, PlanError, SumPlan, SumRequest};
 pub use smooth::ConstantWeight;

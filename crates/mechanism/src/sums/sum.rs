@@ -4,15 +4,15 @@
 //! added to all releases of the new instance.
 
 use super::error::SumError;
-use super::partial::Counts;
+use super::elsewhere::{Delivered, Delivery};
 use super::plan::{Geometry, SumPlan};
 use super::running::{Running, State};
 use crate::boundary::{GuaranteeKind, Pending, Released};
-use crate::durable::{DiaryError, append, decode, encode, packed};
+use crate::durable::{DiaryError, append, decode, decode_first, encode, packed};
 use crate::lattice::Lattice;
 use crate::mechanism::{Generators, Machine, Terms};
 use crate::moments::Block;
-use crate::persons::{Participation, Persons};
+use crate::persons::{NOBODY, Participation, Persons};
 use crate::private::Private;
 use crate::tables::TableForm;
 use hushstream_account::Guarantee;
@@ -26,6 +26,13 @@ const MANY_ITEMS: u64 = 1 << 15;
 const FEW_ITEMS: u64 = 64;
 /// Approximate bytes of an item besides its numbers.
 const FRAME: u64 = 32;
+
+/// Counts of null and clipped records: for the operator only.
+#[derive(Clone, Copy, Default)]
+struct Counts {
+    nulls: u64,
+    clipped: u64,
+}
 
 /// A private sum in progress. Records go in, and prefix sums come out: [`Pending`] at first, and
 /// [`Released`] once a sync covers them. The [front page](crate) shows how to plan and pay for it.
@@ -66,6 +73,13 @@ pub struct Sum<G> {
     /// The incomplete item; second moments are exact sums until it is complete.
     pub(super) item: Item,
     pub(super) in_batch: u64,
+    /// Whether items close by [`PrivateSum::close_item`] alone.
+    pub(super) by_clock: bool,
+    /// By how many records the items so far fall short of full ones.
+    shortfall: u64,
+    /// The batch of a source that the item is, and the last one that was taken.
+    pub(super) incoming: Option<Delivery>,
+    pub(super) delivered: Option<Delivered>,
     /// Second moments only: records that are not yet in the item.
     pub(super) block: Option<Block>,
     /// Forms hats and cells, at the radius of the next item.
@@ -104,6 +118,19 @@ struct Stored {
     nulls: u64,
     #[serde(with = "postcard::fixint::le")]
     clipped: u64,
+}
+
+/// The number that follows an item or a state, if there is one.
+fn number_in(rest: &[u8]) -> Option<u64> {
+    rest.first_chunk().map(|bytes| u64::from_le_bytes(*bytes))
+}
+
+/// The batch that follows that number, if there is one.
+fn after_number<T: for<'a> Deserialize<'a>>(rest: &[u8]) -> Result<Option<T>, DiaryError> {
+    match rest.get(8..) {
+        Some(bytes) if !bytes.is_empty() => decode(bytes).map(Some),
+        _ => Ok(None),
+    }
 }
 
 impl<G: GuaranteeKind> Machine for Sum<G> {
@@ -154,6 +181,10 @@ impl<G: GuaranteeKind> Machine for Sum<G> {
             },
             plan,
             in_batch: 0,
+            by_clock: false,
+            shortfall: 0,
+            incoming: None,
+            delivered: None,
             block: None,
             form: None,
             counts: Counts::default(),
@@ -173,24 +204,36 @@ impl<G: GuaranteeKind> Machine for Sum<G> {
     }
 
     fn is_complete(&self) -> bool {
-        self.in_batch >= self.plan.request().batch
+        !self.by_clock && self.in_batch >= self.plan.request().batch
     }
 
+    /// An item that is not full, or is a batch of a source, has its number of records, which is
+    /// public, after it; then the batch.
     fn item(&self, out: Vec<u8>) -> Result<Vec<u8>, DiaryError> {
-        append(&self.item, out)
+        let mut out = append(&self.item, out)?;
+        if self.in_batch != self.plan.request().batch || self.incoming.is_some() {
+            out.extend_from_slice(&self.in_batch.to_le_bytes());
+        }
+        match &self.incoming {
+            Some(delivery) => append(delivery, out),
+            None => Ok(out),
+        }
     }
 
     fn read_item(&mut self, t: u64, bytes: &[u8]) -> Result<(), SumError> {
-        let item: Item = decode(bytes)?;
+        let (item, rest): (Item, _) = decode_first(bytes)?;
         let request = self.plan.request();
-        if !self.holds_item(&item.values) {
+        let records = number_in(rest).unwrap_or(request.batch);
+        if records > request.batch || !self.holds_item(&item.values, records) {
             return Err(DiaryError::Journal("an item is not one of this plan").into());
         }
         let limits = request.participation.limits();
-        for &person in &item.persons {
+        for &person in item.persons.iter().filter(|&&person| person != NOBODY) {
             self.persons.admit(limits, person, t);
         }
         self.item = item;
+        self.incoming = after_number(rest)?;
+        self.in_batch = records;
         Ok(())
     }
 
@@ -208,7 +251,10 @@ impl<G: GuaranteeKind> Machine for Sum<G> {
         (self.item.nulls, self.item.clipped) = (0, 0);
         self.item.values.fill(0);
         self.item.persons.clear();
-        self.in_batch = 0;
+        self.shortfall += self.plan.request().batch - std::mem::take(&mut self.in_batch);
+        if let Some(delivery) = self.incoming.take() {
+            self.delivered = Some(delivery.after(self.delivered.take()));
+        }
         if (t + 1).is_power_of_two() {
             self.enter_octave()?;
         }
@@ -216,23 +262,32 @@ impl<G: GuaranteeKind> Machine for Sum<G> {
     }
 
     fn state(&self) -> Result<Vec<u8>, DiaryError> {
-        encode(&Stored {
+        let mut state = encode(&Stored {
             base: self.base.clone(),
             state: self.running.state(),
             persons: self.persons.clone(),
             nulls: self.counts.nulls,
             clipped: self.counts.clipped,
-        })
+        })?;
+        if self.shortfall > 0 || self.delivered.is_some() {
+            state.extend_from_slice(&self.shortfall.to_le_bytes());
+        }
+        match &self.delivered {
+            Some(delivered) => append(delivered, state),
+            None => Ok(state),
+        }
     }
 
     fn restore(&mut self, t: u64, state: &[u8]) -> Result<(), SumError> {
-        let stored: Stored = decode(state)?;
+        let (stored, rest): (Stored, _) = decode_first(state)?;
         let dimension = self.item.values.len();
         let fits = stored.base.is_empty() || stored.base.len() == dimension;
         if !fits || self.running.restore(t, &stored.state).is_err() {
             return Err(DiaryError::Journal("its state belongs to another plan").into());
         }
         self.items = t;
+        self.shortfall = number_in(rest).unwrap_or(0);
+        self.delivered = after_number(rest)?;
         self.base = stored.base;
         self.persons = stored.persons;
         (self.counts.nulls, self.counts.clipped) = (stored.nulls, stored.clipped);
@@ -245,8 +300,13 @@ impl<G: GuaranteeKind> Machine for Sum<G> {
         for (base, earlier) in self.base.iter_mut().zip(&old.base) {
             *base += earlier;
         }
-        self.counts = old.counts;
+        (self.counts, self.shortfall) = (old.counts, old.shortfall);
+        self.delivered = old.delivered;
         true
+    }
+
+    fn shortfall(&self) -> u64 {
+        self.shortfall
     }
 
     fn counts(&self) -> (u64, u64) {
@@ -269,22 +329,31 @@ impl<G: GuaranteeKind> Machine for Sum<G> {
 }
 
 impl<G: GuaranteeKind> Sum<G> {
-    /// Whether these integers can be an item of the plan: the noise was paid for no others. Counts
-    /// are not negative, and κ times as long as residuals may be.
-    fn holds_item(&self, values: &[i64]) -> bool {
+    /// Whether these integers can be an item of so many records: the noise was paid for no others.
+    /// Counts are not negative, and κ times as long as residuals may be.
+    fn holds_item(&self, values: &[i64], records: u64) -> bool {
         let (request, lattice) = (self.plan.request(), &self.lattice);
         let (counts, sixteenths) = match request.geometry {
             Geometry::Tables { counts, sixteenths } => (counts as usize, sixteenths),
             Geometry::Ball | Geometry::Moments(_) => (0, 0),
         };
         if counts == 0 {
-            return lattice.holds_sum(values, request.batch);
+            return lattice.holds_sum(values, records);
         }
-        let (sums, counts) = values.split_at(values.len().saturating_sub(counts));
-        values.len() == lattice.dimension()
-            && counts.iter().all(|&count| count >= 0)
-            && lattice.holds_part(sums, request.batch, 16)
-            && lattice.holds_part(counts, request.batch, sixteenths)
+        lattice.holds_tables(values, counts, sixteenths, records)
+    }
+
+    /// The last release; of an earlier instance if this one has none.
+    pub(super) fn last_release(&mut self) -> Vec<f64> {
+        if self.items == 0 && !self.base.is_empty() {
+            return self.base.clone();
+        }
+        let mut value = vec![0.0; self.item.values.len()];
+        self.running.last(self.items, &mut value);
+        for (value, base) in value.iter_mut().zip(&self.base) {
+            *value += base;
+        }
+        value
     }
 
     /// Each octave has its own lattice.
@@ -299,6 +368,13 @@ impl<G: GuaranteeKind> Sum<G> {
 }
 
 impl<G: GuaranteeKind> PrivateSum<G> {
+    /// The number of records in all items so far. Items that a new instance has lost count as full.
+    #[must_use]
+    pub fn records(&self) -> u64 {
+        let full = self.steps().saturating_mul(self.plan().request().batch);
+        full - self.shortfall()
+    }
+
     /// Draws noise ahead of need, if the mechanism supports it: many steps at a time, and in a
     /// helper thread if a core is free. Releases are the same bit for bit. Not worth the effort for
     /// a few releases.
