@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)] // a test may stop where it fails
 
+mod clock;
 mod crashes;
 mod exactness;
 mod game;
