@@ -3,8 +3,8 @@
 //! A new instance continues from the last known release of the one before, which is public and is
 //! added to all releases of the new instance.
 
-use super::error::SumError;
 use super::elsewhere::{Delivered, Delivery};
+use super::error::SumError;
 use super::plan::{Geometry, SumPlan};
 use super::running::{Running, State};
 use crate::boundary::{GuaranteeKind, Pending, Released};

@@ -79,17 +79,19 @@ impl Positions {
             if span.start > span.end {
                 return Err(DeliveryError::Backwards(span));
             }
-            match joined.last_mut() {
-                Some(last) if last.partition == span.partition && span.start < last.end => {
+            let last = joined.last_mut();
+            match last.filter(|last| last.partition == span.partition) {
+                // A range without positions says something about a partition that has no other.
+                Some(_) if span.start == span.end => {}
+                Some(last) if last.start == last.end => *last = span,
+                Some(last) if span.start < last.end => {
                     return Err(DeliveryError::Twice {
                         partition: span.partition,
                         start: span.start,
                         end: last.end.min(span.end),
                     });
                 }
-                Some(last) if last.partition == span.partition && span.start == last.end => {
-                    last.end = span.end;
-                }
+                Some(last) if span.start == last.end => last.end = span.end,
                 _ => joined.push(span),
             }
         }
@@ -218,7 +220,10 @@ impl Delivery {
     ///
     /// # Errors
     /// A partition that does not begin at its first new record, or has none.
-    pub fn accept_new_source(mut self, first: &BTreeMap<String, u64>) -> Result<Self, DeliveryError> {
+    pub fn accept_new_source(
+        mut self,
+        first: &BTreeMap<String, u64>,
+    ) -> Result<Self, DeliveryError> {
         for span in &self.positions.spans {
             let stated = first.get(&span.partition).copied();
             if stated != Some(span.start) {

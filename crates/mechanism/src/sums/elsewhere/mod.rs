@@ -29,8 +29,8 @@ mod question;
 mod worker;
 
 pub use commit::Committed;
-pub use delivery::{Delivery, DeliveryError, Positions, Span};
 pub(super) use delivery::Delivered;
+pub use delivery::{Delivery, DeliveryError, Positions, Span};
 pub use partial::{PartialSum, PartialSumError};
 pub use question::{Ask, Question, QuestionError};
 pub use worker::Worker;

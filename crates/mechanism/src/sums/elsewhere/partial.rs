@@ -242,9 +242,7 @@ impl PartialSum {
                 lattice.holds_sum(&own.values, own.records)
             }
             Written::Moments(moments) => moments.holds(&own.values, own.records),
-            Written::Tables {
-                sixteenths: 0, ..
-            } => lattice.holds_sum(&own.values, own.records),
+            Written::Tables { sixteenths: 0, .. } => lattice.holds_sum(&own.values, own.records),
             Written::Tables {
                 response,
                 sixteenths,

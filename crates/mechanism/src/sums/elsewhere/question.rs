@@ -338,9 +338,7 @@ pub(super) fn read<T: for<'a> Deserialize<'a>>(
     bytes: &[u8],
     magic: &[u8; 7],
 ) -> Result<T, QuestionError> {
-    let Some((&version, body)) = bytes
-        .strip_prefix(&magic[..])
-        .and_then(<[u8]>::split_first)
+    let Some((&version, body)) = bytes.strip_prefix(&magic[..]).and_then(<[u8]>::split_first)
     else {
         return Err(QuestionError::NotAQuestion);
     };

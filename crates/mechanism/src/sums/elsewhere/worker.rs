@@ -61,11 +61,7 @@ impl Worker {
     ///
     /// # Errors
     /// The item is full; a question about vectors; a person that is missing or not asked for.
-    pub fn add(
-        &mut self,
-        person: Option<u64>,
-        record: Raw<Record>,
-    ) -> Result<(), PartialSumError> {
+    pub fn add(&mut self, person: Option<u64>, record: Raw<Record>) -> Result<(), PartialSumError> {
         if matches!(self.form, Form::Vector) {
             return Err(PartialSumError::Bytes(QuestionError::Unfit(
                 "it asks for vectors, which add_vector adds",
