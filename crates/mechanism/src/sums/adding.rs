@@ -121,10 +121,28 @@ impl<G: GuaranteeKind> PrivateSum<G> {
         self.add_of(person, |sum| sum.take_moments(&record))
     }
 
+    /// Adds one record to the plan's statistics.
+    ///
+    /// # Errors
+    /// A plan of another geometry; as [`PrivateSum::add`] and [`PrivateSum::add_for`].
+    pub fn add_statistics(
+        &mut self,
+        person: Option<u64>,
+        record: Raw<Record>,
+    ) -> Result<Option<Pending<Vec<f64>, G>>, SumError> {
+        let Geometry::Statistics(_) = self.plan().request().geometry else {
+            return Err(SumError::Geometry);
+        };
+        let record = record.open();
+        self.add_of(person, |sum| sum.take_statistics(&record))
+    }
+
     fn refuse_moments(&self) -> Result<(), SumError> {
         match self.plan().request().geometry {
             Geometry::Ball => Ok(()),
-            Geometry::Moments(_) | Geometry::Tables { .. } => Err(SumError::Geometry),
+            Geometry::Moments(_) | Geometry::Tables { .. } | Geometry::Statistics(_) => {
+                Err(SumError::Geometry)
+            }
         }
     }
 
@@ -227,6 +245,14 @@ impl<G: GuaranteeKind> Sum<G> {
     fn take_moments(&mut self, record: &Record) {
         if let Some(block) = &mut self.block {
             let outcome = block.add(record, &mut self.item.values);
+            self.count(outcome);
+        }
+    }
+
+    fn take_statistics(&mut self, record: &Record) {
+        if let Geometry::Statistics(statistics) = &self.plan.request().geometry {
+            let radius = self.lattice.radius();
+            let outcome = statistics.add(record, radius, &mut self.item.values);
             self.count(outcome);
         }
     }

@@ -332,9 +332,12 @@ impl<G: GuaranteeKind> Sum<G> {
     /// Whether these integers can be an item of so many records: the noise was paid for no others.
     /// Counts are not negative, and κ times as long as residuals may be.
     fn holds_item(&self, values: &[i64], records: u64) -> bool {
-        let (request, lattice) = (self.plan.request(), &self.lattice);
-        let (counts, sixteenths) = match request.geometry {
-            Geometry::Tables { counts, sixteenths } => (counts as usize, sixteenths),
+        let lattice = &self.lattice;
+        let (counts, sixteenths) = match &self.plan.request().geometry {
+            Geometry::Statistics(statistics) => {
+                return statistics.holds_sum(values, records, lattice.radius());
+            }
+            Geometry::Tables { counts, sixteenths } => (*counts as usize, *sixteenths),
             Geometry::Ball | Geometry::Moments(_) => (0, 0),
         };
         if counts == 0 {

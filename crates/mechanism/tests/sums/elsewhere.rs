@@ -9,8 +9,9 @@ use hushstream_mechanism::sums::{
     Positions, PrivateSum, Question, QuestionError, Span, SumError, SumKind, SumRequest,
 };
 use hushstream_mechanism::{
-    Axis, CameBack, Contribution, FileStorage, Ledger, LedgerError, Moments, Participation,
-    Pending, Raw, Response, TableMap, TableShape, Transcript,
+    Axis, Block, CameBack, Contribution, FileStorage, GroupColumn, Ledger, LedgerError, Moments,
+    Participation, Pending, Raw, Response, Statistic, Statistics, StatisticsShape, TableMap,
+    TableShape, Transcript,
 };
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -28,6 +29,7 @@ enum Shape {
     Gradient(LinearModel),
     Moments(Moments),
     Tables(Box<TableMap>),
+    Statistics(Statistics),
 }
 
 fn shapes() -> Vec<Shape> {
@@ -45,7 +47,28 @@ fn shapes() -> Vec<Shape> {
         Shape::Gradient(LinearModel::new(3, Link::Logistic, bounds).unwrap()),
         Shape::Moments(Moments::new(3, bounds)),
         Shape::Tables(Box::new(TableMap::new(map).unwrap())),
+        Shape::Statistics(statistics()),
     ]
+}
+
+fn statistics() -> Statistics {
+    let block = |statistic, by_group, weight| Block {
+        statistic,
+        by_group,
+        weight,
+    };
+    let shape = StatisticsShape {
+        groups: vec![GroupColumn {
+            column: 1,
+            values: 1,
+        }],
+        blocks: vec![
+            block(Statistic::Sum { column: 0 }, true, 4096),
+            block(Statistic::Histogram { column: 2, bins: 3 }, true, 1000),
+            block(Statistic::Count, false, 2000),
+        ],
+    };
+    Statistics::new(shape).unwrap()
 }
 
 impl Shape {
@@ -68,6 +91,10 @@ impl Shape {
                     sixteenths: 12,
                 };
             }
+            Self::Statistics(statistics) => {
+                (request.dimension, request.bound) = (statistics.dimension(), 1.0);
+                request.geometry = Geometry::Statistics(statistics.clone());
+            }
         }
         request
     }
@@ -75,7 +102,7 @@ impl Shape {
     /// A learner's weights: a function of the last release.
     fn weights(&self, last: &[f64]) -> Vec<f64> {
         let count = match self {
-            Self::Vector | Self::Moments(_) => 0,
+            Self::Vector | Self::Moments(_) | Self::Statistics(_) => 0,
             Self::Gradient(loss) => loss.dimension(),
             Self::Tables(map) => map.dimension(),
         };
@@ -93,6 +120,7 @@ impl Shape {
             Self::Gradient(loss) => Ask::Gradient(loss, weights),
             Self::Moments(moments) => Ask::Moments(moments),
             Self::Tables(map) => Ask::Tables(map, Response::Sign, weights),
+            Self::Statistics(_) => Ask::Statistics,
         }
     }
 
@@ -102,6 +130,7 @@ impl Shape {
             Self::Vector => sum.add(Raw::seal(item(t))),
             Self::Gradient(loss) => sum.add_gradient(None, loss, weights, record(t)),
             Self::Moments(moments) => sum.add_moments(None, moments, record(t)),
+            Self::Statistics(_) => sum.add_statistics(None, record(t)),
             Self::Tables(map) => sum.add_table(None, map, Response::Sign, weights, record(t), None),
         };
         assert!(taken.unwrap().is_none());
@@ -226,7 +255,7 @@ proptest! {
     /// Any split and order; any batch again, right away or later, with any content.
     #[test]
     fn any_split_order_and_repetition_gives_the_releases_of_one_process(
-        which in 0_usize..4,
+        which in 0_usize..5,
         kind in 0_usize..KINDS.len(),
         cuts in prop::collection::vec(0_u64..10, 0..4),
         order in 0_usize..8,
@@ -344,6 +373,7 @@ fn every_crash_point_gives_the_releases_of_one_process() {
         SumKind::Tree,
         SumKind::Octave,
         SumKind::Smooth,
+        SumKind::Honaker,
     ]) {
         let expected = one_process(shape, kind);
         for checkpoints in [false, true] {

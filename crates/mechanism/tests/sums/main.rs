@@ -11,3 +11,4 @@ mod golden;
 mod refusals;
 mod regenerated;
 mod resuming;
+mod statistics;

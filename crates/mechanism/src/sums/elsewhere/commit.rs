@@ -29,25 +29,21 @@ impl<G: GuaranteeKind> PrivateSum<G> {
     pub fn question(&self, ask: Ask<'_>, note: Vec<u8>) -> Result<Question, SumError> {
         self.diary.check_open()?;
         let request = self.plan().request();
-        let (fits, sixteenths) = match (ask, request.geometry) {
-            (Ask::Vector, Geometry::Ball) => (true, 0),
+        let fits = match (ask, &request.geometry) {
+            (Ask::Vector, Geometry::Ball) | (Ask::Statistics, Geometry::Statistics(_)) => true,
             (Ask::Gradient(loss, weights), Geometry::Ball) => {
                 let dimension = request.dimension as usize;
-                let fits = loss.dimension() == dimension && weights.len() == dimension;
-                (fits, 0)
+                loss.dimension() == dimension && weights.len() == dimension
             }
-            (Ask::Moments(moments), Geometry::Moments(_)) => (request.fits_moments(moments), 0),
-            (Ask::Tables(map, response, _), Geometry::Tables { counts, sixteenths }) => {
-                let counted = if counts > 0 { sixteenths } else { 0 };
-                (request.fits_tables(map, response), counted)
-            }
-            _ => (false, 0),
+            (Ask::Moments(moments), _) => request.fits_moments(moments),
+            (Ask::Tables(map, response, _), _) => request.fits_tables(map, response),
+            _ => false,
         };
         if !fits {
             return Err(SumError::Geometry);
         }
         let (place, lattice) = (self.place()?, &self.mechanism.lattice);
-        Ok(Question::new(place, lattice, ask, sixteenths, note)?)
+        Ok(Question::new(place, lattice, ask, &request.geometry, note)?)
     }
 
     /// Where the next item stands in its run.

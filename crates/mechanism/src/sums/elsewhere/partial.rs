@@ -242,6 +242,9 @@ impl PartialSum {
                 lattice.holds_sum(&own.values, own.records)
             }
             Written::Moments(moments) => moments.holds(&own.values, own.records),
+            Written::Statistics(statistics) => {
+                statistics.holds_sum(&own.values, own.records, lattice.radius())
+            }
             Written::Tables { sixteenths: 0, .. } => lattice.holds_sum(&own.values, own.records),
             Written::Tables {
                 response,

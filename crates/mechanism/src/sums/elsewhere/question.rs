@@ -9,6 +9,8 @@ use super::worker::Worker;
 use crate::lattice::{Lattice, LatticeError, Norm};
 use crate::losses::{Loss, NamedLoss};
 use crate::moments::{MOST_RECORDS, Moments};
+use crate::statistics::{Statistics, UNIT};
+use crate::sums::plan::Geometry;
 use crate::tables::{Axis, LogScale, Response, TableMap, TableShape};
 use hushstream_account::ParameterError;
 use serde::{Deserialize, Serialize};
@@ -30,6 +32,8 @@ pub enum Ask<'a> {
     Moments(&'a Moments),
     /// Residuals at these weights, times hats and cells, and their counts.
     Tables(&'a TableMap, Response, &'a [f64]),
+    /// The plan's counts, sums and histograms.
+    Statistics,
 }
 
 /// A question: everything that a worker must know to turn sealed records into the integers of an
@@ -81,6 +85,7 @@ pub(super) enum Written {
         sixteenths: u8,
         weights: Vec<f64>,
     },
+    Statistics(Statistics),
 }
 
 /// A [`TableShape`]: its own form leaves out fields, for files that name them.
@@ -141,6 +146,7 @@ pub enum QuestionError {
 }
 
 /// Where an item stands in its run.
+#[derive(Clone, Copy)]
 pub(super) struct Place {
     pub(super) run: Name,
     pub(super) item: u64,
@@ -150,15 +156,19 @@ pub(super) struct Place {
 }
 
 impl Question {
-    /// The question at this place; `sixteenths` is the weight of counts of tables.
+    /// The question at this place, in a plan of this geometry.
     pub(super) fn new(
         place: Place,
         lattice: &Lattice,
         ask: Ask<'_>,
-        sixteenths: u8,
+        geometry: &Geometry,
         note: Vec<u8>,
     ) -> Result<Self, QuestionError> {
         let ask = match ask {
+            Ask::Statistics => match geometry {
+                Geometry::Statistics(statistics) => Written::Statistics(statistics.clone()),
+                _ => return Err(QuestionError::Unfit("its plan has no statistics")),
+            },
             Ask::Vector => Written::Vector,
             Ask::Gradient(loss, weights) => Written::Gradient {
                 loss: loss
@@ -170,7 +180,13 @@ impl Question {
             Ask::Tables(map, response, weights) => Written::Tables {
                 map: map.shape().into(),
                 response: response.into(),
-                sixteenths,
+                sixteenths: match geometry {
+                    Geometry::Tables {
+                        counts: 1..,
+                        sixteenths,
+                    } => *sixteenths,
+                    _ => 0,
+                },
                 weights: weights.to_vec(),
             },
         };
@@ -237,6 +253,11 @@ impl Question {
                     && is_weights(weights, response.scores() * map.dimension())
                     && map.shape().l1 == fields.l1
                     && *sixteenths <= 16
+            }
+            Written::Statistics(statistics) => {
+                statistics.dimension() as usize == dimension
+                    && fields.radius % i64::from(UNIT) == 0
+                    && fields.bound.to_bits() == 1_f64.to_bits()
             }
         };
         if !fits {

@@ -28,12 +28,14 @@ enum Form {
     Gradient(Arc<dyn Loss>),
     Moments(Block),
     Tables(Box<(TableMap, Response, TableForm)>),
+    Statistics,
 }
 
 impl Worker {
     pub(super) fn new(question: &Question) -> Result<Self, QuestionError> {
         let form = match &question.fields.ask {
             Written::Vector => Form::Vector,
+            Written::Statistics(_) => Form::Statistics,
             Written::Gradient { loss, .. } => Form::Gradient(loss.build()?),
             Written::Moments(moments) => Form::Moments(Block::new(moments, question.fields.most)),
             Written::Tables {
@@ -81,6 +83,9 @@ impl Worker {
                 (Form::Tables(tables), Written::Tables { weights, .. }) => {
                     let (map, response, form) = &mut **tables;
                     form.add(map, *response, weights, &record, None, Some(values))
+                }
+                (Form::Statistics, Written::Statistics(statistics)) => {
+                    statistics.add(&record, lattice.radius(), values)
                 }
                 _ => Outcome::Null,
             }
