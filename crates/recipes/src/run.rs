@@ -136,6 +136,12 @@ pub trait Player: Sized {
         Err(RunError::OneProcess(Self::name(recipe)))
     }
 
+    /// The source and the number of the last batch, if there was one.
+    fn delivered(mechanism: &Private<Self::Mechanism>) -> Option<(String, u64)> {
+        let _ = mechanism;
+        None
+    }
+
     /// Whether a batch of a source would be taken.
     ///
     /// # Errors
@@ -467,6 +473,12 @@ impl<P: Player> Run<P> {
         self.mechanism
             .publish(question)
             .map_err(|_| RunError::Behind)
+    }
+
+    /// The source and the number of the last batch that was taken.
+    #[must_use]
+    pub fn delivered(&self) -> Option<(String, u64)> {
+        P::delivered(&self.mechanism)
     }
 
     /// Takes a batch of a source as the next item, exactly once: `parts` are the bytes of its

@@ -122,6 +122,11 @@ impl<G: GuaranteeKind> Player for SumPlayer<G> {
         Ok(sum.question(ask, note)?)
     }
 
+    fn delivered(sum: &Private<Sum<G>>) -> Option<(String, u64)> {
+        let (source, batch) = sum.delivered()?;
+        Some((source.to_owned(), batch))
+    }
+
     fn would_take(
         _: &Recipe,
         sum: &Private<Sum<G>>,

@@ -112,6 +112,11 @@ impl Player for TablesPlayer {
         Ok(sum.question(ask, note)?)
     }
 
+    fn delivered(sum: &Private<Sum<Transcript>>) -> Option<(String, u64)> {
+        let (source, batch) = sum.delivered()?;
+        Some((source.to_owned(), batch))
+    }
+
     fn would_take(
         _: &TablesRecipe,
         sum: &Private<Sum<Transcript>>,

@@ -221,6 +221,15 @@ impl PartialSum {
         Ok(partial)
     }
 
+    /// The positions that bytes cover, whatever question they answer: public.
+    ///
+    /// # Errors
+    /// Bytes that are not a partial sum of this version.
+    pub fn positions_in(bytes: &[u8]) -> Result<Positions, PartialSumError> {
+        let fields: Fields = read(bytes, MAGIC).map_err(PartialSumError::Bytes)?;
+        Ok(fields.positions)
+    }
+
     /// The checks on receipt.
     pub(super) fn check(&self, question: &Question) -> Result<(), PartialSumError> {
         let own = &self.fields;
