@@ -4,6 +4,7 @@ use crate::learn::arguments::Arguments as Described;
 use anyhow::{Context, Result, bail};
 use clap::{Args, Parser};
 use hushstream::elsewhere::{Delivery, Positions, Span, Worker, partition};
+use hushstream::engine::{RecipeName, RunError};
 use hushstream::learner::{Learner, Malformed};
 use hushstream::read::Layout;
 use hushstream::{Run, data, files};
@@ -117,6 +118,9 @@ pub(crate) fn open(arguments: &Open) -> Result<()> {
     learner.data.layout = Some(layout.clone());
     learner.data.file.clear();
     let plan = learner.plan()?;
+    if plan.recipe.learns_from().is_none() && plan.recipe != RecipeName::Tables {
+        return Err(RunError::OneProcess(plan.recipe).into());
+    }
     eprintln!("{plan}");
     for warning in &plan.warnings {
         eprintln!("{warning}");
@@ -282,11 +286,13 @@ pub(crate) fn commit(arguments: &Commit) -> Result<()> {
     if !arguments.accept_new_source.is_empty() {
         delivery = delivery.accept_new_source(&firsts(&arguments.accept_new_source)?)?;
     }
-    let committed = run.commit(&delivery, &parts)?;
+    let committed = run.commit(&delivery, &parts).map_err(in_flags)?;
     if let (Some(path), Some(model)) = (&arguments.model, &committed.model) {
         files::write_whole(path, &model.value().to_bytes()?)?;
     }
-    if let Some(path) = &arguments.question {
+    if let Some(path) = &arguments.question
+        && run.asks()
+    {
         files::write_whole(path, &run.question()?)?;
     }
     let told = Told {
@@ -317,6 +323,18 @@ pub(crate) fn commit(arguments: &Commit) -> Result<()> {
     writeln!(std::io::stdout(), "{text}")?;
     Ok(())
 }
+
+/// A refusal in the words of the program.
+fn in_flags(error: hushstream::Error) -> anyhow::Error {
+    let told = error.to_string();
+    if told.contains(ACCEPT) {
+        let flag = "--accept-new-source NAME=POSITION,…";
+        return anyhow::Error::msg(told.replace(ACCEPT, flag));
+    }
+    error.into()
+}
+
+const ACCEPT: &str = "accept a new source";
 
 /// The stated positions: a name alone stands for what the partial sums cover of it.
 fn positions(stated: &[String], covered: &Positions) -> Result<Positions> {

@@ -308,6 +308,11 @@ impl<'a> Learning<'a> {
         Ok(is_new)
     }
 
+    /// Whether another record or batch is asked.
+    pub(crate) fn asks(&self) -> bool {
+        self.session.asks()
+    }
+
     /// The source and number of the last batch.
     pub(crate) fn delivered(&self) -> Option<(String, u64)> {
         self.session.delivered()

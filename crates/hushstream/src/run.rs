@@ -218,6 +218,12 @@ impl Run {
         Ok(Committed { is_new, model })
     }
 
+    /// Whether there is another question: all batches that were planned have not been taken.
+    #[must_use]
+    pub fn asks(&self) -> bool {
+        self.learning.asks()
+    }
+
     /// The source and the number of the last batch that was taken.
     #[must_use]
     pub fn delivered(&self) -> Option<(String, u64)> {

@@ -376,7 +376,8 @@ impl<P: Player> Run<P> {
     }
 
     /// Whether the next record is asked: nothing is released after the last round.
-    fn asks(&self) -> bool {
+    #[must_use]
+    pub fn asks(&self) -> bool {
         self.mechanism.steps() < P::most_items(&self.recipe)
     }
 

@@ -83,6 +83,8 @@ pub(crate) trait Session {
     fn question(&mut self, ledger: &mut Ledger, note: Vec<u8>) -> Result<Question>;
     /// Takes a batch of a source; returns whether it was not taken before.
     fn commit(&mut self, delivery: &Delivery, note: Vec<u8>, parts: &[&[u8]]) -> Result<bool>;
+    /// Whether another record or batch is asked: nothing is released after the last.
+    fn asks(&self) -> bool;
     /// The source and number of the last batch.
     fn delivered(&self) -> Option<(String, u64)>;
     /// Syncs, and returns the play that the next record answers, if there are plays.
@@ -214,6 +216,10 @@ impl<P: Player> Session for Running<P> {
 
     fn commit(&mut self, delivery: &Delivery, note: Vec<u8>, parts: &[&[u8]]) -> Result<bool> {
         Ok(self.run.commit(delivery, note, parts)?)
+    }
+
+    fn asks(&self) -> bool {
+        self.run.asks()
     }
 
     fn delivered(&self) -> Option<(String, u64)> {
