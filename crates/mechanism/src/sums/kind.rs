@@ -1,6 +1,7 @@
 //! The kinds of sums: names, and the noise that each supports.
 
 use super::cover::Noise;
+use super::dense::Workload;
 use std::fmt;
 use std::str::FromStr;
 
@@ -10,8 +11,11 @@ impl SumKind {
     /// The default number of BLT buffers: a fifth gains one percent at a million releases.
     pub const BLT: Self = Self::Blt(4);
 
+    /// The dense sum with the least worst error.
+    pub const DENSE: Self = Self::Dense(Workload::Max);
+
     /// Every kind with a transcript guarantee, in the order of the table.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Tree,
         Self::PaddedTree,
         Self::Honaker,
@@ -20,6 +24,7 @@ impl SumKind {
         Self::Kary,
         Self::Octave,
         Self::Fresh,
+        Self::DENSE,
     ];
 
     /// Whether the sum supports the noise; if not, why.
@@ -41,6 +46,12 @@ impl SumKind {
     #[must_use]
     pub fn has_one_law(self) -> bool {
         self.about().one_law
+    }
+
+    /// The most releases that can be planned.
+    #[must_use]
+    pub fn most_releases(self) -> u64 {
+        self.about().most_releases
     }
 
     /// Whether its releases protect an item only within a window.
