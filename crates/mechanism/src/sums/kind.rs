@@ -75,15 +75,23 @@ pub struct Unfit {
 
 impl fmt::Display for SumKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.about().name)
+        f.write_str(self.about().name)?;
+        match self {
+            Self::Dense(workload) if *workload != Workload::Max => write!(f, ":{workload}"),
+            _ => Ok(()),
+        }
     }
 }
 
 impl FromStr for SumKind {
     type Err = String;
 
-    /// Parses the names in the table; `window` needs a width, so construct it directly.
+    /// Parses the names in the table, and `dense:` with a workload; `window` needs a width, so
+    /// construct it directly.
     fn from_str(name: &str) -> Result<Self, String> {
+        if let Some(workload) = name.strip_prefix("dense:") {
+            return Ok(Self::Dense(workload.parse()?));
+        }
         Self::ALL
             .into_iter()
             .find(|kind| kind.to_string() == name)
@@ -125,6 +133,11 @@ mod tests {
         for kind in SumKind::ALL {
             assert_eq!(kind.to_string().parse(), Ok(kind));
         }
+        for workload in Workload::ALL {
+            let kind = SumKind::Dense(workload);
+            assert_eq!(kind.to_string().parse(), Ok(kind));
+        }
+        assert!("dense:worst".parse::<SumKind>().is_err());
         assert!("forest".parse::<SumKind>().unwrap_err().contains("honaker"));
     }
 }
