@@ -12,12 +12,15 @@ fn matrices(plan: &SumPlan) -> Matrices {
     let rows = plan.dense_rows().unwrap();
     let n = rows.len();
     let entry = |t: usize, s: usize| rows[t].get(s).copied().unwrap_or(0.0);
-    let mut inverse = vec![vec![0.0; n]; n];
-    for s in 0..n {
-        for t in s..n {
-            let known: f64 = (s..t).map(|u| entry(t, u) * inverse[u][s]).sum();
-            inverse[t][s] = (f64::from(u8::from(t == s)) - known) / entry(t, t);
-        }
+    // Row t of C⁻¹ is the unit vector less what earlier rows explain.
+    let mut inverse: Vec<Vec<f64>> = Vec::new();
+    for t in 0..n {
+        let known = |s: usize| -> f64 {
+            let earlier = inverse.iter().enumerate();
+            earlier.map(|(u, row)| entry(t, u) * row[s]).sum()
+        };
+        let one = |s| f64::from(u8::from(t == s));
+        inverse.push((0..n).map(|s| (one(s) - known(s)) / entry(t, t)).collect());
     }
     let decoder = (0..n).map(|t| {
         let sum = |s| inverse[..=t].iter().map(|row| row[s]).sum();
