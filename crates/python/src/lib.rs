@@ -1,0 +1,21 @@
+//! The native half of the Python package: arrays into rows, errors into exceptions, and work
+//! without the interpreter's lock. What a user sees is in `python/hushstream`.
+
+mod error;
+mod model;
+mod public;
+mod rows;
+mod run;
+mod settings;
+
+#[pyo3::pymodule]
+mod _native {
+    #[pymodule_export]
+    use crate::error::{BudgetExceeded, HushstreamError};
+    #[pymodule_export]
+    use crate::model::Model;
+    #[pymodule_export]
+    use crate::public::{card, ledger, ledger_raise, plan, recipes, table};
+    #[pymodule_export]
+    use crate::run::{Run, check};
+}
