@@ -24,6 +24,7 @@ class Schema:
     hashed : text columns to be hashed into so many bits.
     ignore, features : columns to leave out, or the only ones to take.
     norm : the greatest length of a record; only for linear models.
+    names : the columns of a table that has no header, to read it with.
     knots, in_time_order, intercept, missing : as in the program's schema files.
 
     >>> Schema(bounds={"age": (0, 100)}, vocabulary={"job": ["clerk", "cook"]})
@@ -45,6 +46,7 @@ class Schema:
         in_time_order: bool | None = None,
         intercept: bool | None = None,
         missing: Iterable[str] = (),
+        names: Iterable[str] = (),
     ) -> None:
         self.bounds = dict(bounds or {})
         self.vocabulary = {name: list(values) for name, values in (vocabulary or {}).items()}
@@ -58,6 +60,7 @@ class Schema:
         self.in_time_order = in_time_order
         self.intercept = intercept
         self.missing = list(missing)
+        self.names = list(names)
 
     @classmethod
     def from_toml(cls, path: Any) -> Schema:
@@ -68,7 +71,7 @@ class Schema:
             import tomli as tomllib
         with open(path, "rb") as file:
             stated = tomllib.load(file)
-        for other in ("task", "target", "positive", "classes", "target_bounds", "person"):
+        for other in ("task", "target", "positive", "classes", "target_bounds", "person", "no_header"):
             stated.pop(other, None)
         known = {name for name in cls().__dict__}
         unknown = sorted(set(stated) - known)
@@ -82,7 +85,7 @@ class Schema:
         """What is stated, as plain values."""
         stated: dict[str, Any] = {}
         for name, value in self.__dict__.items():
-            if value is None or value == [] or value == {}:
+            if value is None or value == [] or value == {} or name == "names":
                 continue
             stated[name] = value
         if "bounds" in stated:

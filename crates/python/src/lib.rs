@@ -1,6 +1,9 @@
 //! The native half of the Python package: arrays into rows, errors into exceptions, and work
 //! without the interpreter's lock. What a user sees is in `python/hushstream`.
 
+// What Python hands over is owned here.
+#![allow(clippy::needless_pass_by_value)]
+
 mod error;
 mod model;
 mod public;

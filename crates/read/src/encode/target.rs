@@ -82,8 +82,9 @@ impl TargetEncoder {
     /// missing.
     pub(crate) fn encode_number(&self, value: f64) -> Result<(f64, bool), Fault> {
         match &self.kind {
-            Prepared::Sign { positive: None } if value == 1.0 => Ok((1.0, false)),
-            Prepared::Sign { positive: None } if value == 0.0 || value == -1.0 => Ok((-1.0, false)),
+            Prepared::Sign { positive: None } if [1.0, 0.0, -1.0].contains(&value) => {
+                Ok((if value > 0.0 { 1.0 } else { -1.0 }, false))
+            }
             Prepared::Number {
                 low,
                 high,
