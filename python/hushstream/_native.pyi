@@ -9,8 +9,12 @@ __all__ = [
     "HushstreamError",
     "Model",
     "Run",
+    "Spending",
+    "audit",
     "card",
     "check",
+    "compare",
+    "gaussian_mu",
     "ledger",
     "ledger_raise",
     "plan",
@@ -103,3 +107,26 @@ def card(words: str, is_simulated: bool, facts: list[tuple[str, str]]) -> str: .
 def table(
     title: str, head: list[str], rows: list[list[str]], facts: list[tuple[str, str]]
 ) -> str: ...
+def audit(
+    recipe: str,
+    sum: str | None,
+    budget: tuple[float, float],
+    rounds: int | None,
+    effort: tuple[int, float, int],
+) -> str: ...
+def compare(
+    recipe: str,
+    sum: str | None,
+    game: tuple[str, str],
+    sizes: tuple[int, int, int, int],
+    budget: tuple[float, float],
+    adjacency: str,
+) -> str: ...
+def gaussian_mu(sensitivity: float, sigma: float) -> float: ...
+
+@final
+class Spending:
+    def __new__(cls) -> Spending: ...
+    def add(self, kind: str, amount: float, delta: float, times: int) -> None: ...
+    def epsilon(self, delta: float) -> float: ...
+    def delta(self, epsilon: float) -> float: ...

@@ -5,6 +5,7 @@
 #![allow(clippy::needless_pass_by_value)]
 
 mod error;
+mod lab;
 mod model;
 mod public;
 mod rows;
@@ -15,6 +16,8 @@ mod settings;
 mod _native {
     #[pymodule_export]
     use crate::error::{BudgetExceeded, HushstreamError};
+    #[pymodule_export]
+    use crate::lab::{Spending, audit, compare, gaussian_mu};
     #[pymodule_export]
     use crate::model::Model;
     #[pymodule_export]
