@@ -60,6 +60,8 @@ pub struct Run {
     learned_before: u64,
     published: u64,
     most: u64,
+    /// How often rows at rest are to be given, and how many each time.
+    passes: (u64, u64),
 }
 
 /// The plan for rows of the program.
@@ -82,7 +84,10 @@ impl Chosen {
                 (layout.clone(), encoder.ok())
             }
             None => {
-                let encoder = Encoder::new(schema)?;
+                let encoder = match schema.dimension {
+                    Some(_) => Encoder::indexed(schema)?,
+                    None => Encoder::new(schema)?,
+                };
                 (encoder.layout().clone(), Some(encoder))
             }
         };
@@ -141,7 +146,8 @@ impl Run {
         let columns = columns.map(|name| name.to_string()).collect();
         let note = Reading::new(&learner.data, &layout, columns).to_note()?;
         let resumed = opened.resumed.clone();
-        let most = method.records().1;
+        let (most, passes) = (method.records().1, method.passes());
+        let is_checked = checked::began_checked(&learner)?;
         let frame = Frame {
             yardstick: data::yardstick(&learner, &layout, method.recipe())?,
             learner,
@@ -149,7 +155,7 @@ impl Run {
             method,
             listener: Box::new(()),
             length: situation.length,
-            is_checked: false,
+            is_checked,
         };
         let mut learning = Learning::new(frame, opened, None, false)?;
         learning.keep_releases();
@@ -164,6 +170,7 @@ impl Run {
             start: Instant::now(),
             published: 0,
             most,
+            passes,
         })
     }
 
@@ -284,6 +291,13 @@ impl Run {
     #[must_use]
     pub fn records(&self) -> u64 {
         self.learning.rounds()
+    }
+
+    /// How often the rows are to be given, all of them in one order: 1 unless they are at rest
+    /// ([`Learner::at_rest`]).
+    #[must_use]
+    pub fn passes(&self) -> u64 {
+        self.passes.0
     }
 
     /// The columns of a row of numbers, in order.
@@ -532,3 +546,9 @@ fn rest(learner: &Learner, rows: &mut Rows, seen: u64, planned: u64) -> Option<S
         )
     })
 }
+
+/// A run may move between threads.
+const _: fn() = || {
+    fn is_send<T: Send>() {}
+    is_send::<Run>();
+};

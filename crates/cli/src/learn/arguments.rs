@@ -397,6 +397,7 @@ impl Data {
             shuffle: self.shuffle,
             passes: self.passes,
             malformed: None,
+            at_rest: false,
             least_propensity: self.least_propensity,
         })
     }
