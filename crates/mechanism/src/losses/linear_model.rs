@@ -1,6 +1,6 @@
 //! Linear models: φ(⟨w, x⟩, y) for any [`Link`], with features and target clipped to public bounds.
 
-use super::{Bounds, Explicit, Link, Loss, Measured, Multiple, Part, Record};
+use super::{Bounds, Explicit, Link, Loss, Measured, Multiple, NamedLoss, Part, Record};
 use crate::lattice::Contribution;
 use hushstream_account::ParameterError;
 
@@ -88,6 +88,13 @@ impl Loss for LinearModel {
 
     fn model(&self) -> Option<(Link, Bounds)> {
         Some((self.link, self.bounds))
+    }
+
+    fn named(&self) -> Option<NamedLoss> {
+        let (bounds, (low, high)) = (&self.bounds, self.bounds.target());
+        let parameters = [bounds.features(), low, high, bounds.weights()];
+        let link = self.link.to_string();
+        Some(NamedLoss::new(link, self.dimension, &parameters))
     }
 
     fn value(&self, record: &Record, weights: &[f64]) -> f64 {

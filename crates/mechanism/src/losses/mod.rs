@@ -12,6 +12,7 @@ mod bounds;
 mod explicit;
 mod linear_model;
 mod link;
+mod named;
 mod others;
 mod regularised;
 mod softmax;
@@ -21,6 +22,7 @@ pub use explicit::Explicit;
 pub(crate) use explicit::{Datum, Part, UNIT};
 pub use linear_model::LinearModel;
 pub use link::Link;
+pub use named::NamedLoss;
 pub use others::{Distance, LinearLoss, LossSet};
 pub use regularised::Regularised;
 pub use softmax::Softmax;
@@ -263,6 +265,12 @@ pub trait Loss: Send + Sync {
 
     /// Link and bounds, if the loss is a linear model's and nothing else.
     fn model(&self) -> Option<(Link, Bounds)> {
+        None
+    }
+
+    /// The loss as a name and parameters, from which another machine builds the same loss. Your own
+    /// losses keep the default.
+    fn named(&self) -> Option<NamedLoss> {
         None
     }
 

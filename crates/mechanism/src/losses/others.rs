@@ -1,7 +1,7 @@
 //! Losses that are not linear models: linear losses, whose record is the gradient itself, and the
 //! squared distance, which is strongly convex.
 
-use super::{Explicit, Loss, Part, Record};
+use super::{Explicit, Loss, NamedLoss, Part, Record};
 use crate::lattice::Contribution;
 use hushstream_account::ParameterError;
 
@@ -212,6 +212,16 @@ impl Loss for LinearLoss {
         Some(Explicit::new(self.dimension, part, 0.0))
     }
 
+    fn named(&self) -> Option<NamedLoss> {
+        Some(match self.set {
+            LossSet::Box(low, high) => NamedLoss::new("linear", self.dimension, &[low, high]),
+            LossSet::Ball(radius) => NamedLoss::new("linear in ball", self.dimension, &[radius]),
+            LossSet::L1Ball(radius) => {
+                NamedLoss::new("linear in l1-ball", self.dimension, &[radius])
+            }
+        })
+    }
+
     fn value(&self, record: &Record, weights: &[f64]) -> f64 {
         if record.features.is_sound(self.dimension) {
             record.features.dot(weights)
@@ -284,6 +294,11 @@ impl Loss for Distance {
     /// ½‖w − x‖² equals ½‖w‖² − ⟨w, x⟩ up to a constant.
     fn explicit(&self) -> Option<Explicit> {
         Some(Explicit::new(self.dimension, Part::Point(self.points), 1.0))
+    }
+
+    fn named(&self) -> Option<NamedLoss> {
+        let parameters = [self.points, self.weights];
+        Some(NamedLoss::new(self.name(), self.dimension, &parameters))
     }
 
     fn value(&self, record: &Record, weights: &[f64]) -> f64 {
