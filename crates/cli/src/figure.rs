@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use comfy_table::Table;
-use hushstream_arena::figures::{afkt1, jkt2a, jkt2b, jkt2c, separation};
+use hushstream_arena::figures::{afkt1, jkt2a, jkt2b, jkt2c, pol, separation};
 use hushstream_pictures::chart::{Series, log_log};
 use hushstream_pictures::numbers::short;
 use std::fmt::Write as _;
@@ -22,6 +22,8 @@ pub(crate) enum Figure {
     Jkt2c,
     /// AFKT22 Figure 1: regret of experts against ε, for d = T.
     Afkt1,
+    /// JKT12 §5: accuracy of one private model against output and objective perturbation, pure ε.
+    Pol,
     /// AFKT22 §4: regret against T of one learner at ε = 0.1, adaptive and oblivious.
     Separation,
 }
@@ -65,6 +67,7 @@ pub(crate) fn draw(figure: Figure, settings: &Settings<'_>) -> Result<Drawn> {
         Figure::Jkt2b => draw_2b(settings),
         Figure::Jkt2c => draw_2c(settings),
         Figure::Afkt1 => draw_afkt1(settings.rounds.unwrap_or(afkt1::ROUNDS)),
+        Figure::Pol => draw_pol(settings),
         Figure::Separation => draw_separation(settings),
     }
 }
@@ -176,6 +179,25 @@ fn draw_2c(settings: &Settings<'_>) -> Result<Drawn> {
         &points.collect::<Vec<_>>(),
         &unsound,
     ))
+}
+
+fn draw_pol(settings: &Settings<'_>) -> Result<Drawn> {
+    let (rounds, repeats) = (settings.rounds.unwrap_or(pol::ROUNDS), settings.repeats);
+    let rows = pol::figure(rounds, repeats, &pol::EPSILONS)?;
+    let points = rows.iter().map(|row| Point {
+        epsilon: row.epsilon,
+        method: row.method.to_string(),
+        unsound: false,
+        mean: row.mean,
+        low: row.low,
+        high: row.high,
+    });
+    let title = format!(
+        "JKT12 §5: one model of {rounds} synthetic records, {repeats} repeats, δ = 0, replace-one"
+    );
+    let note = "Accuracy on as many fresh records; every method has the same ridge, 0.01";
+    let points: Vec<Point> = points.collect();
+    Ok(drawn(&title, note, "accuracy", &points, ""))
 }
 
 /// Table, CSV and picture of the points, ordered by ε and then by method.

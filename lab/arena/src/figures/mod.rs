@@ -4,6 +4,7 @@ pub mod afkt1;
 pub mod jkt2a;
 pub mod jkt2b;
 pub mod jkt2c;
+pub mod pol;
 mod regression;
 pub mod separation;
 
