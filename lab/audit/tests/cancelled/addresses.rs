@@ -788,10 +788,8 @@ fn no_address_serves_two_contents() {
     }
 }
 
-/// The same of iterates and of the phases of a solver. Not yet: two runs do not fit the ledger that
-/// these cells share.
+/// The same of iterates and of the phases of a solver.
 #[test]
-#[ignore = "two runs do not fit the ledger of these cells"]
 fn no_address_of_iterates_or_phases_serves_two_contents() {
     let adjacency = Adjacency::ReplaceOne;
     let items = Lost {
