@@ -15,12 +15,14 @@
 //! | `window` | ✓ | ✓ | ✓ | known; another guarantee |
 //! | `octave` | ✓ | ✓ | ✓ | unknown |
 //! | `fresh` | ✓ | ✓ | ✓ | known; for people who are in every item |
+//! | `dense` | ✓ | no: as `blt` | no | known, at most 1,024 |
 
 mod adding;
 mod ahead;
 pub mod blt;
 mod calibrate;
 mod cover;
+mod dense;
 mod error;
 mod filter;
 mod forecast;
@@ -44,6 +46,7 @@ mod vectors;
 mod window;
 
 pub use cover::{Cover, Noise, Term};
+pub use dense::Workload;
 pub use error::SumError;
 pub use kary::BalancedDigits;
 pub use kind::Unfit;
@@ -56,7 +59,6 @@ pub use tree::BinaryTree;
 pub(crate) use tree::dyadic_node;
 pub use window::Window;
 
-use blt::BltError;
 use serde::{Deserialize, Serialize};
 use strategy::{About, SumStrategy};
 
@@ -81,6 +83,8 @@ pub enum SumKind {
     Octave,
     /// Fresh noise for every item, added up.
     Fresh,
+    /// The least error of all strategies for a workload: at most 1,024 releases.
+    Dense(Workload),
 }
 
 /// A sum with its parameters. Stored with a run, so that a resumed run keeps them even if a later
@@ -96,6 +100,7 @@ pub(crate) enum Strategy {
     Octave(octave::OctaveTrees),
     Blt(toeplitz::Toeplitz),
     Fresh(fresh::FreshNoise),
+    Dense(dense::Dense),
 }
 
 impl SumKind {
@@ -110,11 +115,12 @@ impl SumKind {
             Self::Window(_) => &window::ABOUT,
             Self::Octave => &octave::ABOUT,
             Self::Fresh => &fresh::ABOUT,
+            Self::Dense(_) => &dense::ABOUT,
         }
     }
 
     /// The strategy of this kind with the least worst error for n releases.
-    fn strategy(self, noise: Noise, releases: u64) -> Result<Strategy, BltError> {
+    fn strategy(self, noise: Noise, releases: u64) -> Result<Strategy, PlanError> {
         Ok(match self {
             Self::Tree => Strategy::Tree(BinaryTree),
             Self::PaddedTree => Strategy::PaddedTree(padded::PaddedTree),
@@ -125,6 +131,7 @@ impl SumKind {
             Self::Window(width) => Strategy::Window(Window { width }),
             Self::Octave => Strategy::Octave(octave::OctaveTrees),
             Self::Fresh => Strategy::Fresh(fresh::FreshNoise),
+            Self::Dense(workload) => Strategy::Dense(dense::Dense::best(workload, releases)?),
         })
     }
 }
@@ -143,6 +150,7 @@ impl std::ops::Deref for Strategy {
             Self::Octave(sum) => sum,
             Self::Blt(sum) => sum,
             Self::Fresh(sum) => sum,
+            Self::Dense(sum) => sum,
         }
     }
 }

@@ -24,8 +24,8 @@ pub(crate) struct Rows {
     releases: u64,
     /// Of one node or row, in the units of the data; one for each octave.
     pub(crate) scales: Vec<f64>,
-    /// c_0, c_1, … of a filter.
-    coefficients: Vec<f64>,
+    /// Row by row, the coefficients of a filter or of a dense sum.
+    coefficients: Vec<Vec<f64>>,
 }
 
 impl Rows {
@@ -46,11 +46,12 @@ impl Rows {
             SumKind::Blt(buffers) => {
                 let chosen = optimise(request.releases, usize::from(buffers)).unwrap();
                 let blt = DyadicBlt::new(&chosen).unwrap();
+                let coefficient = |k| blt.parameters().coefficient(k);
                 (0..request.releases)
-                    .map(|k| blt.parameters().coefficient(k))
+                    .map(|t| (0..=t).rev().map(coefficient).collect())
                     .collect()
             }
-            _ => Vec::new(),
+            _ => plan.dense_rows().unwrap_or_default(),
         };
         Self {
             kind: request.kind,
@@ -94,7 +95,7 @@ impl Rows {
                 })
                 .collect(),
             SumKind::Fresh => (from..=to).map(|t| (0, t, t)).collect(),
-            SumKind::Blt(_) => unreachable!("a filter has rows"),
+            SumKind::Blt(_) | SumKind::Dense(_) => unreachable!("it has rows"),
         }
     }
 
@@ -113,15 +114,19 @@ impl Rows {
         }
     }
 
-    /// What a filter's rows are if its prefix sums are these.
+    /// Whether rows of coefficients are noised, not nodes.
+    pub(crate) fn are_weighted(&self) -> bool {
+        !self.coefficients.is_empty()
+    }
+
+    /// What the rows of a filter or of a dense sum are if its prefix sums are these.
     pub(crate) fn rows(&self, prefixes: &[Vec<f64>]) -> Vec<Vec<f64>> {
         let zero = vec![0.0; prefixes[0].len()];
         let items = items(prefixes);
         (0..prefixes.len())
             .map(|t| {
                 let mut row = zero.clone();
-                for (i, item) in items[..=t].iter().enumerate() {
-                    let c = self.coefficients[t - i];
+                for (c, item) in self.coefficients[t].iter().zip(&items) {
                     row.iter_mut().zip(item).for_each(|(row, x)| *row += c * x);
                 }
                 row
@@ -137,7 +142,7 @@ impl Rows {
         let items = items(prefixes);
         let scale = self.scales[0];
         let mut lengths = Vec::new();
-        if let SumKind::Blt(_) = self.kind {
+        if self.are_weighted() {
             lengths.extend(
                 self.rows(prefixes)
                     .iter()
@@ -170,8 +175,8 @@ impl Rows {
 
     /// Where a person's items move the nodes or rows most, of all places that the plan allows, and
     /// the share of the price that they move there if each changes by all it can, in the same
-    /// direction: by brute force. No other change of these items moves more, since the vector that
-    /// an item adds to a node or row has no negative coefficient.
+    /// direction: by brute force. No other change of these items moves more where no item has a
+    /// negative coefficient in a node or row, as in all sums but dense ones.
     pub(crate) fn worst_items(&self, plan: &SumPlan) -> (Vec<u64>, f64) {
         let request = plan.request();
         let most = request.participation.limits().0 as usize;
@@ -277,6 +282,12 @@ fn what_a_persons_items_move_at_most() {
                     (SumKind::Tree | SumKind::PaddedTree, true) if most == 4 => 13.0 / 16.0,
                     (SumKind::Octave, true) | (SumKind::Kary | SumKind::Fresh, _) => 1.0,
                     (SumKind::Smooth, true) | (SumKind::Blt(_), _) => 1.0,
+                    // Priced as if any two items were as alike as the most alike.
+                    (SumKind::Dense(_), _) if most > 1 => {
+                        assert!((0.9..=1.0).contains(&share), "{kind} {most}: {share}");
+                        share
+                    }
+                    (SumKind::Dense(_), _) => 1.0,
                     // As the search found it: a change would be seen.
                     (SumKind::Smooth, false) => {
                         [3.0_f64, 10.0, 21.0, 35.0][most as usize - 1].sqrt() / plan.sensitivity()
