@@ -84,6 +84,7 @@ pub mod scores;
 mod state;
 #[doc(hidden)]
 pub mod target;
+pub mod track;
 #[doc(hidden)]
 pub mod warnings;
 
@@ -104,6 +105,7 @@ pub use outcome::Outcome;
 pub use plan::Plan;
 pub use released::Released;
 pub use run::Run;
+pub use track::{RunningCount, RunningHistogram, RunningMean, RunningSum, Tracker, Tracking};
 
 /// Everything that a program imports: `use hushstream::prelude::*;`.
 pub mod prelude {
@@ -111,6 +113,8 @@ pub mod prelude {
     pub use crate::account::{Budget, Guarantee};
     pub use crate::engine::{RecipeName, Wishes};
     pub use crate::mechanism::{Ledger, OperatorOnly};
+    pub use crate::track::{By, Span, Table, Tracker, Tracking};
+    pub use crate::track::{RunningCount, RunningHistogram, RunningMean, RunningSum};
     pub use crate::{
         Error, Learner, Model, Outcome, Plan, Play, Prediction, Released, Row, Run, Schema, Value,
     };

@@ -12,4 +12,5 @@ pub mod page;
 pub mod panels;
 pub mod report;
 pub mod roc;
+pub mod series;
 pub mod shapes;

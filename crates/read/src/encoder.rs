@@ -1,7 +1,7 @@
 //! Rows that were never in a file: fields by name, or numbers in the order of the columns, encoded
 //! by the same rules as the rows of a table.
 
-use crate::encode::{Builder, Columns, Keyed, Step, Targets};
+use crate::encode::{Beside, Builder, Columns, Keyed, Step, Targets};
 use crate::error::{Fault, ReadError};
 use crate::formats::Format;
 use crate::reader::{Row, Sealed};
@@ -176,6 +176,7 @@ pub struct Encoder {
     builder: Builder,
     missing_target: MissingTarget,
     person: Option<String>,
+    time: Option<String>,
 }
 
 impl Encoder {
@@ -191,7 +192,7 @@ impl Encoder {
         };
         let layout = Layout::new(schema, Format::JsonLines, &names)?;
         let missing_target = schema.missing_target.unwrap_or_default();
-        Self::build(layout, &names, schema.person.as_deref(), missing_target)
+        Self::build(layout, &names, Beside::of(schema), missing_target)
     }
 
     /// An encoder of new data for a published model, by the model's layout. The columns are
@@ -204,23 +205,29 @@ impl Encoder {
             [] => layout.column_names(),
             names => names.to_vec(),
         };
-        Self::build(layout.clone(), &names, None, MissingTarget::Error)
+        Self::build(
+            layout.clone(),
+            &names,
+            Beside::default(),
+            MissingTarget::Error,
+        )
     }
 
     fn build(
         layout: Layout,
         names: &[String],
-        person: Option<&str>,
+        beside: Beside<'_>,
         missing_target: MissingTarget,
     ) -> Result<Self, ReadError> {
         if names.is_empty() {
             return Err(Fault::NoFeatures.into());
         }
-        let keyed = Keyed::new(Columns::new(&layout, names, person)?);
+        let keyed = Keyed::new(Columns::new(&layout, names, beside)?);
         Ok(Self {
-            builder: Builder::new(&layout, person.is_some()),
+            builder: Builder::new(&layout, beside),
             missing_target,
-            person: person.map(str::to_owned),
+            person: beside.person.map(str::to_owned),
+            time: beside.time.map(str::to_owned),
             keyed,
             layout,
         })
@@ -233,7 +240,11 @@ impl Encoder {
     pub fn coded(self) -> Result<Self, ReadError> {
         let layout = self.layout.coded().ok_or(Fault::NoCodes)?;
         let names: Vec<String> = self.columns().iter().map(|name| name.to_string()).collect();
-        Self::build(layout, &names, self.person.as_deref(), self.missing_target)
+        let beside = Beside {
+            person: self.person.as_deref(),
+            time: self.time.as_deref(),
+        };
+        Self::build(layout, &names, beside, self.missing_target)
     }
 
     /// What coordinates mean.
