@@ -7,13 +7,14 @@ use anyhow::{Context, Result, anyhow};
 use clap::Args;
 use comfy_table::Table as Grid;
 use hushstream::learner::{Data, Output};
-use hushstream::track::{Asked, By, Span, Table, Tracker, parse_time};
+use hushstream::track::{Asked, By, OTHER, Span, Table, Tracker, parse_time};
 use hushstream_mechanism::sums::SumKind;
 use hushstream_pictures::numbers::{count, finite, grouped, short};
 use hushstream_pictures::series;
 use hushstream_read::SchemaSpec;
-use std::io::Write;
-use std::path::PathBuf;
+use serde_json::Value;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Rows of a table that are printed; files hold all.
@@ -298,55 +299,34 @@ fn shown(table: &Table, confidence: f64) -> String {
     )
 }
 
-/// Lines of one statistic over time, from the file of all tables.
-fn picture(releases: &std::path::Path, show: Option<&str>) -> Result<String> {
-    use std::io::{BufRead, BufReader};
-    let file = std::fs::File::open(releases)?;
-    let mut lines: Vec<series::Line> = Vec::new();
-    let (mut times, mut statistic) = (Vec::new(), show.map(str::to_owned));
-    for text in BufReader::new(file).lines() {
-        let table: serde_json::Value = serde_json::from_str(&text?)?;
-        let tick = table["release"].as_u64().unwrap_or(0);
-        let from = table["from"].as_str().map(str::to_owned);
-        times.push(from.unwrap_or_else(|| tick.to_string()));
-        for row in table["rows"].as_array().into_iter().flatten() {
-            // What happened in every tick, group by group; all records where there are no groups.
-            if row["span"] != "tick" {
+/// Lines of one statistic over time, from the file of all tables: over the last ticks if such a span
+/// was asked for, of every tick otherwise. Values that are not listed have no line.
+fn picture(releases: &Path, show: Option<&str>) -> Result<String> {
+    let file = BufReader::new(std::fs::File::open(releases)?);
+    let (mut lines, mut times) = (Vec::<series::Line>::new(), Vec::new());
+    let mut chosen: Option<(String, String)> = None;
+    for text in file.lines() {
+        let table: Value = serde_json::from_str(&text?)?;
+        let (span, statistic) = match &chosen {
+            Some(chosen) => chosen.clone(),
+            None => choose(&table, show)?,
+        };
+        let release = table["release"].to_string();
+        times.push(table["from"].as_str().map_or(release, str::to_owned));
+        let rows = table["rows"].as_array().map_or(&[][..], Vec::as_slice);
+        let has_groups = rows.iter().any(|row| row.get("group").is_some());
+        for row in rows.iter().filter(|row| row["span"] == *span) {
+            let group = row["group"].as_object();
+            if group.is_some() != has_groups {
                 continue;
             }
-            let Some(map) = row.as_object() else { continue };
-            let group = map.get("group").and_then(|group| group.as_object());
-            let name = group.map_or_else(
-                || "all".to_owned(),
-                |group| {
-                    let values = group.values().filter_map(|value| value.as_str());
-                    values.collect::<Vec<_>>().join(" ")
-                },
-            );
-            let keys = || {
-                map.keys()
-                    .filter(|key| !["span", "group"].contains(&&***key))
-            };
-            let first = || {
-                keys()
-                    .find(|key| *key != "count")
-                    .or(keys().next())
-                    .cloned()
-            };
-            let Some(statistic) = statistic.clone().or_else(first) else {
+            let values = group.into_iter().flat_map(|group| group.values());
+            let name: Vec<&str> = values.filter_map(Value::as_str).collect();
+            if name.contains(&OTHER) {
                 continue;
-            };
-            let values = map.get(&statistic).and_then(|values| values.as_array());
-            let values = values.with_context(|| {
-                let known: Vec<&str> = keys().map(String::as_str).collect();
-                format!("--show {statistic}: allowed: {}", known.join(", "))
-            })?;
-            let number = |place: usize| values.get(place).and_then(serde_json::Value::as_f64);
-            let point = (
-                number(0).unwrap_or(0.0),
-                number(1).unwrap_or(0.0),
-                number(2).unwrap_or(0.0),
-            );
+            }
+            let number = |place: usize| row[&statistic][place].as_f64().unwrap_or(0.0);
+            let (name, point) = (name.join(" "), (number(0), number(1), number(2)));
             match lines.iter_mut().find(|line| line.name == name) {
                 Some(line) => line.points.push(point),
                 None => lines.push(series::Line {
@@ -355,19 +335,32 @@ fn picture(releases: &std::path::Path, show: Option<&str>) -> Result<String> {
                 }),
             }
         }
-        if statistic.is_none() {
-            let row = &table["rows"][0];
-            let keys = row.as_object().into_iter().flat_map(|map| map.keys());
-            let keys: Vec<&String> = keys
-                .filter(|key| !["span", "group"].contains(&&***key))
-                .collect();
-            statistic = keys
-                .iter()
-                .find(|key| **key != "count")
-                .or(keys.first())
-                .map(|key| (*key).clone());
-        }
+        chosen = Some((span, statistic));
     }
-    let title = format!("{} in every tick", statistic.unwrap_or_default());
-    Ok(series::picture(&title, &times, &lines))
+    let title = chosen.map(|(span, statistic)| format!("{statistic}, {span}"));
+    Ok(series::picture(&title.unwrap_or_default(), &times, &lines))
+}
+
+/// The span and the statistic of the picture.
+fn choose(table: &Value, show: Option<&str>) -> Result<(String, String)> {
+    let rows = table["rows"].as_array().map_or(&[][..], Vec::as_slice);
+    let spans = rows.iter().filter_map(|row| row["span"].as_str());
+    let last = spans.filter(|span| span.starts_with("last ")).last();
+    let keys = rows.first().and_then(Value::as_object);
+    let keys: Vec<&String> = keys.into_iter().flat_map(|row| row.keys()).collect();
+    let statistics = || {
+        keys.iter()
+            .filter(|key| **key != "span" && **key != "group")
+    };
+    let found = match show {
+        Some(show) => statistics().find(|key| **key == show),
+        None => statistics()
+            .find(|key| **key != "count")
+            .or(statistics().next()),
+    };
+    let found = found.with_context(|| {
+        let known: Vec<&str> = statistics().map(|key| key.as_str()).collect();
+        format!("--show: allowed: {}", known.join(", "))
+    })?;
+    Ok((last.unwrap_or("tick").to_owned(), (*found).clone()))
 }

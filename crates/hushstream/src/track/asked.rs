@@ -78,6 +78,16 @@ impl Asked {
         for (name, categories) in &self.categories {
             schema.vocabulary.insert(name.clone(), categories.clone());
         }
+        for name in self.numbers() {
+            if !schema.bounds.contains_key(name) {
+                refuse!("state the bounds of {name}, which are public, as in {name}=0:100");
+            }
+        }
+        for name in &self.groups {
+            if !schema.vocabulary.contains_key(name) {
+                refuse!("{name} makes groups, so state its categories: ‹group {name}='A|B'›");
+            }
+        }
         Ok(())
     }
 }
@@ -135,7 +145,7 @@ impl Shape {
             let Some((slot, AxisKind::Category(values))) =
                 find(name).map(|slot| (slot, &axes[slot].kind))
             else {
-                refuse!("{name} makes groups, so state its categories: ‹group {name}='A|B'›");
+                refuse!("{name} is a column of numbers, and makes groups");
             };
             columns.push(GroupColumn {
                 column: slot as u32,
@@ -146,7 +156,7 @@ impl Shape {
         }
         let number = |name: &str| match find(name).map(|slot| (slot, &axes[slot].kind)) {
             Some((slot, AxisKind::Number { low, high })) => Ok((slot as u32, *low, *high)),
-            _ => refuse!("state the bounds of {name}, which are public: ‹bounds {name}=0:100›"),
+            _ => refuse!("{name} is a column of categories, and its numbers are asked for"),
         };
         for quantile in &asked.quantiles {
             if !(*quantile > 0.0 && *quantile < 1.0) {

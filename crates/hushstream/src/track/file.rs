@@ -11,7 +11,7 @@ use crate::learner::Listener;
 use crate::outcome::Together;
 use crate::releases::Releases;
 use crate::rows::Rows;
-use crate::{budget, checked, data, files, memory, opening, state};
+use crate::{budget, checked, data, files, memory, opening, state, warnings};
 use hushstream_account::Guarantee;
 use hushstream_pictures::numbers::grouped;
 use serde::Serialize;
@@ -95,6 +95,11 @@ pub(crate) fn track(
     };
     let prepared = tracker.prepare(&layout, ticks)?;
     listener.say(&prepared.shown.to_string());
+    let rows = checked.as_ref().map(|checked| checked.rows);
+    let delta = rows.and_then(|rows| warnings::large_delta(learner.privacy.delta, rows));
+    for warning in delta.into_iter().chain(warnings::left_ledgers(learner)) {
+        listener.say(&warning);
+    }
     let first = match (&card, checked.is_some(), is_clock) {
         (Some(card), ..) => card.first,
         (None, _, false) => None,
@@ -217,12 +222,12 @@ pub(crate) fn track(
     let shown = !learner.output.quiet;
     let seconds = start.elapsed().as_secs_f64();
     let records = book.records();
-    let mut warnings: Vec<String> = checked.iter().flat_map(checked::warnings).collect();
+    let mut found: Vec<String> = checked.iter().flat_map(checked::warnings).collect();
     if checked.is_none() {
         let nulls = *book.nulls().for_the_operator();
         let told = checked::many_empty(nulls, records);
         told.iter().for_each(|told| listener.warn(told));
-        warnings.extend(told);
+        found.extend(told);
     }
     Ok(Tracked {
         plan: prepared.shown,
@@ -230,11 +235,10 @@ pub(crate) fn track(
         records,
         table: writing.last,
         confidence: tracker.confidence,
-        // Records that the plan leaves room for say nothing to a reader.
-        guarantee: guarantee.open_ended(records),
+        guarantee,
         ledger: book.together(),
         nulls: shown.then(|| *book.nulls().for_the_operator()),
-        warnings: shown.then_some(warnings),
+        warnings: shown.then_some(found),
         seconds: shown.then_some(seconds),
         rows_per_second: shown.then(|| (records - before) as f64 / seconds.max(1e-9)),
         peak_memory_bytes: memory::peak().filter(|_| shown),
