@@ -56,6 +56,8 @@ pub struct Run {
     learned_before: u64,
     published: u64,
     most: u64,
+    /// How often rows at rest are to be given, and how many each time.
+    passes: (u64, u64),
 }
 
 /// The plan for rows of the program.
@@ -69,7 +71,10 @@ impl Chosen {
     fn new(learner: &Learner) -> Result<Self> {
         data::check_persons(learner)?;
         let schema = &learner.data.schema;
-        let encoder = Encoder::new(schema)?;
+        let encoder = match schema.dimension {
+            Some(_) => Encoder::indexed(schema)?,
+            None => Encoder::new(schema)?,
+        };
         let stored = opening::stored_rounds(learner)?;
         let rounds = data::rounds(learner, None, stored)?;
         let situation = data::situation(learner, schema, encoder.layout(), rounds)?;
@@ -115,7 +120,8 @@ impl Run {
         let reading = data::reading(&learner, &learner.data.schema, &layout)?;
         let opened = opening::open(&learner, method.as_ref(), &reading, None, &mut ())?;
         let resumed = opened.resumed.clone();
-        let most = method.records().1;
+        let (most, passes) = (method.records().1, method.passes());
+        let is_checked = checked::began_checked(&learner)?;
         let frame = Frame {
             yardstick: data::yardstick(&learner, &layout, method.recipe())?,
             learner,
@@ -123,7 +129,7 @@ impl Run {
             method,
             listener: Box::new(()),
             length: situation.length,
-            is_checked: false,
+            is_checked,
         };
         let mut learning = Learning::new(frame, opened, None, false)?;
         learning.keep_releases();
@@ -137,6 +143,7 @@ impl Run {
             start: Instant::now(),
             published: 0,
             most,
+            passes,
         })
     }
 
@@ -210,6 +217,13 @@ impl Run {
     #[must_use]
     pub fn records(&self) -> u64 {
         self.learning.rounds()
+    }
+
+    /// How often the rows are to be given, all of them in one order: 1 unless they are at rest
+    /// ([`Learner::at_rest`]).
+    #[must_use]
+    pub fn passes(&self) -> u64 {
+        self.passes.0
     }
 
     /// The columns of a row of numbers, in order.
@@ -457,3 +471,9 @@ fn rest(learner: &Learner, rows: &mut Rows, seen: u64, planned: u64) -> Option<S
         )
     })
 }
+
+/// A run may move between threads.
+const _: fn() = || {
+    fn is_send<T: Send>() {}
+    is_send::<Run>();
+};

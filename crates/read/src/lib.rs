@@ -31,7 +31,7 @@ mod source;
 
 pub use check::{Checked, Finding, Findings};
 pub use encode::calendar::{parse_time, written as written_time};
-pub use encoder::{Encoder, Fields, Value};
+pub use encoder::{Encoder, Fields, Nameless, Value};
 pub use error::{Column, Fault, Place, ReadError};
 pub use formats::{Form, Format};
 pub use reader::{Reader, Row, Sealed};

@@ -20,13 +20,13 @@ use hushstream_noise::Key;
 
 /// The public half of a recipe: it asks records, and moves on what the mechanism releases. Given
 /// its coins it is deterministic, so replayed releases bring it back to where it was.
-pub trait Player: Sized {
+pub trait Player: Send + Sized {
     /// The recipe, with everything fixed but the data.
-    type Recipe;
+    type Recipe: Send;
     /// The question.
-    type Mechanism: Mechanism<Error: Into<RunError>>;
+    type Mechanism: Mechanism<Error: Into<RunError>> + Send;
     /// What leaves after a release.
-    type Output;
+    type Output: Send;
 
     /// The recipe's name.
     fn name(recipe: &Self::Recipe) -> RecipeName;

@@ -36,7 +36,7 @@ pub(crate) enum Content {
 }
 
 /// The same learner without privacy.
-pub(crate) trait Baseline {
+pub(crate) trait Baseline: Send {
     /// Predicts a record with its weights, for the board.
     fn score(&self, record: &Raw<Record>, board: &mut Scoreboard);
     fn learn(&mut self, record: &Raw<Record>) -> Result<()>;
@@ -53,7 +53,7 @@ impl Baseline for Shadow {
 }
 
 /// A run of any recipe, behind one interface.
-pub(crate) trait Session {
+pub(crate) trait Session: Send {
     /// Numbers in a release.
     fn size(&self) -> usize;
     /// Scores a record for the board, if there is one, then learns from it.
@@ -111,16 +111,16 @@ pub struct Play {
 }
 
 /// Reads the next play off a run.
-type NextPlay<P> = Box<dyn Fn(&mut Run<P>, &mut Ledger) -> Result<Option<Play>>>;
+type NextPlay<P> = Box<dyn Fn(&mut Run<P>, &mut Ledger) -> Result<Option<Play>> + Send>;
 
 /// What the releases of a run tell about each arm.
-type Arms<P> = Box<dyn Fn(&Run<P>) -> Vec<Arm>>;
+type Arms<P> = Box<dyn Fn(&Run<P>) -> Vec<Arm> + Send>;
 
 /// A run behind the common interface.
 pub(crate) struct Running<P: Player> {
     pub(crate) run: Run<P>,
     /// Formats an output for the file of releases.
-    pub(crate) show: Box<dyn Fn(P::Output) -> Content>,
+    pub(crate) show: Box<dyn Fn(P::Output) -> Content + Send>,
     /// Estimates for each arm from releases alone.
     pub(crate) arms: Arms<P>,
     /// The play that the next record answers.
@@ -128,7 +128,7 @@ pub(crate) struct Running<P: Player> {
 }
 
 impl<P: Player> Running<P> {
-    pub(crate) fn new(run: Run<P>, show: impl Fn(P::Output) -> Content + 'static) -> Self {
+    pub(crate) fn new(run: Run<P>, show: impl Fn(P::Output) -> Content + Send + 'static) -> Self {
         Self {
             run,
             show: Box::new(show),

@@ -15,12 +15,14 @@
 //! | `window` | ✓ | ✓ | ✓ | known; another guarantee |
 //! | `octave` | ✓ | ✓ | ✓ | unknown |
 //! | `fresh` | ✓ | ✓ | ✓ | known; for people who are in every item |
+//! | `dense` | ✓ | no: as `blt` | no | known, at most 1,024 |
 
 mod adding;
 mod ahead;
 pub mod blt;
 mod calibrate;
 mod cover;
+mod dense;
 mod error;
 mod filter;
 mod forecast;
@@ -45,6 +47,7 @@ mod views;
 mod window;
 
 pub use cover::{Cover, Noise, Term};
+pub use dense::Workload;
 pub use error::SumError;
 pub use kary::BalancedDigits;
 pub use kind::Unfit;
@@ -58,7 +61,6 @@ pub(crate) use tree::dyadic_node;
 pub use views::{View, ViewNoise, ViewNoises};
 pub use window::Window;
 
-use blt::BltError;
 use serde::{Deserialize, Serialize};
 use strategy::{About, SumStrategy};
 
@@ -83,6 +85,8 @@ pub enum SumKind {
     Octave,
     /// Fresh noise for every item, added up.
     Fresh,
+    /// The least error of all strategies for a workload: at most 1,024 releases.
+    Dense(Workload),
 }
 
 /// A sum with its parameters. Stored with a run, so that a resumed run keeps them even if a later
@@ -98,6 +102,7 @@ pub(crate) enum Strategy {
     Octave(octave::OctaveTrees),
     Blt(toeplitz::Toeplitz),
     Fresh(fresh::FreshNoise),
+    Dense(dense::Dense),
 }
 
 impl SumKind {
@@ -112,11 +117,12 @@ impl SumKind {
             Self::Window(_) => &window::ABOUT,
             Self::Octave => &octave::ABOUT,
             Self::Fresh => &fresh::ABOUT,
+            Self::Dense(_) => &dense::ABOUT,
         }
     }
 
     /// The strategy of this kind with the least worst error for n releases.
-    fn strategy(self, noise: Noise, releases: u64) -> Result<Strategy, BltError> {
+    fn strategy(self, noise: Noise, releases: u64) -> Result<Strategy, PlanError> {
         Ok(match self {
             Self::Tree => Strategy::Tree(BinaryTree),
             Self::PaddedTree => Strategy::PaddedTree(padded::PaddedTree),
@@ -127,6 +133,7 @@ impl SumKind {
             Self::Window(width) => Strategy::Window(Window { width }),
             Self::Octave => Strategy::Octave(octave::OctaveTrees),
             Self::Fresh => Strategy::Fresh(fresh::FreshNoise),
+            Self::Dense(workload) => Strategy::Dense(dense::Dense::best(workload, releases)?),
         })
     }
 }
@@ -145,6 +152,7 @@ impl std::ops::Deref for Strategy {
             Self::Octave(sum) => sum,
             Self::Blt(sum) => sum,
             Self::Fresh(sum) => sum,
+            Self::Dense(sum) => sum,
         }
     }
 }

@@ -256,6 +256,10 @@ impl SumRequest {
         } else {
             1
         };
+        if matches!(self.kind, SumKind::Dense(_)) && self.releases > self.kind.most_releases() {
+            let allowed = "1 to 1024 for sum dense; blt takes more";
+            return Err(ParameterError::new("releases", self.releases, allowed).into());
+        }
         for (parameter, given) in [
             ("releases", self.releases),
             ("batch", self.batch),

@@ -296,6 +296,9 @@ impl<G: GuaranteeKind> Machine for Sum<G> {
     }
 
     fn is_long(&self, since: u64, base: u64) -> bool {
+        if self.plan.fields.strategy.keeps_items() {
+            return false;
+        }
         let item = FRAME + 8 * self.item.values.len() as u64;
         let long = LONG.min(MANY_ITEMS * item).max(FEW_ITEMS * item);
         since > long.max(base)
