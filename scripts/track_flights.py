@@ -44,17 +44,20 @@ def spans(days):
         yield {"total": collections.Counter(total), "tick": day, "last 7": week}
 
 
-def cells(row, exact):
-    """The numbers of a row of a table, with their truth."""
-    group = row.get("group", {})
-    wanted = lambda key: all(group.get(name, key[place]) == key[place] for place, name in enumerate(["origin", "late"]))
-    hours = [0] * 24
-    for key, count in exact.items():
-        if wanted(key):
-            hours[key[2]] += count
-    yield "count", row["count"], sum(hours)
-    for hour in range(24):
-        yield "hour", row[f"hour {hour}..{hour + 1}"], hours[hour]
+def truths(days):
+    """For every tick, span and group, the names and exact values of the numbers of a table's row."""
+    names = ["count"] + [f"hour {hour}..{hour + 1}" for hour in range(24)]
+    table = {}
+    for tick, by_span in enumerate(spans(days)):
+        for span, exact in by_span.items():
+            for origin in [None, "EWR", "JFK", "LGA", "(other)"]:
+                for late in [None] if origin is None else ["0", "1", "(other)"]:
+                    hours = [0] * 24
+                    for key, count in exact.items():
+                        if origin in (None, key[0]) and late in (None, key[1]):
+                            hours[key[2]] += count
+                    table[tick, span, origin, late] = list(zip(names, [sum(hours)] + hours))
+    return table
 
 
 def run(program, flights, seed, folder):
@@ -108,15 +111,18 @@ def opendp_gaussian():
 
 def main(program, flights, seeds=100):
     """Prints coverage and errors."""
-    exact = list(spans(truth(flights)))
+    exact = truths(truth(flights))
     held, all_, squares = collections.Counter(), collections.Counter(), collections.Counter()
     with tempfile.TemporaryDirectory() as folder:
         for seed in range(int(seeds)):
             for table in run(program, flights, seed, folder):
-                tick = table["release"] - 1
                 for row in table["rows"]:
-                    for what, (value, low, high), true in cells(row, exact[tick][row["span"]]):
-                        kind = (row["span"], what if "group" in row else what + " of all", "flights" if true else "none")
+                    group = row.get("group", {})
+                    cells = exact[table["release"] - 1, row["span"], group.get("origin"), group.get("late")]
+                    for name, true in cells:
+                        value, low, high = row[name]
+                        what = name.split()[0] + ("" if group else " of all")
+                        kind = (row["span"], what, "flights" if true else "none")
                         all_[kind] += 1
                         held[kind] += low <= true <= high
                         squares[kind] += (value - true) ** 2

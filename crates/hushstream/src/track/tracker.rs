@@ -215,7 +215,7 @@ impl Tracker {
     /// # Errors
     /// A parameter that is missing or not allowed; a budget without room; a disk that fails.
     pub fn start(self) -> Result<Tracking, Error> {
-        Tracking::open(self)
+        Tracking::open(&self)
     }
 
     /// Continues the run in the state folder. Spends nothing.
@@ -224,7 +224,7 @@ impl Tracker {
     /// No such run; other parameters than those it was begun with; a disk that fails.
     pub fn resume(mut self) -> Result<Tracking, Error> {
         self.learner.output.resume = true;
-        Tracking::open(self)
+        Tracking::open(&self)
     }
 
     /// Publishes statistics of a whole file or stream. Checks everything that can be checked before
@@ -348,7 +348,7 @@ pub struct Tracking {
 }
 
 impl Tracking {
-    fn open(tracker: Tracker) -> Result<Self> {
+    fn open(tracker: &Tracker) -> Result<Self> {
         let schema = tracker.schema()?;
         let encoder = Encoder::new(&schema)?;
         let prepared = tracker.prepare(encoder.layout(), tracker.stated_ticks()?)?;

@@ -255,6 +255,15 @@ mod tests {
         (1..=RELEASES).map(one).collect()
     }
 
+    /// A view of numbers by their release.
+    fn seen(view: View, t: u64, at: impl Fn(u64) -> f64) -> f64 {
+        match view {
+            View::Total => at(t),
+            View::Last(items) => at(t) - at(t.saturating_sub(items)),
+            View::Fading(factor) => (1..=t).fold(0.0, |sum, s| factor * sum + at(s) - at(s - 1)),
+        }
+    }
+
     /// The deviation of a view over many coordinates and keys is the stated one; where only a bound
     /// is known, it is not above it.
     #[test]
@@ -283,17 +292,12 @@ mod tests {
                 for t in [1_u64, 2, 7, 8, 16, 17, 31, 32, 36, 37] {
                     let mut squares = 0.0;
                     for run in &runs {
-                        for i in 0..DIMENSION as usize {
-                            let at = |t: u64| if t == 0 { 0.0 } else { run[t as usize - 1][i] };
-                            let value = match view {
-                                View::Total => at(t),
-                                View::Last(items) => at(t) - at(t.saturating_sub(items)),
-                                View::Fading(factor) => {
-                                    (1..=t).fold(0.0, |sum, s| factor * sum + at(s) - at(s - 1))
-                                }
-                            };
-                            squares += value * value;
-                        }
+                        squares += (0..DIMENSION as usize)
+                            .map(|i| {
+                                let at = |t: u64| if t == 0 { 0.0 } else { run[t as usize - 1][i] };
+                                seen(view, t, at).powi(2)
+                            })
+                            .sum::<f64>();
                     }
                     let found = (squares / f64::from(4 * DIMENSION)).sqrt();
                     let ratio = found / stated[t as usize - 1].sd;
