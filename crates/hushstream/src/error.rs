@@ -60,6 +60,11 @@ impl Error {
         Self::Refused(Refusal(text.into()))
     }
 
+    /// A failure of a lower layer.
+    pub(crate) fn other(error: impl std::error::Error + Send + Sync + 'static) -> Self {
+        Self::Other(Box::new(error))
+    }
+
     /// The error and its causes on one line, skipping repeats, with every setting of a run in these
     /// words: see [`Refusal::worded`].
     pub fn worded(&self, words: impl Fn(&str) -> String) -> String {

@@ -6,7 +6,7 @@ use crate::plan::Plan;
 use crate::run::Run;
 use hushstream_account::{Adjacency, Budget};
 use hushstream_pictures::numbers::delta;
-use hushstream_read::{SchemaSpec, Task};
+use hushstream_read::{Layout, SchemaSpec, Task};
 use hushstream_recipes::{RecipeName, Wishes};
 use std::ops::Range;
 use std::path::PathBuf;
@@ -111,6 +111,9 @@ pub struct Data {
     pub format: Option<String>,
     /// The schema of the columns.
     pub schema: SchemaSpec,
+    /// The layout of the columns, if rows come from other machines and the schema alone does not tell
+    /// it.
+    pub layout: Option<Layout>,
     /// Whether quoted fields may contain line breaks.
     pub multiline: bool,
     /// Read the rows in an order drawn from this public seed.

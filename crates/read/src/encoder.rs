@@ -232,16 +232,28 @@ impl Encoder {
     /// # Errors
     /// A layout of hashed names, as of VW text.
     pub fn with_layout(layout: &Layout, names: &[String]) -> Result<Self, ReadError> {
-        let names = match names {
+        Self::of_layout(layout, names, None, MissingTarget::Error)
+    }
+
+    /// The same for records that are learned, with the column of persons if there is one.
+    ///
+    /// # Errors
+    /// As [`Encoder::with_layout`].
+    pub fn of_layout(
+        layout: &Layout,
+        names: &[String],
+        person: Option<&str>,
+        missing_target: MissingTarget,
+    ) -> Result<Self, ReadError> {
+        let mut names = match names {
             [] => layout.column_names(),
             names => names.to_vec(),
         };
-        Self::build(
-            layout.clone(),
-            &names,
-            Beside::default(),
-            MissingTarget::Error,
-        )
+        if let Some(person) = person.filter(|person| names.iter().all(|name| name != person)) {
+            names.push(person.to_owned());
+        }
+        let beside = Beside { person, time: None };
+        Self::build(layout.clone(), &names, beside, missing_target)
     }
 
     fn build(

@@ -410,6 +410,7 @@ impl Data {
             file: self.file.clone(),
             format: self.format.clone(),
             schema: schema(self, person)?,
+            layout: None,
             multiline: self.multiline,
             shuffle: self.shuffle,
             passes: self.passes,

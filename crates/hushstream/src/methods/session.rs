@@ -4,6 +4,7 @@ use crate::error::Result;
 use crate::outcome::Arm;
 use hushstream_account::Guarantee;
 use hushstream_mechanism::losses::Record;
+use hushstream_mechanism::sums::{Delivery, Question};
 use hushstream_mechanism::{Ledger, OperatorOnly, Raw, Released, Scoreboard};
 use hushstream_recipes::{Player, Run, Shadow};
 use serde::Serialize;
@@ -78,6 +79,14 @@ pub(crate) trait Session: Send {
     fn counts(&self) -> (OperatorOnly<u64>, OperatorOnly<u64>);
     /// Estimates for each arm from releases alone, if there are arms; publishable after a sync.
     fn arms(&self) -> Vec<Arm>;
+    /// Syncs, and returns the question for workers on other machines, with a public note.
+    fn question(&mut self, ledger: &mut Ledger, note: Vec<u8>) -> Result<Question>;
+    /// Takes a batch of a source; returns whether it was not taken before.
+    fn commit(&mut self, delivery: &Delivery, note: Vec<u8>, parts: &[&[u8]]) -> Result<bool>;
+    /// Whether another record or batch is asked: nothing is released after the last.
+    fn asks(&self) -> bool;
+    /// The source and number of the last batch.
+    fn delivered(&self) -> Option<(String, u64)>;
     /// Syncs, and returns the play that the next record answers, if there are plays.
     fn play(&mut self, ledger: &mut Ledger) -> Result<Option<Play>>;
 }
@@ -199,6 +208,22 @@ impl<P: Player> Session for Running<P> {
 
     fn arms(&self) -> Vec<Arm> {
         (self.arms)(&self.run)
+    }
+
+    fn question(&mut self, ledger: &mut Ledger, note: Vec<u8>) -> Result<Question> {
+        Ok(self.run.question_elsewhere(ledger, note)?.into_value())
+    }
+
+    fn commit(&mut self, delivery: &Delivery, note: Vec<u8>, parts: &[&[u8]]) -> Result<bool> {
+        Ok(self.run.commit(delivery, note, parts)?)
+    }
+
+    fn asks(&self) -> bool {
+        self.run.asks()
+    }
+
+    fn delivered(&self) -> Option<(String, u64)> {
+        self.run.delivered()
     }
 
     fn play(&mut self, ledger: &mut Ledger) -> Result<Option<Play>> {

@@ -23,6 +23,7 @@ pub mod blt;
 mod calibrate;
 mod cover;
 mod dense;
+mod elsewhere;
 mod error;
 mod filter;
 mod forecast;
@@ -32,7 +33,6 @@ mod kary;
 mod kind;
 mod octave;
 mod padded;
-mod partial;
 mod plan;
 mod promise;
 mod running;
@@ -48,10 +48,13 @@ mod window;
 
 pub use cover::{Cover, Noise, Term};
 pub use dense::Workload;
+pub use elsewhere::{
+    Ask, Committed, Delivery, DeliveryError, PartialSum, PartialSumError, Positions, Question,
+    QuestionError, Span, Worker,
+};
 pub use error::SumError;
 pub use kary::BalancedDigits;
 pub use kind::Unfit;
-pub use partial::{PartialSum, PartialSumError};
 pub(crate) use plan::PlanFields;
 pub use plan::{Geometry, PlanError, SumPlan, SumRequest};
 pub use smooth::ConstantWeight;
