@@ -345,7 +345,7 @@ fn picture(releases: &Path, show: Option<&str>) -> Result<String> {
 fn choose(table: &Value, show: Option<&str>) -> Result<(String, String)> {
     let rows = table["rows"].as_array().map_or(&[][..], Vec::as_slice);
     let spans = rows.iter().filter_map(|row| row["span"].as_str());
-    let last = spans.filter(|span| span.starts_with("last ")).last();
+    let last = spans.filter(|span| span.starts_with("last ")).next_back();
     let keys = rows.first().and_then(Value::as_object);
     let keys: Vec<&String> = keys.into_iter().flat_map(|row| row.keys()).collect();
     let statistics = || {
