@@ -163,12 +163,10 @@ fn expanded(map: &TableMap, values: &[f64]) -> Vec<f64> {
     let mut phi = vec![0.0; map.dimension()];
     let mut expanded = Expanded::default();
     assert!(map.expand(&row(values), &mut expanded));
-    for &(i, high) in &expanded.pairs {
-        phi[i as usize] += (1.0 - high) * expanded.scale;
-        phi[i as usize + 1] += high * expanded.scale;
-    }
-    for &i in &expanded.singles {
-        phi[i as usize] += expanded.scale;
+    for (&left, pair) in expanded.left.iter().zip(&expanded.hats) {
+        for (coordinate, hat) in (left as usize..).zip(pair) {
+            phi[coordinate] += hat * expanded.scale;
+        }
     }
     for &i in &expanded.cells {
         phi[i as usize] += map.cell_length();
