@@ -72,13 +72,8 @@ impl LogScale {
         ((self.scaled(value) - low) * factor).clamp(0.0, 1.0)
     }
 
-    #[inline(always)]
     fn scaled(self, value: f64) -> f64 {
-        let distance = (value - self.origin) * 500.0;
-        // Exponent and mantissa side by side: the logarithm to base 2 at its powers, a line between.
-        let bits = (1.0 + distance.abs()).to_bits();
-        let logarithm = (bits - 1.0_f64.to_bits()) as f64 / (1_u64 << 52) as f64;
-        logarithm.copysign(distance)
+        scaled(value, self.origin)
     }
 
     /// The scaled lower bound, and the factor that makes the range 1.
@@ -86,6 +81,16 @@ impl LogScale {
         let (low, high) = (self.scaled(-1.0), self.scaled(1.0));
         (low, 1.0 / (high - low))
     }
+}
+
+/// The scale of a [`LogScale`] with this origin.
+#[inline(always)]
+fn scaled(value: f64, origin: f64) -> f64 {
+    let distance = (value - origin) * 500.0;
+    // Exponent and mantissa side by side: the logarithm to base 2 at its powers, a line between.
+    let bits = (1.0 + distance.abs()).to_bits();
+    let logarithm = bits.wrapping_sub(1.0_f64.to_bits()) as f64 / (1_u64 << 52) as f64;
+    logarithm.copysign(distance)
 }
 
 impl Axis {
@@ -206,10 +211,8 @@ pub struct TableMap {
     curves: Curves,
     /// First coordinate of every table, and the end of the last.
     cells: Vec<u32>,
-    /// For every place of every table: bin = ⌊value·scale + shift⌋, then times the stride.
-    places: Vec<Place>,
-    /// Axes of a table, the same for all; tables with fewer have places of stride 0.
-    arity: usize,
+    /// The first axis of every table, the second, and so on; tables with fewer have strides of 0.
+    places: Vec<Places>,
 }
 
 /// Curves, prepared for rows, column by column: there are vectors for what all of them do alike.
@@ -225,8 +228,10 @@ struct Curves {
     shift: Vec<f64>,
     /// Axes with categories, and how many.
     categories: Vec<(u32, u32)>,
-    /// Axes with a logarithmic scale, and its lower bound.
-    logs: Vec<(u32, LogScale, f64)>,
+    /// Axes with a logarithmic scale, its origin and its scaled lower bound.
+    logs: Vec<u32>,
+    origins: Vec<f64>,
+    lows: Vec<f64>,
 }
 
 impl Curves {
@@ -251,7 +256,9 @@ impl Curves {
             } = kind
             {
                 let (low, factor) = log.range();
-                curves.logs.push((axis, log, low));
+                curves.logs.push(axis);
+                curves.origins.push(log.origin);
+                curves.lows.push(low);
                 let span = factor * f64::from(log.knots - 1);
                 curves.push(first + knots + 1, log.knots, (span, 0.0));
             }
@@ -267,12 +274,22 @@ impl Curves {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Place {
-    axis: u32,
-    scale: f64,
-    shift: f64,
-    stride: u32,
+/// One axis of every table: its bin is ⌊value·scale + shift⌋, and counts `stride` cells.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Places {
+    axis: Vec<u32>,
+    scale: Vec<f64>,
+    shift: Vec<f64>,
+    stride: Vec<u32>,
+}
+
+impl Places {
+    fn push(&mut self, axis: u32, (scale, shift): (f64, f64), stride: u32) {
+        self.axis.push(axis);
+        self.scale.push(scale);
+        self.shift.push(shift);
+        self.stride.push(stride);
+    }
 }
 
 /// The most coordinates that a map may have.
@@ -346,7 +363,7 @@ impl TableMap {
         let mut firsts = vec![0];
         firsts.extend(shape.axes.iter().map(|axis| next(axis.width().into())));
         let arity = shape.tables.iter().map(Vec::len).max().unwrap_or(0);
-        let (mut cells, mut places) = (vec![next(0)], Vec::new());
+        let (mut cells, mut places) = (vec![next(0)], vec![Places::default(); arity.min(4)]);
         for (number, table) in shape.tables.iter().enumerate() {
             let increasing = table.windows(2).all(|pair| pair[0] < pair[1]);
             let inside = table.iter().all(|&axis| (axis as usize) < shape.axes.len());
@@ -364,21 +381,12 @@ impl TableMap {
                     }
                     Axis::Category { values } => (values + 1, 1.0, 0.0),
                 };
-                places.push(Place {
-                    axis,
-                    scale,
-                    shift,
-                    stride: here,
-                });
+                places[place].push(axis, (scale, shift), here);
                 stride = stride.saturating_mul(bins.into()).min(MOST + 1);
             }
-            let nothing = Place {
-                axis: table[0],
-                scale: 0.0,
-                shift: 0.0,
-                stride: 0,
-            };
-            places.extend(std::iter::repeat_n(nothing, arity - table.len()));
+            for place in &mut places[table.len()..] {
+                place.push(table[0], (0.0, 0.0), 0);
+            }
             cells.push(next(stride));
         }
         if end > MOST {
@@ -390,7 +398,6 @@ impl TableMap {
             firsts,
             cells,
             places,
-            arity,
         })
     }
 
@@ -441,10 +448,9 @@ impl TableMap {
     /// none for a category.
     #[must_use]
     pub fn edges(&self, table: usize, place: usize) -> Vec<f64> {
-        let Place {
-            axis, scale, shift, ..
-        } = self.places[table * self.arity + place];
-        match self.shape.axes[axis as usize] {
+        let places = &self.places[place];
+        let (scale, shift) = (places.scale[table], places.shift[table]);
+        match self.shape.axes[places.axis[table] as usize] {
             Axis::Number { .. } => (1..=self.shape.bins)
                 .map(|bin| (f64::from(bin) - shift) / scale)
                 .collect(),
@@ -516,11 +522,9 @@ impl TableMap {
         }
         out.places.clear();
         out.places.extend(&out.codes);
-        let tails = curves.logs.iter().map(|&(axis, log, low)| {
-            let code = out.codes[axis as usize];
-            log.scaled(code) - low
-        });
+        let tails = curves.logs.iter().map(|&axis| out.codes[axis as usize]);
         out.places.extend(tails);
+        scale_tails(curves, &mut out.places[axes.len()..]);
         out.left.resize(curves.first.len(), 0);
         out.hats.resize(curves.first.len(), [0.0; 2]);
         let missing = find_hats(curves, &out.places, &mut out.left, &mut out.hats);
@@ -535,11 +539,9 @@ impl TableMap {
         } else {
             (rest / squared_length(out.hats.as_flattened())).sqrt()
         };
-        out.cells.clear();
-        if self.arity == 3 && missing == 0 {
-            self.find_triples(&out.codes, &mut out.cells);
-        } else {
-            self.find_cells(&out.codes, &mut out.cells);
+        self.find_cells(out);
+        if missing > 0 {
+            self.leave_out(&out.codes, &mut out.cells);
         }
         true
     }
@@ -556,7 +558,7 @@ impl TableMap {
             }
         }
         let mut absent = 0;
-        for (curve, &(axis, ..)) in (axes..).zip(&self.curves.logs) {
+        for (curve, &axis) in (axes..).zip(&self.curves.logs) {
             if out.codes[axis as usize].is_nan() {
                 out.hats[curve] = [0.0; 2];
                 absent += 1;
@@ -565,34 +567,26 @@ impl TableMap {
         absent
     }
 
-    /// The cells of a row, in which numbers may be missing.
-    fn find_cells(&self, codes: &[f64], out: &mut Vec<u32>) {
-        if self.arity == 0 {
-            return;
-        }
-        for (places, &first) in self.places.chunks_exact(self.arity).zip(&self.cells) {
-            let mut index = first;
-            let mut is_whole = true;
-            for place in places {
-                let code = codes[place.axis as usize];
-                is_whole &= !code.is_nan();
-                index += (code * place.scale + place.shift) as u32 * place.stride;
-            }
-            if is_whole {
-                out.push(index);
-            }
+    /// The cells of a row, one of every table.
+    fn find_cells(&self, out: &mut Expanded) {
+        out.cells.clear();
+        out.cells.extend(&self.cells[..self.tables()]);
+        for places in &self.places {
+            out.places.clear();
+            let codes = places.axis.iter().map(|&axis| out.codes[axis as usize]);
+            out.places.extend(codes);
+            add_bins(places, &out.places, &mut out.cells);
         }
     }
 
-    /// The same for triples of which nothing is missing.
-    fn find_triples(&self, codes: &[f64], out: &mut Vec<u32>) {
-        let (places, _) = self.places.as_chunks::<3>();
-        out.extend(places.iter().zip(&self.cells).map(|(places, &first)| {
-            let bin = |place: &Place| {
-                (codes[place.axis as usize] * place.scale + place.shift) as u32 * place.stride
-            };
-            first + bin(&places[0]) + bin(&places[1]) + bin(&places[2])
-        }));
+    /// Leaves out the cells of tables with a missing number.
+    fn leave_out(&self, codes: &[f64], cells: &mut Vec<u32>) {
+        let mut table = 0;
+        cells.retain(|_| {
+            table += 1;
+            let axes = &self.shape.tables[table - 1];
+            axes.iter().all(|&axis| !codes[axis as usize].is_nan())
+        });
     }
 }
 
@@ -607,7 +601,7 @@ pub(crate) struct Expanded {
     scale: f64,
     cells: Vec<u32>,
     codes: Vec<f64>,
-    /// The values of all curves.
+    /// The values of all curves, then those of an axis of all tables.
     places: Vec<f64>,
 }
 
@@ -634,14 +628,24 @@ impl Expanded {
 
     /// In lanes, because one addition has to wait for the other.
     fn hats_score(&self, weights: &[f64]) -> f64 {
-        let mut lanes = [[0.0; 2]; 2];
-        for (place, (&left, hats)) in self.left.iter().zip(&self.hats).enumerate() {
+        let products = |left: u32, hats: [f64; 2]| {
             let own = &weights[left as usize..][..2];
-            let lane = &mut lanes[place % 2];
-            lane[0] += hats[0] * own[0];
-            lane[1] += hats[1] * own[1];
+            [hats[0] * own[0], hats[1] * own[1]]
+        };
+        let (left, last_left) = self.left.as_chunks::<2>();
+        let (hats, last_hats) = self.hats.as_chunks::<2>();
+        let (mut even, mut odd) = ([0.0; 2], [0.0; 2]);
+        let add = |lanes: &mut [f64; 2], [low, high]: [f64; 2]| {
+            *lanes = [lanes[0] + low, lanes[1] + high];
+        };
+        for (left, hats) in left.iter().zip(hats) {
+            add(&mut even, products(left[0], hats[0]));
+            add(&mut odd, products(left[1], hats[1]));
         }
-        (lanes[0][0] + lanes[0][1]) + (lanes[1][0] + lanes[1][1])
+        if let ([left], [hats]) = (last_left, last_hats) {
+            add(&mut even, products(*left, *hats));
+        }
+        (even[0] + even[1]) + (odd[0] + odd[1])
     }
 
     fn cells_score(&self, weights: &[f64]) -> f64 {
@@ -658,7 +662,15 @@ impl Expanded {
 }
 
 wide! {
-    /// The two hats around every place; returns how many places are missing.
+    /// Takes values to their places on logarithmic scales, above the lower bound.
+    fn scale_tails<'a>(curves: &'a Curves, tails: &'a mut [f64]) -> () {
+        let scales = curves.origins.iter().zip(&curves.lows);
+        for (tail, (&origin, low)) in tails.iter_mut().zip(scales) {
+            *tail = scaled(*tail, origin) - low;
+        }
+    }
+
+    /// The two hats around every place; returns 0 if none is missing.
     fn find_hats<'a>(
         curves: &'a Curves,
         places: &'a [f64],
@@ -672,7 +684,7 @@ wide! {
         for (((place, (span, shift)), (first, last)), (left, hats)) in
             places.iter().zip(scales).zip(knots).zip(rows)
         {
-            missing += u64::from(place.is_nan());
+            missing |= u64::from(place.is_nan());
             let place = place * span + shift;
             // The cast makes 0 of what is not a number.
             let knot = (place as i32).max(0).min(*last);
@@ -681,6 +693,16 @@ wide! {
             *hats = [1.0 - high, high];
         }
         missing
+    }
+
+    /// Moves every table's cell by the bin of one of its axes.
+    fn add_bins<'a>(places: &'a Places, codes: &'a [f64], cells: &'a mut [u32]) -> () {
+        let scales = places.scale.iter().zip(&places.shift).zip(&places.stride);
+        for ((cell, code), ((scale, shift), stride)) in cells.iter_mut().zip(codes).zip(scales) {
+            // At least 0; the cast makes 0 of what is missing.
+            let bin = (code * scale + shift) as i32;
+            *cell = cell.wrapping_add(bin.cast_unsigned().wrapping_mul(*stride));
+        }
     }
 
     /// In four lanes.
@@ -706,10 +728,11 @@ wide! {
         limit: u64,
         out: &'a mut [i64],
     ) -> bool {
-        let (mut inside, mut low, mut high) = (1, 0_u64, 0_u64);
+        let (mut signs, mut low, mut high) = (0, 0_u64, 0_u64);
         for (out, hat) in out.iter_mut().zip(hats) {
             *out = integer(hat * scale);
-            inside &= u64::from(*out >= 0) & u64::from(*out <= most);
+            // Negative if either is.
+            signs |= *out | most.wrapping_sub(*out);
             // Below 2³², or it does not count.
             let size = out.cast_unsigned() & 0xffff_ffff;
             let term = match norm {
@@ -720,7 +743,15 @@ wide! {
             low = low.wrapping_add(term & 0xffff_ffff);
             high = high.wrapping_add(term >> 32);
         }
-        inside == 1 && (u128::from(high) << 32) + u128::from(low) <= u128::from(limit)
+        signs >= 0 && (u128::from(high) << 32) + u128::from(low) <= u128::from(limit)
+    }
+
+    /// Products of integers below 2³¹ in size: there is a vector for that.
+    fn multiply<'a>(integers: &'a [i64], factor: i64, out: &'a mut [i64]) -> () {
+        let factor = i64::from(factor as i32);
+        for (out, integer) in out.iter_mut().zip(integers) {
+            *out = i64::from(*integer as i32).wrapping_mul(factor);
+        }
     }
 }
 
@@ -730,8 +761,6 @@ pub(crate) struct TableForm {
     /// A and B.
     features: i64,
     residual: i64,
-    /// The integer of a cell.
-    cell: i64,
     /// What all features of a record may take, A² or, in L1, A; and what one cell takes of it.
     whole: u64,
     taken: u64,
@@ -740,14 +769,22 @@ pub(crate) struct TableForm {
     count: i64,
     expanded: Expanded,
     scores: Vec<f64>,
-    /// Integers of hats.
-    hats: Vec<[i64; 2]>,
+    integers: Integers,
     residuals: Vec<i64>,
 }
 
-/// The most steps that a residual is cut into, and a feature: squares of the latter fit 62 bits.
+/// q: the integers of a record's hats and of every cell.
+struct Integers {
+    hats: Vec<[i64; 2]>,
+    cell: i64,
+    /// Products of hats.
+    products: Vec<[i64; 2]>,
+}
+
+/// The most steps that a residual is cut into, and a feature: squares of the latter fit 60 bits.
+/// (No radius asks for more: it is at most 2⁴⁰.)
 const RESIDUAL_STEPS: i64 = 1 << 10;
-const MOST_FEATURES: i64 = 1 << 31;
+const MOST_FEATURES: i64 = 1 << 30;
 
 impl TableForm {
     /// For contributions of integer radius R.
@@ -767,14 +804,17 @@ impl TableForm {
             norm,
             features,
             residual,
-            cell,
             whole,
             taken,
             counted: sixteenths > 0,
             count: residual * i64::from(sixteenths.min(16)) / 16,
             expanded: Expanded::default(),
             scores: vec![0.0; response.scores()],
-            hats: Vec::new(),
+            integers: Integers {
+                hats: Vec::new(),
+                cell,
+                products: Vec::new(),
+            },
             residuals: Vec::new(),
         }
     }
@@ -811,9 +851,10 @@ impl TableForm {
             return Outcome::Null;
         }
         let (sums, counts) = total.split_at_mut(count * dimension);
-        self.add_products(&self.residuals, sums);
+        let (integers, expanded) = (&mut self.integers, &self.expanded);
+        integers.add_products(expanded, &self.residuals, sums);
         if self.counted {
-            self.add_products(&[self.count], counts);
+            integers.add_products(expanded, &[self.count], counts);
         }
         if clipped {
             Outcome::Clipped
@@ -869,12 +910,7 @@ impl TableForm {
 
     /// q of the hats, checked: not negative, and no more than what this record's cells leave.
     fn quantise_hats(&mut self) -> bool {
-        let Self {
-            expanded,
-            hats,
-            norm,
-            ..
-        } = self;
+        let (expanded, hats) = (&self.expanded, &mut self.integers.hats);
         let cells = self.taken.saturating_mul(expanded.cells.len() as u64);
         let Some(left) = self.whole.checked_sub(cells) else {
             return false;
@@ -883,39 +919,44 @@ impl TableForm {
         let (values, integers) = (expanded.hats.as_flattened(), hats.as_flattened_mut());
         [1.0, 1.0 - 1e-6].into_iter().any(|shrink| {
             let scale = expanded.scale * self.features as f64 * shrink;
-            quantise(values, scale, *norm, self.features, left, integers)
+            quantise(values, scale, self.norm, self.features, left, integers)
         })
     }
+}
 
-    /// Adds every factor's product with q, coordinate by coordinate. Factors are within B, so that
-    /// by the plan no sum wraps.
-    fn add_products(&self, factors: &[i64], total: &mut [i64]) {
-        let add = |total: &mut i64, product: i64| *total = total.wrapping_add(product);
-        let Expanded { left, cells, .. } = &self.expanded;
+impl Integers {
+    /// Adds every factor's product with q, coordinate by coordinate. A plan keeps sums of products
+    /// within A·B below 2⁶¹, so nothing wraps.
+    fn add_products(&mut self, expanded: &Expanded, factors: &[i64], total: &mut [i64]) {
+        let Expanded { left, cells, .. } = expanded;
         let count = factors.len();
         if let &[factor] = factors {
-            for (&left, hats) in left.iter().zip(&self.hats) {
+            self.products.resize(self.hats.len(), [0; 2]);
+            let products = self.products.as_flattened_mut();
+            multiply(self.hats.as_flattened(), factor, products);
+            for (&left, products) in left.iter().zip(&self.products) {
                 let own = &mut total[left as usize..][..2];
-                add(&mut own[0], factor * hats[0]);
-                add(&mut own[1], factor * hats[1]);
+                own[0] = own[0].wrapping_add(products[0]);
+                own[1] = own[1].wrapping_add(products[1]);
             }
             let product = factor * self.cell;
-            cells
-                .iter()
-                .for_each(|&cell| add(&mut total[cell as usize], product));
+            for &cell in cells {
+                let own = &mut total[cell as usize];
+                *own = own.wrapping_add(product);
+            }
             return;
         }
+        let add = |own: &mut [i64], value: i64| {
+            for (own, factor) in own.iter_mut().zip(factors) {
+                *own = own.wrapping_add(factor.wrapping_mul(value));
+            }
+        };
         for (&left, hats) in left.iter().zip(&self.hats) {
             let own = total[left as usize * count..][..2 * count].chunks_exact_mut(count);
-            for (own, hat) in own.zip(hats) {
-                let pairs = own.iter_mut().zip(factors);
-                pairs.for_each(|(total, factor)| add(total, factor * hat));
-            }
+            own.zip(hats).for_each(|(own, hat)| add(own, *hat));
         }
         for &cell in cells {
-            let own = total[cell as usize * count..][..count].iter_mut();
-            own.zip(factors)
-                .for_each(|(total, factor)| add(total, factor * self.cell));
+            add(&mut total[cell as usize * count..][..count], self.cell);
         }
     }
 }

@@ -237,29 +237,6 @@ fn no_cell_lies_outside_its_table() {
 }
 
 #[test]
-fn triples_take_the_short_way_to_the_same_cells() {
-    let axes = vec![
-        number(2),
-        Axis::Category { values: 3 },
-        number(4),
-        number(2),
-    ];
-    let tables = vec![vec![0, 1, 2], vec![0], vec![1, 2, 3], vec![2, 3]];
-    let map = TableMap::new(shape(axes, tables, false)).unwrap();
-    for a in -10..=10 {
-        for code in 0..4 {
-            let x = f64::from(a) / 10.0;
-            let codes = [x, f64::from(code), -x, 0.3 * x];
-            let (mut short, mut long) = (Vec::new(), Vec::new());
-            map.find_triples(&codes, &mut short);
-            map.find_cells(&codes, &mut long);
-            assert_eq!(short, long, "{codes:?}");
-            assert_eq!(short.len(), 4);
-        }
-    }
-}
-
-#[test]
 fn scores_are_inner_products() {
     let map = mixed(false);
     for count in [1, 3] {
