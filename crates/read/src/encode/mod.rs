@@ -16,10 +16,11 @@ use crate::schema::{Layout, MissingTarget};
 use hushstream_mechanism::losses::{Features, Record};
 use hushstream_mechanism::{OperatorOnly, Raw, RowDigest};
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 use step::Scale;
 use target::TargetEncoder;
-use value::{short_length, short_number};
+use value::short_decimal;
 
 /// The columns of a file by name, and what to do with each.
 pub(crate) struct Columns {
@@ -264,29 +265,27 @@ impl Builder {
         }
     }
 
-    /// Reads a short number from the beginning of `rest` up to the separator, and gives its length;
-    /// nothing if the column or the field is another.
-    pub(crate) fn short_number(
+    /// A field of a row without quotes: short numbers are read where they stand.
+    #[inline(always)]
+    pub(crate) fn plain_field(
         &mut self,
         step: &Step,
-        rest: &[u8],
-        separator: u8,
-    ) -> Option<usize> {
-        let (Step::Number(_) | Step::Mark { .. }) = step else {
-            return None;
-        };
-        if self.has_missing_numbers {
-            return None;
+        line: &[u8],
+        place: Range<usize>,
+        targets: Targets,
+    ) -> Result<(), Fault> {
+        if let Step::Number(_) | Step::Mark { .. } = step
+            && !self.has_missing_numbers
+            && let Some(decimal) = short_decimal(line, &place)
+        {
+            match step {
+                _ if self.only_checks => {}
+                Step::Number(scale) => self.put_number(scale, decimal.value()),
+                _ => self.put_mark(step, decimal.value()),
+            }
+            return Ok(());
         }
-        if self.only_checks {
-            return short_length(rest, separator);
-        }
-        let (value, length) = short_number(rest, separator)?;
-        match step {
-            Step::Number(scale) => self.put_number(scale, value),
-            _ => self.put_mark(step, value),
-        }
-        Some(length)
+        self.field(step, &line[place], targets)
     }
 
     /// A field that is a number already: as if it were written out.

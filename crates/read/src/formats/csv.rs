@@ -1,6 +1,7 @@
 //! Tables of separated values: RFC 4180, with line breaks of either kind, and with line breaks
 //! within quotes only if the input allows them.
 
+use super::marks::Marks;
 use super::{Failure, FileFormat, NamesFrom, OTHER_KIND, Opened, Rows};
 use crate::encode::{Builder, Columns, Targets, is_number};
 use crate::error::Fault;
@@ -117,24 +118,24 @@ impl Rows for Table {
             column: Some(self.columns.column(field)),
             fault,
         };
-        let (mut next, mut found) = (Some(0), 0);
-        while let Some(at) = next {
-            let Some(step) = self.columns.steps.get(found) else {
-                return Err(fail(at, found, Fault::LongRow { expected }));
-            };
-            let rest = &line[at..];
-            let length = match builder.short_number(step, rest, self.separator) {
-                Some(length) => length,
-                None => {
-                    let (text, length) = field(rest, self.separator);
-                    builder
-                        .field(step, &text, targets)
-                        .map_err(|fault| fail(at, found, fault))?;
-                    length
-                }
-            };
-            next = (length < rest.len()).then_some(at + length + 1);
-            found += 1;
+        let (steps, mut found) = (&self.columns.steps, 0);
+        if memchr(b'"', line).is_some() {
+            for (at, text) in fields(line, self.separator) {
+                let step = steps.get(found);
+                let step = step.ok_or_else(|| fail(at, found, Fault::LongRow { expected }))?;
+                let read = builder.field(step, &text, targets);
+                read.map_err(|fault| fail(at, found, fault))?;
+                found += 1;
+            }
+        } else {
+            let mut at = 0;
+            for end in Marks::new(line, self.separator) {
+                let step = steps.get(found);
+                let step = step.ok_or_else(|| fail(at, found, Fault::LongRow { expected }))?;
+                let read = builder.plain_field(step, line, at..end, targets);
+                read.map_err(|fault| fail(at, found, fault))?;
+                (at, found) = (end + 1, found + 1);
+            }
         }
         if found < expected {
             return Err(fail(line.len(), found, Fault::ShortRow { expected, found }));

@@ -5,6 +5,7 @@ mod csv;
 mod form;
 mod jsonl;
 mod libsvm;
+mod marks;
 #[cfg(feature = "parquet")]
 pub(crate) mod parquet;
 mod vw;
