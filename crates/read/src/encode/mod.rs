@@ -20,7 +20,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use step::Scale;
 use target::TargetEncoder;
-use value::short_decimal;
+use value::{Short, decimal};
 
 /// The columns of a file by name, and what to do with each.
 pub(crate) struct Columns {
@@ -256,6 +256,15 @@ impl Builder {
         Ok(())
     }
 
+    /// A number of a column of numbers or of indicators.
+    #[inline(always)]
+    fn put_plain(&mut self, step: &Step, value: f64) {
+        match step {
+            Step::Number(scale) => self.put_number(scale, value),
+            _ => self.put_mark(step, value),
+        }
+    }
+
     /// An indicator of a group.
     fn put_mark(&mut self, step: &Step, value: f64) {
         if let Step::Mark { slot, place } = step
@@ -276,14 +285,17 @@ impl Builder {
     ) -> Result<(), Fault> {
         if let Step::Number(_) | Step::Mark { .. } = step
             && !self.has_missing_numbers
-            && let Some(decimal) = short_decimal(line, &place)
         {
-            match step {
-                _ if self.only_checks => {}
-                Step::Number(scale) => self.put_number(scale, decimal.value()),
-                _ => self.put_mark(step, decimal.value()),
+            if let Some(short) = Short::find(line, &place) {
+                if !self.only_checks {
+                    self.put_plain(step, short.value());
+                }
+                return Ok(());
             }
-            return Ok(());
+            if let Some(value) = decimal(&line[place.clone()]) {
+                self.put_plain(step, value);
+                return Ok(());
+            }
         }
         self.field(step, &line[place], targets)
     }

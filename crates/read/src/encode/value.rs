@@ -20,91 +20,97 @@ pub(crate) fn parse_number(field: &[u8]) -> Option<f64> {
     std::str::from_utf8(field).ok()?.parse().ok()
 }
 
-/// A number of few digits: at most 15 and their power of ten are exact as floats, so one division
-/// rounds once, and the result is the nearest float, as [`parse_number`] gives it.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Decimal {
-    digits: i64,
+/// A short decimal as it stands in a row, as most fields of most tables do: at most eight bytes,
+/// digits with perhaps a minus before them and a point among them. It is read as one integer.
+/// Without this a run on a table of numbers takes a third longer.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Short {
+    /// The digits, the last one in the highest byte, and zeros before the first.
+    digits: u64,
+    /// Bits below the byte of the point; 64 if there is none.
+    point: u32,
     is_negative: bool,
-    decimals: usize,
 }
 
-impl Decimal {
+impl Short {
+    #[inline(always)]
+    pub(crate) fn find(line: &[u8], place: &Range<usize>) -> Option<Self> {
+        const ZEROS: u64 = u64::from_le_bytes([b'0'; 8]);
+        const HIGH: u64 = u64::from_le_bytes([0x80; 8]);
+        let bits = 8 * (place.end - place.start);
+        if !(8..=64).contains(&bits) {
+            return None;
+        }
+        // Whatever stands before the field becomes zeros.
+        let word = match line.get(place.end.wrapping_sub(8)..place.end) {
+            Some(eight) => u64::from_le_bytes(eight.try_into().ok()?),
+            None => u64::from_le_bytes(*line.first_chunk()?) << (64 - 8 * place.end),
+        };
+        let first = (64 - bits) as u32;
+        let mut short = Self {
+            digits: (word ^ ZEROS) & (u64::MAX << first),
+            point: 64,
+            is_negative: false,
+        };
+        // The high bit of every byte that is no digit.
+        let digits = short.digits;
+        let mut others = ((digits & !HIGH).wrapping_add(0x7676_7676_7676_7676) | digits) & HIGH;
+        if others == 0 {
+            return Some(short);
+        }
+        let is = |byte: u8, bits: u32| (digits >> bits) as u8 == byte ^ b'0';
+        let mut left = bits - 8;
+        if is(b'-', first) {
+            short.is_negative = true;
+            short.digits &= (u64::MAX << first) << 8;
+            others &= others - 1;
+            if others == 0 {
+                return (left > 0).then_some(short);
+            }
+            left -= 8;
+        }
+        // A point, nothing else, and a digit.
+        short.point = others.trailing_zeros() & 0x38;
+        let is_point = is(b'.', short.point) && others & (others - 1) == 0;
+        (is_point && left > 0).then_some(short)
+    }
+
     #[inline(always)]
     pub(crate) fn value(self) -> f64 {
-        const POWERS: [f64; 16] = [
-            1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
-        ];
-        let size = match self.decimals {
-            0 => self.digits as f64,
-            decimals => self.digits as f64 / POWERS[decimals & 15],
+        let size = if self.point == 64 {
+            eight_digits(self.digits) as f64
+        } else {
+            // What stands before the point moves up.
+            let after = (u64::MAX << self.point) << 8;
+            let whole = self.digits & !(u64::MAX << self.point);
+            let decimals = 7 - self.point as usize / 8;
+            shifted(eight_digits(self.digits & after | whole << 8), decimals)
         };
         if self.is_negative { -size } else { size }
     }
 }
 
-/// The decimal at this place of a row, if it is a short one, as most fields of most tables are:
-/// digits, with perhaps a minus before them and a point among them.
-#[inline(always)]
-pub(crate) fn short_decimal(line: &[u8], place: &Range<usize>) -> Option<Decimal> {
-    eight_bytes(line, place).or_else(|| other_decimal(&line[place.clone()]))
-}
-
-/// [`short_decimal`] of at most eight bytes, read as one integer. Without this a run on a table of
-/// numbers takes a third longer.
-#[inline(always)]
-fn eight_bytes(line: &[u8], place: &Range<usize>) -> Option<Decimal> {
-    const ZEROS: u64 = u64::from_le_bytes([b'0'; 8]);
-    const HIGH: u64 = u64::from_le_bytes([0x80; 8]);
-    let bits = 8 * (place.end - place.start) as u64;
-    if !(8..=64).contains(&bits) {
-        return None;
-    }
-    // The last digit is the highest byte, and whatever stands before the field becomes zeros.
-    let word = match line.get(place.end.wrapping_sub(8)..place.end) {
-        Some(eight) => u64::from_le_bytes(eight.try_into().ok()?),
-        None => u64::from_le_bytes(*line.first_chunk()?) << (64 - 8 * place.end),
-    };
-    let first = 64 - bits;
-    let mut field = (word ^ ZEROS) & (u64::MAX << first);
-    let is_negative = (field >> first) as u8 == b'-' ^ b'0';
-    if is_negative {
-        field &= (u64::MAX << first) << 8;
-    }
-    // The high bit of every byte that is no digit.
-    let others = ((field & !HIGH).wrapping_add(0x7676_7676_7676_7676) | field) & HIGH;
-    let signs = 8 * u64::from(is_negative);
-    if others == 0 {
-        return (bits > signs).then(|| Decimal {
-            digits: digits_of(field),
-            is_negative,
-            decimals: 0,
-        });
-    }
-    // A point and nothing else: what stands before it moves up.
-    let point = others.trailing_zeros() & 0x38;
-    let is_point = (field >> point) as u8 == b'.' ^ b'0' && others & (others - 1) == 0;
-    let after = (u64::MAX << point) << 8;
-    let whole = field & !(u64::MAX << point);
-    (is_point && bits > signs + 8).then(|| Decimal {
-        digits: digits_of(field & after | whole << 8),
-        is_negative,
-        decimals: 7 - point as usize / 8,
-    })
-}
-
 /// The number that eight digits are: by pairs, fours and eights. 99, 9999 and 99999999 fit their
 /// bytes, so no sum carries over.
 #[inline(always)]
-fn digits_of(eight: u64) -> i64 {
+fn eight_digits(eight: u64) -> i64 {
     let pairs = (eight.wrapping_mul(10 << 8 | 1) >> 8) & 0x00ff_00ff_00ff_00ff;
     let fours = (pairs.wrapping_mul(100 << 16 | 1) >> 16) & 0x0000_ffff_0000_ffff;
     (fours.wrapping_mul(10_000 << 32 | 1) >> 32) as i64
 }
 
-/// [`short_decimal`] of more than eight bytes.
-#[inline(never)]
-fn other_decimal(field: &[u8]) -> Option<Decimal> {
+/// At most 15 digits and their power of ten are exact as floats, so one division rounds once: the
+/// result is the nearest float, as [`parse_number`] gives it.
+#[inline(always)]
+fn shifted(digits: i64, decimals: usize) -> f64 {
+    const POWERS: [f64; 16] = [
+        1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+    ];
+    digits as f64 / POWERS[decimals & 15]
+}
+
+/// A decimal of at most 15 digits.
+pub(crate) fn decimal(field: &[u8]) -> Option<f64> {
     let number = field.strip_prefix(b"-").unwrap_or(field);
     let mut mantissa = 0;
     let whole = digits(number, &mut mantissa);
@@ -113,11 +119,14 @@ fn other_decimal(field: &[u8]) -> Option<Decimal> {
         decimals = digits(&number[whole + 1..], &mut mantissa);
         length += 1 + decimals;
     }
-    let is_short = length == number.len() && (1..=15).contains(&(whole + decimals));
-    is_short.then(|| Decimal {
-        digits: mantissa as i64,
-        is_negative: number.len() < field.len(),
-        decimals,
+    if length < number.len() || !(1..=15).contains(&(whole + decimals)) {
+        return None;
+    }
+    let size = shifted(mantissa as i64, decimals);
+    Some(if number.len() < field.len() {
+        -size
+    } else {
+        size
     })
 }
 
@@ -293,13 +302,16 @@ mod tests {
             for before in ["", "7,", "abc,-1,"] {
                 let line = format!("{before}{text},1");
                 let place = before.len()..before.len() + text.len();
-                let found = short_decimal(line.as_bytes(), &place).map(Decimal::value);
-                let wanted = (digits.len() <= 16).then_some(expected.to_bits());
+                let found = Short::find(line.as_bytes(), &place).map(Short::value);
+                let wanted = (text.len() <= 8).then_some(expected.to_bits());
                 assert_eq!(found.map(f64::to_bits), wanted, "{line}");
             }
+            let wanted = (digits.len() <= 16).then_some(expected.to_bits());
+            assert_eq!(decimal(text.as_bytes()).map(f64::to_bits), wanted, "{text}");
         }
-        let alone = |text: &str| short_decimal(text.as_bytes(), &(0..text.len()));
-        assert_eq!(alone("-7").map(Decimal::value), Some(-7.0));
+        let line = b"-7,1234567";
+        assert_eq!(Short::find(line, &(0..2)).map(Short::value), Some(-7.0));
+        assert!(Short::find(b"-7,1", &(0..2)).is_none()); // a row of less than eight bytes
         for text in [
             "",
             "-",
@@ -319,16 +331,17 @@ mod tests {
             ":",
             "1/2",
             "\u{b1}",
-            "123456789012345678",
             "1234567.8.9",
+            "-.-",
+            "..",
+            "1.-",
         ] {
-            assert_eq!(alone(text), None, "{text}");
-            let line = format!("7777777,{text},7777777");
-            assert_eq!(
-                short_decimal(line.as_bytes(), &(8..8 + text.len())),
-                None,
-                "{text}"
-            );
+            assert_eq!(decimal(text.as_bytes()), None, "{text}");
+            for (before, after) in [("7777777,", ",7"), ("", ",7777777")] {
+                let line = format!("{before}{text}{after}");
+                let place = before.len()..before.len() + text.len();
+                assert!(Short::find(line.as_bytes(), &place).is_none(), "{text}");
+            }
         }
     }
 

@@ -118,24 +118,26 @@ impl Rows for Table {
             column: Some(self.columns.column(field)),
             fault,
         };
-        let (steps, mut found) = (&self.columns.steps, 0);
-        if memchr(b'"', line).is_some() {
-            for (at, text) in fields(line, self.separator) {
-                let step = steps.get(found);
-                let step = step.ok_or_else(|| fail(at, found, Fault::LongRow { expected }))?;
+        let (mut steps, mut found, mut at) = (self.columns.steps.iter(), 0, 0);
+        let is_long = if memchr(b'"', line).is_some() {
+            let mut fields = fields(line, self.separator);
+            for (step, (begin, text)) in steps.by_ref().zip(fields.by_ref()) {
                 let read = builder.field(step, &text, targets);
-                read.map_err(|fault| fail(at, found, fault))?;
+                read.map_err(|fault| fail(begin, found, fault))?;
                 found += 1;
             }
+            fields.next().inspect(|&(begin, _)| at = begin).is_some()
         } else {
-            let mut at = 0;
-            for end in Marks::new(line, self.separator) {
-                let step = steps.get(found);
-                let step = step.ok_or_else(|| fail(at, found, Fault::LongRow { expected }))?;
+            let mut ends = Marks::new(line, self.separator);
+            for (step, end) in steps.by_ref().zip(ends.by_ref()) {
                 let read = builder.plain_field(step, line, at..end, targets);
                 read.map_err(|fault| fail(at, found, fault))?;
                 (at, found) = (end + 1, found + 1);
             }
+            ends.next().is_some()
+        };
+        if is_long {
+            return Err(fail(at, found, Fault::LongRow { expected }));
         }
         if found < expected {
             return Err(fail(line.len(), found, Fault::ShortRow { expected, found }));
