@@ -8,7 +8,7 @@ use super::partial::Counts;
 use super::plan::{Geometry, SumPlan};
 use super::running::{Running, State};
 use crate::boundary::{GuaranteeKind, Pending, Released};
-use crate::durable::{DiaryError, append, decode, encode, packed};
+use crate::durable::{DiaryError, append, decode, decode_first, encode, packed};
 use crate::lattice::Lattice;
 use crate::mechanism::{Generators, Machine, Terms};
 use crate::moments::Block;
@@ -66,6 +66,10 @@ pub struct Sum<G> {
     /// The incomplete item; second moments are exact sums until it is complete.
     pub(super) item: Item,
     pub(super) in_batch: u64,
+    /// Whether items close by [`PrivateSum::close_item`] alone.
+    pub(super) by_clock: bool,
+    /// By how many records the items so far fall short of full ones.
+    shortfall: u64,
     /// Second moments only: records that are not yet in the item.
     pub(super) block: Option<Block>,
     /// Forms hats and cells, at the radius of the next item.
@@ -104,6 +108,11 @@ struct Stored {
     nulls: u64,
     #[serde(with = "postcard::fixint::le")]
     clipped: u64,
+}
+
+/// The number that follows an item or a state, if there is one.
+fn number_in(rest: &[u8]) -> Option<u64> {
+    rest.first_chunk().map(|bytes| u64::from_le_bytes(*bytes))
 }
 
 impl<G: GuaranteeKind> Machine for Sum<G> {
@@ -154,6 +163,8 @@ impl<G: GuaranteeKind> Machine for Sum<G> {
             },
             plan,
             in_batch: 0,
+            by_clock: false,
+            shortfall: 0,
             block: None,
             form: None,
             counts: Counts::default(),
@@ -173,17 +184,23 @@ impl<G: GuaranteeKind> Machine for Sum<G> {
     }
 
     fn is_complete(&self) -> bool {
-        self.in_batch >= self.plan.request().batch
+        !self.by_clock && self.in_batch >= self.plan.request().batch
     }
 
+    /// An item that is not full has its number of records, which is public, after it.
     fn item(&self, out: Vec<u8>) -> Result<Vec<u8>, DiaryError> {
-        append(&self.item, out)
+        let mut out = append(&self.item, out)?;
+        if self.in_batch != self.plan.request().batch {
+            out.extend_from_slice(&self.in_batch.to_le_bytes());
+        }
+        Ok(out)
     }
 
     fn read_item(&mut self, t: u64, bytes: &[u8]) -> Result<(), SumError> {
-        let item: Item = decode(bytes)?;
+        let (item, rest): (Item, _) = decode_first(bytes)?;
         let request = self.plan.request();
-        if !self.holds_item(&item.values) {
+        let records = number_in(rest).unwrap_or(request.batch);
+        if records > request.batch || !self.holds_item(&item.values, records) {
             return Err(DiaryError::Journal("an item is not one of this plan").into());
         }
         let limits = request.participation.limits();
@@ -191,6 +208,7 @@ impl<G: GuaranteeKind> Machine for Sum<G> {
             self.persons.admit(limits, person, t);
         }
         self.item = item;
+        self.in_batch = records;
         Ok(())
     }
 
@@ -208,7 +226,7 @@ impl<G: GuaranteeKind> Machine for Sum<G> {
         (self.item.nulls, self.item.clipped) = (0, 0);
         self.item.values.fill(0);
         self.item.persons.clear();
-        self.in_batch = 0;
+        self.shortfall += self.plan.request().batch - std::mem::take(&mut self.in_batch);
         if (t + 1).is_power_of_two() {
             self.enter_octave()?;
         }
@@ -216,23 +234,28 @@ impl<G: GuaranteeKind> Machine for Sum<G> {
     }
 
     fn state(&self) -> Result<Vec<u8>, DiaryError> {
-        encode(&Stored {
+        let mut state = encode(&Stored {
             base: self.base.clone(),
             state: self.running.state(),
             persons: self.persons.clone(),
             nulls: self.counts.nulls,
             clipped: self.counts.clipped,
-        })
+        })?;
+        if self.shortfall > 0 {
+            state.extend_from_slice(&self.shortfall.to_le_bytes());
+        }
+        Ok(state)
     }
 
     fn restore(&mut self, t: u64, state: &[u8]) -> Result<(), SumError> {
-        let stored: Stored = decode(state)?;
+        let (stored, rest): (Stored, _) = decode_first(state)?;
         let dimension = self.item.values.len();
         let fits = stored.base.is_empty() || stored.base.len() == dimension;
         if !fits || self.running.restore(t, &stored.state).is_err() {
             return Err(DiaryError::Journal("its state belongs to another plan").into());
         }
         self.items = t;
+        self.shortfall = number_in(rest).unwrap_or(0);
         self.base = stored.base;
         self.persons = stored.persons;
         (self.counts.nulls, self.counts.clipped) = (stored.nulls, stored.clipped);
@@ -245,8 +268,12 @@ impl<G: GuaranteeKind> Machine for Sum<G> {
         for (base, earlier) in self.base.iter_mut().zip(&old.base) {
             *base += earlier;
         }
-        self.counts = old.counts;
+        (self.counts, self.shortfall) = (old.counts, old.shortfall);
         true
+    }
+
+    fn shortfall(&self) -> u64 {
+        self.shortfall
     }
 
     fn counts(&self) -> (u64, u64) {
@@ -269,22 +296,25 @@ impl<G: GuaranteeKind> Machine for Sum<G> {
 }
 
 impl<G: GuaranteeKind> Sum<G> {
-    /// Whether these integers can be an item of the plan: the noise was paid for no others. Counts
-    /// are not negative, and κ times as long as residuals may be.
-    fn holds_item(&self, values: &[i64]) -> bool {
-        let (request, lattice) = (self.plan.request(), &self.lattice);
-        let (counts, sixteenths) = match request.geometry {
-            Geometry::Tables { counts, sixteenths } => (counts as usize, sixteenths),
+    /// Whether these integers can be an item of so many records: the noise was paid for no others.
+    /// Counts are not negative, and κ times as long as residuals may be.
+    fn holds_item(&self, values: &[i64], records: u64) -> bool {
+        let lattice = &self.lattice;
+        let (counts, sixteenths) = match &self.plan.request().geometry {
+            Geometry::Statistics(statistics) => {
+                return statistics.holds_sum(values, records, lattice.radius());
+            }
+            Geometry::Tables { counts, sixteenths } => (*counts as usize, *sixteenths),
             Geometry::Ball | Geometry::Moments(_) => (0, 0),
         };
         if counts == 0 {
-            return lattice.holds_sum(values, request.batch);
+            return lattice.holds_sum(values, records);
         }
         let (sums, counts) = values.split_at(values.len().saturating_sub(counts));
         values.len() == lattice.dimension()
             && counts.iter().all(|&count| count >= 0)
-            && lattice.holds_part(sums, request.batch, 16)
-            && lattice.holds_part(counts, request.batch, sixteenths)
+            && lattice.holds_part(sums, records, 16)
+            && lattice.holds_part(counts, records, sixteenths)
     }
 
     /// Each octave has its own lattice.
@@ -299,6 +329,13 @@ impl<G: GuaranteeKind> Sum<G> {
 }
 
 impl<G: GuaranteeKind> PrivateSum<G> {
+    /// The number of records in all items so far. Items that a new instance has lost count as full.
+    #[must_use]
+    pub fn records(&self) -> u64 {
+        let full = self.steps().saturating_mul(self.plan().request().batch);
+        full - self.shortfall()
+    }
+
     /// Draws noise ahead of need, if the mechanism supports it: many steps at a time, and in a
     /// helper thread if a core is free. Releases are the same bit for bit. Not worth the effort for
     /// a few releases.
