@@ -421,6 +421,56 @@ fn a_form_never_exceeds_its_radius_with_another_map() {
     assert!(length(sums.iter().copied(), false) <= radius as f64);
 }
 
+/// What is no integer within the bound is refused, and so is a sum beyond the limit.
+#[test]
+fn integers_of_hats_are_proved_whatever_the_floats_are() {
+    let (most, mut out) = (1_i64 << 30, [0; 5]);
+    let mut fits = |norm, limit: u64, value: f64| {
+        quantise(
+            &[0.0, 3.9, value, 1.0, 2.0],
+            1.0,
+            norm,
+            most,
+            limit,
+            &mut out,
+        )
+    };
+    let top = (1_u64 << 30) as f64;
+    for value in [0.0, -0.9, 0.9, 7.0, top, top + 0.5] {
+        assert!(
+            fits(Norm::L1, u64::MAX, value) && fits(Norm::L2, u64::MAX, value),
+            "{value}"
+        );
+    }
+    let beyond = [
+        -1.0,
+        top + 1.0,
+        4.0 * top,
+        8.0 * top,
+        1e15,
+        4503599627370496.0,
+        1e19,
+        1e300,
+    ];
+    let not = [f64::NAN, -f64::NAN, f64::INFINITY, f64::NEG_INFINITY];
+    for value in beyond
+        .into_iter()
+        .chain(beyond.map(|value| -value.abs()))
+        .chain(not)
+    {
+        assert!(
+            !fits(Norm::L1, u64::MAX, value) && !fits(Norm::L2, u64::MAX, value),
+            "{value}"
+        );
+    }
+    // 3² + 7² + 1 + 2², and 3 + 7 + 1 + 2.
+    assert!(fits(Norm::L2, 63, 7.9) && !fits(Norm::L2, 62, 7.9));
+    assert!(fits(Norm::L1, 13, 7.9) && !fits(Norm::L1, 12, 7.9));
+    // Beyond 32 bits.
+    let large = f64::from(1 << 20);
+    assert!(fits(Norm::L2, 1 << 41, large) && !fits(Norm::L2, 1 << 40, large));
+}
+
 /// Any 64 bits; often numbers of an ordinary size.
 fn any_number() -> impl Strategy<Value = f64> {
     prop_oneof![

@@ -8,19 +8,18 @@ mod value;
 
 pub(crate) use step::Step;
 pub(crate) use target::number;
-pub(crate) use value::{Missing, confusion, is_number, parse_number};
+pub(crate) use value::{Missing, Short, confusion, decimal, is_number, parse_number};
 
 use crate::error::{Column, Fault};
+use crate::formats::Field;
 use crate::reader::Sealed;
 use crate::schema::{Layout, MissingTarget};
 use hushstream_mechanism::losses::{Features, Record};
 use hushstream_mechanism::{OperatorOnly, Raw, RowDigest};
 use std::collections::HashMap;
-use std::ops::Range;
 use std::sync::Arc;
 use step::Scale;
 use target::TargetEncoder;
-use value::{Short, decimal};
 
 /// The columns of a file by name, and what to do with each.
 pub(crate) struct Columns {
@@ -280,24 +279,21 @@ impl Builder {
         &mut self,
         step: &Step,
         line: &[u8],
-        place: Range<usize>,
+        field: &Field,
         targets: Targets,
     ) -> Result<(), Fault> {
         if let Step::Number(_) | Step::Mark { .. } = step
             && !self.has_missing_numbers
         {
-            if let Some(short) = Short::find(line, &place) {
-                if !self.only_checks {
-                    self.put_plain(step, short.value());
-                }
+            if self.only_checks && field.is_decimal() {
                 return Ok(());
             }
-            if let Some(value) = decimal(&line[place.clone()]) {
+            if let Some(value) = field.number(line) {
                 self.put_plain(step, value);
                 return Ok(());
             }
         }
-        self.field(step, &line[place], targets)
+        self.field(step, &line[field.place.clone()], targets)
     }
 
     /// A field that is a number already: as if it were written out.

@@ -33,33 +33,33 @@ pub(crate) struct Short {
 }
 
 impl Short {
+    /// A field that is known to be one: digits, and this many of them behind a point.
     #[inline(always)]
+    pub(crate) fn of(line: &[u8], place: &Range<usize>, decimals: Option<u32>) -> Option<Self> {
+        Some(Self {
+            digits: eight_bytes(line, place)?,
+            point: decimals.map_or(64, |decimals| 56_u32.wrapping_sub(8 * decimals)),
+            is_negative: false,
+        })
+    }
+
+    /// A field that may be one.
     pub(crate) fn find(line: &[u8], place: &Range<usize>) -> Option<Self> {
-        const ZEROS: u64 = u64::from_le_bytes([b'0'; 8]);
         const HIGH: u64 = u64::from_le_bytes([0x80; 8]);
-        let bits = 8 * (place.end - place.start);
-        if !(8..=64).contains(&bits) {
-            return None;
-        }
-        // Whatever stands before the field becomes zeros.
-        let word = match line.get(place.end.wrapping_sub(8)..place.end) {
-            Some(eight) => u64::from_le_bytes(eight.try_into().ok()?),
-            None => u64::from_le_bytes(*line.first_chunk()?) << (64 - 8 * place.end),
-        };
-        let first = (64 - bits) as u32;
+        let digits = eight_bytes(line, place)?;
         let mut short = Self {
-            digits: (word ^ ZEROS) & (u64::MAX << first),
+            digits,
             point: 64,
             is_negative: false,
         };
         // The high bit of every byte that is no digit.
-        let digits = short.digits;
         let mut others = ((digits & !HIGH).wrapping_add(0x7676_7676_7676_7676) | digits) & HIGH;
         if others == 0 {
             return Some(short);
         }
         let is = |byte: u8, bits: u32| (digits >> bits) as u8 == byte ^ b'0';
-        let mut left = bits - 8;
+        let first = 64 - 8 * place.len() as u32;
+        let mut left = place.len() - 1;
         if is(b'-', first) {
             short.is_negative = true;
             short.digits &= (u64::MAX << first) << 8;
@@ -67,7 +67,7 @@ impl Short {
             if others == 0 {
                 return (left > 0).then_some(short);
             }
-            left -= 8;
+            left -= 1;
         }
         // A point, nothing else, and a digit.
         short.point = others.trailing_zeros() & 0x38;
@@ -88,6 +88,22 @@ impl Short {
         };
         if self.is_negative { -size } else { size }
     }
+}
+
+/// A field of at most eight bytes as one integer, digits by their value: the last byte is the
+/// highest, and zeros stand before the first.
+#[inline(always)]
+fn eight_bytes(line: &[u8], place: &Range<usize>) -> Option<u64> {
+    const ZEROS: u64 = u64::from_le_bytes([b'0'; 8]);
+    let bits = 8 * place.len();
+    if !(8..=64).contains(&bits) {
+        return None;
+    }
+    let word = match line.get(place.end.wrapping_sub(8)..place.end) {
+        Some(eight) => u64::from_le_bytes(eight.try_into().ok()?),
+        None => u64::from_le_bytes(*line.first_chunk()?) << (64 - 8 * place.end),
+    };
+    Some((word ^ ZEROS) & (u64::MAX << (64 - bits)))
 }
 
 /// The number that eight digits are: by pairs, fours and eights. 99, 9999 and 99999999 fit their

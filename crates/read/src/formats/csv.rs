@@ -1,7 +1,7 @@
 //! Tables of separated values: RFC 4180, with line breaks of either kind, and with line breaks
 //! within quotes only if the input allows them.
 
-use super::marks::Marks;
+use super::marks::Fields;
 use super::{Failure, FileFormat, NamesFrom, OTHER_KIND, Opened, Rows};
 use crate::encode::{Builder, Columns, Targets, is_number};
 use crate::error::Fault;
@@ -128,13 +128,16 @@ impl Rows for Table {
             }
             fields.next().inspect(|&(begin, _)| at = begin).is_some()
         } else {
-            let mut ends = Marks::new(line, self.separator);
-            for (step, end) in steps.by_ref().zip(ends.by_ref()) {
-                let read = builder.plain_field(step, line, at..end, targets);
-                read.map_err(|fault| fail(at, found, fault))?;
-                (at, found) = (end + 1, found + 1);
+            let mut fields = Fields::new(line, self.separator);
+            for (step, field) in steps.by_ref().zip(fields.by_ref()) {
+                let read = builder.plain_field(step, line, &field, targets);
+                read.map_err(|fault| fail(field.place.start, found, fault))?;
+                found += 1;
             }
-            ends.next().is_some()
+            fields
+                .next()
+                .inspect(|field| at = field.place.start)
+                .is_some()
         };
         if is_long {
             return Err(fail(at, found, Fault::LongRow { expected }));

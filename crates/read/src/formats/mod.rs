@@ -12,6 +12,7 @@ mod vw;
 
 pub use form::Form;
 pub(crate) use form::first_names;
+pub(crate) use marks::Field;
 
 use crate::encode::{Builder, Columns, Targets};
 use crate::error::{Column, Fault};
