@@ -57,7 +57,7 @@ pub(super) struct Fields<'a> {
     ends: u64,
     digits: u64,
     points: u64,
-    /// Where the next field begins; nowhere at the end.
+    /// Where the next field begins.
     begin: usize,
     /// The same as a bit of the block; none if it begins before.
     first: u64,
@@ -139,7 +139,7 @@ impl Iterator for Fields<'_> {
         while self.ends == 0 {
             if self.line.len() - self.base <= BLOCK {
                 let is_over = std::mem::replace(&mut self.is_over, true);
-                return (!is_over).then(|| Field {
+                return (!is_over).then_some(Field {
                     place: self.begin..self.line.len(),
                     shape: Shape::Other,
                 });
