@@ -454,9 +454,10 @@ fn a_record_adds_its_residuals_times_its_features() {
 fn integers_are_checked_whatever_the_floats_are() {
     let map = mixed(false);
     let mut form = TableForm::new(&map, Response::Sign, 16, 1 << 40);
-    let mut holds = |pairs: &[(u32, f64)], singles: u32, scale: f64| {
-        form.expanded.pairs = pairs.to_vec();
-        form.expanded.singles = (0..singles).collect();
+    let mut holds = |pairs: &[(u32, f64)], singles: usize, scale: f64| {
+        let hats = pairs.iter().map(|(_, high)| [1.0 - high, *high]);
+        let whole = std::iter::repeat_n([1.0, 0.0], singles);
+        form.expanded.hats = hats.chain(whole).collect();
         form.expanded.scale = scale;
         form.quantise_hats()
     };
