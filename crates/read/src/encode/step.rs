@@ -52,6 +52,7 @@ pub(crate) enum Step {
     },
     Target,
     Person,
+    Time,
 }
 
 /// Names of arms, and the coordinate of the first.
