@@ -344,8 +344,8 @@ fn picture(releases: &Path, show: Option<&str>) -> Result<String> {
 /// The span and the statistic of the picture.
 fn choose(table: &Value, show: Option<&str>) -> Result<(String, String)> {
     let rows = table["rows"].as_array().map_or(&[][..], Vec::as_slice);
-    let spans = rows.iter().filter_map(|row| row["span"].as_str());
-    let last = spans.filter(|span| span.starts_with("last ")).next_back();
+    let mut spans = rows.iter().filter_map(|row| row["span"].as_str());
+    let last = spans.rfind(|span| span.starts_with("last "));
     let keys = rows.first().and_then(Value::as_object);
     let keys: Vec<&String> = keys.into_iter().flat_map(|row| row.keys()).collect();
     let statistics = || {
