@@ -862,7 +862,15 @@ fn one_record_moves_no_more_than_its_price() {
             }
         };
         let (mut largest, mut path) = (0.0_f64, Vec::new());
-        for (own, other) in [(30, 30), (3, 35), (15, 40), (6, 25), (21, 20), (11, 45), (1, 33)] {
+        for (own, other) in [
+            (30, 30),
+            (3, 35),
+            (15, 40),
+            (6, 25),
+            (21, 20),
+            (11, 45),
+            (1, 33),
+        ] {
             // Record 5, in the third batch, is one or the other.
             let released = |replaced: u64, path: &mut Vec<Vec<f64>>| {
                 let (mut sum, mut ledger) = open(request.clone());
@@ -881,7 +889,9 @@ fn one_record_moves_no_more_than_its_price() {
                         }
                         .unwrap();
                     }
-                    let partial = worker.finish([span(start(batch), start(batch + 1))]).unwrap();
+                    let partial = worker
+                        .finish([span(start(batch), start(batch + 1))])
+                        .unwrap();
                     let Committed::Taken(pending) =
                         sum.commit(&question, &delivery(batch), partial).unwrap()
                     else {
@@ -899,7 +909,10 @@ fn one_record_moves_no_more_than_its_price() {
                 let squares = left.iter().zip(right).map(|(a, b)| (a - b).powi(2));
                 let moved = squares.sum::<f64>().sqrt();
                 // Releases are floats: their last bits differ.
-                assert!(moved <= price * (1.0 + 1e-9), "shape {which}: {moved} of {price}");
+                assert!(
+                    moved <= price * (1.0 + 1e-9),
+                    "shape {which}: {moved} of {price}"
+                );
                 largest = largest.max(moved);
             }
         }
