@@ -1,5 +1,4 @@
-//! Broken files of every kind for the readers, and broken questions and partial sums: a mutation
-//! fuzzer that needs nothing but Rust.
+//! Broken files of every kind for the readers: a mutation fuzzer that needs nothing but Rust.
 //!
 //! `hushstream-fuzz [--seconds N] [--seed S] [--only CASE]`. A case is a function of the seed and
 //! its number, so a failure can be played again.
@@ -7,7 +6,6 @@
 mod cases;
 mod check;
 mod mutate;
-mod sums;
 
 use std::panic;
 use std::process::ExitCode;
@@ -26,15 +24,7 @@ fn main() -> ExitCode {
             break;
         }
         let case = cases::draw(options.seed, number);
-        // Every eighth case is one of sums made elsewhere.
-        let is_sums = number % 8 == 7;
-        let outcome = panic::catch_unwind(|| {
-            if is_sums {
-                sums::check(options.seed, number)
-            } else {
-                check::check(&case)
-            }
-        });
+        let outcome = panic::catch_unwind(|| check::check(&case));
         let complaint = match outcome {
             Ok(Ok(accepted)) => {
                 cases += 1;

@@ -919,37 +919,3 @@ fn one_record_moves_no_more_than_its_price() {
         assert!(largest > 0.3 * price, "shape {which}: {largest} of {price}");
     }
 }
-
-/// A checkpoint drops the items, and keeps the source, the batch and where partitions ended.
-#[test]
-fn a_checkpoint_keeps_what_was_delivered() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = |name: &str| FileStorage::open(folder.path().join(name)).unwrap();
-    let plan = Shape::Vector.request(SumKind::Tree).plan().unwrap();
-    let noise = Noise::Gaussian;
-    let mut ledger = Ledger::create(file("ledger"), budget(noise), filter(noise), scope()).unwrap();
-    let grant = ledger.debit(charge(&plan), plan.scope()).unwrap();
-    let mut sum = Sum::open(plan, grant, &key(), &mut ledger, file("journal")).unwrap();
-    let question = sum.question(Ask::Vector, Vec::new()).unwrap();
-    let partial = merged(&question, 0, &[], 0);
-    let Committed::Taken(pending) = sum.commit(&question, &delivery(0), partial).unwrap() else {
-        panic!("a new batch is taken");
-    };
-    let release = published(&mut sum, &mut ledger, pending);
-    sum.checkpoint(Vec::new()).unwrap();
-    drop(sum);
-    let back = Sum::resume(file("journal"), &key(), &mut ledger, None, |_| true).unwrap();
-    assert!(back.recent.is_empty());
-    let mut sum = back.run;
-    assert_eq!(sum.delivered(), Some(("clicks", 0)));
-    let question = sum.question(Ask::Vector, Vec::new()).unwrap();
-    let none = question.worker().unwrap().finish([]).unwrap();
-    let Committed::Again(pending) = sum.commit(&question, &delivery(0), none).unwrap() else {
-        panic!("the last batch is known");
-    };
-    assert_eq!(published(&mut sum, &mut ledger, pending), release);
-    let again = Positions::new([span(2, 6)]).unwrap();
-    let again = Delivery::new("clicks", 1, again).unwrap();
-    assert!(sum.would_take(&again).is_err());
-    assert!(sum.would_take(&delivery(1)).unwrap());
-}

@@ -304,12 +304,6 @@ impl Question {
         self.fields.item
     }
 
-    /// Number of integers in its sums.
-    #[must_use]
-    pub fn coordinates(&self) -> usize {
-        self.lattice.dimension()
-    }
-
     /// The most records of the item.
     #[must_use]
     pub fn most(&self) -> u64 {
