@@ -168,6 +168,15 @@ pub(crate) enum Targets {
     Welcome,
 }
 
+/// The scales of columns that are all numbers, in the order of their coordinates, before the target:
+/// rows of such numbers are scaled without a look at every column.
+pub(crate) struct Scales {
+    shifts: Vec<f64>,
+    factors: Vec<f64>,
+    lows: Vec<f64>,
+    highs: Vec<f64>,
+}
+
 /// A row in the making, and what all rows have in common.
 pub(crate) struct Builder {
     sparse: bool,
@@ -236,6 +245,62 @@ impl Builder {
         }
     }
 
+    /// The scales of these columns, if all are numbers, each with its own coordinate, and the target
+    /// comes last.
+    pub(crate) fn scales(&self, steps: &[Step]) -> Option<Scales> {
+        let (last, columns) = steps.split_last()?;
+        let scale = |(place, step): (usize, &Step)| match step {
+            Step::Number(scale) if scale.slot as usize == place => {
+                Some([scale.shift, scale.factor, scale.low, scale.high])
+            }
+            _ => None,
+        };
+        let is_plain = matches!(last, Step::Target)
+            && !self.sparse
+            && !self.has_missing_numbers
+            && columns.len() + usize::from(self.intercept.is_some()) == self.dimension;
+        let scales: Vec<[f64; 4]> = columns
+            .iter()
+            .enumerate()
+            .map(scale)
+            .collect::<Option<_>>()?;
+        let part = |part: usize| scales.iter().map(|scale| scale[part]).collect();
+        is_plain.then(|| Scales {
+            shifts: part(0),
+            factors: part(1),
+            lows: part(2),
+            highs: part(3),
+        })
+    }
+
+    /// Reads a row of finite numbers and a target; nothing for a row that is none.
+    pub(crate) fn scaled(
+        &mut self,
+        scales: &Scales,
+        numbers: &[f64],
+        targets: Targets,
+    ) -> Option<Result<(), Fault>> {
+        let (target, numbers) = numbers.split_last()?;
+        // To the end, so that the compiler looks at several at once.
+        let is_finite = numbers.iter().fold(true, |all, n| all & n.is_finite());
+        if numbers.len() != scales.shifts.len() || !is_finite {
+            return None;
+        }
+        let bounds = scales.lows.iter().zip(&scales.highs);
+        let lines = scales.shifts.iter().zip(&scales.factors).zip(bounds);
+        self.dense.clear();
+        self.dense
+            .extend(numbers.iter().zip(lines).map(|(number, line)| {
+                let ((shift, factor), (low, high)) = line;
+                clipped((number + 0.0 - shift) * factor, *low, *high)
+            }));
+        // The intercept comes with the end of the row.
+        self.dense.resize(self.dimension, self.blank);
+        (self.target, self.person, self.target_was_clipped) = (None, None, false);
+        let target = self.target_encoder.encode_number(*target);
+        Some(self.put_target(target, targets))
+    }
+
     /// Begins a row.
     pub(crate) fn begin(&mut self) {
         if self.sparse {
@@ -261,17 +326,7 @@ impl Builder {
     fn put_number(&mut self, scale: &Scale, value: f64) {
         // Minus zero becomes zero, also at a bound, which `clamp` would not do.
         let scaled = (value + 0.0 - scale.shift) * scale.factor;
-        let above = if scaled > scale.low {
-            scaled
-        } else {
-            scale.low
-        };
-        let kept = if above < scale.high {
-            above
-        } else {
-            scale.high
-        };
-        self.put(scale.slot, kept);
+        self.put(scale.slot, clipped(scaled, scale.low, scale.high));
     }
 
     /// The parts of a date.
@@ -562,6 +617,13 @@ impl Builder {
             target_was_clipped: OperatorOnly::new(!is_malformed && self.target_was_clipped),
         }
     }
+}
+
+/// A number within bounds; at a bound it is the bound.
+#[inline(always)]
+fn clipped(value: f64, low: f64, high: f64) -> f64 {
+    let above = if value > low { value } else { low };
+    if above < high { above } else { high }
 }
 
 /// The factor that brings features down to their norm, if they are longer.
