@@ -59,7 +59,8 @@ pub type PrivateSum<G> = Private<Sum<G>>;
 pub struct Sum<G> {
     pub(super) plan: SumPlan,
     running: Box<dyn Running>,
-    /// The lattice of the next item.
+    /// The part or octave of the next item, and its lattice.
+    part: u32,
     pub(super) lattice: Lattice,
     /// Number of items of this instance so far.
     pub(super) items: u64,
@@ -129,8 +130,8 @@ impl<G: GuaranteeKind> Machine for Sum<G> {
     }
 
     fn load(stored: &[u8], (): ()) -> Result<SumPlan, SumError> {
-        let fields = decode(stored)?;
-        let plan = SumPlan { fields };
+        let fields: super::PlanFields = decode(stored)?;
+        let plan = SumPlan::from(fields);
         plan.check_stored()?;
         Ok(plan)
     }
@@ -155,6 +156,7 @@ impl<G: GuaranteeKind> Machine for Sum<G> {
     fn begin(plan: SumPlan, generators: Generators<'_>) -> Result<Self, SumError> {
         Ok(Self {
             running: plan.build(generators)?,
+            part: 0,
             lattice: plan.lattice(0)?,
             items: 0,
             item: Item {
@@ -227,9 +229,7 @@ impl<G: GuaranteeKind> Machine for Sum<G> {
         self.item.values.fill(0);
         self.item.persons.clear();
         self.shortfall += self.plan.request().batch - std::mem::take(&mut self.in_batch);
-        if (t + 1).is_power_of_two() {
-            self.enter_octave()?;
-        }
+        self.enter_part()?;
         Ok(Some(value))
     }
 
@@ -259,7 +259,7 @@ impl<G: GuaranteeKind> Machine for Sum<G> {
         self.base = stored.base;
         self.persons = stored.persons;
         (self.counts.nulls, self.counts.clipped) = (stored.nulls, stored.clipped);
-        self.enter_octave()
+        self.enter_part()
     }
 
     fn succeed(&mut self, mut old: Self, items: u64) -> bool {
@@ -320,11 +320,13 @@ impl<G: GuaranteeKind> Sum<G> {
             && lattice.holds_part(counts, records, sixteenths)
     }
 
-    /// Each octave has its own lattice.
-    fn enter_octave(&mut self) -> Result<(), SumError> {
+    /// Each octave or part has its own lattice, from its first item on.
+    fn enter_part(&mut self) -> Result<(), SumError> {
         let next = self.items + 1;
-        if self.plan.request().kind == super::SumKind::Octave && next <= self.plan.most_releases() {
-            self.lattice = self.plan.lattice(next.ilog2())?;
+        let part = self.plan.fields.strategy.part(next);
+        if part != self.part && next <= self.plan.most_releases() {
+            self.part = part;
+            self.lattice = self.plan.lattice(part)?;
             self.form = None;
         }
         Ok(())

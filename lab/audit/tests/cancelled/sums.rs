@@ -40,12 +40,15 @@ impl Rows {
                 .collect();
         }
         let coefficients = match request.kind {
-            SumKind::Blt(buffers) => {
+            SumKind::Blt(buffers) | SumKind::NormalisedBlt(buffers) => {
                 let chosen = optimise(request.releases, usize::from(buffers)).unwrap();
                 let blt = DyadicBlt::new(&chosen).unwrap();
                 let coefficient = |k| blt.parameters().coefficient(k);
-                (0..request.releases)
-                    .map(|t| (0..=t).rev().map(coefficient).collect())
+                // Items count in units of their own lattices.
+                let worth = |item| plan.radius_of(item) as f64 / plan.radius() as f64;
+                let entry = |t, item| coefficient(t - item) * worth(item);
+                (1..=request.releases)
+                    .map(|t| (1..=t).map(|item| entry(t, item)).collect())
                     .collect()
             }
             _ => plan.dense_rows().unwrap_or_default(),
@@ -92,7 +95,9 @@ impl Rows {
                 })
                 .collect(),
             SumKind::Fresh => (from..=to).map(|t| (0, t, t)).collect(),
-            SumKind::Blt(_) | SumKind::Dense(_) => unreachable!("it has rows"),
+            SumKind::Blt(_) | SumKind::Dense(_) | SumKind::NormalisedBlt(_) => {
+                unreachable!("it has rows")
+            }
         }
     }
 

@@ -541,7 +541,7 @@ fn passes_move_no_sum_by_more_than_was_paid() {
                     let cell = OnPasses::plan(sum, noise, adjacency, passes);
                     let share = share_of_price(&cell);
                     let least = tightness(1).min(match sum {
-                        SumKind::Fresh | SumKind::Blt(_) => 1.0,
+                        SumKind::Fresh | SumKind::Blt(_) | SumKind::NormalisedBlt(_) => 1.0,
                         _ => 0.6,
                     });
                     assert!(share >= least, "{}: only {share} of the price", cell.name());
