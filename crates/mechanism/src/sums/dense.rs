@@ -287,7 +287,7 @@ impl SumStrategy for Dense {
 
     fn citation(&self, _: Noise) -> (&'static str, &'static [&'static str]) {
         (
-            "Denisov et al. 2022, section 4.2 and Theorem 2.1; with rounded rows, Smith and \
+            "Denisov et al. 2022, optimal strategies and Theorem 2.1; with rounded rows, Smith and \
              Thakurta 2022",
             &[],
         )

@@ -3,7 +3,7 @@
 //!
 //! In a filter for n releases item i is in the n − i + 1 rows from its own to the last, so late items
 //! move the rows by less than the first one, which sets the noise of all. Here every item has a
-//! lattice for its own column: less noise for the same promise (Henzinger, Kalemaj & Upadhyay 2025,
+//! lattice for its own column: less noise for the same promise (Henzinger, Kalinin & Upadhyay 2025,
 //! arXiv 2509.14334, normalise columns in this way).
 //!
 //! **As implemented.** Items are cut into *parts*, first items f_1 = 1 < f_2 < …; items of part j are on
@@ -129,7 +129,7 @@ impl SumStrategy for NormalisedBlt {
     fn citation(&self, noise: Noise) -> (&'static str, &'static [&'static str]) {
         let _ = noise;
         (
-            "Dvijotham et al. 2024 with normalised columns (Henzinger, Kalemaj and Upadhyay 2025), \
+            "Dvijotham et al. 2024 with normalised columns (Henzinger, Kalinin and Upadhyay 2025), \
              adaptive by Denisov et al. 2022 Theorem 2.1 and, with rounded rows, Smith and Thakurta \
              2022",
             &[],
@@ -347,5 +347,131 @@ impl Running for Parts {
             floats: decoder.to_vec(),
         };
         self.filter.restore(t, &filter)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::blt::{BltDecoder, Width};
+    use super::*;
+    use hushstream_noise::{Instance, Key, RoundedGaussian, Source};
+
+    const RELEASES: u64 = 60;
+
+    fn source() -> Source {
+        let instance = Instance::from_bytes([3; 16]);
+        Source::open(&Key::insecure_from_seed(5), instance, 7)
+    }
+
+    fn strategy() -> NormalisedBlt {
+        let once = Participation::OncePerRecord;
+        let mut strategy = NormalisedBlt::best(RELEASES, 4, once).unwrap();
+        strategy.filter.layout = Some(Layout::new(Width::Double, 9));
+        strategy
+    }
+
+    fn unit(part: usize) -> f64 {
+        1.0 / (3.0 + part as f64)
+    }
+
+    fn encoder(strategy: &NormalisedBlt) -> FixedBlt {
+        let layout = strategy.filter.layout.unwrap();
+        FixedBlt::open(&strategy.filter.blt, layout, RELEASES, 3, 1 << 20).unwrap()
+    }
+
+    fn running(strategy: &NormalisedBlt) -> Parts {
+        let (blt, layout) = (&strategy.filter.blt, strategy.filter.layout.unwrap());
+        let filter = Filter::new(blt, layout, encoder(strategy), 3, 1.0, source());
+        Parts {
+            filter: filter.unwrap(),
+            strategy: strategy.clone(),
+            units: (0..strategy.firsts.len()).map(unit).collect(),
+            past: vec![0.0; 3],
+            start: vec![0.0; 3],
+        }
+    }
+
+    /// Every release is the sum, item by item, of what the plain filter decodes from its noisy rows,
+    /// each in the unit of its own part; one that was stopped is the same bit for bit.
+    #[test]
+    fn releases_are_items_of_the_filter_in_their_own_units() {
+        let strategy = strategy();
+        assert!(strategy.firsts.len() > 20, "{:?}", strategy.firsts);
+        let (mut encoder, mut sum) = (encoder(&strategy), running(&strategy));
+        let blt = strategy.filter.blt.parameters();
+        let mut decoder = BltDecoder::new(blt, 3, 1.0);
+        let (mut before, mut wanted, mut out) = ([0.0; 3], [0.0; 3], [0.0; 3]);
+        sum.last(0, &mut out);
+        assert_eq!(out.map(f64::to_bits), [0; 3]);
+        for t in 1..=RELEASES {
+            let item = [1 << 20, -(1 << 20), t as i64 * 7919];
+            sum.step(t, &item, &mut out);
+            let (mut row, mut noise, mut prefix) = ([0; 3], [0; 3], [0.0; 3]);
+            encoder.encode(&item, &mut row).unwrap();
+            RoundedGaussian::STANDARD.fill(&source(), t, 0, &mut noise);
+            let noisy = [0, 1, 2].map(|i| (row[i] + i128::from(noise[i])) as f64);
+            decoder.step(&noisy, &mut prefix).unwrap();
+            let part = strategy.firsts.iter().filter(|&&first| first <= t).count() - 1;
+            for i in 0..3 {
+                wanted[i] += unit(part) * (prefix[i] - before[i]);
+                let scale = wanted[i].abs().max(1e9);
+                assert!(
+                    (out[i] - wanted[i]).abs() < 1e-11 * scale,
+                    "{t}: {out:?} {wanted:?}"
+                );
+            }
+            before = prefix;
+            let mut restored = running(&strategy);
+            restored.restore(t, &sum.state()).unwrap();
+            let mut repeated = [0.0; 3];
+            restored.last(t, &mut repeated);
+            assert_eq!(out.map(f64::to_bits), repeated.map(f64::to_bits), "{t}");
+            sum = restored;
+        }
+        assert!(sum.restore(RELEASES, &State::default()).is_err());
+    }
+
+    /// Parts begin at the first item, and each covers columns of nearly one length.
+    #[test]
+    fn parts_are_where_columns_are_shorter() {
+        for releases in [1, 2, 3, 100, 5000, 1 << 20] {
+            let blt = Toeplitz::best(releases, 4).unwrap().blt;
+            let column = |item| blt.sensitivity(releases - item + 1);
+            let firsts = parts(&blt, releases);
+            assert_eq!(firsts[0], 1);
+            for pair in firsts.windows(2) {
+                let (short, last) = (column(pair[0]) / (1.0 + STEP), column(pair[1] - 1));
+                assert!(column(pair[1]) <= short && (last > short || pair[1] - 1 == pair[0]));
+            }
+            let last = firsts[firsts.len() - 1];
+            assert!(last == releases || column(releases) > column(last) / (1.0 + STEP));
+        }
+    }
+
+    #[test]
+    fn forged_parts_are_refused() {
+        let honest = strategy();
+        assert!(honest.fits(SumKind::NormalisedBlt(4), RELEASES));
+        assert!(!honest.fits(SumKind::Blt(4), RELEASES));
+        for firsts in [
+            vec![],
+            vec![2],
+            vec![1, 1],
+            vec![1, 9, 8],
+            vec![1, RELEASES + 1],
+        ] {
+            let forged = NormalisedBlt {
+                firsts,
+                ..honest.clone()
+            };
+            assert!(!forged.fits(SumKind::NormalisedBlt(4), RELEASES));
+        }
+        // Several contributions have a price on one part only.
+        let persons = Participation::PerPerson {
+            most: 2,
+            separation: 1,
+        };
+        let price = honest.sensitivity(Noise::Gaussian, RELEASES, 0, persons);
+        assert!(price.unwrap().is_infinite());
     }
 }
