@@ -60,6 +60,7 @@ pub mod checked;
 mod curves;
 #[doc(hidden)]
 pub mod data;
+pub mod elsewhere;
 mod error;
 pub mod explain;
 #[doc(hidden)]

@@ -392,10 +392,12 @@ impl Data {
             file: self.file.clone(),
             format: self.format.clone(),
             schema: schema(self, person)?,
+            layout: None,
             multiline: self.multiline,
             shuffle: self.shuffle,
             passes: self.passes,
             malformed: None,
+            at_rest: false,
             least_propensity: self.least_propensity,
         })
     }

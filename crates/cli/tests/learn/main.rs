@@ -10,6 +10,7 @@ mod bandits;
 mod common;
 mod crash_points;
 mod demo;
+mod elsewhere;
 mod explained;
 mod figures;
 mod formats;

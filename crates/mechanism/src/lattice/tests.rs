@@ -167,6 +167,18 @@ fn what_is_no_number_does_not_fit() {
     assert!(fits(1000.5) && !fits(1001.0) && !fits(f64::NAN) && !fits(f64::INFINITY));
 }
 
+/// From a radius of 2³² on, squares have more than 64 bits: one that wrapped would count as 0.
+#[test]
+fn no_square_wraps() {
+    for power in 0..=40 {
+        let radius = 1_i64 << power;
+        let lattice = Lattice::new(3, Norm::L2, 1.0, radius).unwrap();
+        let fits = |values: [f64; 3]| lattice.holds(values.into_iter(), radius as f64);
+        assert!(fits([0.0, -1.0, 0.0]), "2^{power}");
+        assert!(!fits([1.0, -1.0, 0.0]) && !fits([1.0; 3]), "2^{power}");
+    }
+}
+
 #[test]
 fn sparse_equals_dense() {
     let lattice = Lattice::new(4, Norm::L2, 1.0, 1 << 24).unwrap();

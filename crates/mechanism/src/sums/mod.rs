@@ -24,6 +24,7 @@ pub mod blt;
 mod calibrate;
 mod cover;
 mod dense;
+mod elsewhere;
 mod error;
 mod filter;
 mod forecast;
@@ -34,7 +35,6 @@ mod kind;
 mod normalised;
 mod octave;
 mod padded;
-mod partial;
 mod plan;
 mod promise;
 mod running;
@@ -49,10 +49,13 @@ mod window;
 
 pub use cover::{Cover, Noise, Term};
 pub use dense::Workload;
+pub use elsewhere::{
+    Ask, Committed, Delivery, DeliveryError, PartialSum, PartialSumError, Positions, Question,
+    QuestionError, Span, Worker,
+};
 pub use error::SumError;
 pub use kary::BalancedDigits;
 pub use kind::Unfit;
-pub use partial::{PartialSum, PartialSumError};
 pub(crate) use plan::PlanFields;
 pub use plan::{Geometry, PlanError, SumPlan, SumRequest};
 pub use smooth::ConstantWeight;

@@ -10,9 +10,10 @@ use super::blt::{BltError, LayoutError};
 use super::cover::Noise;
 use super::kind::Unfit;
 use crate::lattice::LatticeError;
-use crate::moments::{MOST_RECORDS, TargetWeight};
+use crate::moments::{MOST_RECORDS, Moments, TargetWeight};
 use crate::persons::Participation;
 use crate::statistics::{Statistics, UNIT};
+use crate::tables::{Response, TableMap};
 use hushstream_account::{AccountError, Adjacency, Budget, GuaranteeError, ParameterError};
 use serde::{Deserialize, Serialize};
 use std::sync::OnceLock;
@@ -258,6 +259,26 @@ impl SumRequest {
         plan.charge()?;
         plan.guarantee(true)?;
         Ok(plan)
+    }
+
+    /// Whether these moments are those that the plan is for: the distance that is priced, and the
+    /// units of releases, are theirs.
+    pub(super) fn fits_moments(&self, moments: &Moments) -> bool {
+        self.dimension as usize == moments.dimension()
+            && self.bound.to_bits() == moments.bound().to_bits()
+            && self.geometry == Geometry::Moments(moments.weight())
+    }
+
+    /// Whether the plan's price is for this map's lengths, and for residuals of this bound.
+    pub(super) fn fits_tables(&self, map: &TableMap, response: Response) -> bool {
+        let Geometry::Tables { counts, .. } = self.geometry else {
+            return false;
+        };
+        let (dimension, counts) = (map.dimension(), counts as usize);
+        (counts == 0 || counts == dimension)
+            && self.dimension as usize == response.scores() * dimension + counts
+            && self.bound >= response.residual_bound()
+            && map.shape().l1 == (self.noise == Noise::Laplace)
     }
 
     /// Whether a radius is one of whole steps, where there are steps.

@@ -421,29 +421,37 @@ fn the_farthest_pair_of_records_is_what_is_paid_for() {
     }
 }
 
-/// A form that was made for one map is asked with another of the same dimension.
+/// A form that was made for one map is asked with another of the same dimension, again and again.
 #[test]
 fn a_form_never_exceeds_its_radius_with_another_map() {
     let category = || Axis::Category { values: 1 };
-    let of = |axes: u32, share| {
+    let of = |axes: u32, share, l1| {
         let tables = (0..axes).map(|axis| vec![axis]).collect();
-        let shape = shape(vec![category(); axes as usize], tables, false);
+        let shape = shape(vec![category(); axes as usize], tables, l1);
         TableMap::new(TableShape { share, ..shape }).unwrap()
     };
     // 2 hats and 2 cells for each axis; more tables with heavier cells than the form was made for.
-    let (few, many) = (of(1, 0.99), of(9, 0.99));
-    let radius = 1 << 20;
-    let mut form = TableForm::new(&few, Response::Sign, 16, radius);
-    let weights = vec![0.0; many.dimension()];
-    let mut total = vec![0; 2 * many.dimension()];
-    let record = Record {
-        features: row(&[0.0; 9]),
-        target: 1.0,
-    };
-    let total_of = Some(&mut total[..]);
-    form.add(&many, Response::Sign, &weights, &record, None, total_of);
-    let sums = &total[..many.dimension()];
-    assert!(length(sums.iter().copied(), false) <= radius as f64);
+    // With a small share, squares of cells fit, and their sum does not.
+    for (share, l1) in [(0.99, false), (0.99, true), (0.3, true)] {
+        let (few, many) = (of(1, share, l1), of(9, share, l1));
+        let radius = 1 << 20;
+        let mut form = TableForm::new(&few, Response::Sign, 16, radius);
+        let weights = vec![0.0; many.dimension()];
+        let record = Record {
+            features: row(&[0.0; 9]),
+            target: 1.0,
+        };
+        for _ in 0..3 {
+            let mut total = vec![0; 2 * many.dimension()];
+            let total_of = Some(&mut total[..]);
+            form.add(&many, Response::Sign, &weights, &record, None, total_of);
+            let (sums, counts) = total.split_at(many.dimension());
+            for part in [sums, counts] {
+                let length = length(part.iter().copied(), l1);
+                assert!(length <= radius as f64, "{share} {l1}: {length}");
+            }
+        }
+    }
 }
 
 /// Any 64 bits; often numbers of an ordinary size.

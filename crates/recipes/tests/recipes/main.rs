@@ -5,6 +5,7 @@
 
 mod bounds;
 mod disk;
+mod elsewhere;
 mod equivalences;
 mod game;
 mod golden;
