@@ -122,8 +122,13 @@ fn parts(blt: &DyadicBlt, releases: u64) -> Vec<u64> {
 
 impl SumStrategy for NormalisedBlt {
     fn name(&self) -> String {
-        let parts = self.firsts.len();
-        format!("{} and {parts} lattices", self.filter.name())
+        match self.firsts.len() {
+            1 => self.filter.name(),
+            parts => format!(
+                "{}, columns normalised in {parts} parts",
+                self.filter.name()
+            ),
+        }
     }
 
     fn citation(&self, noise: Noise) -> (&'static str, &'static [&'static str]) {

@@ -607,7 +607,7 @@ fn expected(rows: &Rows, kind: SumKind, releases: u64, items: u64) -> BTreeMap<u
                 );
             }
             SumKind::Blt(_) | SumKind::Fresh | SumKind::Dense(_) | SumKind::NormalisedBlt(_) => {
-                add(0, vec![t])
+                add(0, vec![t]);
             }
             _ => add(0, rows.terms(t).iter().map(|term| term.node).collect()),
         }
