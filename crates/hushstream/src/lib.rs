@@ -31,6 +31,10 @@
 //! | [`Learner::experts`] | the loss of every expert | the weight of each expert |
 //! | [`Learner::bandit`] | the loss of every arm; one is seen | the probability of each arm |
 //!
+//! Statistics need no learner: a [`Tracker`] publishes counts, sums, means and histograms by group
+//! at every tick; [`RunningCount`], [`RunningSum`], [`RunningMean`] and [`RunningHistogram`] one of
+//! them.
+//!
 //! # The guarantee
 //!
 //! [`Run::guarantee`] states the guarantee for all releases of the run together: (ε, δ), the
@@ -45,7 +49,7 @@
 //! - [`Learner`] describes a run, [`Run`] learns, [`Model`] predicts; [`ledgers`] manages budgets.
 //! - With the feature `arrow`, `Run::learn_arrow` learns from Arrow record batches.
 //! - `examples/` has a program for each: a file, your own structs, a live stream, a crash, experts,
-//!   a bandit, a loss of your own, a running sum without a learner.
+//!   a bandit, a loss of your own, running sums and statistics without a learner.
 //! - Below the door: [`engine`] has the recipes, [`mechanism`] the privacy boundary, [`account`]
 //!   the accounting, [`read`] schemas and files, [`sets`] the sets of weights, [`noise`] the
 //!   samplers.
@@ -85,6 +89,7 @@ pub mod scores;
 mod state;
 #[doc(hidden)]
 pub mod target;
+pub mod track;
 #[doc(hidden)]
 pub mod warnings;
 
@@ -105,6 +110,7 @@ pub use outcome::Outcome;
 pub use plan::Plan;
 pub use released::Released;
 pub use run::Run;
+pub use track::{RunningCount, RunningHistogram, RunningMean, RunningSum, Tracker, Tracking};
 
 /// Everything that a program imports: `use hushstream::prelude::*;`.
 pub mod prelude {
@@ -112,6 +118,8 @@ pub mod prelude {
     pub use crate::account::{Budget, Guarantee};
     pub use crate::engine::{RecipeName, Wishes};
     pub use crate::mechanism::{Ledger, OperatorOnly};
+    pub use crate::track::{By, Span, Table, Tracker, Tracking};
+    pub use crate::track::{RunningCount, RunningHistogram, RunningMean, RunningSum};
     pub use crate::{
         Error, Learner, Model, Outcome, Plan, Play, Prediction, Released, Row, Run, Schema, Value,
     };

@@ -10,6 +10,7 @@ mod addresses;
 mod others;
 mod selections;
 mod shelf;
+mod statistics;
 mod sums;
 mod tables;
 
