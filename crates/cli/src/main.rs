@@ -16,6 +16,7 @@ mod plan;
 mod predict;
 mod recipes;
 mod schema;
+mod set_file;
 mod sets;
 mod track;
 
