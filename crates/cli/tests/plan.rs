@@ -89,7 +89,8 @@ fn all_sums_stand_side_by_side_and_the_best_is_chosen() {
             "smooth",
             "blt",
             "octave",
-            "fresh"
+            "fresh",
+            "blt-normalised"
         ]
     );
     // The worst error in units of Δ/μ, Δ = 2.
@@ -107,6 +108,7 @@ fn all_sums_stand_side_by_side_and_the_best_is_chosen() {
         ("honaker", 15.06),
         ("smooth", 11.40),
         ("blt", 5.565),
+        ("blt-normalised", 5.300),
     ] {
         assert!(
             (units(sum) - expected).abs() < 0.006,
@@ -114,7 +116,15 @@ fn all_sums_stand_side_by_side_and_the_best_is_chosen() {
             units(sum)
         );
     }
-    assert_eq!(json(&format!("{request} best"))["sum"], "blt");
+    assert_eq!(json(&format!("{request} best"))["sum"], "blt-normalised");
+    // Persons with several records have the plain filter's noise.
+    let persons = json(&format!("{request} all --max-per-person 3"));
+    let worst = |sum: &str| {
+        let mut rows = persons.as_array().unwrap().iter();
+        let row = rows.find(|row| row["sum"] == sum).unwrap();
+        row["prefix_sd_max"].as_f64().unwrap()
+    };
+    assert!((worst("blt-normalised") / worst("blt") - 1.0).abs() < 0.02);
 }
 
 /// Up to 1,024 releases the dense sum is the best, and for every workload no other sum is better.

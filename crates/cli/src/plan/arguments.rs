@@ -62,8 +62,8 @@ pub(crate) struct Arguments {
     /// The neighbouring relation.
     #[arg(long, value_enum, default_value_t = AdjacencyName::ReplaceOne)]
     pub(crate) adjacency: AdjacencyName,
-    /// The sum: tree, tree-padded, honaker, smooth, blt, kary, window, octave, fresh or dense;
-    /// `best`; or `all` to compare them. By default the recipe's own, or the best.
+    /// The sum: tree, tree-padded, honaker, smooth, blt, kary, window, octave, fresh, dense or
+    /// blt-normalised; `best`; or `all` to compare them. By default the recipe's own, or the best.
     #[arg(long)]
     pub(crate) sum: Option<String>,
     /// Which releases count: max (the worst one), mean, running-mean (release t divided by t),
@@ -92,9 +92,9 @@ pub(crate) struct Arguments {
     /// Items over which `--sum window` protects a record.
     #[arg(long, value_parser = count)]
     pub(crate) window: Option<u64>,
-    /// Buffers of `--sum blt`, 2 to 8.
-    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u8).range(2..=8))]
-    pub(crate) buffers: u8,
+    /// Buffers of `--sum blt` (by default 4) and `--sum blt-normalised` (5), 2 to 8.
+    #[arg(long, value_parser = clap::value_parser!(u8).range(2..=8))]
+    pub(crate) buffers: Option<u8>,
     /// Protect persons, each with at most this many contributions.
     #[arg(long, value_parser = count)]
     pub(crate) max_per_person: Option<u64>,

@@ -27,7 +27,8 @@ pub(crate) fn kinds(arguments: &Arguments) -> Result<Vec<Option<SumKind>>> {
         name => vec![name.parse().map_err(anyhow::Error::msg)?],
     };
     let parameters = |kind| match kind {
-        SumKind::BLT => SumKind::Blt(arguments.buffers),
+        SumKind::BLT => arguments.buffers.map_or(kind, SumKind::Blt),
+        SumKind::NORMALISED => arguments.buffers.map_or(kind, SumKind::NormalisedBlt),
         SumKind::DENSE => SumKind::Dense(arguments.workload),
         kind => kind,
     };

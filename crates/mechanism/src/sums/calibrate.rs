@@ -27,9 +27,15 @@ impl SumPlan {
         let room = self.limit()? * NOISE_SCALE as f64;
         if let Some(strategy) = self.fields.strategy.laid_out(self, room)? {
             self.fields.strategy = strategy;
-            self.fields.radii = vec![self.radius_within_budget(0)?];
+            self.fields.radii = self.radii_within_budget()?;
         }
         Ok(())
+    }
+
+    /// The radius of every part.
+    pub(super) fn radii_within_budget(&self) -> Result<Vec<i64>, PlanError> {
+        let parts = 0..self.fields.strategy.parts();
+        parts.map(|part| self.radius_within_budget(part)).collect()
     }
 
     /// The distance that the floors of fixed-point rows add to two runs, in lattice units.
@@ -55,7 +61,8 @@ impl SumPlan {
     }
 
     pub(crate) fn largest_item(&self) -> u128 {
-        u128::from(self.request().batch) * self.radius() as u128
+        let radius = self.fields.radii.iter().copied().max().unwrap_or(1);
+        u128::from(self.request().batch) * radius as u128
     }
 
     pub(super) fn check_overflow(&self) -> Result<(), PlanError> {
@@ -84,8 +91,8 @@ impl SumPlan {
         Ok(())
     }
 
-    /// The lattice of an octave (0 for every sum but octaves).
-    pub(crate) fn lattice(&self, octave: u32) -> Result<Lattice, PlanError> {
+    /// The lattice of a part or octave.
+    pub(crate) fn lattice(&self, part: u32) -> Result<Lattice, PlanError> {
         let request = self.request();
         let norm = if request.noise == Noise::Laplace {
             Norm::L1
@@ -93,7 +100,7 @@ impl SumPlan {
             Norm::L2
         };
         let radii = &self.fields.radii;
-        let radius = *radii.get(octave as usize).ok_or(PlanError::Stored)?;
+        let radius = *radii.get(part as usize).ok_or(PlanError::Stored)?;
         Ok(Lattice::new(
             request.dimension,
             norm,
@@ -112,17 +119,31 @@ impl SumPlan {
 
     /// The largest column norm of the strategy, rounded up: L2 for Gaussian noise, L1 for pure
     /// noise; all of a person's items together. For octaves, that of the octave that contains the
-    /// expected horizon.
+    /// expected horizon; for parts, that of the first.
     #[must_use]
     pub fn sensitivity(&self) -> f64 {
-        self.sensitivity_in(self.request().releases.ilog2())
-            .unwrap_or(f64::NAN)
+        let last = self.request().releases.ilog2();
+        let part = if self.fields.strategy.restarts() {
+            last
+        } else {
+            0
+        };
+        self.sensitivity_in(part).unwrap_or(f64::NAN)
     }
 
-    /// The integer image of the bound; for octaves, that of the first.
+    /// The integer image of the bound; for octaves and parts, that of the first.
     #[must_use]
     pub fn radius(&self) -> i64 {
         self.fields.radii[0]
+    }
+
+    /// The integer image of the bound for an item: it differs where octaves or parts have lattices of
+    /// their own.
+    #[must_use]
+    pub fn radius_of(&self, item: u64) -> i64 {
+        let part = self.fields.strategy.part(item) as usize;
+        let last = self.fields.radii.last().copied().unwrap_or(1);
+        self.fields.radii.get(part).copied().unwrap_or(last)
     }
 
     fn sensitivity_in(&self, octave: u32) -> Result<f64, PlanError> {
@@ -251,7 +272,7 @@ impl SumPlan {
 
     /// The price of the whole run. An item lies in one octave, so octaves do not add up; of a
     /// person's k items each octave spends a share that `octave.rs` bounds by its share of the
-    /// items.
+    /// items. An item lies in one part, too.
     ///
     /// # Errors
     /// Numbers out of range. [`SumRequest::plan`] has checked them, so a plan does not fail here.

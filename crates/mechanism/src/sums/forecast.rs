@@ -38,10 +38,33 @@ impl SumPlan {
         NOISE_SCALE as f64 * unit * request.noise.variance(request.dimension).sqrt()
     }
 
+    /// The units of all parts, in that of the first.
+    fn scales(&self) -> Vec<f64> {
+        let first = self.radius() as f64;
+        self.fields
+            .radii
+            .iter()
+            .map(|&radius| first / radius as f64)
+            .collect()
+    }
+
+    /// The variances of all releases, if items have several parts.
+    fn scaled_variances(&self) -> Option<&[f64]> {
+        let strategy = &self.fields.strategy;
+        (strategy.parts() > 1).then(|| {
+            let of_all = || strategy.scaled_variances(&self.scales(), self.request().releases);
+            &self.variances.get_or_init(|| of_all().unwrap_or_default())[..]
+        })
+    }
+
     /// Standard deviation of one coordinate of release t ≥ 1, in the units of the data.
     #[must_use]
     pub fn prefix_sd(&self, t: u64) -> f64 {
         let releases = self.request().releases;
+        if let Some(variances) = self.scaled_variances() {
+            let variance = variances.get(t as usize - 1);
+            return variance.map_or(f64::NAN, |variance| variance.sqrt()) * self.sigma_in(0);
+        }
         if self.fields.strategy.restarts() {
             // One root for every past octave, then the digits of the place in this one.
             let octave = t.ilog2();
@@ -59,7 +82,11 @@ impl SumPlan {
     /// noise: a deviation of a sum is at most the sum of deviations.
     #[must_use]
     pub fn combined_sd(&self, weights: &[f64]) -> f64 {
-        match self.fields.strategy.combined_variance(weights) {
+        match self
+            .fields
+            .strategy
+            .scaled_combination(&self.scales(), weights)
+        {
             Some(variance) => variance.sqrt() * self.sigma_in(0),
             None => (1..)
                 .zip(weights)
@@ -87,7 +114,11 @@ impl SumPlan {
                 (octave > 0).then(|| self.prefix_sd((1 << octave) - 2 + u64::from(octave == 1)));
             return here.chain(before).fold(0.0, f64::max);
         }
-        self.fields.strategy.worst_variance(releases).sqrt() * self.sigma_in(0)
+        let worst = match self.scaled_variances() {
+            Some(variances) => variances.iter().copied().fold(0.0, f64::max),
+            None => self.fields.strategy.worst_variance(releases),
+        };
+        worst.sqrt() * self.sigma_in(0)
     }
 
     /// The largest distance of a release from the exact sum of clipped contributions plus noise, in

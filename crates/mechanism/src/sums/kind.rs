@@ -14,8 +14,11 @@ impl SumKind {
     /// The dense sum with the least worst error.
     pub const DENSE: Self = Self::Dense(Workload::Max);
 
+    /// The default number of buffers of a normalised filter: it gains more from a fifth.
+    pub const NORMALISED: Self = Self::NormalisedBlt(5);
+
     /// Every kind with a transcript guarantee, in the order of the table.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Tree,
         Self::PaddedTree,
         Self::Honaker,
@@ -25,6 +28,7 @@ impl SumKind {
         Self::Octave,
         Self::Fresh,
         Self::DENSE,
+        Self::NORMALISED,
     ];
 
     /// Whether the sum supports the noise; if not, why.

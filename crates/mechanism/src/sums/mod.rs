@@ -15,6 +15,7 @@
 //! | `window` | ✓ | ✓ | ✓ | known; another guarantee |
 //! | `octave` | ✓ | ✓ | ✓ | unknown |
 //! | `fresh` | ✓ | ✓ | ✓ | known; for people who are in every item |
+//! | `blt-normalised` | ✓ | no: as `blt` | no | known; one contribution per person |
 //! | `dense` | ✓ | no: as `blt` | no | known, at most 1,024 |
 
 mod adding;
@@ -31,6 +32,7 @@ mod fresh;
 mod honaker;
 mod kary;
 mod kind;
+mod normalised;
 mod octave;
 mod padded;
 mod plan;
@@ -90,6 +92,8 @@ pub enum SumKind {
     Fresh,
     /// The least error of all strategies for a workload: at most 1,024 releases.
     Dense(Workload),
+    /// A filter with this many buffers whose items all count alike, however few rows they are in.
+    NormalisedBlt(u8),
 }
 
 /// A sum with its parameters. Stored with a run, so that a resumed run keeps them even if a later
@@ -106,6 +110,7 @@ pub(crate) enum Strategy {
     Blt(toeplitz::Toeplitz),
     Fresh(fresh::FreshNoise),
     Dense(dense::Dense),
+    NormalisedBlt(normalised::NormalisedBlt),
 }
 
 impl SumKind {
@@ -121,11 +126,13 @@ impl SumKind {
             Self::Octave => &octave::ABOUT,
             Self::Fresh => &fresh::ABOUT,
             Self::Dense(_) => &dense::ABOUT,
+            Self::NormalisedBlt(_) => &normalised::ABOUT,
         }
     }
 
-    /// The strategy of this kind with the least worst error for n releases.
-    fn strategy(self, noise: Noise, releases: u64) -> Result<Strategy, PlanError> {
+    /// The strategy of this kind with the least worst error for the request.
+    fn strategy(self, request: &SumRequest) -> Result<Strategy, PlanError> {
+        let (noise, releases) = (request.noise, request.releases);
         Ok(match self {
             Self::Tree => Strategy::Tree(BinaryTree),
             Self::PaddedTree => Strategy::PaddedTree(padded::PaddedTree),
@@ -137,6 +144,9 @@ impl SumKind {
             Self::Octave => Strategy::Octave(octave::OctaveTrees),
             Self::Fresh => Strategy::Fresh(fresh::FreshNoise),
             Self::Dense(workload) => Strategy::Dense(dense::Dense::best(workload, releases)?),
+            Self::NormalisedBlt(buffers) => Strategy::NormalisedBlt(
+                normalised::NormalisedBlt::best(releases, buffers, request.participation)?,
+            ),
         })
     }
 }
@@ -156,6 +166,7 @@ impl std::ops::Deref for Strategy {
             Self::Blt(sum) => sum,
             Self::Fresh(sum) => sum,
             Self::Dense(sum) => sum,
+            Self::NormalisedBlt(sum) => sum,
         }
     }
 }

@@ -82,6 +82,10 @@ impl SumStrategy for OctaveTrees {
         true
     }
 
+    fn part(&self, item: u64) -> u32 {
+        item.max(1).ilog2()
+    }
+
     fn build(&self, plan: &SumPlan, streams: Streams<'_>) -> Result<Box<dyn Running>, SumError> {
         let octaves = u64::from(plan.most_releases().ilog2()) + 1;
         let sources = (0..octaves)

@@ -16,6 +16,7 @@ use crate::statistics::{Statistics, UNIT};
 use crate::tables::{Response, TableMap};
 use hushstream_account::{AccountError, Adjacency, Budget, GuaranteeError, ParameterError};
 use serde::{Deserialize, Serialize};
+use std::sync::OnceLock;
 
 /// Parameters of a private sum.
 ///
@@ -201,9 +202,26 @@ pub enum PlanError {
 }
 
 /// A sum plan: everything that is fixed before any data.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct SumPlan {
     pub(crate) fields: PlanFields,
+    /// Variances of all releases, where items have several parts; computed when needed.
+    pub(super) variances: OnceLock<Vec<f64>>,
+}
+
+impl PartialEq for SumPlan {
+    fn eq(&self, other: &Self) -> bool {
+        self.fields == other.fields
+    }
+}
+
+impl From<PlanFields> for SumPlan {
+    fn from(fields: PlanFields) -> Self {
+        Self {
+            fields,
+            variances: OnceLock::new(),
+        }
+    }
 }
 
 /// The stored form. Not public: a plan that does not come from [`SumRequest::plan`] could state any
@@ -212,7 +230,7 @@ pub struct SumPlan {
 pub(crate) struct PlanFields {
     pub(crate) request: SumRequest,
     pub(crate) strategy: Strategy,
-    /// R, one per octave; never empty.
+    /// R, one per octave or part; never empty.
     pub(crate) radii: Vec<i64>,
 }
 
@@ -224,17 +242,16 @@ impl SumRequest {
     pub fn plan(self) -> Result<SumPlan, PlanError> {
         self.kind.accepts(self.noise)?;
         self.check_counts()?;
-        let strategy = self.kind.strategy(self.noise, self.releases)?;
-        let mut plan = SumPlan {
-            fields: PlanFields {
-                request: self,
-                strategy,
-                radii: vec![1],
-            },
-        };
+        let strategy = self.kind.strategy(&self)?;
+        let radii = vec![1; strategy.parts() as usize];
+        let mut plan = SumPlan::from(PlanFields {
+            request: self,
+            strategy,
+            radii,
+        });
         // Check bounds and dimensions first, then compute the radii that the budget allows.
         plan.lattice(0)?;
-        plan.fields.radii = vec![plan.radius_within_budget(0)?];
+        plan.fields.radii = plan.radii_within_budget()?;
         plan.choose_layout()?;
         plan.check_overflow()?;
         plan.add_octaves()?;

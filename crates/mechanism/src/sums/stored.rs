@@ -11,7 +11,7 @@ impl SumPlan {
         let octaves = if restarts {
             self.fields.radii.len() as u64
         } else {
-            1
+            self.fields.strategy.parts().into()
         };
         let sound = !self.fields.radii.is_empty()
             && self.fields.radii.len() as u64 == octaves
@@ -74,7 +74,7 @@ mod tests {
             }
         }
         type Forgery = fn(&mut SumPlan);
-        let forgeries: [(SumKind, Forgery); 8] = [
+        let forgeries: [(SumKind, Forgery); 9] = [
             (SumKind::Smooth, |plan| {
                 plan.fields.strategy = Strategy::Smooth(ConstantWeight {
                     width: 2,
@@ -90,6 +90,7 @@ mod tests {
             (SumKind::Tree, |plan| plan.fields.radii = vec![]),
             (SumKind::Tree, |plan| plan.fields.radii = vec![0]),
             (SumKind::Octave, |plan| plan.fields.radii.truncate(2)),
+            (SumKind::NORMALISED, |plan| plan.fields.radii.truncate(2)),
             (SumKind::Tree, |plan| {
                 plan.fields.request.kind = SumKind::Window(3);
             }),

@@ -129,6 +129,31 @@ pub(crate) trait SumStrategy {
         releases
     }
 
+    /// How many parts its items are cut into, each with a lattice of its own, unless it begins anew at
+    /// every power of two.
+    fn parts(&self) -> u32 {
+        1
+    }
+
+    /// The part of an item, or its octave: the lattice that it is on.
+    fn part(&self, item: u64) -> u32 {
+        let _ = item;
+        0
+    }
+
+    /// The variance of every release, in units of the first part's noise, if items have several
+    /// parts. `scales` are the units of their lattices, in that of the first.
+    fn scaled_variances(&self, scales: &[f64], releases: u64) -> Option<Vec<f64>> {
+        let _ = (scales, releases);
+        None
+    }
+
+    /// The same for Σ_t weights[t−1] · (release t).
+    fn scaled_combination(&self, scales: &[f64], weights: &[f64]) -> Option<f64> {
+        let _ = scales;
+        self.combined_variance(weights)
+    }
+
     /// Whether its state is all of its items: a checkpoint would be longer than they are.
     fn keeps_items(&self) -> bool {
         false

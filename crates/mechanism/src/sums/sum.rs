@@ -66,7 +66,8 @@ pub type PrivateSum<G> = Private<Sum<G>>;
 pub struct Sum<G> {
     pub(super) plan: SumPlan,
     running: Box<dyn Running>,
-    /// The lattice of the next item.
+    /// The part or octave of the next item, and its lattice.
+    part: u32,
     pub(super) lattice: Lattice,
     /// Number of items of this instance so far.
     pub(super) items: u64,
@@ -147,8 +148,8 @@ impl<G: GuaranteeKind> Machine for Sum<G> {
     }
 
     fn load(stored: &[u8], (): ()) -> Result<SumPlan, SumError> {
-        let fields = decode(stored)?;
-        let plan = SumPlan { fields };
+        let fields: super::PlanFields = decode(stored)?;
+        let plan = SumPlan::from(fields);
         plan.check_stored()?;
         Ok(plan)
     }
@@ -177,6 +178,7 @@ impl<G: GuaranteeKind> Machine for Sum<G> {
     fn begin(plan: SumPlan, generators: Generators<'_>) -> Result<Self, SumError> {
         Ok(Self {
             running: plan.build(generators)?,
+            part: 0,
             lattice: plan.lattice(0)?,
             items: 0,
             item: Item {
@@ -259,9 +261,7 @@ impl<G: GuaranteeKind> Machine for Sum<G> {
         if let Some(delivery) = self.incoming.take() {
             self.delivered = Some(delivery.after(self.delivered.take()));
         }
-        if (t + 1).is_power_of_two() {
-            self.enter_octave()?;
-        }
+        self.enter_part()?;
         Ok(Some(value))
     }
 
@@ -295,7 +295,7 @@ impl<G: GuaranteeKind> Machine for Sum<G> {
         self.base = stored.base;
         self.persons = stored.persons;
         (self.counts.nulls, self.counts.clipped) = (stored.nulls, stored.clipped);
-        self.enter_octave()
+        self.enter_part()
     }
 
     fn succeed(&mut self, mut old: Self, items: u64) -> bool {
@@ -369,11 +369,13 @@ impl<G: GuaranteeKind> Sum<G> {
         value
     }
 
-    /// Each octave has its own lattice.
-    fn enter_octave(&mut self) -> Result<(), SumError> {
+    /// Each octave or part has its own lattice, from its first item on.
+    fn enter_part(&mut self) -> Result<(), SumError> {
         let next = self.items + 1;
-        if self.plan.request().kind == super::SumKind::Octave && next <= self.plan.most_releases() {
-            self.lattice = self.plan.lattice(next.ilog2())?;
+        let part = self.plan.fields.strategy.part(next);
+        if part != self.part && next <= self.plan.most_releases() {
+            self.part = part;
+            self.lattice = self.plan.lattice(part)?;
             self.form = None;
         }
         Ok(())

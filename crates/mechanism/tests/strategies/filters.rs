@@ -8,8 +8,8 @@ use hushstream_mechanism::sums::blt::{DyadicBlt, optimise};
 use hushstream_mechanism::sums::{Noise, SumKind};
 
 /// The strategy matrix of the filter that a plan for `releases` releases chooses; no decoder.
-fn filter(releases: u64) -> Matrices {
-    let blt = DyadicBlt::new(&optimise(releases, 4).unwrap()).unwrap();
+pub(crate) fn filter(releases: u64, buffers: usize) -> Matrices {
+    let blt = DyadicBlt::new(&optimise(releases, buffers).unwrap()).unwrap();
     let parameters = blt.parameters();
     let pairs = || parameters.decay().iter().zip(parameters.weight());
     let coefficient = |k: u64| match k {
@@ -53,7 +53,7 @@ pub(crate) fn patterns(
 #[test]
 fn persons_move_a_filter_by_what_is_calibrated() {
     for releases in [1, 2, 5, 9, 12] {
-        let matrix = filter(releases);
+        let matrix = filter(releases, 4);
         for (most, separation) in [(1, 1), (2, 1), (2, 4), (3, 2), (3, 5), (5, 1), (12, 1)] {
             let participation = Participation::PerPerson { most, separation };
             let plan = plan(
@@ -78,7 +78,7 @@ fn persons_move_a_filter_by_what_is_calibrated() {
 #[test]
 fn the_price_of_a_filter_covers_all_its_rows() {
     for releases in 1..=LARGEST {
-        let matrix = filter(releases);
+        let matrix = filter(releases, 4);
         let column = (0..releases as usize)
             .map(|item| matrix.columns(&[item], Noise::Gaussian))
             .fold(0.0, f64::max);

@@ -8,6 +8,7 @@ mod dense;
 mod errors;
 mod filters;
 mod matrices;
+mod normalised;
 mod octaves;
 mod plans;
 mod sensitivity;

@@ -44,7 +44,7 @@ fn slack(noise: Noise) -> f64 {
 /// rows.
 fn draws(kind: SumKind, noise: Noise, most: u64) -> f64 {
     let nodes = match kind {
-        SumKind::Blt(_) | SumKind::Dense(_) => return RELEASES as f64,
+        SumKind::Blt(_) | SumKind::Dense(_) | SumKind::NormalisedBlt(_) => return RELEASES as f64,
         // An octave of 2²⁹ items, which is planned for whatever horizon is expected.
         SumKind::Octave => 30.0,
         _ => {
@@ -100,6 +100,7 @@ fn slack_is_paid_for_out_of_delta() {
         SumKind::Smooth,
         SumKind::BLT,
         SumKind::DENSE,
+        SumKind::NORMALISED,
         SumKind::Octave,
     ] {
         for dimension in [1, 7] {

@@ -370,7 +370,8 @@ pub(crate) fn all_sums() -> Vec<SumKind> {
         | SumKind::Window(_)
         | SumKind::Octave
         | SumKind::Fresh
-        | SumKind::Dense(_) => kind,
+        | SumKind::Dense(_)
+        | SumKind::NormalisedBlt(_) => kind,
     };
     let all = SumKind::ALL.into_iter().chain([SumKind::Window(WINDOW)]);
     all.map(listed).collect()

@@ -606,7 +606,9 @@ fn expected(rows: &Rows, kind: SumKind, releases: u64, items: u64) -> BTreeMap<u
                     terms(&BinaryTree, t + 1 - (1 << octave)),
                 );
             }
-            SumKind::Blt(_) | SumKind::Fresh | SumKind::Dense(_) => add(0, vec![t]),
+            SumKind::Blt(_) | SumKind::Fresh | SumKind::Dense(_) | SumKind::NormalisedBlt(_) => {
+                add(0, vec![t]);
+            }
             _ => add(0, rows.terms(t).iter().map(|term| term.node).collect()),
         }
     }
@@ -716,7 +718,7 @@ fn content_of_sum<'a>(rows: &'a Rows, kind: SumKind, releases: u64) -> Box<Conte
             return vec![0.0; prefixes[0].len()];
         }
         let (before, (first, last)) = match (kind, stream) {
-            (SumKind::Blt(_) | SumKind::Dense(_), _) => {
+            (SumKind::Blt(_) | SumKind::Dense(_) | SumKind::NormalisedBlt(_), _) => {
                 return rows.rows(prefixes)[node as usize - 1].clone();
             }
             (SumKind::PaddedTree, 1) => (0, (1, node >> 6)),

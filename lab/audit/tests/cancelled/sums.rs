@@ -43,12 +43,15 @@ impl Rows {
                 .collect();
         }
         let coefficients = match request.kind {
-            SumKind::Blt(buffers) => {
+            SumKind::Blt(buffers) | SumKind::NormalisedBlt(buffers) => {
                 let chosen = optimise(request.releases, usize::from(buffers)).unwrap();
                 let blt = DyadicBlt::new(&chosen).unwrap();
                 let coefficient = |k| blt.parameters().coefficient(k);
-                (0..request.releases)
-                    .map(|t| (0..=t).rev().map(coefficient).collect())
+                // Items count in units of their own lattices.
+                let worth = |item| plan.radius_of(item) as f64 / plan.radius() as f64;
+                let entry = |t, item| coefficient(t - item) * worth(item);
+                (1..=request.releases)
+                    .map(|t| (1..=t).map(|item| entry(t, item)).collect())
                     .collect()
             }
             _ => plan.dense_rows().unwrap_or_default(),
@@ -95,7 +98,9 @@ impl Rows {
                 })
                 .collect(),
             SumKind::Fresh => (from..=to).map(|t| (0, t, t)).collect(),
-            SumKind::Blt(_) | SumKind::Dense(_) => unreachable!("it has rows"),
+            SumKind::Blt(_) | SumKind::Dense(_) | SumKind::NormalisedBlt(_) => {
+                unreachable!("it has rows")
+            }
         }
     }
 
@@ -281,7 +286,9 @@ fn what_a_persons_items_move_at_most() {
                     // Items 1, 2, 3 and 5 are in more nodes than the first four.
                     (SumKind::Tree | SumKind::PaddedTree, true) if most == 4 => 13.0 / 16.0,
                     (SumKind::Octave, true) | (SumKind::Kary | SumKind::Fresh, _) => 1.0,
-                    (SumKind::Smooth, true) | (SumKind::Blt(_), _) => 1.0,
+                    (SumKind::Smooth, true) | (SumKind::Blt(_) | SumKind::NormalisedBlt(_), _) => {
+                        1.0
+                    }
                     // Priced as if any two items were as alike as the most alike.
                     (SumKind::Dense(_), _) if most > 1 => {
                         assert!((0.9..=1.0).contains(&share), "{kind} {most}: {share}");

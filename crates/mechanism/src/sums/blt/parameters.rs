@@ -122,7 +122,7 @@ impl BltParameters {
     }
 
     /// Pairs (1 − θ_j, ω_j).
-    pub(super) fn pairs(&self) -> impl Iterator<Item = (f64, f64)> + Clone + '_ {
+    pub(crate) fn pairs(&self) -> impl Iterator<Item = (f64, f64)> + Clone + '_ {
         self.decay.iter().copied().zip(self.weight.iter().copied())
     }
 

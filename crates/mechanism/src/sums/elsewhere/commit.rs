@@ -8,7 +8,7 @@ use crate::mechanism::Machine;
 use crate::moments::Image;
 use crate::persons::{NOBODY, Participation};
 use crate::sums::plan::Geometry;
-use crate::sums::{PrivateSum, SumError, SumKind};
+use crate::sums::{PrivateSum, SumError};
 
 /// What became of a batch.
 pub enum Committed<G> {
@@ -80,10 +80,7 @@ impl<G: GuaranteeKind> PrivateSum<G> {
         Ok(Place {
             run: name_of(&[b"hushstream run", ledger, &number.to_le_bytes(), stored]),
             item: self.steps() + 1,
-            octave: match request.kind {
-                SumKind::Octave => next.ilog2(),
-                _ => 0,
-            },
+            octave: self.plan().fields.strategy.part(next),
             most: request.batch,
             slots,
         })

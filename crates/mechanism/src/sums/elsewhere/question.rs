@@ -54,7 +54,7 @@ pub(super) struct Fields {
     pub(super) run: Name,
     /// The number of the item, over all instances.
     pub(super) item: u64,
-    /// The octave of the item, which has its own lattice; 0 for other sums.
+    /// The octave or part of the item, which has its own lattice; 0 for other sums.
     pub(super) octave: u32,
     dimension: u32,
     l1: bool,
