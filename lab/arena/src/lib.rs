@@ -31,6 +31,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod contextual;
 mod dice;
 pub mod figures;
 mod game;
@@ -40,6 +41,7 @@ mod play;
 mod task;
 mod vector;
 
+pub use contextual::{ContextualGame, Earned};
 pub use dice::Dice;
 pub use game::{Environment, Game};
 pub use hindsight::{Best, best_in_hindsight};

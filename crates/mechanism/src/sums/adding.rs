@@ -135,7 +135,9 @@ impl<G: GuaranteeKind> PrivateSum<G> {
     fn refuse_moments(&self) -> Result<(), SumError> {
         match self.plan().request().geometry {
             Geometry::Ball => Ok(()),
-            Geometry::Moments(_) | Geometry::Tables { .. } => Err(SumError::Geometry),
+            Geometry::Moments(_) | Geometry::Tables { .. } | Geometry::Decisions { .. } => {
+                Err(SumError::Geometry)
+            }
         }
     }
 
@@ -156,7 +158,7 @@ impl<G: GuaranteeKind> PrivateSum<G> {
     }
 
     /// Adds one record, which `take` adds or counts as null.
-    fn add_any(
+    pub(super) fn add_any(
         &mut self,
         person: Option<u64>,
         take: impl FnOnce(&mut Sum<G>, bool),
@@ -271,7 +273,7 @@ impl<G: GuaranteeKind> Sum<G> {
         self.count(outcome);
     }
 
-    fn count(&mut self, outcome: Outcome) {
+    pub(super) fn count(&mut self, outcome: Outcome) {
         match outcome {
             Outcome::Kept => {}
             Outcome::Clipped => self.item.clipped += 1,

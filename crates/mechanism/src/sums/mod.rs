@@ -21,6 +21,7 @@ mod ahead;
 pub mod blt;
 mod calibrate;
 mod cover;
+mod deciding;
 mod error;
 mod filter;
 mod forecast;

@@ -9,6 +9,7 @@ use super::SumKind;
 use super::blt::{BltError, LayoutError};
 use super::cover::Noise;
 use super::kind::Unfit;
+use crate::decisions::Evaluated;
 use crate::lattice::LatticeError;
 use crate::moments::{MOST_RECORDS, TargetWeight};
 use crate::persons::Participation;
@@ -76,6 +77,14 @@ pub enum Geometry {
         /// The weight of counts against residuals, in sixteenths: 1 to 16.
         sixteenths: u8,
     },
+    /// Second moments in the block of a decision's arm, and coordinates that evaluate policies,
+    /// formed by the mechanism ([`DecisionMap`](crate::decisions::DecisionMap)).
+    Decisions {
+        /// κ² of every block.
+        weight: TargetWeight,
+        /// What is evaluated.
+        evaluated: Evaluated,
+    },
 }
 
 /// A geometry as journals have it.
@@ -89,6 +98,10 @@ enum Written {
         sixteenths: u8,
     },
     Moments(TargetWeight),
+    Decisions {
+        weight: TargetWeight,
+        evaluated: Evaluated,
+    },
 }
 
 impl From<Geometry> for Written {
@@ -97,6 +110,7 @@ impl From<Geometry> for Written {
             Geometry::Ball => Self::Ball,
             Geometry::Moments(weight) => Self::Moments(weight),
             Geometry::Tables { counts, sixteenths } => Self::Tables { counts, sixteenths },
+            Geometry::Decisions { weight, evaluated } => Self::Decisions { weight, evaluated },
         }
     }
 }
@@ -110,6 +124,7 @@ impl TryFrom<Written> for Geometry {
             Written::Earlier => Err(PlanError::Stored),
             Written::Tables { counts, sixteenths } => Ok(Self::Tables { counts, sixteenths }),
             Written::Moments(weight) => Ok(Self::Moments(weight)),
+            Written::Decisions { weight, evaluated } => Ok(Self::Decisions { weight, evaluated }),
         }
     }
 }
@@ -255,7 +270,7 @@ impl SumRequest {
         if !(self.least_sigma >= 0.0 && self.least_sigma.is_finite()) {
             return Err(PlanError::LeastSigma(self.least_sigma));
         }
-        if let Geometry::Moments(_) = self.geometry {
+        if let Geometry::Moments(_) | Geometry::Decisions { .. } = self.geometry {
             if self.noise == Noise::Laplace {
                 return Err(PlanError::MomentsInL1);
             }
@@ -263,6 +278,11 @@ impl SumRequest {
                 let allowed = "1 to 2^34 for second moments";
                 return Err(ParameterError::new("batch", self.batch, allowed).into());
             }
+        }
+        if let Geometry::Decisions { evaluated, .. } = self.geometry
+            && !(evaluated.is_sound() && evaluated.coordinates() < self.dimension as usize)
+        {
+            return Err(PlanError::Stored);
         }
         if let Geometry::Tables { sixteenths, .. } = self.geometry
             && !(1..=16).contains(&sixteenths)

@@ -8,6 +8,7 @@ use super::partial::Counts;
 use super::plan::{Geometry, SumPlan};
 use super::running::{Running, State};
 use crate::boundary::{GuaranteeKind, Pending, Released};
+use crate::decisions::DecisionForm;
 use crate::durable::{DiaryError, append, decode, encode, packed};
 use crate::lattice::Lattice;
 use crate::mechanism::{Generators, Machine, Terms};
@@ -70,6 +71,8 @@ pub struct Sum<G> {
     pub(super) block: Option<Block>,
     /// Forms hats and cells, at the radius of the next item.
     pub(super) form: Option<TableForm>,
+    /// Forms decisions.
+    pub(super) decisions: Option<DecisionForm>,
     counts: Counts,
     pub(super) persons: Persons,
     /// The last known release of earlier instances, which is public; empty in the first.
@@ -156,6 +159,7 @@ impl<G: GuaranteeKind> Machine for Sum<G> {
             in_batch: 0,
             block: None,
             form: None,
+            decisions: None,
             counts: Counts::default(),
             persons: Persons::default(),
             base: Vec::new(),
@@ -273,9 +277,21 @@ impl<G: GuaranteeKind> Sum<G> {
     /// are not negative, and κ times as long as residuals may be.
     fn holds_item(&self, values: &[i64]) -> bool {
         let (request, lattice) = (self.plan.request(), &self.lattice);
+        if let Geometry::Decisions { evaluated, .. } = request.geometry {
+            let place = values.len().saturating_sub(evaluated.coordinates());
+            let (sums, others) = values.split_at(place);
+            let most = i128::from(evaluated.steps(lattice.radius())) * i128::from(request.batch);
+            let (signed, positive) = others.split_at(others.len().min(evaluated.signed as usize));
+            return values.len() == lattice.dimension()
+                && lattice.holds_part(sums, request.batch, 16)
+                && signed.iter().all(|&v| i128::from(v).abs() <= most)
+                && positive
+                    .iter()
+                    .all(|&v| (0..=2 * most).contains(&i128::from(v)));
+        }
         let (counts, sixteenths) = match request.geometry {
             Geometry::Tables { counts, sixteenths } => (counts as usize, sixteenths),
-            Geometry::Ball | Geometry::Moments(_) => (0, 0),
+            Geometry::Ball | Geometry::Moments(_) | Geometry::Decisions { .. } => (0, 0),
         };
         if counts == 0 {
             return lattice.holds_sum(values, request.batch);
