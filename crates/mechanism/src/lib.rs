@@ -60,6 +60,7 @@ mod ranks;
 mod scoreboard;
 pub mod select;
 pub mod sparse;
+mod statistics;
 pub mod sums;
 mod tables;
 mod wide;
@@ -82,4 +83,5 @@ pub use scoreboard::{
     ClassMetrics, Metrics, NumberMetrics, OffPolicy, Probability, Ranking, Scoreboard, Summary,
     Yardstick,
 };
+pub use statistics::{Block, GroupColumn, Statistic, Statistics, StatisticsShape};
 pub use tables::{Axis, LogScale, Response, TableMap, TableShape};

@@ -93,6 +93,11 @@ pub trait Machine: Sized {
         false
     }
 
+    /// By how many records the items so far fall short of full ones.
+    fn shortfall(&self) -> u64 {
+        0
+    }
+
     /// Counts of null and clipped records: for the operator only.
     fn counts(&self) -> (u64, u64);
 

@@ -40,6 +40,8 @@ pub struct Back<M: Mechanism> {
     /// missing. Releases that were published before may appear again, always with the same value.
     /// Empty in a new instance that begins from nothing.
     pub recent: Vec<PendingOf<M>>,
+    /// The [`shortfall`](Private::shortfall) at each of [`recent`](Self::recent).
+    pub shortfalls: Vec<u64>,
     /// The note of the last checkpoint, and the number of items of this instance that it covers:
     /// zero if it is from an earlier instance.
     pub note: Option<(u64, Vec<u8>)>,
@@ -107,11 +109,15 @@ impl<M: Mechanism> Private<M> {
             note = Some((kept.items, kept.note));
         }
         let mut recent = Vec::with_capacity(items.len());
+        let mut shortfalls = Vec::with_capacity(items.len());
         for item in items {
             diary.replayed();
             let t = diary.items();
             mechanism.read_item(t, &item)?;
-            recent.extend(mechanism.step(t)?.map(|release| diary.pending(release)));
+            if let Some(release) = mechanism.step(t)? {
+                recent.push(diary.pending(release));
+                shortfalls.push(mechanism.shortfall());
+            }
         }
         // Files change from here on.
         match claim.outcome {
@@ -121,7 +127,7 @@ impl<M: Mechanism> Private<M> {
                 diary.renew(&claim, key)?;
                 let mut next = M::begin(mechanism.plan().clone(), diary.generators(key))?;
                 if !next.succeed(mechanism, known) {
-                    (before, recent) = (None, Vec::new());
+                    (before, recent, shortfalls) = (None, Vec::new(), Vec::new());
                 }
                 mechanism = next;
                 let kept = note.as_ref().map(|(_, note)| note.clone());
@@ -140,6 +146,7 @@ impl<M: Mechanism> Private<M> {
             outcome: claim.outcome,
             before,
             recent,
+            shortfalls,
             note,
         })
     }
@@ -159,6 +166,11 @@ impl<M: Mechanism> Private<M> {
         if !self.mechanism.is_complete() {
             return Ok(None);
         }
+        self.end_item()
+    }
+
+    /// Journals the item as it is, and takes it in.
+    pub(crate) fn end_item(&mut self) -> Result<Option<PendingOf<M>>, M::Error> {
         self.diary.item(|out| self.mechanism.item(out))?;
         let release = self.mechanism.step(self.diary.items())?;
         Ok(release.map(|release| self.diary.pending(release)))
@@ -222,6 +234,13 @@ impl<M: Mechanism> Private<M> {
     #[must_use]
     pub fn steps(&self) -> u64 {
         self.diary.steps()
+    }
+
+    /// By how many records the items so far fall short of full ones; 0 unless items close by a
+    /// clock.
+    #[must_use]
+    pub fn shortfall(&self) -> u64 {
+        self.mechanism.shortfall()
     }
 
     /// The number of this run's charge in the ledger.

@@ -115,6 +115,12 @@ pub trait Player: Sized {
         board: Option<&mut Scoreboard>,
     ) -> Result<Option<PendingOf<Self::Mechanism>>, RunError>;
 
+    /// By how many records the items up to the next release fall short of full ones. Only sums have
+    /// such items, and only if they close by a clock.
+    fn falls_short(&mut self, records: u64) {
+        let _ = records;
+    }
+
     /// Moves on a release.
     ///
     /// # Errors
@@ -187,7 +193,7 @@ pub struct Run<P: Player> {
     keeps_last: bool,
     rounds: u64,
     /// Whether the player has failed on a release: it must not go on without it.
-    is_behind: bool,
+    pub(crate) is_behind: bool,
 }
 
 impl<P: Player> Run<P> {
@@ -221,7 +227,7 @@ impl<P: Player> Run<P> {
             mechanism.keep_note();
         }
         Self {
-            rounds: mechanism.steps().saturating_mul(P::batch(&recipe)),
+            rounds: mechanism.steps().saturating_mul(P::batch(&recipe)) - mechanism.shortfall(),
             recipe,
             mechanism,
             player,
@@ -265,8 +271,8 @@ impl<P: Player> Run<P> {
         let is_new = from.is_new || note.is_none();
         let player = P::begin(&recipe, &mut mechanism, key, from)?;
         let mut run = Self::assemble(recipe, mechanism, player);
-        for release in back.recent {
-            run.observe(release)?;
+        for (release, shortfall) in back.recent.into_iter().zip(back.shortfalls) {
+            run.observe(release, shortfall)?;
         }
         if is_new {
             run.checkpoint()?;
@@ -353,11 +359,22 @@ impl<P: Player> Run<P> {
             None
         };
         self.rounds += 1;
-        release.map_or(Ok(()), |release| self.observe(release))
+        release.map_or(Ok(()), |release| self.observe_now(release))
     }
 
-    fn observe(&mut self, release: PendingOf<P::Mechanism>) -> Result<(), RunError> {
+    /// Moves on the release of the item that has just closed.
+    pub(crate) fn observe_now(&mut self, release: PendingOf<P::Mechanism>) -> Result<(), RunError> {
+        let shortfall = self.mechanism.shortfall();
+        self.observe(release, shortfall)
+    }
+
+    fn observe(
+        &mut self,
+        release: PendingOf<P::Mechanism>,
+        shortfall: u64,
+    ) -> Result<(), RunError> {
         let (player, recipe) = (&mut self.player, &self.recipe);
+        player.falls_short(shortfall);
         let mut outcome = Ok(());
         let place = release.map(|release| outcome = player.observe(recipe, release));
         if outcome.is_err() {
@@ -374,7 +391,7 @@ impl<P: Player> Run<P> {
         Ok(())
     }
 
-    fn checkpoint(&mut self) -> Result<(), RunError> {
+    pub(crate) fn checkpoint(&mut self) -> Result<(), RunError> {
         if !P::NOTED {
             return Ok(());
         }

@@ -19,6 +19,7 @@
 //! y ∈ [−½, ½] with mean v. The average reward is that of these records: it has noise alone.
 
 use super::{ContextMap, Policy};
+use crate::lattice::Lattice;
 use crate::moments::TargetWeight;
 use hushstream_account::{Adjacency, ParameterError};
 use serde::{Deserialize, Serialize};
@@ -81,6 +82,22 @@ impl Evaluated {
     pub(crate) fn steps(self, radius: i64) -> i64 {
         // The radius has at most 41 bits.
         (radius * i64::from(self.scale)) >> 16
+    }
+
+    /// Whether these integers can be the sum of so many contributions, moments first: the noise was
+    /// paid for no others.
+    pub(crate) fn holds_sum(self, values: &[i64], records: u64, lattice: &Lattice) -> bool {
+        let Some(place) = values.len().checked_sub(self.coordinates()) else {
+            return false;
+        };
+        let (sums, others) = values.split_at(place);
+        let (signed, positive) = others.split_at(self.signed as usize);
+        let most = i128::from(self.steps(lattice.radius())) * i128::from(records);
+        let within = |low: i128, high: i128| move |&v: &i64| (low..=high).contains(&v.into());
+        values.len() == lattice.dimension()
+            && lattice.holds_part(sums, records, 16)
+            && signed.iter().all(within(-most, most))
+            && positive.iter().all(within(0, 2 * most))
     }
 
     /// e, rounded up.

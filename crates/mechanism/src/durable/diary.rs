@@ -588,12 +588,17 @@ pub(crate) fn append(value: &impl Serialize, out: Vec<u8>) -> Result<Vec<u8>, Di
 
 /// Decodes a plan, an item or a state.
 pub(crate) fn decode<T: for<'a> Deserialize<'a>>(bytes: &[u8]) -> Result<T, DiaryError> {
-    postcard::from_bytes(bytes).map_err(|_| {
-        DiaryError::Journal(
-            "a record is of another version of this program; finish its run with that version, or \
-             begin it anew",
-        )
-    })
+    decode_first(bytes).map(|(value, _)| value)
+}
+
+const OTHER_VERSION: &str = "a record is of another version of this program; finish its run with \
+                             that version, or begin it anew";
+
+/// Decodes a value, and returns the bytes after it.
+pub(crate) fn decode_first<T: for<'a> Deserialize<'a>>(
+    bytes: &[u8],
+) -> Result<(T, &[u8]), DiaryError> {
+    postcard::take_from_bytes(bytes).map_err(|_| DiaryError::Journal(OTHER_VERSION))
 }
 
 /// Byte strings: serde would visit a sequence of small numbers one by one.

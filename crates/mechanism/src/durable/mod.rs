@@ -13,7 +13,7 @@ mod witness;
 #[cfg(test)]
 pub(crate) use diary::ITEM;
 pub use diary::{CameBack, DiaryError};
-pub(crate) use diary::{Diary, Found, append, decode, encode};
+pub(crate) use diary::{Diary, Found, append, decode, decode_first, encode};
 pub use file_storage::FileStorage;
 pub use ledger::{Ledger, LedgerError};
 pub use log::LogError;

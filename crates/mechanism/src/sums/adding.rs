@@ -8,6 +8,7 @@ use super::sum::{PrivateSum, Sum};
 use crate::boundary::{GuaranteeKind, Pending, Raw};
 use crate::lattice::{Contribution, Outcome};
 use crate::losses::{Features, Loss, Multiple, Record};
+use crate::mechanism::Machine;
 use crate::moments::{Block, Moments};
 use crate::persons::Participation;
 use crate::scoreboard::Scoreboard;
@@ -132,12 +133,29 @@ impl<G: GuaranteeKind> PrivateSum<G> {
         self.add_of(person, |sum| sum.take_moments(&record))
     }
 
+    /// Adds one record to the plan's statistics.
+    ///
+    /// # Errors
+    /// A plan of another geometry; as [`PrivateSum::add`] and [`PrivateSum::add_for`].
+    pub fn add_statistics(
+        &mut self,
+        person: Option<u64>,
+        record: Raw<Record>,
+    ) -> Result<Option<Pending<Vec<f64>, G>>, SumError> {
+        let Geometry::Statistics(_) = self.plan().request().geometry else {
+            return Err(SumError::Geometry);
+        };
+        let record = record.open();
+        self.add_of(person, |sum| sum.take_statistics(&record))
+    }
+
     fn refuse_moments(&self) -> Result<(), SumError> {
         match self.plan().request().geometry {
             Geometry::Ball => Ok(()),
-            Geometry::Moments(_) | Geometry::Tables { .. } | Geometry::Decisions { .. } => {
-                Err(SumError::Geometry)
-            }
+            Geometry::Moments(_)
+            | Geometry::Tables { .. }
+            | Geometry::Statistics(_)
+            | Geometry::Decisions { .. } => Err(SumError::Geometry),
         }
     }
 
@@ -177,6 +195,7 @@ impl<G: GuaranteeKind> PrivateSum<G> {
                 return Err(SumError::Participation("per record", "add"));
             }
         };
+        self.check_room(1)?;
         self.begin_record()?;
         let next = self.diary.items() + 1;
         let sum = &mut self.mechanism;
@@ -184,8 +203,40 @@ impl<G: GuaranteeKind> PrivateSum<G> {
         let limits = participation.limits();
         let is_admitted = person.is_none_or(|person| sum.persons.admit(limits, person, next));
         take(sum, is_admitted);
-        sum.close_moments();
+        if sum.is_complete() {
+            sum.close_moments();
+        }
         self.end_record()
+    }
+
+    /// From now on an item closes by [`PrivateSum::close_item`] alone, and never because it is
+    /// full. The plan's batch is the most records that it may hold; one more is refused.
+    pub fn close_by_clock(&mut self) {
+        self.mechanism.by_clock = true;
+    }
+
+    /// Closes the item with the records it has, possibly none, and draws the next prefix sum.
+    ///
+    /// *When* an item closes may depend on arrivals and on the clock, never on what a record holds.
+    /// A record is in one item, whatever the item's size, so the price is that of full items; and
+    /// sums of fewer records are smaller, so nothing overflows that a full item would not.
+    ///
+    /// # Errors
+    /// [`DiaryError::Exhausted`](crate::DiaryError::Exhausted) after the last planned release;
+    /// storage.
+    pub fn close_item(&mut self) -> Result<Option<Pending<Vec<f64>, G>>, SumError> {
+        self.begin_record()?;
+        self.mechanism.close_moments();
+        self.end_item()
+    }
+
+    /// Refuses records beyond the most that an item may hold.
+    fn check_room(&self, given: u64) -> Result<(), SumError> {
+        let room = self.plan().request().batch - self.mechanism.in_batch;
+        if given > room {
+            return Err(SumError::BatchFull { room, given });
+        }
+        Ok(())
     }
 
     /// An empty partial sum for the current lattice. Fill it elsewhere and pass it to
@@ -222,17 +273,12 @@ impl<G: GuaranteeKind> PrivateSum<G> {
         partial: PartialSum,
     ) -> Result<Option<Pending<Vec<f64>, G>>, SumError> {
         self.begin_record()?;
-        let room = self.plan().request().batch - self.mechanism.in_batch;
-        let sum = &mut self.mechanism;
+        let sum = &self.mechanism;
         if partial.life != self.diary.life() || partial.lattice != sum.lattice {
             return Err(SumError::OtherMoment);
         }
-        if partial.records > room {
-            return Err(SumError::BatchFull {
-                room,
-                given: partial.records,
-            });
-        }
+        self.check_room(partial.records)?;
+        let sum = &mut self.mechanism;
         for (total, value) in sum.item.values.iter_mut().zip(&partial.values) {
             *total += value;
         }
@@ -257,12 +303,21 @@ impl<G: GuaranteeKind> Sum<G> {
         }
     }
 
+    fn take_statistics(&mut self, record: &Record) {
+        if let Geometry::Statistics(statistics) = &self.plan.request().geometry {
+            let radius = self.lattice.radius();
+            let outcome = statistics.add(record, radius, &mut self.item.values);
+            self.count(outcome);
+        }
+    }
+
     /// Turns the exact second moments of a complete item into lattice integers.
     fn close_moments(&mut self) {
-        if let Some(block) = &mut self.block
-            && self.in_batch == self.plan.request().batch
-        {
+        if let Some(block) = &mut self.block {
             block.close(&mut self.item.values, self.lattice.radius());
+        }
+        if let Some(form) = &mut self.decisions {
+            form.close(&mut self.item.values, self.lattice.radius());
         }
     }
 

@@ -18,6 +18,7 @@ use crate::boundary::Scope;
 use crate::decisions;
 use crate::lattice::{Lattice, Norm};
 use crate::persons::Participation;
+use crate::statistics::UNIT;
 use hushstream_account::{Adjacency, Budget, Charge, Epsilon, Mu, Price, precision_slack};
 
 impl SumPlan {
@@ -157,11 +158,17 @@ impl SumPlan {
             radius = radius.min((spread * request.bound / request.least_sigma).floor());
         }
         radius = radius.min((1_u64 << 40) as f64);
+        // Statistics have whole steps.
+        let step = match request.geometry {
+            Geometry::Statistics(_) => f64::from(UNIT),
+            _ => 1.0,
+        };
+        radius = (radius / step).floor() * step;
         // The float quotient may be one too large: the price decides.
-        while radius >= 1.0 && self.price(radius, octave)? > limit {
-            radius -= 1.0;
+        while radius >= step && self.price(radius, octave)? > limit {
+            radius -= step;
         }
-        if radius < 1.0 {
+        if radius < step {
             return Err(PlanError::BudgetTooSmall {
                 releases: request.releases,
             });
@@ -194,7 +201,8 @@ impl SumPlan {
     /// *Ball*: a record's integers are inside the radius, which the lattice has checked: κ·radius,
     /// nothing to add. *Moments*: `moments.rs` proves it in integers; the item's truncation adds √D.
     /// *Decisions*: `decisions/mod.rs` proves that arms cost nothing, and adds the evaluation.
-    /// *Tables*: proved in integers beside [`TableMap`](crate::TableMap).
+    /// *Tables* and *statistics*: proved in integers beside [`TableMap`](crate::TableMap) and
+    /// [`Statistics`](crate::Statistics).
     pub(crate) fn distance(&self, radius: f64) -> f64 {
         let request = self.request();
         let adjacency = request.adjacency;
@@ -208,6 +216,10 @@ impl SumPlan {
                     (Adjacency::ZeroOut, _) => (1.0 + weight * weight).sqrt().next_up(),
                 };
                 (times * radius).next_up()
+            }
+            Geometry::Statistics(ref statistics) => {
+                let steps = radius / f64::from(UNIT);
+                (statistics.distance(adjacency, request.noise == Noise::Laplace) * steps).next_up()
             }
             Geometry::Moments(weight) => {
                 let truncation = f64::from(request.dimension).sqrt().next_up();

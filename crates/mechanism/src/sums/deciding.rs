@@ -57,10 +57,6 @@ impl<G: GuaranteeKind> PrivateSum<G> {
             let record = record.open();
             let values = is_admitted.then_some(&mut sum.item.values[..]);
             let outcome = form.add(map, policy, (coins, slot), &record, radius, board, values);
-            let is_last = sum.in_batch + 1 == batch;
-            if is_last {
-                form.close(&mut sum.item.values, radius);
-            }
             sum.count(if is_admitted { outcome } else { Outcome::Null });
         })
     }

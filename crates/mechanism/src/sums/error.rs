@@ -16,7 +16,7 @@ pub enum SumError {
     /// Moments where the plan is for a ball, or the reverse.
     #[error(
         "this plan is for contributions of another geometry: second moments go through \
-         add_moments, everything else through add"
+         add_moments, statistics through add_statistics, everything else through add"
     )]
     Geometry,
     /// A partial sum with more records than the batch has room for.

@@ -13,6 +13,7 @@ use crate::decisions::Evaluated;
 use crate::lattice::LatticeError;
 use crate::moments::{MOST_RECORDS, TargetWeight};
 use crate::persons::Participation;
+use crate::statistics::{Statistics, UNIT};
 use hushstream_account::{AccountError, Adjacency, Budget, GuaranteeError, ParameterError};
 use serde::{Deserialize, Serialize};
 
@@ -61,7 +62,7 @@ pub struct SumRequest {
 }
 
 /// The set of possible contributions, which determines the distance of two of them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Written", into = "Written")]
 pub enum Geometry {
     /// A ball around zero: two points are two radii apart.
@@ -77,6 +78,9 @@ pub enum Geometry {
         /// The weight of counts against residuals, in sixteenths: 1 to 16.
         sixteenths: u8,
     },
+    /// Counts, sums and histograms by group, formed by the mechanism. The request has its
+    /// dimension and the bound 1: a record counts for [`Statistics::scale`] in a release.
+    Statistics(Statistics),
     /// Second moments in the block of a decision's arm, and coordinates that evaluate policies,
     /// formed by the mechanism ([`DecisionMap`](crate::decisions::DecisionMap)).
     Decisions {
@@ -98,6 +102,7 @@ enum Written {
         sixteenths: u8,
     },
     Moments(TargetWeight),
+    Statistics(Statistics),
     Decisions {
         weight: TargetWeight,
         evaluated: Evaluated,
@@ -110,6 +115,7 @@ impl From<Geometry> for Written {
             Geometry::Ball => Self::Ball,
             Geometry::Moments(weight) => Self::Moments(weight),
             Geometry::Tables { counts, sixteenths } => Self::Tables { counts, sixteenths },
+            Geometry::Statistics(statistics) => Self::Statistics(statistics),
             Geometry::Decisions { weight, evaluated } => Self::Decisions { weight, evaluated },
         }
     }
@@ -124,6 +130,7 @@ impl TryFrom<Written> for Geometry {
             Written::Earlier => Err(PlanError::Stored),
             Written::Tables { counts, sixteenths } => Ok(Self::Tables { counts, sixteenths }),
             Written::Moments(weight) => Ok(Self::Moments(weight)),
+            Written::Statistics(statistics) => Ok(Self::Statistics(statistics)),
             Written::Decisions { weight, evaluated } => Ok(Self::Decisions { weight, evaluated }),
         }
     }
@@ -163,6 +170,9 @@ pub enum PlanError {
          L2-Laplace"
     )]
     MomentsInL1,
+    /// Statistics have their own dimension, and count records.
+    #[error("statistics are planned with their own dimension, and with the bound 1")]
+    StatisticsBound,
     /// The least noise is out of range.
     #[error("least sigma = {0} is not allowed; allowed: 0, or a positive finite number")]
     LeastSigma(f64),
@@ -248,6 +258,11 @@ impl SumRequest {
         Ok(plan)
     }
 
+    /// Whether a radius is one of whole steps, where there are steps.
+    pub(super) fn has_steps(&self, radius: i64) -> bool {
+        !matches!(self.geometry, Geometry::Statistics(_)) || radius % i64::from(UNIT) == 0
+    }
+
     pub(super) fn check_counts(&self) -> Result<(), PlanError> {
         const MOST: u64 = 1 << 44;
         let (most, separation) = self.participation.limits();
@@ -288,6 +303,11 @@ impl SumRequest {
             && !(1..=16).contains(&sixteenths)
         {
             return Err(ParameterError::new("weight of counts", sixteenths, "1 to 16").into());
+        }
+        if let Geometry::Statistics(statistics) = &self.geometry
+            && (statistics.dimension() != self.dimension || self.bound.to_bits() != 1_f64.to_bits())
+        {
+            return Err(PlanError::StatisticsBound);
         }
         if self.kind.is_windowed() && self.participation != Participation::OncePerRecord {
             return Err(PlanError::WindowForPersons);

@@ -36,15 +36,7 @@ impl SumPlan {
             .sum(self.name())
             .noise(request.noise.to_string())
             .sigma(self.node_sigma() / request.bound)
-            .assume(format!(
-                "contributions are clipped to length {} ({})",
-                request.bound,
-                if request.noise == Noise::Laplace {
-                    "L1"
-                } else {
-                    "L2"
-                }
-            ))
+            .assume(self.clipping())
             .assume("the number of records and the time of each are public")
             .assume(self.cryptography())
             .total_variation(self.total_variation())
@@ -90,6 +82,25 @@ impl SumPlan {
             builder = builder.erratum(*erratum);
         }
         builder.build()
+    }
+
+    /// What bounds a contribution.
+    fn clipping(&self) -> String {
+        let request = self.request();
+        if let Geometry::Statistics(_) = request.geometry {
+            return "a record counts in one group and in one bin of every histogram, and numbers \
+                    are clipped to their bounds"
+                .to_owned();
+        }
+        let norm = if request.noise == Noise::Laplace {
+            "L1"
+        } else {
+            "L2"
+        };
+        format!(
+            "contributions are clipped to length {} ({norm})",
+            request.bound
+        )
     }
 
     /// The computational assumption, with the number of blocks under one cipher key and the

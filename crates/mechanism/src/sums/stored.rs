@@ -19,7 +19,7 @@ impl SumPlan {
                 .fields
                 .radii
                 .iter()
-                .all(|radius| (1..=1 << 40).contains(radius))
+                .all(|radius| (1..=1 << 40).contains(radius) && request.has_steps(*radius))
             && self.fields.strategy.fits(request.kind, request.releases);
         if !sound {
             return Err(PlanError::Stored);
@@ -124,7 +124,7 @@ mod tests {
         assert_eq!(read(&[0]), Some(Geometry::Ball));
         assert_eq!(read(&[1]), None);
         let moments = Geometry::Moments(TargetWeight::default());
-        assert_eq!(read(&[3, 8]), Some(moments));
+        assert_eq!(read(&[3, 8]), Some(moments.clone()));
         assert_eq!(postcard::to_allocvec(&moments).unwrap(), [3, 8]);
         assert_eq!(read(&[3, 0]), None);
         assert_eq!(read(&[3, 65]), None);

@@ -9,7 +9,7 @@ use super::plan::{Geometry, SumPlan};
 use super::running::{Running, State};
 use crate::boundary::{GuaranteeKind, Pending, Released};
 use crate::decisions::DecisionForm;
-use crate::durable::{DiaryError, append, decode, encode, packed};
+use crate::durable::{DiaryError, append, decode, decode_first, encode, packed};
 use crate::lattice::Lattice;
 use crate::mechanism::{Generators, Machine, Terms};
 use crate::moments::Block;
@@ -67,6 +67,10 @@ pub struct Sum<G> {
     /// The incomplete item; second moments are exact sums until it is complete.
     pub(super) item: Item,
     pub(super) in_batch: u64,
+    /// Whether items close by [`PrivateSum::close_item`] alone.
+    pub(super) by_clock: bool,
+    /// By how many records the items so far fall short of full ones.
+    shortfall: u64,
     /// Second moments only: records that are not yet in the item.
     pub(super) block: Option<Block>,
     /// Forms hats and cells, at the radius of the next item.
@@ -107,6 +111,11 @@ struct Stored {
     nulls: u64,
     #[serde(with = "postcard::fixint::le")]
     clipped: u64,
+}
+
+/// The number that follows an item or a state, if there is one.
+fn number_in(rest: &[u8]) -> Option<u64> {
+    rest.first_chunk().map(|bytes| u64::from_le_bytes(*bytes))
 }
 
 impl<G: GuaranteeKind> Machine for Sum<G> {
@@ -157,6 +166,8 @@ impl<G: GuaranteeKind> Machine for Sum<G> {
             },
             plan,
             in_batch: 0,
+            by_clock: false,
+            shortfall: 0,
             block: None,
             form: None,
             decisions: None,
@@ -177,17 +188,23 @@ impl<G: GuaranteeKind> Machine for Sum<G> {
     }
 
     fn is_complete(&self) -> bool {
-        self.in_batch >= self.plan.request().batch
+        !self.by_clock && self.in_batch >= self.plan.request().batch
     }
 
+    /// An item that is not full has its number of records, which is public, after it.
     fn item(&self, out: Vec<u8>) -> Result<Vec<u8>, DiaryError> {
-        append(&self.item, out)
+        let mut out = append(&self.item, out)?;
+        if self.in_batch != self.plan.request().batch {
+            out.extend_from_slice(&self.in_batch.to_le_bytes());
+        }
+        Ok(out)
     }
 
     fn read_item(&mut self, t: u64, bytes: &[u8]) -> Result<(), SumError> {
-        let item: Item = decode(bytes)?;
+        let (item, rest): (Item, _) = decode_first(bytes)?;
         let request = self.plan.request();
-        if !self.holds_item(&item.values) {
+        let records = number_in(rest).unwrap_or(request.batch);
+        if records > request.batch || !self.holds_item(&item.values, records) {
             return Err(DiaryError::Journal("an item is not one of this plan").into());
         }
         let limits = request.participation.limits();
@@ -195,6 +212,7 @@ impl<G: GuaranteeKind> Machine for Sum<G> {
             self.persons.admit(limits, person, t);
         }
         self.item = item;
+        self.in_batch = records;
         Ok(())
     }
 
@@ -212,7 +230,7 @@ impl<G: GuaranteeKind> Machine for Sum<G> {
         (self.item.nulls, self.item.clipped) = (0, 0);
         self.item.values.fill(0);
         self.item.persons.clear();
-        self.in_batch = 0;
+        self.shortfall += self.plan.request().batch - std::mem::take(&mut self.in_batch);
         if (t + 1).is_power_of_two() {
             self.enter_octave()?;
         }
@@ -220,23 +238,28 @@ impl<G: GuaranteeKind> Machine for Sum<G> {
     }
 
     fn state(&self) -> Result<Vec<u8>, DiaryError> {
-        encode(&Stored {
+        let mut state = encode(&Stored {
             base: self.base.clone(),
             state: self.running.state(),
             persons: self.persons.clone(),
             nulls: self.counts.nulls,
             clipped: self.counts.clipped,
-        })
+        })?;
+        if self.shortfall > 0 {
+            state.extend_from_slice(&self.shortfall.to_le_bytes());
+        }
+        Ok(state)
     }
 
     fn restore(&mut self, t: u64, state: &[u8]) -> Result<(), SumError> {
-        let stored: Stored = decode(state)?;
+        let (stored, rest): (Stored, _) = decode_first(state)?;
         let dimension = self.item.values.len();
         let fits = stored.base.is_empty() || stored.base.len() == dimension;
         if !fits || self.running.restore(t, &stored.state).is_err() {
             return Err(DiaryError::Journal("its state belongs to another plan").into());
         }
         self.items = t;
+        self.shortfall = number_in(rest).unwrap_or(0);
         self.base = stored.base;
         self.persons = stored.persons;
         (self.counts.nulls, self.counts.clipped) = (stored.nulls, stored.clipped);
@@ -249,8 +272,12 @@ impl<G: GuaranteeKind> Machine for Sum<G> {
         for (base, earlier) in self.base.iter_mut().zip(&old.base) {
             *base += earlier;
         }
-        self.counts = old.counts;
+        (self.counts, self.shortfall) = (old.counts, old.shortfall);
         true
+    }
+
+    fn shortfall(&self) -> u64 {
+        self.shortfall
     }
 
     fn counts(&self) -> (u64, u64) {
@@ -273,34 +300,28 @@ impl<G: GuaranteeKind> Machine for Sum<G> {
 }
 
 impl<G: GuaranteeKind> Sum<G> {
-    /// Whether these integers can be an item of the plan: the noise was paid for no others. Counts
-    /// are not negative, and κ times as long as residuals may be.
-    fn holds_item(&self, values: &[i64]) -> bool {
-        let (request, lattice) = (self.plan.request(), &self.lattice);
-        if let Geometry::Decisions { evaluated, .. } = request.geometry {
-            let place = values.len().saturating_sub(evaluated.coordinates());
-            let (sums, others) = values.split_at(place);
-            let most = i128::from(evaluated.steps(lattice.radius())) * i128::from(request.batch);
-            let (signed, positive) = others.split_at(others.len().min(evaluated.signed as usize));
-            return values.len() == lattice.dimension()
-                && lattice.holds_part(sums, request.batch, 16)
-                && signed.iter().all(|&v| i128::from(v).abs() <= most)
-                && positive
-                    .iter()
-                    .all(|&v| (0..=2 * most).contains(&i128::from(v)));
-        }
-        let (counts, sixteenths) = match request.geometry {
-            Geometry::Tables { counts, sixteenths } => (counts as usize, sixteenths),
-            Geometry::Ball | Geometry::Moments(_) | Geometry::Decisions { .. } => (0, 0),
+    /// Whether these integers can be an item of so many records: the noise was paid for no others.
+    /// Counts are not negative, and κ times as long as residuals may be.
+    fn holds_item(&self, values: &[i64], records: u64) -> bool {
+        let lattice = &self.lattice;
+        let (counts, sixteenths) = match &self.plan.request().geometry {
+            Geometry::Statistics(statistics) => {
+                return statistics.holds_sum(values, records, lattice.radius());
+            }
+            Geometry::Tables { counts, sixteenths } => (*counts as usize, *sixteenths),
+            Geometry::Decisions { evaluated, .. } => {
+                return evaluated.holds_sum(values, records, lattice);
+            }
+            Geometry::Ball | Geometry::Moments(_) => (0, 0),
         };
         if counts == 0 {
-            return lattice.holds_sum(values, request.batch);
+            return lattice.holds_sum(values, records);
         }
         let (sums, counts) = values.split_at(values.len().saturating_sub(counts));
         values.len() == lattice.dimension()
             && counts.iter().all(|&count| count >= 0)
-            && lattice.holds_part(sums, request.batch, 16)
-            && lattice.holds_part(counts, request.batch, sixteenths)
+            && lattice.holds_part(sums, records, 16)
+            && lattice.holds_part(counts, records, sixteenths)
     }
 
     /// Each octave has its own lattice.
@@ -315,6 +336,13 @@ impl<G: GuaranteeKind> Sum<G> {
 }
 
 impl<G: GuaranteeKind> PrivateSum<G> {
+    /// The number of records in all items so far. Items that a new instance has lost count as full.
+    #[must_use]
+    pub fn records(&self) -> u64 {
+        let full = self.steps().saturating_mul(self.plan().request().batch);
+        full - self.shortfall()
+    }
+
     /// Draws noise ahead of need, if the mechanism supports it: many steps at a time, and in a
     /// helper thread if a core is free. Releases are the same bit for bit. Not worth the effort for
     /// a few releases.

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)] // a test may stop where it fails
 
+mod clock;
 mod crashes;
 mod exactness;
 mod game;
@@ -9,3 +10,4 @@ mod golden;
 mod refusals;
 mod regenerated;
 mod resuming;
+mod statistics;

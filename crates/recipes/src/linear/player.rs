@@ -14,6 +14,8 @@ use std::marker::PhantomData;
 /// Asks records at the learner's iterate, and publishes iterates.
 pub struct SumPlayer<G> {
     learner: Box<dyn Learner>,
+    /// Records that items lack, against full ones.
+    shortfall: u64,
     kind: PhantomData<fn() -> G>,
 }
 
@@ -75,6 +77,7 @@ impl<G: GuaranteeKind> Player for SumPlayer<G> {
         }
         Ok(Self {
             learner,
+            shortfall: 0,
             kind: PhantomData,
         })
     }
@@ -106,10 +109,16 @@ impl<G: GuaranteeKind> Player for SumPlayer<G> {
         })
     }
 
+    fn falls_short(&mut self, records: u64) {
+        self.shortfall = records;
+    }
+
     fn observe(&mut self, recipe: &Recipe, mut prefix: Vec<f64>) -> Result<(), RunError> {
         // Items that a new instance has lost are in no sum: what counts is what the learner has
-        // seen.
-        let offset = (self.learner.rounds() + 1) as f64 * recipe.offset();
+        // seen. An item that a clock has closed counts for the records it has.
+        let items = (self.learner.rounds() + 1) as f64;
+        let missing = self.shortfall as f64 / recipe.request().batch as f64;
+        let offset = (items - missing) * recipe.offset();
         if offset.abs() > 0.0 {
             prefix.iter_mut().for_each(|sum| *sum += offset);
         }
@@ -122,6 +131,30 @@ impl<G: GuaranteeKind> Player for SumPlayer<G> {
 }
 
 impl<G: GuaranteeKind> SumRun<G> {
+    /// From now on a batch closes by [`SumRun::close_item`] alone; its planned size is the most
+    /// records that it may hold.
+    pub fn close_by_clock(&mut self) {
+        self.mechanism.close_by_clock();
+    }
+
+    /// Closes the batch with the records it has, possibly none, and moves on its release. When it
+    /// closes may depend on arrivals and on the clock, never on what a record holds.
+    ///
+    /// # Errors
+    /// More batches than planned; those of the mechanism.
+    pub fn close_item(&mut self) -> Result<(), RunError> {
+        if self.is_behind {
+            return Err(RunError::Behind);
+        }
+        if self.mechanism.checkpoint_is_due() {
+            self.checkpoint()?;
+        }
+        match self.mechanism.close_item()? {
+            Some(release) => self.observe_now(release),
+            None => Ok(()),
+        }
+    }
+
     /// Draws noise ahead of need.
     pub fn draw_ahead(&mut self) {
         self.mechanism.draw_ahead();
