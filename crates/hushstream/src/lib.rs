@@ -30,6 +30,7 @@
 //! | [`Learner::regress`] | features, and a number | a linear model of the number |
 //! | [`Learner::experts`] | the loss of every expert | the weight of each expert |
 //! | [`Learner::bandit`] | the loss of every arm; one is seen | the probability of each arm |
+//! | [`Learner::decide`] | a context, which asks; its reward comes later | a policy of the context |
 //!
 //! # The guarantee
 //!
@@ -60,6 +61,8 @@ pub mod checked;
 mod curves;
 #[doc(hidden)]
 pub mod data;
+mod deciding;
+pub mod decisions;
 mod error;
 pub mod explain;
 #[doc(hidden)]
@@ -87,11 +90,12 @@ pub mod target;
 #[doc(hidden)]
 pub mod warnings;
 
+pub use decisions::Decision;
 pub use error::{Error, Refusal, Result};
 pub use hushstream_account as account;
 pub use hushstream_account::{Adjacency, Budget, Guarantee};
 pub use hushstream_mechanism as mechanism;
-pub use hushstream_mechanism::{Ledger, OperatorOnly};
+pub use hushstream_mechanism::{AskerOnly, Ledger, OperatorOnly};
 pub use hushstream_noise as noise;
 pub use hushstream_read as read;
 pub use hushstream_read::{Fields as Row, SchemaSpec as Schema, Value};
@@ -110,9 +114,10 @@ pub mod prelude {
     pub use crate::account::Adjacency::{self, ReplaceOne, ZeroOut};
     pub use crate::account::{Budget, Guarantee};
     pub use crate::engine::{RecipeName, Wishes};
-    pub use crate::mechanism::{Ledger, OperatorOnly};
+    pub use crate::mechanism::{AskerOnly, Ledger, OperatorOnly};
     pub use crate::{
-        Error, Learner, Model, Outcome, Plan, Play, Prediction, Released, Row, Run, Schema, Value,
+        Decision, Error, Learner, Model, Outcome, Plan, Play, Prediction, Released, Row, Run,
+        Schema, Value,
     };
 }
 

@@ -1,6 +1,7 @@
 //! A run, from its description to its outcome: on rows of the program, or on a whole file.
 
 use crate::ahead::Next;
+use crate::deciding::Asked;
 use crate::error::{Error, Result, refuse};
 use crate::learner::{Data, Learner, Listener};
 use crate::learning::{Frame, Learning};
@@ -47,15 +48,16 @@ use std::time::Instant;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Run {
-    learning: Learning<'static>,
-    encoder: Encoder,
+    pub(crate) learning: Learning<'static>,
+    pub(crate) encoder: Encoder,
     plan: Plan,
     resumed: Option<String>,
     guarantee: Guarantee,
     start: Instant,
     learned_before: u64,
     published: u64,
-    most: u64,
+    pub(crate) most: u64,
+    pub(crate) asked: Asked,
 }
 
 /// The plan for rows of the program.
@@ -125,6 +127,7 @@ impl Run {
             length: situation.length,
             is_checked: false,
         };
+        let asked = Asked::new(&frame)?;
         let mut learning = Learning::new(frame, opened, None, false)?;
         learning.keep_releases();
         Ok(Self {
@@ -137,6 +140,7 @@ impl Run {
             start: Instant::now(),
             published: 0,
             most,
+            asked,
         })
     }
 
@@ -146,6 +150,7 @@ impl Run {
     /// # Errors
     /// More rows than were planned; a row without one of the columns; a disk that fails.
     pub fn learn(&mut self, row: &(impl Row + ?Sized)) -> Result<(), Error> {
+        self.asked.refuse_rows()?;
         if self.learning.rounds() >= self.most {
             refuse!(
                 "the run was planned for {} records, and has learned them all",
@@ -249,7 +254,8 @@ impl Run {
     ///
     /// # Errors
     /// A disk that fails.
-    pub fn finish(self) -> Result<Outcome, Error> {
+    pub fn finish(mut self) -> Result<Outcome, Error> {
+        self.close_all()?;
         let rows = self.learning.rounds() - self.learned_before;
         let mut outcome = self.learning.finish(rows, self.start.elapsed(), None)?;
         outcome.public_warnings = self.plan.warnings;

@@ -66,10 +66,7 @@ impl ContextualGame {
             recipe: self.recipe,
             columns: vec![Column::Number { zero: 0.0 }; self.features.saturating_sub(1)],
             arms: self.arms,
-            outcomes: Outcomes::Table {
-                low: 0.0,
-                high: 1.0,
-            },
+            outcomes: Outcomes::Table,
             rounds: self.rounds,
             horizon_unknown: false,
             budget: self.budget,
@@ -119,7 +116,9 @@ impl ContextualGame {
             let chances: Vec<f64> = arms.iter().map(chance).collect();
             best += chances.iter().copied().fold(0.0, f64::max);
             uniform += chances.iter().sum::<f64>() / chances.len() as f64;
-            let rewards = chances.iter().map(|&p| f64::from(u8::from(dice.coin(p))));
+            let rewards = chances
+                .iter()
+                .map(|&p| if dice.coin(p) { 1.0 } else { -1.0 });
             let values: Vec<f64> = x.iter().copied().chain(rewards).collect();
             let sealed = |values| {
                 Raw::seal(Record {

@@ -170,9 +170,27 @@ fn show_losses(outcome: &Outcome) {
     }
 }
 
+/// What policies earn, from releases alone.
+fn evaluated(outcome: &Outcome) -> String {
+    let mut text = String::new();
+    for one in outcome.evaluation.iter().flatten() {
+        let what = match one.estimate.as_str() {
+            "mean" => "average reward".to_owned(),
+            estimate => format!("{} ({})", one.policy, estimate.to_uppercase()),
+        };
+        let _ = writeln!(
+            text,
+            "{what:<36} {:.4}  (95 %: {:.4} to {:.4})",
+            one.reward, one.low, one.high
+        );
+    }
+    text
+}
+
 /// The guarantee of this run, and of all runs on its ledger together.
 pub(crate) fn promise(outcome: &Outcome) -> String {
-    let mut text = format!("{}\n", outcome.guarantee);
+    let mut text = evaluated(outcome);
+    let _ = writeln!(text, "{}", outcome.guarantee);
     let ledger = &outcome.ledger;
     if ledger.runs > 1 && ledger.simulated > 0 {
         let _ = writeln!(

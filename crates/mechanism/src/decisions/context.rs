@@ -104,6 +104,24 @@ impl ContextMap {
         }
     }
 
+    /// The column that a feature belongs to, and its place in that column's part; no column for
+    /// the 1.
+    #[must_use]
+    pub fn column_of(&self, feature: usize) -> (Option<usize>, usize) {
+        let widths: Vec<usize> = match self {
+            Self::Linear { columns, .. } => columns.iter().map(|column| column.width()).collect(),
+            Self::Curves(map) => (0..self.columns()).map(|axis| map.curve(axis).len()).collect(),
+        };
+        let mut place = feature;
+        for (column, width) in widths.into_iter().enumerate() {
+            if place < width {
+                return (Some(column), place);
+            }
+            place -= width;
+        }
+        (None, place)
+    }
+
     /// R: no features are longer, but for the rounding of floats, which the mechanism does not
     /// trust.
     #[must_use]

@@ -19,7 +19,7 @@ pub(crate) struct DecisionForm {
     features: Vec<(u32, f64)>,
     probabilities: Vec<f64>,
     other: Vec<f64>,
-    mapped: Vec<(u32, f64)>,
+    others: Vec<(u32, f64)>,
     losses: Vec<f64>,
 }
 
@@ -40,7 +40,7 @@ impl DecisionForm {
             features: Vec::new(),
             probabilities: Vec::new(),
             other: Vec::new(),
-            mapped: Vec::new(),
+            others: Vec::new(),
             losses: Vec::new(),
         }
     }
@@ -64,26 +64,17 @@ impl DecisionForm {
         board: Option<&mut Scoreboard>,
         sums: Option<&mut [i64]>,
     ) -> Outcome {
-        let columns = map.context().columns();
-        let (outcomes, arms) = (map.outcomes(), map.arms());
-        let context = outcomes.context(record, columns, arms);
-        let found = context.and_then(|context| {
-            let Features::Dense(values) = &record.features else {
-                return None;
-            };
-            let is_context = map.context().map(context, &mut self.features);
-            is_context.then_some((context, &values[columns..]))
-        });
-        let Some((context, rest)) = found else {
+        let outcomes = map.outcomes();
+        let Some((context, rest)) = self.mapped(map, record) else {
             return Outcome::Null;
         };
         policy.probabilities(&self.features, &mut self.probabilities);
         let Some(played) = self.played(outcomes, (coins, slot), rest) else {
             return Outcome::Null;
         };
-        let reward = outcomes.reward(record, rest, played.arm);
+        let reward = outcomes.reward(rest, played.arm);
         if let Some(board) = board {
-            self.score(board, outcomes, record, rest, &played, reward);
+            self.score(board, outcomes, rest, &played, reward);
         }
         let Some(sums) = sums else {
             return Outcome::Null;
@@ -107,6 +98,18 @@ impl DecisionForm {
             self.evaluate(map, (context, reward), &played, radius, evaluated);
         }
         outcome
+    }
+
+    /// A record's context, whose features are now at hand, and what follows it.
+    fn mapped<'a>(
+        &mut self,
+        map: &DecisionMap,
+        record: &'a Record,
+    ) -> Option<(&'a [f64], &'a [f64])> {
+        let columns = map.context().columns();
+        let (context, rest) = map.outcomes().split(record, columns, map.arms())?;
+        let is_context = map.context().map(context, &mut self.features);
+        is_context.then_some((context, rest))
     }
 
     /// The arm and its probability.
@@ -150,8 +153,8 @@ impl DecisionForm {
                 Judged::Current => self.probabilities[played.arm],
                 Judged::Frozen(policy) => {
                     // Its features are its own; a context of this sum is one of its.
-                    if policy.map().map(context, &mut self.mapped) {
-                        policy.probabilities(&self.mapped, &mut self.other);
+                    if policy.map().map(context, &mut self.others) {
+                        policy.probabilities(&self.others, &mut self.other);
                         self.other[played.arm]
                     } else {
                         0.0
@@ -180,23 +183,18 @@ impl DecisionForm {
         record: &Record,
         board: &mut Scoreboard,
     ) {
-        let (columns, outcomes) = (map.context().columns(), map.outcomes());
-        let context = outcomes.context(record, columns, map.arms());
-        let (Some(context), Features::Dense(values)) = (context, &record.features) else {
+        let outcomes = map.outcomes();
+        let Some((_, rest)) = self.mapped(map, record) else {
             return;
         };
-        if !map.context().map(context, &mut self.features) {
-            return;
-        }
         policy.probabilities(&self.features, &mut self.probabilities);
-        let rest = &values[columns..];
         if outcomes.draws() {
-            self.find_losses(outcomes, record, rest);
+            self.find_losses(outcomes, rest);
             board.note_losses(&self.losses, &self.probabilities);
         } else if let Some((arm, probability)) = outcomes.logged(rest, map.arms()) {
             let played = Played { arm, probability };
-            let reward = outcomes.reward(record, rest, arm);
-            self.score(board, outcomes, record, rest, &played, reward);
+            let reward = outcomes.reward(rest, arm);
+            self.score(board, outcomes, rest, &played, reward);
         }
     }
 
@@ -209,9 +207,9 @@ impl DecisionForm {
         }
     }
 
-    fn find_losses(&mut self, outcomes: Outcomes, record: &Record, rest: &[f64]) {
+    fn find_losses(&mut self, outcomes: Outcomes, rest: &[f64]) {
         self.losses.clear();
-        let loss = |arm| outcomes.loss(outcomes.reward(record, rest, arm).unwrap_or(0.0));
+        let loss = |arm| 0.5 - outcomes.reward(rest, arm).unwrap_or(0.0);
         self.losses.extend((0..self.blocks.len()).map(loss));
     }
 
@@ -220,7 +218,6 @@ impl DecisionForm {
         &mut self,
         board: &mut Scoreboard,
         outcomes: Outcomes,
-        record: &Record,
         rest: &[f64],
         played: &Played,
         reward: Option<f64>,
@@ -234,7 +231,7 @@ impl DecisionForm {
             board.note_logged(&row, &self.probabilities);
             return;
         }
-        self.find_losses(outcomes, record, rest);
+        self.find_losses(outcomes, rest);
         self.other.clear();
         self.other.resize(self.blocks.len(), 0.0);
         self.other[played.arm] = 1.0;

@@ -171,18 +171,19 @@ pub(crate) fn distance(weight: TargetWeight, evaluated: Evaluated, adjacency: Ad
 }
 
 impl Raw<Record> {
-    /// A sealed context whose decision was told to the person who asked, with its reward: a row of
-    /// a log. The reward is a distance from the middle of its range; `None` is the middle.
+    /// A sealed context whose decision was told to the person who asked, with its reward from −1
+    /// to 1: a row of a log. A missing reward is the middle.
     #[must_use]
     pub fn decided(self, drawn: &Drawn, reward: Option<f64>) -> Self {
         let mut values = match self.open().features {
             Features::Dense(values) => values,
             Features::Sparse(_) => Vec::new(),
         };
-        values.extend([drawn.arm as f64, drawn.probability]);
+        let reward = reward.unwrap_or(f64::NAN);
+        values.extend([drawn.arm as f64, reward, drawn.probability]);
         Self::seal(Record {
             features: Features::Dense(values),
-            target: reward.unwrap_or(f64::NAN),
+            target: 0.0,
         })
     }
 }

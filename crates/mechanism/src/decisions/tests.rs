@@ -31,17 +31,25 @@ fn evaluation(policies: usize, share: f64) -> Evaluation {
 
 fn log(evaluation: Option<Evaluation>) -> DecisionMap {
     let outcomes = Outcomes::Log {
-        half: 1.0,
+        stated: true,
         most: 8.0,
     };
     DecisionMap::new(context(2), outcomes, ARMS, evaluation).unwrap()
 }
 
-/// A row of a log, or nothing.
-fn row(values: &[f64], target: f64) -> Record {
+/// A row of a log: context, arm and probability, with its reward; or anything else.
+fn row(values: &[f64], reward: f64) -> Record {
+    let mut values = values.to_vec();
+    if values.len() > 1 {
+        values.insert(values.len() - 1, reward);
+    }
+    plain(&values)
+}
+
+fn plain(values: &[f64]) -> Record {
     Record {
         features: Features::Dense(values.to_vec()),
-        target,
+        target: 0.0,
     }
 }
 
@@ -216,16 +224,12 @@ fn only_the_played_arm_learns() {
 /// Of a table and a label only the drawn arm's reward is looked at.
 #[test]
 fn other_arms_rewards_are_not_read() {
-    let outcomes = Outcomes::Table {
-        low: 0.0,
-        high: 10.0,
-    };
-    let map = DecisionMap::new(context(2), outcomes, ARMS, None).unwrap();
+    let map = DecisionMap::new(context(2), Outcomes::Table, ARMS, None).unwrap();
     let drawn = draw(&[1.0 / 3.0; 3], 0);
-    let mut rewards = [3.0, 4.0, 5.0];
+    let mut rewards = [-0.4, -0.2, 0.0];
     let with = |rewards: &[f64]| {
         let values: Vec<f64> = [0.3, 0.4].iter().chain(rewards).copied().collect();
-        item(&map, Adjacency::ReplaceOne, &[row(&values, 0.0)])
+        item(&map, Adjacency::ReplaceOne, &[plain(&values)])
     };
     let before = with(&rewards);
     for (arm, reward) in rewards.iter_mut().enumerate() {
@@ -236,7 +240,7 @@ fn other_arms_rewards_are_not_read() {
     assert_eq!(with(&rewards), before);
     rewards[drawn] = 1e9;
     let clipped = with(&rewards);
-    rewards[drawn] = 10.0;
+    rewards[drawn] = 1.0;
     assert_eq!(with(&rewards), clipped);
     assert_ne!(clipped, before);
 }
@@ -354,11 +358,11 @@ fn what_makes_no_sense_is_refused() {
     assert!(ContextMap::linear(vec![Plain::Category(0)], 1.0).is_err());
     assert!(ContextMap::linear(vec![Plain::Number], f64::NAN).is_err());
     assert!(DecisionMap::new(map(), Outcomes::Labels, 1, None).is_err());
-    let flat = Outcomes::Table {
-        low: 1.0,
-        high: 1.0,
+    let odd = Outcomes::Log {
+        stated: true,
+        most: 0.5,
     };
-    assert!(DecisionMap::new(map(), flat, 2, None).is_err());
+    assert!(DecisionMap::new(map(), odd, 2, None).is_err());
     let weights = || vec![0.0; 6];
     assert!(Policy::new(map(), weights(), 2, Rule::InverseGap(f64::NAN)).is_err());
     assert!(Policy::new(map(), weights(), 2, Rule::Always(2)).is_err());

@@ -29,6 +29,7 @@ pub struct DecisionsPlayer {
     deciding: Policy,
     /// The evaluation's coordinates of the last release.
     evaluated: Vec<f64>,
+    estimates: Option<Estimates>,
     /// The matrices of upper bounds, for `linucb-jdp`; empty otherwise.
     shapes: Vec<f64>,
     scorer: std::cell::RefCell<ExactDecisions>,
@@ -37,6 +38,9 @@ pub struct DecisionsPlayer {
 /// Decisions in progress.
 pub type DecisionsRun = Run<DecisionsPlayer>;
 
+/// The average reward so far, and IPS and SNIPS of every policy that is evaluated.
+type Estimates = (Estimate, Vec<[Estimate; 2]>);
+
 /// What leaves after a release.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Release {
@@ -44,7 +48,7 @@ pub struct Release {
     pub policy: Policy,
     /// The average reward so far, and IPS and SNIPS of every policy that is evaluated; nothing if
     /// none is.
-    pub evaluation: Option<(Estimate, Vec<[Estimate; 2]>)>,
+    pub evaluation: Option<Estimates>,
 }
 
 /// The policy of a learner's weights.
@@ -90,6 +94,21 @@ impl DecisionsPlayer {
             self.policy.clone()
         };
         Ok(())
+    }
+}
+
+impl DecisionsPlayer {
+    /// Reads the evaluation off the last release.
+    fn judge(&self, recipe: &DecisionsRecipe) -> Option<Estimates> {
+        let (evaluation, evaluated) = (recipe.map().evaluation()?, recipe.evaluated()?);
+        let releases = self.learner.rounds();
+        if releases == 0 {
+            return None;
+        }
+        let unit = evaluated.unit(recipe.plan().request().bound);
+        let noise = recipe.deviation(releases);
+        let records = releases * recipe.batch();
+        evaluation.read(&self.evaluated, (unit, noise), records)
     }
 }
 
@@ -162,10 +181,12 @@ impl Player for DecisionsPlayer {
             instance,
             deciding: nothing.clone(),
             policy: nothing,
+            estimates: None,
             evaluated,
             shapes,
             scorer: ExactDecisions::new(recipe.map().clone()).into(),
         };
+        player.estimates = player.judge(recipe);
         player.renew(recipe)?;
         Ok(player)
     }
@@ -207,18 +228,24 @@ impl Player for DecisionsPlayer {
         self.learner.observe(learned)?;
         self.evaluated.copy_from_slice(evaluated);
         self.shapes = shapes_of(recipe, &self.learner)?;
+        self.estimates = self.judge(recipe);
         self.renew(recipe)
     }
 
     fn output(&self) -> Release {
         Release {
             policy: self.policy.clone(),
-            evaluation: None,
+            evaluation: self.estimates.clone(),
         }
     }
 }
 
 impl DecisionsRun {
+    /// Draws noise ahead of need; releases are the same bit for bit.
+    pub fn draw_ahead(&mut self) {
+        self.mechanism.draw_ahead();
+    }
+
     /// The last release: the policy, and what was evaluated. A sync covers it first.
     ///
     /// # Errors
@@ -227,11 +254,7 @@ impl DecisionsRun {
         &mut self,
         ledger: &mut Ledger,
     ) -> Result<Released<Release, Transcript>, RunError> {
-        let (recipe, releases) = (self.recipe.clone(), self.last_release());
-        self.released(ledger, |player| Release {
-            policy: player.policy.clone(),
-            evaluation: evaluation(&recipe, &player.evaluated, releases),
-        })
+        self.released(ledger, DecisionsPlayer::output)
     }
 
     /// Decides for a sealed context in a slot that the run has not reached, with a policy that a
@@ -255,19 +278,4 @@ impl DecisionsRun {
     pub fn slot(&self) -> u64 {
         self.mechanism.slot()
     }
-}
-
-/// Reads the evaluation off the last release.
-fn evaluation(
-    recipe: &DecisionsRecipe,
-    sums: &[f64],
-    releases: u64,
-) -> Option<(Estimate, Vec<[Estimate; 2]>)> {
-    let (evaluation, evaluated) = (recipe.map().evaluation()?, recipe.evaluated()?);
-    if releases == 0 {
-        return None;
-    }
-    let unit = evaluated.unit(recipe.plan().request().bound);
-    let noise = recipe.deviation(releases);
-    evaluation.read(sums, (unit, noise), releases * recipe.batch())
 }

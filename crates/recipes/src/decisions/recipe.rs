@@ -14,8 +14,8 @@
 //! e² = (R²/p)·[nR²/4 + p·s²Y²/(κR)² + ((p+1)s²/2 + λ²)S²]/(nR²/p + λ)², at most ¼.
 //!
 //! The bracket is E‖ξ + e − (E + λ)θ‖²: ξ = Σφ·(reward − mean); e has p coordinates of deviation
-//! sY/(κR); E has variance s² on the diagonal and s²/2 off it, so E‖Eθ‖² = s²‖θ‖²(p+1)/2. S =
-//! √p/(2R): rewards that use their whole range. γ is public: a wrong e costs reward, never
+//! sY/(κR); E has variance s² on the diagonal and s²/2 off it, so E‖Eθ‖² = s²‖θ‖²(p+1)/2. S = 1/R,
+//! which lets a reward move over its whole range. γ is public: a wrong e costs reward, never
 //! privacy. The best γ of a worst case explores too much; it is multiplied by `exploration`, 4 by
 //! default.
 
@@ -336,7 +336,7 @@ impl DecisionsRecipe {
         let (p, length) = (moments.features() as f64, moments.bounds().features());
         let (area, kappa) = (length * length, moments.weight().squared());
         let n = (release * self.batch) as f64 / self.map.arms() as f64;
-        let size = p / (4.0 * area);
+        let size = 1.0 / area;
         let chance = n * area / 4.0;
         let targets = p * s * s * 0.25 / (kappa * area);
         let matrix = ((p + 1.0) * s * s / 2.0 + ridge * ridge) * size;

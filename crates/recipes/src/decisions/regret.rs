@@ -9,12 +9,14 @@
 //! E = (s/√2)·GOE. By Sudakov and Fernique E λ_max(GOE) ≤ 2√p, and λ_max is s-Lipschitz in the
 //! coordinates' standard normal noises. So for all N releases and K blocks, but with probability β,
 //! ‖E‖ ≤ √2·s(√p + √ln(2NK/β)); the noise of û has p coordinates of deviation sY/(κR), and but
-//! with probability β ‖e‖ ≤ (sY/(κR))(√p + √(2 ln(NK/β))). Truncation and the rounding of features
-//! are added in their worst case: Γ and η. Both hold at once but with probability 2β.
+//! with probability β ‖e‖ ≤ (sY/(κR))(√p + √(2 ln(NK/β))). The truncation of items is added in its
+//! worst case: Γ and η. Both hold at once but with probability 2β.
 //!
 //! **Chance.** ‖ξ‖_{(V+Γ)⁻¹} ≤ X = ½√(2 ln(K/β) + p·ln(1 + TR²/(pΓ))) for all arms and rounds, but
 //! with probability β (Abbasi-Yadkori, Pál and Szepesvári 2011, Theorem 1, with
-//! det(V + Γ)/Γᵖ ≤ (1 + TR²/(pΓ))ᵖ).
+//! det(V + Γ)/Γᵖ ≤ (1 + TR²/(pΓ))ᵖ). Features are rounded before they are summed: V is that of
+//! rounded ones, and a mean reward is linear in those up to b = S·√p·R/2¹², to which Σφ·b adds at
+//! most b√T in that norm. X includes it.
 //!
 //! **igw.** By the lemma the expected regret is at most Σ_t 2(K−1)/γ_t + Σ_t (γ_t/4)·E(ŷ − f)² of
 //! the played arms. With the error bound of `arms_least_squares.rs`, f = max(1, 2Γ/λ), W = √f·X +
@@ -46,7 +48,7 @@ pub(super) struct Bounds {
 }
 
 impl DecisionsRecipe {
-    /// Γ, η and X with β = 1/T, and S = √p/(2R).
+    /// Γ, η and X with β = 1/T, and S = 1/R.
     pub(super) fn bounds(&self) -> Bounds {
         let (moments, plan) = (self.map().moments(), self.plan());
         let (p, arms) = (moments.features() as f64, self.map().arms() as f64);
@@ -54,7 +56,9 @@ impl DecisionsRecipe {
         let length = moments.bounds().features();
         let s = plan.prefix_sd_max();
         let all = plan.request().releases as f64 * arms * rounds;
-        let lost = plan.truncation() + rounds * moments.rounding();
+        let lost = plan.truncation();
+        let size = 1.0 / length;
+        let rounded = size * p.sqrt() * length / 4096.0 * rounds.sqrt();
         let spectral = p.sqrt() + (2.0 * all).ln().sqrt();
         let matrix = std::f64::consts::SQRT_2 * s * spectral + lost;
         let target = s * (p.sqrt() + (2.0 * all.ln()).sqrt()) + lost;
@@ -62,13 +66,13 @@ impl DecisionsRecipe {
         Bounds {
             matrix,
             target: target / moments.target_scale(),
-            chance: 0.5 * (2.0 * (arms * rounds).ln() + p * potential).sqrt(),
-            size: p.sqrt() / (2.0 * length),
+            chance: 0.5 * (2.0 * (arms * rounds).ln() + p * potential).sqrt() + rounded,
+            size,
         }
     }
 
     /// A bound on the expected regret of `igw`, in rewards of 0 to 1, with a known horizon; rewards
-    /// are linear in the features with ‖θ‖ ≤ √p/(2R), and feedback comes within the batch.
+    /// are linear in the features with ‖θ‖ ≤ 1/R, and feedback comes within the batch.
     #[must_use]
     pub fn regret_bound(&self) -> Option<f64> {
         let request = self.request();
@@ -105,6 +109,20 @@ impl DecisionsRecipe {
         let explored = 2.0 * (arms - 1.0) * self.batch() as f64 * explored;
         let most = (0..=releases).map(|t| self.gamma(t)).fold(0.0, f64::max);
         Some(explored + most / 4.0 * errors)
+    }
+
+    /// The regret of a round that the lemma gives on average, in rewards of 0 to 1, if features were
+    /// spread evenly: what γ is chosen by, and no bound.
+    #[must_use]
+    pub fn forecast(&self) -> f64 {
+        let arms = self.map().arms() as f64;
+        let releases = self.plan().request().releases;
+        let round = |t: u64| {
+            let gamma = self.gamma(t);
+            let error = self.error(t, self.deviation(t), self.ridge());
+            2.0 * (arms - 1.0) / gamma + gamma / 4.0 * error * error
+        };
+        (0..releases).map(round).sum::<f64>() / releases as f64
     }
 
     /// The ridge 2Γ and the width of `linucb-jdp`.
