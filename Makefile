@@ -8,10 +8,13 @@ JAX    := target/oracle-jax
 PEERS  := target/bench-python
 TFP    := target/bench-tensorflow
 BENCH  ?= default
+# The Python package: its environment, and the module that the tests load.
+PACKAGE := target/python
+TESTED  := target/python-tested
 # What `make mutants-diff` compares with.
 SINCE  ?= HEAD~1
 
-.PHONY: demo test test-long fuzz bench oracle mutants mutants-diff deny
+.PHONY: demo test test-python test-python-versions python wheel test-long fuzz bench oracle mutants mutants-diff deny
 
 # People and a year of flights, which are built into the program: what was chosen and why, how well it learned, and what is promised.
 demo:
@@ -24,6 +27,29 @@ test:
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
 	cargo test --workspace --locked
 	cargo run --locked --quiet -p hushstream-fuzz -- --seconds 60
+	$(MAKE) test-python
+
+# The Python package, on a module of the same profile as the other tests, so that little is compiled again.
+test-python: $(PACKAGE)/installed
+	cargo build --locked --bin hushstream
+	cd python && ../$(PACKAGE)/bin/maturin build --quiet --locked --profile dev --out ../$(TESTED)/wheel
+	$(PACKAGE)/bin/pip install --quiet --disable-pip-version-check --no-deps --upgrade --target $(TESTED)/site $(TESTED)/wheel/*.whl
+	cd python && PYTHONPATH=../$(TESTED)/site ../$(PACKAGE)/bin/pytest tests --doctest-modules --pyargs hushstream
+	cd python && PYTHONPATH=../$(TESTED)/site ../$(PACKAGE)/bin/python -m mypy.stubtest hushstream._native
+
+# An environment with the package and everything that it works with: target/python/bin/python.
+python: wheel
+	$(PACKAGE)/bin/pip install --quiet --disable-pip-version-check --no-deps --force-reinstall target/wheels/*.whl
+
+# The package as a file: one for every Python since 3.10.
+wheel: $(PACKAGE)/installed
+	rm -rf target/wheels
+	cd python && ../$(PACKAGE)/bin/maturin build --quiet --locked --release --out ../target/wheels
+
+$(PACKAGE)/installed: python/requirements.txt
+	$(PYTHON) -m venv $(PACKAGE)
+	$(PACKAGE)/bin/pip install --quiet --disable-pip-version-check -r python/requirements.txt
+	touch $@
 
 # Damaged files for the readers, from a seed that has not been tried.
 fuzz:

@@ -4,6 +4,7 @@ mod audit;
 mod check;
 mod compare;
 mod demo;
+mod elsewhere;
 mod explain;
 mod figure;
 mod inspect;
@@ -38,6 +39,14 @@ enum Command {
     Schema(schema::Arguments),
     /// Check a file of records: list malformed rows by line, column and kind, and spend nothing.
     Check(Box<check::Arguments>),
+    /// Open a run whose rows are summed by workers, on this machine or others.
+    Open(elsewhere::Open),
+    /// Write the present question of such a run: public, for workers.
+    Question(elsewhere::Question),
+    /// Answer a question with the rows of files: a partial sum, as private as the rows.
+    Partial(elsewhere::Partial),
+    /// Take the partial sums of one batch, exactly once, and release the next model.
+    Commit(elsewhere::Commit),
     /// Predict new data with a published model.
     Predict(predict::Arguments),
     /// Show the contents of a model, a ledger or a state folder.
@@ -63,6 +72,10 @@ fn main() -> ExitCode {
         Command::Learn(arguments) => learn::run(&arguments),
         Command::Schema(arguments) => schema::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
+        Command::Open(arguments) => elsewhere::open(&arguments),
+        Command::Question(arguments) => elsewhere::question(&arguments),
+        Command::Partial(arguments) => elsewhere::partial(&arguments),
+        Command::Commit(arguments) => elsewhere::commit(&arguments),
         Command::Predict(arguments) => predict::run(&arguments),
         Command::Inspect(arguments) => inspect::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),

@@ -121,7 +121,9 @@ fn decide(arguments: &Arguments, model: &Model, policy: &Policy, mut reader: Rea
     }
     let mut out = Destination::open(arguments)?;
     let names = model.arm_names();
-    let head = names.iter().map(|name| quoted(&format!("probability of {name}")));
+    let head = names
+        .iter()
+        .map(|name| quoted(&format!("probability of {name}")));
     let head: Vec<String> = head.collect();
     out.line(&format!("arm,{}", head.join(",")))?;
     let mut row = Row::default();
@@ -133,7 +135,10 @@ fn decide(arguments: &Arguments, model: &Model, policy: &Policy, mut reader: Rea
         let chances = policy.answer(context).unwrap_or_default();
         let likeliest = (0..chances.len()).max_by(|&a, &b| chances[a].total_cmp(&chances[b]));
         let name = likeliest.and_then(|arm| names.get(arm));
-        let texts: Vec<String> = chances.iter().map(|chance| format!("{chance:.6}")).collect();
+        let texts: Vec<String> = chances
+            .iter()
+            .map(|chance| format!("{chance:.6}"))
+            .collect();
         let name = name.map_or("", String::as_str);
         out.line(&format!("{},{}", quoted(name), texts.join(",")))?;
     }

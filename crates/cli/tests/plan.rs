@@ -117,6 +117,56 @@ fn all_sums_stand_side_by_side_and_the_best_is_chosen() {
     assert_eq!(json(&format!("{request} best"))["sum"], "blt");
 }
 
+/// Up to 1,024 releases the dense sum is the best, and for every workload no other sum is better.
+#[test]
+fn few_releases_have_the_least_error_there_is() {
+    let request = "plan --releases 255 --epsilon 1 --delta 1e-6 --adjacency zero-out --json";
+    let best = json(request);
+    assert_eq!(best["sum"], "dense");
+    let mu = best["mu"].as_f64().unwrap();
+    let worst = best["prefix_sd_max"].as_f64().unwrap() * mu;
+    assert!((2.531..2.54).contains(&worst), "{worst}");
+    for workload in ["mean", "running-mean", "decay(0.98)", "last"] {
+        let best = json(&format!("{request} --workload {workload}"));
+        assert_eq!(best["sum"], format!("dense:{workload}"));
+        let all = json(&format!("{request} --workload {workload} --sum all"));
+        let error = |row: &serde_json::Value| row["workload_sd"].as_f64().unwrap();
+        for row in all.as_array().unwrap() {
+            assert!(
+                error(row) >= error(&best) * (1.0 - 1e-9),
+                "{workload}: {row}"
+            );
+        }
+        if workload == "running-mean" {
+            let error = error(&best) * mu;
+            assert!((1.349..1.37).contains(&error), "{error}");
+        }
+    }
+    let text = hushstream("plan --releases 255 --epsilon 1 --delta 1e-6 --workload last");
+    let text = String::from_utf8(text.stdout).unwrap();
+    assert!(
+        text.contains("Smallest error under workload last: dense:last"),
+        "{text}"
+    );
+    for (wrong, told) in [
+        ("--workload worst", "running-mean"),
+        ("--workload decay(2)", "0.001 to 1"),
+        ("--sum dense:no", "running-mean"),
+        ("--sum dense --noise laplace", "Gaussian noise"),
+        ("--sum dense --releases 2000", "1 to 1024"),
+    ] {
+        let request = format!("plan --epsilon 1 --delta 1e-6 {wrong}");
+        let request = match wrong.contains("--releases") {
+            true => request,
+            false => format!("{request} --releases 255"),
+        };
+        let output = hushstream(&request);
+        assert!(!output.status.success(), "{request}");
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert!(error.contains(told), "{error}");
+    }
+}
+
 #[test]
 fn pure_privacy_needs_no_delta() {
     let plan = json(

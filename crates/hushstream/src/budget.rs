@@ -1,7 +1,7 @@
 //! The ledger of a run: its file, its budget and its charges.
 
 use crate::data::is_stream;
-use crate::error::{Context, Error, Result, refuse};
+use crate::error::{Context, Error, Refusal, Result, refuse};
 use crate::learner::{Learner, Listener, Privacy};
 use hushstream_account::{Budget, Charge, Epsilon, Filter, FilterKind, Mu, Price, Refused, Spent};
 use hushstream_mechanism::{FileStorage, Ledger, LedgerError, MemoryStorage, Scope};
@@ -203,13 +203,13 @@ pub fn refusal(ledger: &Ledger, price: Price, error: LedgerError) -> Error {
         .and_then(|total| reserve_share(ledger, total, &all))
         .map(|share| format!(" --reserve {share}"))
         .unwrap_or_default();
-    Error::refused(format!(
+    Error::NoRoom(Refusal::new(format!(
         "this run does not fit the budget of its data, (ε, δ) = ({epsilon}, {}), after {runs} \
          other run{}: {refused}{smaller}{needed}. To raise the budget is a decision about the \
          people in the data: ‹total-epsilon›, ‹total-delta›, or `hushstream ledger raise{apart}`",
         delta(bound),
         if runs == 1 { "" } else { "s" },
-    ))
+    )))
 }
 
 /// A budget in the form (ε, δ).

@@ -90,7 +90,7 @@ impl Origin {
 
 /// The treatment of malformed rows. The default depends only on whether the data is a file.
 pub fn malformed(learner: &Learner) -> Result<Malformed> {
-    match (learner.data.malformed, is_stream(&learner.data.file)) {
+    match (learner.data.malformed, !is_at_rest(&learner.data)) {
         (Some(Malformed::Refuse), true) => refuse!(
             "‹malformed refuse› is for files: a stream cannot be checked before it is read; leave \
              it out, and malformed rows become rounds without a record"
@@ -140,6 +140,11 @@ pub fn is_stream(file: &str) -> bool {
     // Rows of a program come from no file.
     let is_read_once = file == "-" || file.is_empty();
     is_read_once || std::fs::metadata(file).is_ok_and(|about| !about.is_file() && !about.is_dir())
+}
+
+/// Whether all rows are there before the run, to be checked and read several times.
+pub fn is_at_rest(data: &Data) -> bool {
+    data.at_rest || !is_stream(&data.file)
 }
 
 /// The horizon T: that of the stored run, the stated one, or the number of rows that a check or a

@@ -110,7 +110,10 @@ impl Run {
                 grouped(self.most)
             );
         }
-        let sealed = self.encoder.record(context)?;
+        let Some(encoder) = &mut self.encoder else {
+            refuse!("these rows have no names of columns, and a context needs them");
+        };
+        let sealed = encoder.record(context)?;
         let Some(drawn) = self.learning.decide(&sealed.record, slot)? else {
             refuse!("this run does not decide");
         };

@@ -41,6 +41,8 @@ pub enum Error {
     Run(RunError),
     /// A description, a file or a folder that is refused, and why.
     Refused(Refusal),
+    /// A run that its ledger has no room for, and what would fit.
+    NoRoom(Refusal),
     /// What could not be done, and why.
     While {
         /// What could not be done.
@@ -58,6 +60,11 @@ impl Error {
         Self::Refused(Refusal(text.into()))
     }
 
+    /// A failure of a lower layer.
+    pub(crate) fn other(error: impl std::error::Error + Send + Sync + 'static) -> Self {
+        Self::Other(Box::new(error))
+    }
+
     /// The error and its causes on one line, skipping repeats, with every setting of a run in these
     /// words: see [`Refusal::worded`].
     pub fn worded(&self, words: impl Fn(&str) -> String) -> String {
@@ -66,7 +73,7 @@ impl Error {
             what = format!("{what}{told}: ");
             error = source;
         }
-        if let Self::Refused(refusal) = error {
+        if let Self::Refused(refusal) | Self::NoRoom(refusal) = error {
             return what + &refusal.worded(words);
         }
         let causes = std::iter::successors(error.source(), |&cause| cause.source());
@@ -114,7 +121,7 @@ impl std::error::Error for Error {
             Self::Ledger(error) => Some(error),
             Self::Recipe(error) => Some(error),
             Self::Run(error) => Some(error),
-            Self::Refused(_) => None,
+            Self::Refused(_) | Self::NoRoom(_) => None,
             Self::While { source, .. } => Some(source.as_ref()),
             Self::Other(error) => Some(error.as_ref()),
         }
@@ -141,6 +148,11 @@ impl std::error::Error for Error {
 pub struct Refusal(String);
 
 impl Refusal {
+    /// A text in which settings of a run are marked as in `‹rounds N›`.
+    pub(crate) fn new(text: String) -> Self {
+        Self(text)
+    }
+
     /// The text, with every setting in these words. A setting is given with its value or with a
     /// stand-in for one, as in `rounds N`.
     pub fn worded(&self, words: impl Fn(&str) -> String) -> String {

@@ -7,7 +7,7 @@ use crate::plan::Plan;
 use crate::run::Run;
 use hushstream_account::{Adjacency, Budget};
 use hushstream_pictures::numbers::delta;
-use hushstream_read::{SchemaSpec, Task};
+use hushstream_read::{Layout, SchemaSpec, Task};
 use hushstream_recipes::{RecipeName, Wishes};
 use std::ops::Range;
 use std::path::PathBuf;
@@ -115,6 +115,9 @@ pub struct Data {
     pub format: Option<String>,
     /// The schema of the columns.
     pub schema: SchemaSpec,
+    /// The layout of the columns, if rows come from other machines and the schema alone does not tell
+    /// it.
+    pub layout: Option<Layout>,
     /// Whether quoted fields may contain line breaks.
     pub multiline: bool,
     /// Read the rows in an order drawn from this public seed.
@@ -123,6 +126,9 @@ pub struct Data {
     pub passes: Option<u64>,
     /// The treatment of malformed rows; by default refused in a file and empty in a stream.
     pub malformed: Option<Malformed>,
+    /// Of rows of the program: whether it holds all of them, has checked them, and can give them
+    /// several times.
+    pub at_rest: bool,
     /// For a log: a lower bound on propensities; smaller ones are raised to it.
     pub least_propensity: Option<f64>,
 }
@@ -202,8 +208,8 @@ pub struct Output {
     pub command: Option<String>,
 }
 
-/// Receives the messages of a run in progress.
-pub trait Listener {
+/// Receives the messages of a run in progress, which may move to another thread.
+pub trait Listener: Send {
     /// A message from public numbers and names of files.
     fn say(&mut self, _text: &str) {}
     /// A note about a file.
@@ -356,6 +362,14 @@ impl Learner {
     /// The public number of records.
     pub fn records(mut self, records: u64) -> Self {
         self.privacy.rounds = Some(records);
+        self
+    }
+
+    /// The program holds all rows, as a file does: it has checked them with
+    /// [`Encoder::check`](hushstream_read::Encoder::check), and gives all of them
+    /// [`Run::passes`] times in the same order.
+    pub fn at_rest(mut self) -> Self {
+        self.data.at_rest = true;
         self
     }
 

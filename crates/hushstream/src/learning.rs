@@ -14,6 +14,7 @@ use crate::{budget, checked, data, files, memory, model::Model, warnings};
 use hushstream_account::Guarantee;
 use hushstream_mechanism::decisions::Drawn;
 use hushstream_mechanism::losses::Record;
+use hushstream_mechanism::sums::{Delivery, Question};
 use hushstream_mechanism::{AskerOnly, Raw, Yardstick};
 use hushstream_mechanism::{Ledger, Metrics, OperatorOnly, RowChain, Scoreboard, Summary};
 use hushstream_pictures::{page::Origin, report};
@@ -295,6 +296,38 @@ impl<'a> Learning<'a> {
         slot: u64,
     ) -> Result<Option<AskerOnly<Drawn>>> {
         self.session.decide(&mut self.ledger, context, slot)
+    }
+
+    /// The question for workers on other machines, after a sync.
+    pub(crate) fn question(&mut self, note: Vec<u8>) -> Result<Question> {
+        self.sync()?;
+        self.session.question(&mut self.ledger, note)
+    }
+
+    /// Takes a batch of a source, unless it was taken before, and syncs.
+    pub(crate) fn commit(
+        &mut self,
+        delivery: &Delivery,
+        note: Vec<u8>,
+        parts: &[&[u8]],
+    ) -> Result<bool> {
+        // Releases that the journal drops at a checkpoint must have been written.
+        if self.session.checkpoint_is_due() {
+            self.sync()?;
+        }
+        let is_new = self.session.commit(delivery, note, parts)?;
+        self.sync()?;
+        Ok(is_new)
+    }
+
+    /// Whether another record or batch is asked.
+    pub(crate) fn asks(&self) -> bool {
+        self.session.asks()
+    }
+
+    /// The source and number of the last batch.
+    pub(crate) fn delivered(&self) -> Option<(String, u64)> {
+        self.session.delivered()
     }
 
     /// The play that the next record answers, after a sync.

@@ -63,6 +63,7 @@ mod curves;
 pub mod data;
 mod deciding;
 pub mod decisions;
+pub mod elsewhere;
 mod error;
 pub mod explain;
 #[doc(hidden)]

@@ -171,7 +171,7 @@ impl Model {
 
     /// Adds the table layout of the training data.
     pub fn of_table(mut self, schema: &SchemaSpec) -> Self {
-        self.no_header = schema.no_header == Some(true) || !schema.names.is_empty();
+        self.no_header = schema.no_header.unwrap_or(!schema.names.is_empty());
         self.names.clone_from(&schema.names);
         self
     }
@@ -274,17 +274,21 @@ impl Model {
 
     /// Reads a model file, with notes about it.
     pub fn read(path: &Path) -> Result<(Self, Vec<String>)> {
+        let name = path.display().to_string();
+        let text = std::fs::read(path).with_context(|| format!("cannot read {name}"))?;
+        Self::from_bytes(&text, &name)
+    }
+
+    /// Reads the bytes of a model file of this name, with notes about it.
+    ///
+    /// # Errors
+    /// Bytes that are no model, or were changed.
+    pub fn from_bytes(text: &[u8], name: &str) -> Result<(Self, Vec<String>)> {
         let mut notes = Vec::new();
-        let text =
-            std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
-        let what = |problem: &str| {
-            format!(
-                "{} is not a model that this version can read: {problem}",
-                path.display()
-            )
-        };
+        let what =
+            |problem: &str| format!("{name} is not a model that this version can read: {problem}");
         let broken = |error: serde_json::Error| Error::refused(what(&error.to_string()));
-        let stated: Value = serde_json::from_slice(&text).map_err(broken)?;
+        let stated: Value = serde_json::from_slice(text).map_err(broken)?;
         let version = stated.get("version").and_then(Value::as_u64);
         match (stated.get("format").and_then(Value::as_str), version) {
             (Some(FORMAT), Some(1)) => {}
@@ -299,15 +303,14 @@ impl Model {
             _ => refuse!("{}", what("another format or version")),
         }
         // Decode from the file itself, where a duplicate key is an error.
-        let model: Self = serde_json::from_slice(&text).map_err(broken)?;
+        let model: Self = serde_json::from_slice(text).map_err(broken)?;
         if version == Some(1) {
             if model.checksum != checksum_of_weights(&model.weights) {
                 refuse!("{}", what("its checksum does not fit its weights"));
             }
             notes.push(format!(
-                "note: {} was written by an earlier version: its checksum covers the weights \
-                 alone, so nothing tells whether its guarantee is as it was written",
-                path.display()
+                "note: {name} was written by an earlier version: its checksum covers the weights \
+                 alone, so nothing tells whether its guarantee is as it was written"
             ));
         } else if model.checksum != checksum(stated)? {
             refuse!(

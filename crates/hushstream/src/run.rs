@@ -2,6 +2,7 @@
 
 use crate::ahead::Next;
 use crate::deciding::Asked;
+use crate::elsewhere::{Committed, Delivery, Reading};
 use crate::error::{Error, Result, refuse};
 use crate::learner::{Data, Learner, Listener};
 use crate::learning::{Frame, Learning};
@@ -49,7 +50,10 @@ use std::time::Instant;
 /// ```
 pub struct Run {
     pub(crate) learning: Learning<'static>,
-    pub(crate) encoder: Encoder,
+    /// None for layouts without names of columns, whose rows come from other machines.
+    pub(crate) encoder: Option<Encoder>,
+    /// How other machines read rows, as the note of a question.
+    reading: Vec<u8>,
     plan: Plan,
     resumed: Option<String>,
     guarantee: Guarantee,
@@ -58,11 +62,14 @@ pub struct Run {
     published: u64,
     pub(crate) most: u64,
     pub(crate) asked: Asked,
+    /// How often rows at rest are to be given, and how many each time.
+    passes: (u64, u64),
 }
 
 /// The plan for rows of the program.
 struct Chosen {
-    encoder: Encoder,
+    layout: Layout,
+    encoder: Option<Encoder>,
     situation: Situation,
     method: Box<dyn Method>,
 }
@@ -71,16 +78,38 @@ impl Chosen {
     fn new(learner: &Learner) -> Result<Self> {
         data::check_persons(learner)?;
         let schema = &learner.data.schema;
-        let encoder = Encoder::new(schema)?;
+        let (layout, encoder) = match &learner.data.layout {
+            Some(layout) => {
+                let missing = schema.missing_target.unwrap_or_default();
+                let person = schema.person.as_deref();
+                let encoder = Encoder::of_layout(layout, &schema.names, person, missing);
+                (layout.clone(), encoder.ok())
+            }
+            None => {
+                let encoder = match schema.dimension {
+                    Some(_) => Encoder::indexed(schema)?,
+                    None => Encoder::new(schema)?,
+                };
+                (encoder.layout().clone(), Some(encoder))
+            }
+        };
         let stored = opening::stored_rounds(learner)?;
         let rounds = data::rounds(learner, None, stored)?;
-        let situation = data::situation(learner, schema, encoder.layout(), rounds)?;
-        let method = methods::choose(learner, encoder.layout(), &situation)?;
-        let encoder = match method.tables() {
-            Some(_) => encoder.coded()?,
-            None => encoder,
+        let situation = data::situation(learner, schema, &layout, rounds)?;
+        let method = methods::choose(learner, &layout, &situation)?;
+        let (layout, encoder) = match (method.tables(), encoder) {
+            (Some(_), Some(encoder)) => {
+                let encoder = encoder.coded()?;
+                (encoder.layout().clone(), Some(encoder))
+            }
+            (Some(_), None) => match layout.coded() {
+                Some(coded) => (coded, None),
+                None => refuse!("these rows have no columns for curves and tables"),
+            },
+            (None, encoder) => (layout, encoder),
         };
         Ok(Self {
+            layout,
             encoder,
             situation,
             method,
@@ -100,24 +129,27 @@ pub(crate) fn plan(learner: &Learner) -> Result<Plan> {
         return Ok(Plan::new(learner, layout, method.as_ref()));
     }
     let chosen = Chosen::new(learner)?;
-    let layout = chosen.encoder.layout();
-    Ok(Plan::new(learner, layout, chosen.method.as_ref()))
+    Ok(Plan::new(learner, &chosen.layout, chosen.method.as_ref()))
 }
 
 impl Run {
     pub(crate) fn open(learner: Learner) -> Result<Self> {
         check_outputs(&learner)?;
         let Chosen {
+            layout,
             encoder,
             situation,
             method,
         } = Chosen::new(&learner)?;
-        let layout = encoder.layout().clone();
         let plan = Plan::new(&learner, &layout, method.as_ref());
         let reading = data::reading(&learner, &learner.data.schema, &layout)?;
         let opened = opening::open(&learner, method.as_ref(), &reading, None, &mut ())?;
+        let columns = encoder.iter().flat_map(Encoder::columns);
+        let columns = columns.map(|name| name.to_string()).collect();
+        let note = Reading::new(&learner.data, &layout, columns).to_note()?;
         let resumed = opened.resumed.clone();
-        let most = method.records().1;
+        let (most, passes) = (method.records().1, method.passes());
+        let is_checked = checked::began_checked(&learner)?;
         let frame = Frame {
             yardstick: data::yardstick(&learner, &layout, method.recipe())?,
             learner,
@@ -125,7 +157,7 @@ impl Run {
             method,
             listener: Box::new(()),
             length: situation.length,
-            is_checked: false,
+            is_checked,
         };
         let asked = Asked::new(&frame)?;
         let mut learning = Learning::new(frame, opened, None, false)?;
@@ -135,12 +167,14 @@ impl Run {
             learned_before: learning.rounds(),
             learning,
             encoder,
+            reading: note,
             plan,
             resumed,
             start: Instant::now(),
             published: 0,
             most,
             asked,
+            passes,
         })
     }
 
@@ -157,8 +191,55 @@ impl Run {
                 grouped(self.most)
             );
         }
-        let sealed = self.encoder.record(row)?;
+        let Some(encoder) = &mut self.encoder else {
+            refuse!("this layout has no names of columns: its rows come from workers, in batches");
+        };
+        let sealed = encoder.record(row)?;
         self.learning.take(sealed, false)
+    }
+
+    /// The question for workers on other machines, as public bytes: see
+    /// [`elsewhere`](crate::elsewhere).
+    ///
+    /// # Errors
+    /// A recipe whose records one process must learn; all batches that were planned; a disk that
+    /// fails.
+    pub fn question(&mut self) -> Result<Vec<u8>, Error> {
+        let question = self.learning.question(self.reading.clone())?;
+        question.to_bytes().map_err(Error::other)
+    }
+
+    /// Takes a batch of a source, exactly once: `parts` are the partial sums with which workers
+    /// answered the present question. Everything is durable when it returns.
+    ///
+    /// # Errors
+    /// A batch whose people would be counted twice or left out; partial sums of another question or
+    /// of other positions; a disk that fails.
+    pub fn commit(
+        &mut self,
+        delivery: &Delivery,
+        parts: &[impl AsRef<[u8]>],
+    ) -> Result<Committed, Error> {
+        let parts: Vec<&[u8]> = parts.iter().map(AsRef::as_ref).collect();
+        let is_new = self
+            .learning
+            .commit(delivery, self.reading.clone(), &parts)?;
+        let last = self.delivered();
+        let is_last = last == Some((delivery.source().to_owned(), delivery.batch()));
+        let model = if is_last { Some(self.model()?) } else { None };
+        Ok(Committed { is_new, model })
+    }
+
+    /// Whether there is another question: all batches that were planned have not been taken.
+    #[must_use]
+    pub fn asks(&self) -> bool {
+        self.learning.asks()
+    }
+
+    /// The source and the number of the last batch that was taken.
+    #[must_use]
+    pub fn delivered(&self) -> Option<(String, u64)> {
+        self.learning.delivered()
     }
 
     /// Makes everything durable, and gives the models that may now leave: all since the last call
@@ -217,10 +298,18 @@ impl Run {
         self.learning.rounds()
     }
 
+    /// How often the rows are to be given, all of them in one order: 1 unless they are at rest
+    /// ([`Learner::at_rest`]).
+    #[must_use]
+    pub fn passes(&self) -> u64 {
+        self.passes.0
+    }
+
     /// The columns of a row of numbers, in order.
     #[must_use]
     pub fn columns(&self) -> Vec<&str> {
-        self.encoder.columns().iter().map(|name| &**name).collect()
+        let columns = self.encoder.iter().flat_map(Encoder::columns);
+        columns.map(|name| &**name).collect()
     }
 
     /// The plan.
@@ -463,3 +552,9 @@ fn rest(learner: &Learner, rows: &mut Rows, seen: u64, planned: u64) -> Option<S
         )
     })
 }
+
+/// A run may move between threads.
+const _: fn() = || {
+    fn is_send<T: Send>() {}
+    is_send::<Run>();
+};

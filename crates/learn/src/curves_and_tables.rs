@@ -93,6 +93,8 @@ pub struct TableRule {
 pub struct CurvesAndTables {
     rule: TableRule,
     rounds: u64,
+    /// By how many records the releases so far fall short of full batches.
+    shortfall: f64,
     iterate: Vec<f64>,
     average: Vec<f64>,
     /// The mean of every hat, as the counts tell it.
@@ -135,10 +137,17 @@ impl CurvesAndTables {
             moved: coordinates.clone(),
             deviations: coordinates,
             rounds: 0,
+            shortfall: 0.0,
             means: Vec::new(),
             average: weights.clone(),
             iterate: weights,
         })
+    }
+
+    /// By how many records the batches up to the next release fall short of full ones: counts are
+    /// means of the records that came.
+    pub fn falls_short(&mut self, records: f64) {
+        self.shortfall = records;
     }
 
     /// The weights that are published and predicted with.
@@ -193,7 +202,8 @@ impl CurvesAndTables {
         let rule = &self.rule;
         let weight = rule.count_weight;
         let floor = (noise / weight).powi(2) + f64::MIN_POSITIVE;
-        let records = t as f64 * rule.batch * rule.residual_bound * weight;
+        let records = (t as f64 * rule.batch - self.shortfall).max(1.0);
+        let records = records * rule.residual_bound * weight;
         let kept = |count: f64| {
             let square = (count / weight).max(0.0).powi(2).min(check::HUGE);
             square / (square + floor)

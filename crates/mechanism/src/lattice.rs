@@ -102,6 +102,14 @@ impl Lattice {
         self.dimension as usize
     }
 
+    pub(crate) fn norm(&self) -> Norm {
+        self.norm
+    }
+
+    pub(crate) fn bound(&self) -> f64 {
+        self.bound
+    }
+
     /// The integer image of the bound.
     #[must_use]
     pub fn radius(&self) -> i64 {
@@ -137,6 +145,22 @@ impl Lattice {
                 squares < u128::MAX && squares <= most.saturating_mul(most)
             }
         }
+    }
+
+    /// Whether these integers can be the sum of so many records' residuals and, in the last
+    /// coordinates, counts, which are not negative and weigh so many sixteenths.
+    pub(crate) fn holds_tables(
+        &self,
+        values: &[i64],
+        counts: usize,
+        sixteenths: u8,
+        records: u64,
+    ) -> bool {
+        let (sums, counts) = values.split_at(values.len().saturating_sub(counts));
+        values.len() == self.dimension()
+            && counts.iter().all(|&count| count >= 0)
+            && self.holds_part(sums, records, 16)
+            && self.holds_part(counts, records, sixteenths)
     }
 
     /// Adds the integers of a contribution to `total`.

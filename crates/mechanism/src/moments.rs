@@ -139,13 +139,60 @@ impl From<TargetWeight> for u8 {
 /// assert!((moments.bound() - 1.5_f64.sqrt()).abs() < 1e-12);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Written", into = "Written")]
 pub struct Moments {
     features: usize,
     bounds: Bounds,
     /// K, if the target is a class.
     classes: Option<usize>,
     weight: TargetWeight,
+}
+
+/// Moments as questions have them.
+#[derive(Serialize, Deserialize)]
+struct Written {
+    features: u32,
+    length: f64,
+    target: (f64, f64),
+    weights: f64,
+    classes: Option<u32>,
+    weight: TargetWeight,
+}
+
+impl From<Moments> for Written {
+    fn from(moments: Moments) -> Self {
+        let bounds = &moments.bounds;
+        Self {
+            features: moments.features as u32,
+            length: bounds.features(),
+            target: bounds.target(),
+            weights: bounds.weights(),
+            classes: moments.classes.map(|classes| classes as u32),
+            weight: moments.weight,
+        }
+    }
+}
+
+impl TryFrom<Written> for Moments {
+    type Error = ParameterError;
+
+    fn try_from(written: Written) -> Result<Self, ParameterError> {
+        const MOST: u32 = 1 << 16;
+        if written.features > MOST {
+            let allowed = "at most 65536";
+            return Err(ParameterError::new("features", written.features, allowed));
+        }
+        let features = written.features as usize;
+        let moments = match written.classes {
+            Some(classes) => Self::of_classes(features, written.length, classes as usize)?,
+            None => {
+                let bounds = Bounds::new(written.length, written.target, written.weights)?;
+                Self::new(features, bounds)
+            }
+        };
+        Ok(moments.weighted(written.weight))
+    }
 }
 
 impl Moments {
@@ -247,6 +294,44 @@ impl Moments {
         let features = (self.features as f64).sqrt() / f64::from(1 << FEATURE_BITS);
         let target = 0.5 / f64::from(1 << TARGET_BITS);
         length * length * ((2.0 + kappa) * features + kappa * target)
+    }
+
+    /// Whether these integers can be the exact sums M = Σqqᵀ, u = Σs·q of so many records: squares
+    /// are not negative and ΣM_ii ≤ n·Q²; M_ij² ≤ M_ii·M_jj; Σ_k u_ki² ≤ n·S²·M_ii, where k counts
+    /// targets. Each follows from the inequality of Cauchy and Schwarz. In arithmetic that cannot
+    /// wrap: sums are below 2⁶², so squares are below 2¹²⁴.
+    pub(crate) fn holds(&self, sums: &[i64], records: u64) -> bool {
+        let (p, products) = (self.features, self.products());
+        let within = |value: &i64| value.unsigned_abs() < 1 << 62;
+        if sums.len() != self.dimension() || records > MOST_RECORDS || !sums.iter().all(within) {
+            return false;
+        }
+        let square = |value: i64| u128::from(value.unsigned_abs()).pow(2);
+        let (squares, rest) = sums.split_at(p);
+        let (pairs, targets) = rest.split_at(products - p);
+        let most = u128::from(records) << (2 * FEATURE_BITS);
+        let positive = squares.iter().all(|&value| value >= 0);
+        let size = |value: &i64| u128::from(value.unsigned_abs());
+        if !positive || squares.iter().map(size).sum::<u128>() > most {
+            return false;
+        }
+        let mut pairs = pairs.iter();
+        for (i, a) in squares.iter().enumerate() {
+            for b in &squares[i + 1..] {
+                let Some(&pair) = pairs.next() else {
+                    return false;
+                };
+                if square(pair) > size(a) * size(b) {
+                    return false;
+                }
+            }
+            let column = targets.iter().skip(i).step_by(p);
+            let total = column.fold(0, |sum: u128, &u| sum.saturating_add(square(u)));
+            if total > (u128::from(records) * size(a)) << (2 * TARGET_BITS) {
+                return false;
+            }
+        }
+        true
     }
 
     /// The real values of the integers of a record's sums: of squares, products and targets.

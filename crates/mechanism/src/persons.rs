@@ -59,6 +59,28 @@ impl Participation {
     }
 }
 
+/// The name of nobody, in lists that have a name for every record.
+pub(crate) const NOBODY: u64 = u64::MAX;
+
+/// The name of a person, never [`NOBODY`]: two persons may share one.
+pub(crate) fn person_name(person: u64) -> u64 {
+    person.min(NOBODY - 1)
+}
+
+/// Whether an item is in the slot of a person: i ≡ h(person) modulo the number of slots m, with a
+/// public h that is fixed before any data. Items of one person are then multiples of m apart, and
+/// at most ⌈T/m⌉ of T, whatever the data is and wherever it is summed.
+pub(crate) fn in_slot(person: u64, slots: u64, item: u64) -> bool {
+    mixed(person) % slots == item % slots
+}
+
+/// A bijection that spreads names of any pattern (the finaliser of SplitMix64).
+fn mixed(name: u64) -> u64 {
+    let name = (name ^ (name >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let name = (name ^ (name >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    name ^ (name >> 31)
+}
+
 /// Counts of contributions. Private: part of the mechanism's state, and stored with it.
 #[derive(Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(into = "Stored", from = "Stored")]
@@ -96,6 +118,14 @@ impl From<Stored> for Persons {
 impl Persons {
     /// Why a run with limited persons cannot lose items.
     pub(crate) const NEEDED: &'static str = "and with them how often each person has contributed";
+
+    /// Whether this person may contribute to `item`.
+    pub(crate) fn admits(&self, (most, separation): (u64, u64), person: u64, item: u64) -> bool {
+        match self.seen.get(&person) {
+            None => most > 0,
+            Some(&(count, last)) => count < most && item - last >= separation,
+        }
+    }
 
     /// Whether this person may contribute to `item`; if so, counts the contribution.
     pub(crate) fn admit(&mut self, limits: (u64, u64), person: u64, item: u64) -> bool {

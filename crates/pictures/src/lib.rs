@@ -6,6 +6,7 @@
 
 pub mod chart;
 pub mod explain;
+pub mod fragment;
 pub mod glance;
 pub mod numbers;
 pub mod page;

@@ -52,6 +52,12 @@ pub(crate) fn head(title: &str) -> String {
     )
 }
 
+/// The start of a part of somebody else's page: the same style, for this part alone.
+pub(crate) fn part() -> String {
+    let own = STYLE.replace(":root{", "&{").replace("body{", "&{");
+    format!("<div class=\"hushstream\"><style>.hushstream{{{own}}}</style>")
+}
+
 /// The end of a page, with the object that its figures are from.
 pub(crate) fn foot(id: &str, object: &impl serde::Serialize) -> String {
     let text = serde_json::to_string(object).unwrap_or_default();

@@ -2,10 +2,10 @@
 //! by the same rules as the rows of a table.
 
 use crate::encode::{Builder, Columns, Keyed, Step, Targets};
-use crate::error::{Fault, ReadError};
+use crate::error::{Fault, Place, ReadError};
 use crate::formats::Format;
 use crate::reader::{Row, Sealed};
-use crate::schema::{Layout, MissingTarget, SchemaSpec, nearest};
+use crate::schema::{Layout, MissingTarget, SchemaSpec, Space, nearest};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -80,33 +80,53 @@ pub trait Fields {
     /// Gives every field, in any order.
     fn each(&self, give: &mut dyn FnMut(&str, Value<'_>));
 
-    /// The fields as numbers in the order of [`Encoder::columns`], if they have no names.
-    fn numbers(&self) -> Option<&[f64]> {
+    /// The fields without names, if they have none.
+    fn nameless(&self) -> Option<Nameless<'_>> {
         None
     }
+}
+
+/// The fields of a row without names.
+#[derive(Debug, Clone, Copy)]
+pub enum Nameless<'a> {
+    /// Numbers in the order of [`Encoder::columns`].
+    Numbers(&'a [f64]),
+    /// Values in the order of [`Encoder::columns`].
+    Values(&'a [Value<'a>]),
+    /// The target, and the coordinates that are not 0, counted from 0, in increasing order: of a
+    /// row for [`Encoder::indexed`].
+    Indexed(Value<'a>, &'a [(u32, f64)]),
 }
 
 impl Fields for [f64] {
     fn each(&self, _: &mut dyn FnMut(&str, Value<'_>)) {}
 
-    fn numbers(&self) -> Option<&[f64]> {
-        Some(self)
+    fn nameless(&self) -> Option<Nameless<'_>> {
+        Some(Nameless::Numbers(self))
     }
 }
 
 impl<const N: usize> Fields for [f64; N] {
     fn each(&self, _: &mut dyn FnMut(&str, Value<'_>)) {}
 
-    fn numbers(&self) -> Option<&[f64]> {
-        Some(self)
+    fn nameless(&self) -> Option<Nameless<'_>> {
+        Some(Nameless::Numbers(self))
     }
 }
 
 impl Fields for Vec<f64> {
     fn each(&self, _: &mut dyn FnMut(&str, Value<'_>)) {}
 
-    fn numbers(&self) -> Option<&[f64]> {
-        Some(self)
+    fn nameless(&self) -> Option<Nameless<'_>> {
+        Some(Nameless::Numbers(self))
+    }
+}
+
+impl Fields for Nameless<'_> {
+    fn each(&self, _: &mut dyn FnMut(&str, Value<'_>)) {}
+
+    fn nameless(&self) -> Option<Nameless<'_>> {
+        Some(*self)
     }
 }
 
@@ -194,17 +214,44 @@ impl Encoder {
         Self::build(layout, &names, schema.person.as_deref(), missing_target)
     }
 
+    /// An encoder for rows of coordinates, most of which are 0 ([`Nameless::Indexed`]): the schema
+    /// states their number ([`SchemaSpec::dimension`]) and [`SchemaSpec::norm`].
+    ///
+    /// # Errors
+    /// A schema of columns.
+    pub fn indexed(schema: &SchemaSpec) -> Result<Self, ReadError> {
+        let layout = Layout::new(schema, Format::Libsvm, &[""; 0])?;
+        let missing_target = schema.missing_target.unwrap_or_default();
+        Self::build(layout, &[], None, missing_target)
+    }
+
     /// An encoder of new data for a published model, by the model's layout. The columns are
     /// `names`, or, without any, the features and then the target.
     ///
     /// # Errors
-    /// A layout without names of columns, as of VW text and libsvm.
+    /// A layout of hashed names, as of VW text.
     pub fn with_layout(layout: &Layout, names: &[String]) -> Result<Self, ReadError> {
-        let names = match names {
+        Self::of_layout(layout, names, None, MissingTarget::Error)
+    }
+
+    /// The same for records that are learned, with the column of persons if there is one.
+    ///
+    /// # Errors
+    /// As [`Encoder::with_layout`].
+    pub fn of_layout(
+        layout: &Layout,
+        names: &[String],
+        person: Option<&str>,
+        missing_target: MissingTarget,
+    ) -> Result<Self, ReadError> {
+        let mut names = match names {
             [] => layout.column_names(),
             names => names.to_vec(),
         };
-        Self::build(layout.clone(), &names, None, MissingTarget::Error)
+        if let Some(person) = person.filter(|person| names.iter().all(|name| name != person)) {
+            names.push(person.to_owned());
+        }
+        Self::build(layout.clone(), &names, person, missing_target)
     }
 
     fn build(
@@ -213,10 +260,15 @@ impl Encoder {
         person: Option<&str>,
         missing_target: MissingTarget,
     ) -> Result<Self, ReadError> {
-        if names.is_empty() {
+        let is_indexed = matches!(layout.space(), Space::Indexed { .. });
+        if names.is_empty() && !is_indexed {
             return Err(Fault::NoFeatures.into());
         }
-        let keyed = Keyed::new(Columns::new(&layout, names, person)?);
+        let keyed = Keyed::new(if is_indexed {
+            Columns::none()
+        } else {
+            Columns::new(&layout, names, person)?
+        });
         Ok(Self {
             builder: Builder::new(&layout, person.is_some()),
             missing_target,
@@ -258,6 +310,29 @@ impl Encoder {
         Ok(self.builder.seal(read.is_err(), None))
     }
 
+    /// Checks a row as [`Encoder::record`] would read it, values and target included. The error has
+    /// the column of the fault, for a row in the order of the columns, and never a value.
+    ///
+    /// # Errors
+    /// As [`Encoder::record`]; a value that cannot be read; a target that is missing.
+    pub fn check(&mut self, fields: &(impl Fields + ?Sized)) -> Result<(), ReadError> {
+        let targets = Targets::Needed(self.missing_target);
+        let read = match fields.nameless() {
+            Some(Nameless::Numbers(numbers)) => {
+                self.encode_in_order(numbers, targets, Builder::number)?
+            }
+            Some(Nameless::Values(values)) => self.encode_in_order(values, targets, value)?,
+            _ => return Ok(self.encode(fields, targets)??),
+        };
+        read.map_err(|(place, fault)| ReadError {
+            place: Box::new(Place {
+                column: Some(self.keyed.columns.column(place)),
+                ..Place::default()
+            }),
+            fault,
+        })
+    }
+
     /// A row in the open, for a published model (see [`Row`]); it need not give the target.
     ///
     /// # Errors
@@ -269,26 +344,65 @@ impl Encoder {
         Ok(())
     }
 
-    /// Reads numbers in the order of the columns; a target that is welcome may be left out.
-    fn encode_numbers(
+    /// Reads fields in the order of the columns; a target that is welcome may be left out. The
+    /// inner error has the place of its field.
+    fn encode_in_order<T: Copy>(
         &mut self,
-        numbers: &[f64],
+        fields: &[T],
         targets: Targets,
-    ) -> Result<Result<(), Fault>, Fault> {
+        read: impl Fn(&mut Builder, &Step, T, Targets) -> Result<(), Fault>,
+    ) -> Result<Result<(), (usize, Fault)>, Fault> {
         let builder = &mut self.builder;
         builder.begin();
         let steps = &self.keyed.columns.steps;
-        let targets_given = numbers.len() == steps.len() || targets != Targets::Welcome;
+        let targets_given = fields.len() == steps.len() || targets != Targets::Welcome;
         let given = |step: &&Step| targets_given || !matches!(step, Step::Target);
-        let (expected, found) = (steps.iter().filter(given).count(), numbers.len());
+        let (expected, found) = (steps.iter().filter(given).count(), fields.len());
         if found < expected {
             return Err(Fault::ShortRow { expected, found });
         }
         if found > expected {
             return Err(Fault::LongRow { expected });
         }
-        let mut pairs = steps.iter().filter(given).zip(numbers);
-        Ok(pairs.try_for_each(|(step, number)| builder.number(step, *number, targets)))
+        let pairs = steps.iter().filter(given).zip(fields);
+        for (place, (step, field)) in pairs.enumerate() {
+            if let Err(fault) = read(builder, step, *field, targets) {
+                return Ok(Err((place, fault)));
+            }
+        }
+        Ok(Ok(()))
+    }
+
+    /// Reads coordinates that are not 0.
+    fn encode_indexed(
+        &mut self,
+        target: Value<'_>,
+        entries: &[(u32, f64)],
+        targets: Targets,
+    ) -> Result<Result<(), Fault>, Fault> {
+        let &Space::Indexed { dimension, base } = self.layout.space() else {
+            return Err(Fault::NotIndexed);
+        };
+        let builder = &mut self.builder;
+        builder.begin();
+        let mut read = value(builder, &Step::Target, target, targets);
+        let (first, mut least) = (u64::from(base), 0);
+        for &(index, number) in entries {
+            if index >= dimension {
+                let last = first + u64::from(dimension) - 1;
+                return Err(Fault::IndexRange { first, last });
+            }
+            if index < least {
+                return Err(Fault::IndexOrder);
+            }
+            least = index + 1;
+            if number.is_finite() {
+                builder.put(index, number);
+            } else {
+                read = read.and(Err(Fault::NotFinite));
+            }
+        }
+        Ok(read)
     }
 
     /// Reads fields. Names that are wrong are the outer error, values that cannot be read the inner
@@ -298,14 +412,25 @@ impl Encoder {
         fields: &(impl Fields + ?Sized),
         targets: Targets,
     ) -> Result<Result<(), Fault>, Fault> {
-        if let Some(numbers) = fields.numbers() {
-            return self.encode_numbers(numbers, targets);
+        let unplaced = |read: Result<(), (usize, Fault)>| read.map_err(|(_, fault)| fault);
+        match fields.nameless() {
+            None => {}
+            Some(Nameless::Numbers(numbers)) => {
+                let read = self.encode_in_order(numbers, targets, Builder::number);
+                return read.map(unplaced);
+            }
+            Some(Nameless::Values(values)) => {
+                return self.encode_in_order(values, targets, value).map(unplaced);
+            }
+            Some(Nameless::Indexed(target, entries)) => {
+                return self.encode_indexed(target, entries, targets);
+            }
         }
         let (keyed, builder) = (&mut self.keyed, &mut self.builder);
         keyed.begin();
         builder.begin();
         let (mut names, mut values) = (Ok(()), Ok(()));
-        fields.each(&mut |name, value| {
+        fields.each(&mut |name, given| {
             if names.is_err() {
                 return;
             }
@@ -322,12 +447,7 @@ impl Encoder {
                 names = Err(Fault::DuplicateKey);
             } else if values.is_ok() {
                 let step = &keyed.columns.steps[field];
-                values = match value {
-                    Value::Number(number) => builder.number(step, number, targets),
-                    Value::Text(text) if text.contains('\0') => Err(Fault::Nul),
-                    Value::Text(text) => builder.field(step, text.as_bytes(), targets),
-                    Value::Missing => builder.missing(step, targets),
-                };
+                values = value(builder, step, given, targets);
             }
         });
         names?;
@@ -340,6 +460,21 @@ impl Encoder {
             Some(field) => Err(Fault::NotGiven(keyed.columns.names[field].to_string())),
             None => Ok(values),
         }
+    }
+}
+
+/// Reads one value.
+fn value(
+    builder: &mut Builder,
+    step: &Step,
+    value: Value<'_>,
+    targets: Targets,
+) -> Result<(), Fault> {
+    match value {
+        Value::Number(number) => builder.number(step, number, targets),
+        Value::Text(text) if text.contains('\0') => Err(Fault::Nul),
+        Value::Text(text) => builder.field(step, text.as_bytes(), targets),
+        Value::Missing => builder.missing(step, targets),
     }
 }
 
@@ -403,6 +538,124 @@ mod tests {
         let other = row(&mut encoder, &other);
         assert!(other[1].is_nan() && other[2].is_nan() && other[5].is_nan());
         assert!((other[3] - 2.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn rows_without_names_give_the_same_features_as_rows_with_names() {
+        let schema: SchemaSpec = SCHEMA.parse().unwrap();
+        let mut encoder = Encoder::new(&schema).unwrap().coded().unwrap();
+        let names: Vec<String> = encoder.columns().iter().map(|n| n.to_string()).collect();
+        let values = [
+            Value::Number(75.0),
+            Value::Text("cook"),
+            Value::Number(0.0),
+            Value::Number(1.0),
+            Value::Text("2013-03-01"),
+            Value::Missing,
+            Value::Number(1.0),
+        ];
+        let named: Vec<(&str, Value<'_>)> = names.iter().map(String::as_str).zip(values).collect();
+        let by_name = row(&mut encoder, &named);
+        let mut read = Row::default();
+        encoder.row(&Nameless::Values(&values), &mut read).unwrap();
+        let Features::Dense(in_order) = &read.features else {
+            panic!("dense")
+        };
+        let bits = |values: &[f64]| values.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
+        assert_eq!(bits(in_order), bits(&by_name));
+        assert_eq!(read.target, Some(1.0));
+        // The target may be left out of new data, and never of a record.
+        encoder
+            .row(&Nameless::Values(&values[..6]), &mut read)
+            .unwrap();
+        assert!(encoder.check(&Nameless::Values(&values[..6])).is_err());
+        encoder.check(&Nameless::Values(&values)).unwrap();
+        let mut wrong = values;
+        wrong[0] = Value::Text("seventy-five");
+        let told = encoder
+            .check(&Nameless::Values(&wrong))
+            .unwrap_err()
+            .to_string();
+        assert!(
+            told.starts_with("column 1 (`age`)") && !told.contains("seventy"),
+            "{told}"
+        );
+        wrong = values;
+        wrong[6] = Value::Missing;
+        assert!(encoder.check(&Nameless::Values(&wrong)).is_err());
+    }
+
+    /// The features that a libsvm file of the same pairs has.
+    #[test]
+    fn rows_of_coordinates_are_checked_and_clipped() {
+        let schema: SchemaSpec = "dimension = 5\nnorm = 1".parse().unwrap();
+        let mut encoder = Encoder::indexed(&schema).unwrap();
+        let mut read = Row::default();
+        let entries = [(0, 3.0), (4, 4.0)];
+        encoder
+            .row(&Nameless::Indexed(Value::Number(1.0), &entries), &mut read)
+            .unwrap();
+        let score = read.features.dot(&[1.0, 0.0, 0.0, 0.0, 1.0, 10.0]);
+        assert!((score - (0.6 + 0.8 + 10.0)).abs() < 1e-12);
+        for wrong in [
+            [(0, 1.0), (5, 1.0)],
+            [(1, 1.0), (1, 1.0)],
+            [(0, f64::INFINITY), (1, 1.0)],
+        ] {
+            assert!(
+                encoder
+                    .check(&Nameless::Indexed(Value::Number(1.0), &wrong))
+                    .is_err()
+            );
+        }
+        let mut columns = Encoder::new(&SCHEMA.parse().unwrap()).unwrap();
+        assert!(
+            columns
+                .check(&Nameless::Indexed(Value::Number(1.0), &[]))
+                .is_err()
+        );
+    }
+
+    /// Targets that are numbers, against the same numbers as texts.
+    #[test]
+    fn a_target_is_the_same_as_number_and_as_text() {
+        let schemas = [
+            "target = 'y'\nnames = ['x', 'y']\nbounds = { x = [0, 1] }",
+            "target = 'y'\nnames = ['x', 'y']\nbounds = { x = [0, 1] }\npositive = '2'",
+            "target = 'y'\nnames = ['x', 'y']\nbounds = { x = [0, 1] }\ntask = 'multiclass'
+                classes = ['0', '2', 'many']",
+            "target = 'y'\nnames = ['x', 'y']\nbounds = { x = [0, 1] }\ntask = 'regress'
+                target_bounds = [-1, 1.5]",
+            "target = 'y'\nnames = ['x', 'y']\nbounds = { x = [0, 1] }\ntask = 'regress'
+                target_bounds = [-1, 1.5]\nmissing = ['-1']",
+        ];
+        for schema in schemas {
+            let mut encoder = Encoder::new(&schema.parse().unwrap()).unwrap();
+            for number in [
+                0.0,
+                -0.0,
+                1.0,
+                -1.0,
+                2.0,
+                0.5,
+                f64::NAN,
+                f64::INFINITY,
+                1e300,
+            ] {
+                let text = number.to_string();
+                let mut read = |value| {
+                    let mut row = Row::default();
+                    let values = [Value::Number(0.0), value];
+                    let told = encoder
+                        .check(&Nameless::Values(&values))
+                        .map_err(|e| e.fault);
+                    encoder.row(&Nameless::Values(&values), &mut row).ok();
+                    (told, row.target.map(f64::to_bits))
+                };
+                let (as_number, as_text) = (read(Value::Number(number)), read(Value::Text(&text)));
+                assert_eq!(as_number, as_text, "{number} {schema}");
+            }
+        }
     }
 
     /// The same columns for a linear model: indicators.

@@ -94,6 +94,9 @@ pub(crate) fn one_line(text: &str) -> String {
 #[non_exhaustive]
 #[allow(missing_docs)] // the messages are the documentation
 pub enum Fault {
+    // Rows of a program.
+    #[error("coordinates with indices are for an encoder of indices, and this one has columns")]
+    NotIndexed,
     // The file.
     #[error("there is no such file")]
     NotFound,

@@ -30,7 +30,7 @@ mod schema;
 mod source;
 
 pub use check::{Checked, Finding, Findings};
-pub use encoder::{Encoder, Fields, Value};
+pub use encoder::{Encoder, Fields, Nameless, Value};
 pub use error::{Column, Fault, Place, ReadError};
 pub use formats::{Form, Format};
 pub use reader::{Reader, Row, Sealed};

@@ -156,6 +156,20 @@ impl Reader {
         form: impl Into<Form>,
         layout: &Layout,
     ) -> Result<Self, ReadError> {
+        Self::of_layout(input, form, layout, None, MissingTarget::Error)
+    }
+
+    /// The same for records that are learned, with the column of persons if there is one.
+    ///
+    /// # Errors
+    /// As [`Reader::with_layout`].
+    pub fn of_layout(
+        input: Input,
+        form: impl Into<Form>,
+        layout: &Layout,
+        person: Option<&str>,
+        missing_target: MissingTarget,
+    ) -> Result<Self, ReadError> {
         let form = form.into();
         let mut source = form.open(input)?;
         let header = form.names(&mut source, || layout.column_names())?;
@@ -164,8 +178,8 @@ impl Reader {
             &form,
             &header,
             layout.clone(),
-            None,
-            MissingTarget::Error,
+            person,
+            missing_target,
         )
     }
 

@@ -115,6 +115,12 @@ pub enum RunError {
         /// T + 1.
         refused: u64,
     },
+    /// Records that cannot be summed elsewhere.
+    #[error(
+        "{0} cannot learn from sums made elsewhere: every record moves a state that one process \
+         holds; use a recipe on sums, or run one process for each stream, with its own ledger"
+    )]
+    OneProcess(RecipeName),
     /// The learner could not use a release.
     #[error("the learner failed on an earlier release and cannot go on")]
     Behind,

@@ -12,6 +12,7 @@ use crate::error::RunError;
 use crate::note::{Note, NoteError};
 use hushstream_account::Guarantee;
 use hushstream_mechanism::losses::Record;
+use hushstream_mechanism::sums::{Delivery, PartialSum, Question, SumError};
 use hushstream_mechanism::{
     CameBack, GivenOf, Grant, Ledger, Mechanism, OperatorOnly, Pending, PendingOf, PlanOf, Private,
     PromiseOf, Raw, ReleaseOf, Released, Scoreboard, Storage,
@@ -20,13 +21,13 @@ use hushstream_noise::Key;
 
 /// The public half of a recipe: it asks records, and moves on what the mechanism releases. Given
 /// its coins it is deterministic, so replayed releases bring it back to where it was.
-pub trait Player: Sized {
+pub trait Player: Send + Sized {
     /// The recipe, with everything fixed but the data.
-    type Recipe;
+    type Recipe: Send;
     /// The question.
-    type Mechanism: Mechanism<Error: Into<RunError>>;
+    type Mechanism: Mechanism<Error: Into<RunError>> + Send;
     /// What leaves after a release.
-    type Output;
+    type Output: Send;
 
     /// The recipe's name.
     fn name(recipe: &Self::Recipe) -> RecipeName;
@@ -119,6 +120,54 @@ pub trait Player: Sized {
     /// such items, and only if they close by a clock.
     fn falls_short(&mut self, records: u64) {
         let _ = records;
+    }
+
+    /// The present question, for workers on other machines. Recipes on sums have one.
+    ///
+    /// # Errors
+    /// [`RunError::OneProcess`] for all others; those of the mechanism.
+    fn question(
+        &self,
+        recipe: &Self::Recipe,
+        mechanism: &Private<Self::Mechanism>,
+        note: Vec<u8>,
+    ) -> Result<Question, RunError> {
+        let _ = (mechanism, note);
+        Err(RunError::OneProcess(Self::name(recipe)))
+    }
+
+    /// The source and the number of the last batch, if there was one.
+    fn delivered(mechanism: &Private<Self::Mechanism>) -> Option<(String, u64)> {
+        let _ = mechanism;
+        None
+    }
+
+    /// Whether a batch of a source would be taken.
+    ///
+    /// # Errors
+    /// As [`Player::question`]; a batch that would be refused.
+    fn would_take(
+        recipe: &Self::Recipe,
+        mechanism: &Private<Self::Mechanism>,
+        delivery: &Delivery,
+    ) -> Result<bool, RunError> {
+        let _ = (mechanism, delivery);
+        Err(RunError::OneProcess(Self::name(recipe)))
+    }
+
+    /// Takes what a batch answered to the present question; nothing if it was taken before.
+    ///
+    /// # Errors
+    /// As [`Player::question`].
+    fn commit(
+        recipe: &Self::Recipe,
+        mechanism: &mut Private<Self::Mechanism>,
+        question: &Question,
+        delivery: &Delivery,
+        partial: PartialSum,
+    ) -> Result<Option<PendingOf<Self::Mechanism>>, RunError> {
+        let _ = (mechanism, question, delivery, partial);
+        Err(RunError::OneProcess(Self::name(recipe)))
     }
 
     /// Moves on a release.
@@ -327,7 +376,8 @@ impl<P: Player> Run<P> {
     }
 
     /// Whether the next record is asked: nothing is released after the last round.
-    fn asks(&self) -> bool {
+    #[must_use]
+    pub fn asks(&self) -> bool {
         self.mechanism.steps() < P::most_items(&self.recipe)
     }
 
@@ -403,6 +453,74 @@ impl<P: Player> Run<P> {
             coins,
         };
         self.mechanism.checkpoint(note.write()?).map_err(Into::into)
+    }
+
+    /// Makes everything durable, and releases the present question for workers on other machines,
+    /// with a public note of the caller's.
+    ///
+    /// # Errors
+    /// A recipe whose records one process must learn; those of the mechanism.
+    pub fn question_elsewhere(
+        &mut self,
+        ledger: &mut Ledger,
+        note: Vec<u8>,
+    ) -> Result<Released<Question, Promise<P>>, RunError> {
+        if self.is_behind {
+            return Err(RunError::Behind);
+        }
+        self.mechanism.sync(ledger).map_err(Into::into)?;
+        let question = self.player.question(&self.recipe, &self.mechanism, note)?;
+        let question = self.mechanism.here().map(|()| question);
+        self.mechanism
+            .publish(question)
+            .map_err(|_| RunError::Behind)
+    }
+
+    /// The source and the number of the last batch that was taken.
+    #[must_use]
+    pub fn delivered(&self) -> Option<(String, u64)> {
+        P::delivered(&self.mechanism)
+    }
+
+    /// Takes a batch of a source as the next item, exactly once: `parts` are the bytes of its
+    /// partial sums, which answer the present question with this note. Returns whether it was
+    /// taken; a batch that was taken before changes nothing, whatever its parts are. Then
+    /// [`Run::sync`], and publish.
+    ///
+    /// # Errors
+    /// A batch whose people would be counted twice or left out; partial sums of another question or
+    /// of other positions; a recipe whose records one process must learn; those of the mechanism.
+    pub fn commit(
+        &mut self,
+        delivery: &Delivery,
+        note: Vec<u8>,
+        parts: &[impl AsRef<[u8]>],
+    ) -> Result<bool, RunError> {
+        if self.is_behind {
+            return Err(RunError::Behind);
+        }
+        if !P::would_take(&self.recipe, &self.mechanism, delivery)? {
+            return Ok(false);
+        }
+        let question = self.player.question(&self.recipe, &self.mechanism, note)?;
+        let none = question.worker().map_err(SumError::from)?.finish([]);
+        let mut all = none.map_err(SumError::from)?;
+        for part in parts {
+            let part = PartialSum::from_bytes(&question, part.as_ref());
+            let part = part.map_err(SumError::from)?;
+            all.merge(part).map_err(SumError::from)?;
+        }
+        if P::NOTED && self.mechanism.checkpoint_is_due() {
+            self.checkpoint()?;
+        }
+        let records = all.records();
+        let (recipe, mechanism) = (&self.recipe, &mut self.mechanism);
+        let Some(release) = P::commit(recipe, mechanism, &question, delivery, all)? else {
+            return Ok(false);
+        };
+        self.rounds += records;
+        self.observe_now(release)?;
+        Ok(true)
     }
 
     /// Makes everything so far durable and gives the outputs that may now leave, in order.

@@ -261,7 +261,8 @@ pub(crate) struct Method {
     /// For the recipe tables: columns that each table takes, 1 to 3, or 0 for curves alone.
     #[arg(long)]
     pub(crate) tables: Option<u32>,
-    /// The sum: tree, tree-padded, honaker, smooth, blt, kary, window, octave or fresh.
+    /// The sum: tree, tree-padded, honaker, smooth, blt, kary, window, octave, fresh, or dense for
+    /// at most 1,024 releases.
     #[arg(long)]
     pub(crate) sum: Option<SumKind>,
     /// The noise distribution.
@@ -444,10 +445,12 @@ impl Data {
             file: self.file.clone(),
             format: self.format.clone(),
             schema: schema(self, person)?,
+            layout: None,
             multiline: self.multiline,
             shuffle: self.shuffle,
             passes: self.passes,
             malformed: None,
+            at_rest: false,
             least_propensity: self.least_propensity,
         })
     }

@@ -4,7 +4,7 @@ use super::task::TaskArguments;
 use crate::names::{AdjacencyName, NoiseName};
 use clap::Args;
 use hushstream_mechanism::Participation;
-use hushstream_mechanism::sums::Noise;
+use hushstream_mechanism::sums::{Noise, Workload};
 use hushstream_pictures::numbers::{count, finite};
 use hushstream_recipes::RecipeName;
 use std::path::PathBuf;
@@ -59,10 +59,15 @@ pub(crate) struct Arguments {
     /// The neighbouring relation.
     #[arg(long, value_enum, default_value_t = AdjacencyName::ReplaceOne)]
     pub(crate) adjacency: AdjacencyName,
-    /// The sum: tree, tree-padded, honaker, smooth, blt, kary, window or octave; `best`; or `all`
-    /// to compare them. By default the recipe's own, or the best.
+    /// The sum: tree, tree-padded, honaker, smooth, blt, kary, window, octave, fresh or dense;
+    /// `best`; or `all` to compare them. By default the recipe's own, or the best.
     #[arg(long)]
     pub(crate) sum: Option<String>,
+    /// Which releases count: max (the worst one), mean, running-mean (release t divided by t),
+    /// decay(G) (release t of n counts G^(n-t)), or last (as much as all others together). `dense`
+    /// has the least error for it, and `best` is the sum with the least.
+    #[arg(long, default_value_t = Workload::Max)]
+    pub(crate) workload: Workload,
     /// The noise; by default Gaussian for δ > 0 and L2-Laplace for δ = 0.
     #[arg(long, value_enum)]
     pub(crate) noise: Option<NoiseName>,

@@ -26,14 +26,12 @@ pub(crate) fn kinds(arguments: &Arguments) -> Result<Vec<Option<SumKind>>> {
         },
         name => vec![name.parse().map_err(anyhow::Error::msg)?],
     };
-    let buffers = |kind| {
-        if kind == SumKind::BLT {
-            SumKind::Blt(arguments.buffers)
-        } else {
-            kind
-        }
+    let parameters = |kind| match kind {
+        SumKind::BLT => SumKind::Blt(arguments.buffers),
+        SumKind::DENSE => SumKind::Dense(arguments.workload),
+        kind => kind,
     };
-    Ok(chosen.into_iter().map(buffers).map(Some).collect())
+    Ok(chosen.into_iter().map(parameters).map(Some).collect())
 }
 
 /// All sums that fit the noise and, if one is named, the recipe.

@@ -65,15 +65,27 @@ pub(crate) fn print(arguments: &Arguments, rows: &[Row]) {
         ]);
     }
     tell!("{table}");
+    for row in rows {
+        if let Some(error) = row.workload_sd {
+            tell!(
+                "{}: {} under workload {}",
+                row.sum,
+                short(error),
+                arguments.workload
+            );
+        }
+    }
     for row in rows.iter().filter(|row| row.recipe.is_some()) {
         print_recipe(row);
     }
-    if let Some(best) = rows
-        .iter()
-        .min_by(|a, b| a.prefix_sd_max.total_cmp(&b.prefix_sd_max))
-    {
+    let error = |row: &Row| row.workload_sd.unwrap_or(row.prefix_sd_max);
+    if let Some(best) = rows.iter().min_by(|a, b| error(a).total_cmp(&error(b))) {
+        let which = match best.workload_sd {
+            None => "worst-case error".to_owned(),
+            Some(_) => format!("error under workload {}", arguments.workload),
+        };
         tell!(
-            "Smallest worst-case error: {} ({}). Its guarantee would be:\n",
+            "Smallest {which}: {} ({}). Its guarantee would be:\n",
             best.sum,
             best.parameters.name
         );

@@ -6,7 +6,9 @@ use super::sparse;
 use super::time::{of_recipe, of_sum};
 use anyhow::{Result, bail};
 use hushstream_account::{Budget, Charge, Guarantee};
-use hushstream_mechanism::sums::{Geometry, Noise, PlanError, SumKind, SumPlan, SumRequest};
+use hushstream_mechanism::sums::{
+    Geometry, Noise, PlanError, SumKind, SumPlan, SumRequest, Workload,
+};
 use hushstream_recipes::{Recipe, RecipeError, RecipeName, RecipeRequest, SparseRecipe};
 use serde::Serialize;
 
@@ -21,6 +23,9 @@ pub(crate) struct Row {
     pub(crate) levels: Option<u32>,
     pub(crate) node_sigma: f64,
     pub(crate) prefix_sd_max: f64,
+    /// What a stated workload counts; left out if that is the worst release.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) workload_sd: Option<f64>,
     pub(crate) state_vectors: u64,
     pub(crate) memory_bytes: u64,
     pub(crate) ns_per_round: f64,
@@ -86,14 +91,17 @@ pub(crate) fn rows(arguments: &Arguments) -> Result<Vec<Row>> {
     }
     let best = arguments.wants("best") || (arguments.sum.is_none() && arguments.recipe.is_none());
     if best {
-        let error = |planned: &Planned| planned.sum().prefix_sd_max();
+        let error = |planned: &Planned| planned.sum().workload_sd(arguments.workload);
         planned.sort_by(|a, b| error(a).total_cmp(&error(b)));
         planned.truncate(1);
     }
     if planned.is_empty() {
         bail!("no sum fits this request");
     }
-    planned.iter().map(row).collect()
+    planned
+        .iter()
+        .map(|planned| row(arguments, planned))
+        .collect()
 }
 
 enum Planned {
@@ -177,7 +185,7 @@ fn sum_request(arguments: &Arguments, kind: SumKind) -> Result<SumRequest> {
     })
 }
 
-fn row(planned: &Planned) -> Result<Row> {
+fn row(arguments: &Arguments, planned: &Planned) -> Result<Row> {
     let plan = planned.sum();
     let request = plan.request();
     let (ns_per_round, guarantee, calibration, regret_bound, recipe) = match planned {
@@ -221,6 +229,8 @@ fn row(planned: &Planned) -> Result<Row> {
         levels: plan.levels(),
         node_sigma: plan.node_sigma(),
         prefix_sd_max: plan.prefix_sd_max(),
+        workload_sd: (arguments.workload != Workload::Max)
+            .then(|| plan.workload_sd(arguments.workload)),
         state_vectors,
         memory_bytes,
         ns_per_round,

@@ -5,7 +5,8 @@ use crate::common::{Dice, Folder};
 use std::fmt::Write;
 
 const BUDGET: &str = "--epsilon 4 --delta 1e-6 --seed-insecure 1";
-const LABELS: &str = "learn d.csv --task decide --target right --arms left,up,down --bounds x=-1:1,z=0:2";
+const LABELS: &str =
+    "learn d.csv --task decide --target right --arms left,up,down --bounds x=-1:1,z=0:2";
 
 /// The right arm depends on x alone.
 fn labels(count: u64) -> String {
@@ -33,7 +34,10 @@ fn labels_are_arms_and_a_policy_decides_elsewhere() {
     let (out, error) = folder.succeeds(&flags);
     assert!(out.contains("any set of published policies and of the decisions made for everybody"));
     assert!(out.contains("The decision made for that record itself is not covered"));
-    assert!(out.contains("average reward") && error.contains("exploration 4"), "{out}\n{error}");
+    assert!(
+        out.contains("average reward") && error.contains("exploration 4"),
+        "{out}\n{error}"
+    );
     let told = folder.json(&format!("{LABELS} {BUDGET} --without-privacy"));
     let reward = told["rewards"]["average"].as_f64().unwrap();
     assert!(reward > 0.7, "{reward}");
@@ -49,10 +53,16 @@ fn labels_are_arms_and_a_policy_decides_elsewhere() {
     // The file decides for contexts, which have no label.
     folder.write("new.csv", "z,x\n1.0,-0.9\n1.0,0.0\n1.0,0.9\n");
     let (out, _) = folder.succeeds("predict m.json new.csv");
-    let arms: Vec<&str> = out.lines().map(|line| line.split(',').next().unwrap()).collect();
+    let arms: Vec<&str> = out
+        .lines()
+        .map(|line| line.split(',').next().unwrap())
+        .collect();
     assert_eq!(arms, ["arm", "left", "up", "down"], "{out}");
     let (out, _) = folder.succeeds("inspect m.json");
-    assert!(out.contains("which arm to play for a context") && out.contains("[left]"), "{out}");
+    assert!(
+        out.contains("which arm to play for a context") && out.contains("[left]"),
+        "{out}"
+    );
 }
 
 #[test]
@@ -67,7 +77,11 @@ fn tables_and_logs_are_learned_from() {
         let arm = usize::from(dice.share() < 0.25);
         let chance = [0.75, 0.25][arm];
         // A tenth of the rewards is missing.
-        let gain = if dice.share() < 0.1 { String::new() } else { format!("{:.3}", gains[arm]) };
+        let gain = if dice.share() < 0.1 {
+            String::new()
+        } else {
+            format!("{:.3}", gains[arm])
+        };
         let _ = writeln!(log, "{x:.3},{},{gain},{chance}", ["a", "b"][arm]);
     }
     folder.write("table.csv", table);
@@ -80,7 +94,9 @@ fn tables_and_logs_are_learned_from() {
     let flags = "--task decide --arm arm --arms a,b --target gain --target-bounds 0:10 \
                  --propensity chance --least-propensity 0.25 --bounds x=-1:1";
     let judged = "--evaluate uniform,arm:a,current";
-    let told = folder.json(&format!("learn log.csv {flags} {judged} {BUDGET} --model m.json"));
+    let told = folder.json(&format!(
+        "learn log.csv {flags} {judged} {BUDGET} --model m.json"
+    ));
     let all = told["evaluation"].as_array().unwrap();
     assert_eq!(all.len(), 7);
     for one in all {
@@ -94,7 +110,10 @@ fn tables_and_logs_are_learned_from() {
     }
     folder.write("new.csv", "x\n-0.9\n0.9\n");
     let (out, _) = folder.succeeds("predict m.json new.csv");
-    let arms: Vec<&str> = out.lines().map(|line| line.split(',').next().unwrap()).collect();
+    let arms: Vec<&str> = out
+        .lines()
+        .map(|line| line.split(',').next().unwrap())
+        .collect();
     assert_eq!(arms, ["arm", "b", "a"], "{out}");
 }
 

@@ -11,6 +11,7 @@ mod common;
 mod crash_points;
 mod decisions;
 mod demo;
+mod elsewhere;
 mod explained;
 mod figures;
 mod formats;

@@ -28,7 +28,7 @@ use session::{Baseline, Session};
 const MANY: usize = 1 << 13;
 
 /// A fully calibrated recipe, before any data.
-pub(crate) trait Method {
+pub(crate) trait Method: Send {
     fn recipe(&self) -> RecipeName;
     fn charge(&self) -> Result<Price>;
     fn scope(&self) -> Scope;
@@ -177,7 +177,7 @@ fn find(learner: &Learner, layout: &Layout, situation: &Situation) -> Result<Box
     let schema = &learner.data.schema;
     let is_tables = wishes.recipe == Some(RecipeName::Tables);
     let is_open = wishes.recipe.is_none();
-    let at_rest = !learner.data.file.is_empty() && !data::is_stream(&learner.data.file);
+    let at_rest = data::is_at_rest(&learner.data);
     let repeats = learner.data.passes.is_some_and(|passes| passes > 1);
     if repeats && !at_rest {
         refuse!("several passes are for files, which can be read again: leave out ‹passes›");

@@ -6,6 +6,7 @@ use crate::outcome::Arm;
 use hushstream_account::Guarantee;
 use hushstream_mechanism::decisions::{Drawn, Policy, Rule};
 use hushstream_mechanism::losses::Record;
+use hushstream_mechanism::sums::{Delivery, Question};
 use hushstream_mechanism::{AskerOnly, Ledger, OperatorOnly, Raw, Released, Scoreboard};
 use hushstream_recipes::{Player, Run, Shadow};
 use serde::Serialize;
@@ -45,7 +46,7 @@ pub(crate) enum Content {
 }
 
 /// The same learner without privacy.
-pub(crate) trait Baseline {
+pub(crate) trait Baseline: Send {
     /// Predicts a record with its weights, for the board.
     fn score(&self, record: &Raw<Record>, board: &mut Scoreboard);
     fn learn(&mut self, record: &Raw<Record>) -> Result<()>;
@@ -62,7 +63,7 @@ impl Baseline for Shadow {
 }
 
 /// A run of any recipe, behind one interface.
-pub(crate) trait Session {
+pub(crate) trait Session: Send {
     /// Numbers in a release.
     fn size(&self) -> usize;
     /// Scores a record for the board, if there is one, then learns from it.
@@ -87,6 +88,14 @@ pub(crate) trait Session {
     fn counts(&self) -> (OperatorOnly<u64>, OperatorOnly<u64>);
     /// Estimates for each arm from releases alone, if there are arms; publishable after a sync.
     fn arms(&self) -> Vec<Arm>;
+    /// Syncs, and returns the question for workers on other machines, with a public note.
+    fn question(&mut self, ledger: &mut Ledger, note: Vec<u8>) -> Result<Question>;
+    /// Takes a batch of a source; returns whether it was not taken before.
+    fn commit(&mut self, delivery: &Delivery, note: Vec<u8>, parts: &[&[u8]]) -> Result<bool>;
+    /// Whether another record or batch is asked: nothing is released after the last.
+    fn asks(&self) -> bool;
+    /// The source and number of the last batch.
+    fn delivered(&self) -> Option<(String, u64)>;
     /// Syncs, and returns the play that the next record answers, if there are plays.
     fn play(&mut self, ledger: &mut Ledger) -> Result<Option<Play>>;
     /// Decides for a context in a slot, with a policy that a sync covers, if there is one.
@@ -129,26 +138,27 @@ pub struct Play {
 }
 
 /// Reads the next play off a run.
-type NextPlay<P> = Box<dyn Fn(&mut Run<P>, &mut Ledger) -> Result<Option<Play>>>;
+type NextPlay<P> = Box<dyn Fn(&mut Run<P>, &mut Ledger) -> Result<Option<Play>> + Send>;
 
 /// A policy, and what was evaluated.
 pub(crate) type Published = (Policy, Option<Vec<Evaluation>>);
 
 /// Reads the policy off a run.
-type NextPolicy<P> = Box<dyn Fn(&mut Run<P>, &mut Ledger) -> Result<Option<Published>>>;
+type NextPolicy<P> = Box<dyn Fn(&mut Run<P>, &mut Ledger) -> Result<Option<Published>> + Send>;
 
 /// Decides for a context.
-type Decide<P> =
-    Box<dyn Fn(&mut Run<P>, &mut Ledger, &Raw<Record>, u64) -> Result<Option<AskerOnly<Drawn>>>>;
+type Decide<P> = Box<
+    dyn Fn(&mut Run<P>, &mut Ledger, &Raw<Record>, u64) -> Result<Option<AskerOnly<Drawn>>> + Send,
+>;
 
 /// What the releases of a run tell about each arm.
-type Arms<P> = Box<dyn Fn(&Run<P>) -> Vec<Arm>>;
+type Arms<P> = Box<dyn Fn(&Run<P>) -> Vec<Arm> + Send>;
 
 /// A run behind the common interface.
 pub(crate) struct Running<P: Player> {
     pub(crate) run: Run<P>,
     /// Formats an output for the file of releases.
-    pub(crate) show: Box<dyn Fn(P::Output) -> Content>,
+    pub(crate) show: Box<dyn Fn(P::Output) -> Content + Send>,
     /// Estimates for each arm from releases alone.
     pub(crate) arms: Arms<P>,
     /// The play that the next record answers.
@@ -160,7 +170,7 @@ pub(crate) struct Running<P: Player> {
 }
 
 impl<P: Player> Running<P> {
-    pub(crate) fn new(run: Run<P>, show: impl Fn(P::Output) -> Content + 'static) -> Self {
+    pub(crate) fn new(run: Run<P>, show: impl Fn(P::Output) -> Content + Send + 'static) -> Self {
         Self {
             run,
             show: Box::new(show),
@@ -233,6 +243,22 @@ impl<P: Player> Session for Running<P> {
 
     fn arms(&self) -> Vec<Arm> {
         (self.arms)(&self.run)
+    }
+
+    fn question(&mut self, ledger: &mut Ledger, note: Vec<u8>) -> Result<Question> {
+        Ok(self.run.question_elsewhere(ledger, note)?.into_value())
+    }
+
+    fn commit(&mut self, delivery: &Delivery, note: Vec<u8>, parts: &[&[u8]]) -> Result<bool> {
+        Ok(self.run.commit(delivery, note, parts)?)
+    }
+
+    fn asks(&self) -> bool {
+        self.run.asks()
+    }
+
+    fn delivered(&self) -> Option<(String, u64)> {
+        self.run.delivered()
     }
 
     fn play(&mut self, ledger: &mut Ledger) -> Result<Option<Play>> {

@@ -110,7 +110,9 @@ impl ContextMap {
     pub fn column_of(&self, feature: usize) -> (Option<usize>, usize) {
         let widths: Vec<usize> = match self {
             Self::Linear { columns, .. } => columns.iter().map(|column| column.width()).collect(),
-            Self::Curves(map) => (0..self.columns()).map(|axis| map.curve(axis).len()).collect(),
+            Self::Curves(map) => (0..self.columns())
+                .map(|axis| map.curve(axis).len())
+                .collect(),
         };
         let mut place = feature;
         for (column, width) in widths.into_iter().enumerate() {

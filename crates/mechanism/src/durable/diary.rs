@@ -246,6 +246,18 @@ impl Diary {
         self.opening.life.name
     }
 
+    /// What makes a run the same through all its lives and instances: its ledger, its charge and
+    /// its plan.
+    pub(crate) fn identity(&self) -> (&[u8; 16], u64, &[u8]) {
+        let Opening {
+            ledger,
+            number,
+            plan,
+            ..
+        } = &self.opening;
+        (ledger, *number, plan)
+    }
+
     /// The noise of this instance.
     pub(crate) fn generators<'a>(&self, key: &'a Key) -> Generators<'a> {
         Generators {

@@ -4,8 +4,9 @@
 //! the records; then frames: length (4 bytes), CRC-32 of number and payload (4), number (8),
 //! payload; all little-endian, numbers counting from 0. Version 1 had the header `HUSHLOG1` alone.
 //! Its ledgers are still read: their records are a subset of those of version 2, so opening one
-//! writes the new header and keeps every frame. Every other version is refused with an explanation.
-//! Journals are of version 3, ledgers of version 2.
+//! writes the new header and keeps every frame. So are journals of version 3, whose items have no
+//! number of records and no source after them. Every other version is refused with an explanation.
+//! Journals are of version 4, ledgers of version 2.
 //!
 //! A crash can tear only unsynced bytes, which are at the end: a frame that fails its check is cut
 //! off with everything after it, and nothing that depended on it has left the process. In the
@@ -44,7 +45,7 @@ impl Format {
 
     pub(crate) const JOURNAL: Self = Self {
         kind: b'J',
-        version: 3,
+        version: 4,
         oldest: 3,
         syncs: Syncs::Groups,
     };

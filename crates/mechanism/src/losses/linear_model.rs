@@ -1,6 +1,6 @@
 //! Linear models: φ(⟨w, x⟩, y) for any [`Link`], with features and target clipped to public bounds.
 
-use super::{Bounds, Explicit, Link, Loss, Measured, Multiple, Part, Record};
+use super::{Bounds, Explicit, Link, Loss, Measured, Multiple, NamedLoss, Part, Record};
 use crate::lattice::Contribution;
 use hushstream_account::ParameterError;
 
@@ -84,6 +84,13 @@ impl Loss for LinearModel {
     fn explicit(&self) -> Option<Explicit> {
         let part = Part::Model(self.link, self.bounds);
         Some(Explicit::new(self.dimension, part, 0.0))
+    }
+
+    fn named(&self) -> Option<NamedLoss> {
+        let (bounds, (low, high)) = (&self.bounds, self.bounds.target());
+        let parameters = [bounds.features(), low, high, bounds.weights()];
+        let link = self.link.to_string();
+        Some(NamedLoss::new(link, self.dimension, &parameters))
     }
 
     fn value(&self, record: &Record, weights: &[f64]) -> f64 {

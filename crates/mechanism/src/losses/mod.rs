@@ -12,6 +12,7 @@ mod bounds;
 mod explicit;
 mod linear_model;
 mod link;
+mod named;
 mod others;
 mod regularised;
 mod softmax;
@@ -21,6 +22,7 @@ pub use explicit::Explicit;
 pub(crate) use explicit::{Datum, Part, UNIT};
 pub use linear_model::LinearModel;
 pub use link::Link;
+pub use named::NamedLoss;
 pub use others::{Distance, LinearLoss};
 pub use regularised::Regularised;
 pub use softmax::Softmax;
@@ -258,6 +260,12 @@ pub trait Loss: Send + Sync {
     /// The loss in closed form, if it has one. Recipes on perturbed iterates need it, because their
     /// proofs are about steps on this loss.
     fn explicit(&self) -> Option<Explicit> {
+        None
+    }
+
+    /// The loss as a name and parameters, from which another machine builds the same loss. Your own
+    /// losses keep the default.
+    fn named(&self) -> Option<NamedLoss> {
         None
     }
 

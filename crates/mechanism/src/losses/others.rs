@@ -1,7 +1,7 @@
 //! Losses that are not linear models: linear losses, whose record is the gradient itself, and the
 //! squared distance, which is strongly convex.
 
-use super::{Explicit, Loss, Part, Record};
+use super::{Explicit, Loss, NamedLoss, Part, Record};
 use crate::lattice::Contribution;
 use hushstream_account::ParameterError;
 
@@ -79,6 +79,11 @@ impl Loss for LinearLoss {
     fn explicit(&self) -> Option<Explicit> {
         let part = Part::Vector(self.low, self.high);
         Some(Explicit::new(self.dimension, part, 0.0))
+    }
+
+    fn named(&self) -> Option<NamedLoss> {
+        let parameters = [self.low, self.high];
+        Some(NamedLoss::new(self.name(), self.dimension, &parameters))
     }
 
     fn value(&self, record: &Record, weights: &[f64]) -> f64 {
@@ -166,6 +171,11 @@ impl Loss for Distance {
     /// ½‖w − x‖² equals ½‖w‖² − ⟨w, x⟩ up to a constant.
     fn explicit(&self) -> Option<Explicit> {
         Some(Explicit::new(self.dimension, Part::Point(self.points), 1.0))
+    }
+
+    fn named(&self) -> Option<NamedLoss> {
+        let parameters = [self.points, self.weights];
+        Some(NamedLoss::new(self.name(), self.dimension, &parameters))
     }
 
     fn value(&self, record: &Record, weights: &[f64]) -> f64 {

@@ -6,7 +6,7 @@
 //! convex losses, and it measures regret. A malformed record still contributes the public λw; the
 //! null of zero-out is the zero contribution, not λw.
 
-use super::{Explicit, Loss, Record};
+use super::{Explicit, Loss, NamedLoss, Record};
 use crate::lattice::Contribution;
 use hushstream_account::ParameterError;
 use std::sync::Arc;
@@ -84,6 +84,11 @@ impl Loss for Regularised {
     fn explicit(&self) -> Option<Explicit> {
         let inner = self.inner.explicit()?;
         Some(inner.regularised(self.strength))
+    }
+
+    fn named(&self) -> Option<NamedLoss> {
+        let inner = self.inner.named()?;
+        inner.regularised(self.strength, self.weights)
     }
 
     fn value(&self, record: &Record, weights: &[f64]) -> f64 {

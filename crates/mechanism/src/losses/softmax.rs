@@ -4,7 +4,7 @@
 //! predicted probabilities, and ‖p − e_y‖ ≤ √2: so L = √2·R for any number of classes. K logistic
 //! losses, one class against the rest, would have √K·R.
 
-use super::{Bounds, Features, Loss, Record, class};
+use super::{Bounds, Features, Loss, NamedLoss, Record, class};
 use crate::lattice::Contribution;
 use hushstream_account::ParameterError;
 
@@ -83,6 +83,11 @@ impl Loss for Softmax {
 
     fn smoothness(&self) -> Option<f64> {
         Some(0.5 * self.bounds.features().powi(2))
+    }
+
+    fn named(&self) -> Option<NamedLoss> {
+        let parameters = [self.bounds.features(), self.classes as f64];
+        Some(NamedLoss::new(self.name(), self.features, &parameters))
     }
 
     fn value(&self, record: &Record, weights: &[f64]) -> f64 {

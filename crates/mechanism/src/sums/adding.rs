@@ -1,8 +1,6 @@
-//! The inputs of a private sum: sealed contributions, gradients, second moments, partial sums.
+//! The inputs of a private sum: sealed contributions, gradients, second moments, tables.
 
-use super::cover::Noise;
 use super::error::SumError;
-use super::partial::PartialSum;
 use super::plan::Geometry;
 use super::sum::{PrivateSum, Sum};
 use crate::boundary::{GuaranteeKind, Pending, Raw};
@@ -10,7 +8,7 @@ use crate::lattice::{Contribution, Outcome};
 use crate::losses::{Features, Loss, Multiple, Record};
 use crate::mechanism::Machine;
 use crate::moments::{Block, Moments};
-use crate::persons::Participation;
+use crate::persons::{Participation, person_name};
 use crate::scoreboard::Scoreboard;
 use crate::tables::{Response, TableForm, TableMap};
 
@@ -85,13 +83,7 @@ impl<G: GuaranteeKind> PrivateSum<G> {
         let Geometry::Tables { counts, sixteenths } = request.geometry else {
             return Err(SumError::Geometry);
         };
-        let (dimension, counts) = (map.dimension(), counts as usize);
-        // The plan's price is for this map's lengths, and for residuals of this bound.
-        let fits = (counts == 0 || counts == dimension)
-            && request.dimension as usize == response.scores() * dimension + counts
-            && request.bound >= response.residual_bound()
-            && map.shape().l1 == (request.noise == Noise::Laplace);
-        if !fits {
+        if !request.fits_tables(map, response) {
             return Err(SumError::Geometry);
         }
         self.add_any(person, |sum, is_admitted| {
@@ -118,11 +110,7 @@ impl<G: GuaranteeKind> PrivateSum<G> {
         record: Raw<Record>,
     ) -> Result<Option<Pending<Vec<f64>, G>>, SumError> {
         let request = self.plan().request();
-        // The plan's shape and bound must be those of the moments, and all of one shape: the
-        // distance that is priced, and the units of releases, are theirs.
-        let same = request.dimension as usize == moments.dimension()
-            && request.bound.to_bits() == moments.bound().to_bits()
-            && request.geometry == Geometry::Moments(moments.weight());
+        let same = request.fits_moments(moments);
         let batch = request.batch;
         let block = &mut self.mechanism.block;
         if !same || block.as_ref().is_some_and(|block| !block.is_for(moments)) {
@@ -195,9 +183,17 @@ impl<G: GuaranteeKind> PrivateSum<G> {
                 return Err(SumError::Participation("per record", "add"));
             }
         };
+        if self.mechanism.delivered.is_some() {
+            return Err(SumError::Mixed(
+                "this run takes batches of a source: their positions tell which records were \
+                 learned, and a record without a position could be learned twice; commit it in a \
+                 batch",
+            ));
+        }
         self.check_room(1)?;
         self.begin_record()?;
         let next = self.diary.items() + 1;
+        let person = person.map(person_name);
         let sum = &mut self.mechanism;
         sum.item.persons.extend(person);
         let limits = participation.limits();
@@ -237,55 +233,6 @@ impl<G: GuaranteeKind> PrivateSum<G> {
             return Err(SumError::BatchFull { room, given });
         }
         Ok(())
-    }
-
-    /// An empty partial sum for the current lattice. Fill it elsewhere and pass it to
-    /// [`PrivateSum::add_partial`].
-    ///
-    /// # Errors
-    /// A plan that limits persons: their order matters, so their records must be added here.
-    pub fn partial(&self) -> Result<PartialSum, SumError> {
-        self.refuse_moments()?;
-        if self.plan().request().participation != Participation::OncePerRecord {
-            return Err(SumError::Participation(
-                "per person",
-                "add_for, which names the person",
-            ));
-        }
-        Ok(PartialSum::new(
-            self.mechanism.lattice.clone(),
-            self.diary.life(),
-            self.plan().request().batch,
-        ))
-    }
-
-    /// Adds the records of a partial sum, in any order: the result is bit for bit that of adding
-    /// them one by one.
-    ///
-    /// # Errors
-    /// More records than the batch has room for; a partial sum of another sum or of another batch.
-    #[expect(
-        clippy::needless_pass_by_value,
-        reason = "by value, so that no record can count twice"
-    )]
-    pub fn add_partial(
-        &mut self,
-        partial: PartialSum,
-    ) -> Result<Option<Pending<Vec<f64>, G>>, SumError> {
-        self.begin_record()?;
-        let sum = &self.mechanism;
-        if partial.life != self.diary.life() || partial.lattice != sum.lattice {
-            return Err(SumError::OtherMoment);
-        }
-        self.check_room(partial.records)?;
-        let sum = &mut self.mechanism;
-        for (total, value) in sum.item.values.iter_mut().zip(&partial.values) {
-            *total += value;
-        }
-        sum.item.nulls += partial.counts.nulls;
-        sum.item.clipped += partial.counts.clipped;
-        sum.in_batch += partial.records;
-        self.end_record()
     }
 }
 

@@ -1,5 +1,6 @@
 //! Errors of a running sum.
 
+use super::elsewhere::{DeliveryError, PartialSumError, QuestionError};
 use super::plan::PlanError;
 use crate::durable::DiaryError;
 use hushstream_noise::NoiseError;
@@ -19,17 +20,40 @@ pub enum SumError {
          add_moments, statistics through add_statistics, everything else through add"
     )]
     Geometry,
-    /// A partial sum with more records than the batch has room for.
+    /// More records than the batch has room for.
     #[error("the batch has room for {room} records, not {given}")]
     BatchFull {
         /// Records that still fit.
         room: u64,
-        /// Records in the partial sum.
+        /// Records that were given.
         given: u64,
     },
-    /// A partial sum of another sum, or of another batch.
-    #[error("the partial sum belongs to another sum, or to another moment of this one")]
-    OtherMoment,
+    /// Records one by one and batches of a source in one run.
+    #[error("{0}")]
+    Mixed(&'static str),
+    /// Persons whose limits slots do not keep.
+    #[error(
+        "sums made elsewhere limit persons by slots: with a distance of {separation} items, a \
+         person contributes up to {needed} times, and this plan allows {most}; plan for {needed} \
+         contributions, or a larger distance"
+    )]
+    Slots {
+        /// b.
+        separation: u64,
+        /// The contributions that slots allow.
+        needed: u64,
+        /// k.
+        most: u64,
+    },
+    /// A question.
+    #[error(transparent)]
+    Question(#[from] QuestionError),
+    /// A partial sum.
+    #[error(transparent)]
+    Partial(#[from] PartialSumError),
+    /// A batch of a source.
+    #[error(transparent)]
+    Delivery(#[from] DeliveryError),
     /// The plan.
     #[error(transparent)]
     Plan(#[from] PlanError),

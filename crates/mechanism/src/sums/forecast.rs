@@ -1,9 +1,23 @@
 //! Forecasts of a planned sum: accuracy and memory.
 
 use super::cover::NOISE_SCALE;
+use super::dense::Workload;
 use super::plan::SumPlan;
 
 impl SumPlan {
+    /// The error that a workload counts: the largest standard deviation of a release for `max`, and
+    /// for the others the root of the weighted mean of the variances.
+    #[must_use]
+    pub fn workload_sd(&self, workload: Workload) -> f64 {
+        let Some(weights) = workload.weights(self.request().releases) else {
+            return self.prefix_sd_max();
+        };
+        let variances = (1..)
+            .zip(weights)
+            .map(|(t, weight)| weight * self.prefix_sd(t).powi(2));
+        variances.sum::<f64>().sqrt()
+    }
+
     /// Standard deviation of one coordinate of one node's noise, in the units of the data. For
     /// octaves: of the last octave.
     #[must_use]

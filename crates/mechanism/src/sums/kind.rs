@@ -1,6 +1,7 @@
 //! The kinds of sums: names, and the noise that each supports.
 
 use super::cover::Noise;
+use super::dense::Workload;
 use std::fmt;
 use std::str::FromStr;
 
@@ -10,8 +11,11 @@ impl SumKind {
     /// The default number of BLT buffers: a fifth gains one percent at a million releases.
     pub const BLT: Self = Self::Blt(4);
 
+    /// The dense sum with the least worst error.
+    pub const DENSE: Self = Self::Dense(Workload::Max);
+
     /// Every kind with a transcript guarantee, in the order of the table.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Tree,
         Self::PaddedTree,
         Self::Honaker,
@@ -20,6 +24,7 @@ impl SumKind {
         Self::Kary,
         Self::Octave,
         Self::Fresh,
+        Self::DENSE,
     ];
 
     /// Whether the sum supports the noise; if not, why.
@@ -43,6 +48,12 @@ impl SumKind {
         self.about().one_law
     }
 
+    /// The most releases that can be planned.
+    #[must_use]
+    pub fn most_releases(self) -> u64 {
+        self.about().most_releases
+    }
+
     /// Whether its releases protect an item only within a window.
     #[must_use]
     pub fn is_windowed(self) -> bool {
@@ -64,15 +75,23 @@ pub struct Unfit {
 
 impl fmt::Display for SumKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.about().name)
+        f.write_str(self.about().name)?;
+        match self {
+            Self::Dense(workload) if *workload != Workload::Max => write!(f, ":{workload}"),
+            _ => Ok(()),
+        }
     }
 }
 
 impl FromStr for SumKind {
     type Err = String;
 
-    /// Parses the names in the table; `window` needs a width, so construct it directly.
+    /// Parses the names in the table, and `dense:` with a workload; `window` needs a width, so
+    /// construct it directly.
     fn from_str(name: &str) -> Result<Self, String> {
+        if let Some(workload) = name.strip_prefix("dense:") {
+            return Ok(Self::Dense(workload.parse()?));
+        }
         Self::ALL
             .into_iter()
             .find(|kind| kind.to_string() == name)
@@ -114,6 +133,11 @@ mod tests {
         for kind in SumKind::ALL {
             assert_eq!(kind.to_string().parse(), Ok(kind));
         }
+        for workload in Workload::ALL {
+            let kind = SumKind::Dense(workload);
+            assert_eq!(kind.to_string().parse(), Ok(kind));
+        }
+        assert!("dense:worst".parse::<SumKind>().is_err());
         assert!("forest".parse::<SumKind>().unwrap_err().contains("honaker"));
     }
 }

@@ -15,6 +15,7 @@
 //! | `window` | ✓ | ✓ | ✓ | known; another guarantee |
 //! | `octave` | ✓ | ✓ | ✓ | unknown |
 //! | `fresh` | ✓ | ✓ | ✓ | known; for people who are in every item |
+//! | `dense` | ✓ | no: as `blt` | no | known, at most 1,024 |
 
 mod adding;
 mod ahead;
@@ -22,6 +23,8 @@ pub mod blt;
 mod calibrate;
 mod cover;
 mod deciding;
+mod dense;
+mod elsewhere;
 mod error;
 mod filter;
 mod forecast;
@@ -31,7 +34,6 @@ mod kary;
 mod kind;
 mod octave;
 mod padded;
-mod partial;
 mod plan;
 mod promise;
 mod running;
@@ -45,10 +47,14 @@ mod vectors;
 mod window;
 
 pub use cover::{Cover, Noise, Term};
+pub use dense::Workload;
+pub use elsewhere::{
+    Ask, Committed, Delivery, DeliveryError, PartialSum, PartialSumError, Positions, Question,
+    QuestionError, Span, Worker,
+};
 pub use error::SumError;
 pub use kary::BalancedDigits;
 pub use kind::Unfit;
-pub use partial::{PartialSum, PartialSumError};
 pub(crate) use plan::PlanFields;
 pub use plan::{Geometry, PlanError, SumPlan, SumRequest};
 pub use smooth::ConstantWeight;
@@ -57,7 +63,6 @@ pub use tree::BinaryTree;
 pub(crate) use tree::dyadic_node;
 pub use window::Window;
 
-use blt::BltError;
 use serde::{Deserialize, Serialize};
 use strategy::{About, SumStrategy};
 
@@ -82,6 +87,8 @@ pub enum SumKind {
     Octave,
     /// Fresh noise for every item, added up.
     Fresh,
+    /// The least error of all strategies for a workload: at most 1,024 releases.
+    Dense(Workload),
 }
 
 /// A sum with its parameters. Stored with a run, so that a resumed run keeps them even if a later
@@ -97,6 +104,7 @@ pub(crate) enum Strategy {
     Octave(octave::OctaveTrees),
     Blt(toeplitz::Toeplitz),
     Fresh(fresh::FreshNoise),
+    Dense(dense::Dense),
 }
 
 impl SumKind {
@@ -111,11 +119,12 @@ impl SumKind {
             Self::Window(_) => &window::ABOUT,
             Self::Octave => &octave::ABOUT,
             Self::Fresh => &fresh::ABOUT,
+            Self::Dense(_) => &dense::ABOUT,
         }
     }
 
     /// The strategy of this kind with the least worst error for n releases.
-    fn strategy(self, noise: Noise, releases: u64) -> Result<Strategy, BltError> {
+    fn strategy(self, noise: Noise, releases: u64) -> Result<Strategy, PlanError> {
         Ok(match self {
             Self::Tree => Strategy::Tree(BinaryTree),
             Self::PaddedTree => Strategy::PaddedTree(padded::PaddedTree),
@@ -126,6 +135,7 @@ impl SumKind {
             Self::Window(width) => Strategy::Window(Window { width }),
             Self::Octave => Strategy::Octave(octave::OctaveTrees),
             Self::Fresh => Strategy::Fresh(fresh::FreshNoise),
+            Self::Dense(workload) => Strategy::Dense(dense::Dense::best(workload, releases)?),
         })
     }
 }
@@ -144,6 +154,7 @@ impl std::ops::Deref for Strategy {
             Self::Octave(sum) => sum,
             Self::Blt(sum) => sum,
             Self::Fresh(sum) => sum,
+            Self::Dense(sum) => sum,
         }
     }
 }

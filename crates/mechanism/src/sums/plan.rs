@@ -11,9 +11,10 @@ use super::cover::Noise;
 use super::kind::Unfit;
 use crate::decisions::Evaluated;
 use crate::lattice::LatticeError;
-use crate::moments::{MOST_RECORDS, TargetWeight};
+use crate::moments::{MOST_RECORDS, Moments, TargetWeight};
 use crate::persons::Participation;
 use crate::statistics::{Statistics, UNIT};
+use crate::tables::{Response, TableMap};
 use hushstream_account::{AccountError, Adjacency, Budget, GuaranteeError, ParameterError};
 use serde::{Deserialize, Serialize};
 
@@ -258,6 +259,26 @@ impl SumRequest {
         Ok(plan)
     }
 
+    /// Whether these moments are those that the plan is for: the distance that is priced, and the
+    /// units of releases, are theirs.
+    pub(super) fn fits_moments(&self, moments: &Moments) -> bool {
+        self.dimension as usize == moments.dimension()
+            && self.bound.to_bits() == moments.bound().to_bits()
+            && self.geometry == Geometry::Moments(moments.weight())
+    }
+
+    /// Whether the plan's price is for this map's lengths, and for residuals of this bound.
+    pub(super) fn fits_tables(&self, map: &TableMap, response: Response) -> bool {
+        let Geometry::Tables { counts, .. } = self.geometry else {
+            return false;
+        };
+        let (dimension, counts) = (map.dimension(), counts as usize);
+        (counts == 0 || counts == dimension)
+            && self.dimension as usize == response.scores() * dimension + counts
+            && self.bound >= response.residual_bound()
+            && map.shape().l1 == (self.noise == Noise::Laplace)
+    }
+
     /// Whether a radius is one of whole steps, where there are steps.
     pub(super) fn has_steps(&self, radius: i64) -> bool {
         !matches!(self.geometry, Geometry::Statistics(_)) || radius % i64::from(UNIT) == 0
@@ -271,6 +292,10 @@ impl SumRequest {
         } else {
             1
         };
+        if matches!(self.kind, SumKind::Dense(_)) && self.releases > self.kind.most_releases() {
+            let allowed = "1 to 1024 for sum dense; blt takes more";
+            return Err(ParameterError::new("releases", self.releases, allowed).into());
+        }
         for (parameter, given) in [
             ("releases", self.releases),
             ("batch", self.batch),

@@ -20,6 +20,8 @@ pub(crate) struct About {
     pub(crate) refuses: fn(Noise) -> Option<&'static str>,
     /// Whether the noise of every release has the same law.
     pub(crate) one_law: bool,
+    /// The most releases that can be planned.
+    pub(crate) most_releases: u64,
 }
 
 impl About {
@@ -29,6 +31,7 @@ impl About {
             name,
             refuses: |_| None,
             one_law: false,
+            most_releases: 1 << 44,
         }
     }
 }
@@ -112,6 +115,11 @@ pub(crate) trait SumStrategy {
     /// Items that an exact sum holds.
     fn exact_items(&self, releases: u64) -> u64 {
         releases
+    }
+
+    /// Whether its state is all of its items: a checkpoint would be longer than they are.
+    fn keeps_items(&self) -> bool {
+        false
     }
 
     /// Whether it begins anew, with a lattice of its own, at every power of two, and so has no

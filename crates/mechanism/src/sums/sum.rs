@@ -3,8 +3,8 @@
 //! A new instance continues from the last known release of the one before, which is public and is
 //! added to all releases of the new instance.
 
+use super::elsewhere::{Delivered, Delivery};
 use super::error::SumError;
-use super::partial::Counts;
 use super::plan::{Geometry, SumPlan};
 use super::running::{Running, State};
 use crate::boundary::{GuaranteeKind, Pending, Released};
@@ -13,7 +13,7 @@ use crate::durable::{DiaryError, append, decode, decode_first, encode, packed};
 use crate::lattice::Lattice;
 use crate::mechanism::{Generators, Machine, Terms};
 use crate::moments::Block;
-use crate::persons::{Participation, Persons};
+use crate::persons::{NOBODY, Participation, Persons};
 use crate::private::Private;
 use crate::tables::TableForm;
 use hushstream_account::Guarantee;
@@ -27,6 +27,13 @@ const MANY_ITEMS: u64 = 1 << 15;
 const FEW_ITEMS: u64 = 64;
 /// Approximate bytes of an item besides its numbers.
 const FRAME: u64 = 32;
+
+/// Counts of null and clipped records: for the operator only.
+#[derive(Clone, Copy, Default)]
+struct Counts {
+    nulls: u64,
+    clipped: u64,
+}
 
 /// A private sum in progress. Records go in, and prefix sums come out: [`Pending`] at first, and
 /// [`Released`] once a sync covers them. The [front page](crate) shows how to plan and pay for it.
@@ -71,6 +78,9 @@ pub struct Sum<G> {
     pub(super) by_clock: bool,
     /// By how many records the items so far fall short of full ones.
     shortfall: u64,
+    /// The batch of a source that the item is, and the last one that was taken.
+    pub(super) incoming: Option<Delivery>,
+    pub(super) delivered: Option<Delivered>,
     /// Second moments only: records that are not yet in the item.
     pub(super) block: Option<Block>,
     /// Forms hats and cells, at the radius of the next item.
@@ -116,6 +126,14 @@ struct Stored {
 /// The number that follows an item or a state, if there is one.
 fn number_in(rest: &[u8]) -> Option<u64> {
     rest.first_chunk().map(|bytes| u64::from_le_bytes(*bytes))
+}
+
+/// The batch that follows that number, if there is one.
+fn after_number<T: for<'a> Deserialize<'a>>(rest: &[u8]) -> Result<Option<T>, DiaryError> {
+    match rest.get(8..) {
+        Some(bytes) if !bytes.is_empty() => decode(bytes).map(Some),
+        _ => Ok(None),
+    }
 }
 
 impl<G: GuaranteeKind> Machine for Sum<G> {
@@ -168,6 +186,8 @@ impl<G: GuaranteeKind> Machine for Sum<G> {
             in_batch: 0,
             by_clock: false,
             shortfall: 0,
+            incoming: None,
+            delivered: None,
             block: None,
             form: None,
             decisions: None,
@@ -191,13 +211,17 @@ impl<G: GuaranteeKind> Machine for Sum<G> {
         !self.by_clock && self.in_batch >= self.plan.request().batch
     }
 
-    /// An item that is not full has its number of records, which is public, after it.
+    /// An item that is not full, or is a batch of a source, has its number of records, which is
+    /// public, after it; then the batch.
     fn item(&self, out: Vec<u8>) -> Result<Vec<u8>, DiaryError> {
         let mut out = append(&self.item, out)?;
-        if self.in_batch != self.plan.request().batch {
+        if self.in_batch != self.plan.request().batch || self.incoming.is_some() {
             out.extend_from_slice(&self.in_batch.to_le_bytes());
         }
-        Ok(out)
+        match &self.incoming {
+            Some(delivery) => append(delivery, out),
+            None => Ok(out),
+        }
     }
 
     fn read_item(&mut self, t: u64, bytes: &[u8]) -> Result<(), SumError> {
@@ -208,10 +232,11 @@ impl<G: GuaranteeKind> Machine for Sum<G> {
             return Err(DiaryError::Journal("an item is not one of this plan").into());
         }
         let limits = request.participation.limits();
-        for &person in &item.persons {
+        for &person in item.persons.iter().filter(|&&person| person != NOBODY) {
             self.persons.admit(limits, person, t);
         }
         self.item = item;
+        self.incoming = after_number(rest)?;
         self.in_batch = records;
         Ok(())
     }
@@ -231,6 +256,9 @@ impl<G: GuaranteeKind> Machine for Sum<G> {
         self.item.values.fill(0);
         self.item.persons.clear();
         self.shortfall += self.plan.request().batch - std::mem::take(&mut self.in_batch);
+        if let Some(delivery) = self.incoming.take() {
+            self.delivered = Some(delivery.after(self.delivered.take()));
+        }
         if (t + 1).is_power_of_two() {
             self.enter_octave()?;
         }
@@ -245,10 +273,13 @@ impl<G: GuaranteeKind> Machine for Sum<G> {
             nulls: self.counts.nulls,
             clipped: self.counts.clipped,
         })?;
-        if self.shortfall > 0 {
+        if self.shortfall > 0 || self.delivered.is_some() {
             state.extend_from_slice(&self.shortfall.to_le_bytes());
         }
-        Ok(state)
+        match &self.delivered {
+            Some(delivered) => append(delivered, state),
+            None => Ok(state),
+        }
     }
 
     fn restore(&mut self, t: u64, state: &[u8]) -> Result<(), SumError> {
@@ -260,6 +291,7 @@ impl<G: GuaranteeKind> Machine for Sum<G> {
         }
         self.items = t;
         self.shortfall = number_in(rest).unwrap_or(0);
+        self.delivered = after_number(rest)?;
         self.base = stored.base;
         self.persons = stored.persons;
         (self.counts.nulls, self.counts.clipped) = (stored.nulls, stored.clipped);
@@ -273,6 +305,7 @@ impl<G: GuaranteeKind> Machine for Sum<G> {
             *base += earlier;
         }
         (self.counts, self.shortfall) = (old.counts, old.shortfall);
+        self.delivered = old.delivered;
         true
     }
 
@@ -293,6 +326,9 @@ impl<G: GuaranteeKind> Machine for Sum<G> {
     }
 
     fn is_long(&self, since: u64, base: u64) -> bool {
+        if self.plan.fields.strategy.keeps_items() {
+            return false;
+        }
         let item = FRAME + 8 * self.item.values.len() as u64;
         let long = LONG.min(MANY_ITEMS * item).max(FEW_ITEMS * item);
         since > long.max(base)
@@ -317,11 +353,20 @@ impl<G: GuaranteeKind> Sum<G> {
         if counts == 0 {
             return lattice.holds_sum(values, records);
         }
-        let (sums, counts) = values.split_at(values.len().saturating_sub(counts));
-        values.len() == lattice.dimension()
-            && counts.iter().all(|&count| count >= 0)
-            && lattice.holds_part(sums, records, 16)
-            && lattice.holds_part(counts, records, sixteenths)
+        lattice.holds_tables(values, counts, sixteenths, records)
+    }
+
+    /// The last release; of an earlier instance if this one has none.
+    pub(super) fn last_release(&mut self) -> Vec<f64> {
+        if self.items == 0 && !self.base.is_empty() {
+            return self.base.clone();
+        }
+        let mut value = vec![0.0; self.item.values.len()];
+        self.running.last(self.items, &mut value);
+        for (value, base) in value.iter_mut().zip(&self.base) {
+            *value += base;
+        }
+        value
     }
 
     /// Each octave has its own lattice.

@@ -35,7 +35,11 @@ fn filter(releases: u64) -> Matrices {
 }
 
 /// All sets of at most `most` items among `releases`, any two at least `separation` apart.
-fn patterns(releases: usize, most: u64, separation: u64) -> impl Iterator<Item = Vec<usize>> {
+pub(crate) fn patterns(
+    releases: usize,
+    most: u64,
+    separation: u64,
+) -> impl Iterator<Item = Vec<usize>> {
     (1_u32..1 << releases).filter_map(move |bits| {
         let items: Vec<usize> = (0..releases).filter(|item| bits >> item & 1 == 1).collect();
         let apart = items

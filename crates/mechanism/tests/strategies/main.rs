@@ -4,6 +4,7 @@
 
 #![allow(clippy::unwrap_used)] // a test may stop where it fails
 
+mod dense;
 mod errors;
 mod filters;
 mod matrices;

@@ -44,7 +44,7 @@ fn slack(noise: Noise) -> f64 {
 /// rows.
 fn draws(kind: SumKind, noise: Noise, most: u64) -> f64 {
     let nodes = match kind {
-        SumKind::Blt(_) => return RELEASES as f64,
+        SumKind::Blt(_) | SumKind::Dense(_) => return RELEASES as f64,
         // An octave of 2²⁹ items, which is planned for whatever horizon is expected.
         SumKind::Octave => 30.0,
         _ => {
@@ -99,6 +99,7 @@ fn slack_is_paid_for_out_of_delta() {
         SumKind::Honaker,
         SumKind::Smooth,
         SumKind::BLT,
+        SumKind::DENSE,
         SumKind::Octave,
     ] {
         for dimension in [1, 7] {

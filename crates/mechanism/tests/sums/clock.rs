@@ -61,7 +61,7 @@ fn an_item_of_any_size_is_one_filled_up_with_nulls() {
             let closed = sum.close_item().unwrap();
             assert_eq!(&published(&mut sum, &mut ledger, closed), expected);
         }
-        assert_eq!(sum.records(), SIZES.iter().sum());
+        assert_eq!(sum.records(), SIZES.iter().sum::<u64>());
         let is_over = sum.close_item().is_err();
         assert_eq!(is_over, kind != SumKind::Octave, "{kind}: the last release");
     }

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex};
 
 /// How many of the unsynced bytes a crash leaves behind.
 #[derive(Clone, Copy, Debug)]
-enum Leftover {
+pub(crate) enum Leftover {
     Nothing,
     Half,
     Everything,
@@ -22,12 +22,12 @@ enum Leftover {
 
 /// All disks of one machine: they die together, at the n-th sync.
 #[derive(Default)]
-struct Machine {
-    syncs_left: Option<u64>,
+pub(crate) struct Machine {
+    pub(crate) syncs_left: Option<u64>,
 }
 
 #[derive(Default)]
-struct Platter {
+pub(crate) struct Platter {
     durable: Vec<u8>,
     cached: Vec<u8>,
     witness: Option<Vec<u8>>,
@@ -36,7 +36,7 @@ struct Platter {
 }
 
 impl Platter {
-    fn crash(&mut self, leftover: Leftover) {
+    pub(crate) fn crash(&mut self, leftover: Leftover) {
         let survived = match leftover {
             Leftover::Nothing => self.durable.clone(),
             Leftover::Everything => self.cached.clone(),
@@ -52,13 +52,13 @@ impl Platter {
 }
 
 #[derive(Clone)]
-struct Disk {
+pub(crate) struct Disk {
     machine: Arc<Mutex<Machine>>,
-    platter: Arc<Mutex<Platter>>,
+    pub(crate) platter: Arc<Mutex<Platter>>,
 }
 
 impl Disk {
-    fn new(machine: &Arc<Mutex<Machine>>) -> Self {
+    pub(crate) fn new(machine: &Arc<Mutex<Machine>>) -> Self {
         Self {
             machine: machine.clone(),
             platter: Arc::default(),

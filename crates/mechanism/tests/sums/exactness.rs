@@ -93,13 +93,14 @@ fn releases_are_exact_sums_plus_regenerated_noise() {
 fn noise_drawn_ahead_is_the_same_noise() {
     const RELEASES: u64 = 20_000; // several blocks of noise
     for (kind, noise) in cells() {
-        let (mut plain, mut ledger) = open(request(kind, noise, RELEASES));
-        let expected = feed(&mut plain, &mut ledger, 1..=RELEASES);
-        for from in [0, 12_345] {
-            let (mut sum, mut ledger) = open(request(kind, noise, RELEASES));
+        let last = RELEASES.min(kind.most_releases());
+        let (mut plain, mut ledger) = open(request(kind, noise, last));
+        let expected = feed(&mut plain, &mut ledger, 1..=last);
+        for from in [0, last * 5 / 8] {
+            let (mut sum, mut ledger) = open(request(kind, noise, last));
             let mut releases = feed(&mut sum, &mut ledger, 1..=from);
             sum.draw_ahead();
-            releases.extend(feed(&mut sum, &mut ledger, from + 1..=RELEASES));
+            releases.extend(feed(&mut sum, &mut ledger, from + 1..=last));
             assert_eq!(releases, expected, "{kind} {noise} from {from}");
         }
     }
@@ -183,57 +184,6 @@ fn releases_have_the_promised_error() {
             );
         }
     }
-}
-
-#[test]
-fn order_and_split_change_no_bit() {
-    // One simulated key, so every run has the same instance and the same noise: releases can be
-    // compared bit for bit.
-    let run = || {
-        let mut request = request(SumKind::Tree, Noise::Gaussian, 8);
-        request.batch = 12;
-        open(request)
-    };
-    let items: Vec<u64> = (1..=12).collect();
-    let released = |groups: &[&[u64]]| {
-        let (mut sum, mut ledger) = run();
-        let mut all = sum.partial().unwrap();
-        for group in groups {
-            let mut partial = sum.partial().unwrap();
-            group
-                .iter()
-                .for_each(|&t| partial.add(Raw::seal(item(t))).unwrap());
-            all.merge(partial).unwrap();
-        }
-        let pending = sum.add_partial(all).unwrap().unwrap();
-        sum.sync(&mut ledger).unwrap();
-        sum.publish(pending).unwrap().into_value()
-    };
-    let forward = released(&[&items]);
-    let backwards: Vec<u64> = items.iter().rev().copied().collect();
-    assert_eq!(forward, released(&[&backwards]));
-    assert_eq!(
-        forward,
-        released(&[&[7, 1, 9], &[12, 3, 2, 4, 10], &[5, 6, 8, 11]])
-    );
-    let (mut sum, mut ledger) = run();
-    let mut last = None;
-    for t in [3, 1, 2, 12, 11, 10, 4, 5, 6, 9, 8, 7] {
-        last = sum.add(Raw::seal(item(t))).unwrap();
-    }
-    sum.sync(&mut ledger).unwrap();
-    assert_eq!(sum.publish(last.unwrap()).unwrap().into_value(), forward);
-    // More than a batch, or made for another sum: refused.
-    let mut full = sum.partial().unwrap();
-    items
-        .iter()
-        .for_each(|&t| full.add(Raw::seal(item(t))).unwrap());
-    assert!(full.add(Raw::seal(item(1))).is_err());
-    let mut one = sum.partial().unwrap();
-    one.add(Raw::seal(item(1))).unwrap();
-    assert!(one.merge(full).is_err());
-    let (mut other, _) = run();
-    assert!(other.add_partial(one).is_err());
 }
 
 #[test]

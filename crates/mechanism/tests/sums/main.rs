@@ -4,6 +4,7 @@
 
 mod clock;
 mod crashes;
+mod elsewhere;
 mod exactness;
 mod game;
 mod golden;

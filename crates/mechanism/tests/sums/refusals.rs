@@ -4,7 +4,7 @@ use crate::game::*;
 use hushstream_account::{Budget, Charge, Mu};
 use hushstream_mechanism::losses::{Bounds, Features, Record};
 use hushstream_mechanism::sums::{
-    Geometry, Noise, PlanError, PrivateSum, SumError, SumKind, SumPlan,
+    Ask, Geometry, Noise, PlanError, PrivateSum, SumError, SumKind, SumPlan,
 };
 use hushstream_mechanism::{
     Axis, DiaryError, Ledger, LedgerError, MemoryStorage, Moments, Participation, Raw, Response,
@@ -312,7 +312,8 @@ fn moments_of_another_plan_are_refused() {
         sum.add(Raw::seal(item(1))),
         Err(SumError::Geometry)
     ));
-    assert!(matches!(sum.partial(), Err(SumError::Geometry)));
+    let asked = sum.question(Ask::Vector, Vec::new());
+    assert!(matches!(asked, Err(SumError::Geometry)));
     assert_eq!(sum.steps(), 0);
     let taken = sum.add_moments(None, &planned, record(9.0));
     assert!(taken.unwrap().is_some());
@@ -381,7 +382,8 @@ fn tables_of_another_shape_are_refused() {
         sum.add(Raw::seal(item(1))),
         Err(SumError::Geometry)
     ));
-    assert!(matches!(sum.partial(), Err(SumError::Geometry)));
+    let asked = sum.question(Ask::Vector, Vec::new());
+    assert!(matches!(asked, Err(SumError::Geometry)));
     assert!(add(&mut sum, &map(2, false), Response::Sign, Some(1)).is_err());
     assert_eq!(sum.steps(), 0);
     assert!(add(&mut sum, &map(2, false), Response::Sign, None).unwrap());

@@ -111,10 +111,12 @@ fn checkpoints_change_nothing() {
                     .len(),
             );
         }
-        assert!(
-            longest < 5_600_000,
-            "a journal of {longest} bytes was never cut"
-        );
+        // A dense sum keeps its items: nothing shorter could replace them.
+        let most = match kind {
+            SumKind::Dense(_) => 9_600_000,
+            _ => 5_600_000,
+        };
+        assert!(longest < most, "a journal of {longest} bytes was never cut");
     }
 }
 

@@ -3,7 +3,7 @@
 
 use crate::game::*;
 use hushstream_mechanism::losses::{Features, Record};
-use hushstream_mechanism::sums::{Geometry, Noise, SumKind, SumRequest};
+use hushstream_mechanism::sums::{Ask, Geometry, Noise, SumKind, SumRequest};
 use hushstream_mechanism::{Contribution, GroupColumn, Participation, Raw, Statistic, Statistics};
 
 const TICKS: u64 = 9;
@@ -110,7 +110,7 @@ fn persons_and_geometries_are_checked() {
     sum.add_statistics(Some(7), sealed(row(1, 1))).unwrap();
     assert_eq!(*sum.counts().0.for_the_operator(), 1);
     assert!(sum.add_for(8, Raw::seal(Contribution::Null)).is_err());
-    assert!(sum.partial().is_err());
+    assert!(sum.question(Ask::Vector, Vec::new()).is_err());
     let mut ball = request.clone();
     ball.geometry = Geometry::Ball;
     let (mut sum, _) = open(ball);

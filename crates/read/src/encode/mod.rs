@@ -71,6 +71,14 @@ impl Columns {
         })
     }
 
+    /// No columns: of rows that are pairs of an index and a value.
+    pub(crate) fn none() -> Self {
+        Self {
+            names: Vec::new(),
+            steps: Vec::new(),
+        }
+    }
+
     /// A column in a message, by its place in the header.
     pub(crate) fn numbered(field: usize) -> Column {
         Column::Field {
@@ -301,6 +309,10 @@ impl Builder {
                 self.put_number(scale, value);
                 Ok(())
             }
+            Step::Target if !self.has_missing_numbers => {
+                let target = self.target_encoder.encode_number(value);
+                self.put_target(target, targets)
+            }
             _ => self.field(step, value.to_string().as_bytes(), targets),
         }
     }
@@ -435,7 +447,16 @@ impl Builder {
     }
 
     pub(crate) fn set_target(&mut self, field: &[u8], targets: Targets) -> Result<(), Fault> {
-        match (self.target_encoder.encode(field), targets) {
+        let target = self.target_encoder.encode(field);
+        self.put_target(target, targets)
+    }
+
+    fn put_target(
+        &mut self,
+        target: Result<(f64, bool), Fault>,
+        targets: Targets,
+    ) -> Result<(), Fault> {
+        match (target, targets) {
             (Ok((target, clipped)), _) => {
                 self.target = Some(target);
                 self.target_was_clipped = clipped;

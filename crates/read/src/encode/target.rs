@@ -70,12 +70,35 @@ impl TargetEncoder {
                 midpoint,
             } => {
                 let value = number(field, &self.missing)?.ok_or(Fault::MissingTarget)?;
-                let clipped = !(*low..=*high).contains(&value);
-                Ok((value.clamp(*low, *high) - midpoint, clipped))
+                Ok(within(value, (*low, *high), *midpoint))
             }
             Prepared::None => Ok((0.0, false)),
         }
     }
+}
+
+impl TargetEncoder {
+    /// The target that is a number already, as if it were written out; no number is stated to be
+    /// missing.
+    pub(crate) fn encode_number(&self, value: f64) -> Result<(f64, bool), Fault> {
+        match &self.kind {
+            Prepared::Sign { positive: None } if [1.0, 0.0, -1.0].contains(&value) => {
+                Ok((if value > 0.0 { 1.0 } else { -1.0 }, false))
+            }
+            Prepared::Number {
+                low,
+                high,
+                midpoint,
+            } if value.is_finite() => Ok(within(value, (*low, *high), *midpoint)),
+            _ => self.encode(value.to_string().as_bytes()),
+        }
+    }
+}
+
+/// A number clipped to its bounds, from their midpoint, and whether it had to be.
+fn within(value: f64, (low, high): (f64, f64), midpoint: f64) -> (f64, bool) {
+    let clipped = !(low..=high).contains(&value);
+    (value.clamp(low, high) - midpoint, clipped)
 }
 
 /// −1 or 1 by the usual spellings.

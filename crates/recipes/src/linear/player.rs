@@ -6,7 +6,7 @@ use crate::error::RunError;
 use crate::run::{Beginning, Player, Run};
 use hushstream_learn::Learner;
 use hushstream_mechanism::losses::{Record, evaluate};
-use hushstream_mechanism::sums::{Sum, SumPlan};
+use hushstream_mechanism::sums::{self, Committed, Delivery, PartialSum, Question, Sum, SumPlan};
 use hushstream_mechanism::{GuaranteeKind, OperatorOnly, PendingOf, Private, Raw, Scoreboard};
 use hushstream_noise::Key;
 use std::marker::PhantomData;
@@ -106,6 +106,45 @@ impl<G: GuaranteeKind> Player for SumPlayer<G> {
                 sum.add_gradient(person, loss.as_ref(), self.weights(), record)?
             }
             Ask::Moments(moments) => sum.add_moments(person, moments, record)?,
+        })
+    }
+
+    fn question(
+        &self,
+        recipe: &Recipe,
+        sum: &Private<Sum<G>>,
+        note: Vec<u8>,
+    ) -> Result<Question, RunError> {
+        let ask = match recipe.ask() {
+            Ask::Gradient(loss) => sums::Ask::Gradient(loss.as_ref(), self.weights()),
+            Ask::Moments(moments) => sums::Ask::Moments(moments),
+        };
+        Ok(sum.question(ask, note)?)
+    }
+
+    fn delivered(sum: &Private<Sum<G>>) -> Option<(String, u64)> {
+        let (source, batch) = sum.delivered()?;
+        Some((source.to_owned(), batch))
+    }
+
+    fn would_take(
+        _: &Recipe,
+        sum: &Private<Sum<G>>,
+        delivery: &Delivery,
+    ) -> Result<bool, RunError> {
+        Ok(sum.would_take(delivery)?)
+    }
+
+    fn commit(
+        _: &Recipe,
+        sum: &mut Private<Sum<G>>,
+        question: &Question,
+        delivery: &Delivery,
+        partial: PartialSum,
+    ) -> Result<Option<PendingOf<Sum<G>>>, RunError> {
+        Ok(match sum.commit(question, delivery, partial)? {
+            Committed::Taken(release) => Some(release),
+            Committed::Again(_) | Committed::Old => None,
         })
     }
 

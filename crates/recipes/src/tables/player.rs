@@ -6,7 +6,7 @@ use crate::error::RunError;
 use crate::run::{Beginning, Player, Run};
 use hushstream_learn::{CurvesAndTables, Learner};
 use hushstream_mechanism::losses::Record;
-use hushstream_mechanism::sums::{Sum, SumPlan};
+use hushstream_mechanism::sums::{Ask, Committed, Delivery, PartialSum, Question, Sum, SumPlan};
 use hushstream_mechanism::{PendingOf, Private, Raw, Scoreboard, TableMap, Transcript};
 use hushstream_noise::Key;
 
@@ -100,6 +100,46 @@ impl Player for TablesPlayer {
         let (response, question) = (recipe.request().response, self.learner.iterate());
         let board = board.map(|board| (board, self.learner.published()));
         Ok(sum.add_table(person, &self.map, response, question, record, board)?)
+    }
+
+    fn question(
+        &self,
+        recipe: &TablesRecipe,
+        sum: &Private<Sum<Transcript>>,
+        note: Vec<u8>,
+    ) -> Result<Question, RunError> {
+        let ask = Ask::Tables(&self.map, recipe.request().response, self.learner.iterate());
+        Ok(sum.question(ask, note)?)
+    }
+
+    fn delivered(sum: &Private<Sum<Transcript>>) -> Option<(String, u64)> {
+        let (source, batch) = sum.delivered()?;
+        Some((source.to_owned(), batch))
+    }
+
+    fn would_take(
+        _: &TablesRecipe,
+        sum: &Private<Sum<Transcript>>,
+        delivery: &Delivery,
+    ) -> Result<bool, RunError> {
+        Ok(sum.would_take(delivery)?)
+    }
+
+    fn commit(
+        _: &TablesRecipe,
+        sum: &mut Private<Sum<Transcript>>,
+        question: &Question,
+        delivery: &Delivery,
+        partial: PartialSum,
+    ) -> Result<Option<PendingOf<Sum<Transcript>>>, RunError> {
+        Ok(match sum.commit(question, delivery, partial)? {
+            Committed::Taken(release) => Some(release),
+            Committed::Again(_) | Committed::Old => None,
+        })
+    }
+
+    fn falls_short(&mut self, records: u64) {
+        self.learner.falls_short(records as f64);
     }
 
     fn observe(&mut self, _: &TablesRecipe, prefix: Vec<f64>) -> Result<(), RunError> {

@@ -97,13 +97,23 @@ fn crash_on_every_sum(recipe: RecipeName) {
             let Some(noise) = noises.find(|&noise| recipe.accepts(sum, noise).is_ok()) else {
                 continue;
             };
-            let recipe = on(request.clone(), sum, noise).plan().unwrap();
+            let mut request = on(request.clone(), sum, noise);
+            // A dense sum takes a thousand releases, and keeps its items: nothing cuts its journal.
+            let is_dense = matches!(sum, SumKind::Dense(_));
+            if is_dense {
+                request.batch = 10;
+            }
+            let recipe = request.plan().unwrap();
             let from_checkpoint = if sum.is_windowed() {
                 crash_often::<Windowed>(&recipe, seed)
             } else {
                 crash_often::<Transcript>(&recipe, seed)
             };
-            assert!(from_checkpoint, "{}: no checkpoint served", name(&recipe));
+            let what = name(&recipe);
+            assert_eq!(
+                from_checkpoint, !is_dense,
+                "{what}: checkpoints that served"
+            );
         }
     }
 }

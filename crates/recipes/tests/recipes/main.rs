@@ -6,6 +6,7 @@
 mod bounds;
 mod decisions;
 mod disk;
+mod elsewhere;
 mod equivalences;
 mod game;
 mod golden;

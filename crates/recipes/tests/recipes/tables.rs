@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 
 /// Bytes that outlive the run that wrote them.
 #[derive(Clone, Default)]
-struct Shelf(Arc<Mutex<Vec<u8>>>);
+pub(crate) struct Shelf(Arc<Mutex<Vec<u8>>>);
 
 impl Shelf {
     fn copy(&self) -> Self {
@@ -45,7 +45,7 @@ impl Storage for Shelf {
     }
 }
 
-fn request() -> TablesRequest {
+pub(crate) fn request() -> TablesRequest {
     TablesRequest {
         columns: vec![
             Column::Number { zero: -1.0 },
@@ -71,7 +71,7 @@ fn request() -> TablesRequest {
 }
 
 /// Some record; a few are malformed, a few have gaps.
-fn record(response: Response, t: u64) -> Raw<Record> {
+pub(crate) fn record(response: Response, t: u64) -> Raw<Record> {
     let share = |k: u64| ((t * 31 + k * 17) % 23) as f64 / 11.5 - 1.0;
     let gap = |t: u64, value: f64| if t % 7 == 3 { f64::NAN } else { value };
     let features = vec![gap(t, share(1)), (t % 5) as f64, gap(t + 2, share(2))];

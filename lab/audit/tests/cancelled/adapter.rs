@@ -332,7 +332,8 @@ pub(crate) fn all_sums() -> Vec<SumKind> {
         | SumKind::Kary
         | SumKind::Window(_)
         | SumKind::Octave
-        | SumKind::Fresh => kind,
+        | SumKind::Fresh
+        | SumKind::Dense(_) => kind,
     };
     let all = SumKind::ALL.into_iter().chain([SumKind::Window(WINDOW)]);
     all.map(listed).collect()

@@ -314,9 +314,9 @@ fn check_sum(
 ) {
     let one = matches!(
         kind,
-        SumKind::Tree | SumKind::Octave | SumKind::Blt(_) | SumKind::Fresh
+        SumKind::Tree | SumKind::Octave | SumKind::Blt(_) | SumKind::Fresh | SumKind::Dense(_)
     );
-    let solve: Box<Solve<'_>> = if let SumKind::Blt(_) = kind {
+    let solve: Box<Solve<'_>> = if rows.are_weighted() {
         let scaled = |row: Vec<f64>| row.iter().map(|v| v / rows.scales[0]).collect();
         Box::new(move |releases| rows.rows(releases).into_iter().map(scaled).collect())
     } else {
@@ -606,7 +606,7 @@ fn expected(rows: &Rows, kind: SumKind, releases: u64, items: u64) -> BTreeMap<u
                     terms(&BinaryTree, t + 1 - (1 << octave)),
                 );
             }
-            SumKind::Blt(_) | SumKind::Fresh => add(0, vec![t]),
+            SumKind::Blt(_) | SumKind::Fresh | SumKind::Dense(_) => add(0, vec![t]),
             _ => add(0, rows.terms(t).iter().map(|term| term.node).collect()),
         }
     }
@@ -704,7 +704,9 @@ fn content_of_sum<'a>(rows: &'a Rows, kind: SumKind, releases: u64) -> Box<Conte
             return vec![0.0; prefixes[0].len()];
         }
         let (before, (first, last)) = match (kind, stream) {
-            (SumKind::Blt(_), _) => return rows.rows(prefixes)[node as usize - 1].clone(),
+            (SumKind::Blt(_) | SumKind::Dense(_), _) => {
+                return rows.rows(prefixes)[node as usize - 1].clone();
+            }
             (SumKind::PaddedTree, 1) => (0, (1, node >> 6)),
             (SumKind::Tree | SumKind::PaddedTree, _) => (0, BinaryTree.items(node)),
             (SumKind::Honaker, _) => {

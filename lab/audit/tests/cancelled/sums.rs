@@ -21,8 +21,8 @@ pub(crate) struct Rows {
     releases: u64,
     /// Of one node or row, in the units of the data; one for each octave.
     pub(crate) scales: Vec<f64>,
-    /// c_0, c_1, … of a filter.
-    coefficients: Vec<f64>,
+    /// Row by row, the coefficients of a filter or of a dense sum.
+    coefficients: Vec<Vec<f64>>,
 }
 
 impl Rows {
@@ -43,11 +43,12 @@ impl Rows {
             SumKind::Blt(buffers) => {
                 let chosen = optimise(request.releases, usize::from(buffers)).unwrap();
                 let blt = DyadicBlt::new(&chosen).unwrap();
+                let coefficient = |k| blt.parameters().coefficient(k);
                 (0..request.releases)
-                    .map(|k| blt.parameters().coefficient(k))
+                    .map(|t| (0..=t).rev().map(coefficient).collect())
                     .collect()
             }
-            _ => Vec::new(),
+            _ => plan.dense_rows().unwrap_or_default(),
         };
         Self {
             kind: request.kind,
@@ -91,7 +92,7 @@ impl Rows {
                 })
                 .collect(),
             SumKind::Fresh => (from..=to).map(|t| (0, t, t)).collect(),
-            SumKind::Blt(_) => unreachable!("a filter has rows"),
+            SumKind::Blt(_) | SumKind::Dense(_) => unreachable!("it has rows"),
         }
     }
 
@@ -110,15 +111,19 @@ impl Rows {
         }
     }
 
-    /// What a filter's rows are if its prefix sums are these.
+    /// Whether rows of coefficients are noised, not nodes.
+    pub(crate) fn are_weighted(&self) -> bool {
+        !self.coefficients.is_empty()
+    }
+
+    /// What the rows of a filter or of a dense sum are if its prefix sums are these.
     pub(crate) fn rows(&self, prefixes: &[Vec<f64>]) -> Vec<Vec<f64>> {
         let zero = vec![0.0; prefixes[0].len()];
         let items = items(prefixes);
         (0..prefixes.len())
             .map(|t| {
                 let mut row = zero.clone();
-                for (i, item) in items[..=t].iter().enumerate() {
-                    let c = self.coefficients[t - i];
+                for (c, item) in self.coefficients[t].iter().zip(&items) {
                     row.iter_mut().zip(item).for_each(|(row, x)| *row += c * x);
                 }
                 row
@@ -134,7 +139,7 @@ impl Rows {
         let items = items(prefixes);
         let scale = self.scales[0];
         let mut lengths = Vec::new();
-        if let SumKind::Blt(_) = self.kind {
+        if self.are_weighted() {
             lengths.extend(
                 self.rows(prefixes)
                     .iter()
@@ -192,6 +197,8 @@ fn tightness(kind: SumKind, noise: Noise, persons: u64) -> f64 {
         _ if persons == 1 => 0.99,
         (SumKind::Honaker, Noise::Gaussian) => 0.93,
         (SumKind::Smooth, Noise::Gaussian) => 0.88,
+        // Three items are priced as if any two were as alike as the most alike.
+        (SumKind::Dense(_), _) => 0.9,
         (SumKind::Tree | SumKind::PaddedTree | SumKind::Octave, Noise::Gaussian) => 0.89,
         (SumKind::Tree | SumKind::PaddedTree | SumKind::Octave, _) => 0.83,
         _ => 0.99,

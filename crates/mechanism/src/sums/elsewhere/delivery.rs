@@ -1,0 +1,453 @@
+//! Where a batch comes from, and whether its records have been learned: the decision on which
+//! exactly-once rests.
+//!
+//! A *source* is a stream with a name; it cuts its records into batches 0, 1, 2, … A batch covers
+//! a range of positions in some of the source's *partitions* (offsets of a log, rows of a file). A
+//! batch with the same name and number may come again after any crash, and a source that is
+//! restored from a backup may cut the same records otherwise. So ids alone do not suffice: the
+//! journal also keeps where each partition ended, and the next batch must begin there.
+//!
+//! With (q, l) the last batch in the journal, batch b of source s is answered so:
+//!
+//! | delivery | answer |
+//! |---|---|
+//! | s = q, b = l + 1, every partition begins where it ended | taken |
+//! | s = q, b = l | not added: the recorded release is returned, bit for bit |
+//! | s = q, b < l | not added: already taken |
+//! | s = q, b > l + 1 | refused: a batch is missing |
+//! | s = q, b = l + 1, another beginning | refused: records would be learned twice, or never |
+//! | s ≠ q | refused: a new source may read everybody again |
+//!
+//! What is refused can be accepted with a statement: the first new record of every partition. The
+//! batch must then begin exactly there.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// The most bytes of a name, and the most partitions of a batch.
+const LONGEST_NAME: usize = 256;
+const MOST_PARTITIONS: usize = 1 << 16;
+
+/// Records of one partition, from position `start` up to, and without, `end`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Span {
+    /// The name of the partition: a file, or a topic and its partition.
+    pub partition: String,
+    /// The position of the first record.
+    pub start: u64,
+    /// The position after the last record.
+    pub end: u64,
+}
+
+impl fmt::Display for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}:{}", self.partition, self.start, self.end)
+    }
+}
+
+/// Ranges of positions that do not overlap. Public.
+///
+/// ```
+/// use hushstream_mechanism::sums::{Positions, Span};
+///
+/// let span = |start, end| Span { partition: "clicks-0".into(), start, end };
+/// let both = Positions::new([span(5, 9), span(0, 5)])?; // neighbours are joined
+/// assert_eq!(both.spans(), [span(0, 9)]);
+/// assert!(Positions::new([span(0, 5), span(4, 9)]).is_err()); // record 4 would count twice
+/// # Ok::<(), hushstream_mechanism::sums::DeliveryError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(try_from = "Vec<Span>", into = "Vec<Span>")]
+pub struct Positions {
+    /// By partition and start; neighbours are joined.
+    spans: Vec<Span>,
+}
+
+impl Positions {
+    /// These ranges, in any order.
+    ///
+    /// # Errors
+    /// Ranges that overlap, or end before they begin; a name that is empty, too long or has control
+    /// characters; more than 65,536 ranges.
+    pub fn new(spans: impl IntoIterator<Item = Span>) -> Result<Self, DeliveryError> {
+        let mut all: Vec<Span> = spans.into_iter().collect();
+        all.sort_by(|a, b| (&a.partition, a.start, a.end).cmp(&(&b.partition, b.start, b.end)));
+        let mut joined: Vec<Span> = Vec::with_capacity(all.len());
+        for span in all {
+            check_name("partition", &span.partition)?;
+            if span.start > span.end {
+                return Err(DeliveryError::Backwards(span));
+            }
+            let last = joined.last_mut();
+            match last.filter(|last| last.partition == span.partition) {
+                // A range without positions says something about a partition that has no other.
+                Some(_) if span.start == span.end => {}
+                Some(last) if last.start == last.end => *last = span,
+                Some(last) if span.start < last.end => {
+                    return Err(DeliveryError::Twice {
+                        partition: span.partition,
+                        start: span.start,
+                        end: last.end.min(span.end),
+                    });
+                }
+                Some(last) if span.start == last.end => last.end = span.end,
+                _ => joined.push(span),
+            }
+        }
+        if joined.len() > MOST_PARTITIONS {
+            return Err(DeliveryError::Partitions);
+        }
+        Ok(Self { spans: joined })
+    }
+
+    /// The ranges, by partition and start.
+    #[must_use]
+    pub fn spans(&self) -> &[Span] {
+        &self.spans
+    }
+
+    /// Number of positions: no fewer than records.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        let lengths = self.spans.iter().map(|span| span.end - span.start);
+        lengths.fold(0, u64::saturating_add)
+    }
+
+    /// These and others.
+    pub(super) fn with(self, others: Self) -> Result<Self, DeliveryError> {
+        Self::new(self.spans.into_iter().chain(others.spans))
+    }
+
+    /// The first range that one of the two has and the other has not.
+    pub(super) fn difference(&self, other: &Self) -> Option<Span> {
+        let some = |spans: &[Span]| -> Vec<Span> {
+            let spans = spans.iter().filter(|span| span.start < span.end);
+            spans.cloned().collect()
+        };
+        let (own, other) = (some(&self.spans), some(&other.spans));
+        let unlike = own.iter().zip(&other).find(|(a, b)| a != b);
+        let longer = || own.get(other.len()).or_else(|| other.get(own.len()));
+        unlike.map(|(a, _)| a).or_else(longer).cloned()
+    }
+}
+
+impl TryFrom<Vec<Span>> for Positions {
+    type Error = DeliveryError;
+
+    fn try_from(spans: Vec<Span>) -> Result<Self, DeliveryError> {
+        Self::new(spans)
+    }
+}
+
+impl From<Positions> for Vec<Span> {
+    fn from(positions: Positions) -> Self {
+        positions.spans
+    }
+}
+
+fn check_name(what: &'static str, name: &str) -> Result<(), DeliveryError> {
+    let is_name = (1..=LONGEST_NAME).contains(&name.len()) && !name.chars().any(char::is_control);
+    if is_name {
+        Ok(())
+    } else {
+        Err(DeliveryError::Name(what))
+    }
+}
+
+/// One batch of a source: its name, its number and its positions. Public.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Delivery {
+    source: String,
+    batch: u64,
+    positions: Positions,
+    /// The statement with which it was accepted, if it needed one.
+    accepted: bool,
+}
+
+/// The last batch of the journal, and where each partition ended.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Delivered {
+    source: String,
+    batch: u64,
+    ends: BTreeMap<String, u64>,
+}
+
+/// What to do with a batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// Take it.
+    Next,
+    /// It is the last one: return its release.
+    Last,
+    /// It was taken before the last one.
+    Old,
+}
+
+impl Delivery {
+    /// Batch `batch` of a source, with one range in each of its partitions. A batch without records
+    /// is one too: its ranges are empty, or there are none.
+    ///
+    /// # Errors
+    /// A name that is empty, too long or has control characters; two ranges in one partition.
+    pub fn new(
+        source: impl Into<String>,
+        batch: u64,
+        positions: Positions,
+    ) -> Result<Self, DeliveryError> {
+        let source = source.into();
+        check_name("source", &source)?;
+        let mut pairs = positions.spans.windows(2);
+        if let Some(pair) = pairs.find(|pair| pair[0].partition == pair[1].partition) {
+            return Err(DeliveryError::Hole {
+                partition: pair[0].partition.clone(),
+                start: pair[0].end,
+                end: pair[1].start,
+            });
+        }
+        Ok(Self {
+            source,
+            batch,
+            positions,
+            accepted: false,
+        })
+    }
+
+    /// The same, with the statement that no record of its source from here on was ever learned by
+    /// this run: `first` is the position of the first new record of every partition. This is how a
+    /// run goes on with another source, or after batches that are lost. **If the statement is
+    /// wrong, people are counted twice, and the guarantee does not hold for them.**
+    ///
+    /// # Errors
+    /// A partition that does not begin at its first new record, or has none.
+    pub fn accept_new_source(
+        mut self,
+        first: &BTreeMap<String, u64>,
+    ) -> Result<Self, DeliveryError> {
+        for span in &self.positions.spans {
+            let stated = first.get(&span.partition).copied();
+            if stated != Some(span.start) {
+                return Err(DeliveryError::NotTheFirst {
+                    partition: span.partition.clone(),
+                    start: span.start,
+                    stated,
+                });
+            }
+        }
+        self.accepted = true;
+        Ok(self)
+    }
+
+    /// The source's name.
+    #[must_use]
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// The number of the batch.
+    #[must_use]
+    pub fn batch(&self) -> u64 {
+        self.batch
+    }
+
+    /// Whether it comes with the statement that its records are new.
+    pub(crate) fn is_accepted(&self) -> bool {
+        self.accepted
+    }
+
+    /// Its positions.
+    #[must_use]
+    pub fn positions(&self) -> &Positions {
+        &self.positions
+    }
+
+    /// Decides by names and positions alone.
+    pub(crate) fn verdict(&self, last: Option<&Delivered>) -> Result<Verdict, DeliveryError> {
+        let Some(last) = last else {
+            return Ok(Verdict::Next);
+        };
+        if self.source == last.source && self.batch <= last.batch {
+            return Ok(if self.batch == last.batch {
+                Verdict::Last
+            } else {
+                Verdict::Old
+            });
+        }
+        if self.accepted {
+            return Ok(Verdict::Next);
+        }
+        if self.source != last.source {
+            return Err(DeliveryError::OtherSource {
+                given: self.source.clone(),
+                own: last.source.clone(),
+            });
+        }
+        if self.batch - last.batch > 1 {
+            return Err(DeliveryError::Missing {
+                name: self.source.clone(),
+                last: last.batch,
+                given: self.batch,
+            });
+        }
+        for span in &self.positions.spans {
+            // A partition that is new begins at its beginning.
+            let end = last.ends.get(&span.partition).copied().unwrap_or(0);
+            if span.start < end {
+                return Err(DeliveryError::Again {
+                    partition: span.partition.clone(),
+                    start: span.start,
+                    end,
+                });
+            }
+            if span.start > end {
+                return Err(DeliveryError::LeftOut {
+                    partition: span.partition.clone(),
+                    start: span.start,
+                    end,
+                });
+            }
+        }
+        Ok(Verdict::Next)
+    }
+
+    /// The last batch, after this one.
+    pub(crate) fn after(&self, last: Option<Delivered>) -> Delivered {
+        // The partitions of another source have nothing to do with these.
+        let before = last.filter(|last| last.source == self.source);
+        let mut ends = before.map(|last| last.ends).unwrap_or_default();
+        for span in &self.positions.spans {
+            ends.insert(span.partition.clone(), span.end);
+        }
+        Delivered {
+            source: self.source.clone(),
+            batch: self.batch,
+            ends,
+        }
+    }
+}
+
+impl Delivered {
+    pub(crate) fn name(&self) -> (&str, u64) {
+        (&self.source, self.batch)
+    }
+}
+
+/// Why a batch is refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DeliveryError {
+    /// A name.
+    #[error(
+        "the name of the {0} is not allowed; allowed: 1 to {LONGEST_NAME} bytes without control \
+         characters"
+    )]
+    Name(&'static str),
+    /// Too many ranges.
+    #[error("a batch has at most {MOST_PARTITIONS} ranges of positions")]
+    Partitions,
+    /// A range that ends before it begins.
+    #[error("{0}: a range of positions must not end before it begins")]
+    Backwards(Span),
+    /// Two ranges of one batch overlap.
+    #[error(
+        "positions {start} to {end} of {partition} are in two partial sums: the people there would \
+         be counted twice; leave out the copy"
+    )]
+    Twice {
+        /// The partition.
+        partition: String,
+        /// The first position that both have.
+        start: u64,
+        /// The position after the last.
+        end: u64,
+    },
+    /// Two ranges in one partition, with others between them.
+    #[error(
+        "positions {start} to {end} of {partition} are missing: the people there would be left out \
+         of this batch, and could not come later; add their partial sum"
+    )]
+    Hole {
+        /// The partition.
+        partition: String,
+        /// The first missing position.
+        start: u64,
+        /// The position after the last.
+        end: u64,
+    },
+    /// A batch is missing.
+    #[error(
+        "batch {given} of source {name} came after batch {last}: the people of the batches \
+         between them would be left out; commit those batches first. If they are lost, or this \
+         journal is an old copy of a run that has taken them, state the first new record of every \
+         partition: accept a new source"
+    )]
+    Missing {
+        /// The source.
+        name: String,
+        /// The last batch that was taken.
+        last: u64,
+        /// The number that was given.
+        given: u64,
+    },
+    /// Records that were learned come again in another batch.
+    #[error(
+        "the batch begins at position {start} of {partition}, and records up to {end} are learned: \
+         the people between would be counted twice, at twice the privacy loss that was paid for. \
+         A source that was restored or restarted cuts its batches anew: begin at {end}"
+    )]
+    Again {
+        /// The partition.
+        partition: String,
+        /// Where the batch begins.
+        start: u64,
+        /// Where the last one ended.
+        end: u64,
+    },
+    /// Records between two batches are missing.
+    #[error(
+        "the batch begins at position {start} of {partition}, and the last one ended at {end}: the \
+         people between would be left out; begin at {end}. If their records are gone, state the \
+         first new record of every partition: accept a new source"
+    )]
+    LeftOut {
+        /// The partition.
+        partition: String,
+        /// Where the batch begins.
+        start: u64,
+        /// Where the last one ended.
+        end: u64,
+    },
+    /// Items that came from no known source.
+    #[error(
+        "this run has learned records whose positions are not known: people of this batch may be \
+         among them, and would be counted twice. If they are not, state the first new record of \
+         every partition: accept a new source"
+    )]
+    Unknown,
+    /// Another source.
+    #[error(
+        "the batch comes from source {given}, and this run learns from {own}: a new source may \
+         read everybody again, and a person who comes twice loses twice the privacy that was paid \
+         for. If none of its records was ever learned, state the first new record of every partition: \
+         accept a new source"
+    )]
+    OtherSource {
+        /// The source of the batch.
+        given: String,
+        /// The source of the run.
+        own: String,
+    },
+    /// A batch that does not begin where the statement says.
+    #[error(
+        "the batch begins at position {start} of {partition}, and its first new record is stated \
+         as {}: state the first record that no batch has learned, and begin there",
+        stated.map_or("nothing".to_owned(), |stated| format!("position {stated}"))
+    )]
+    NotTheFirst {
+        /// The partition.
+        partition: String,
+        /// Where the batch begins.
+        start: u64,
+        /// The stated position.
+        stated: Option<u64>,
+    },
+}

@@ -1,0 +1,37 @@
+"""Every piece of Python in the documentation runs."""
+
+import os
+import re
+
+import pandas as pd
+import pytest
+
+from conftest import ROOT
+
+
+def pieces(path):
+    return re.findall(r"```python\n(.*?)```", (ROOT / path).read_text(), re.S)
+
+
+def test_the_ten_lines_of_the_readme(tmp_path, capsys):
+    [piece] = pieces("README.md")
+    for folder in ("examples", "crates"):
+        os.symlink(ROOT / folder, tmp_path / folder)
+    before = os.getcwd()
+    os.chdir(tmp_path)
+    try:
+        exec(compile(piece, "README.md", "exec"), {})
+    finally:
+        os.chdir(before)
+    auc, promise = capsys.readouterr().out.split("\n", 1)
+    assert 0.85 < float(auc) < 0.95
+    assert "26,000 records" in promise and "SIMULATED" not in promise
+
+
+def test_the_lines_of_the_package(tmp_path, monkeypatch, people):
+    [piece] = pieces("python/README.md")
+    monkeypatch.chdir(tmp_path)
+    known = people[["age", "job", "late"]].assign(hours=people["visits"])
+    known["late"] = (known["late"] == "yes").astype(int)
+    exec(piece, {"people": known, "new_people": known.drop(columns="late")})
+    assert (tmp_path / "model.json").exists() and (tmp_path / "people.ledger").exists()
