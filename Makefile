@@ -84,9 +84,10 @@ mutants-diff:
 	git diff $(SINCE) > target/mutants.diff
 	$(PYTHON) scripts/mutants.py --in-diff target/mutants.diff
 
-# Licences, sources and bans of the dependencies, from what is on this machine: deny.toml.
+# Licences, sources and bans of the dependencies of all features: deny.toml.
 deny:
 	cargo deny --version || cargo install --locked cargo-deny@0.20.2
+	cargo fetch --locked
 	cargo deny --offline check bans licenses sources
 
 # Ours and other people's programs on the same files, in turn; writes BENCHMARKS.md. Then private learners on tables:

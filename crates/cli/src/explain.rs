@@ -78,8 +78,8 @@ pub(crate) fn write_page(file: &Path, path: &Path) -> Result<()> {
 /// Columns by importance, one line each.
 pub(crate) fn text(shapes: &Shapes, most: usize) -> String {
     let mut text = format!(
-        "Columns, by how far each moves the {} beyond its noise; ± is two standard deviations of \
-         the noise:\n",
+        "Columns, by how far each moves the {} beyond its noise; ± is at most about two standard \
+         deviations of the noise:\n",
         shapes.unit
     );
     let shown = || shapes.columns.iter().take(most);

@@ -112,8 +112,8 @@ pub struct Model {
     pub release: u64,
     /// The weights, class after class if there are several.
     pub weights: Vec<f64>,
-    /// Of curves and tables: the standard deviation that noise gives the weights of every
-    /// coordinate.
+    /// Of curves and tables: about the largest standard deviation that noise gives the weights of
+    /// every coordinate; see docs/model-file.md.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub noise_sd: Option<Vec<f64>>,
     /// Added to the score of a numeric target: the midpoint of its bounds.
@@ -394,7 +394,9 @@ impl Model {
     ///
     /// Noise is meant, not the chance of other records: the interval says how far privacy may have
     /// moved the prediction. Noises of single weights count as independent and normal, and their
-    /// sum as if no later record had corrected it.
+    /// sum as if no later record had corrected it. In fact they partly cancel, along the mean of
+    /// the features, and later records correct them: intervals of 90 % hold 99 % and more in
+    /// simulated runs on data with something to learn. They are wide, never too sure.
     ///
     /// # Errors
     /// As [`Model::predict`]; a confidence that is not between 0 and 1.

@@ -62,9 +62,9 @@ pub fn body(shapes: &Shapes) -> String {
         effects.is_some_and(|effect| effect.sd.is_some())
     });
     let bands = if has_noise {
-        "Bands and whiskers are two standard deviations of the noise that was added for privacy, \
-         to both sides: what lies within them may be noise. They do not cover the chance that \
-         other people would have been in the data."
+        "Bands and whiskers are at most about two standard deviations of the noise that was added \
+         for privacy, to both sides: what lies within them may be noise. They do not cover the \
+         chance that other people would have been in the data."
     } else {
         "The model file does not tell the noise of its weights, so there are no bands."
     };
@@ -212,7 +212,7 @@ fn largest(shapes: &Shapes) -> String {
     };
     let mut text = format!(
         "<h2>The largest effects</h2>\n<div class=\"scroll\"><table><tr><th>where</th>{class}\
-         <th class=\"n\">effect</th><th class=\"n\">95 % interval of the noise</th>{odds}</tr>\n"
+         <th class=\"n\">effect</th><th class=\"n\">interval of the noise, at least about 95 %</th>{odds}</tr>\n"
     );
     for (name, output, effect) in rows {
         let _ = write!(text, "<tr><td>{}</td>", escape(&name));

@@ -41,7 +41,7 @@ pub fn picture(title: &str, under: &str, headline: &Headline, shapes: &Shapes) -
     }
     let what = format!(
         "What it learned: the effect of single columns on the {}. Shaded: the noise that privacy \
-         adds, two standard deviations.",
+         adds, at most two standard deviations.",
         shapes.unit
     );
     text((28, 300), 14, "soft", &what);

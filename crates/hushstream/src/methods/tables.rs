@@ -154,7 +154,7 @@ fn reasons(recipe: &TablesRecipe, wishes: &Wishes) -> Vec<String> {
         ));
     }
     reasons.push(format!(
-        "about {} releases and steps of {:.3}: noise in a score of {:.2}",
+        "about {} releases and steps of {:.3}: noise in a score of at most {:.2}",
         grouped(recipe.plan().request().releases),
         recipe.step(),
         recipe.score_noise(),

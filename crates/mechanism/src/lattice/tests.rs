@@ -165,6 +165,29 @@ fn what_is_no_number_does_not_fit() {
     let lattice = Lattice::new(2, Norm::L2, 1.0, 1000).unwrap();
     let fits = |value| lattice.holds([0.0, value].into_iter(), 1.0);
     assert!(fits(1000.5) && !fits(1001.0) && !fits(f64::NAN) && !fits(f64::INFINITY));
+    // Beyond 2⁵¹ the integers are any: of these one square, or four, would wrap to 0.
+    for power in [20, 32, 33, 40] {
+        let lattice = Lattice::new(4, Norm::L2, 1.0, 1 << power).unwrap();
+        let far = -3.0 * 2_f64.powi(52);
+        assert_eq!(integer(far), i64::MIN);
+        assert!(!lattice.holds([far; 4].into_iter(), 1.0), "2^{power}");
+        assert!(
+            !lattice.holds([0.0, far, 0.0, 0.0].into_iter(), 1.0),
+            "2^{power}"
+        );
+    }
+}
+
+/// From a radius of 2³² on, squares have more than 64 bits: one that wrapped would count as 0.
+#[test]
+fn no_square_wraps() {
+    for power in 0..=40 {
+        let radius = 1_i64 << power;
+        let lattice = Lattice::new(3, Norm::L2, 1.0, radius).unwrap();
+        let fits = |values: [f64; 3]| lattice.holds(values.into_iter(), radius as f64);
+        assert!(fits([0.0, -1.0, 0.0]), "2^{power}");
+        assert!(!fits([1.0, -1.0, 0.0]) && !fits([1.0; 3]), "2^{power}");
+    }
 }
 
 #[test]

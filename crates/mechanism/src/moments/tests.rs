@@ -485,3 +485,20 @@ fn weights_are_checked() {
         assert!((weight.distance(Adjacency::ZeroOut) - 1.0).abs() < 1e-15);
     }
 }
+
+/// Toward zero, and whole multiples of a step are what they are.
+#[test]
+fn images_of_whole_steps_are_whole() {
+    let bounds = Bounds::new(1.0, (-1.0, 1.0), 1.0).unwrap();
+    let moments = Moments::new(1, bounds);
+    let image = Image([1 << POINT; 3]);
+    let steps = [
+        1_i64 << (2 * FEATURE_BITS),
+        1 << (FEATURE_BITS + TARGET_BITS),
+    ];
+    for (times, rest, wanted) in [(1, 0, 1), (-1, 0, -1), (-3, 0, -3), (-3, 1, -2), (3, -1, 2)] {
+        let mut sums = steps.map(|step| times * step + rest);
+        image.apply(&moments, &mut sums);
+        assert_eq!(sums, [wanted; 2], "{times} {rest}");
+    }
+}

@@ -421,29 +421,132 @@ fn the_farthest_pair_of_records_is_what_is_paid_for() {
     }
 }
 
-/// A form that was made for one map is asked with another of the same dimension.
+/// What is added, integer by integer: the residual, to the nearest step if it is one and toward zero
+/// if there are several, times the features; and K times the features. It is added to what is there.
+#[test]
+fn a_record_adds_its_residuals_times_its_features() {
+    let map = mixed(false);
+    let values = [-0.5, 1.0, 1.0];
+    let features = |form: &TableForm| -> Vec<i64> {
+        let phi = reference(&map, &values);
+        phi.iter()
+            .map(|v| (v * form.features as f64) as i64)
+            .collect()
+    };
+    for (response, target, wanted) in [
+        // −0.3 of 16 steps; a softmax of three equal scores.
+        (Response::Number(2.0), 0.6, vec![-5]),
+        (Response::Sign, -1.0, vec![16]),
+        (Response::Classes(3), 1.0, vec![6, -13, 6]),
+    ] {
+        let mut form = TableForm::new(&map, response, 8, 4096);
+        assert_eq!((form.residual, form.features, form.count), (16, 256, 8));
+        let (count, dimension) = (wanted.len(), map.dimension());
+        let weights = vec![0.0; count * dimension];
+        let mut total = vec![7; (count + 1) * dimension];
+        let record = Record {
+            features: row(&values),
+            target,
+        };
+        form.add(&map, response, &weights, &record, None, Some(&mut total));
+        let close = |a: i64, b: i64, b_of: i64| (a - 7 - b * b_of).abs() <= b.abs();
+        for (i, q) in features(&form).into_iter().enumerate() {
+            for (k, &b) in wanted.iter().enumerate() {
+                let sum = total[i * count + k];
+                assert!(close(sum, b, q), "{response:?} {i} {k}: {sum}, {b} {q}");
+            }
+            let counted = total[count * dimension + i];
+            assert!(close(counted, 8, q), "{response:?} {i}: {counted}");
+        }
+        // Nothing of what came before is added by a row that is none, or does not fit.
+        let before = total.clone();
+        let other = Record {
+            features: row(&values[..2]),
+            target,
+        };
+        let mut add = |record: &Record, weights: &[f64], total: &mut [i64]| {
+            form.add(&map, response, weights, record, None, Some(total))
+        };
+        assert_eq!(add(&other, &weights, &mut total), Outcome::Null);
+        assert_eq!(add(&record, &weights[1..], &mut total), Outcome::Null);
+        assert_eq!(add(&record, &weights, &mut total[1..]), Outcome::Null);
+        assert_eq!(total, before, "{response:?}");
+    }
+}
+
+/// The checks of integers, with floats that lie.
+#[test]
+fn integers_are_checked_whatever_the_floats_are() {
+    let map = mixed(false);
+    let mut form = TableForm::new(&map, Response::Sign, 16, 1 << 40);
+    let mut holds = |pairs: &[(u32, f64)], singles: u32, scale: f64| {
+        form.expanded.pairs = pairs.to_vec();
+        form.expanded.singles = (0..singles).collect();
+        form.expanded.scale = scale;
+        form.quantise_hats()
+    };
+    // Hats that are negative, or more than 1.
+    for high in [1.5, -0.5] {
+        assert!(!holds(&[(0, high)], 0, 0.1) && !holds(&[(0, high), (2, 0.5)], 1, 0.1));
+    }
+    assert!(holds(&[(0, 0.5)], 0, 0.1) && !holds(&[], 1, -0.1) && !holds(&[], 1, 1.1));
+    assert!(!holds(&[(0, 1.0)], 1, 0.8) && holds(&[(0, 1.0)], 1, 0.7));
+    // A little too long: shrunk.
+    assert!(holds(&[], 1, 1.0) && holds(&[(0, 1.0)], 1, 0.5_f64.sqrt() * (1.0 + 5e-7)));
+    assert!(!holds(&[(0, 1.0)], 1, 0.5_f64.sqrt() * (1.0 + 2e-6)));
+    // So many steps that lengths of residuals are wrong in their last digits.
+    let response = Response::Classes(3);
+    let mut form = TableForm::new(&map, response, 16, 1 << 40);
+    form.residual = 1 << 50;
+    let (mut kept, mut null) = (0, 0);
+    for i in 0..2000 {
+        let score = |k: usize| libm::sin(f64::from(i) * (1.0 + k as f64));
+        form.scores = (0..3).map(score).collect();
+        if form
+            .quantise_residuals(response, f64::from(i % 3))
+            .is_some()
+        {
+            let squares = form.residuals.iter().map(|&b| i128::from(b).pow(2));
+            assert!(squares.sum::<i128>() <= 1 << 100);
+            kept += 1;
+        } else {
+            null += 1;
+        }
+    }
+    assert!(kept > 100 && null > 0, "{kept} {null}");
+}
+
+/// A form that was made for one map is asked with another of the same dimension, again and again.
 #[test]
 fn a_form_never_exceeds_its_radius_with_another_map() {
     let category = || Axis::Category { values: 1 };
-    let of = |axes: u32, share| {
+    let of = |axes: u32, share, l1| {
         let tables = (0..axes).map(|axis| vec![axis]).collect();
-        let shape = shape(vec![category(); axes as usize], tables, false);
+        let shape = shape(vec![category(); axes as usize], tables, l1);
         TableMap::new(TableShape { share, ..shape }).unwrap()
     };
     // 2 hats and 2 cells for each axis; more tables with heavier cells than the form was made for.
-    let (few, many) = (of(1, 0.99), of(9, 0.99));
-    let radius = 1 << 20;
-    let mut form = TableForm::new(&few, Response::Sign, 16, radius);
-    let weights = vec![0.0; many.dimension()];
-    let mut total = vec![0; 2 * many.dimension()];
-    let record = Record {
-        features: row(&[0.0; 9]),
-        target: 1.0,
-    };
-    let total_of = Some(&mut total[..]);
-    form.add(&many, Response::Sign, &weights, &record, None, total_of);
-    let sums = &total[..many.dimension()];
-    assert!(length(sums.iter().copied(), false) <= radius as f64);
+    // With a small share, squares of cells fit, and their sum does not.
+    for (share, l1) in [(0.99, false), (0.99, true), (0.3, true)] {
+        let (few, many) = (of(1, share, l1), of(9, share, l1));
+        let radius = 1 << 20;
+        let mut form = TableForm::new(&few, Response::Sign, 16, radius);
+        let weights = vec![0.0; many.dimension()];
+        let record = Record {
+            features: row(&[0.0; 9]),
+            target: 1.0,
+        };
+        for _ in 0..3 {
+            let mut total = vec![0; 2 * many.dimension()];
+            let total_of = Some(&mut total[..]);
+            form.add(&many, Response::Sign, &weights, &record, None, total_of);
+            let (sums, counts) = total.split_at(many.dimension());
+            for part in [sums, counts] {
+                let length = length(part.iter().copied(), l1);
+                assert!(length <= radius as f64, "{share} {l1}: {length}");
+            }
+        }
+    }
 }
 
 /// Any 64 bits; often numbers of an ordinary size.

@@ -147,7 +147,8 @@ impl Player for TablesPlayer {
     }
 
     /// The learner's bound is for releases that share their noise; what is exact for coordinates
-    /// that are always damped alike, and near it elsewhere, is smaller by the same factor for all.
+    /// that are always damped alike, and about right elsewhere, is smaller by one factor for all.
+    /// What later records correct is not counted.
     fn deviations(&self, recipe: &TablesRecipe) -> Vec<f64> {
         let (plan, shares) = (recipe.plan(), self.learner.shares());
         let deviations = (1..)

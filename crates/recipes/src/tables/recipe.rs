@@ -340,7 +340,7 @@ impl TablesRecipe {
     }
 
     /// The deviation that noise gives the score of the last iterate's curves, in the units of the
-    /// score: exact, from public numbers.
+    /// score, before steps along the mean are damped: an upper bound, from public numbers.
     #[must_use]
     pub fn score_noise(&self) -> f64 {
         self.rule.step * self.rule.unit * self.plan.prefix_sd_max() * self.map.hats_length()

@@ -2,6 +2,7 @@
 //! changes this file.
 
 use crate::shelf::Shelf;
+use crate::sums::Rows;
 use hushstream_account::{Adjacency, Budget, Charge, FilterKind, Price};
 use hushstream_learn::bandits::{Coins, OnePoint, sphere};
 use hushstream_mechanism::batch::{Solver, SolverTask};
@@ -11,7 +12,7 @@ use hushstream_mechanism::losses::{
 };
 use hushstream_mechanism::perturb::{Leader, PerturbedIterates, Timing};
 use hushstream_mechanism::select::{Board, Selection};
-use hushstream_mechanism::sums::{Noise, PrivateSum, SumKind};
+use hushstream_mechanism::sums::{Noise, PrivateSum, SumKind, SumPlan};
 use hushstream_mechanism::{
     CameBack, Contribution, Grant, GuaranteeKind, Ledger, Moments, Participation, Pending, Raw,
     Released, Scope, Transcript, Windowed,
@@ -160,14 +161,15 @@ pub(crate) fn paid(
     charge: Price,
     scope: Scope,
 ) -> (Ledger, Grant, Shelf) {
-    // Room for several runs.
-    let budget = if filter == FilterKind::Pure {
-        Budget::pure(20.0).unwrap()
+    // Room for several runs, and for the precision of their draws.
+    let (budget, reserve) = if filter == FilterKind::Pure {
+        (Budget::pure(20.0).unwrap(), 1e-6)
     } else {
-        Budget::approx(25.0, 0.5).unwrap()
+        (Budget::approx(25.0, 0.5).unwrap(), 0.1)
     };
     let shelf = Shelf::default();
-    let mut ledger = Ledger::create(shelf.clone(), budget, filter, scope).unwrap();
+    let storage = shelf.clone();
+    let mut ledger = Ledger::create_reserving(storage, budget, filter, scope, reserve).unwrap();
     let mut grant = ledger.debit(charge, scope).unwrap();
     while grant.number() < number {
         grant = ledger.debit(charge, scope).unwrap();
@@ -270,21 +272,36 @@ pub(crate) fn neighbours(
     participation: Participation,
     places: &[u64],
 ) -> Vec<[Vec<Entry>; 2]> {
+    // A person tries two records more than are allowed.
+    let tries = match participation {
+        Participation::OncePerRecord => 1,
+        _ => participation.limits().0 + 2,
+    };
+    let places = places.iter().filter(|&&place| place <= items);
+    let pair = |&place: &u64| {
+        let own: Vec<u64> = (place..place + tries).collect();
+        neighbours_at(items, batch, adjacency, participation, &own)
+    };
+    places.map(pair).collect()
+}
+
+/// The same with the canary in these items.
+fn neighbours_at(
+    items: u64,
+    batch: u64,
+    adjacency: Adjacency,
+    participation: Participation,
+    own: &[u64],
+) -> [Vec<Entry>; 2] {
     const CANARY: u64 = 1 << 40;
     let persons = participation != Participation::OncePerRecord;
-    // A person tries two records more than are allowed, and twice in one batch.
-    let tries = if persons {
-        participation.limits().0 + 2
-    } else {
-        1
-    };
-    let stream = |place: u64, pull: Pull| -> Vec<Entry> {
+    let stream = |pull: Pull| -> Vec<Entry> {
         let mut entries = Vec::new();
         for item in 1..=items {
             for k in 0..batch {
                 let number = entries.len() as u64;
-                let canary = (place..place + tries).contains(&item)
-                    && (k == batch / 2 || persons && k + 1 == batch);
+                // A person comes twice in one batch.
+                let canary = own.contains(&item) && (k == batch / 2 || persons && k + 1 == batch);
                 let (name, pull) = if canary {
                     (CANARY, pull)
                 } else {
@@ -302,10 +319,30 @@ pub(crate) fn neighbours(
         Adjacency::ReplaceOne => Pull::Low,
         Adjacency::ZeroOut => Pull::Null,
     };
-    let pairs = places.iter().filter(|&&place| place <= items);
+    [stream(left), stream(Pull::High)]
+}
+
+/// Neighbouring streams for a sum: the canary at its first and its last item and in between, and
+/// where it moves most.
+pub(crate) fn neighbours_in(plan: &SumPlan, rows: &Rows, between: &[u64]) -> Vec<[Vec<Entry>; 2]> {
+    let request = plan.request();
+    let (adjacency, participation) = (request.adjacency, request.participation);
+    let places = [&[1], between, &[RELEASES]].concat();
+    let mut pairs = neighbours(RELEASES, request.batch, adjacency, participation, &places);
+    let (mut own, _) = rows.worst_items(plan);
+    if participation != Participation::OncePerRecord {
+        // Beyond the limit.
+        own.push(own[own.len() - 1] + 1);
+    }
+    let batch = request.batch;
+    pairs.push(neighbours_at(
+        RELEASES,
+        batch,
+        adjacency,
+        participation,
+        &own,
+    ));
     pairs
-        .map(|&place| [stream(place, left), stream(place, Pull::High)])
-        .collect()
 }
 
 /// Releases of every sum in this audit.
@@ -316,7 +353,7 @@ pub(crate) const WINDOW: u64 = 3;
 /// A recipe on a sum.
 pub(crate) struct OnSum {
     pub(crate) recipe: Recipe,
-    pub(crate) rows: crate::sums::Rows,
+    pub(crate) rows: Rows,
     /// Which grant of its ledger the run has.
     pub(crate) number: u64,
 }
@@ -400,7 +437,7 @@ impl OnSum {
             tuned: recipe == RecipeName::CocoL,
         }
         .plan()?;
-        let rows = crate::sums::Rows::of(recipe.plan());
+        let rows = Rows::of(recipe.plan());
         Ok(Self {
             recipe,
             rows,
@@ -569,11 +606,8 @@ impl Play for OnSum {
     }
 
     fn streams(&self) -> Vec<[Vec<Entry>; 2]> {
-        let request = self.recipe.plan().request();
-        let (adjacency, participation) = (request.adjacency, request.participation);
-        // First, last, and where an octave or a window's node begins.
-        let places = [1, 3, 8, RELEASES];
-        neighbours(RELEASES, request.batch, adjacency, participation, &places)
+        // Where an octave or a window's node begins.
+        neighbours_in(self.recipe.plan(), &self.rows, &[3, 8])
     }
 
     fn play(&self, stream: &[Entry], path: Option<&Seen>, key: &Key, stop: Stop) -> Seen {
@@ -594,7 +628,7 @@ impl Play for OnSum {
 /// directions are the run's coins.
 pub(crate) struct OnValues {
     recipe: ValuesRecipe,
-    pub(crate) rows: crate::sums::Rows,
+    pub(crate) rows: Rows,
     /// Which grant of its ledger the run has.
     pub(crate) number: u64,
 }
@@ -623,7 +657,7 @@ impl OnValues {
             adjacency,
         }
         .plan()?;
-        let rows = crate::sums::Rows::of(recipe.plan());
+        let rows = Rows::of(recipe.plan());
         let number = 1;
         Ok(Self {
             recipe,
@@ -1315,7 +1349,7 @@ impl Play for OnSolver {
 /// so that reads need no replay.
 pub(crate) struct OnSparse {
     recipe: SparseRecipe,
-    pub(crate) rows: crate::sums::Rows,
+    pub(crate) rows: Rows,
     /// Which grant of its ledger the run has.
     pub(crate) number: u64,
     /// Features of the others: many make the journal long enough for a checkpoint.
@@ -1334,7 +1368,7 @@ impl OnSparse {
             rate: Some(1e-6),
         }
         .plan()?;
-        let rows = crate::sums::Rows::of(recipe.plan());
+        let rows = Rows::of(recipe.plan());
         Ok(Self {
             recipe,
             rows,

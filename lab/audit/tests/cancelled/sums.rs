@@ -7,12 +7,15 @@
 use crate::adapter::{OnSum, Play, all_sums};
 use crate::share_of_price;
 use hushstream_account::Adjacency;
+use hushstream_mechanism::Participation;
 use hushstream_mechanism::sums::blt::{DyadicBlt, optimise};
 use hushstream_mechanism::sums::{
     BalancedDigits, BinaryTree, ConstantWeight, Cover, Noise, SumKind, SumPlan, Term, Window,
 };
 use hushstream_recipes::{CATALOGUE, MechanismKind, RecipeName};
 use std::collections::BTreeSet;
+
+const NOISES: [Noise; 3] = [Noise::Gaussian, Noise::Laplace, Noise::L2Laplace];
 
 /// What is noised.
 pub(crate) struct Rows {
@@ -170,12 +173,68 @@ impl Rows {
         }
     }
 
+    /// Where a person's items move the nodes or rows most, of all places that the plan allows, and
+    /// the share of the price that they move there if each changes by all it can, in the same
+    /// direction: by brute force. No other change of these items moves more where no item has a
+    /// negative coefficient in a node or row, as in all sums but dense ones.
+    pub(crate) fn worst_items(&self, plan: &SumPlan) -> (Vec<u64>, f64) {
+        let request = plan.request();
+        let most = request.participation.limits().0 as usize;
+        let sets = match request.participation {
+            Participation::OncePerRecord => subsets(self.releases, 1),
+            Participation::PerPerson { separation, .. } => {
+                let mut sets = subsets(self.releases, most);
+                sets.retain(|set| set.windows(2).all(|pair| pair[1] - pair[0] >= separation));
+                sets
+            }
+            Participation::Passes { separation, .. } => (1..=separation)
+                .map(|first| {
+                    (0..most as u64)
+                        .map(|pass| first + pass * separation)
+                        .collect()
+                })
+                .collect(),
+        };
+        // The price of one unit; each octave's own scale makes it the same for all of them.
+        let last = self.scales.last().unwrap();
+        let price = plan.sensitivity() / last;
+        let share = |set: &[u64]| {
+            let mut prefixes = vec![vec![0.0]; self.releases as usize];
+            for item in set {
+                let from = *item as usize - 1;
+                prefixes[from..]
+                    .iter_mut()
+                    .for_each(|prefix| prefix[0] += 1.0);
+            }
+            self.moved(&prefixes) / price
+        };
+        let shares = sets.into_iter().map(|set| {
+            let share = share(&set);
+            (set, share)
+        });
+        // The first of several that move as much.
+        let better = |a: (Vec<u64>, f64), b: (Vec<u64>, f64)| if b.1 > a.1 { b } else { a };
+        shares.reduce(better).unwrap()
+    }
+
     fn length(&self, vector: &[f64]) -> f64 {
         match self.noise {
             Noise::Laplace => vector.iter().map(|v| v.abs()).sum(),
             Noise::Gaussian | Noise::L2Laplace => vector.iter().map(|v| v * v).sum::<f64>().sqrt(),
         }
     }
+}
+
+/// All sets of so many of the items 1 to n, in increasing order.
+fn subsets(n: u64, size: usize) -> Vec<Vec<u64>> {
+    if size == 0 {
+        return vec![Vec::new()];
+    }
+    let with_last = |last: u64| {
+        let smaller = subsets(last - 1, size - 1).into_iter();
+        smaller.map(move |set| [set, vec![last]].concat())
+    };
+    (1..=n).flat_map(with_last).collect()
 }
 
 /// What each prefix sum adds to the one before.
@@ -189,19 +248,56 @@ fn items(prefixes: &[Vec<f64>]) -> Vec<Vec<f64>> {
         .collect()
 }
 
-/// The least share of the price that the worst of the audited streams moves: 0.99 wherever the
-/// bound is tight. Three records of a person are priced as if each lay in as many nodes as the
-/// deepest, and any two shared all but a leaf; in a tree they do not.
-fn tightness(kind: SumKind, noise: Noise, persons: u64) -> f64 {
-    match (kind, noise) {
-        _ if persons == 1 => 0.99,
-        (SumKind::Honaker, Noise::Gaussian) => 0.93,
-        (SumKind::Smooth, Noise::Gaussian) => 0.88,
-        // Three items are priced as if any two were as alike as the most alike.
-        (SumKind::Dense(_), _) => 0.9,
-        (SumKind::Tree | SumKind::PaddedTree | SumKind::Octave, Noise::Gaussian) => 0.89,
-        (SumKind::Tree | SumKind::PaddedTree | SumKind::Octave, _) => 0.83,
-        _ => 0.99,
+/// Which prices of a person's items are tight, and what the others miss. A tree is priced as if each
+/// item lay in as many used nodes as the deepest and any two shared all but a leaf; its worst items
+/// are the first k, in a node of 2^l items there are min(2^l, what is left) of them, and every other
+/// node of a level is in no release (in Honaker's estimate all are).
+#[test]
+fn what_a_persons_items_move_at_most() {
+    for kind in all_sums().into_iter().filter(|kind| !kind.is_windowed()) {
+        for noise in NOISES
+            .into_iter()
+            .filter(|&noise| kind.accepts(noise).is_ok())
+        {
+            for most in 1..=4 {
+                let adjacency = Adjacency::ReplaceOne;
+                let cell = OnSum::plan(RecipeName::Pftal, kind, noise, adjacency, most, 1).unwrap();
+                let plan = cell.recipe.plan();
+                let (items, share) = cell.rows.worst_items(plan);
+                let (power, is_pure) = if noise.is_pure() {
+                    (1, true)
+                } else {
+                    (2, false)
+                };
+                let step = if kind == SumKind::Honaker { 1 } else { 2 };
+                let node = |level: u32, place: u64| {
+                    let inside = most.saturating_sub(place << level).min(1 << level);
+                    inside.pow(power) as f64
+                };
+                let nodes = |level| (0..most).step_by(step).map(move |place| node(level, place));
+                let sum: f64 = (0..4).flat_map(nodes).sum();
+                let in_tree = if is_pure { sum } else { sum.sqrt() };
+                let wanted = match (kind, is_pure) {
+                    // Items 1, 2, 3 and 5 are in more nodes than the first four.
+                    (SumKind::Tree | SumKind::PaddedTree, true) if most == 4 => 13.0 / 16.0,
+                    (SumKind::Octave, true) | (SumKind::Kary | SumKind::Fresh, _) => 1.0,
+                    (SumKind::Smooth, true) | (SumKind::Blt(_), _) => 1.0,
+                    // Priced as if any two items were as alike as the most alike.
+                    (SumKind::Dense(_), _) if most > 1 => {
+                        assert!((0.9..=1.0).contains(&share), "{kind} {most}: {share}");
+                        share
+                    }
+                    (SumKind::Dense(_), _) => 1.0,
+                    // As the search found it: a change would be seen.
+                    (SumKind::Smooth, false) => {
+                        [3.0_f64, 10.0, 21.0, 35.0][most as usize - 1].sqrt() / plan.sensitivity()
+                    }
+                    _ => in_tree / plan.sensitivity(),
+                };
+                let what = format!("{kind} {noise} {most}: {items:?}");
+                assert!((share - wanted).abs() < 1e-6, "{what} {share} {wanted}");
+            }
+        }
     }
 }
 
@@ -209,7 +305,6 @@ fn tightness(kind: SumKind, noise: Noise, persons: u64) -> f64 {
 /// not is refused.
 #[test]
 fn one_record_moves_no_sum_by_more_than_was_paid() {
-    let noises = [Noise::Gaussian, Noise::Laplace, Noise::L2Laplace];
     let (mut audited, mut refused) = (0, 0);
     for entry in CATALOGUE {
         // Those that are no gradients are in `tables.rs` and `decisions.rs`.
@@ -219,7 +314,7 @@ fn one_record_moves_no_sum_by_more_than_was_paid() {
         }
         for (sum, noise) in all_sums()
             .into_iter()
-            .flat_map(|sum| noises.map(|noise| (sum, noise)))
+            .flat_map(|sum| NOISES.map(|noise| (sum, noise)))
         {
             let fits = entry.recipe.accepts(sum, noise).is_ok();
             for adjacency in [Adjacency::ReplaceOne, Adjacency::ZeroOut] {
@@ -237,7 +332,8 @@ fn one_record_moves_no_sum_by_more_than_was_paid() {
                     assert!(planned, "{} {sum} {noise} is not refused", entry.name);
                     let share = share_of_price(&cell);
                     audited += 1;
-                    let least = tightness(sum, noise, persons);
+                    let (_, most) = cell.rows.worst_items(cell.recipe.plan());
+                    let least = 0.99 * most;
                     assert!(share >= least, "{}: only {share} of the price", cell.name());
                 }
             }

@@ -5,7 +5,7 @@
 
 use crate::adapter::{
     Entry, Own, Play, Pull, RELEASES, Replay, Seen, Stop, all_sums, amount, budget, filter,
-    neighbours, paid, values,
+    neighbours_in, paid, values,
 };
 use crate::share_of_price;
 use crate::shelf::Shelf;
@@ -123,9 +123,10 @@ impl OnTables {
         self.recipe.map().dimension() * self.recipe.request().response.scores()
     }
 
-    /// A record that is as far from others as it can be at this question: its residual is at its
-    /// bound, its features are those of its side alone.
-    fn record(&self, pull: Pull, question: &[f64]) -> Record {
+    /// A record that is as far from others as it can be: its features are those of its side alone,
+    /// and its residual is at its bound, since steps are so small that scores stay near 0. Its target
+    /// is the same at every question: so all that a person's items move goes in one direction.
+    fn record(&self, pull: Pull) -> Record {
         let response = self.recipe.request().response;
         let (side, is_far) = match pull {
             Pull::Low => (0, true),
@@ -142,16 +143,11 @@ impl OnTables {
             Column::Number { .. } => number,
         });
         let features = Features::Dense(features.collect());
-        let mut scores = vec![0.0; response.scores()];
-        let map = self.recipe.map();
-        map.add_scores(&features, question, &mut scores);
-        let away = if scores[0] > 0.0 { -1.0 } else { 1.0 };
-        let least = (0..scores.len()).min_by(|&a, &b| scores[a].total_cmp(&scores[b]));
         let target = match (response, pull) {
             (_, Pull::Null) => f64::NAN,
-            (Response::Sign, _) if is_far => away,
-            (Response::Classes(_), _) if is_far => least.unwrap() as f64,
-            (Response::Number(half), _) if is_far => away * half,
+            (Response::Classes(_), _) if is_far => side as f64,
+            (Response::Number(half), _) if is_far => number * half,
+            (Response::Sign, _) if is_far => number,
             (_, Pull::Huge) => 1e300,
             (Response::Number(half), _) => 0.3 * half,
             _ => 1.0,
@@ -171,7 +167,7 @@ impl OnTables {
         entry: Entry,
         question: &[f64],
     ) -> Result<Option<Pending<Vec<f64>, Transcript>>, SumError> {
-        let record = Raw::seal(self.record(entry.pull, question));
+        let record = Raw::seal(self.record(entry.pull));
         let response = self.recipe.request().response;
         sum.add_table(
             entry.person,
@@ -209,7 +205,7 @@ impl OnTables {
         let own = Own {
             ask: &|_: &TablesRun| questions[number.get()].clone(),
             learn: &|run, entry| {
-                let record = Raw::seal(self.record(entry.pull, &questions[number.get()]));
+                let record = Raw::seal(self.record(entry.pull));
                 run.learn(entry.person, record).unwrap();
                 number.set(number.get() + 1);
             },
@@ -271,7 +267,7 @@ fn replayed(
     seen
 }
 
-/// The canary at one row of every pass.
+/// The canary at the same row of every pass, for each row.
 fn repeated(adjacency: Adjacency, items: u64, passes: u64, batch: u64) -> Vec<[Vec<Entry>; 2]> {
     let left = match adjacency {
         Adjacency::ReplaceOne => Pull::Low,
@@ -285,10 +281,9 @@ fn repeated(adjacency: Adjacency, items: u64, passes: u64, batch: u64) -> Vec<[V
         };
         (0..passes).flat_map(|_| (0..rows).map(entry)).collect()
     };
-    let places = [0, rows / 2, rows - 1];
-    places
+    (0..rows)
         .map(|place| [stream(place, left), stream(place, Pull::High)])
-        .into()
+        .collect()
 }
 
 impl Play for OnTables {
@@ -316,8 +311,7 @@ impl Play for OnTables {
         if let Participation::Passes { passes, .. } = participation {
             return repeated(adjacency, 1, passes, ROWS);
         }
-        let places = [1, 8, RELEASES];
-        neighbours(RELEASES, request.batch, adjacency, participation, &places)
+        neighbours_in(self.recipe.plan(), &self.rows, &[8])
     }
 
     fn play(&self, stream: &[Entry], path: Option<&Seen>, key: &Key, stop: Stop) -> Seen {
@@ -461,12 +455,6 @@ impl Play for OnPasses {
     }
 }
 
-/// Persons are priced as if any two of their items shared all nodes but a leaf.
-fn tightness(persons: u64) -> f64 {
-    // The bounds for several items are for any of them; these streams have some.
-    if persons == 1 { 0.99 } else { 0.499 }
-}
-
 /// Counted, on every sum, with every noise, adjacency, response, with and without tables, persons
 /// and batches: what a record moves is what was paid, and nothing is wasted.
 #[test]
@@ -497,7 +485,7 @@ fn one_record_moves_no_table_by_more_than_was_paid() {
                         };
                         assert!(fits, "{} is not refused", cell.name());
                         let share = share_of_price(&cell);
-                        let least = tightness(persons);
+                        let least = 0.99 * cell.rows.worst_items(cell.recipe.plan()).1;
                         assert!(share >= least, "{}: only {share} of the price", cell.name());
                         audited += 1;
                     }
@@ -540,10 +528,7 @@ fn passes_move_no_sum_by_more_than_was_paid() {
                 for passes in [(4, 1), (3, 4)] {
                     let cell = OnPasses::plan(sum, noise, adjacency, passes);
                     let share = share_of_price(&cell);
-                    let least = tightness(1).min(match sum {
-                        SumKind::Fresh | SumKind::Blt(_) => 1.0,
-                        _ => 0.6,
-                    });
+                    let least = 0.99 * cell.rows.worst_items(&cell.plan).1;
                     assert!(share >= least, "{}: only {share} of the price", cell.name());
                     for at in 1..cell.plan.request().releases as usize {
                         let share = cell.moved_after_a_loss(at) / cell.price();
