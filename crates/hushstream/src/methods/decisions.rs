@@ -185,7 +185,7 @@ fn reasons(recipe: &DecisionsRecipe) -> Vec<String> {
 }
 
 /// A release for the file of releases.
-fn shown(release: Release, decides: &Decides, judged: &[String]) -> Content {
+fn shown(release: &Release, decides: &Decides, judged: &[String]) -> Content {
     Content::Policy {
         weights: release.policy.weights().to_vec(),
         rule: release.policy.rule().clone(),
@@ -253,7 +253,7 @@ impl Method for Decisions {
             }
             run.draw_ahead();
             let mut running = Running::new(run, move |release| {
-                shown(release, &shown_decides, &shown_names)
+                shown(&release, &shown_decides, &shown_names)
             });
             running.decide =
                 Box::new(|run, ledger, context, slot| Ok(Some(run.decide(ledger, context, slot)?)));

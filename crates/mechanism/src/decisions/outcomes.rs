@@ -96,10 +96,9 @@ impl Outcomes {
     pub(super) fn reward(self, rest: &[f64], arm: usize) -> Option<f64> {
         let value = match self {
             Self::Labels => {
-                let right = *rest.first()?;
                 // No arm is right where the label is missing or unknown.
-                let is_known = right.is_finite();
-                return is_known.then(|| if right == arm as f64 { 0.5 } else { -0.5 });
+                let right = class(*rest.first()?, 1 << 16)?;
+                return Some(if right == arm { 0.5 } else { -0.5 });
             }
             Self::Table => *rest.get(arm)?,
             Self::Log { .. } => *rest.get(1)?,
