@@ -34,8 +34,14 @@ test-python: $(PACKAGE)/installed
 	cargo build --locked --bin hushstream
 	cd python && ../$(PACKAGE)/bin/maturin build --quiet --locked --profile dev --out ../$(TESTED)/wheel
 	$(PACKAGE)/bin/pip install --quiet --disable-pip-version-check --no-deps --upgrade --target $(TESTED)/site $(TESTED)/wheel/*.whl
-	cd python && PYTHONPATH=../$(TESTED)/site ../$(PACKAGE)/bin/pytest tests --doctest-modules --pyargs hushstream
-	cd python && PYTHONPATH=../$(TESTED)/site ../$(PACKAGE)/bin/python -m mypy.stubtest hushstream._native
+	cd python && PYTHONPATH=$(CURDIR)/$(TESTED)/site ../$(PACKAGE)/bin/pytest tests --doctest-modules --pyargs hushstream
+	cd python && PYTHONPATH=$(CURDIR)/$(TESTED)/site ../$(PACKAGE)/bin/python -m mypy.stubtest hushstream._native
+
+# The same tests on the oldest versions that the package works with.
+test-python-versions: test-python
+	$(PYTHON) -m venv target/python-oldest
+	target/python-oldest/bin/pip install --quiet --disable-pip-version-check -r python/requirements-oldest.txt
+	cd python && PYTHONPATH=$(CURDIR)/$(TESTED)/site ../target/python-oldest/bin/pytest tests
 
 # An environment with the package and everything that it works with: target/python/bin/python.
 python: wheel
@@ -56,7 +62,7 @@ fuzz:
 	cargo run --locked --quiet --release -p hushstream-fuzz -- --seconds 1800 --seed $$(date +%s)
 
 # Everything of `make test`, regret at full length, the error codes of what must not compile, the cipher's ways for other processors, cross-checks against other people's implementations, and whether tests notice changes of the code that privacy rests on.
-test-long: test oracle deny
+test-long: test oracle deny test-python-versions
 	cargo test --release --locked -p hushstream-arena --features long
 	cargo test --release --locked -p hushstream-cli --features long
 	cargo test --locked -p hushstream-read --features parquet

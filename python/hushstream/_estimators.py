@@ -101,6 +101,26 @@ class _Estimator:
     _model: Model | None = None
     _is_copy = False
     _task = ""
+    epsilon: float | None
+    delta: float
+    schema: Schema | None
+    bounds: Any
+    norm: float | None
+    rounds: int | str | None
+    ledger: Any
+    state: Any
+    every_release: bool
+    progress: bool
+    seed_insecure: int | None
+
+    def _know_target(self, y: np.ndarray, classes: Any, *, may_look: bool = True) -> None:
+        raise NotImplementedError
+
+    def _target_facts(self) -> dict[str, Any]:
+        raise NotImplementedError
+
+    def _coded(self, y: np.ndarray, *, strictly: bool) -> tuple[np.ndarray, list[str] | None]:
+        raise NotImplementedError
 
     # Parameters, as scikit-learn has them.
 
@@ -229,9 +249,9 @@ class _Estimator:
             target = y.name
         name = type(self).__name__
         if is_first:
-            names = _input.feature_names(X)
-            if names is not None:
-                self.feature_names_in_ = np.asarray(names, dtype=object)
+            known = _input.feature_names(X)
+            if known is not None:
+                self.feature_names_in_ = np.asarray(known, dtype=object)
             elif "feature_names_in_" in self.__dict__:
                 del self.feature_names_in_
         if _input.is_sparse(X):
@@ -308,6 +328,18 @@ class _Estimator:
         With ``resume`` a run that stopped goes on from its ``state`` folder, on the same rows.
         """
         _refuse(refused)
+        before = dict(self.__dict__)
+        try:
+            self._fit(X, y, person, resume)
+        except BaseException:
+            # A run that was refused leaves the estimator as it was, with what it has released.
+            if self._run is before.get("_run"):
+                self.__dict__.clear()
+                self.__dict__.update(before)
+            raise
+        return self
+
+    def _fit(self, X: Any, y: Any, person: Any, resume: bool) -> None:
         X, y, person, target = self._read(X, y, person, is_first=True)
         rows = X.shape[0] if isinstance(X, _input.Sparse) else X.rows
         if rows == 0:
@@ -342,7 +374,6 @@ class _Estimator:
         outcome = json.loads(run.finish())
         self._run = None
         self._finish(model, outcome)
-        return self
 
     def _learn_all(self, run: Any, parts: list[Any], texts: list[Any], rows: int) -> None:
         """Every pass, from where a resumed run stopped; a stop leaves everything durable."""
@@ -471,7 +502,6 @@ class _Estimator:
         return {"dimension": X.shape[1], "index_base": 0, "norm": norm, **self._target_facts()}
 
     def _begin(self, run: Any) -> None:
-        # Only now: a run that is refused leaves the released model as it was.
         self._run = run
         self._model = None
         self._is_copy = False
@@ -543,10 +573,11 @@ class _Estimator:
         from hushstream.planning import Plan
 
         table = _input.table(X)
-        self._know_target(np.asarray([0, 1]), None)
-        schema = self._schema(table, target, False)
+        planned = type(self)(**self.get_params())
+        planned._know_target(np.asarray([0, 1]), None)
+        schema = {**planned._schema(table, target, False), **planned._target_facts()}
         rounds = table.rows if self.rounds in (None, "unknown") else None
-        settings = self._settings({**schema, **self._target_facts()}, rounds=rounds, at_rest=True)
+        settings = planned._settings(schema, rounds=rounds, at_rest=True)
         return Plan(json.loads(_native.plan(settings)))
 
     def _scores(self, X: Any) -> np.ndarray:
@@ -977,7 +1008,7 @@ class Regressor(_Estimator):
     def _target_facts(self) -> dict[str, Any]:
         return {"task": "regress", "target_bounds": self._bounds_of_target}
 
-    def _coded(self, y: np.ndarray, *, strictly: bool) -> tuple[np.ndarray, None]:
+    def _coded(self, y: np.ndarray, *, strictly: bool) -> tuple[np.ndarray, list[str] | None]:
         numbers = _numbers(y)
         if strictly and not np.isfinite(numbers).all():
             problem = "NaN" if np.isnan(numbers).any() else "infinity or a value too large"

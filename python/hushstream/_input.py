@@ -202,14 +202,8 @@ def _coded(values: list[Any]) -> tuple[np.ndarray, list[str]]:
     places: dict[str, int] = {}
     codes = np.empty(len(values))
     for row, value in enumerate(values):
-        if isinstance(value, str):
-            text = value
-        else:
-            text = _text(value)
-            if text is None:
-                codes[row] = np.nan
-                continue
-        codes[row] = places.setdefault(text, len(places))
+        text = value if isinstance(value, str) else _text(value)
+        codes[row] = np.nan if text is None else places.setdefault(text, len(places))
     return codes, list(places)
 
 

@@ -113,9 +113,8 @@ class Model:
 
         told = self.explain()
         columns = told["columns"][:most]
-        figure, axes = plt.subplots(
-            -(-len(columns) // 3), min(3, len(columns)), squeeze=False, figsize=(12, 3 * -(-len(columns) // 3))
-        )
+        high, wide = -(-len(columns) // 3), min(3, len(columns))
+        figure, axes = plt.subplots(high, wide, squeeze=False, figsize=(4 * wide, 3 * high))
         for axis, column in zip(axes.flat, columns):
             _draw(axis, column, told["unit"])
         for axis in list(axes.flat)[len(columns) :]:
@@ -138,27 +137,27 @@ class Model:
 
 def _draw(axis: Any, column: dict[str, Any], unit: str) -> None:
     """One column: a line with a band for each output, or points with whiskers."""
-    shape = column["shape"]
     axis.set_title(column["name"])
     axis.set_ylabel(unit)
     axis.axhline(0, color="0.7", linewidth=0.8)
-    kind, told = next(iter(shape.items())) if len(shape) == 1 else (None, shape)
-    if "points" in told:
-        x = [point["x"] for point in told["points"]]
-        for output in range(len(told["points"][0]["effects"])):
-            effects = [point["effects"][output] for point in told["points"]]
-            y = np.array([effect["value"] for effect in effects])
-            sd = np.array([effect["sd"] or 0.0 for effect in effects])
-            axis.plot(x, y)
-            axis.fill_between(x, y - 2 * sd, y + 2 * sd, alpha=0.2)
+    [(kind, shape)] = column["shape"].items()
+    if kind == "curve":
+        x = [point["x"] for point in shape["points"]]
+        effects_at = [point["effects"] for point in shape["points"]]
     else:
-        values = told["values"] if "values" in told else told["categories"]
-        names = [value["name"] if isinstance(value, dict) else value[0] for value in values]
-        effects = [(value["effects"] if isinstance(value, dict) else value[1])[0] for value in values]
-        y = [effect["value"] for effect in effects]
-        sd = [2 * (effect["sd"] or 0.0) for effect in effects]
-        axis.errorbar(range(len(names)), y, yerr=sd, fmt="o")
-        axis.set_xticks(range(len(names)), names, rotation=60)
+        names = [name for name, _ in shape["values"]]
+        effects_at = [effects for _, effects in shape["values"]]
+        x = list(range(len(names)))
+        axis.set_xticks(x, names, rotation=60)
+    for output in range(len(effects_at[0])):
+        effects = [effects[output] for effects in effects_at]
+        values = np.array([effect["value"] for effect in effects])
+        margins = 2 * np.array([effect["sd"] or 0.0 for effect in effects])
+        if kind == "curve":
+            axis.plot(x, values)
+            axis.fill_between(x, values - margins, values + margins, alpha=0.2)
+        else:
+            axis.errorbar(x, values, yerr=margins, fmt="o")
 
 
 def load_model(path: Any) -> Model:

@@ -65,10 +65,12 @@ class Schema:
     @classmethod
     def from_toml(cls, path: Any) -> Schema:
         """Reads a schema file of the program; its task and target are the estimator's matter."""
-        try:
-            import tomllib
-        except ImportError:  # Python 3.10
-            import tomli as tomllib
+        import sys
+
+        if sys.version_info < (3, 11):
+            raise ImportError("schema files need Python 3.11 or later: state the Schema in Python")
+        import tomllib
+
         with open(path, "rb") as file:
             stated = tomllib.load(file)
         for other in ("task", "target", "positive", "classes", "target_bounds", "person", "no_header"):

@@ -100,8 +100,8 @@ def test_empty_and_varying_batches():
 
 
 def test_whole_numbers_that_no_float_holds_stay_apart():
-    frame = pd.DataFrame({"id": [2**53 + 1, 2**53 + 2] * 10, "y": [0, 1] * 10})
-    schema = hushstream.Schema(vocabulary={"id": [str(2**53 + 1), str(2**53 + 2)]})
+    frame = pd.DataFrame({"id": [2**53 + 1, 2**53 + 3] * 10, "y": [0, 1] * 10})
+    schema = hushstream.Schema(vocabulary={"id": [str(2**53 + 1), str(2**53 + 3)]})
     model = hushstream.Classifier(epsilon=20, delta=1e-3, schema=schema, seed_insecure=1).fit(frame, "y")
     first, second = model.decision_function(frame[["id"]][:2])
     assert first != second

@@ -25,7 +25,9 @@ def test_a_second_fit_spends_or_is_refused_in_words_about_people(tmp_path, numbe
     with pytest.raises(hushstream.BudgetExceeded, match="decision about the people in the data"):
         learner.fit(X, y).fit(X, y)
     assert len(ledger.runs) <= 2
-    # What was released before stays.
+    # What was released before stays, also where the refused rows have other columns.
+    with pytest.raises(hushstream.BudgetExceeded):
+        learner.fit(X[:, :2], y)
     assert learner.predict(X).shape == first.shape
     with pytest.raises(HushstreamError, match="decision about the people"):
         Ledger(tmp_path / "people.ledger", epsilon=9)
@@ -36,6 +38,15 @@ def test_a_second_fit_spends_or_is_refused_in_words_about_people(tmp_path, numbe
     learner.fit(X, y)
     assert len(ledger.runs) == before + 1
     assert "left" in repr(ledger) and "people" not in learner.guarantee_._repr_html_()[:20]
+
+
+def test_a_ledger_is_never_raised_by_the_way(tmp_path, numbers):
+    X, y = numbers
+    few, many = (Ledger(tmp_path / "l", epsilon=total, delta=1e-6) for total in (1, 9))
+    Classifier(epsilon=1, delta=1e-6, bounds=(-1, 1), ledger=few).fit(X, y)
+    with pytest.raises(hushstream.BudgetExceeded):
+        Classifier(epsilon=1, delta=1e-6, bounds=(-1, 1), ledger=many).fit(X, y)
+    assert few.to_dict()["epsilon"] == 1
 
 
 def test_nothing_is_read_from_the_data_unless_the_noise_is_simulated(numbers, tmp_path):

@@ -195,3 +195,17 @@ def test_a_sparse_matrix_is_read_as_its_libsvm_file(program, tmp_path):
     for first in range(0, 400, 150):
         in_parts.partial_fit(X[first : first + 150], y[first : first + 150])
     assert in_parts.model_.weights.tolist() == expected.weights.tolist()
+
+
+def test_float32_columns_mean_what_their_csv_says(program, tmp_path):
+    draw = np.random.default_rng(4)
+    frame = pd.DataFrame({"a": draw.uniform(0, 1, 400).astype(np.float32), "y": draw.integers(0, 2, 400)})
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    program(
+        "learn", tmp_path / "rows.csv", "--target", "y", "--bounds", "a=0:1", "--norm", 1, "--epsilon", 1,
+        "--delta", 1e-6, "--seed-insecure", 3, "--model", tmp_path / "m", "--recipe", "pftal-convex", "--json",
+    )
+    fitted = hushstream.Classifier(
+        epsilon=1, delta=1e-6, bounds={"a": (0, 1)}, norm=1, recipe="pftal-convex", seed_insecure=3
+    ).fit(frame, "y")
+    assert fitted.model_.weights.tolist() == hushstream.load_model(tmp_path / "m").weights.tolist()

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use comfy_table::Table;
-use hushstream_arena::figures::{afkt1, jkt2a, jkt2b, jkt2c};
+use hushstream_arena::figures::{afkt1, jkt2a, jkt2b, jkt2c, pol, separation};
 use hushstream_pictures::chart::{Series, log_log};
 use hushstream_pictures::numbers::short;
 use std::fmt::Write as _;
@@ -22,6 +22,10 @@ pub(crate) enum Figure {
     Jkt2c,
     /// AFKT22 Figure 1: regret of experts against ε, for d = T.
     Afkt1,
+    /// JKT12 §5: accuracy of one private model against output and objective perturbation, pure ε.
+    Pol,
+    /// AFKT22 §4: regret against T of one learner at ε = 0.1, adaptive and oblivious.
+    Separation,
 }
 
 /// The note under a figure that shows constants with a false privacy claim.
@@ -63,6 +67,8 @@ pub(crate) fn draw(figure: Figure, settings: &Settings<'_>) -> Result<Drawn> {
         Figure::Jkt2b => draw_2b(settings),
         Figure::Jkt2c => draw_2c(settings),
         Figure::Afkt1 => draw_afkt1(settings.rounds.unwrap_or(afkt1::ROUNDS)),
+        Figure::Pol => draw_pol(settings),
+        Figure::Separation => draw_separation(settings),
     }
 }
 
@@ -175,6 +181,25 @@ fn draw_2c(settings: &Settings<'_>) -> Result<Drawn> {
     ))
 }
 
+fn draw_pol(settings: &Settings<'_>) -> Result<Drawn> {
+    let (rounds, repeats) = (settings.rounds.unwrap_or(pol::ROUNDS), settings.repeats);
+    let rows = pol::figure(rounds, repeats, &pol::EPSILONS)?;
+    let points = rows.iter().map(|row| Point {
+        epsilon: row.epsilon,
+        method: row.method.to_string(),
+        unsound: false,
+        mean: row.mean,
+        low: row.low,
+        high: row.high,
+    });
+    let title = format!(
+        "JKT12 §5: one model of {rounds} synthetic records, {repeats} repeats, δ = 0, replace-one"
+    );
+    let note = "Accuracy on as many fresh records; every method has the same ridge, 0.01";
+    let points: Vec<Point> = points.collect();
+    Ok(drawn(&title, note, "accuracy", &points, ""))
+}
+
 /// Table, CSV and picture of the points, ordered by ε and then by method.
 fn drawn(title: &str, note: &str, quantity: &str, points: &[Point], unsound: &str) -> Drawn {
     let first = points.first().map_or(0.0, |point| point.epsilon);
@@ -222,6 +247,53 @@ fn drawn(title: &str, note: &str, quantity: &str, points: &[Point], unsound: &st
         csv,
         svg: log_log(title, "ε", quantity, &series),
     }
+}
+
+/// Two curves of regret against T.
+fn draw_separation(settings: &Settings<'_>) -> Result<Drawn> {
+    let rounds = settings.rounds.unwrap_or(separation::ROUNDS);
+    let rows = separation::figure(rounds, settings.repeats)?;
+    let mut table = Table::new();
+    table
+        .load_style(comfy_table::presets::UTF8_HORIZONTAL_ONLY)
+        .set_header(["T", "adaptive", "a round", "oblivious", "a round"]);
+    let mut csv = String::from("rounds,game,regret\n");
+    for row in &rows {
+        let each = |regret: f64| short(regret / row.rounds as f64);
+        table.add_row([
+            row.rounds.to_string(),
+            short(row.adaptive),
+            each(row.adaptive),
+            short(row.oblivious),
+            each(row.oblivious),
+        ]);
+        let _ = writeln!(csv, "{},adaptive,{}", row.rounds, row.adaptive);
+        let _ = writeln!(csv, "{},oblivious,{}", row.rounds, row.oblivious);
+    }
+    let line = |name: &str, value: &dyn Fn(&separation::Row) -> f64| Series {
+        name: name.to_owned(),
+        points: rows
+            .iter()
+            .map(|row| (row.rounds as f64, value(row)))
+            .filter(|point| point.1 > 0.0)
+            .collect(),
+    };
+    let series = [
+        line("T", &|row| row.rounds as f64),
+        line("adaptive (Theorem 5)", &|row| row.adaptive),
+        line("oblivious (the same losses)", &|row| row.oblivious),
+    ];
+    let title = format!(
+        "AFKT22 §4: the dartboard at ε = {}, δ = 0, replace-one, {} repeats",
+        separation::EPSILON,
+        settings.repeats
+    );
+    let text = format!(
+        "{title}\nRegret against the adversary of Theorem 5, who sees the plays, and against its \
+         losses once more, fixed in advance, with fresh coins; 2T/0.9 experts.\n{table}"
+    );
+    let svg = log_log(&title, "rounds T", "mean regret", &series);
+    Ok(Drawn { text, csv, svg })
 }
 
 /// The paper's exponents and the certified bounds. No game is played.

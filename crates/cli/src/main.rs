@@ -16,7 +16,9 @@ mod plan;
 mod predict;
 mod recipes;
 mod schema;
+mod set_file;
 mod sets;
+mod track;
 
 use clap::{Parser, Subcommand};
 use hushstream_read::{Fault, ReadError, skeleton_of};
@@ -35,6 +37,8 @@ struct Program {
 enum Command {
     /// Learn a model from a file of records, and state its privacy guarantee.
     Learn(Box<learn::arguments::Arguments>),
+    /// Publish counts, sums, means and histograms of a file or a stream at every tick of a clock.
+    Track(Box<track::Arguments>),
     /// Write the skeleton of a schema from the header of a file.
     Schema(schema::Arguments),
     /// Check a file of records: list malformed rows by line, column and kind, and spend nothing.
@@ -70,6 +74,7 @@ enum Command {
 fn main() -> ExitCode {
     let result = match Program::parse().command {
         Command::Learn(arguments) => learn::run(&arguments),
+        Command::Track(arguments) => track::run(&arguments),
         Command::Schema(arguments) => schema::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
         Command::Open(arguments) => elsewhere::open(&arguments),

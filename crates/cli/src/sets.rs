@@ -1,13 +1,43 @@
-//! Command-line names of the sets of weights.
+//! Command-line names of the sets of weights: one of a few shapes, or a file.
 
+use crate::set_file;
 use anyhow::{Result, bail};
 use clap::ValueEnum;
+use hushstream_mechanism::losses::LossSet;
 use hushstream_sets::{Ball, BoxSet, ConvexSet, L1Ball, Simplex, Spectrahedron};
 use std::fmt;
+use std::str::FromStr;
 use std::sync::Arc;
 
-/// The set of the weights.
+/// Where linear losses lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LossesName {
+    /// Every coordinate between −1 and 1.
+    Box,
+    /// Vectors of length at most 1.
+    Ball,
+    /// Vectors whose absolute values sum to at most 1.
+    L1Ball,
+}
+
+impl LossesName {
+    /// The set, of this radius.
+    pub(crate) fn of_radius(self, radius: f64) -> LossSet {
+        match self {
+            Self::Box => LossSet::Box(-radius, radius),
+            Self::Ball => LossSet::Ball(radius),
+            Self::L1Ball => LossSet::L1Ball(radius),
+        }
+    }
+
+    /// The set, of radius 1.
+    pub(crate) fn unit(self) -> LossSet {
+        self.of_radius(1.0)
+    }
+}
+
+/// The set of the weights.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum SetName {
     /// Vectors of length at most the radius.
     Ball,
@@ -19,14 +49,32 @@ pub(crate) enum SetName {
     L1Ball,
     /// Density matrices, as n(n+1)/2 coordinates.
     Spectrahedron,
+    /// The set that a file describes.
+    File(String),
 }
 
 impl SetName {
+    const SHAPES: [(&'static str, Self); 5] = [
+        ("ball", Self::Ball),
+        ("box", Self::Box),
+        ("simplex", Self::Simplex),
+        ("l1-ball", Self::L1Ball),
+        ("spectrahedron", Self::Spectrahedron),
+    ];
+
+    /// The number of coordinates, where the set itself decides it.
+    pub(crate) fn own_dimension(&self) -> Result<Option<usize>> {
+        match self {
+            Self::File(path) => Ok(Some(set_file::read(path)?.dimension())),
+            _ => Ok(None),
+        }
+    }
+
     /// Builds the set. A simplex and a spectrahedron have no radius.
-    pub(crate) fn build(self, dim: usize, radius: Option<f64>) -> Result<Arc<dyn ConvexSet>> {
+    pub(crate) fn build(&self, dim: usize, radius: Option<f64>) -> Result<Arc<dyn ConvexSet>> {
         let size = radius.unwrap_or(1.0);
-        if radius.is_some() && matches!(self, Self::Simplex | Self::Spectrahedron) {
-            bail!("--radius is not for this set: its points sum to 1, or have trace 1");
+        if radius.is_some() && matches!(self, Self::Simplex | Self::Spectrahedron | Self::File(_)) {
+            bail!("--radius is not for this set: it has its own size");
         }
         Ok(match self {
             Self::Ball => Arc::new(Ball::new(dim, size)?),
@@ -43,14 +91,43 @@ impl SetName {
                 };
                 Arc::new(Spectrahedron::new(rows)?)
             }
+            Self::File(path) => {
+                let set = set_file::read(path)?;
+                if set.dimension() != dim {
+                    bail!(
+                        "{path} has {} coordinates: state --dim {0}",
+                        set.dimension()
+                    );
+                }
+                set
+            }
         })
     }
 }
 
 impl fmt::Display for SetName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let value = self.to_possible_value();
-        f.write_str(value.as_ref().map_or("", |value| value.get_name()))
+        let shape = Self::SHAPES.iter().find(|(_, shape)| shape == self);
+        f.write_str(match (self, shape) {
+            (Self::File(path), _) => path,
+            (_, shape) => shape.map_or("", |(name, _)| name),
+        })
+    }
+}
+
+impl FromStr for SetName {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        let shape = Self::SHAPES.iter().find(|(known, _)| *known == name);
+        match shape {
+            Some((_, shape)) => Ok(shape.clone()),
+            None if name.contains('.') || name.contains('/') => Ok(Self::File(name.to_owned())),
+            None => Err(format!(
+                "no set is called {name}; there are: ball, box, simplex, l1-ball, spectrahedron, \
+                 or the name of a file, such as roads.set"
+            )),
+        }
     }
 }
 
@@ -60,7 +137,7 @@ mod tests {
 
     #[test]
     fn every_name_is_a_set_of_its_dimension() {
-        for name in SetName::value_variants() {
+        for (_, name) in SetName::SHAPES {
             let set = name.build(6, None).unwrap();
             assert_eq!(set.dimension(), 6);
         }

@@ -65,7 +65,8 @@ fn curves_pictures_and_pages_are_written() {
     assert!(text.contains("nothing here protects anybody"));
     let csv = std::fs::read_to_string(path("c.csv")).unwrap();
     assert!(
-        csv.starts_with("recipe,sum,epsilon,delta,round,regret\n") && csv.lines().count() > 100
+        csv.starts_with("recipe,sum,game,epsilon,delta,round,regret\n")
+            && csv.lines().count() > 100
     );
     let page = std::fs::read_to_string(path("c.html")).unwrap();
     assert_eq!(page.matches("<polyline").count(), 4);
@@ -99,6 +100,60 @@ fn a_papers_figure_is_played_again() {
             .unwrap()
             .contains("NaN")
     );
+}
+
+/// All recipes for experts side by side: regret below what is certified, where something is.
+#[test]
+fn every_family_plays() {
+    let rows = json(
+        "compare --recipes ftrl,ftpl,pftal-convex,pigd-convex,dartboard,dartboard-batched,\
+         hedge-batched,limited-updates,cover,exp2,exp2-batched,scrible --task experts --game \
+         stochastic --dim 2 --rounds 400 --epsilon 4 --repeats 8 --json",
+    );
+    let rows = rows.as_array().unwrap();
+    assert_eq!(rows.len(), 12);
+    for row in rows {
+        let regret = row["regret"]["mean"].as_f64().unwrap();
+        assert!(regret <= row["certified"].as_f64().unwrap(), "{row}");
+        assert!(row["trivial"].as_f64().unwrap() >= 400.0, "{row}");
+    }
+    for (recipe, task) in [
+        ("pftal-bandit", "mean"),
+        ("pftal-bandit", "experts"),
+        ("sparse-ftrl", "classify"),
+        ("limited-updates", "classify"),
+        ("coco-p", "mean"),
+        ("scrible", "linear"),
+    ] {
+        let rows = json(&format!(
+            "compare --recipes {recipe} --task {task} --dim 2 --rounds 64 --repeats 1 --json"
+        ));
+        assert_eq!(rows[0]["recipe"], recipe);
+    }
+}
+
+/// One command shows what an adversary gains by seeing the plays.
+#[test]
+fn adaptive_and_replayed_games_stand_side_by_side() {
+    let rows = json(
+        "compare --recipes hedge-batched --game afkt4,afkt4-replayed,afkt5,afkt5-replayed --rounds \
+         500 --epsilon 0.1 --delta 0 --repeats 1 --json",
+    );
+    let regret = |i: usize| rows[i]["regret"]["mean"].as_f64().unwrap();
+    assert!(regret(0) > 450.0 && regret(2) > 450.0, "{rows}");
+    assert!(regret(1) < 250.0 && regret(3) < 250.0, "{rows}");
+    // No theorem covers a game that sees the plays.
+    assert!(rows[2]["certified"].is_null() && !rows[3]["certified"].is_null());
+    let pairs = json("compare --recipes dartboard --game afkt6 --rounds 20 --repeats 1 --json");
+    assert!(pairs[0]["regret"]["mean"].as_f64().unwrap() > 10.0);
+    let directory = tempfile::tempdir().unwrap();
+    let svg = directory.path().join("s.svg").display().to_string();
+    let output = hushstream(&format!(
+        "compare --figure separation --rounds 512 --repeats 1 --svg {svg}"
+    ));
+    assert!(output.status.success());
+    let drawn = std::fs::read_to_string(svg).unwrap();
+    assert_eq!(drawn.matches("<polyline").count(), 3);
 }
 
 /// Three printed exponents and three certified bounds at each of thirteen budgets.
@@ -165,7 +220,30 @@ fn impossible_comparisons_end_with_code_two_and_the_reason() {
             "needs strongly convex losses",
         ),
         ("compare --recipes ftpl --sum tree", "noise of one law"),
-        ("compare --recipes coco-p --task mean", "window = 0"),
+        (
+            "compare --recipes pol --task mean",
+            "one model at the end and plays no rounds",
+        ),
+        (
+            "compare --recipes dartboard --task mean",
+            "linear losses on the simplex",
+        ),
+        (
+            "compare --recipes dartboard --game afkt5 --dim 3 --rounds 90",
+            "leave out --dim",
+        ),
+        (
+            "compare --recipes dartboard --game afkt6 --rounds 1000",
+            "99 of afkt6",
+        ),
+        (
+            "compare --recipes ftrl --game afkt5 --task linear --rounds 90",
+            "a game of 200 experts",
+        ),
+        (
+            "compare --recipes pftal --task mean --losses ball",
+            "no linear losses",
+        ),
         (
             "compare --recipes ftrl --rounds 1",
             "rounds = 1 is not allowed",
@@ -182,9 +260,14 @@ fn impossible_comparisons_end_with_code_two_and_the_reason() {
             "curvature = -1",
         ),
         (
-            "compare --recipes pftal --task mean --set box --radius 1",
+            "compare --recipes pftal --task ridge --set box --radius 1",
             "a length of at most 1",
         ),
+        (
+            "compare --recipes ftpl --task linear --set nowhere.set",
+            "cannot read nowhere.set",
+        ),
+        ("compare --recipes ftpl --set disc", "no set is called disc"),
         (
             "compare --recipes pqftl --task ridge --set box --radius 0.1",
             "a ball of its own",

@@ -41,8 +41,11 @@ fn recipes_are_listed_and_compared() {
     assert_eq!(rows[0]["sum"], "iterates");
     for (arguments, words) in [
         ("compare --recipes pol --task mean", "one model"),
-        ("compare --recipes pigd --task mean --sum tree", "no --sum"),
-        ("compare --recipes pigd --task mean --batch 4", "--batch"),
+        (
+            "compare --recipes pigd --task mean --sum tree",
+            "does not stand on sums",
+        ),
+        ("compare --recipes pigd --task mean --batch 4", "no batches"),
         ("compare --recipes pigd --task classify", "pigd-convex"),
         ("compare --figure jkt2c", "--data"),
         ("compare --figure jkt2b --data x.csv", "jkt2c"),

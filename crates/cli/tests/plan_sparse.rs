@@ -65,7 +65,7 @@ fn it_promises_what_a_run_promises() {
     assert!((8 * 4097..8 * 4097 + (2 << 20)).contains(&memory));
     let words = hushstream(PLAN, folder.path());
     let words = String::from_utf8(words.stdout).unwrap();
-    assert!(words.contains("stands out") && words.contains("no regret bound: it depends"));
+    assert!(words.contains("stands out") && words.contains("regret of 2,000 rounds at most"));
 }
 
 #[test]

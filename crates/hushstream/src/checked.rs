@@ -106,17 +106,29 @@ pub fn before(
     schema: &SchemaSpec,
     listener: &mut dyn Listener,
 ) -> Result<Option<Checked>> {
+    before_with_times(learner, origin, schema, listener, &mut |_| {})
+}
+
+/// The same; every row's time goes to `time`.
+pub fn before_with_times(
+    learner: &Learner,
+    origin: &Origin,
+    schema: &SchemaSpec,
+    listener: &mut dyn Listener,
+    time: &mut dyn FnMut(Option<i64>),
+) -> Result<Option<Checked>> {
     let malformed = data::malformed(learner)?;
     let file = &learner.data.file;
     if data::is_stream(file) || learner.output.resume {
         return Ok(None);
     }
     let mut first = Vec::new();
-    let checked = origin.open(schema)?.check(|error| {
+    let note = |error: &ReadError| {
         if first.len() < SHOWN {
             first.push(error.clone());
         }
-    })?;
+    };
+    let checked = origin.open(schema)?.check_with_times(note, time)?;
     let faults: u64 = count(&checked);
     if faults > 0 && malformed == Malformed::Refuse {
         let mut told = listed(&first);

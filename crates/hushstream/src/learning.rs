@@ -10,7 +10,7 @@ use crate::outcome::{self, Kind, Outcome, ScoredOn};
 use crate::progress::Progress;
 use crate::releases::Releases;
 use crate::target::Target;
-use crate::{budget, checked, data, files, memory, model::Model, warnings};
+use crate::{checked, data, files, memory, model::Model, warnings};
 use hushstream_account::Guarantee;
 use hushstream_mechanism::decisions::Drawn;
 use hushstream_mechanism::losses::Record;
@@ -254,7 +254,7 @@ impl<'a> Learning<'a> {
         let released = self.session.sync(&mut self.ledger)?;
         if let Some(file) = &mut self.releases {
             for release in &released {
-                file.write(release)?;
+                file.write(release.step, &release.content)?;
             }
             file.sync()?;
         }
@@ -496,8 +496,6 @@ impl<'a> Learning<'a> {
 
     /// The public part of the outcome; the rest is filled in later.
     fn outcome(&self, rows: u64, time: Duration) -> Result<Outcome> {
-        let promise = self.ledger.filter().promise();
-        let (epsilon, delta) = budget::together(&self.ledger).unwrap_or(promise);
         let seconds = time.as_secs_f64();
         let shown = !self.frame.learner.output.quiet;
         let layout = &self.frame.layout;
@@ -506,17 +504,7 @@ impl<'a> Learning<'a> {
             rounds: self.session.rounds(),
             dim: layout.arms().unwrap_or(layout.dimension()),
             guarantee: self.guarantee()?,
-            ledger: outcome::Together {
-                runs: self.ledger.charges().count(),
-                simulated: budget::simulated(&self.ledger),
-                raised: self.ledger.is_raised(),
-                supposes: budget::supposes(&self.ledger),
-                epsilon,
-                delta,
-                total_epsilon: promise.0,
-                total_delta: promise.1,
-                used: self.ledger.filter().used(),
-            },
+            ledger: outcome::Together::of(&self.ledger),
             parameters: outcome::Parameters {
                 length: self.frame.length,
                 ..self.frame.method.parameters()

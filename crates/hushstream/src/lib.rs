@@ -32,6 +32,10 @@
 //! | [`Learner::bandit`] | the loss of every arm; one is seen | the probability of each arm |
 //! | [`Learner::decide`] | a context, which asks; its reward comes later | a policy of the context |
 //!
+//! Statistics need no learner: a [`Tracker`] publishes counts, sums, means and histograms by group
+//! at every tick; [`RunningCount`], [`RunningSum`], [`RunningMean`] and [`RunningHistogram`] one of
+//! them.
+//!
 //! # The guarantee
 //!
 //! [`Run::guarantee`] states the guarantee for all releases of the run together: (ε, δ), the
@@ -46,7 +50,7 @@
 //! - [`Learner`] describes a run, [`Run`] learns, [`Model`] predicts; [`ledgers`] manages budgets.
 //! - With the feature `arrow`, `Run::learn_arrow` learns from Arrow record batches.
 //! - `examples/` has a program for each: a file, your own structs, a live stream, a crash, experts,
-//!   a bandit, a loss of your own, a running sum without a learner.
+//!   a bandit, a loss of your own, running sums and statistics without a learner.
 //! - Below the door: [`engine`] has the recipes, [`mechanism`] the privacy boundary, [`account`]
 //!   the accounting, [`read`] schemas and files, [`sets`] the sets of weights, [`noise`] the
 //!   samplers.
@@ -88,6 +92,7 @@ pub mod scores;
 mod state;
 #[doc(hidden)]
 pub mod target;
+pub mod track;
 #[doc(hidden)]
 pub mod warnings;
 
@@ -109,6 +114,7 @@ pub use outcome::Outcome;
 pub use plan::Plan;
 pub use released::Released;
 pub use run::Run;
+pub use track::{RunningCount, RunningHistogram, RunningMean, RunningSum, Tracker, Tracking};
 
 /// Everything that a program imports: `use hushstream::prelude::*;`.
 pub mod prelude {
@@ -116,6 +122,8 @@ pub mod prelude {
     pub use crate::account::{Budget, Guarantee};
     pub use crate::engine::{RecipeName, Wishes};
     pub use crate::mechanism::{AskerOnly, Ledger, OperatorOnly};
+    pub use crate::track::{By, Span, Table, Tracker, Tracking};
+    pub use crate::track::{RunningCount, RunningHistogram, RunningMean, RunningSum};
     pub use crate::{
         Decision, Error, Learner, Model, Outcome, Plan, Play, Prediction, Released, Row, Run,
         Schema, Value,

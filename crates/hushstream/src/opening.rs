@@ -9,14 +9,57 @@ use crate::methods::session::Session;
 use crate::methods::{Method, Place, Restart};
 use crate::passed::{other_rows, pass_over};
 use crate::state::{Card, StateFolder};
-use hushstream_mechanism::{Grant, Ledger, LedgerError, NoStorage, RowChain, RowHasher};
+use hushstream_account::Price;
+use hushstream_mechanism::{Grant, Ledger, LedgerError, NoStorage, RowChain, RowHasher, Scope};
 use hushstream_noise::Key;
 use hushstream_read::Reader;
 use std::path::Path;
 
+/// What is opened: its price, and how it begins or goes on.
+pub(crate) trait Opens {
+    type Session;
+
+    fn charge(&self) -> Result<Price>;
+    fn scope(&self) -> Scope;
+    /// Its planned length, as the card of a state folder has it.
+    fn planned(&self) -> u64;
+    /// The first tick, as the card has it.
+    fn first(&self) -> Option<i64> {
+        None
+    }
+    /// Begins on new storage with a grant, or resumes from a journal without one.
+    fn open(&self, place: Place<'_>, grant: Option<Grant>) -> Result<Restart<Self::Session>>;
+    /// Records that a session has taken.
+    fn taken(session: &Self::Session) -> u64;
+}
+
+impl Opens for dyn Method + '_ {
+    type Session = Box<dyn Session>;
+
+    fn charge(&self) -> Result<Price> {
+        Method::charge(self)
+    }
+
+    fn scope(&self) -> Scope {
+        Method::scope(self)
+    }
+
+    fn planned(&self) -> u64 {
+        self.records().0
+    }
+
+    fn open(&self, place: Place<'_>, grant: Option<Grant>) -> Result<Restart<Self::Session>> {
+        Method::open(self, place, grant)
+    }
+
+    fn taken(session: &Self::Session) -> u64 {
+        session.rounds()
+    }
+}
+
 /// An open run and its ledger.
-pub(crate) struct Opened {
-    pub(crate) session: Box<dyn Session>,
+pub(crate) struct Opened<S = Box<dyn Session>> {
+    pub(crate) session: S,
     pub(crate) ledger: Ledger,
     /// The message about a resumed run.
     pub(crate) resumed: Option<String>,
@@ -41,13 +84,13 @@ pub(crate) fn stored_rounds(learner: &Learner) -> Result<Option<u64>> {
 }
 
 /// Opens or resumes the described run. The reader is then past the learned rows.
-pub(crate) fn open(
+pub(crate) fn open<M: Opens + ?Sized>(
     learner: &Learner,
-    method: &dyn Method,
+    method: &M,
     reading: &str,
     reader: Option<&mut Reader>,
     listener: &mut dyn Listener,
-) -> Result<Opened> {
+) -> Result<Opened<M::Session>> {
     let output = &learner.output;
     let every = output.releases.is_some() || output.every;
     match &output.state {
@@ -72,27 +115,23 @@ pub(crate) fn open(
     }
 }
 
-fn begin(
+fn begin<M: Opens + ?Sized>(
     learner: &Learner,
-    method: &dyn Method,
+    method: &M,
     folder: &Path,
     every: bool,
     reading: &str,
     reader: Option<&mut Reader>,
     listener: &mut dyn Listener,
-) -> Result<Opened> {
+) -> Result<Opened<M::Session>> {
     StateFolder::check_new(folder)?;
     let (mut ledger, next) = affordable(learner, method, listener)?;
     let key = new_key(&learner.privacy)?;
     let folder = StateFolder::create(folder)?;
     folder.begin(
         &key,
-        &Card::new(
-            method.records().0,
-            next,
-            reading.to_owned(),
-            learner.fixed(),
-        ),
+        &Card::new(method.planned(), next, reading.to_owned(), learner.fixed())
+            .beginning(method.first()),
     )?;
     let grant = debit(&mut ledger, method)?;
     let rows = reader.map(|reader| {
@@ -110,15 +149,15 @@ fn begin(
     })
 }
 
-fn resume(
+fn resume<M: Opens + ?Sized>(
     learner: &Learner,
-    method: &dyn Method,
+    method: &M,
     path: &Path,
     every: bool,
     reading: &str,
     reader: Option<&mut Reader>,
     listener: &mut dyn Listener,
-) -> Result<Opened> {
+) -> Result<Opened<M::Session>> {
     let card = Card::read(path)?;
     let mut folder = StateFolder::open(path)?;
     // First, because the version of a journal explains other differences.
@@ -157,7 +196,7 @@ fn resume(
             (session, "resumed before its first record".to_owned())
         }
     };
-    let learned = session.rounds();
+    let learned = M::taken(&session);
     let mut told = told;
     if let (Some(reader), Some(rows)) = (reader, &rows) {
         // The rows of batches that an old copy has lost are unknown.
@@ -186,7 +225,7 @@ fn resume(
 }
 
 /// Begins a run with this grant.
-fn begun(method: &dyn Method, grant: Grant, place: Place<'_>) -> Result<Box<dyn Session>> {
+fn begun<M: Opens + ?Sized>(method: &M, grant: Grant, place: Place<'_>) -> Result<M::Session> {
     match method.open(place, Some(grant))? {
         Restart::Run(session, _) => Ok(session),
         Restart::NoRun => refuse!("a run that was opened is not there"),
@@ -194,7 +233,7 @@ fn begun(method: &dyn Method, grant: Grant, place: Place<'_>) -> Result<Box<dyn 
 }
 
 /// The charge that the card names: reclaimed if it was made, otherwise made now.
-fn owed(ledger: &mut Ledger, method: &dyn Method, card: &Card) -> Result<Grant> {
+fn owed<M: Opens + ?Sized>(ledger: &mut Ledger, method: &M, card: &Card) -> Result<Grant> {
     if ledger.next_number() == card.charge {
         return debit(ledger, method);
     }
@@ -212,9 +251,9 @@ fn owed(ledger: &mut Ledger, method: &dyn Method, card: &Card) -> Result<Grant> 
 }
 
 /// The ledger, if it has room for the run, and the number of the next charge.
-fn affordable(
+fn affordable<M: Opens + ?Sized>(
     learner: &Learner,
-    method: &dyn Method,
+    method: &M,
     listener: &mut dyn Listener,
 ) -> Result<(Ledger, u64)> {
     let charge = method.charge()?;
@@ -226,7 +265,7 @@ fn affordable(
     Ok((ledger, next))
 }
 
-fn debit(ledger: &mut Ledger, method: &dyn Method) -> Result<Grant> {
+fn debit<M: Opens + ?Sized>(ledger: &mut Ledger, method: &M) -> Result<Grant> {
     let charge = method.charge()?;
     ledger
         .debit(charge, method.scope())

@@ -1,9 +1,10 @@
 //! The outcome of a run: one object with stable keys.
 
+use crate::budget;
 use crate::decisions::Evaluation;
 use crate::scores::Scores;
 use hushstream_account::Guarantee;
-use hushstream_mechanism::{Summary, Yardstick};
+use hushstream_mechanism::{Ledger, Summary, Yardstick};
 use hushstream_recipes::{MechanismKind, RecipeName};
 use serde::{Deserialize, Serialize};
 
@@ -135,6 +136,25 @@ pub struct Together {
     pub total_delta: f64,
     /// The share of the total that is spent, from 0 to 1.
     pub used: f64,
+}
+
+impl Together {
+    /// The view of a ledger.
+    pub(crate) fn of(ledger: &Ledger) -> Self {
+        let promise = ledger.filter().promise();
+        let (epsilon, delta) = budget::together(ledger).unwrap_or(promise);
+        Self {
+            runs: ledger.charges().count(),
+            simulated: budget::simulated(ledger),
+            raised: ledger.is_raised(),
+            supposes: budget::supposes(ledger),
+            epsilon,
+            delta,
+            total_epsilon: promise.0,
+            total_delta: promise.1,
+            used: ledger.filter().used(),
+        }
+    }
 }
 
 /// The chosen parameters.

@@ -3,18 +3,17 @@
 //! not written twice. Every line carries the version of the format.
 
 use crate::error::{Context, Result, refuse};
-use crate::methods::session::{Content, Release};
 use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, BufWriter, Seek, SeekFrom, Write};
 use std::path::Path;
 
 #[derive(Serialize)]
-struct Line<'a> {
+struct Line<'a, C> {
     version: u32,
     release: u64,
     #[serde(flatten)]
-    content: &'a Content,
+    content: &'a C,
 }
 
 /// The part of a line that is read back.
@@ -79,17 +78,17 @@ impl Releases {
         })
     }
 
-    /// Writes the new releases.
-    pub(crate) fn write(&mut self, release: &Release) -> Result<()> {
-        if release.step > self.last {
+    /// Writes a release, if it is new.
+    pub(crate) fn write(&mut self, step: u64, content: &impl Serialize) -> Result<()> {
+        if step > self.last {
             let line = Line {
                 version: VERSION,
-                release: release.step,
-                content: &release.content,
+                release: step,
+                content,
             };
             serde_json::to_writer(&mut self.file, &line)?;
             self.file.write_all(b"\n")?;
-            self.last = release.step;
+            self.last = step;
         }
         Ok(())
     }
@@ -105,27 +104,25 @@ impl Releases {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::methods::session::Content;
 
     #[test]
     fn a_torn_line_is_cut_and_nothing_is_written_twice() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("releases");
-        let release = |step| Release {
-            step,
-            content: Content::Weights {
-                weights: vec![step as f64],
-            },
+        let content = |step| Content::Weights {
+            weights: vec![step as f64],
         };
         let mut releases = Releases::open(&path, false).unwrap();
-        releases.write(&release(1)).unwrap();
-        releases.write(&release(2)).unwrap();
+        releases.write(1, &content(1)).unwrap();
+        releases.write(2, &content(2)).unwrap();
         releases.sync().unwrap();
         drop(releases);
         let whole = std::fs::read(&path).unwrap();
         std::fs::write(&path, &whole[..whole.len() - 3]).unwrap();
         let mut releases = Releases::open(&path, true).unwrap();
         for step in 1..=3 {
-            releases.write(&release(step)).unwrap();
+            releases.write(step, &content(step)).unwrap();
         }
         releases.sync().unwrap();
         let text = std::fs::read_to_string(&path).unwrap();

@@ -515,7 +515,7 @@ fn check_outputs(learner: &Learner) -> Result<()> {
 
 /// Input that cannot be read any more, after the charge: what is lost, and how to go on. The
 /// content of a row never leads here.
-fn mid_stream(learner: &Learner, error: &ReadError) -> Error {
+pub(crate) fn mid_stream(learner: &Learner, error: &ReadError) -> Error {
     if learner.output.state.is_some() {
         Error::refused(format!(
             "{error}; the run is kept: mend the input, leave all rows so far as they are, and add \

@@ -34,6 +34,9 @@ pub(crate) struct Card {
     /// The flags of privacy and method that it was begun with. Earlier versions did not write them.
     #[serde(default)]
     pub(crate) flags: Vec<String>,
+    /// For ticks of a clock: the first, counted from 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) first: Option<i64>,
 }
 
 impl Card {
@@ -45,7 +48,14 @@ impl Card {
             charge,
             reading,
             flags,
+            first: None,
         }
+    }
+
+    /// The same, with the first tick of a clock.
+    pub(crate) fn beginning(mut self, first: Option<i64>) -> Self {
+        self.first = first;
+        self
     }
 
     /// Describes how the flags differ from those of the run in this folder.

@@ -140,6 +140,8 @@ pub struct Statistics {
     groups: u32,
     /// The columns that must hold a number.
     numbers: Vec<u32>,
+    /// The columns that a record must have.
+    columns: usize,
     /// Every block's first coordinate.
     starts: Vec<u32>,
     dimension: u32,
@@ -205,10 +207,13 @@ impl Statistics {
         }
         numbers.sort_unstable();
         numbers.dedup();
+        let named = shape.groups.iter().map(|group| group.column);
+        let last = named.chain(numbers.iter().copied()).max();
         Ok(Self {
             shape,
             groups: groups as u32,
             numbers,
+            columns: last.map_or(0, |last| last as usize + 1),
             starts,
             dimension: end as u32,
         })
@@ -281,13 +286,17 @@ impl Statistics {
             && self.shape.blocks.iter().enumerate().all(in_block)
     }
 
-    /// Adds what a record counts for, at this radius. A record without one of the numbers adds
-    /// nothing.
+    /// Adds what a record counts for, at this radius. An empty record, and one without one of the
+    /// numbers, adds nothing.
     pub(crate) fn add(&self, record: &Record, radius: i64, total: &mut [i64]) -> Outcome {
         let Features::Dense(values) = &record.features else {
             return Outcome::Null;
         };
-        let number = |column: u32| values.get(column as usize).copied().unwrap_or(f64::NAN);
+        // An empty record, of a malformed row, has neither columns nor a target.
+        if record.target.is_nan() || values.len() < self.columns {
+            return Outcome::Null;
+        }
+        let number = |column: u32| values[column as usize];
         if self.numbers.iter().any(|&column| number(column).is_nan()) {
             return Outcome::Null;
         }
@@ -316,8 +325,7 @@ impl Statistics {
     fn group(&self, values: &[f64]) -> u32 {
         let mut group = 0;
         for column in &self.shape.groups {
-            let value = values.get(column.column as usize).copied();
-            let value = value.unwrap_or(f64::NAN);
+            let value = values[column.column as usize];
             let place = value as u32; // saturates; not a number is 0
             let is_listed = place < column.values && f64::from(place).to_bits() == value.to_bits();
             let place = if is_listed { place } else { column.values };

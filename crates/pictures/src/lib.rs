@@ -13,4 +13,5 @@ pub mod page;
 pub mod panels;
 pub mod report;
 pub mod roc;
+pub mod series;
 pub mod shapes;

@@ -98,10 +98,11 @@ pub(crate) fn compare(
         curvature: None,
         learning_rate: None,
         set: None,
+        losses: None,
         tuned: false,
     };
     let told = py.detach(|| {
-        let mechanism = contest.mechanism()?;
+        let mechanism = contest.recipe()?.mechanism();
         Ok((mechanism, contest.repeat(0..repeats)?))
     });
     let (sum, outcomes) =

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString};
 
 /// Numbers that are copied at a time, while Python waits: a block of rows fits the cache.
-const BLOCK: usize = 1 << 15;
+const BLOCK: usize = 1 << 13;
 /// Whole numbers up to here are exact as floats.
 const EXACT: i64 = 1 << 53;
 

@@ -164,7 +164,19 @@ impl Reader {
     /// # Errors
     /// Input that cannot be read; no row at all; quotes out of order where they hide line breaks
     /// ([`Input::multiline`](crate::Input::multiline)).
-    pub fn check(mut self, mut fault: impl FnMut(&ReadError)) -> Result<Checked, ReadError> {
+    pub fn check(self, fault: impl FnMut(&ReadError)) -> Result<Checked, ReadError> {
+        self.check_with_times(fault, |_| {})
+    }
+
+    /// The same; every row's time goes to `time`, as [`Sealed::time`](crate::Sealed::time) does.
+    ///
+    /// # Errors
+    /// As [`Reader::check`].
+    pub fn check_with_times(
+        mut self,
+        mut fault: impl FnMut(&ReadError),
+        mut time: impl FnMut(Option<i64>),
+    ) -> Result<Checked, ReadError> {
         let mut watch = Watch::new(&self.layout, &*self.rows);
         let targets = Targets::Needed(self.missing_target);
         self.builder.only_checks = true;
@@ -173,6 +185,7 @@ impl Reader {
             if let Err(flaw) = parsed {
                 fault(&self.place(flaw));
             }
+            time(self.last_time());
         }
         Ok(Checked {
             rows: self.rows(),

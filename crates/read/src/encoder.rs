@@ -1,7 +1,7 @@
 //! Rows that were never in a file: fields by name, or numbers in the order of the columns, encoded
 //! by the same rules as the rows of a table.
 
-use crate::encode::{Builder, Columns, Keyed, Step, Targets};
+use crate::encode::{Beside, Builder, Columns, Keyed, Step, Targets};
 use crate::error::{Fault, Place, ReadError};
 use crate::formats::Format;
 use crate::reader::{Row, Sealed};
@@ -196,6 +196,7 @@ pub struct Encoder {
     builder: Builder,
     missing_target: MissingTarget,
     person: Option<String>,
+    time: Option<String>,
 }
 
 impl Encoder {
@@ -211,7 +212,7 @@ impl Encoder {
         };
         let layout = Layout::new(schema, Format::JsonLines, &names)?;
         let missing_target = schema.missing_target.unwrap_or_default();
-        Self::build(layout, &names, schema.person.as_deref(), missing_target)
+        Self::build(layout, &names, Beside::of(schema), missing_target)
     }
 
     /// An encoder for rows of coordinates, most of which are 0 ([`Nameless::Indexed`]): the schema
@@ -222,7 +223,7 @@ impl Encoder {
     pub fn indexed(schema: &SchemaSpec) -> Result<Self, ReadError> {
         let layout = Layout::new(schema, Format::Libsvm, &[""; 0])?;
         let missing_target = schema.missing_target.unwrap_or_default();
-        Self::build(layout, &[], None, missing_target)
+        Self::build(layout, &[], Beside::default(), missing_target)
     }
 
     /// An encoder of new data for a published model, by the model's layout. The columns are
@@ -251,13 +252,14 @@ impl Encoder {
         if let Some(person) = person.filter(|person| names.iter().all(|name| name != person)) {
             names.push(person.to_owned());
         }
-        Self::build(layout.clone(), &names, person, missing_target)
+        let beside = Beside { person, time: None };
+        Self::build(layout.clone(), &names, beside, missing_target)
     }
 
     fn build(
         layout: Layout,
         names: &[String],
-        person: Option<&str>,
+        beside: Beside<'_>,
         missing_target: MissingTarget,
     ) -> Result<Self, ReadError> {
         let is_indexed = matches!(layout.space(), Space::Indexed { .. });
@@ -267,12 +269,13 @@ impl Encoder {
         let keyed = Keyed::new(if is_indexed {
             Columns::none()
         } else {
-            Columns::new(&layout, names, person)?
+            Columns::new(&layout, names, beside)?
         });
         Ok(Self {
-            builder: Builder::new(&layout, person.is_some()),
+            builder: Builder::new(&layout, beside),
             missing_target,
-            person: person.map(str::to_owned),
+            person: beside.person.map(str::to_owned),
+            time: beside.time.map(str::to_owned),
             keyed,
             layout,
         })
@@ -285,7 +288,11 @@ impl Encoder {
     pub fn coded(self) -> Result<Self, ReadError> {
         let layout = self.layout.coded().ok_or(Fault::NoCodes)?;
         let names: Vec<String> = self.columns().iter().map(|name| name.to_string()).collect();
-        Self::build(layout, &names, self.person.as_deref(), self.missing_target)
+        let beside = Beside {
+            person: self.person.as_deref(),
+            time: self.time.as_deref(),
+        };
+        Self::build(layout, &names, beside, self.missing_target)
     }
 
     /// What coordinates mean.

@@ -184,6 +184,11 @@ pub enum Fault {
          time of day as in 14:05"
     )]
     NotADate,
+    #[error(
+        "not a time; allowed: a date as in 2013-01-31, with or without the time of day as in \
+         2013-01-31T14:05, or seconds since 1970"
+    )]
+    NotATime,
     #[error("an infinite number; allowed: finite numbers up to 1.7e308")]
     NotFinite,
 
@@ -399,6 +404,7 @@ impl Fault {
             Self::NotANumber => "not a number",
             Self::NotFinite => "infinite number",
             Self::NotADate => "not a date",
+            Self::NotATime => "not a time",
             Self::MissingTarget => "missing target",
             Self::NotALabel => "not a label",
             Self::UnknownClass => "unknown class",

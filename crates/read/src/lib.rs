@@ -30,6 +30,7 @@ mod schema;
 mod source;
 
 pub use check::{Checked, Finding, Findings};
+pub use encode::calendar::{parse_time, written as written_time};
 pub use encoder::{Encoder, Fields, Nameless, Value};
 pub use error::{Column, Fault, Place, ReadError};
 pub use formats::{Form, Format};

@@ -1,7 +1,7 @@
 //! The reader: rows of a file as sealed records, or as rows for a published model.
 
 use crate::check::{Findings, Watch};
-use crate::encode::{Builder, Targets};
+use crate::encode::{Beside, Builder, Targets};
 use crate::error::{Fault, ReadError};
 use crate::formats::{Failure, Form, Format, Opened, Rows};
 use crate::schema::{Layout, MissingTarget, SchemaSpec};
@@ -16,6 +16,9 @@ pub struct Sealed {
     /// SHA-256 of the field. All rows without a name are one person, which limits more than it must
     /// and breaks nothing.
     pub person: Option<u64>,
+    /// The time of the row in seconds since 1970, if the schema names a column of times, which are
+    /// then public, and if it can be read.
+    pub time: Option<i64>,
     /// The record. It cannot be looked at outside the boundary.
     pub record: Raw<Record>,
     /// Whether it was longer than the stated norm, and is scaled down to it.
@@ -110,6 +113,7 @@ pub struct Reader {
     form: Form,
     header: Vec<String>,
     person: Option<String>,
+    time: Option<String>,
     has_index: bool,
     count: u64,
     /// What records show about the schema, if that is asked for.
@@ -141,7 +145,7 @@ impl Reader {
             &form,
             &header,
             layout,
-            schema.person.as_deref(),
+            Beside::of(schema),
             missing_target,
         )
     }
@@ -178,7 +182,7 @@ impl Reader {
             &form,
             &header,
             layout.clone(),
-            person,
+            Beside { person, time: None },
             missing_target,
         )
     }
@@ -188,24 +192,25 @@ impl Reader {
         form: &Form,
         header: &[String],
         layout: Layout,
-        person: Option<&str>,
+        beside: Beside<'_>,
         missing_target: MissingTarget,
     ) -> Result<Self, ReadError> {
         let opened = Opened {
             layout: &layout,
             separator: form.separator,
             names: header,
-            person,
+            beside,
         };
         let rows = form.format.entry().rows(&opened).map_err(|fault| {
             let columns = layout.columns().map(|(column, _)| &*column.name);
             form.doubted(fault, header, columns).in_file(source.name())
         })?;
         Ok(Self {
-            builder: Builder::new(&layout, person.is_some()),
+            builder: Builder::new(&layout, beside),
             form: form.clone(),
             header: header.to_vec(),
-            person: person.map(str::to_owned),
+            person: beside.person.map(str::to_owned),
+            time: beside.time.map(str::to_owned),
             has_index: header.first().is_some_and(String::is_empty),
             source,
             rows,
@@ -226,15 +231,19 @@ impl Reader {
     /// A layout that has none.
     pub fn coded(self) -> Result<Self, ReadError> {
         let layout = self.layout.coded().ok_or(Fault::NoCodes)?;
+        let beside = Beside {
+            person: self.person.as_deref(),
+            time: self.time.as_deref(),
+        };
         let opened = Opened {
             layout: &layout,
             separator: self.form.separator,
             names: &self.header,
-            person: self.person.as_deref(),
+            beside,
         };
         Ok(Self {
             rows: self.form.format.entry().rows(&opened)?,
-            builder: Builder::new(&layout, self.person.is_some()),
+            builder: Builder::new(&layout, beside),
             layout,
             ..self
         })
@@ -417,8 +426,28 @@ impl Reader {
                 self.builder.clipped_targets += u64::from(self.builder.target_was_clipped);
                 Ok(span)
             }
-            Err(failure) => Err(Flaw(span, failure)),
+            Err(failure) => {
+                self.read_time(&span, targets);
+                Err(Flaw(span, failure))
+            }
         }))
+    }
+
+    /// Reads the time of a malformed row, whatever else is wrong with it: which tick a row is in
+    /// must not depend on its other fields.
+    fn read_time(&mut self, span: &Span, targets: Targets) {
+        if self.builder.has_times && self.builder.time.is_none() {
+            self.builder.only_times = true;
+            let line = self.source.bytes(span);
+            // What else is wrong is told already.
+            let _ = self.rows.row(line, &mut self.builder, targets);
+            self.builder.only_times = false;
+        }
+    }
+
+    /// The time of the last row, as [`Sealed::time`].
+    pub(crate) fn last_time(&self) -> Option<i64> {
+        self.builder.time
     }
 
     /// The error that a flaw of the last row is.

@@ -38,6 +38,9 @@ pub enum RecipeError {
     /// The solver.
     #[error(transparent)]
     Batch(#[from] BatchError),
+    /// A guarantee that would promise nothing.
+    #[error(transparent)]
+    Guarantee(#[from] GuaranteeError),
     /// A combination that does not exist.
     #[error("{0}")]
     Unfit(String),

@@ -6,6 +6,7 @@
 //! release the iterates of a learner on the private side. [`CATALOGUE`] tells where each recipe
 //! comes from and what it promises.
 
+mod any;
 mod bandits;
 mod catalogue;
 mod choose;
@@ -22,6 +23,7 @@ mod sparse;
 mod tables;
 mod values;
 
+pub use any::{AnyRecipe, AnyRequest};
 pub use bandits::{
     Actions, ArmEstimate, BanditPlayer, BanditRecipe, BanditRequest, BanditRun, BanditShadow, Turn,
 };

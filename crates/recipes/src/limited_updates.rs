@@ -3,6 +3,8 @@
 
 use crate::catalogue::RecipeName;
 use crate::error::{RecipeError, RunError};
+use crate::experts::doublings;
+use crate::linear::{Holds, RegretBound};
 use crate::run::{Beginning, Player, Run};
 use hushstream_account::{Adjacency, Budget};
 use hushstream_mechanism::batch::{Descent, SolverPlan, SolverRequest, SolverTask};
@@ -57,6 +59,42 @@ impl LimitedUpdates {
     #[must_use]
     pub fn plan(&self) -> &SolverPlan {
         &self.plan
+    }
+
+    /// The certified regret of T rounds.
+    ///
+    /// **Claim** (AFKT22 Theorem 3 and Corollary 5.1). For records drawn independently from one
+    /// distribution, against the best point in hindsight, in expectation at most
+    ///
+    /// L·D + Σ_j N_j·Δ(2^(j−1)) + L·r·√T,
+    ///
+    /// Δ(n) the excess risk of the solver ([`SolverPlan::excess_risk`]), N_j ≤ 2^j the rounds for
+    /// which a point is held, r the outer radius.
+    ///
+    /// *Proof.* A point is held in rounds of which it knows nothing, so each costs Δ more than the
+    /// best mean loss; the first round costs L·D at most. Let any learner with regret R_T play the
+    /// same records without privacy: its loss is on average at least T times the best mean loss,
+    /// and at most R_T above the best in hindsight. So that is at most R_T below T times the best
+    /// mean, and gradient descent has R_T ≤ L·r·√T. ∎
+    #[must_use]
+    pub fn regret_bound(&self, rounds: u64) -> RegretBound {
+        let trivial = self.trivial_regret(1);
+        let learned = doublings(rounds, |records| self.plan.excess_risk(records));
+        let (set, loss) = (&self.request.set, &self.request.loss);
+        let hindsight = loss.lipschitz() * set.outer_radius() * (rounds as f64).sqrt();
+        RegretBound {
+            value: trivial + learned + hindsight,
+            holds: Holds::ExpectedStochastic,
+            theorem: "AFKT22 Theorem 3 and Corollary 5.1 with erratum F9: L D + sum over j of 2^j \
+                      Delta(2^(j-1)) + L r sqrt(T), Delta the risk of phased descent (Feldman, \
+                      Koren and Talwar 2020)",
+        }
+    }
+
+    /// What the regret of T rounds can never exceed: slope times diameter, each round.
+    #[must_use]
+    pub fn trivial_regret(&self, rounds: u64) -> f64 {
+        self.request.loss.lipschitz() * self.request.set.diameter() * rounds as f64
     }
 
     /// Everything that makes two runs the same, in one line.

@@ -3,6 +3,7 @@
 
 use crate::catalogue::RecipeName;
 use crate::error::{RecipeError, RunError};
+use crate::linear::{Holds, RegretBound};
 use crate::run::{Beginning, Player, Run};
 use hushstream_account::{Adjacency, Budget, Guarantee, GuaranteeError, ParameterError};
 use hushstream_mechanism::losses::{Bounds, Features, LinearModel, Link, Loss, Record};
@@ -134,6 +135,30 @@ impl SparseRecipe {
         let steps = LinearModel::new(1, link, bounds).map_or([0.0; 2], steepest);
         let step = steps[0].max(steps[1]).min(self.plan.request().bound);
         self.plan.prefix_sd_max() / step * Model::threshold(self.request.features as usize)
+    }
+
+    /// The certified regret against weights of the expected length, for records that may have every
+    /// feature (`mechanism/src/sparse/rule.rs` has the proof). Records of k features have √(k/d)
+    /// of its last term.
+    #[must_use]
+    pub fn regret_bound(&self) -> RegretBound {
+        let (rate, length) = (self.rule.rate(), self.request.bounds.weights());
+        let (rounds, slope) = (self.request.rounds as f64, self.plan.request().bound);
+        let spread = (2.0 * f64::from(self.request.features) / std::f64::consts::PI).sqrt();
+        let noise = self.plan.prefix_sd_max() * spread + self.plan.truncation();
+        RegretBound {
+            value: length * length / (2.0 * rate) + rate * rounds * slope * (slope / 2.0 + noise),
+            holds: Holds::ExpectedOblivious,
+            theorem: RecipeName::SparseFtrl.entry().holds,
+        }
+    }
+
+    /// What the regret can never exceed against such weights: the box reaches √d times as far.
+    #[must_use]
+    pub fn trivial_regret(&self) -> f64 {
+        let reach = 1.0 + f64::from(self.request.features).sqrt();
+        let slope = self.plan.request().bound;
+        slope * self.request.bounds.weights() * reach * self.request.rounds as f64
     }
 
     /// Memory of a run: the sums and the cache of noise. A model takes as much again as the sums

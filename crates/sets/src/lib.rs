@@ -95,7 +95,7 @@ pub use l1_ball::L1Ball;
 pub use local::LocalOracle;
 pub use moved::Moved;
 pub use net::NET_CAP;
-pub use set::{Capability, ConvexSet, Shape, VERTEX_CAP};
+pub use set::{Capability, ConvexSet, Flat, Shape, VERTEX_CAP};
 pub use simplex::Simplex;
 pub use spectrahedron::Spectrahedron;
 pub use uniform_matroid::UniformMatroid;

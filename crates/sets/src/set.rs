@@ -100,6 +100,15 @@ pub struct Shape {
     pub largest_norm: f64,
 }
 
+/// The affine hull of a set that has no interior: directions of it, and a ball in it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Flat {
+    /// Orthonormal directions that span it.
+    pub basis: Vec<Vec<f64>>,
+    /// The radius of the largest ball of the hull around the centre that lies in the set.
+    pub inner_radius: f64,
+}
+
 /// A non-empty, bounded, closed convex set in ℝᵈ.
 ///
 /// A missing capability returns [`SetError::Unable`], which names the recipes that the set serves.
@@ -162,6 +171,11 @@ pub trait ConvexSet: Send + Sync + Debug {
     /// there is none.
     fn inner_radius(&self) -> f64 {
         self.shape().inner_radius
+    }
+
+    /// The affine hull, for a set without interior that knows it.
+    fn flat(&self) -> Option<Flat> {
+        None
     }
 
     /// The largest norm of a point of the set.

@@ -15,7 +15,7 @@
 //! the same answer.
 
 use crate::local::{DirectOracle, LocalRule};
-use crate::{Barrier, Capability, ConvexSet, LocalOracle, SetError, Shape, barrier, vector};
+use crate::{Barrier, Capability, ConvexSet, Flat, LocalOracle, SetError, Shape, barrier, vector};
 
 /// The probability simplex; [`crate::Moved`] changes its sum.
 ///
@@ -92,6 +92,26 @@ impl ConvexSet for Simplex {
 
     fn can(&self, _: Capability) -> bool {
         true
+    }
+
+    /// Direction k is (1, …, 1, −k, 0, …, 0)/√(k(k+1)), with k ones: all have sum 0, length 1, and
+    /// scalar products Σ of k equal terms minus k times one of them, 0. The nearest face's centre
+    /// is (1, …, 1, 0)/(d−1), at distance 1/√(d(d−1)).
+    fn flat(&self) -> Option<Flat> {
+        let d = self.dimension();
+        let direction = |k: usize| {
+            let scale = 1.0 / ((k * (k + 1)) as f64).sqrt();
+            let value = |i: usize| match i {
+                i if i < k => scale,
+                i if i == k => -(k as f64) * scale,
+                _ => 0.0,
+            };
+            (0..d).map(value).collect()
+        };
+        Some(Flat {
+            basis: (1..d).map(direction).collect(),
+            inner_radius: 1.0 / ((d * (d - 1)) as f64).sqrt(),
+        })
     }
 
     fn project(&self, point: &mut [f64]) -> Result<f64, SetError> {
@@ -223,5 +243,38 @@ mod tests {
     fn one_outcome_is_refused() {
         let message = Simplex::new(1).unwrap_err().to_string();
         assert!(message.contains("2 or more"), "{message}");
+    }
+
+    /// Orthonormal directions of sum 0, and a ball that touches every face and leaves none.
+    #[test]
+    fn the_hull_has_a_basis_and_a_ball() {
+        for d in 2..7 {
+            let simplex = Simplex::new(d).unwrap();
+            let flat = simplex.flat().unwrap();
+            assert_eq!(flat.basis.len(), d - 1);
+            for (i, a) in flat.basis.iter().enumerate() {
+                assert!(a.iter().sum::<f64>().abs() < 1e-12);
+                for (j, b) in flat.basis.iter().enumerate() {
+                    let product: f64 = a.iter().zip(b).map(|(a, b)| a * b).sum();
+                    assert!((product - f64::from(u8::from(i == j))).abs() < 1e-12);
+                }
+            }
+            let centre = 1.0 / d as f64;
+            // Towards the centre of a face, which is r away, and no further.
+            for face in 0..d {
+                let towards = |i: usize| {
+                    if i == face {
+                        -1.0
+                    } else {
+                        1.0 / (d - 1) as f64
+                    }
+                };
+                let length = (0..d).map(|i| towards(i).powi(2)).sum::<f64>().sqrt();
+                let reach = |r: f64| (0..d).map(|i| centre + r * towards(i) / length).collect();
+                let at: Vec<f64> = reach(flat.inner_radius);
+                assert!(simplex.contains(&at, 1e-12) && at[face].abs() < 1e-12);
+                assert!(!simplex.contains(&reach(1.01 * flat.inner_radius), 1e-12));
+            }
+        }
     }
 }

@@ -5,6 +5,7 @@
 //! in advance; adaptive ones look at the learner's iterate.
 
 use crate::dice::Dice;
+use crate::fingerprint::{Fingerprint, Theorem};
 use std::fmt;
 use std::str::FromStr;
 
@@ -22,17 +23,61 @@ pub enum Game {
     Blocks,
     /// The environment answers with whatever hurts the present iterate, most of the time.
     Adaptive,
+    /// The adversary of one of AFKT22's lower bounds, for experts.
+    Afkt(Theorem),
+    /// The losses of the adaptive game, recorded, and played once more with fresh coins and noise:
+    /// now they are fixed in advance.
+    AdaptiveReplayed,
+    /// The same for an adversary of AFKT22.
+    AfktReplayed(Theorem),
 }
 
 impl Game {
     /// All games.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 12] = [
         Self::Stochastic,
         Self::Switching,
         Self::Drifting,
         Self::Blocks,
         Self::Adaptive,
+        Self::Afkt(Theorem::Four),
+        Self::Afkt(Theorem::Five),
+        Self::Afkt(Theorem::Six),
+        Self::AdaptiveReplayed,
+        Self::AfktReplayed(Theorem::Four),
+        Self::AfktReplayed(Theorem::Five),
+        Self::AfktReplayed(Theorem::Six),
     ];
+
+    /// The game that is recorded first, if this is one that is replayed.
+    pub fn recorded(self) -> Option<Self> {
+        match self {
+            Self::AdaptiveReplayed => Some(Self::Adaptive),
+            Self::AfktReplayed(theorem) => Some(Self::Afkt(theorem)),
+            _ => None,
+        }
+    }
+
+    /// Whether losses may depend on the plays.
+    pub fn is_adaptive(self) -> bool {
+        matches!(self, Self::Adaptive | Self::Afkt(_))
+    }
+
+    /// The number of experts, where the game itself decides it; an error if they would be too many.
+    ///
+    /// # Errors
+    /// What is allowed.
+    pub fn experts(self, rounds: u64) -> Result<Option<usize>, String> {
+        let (Self::Afkt(theorem) | Self::AfktReplayed(theorem)) = self else {
+            return Ok(None);
+        };
+        theorem.experts(rounds).map(Some).ok_or_else(|| {
+            format!(
+                "{rounds} rounds of {self} need more than 100,000 experts; allowed: at most 44,999 \
+                 rounds of afkt4 and afkt5, 99 of afkt6"
+            )
+        })
+    }
 }
 
 impl fmt::Display for Game {
@@ -43,6 +88,13 @@ impl fmt::Display for Game {
             Self::Drifting => "drifting",
             Self::Blocks => "blocks",
             Self::Adaptive => "adaptive",
+            Self::Afkt(Theorem::Four) => "afkt4",
+            Self::Afkt(Theorem::Five) => "afkt5",
+            Self::Afkt(Theorem::Six) => "afkt6",
+            Self::AdaptiveReplayed => "adaptive-replayed",
+            Self::AfktReplayed(Theorem::Four) => "afkt4-replayed",
+            Self::AfktReplayed(Theorem::Five) => "afkt5-replayed",
+            Self::AfktReplayed(Theorem::Six) => "afkt6-replayed",
         })
     }
 }
@@ -78,6 +130,8 @@ pub struct Environment {
     rounds: u64,
     hidden: Vec<f64>,
     other: Vec<f64>,
+    /// An adversary of experts.
+    fingerprint: Option<Fingerprint>,
     dice: Dice,
 }
 
@@ -87,7 +141,12 @@ impl Environment {
         let mut dice = Dice::new(seed ^ 0x68_75_73_68);
         let hidden = unit(dimension, &mut dice);
         let other = unit(dimension, &mut dice);
+        let fingerprint = match game {
+            Game::Afkt(theorem) => Some(Fingerprint::new(theorem, rounds, &mut dice)),
+            _ => None,
+        };
         Self {
+            fingerprint,
             game,
             rounds,
             hidden,
@@ -100,7 +159,9 @@ impl Environment {
     pub fn direction(&mut self, t: u64, iterate: &[f64]) -> Vec<f64> {
         let fraction = t as f64 / self.rounds.max(1) as f64;
         let signal: Vec<f64> = match self.game {
-            Game::Stochastic => self.hidden.clone(),
+            Game::Stochastic | Game::Afkt(_) | Game::AdaptiveReplayed | Game::AfktReplayed(_) => {
+                self.hidden.clone()
+            }
             Game::Switching => {
                 let sign = if (0.5..0.75).contains(&fraction) {
                     -1.0
@@ -137,6 +198,15 @@ impl Environment {
             .iter()
             .map(|s| 0.5 * s + scale * self.dice.normal())
             .collect()
+    }
+
+    /// The losses of experts in this round, if an adversary of experts decides them; it then sees
+    /// the play.
+    pub fn advice(&mut self, play: &[f64]) -> Option<Vec<f64>> {
+        let adversary = self.fingerprint.as_mut()?;
+        let losses = adversary.losses();
+        adversary.sees(play, &mut self.dice);
+        Some(losses)
     }
 
     /// One more draw of the game's dice.

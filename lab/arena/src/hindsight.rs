@@ -33,13 +33,13 @@ pub fn best_in_hindsight(
     task: Task,
     set: &dyn ConvexSet,
     loss: &dyn Loss,
-    rows: &[(Vec<f64>, f64)],
+    rows: impl IntoIterator<Item = (Vec<f64>, f64)>,
 ) -> Result<Best, SetError> {
     let dimension = set.dimension();
     if task.linear(dimension).is_some() {
         let mut total = vec![0.0; dimension];
         for (features, _) in rows {
-            add(&mut total, features.iter().copied());
+            add(&mut total, features);
         }
         let mut point = vec![0.0; dimension];
         set.minimise(&total, &mut point)?;
@@ -50,6 +50,8 @@ pub fn best_in_hindsight(
             gap: 0.0,
         });
     }
+    let rows: Vec<_> = rows.into_iter().collect();
+    let rows = &rows[..];
     let rounds = rows.len().max(1) as f64;
     // Curvature of the mean loss.
     let smoothness = loss.smoothness().unwrap_or(1.0).max(1e-9);
@@ -137,7 +139,7 @@ mod tests {
             let rows: Vec<_> = (1..=400)
                 .map(|t| task.row(&mut environment, t, &[]))
                 .collect();
-            let best = best_in_hindsight(task, set.as_ref(), loss.as_ref(), &rows).unwrap();
+            let best = best_in_hindsight(task, set.as_ref(), loss.as_ref(), rows.clone()).unwrap();
             assert!(best.gap <= 400.0 * GAP * 1.01, "{task}: {}", best.gap);
             // No point of a net is better.
             for point in set.net(0.4).unwrap() {
@@ -159,7 +161,8 @@ mod tests {
         let set = Task::Mean.set(2).unwrap();
         let loss = Task::Mean.loss(2);
         let rows = vec![(vec![0.2, 0.0], 0.0), (vec![0.4, 0.6], 0.0)];
-        let best = best_in_hindsight(Task::Mean, set.as_ref(), loss.as_ref(), &rows).unwrap();
+        let best =
+            best_in_hindsight(Task::Mean, set.as_ref(), loss.as_ref(), rows.clone()).unwrap();
         assert!((best.point[0] - 0.3).abs() < 1e-7 && (best.point[1] - 0.3).abs() < 1e-7);
     }
 }

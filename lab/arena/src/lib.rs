@@ -24,6 +24,7 @@
 //!     curvature: None,
 //!     learning_rate: None,
 //!     set: None,
+//!     losses: None,
 //!     tuned: false,
 //! };
 //! let outcome = contest.play(1)?;
@@ -34,15 +35,18 @@
 mod contextual;
 mod dice;
 pub mod figures;
+mod fingerprint;
 mod game;
 mod hindsight;
 mod parallel;
 mod play;
+mod sign_matrix;
 mod task;
 mod vector;
 
 pub use contextual::{ContextualGame, Earned};
 pub use dice::Dice;
+pub use fingerprint::{Fingerprint, Theorem};
 pub use game::{Environment, Game};
 pub use hindsight::{Best, best_in_hindsight};
 pub use parallel::in_parallel;

@@ -3,16 +3,19 @@
 use crate::game::{Environment, Game};
 use crate::hindsight::best_in_hindsight;
 use crate::parallel::in_parallel;
-use crate::task::{Task, record};
+use crate::task::{Task, clipped, record};
 use hushstream_account::{Adjacency, Budget, Charge, FilterKind, Price};
+use hushstream_mechanism::feedback::Range;
+use hushstream_mechanism::losses::{Distance, Features, LinearLoss, Loss, LossSet, Record};
 use hushstream_mechanism::sums::{Noise, SumKind};
 use hushstream_mechanism::{
-    Ledger, LedgerError, MemoryStorage, Participation, Raw, Scope, Storage, Transcript, Windowed,
+    Ledger, LedgerError, NoStorage, Participation, Raw, Scope, Storage, Transcript, Windowed,
 };
 use hushstream_noise::Key;
 use hushstream_recipes::{
-    Averaged, Insider, IteratePlayer, IterateRecipe, IterateRequest, MechanismKind, Objective,
-    Player, Recipe, RecipeError, RecipeName, RecipeRequest, Run, RunError, SumPlayer,
+    AnyRecipe, AnyRequest, BanditPlayer, BanditRun, ExpertsPlayer, Holds, IteratePlayer,
+    LearnsFrom, Objective, Player, RecipeError, RecipeName, RegretBound, Run, RunError,
+    SparsePlayer, SparseRun, SumPlayer, UpdatesPlayer, ValuesPlayer,
 };
 use hushstream_sets::{ConvexSet, SetError};
 use std::sync::Arc;
@@ -48,6 +51,8 @@ pub struct Contest {
     pub learning_rate: Option<f64>,
     /// The set of the weights; by default the task's.
     pub set: Option<Arc<dyn ConvexSet>>,
+    /// Where linear losses lie; by default the task's box.
+    pub losses: Option<LossSet>,
     /// `coco-l`, tuned.
     pub tuned: bool,
 }
@@ -77,6 +82,9 @@ pub enum ArenaError {
         /// The allowed values.
         allowed: String,
     },
+    /// A game of its own kind.
+    #[error("{0}")]
+    Game(String),
     /// A task that the recipe does not serve.
     #[error("{recipe} does not serve the task {task}")]
     Task {
@@ -135,30 +143,68 @@ impl Contest {
         }
     }
 
+    /// Linear losses, where the task has them.
+    fn linear(&self) -> Result<Option<LinearLoss>, ArenaError> {
+        let own = self.task.linear(self.dimension);
+        match (self.losses, own) {
+            (None, own) => Ok(own),
+            (Some(set), Some(_)) => Ok(Some(
+                LinearLoss::within(self.dimension, set).map_err(RecipeError::from)?,
+            )),
+            (Some(_), None) => Err(ArenaError::Game(format!(
+                "the task {} has no linear losses to bound otherwise",
+                self.task
+            ))),
+        }
+    }
+
+    /// The loss that is measured.
+    fn loss(&self) -> Result<Arc<dyn Loss>, ArenaError> {
+        Ok(match self.linear()? {
+            Some(linear) => Arc::new(linear),
+            None if self.task == Task::Mean => {
+                // Its constants are those of the set, however far it reaches.
+                let reach = self.set()?.largest_norm().max(1.0);
+                Arc::new(Distance::new(self.dimension, 1.0, reach).map_err(RecipeError::from)?)
+            }
+            None => self.task.loss(self.dimension),
+        })
+    }
+
     /// The recipe, calibrated for this contest.
     ///
     /// # Errors
-    /// A combination that does not fit.
-    pub fn recipe(&self) -> Result<Recipe, ArenaError> {
+    /// A combination that does not fit; `pol`, which plays no rounds.
+    pub fn recipe(&self) -> Result<AnyRecipe, ArenaError> {
         let unfit = || ArenaError::Task {
             recipe: self.recipe,
             task: self.task,
         };
-        let objective = match self.recipe {
-            RecipeName::Pqftl => {
+        if self.recipe == RecipeName::Pol {
+            return Err(ArenaError::Game(
+                "pol releases one model at the end and plays no rounds: see --figure pol"
+                    .to_owned(),
+            ));
+        }
+        let objective = match (self.recipe.learns_from(), self.linear()?) {
+            (Some(LearnsFrom::Moments), _) => {
                 Objective::LeastSquares(self.task.moments(self.dimension).ok_or_else(unfit)?)
             }
-            RecipeName::Ftrl | RecipeName::Ftpl => {
-                Objective::Linear(self.task.linear(self.dimension).ok_or_else(unfit)?)
-            }
-            _ => Objective::Convex(self.task.loss(self.dimension)),
+            (_, Some(linear)) => Objective::Linear(linear),
+            (Some(LearnsFrom::LinearLosses), None) => return Err(unfit()),
+            _ => Objective::Convex(self.loss()?),
         };
-        Ok(RecipeRequest {
+        let reach = self.set()?.largest_norm().max(1.0);
+        Ok(AnyRequest {
             recipe: self.recipe,
             objective,
             set: self.set()?,
+            values: match self.task {
+                Task::Mean => Some(Range::ZeroTo(0.5 * (1.0 + reach).powi(2))),
+                other => other.values(),
+            },
             rounds: self.rounds,
-            batch: self.batch,
+            batch: (self.batch > 1).then_some(self.batch),
             budget: self.budget,
             adjacency: self.adjacency,
             participation: Participation::OncePerRecord,
@@ -172,41 +218,17 @@ impl Contest {
         .plan()?)
     }
 
-    /// The recipe on iterates, calibrated for this contest.
+    /// The certified regret, where its theorem covers the game.
     ///
     /// # Errors
-    /// A combination that does not fit; `pol`, which plays no rounds; batches, which iterates do
-    /// not have.
-    pub fn iterate_recipe(&self) -> Result<IterateRecipe, ArenaError> {
-        let unfit = |reason: &str| {
-            ArenaError::Recipe(RecipeError::Unfit(format!("{}: {reason}", self.recipe)))
-        };
-        if self.recipe == RecipeName::Pol {
-            return Err(unfit(
-                "it releases one model at the end and plays no rounds",
-            ));
-        }
-        if self.batch != 1 {
-            return Err(unfit("iterates move with every record: --batch must be 1"));
-        }
-        if self.sum.is_some() {
-            return Err(unfit("it releases iterates, not sums: it takes no --sum"));
-        }
-        Ok(IterateRequest {
-            recipe: self.recipe,
-            insider: Insider::Loss(self.task.loss(self.dimension)),
-            set: self.set()?,
-            rounds: self.rounds,
-            budget: self.budget,
-            adjacency: self.adjacency,
-            participation: Participation::OncePerRecord,
-            noise: self.noise,
-            curvature: self.curvature,
-            steps: None,
-            weighting: None,
-            average: Averaged::All,
-        }
-        .plan()?)
+    /// A combination that does not fit.
+    pub fn certified(&self) -> Result<Option<RegretBound>, ArenaError> {
+        let bound = self.recipe()?.regret_bound().ok();
+        Ok(bound.filter(|bound| match bound.holds {
+            Holds::Expected | Holds::Unless(_) => true,
+            Holds::ExpectedOblivious => !self.game.is_adaptive(),
+            Holds::ExpectedStochastic => self.game == Game::Stochastic,
+        }))
     }
 
     /// Plays once. The seed fixes both the game and the (simulated) noise.
@@ -214,58 +236,92 @@ impl Contest {
     /// # Errors
     /// A combination that does not fit.
     pub fn play(&self, seed: u64) -> Result<Outcome, ArenaError> {
-        if self.recipe.entry().mechanism == MechanismKind::Iterate {
-            let recipe = self.iterate_recipe()?;
-            let price = recipe.plan().charge().map_err(RecipeError::from)?;
-            let paid = (self.budget, price, recipe.plan().scope());
-            return self.against::<IteratePlayer>(recipe, paid, seed);
+        if let Some(experts) = self.game.experts(self.rounds).map_err(ArenaError::Game)?
+            && (self.task != Task::Experts || self.dimension != experts)
+        {
+            return Err(ArenaError::Game(format!(
+                "{} is a game of {experts} experts",
+                self.game
+            )));
         }
         let recipe = self.recipe()?;
-        let price = recipe.plan().charge().map_err(RecipeError::from)?;
-        let paid = (self.budget, price, recipe.plan().scope());
-        if recipe.plan().request().kind.is_windowed() {
-            self.against::<SumPlayer<Windowed>>(recipe, paid, seed)
-        } else {
-            self.against::<SumPlayer<Transcript>>(recipe, paid, seed)
+        let loss = self.loss()?;
+        let game = self.game.recorded().unwrap_or(self.game);
+        let mut environment = Environment::new(game, self.dimension, self.rounds, seed);
+        let mut moves = |t: u64, play: &[f64]| {
+            let (features, target) = self.task.row(&mut environment, t, play);
+            (
+                clipped(features, self.losses.unwrap_or(LossSet::Box(0.0, 1.0))),
+                target,
+            )
+        };
+        let key = Key::insecure_from_seed(seed);
+        let mut played = self.against(&recipe, &key, loss.as_ref(), &mut moves)?;
+        if self.game.recorded().is_some() {
+            let recorded = played.0;
+            let mut again = |t: u64, _: &[f64]| recorded[t as usize - 1].row();
+            let key = Key::insecure_from_seed(!seed);
+            played = self.against(&recipe, &key, loss.as_ref(), &mut again)?;
+        }
+        self.outcome(&played, loss.as_ref())
+    }
+
+    /// The game against a recipe of any family.
+    fn against(
+        &self,
+        recipe: &AnyRecipe,
+        key: &Key,
+        loss: &dyn Loss,
+        moves: Moves<'_>,
+    ) -> Result<Played, ArenaError> {
+        let (price, scope) = recipe.price()?;
+        let seat = Seat {
+            paid: (self.budget, price, scope),
+            key,
+            rounds: self.rounds,
+            loss,
+            moves,
+        };
+        match recipe.clone() {
+            AnyRecipe::Sum(recipe) if recipe.plan().request().kind.is_windowed() => {
+                seat.learn::<SumPlayer<Windowed>>(recipe)
+            }
+            AnyRecipe::Sum(recipe) => seat.learn::<SumPlayer<Transcript>>(recipe),
+            AnyRecipe::Experts(recipe) => seat.learn::<ExpertsPlayer>(recipe),
+            AnyRecipe::Values(recipe) => seat.learn::<ValuesPlayer>(recipe),
+            AnyRecipe::Updates(recipe, _) => seat.learn::<UpdatesPlayer>(recipe),
+            AnyRecipe::Iterate(recipe) => seat.learn::<IteratePlayer>(recipe),
+            AnyRecipe::Bandit(recipe) => seat.play::<BanditPlayer>(
+                recipe,
+                |run: &mut BanditRun, _| Ok(run.question().for_the_operator().to_vec()),
+                |run, record| match record.features {
+                    Features::Dense(losses) => run.learn_losses(Raw::seal(losses)),
+                    Features::Sparse(_) => Ok(()),
+                },
+            ),
+            AnyRecipe::Sparse(recipe) => seat.play::<SparsePlayer>(
+                recipe,
+                |run: &mut SparseRun, ledger| Ok(run.model(ledger)?.into_value()),
+                |run, record| run.learn(None, Raw::seal(record)),
+            ),
         }
     }
 
-    /// The game against one kind of run.
-    fn against<P: Player>(
-        &self,
-        recipe: P::Recipe,
-        paid: (Budget, Price, Scope),
-        seed: u64,
-    ) -> Result<Outcome, ArenaError> {
-        let key = Key::insecure_from_seed(seed);
-        let (mut run, mut ledger) = open::<P>(recipe, paid, &key, MemoryStorage::default())?;
+    fn outcome(&self, played: &Played, loss: &dyn Loss) -> Result<Outcome, ArenaError> {
+        let (rows, losses) = played;
         let set = self.set()?;
-        let loss = self.task.loss(self.dimension);
         let mut still = vec![0.0; self.dimension];
         set.centre(&mut still)?;
-        let mut environment = Environment::new(self.game, self.dimension, self.rounds, seed);
-        let mut rows = Vec::with_capacity(usize::try_from(self.rounds).unwrap_or(0));
-        let mut losses = Vec::with_capacity(rows.capacity());
-        for t in 1..=self.rounds {
-            let question = run.question();
-            let iterate = question.for_the_operator();
-            let row = self.task.row(&mut environment, t, iterate);
-            losses.push(loss.value(&record(&row), iterate));
-            run.learn(None, Raw::seal(record(&row)))?;
-            rows.push(row);
-            if t.is_multiple_of(512) {
-                run.sync(&mut ledger)?;
-            }
-        }
-        run.sync(&mut ledger)?;
-        let best = best_in_hindsight(self.task, set.as_ref(), loss.as_ref(), &rows)?;
+        let rows = || rows.iter().map(Kept::row);
+        let best = best_in_hindsight(self.task, set.as_ref(), loss, rows())?;
         let mut curve = Vec::new();
         let (mut ours, mut theirs, mut nothing) = (0.0, 0.0, 0.0);
         let mut next = 1.0_f64;
-        for (t, (row, loss_here)) in (1..).zip(rows.iter().zip(&losses)) {
+        for (t, (row, loss_here)) in (1..).zip(rows().zip(losses)) {
+            let record = record(&row);
             ours += loss_here;
-            theirs += loss.value(&record(row), &best.point);
-            nothing += loss.value(&record(row), &still);
+            theirs += loss.value(&record, &best.point);
+            nothing += loss.value(&record, &still);
             if t as f64 >= next || t == self.rounds {
                 curve.push((t, ours - theirs));
                 next *= 1.1;
@@ -287,19 +343,89 @@ impl Contest {
         let seeds: Vec<u64> = seeds.collect();
         in_parallel(&seeds, |&seed| self.play(seed))
     }
+}
 
-    /// What stands under the recipe, for people: the sum's name, or that there is none.
-    ///
-    /// # Errors
-    /// A combination that does not fit.
-    pub fn mechanism(&self) -> Result<String, ArenaError> {
-        Ok(match self.recipe.entry().mechanism {
-            MechanismKind::Iterate => {
-                self.iterate_recipe()?;
-                "iterates".to_owned()
+/// Rows and the losses of the plays that met them.
+type Played = (Vec<Kept>, Vec<f64>);
+
+/// A row of a game, kept for hindsight: losses that are all 0 or 1, of which there may be many
+/// thousands a round, take one bit each.
+enum Kept {
+    Numbers((Vec<f64>, f64)),
+    Bits(Vec<u64>, usize),
+}
+
+impl Kept {
+    fn new(row: (Vec<f64>, f64)) -> Self {
+        let is_bit = |value: &f64| {
+            [0.0_f64, 1.0]
+                .iter()
+                .any(|bit| bit.total_cmp(value).is_eq())
+        };
+        if row.0.len() < 64 || !row.0.iter().all(is_bit) {
+            return Self::Numbers(row);
+        }
+        let word = |chunk: &[f64]| {
+            let bits = chunk.iter().enumerate();
+            bits.fold(0, |word, (i, value)| word | u64::from(*value > 0.5) << i)
+        };
+        Self::Bits(row.0.chunks(64).map(word).collect(), row.0.len())
+    }
+
+    fn row(&self) -> (Vec<f64>, f64) {
+        match self {
+            Self::Numbers(row) => row.clone(),
+            Self::Bits(words, count) => {
+                let bit = |i: usize| (words[i / 64] >> (i % 64) & 1) as f64;
+                ((0..*count).map(bit).collect(), 0.0)
             }
-            _ => self.recipe()?.plan().request().kind.to_string(),
-        })
+        }
+    }
+}
+/// The row of a round, decided by the game that may have seen the play.
+type Moves<'a> = &'a mut dyn FnMut(u64, &[f64]) -> (Vec<f64>, f64);
+
+/// A place at the table for a run of any kind.
+struct Seat<'a> {
+    paid: (Budget, Price, Scope),
+    key: &'a Key,
+    rounds: u64,
+    loss: &'a dyn Loss,
+    moves: Moves<'a>,
+}
+
+impl Seat<'_> {
+    /// Plays a run that learns from records and whose question is its play.
+    fn learn<P: Player>(self, recipe: P::Recipe) -> Result<Played, ArenaError> {
+        self.play::<P>(
+            recipe,
+            |run, _| Ok(run.question().for_the_operator().to_vec()),
+            |run, record| run.learn(None, Raw::seal(record)),
+        )
+    }
+
+    /// Plays a run: its play of a round, and what it is told.
+    fn play<P: Player>(
+        self,
+        recipe: P::Recipe,
+        play: impl Fn(&mut Run<P>, &mut Ledger) -> Result<Vec<f64>, RunError>,
+        tell: impl Fn(&mut Run<P>, Record) -> Result<(), RunError>,
+    ) -> Result<Played, ArenaError> {
+        let (mut run, mut ledger) = open::<P>(recipe, self.paid, self.key, NoStorage)?;
+        run.keep_only_the_last();
+        let (mut rows, mut losses) = (Vec::new(), Vec::new());
+        for t in 1..=self.rounds {
+            let here = play(&mut run, &mut ledger)?;
+            let row = (self.moves)(t, &here);
+            losses.push(self.loss.value(&record(&row), &here));
+            tell(&mut run, record(&row))?;
+            rows.push(Kept::new(row));
+            if t.is_multiple_of(512) {
+                run.sync(&mut ledger)?;
+            }
+        }
+        run.sync(&mut ledger)?;
+        Ok((rows, losses))
     }
 }
 

@@ -2,8 +2,9 @@
 
 use crate::game::{Environment, called};
 use hushstream_mechanism::Moments;
+use hushstream_mechanism::feedback::Range;
 use hushstream_mechanism::losses::{
-    Bounds, Distance, Features, LinearLoss, LinearModel, Link, Loss, Record, Regularised,
+    Bounds, Distance, Features, LinearLoss, LinearModel, Link, Loss, LossSet, Record, Regularised,
 };
 use hushstream_sets::{Ball, ConvexSet, SetError, Simplex};
 use std::fmt;
@@ -55,12 +56,13 @@ impl Task {
         })
     }
 
-    /// Length of weights up to which its losses have the slope they state; linear losses have none.
+    /// Length of weights up to which its losses have the slope they state; linear losses have none,
+    /// and means take that of the set.
     pub fn reach(self) -> Option<f64> {
         match self {
-            Self::Experts | Self::Linear => None,
+            Self::Experts | Self::Linear | Self::Mean => None,
             Self::Classify => Some(2.0),
-            Self::Mean | Self::Regress | Self::Ridge => Some(1.0),
+            Self::Regress | Self::Ridge => Some(1.0),
         }
     }
 
@@ -96,6 +98,17 @@ impl Task {
         }
     }
 
+    /// Where the values of its losses lie on its set; linear losses tell it themselves.
+    pub fn values(self) -> Option<Range> {
+        match self {
+            Self::Experts | Self::Linear => None,
+            Self::Mean | Self::Regress => Some(Range::ZeroTo(2.0)),
+            // ln(1 + e²), and a ridge of ½ more.
+            Self::Classify => Some(Range::ZeroTo(2.13)),
+            Self::Ridge => Some(Range::ZeroTo(2.5)),
+        }
+    }
+
     /// Second moments, for least squares.
     pub fn moments(self, dimension: usize) -> Option<Moments> {
         (self == Self::Ridge).then(|| Moments::new(dimension, self.bounds()))
@@ -109,16 +122,23 @@ impl Task {
     pub fn row(self, environment: &mut Environment, t: u64, iterate: &[f64]) -> (Vec<f64>, f64) {
         match self {
             Self::Experts => {
+                if let Some(losses) = environment.advice(iterate) {
+                    return (losses, 0.0);
+                }
                 let direction = environment.direction(t, iterate);
                 let scale = (direction.len() as f64).sqrt();
                 let loss = |v: &f64| (0.5 + 0.5 * scale * v).clamp(0.0, 1.0);
                 (direction.iter().map(loss).collect(), 0.0)
             }
-            Self::Linear | Self::Mean => (clipped(environment.direction(t, iterate)), 0.0),
+            Self::Linear | Self::Mean => {
+                let direction = environment.direction(t, iterate);
+                (clipped(direction, LossSet::Ball(1.0)), 0.0)
+            }
             Self::Classify | Self::Regress | Self::Ridge => {
                 // Random features; the game's direction is the hidden weights.
                 let hidden = environment.direction(t, iterate);
-                let features = clipped((0..hidden.len()).map(|_| environment.noise()).collect());
+                let features = (0..hidden.len()).map(|_| environment.noise()).collect();
+                let features = clipped(features, LossSet::Ball(1.0));
                 let score: f64 = features.iter().zip(&hidden).map(|(x, w)| x * w).sum();
                 let target = match self {
                     Self::Classify if score + 0.1 * environment.noise() >= 0.0 => 1.0,
@@ -131,10 +151,15 @@ impl Task {
     }
 }
 
-fn clipped(mut values: Vec<f64>) -> Vec<f64> {
-    let length = values.iter().map(|v| v * v).sum::<f64>().sqrt();
-    if length > 1.0 {
-        values.iter_mut().for_each(|v| *v /= length);
+/// The vector, made as short as the set asks for.
+pub(crate) fn clipped(mut values: Vec<f64>, set: LossSet) -> Vec<f64> {
+    let (length, radius) = match set {
+        LossSet::Box(..) => return values,
+        LossSet::Ball(radius) => (values.iter().map(|v| v * v).sum::<f64>().sqrt(), radius),
+        LossSet::L1Ball(radius) => (values.iter().map(|v| v.abs()).sum(), radius),
+    };
+    if length > radius {
+        values.iter_mut().for_each(|v| *v = *v * radius / length);
     }
     values
 }

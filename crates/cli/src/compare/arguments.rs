@@ -2,7 +2,8 @@
 
 use crate::figure::Figure;
 use crate::names::{AdjacencyName, NoiseName};
-use crate::sets::SetName;
+use crate::sets::{LossesName, SetName};
+use anyhow::{Result, bail};
 use clap::Args;
 use hushstream_account::Adjacency;
 use hushstream_arena::{Game, Task};
@@ -40,12 +41,17 @@ pub(crate) struct Arguments {
     /// The task: experts, linear, mean, classify, regress or ridge.
     #[arg(long, default_value = "experts")]
     pub(crate) task: Task,
-    /// The game: stochastic, switching, drifting, blocks or adaptive.
-    #[arg(long, default_value = "switching")]
-    pub(crate) game: Game,
-    /// Number of coordinates, or of experts.
-    #[arg(long, default_value_t = 4)]
-    pub(crate) dim: usize,
+    /// Games, separated by commas: stochastic, switching, drifting, blocks, adaptive; afkt4, afkt5
+    /// and afkt6, the adversaries of AFKT22's lower bounds for experts; and adaptive-replayed,
+    /// afkt4-replayed, …, which play the losses of an adaptive game once more, fixed in advance.
+    #[arg(long, value_delimiter = ',', default_value = "switching")]
+    pub(crate) game: Vec<Game>,
+    /// Number of coordinates, or of experts; by default 4, or what the game asks for.
+    #[arg(long)]
+    pub(crate) dim: Option<usize>,
+    /// Where linear losses lie; by default between two bounds, coordinate by coordinate.
+    #[arg(long, value_enum)]
+    pub(crate) losses: Option<LossesName>,
     /// Rounds of a game; by default 16384, and the paper's number for a figure.
     #[arg(long, value_parser = count)]
     pub(crate) rounds: Option<u64>,
@@ -78,8 +84,9 @@ pub(crate) struct Arguments {
     /// Learning rate of ftrl; by default calibrated.
     #[arg(long, value_parser = finite, allow_negative_numbers = true)]
     pub(crate) learning_rate: Option<f64>,
-    /// The set of the weights; by default the task's.
-    #[arg(long, value_enum)]
+    /// The set of the weights: ball, box, simplex, l1-ball, spectrahedron, or a file with a graph, a
+    /// matroid or a polytope. By default the task's.
+    #[arg(long)]
     pub(crate) set: Option<SetName>,
     /// The radius of the set; by default 1.
     #[arg(long, value_parser = finite, allow_negative_numbers = true, requires = "set")]
@@ -110,23 +117,39 @@ impl Arguments {
         self.rounds.unwrap_or(16_384)
     }
 
+    /// Number of coordinates, or of experts.
+    pub(crate) fn dim(&self, game: Game) -> Result<usize> {
+        let own = game.experts(self.rounds()).map_err(anyhow::Error::msg)?;
+        let of_set = self.set.as_ref().map(SetName::own_dimension);
+        let own = own.or(of_set.transpose()?.flatten());
+        match (own, self.dim) {
+            (Some(own), Some(stated)) if stated != own => {
+                bail!("the game or the set has {own} coordinates: leave out --dim")
+            }
+            (own, stated) => Ok(own.or(stated).unwrap_or(4)),
+        }
+    }
+
     /// The games in one line.
-    pub(crate) fn title(&self) -> String {
-        let set = self.set.map_or_else(String::new, |set| {
+    pub(crate) fn title(&self) -> Result<String> {
+        let set = self.set.as_ref().map_or_else(String::new, |set| {
             let radius = self
                 .radius
                 .map_or_else(String::new, |radius| format!(" of radius {radius}"));
-            format!(" over a {set}{radius}")
+            format!(" over {set}{radius}")
         });
-        format!(
-            "{} in {} dimensions{set}, {} game, {} rounds, δ = {}, {}, {} repeats",
+        let mut names = Vec::new();
+        for &game in &self.game {
+            names.push(format!("{game} game in {} dimensions", self.dim(game)?));
+        }
+        Ok(format!(
+            "{}{set}, {}, {} rounds, δ = {}, {}, {} repeats",
             self.task,
-            self.dim,
-            self.game,
+            names.join(" and "),
             grouped(self.rounds()),
             delta(self.delta),
             Adjacency::from(self.adjacency),
             self.repeats
-        )
+        ))
     }
 }

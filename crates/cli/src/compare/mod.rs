@@ -20,7 +20,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         return run_figure(arguments, figure);
     }
     let rows = rows::rows(arguments)?;
-    let title = arguments.title();
+    let title = arguments.title()?;
     let chart = || log_log(&title, "round t", "mean regret so far", &series(&rows));
     if let Some(path) = &arguments.csv {
         write(path, &csv(&rows))?;

@@ -6,25 +6,29 @@ use hushstream_pictures::chart::Series;
 use hushstream_pictures::numbers::short;
 use std::fmt::Write as _;
 
-const HEAD: [&str; 8] = [
+const HEAD: [&str; 10] = [
     "recipe",
-    "sum",
+    "mechanism",
+    "game",
     "ε",
     "regret",
     "smallest",
     "largest",
+    "certified",
     "doing nothing",
     "seconds",
 ];
 
-fn cells(row: &Row) -> [String; 8] {
+fn cells(row: &Row) -> [String; 10] {
     [
         row.recipe.clone(),
         row.sum.clone(),
+        row.game.clone(),
         row.epsilon.to_string(),
         short(row.regret.mean),
         short(row.regret.low),
         short(row.regret.high),
+        row.certified.map_or_else(|| "–".to_owned(), short),
         short(row.nothing),
         short(row.seconds),
     ]
@@ -44,7 +48,7 @@ pub(crate) fn table(rows: &[Row]) -> Table {
 pub(crate) fn series(rows: &[Row]) -> Vec<Series> {
     rows.iter()
         .map(|row| Series {
-            name: format!("{} {} ε={}", row.recipe, row.sum, row.epsilon),
+            name: format!("{} {} ε={} {}", row.recipe, row.sum, row.epsilon, row.game),
             // Regret can be negative, and a logarithmic axis cannot show it.
             points: row
                 .curve
@@ -57,13 +61,13 @@ pub(crate) fn series(rows: &[Row]) -> Vec<Series> {
 }
 
 pub(crate) fn csv(rows: &[Row]) -> String {
-    let mut out = String::from("recipe,sum,epsilon,delta,round,regret\n");
+    let mut out = String::from("recipe,sum,game,epsilon,delta,round,regret\n");
     for row in rows {
         for (t, regret) in &row.curve {
             let _ = writeln!(
                 out,
-                "{},{},{},{},{t},{regret}",
-                row.recipe, row.sum, row.epsilon, row.delta
+                "{},{},{},{},{},{t},{regret}",
+                row.recipe, row.sum, row.game, row.epsilon, row.delta
             );
         }
     }

@@ -1,6 +1,7 @@
 //! The contests of `compare` and their results.
 
 use super::arguments::Arguments;
+use crate::sets::LossesName;
 use anyhow::{Context, Result, bail};
 use hushstream_account::Budget;
 use hushstream_arena::{Contest, Outcome};
@@ -13,12 +14,17 @@ use std::time::Instant;
 pub(crate) struct Row {
     pub(crate) recipe: String,
     pub(crate) sum: String,
+    pub(crate) game: String,
     pub(crate) epsilon: f64,
     pub(crate) delta: f64,
     pub(crate) rounds: u64,
     pub(crate) regret: Spread,
     pub(crate) loss: f64,
     pub(crate) nothing: f64,
+    /// What is certified before any data, where a theorem covers the game; above `trivial` it says
+    /// nothing.
+    pub(crate) certified: Option<f64>,
+    pub(crate) trivial: Option<f64>,
     pub(crate) seconds: f64,
     #[serde(skip)]
     pub(crate) curve: Vec<(f64, f64)>,
@@ -44,43 +50,48 @@ pub(crate) fn rows(arguments: &Arguments) -> Result<Vec<Row>> {
     } else {
         &named[..]
     };
-    let set = arguments
-        .set
-        .map(|set| set.build(arguments.dim, arguments.radius))
-        .transpose()?;
     let mut rows = Vec::new();
-    for &recipe in &arguments.recipes {
-        for &sum in sums {
-            for &epsilon in &arguments.epsilon {
-                let contest = Contest {
-                    recipe,
-                    sum,
-                    noise: arguments.noise.map(Into::into),
-                    task: arguments.task,
-                    game: arguments.game,
-                    dimension: arguments.dim,
-                    rounds: arguments.rounds(),
-                    batch: arguments.batch,
-                    budget: Budget::approx(epsilon, arguments.delta)?,
-                    adjacency: arguments.adjacency.into(),
-                    window: arguments.window,
-                    curvature: arguments.curvature,
-                    learning_rate: arguments.learning_rate,
-                    set: set.clone(),
-                    tuned: arguments.tuned,
-                };
-                rows.push(
-                    row(&contest, arguments.repeats)
-                        .with_context(|| format!("{recipe} at epsilon = {epsilon}"))?,
-                );
-            }
+    for (&recipe, &game) in pairs(&arguments.recipes, &arguments.game) {
+        let dimension = arguments.dim(game)?;
+        let set = arguments.set.as_ref();
+        let set = set.map(|set| set.build(dimension, arguments.radius));
+        let set = set.transpose()?;
+        for (&sum, &epsilon) in pairs(sums, &arguments.epsilon) {
+            let contest = Contest {
+                recipe,
+                sum,
+                noise: arguments.noise.map(Into::into),
+                task: arguments.task,
+                game,
+                dimension,
+                rounds: arguments.rounds(),
+                batch: arguments.batch,
+                budget: Budget::approx(epsilon, arguments.delta)?,
+                adjacency: arguments.adjacency.into(),
+                window: arguments.window,
+                curvature: arguments.curvature,
+                learning_rate: arguments.learning_rate,
+                set: set.clone(),
+                losses: arguments.losses.map(LossesName::unit),
+                tuned: arguments.tuned,
+            };
+            rows.push(
+                row(&contest, arguments.repeats)
+                    .with_context(|| format!("{recipe} at epsilon = {epsilon}"))?,
+            );
         }
     }
     Ok(rows)
 }
 
+/// Every one of the first with every one of the second.
+fn pairs<'a, A, B>(first: &'a [A], second: &'a [B]) -> impl Iterator<Item = (&'a A, &'a B)> {
+    let with = move |a| second.iter().map(move |b| (a, b));
+    first.iter().flat_map(with)
+}
+
 fn row(contest: &Contest, repeats: u64) -> Result<Row> {
-    let sum = contest.mechanism()?;
+    let recipe = contest.recipe()?;
     let start = Instant::now();
     let outcomes = contest.repeat(0..repeats)?;
     let seconds = start.elapsed().as_secs_f64();
@@ -98,7 +109,8 @@ fn row(contest: &Contest, repeats: u64) -> Result<Row> {
         .collect();
     Ok(Row {
         recipe: contest.recipe.to_string(),
-        sum,
+        sum: recipe.mechanism(),
+        game: contest.game.to_string(),
         epsilon: contest.budget.epsilon(),
         delta: contest.budget.delta(),
         rounds: contest.rounds,
@@ -109,6 +121,8 @@ fn row(contest: &Contest, repeats: u64) -> Result<Row> {
         },
         loss: mean(&|outcome| outcome.loss),
         nothing: mean(&|outcome| outcome.nothing - outcome.hindsight),
+        certified: contest.certified()?.map(|bound| bound.value),
+        trivial: recipe.trivial_regret(),
         seconds,
         curve,
     })

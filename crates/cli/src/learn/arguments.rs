@@ -200,10 +200,25 @@ pub(crate) struct Data {
     pub(crate) passes: Option<u64>,
 }
 
-/// The privacy guarantee.
+/// The privacy guarantee of a learner.
 #[derive(Args, Clone)]
 #[command(next_help_heading = "Privacy")]
 pub(crate) struct Privacy {
+    #[command(flatten)]
+    pub(crate) promise: Promise,
+    /// Number of records; by default the rows of the file are counted. With an unknown horizon, a
+    /// rough guess.
+    #[arg(long, value_parser = count)]
+    pub(crate) rounds: Option<u64>,
+    /// Batches over which a window recipe protects a record.
+    #[arg(long, value_parser = count)]
+    pub(crate) window: Option<u64>,
+}
+
+/// The privacy guarantee.
+#[derive(Args, Clone)]
+#[command(next_help_heading = "Privacy")]
+pub(crate) struct Promise {
     /// Privacy loss ε.
     #[arg(long, value_parser = finite)]
     pub(crate) epsilon: f64,
@@ -217,10 +232,6 @@ pub(crate) struct Privacy {
     /// (empty). By default refuse for a file and empty for a stream.
     #[arg(long, value_enum)]
     pub(crate) malformed: Option<Malformed>,
-    /// Number of records; by default the rows of the file are counted. With an unknown horizon, a
-    /// rough guess.
-    #[arg(long, value_parser = count)]
-    pub(crate) rounds: Option<u64>,
     /// Whether the number of records is known; with `unknown` the stream may be endless.
     #[arg(long, value_parser = ["known", "unknown"], default_value = "known")]
     pub(crate) horizon: String,
@@ -234,9 +245,6 @@ pub(crate) struct Privacy {
     /// empty.
     #[arg(long, value_parser = count, default_value_t = 1, requires = "person")]
     pub(crate) min_separation: u64,
-    /// Batches over which a window recipe protects a record.
-    #[arg(long, value_parser = count)]
-    pub(crate) window: Option<u64>,
     /// The ledger file, with the budget of this data over all runs; by default beside the data.
     #[arg(long)]
     pub(crate) ledger: Option<PathBuf>,
@@ -249,6 +257,25 @@ pub(crate) struct Privacy {
     /// Draw simulated noise from this seed, for experiments: it protects nobody.
     #[arg(long)]
     pub(crate) seed_insecure: Option<u64>,
+}
+
+impl Promise {
+    /// The promise that the flags describe.
+    pub(crate) fn described(&self) -> hushstream::learner::Privacy {
+        hushstream::learner::Privacy {
+            epsilon: self.epsilon,
+            delta: self.delta,
+            adjacency: Some(self.adjacency.into()),
+            rounds: None,
+            horizon_unknown: self.horizon == "unknown",
+            max_per_person: self.max_per_person,
+            min_separation: self.min_separation,
+            ledger: self.ledger.clone(),
+            total_epsilon: self.total_epsilon,
+            total_delta: self.total_delta,
+            seed_insecure: self.seed_insecure,
+        }
+    }
 }
 
 /// The learning method. Options that are not stated are chosen automatically.
@@ -386,24 +413,15 @@ impl Arguments {
     pub(crate) fn learner(&self) -> Result<Learner> {
         let (privacy, method, output) = (&self.privacy, &self.method, &self.output);
         let mut data = hushstream::learner::Data {
-            malformed: privacy.malformed.map(Into::into),
-            ..self.data.described(privacy.person.as_ref())?
+            malformed: privacy.promise.malformed.map(Into::into),
+            ..self.data.described(privacy.promise.person.as_ref())?
         };
         data.schema.knots = method.knots.or(data.schema.knots);
         Ok(Learner {
             data,
             privacy: hushstream::learner::Privacy {
-                epsilon: privacy.epsilon,
-                delta: privacy.delta,
-                adjacency: Some(privacy.adjacency.into()),
                 rounds: privacy.rounds,
-                horizon_unknown: privacy.horizon == "unknown",
-                max_per_person: privacy.max_per_person,
-                min_separation: privacy.min_separation,
-                ledger: privacy.ledger.clone(),
-                total_epsilon: privacy.total_epsilon,
-                total_delta: privacy.total_delta,
-                seed_insecure: privacy.seed_insecure,
+                ..privacy.promise.described()
             },
             wishes: Wishes {
                 recipe: method.recipe,
@@ -532,7 +550,7 @@ fn schema(data: &Data, person: Option<&String>) -> Result<SchemaSpec> {
     Ok(schema)
 }
 
-fn range(text: &str) -> Result<(f64, f64), String> {
+pub(crate) fn range(text: &str) -> Result<(f64, f64), String> {
     let parts = text.split_once(':').ok_or("expected low:high")?;
     Ok((finite(parts.0)?, finite(parts.1)?))
 }

@@ -1,7 +1,7 @@
 //! `hushstream learn`: from a file of records to a model that may be published.
 
 pub(crate) mod arguments;
-mod words;
+pub(crate) mod words;
 
 use anyhow::Result;
 use arguments::Arguments;
@@ -16,7 +16,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
 
 /// Runs the command that these flags describe.
 pub(crate) fn run_as(arguments: &Arguments, flags: &[String]) -> Result<Outcome> {
-    let mut teller = words::Teller::new(&arguments.output);
+    let mut teller = words::Teller::new(arguments.output.json, arguments.output.quiet);
     let mut learner = arguments.learner()?;
     learner.output.command = Some(format!("hushstream learn {}", quoted(flags)));
     let outcome = learner.learn_heard(&mut teller)?;
@@ -24,7 +24,7 @@ pub(crate) fn run_as(arguments: &Arguments, flags: &[String]) -> Result<Outcome>
         format!("{}\n", serde_json::to_string_pretty(&outcome)?)
     } else {
         words::show_figures(&outcome);
-        words::promise(&outcome)
+        words::evaluated(&outcome) + &words::promise(&outcome.guarantee, &outcome.ledger)
     };
     std::io::stdout().write_all(text.as_bytes())?;
     Ok(outcome)

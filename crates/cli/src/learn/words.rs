@@ -1,9 +1,9 @@
 //! The text output of `learn`: figures on standard error, the guarantee on standard output.
 
-use super::arguments::Output;
+use hushstream::Guarantee;
 use hushstream::budget;
 use hushstream::learner::Listener;
-use hushstream::outcome::Outcome;
+use hushstream::outcome::{Outcome, Together};
 use hushstream::progress::Line;
 use hushstream_pictures::numbers::{delta, grouped, percent, short};
 use std::fmt::Write;
@@ -17,10 +17,10 @@ pub(crate) struct Teller {
 }
 
 impl Teller {
-    pub(crate) fn new(output: &Output) -> Self {
+    pub(crate) fn new(json: bool, quiet: bool) -> Self {
         Self {
-            json: output.json,
-            quiet: output.quiet,
+            json,
+            quiet,
             headed: false,
         }
     }
@@ -171,7 +171,7 @@ fn show_losses(outcome: &Outcome) {
 }
 
 /// What policies earn, from releases alone.
-fn evaluated(outcome: &Outcome) -> String {
+pub(crate) fn evaluated(outcome: &Outcome) -> String {
     let mut text = String::new();
     for one in outcome.evaluation.iter().flatten() {
         let what = match one.estimate.as_str() {
@@ -188,10 +188,8 @@ fn evaluated(outcome: &Outcome) -> String {
 }
 
 /// The guarantee of this run, and of all runs on its ledger together.
-pub(crate) fn promise(outcome: &Outcome) -> String {
-    let mut text = evaluated(outcome);
-    let _ = writeln!(text, "{}", outcome.guarantee);
-    let ledger = &outcome.ledger;
+pub(crate) fn promise(guarantee: &Guarantee, ledger: &Together) -> String {
+    let mut text = format!("{guarantee}\n");
     if ledger.runs > 1 && ledger.simulated > 0 {
         let _ = writeln!(
             text,

@@ -2,6 +2,8 @@
 
 use super::task::TaskArguments;
 use crate::names::{AdjacencyName, NoiseName};
+use crate::sets::SetName;
+use anyhow::Result;
 use clap::Args;
 use hushstream_mechanism::Participation;
 use hushstream_mechanism::sums::{Noise, Workload};
@@ -44,9 +46,10 @@ pub(crate) struct Arguments {
         conflicts_with_all = ["rounds", "releases"]
     )]
     pub(crate) excess_risk: Option<f64>,
-    /// The probability that --excess-risk may be exceeded.
-    #[arg(long, value_parser = finite, allow_negative_numbers = true, default_value_t = 0.05)]
-    pub(crate) failing: f64,
+    /// The probability that --excess-risk, or the certified regret of iterates, may be exceeded; by
+    /// default 0.05, and an expected regret.
+    #[arg(long, value_parser = finite, allow_negative_numbers = true)]
+    pub(crate) failing: Option<f64>,
     /// Coordinates of a contribution; with a recipe, of the weights.
     #[arg(long, default_value_t = 1)]
     pub(crate) dim: u32,
@@ -115,6 +118,13 @@ impl Arguments {
                 separation: self.min_separation,
             },
         }
+    }
+
+    /// Coordinates: the set's own, where it has some.
+    pub(crate) fn dimension(&self) -> Result<u32> {
+        let own = self.task.set.as_ref().map(SetName::own_dimension);
+        let own = own.transpose()?.flatten();
+        Ok(own.map_or(Ok(self.dim), u32::try_from)?)
     }
 
     /// The default noise of a sum; a recipe has its own default.

@@ -1,8 +1,8 @@
 //! `hushstream plan`: the noise, error and regret bound of a private sum or a recipe, before any
 //! data is touched.
 
+mod any;
 mod arguments;
-mod choices;
 mod kinds;
 mod picture;
 mod print;
@@ -27,9 +27,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         return sample_size::run(arguments, error);
     }
     if let Some(recipe) = arguments.recipe
-        && choices::is_one(recipe)
+        && any::is_one(recipe)
     {
-        return choices::run(arguments, recipe);
+        return any::run(arguments, recipe);
     }
     let rows = rows::rows(arguments)?;
     if let Some(path) = &arguments.svg {

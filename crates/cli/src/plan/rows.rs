@@ -143,7 +143,7 @@ fn recipe_request(
     sum: Option<SumKind>,
 ) -> Result<RecipeRequest> {
     let task = &arguments.task;
-    let dim = arguments.dim as usize;
+    let dim = arguments.dimension()? as usize;
     Ok(RecipeRequest {
         recipe,
         objective: task.objective(recipe, dim)?,
@@ -155,7 +155,7 @@ fn recipe_request(
         participation: arguments.participation(),
         sum,
         noise: arguments.noise.map(Into::into),
-        window: arguments.window,
+        window: arguments.window.or(arguments.rounds),
         curvature: task.curvature(recipe),
         learning_rate: task.learning_rate,
         tuned: task.tuned,
@@ -209,7 +209,7 @@ fn row(arguments: &Arguments, planned: &Planned) -> Result<Row> {
             sparse::time(recipe)?,
             recipe.guarantee(false)?,
             sparse::calibration(recipe),
-            None,
+            Some(recipe.regret_bound().value),
             Some(RecipeName::SparseFtrl.to_string()),
         ),
     };
@@ -237,7 +237,8 @@ fn row(arguments: &Arguments, planned: &Planned) -> Result<Row> {
         regret_bound,
         trivial_regret: match planned {
             Planned::Recipe(recipe) => recipe.trivial_regret(),
-            _ => None,
+            Planned::Sparse(recipe) => Some(recipe.trivial_regret()),
+            Planned::Sum(_) => None,
         },
         parameters: Parameters {
             name: plan.name(),

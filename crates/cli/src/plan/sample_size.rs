@@ -13,15 +13,10 @@ pub(crate) fn run(arguments: &Arguments, error: f64) -> Result<()> {
     if arguments.recipe != Some(RecipeName::Pol) {
         bail!("--excess-risk is for pol: add --recipe pol");
     }
-    let Some(lipschitz) = task.lipschitz else {
-        bail!(
-            "pol needs --lipschitz, a public bound on the length of a loss's gradient \
-             (1 for logistic losses on features of length 1)"
-        );
-    };
+    let (lipschitz, failing) = (task.lipschitz(), arguments.failing.unwrap_or(0.05));
     let question = PolQuestion {
         error,
-        failing: arguments.failing,
+        failing,
         lipschitz,
         radius: task.radius.unwrap_or(1.0),
         dimension: u64::from(arguments.dim),
@@ -35,7 +30,7 @@ pub(crate) fn run(arguments: &Arguments, error: f64) -> Result<()> {
             "records": records,
             "parameters": {
                 "excess_risk": error,
-                "failing": arguments.failing,
+                "failing": failing,
                 "strong_convexity": curvature,
                 "radius": question.radius,
                 "lipschitz": lipschitz,
@@ -49,7 +44,7 @@ pub(crate) fn run(arguments: &Arguments, error: f64) -> Result<()> {
              {} \
              (JKT12 Theorem 6 with erratum J12), with --strong-convexity {curvature}",
             grouped(records),
-            arguments.failing
+            failing
         );
     }
     Ok(())

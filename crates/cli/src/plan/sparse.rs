@@ -42,7 +42,7 @@ pub(super) fn recipe(arguments: &Arguments, sum: Option<SumKind>) -> Result<Spar
         sum,
         noise: arguments.noise.map(Into::into),
         batch: (arguments.batch > 1).then_some(arguments.batch),
-        set: task.set.map(|_| "a set".to_owned()),
+        set: task.set.as_ref().map(|_| "a set".to_owned()),
         radius: task.radius,
         curvature: task.curvature.or(task.strong_convexity),
         learning_rate: task.learning_rate,
@@ -62,10 +62,8 @@ pub(super) fn calibration(recipe: &SparseRecipe) -> Calibration {
         rounds: Some(request.rounds),
         learning_rate: Some(rule.rate()),
         rows_until_signal: Some(recipe.rows_until_signal()),
-        regret_missing: Some(
-            "it depends on how many features records have: see `hushstream recipes --bounds`"
-                .to_owned(),
-        ),
+        regret_theorem: Some(recipe.regret_bound().theorem),
+        regret_holds: Some(recipe.regret_bound().holds.to_string()),
         ..Calibration::default()
     }
 }

@@ -1,23 +1,27 @@
-//! The public numbers of a task.
+//! The public numbers of a task: one set of words for every recipe, each with a default.
 
-use crate::sets::SetName;
-use anyhow::{Result, bail};
+use crate::sets::{LossesName, SetName};
+use anyhow::Result;
 use clap::Args;
-use hushstream_mechanism::losses::{Bounds, LinearLoss, Loss, Record};
+use hushstream_mechanism::losses::{Bounds, LinearLoss, Loss, LossSet, Record, Regularised};
 use hushstream_mechanism::{Contribution, Moments};
 use hushstream_pictures::numbers::finite;
-use hushstream_recipes::{LearnsFrom, Objective, RecipeName};
+use hushstream_recipes::{LearnsFrom, MechanismKind, Objective, RecipeName};
 use std::sync::Arc;
 
 /// Public numbers of a recipe's task.
 #[derive(Args)]
 #[group(requires = "recipe", multiple = true)]
 pub(crate) struct TaskArguments {
-    /// Largest length L of a loss's gradient. Without it, `ftrl` and `ftpl` on the simplex take
-    /// losses in [0, 1].
+    /// Largest length L of a loss's gradient; by default 1, as of logistic losses on features of
+    /// length 1. Without it, linear losses on the simplex lie in [0, 1].
     #[arg(long, value_parser = finite, allow_negative_numbers = true)]
     pub(crate) lipschitz: Option<f64>,
-    /// Strong convexity H of every loss (`pftal`, `coco-p`, `coco-l`), or α of `pqftl`.
+    /// Where linear losses lie: a set of radius L. By default a box with corners of length L.
+    #[arg(long, value_enum)]
+    pub(crate) losses: Option<LossesName>,
+    /// Strong convexity H of every loss, or α of `pqftl`; by default L over the radius where a
+    /// recipe needs some.
     #[arg(long, value_parser = finite, allow_negative_numbers = true)]
     pub(crate) strong_convexity: Option<f64>,
     /// Curvature H of the learner; by default the losses' own, or calibrated for `pftal-convex`.
@@ -26,8 +30,10 @@ pub(crate) struct TaskArguments {
     /// Learning rate of `ftrl` and `sparse-ftrl`; by default calibrated.
     #[arg(long, value_parser = finite, allow_negative_numbers = true)]
     pub(crate) learning_rate: Option<f64>,
-    /// The set of the weights; by default a ball, and the simplex for `ftrl` and `ftpl`.
-    #[arg(long, value_enum)]
+    /// The set of the weights: ball, box, simplex, l1-ball, spectrahedron, or a file with a graph, a
+    /// matroid or a polytope. By default a ball, and the simplex for linear losses, experts and
+    /// arms.
+    #[arg(long)]
     pub(crate) set: Option<SetName>,
     /// The radius of the set; by default 1.
     #[arg(long, value_parser = finite, allow_negative_numbers = true)]
@@ -47,52 +53,74 @@ pub(crate) struct TaskArguments {
 impl TaskArguments {
     /// The stated set, or the recipe's default.
     pub(crate) fn set_of(&self, recipe: RecipeName) -> SetName {
-        self.set.unwrap_or(match recipe.learns_from() {
-            Some(LearnsFrom::LinearLosses) => SetName::Simplex,
+        let usual = match (recipe.learns_from(), recipe.entry().mechanism) {
+            (Some(LearnsFrom::LinearLosses), _) => SetName::Simplex,
+            (_, MechanismKind::Feedback | MechanismKind::Batch) => SetName::Simplex,
+            (_, MechanismKind::Selection) if !recipe.plays_on_points() => SetName::Simplex,
             _ => SetName::Ball,
-        })
+        };
+        self.set.clone().unwrap_or(usual)
+    }
+
+    /// L.
+    pub(crate) fn lipschitz(&self) -> f64 {
+        self.lipschitz.unwrap_or(1.0)
+    }
+
+    /// Strong convexity of the losses: as stated, or the default where a recipe needs some.
+    fn curved(&self, recipe: RecipeName) -> f64 {
+        let needs = matches!(
+            recipe,
+            RecipeName::Pftal | RecipeName::CocoP | RecipeName::CocoL
+        ) || recipe.needs_curvature() && recipe != RecipeName::Pol;
+        let usual = self.lipschitz() / self.radius.unwrap_or(1.0);
+        self.strong_convexity
+            .unwrap_or(if needs { usual } else { 0.0 })
     }
 
     /// An objective with these numbers, for planning.
     pub(crate) fn objective(&self, recipe: RecipeName, dim: usize) -> Result<Objective> {
-        Ok(match recipe.learns_from() {
-            Some(LearnsFrom::Moments) => {
+        let on_simplex = self.set_of(recipe) == SetName::Simplex;
+        let radius = self.lipschitz();
+        let linear = || match self.losses {
+            Some(losses) => LinearLoss::within(dim, losses.of_radius(radius)),
+            None if self.lipschitz.is_none() && on_simplex => LinearLoss::new(dim, 0.0, 1.0),
+            // Half the diagonal of the cube of loss vectors is L.
+            None => {
+                let half = radius / (dim as f64).sqrt();
+                LinearLoss::new(dim, -half, half)
+            }
+        };
+        Ok(match (recipe.learns_from(), recipe.entry().mechanism) {
+            (Some(LearnsFrom::Moments), _) => {
                 let target = (-self.target_bound, self.target_bound);
                 let bounds = Bounds::new(self.norm, target, 1.0)?;
                 Objective::LeastSquares(Moments::new(dim, bounds))
             }
-            Some(LearnsFrom::LinearLosses) => {
-                let losses = match self.lipschitz {
-                    // Half the diagonal of the cube of loss vectors is L.
-                    Some(length) => {
-                        let half = length / (dim as f64).sqrt();
-                        LinearLoss::new(dim, -half, half)?
-                    }
-                    None if self.set_of(recipe) == SetName::Simplex => {
-                        LinearLoss::new(dim, 0.0, 1.0)?
-                    }
-                    None => return Self::unstated(recipe),
-                };
-                Objective::Linear(losses)
+            (Some(LearnsFrom::LinearLosses), _)
+            | (_, MechanismKind::Feedback | MechanismKind::Batch) => Objective::Linear(linear()?),
+            (_, MechanismKind::Selection) if !recipe.plays_on_points() => {
+                Objective::Linear(linear()?)
             }
+            (Some(LearnsFrom::Gradients), _) => Objective::Convex(Arc::new(Stated {
+                dim,
+                lipschitz: radius,
+                strong_convexity: self.curved(recipe),
+            })),
+            // Of all losses with this slope, and this curvature, linear ones tell the same numbers
+            // and can be written out.
             _ => {
-                let Some(lipschitz) = self.lipschitz else {
-                    return Self::unstated(recipe);
-                };
-                Objective::Convex(Arc::new(Stated {
-                    dim,
-                    lipschitz,
-                    strong_convexity: self.strong_convexity.unwrap_or(0.0),
-                }))
+                let plain = LinearLoss::within(dim, LossSet::Ball(radius))?;
+                match self.curved(recipe) {
+                    curved if curved > 0.0 => {
+                        let reach = self.radius.unwrap_or(1.0);
+                        let loss = Regularised::new(Arc::new(plain), curved, reach)?;
+                        Objective::Convex(Arc::new(loss))
+                    }
+                    _ => Objective::Linear(plain),
+                }
             }
         })
-    }
-
-    fn unstated(recipe: RecipeName) -> Result<Objective> {
-        bail!(
-            "{recipe} needs --lipschitz, a public bound on the length of a loss's gradient \
-             (1 for logistic losses on features of length 1)"
-        )
     }
 
     /// The parameters that override the calibration.

@@ -59,9 +59,9 @@ pub(crate) trait Method: Send {
 
 /// The storage and settings of a run.
 pub(crate) struct Place<'a> {
-    key: &'a Key,
-    ledger: &'a mut Ledger,
-    storage: Box<dyn Storage>,
+    pub(crate) key: &'a Key,
+    pub(crate) ledger: &'a mut Ledger,
+    pub(crate) storage: Box<dyn Storage>,
     every: bool,
 }
 
@@ -83,8 +83,8 @@ impl<'a> Place<'a> {
 }
 
 /// An open run with a message about it, or `NoRun` if none had begun.
-pub(crate) enum Restart {
-    Run(Box<dyn Session>, String),
+pub(crate) enum Restart<S = Box<dyn Session>> {
+    Run(S, String),
     NoRun,
 }
 

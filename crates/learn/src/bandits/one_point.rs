@@ -4,6 +4,10 @@
 //! For u uniform on the unit sphere of ℝᵖ, E[(p/β)·f(w + βu)·u] = ∇f_β(w), f_β(w) the mean of f
 //! over the ball of radius β around w: Stokes' theorem. Subtracting a constant from f changes
 //! nothing, since E[u] = 0.
+//!
+//! **A set without interior** that knows its affine hull (the simplex) is played in the hull: u is
+//! uniform on the unit sphere of the hull's k directions, p becomes k, the ball lies in the hull, and
+//! the estimate is of the gradient's part along the hull, which is all that points of the set feel.
 
 use super::Coins;
 use crate::{LearnError, check};
@@ -52,6 +56,9 @@ pub fn sphere(dimension: usize, coins: &mut Coins<'_>) -> Vec<f64> {
 #[derive(Debug, Clone)]
 pub struct OnePoint {
     radius: f64,
+    inner: f64,
+    /// Orthonormal directions of the hull, where that is not the whole space.
+    hull: Option<Vec<Vec<f64>>>,
     dimension: usize,
     shrunk: Arc<dyn ConvexSet>,
 }
@@ -64,7 +71,7 @@ impl OnePoint {
     /// A set without interior; a β that is not below r.
     pub fn new(set: &Arc<dyn ConvexSet>, radius: f64) -> Result<Self, LearnError> {
         check::positive("radius of plays", radius)?;
-        let inner = set.inner_radius();
+        let (inner, hull) = Self::room(set.as_ref());
         if radius >= inner {
             return Err(ParameterError::new(
                 "radius of plays",
@@ -79,9 +86,49 @@ impl OnePoint {
         let smaller: Arc<dyn ConvexSet> = Arc::new(Moved::scaled(centred, 1.0 - radius / inner)?);
         Ok(Self {
             radius,
-            dimension: set.dimension(),
+            inner,
+            dimension: hull.as_ref().map_or(set.dimension(), Vec::len),
+            hull,
             shrunk: Arc::new(Moved::shifted(smaller, &centre)?),
         })
+    }
+
+    /// The radius of the largest ball around the centre, in the set or in its hull, and the hull's
+    /// directions where it is not the whole space.
+    fn room(set: &dyn ConvexSet) -> (f64, Option<Vec<Vec<f64>>>) {
+        match set.flat() {
+            Some(flat) => (flat.inner_radius, Some(flat.basis)),
+            None => (set.inner_radius(), None),
+        }
+    }
+
+    /// β as the papers have it: r·p·T^(−1/root), and at most r/2.
+    #[must_use]
+    pub fn stated_radius(set: &dyn ConvexSet, rounds: u64, root: f64) -> f64 {
+        let (inner, hull) = Self::room(set);
+        let p = hull.map_or(set.dimension(), |basis| basis.len()) as f64;
+        (inner * p * (rounds as f64).powf(-1.0 / root)).min(inner / 2.0)
+    }
+
+    /// r.
+    #[must_use]
+    pub fn inner_radius(&self) -> f64 {
+        self.inner
+    }
+
+    /// A uniform direction of the set, of length 1.
+    pub fn direction(&self, coins: &mut Coins<'_>) -> Vec<f64> {
+        let free = sphere(self.dimension, coins);
+        let Some(hull) = &self.hull else {
+            return free;
+        };
+        let mut direction = vec![0.0; self.shrunk.dimension()];
+        for (share, axis) in free.iter().zip(hull) {
+            for (value, part) in direction.iter_mut().zip(axis) {
+                *value += share * part;
+            }
+        }
+        direction
     }
 
     /// The set of the iterates.

@@ -33,6 +33,8 @@ pub(crate) enum Part {
     Point(f64),
     /// A loss vector with coordinates in an interval, whose midpoint is subtracted: φ(z) = z.
     Vector(f64, f64),
+    /// A loss vector of bounded length: φ(z) = z.
+    Direction(f64),
 }
 
 /// A loss in closed form. See the [module of losses](super).
@@ -83,7 +85,7 @@ impl Explicit {
     pub fn offset(&self) -> f64 {
         match self.part {
             Part::Vector(low, high) => f64::midpoint(low, high),
-            Part::Model(..) | Part::Point(_) => 0.0,
+            Part::Model(..) | Part::Point(_) | Part::Direction(_) => 0.0,
         }
     }
 
@@ -93,7 +95,7 @@ impl Explicit {
         let d = self.dimension as f64;
         let bound = match self.part {
             Part::Model(_, bounds) => bounds.features(),
-            Part::Point(length) => length,
+            Part::Point(length) | Part::Direction(length) => length,
             // The midpoint of the interval is rounded.
             Part::Vector(low, high) => {
                 d.sqrt() * (0.5 * (high - low) + 4.0 * UNIT * low.abs().max(high.abs()))
@@ -107,7 +109,7 @@ impl Explicit {
     pub fn slopes(&self, reach: f64) -> (f64, f64) {
         match self.part {
             Part::Point(_) => (-1.0, -1.0),
-            Part::Vector(..) => (1.0, 1.0),
+            Part::Vector(..) | Part::Direction(_) => (1.0, 1.0),
             Part::Model(link, bounds) => {
                 let score = self.features() * reach * (1.0 + 4.0 * UNIT);
                 link.slopes(score, bounds.target())
@@ -127,7 +129,7 @@ impl Explicit {
     #[must_use]
     pub fn curvature(&self) -> f64 {
         match self.part {
-            Part::Point(_) | Part::Vector(..) => 0.0,
+            Part::Point(_) | Part::Vector(..) | Part::Direction(_) => 0.0,
             Part::Model(link, _) => link.rounded_curvature(),
         }
     }
@@ -137,7 +139,7 @@ impl Explicit {
     #[must_use]
     pub fn is_smooth(&self) -> bool {
         match self.part {
-            Part::Point(_) | Part::Vector(..) => true,
+            Part::Point(_) | Part::Vector(..) | Part::Direction(_) => true,
             Part::Model(link, _) => link.curvature().is_some(),
         }
     }
@@ -145,7 +147,7 @@ impl Explicit {
     /// The largest |y|.
     pub(crate) fn target(&self) -> f64 {
         match self.part {
-            Part::Point(_) | Part::Vector(..) => 0.0,
+            Part::Point(_) | Part::Vector(..) | Part::Direction(_) => 0.0,
             Part::Model(_, bounds) => bounds.target_magnitude(),
         }
     }
@@ -154,7 +156,7 @@ impl Explicit {
     pub(crate) fn slope(&self, z: f64, y: f64) -> f64 {
         match self.part {
             Part::Point(_) => -1.0,
-            Part::Vector(..) => 1.0,
+            Part::Vector(..) | Part::Direction(_) => 1.0,
             Part::Model(link, _) => link.rounded_slope(z, y),
         }
     }
@@ -181,7 +183,7 @@ impl Explicit {
                     clipped: !inside,
                 });
             }
-            Part::Point(bound) => (bound, 0.0),
+            Part::Point(bound) | Part::Direction(bound) => (bound, 0.0),
             Part::Model(_, bounds) => {
                 if !record.target.is_finite() {
                     return None;
@@ -218,6 +220,7 @@ impl Explicit {
             }
             Part::Point(length) => format!("points are clipped to length {length}"),
             Part::Vector(low, high) => format!("loss vectors are clipped to [{low}, {high}]"),
+            Part::Direction(length) => format!("loss vectors are clipped to length {length}"),
         }
     }
 }
@@ -225,7 +228,7 @@ impl Explicit {
 #[cfg(test)]
 mod tests {
     use super::super::link::CORNER;
-    use super::super::{Distance, LinearLoss, LinearModel, Loss, Regularised};
+    use super::super::{Distance, LinearLoss, LinearModel, Loss, LossSet, Regularised};
     use super::*;
     use crate::lattice::Contribution;
     use std::sync::Arc;
@@ -245,6 +248,7 @@ mod tests {
         let mut all: Vec<Arc<dyn Loss>> = vec![
             Arc::new(Distance::new(3, 1.0, 2.0).unwrap()),
             Arc::new(LinearLoss::new(3, 0.0, 1.0).unwrap()),
+            Arc::new(LinearLoss::within(3, LossSet::Ball(0.8)).unwrap()),
         ];
         for link in LINKS {
             let model = Arc::new(LinearModel::new(3, link, bounds).unwrap());

@@ -86,6 +86,10 @@ impl Loss for LinearModel {
         Some(Explicit::new(self.dimension, part, 0.0))
     }
 
+    fn model(&self) -> Option<(Link, Bounds)> {
+        Some((self.link, self.bounds))
+    }
+
     fn named(&self) -> Option<NamedLoss> {
         let (bounds, (low, high)) = (&self.bounds, self.bounds.target());
         let parameters = [bounds.features(), low, high, bounds.weights()];

@@ -23,7 +23,7 @@ pub(crate) use explicit::{Datum, Part, UNIT};
 pub use linear_model::LinearModel;
 pub use link::Link;
 pub use named::NamedLoss;
-pub use others::{Distance, LinearLoss};
+pub use others::{Distance, LinearLoss, LossSet};
 pub use regularised::Regularised;
 pub use softmax::Softmax;
 
@@ -260,6 +260,11 @@ pub trait Loss: Send + Sync {
     /// The loss in closed form, if it has one. Recipes on perturbed iterates need it, because their
     /// proofs are about steps on this loss.
     fn explicit(&self) -> Option<Explicit> {
+        None
+    }
+
+    /// Link and bounds, if the loss is a linear model's and nothing else.
+    fn model(&self) -> Option<(Link, Bounds)> {
         None
     }
 

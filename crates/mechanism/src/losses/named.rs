@@ -1,6 +1,6 @@
 //! Losses by name and parameters, so that a question about them can be sent to another machine.
 
-use super::{Bounds, Distance, LinearLoss, LinearModel, Link, Loss, Regularised, Softmax};
+use super::{Bounds, Distance, LinearLoss, LinearModel, Link, Loss, LossSet, Regularised, Softmax};
 use hushstream_account::ParameterError;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -61,6 +61,12 @@ impl NamedLoss {
                 Arc::new(Softmax::new(features, length, classes as usize)?)
             }
             ("linear", &[low, high]) => Arc::new(LinearLoss::new(features, low, high)?),
+            ("linear in ball", &[radius]) => {
+                Arc::new(LinearLoss::within(features, LossSet::Ball(radius))?)
+            }
+            ("linear in l1-ball", &[radius]) => {
+                Arc::new(LinearLoss::within(features, LossSet::L1Ball(radius))?)
+            }
             ("squared distance", &[points, weights]) => {
                 Arc::new(Distance::new(features, points, weights)?)
             }
@@ -90,6 +96,8 @@ mod tests {
         let mut losses: Vec<Arc<dyn Loss>> = vec![
             Arc::new(Softmax::new(2, 1.5, 3).unwrap()),
             Arc::new(LinearLoss::new(2, -1.0, 3.0).unwrap()),
+            Arc::new(LinearLoss::within(2, LossSet::Ball(0.7)).unwrap()),
+            Arc::new(LinearLoss::within(2, LossSet::L1Ball(2.0)).unwrap()),
             Arc::new(Distance::new(2, 1.0, 2.0).unwrap()),
         ];
         for link in Link::ALL.into_iter().chain([Link::Quantile(0.9)]) {

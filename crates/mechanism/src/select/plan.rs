@@ -90,6 +90,15 @@ impl SelectPlan {
         self.board().map(|board| setting.regret_bound(board))
     }
 
+    /// The rate r of the draws P(x) ∝ e^(−r·Σℓ) at the end of every octave, where there are such.
+    #[must_use]
+    pub fn doubling_rate(&self) -> Option<f64> {
+        match self.schedule {
+            Schedule::Doubling { rate } => Some(rate as f64 / (1_u64 << RATE_BITS) as f64),
+            Schedule::Whole(_) | Schedule::Octaves(_) => None,
+        }
+    }
+
     /// ε at the budget's δ.
     fn spent(&self) -> Result<f64, SelectError> {
         let (adjacency, delta) = (self.request.adjacency, self.request.budget.delta());
@@ -98,8 +107,8 @@ impl SelectPlan {
             Schedule::Octaves(boards) => boards.iter().try_fold(0.0_f64, |most, board| {
                 board.epsilon(adjacency, delta).map(|spent| most.max(spent))
             })?,
-            Schedule::Doubling { rate } => {
-                adjacency.kappa() * *rate as f64 / (1_u64 << RATE_BITS) as f64
+            Schedule::Doubling { .. } => {
+                adjacency.kappa() * self.doubling_rate().unwrap_or(f64::NAN)
             }
         })
     }

@@ -25,7 +25,7 @@ impl SumPlan {
         self.sigma_in(self.request().releases.ilog2())
     }
 
-    fn sigma_in(&self, octave: u32) -> f64 {
+    pub(super) fn sigma_in(&self, octave: u32) -> f64 {
         let request = self.request();
         let octave = if self.fields.strategy.restarts() {
             octave

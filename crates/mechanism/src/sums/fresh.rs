@@ -49,6 +49,10 @@ impl SumStrategy for FreshNoise {
         t as f64
     }
 
+    fn response(&self) -> Option<Box<dyn Fn(u64) -> f64 + Send>> {
+        Some(Box::new(|_| 1.0))
+    }
+
     /// The noise of item s is in release s and all that follow.
     fn combined_variance(&self, weights: &[f64]) -> Option<f64> {
         let mut following = 0.0;

@@ -172,6 +172,10 @@ impl SumStrategy for BalancedDigits {
         self.terms(t).len() as f64
     }
 
+    fn nodes(&self, t: u64) -> Option<Vec<Term>> {
+        Some(self.terms(t))
+    }
+
     fn combined_variance(&self, weights: &[f64]) -> Option<f64> {
         Some(cover::combined_variance(self, weights))
     }

@@ -44,6 +44,7 @@ mod sum;
 mod toeplitz;
 mod tree;
 mod vectors;
+mod views;
 mod window;
 
 pub use cover::{Cover, Noise, Term};
@@ -61,6 +62,7 @@ pub use smooth::ConstantWeight;
 pub use sum::{PrivateSum, Sum};
 pub use tree::BinaryTree;
 pub(crate) use tree::dyadic_node;
+pub use views::{View, ViewNoise, ViewNoises};
 pub use window::Window;
 
 use serde::{Deserialize, Serialize};

@@ -13,6 +13,15 @@ impl SumPlan {
     /// Numbers out of range. [`SumRequest::plan`](super::SumRequest::plan) has checked
     /// them, so a plan does not fail here.
     pub fn guarantee(&self, simulated: bool) -> Result<Guarantee, GuaranteeError> {
+        self.guarantee_over(None, simulated)
+    }
+
+    /// The same for so many records; if none are stated, for as many as the plan has room for.
+    pub(super) fn guarantee_over(
+        &self,
+        records: Option<u64>,
+        simulated: bool,
+    ) -> Result<Guarantee, GuaranteeError> {
         let request = self.request();
         let charge = self.charge().ok().map(|price| price.charge);
         let (epsilon, delta) = match charge {
@@ -29,7 +38,8 @@ impl SumPlan {
             Participation::Passes { passes, .. } => passes.max(1),
             _ => 1,
         };
-        let rounds = releases.saturating_mul(request.batch) / passes;
+        let room = releases.saturating_mul(request.batch) / passes;
+        let rounds = records.unwrap_or(room).max(1);
         let mut builder = Guarantee::builder(epsilon, delta, request.adjacency, rounds)
             .releases(releases)
             .mechanism("continual sum")

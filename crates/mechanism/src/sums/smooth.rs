@@ -160,6 +160,10 @@ impl SumStrategy for ConstantWeight {
         self.weight.into()
     }
 
+    fn nodes(&self, t: u64) -> Option<Vec<Term>> {
+        Some(self.terms(t))
+    }
+
     fn combined_variance(&self, weights: &[f64]) -> Option<f64> {
         Some(cover::combined_variance(self, weights))
     }

@@ -4,7 +4,7 @@
 use super::Strategy;
 use super::SumKind;
 use super::blt::BltError;
-use super::cover::{Draws, Noise};
+use super::cover::{Draws, Noise, Term};
 use super::error::SumError;
 use super::plan::{PlanError, SumPlan, SumRequest};
 use super::running::Running;
@@ -93,6 +93,18 @@ pub(crate) trait SumStrategy {
     /// the triangle inequality bounds it.
     fn combined_variance(&self, weights: &[f64]) -> Option<f64> {
         let _ = weights;
+        None
+    }
+
+    /// b, for sums whose release t is Σ_j b_{t−j} · (the noise of item j), in units of one node's
+    /// noise.
+    fn response(&self) -> Option<Box<dyn Fn(u64) -> f64 + Send>> {
+        None
+    }
+
+    /// The signed nodes whose noises are the noise of release t, for covers.
+    fn nodes(&self, t: u64) -> Option<Vec<Term>> {
+        let _ = t;
         None
     }
 

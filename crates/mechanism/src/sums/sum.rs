@@ -169,7 +169,11 @@ impl<G: GuaranteeKind> Machine for Sum<G> {
             price: plan.charge()?,
             scope: plan.scope(),
             planned: plan.most_releases(),
-            needs_all: persons.then_some(Persons::NEEDED),
+            needs_all: match plan.request().geometry {
+                _ if persons => Some(Persons::NEEDED),
+                Geometry::Statistics(_) => Some("and with them ticks that were published"),
+                _ => None,
+            },
         })
     }
 
@@ -319,10 +323,13 @@ impl<G: GuaranteeKind> Machine for Sum<G> {
     }
 
     fn guarantee(&self, _steps: u64, simulated: bool) -> Result<Guarantee, SumError> {
-        Ok(self
+        // Where a clock closes items, the plan's room says nothing about the number of records.
+        let full = self.items.saturating_mul(self.plan.request().batch);
+        let records = full.saturating_sub(self.shortfall) + self.in_batch;
+        let guarantee = self
             .plan
-            .guarantee(simulated)
-            .map_err(super::PlanError::from)?)
+            .guarantee_over(self.by_clock.then_some(records), simulated);
+        Ok(guarantee.map_err(super::PlanError::from)?)
     }
 
     fn is_long(&self, since: u64, base: u64) -> bool {

@@ -87,6 +87,11 @@ impl SumStrategy for Toeplitz {
         self.blt.parameters().prefix_sd(t).powi(2)
     }
 
+    fn response(&self) -> Option<Box<dyn Fn(u64) -> f64 + Send>> {
+        let inverse = self.blt.parameters().inverse();
+        Some(Box::new(move |k| inverse.prefix_coefficient(k)))
+    }
+
     fn combined_variance(&self, weights: &[f64]) -> Option<f64> {
         Some(self.blt.parameters().inverse().combined_variance(weights))
     }

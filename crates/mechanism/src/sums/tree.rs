@@ -110,6 +110,10 @@ impl SumStrategy for BinaryTree {
         t.count_ones().into()
     }
 
+    fn nodes(&self, t: u64) -> Option<Vec<Term>> {
+        Some(self.terms(t))
+    }
+
     fn combined_variance(&self, weights: &[f64]) -> Option<f64> {
         Some(cover::combined_variance(self, weights))
     }

@@ -74,6 +74,59 @@ pub(crate) fn parts(text: &[u8]) -> Option<[Option<u32>; 3]> {
     Some([Some(month - 1), Some(weekday(year, month, day)), hour])
 }
 
+/// Seconds since 1970 of a date with or without the time of day, or of a number of seconds. A zone
+/// is not looked at: ticks are of the clock that wrote the times.
+pub(crate) fn seconds(text: &[u8]) -> Option<i64> {
+    if !text.is_empty() && text.len() <= 12 && text.iter().all(u8::is_ascii_digit) {
+        return std::str::from_utf8(text).ok()?.parse().ok();
+    }
+    parts(text)?;
+    let two = |at: usize| i64::from(text[at] - b'0') * 10 + i64::from(text[at + 1] - b'0');
+    let mut seconds = days(two(0) * 100 + two(2), two(5), two(8)) * 86_400;
+    if text.len() >= 16 {
+        seconds += two(11) * 3600 + two(14) * 60;
+        if let [b':', tens @ b'0'..=b'5', ones @ b'0'..=b'9', ..] = text[16..] {
+            seconds += i64::from(tens - b'0') * 10 + i64::from(ones - b'0');
+        }
+    }
+    Some(seconds)
+}
+
+/// A time as in a column of times: [`seconds`] of a text.
+#[must_use]
+pub fn parse_time(text: &str) -> Option<i64> {
+    seconds(text.trim().as_bytes())
+}
+
+/// Days since 1970 of a date in the Gregorian calendar; years begin in March, so that a leap day is
+/// the last of its year.
+fn days(year: i64, month: i64, day: i64) -> i64 {
+    let year = if month < 3 { year - 1 } else { year };
+    let month = (month + 9) % 12;
+    let leaps = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
+    year * 365 + leaps + (153 * month + 2) / 5 + day - 1 - 719_468
+}
+
+/// The date and the time of day of seconds since 1970, as in 2013-01-31T14:05; without the time of
+/// day at midnight.
+#[must_use]
+pub fn written(seconds: i64) -> String {
+    let (mut day, rest) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
+    // From the first day of year 0: whole centuries first, then the year is found.
+    let guess = (day + 719_468).div_euclid(366).max(-1);
+    let year = (guess..).take_while(|&year| days(year, 1, 1) <= day).last();
+    let year = year.unwrap_or(guess);
+    let month = (1..=12).rev().find(|&month| days(year, month, 1) <= day);
+    let month = month.unwrap_or(1);
+    day -= days(year, month, 1) - 1;
+    let date = format!("{year:04}-{month:02}-{day:02}");
+    match (rest / 3600, rest / 60 % 60, rest % 60) {
+        (0, 0, 0) => date,
+        (hour, minute, 0) => format!("{date}T{hour:02}:{minute:02}"),
+        (hour, minute, second) => format!("{date}T{hour:02}:{minute:02}:{second:02}"),
+    }
+}
+
 fn days_in(year: u32, month: u32) -> u32 {
     let is_leap = year.is_multiple_of(4) && !year.is_multiple_of(100) || year.is_multiple_of(400);
     match month {
@@ -122,6 +175,30 @@ mod tests {
             "+013-01-01",
         ] {
             assert_eq!(of(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn seconds_since_1970() {
+        for (text, expected) in [
+            ("1970-01-01", 0),
+            ("1970/01/02 00:01", 86_460),
+            ("2013-01-01T00:00:00Z", 1_356_998_400),
+            ("2024-02-29T23:59:59", 1_709_251_199),
+            ("1969-12-31", -86_400),
+            ("1356998400", 1_356_998_400),
+        ] {
+            assert_eq!(seconds(text.as_bytes()), Some(expected), "{text}");
+        }
+        for bad in ["", "2013-02-29", "12:00", "99999999999999", "1e9", "-5"] {
+            assert_eq!(seconds(bad.as_bytes()), None, "{bad}");
+        }
+        assert_eq!(written(1_709_251_199), "2024-02-29T23:59:59");
+        assert_eq!(written(1_357_003_800), "2013-01-01T01:30");
+        // Every day of some centuries, there and back.
+        for day in -200_000..200_000 {
+            let text = written(day * 86_400);
+            assert_eq!(seconds(text.as_bytes()), Some(day * 86_400), "{text}");
         }
     }
 

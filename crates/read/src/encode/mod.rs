@@ -12,7 +12,7 @@ pub(crate) use value::{Missing, confusion, is_number, parse_number};
 
 use crate::error::{Column, Fault};
 use crate::reader::Sealed;
-use crate::schema::{Layout, MissingTarget};
+use crate::schema::{Layout, MissingTarget, SchemaSpec};
 use hushstream_mechanism::losses::{Features, Record};
 use hushstream_mechanism::{OperatorOnly, Raw, RowDigest};
 use std::collections::HashMap;
@@ -20,6 +20,22 @@ use std::sync::Arc;
 use step::Scale;
 use target::TargetEncoder;
 use value::{short_length, short_number};
+
+/// Columns that are read beside the features and the target.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Beside<'a> {
+    pub(crate) person: Option<&'a str>,
+    pub(crate) time: Option<&'a str>,
+}
+
+impl<'a> Beside<'a> {
+    pub(crate) fn of(schema: &'a SchemaSpec) -> Self {
+        Self {
+            person: schema.person.as_deref(),
+            time: schema.time.as_deref(),
+        }
+    }
+}
 
 /// The columns of a file by name, and what to do with each.
 pub(crate) struct Columns {
@@ -32,7 +48,7 @@ impl Columns {
     pub(crate) fn new(
         layout: &Layout,
         names: &[String],
-        person: Option<&str>,
+        beside: Beside<'_>,
     ) -> Result<Self, Fault> {
         let missing = Missing::new(layout.missing());
         // Models of earlier versions hold names as their headers wrote them, with spaces.
@@ -52,7 +68,8 @@ impl Columns {
             .collect();
         let target = layout.target_column().map(str::trim_ascii);
         columns.extend(target.map(|name| (name, Step::Target)));
-        columns.extend(person.map(|name| (name, Step::Person)));
+        columns.extend(beside.person.map(|name| (name, Step::Person)));
+        columns.extend(beside.time.map(|name| (name, Step::Time)));
         let steps = names
             .iter()
             .map(|name| columns.remove(name.trim_ascii()).unwrap_or(Step::Skip))
@@ -166,12 +183,16 @@ pub(crate) struct Builder {
     has_missing_numbers: bool,
     /// Whether persons are told apart.
     has_persons: bool,
+    /// Whether rows have a time.
+    pub(crate) has_times: bool,
     dense: Vec<f64>,
     entries: Vec<(u32, f64)>,
     /// The target, if there is one.
     pub(crate) target: Option<f64>,
     /// The person, if they are told apart.
     pub(crate) person: Option<u64>,
+    /// The row's time, in seconds since 1970, if it can be read.
+    pub(crate) time: Option<i64>,
     /// Whether the target of the row lies outside its bounds, and how many so far.
     pub(crate) target_was_clipped: bool,
     pub(crate) clipped_targets: u64,
@@ -182,10 +203,12 @@ pub(crate) struct Builder {
     was_longer: bool,
     /// Whether rows are only checked: numbers are then read and not kept.
     pub(crate) only_checks: bool,
+    /// Whether nothing but the time is read, of a row that is malformed.
+    pub(crate) only_times: bool,
 }
 
 impl Builder {
-    pub(crate) fn new(layout: &Layout, has_persons: bool) -> Self {
+    pub(crate) fn new(layout: &Layout, beside: Beside<'_>) -> Self {
         let missing = Missing::new(layout.missing());
         Self {
             sparse: layout.is_sparse(),
@@ -196,17 +219,20 @@ impl Builder {
             target_encoder: TargetEncoder::new(layout.target(), &missing),
             has_missing_numbers: missing.has_numbers(),
             missing,
-            has_persons,
+            has_persons: beside.person.is_some(),
+            has_times: beside.time.is_some(),
             dense: Vec::new(),
             entries: Vec::new(),
             target: None,
             person: None,
+            time: None,
             target_was_clipped: false,
             clipped_targets: 0,
             nulls: 0,
             malformed: 0,
             was_longer: false,
             only_checks: false,
+            only_times: false,
         }
     }
 
@@ -219,7 +245,7 @@ impl Builder {
             self.dense.resize(self.dimension, self.blank);
         }
         self.target = self.target_encoder.is_none().then_some(0.0);
-        self.person = None;
+        (self.person, self.time) = (None, None);
         self.target_was_clipped = false;
     }
 
@@ -283,7 +309,7 @@ impl Builder {
         let (Step::Number(_) | Step::Mark { .. }) = step else {
             return None;
         };
-        if self.has_missing_numbers {
+        if self.has_missing_numbers || self.only_times {
             return None;
         }
         if self.only_checks {
@@ -326,7 +352,9 @@ impl Builder {
     ) -> Result<(), Fault> {
         let field = field.trim_ascii();
         match step {
+            Step::Time => self.time = Some(calendar::seconds(field).ok_or(Fault::NotATime)?),
             Step::Skip => {}
+            _ if self.only_times => {}
             Step::Number(scale) => match number(field, &self.missing)? {
                 Some(value) => self.put_number(scale, value),
                 None => self.put(scale.slot, scale.missing),
@@ -432,6 +460,7 @@ impl Builder {
             }
             Step::Target
             | Step::Person
+            | Step::Time
             | Step::Label(_)
             | Step::Arm(_)
             | Step::Outcome(_)
@@ -517,6 +546,7 @@ impl Builder {
         };
         Sealed {
             person: self.person,
+            time: self.time,
             record: Raw::seal(record),
             was_longer: OperatorOnly::new(self.was_longer),
             digest,

@@ -51,6 +51,7 @@ pub(crate) enum Step {
     },
     Target,
     Person,
+    Time,
 }
 
 /// Names of arms, and the coordinate of the first.

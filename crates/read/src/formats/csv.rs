@@ -75,7 +75,7 @@ impl FileFormat for Separated {
         };
         Ok(Box::new(Table {
             separator: file.separator,
-            columns: Columns::new(file.layout, file.names, file.person)?,
+            columns: Columns::new(file.layout, file.names, file.beside)?,
         }))
     }
 }

@@ -42,7 +42,7 @@ impl FileFormat for JsonLines {
         let Space::Columns(_) = file.layout.space() else {
             return Err(OTHER_KIND);
         };
-        let columns = Columns::new(file.layout, file.names, file.person)?;
+        let columns = Columns::new(file.layout, file.names, file.beside)?;
         Ok(Box::new(Objects(Keyed::new(columns))))
     }
 }

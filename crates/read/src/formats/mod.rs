@@ -12,7 +12,7 @@ mod vw;
 pub use form::Form;
 pub(crate) use form::first_names;
 
-use crate::encode::{Builder, Columns, Targets};
+use crate::encode::{Beside, Builder, Columns, Targets};
 use crate::error::{Column, Fault};
 use crate::schema::{Layout, SchemaSpec, Space};
 use serde::{Deserialize, Serialize};
@@ -141,8 +141,8 @@ pub(crate) struct Opened<'a> {
     pub(crate) separator: u8,
     /// The names of its columns.
     pub(crate) names: &'a [String],
-    /// The column of the person.
-    pub(crate) person: Option<&'a str>,
+    /// The columns of the person and of the time.
+    pub(crate) beside: Beside<'a>,
 }
 
 /// A parser of rows: a line comes in, coordinates go to the builder, or a failure comes back.

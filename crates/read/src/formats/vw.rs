@@ -49,7 +49,7 @@ impl FileFormat for Vw {
         };
         Ok(Box::new(Examples {
             mask: (1 << bits) - 1,
-            has_persons: file.person.is_some(),
+            has_persons: file.beside.person.is_some(),
         }))
     }
 }

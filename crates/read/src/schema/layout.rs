@@ -119,7 +119,6 @@ impl TryFrom<Stated> for Layout {
                             Encoding::Date => calendar::PARTS.len() as u64,
                             _ => u64::from(known.is_none()),
                         };
-                        squares = 1.0;
                         firsts.push(slot as u32);
                         continue;
                     }
@@ -152,8 +151,12 @@ impl TryFrom<Stated> for Layout {
             // Each column's own place comes first; the end is the number of axes.
             firsts.remove(0);
             firsts.push(u32::try_from(end).map_err(|_| Fault::Dimension)?);
+            squares = 1.0;
         }
+        // Records that are only counted need no column.
+        let is_counted = stated.coded && stated.target == TargetKind::None;
         match (end, stated.intercept) {
+            (0, _) if is_counted => {}
             (0, _) => return Err(Fault::NoFeatures),
             (1..=0x7fff_ffff, _) | (0x8000_0000, false) => {}
             _ => return Err(Fault::Dimension),

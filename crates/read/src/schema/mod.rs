@@ -44,6 +44,9 @@ pub enum Task {
     /// Arms of which one is played, where the best one depends on the other columns, the context: a
     /// table of rewards, a target whose value is the right arm, or a log of arms that were played.
     Decide,
+    /// No target: counts, sums and histograms of columns, each a number between bounds or a
+    /// category. Records are coded ([`Layout::coded`]).
+    Track,
 }
 
 /// What becomes of a row without a target.
@@ -149,6 +152,9 @@ pub struct SchemaSpec {
     pub intercept: Option<bool>,
     /// The column that tells persons apart; for VW text `tag`.
     pub person: Option<String>,
+    /// The column of the times of rows, which are public: a date, with or without the time of day,
+    /// or seconds since 1970.
+    pub time: Option<String>,
     /// All arms of a bandit whose columns are not the arms themselves.
     pub arms: Option<Vec<String>>,
     /// The column of a log that tells which arm was played; its loss is the target.
@@ -174,7 +180,7 @@ impl SchemaSpec {
             .chain(self.vocabulary.keys())
             .chain(self.hashed.keys());
         let groups = self.one_hot.iter().flat_map(|group| group.split('|'));
-        (self.target.iter().chain(&self.person))
+        (self.target.iter().chain(&self.person).chain(&self.time))
             .chain(self.arm.iter().chain(&self.propensity))
             .chain(lists)
             .chain(maps)

@@ -73,7 +73,8 @@ fn of_columns(schema: &SchemaSpec, header: &[&str]) -> Result<Layout, Fault> {
     }
     let experts = matches!(schema.task(), Task::Experts | Task::Bandit);
     // Before columns that nothing describes: the target may be one of them.
-    if !experts && schema.target.is_none() {
+    let is_track = schema.task() == Task::Track;
+    if !experts && !is_track && schema.target.is_none() {
         return Err(Fault::TargetNeeded);
     }
     let (mut columns, mut unstated) = (Vec::new(), Vec::new());
@@ -95,17 +96,17 @@ fn of_columns(schema: &SchemaSpec, header: &[&str]) -> Result<Layout, Fault> {
     if experts {
         as_losses(&mut columns, schema.rewards == Some(true))?;
     }
-    if columns.is_empty() {
+    if columns.is_empty() && !is_track {
         return Err(Fault::NoFeatures);
     }
     Layout::try_from(Stated {
         space: Space::Columns(columns),
-        intercept: schema.intercept.unwrap_or(true) && !experts,
-        norm: schema.norm,
+        intercept: schema.intercept.unwrap_or(true) && !experts && !is_track,
+        norm: schema.norm.filter(|_| !is_track),
         target_column: schema.target.clone().filter(|_| !experts),
         target: target(schema)?,
         missing: schema.missing.clone(),
-        coded: false,
+        coded: is_track,
         decides: None,
     })
 }
@@ -127,6 +128,9 @@ fn without_columns(schema: &SchemaSpec, format: Format) -> Result<Layout, Fault>
     refuse("--task bandit", schema.task() == Task::Bandit, arms)?;
     let contexts = "contexts are columns with names";
     refuse("--task decide", schema.task() == Task::Decide, contexts)?;
+    let tracked = "statistics are of columns with names";
+    refuse("--task track", schema.task() == Task::Track, tracked)?;
+    refuse("--time", schema.time.is_some(), named)?;
     let space = format.entry().space(schema)?;
     if schema.norm.is_none() {
         return Err(Fault::NormNeeded(format));
@@ -156,6 +160,7 @@ fn check_names(schema: &SchemaSpec, header: &[&str]) -> Result<(), Fault> {
         .flat_map(|(what, list)| list.iter().map(move |name| (*what, name)));
     let named = (schema.target.iter().map(|name| ("--target", name)))
         .chain(schema.person.iter().map(|name| ("--person", name)))
+        .chain(schema.time.iter().map(|name| ("--time", name)))
         .chain(schema.arm.iter().map(|name| ("--arm", name)))
         .chain(schema.propensity.iter().map(|name| ("--propensity", name)))
         .chain(lists)
@@ -163,7 +168,10 @@ fn check_names(schema: &SchemaSpec, header: &[&str]) -> Result<(), Fault> {
         .chain(schema.vocabulary.keys().map(|name| ("--vocabulary", name)))
         .chain(schema.hashed.keys().map(|name| ("--hashed", name)));
     for (what, name) in named {
-        let exact = matches!(what, "--target" | "--person" | "--arm" | "--propensity");
+        let exact = matches!(
+            what,
+            "--target" | "--person" | "--time" | "--arm" | "--propensity"
+        );
         let alternatives: Vec<&str> = if what == "--one-hot" {
             name.split('|').collect()
         } else {
@@ -190,7 +198,11 @@ fn check_names(schema: &SchemaSpec, header: &[&str]) -> Result<(), Fault> {
 }
 
 pub(super) fn is_feature(schema: &SchemaSpec, name: &str) -> Result<bool, Fault> {
-    for (column, role) in [(&schema.target, "target"), (&schema.person, "person")] {
+    for (column, role) in [
+        (&schema.target, "target"),
+        (&schema.person, "person"),
+        (&schema.time, "time"),
+    ] {
         if column.as_deref() == Some(name) {
             if schema.features.iter().any(|feature| feature == name) {
                 return Err(Fault::Role {
@@ -280,9 +292,11 @@ fn target(schema: &SchemaSpec) -> Result<TargetKind, Fault> {
             let (low, high) = schema.bounds_of_target()?;
             TargetKind::Number { low, high }
         }
-        Task::Experts | Task::Bandit | Task::Decide => {
-            let has_target = task == Task::Experts && schema.target.is_some();
-            refuse("--target", has_target, "experts have losses and no target")?;
+        Task::Experts | Task::Bandit | Task::Decide | Task::Track => {
+            let has_target =
+                !matches!(task, Task::Bandit | Task::Decide) && schema.target.is_some();
+            let none = "experts have losses and no target, and statistics have none";
+            refuse("--target", has_target, none)?;
             TargetKind::None
         }
     })

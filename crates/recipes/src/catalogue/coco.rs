@@ -61,7 +61,11 @@ impl OnSums for CocoP {
     fn bound(&self, recipe: &Recipe, item: &Item) -> Result<RegretBound, String> {
         let theorem =
             "WDP20 Theorems 3 and 4 with errata W1, W2: (1 + ln T)((L + mu D)^2/2 + L N)/mu";
-        leader_bound(recipe, item, theorem)
+        let likely = leader_bound(recipe, item, recipe.rare_error(), theorem)?;
+        Ok(RegretBound {
+            holds: Holds::Unless(NOISE_BETA),
+            ..likely
+        })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Entry, MechanismKind, RecipeName, Rules, Wish};
 use crate::error::RecipeError;
-use crate::linear::{Holds, Item, LearnsFrom, OnSums, Recipe, RegretBound};
+use crate::linear::{Holds, Item, LearnsFrom, Objective, OnSums, Recipe, RegretBound};
 use hushstream_learn::{Learner, RegularisedLeader};
 use hushstream_mechanism::sums::{Noise, SumKind};
 
@@ -29,15 +29,16 @@ fn is_entropic(recipe: &Recipe) -> bool {
     recipe.request.set.name() == "simplex"
 }
 
-/// D_R, and the dual norm of a loss whose gradient has this length. Losses are centred, so on the
-/// simplex their largest coordinate is half the range.
+/// D_R, and the dual norm of an item's loss: the largest coordinate on the simplex, otherwise the
+/// length.
 fn range_and_norm(recipe: &Recipe, length: f64) -> (f64, f64) {
     let set = &recipe.request.set;
-    let dimension = set.dimension() as f64;
-    if is_entropic(recipe) {
-        (dimension.ln(), length / dimension.sqrt())
-    } else {
-        (set.outer_radius().powi(2) / 2.0, length)
+    match &recipe.request.objective {
+        Objective::Linear(loss) if is_entropic(recipe) => (
+            (set.dimension() as f64).ln(),
+            recipe.request.batch as f64 * loss.largest_coordinate(),
+        ),
+        _ => (set.outer_radius().powi(2) / 2.0, length),
     }
 }
 

@@ -30,7 +30,7 @@ impl OnSums for Pftal {
 
     fn bound(&self, recipe: &Recipe, item: &Item) -> Result<RegretBound, String> {
         let theorem = "ST13 Theorem 4 with erratum S1: (1 + ln T)((L + H D)^2/2 + L N)/H";
-        leader_bound(recipe, item, theorem)
+        leader_bound(recipe, item, recipe.mean_error(), theorem)
     }
 }
 
@@ -42,12 +42,13 @@ pub(super) fn leader(recipe: &Recipe) -> Result<FollowTheApproximateLeader, Reci
 pub(super) fn leader_bound(
     recipe: &Recipe,
     item: &Item,
+    noise: f64,
     theorem: &'static str,
 ) -> Result<RegretBound, String> {
     recipe.curved()?;
     let learner = leader(recipe).map_err(|error| error.to_string())?;
     Ok(RegretBound::expected(
-        learner.regret_bound(item.slope, recipe.mean_error(), item.horizon),
+        learner.regret_bound(item.slope, noise, item.horizon),
         theorem,
     ))
 }

@@ -6,6 +6,6 @@ mod recipe;
 mod shadow;
 
 pub use player::{ExpertsPlayer, ExpertsRun};
-pub(crate) use recipe::Among;
 pub use recipe::{Advice, ExpertsRecipe, ExpertsRequest};
+pub(crate) use recipe::{Among, doublings};
 pub use shadow::ExpertsShadow;

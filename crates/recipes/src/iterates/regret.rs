@@ -16,20 +16,71 @@
 //! A(T)ρ²/2.
 
 use super::recipe::{Insider, IterateRecipe, Steps};
+use crate::linear::{Holds, RegretBound};
 use hushstream_mechanism::perturb::{StepSize, Timing};
 use hushstream_mechanism::sums::Noise;
 
 impl IterateRecipe {
+    /// The certified regret, or why there is none: in expectation, or with probability 1 − γ if a γ
+    /// is given (JKT12's Corollary 3).
+    ///
+    /// # Errors
+    /// The reason, for people.
+    pub fn certified(&self, failing: Option<f64>) -> Result<RegretBound, String> {
+        let request = self.plan.request();
+        if let Timing::Last(_) = request.timing {
+            return Err(
+                "it plays no rounds: it releases one model, whose excess risk JKT12's Theorem 6 \
+                 bounds (--excess-risk)"
+                    .to_owned(),
+            );
+        }
+        if failing.is_some() && request.noise != Noise::Gaussian {
+            return Err("the tail is known for Gaussian noise only".to_owned());
+        }
+        let value = self.regret_bound(failing).ok_or(
+            "none is known: the learner states its sensitivity, and not its regret without noise",
+        )?;
+        Ok(RegretBound {
+            value,
+            holds: failing.map_or(Holds::Expected, Holds::Unless),
+            theorem: match self.steps {
+                Steps::Implicit => {
+                    "JKT12 Theorems 2 and 8 with errata J8, J9, J11: L' sum min(sqrt(d) sigma_t, \
+                     |C|) + A(1) r^2/2 + sum L_t^2/(2 A(t)) + L' |C|"
+                }
+                Steps::Gradient(_) => {
+                    "JKT12 Theorems 2 and 10 with errata J6, J8, J9: L' sum min(sqrt(d) sigma_t, \
+                     |C|) + sum L_t^2/(2 A(t)) + (t_q + 1) L' |C|"
+                }
+            },
+        })
+    }
+
+    /// What the regret can never exceed: the steepest loss over the whole set, each round.
+    #[must_use]
+    pub fn trivial_regret(&self) -> Option<f64> {
+        let explicit = self.loss()?.explicit()?;
+        let set = &self.request.set;
+        let length = (set.dimension() as f64).sqrt();
+        let slope = explicit.lipschitz(set.largest_norm())
+            + explicit.offset().abs() * length
+            + explicit.ridge() * set.largest_norm();
+        Some(slope * set.diameter() * self.request.rounds as f64)
+    }
+
     /// A bound on the regret over all rounds: in expectation, or with probability 1 − γ if a γ is
-    /// given (Gaussian noise only). Nothing for a learner of its own, for one release at the end,
-    /// or for an unknown horizon.
+    /// given (Gaussian noise only). For an unknown horizon, over the rounds that are expected.
+    /// Nothing for a learner of its own, or for one release at the end.
     #[must_use]
     pub fn regret_bound(&self, failing: Option<f64>) -> Option<f64> {
         let Insider::Loss(loss) = &self.request.insider else {
             return None;
         };
-        let Timing::Every(releases) = self.plan.request().timing else {
-            return None;
+        let releases = match self.plan.request().timing {
+            Timing::Every(releases) => releases,
+            Timing::Unknown => self.request.rounds.max(2) - 1,
+            Timing::Last(_) => return None,
         };
         let explicit = loss.explicit()?;
         let curvature = self.curvature?;

@@ -90,6 +90,35 @@ impl PolQuestion {
         Ok(enough)
     }
 
+    /// The smallest ε_g that T records suffice for; `error` is not read.
+    ///
+    /// # Errors
+    /// Numbers out of range; δ = 0; more than ten thousand times the trivial 2ρL.
+    pub fn least_error(mut self, records: u64) -> Result<f64, RecipeError> {
+        let most = 2e4 * self.radius * self.lipschitz;
+        self.error = most;
+        self.records()?;
+        let mu = Mu::within(self.budget).map_err(|error| RecipeError::Unfit(error.to_string()))?;
+        // ε_g grows and its bound, but for half of ε_g, falls.
+        let mut enough = |error: f64| {
+            self.error = error;
+            self.bound(records.max(16), mu.get()) <= error
+        };
+        let (mut low, mut high) = (0.0_f64, most);
+        if !enough(high) {
+            return Err(ParameterError::new("records", records, "more").into());
+        }
+        for _ in 0..100 {
+            let middle = f64::midpoint(low, high);
+            if enough(middle) {
+                high = middle;
+            } else {
+                low = middle;
+            }
+        }
+        Ok(high)
+    }
+
     /// α = ε_g/ρ².
     #[must_use]
     pub fn curvature(&self) -> f64 {
@@ -137,6 +166,10 @@ mod tests {
             assert!(question.bound(records, mu) <= error);
             assert!(question.bound(records - 1, mu) > error);
         }
+        // The other way round.
+        let records = question(0.1).records().unwrap();
+        let error = question(7.0).least_error(records).unwrap();
+        assert!((error / 0.1 - 1.0).abs() < 1e-3, "{error}");
         // Four times the records, and a little more, for half the error: not twice, as the paper's
         // first term has it.
         let few = question(0.1).records().unwrap() as f64;

@@ -9,6 +9,7 @@ mod rules;
 mod shadow;
 
 pub use noise_length::NOISE_BETA;
+pub(crate) use noise_length::mean_length;
 pub use player::{SumPlayer, SumRun};
 pub use recipe::{Ask, Objective, Recipe, RecipeRequest};
 pub(crate) use regret::Item;

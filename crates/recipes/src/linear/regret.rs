@@ -19,6 +19,8 @@ pub enum Holds {
     Expected,
     /// On average over the noise, for streams fixed in advance.
     ExpectedOblivious,
+    /// On average over the noise and over records drawn independently from one distribution.
+    ExpectedStochastic,
     /// But with this probability.
     Unless(f64),
 }
@@ -28,6 +30,9 @@ impl fmt::Display for Holds {
         match self {
             Self::Expected => f.write_str("in expectation"),
             Self::ExpectedOblivious => f.write_str("in expectation, for losses fixed in advance"),
+            Self::ExpectedStochastic => {
+                f.write_str("in expectation, for records drawn independently from one distribution")
+            }
             Self::Unless(beta) => write!(f, "with probability 1 - {beta}"),
         }
     }

@@ -5,7 +5,7 @@ use crate::catalogue::RecipeName;
 use crate::error::RunError;
 use crate::run::{Beginning, Player, Run};
 use hushstream_learn::Learner;
-use hushstream_learn::bandits::{Coins, sphere};
+use hushstream_learn::bandits::Coins;
 use hushstream_mechanism::feedback::Range;
 use hushstream_mechanism::losses::{Loss, Record, evaluate};
 use hushstream_mechanism::sums::{Sum, SumPlan};
@@ -73,7 +73,7 @@ impl ValuesPlayer {
         let iterate = self.learner.iterate();
         let mut cursor = self.coins.cursor(self.learner.rounds(), 0);
         let mut next = || cursor.next_word();
-        self.direction = sphere(iterate.len(), &mut Coins::new(&mut next));
+        self.direction = recipe.geometry.direction(&mut Coins::new(&mut next));
         self.play = recipe.geometry.play(iterate, &self.direction);
     }
 }

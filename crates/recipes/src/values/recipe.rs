@@ -8,6 +8,7 @@
 
 use crate::catalogue::RecipeName;
 use crate::error::RecipeError;
+use crate::linear::{Holds, RegretBound, mean_length};
 use hushstream_account::{Adjacency, Budget};
 use hushstream_learn::bandits::OnePoint;
 use hushstream_learn::{DualAveraging, FollowTheApproximateLeader, Learner};
@@ -23,7 +24,7 @@ use std::sync::Arc;
 pub struct ValuesRequest {
     /// The loss whose value is asked for.
     pub loss: Arc<dyn Loss>,
-    /// Where plays live: a set with interior.
+    /// Where plays live: a set with interior, or one that knows its affine hull.
     pub set: Arc<dyn ConvexSet>,
     /// Where values lie.
     pub range: Range,
@@ -54,6 +55,8 @@ pub struct ValuesRecipe {
     pub(crate) geometry: OnePoint,
     strongly_convex: bool,
     curvature: f64,
+    /// The longest one-point gradient.
+    longest: f64,
 }
 
 impl ValuesRequest {
@@ -80,10 +83,8 @@ impl ValuesRequest {
         } else {
             4.0
         };
-        let inner = self.set.inner_radius();
-        let radius = self
-            .radius
-            .unwrap_or((inner * p * t.powf(-1.0 / root)).min(inner / 2.0));
+        let stated = OnePoint::stated_radius(self.set.as_ref(), self.rounds, root);
+        let radius = self.radius.unwrap_or(stated);
         let geometry = OnePoint::new(&self.set, radius)?;
         let noise = self.noise.unwrap_or(if self.budget.is_pure() {
             Noise::L2Laplace
@@ -130,6 +131,7 @@ impl ValuesRequest {
             geometry,
             strongly_convex,
             curvature,
+            longest: bound,
         };
         recipe.learner()?;
         Ok(recipe)
@@ -153,6 +155,61 @@ impl ValuesRecipe {
     #[must_use]
     pub fn radius(&self) -> f64 {
         self.geometry.radius()
+    }
+
+    /// The certified regret, or why there is none.
+    ///
+    /// **Claim** (ST13 Theorems 6, 12 and 17, with our constants). For L-Lipschitz losses within
+    /// their range that are fixed in advance, in expectation over coins and noise, the plays have
+    /// regret at most
+    ///
+    /// R(G, N) + L·T·β·(2 + r_out/r),
+    ///
+    /// R(G, N) the learner's own bound for gradients of length G = (p/β)·(half the range) and noise
+    /// of mean length N, r_out the outer and r the inner radius of the set.
+    ///
+    /// *Proof.* Let f̂_t(w) be the mean of f_t over the ball of radius β around w; it is convex (H-
+    /// strongly, if f_t is), and f_t ≤ f̂_t ≤ f_t + Lβ, by Jensen. The one-point gradient g_t has
+    /// mean ∇f̂_t(w_t), given the past (Stokes). So h_t(w) = f̂_t(w) + ⟨g_t − ∇f̂_t(w_t), w⟩ has
+    /// gradient g_t at w_t and the same curvature, and the learner's proof, which uses no more of a
+    /// loss than that, gives Σh_t(w_t) − Σh_t(w) ≤ R for every w of the shrunk set. For a w that
+    /// does not depend on the coins, which losses fixed in advance allow, the mean of the left side
+    /// is that of Σf̂_t(w_t) − Σf̂_t(w). A play costs f_t(w_t + βu_t) ≤ f_t(w_t) + Lβ ≤ f̂_t(w_t) +
+    /// Lβ; the best point w* of the whole set, shrunk towards the centre by ξ = β/r, costs f̂_t ≤
+    /// f_t(w*) + Lξ·r_out + Lβ. ∎
+    ///
+    /// # Errors
+    /// The reason, for people.
+    pub fn regret_bound(&self) -> Result<RegretBound, String> {
+        let (set, loss, rounds) = (&self.request.set, &self.request.loss, self.request.rounds);
+        let slope = loss.lipschitz() + loss.offset().abs() * (loss.dimension() as f64).sqrt();
+        let noise = mean_length(&self.plan) + self.plan.truncation();
+        let words = |error: hushstream_learn::LearnError| error.to_string();
+        let shrunk = self.geometry.shrunk().clone();
+        let learned = if self.strongly_convex {
+            let known = loss.strong_convexity();
+            if self.curvature > known * (1.0 + 1e-12) {
+                return Err(format!(
+                    "the curvature, {}, is above what the losses are known to have, {known}: no \
+                     theorem covers it",
+                    self.curvature
+                ));
+            }
+            FollowTheApproximateLeader::new(shrunk, self.curvature)
+                .map_err(words)?
+                .regret_bound(self.longest, noise, rounds)
+        } else {
+            DualAveraging::new(shrunk, self.curvature)
+                .map_err(words)?
+                .regret_bound(self.longest, noise, rounds)
+        };
+        let apart = 2.0 + set.outer_radius() / self.geometry.inner_radius();
+        Ok(RegretBound {
+            value: learned + slope * rounds as f64 * self.radius() * apart,
+            holds: Holds::ExpectedOblivious,
+            theorem: "ST13 Theorems 6, 12 and 17 with errata S1, S7, S8: R(pB/beta, N) + L T beta \
+                      (2 + R/r)",
+        })
     }
 
     /// A fresh learner, on the shrunk set.

@@ -4,7 +4,9 @@ pub mod afkt1;
 pub mod jkt2a;
 pub mod jkt2b;
 pub mod jkt2c;
+pub mod pol;
 mod regression;
+pub mod separation;
 
 use crate::parallel::in_parallel;
 use crate::play::ArenaError;

@@ -18,17 +18,16 @@
 //! | `pftal-bandit`, linear | (20, 10⁻⁶) | 2¹⁰…2¹⁸ | 0.744 ± 0.001 | ¾ | 389, 23977 | 0.091 |
 //! | `cover`, d = 1, b = ½ | (8, 10⁻⁶) | 2⁸…2¹² | 0.369 ± 0.052 | ½ | 36, 133 | 0.080 |
 
-use crate::experts::duel::{Fixed, duel};
 use crate::fit::growth;
 use hushstream_account::{Adjacency, Budget, FilterKind};
-use hushstream_arena::Dice;
+use hushstream_arena::{Dice, open};
 use hushstream_mechanism::feedback::Range;
 use hushstream_mechanism::losses::{Distance, Features, LinearLoss, Loss, Record};
-use hushstream_mechanism::{Ledger, MemoryStorage, Raw};
+use hushstream_mechanism::{Ledger, MemoryStorage, NoStorage, Raw};
 use hushstream_noise::Key;
 use hushstream_recipes::{
-    Actions, Advice, BanditRequest, BanditRun, ExpertsRequest, ExpertsRun, RecipeName,
-    ValuesRequest, ValuesRun,
+    Actions, Advice, BanditRequest, BanditRun, ExpertsPlayer, ExpertsRequest, ExpertsRun,
+    RecipeName, ValuesRequest, ValuesRun,
 };
 use hushstream_sets::{Ball, BoxSet, ConvexSet};
 use std::sync::Arc;
@@ -87,10 +86,23 @@ fn experts(recipe: RecipeName, budget: Budget, rounds: u64, seed: u64) -> (f64, 
     }
     .plan()
     .unwrap();
-    let mut means = vec![0.8; 16];
-    means[5] = 0.2;
-    let outcome = duel(&recipe, &mut Fixed::new(means, rounds, seed), seed);
-    (outcome.regret(), 0.6 * 15.0 / 16.0 * rounds as f64)
+    let plan = recipe.plan();
+    let paid = (budget, plan.charge().unwrap(), plan.scope());
+    let key = Key::insecure_from_seed(seed);
+    let (mut run, _) = open::<ExpertsPlayer>(recipe, paid, &key, NoStorage).unwrap();
+    let mut dice = Dice::new(seed);
+    let (mut loss, mut totals) = (0.0, [0.0; 16]);
+    for _ in 0..rounds {
+        let mean = |i: usize| if i == 5 { 0.2 } else { 0.8 };
+        let losses: Vec<f64> = (0..16)
+            .map(|i| f64::from(u8::from(dice.coin(mean(i)))))
+            .collect();
+        loss += losses[*run.expert().for_the_operator()];
+        totals.iter_mut().zip(&losses).for_each(|(t, l)| *t += l);
+        run.learn_losses(Raw::seal(losses)).unwrap();
+    }
+    let best = totals.into_iter().fold(f64::INFINITY, f64::min);
+    (loss - best, 0.6 * 15.0 / 16.0 * rounds as f64)
 }
 
 #[test]

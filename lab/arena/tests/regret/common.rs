@@ -75,7 +75,9 @@ impl Recorded {
         let paid = rows.iter().map(|row| loss.value(&record(row), &centre));
         Self {
             nothing: paid.sum(),
-            best: best_in_hindsight(task, set, loss, &rows).unwrap().loss,
+            best: best_in_hindsight(task, set, loss, rows.clone())
+                .unwrap()
+                .loss,
             rows,
         }
     }

@@ -106,6 +106,7 @@ impl Claim {
             curvature: None,
             learning_rate: None,
             set: None,
+            losses: None,
             tuned: false,
         }
     }

@@ -27,7 +27,7 @@ use hushstream_arena::{Contest, Environment, Game, Task, best_in_hindsight, reco
 use hushstream_mechanism::perturb::StableLearner;
 use hushstream_mechanism::{Ledger, MemoryStorage, Participation, Raw};
 use hushstream_noise::Key;
-use hushstream_recipes::{Averaged, Insider, IterateRequest, IterateRun, RecipeName};
+use hushstream_recipes::{AnyRecipe, Averaged, Insider, IterateRequest, IterateRun, RecipeName};
 
 const SEEDS: u64 = if cfg!(feature = "long") { 8 } else { 2 };
 
@@ -47,13 +47,16 @@ fn contest(recipe: RecipeName, task: Task, epsilon: f64, rounds: u64) -> Contest
         curvature: None,
         learning_rate: None,
         set: None,
+        losses: None,
         tuned: false,
     }
 }
 
 /// Regret of the secret iterates themselves: the same learner, the same records, no noise.
 fn without_noise(contest: &Contest, seed: u64) -> f64 {
-    let recipe = contest.iterate_recipe().unwrap();
+    let AnyRecipe::Iterate(recipe) = contest.recipe().unwrap() else {
+        panic!("a recipe on iterates")
+    };
     let learner: &dyn StableLearner = recipe.plan().request().learner.as_ref();
     let loss = contest.task.loss(contest.dimension);
     let set = contest.task.set(contest.dimension).unwrap();
@@ -68,7 +71,7 @@ fn without_noise(contest: &Contest, seed: u64) -> f64 {
         learner.step(t, &mut state, Some(&record(&row)));
         rows.push(row);
     }
-    let best = best_in_hindsight(contest.task, set.as_ref(), loss.as_ref(), &rows).unwrap();
+    let best = best_in_hindsight(contest.task, set.as_ref(), loss.as_ref(), rows).unwrap();
     total - best.loss
 }
 

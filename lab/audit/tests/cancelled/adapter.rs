@@ -8,7 +8,7 @@ use hushstream_learn::bandits::{Coins, OnePoint, sphere};
 use hushstream_mechanism::batch::{Solver, SolverTask};
 use hushstream_mechanism::feedback::{Answers, FeedbackNoise, Range};
 use hushstream_mechanism::losses::{
-    Bounds, Distance, Features, LinearLoss, LinearModel, Link, Loss, Record,
+    Bounds, Distance, Features, LinearLoss, LinearModel, Link, Loss, LossSet, Record,
 };
 use hushstream_mechanism::perturb::{Leader, PerturbedIterates, Timing};
 use hushstream_mechanism::select::{Board, Selection};
@@ -398,7 +398,13 @@ impl OnSum {
     ) -> Result<Self, RecipeError> {
         let bounds = Bounds::new(1.0, (-1.0, 1.0), 1e-4).unwrap();
         let ball: Arc<dyn ConvexSet> = Arc::new(Ball::new(2, 1e-4).unwrap());
-        let linear = || Objective::Linear(LinearLoss::new(2, 0.0, 1.0).unwrap());
+        // AS17's loss sets, each with the noise that it is for.
+        let losses = match (recipe, noise, adjacency) {
+            (RecipeName::Ftrl, Noise::Laplace, Adjacency::ReplaceOne) => LossSet::L1Ball(1.0),
+            (RecipeName::Ftrl, Noise::L2Laplace, Adjacency::ReplaceOne) => LossSet::Ball(1.0),
+            _ => LossSet::Box(0.0, 1.0),
+        };
+        let linear = || Objective::Linear(LinearLoss::within(2, losses).unwrap());
         let (objective, set) = match recipe {
             RecipeName::Pftal | RecipeName::CocoP => {
                 let distance = Distance::new(2, 1.0, 1e-4).unwrap();
@@ -455,6 +461,13 @@ impl OnSum {
                 Pull::Huge => (vec![3e9, -2e9], 1e12),
                 Pull::Other(k) => (vec![0.1 * (k % 5) as f64, -0.4], 0.3),
                 Pull::Null => (vec![f64::NAN, 0.0], 0.0),
+            },
+            (_, Objective::Linear(loss)) if !matches!(loss.set(), LossSet::Box(..)) => match pull {
+                Pull::Low => (vec![-1.0, 0.0], 0.0),
+                Pull::High => (vec![1.0, 0.0], 0.0),
+                Pull::Huge => (vec![1e12, -1e12], 0.0),
+                Pull::Other(k) => (vec![0.1 * (k % 6) as f64, 0.3], 0.0),
+                Pull::Null => (vec![0.0, f64::INFINITY], 0.0),
             },
             (_, Objective::Linear(_)) => match pull {
                 Pull::Low => (vec![0.0, 0.0], 0.0),

@@ -11,6 +11,7 @@ mod decisions;
 mod others;
 mod selections;
 mod shelf;
+mod statistics;
 mod sums;
 mod tables;
 

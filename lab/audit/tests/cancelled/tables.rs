@@ -22,13 +22,13 @@ use hushstream_mechanism::{
 use hushstream_noise::Key;
 use hushstream_recipes::{Column, RecipeError, RecipeName, TablesRecipe, TablesRequest, TablesRun};
 
-const ADJACENCIES: [Adjacency; 2] = [Adjacency::ReplaceOne, Adjacency::ZeroOut];
-const NOISES: [Noise; 3] = [Noise::Gaussian, Noise::Laplace, Noise::L2Laplace];
+pub(crate) const ADJACENCIES: [Adjacency; 2] = [Adjacency::ReplaceOne, Adjacency::ZeroOut];
+pub(crate) const NOISES: [Noise; 3] = [Noise::Gaussian, Noise::Laplace, Noise::L2Laplace];
 /// Rows of a pass, and passes.
 const ROWS: u64 = 4;
 const PASSES: u64 = 5;
 
-type Sum = PrivateSum<Transcript>;
+pub(crate) type Sum = PrivateSum<Transcript>;
 
 /// `tables` on a sum.
 pub(crate) struct OnTables {
@@ -220,10 +220,10 @@ impl OnTables {
 }
 
 /// What a sum answers to a record.
-type Answer = Result<Option<Pending<Vec<f64>, Transcript>>, SumError>;
+pub(crate) type Answer = Result<Option<Pending<Vec<f64>, Transcript>>, SumError>;
 
 /// Makes the replay of a sum alone, and counts its bytes.
-fn replayed(
+pub(crate) fn replayed(
     (plan, paid): (&SumPlan, (Ledger, Grant, Shelf)),
     (stream, path): (&[Entry], &Seen),
     (key, stop): (&Key, Stop),

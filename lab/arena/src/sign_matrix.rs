@@ -1,7 +1,7 @@
 //! Sign matrices whose column means are hard to learn privately: rows are persons, columns are
 //! questions.
 
-use hushstream_arena::Dice;
+use crate::dice::Dice;
 
 /// n rows of p signs.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,0 +1,310 @@
+//! The tables that are published: one for every tick.
+
+use super::asked::Shape;
+use super::clock::Clock;
+use super::estimates::{Estimate, Spread, columns, estimates, half_width};
+use super::plan::Planned;
+use crate::error::{Error, Result};
+use hushstream_mechanism::sums::{View, ViewNoises};
+use serde::ser::{SerializeMap, SerializeSeq};
+use serde::{Deserialize, Serialize, Serializer};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// The part of the stream that a row of a table is about.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub enum Span {
+    /// Everything since the beginning.
+    Beginning,
+    /// The last so many ticks.
+    Last(u64),
+    /// Every tick counts for so much of the one after it.
+    Fading(f64),
+}
+
+impl Span {
+    fn view(self) -> View {
+        match self {
+            Self::Beginning => View::Total,
+            Self::Last(ticks) => View::Last(ticks),
+            Self::Fading(factor) => View::Fading(factor),
+        }
+    }
+
+    /// Its name in tables.
+    #[must_use]
+    pub fn name(self) -> String {
+        match self {
+            Self::Beginning => "total".to_owned(),
+            Self::Last(1) => "tick".to_owned(),
+            Self::Last(ticks) => format!("last {ticks}"),
+            Self::Fading(factor) => format!("decay {factor}"),
+        }
+    }
+}
+
+/// The names of everything in a table.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Names {
+    pub(crate) spans: Vec<Span>,
+    pub(crate) columns: Vec<String>,
+    pub(crate) shape: Shape,
+}
+
+/// The table of one tick. It is a function of releases, and may be published.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Table {
+    pub(crate) names: Arc<Names>,
+    /// The number of the tick, from 1.
+    pub tick: u64,
+    /// When the tick began, if it is one of a clock.
+    pub from: Option<String>,
+    /// When it ended.
+    pub to: Option<String>,
+    /// For every span, the estimates of all records and then of every group.
+    estimates: Vec<Vec<Vec<Estimate>>>,
+}
+
+/// A row of a [`Table`].
+pub struct TableRow<'a> {
+    /// The part of the stream that it is about.
+    pub span: Span,
+    /// The group, one value for every column of the groups; none for all records.
+    pub group: Option<Vec<&'a str>>,
+    /// One estimate for every name of [`Table::columns`].
+    pub estimates: &'a [Estimate],
+}
+
+impl Table {
+    /// The names of the estimates of a row, in order.
+    #[must_use]
+    pub fn columns(&self) -> &[String] {
+        &self.names.columns
+    }
+
+    /// The columns of the groups.
+    #[must_use]
+    pub fn group_columns(&self) -> Vec<&str> {
+        let groups = self.names.shape.groups.iter();
+        groups.map(|(name, _)| &**name).collect()
+    }
+
+    /// All rows: for every span, all records first, then every group.
+    pub fn rows(&self) -> impl Iterator<Item = TableRow<'_>> {
+        let spans = self.names.spans.iter().zip(&self.estimates);
+        spans.flat_map(move |(span, rows)| {
+            rows.iter()
+                .enumerate()
+                .map(move |(row, estimates)| TableRow {
+                    span: *span,
+                    group: (row > 0).then(|| self.names.shape.group_values(row - 1)),
+                    estimates,
+                })
+        })
+    }
+
+    /// The estimate of a column, as [`Table::columns`] names it, for a span and a group; for all
+    /// records if no group is given.
+    #[must_use]
+    pub fn get(&self, span: Span, group: &[&str], column: &str) -> Option<Estimate> {
+        let place = self.names.columns.iter().position(|name| name == column)?;
+        let span = self.names.spans.iter().position(|known| *known == span)?;
+        let row = if group.is_empty() {
+            0
+        } else {
+            self.names.shape.group_of(group)? + 1
+        };
+        self.estimates.get(span)?.get(row)?.get(place).copied()
+    }
+
+    /// Number of rows.
+    pub(crate) fn row_count(names: &Names) -> usize {
+        let groups = if names.shape.groups.is_empty() {
+            0
+        } else {
+            names.shape.group_count()
+        };
+        names.spans.len() * (groups + 1)
+    }
+}
+
+/// `{"tick": …, "from": …, "to": …, "rows": [{"span": …, "group": {…}, "count": [value, low, high],
+/// …}, …]}`.
+impl Serialize for Table {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("tick", &self.tick)?;
+        if let (Some(from), Some(to)) = (&self.from, &self.to) {
+            map.serialize_entry("from", from)?;
+            map.serialize_entry("to", to)?;
+        }
+        map.serialize_entry("rows", &JsonRows(self))?;
+        map.end()
+    }
+}
+
+struct JsonRows<'a>(&'a Table);
+
+impl Serialize for JsonRows<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut list = serializer.serialize_seq(None)?;
+        for row in self.0.rows() {
+            list.serialize_element(&JsonRow(self.0, &row))?;
+        }
+        list.end()
+    }
+}
+
+struct JsonRow<'a>(&'a Table, &'a TableRow<'a>);
+
+impl Serialize for JsonRow<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self(table, row) = self;
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("span", &row.span.name())?;
+        if let Some(group) = &row.group {
+            let names = table.group_columns();
+            let group: std::collections::BTreeMap<_, _> = names.iter().zip(group).collect();
+            map.serialize_entry("group", &group)?;
+        }
+        for (name, estimate) in table.columns().iter().zip(row.estimates) {
+            map.serialize_entry(name, estimate)?;
+        }
+        map.end()
+    }
+}
+
+/// Makes tables of releases, and keeps the past releases that spans need.
+pub(crate) struct Tables {
+    names: Arc<Names>,
+    planned: Planned,
+    noises: Vec<ViewNoises>,
+    confidence: f64,
+    past: Past,
+    /// The longest span.
+    longest: u64,
+}
+
+/// What spans need of past releases: public, as they are.
+#[derive(Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Past {
+    tick: u64,
+    /// The last releases, as bits: a note must give back the same numbers.
+    releases: VecDeque<Vec<u64>>,
+    /// For every fading span, the vector so far.
+    fading: Vec<Vec<u64>>,
+}
+
+impl Tables {
+    pub(crate) fn new(planned: &Planned, shape: Shape, spans: &[Span], confidence: f64) -> Self {
+        let lengths = spans.iter().filter_map(|span| match span {
+            Span::Last(ticks) => Some(*ticks),
+            Span::Fading(_) => Some(1),
+            Span::Beginning => None,
+        });
+        Self {
+            longest: lengths.max().unwrap_or(0),
+            noises: spans
+                .iter()
+                .map(|span| planned.plan.noise_of(span.view()))
+                .collect(),
+            names: Arc::new(Names {
+                spans: spans.to_vec(),
+                columns: columns(&shape),
+                shape,
+            }),
+            planned: planned.clone(),
+            confidence,
+            past: Past::default(),
+        }
+    }
+
+    pub(crate) fn names(&self) -> &Arc<Names> {
+        &self.names
+    }
+
+    /// What a resume needs, after the last table.
+    pub(crate) fn past(&self) -> &Past {
+        &self.past
+    }
+
+    /// Continues after these releases.
+    pub(crate) fn restore(&mut self, past: Past) -> Result<()> {
+        let dimension = self.planned.statistics.dimension() as usize;
+        let mut vectors = past.releases.iter().chain(&past.fading);
+        if vectors.any(|vector| vector.len() != dimension) {
+            return Err(Error::refused("the state folder belongs to another run"));
+        }
+        for noises in &mut self.noises {
+            noises.by_ref().take(past.tick as usize).for_each(drop);
+        }
+        self.past = past;
+        Ok(())
+    }
+
+    /// The table of the next release.
+    pub(crate) fn next(&mut self, release: &[f64], clock: &Clock) -> Table {
+        let past = &mut self.past;
+        past.tick += 1;
+        let tick = past.tick;
+        let float = |bits: &u64| f64::from_bits(*bits);
+        let earlier = |past: &Past, ticks: u64| -> Option<Vec<f64>> {
+            let place = past
+                .releases
+                .len()
+                .checked_sub(usize::try_from(ticks).ok()?)?;
+            Some(past.releases[place].iter().map(float).collect())
+        };
+        let (mut fading, mut all) = (0, Vec::with_capacity(self.names.spans.len()));
+        for (span, noises) in self.names.spans.iter().zip(&mut self.noises) {
+            let mut vector = release.to_vec();
+            match span {
+                Span::Beginning => {}
+                Span::Last(ticks) => {
+                    if let Some(before) = earlier(past, *ticks) {
+                        vector.iter_mut().zip(before).for_each(|(x, y)| *x -= y);
+                    }
+                }
+                Span::Fading(factor) => {
+                    if let Some(before) = earlier(past, 1) {
+                        vector.iter_mut().zip(before).for_each(|(x, y)| *x -= y);
+                    }
+                    if let Some(sum) = past.fading.get(fading) {
+                        let sum = sum.iter().map(float);
+                        vector
+                            .iter_mut()
+                            .zip(sum)
+                            .for_each(|(x, y)| *x += factor * y);
+                    }
+                    let bits = vector.iter().map(|x| x.to_bits()).collect();
+                    if fading < past.fading.len() {
+                        past.fading[fading] = bits;
+                    } else {
+                        past.fading.push(bits);
+                    }
+                    fading += 1;
+                }
+            }
+            let noise = noises.next();
+            let (sd, kurtosis) = noise.map_or((f64::NAN, 0.0), |noise| (noise.sd, noise.kurtosis));
+            let spread = Spread {
+                sd,
+                z: half_width(self.confidence, kurtosis),
+            };
+            let statistics = &self.planned.statistics;
+            all.push(estimates(&self.names.shape, statistics, &vector, spread));
+        }
+        past.releases
+            .push_back(release.iter().map(|x| x.to_bits()).collect());
+        while past.releases.len() as u64 > self.longest {
+            past.releases.pop_front();
+        }
+        Table {
+            names: Arc::clone(&self.names),
+            tick,
+            from: clock.written(tick - 1),
+            to: clock.written(tick),
+            estimates: all,
+        }
+    }
+}
