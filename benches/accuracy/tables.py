@@ -75,6 +75,9 @@ def all_tables(data, folder):
     for name, (file, schema) in TABLES.items():
         if (data / file).exists():
             yield prepare(name, data / file, ROOT / "examples" / schema, folder)
+    # Those of fresh.py.
+    for schema in sorted((data / "fresh").glob("*.toml")):
+        yield prepare(schema.stem, schema.with_suffix(".csv"), schema, folder)
 
 
 def lookup(patterns, column):

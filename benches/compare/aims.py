@@ -2,7 +2,8 @@
 
 import dataclasses
 
-from contests import BLT, TREE, VW_CACHE, VW_TEXT
+from contests import BLT, SECOND, TREE, TUPLES, VW_CACHE, VW_TEXT
+from programs import DEFAULT
 
 
 @dataclasses.dataclass
@@ -42,12 +43,22 @@ def speed(tables):
             table = tables.get(f"dense-{dimension}-{cores}")
             for name in (TREE, BLT):
                 yield Aim(f"{name}, d = {dimension}, against VW from text, {words}", table and table.ratio(name, VW_TEXT), 3)
+            for name in (DEFAULT, SECOND):
+                yield Aim(f"{name}, d = {dimension}, against VW from text, {words}", table and table.ratio(name, VW_TEXT), 2)
         table = tables.get(f"dense-{dimension}-2")
         for name in (TREE, BLT):
             yield Aim(f"{name}, d = {dimension}, against VW from its cache, two cores", table and table.ratio(name, VW_CACHE), 1)
     for cores, words in ((1, "one core"), (2, "two cores")):
         table = tables.get(f"sparse-{cores}")
         yield Aim(f"hushstream, sparse-ftrl, against VW from text, {words}", table and table.ratio("hushstream, sparse-ftrl", VW_TEXT), 0.6)
+
+
+def tuples(tables):
+    """Tables against VW's products of features."""
+    for cores, words in ((1, "one core"), (2, "two cores")):
+        table = tables.get(f"tuples-{cores}")
+        for own, other in TUPLES.values():
+            yield Aim(f"{own}, against {other}, {words}", table and table.ratio(own, other), 2)
 
 
 def parts(tables):
@@ -71,7 +82,7 @@ def parts(tables):
 
 def memory(tables, panels):
     """Peak memory, and that it does not grow with T."""
-    for name in (TREE, BLT):
+    for name in (DEFAULT, SECOND, TREE, BLT):
         outcome = tables["dense-54-2"].of(name) if "dense-54-2" in tables else None
         yield Aim(f"peak memory, {name}, d = 54", outcome and outcome.peak() / 1e6, most=20, unit=" MB")
     for curve in panels[0].curves if panels else []:
@@ -83,4 +94,4 @@ def memory(tables, panels):
 
 def aims(tables, panels):
     """All of them."""
-    return [*speed(tables), *parts(tables), *memory(tables, panels)]
+    return [*speed(tables), *tuples(tables), *parts(tables), *memory(tables, panels)]

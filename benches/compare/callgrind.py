@@ -40,6 +40,10 @@ def cases(folder):
             yield f"hushstream, d = {dimension}, {total}", lambda rows, d=dimension, total=total: learn(
                 "", dense_flags(files.dense_csv(folder, rows, d).name, plan, total), tail=SEED
             )
+        # As the default learns from many rows: one pass, the file checked first.
+        yield f"hushstream, default, d = {dimension}", lambda rows, d=dimension: learn(
+            "", f"{files.dense_csv(folder, rows, d).name} --target y --bounds x*=0:1 --passes 1 --batch 400", tail=SEED
+        )
         yield f"VW, text, d = {dimension}", lambda rows, d=dimension: vw("", f"-d {files.dense_vw(folder, rows, d).name}")
     yield "hushstream, sparse-ftrl, 37 of 2^20", lambda rows: learn(
         "", sparse_flags(files.sparse(folder, rows, 20, "vw").name, plan, 20), tail=SEED

@@ -9,6 +9,8 @@ class Sizes:
 
     dense: dict
     sparse: int
+    # Rows of CoverType for tables of pairs and triples.
+    tuples: int
     river: int
     rounds: int
     # Dimensions of the private sums.
@@ -24,6 +26,7 @@ class Sizes:
 DEFAULT = Sizes(
     dense={54: 400_000, 90: 240_000},
     sparse=300_000,
+    tuples=581_012,
     river=20_000,
     rounds=11,
     steps=[54, 1024],
@@ -38,6 +41,7 @@ SIZES = {
         DEFAULT,
         dense={54: 100_000, 90: 60_000},
         sparse=60_000,
+        tuples=100_000,
         river=5_000,
         rounds=7,
         steps=[54],

@@ -246,15 +246,29 @@ impl CurvesAndTables {
         let unit = rule.curvature / (rule.residual_bound * rule.cell_length * rule.count_weight);
         let steady = 1.0 + STEADY * rule.tables as f64 / t as f64;
         let shrink = (unit * noise / EXPECTED).powi(2) + f64::MIN_POSITIVE;
-        for (i, &count) in counts.iter().enumerate().skip(rule.hats) {
+        // All factors, then all weights: each by itself is work for vectors.
+        let factors = &mut self.moved[rule.hats..];
+        for (factor, &count) in factors.iter_mut().zip(&counts[rule.hats..]) {
             let curvature = (count.max(0.0) * unit).min(1e150);
-            let factor = curvature / (steady * curvature * curvature + shrink);
-            let factor = -factor * rule.unit / rule.cell_length;
-            self.moved[i] = noise * factor.abs();
-            let cell = i * rule.scores..(i + 1) * rule.scores;
-            for (weight, sum) in self.iterate[cell.clone()].iter_mut().zip(&sums[cell]) {
+            let newton = curvature / (steady * curvature * curvature + shrink);
+            *factor = -newton * rule.unit / rule.cell_length;
+        }
+        let first = rule.hats * rule.scores;
+        let (weights, sums) = (&mut self.iterate[first..], &sums[first..]);
+        if rule.scores == 1 {
+            for ((weight, sum), factor) in weights.iter_mut().zip(sums).zip(&*factors) {
                 *weight = factor * sum;
             }
+        } else {
+            let sums = sums.chunks_exact(rule.scores);
+            let cells = weights.chunks_exact_mut(rule.scores).zip(sums);
+            for ((weights, sums), factor) in cells.zip(&*factors) {
+                let pairs = weights.iter_mut().zip(sums);
+                pairs.for_each(|(weight, sum)| *weight = factor * sum);
+            }
+        }
+        for factor in factors {
+            *factor = noise * factor.abs();
         }
     }
 }

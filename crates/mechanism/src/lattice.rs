@@ -390,7 +390,7 @@ wide! {
 /// A number below 2⁵¹ in size as an integer, toward zero; anything for others. A cast would ask of
 /// each whether it is one, and there is no vector for that.
 #[inline(always)]
-fn integer(value: f64) -> i64 {
+pub(crate) fn integer(value: f64) -> i64 {
     // Here the last digits of a float count ones.
     const ONES: f64 = 1.5 * (1_u64 << 52) as f64;
     let bits = (value.trunc() + ONES).to_bits();

@@ -27,9 +27,10 @@
 //! check only. The residual depends on the record and on public weights, so the bounds hold for
 //! every question, and adaptively.
 
-use crate::lattice::{Norm, Outcome};
+use crate::lattice::{Norm, Outcome, integer};
 use crate::losses::{Features, Record, class};
 use crate::scoreboard::Scoreboard;
+use crate::wide::wide;
 use hushstream_account::ParameterError;
 use serde::{Deserialize, Serialize};
 
@@ -71,13 +72,8 @@ impl LogScale {
         ((self.scaled(value) - low) * factor).clamp(0.0, 1.0)
     }
 
-    #[inline(always)]
     fn scaled(self, value: f64) -> f64 {
-        let distance = (value - self.origin) * 500.0;
-        // Exponent and mantissa side by side: the logarithm to base 2 at its powers, a line between.
-        let bits = (1.0 + distance.abs()).to_bits();
-        let logarithm = (bits - 1.0_f64.to_bits()) as f64 / (1_u64 << 52) as f64;
-        logarithm.copysign(distance)
+        scaled(value, self.origin)
     }
 
     /// The scaled lower bound, and the factor that makes the range 1.
@@ -85,6 +81,16 @@ impl LogScale {
         let (low, high) = (self.scaled(-1.0), self.scaled(1.0));
         (low, 1.0 / (high - low))
     }
+}
+
+/// The scale of a [`LogScale`] with this origin.
+#[inline(always)]
+fn scaled(value: f64, origin: f64) -> f64 {
+    let distance = (value - origin) * 500.0;
+    // Exponent and mantissa side by side: the logarithm to base 2 at its powers, a line between.
+    let bits = (1.0 + distance.abs()).to_bits();
+    let logarithm = bits.wrapping_sub(1.0_f64.to_bits()) as f64 / (1_u64 << 52) as f64;
+    logarithm.copysign(distance)
 }
 
 impl Axis {
@@ -201,85 +207,89 @@ pub struct TableMap {
     shape: TableShape,
     /// First coordinate of every axis, and the end of the last.
     firsts: Vec<u32>,
-    /// The axes, prepared for rows.
-    curves: Vec<Curve>,
+    /// The curves, prepared for rows: one of every axis, then the logarithmic ones.
+    curves: Curves,
     /// First coordinate of every table, and the end of the last.
     cells: Vec<u32>,
-    /// For every place of every table: bin = ⌊value·scale + shift⌋, then times the stride.
-    places: Vec<Place>,
-    /// Axes of a table, the same for all; tables with fewer have places of stride 0.
-    arity: usize,
+    /// The first axis of every table, the second, and so on; tables with fewer have strides of 0.
+    places: Vec<Places>,
 }
 
-/// An axis, prepared for rows.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Curve {
-    Number {
-        scale: Scale,
-        log: Option<(LogScale, f64, Scale)>,
-        missing: u32,
-    },
-    Category {
-        first: u32,
-        values: u32,
-    },
-}
-
-/// Equal knots: the place among them is value·span + shift.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Scale {
-    first: u32,
+/// Curves, prepared for rows, column by column: there are vectors for what all of them do alike.
+/// A category is a curve too, whose place is always on a knot.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Curves {
+    /// Coordinate of the first knot.
+    first: Vec<u32>,
     /// The last knot but one.
-    last: u32,
-    span: f64,
-    shift: f64,
+    last: Vec<i32>,
+    /// The place among the knots is value·span + shift.
+    span: Vec<f64>,
+    shift: Vec<f64>,
+    /// Axes with categories, and how many.
+    categories: Vec<(u32, u32)>,
+    /// Axes with a logarithmic scale, its origin and its scaled lower bound.
+    logs: Vec<u32>,
+    origins: Vec<f64>,
+    lows: Vec<f64>,
 }
 
-impl Curve {
-    fn new(axis: Axis, first: u32) -> Self {
-        match axis {
-            Axis::Number { knots, log } => {
-                let half = f64::from(knots - 1) * 0.5;
-                let log = log.map(|log| {
-                    let (low, factor) = log.range();
-                    let span = factor * f64::from(log.knots - 1);
-                    let first = first + knots + 1;
-                    let last = log.knots - 2;
-                    let shift = 0.0;
-                    (
-                        log,
-                        low,
-                        Scale {
-                            first,
-                            last,
-                            span,
-                            shift,
-                        },
-                    )
-                });
-                let scale = Scale {
-                    first,
-                    last: knots - 2,
-                    span: half,
-                    shift: half,
-                };
-                Self::Number {
-                    scale,
-                    log,
-                    missing: first + knots,
+impl Curves {
+    fn new(axes: &[Axis], firsts: &[u32]) -> Self {
+        let mut curves = Self::default();
+        for (axis, (&kind, &first)) in (0..).zip(axes.iter().zip(firsts)) {
+            match kind {
+                Axis::Number { knots, .. } => {
+                    let half = f64::from(knots - 1) * 0.5;
+                    curves.push(first, knots, (half, half));
+                }
+                Axis::Category { values } => {
+                    curves.categories.push((axis, values));
+                    curves.push(first, values + 1, (1.0, 0.0));
                 }
             }
-            Axis::Category { values } => Self::Category { first, values },
         }
+        for (axis, (&kind, &first)) in (0..).zip(axes.iter().zip(firsts)) {
+            if let Axis::Number {
+                knots,
+                log: Some(log),
+            } = kind
+            {
+                let (low, factor) = log.range();
+                curves.logs.push(axis);
+                curves.origins.push(log.origin);
+                curves.lows.push(low);
+                let span = factor * f64::from(log.knots - 1);
+                curves.push(first + knots + 1, log.knots, (span, 0.0));
+            }
+        }
+        curves
+    }
+
+    fn push(&mut self, first: u32, knots: u32, (span, shift): (f64, f64)) {
+        self.first.push(first);
+        self.last.push(knots as i32 - 2);
+        self.span.push(span);
+        self.shift.push(shift);
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Place {
-    axis: u32,
-    scale: f64,
-    shift: f64,
-    stride: u32,
+/// One axis of every table: its bin is ⌊value·scale + shift⌋, and counts `stride` cells.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Places {
+    axis: Vec<u32>,
+    scale: Vec<f64>,
+    shift: Vec<f64>,
+    stride: Vec<u32>,
+}
+
+impl Places {
+    fn push(&mut self, axis: u32, (scale, shift): (f64, f64), stride: u32) {
+        self.axis.push(axis);
+        self.scale.push(scale);
+        self.shift.push(shift);
+        self.stride.push(stride);
+    }
 }
 
 /// The most coordinates that a map may have.
@@ -353,7 +363,7 @@ impl TableMap {
         let mut firsts = vec![0];
         firsts.extend(shape.axes.iter().map(|axis| next(axis.width().into())));
         let arity = shape.tables.iter().map(Vec::len).max().unwrap_or(0);
-        let (mut cells, mut places) = (vec![next(0)], Vec::new());
+        let (mut cells, mut places) = (vec![next(0)], vec![Places::default(); arity.min(4)]);
         for (number, table) in shape.tables.iter().enumerate() {
             let increasing = table.windows(2).all(|pair| pair[0] < pair[1]);
             let inside = table.iter().all(|&axis| (axis as usize) < shape.axes.len());
@@ -371,35 +381,23 @@ impl TableMap {
                     }
                     Axis::Category { values } => (values + 1, 1.0, 0.0),
                 };
-                places.push(Place {
-                    axis,
-                    scale,
-                    shift,
-                    stride: here,
-                });
+                places[place].push(axis, (scale, shift), here);
                 stride = stride.saturating_mul(bins.into()).min(MOST + 1);
             }
-            let nothing = Place {
-                axis: table[0],
-                scale: 0.0,
-                shift: 0.0,
-                stride: 0,
-            };
-            places.extend(std::iter::repeat_n(nothing, arity - table.len()));
+            for place in &mut places[table.len()..] {
+                place.push(table[0], (0.0, 0.0), 0);
+            }
             cells.push(next(stride));
         }
         if end > MOST {
             return refuse("coordinates", end as f64, "at most 2^28 hats and cells");
         }
-        let curves = shape.axes.iter().zip(&firsts);
-        let curves = curves.map(|(&axis, &first)| Curve::new(axis, first));
         Ok(Self {
-            curves: curves.collect(),
+            curves: Curves::new(&shape.axes, &firsts),
             shape,
             firsts,
             cells,
             places,
-            arity,
         })
     }
 
@@ -450,10 +448,9 @@ impl TableMap {
     /// none for a category.
     #[must_use]
     pub fn edges(&self, table: usize, place: usize) -> Vec<f64> {
-        let Place {
-            axis, scale, shift, ..
-        } = self.places[table * self.arity + place];
-        match self.shape.axes[axis as usize] {
+        let places = &self.places[place];
+        let (scale, shift) = (places.scale[table], places.shift[table]);
+        match self.shape.axes[places.axis[table] as usize] {
             Axis::Number { .. } => (1..=self.shape.bins)
                 .map(|bin| (f64::from(bin) - shift) / scale)
                 .collect(),
@@ -497,12 +494,11 @@ impl TableMap {
         if !self.expand(features, &mut expanded) {
             return Vec::new();
         }
-        let (scale, mut found) = (expanded.scale, Vec::new());
-        for &(i, high) in &expanded.pairs {
-            let i = i as usize;
-            found.extend([(i, (1.0 - high) * scale), (i + 1, high * scale)]);
+        let mut found = Vec::new();
+        for (&left, pair) in expanded.left.iter().zip(&expanded.hats) {
+            let hats = (left as usize..).zip(pair.map(|hat| hat * expanded.scale));
+            found.extend(hats.filter(|&(_, hat)| hat > 0.0));
         }
-        found.extend(expanded.singles.iter().map(|&i| (i as usize, scale)));
         found.extend(expanded.cells.iter().map(|&i| (i as usize, 1.0)));
         found
     }
@@ -514,135 +510,248 @@ impl TableMap {
             Features::Dense(values) if values.len() == axes.len() => values,
             _ => return false,
         };
-        out.pairs.clear();
-        out.singles.clear();
-        out.cells.clear();
+        let curves = &self.curves;
         out.codes.clear();
-        let (mut squares, mut is_whole) = (0.0, true);
-        for (&value, curve) in values.iter().zip(&self.curves) {
-            match *curve {
-                Curve::Number { scale, log, .. } if !value.is_nan() => {
-                    let value = value.clamp(-1.0, 1.0);
-                    squares += out.put_pair(scale, value);
-                    if let Some((log, low, scale)) = log {
-                        squares += out.put_pair(scale, log.scaled(value) - low);
-                    }
-                    out.codes.push(value);
-                }
-                Curve::Number { missing, .. } => {
-                    out.singles.push(missing);
-                    is_whole = false;
-                    out.codes.push(f64::NAN);
-                }
-                Curve::Category { first, values } => {
-                    let named = value >= 0.0 && value < f64::from(values);
-                    let code = if named { value as u32 } else { values };
-                    out.singles.push(first + code);
-                    out.codes.push(f64::from(code));
-                }
-            }
+        out.codes
+            .extend(values.iter().map(|value| value.clamp(-1.0, 1.0)));
+        for &(axis, count) in &curves.categories {
+            let value = values[axis as usize];
+            let is_known = value >= 0.0 && value < f64::from(count);
+            let code = if is_known { value as u32 } else { count };
+            out.codes[axis as usize] = f64::from(code);
         }
-        squares += out.singles.len() as f64;
-        let sum = (out.pairs.len() + out.singles.len()) as f64;
+        out.places.clear();
+        out.places.extend(&out.codes);
+        let tails = curves.logs.iter().map(|&axis| out.codes[axis as usize]);
+        out.places.extend(tails);
+        scale_tails(curves, &mut out.places[axes.len()..]);
+        out.left.resize(curves.first.len(), 0);
+        out.hats.resize(curves.first.len(), [0.0; 2]);
+        let missing = find_hats(curves, &out.places, &mut out.left, &mut out.hats);
+        let absent = if missing > 0 {
+            self.mark_missing(out)
+        } else {
+            0
+        };
         let rest = 1.0 - self.shape.share;
         out.scale = if self.shape.l1 {
-            rest / sum
+            rest / (curves.first.len() - absent) as f64
         } else {
-            (rest / squares).sqrt()
+            (rest / squared_length(out.hats.as_flattened())).sqrt()
         };
-        if self.arity == 3 && is_whole {
-            self.find_triples(&out.codes, &mut out.cells);
-        } else {
-            self.find_cells(&out.codes, &mut out.cells);
+        self.find_cells(out);
+        if missing > 0 {
+            self.leave_out(&out.codes, &mut out.cells);
         }
         true
     }
 
-    /// The cells of a row, in which numbers may be missing.
-    fn find_cells(&self, codes: &[f64], out: &mut Vec<u32>) {
-        if self.arity == 0 {
-            return;
+    /// Gives every missing number its own coordinate, and no place on a logarithmic scale; returns
+    /// how many curves a row lacks.
+    fn mark_missing(&self, out: &mut Expanded) -> usize {
+        let axes = self.shape.axes.len();
+        for (axis, code) in out.codes.iter().enumerate() {
+            if let (Axis::Number { knots, .. }, true) = (self.shape.axes[axis], code.is_nan()) {
+                // The last knot, and behind it the coordinate of a missing value.
+                out.left[axis] = self.firsts[axis] + knots - 1;
+                out.hats[axis] = [0.0, 1.0];
+            }
         }
-        for (places, &first) in self.places.chunks_exact(self.arity).zip(&self.cells) {
-            let mut index = first;
-            let mut is_whole = true;
-            for place in places {
-                let code = codes[place.axis as usize];
-                is_whole &= !code.is_nan();
-                index += (code * place.scale + place.shift) as u32 * place.stride;
+        let mut absent = 0;
+        for (curve, &axis) in (axes..).zip(&self.curves.logs) {
+            if out.codes[axis as usize].is_nan() {
+                out.hats[curve] = [0.0; 2];
+                absent += 1;
             }
-            if is_whole {
-                out.push(index);
-            }
+        }
+        absent
+    }
+
+    /// The cells of a row, one of every table.
+    fn find_cells(&self, out: &mut Expanded) {
+        out.cells.clear();
+        out.cells.extend(&self.cells[..self.tables()]);
+        for places in &self.places {
+            out.places.clear();
+            let codes = places.axis.iter().map(|&axis| out.codes[axis as usize]);
+            out.places.extend(codes);
+            add_bins(places, &out.places, &mut out.cells);
         }
     }
 
-    /// The same for triples of which nothing is missing.
-    fn find_triples(&self, codes: &[f64], out: &mut Vec<u32>) {
-        let (places, _) = self.places.as_chunks::<3>();
-        out.extend(places.iter().zip(&self.cells).map(|(places, &first)| {
-            let bin = |place: &Place| {
-                (codes[place.axis as usize] * place.scale + place.shift) as u32 * place.stride
-            };
-            first + bin(&places[0]) + bin(&places[1]) + bin(&places[2])
-        }));
+    /// Leaves out the cells of tables with a missing number.
+    fn leave_out(&self, codes: &[f64], cells: &mut Vec<u32>) {
+        let mut table = 0;
+        cells.retain(|_| {
+            table += 1;
+            let axes = &self.shape.tables[table - 1];
+            axes.iter().all(|&axis| !codes[axis as usize].is_nan())
+        });
     }
 }
 
 /// A row's hats and cells. As private as the row.
 #[derive(Default)]
 pub(crate) struct Expanded {
-    /// Two hats side by side: the coordinate of the left one, and the weight of the right one,
-    /// before scaling. Both add up to 1.
-    pairs: Vec<(u32, f64)>,
-    /// Coordinates of weight 1.
-    singles: Vec<u32>,
+    /// Of every curve the left one of its two hats, which lie side by side.
+    left: Vec<u32>,
+    /// Their weights, before scaling: they add up to 1, or are 0 where a value is missing.
+    hats: Vec<[f64; 2]>,
     /// What hats are scaled by.
     scale: f64,
     cells: Vec<u32>,
     codes: Vec<f64>,
+    /// The values of all curves, then those of an axis of all tables.
+    places: Vec<f64>,
 }
 
 impl Expanded {
-    /// The two hats around a value; returns their squared length.
-    #[inline(always)]
-    fn put_pair(&mut self, scale: Scale, value: f64) -> f64 {
-        // A cast takes what is below the first knot to it.
-        let place = value * scale.span + scale.shift;
-        let left = (place as u32).min(scale.last);
-        let high = (place - f64::from(left)).clamp(0.0, 1.0);
-        self.pairs.push((scale.first + left, high));
-        high * high + (1.0 - high) * (1.0 - high)
-    }
-
     pub(crate) fn add_scores(&self, weights: &[f64], scores: &mut [f64]) {
         let count = scores.len();
         if let [score] = scores {
-            let mut hats = 0.0;
-            for &(i, high) in &self.pairs {
-                let (low, up) = (weights[i as usize], weights[i as usize + 1]);
-                hats += (1.0 - high) * low + high * up;
-            }
-            hats += self
-                .singles
-                .iter()
-                .map(|&i| weights[i as usize])
-                .sum::<f64>();
-            let cells: f64 = self.cells.iter().map(|&i| weights[i as usize]).sum();
-            *score += hats * self.scale + cells;
+            *score += self.hats_score(weights) * self.scale + self.cells_score(weights);
             return;
         }
-        let mut add = |i: u32, value: f64| {
-            let block = &weights[i as usize * count..][..count];
-            let pairs = scores.iter_mut().zip(block);
-            pairs.for_each(|(score, weight)| *score += value * weight);
-        };
-        for &(i, high) in &self.pairs {
-            add(i, (1.0 - high) * self.scale);
-            add(i + 1, high * self.scale);
+        for (&left, hats) in self.left.iter().zip(&self.hats) {
+            let [low, high] = hats.map(|hat| hat * self.scale);
+            let (lower, upper) = weights[left as usize * count..][..2 * count].split_at(count);
+            for ((score, lower), upper) in scores.iter_mut().zip(lower).zip(upper) {
+                *score += low * lower + high * upper;
+            }
         }
-        self.singles.iter().for_each(|&i| add(i, self.scale));
-        self.cells.iter().for_each(|&i| add(i, 1.0));
+        for &cell in &self.cells {
+            let own = &weights[cell as usize * count..][..count];
+            let pairs = scores.iter_mut().zip(own);
+            pairs.for_each(|(score, weight)| *score += weight);
+        }
+    }
+
+    /// In lanes, because one addition has to wait for the other.
+    fn hats_score(&self, weights: &[f64]) -> f64 {
+        let products = |left: u32, hats: [f64; 2]| {
+            let own = &weights[left as usize..][..2];
+            [hats[0] * own[0], hats[1] * own[1]]
+        };
+        let (left, last_left) = self.left.as_chunks::<2>();
+        let (hats, last_hats) = self.hats.as_chunks::<2>();
+        let (mut even, mut odd) = ([0.0; 2], [0.0; 2]);
+        let add = |lanes: &mut [f64; 2], [low, high]: [f64; 2]| {
+            *lanes = [lanes[0] + low, lanes[1] + high];
+        };
+        for (left, hats) in left.iter().zip(hats) {
+            add(&mut even, products(left[0], hats[0]));
+            add(&mut odd, products(left[1], hats[1]));
+        }
+        if let ([left], [hats]) = (last_left, last_hats) {
+            add(&mut even, products(*left, *hats));
+        }
+        (even[0] + even[1]) + (odd[0] + odd[1])
+    }
+
+    fn cells_score(&self, weights: &[f64]) -> f64 {
+        let (fours, rest) = self.cells.as_chunks::<4>();
+        let mut lanes = [0.0; 4];
+        for four in fours {
+            for (lane, &cell) in lanes.iter_mut().zip(four) {
+                *lane += weights[cell as usize];
+            }
+        }
+        let rest: f64 = rest.iter().map(|&cell| weights[cell as usize]).sum();
+        (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]) + rest
+    }
+}
+
+wide! {
+    /// Takes values to their places on logarithmic scales, above the lower bound.
+    fn scale_tails<'a>(curves: &'a Curves, tails: &'a mut [f64]) -> () {
+        let scales = curves.origins.iter().zip(&curves.lows);
+        for (tail, (&origin, low)) in tails.iter_mut().zip(scales) {
+            *tail = scaled(*tail, origin) - low;
+        }
+    }
+
+    /// The two hats around every place; returns 0 if none is missing.
+    fn find_hats<'a>(
+        curves: &'a Curves,
+        places: &'a [f64],
+        left: &'a mut [u32],
+        hats: &'a mut [[f64; 2]],
+    ) -> u64 {
+        let scales = curves.span.iter().zip(&curves.shift);
+        let knots = curves.first.iter().zip(&curves.last);
+        let rows = left.iter_mut().zip(hats);
+        let mut missing = 0;
+        for (((place, (span, shift)), (first, last)), (left, hats)) in
+            places.iter().zip(scales).zip(knots).zip(rows)
+        {
+            missing |= u64::from(place.is_nan());
+            let place = place * span + shift;
+            // The cast makes 0 of what is not a number.
+            let knot = (place as i32).max(0).min(*last);
+            let high = (place - f64::from(knot)).clamp(0.0, 1.0);
+            *left = first.wrapping_add(knot.cast_unsigned());
+            *hats = [1.0 - high, high];
+        }
+        missing
+    }
+
+    /// Moves every table's cell by the bin of one of its axes.
+    fn add_bins<'a>(places: &'a Places, codes: &'a [f64], cells: &'a mut [u32]) -> () {
+        let scales = places.scale.iter().zip(&places.shift).zip(&places.stride);
+        for ((cell, code), ((scale, shift), stride)) in cells.iter_mut().zip(codes).zip(scales) {
+            // At least 0; the cast makes 0 of what is missing.
+            let bin = (code * scale + shift) as i32;
+            *cell = cell.wrapping_add(bin.cast_unsigned().wrapping_mul(*stride));
+        }
+    }
+
+    /// In four lanes.
+    fn squared_length<'a>(values: &'a [f64]) -> f64 {
+        let (chunks, rest) = values.as_chunks::<4>();
+        let mut lanes = [0.0; 4];
+        for chunk in chunks {
+            for (lane, value) in lanes.iter_mut().zip(chunk) {
+                *lane += value * value;
+            }
+        }
+        let rest: f64 = rest.iter().map(|value| value * value).sum();
+        (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]) + rest
+    }
+
+    /// Writes the integers of hats. Tells whether none is negative or above `most`, and their
+    /// length is within the limit: what is proved is proved here, whatever the floats were.
+    fn quantise<'a>(
+        hats: &'a [f64],
+        scale: f64,
+        norm: Norm,
+        most: i64,
+        limit: u64,
+        out: &'a mut [i64],
+    ) -> bool {
+        let (mut signs, mut low, mut high) = (0, 0_u64, 0_u64);
+        for (out, hat) in out.iter_mut().zip(hats) {
+            *out = integer(hat * scale);
+            // Negative if either is.
+            signs |= *out | most.wrapping_sub(*out);
+            // Below 2³², or it does not count.
+            let size = out.cast_unsigned() & 0xffff_ffff;
+            let term = match norm {
+                Norm::L1 => size,
+                Norm::L2 => size.wrapping_mul(size),
+            };
+            // By halves of 32 bits: fewer than 2³² terms do not wrap.
+            low = low.wrapping_add(term & 0xffff_ffff);
+            high = high.wrapping_add(term >> 32);
+        }
+        signs >= 0 && (u128::from(high) << 32) + u128::from(low) <= u128::from(limit)
+    }
+
+    /// Products of integers below 2³¹ in size: there is a vector for that.
+    fn multiply<'a>(integers: &'a [i64], factor: i64, out: &'a mut [i64]) -> () {
+        let factor = i64::from(factor as i32);
+        for (out, integer) in out.iter_mut().zip(integers) {
+            *out = i64::from(*integer as i32).wrapping_mul(factor);
+        }
     }
 }
 
@@ -652,8 +761,6 @@ pub(crate) struct TableForm {
     /// A and B.
     features: i64,
     residual: i64,
-    /// The integer of a cell.
-    cell: i64,
     /// What all features of a record may take, A² or, in L1, A; and what one cell takes of it.
     whole: u64,
     taken: u64,
@@ -662,15 +769,22 @@ pub(crate) struct TableForm {
     count: i64,
     expanded: Expanded,
     scores: Vec<f64>,
-    /// Integers of pairs, and the one of singles.
-    pairs: Vec<(u32, i64, i64)>,
-    single: i64,
+    integers: Integers,
     residuals: Vec<i64>,
 }
 
-/// The most steps that a residual is cut into, and a feature: squares of the latter fit 62 bits.
+/// q: the integers of a record's hats and of every cell.
+struct Integers {
+    hats: Vec<[i64; 2]>,
+    cell: i64,
+    /// Products of hats.
+    products: Vec<[i64; 2]>,
+}
+
+/// The most steps that a residual is cut into, and a feature: squares of the latter fit 60 bits.
+/// (No radius asks for more: it is at most 2⁴⁰.)
 const RESIDUAL_STEPS: i64 = 1 << 10;
-const MOST_FEATURES: i64 = 1 << 31;
+const MOST_FEATURES: i64 = 1 << 30;
 
 impl TableForm {
     /// For contributions of integer radius R.
@@ -690,15 +804,17 @@ impl TableForm {
             norm,
             features,
             residual,
-            cell,
             whole,
             taken,
             counted: sixteenths > 0,
             count: residual * i64::from(sixteenths.min(16)) / 16,
             expanded: Expanded::default(),
             scores: vec![0.0; response.scores()],
-            pairs: Vec::new(),
-            single: 0,
+            integers: Integers {
+                hats: Vec::new(),
+                cell,
+                products: Vec::new(),
+            },
             residuals: Vec::new(),
         }
     }
@@ -735,30 +851,11 @@ impl TableForm {
             return Outcome::Null;
         }
         let (sums, counts) = total.split_at_mut(count * dimension);
-        let (counted, times) = (self.counted, self.count);
-        let residuals = &self.residuals[..];
-        let mut add = |i: u32, value: i64| {
-            let i = i as usize;
-            if let [b] = residuals {
-                sums[i] += b * value;
-            } else {
-                for (total, b) in sums[i * count..][..count].iter_mut().zip(residuals) {
-                    *total += b * value;
-                }
-            }
-            if counted {
-                counts[i] += times * value;
-            }
-        };
-        for &(i, low, high) in &self.pairs {
-            add(i, low);
-            add(i + 1, high);
+        let (integers, expanded) = (&mut self.integers, &self.expanded);
+        integers.add_products(expanded, &self.residuals, sums);
+        if self.counted {
+            integers.add_products(expanded, &[self.count], counts);
         }
-        self.expanded
-            .singles
-            .iter()
-            .for_each(|&i| add(i, self.single));
-        self.expanded.cells.iter().for_each(|&i| add(i, self.cell));
         if clipped {
             Outcome::Clipped
         } else {
@@ -813,41 +910,54 @@ impl TableForm {
 
     /// q of the hats, checked: not negative, and no more than what this record's cells leave.
     fn quantise_hats(&mut self) -> bool {
-        let cells = self.taken.saturating_mul(self.expanded.cells.len() as u64);
-        let is_l1 = self.norm == Norm::L1;
-        let size = |integer: i64| {
-            let size = integer as u64;
-            if is_l1 { size } else { size * size }
+        let (expanded, hats) = (&self.expanded, &mut self.integers.hats);
+        let cells = self.taken.saturating_mul(expanded.cells.len() as u64);
+        let Some(left) = self.whole.checked_sub(cells) else {
+            return false;
         };
-        let most = self.features;
-        for shrink in [1.0, 1.0 - 1e-6] {
-            let scale = self.expanded.scale * most as f64 * shrink;
-            self.pairs.clear();
-            // Casts truncate, and take what is not a number to 0.
-            self.single = scale as i64;
-            let singles = self.expanded.singles.len() as u64;
-            let mut is_inside = (0..=most).contains(&self.single);
-            let mut sum = cells.saturating_add(if is_inside {
-                size(self.single).saturating_mul(singles)
-            } else {
-                0
-            });
-            for &(i, high) in &self.expanded.pairs {
-                let (low, high) = (((1.0 - high) * scale) as i64, (high * scale) as i64);
-                is_inside &= (0..=most).contains(&low) & (0..=most).contains(&high);
-                // Within bounds, each square has 62 bits at most; otherwise nothing counts.
-                let both = size(low.clamp(0, most)) + size(high.clamp(0, most));
-                sum = sum.saturating_add(both);
-                self.pairs.push((i, low, high));
+        hats.resize(expanded.hats.len(), [0; 2]);
+        let (values, integers) = (expanded.hats.as_flattened(), hats.as_flattened_mut());
+        [1.0, 1.0 - 1e-6].into_iter().any(|shrink| {
+            let scale = expanded.scale * self.features as f64 * shrink;
+            quantise(values, scale, self.norm, self.features, left, integers)
+        })
+    }
+}
+
+impl Integers {
+    /// Adds every factor's product with q, coordinate by coordinate. A plan keeps sums of products
+    /// within A·B below 2⁶¹, so nothing wraps.
+    fn add_products(&mut self, expanded: &Expanded, factors: &[i64], total: &mut [i64]) {
+        let Expanded { left, cells, .. } = expanded;
+        let count = factors.len();
+        if let &[factor] = factors {
+            self.products.resize(self.hats.len(), [0; 2]);
+            let products = self.products.as_flattened_mut();
+            multiply(self.hats.as_flattened(), factor, products);
+            for (&left, products) in left.iter().zip(&self.products) {
+                let own = &mut total[left as usize..][..2];
+                own[0] = own[0].wrapping_add(products[0]);
+                own[1] = own[1].wrapping_add(products[1]);
             }
-            if !is_inside {
-                return false;
+            let product = factor * self.cell;
+            for &cell in cells {
+                let own = &mut total[cell as usize];
+                *own = own.wrapping_add(product);
             }
-            if sum <= self.whole {
-                return true;
-            }
+            return;
         }
-        false
+        let add = |own: &mut [i64], value: i64| {
+            for (own, factor) in own.iter_mut().zip(factors) {
+                *own = own.wrapping_add(factor.wrapping_mul(value));
+            }
+        };
+        for (&left, hats) in left.iter().zip(&self.hats) {
+            let own = total[left as usize * count..][..2 * count].chunks_exact_mut(count);
+            own.zip(hats).for_each(|(own, hat)| add(own, *hat));
+        }
+        for &cell in cells {
+            add(&mut total[cell as usize * count..][..count], self.cell);
+        }
     }
 }
 

@@ -17,8 +17,13 @@ macro_rules! wide {
 
                 #[inline(always)]
                 fn with_simd<S: pulp::Simd>(self, _: S) -> $out {
+                    // Arguments of a function, unlike fields, are known not to overlap.
+                    #[inline(always)]
+                    #[allow(clippy::extra_unused_type_parameters)]
+                    fn work<$life, S: pulp::Simd>($($argument: $type),*) -> $out $body
+
                     let Self { $($argument),* } = self;
-                    $body
+                    work::<S>($($argument),*)
                 }
             }
 

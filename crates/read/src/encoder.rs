@@ -1,7 +1,7 @@
 //! Rows that were never in a file: fields by name, or numbers in the order of the columns, encoded
 //! by the same rules as the rows of a table.
 
-use crate::encode::{Beside, Builder, Columns, Keyed, Step, Targets};
+use crate::encode::{Beside, Builder, Columns, Keyed, Scales, Step, Targets};
 use crate::error::{Fault, Place, ReadError};
 use crate::formats::Format;
 use crate::reader::{Row, Sealed};
@@ -197,6 +197,8 @@ pub struct Encoder {
     missing_target: MissingTarget,
     person: Option<String>,
     time: Option<String>,
+    /// How rows are read that are numbers and nothing else.
+    scales: Option<Scales>,
 }
 
 impl Encoder {
@@ -271,8 +273,10 @@ impl Encoder {
         } else {
             Columns::new(&layout, names, beside)?
         });
+        let builder = Builder::new(&layout, beside);
         Ok(Self {
-            builder: Builder::new(&layout, beside),
+            scales: builder.scales(&keyed.columns.steps),
+            builder,
             missing_target,
             person: beside.person.map(str::to_owned),
             time: beside.time.map(str::to_owned),
@@ -423,6 +427,11 @@ impl Encoder {
         match fields.nameless() {
             None => {}
             Some(Nameless::Numbers(numbers)) => {
+                if let Some(scales) = &self.scales
+                    && let Some(read) = self.builder.scaled(scales, numbers, targets)
+                {
+                    return Ok(read);
+                }
                 let read = self.encode_in_order(numbers, targets, Builder::number);
                 return read.map(unplaced);
             }
@@ -621,6 +630,54 @@ mod tests {
                 .check(&Nameless::Indexed(Value::Number(1.0), &[]))
                 .is_err()
         );
+    }
+
+    /// Rows of numbers are scaled at once: the same bits as number by number.
+    #[test]
+    fn rows_of_numbers_give_the_same_bits_as_their_values() {
+        let schemas = [
+            "target = 'y'\nnames = ['a', 'b', 'y']\nbounds = { a = [-1, 1], b = [0, 3e-5] }",
+            "target = 'y'\nnames = ['a', 'b', 'y']\nbounds = { '*' = [-1, 7] }\nnorm = 0.7",
+            "target = 'y'\nnames = ['y', 'a', 'b']\nbounds = { '*' = [-1, 7] }",
+            "target = 'y'\nnames = ['a', 'b', 'y']\nbounds = { '*' = [-1, 7] }\nmissing = ['0.5']",
+        ];
+        let numbers = [
+            0.0,
+            -0.0,
+            1.0,
+            0.5,
+            -3.0,
+            1e300,
+            f64::MIN_POSITIVE,
+            f64::NAN,
+            f64::INFINITY,
+        ];
+        for (schema, coded) in schemas.iter().flat_map(|s| [(s, false), (s, true)]) {
+            let mut encoder = Encoder::new(&schema.parse().unwrap()).unwrap();
+            if coded && schema.contains("norm") {
+                continue;
+            }
+            if coded {
+                encoder = encoder.coded().unwrap();
+            }
+            for a in numbers {
+                for b in numbers {
+                    let values = [a, b, 1.0].map(Value::Number);
+                    let (mut fast, mut slow) = (Row::default(), Row::default());
+                    let read = encoder.row(&[a, b, 1.0], &mut fast).map_err(|e| e.fault);
+                    let other = encoder.row(&Nameless::Values(&values), &mut slow);
+                    assert_eq!(read, other.map_err(|e| e.fault));
+                    assert_eq!(fast.target, slow.target);
+                    if let (Features::Dense(fast), Features::Dense(slow)) =
+                        (&fast.features, &slow.features)
+                    {
+                        let bits =
+                            |values: &[f64]| values.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
+                        assert_eq!(bits(fast), bits(slow), "{schema} {a} {b}");
+                    }
+                }
+            }
+        }
     }
 
     /// Targets that are numbers, against the same numbers as texts.

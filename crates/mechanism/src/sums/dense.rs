@@ -287,7 +287,7 @@ impl SumStrategy for Dense {
 
     fn citation(&self, _: Noise) -> (&'static str, &'static [&'static str]) {
         (
-            "Denisov et al. 2022, section 4.2 and Theorem 2.1; with rounded rows, Smith and \
+            "Denisov et al. 2022, optimal strategies and Theorem 2.1; with rounded rows, Smith and \
              Thakurta 2022",
             &[],
         )
@@ -371,7 +371,8 @@ impl SumStrategy for Dense {
         1
     }
 
-    /// With as many bits as rows of the plan's items have room for.
+    /// With as many bits as rows of the plan's items have room for, and of items twice as large:
+    /// shorter coefficients may be a little smaller, and leave the plan a larger radius.
     fn laid_out(&self, plan: &SumPlan, _: f64) -> Result<Option<Strategy>, PlanError> {
         let item = plan.largest_item();
         for bits in (LEAST_BITS..=self.bits).rev() {
@@ -380,7 +381,7 @@ impl SumStrategy for Dense {
             let shorter = |row: &Vec<i32>| row.iter().map(|c| (c + half) >> shift).collect();
             let rows = self.triangle.strategy.iter().map(shorter).collect();
             match Self::new(self.workload, bits, rows) {
-                Some(dense) if dense.holds(item) => return Ok(Some(Strategy::Dense(dense))),
+                Some(dense) if dense.holds(2 * item) => return Ok(Some(Strategy::Dense(dense))),
                 _ => {}
             }
         }

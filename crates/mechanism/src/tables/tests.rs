@@ -163,12 +163,10 @@ fn expanded(map: &TableMap, values: &[f64]) -> Vec<f64> {
     let mut phi = vec![0.0; map.dimension()];
     let mut expanded = Expanded::default();
     assert!(map.expand(&row(values), &mut expanded));
-    for &(i, high) in &expanded.pairs {
-        phi[i as usize] += (1.0 - high) * expanded.scale;
-        phi[i as usize + 1] += high * expanded.scale;
-    }
-    for &i in &expanded.singles {
-        phi[i as usize] += expanded.scale;
+    for (&left, pair) in expanded.left.iter().zip(&expanded.hats) {
+        for (coordinate, hat) in (left as usize..).zip(pair) {
+            phi[coordinate] += hat * expanded.scale;
+        }
     }
     for &i in &expanded.cells {
         phi[i as usize] += map.cell_length();
@@ -234,29 +232,6 @@ fn no_cell_lies_outside_its_table() {
                 assert!(own.contains(&(cell as usize)), "{bins} {value} {table}");
             }
             assert_eq!(out.cells.len(), 400);
-        }
-    }
-}
-
-#[test]
-fn triples_take_the_short_way_to_the_same_cells() {
-    let axes = vec![
-        number(2),
-        Axis::Category { values: 3 },
-        number(4),
-        number(2),
-    ];
-    let tables = vec![vec![0, 1, 2], vec![0], vec![1, 2, 3], vec![2, 3]];
-    let map = TableMap::new(shape(axes, tables, false)).unwrap();
-    for a in -10..=10 {
-        for code in 0..4 {
-            let x = f64::from(a) / 10.0;
-            let codes = [x, f64::from(code), -x, 0.3 * x];
-            let (mut short, mut long) = (Vec::new(), Vec::new());
-            map.find_triples(&codes, &mut short);
-            map.find_cells(&codes, &mut long);
-            assert_eq!(short, long, "{codes:?}");
-            assert_eq!(short.len(), 4);
         }
     }
 }
@@ -479,9 +454,10 @@ fn a_record_adds_its_residuals_times_its_features() {
 fn integers_are_checked_whatever_the_floats_are() {
     let map = mixed(false);
     let mut form = TableForm::new(&map, Response::Sign, 16, 1 << 40);
-    let mut holds = |pairs: &[(u32, f64)], singles: u32, scale: f64| {
-        form.expanded.pairs = pairs.to_vec();
-        form.expanded.singles = (0..singles).collect();
+    let mut holds = |pairs: &[(u32, f64)], singles: usize, scale: f64| {
+        let hats = pairs.iter().map(|(_, high)| [1.0 - high, *high]);
+        let whole = std::iter::repeat_n([1.0, 0.0], singles);
+        form.expanded.hats = hats.chain(whole).collect();
         form.expanded.scale = scale;
         form.quantise_hats()
     };
@@ -547,6 +523,56 @@ fn a_form_never_exceeds_its_radius_with_another_map() {
             }
         }
     }
+}
+
+/// What is no integer within the bound is refused, and so is a sum beyond the limit.
+#[test]
+fn integers_of_hats_are_proved_whatever_the_floats_are() {
+    let (most, mut out) = (1_i64 << 30, [0; 5]);
+    let mut fits = |norm, limit: u64, value: f64| {
+        quantise(
+            &[0.0, 3.9, value, 1.0, 2.0],
+            1.0,
+            norm,
+            most,
+            limit,
+            &mut out,
+        )
+    };
+    let top = (1_u64 << 30) as f64;
+    for value in [0.0, -0.9, 0.9, 7.0, top, top + 0.5] {
+        assert!(
+            fits(Norm::L1, u64::MAX, value) && fits(Norm::L2, u64::MAX, value),
+            "{value}"
+        );
+    }
+    let beyond = [
+        -1.0,
+        top + 1.0,
+        4.0 * top,
+        8.0 * top,
+        1e15,
+        4503599627370496.0,
+        1e19,
+        1e300,
+    ];
+    let not = [f64::NAN, -f64::NAN, f64::INFINITY, f64::NEG_INFINITY];
+    for value in beyond
+        .into_iter()
+        .chain(beyond.map(|value| -value.abs()))
+        .chain(not)
+    {
+        assert!(
+            !fits(Norm::L1, u64::MAX, value) && !fits(Norm::L2, u64::MAX, value),
+            "{value}"
+        );
+    }
+    // 3² + 7² + 1 + 2², and 3 + 7 + 1 + 2.
+    assert!(fits(Norm::L2, 63, 7.9) && !fits(Norm::L2, 62, 7.9));
+    assert!(fits(Norm::L1, 13, 7.9) && !fits(Norm::L1, 12, 7.9));
+    // Beyond 32 bits.
+    let large = f64::from(1 << 20);
+    assert!(fits(Norm::L2, 1 << 41, large) && !fits(Norm::L2, 1 << 40, large));
 }
 
 /// Any 64 bits; often numbers of an ordinary size.

@@ -159,7 +159,7 @@ fn large_items_have_shorter_coefficients() {
         })
     };
     assert_eq!(bits(1), Some(20));
-    assert_eq!(bits(1 << 16), Some(15));
+    assert_eq!(bits(1 << 16), Some(14));
     let worst = |batch| shorter(batch).unwrap().prefix_sd_max();
     assert!(worst(1 << 20) < 1.01 * worst(1));
     assert!(shorter(1 << 30).is_err());

@@ -3,6 +3,7 @@
 
 use crate::crashes::{Disk, Leftover, Machine};
 use crate::game::*;
+use hushstream_account::Adjacency;
 use hushstream_mechanism::losses::{Bounds, Features, LinearModel, Link, Loss, Record};
 use hushstream_mechanism::sums::{
     Ask, Committed, Delivery, DeliveryError, Geometry, Noise, PartialSum, PartialSumError,
@@ -839,4 +840,82 @@ fn what_cannot_be_asked_elsewhere_is_refused_with_the_reason() {
     let (sum, _ledger) = open(request);
     let refused = sum.question(Ask::Vector, Vec::new()).unwrap_err();
     assert!(refused.to_string().contains("passes"), "{refused}");
+}
+
+/// The audit with the noise cancelled: two runs under one key on streams that differ in one record,
+/// the second asked the first one's questions. Releases before the record are the same; after it
+/// they differ by what the record moved, which is at most what was paid for.
+#[test]
+fn one_record_moves_no_more_than_its_price() {
+    for (which, shape) in shapes().iter().enumerate() {
+        let request = shape.request(SumKind::Tree);
+        let plan = request.clone().plan().unwrap();
+        let unit = request.bound / plan.radius() as f64;
+        let price = match shape {
+            Shape::Vector | Shape::Gradient(_) | Shape::Tables(_) => 2.0 * request.bound,
+            Shape::Moments(moments) => {
+                let truncation = f64::from(request.dimension).sqrt() * unit;
+                moments.weight().distance(Adjacency::ReplaceOne) * request.bound + truncation
+            }
+            Shape::Statistics(statistics) => {
+                statistics.distance(Adjacency::ReplaceOne, false) * request.bound / 4096.0
+            }
+        };
+        let (mut largest, mut path) = (0.0_f64, Vec::new());
+        for (own, other) in [
+            (30, 30),
+            (3, 35),
+            (15, 40),
+            (6, 25),
+            (21, 20),
+            (11, 45),
+            (1, 33),
+        ] {
+            // Record 5, in the third batch, is one or the other.
+            let released = |replaced: u64, path: &mut Vec<Vec<f64>>| {
+                let (mut sum, mut ledger) = open(request.clone());
+                let mut releases: Vec<Vec<f64>> = Vec::new();
+                for batch in 0..SIZES.len() {
+                    if path.len() == batch {
+                        path.push(shape.weights(releases.last().map_or(&[], |last| last)));
+                    }
+                    let question = sum.question(shape.ask(&path[batch]), Vec::new()).unwrap();
+                    let mut worker = question.worker().unwrap();
+                    for t in start(batch)..start(batch + 1) {
+                        let t = if t == 5 { replaced } else { t };
+                        match shape {
+                            Shape::Vector => worker.add_vector(None, Raw::seal(item(t))),
+                            _ => worker.add(None, record(t)),
+                        }
+                        .unwrap();
+                    }
+                    let partial = worker
+                        .finish([span(start(batch), start(batch + 1))])
+                        .unwrap();
+                    let Committed::Taken(pending) =
+                        sum.commit(&question, &delivery(batch), partial).unwrap()
+                    else {
+                        panic!("a new batch is taken");
+                    };
+                    releases.push(published(&mut sum, &mut ledger, pending));
+                }
+                releases
+            };
+            path.clear();
+            let left = released(own, &mut path);
+            let right = released(other, &mut path);
+            assert_eq!(left[..2], right[..2], "shape {which}: before the record");
+            for (left, right) in left[2..].iter().zip(&right[2..]) {
+                let squares = left.iter().zip(right).map(|(a, b)| (a - b).powi(2));
+                let moved = squares.sum::<f64>().sqrt();
+                // Releases are floats: their last bits differ.
+                assert!(
+                    moved <= price * (1.0 + 1e-9),
+                    "shape {which}: {moved} of {price}"
+                );
+                largest = largest.max(moved);
+            }
+        }
+        assert!(largest > 0.3 * price, "shape {which}: {largest} of {price}");
+    }
 }

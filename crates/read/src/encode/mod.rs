@@ -8,9 +8,10 @@ mod value;
 
 pub(crate) use step::Step;
 pub(crate) use target::number;
-pub(crate) use value::{Missing, confusion, is_number, parse_number};
+pub(crate) use value::{Missing, Short, confusion, decimal, is_number, parse_number};
 
 use crate::error::{Column, Fault};
+use crate::formats::Field;
 use crate::reader::Sealed;
 use crate::schema::{Layout, MissingTarget, SchemaSpec};
 use hushstream_mechanism::losses::{Features, Record};
@@ -19,7 +20,6 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use step::Scale;
 use target::TargetEncoder;
-use value::{short_length, short_number};
 
 /// Columns that are read beside the features and the target.
 #[derive(Clone, Copy, Default)]
@@ -168,6 +168,15 @@ pub(crate) enum Targets {
     Welcome,
 }
 
+/// The scales of columns that are all numbers, in the order of their coordinates, before the target:
+/// rows of such numbers are scaled without a look at every column.
+pub(crate) struct Scales {
+    shifts: Vec<f64>,
+    factors: Vec<f64>,
+    lows: Vec<f64>,
+    highs: Vec<f64>,
+}
+
 /// A row in the making, and what all rows have in common.
 pub(crate) struct Builder {
     sparse: bool,
@@ -236,6 +245,62 @@ impl Builder {
         }
     }
 
+    /// The scales of these columns, if all are numbers, each with its own coordinate, and the target
+    /// comes last.
+    pub(crate) fn scales(&self, steps: &[Step]) -> Option<Scales> {
+        let (last, columns) = steps.split_last()?;
+        let scale = |(place, step): (usize, &Step)| match step {
+            Step::Number(scale) if scale.slot as usize == place => {
+                Some([scale.shift, scale.factor, scale.low, scale.high])
+            }
+            _ => None,
+        };
+        let is_plain = matches!(last, Step::Target)
+            && !self.sparse
+            && !self.has_missing_numbers
+            && columns.len() + usize::from(self.intercept.is_some()) == self.dimension;
+        let scales: Vec<[f64; 4]> = columns
+            .iter()
+            .enumerate()
+            .map(scale)
+            .collect::<Option<_>>()?;
+        let part = |part: usize| scales.iter().map(|scale| scale[part]).collect();
+        is_plain.then(|| Scales {
+            shifts: part(0),
+            factors: part(1),
+            lows: part(2),
+            highs: part(3),
+        })
+    }
+
+    /// Reads a row of finite numbers and a target; nothing for a row that is none.
+    pub(crate) fn scaled(
+        &mut self,
+        scales: &Scales,
+        numbers: &[f64],
+        targets: Targets,
+    ) -> Option<Result<(), Fault>> {
+        let (target, numbers) = numbers.split_last()?;
+        // To the end, so that the compiler looks at several at once.
+        let is_finite = numbers.iter().fold(true, |all, n| all & n.is_finite());
+        if numbers.len() != scales.shifts.len() || !is_finite {
+            return None;
+        }
+        let bounds = scales.lows.iter().zip(&scales.highs);
+        let lines = scales.shifts.iter().zip(&scales.factors).zip(bounds);
+        self.dense.clear();
+        self.dense
+            .extend(numbers.iter().zip(lines).map(|(number, line)| {
+                let ((shift, factor), (low, high)) = line;
+                clipped((number + 0.0 - shift) * factor, *low, *high)
+            }));
+        // The intercept comes with the end of the row.
+        self.dense.resize(self.dimension, self.blank);
+        (self.target, self.person, self.target_was_clipped) = (None, None, false);
+        let target = self.target_encoder.encode_number(*target);
+        Some(self.put_target(target, targets))
+    }
+
     /// Begins a row.
     pub(crate) fn begin(&mut self) {
         if self.sparse {
@@ -261,17 +326,7 @@ impl Builder {
     fn put_number(&mut self, scale: &Scale, value: f64) {
         // Minus zero becomes zero, also at a bound, which `clamp` would not do.
         let scaled = (value + 0.0 - scale.shift) * scale.factor;
-        let above = if scaled > scale.low {
-            scaled
-        } else {
-            scale.low
-        };
-        let kept = if above < scale.high {
-            above
-        } else {
-            scale.high
-        };
-        self.put(scale.slot, kept);
+        self.put(scale.slot, clipped(scaled, scale.low, scale.high));
     }
 
     /// The parts of a date.
@@ -289,6 +344,15 @@ impl Builder {
         Ok(())
     }
 
+    /// A number of a column of numbers or of indicators.
+    #[inline(always)]
+    fn put_plain(&mut self, step: &Step, value: f64) {
+        match step {
+            Step::Number(scale) => self.put_number(scale, value),
+            _ => self.put_mark(step, value),
+        }
+    }
+
     /// An indicator of a group.
     fn put_mark(&mut self, step: &Step, value: f64) {
         if let Step::Mark { slot, place } = step
@@ -298,29 +362,28 @@ impl Builder {
         }
     }
 
-    /// Reads a short number from the beginning of `rest` up to the separator, and gives its length;
-    /// nothing if the column or the field is another.
-    pub(crate) fn short_number(
+    /// A field of a row without quotes: short numbers are read where they stand.
+    #[inline(always)]
+    pub(crate) fn plain_field(
         &mut self,
         step: &Step,
-        rest: &[u8],
-        separator: u8,
-    ) -> Option<usize> {
-        let (Step::Number(_) | Step::Mark { .. }) = step else {
-            return None;
-        };
-        if self.has_missing_numbers || self.only_times {
-            return None;
+        line: &[u8],
+        field: &Field,
+        targets: Targets,
+    ) -> Result<(), Fault> {
+        if let Step::Number(_) | Step::Mark { .. } = step
+            && !self.has_missing_numbers
+            && !self.only_times
+        {
+            if self.only_checks && field.is_decimal() {
+                return Ok(());
+            }
+            if let Some(value) = field.number(line) {
+                self.put_plain(step, value);
+                return Ok(());
+            }
         }
-        if self.only_checks {
-            return short_length(rest, separator);
-        }
-        let (value, length) = short_number(rest, separator)?;
-        match step {
-            Step::Number(scale) => self.put_number(scale, value),
-            _ => self.put_mark(step, value),
-        }
-        Some(length)
+        self.field(step, &line[field.place.clone()], targets)
     }
 
     /// A field that is a number already: as if it were written out.
@@ -554,6 +617,13 @@ impl Builder {
             target_was_clipped: OperatorOnly::new(!is_malformed && self.target_was_clipped),
         }
     }
+}
+
+/// A number within bounds; at a bound it is the bound.
+#[inline(always)]
+fn clipped(value: f64, low: f64, high: f64) -> f64 {
+    let above = if value > low { value } else { low };
+    if above < high { above } else { high }
 }
 
 /// The factor that brings features down to their norm, if they are longer.

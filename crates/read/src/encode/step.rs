@@ -7,6 +7,7 @@ use crate::schema::{Encoding, TargetKind};
 use std::cell::Cell;
 
 /// What to do with the field of one column.
+#[repr(u8)]
 pub(crate) enum Step {
     Skip,
     Number(Scale),

@@ -1,6 +1,7 @@
 //! Tables of separated values: RFC 4180, with line breaks of either kind, and with line breaks
 //! within quotes only if the input allows them.
 
+use super::marks::Fields;
 use super::{Failure, FileFormat, NamesFrom, OTHER_KIND, Opened, Rows};
 use crate::encode::{Builder, Columns, Targets, is_number};
 use crate::error::Fault;
@@ -117,24 +118,29 @@ impl Rows for Table {
             column: Some(self.columns.column(field)),
             fault,
         };
-        let (mut next, mut found) = (Some(0), 0);
-        while let Some(at) = next {
-            let Some(step) = self.columns.steps.get(found) else {
-                return Err(fail(at, found, Fault::LongRow { expected }));
-            };
-            let rest = &line[at..];
-            let length = match builder.short_number(step, rest, self.separator) {
-                Some(length) => length,
-                None => {
-                    let (text, length) = field(rest, self.separator);
-                    builder
-                        .field(step, &text, targets)
-                        .map_err(|fault| fail(at, found, fault))?;
-                    length
-                }
-            };
-            next = (length < rest.len()).then_some(at + length + 1);
-            found += 1;
+        let (mut steps, mut found, mut at) = (self.columns.steps.iter(), 0, 0);
+        let is_long = if memchr(b'"', line).is_some() {
+            let mut fields = fields(line, self.separator);
+            for (step, (begin, text)) in steps.by_ref().zip(fields.by_ref()) {
+                let read = builder.field(step, &text, targets);
+                read.map_err(|fault| fail(begin, found, fault))?;
+                found += 1;
+            }
+            fields.next().inspect(|&(begin, _)| at = begin).is_some()
+        } else {
+            let mut fields = Fields::new(line, self.separator);
+            for (step, field) in steps.by_ref().zip(fields.by_ref()) {
+                let read = builder.plain_field(step, line, &field, targets);
+                read.map_err(|fault| fail(field.place.start, found, fault))?;
+                found += 1;
+            }
+            fields
+                .next()
+                .inspect(|field| at = field.place.start)
+                .is_some()
+        };
+        if is_long {
+            return Err(fail(at, found, Fault::LongRow { expected }));
         }
         if found < expected {
             return Err(fail(line.len(), found, Fault::ShortRow { expected, found }));

@@ -233,7 +233,7 @@ mod tests {
     /// Everyone learns with a large budget, and nobody beats regression without noise by much.
     #[test]
     fn the_shape_is_right() {
-        let rows = figure(2000, 2, &[0.01, 100.0]).unwrap();
+        let rows = figure(2000, 2, &[0.03, 3.0]).unwrap();
         let best = rows[0].mean;
         assert!(best > 0.85, "{rows:?}");
         for row in &rows[5..] {
