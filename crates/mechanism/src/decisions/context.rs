@@ -48,7 +48,7 @@ pub enum ContextMap {
         length: f64,
     },
     /// The hats of curves, of length 1 together.
-    Curves(TableMap),
+    Curves(Box<TableMap>),
 }
 
 impl ContextMap {
@@ -81,7 +81,7 @@ impl ContextMap {
             let count = map.tables() as f64;
             return Err(ParameterError::new("tables of a context", count, allowed));
         }
-        Ok(Self::Curves(map))
+        Ok(Self::Curves(Box::new(map)))
     }
 
     /// p, the number of features.
