@@ -77,6 +77,9 @@ pub(crate) struct Fields {
     /// Whether `rounds` is an upper bound, for a stream without a known end.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) open_ended: bool,
+    /// Whether it is about policies and everybody else's decisions, and not about models alone.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) joint: bool,
 }
 
 /// Why a guarantee cannot be stated.
@@ -172,6 +175,7 @@ impl Guarantee {
                 precision_slack: 0.0,
                 simulated: false,
                 open_ended: false,
+                joint: false,
             },
         }
     }
@@ -210,6 +214,12 @@ impl Guarantee {
     #[must_use]
     pub fn window(&self) -> Option<u64> {
         self.0.window
+    }
+
+    /// Whether it is joint privacy: of the policies and of the decisions for everybody else.
+    #[must_use]
+    pub fn is_joint(&self) -> bool {
+        self.0.joint
     }
 
     /// Whether the noise was simulated, in which case nothing is protected.
@@ -348,6 +358,13 @@ impl GuaranteeBuilder {
     /// δ.
     pub fn total_variation(mut self, tau: f64) -> Self {
         self.tau = tau;
+        self
+    }
+
+    /// States joint privacy, of decisions: everything is covered but the decision that is made for
+    /// the record itself, which goes to the person who asked and to nobody else.
+    pub fn joint(mut self) -> Self {
+        self.fields.joint = true;
         self
     }
 

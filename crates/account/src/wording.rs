@@ -49,6 +49,11 @@ fn sentence(f: &mut fmt::Formatter<'_>, fields: &Fields) -> fmt::Result {
         )?,
     }
     match fields.window {
+        None if fields.joint => write!(
+            f,
+            "the probability of any set of published policies and of the decisions made for \
+             everybody else "
+        )?,
         None => write!(
             f,
             "the probability of any set of published model sequences "
@@ -69,6 +74,19 @@ fn sentence(f: &mut fmt::Formatter<'_>, fields: &Fields) -> fmt::Result {
         write!(f, " plus {}", scientific_up(fields.delta))?;
     }
     write!(f, ".")?;
+    if fields.joint {
+        let own = match fields.unit {
+            Unit::Record => {
+                "The decision made for that record itself is not covered: it depends \
+                             on the record's own context, and is for the person who asked alone."
+            }
+            Unit::Person => {
+                "The decisions made for that person are not covered: they depend on \
+                             the person's own contexts, and are for that person alone."
+            }
+        };
+        write!(f, " {own}")?;
+    }
     if fields.window.is_some() {
         write!(
             f,
@@ -198,6 +216,34 @@ mod tests {
         assert!(text.contains("does not protect the whole transcript"));
         assert!(text.contains("window of 4,096 rounds only"));
         assert!(!text.contains("published model sequences"));
+    }
+
+    #[test]
+    fn joint_privacy_says_whose_decisions_it_covers() {
+        let joint = |person: bool| {
+            let builder = tree(1.0, 1e-6, Adjacency::ReplaceOne).joint();
+            let builder = if person { builder.person(3) } else { builder };
+            builder.build().unwrap()
+        };
+        let text = joint(false).to_string();
+        let expected = "Whatever one of the 327,346 records is replaced by, the probability of any \
+                        set of published policies and of the decisions made for everybody else \
+                        changes by at most a factor of e^1.00 plus 1e-6. The decision made for \
+                        that record itself is not covered: it depends on the record's own context, \
+                        and is for the person who asked alone.\n";
+        assert!(text.starts_with(expected), "{text}");
+        assert!(
+            joint(true)
+                .to_string()
+                .contains("decisions made for that person are not covered")
+        );
+        let json = serde_json::to_string(&joint(false)).unwrap();
+        assert!(
+            json.ends_with(r#""simulated":false,"joint":true}"#),
+            "{json}"
+        );
+        let back: Guarantee = serde_json::from_str(&json).unwrap();
+        assert!(back.is_joint() && back == joint(false));
     }
 
     #[test]

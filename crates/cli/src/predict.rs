@@ -7,6 +7,7 @@ use hushstream::files::{WholeFile, check_distinct};
 use hushstream::model::Model;
 use hushstream::scores::Scores;
 use hushstream::target::Target;
+use hushstream_mechanism::decisions::Policy;
 use hushstream_mechanism::losses::{Features, Record};
 use hushstream_mechanism::{OperatorOnly, Raw, Scoreboard, Yardstick};
 use hushstream_read::{Form, Format, Input, Reader, Row, TargetKind};
@@ -54,7 +55,7 @@ struct Told {
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let (model, notes) = Model::read(&arguments.model)?;
     notes.iter().for_each(|note| eprintln!("{note}"));
-    if *model.layout.target() == TargetKind::None {
+    if *model.layout.target() == TargetKind::None && model.policy.is_none() {
         bail!(
             "this model weights experts or arms and predicts no target: \
              `hushstream inspect` shows the weights"
@@ -77,6 +78,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     };
     let form = form(arguments, &model, format, input.is_parquet())?;
     let mut reader = Reader::with_layout(input, form, &model.layout)?;
+    if let Some(policy) = model.policy()? {
+        return decide(arguments, &model, &policy, reader);
+    }
     let predictor = Predictor::new(&model);
     let mut board = predictor.board();
     let (mut row, mut rows) = (Row::default(), 0);
@@ -108,6 +112,37 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         eprintln!("{} rows with a target: {}", told.labelled, own.join(", "));
     }
     Ok(())
+}
+
+/// The likeliest arm for every context, and the probabilities of all.
+fn decide(arguments: &Arguments, model: &Model, policy: &Policy, mut reader: Reader) -> Result<()> {
+    if arguments.json {
+        bail!("--json is for metrics, and a policy predicts no target: leave it out");
+    }
+    let mut out = Destination::open(arguments)?;
+    let names = model.arm_names();
+    let head = names
+        .iter()
+        .map(|name| quoted(&format!("probability of {name}")));
+    let head: Vec<String> = head.collect();
+    out.line(&format!("arm,{}", head.join(",")))?;
+    let mut row = Row::default();
+    while reader.next_row(&mut row)? {
+        let context = match &row.features {
+            Features::Dense(values) => values.as_slice(),
+            Features::Sparse(_) => &[],
+        };
+        let chances = policy.answer(context).unwrap_or_default();
+        let likeliest = (0..chances.len()).max_by(|&a, &b| chances[a].total_cmp(&chances[b]));
+        let name = likeliest.and_then(|arm| names.get(arm));
+        let texts: Vec<String> = chances
+            .iter()
+            .map(|chance| format!("{chance:.6}"))
+            .collect();
+        let name = name.map_or("", String::as_str);
+        out.line(&format!("{},{}", quoted(name), texts.join(",")))?;
+    }
+    out.close()
 }
 
 /// The form of the new data: the flags', or that of the training data.

@@ -2,7 +2,9 @@
 
 use crate::error::{Context, Result, refuse};
 use crate::learner::{Data, Learner, Malformed};
+use crate::methods;
 use hushstream_account::Budget;
+use hushstream_mechanism::decisions::Outcomes;
 use hushstream_mechanism::feedback::Reading;
 use hushstream_mechanism::losses::Link;
 use hushstream_mechanism::{Participation, Probability, Yardstick};
@@ -164,6 +166,15 @@ pub fn rounds(learner: &Learner, counted: Option<u64>, stored: Option<u64>) -> R
 
 /// The yardstick for predictions.
 pub fn yardstick(learner: &Learner, layout: &Layout, recipe: RecipeName) -> Result<Yardstick> {
+    if let Some(decides) = layout.decides() {
+        let outcomes = methods::outcomes(learner, decides)?;
+        return Ok(match outcomes {
+            Outcomes::Log { most, .. } => {
+                Yardstick::Log(Reading::log(decides.arms.len(), 0.0, 1.0, most)?)
+            }
+            _ => Yardstick::Experts(decides.arms.len()),
+        });
+    }
     let is_least_squares = recipe.learns_from() == Some(LearnsFrom::Moments);
     Ok(match layout.target() {
         TargetKind::Sign { .. } => {
@@ -285,6 +296,7 @@ pub fn situation(
             let (low, high) = target_bounds(layout.target());
             Task::Number(low, high)
         }
+        TargetKind::None if layout.decides().is_some() => Task::Decide,
         TargetKind::None => {
             let (low, high) = loss_bounds(layout)?;
             if schema.task() == hushstream_read::Task::Bandit {

@@ -136,6 +136,12 @@ impl Model {
             TargetKind::Number { low, high } => {
                 format!("{column}, a number from {low} to {high}")
             }
+            TargetKind::None if self.policy.is_some() => {
+                format!(
+                    "which arm to play for a context: {}",
+                    self.arm_names().join(", ")
+                )
+            }
             TargetKind::None if self.arms.is_some() => "how often to play each arm".to_owned(),
             TargetKind::None => "which experts to follow".to_owned(),
         }

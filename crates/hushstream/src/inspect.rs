@@ -44,11 +44,22 @@ impl Model {
     /// are left out: a thresholded model is mostly zeros.
     #[must_use]
     pub fn largest(&self, most: usize) -> Vec<(String, f64)> {
-        let dimension = self.layout.dimension().max(1);
+        let policy = self.policy.as_ref();
+        let features = policy.map(|policy| policy.map.features());
+        let dimension = features.unwrap_or(self.layout.dimension()).max(1);
         let mut weights: Vec<(usize, f64)> = self.weights.iter().copied().enumerate().collect();
         weights.retain(|(_, weight)| weight.abs() > 0.0);
         weights.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
         let name = |index: usize| {
+            if let Some(policy) = policy {
+                let arm = self.arm_names().get(index / dimension);
+                let (column, part) = policy.map.column_of(index % dimension);
+                let column = match column {
+                    Some(column) => self.layout.feature_name(column),
+                    None => "(intercept)".to_owned(),
+                };
+                return format!("{column} {part} [{}]", arm.map_or("", String::as_str));
+            }
             let feature = self.layout.feature_name(index % dimension);
             match self.layout.target() {
                 TargetKind::Class { classes } => {

@@ -1,5 +1,6 @@
 //! The description of a run: its public facts and its files.
 
+use crate::decisions::{DecisionWishes, Judge};
 use crate::error::{Error, Result};
 use crate::outcome::Outcome;
 use crate::plan::Plan;
@@ -15,7 +16,7 @@ use std::time::Duration;
 /// The description of a run: its public facts and its files.
 ///
 /// It begins with the task ([`Learner::classify`], [`Learner::classes`], [`Learner::regress`],
-/// [`Learner::experts`], [`Learner::bandit`]) and ends with an action:
+/// [`Learner::experts`], [`Learner::bandit`], [`Learner::decide`]) and ends with an action:
 ///
 /// | call | action | spends |
 /// |---|---|---|
@@ -46,6 +47,8 @@ pub struct Learner {
     pub privacy: Privacy,
     /// Stated parameters of the method; the rest is chosen from public numbers.
     pub wishes: Wishes,
+    /// What is stated about decisions.
+    pub decisions: DecisionWishes,
     /// Written files and figures.
     pub output: Output,
 }
@@ -85,6 +88,7 @@ impl Learner {
             ("learning-rate", number(wishes.learning_rate)),
             ("ridge", number(wishes.ridge)),
             ("least-propensity", number(self.data.least_propensity)),
+            ("exploration", number(self.decisions.exploration)),
         ];
         let stated = flags.into_iter();
         stated
@@ -310,6 +314,14 @@ impl Learner {
         Self::of(Task::Bandit).losses("arm", count)
     }
 
+    /// Decides among these arms by a context: [`Run::decide`](crate::Run::decide) answers one, and
+    /// [`Run::reward`](crate::Run::reward) tells later what came of it, from 0 to 1.
+    pub fn decide<S: Into<String>>(arms: impl IntoIterator<Item = S>) -> Self {
+        let mut learner = Self::of(Task::Decide);
+        learner.data.schema.arms = Some(arms.into_iter().map(Into::into).collect());
+        learner
+    }
+
     fn losses(mut self, word: &str, count: usize) -> Self {
         let schema = &mut self.data.schema;
         schema.names = (1..=count).map(|place| format!("{word}{place}")).collect();
@@ -324,6 +336,7 @@ impl Learner {
         schema.task = schema.task.or(own.task);
         schema.classes = schema.classes.take().or(own.classes);
         schema.target_bounds = schema.target_bounds.or(own.target_bounds);
+        schema.arms = schema.arms.take().or(own.arms);
         self
     }
 
@@ -331,8 +344,11 @@ impl Learner {
     pub fn features(mut self, count: usize) -> Self {
         let schema = &mut self.data.schema;
         schema.names = (1..=count).map(|place| format!("x{place}")).collect();
-        schema.names.push("y".to_owned());
-        schema.target = Some("y".to_owned());
+        // A context has no target.
+        if schema.task != Some(Task::Decide) {
+            schema.names.push("y".to_owned());
+            schema.target = Some("y".to_owned());
+        }
         schema.bounds = [("x*".to_owned(), (-1.0, 1.0))].into();
         self
     }
@@ -415,6 +431,40 @@ impl Learner {
     /// All parameters of the method at once.
     pub fn wishes(mut self, wishes: Wishes) -> Self {
         self.wishes = wishes;
+        self
+    }
+}
+
+/// Decisions.
+impl Learner {
+    /// The range of rewards; from 0 to 1 if not stated.
+    pub fn rewards(mut self, bounds: Range<f64>) -> Self {
+        self.data.schema.target_bounds = Some((bounds.start, bounds.end));
+        self
+    }
+
+    /// The reward of a decision that nobody tells one for; the middle of the range if not stated.
+    pub fn default_reward(mut self, reward: f64) -> Self {
+        self.decisions.default_reward = Some(reward);
+        self
+    }
+
+    /// Decisions after the last of a batch until the batch is closed and its rewards are learned
+    /// from; one batch if not stated. With 0 a reward must be told before the next decision.
+    pub fn reward_wait(mut self, decisions: u64) -> Self {
+        self.decisions.reward_wait = Some(decisions);
+        self
+    }
+
+    /// Answers the first arm always, while the policy learns from what it earns.
+    pub fn first_arm(mut self) -> Self {
+        self.decisions.first_arm = true;
+        self
+    }
+
+    /// Evaluates these policies beside the one that learns, for a small share of the budget.
+    pub fn evaluate(mut self, policies: impl IntoIterator<Item = Judge>) -> Self {
+        self.decisions.evaluate = Some(policies.into_iter().collect());
         self
     }
 }

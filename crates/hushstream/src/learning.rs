@@ -12,8 +12,10 @@ use crate::releases::Releases;
 use crate::target::Target;
 use crate::{checked, data, files, memory, model::Model, warnings};
 use hushstream_account::Guarantee;
-use hushstream_mechanism::Yardstick;
+use hushstream_mechanism::decisions::Drawn;
+use hushstream_mechanism::losses::Record;
 use hushstream_mechanism::sums::{Delivery, Question};
+use hushstream_mechanism::{AskerOnly, Raw, Yardstick};
 use hushstream_mechanism::{Ledger, Metrics, OperatorOnly, RowChain, Scoreboard, Summary};
 use hushstream_pictures::{page::Origin, report};
 use hushstream_read::{Checked, Findings, Layout, Reader, Sealed};
@@ -283,7 +285,17 @@ impl<'a> Learning<'a> {
         let deviations = self.session.deviations();
         let arms = Some(self.session.arms()).filter(|arms| !arms.is_empty());
         let model = self.model(last)?.with_noise(&deviations);
-        Ok(model.with_arms(arms))
+        let policy = self.session.policy(&mut self.ledger)?;
+        Ok(model.with_arms(arms).with_policy(policy))
+    }
+
+    /// Decides for a context in a slot, with a policy that a sync covers.
+    pub(crate) fn decide(
+        &mut self,
+        context: &Raw<Record>,
+        slot: u64,
+    ) -> Result<Option<AskerOnly<Drawn>>> {
+        self.session.decide(&mut self.ledger, context, slot)
     }
 
     /// The question for workers on other machines, after a sync.
@@ -382,6 +394,8 @@ impl<'a> Learning<'a> {
         self.sync()?;
         let output = self.frame.learner.output.clone();
         let mut outcome = self.outcome(rows, time)?;
+        let policy = self.session.policy(&mut self.ledger)?;
+        outcome.evaluation = policy.and_then(|(_, evaluation)| evaluation);
         if let (Some(path), None) = (&output.model, &self.live_model) {
             self.write_model(path)?;
         }
@@ -402,6 +416,10 @@ impl<'a> Learning<'a> {
         outcome.malformed = Some(self.malformed);
         outcome.targets_clipped = (self.kind == Kind::Number).then_some(self.targets_clipped);
         outcome.warnings = Some(self.warnings(nulls, own.for_the_operator(), findings));
+        if let Some(decides) = self.frame.layout.decides() {
+            outcome.unscale(decides.rewards);
+            outcome.tell_rewards(decides.rewards);
+        }
         if data::is_rewards(&self.frame.layout) {
             outcome.tell_rewards(data::loss_bounds(&self.frame.layout)?);
         }
@@ -504,6 +522,7 @@ impl<'a> Learning<'a> {
             rewards: None,
             off_policy: None,
             arms: Some(self.session.arms()).filter(|arms| !arms.is_empty()),
+            evaluation: None,
             nulls: None,
             clipped: None,
             malformed: None,

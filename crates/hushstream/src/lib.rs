@@ -30,6 +30,7 @@
 //! | [`Learner::regress`] | features, and a number | a linear model of the number |
 //! | [`Learner::experts`] | the loss of every expert | the weight of each expert |
 //! | [`Learner::bandit`] | the loss of every arm; one is seen | the probability of each arm |
+//! | [`Learner::decide`] | a context, which asks; its reward comes later | a policy of the context |
 //!
 //! Statistics need no learner: a [`Tracker`] publishes counts, sums, means and histograms by group
 //! at every tick; [`RunningCount`], [`RunningSum`], [`RunningMean`] and [`RunningHistogram`] one of
@@ -64,6 +65,8 @@ pub mod checked;
 mod curves;
 #[doc(hidden)]
 pub mod data;
+mod deciding;
+pub mod decisions;
 pub mod elsewhere;
 mod error;
 pub mod explain;
@@ -93,11 +96,12 @@ pub mod track;
 #[doc(hidden)]
 pub mod warnings;
 
+pub use decisions::Decision;
 pub use error::{Error, Refusal, Result};
 pub use hushstream_account as account;
 pub use hushstream_account::{Adjacency, Budget, Guarantee};
 pub use hushstream_mechanism as mechanism;
-pub use hushstream_mechanism::{Ledger, OperatorOnly};
+pub use hushstream_mechanism::{AskerOnly, Ledger, OperatorOnly};
 pub use hushstream_noise as noise;
 pub use hushstream_read as read;
 pub use hushstream_read::{Fields as Row, SchemaSpec as Schema, Value};
@@ -117,11 +121,12 @@ pub mod prelude {
     pub use crate::account::Adjacency::{self, ReplaceOne, ZeroOut};
     pub use crate::account::{Budget, Guarantee};
     pub use crate::engine::{RecipeName, Wishes};
-    pub use crate::mechanism::{Ledger, OperatorOnly};
+    pub use crate::mechanism::{AskerOnly, Ledger, OperatorOnly};
     pub use crate::track::{By, Span, Table, Tracker, Tracking};
     pub use crate::track::{RunningCount, RunningHistogram, RunningMean, RunningSum};
     pub use crate::{
-        Error, Learner, Model, Outcome, Plan, Play, Prediction, Released, Row, Run, Schema, Value,
+        Decision, Error, Learner, Model, Outcome, Plan, Play, Prediction, Released, Row, Run,
+        Schema, Value,
     };
 }
 

@@ -5,13 +5,17 @@
 //! file: it detects accidents and careless edits. It does not authenticate, since anyone can
 //! compute it. Version 1 had a checksum of the weights alone; it is read with a note.
 
+use crate::decisions::{Decision, Evaluation};
 use crate::error::{Context, Error, Result, refuse};
 use crate::files;
+use crate::methods::session::Published;
 use crate::outcome::Arm;
 use crate::target::Target;
 use hushstream_account::Guarantee;
-use hushstream_mechanism::losses::Features;
-use hushstream_mechanism::{Probability, TableMap};
+use hushstream_mechanism::decisions::{ContextMap, Policy, Rule};
+use hushstream_mechanism::losses::{Features, Record};
+use hushstream_mechanism::{AskerOnly, Probability, Raw, TableMap};
+use hushstream_noise::{Instance, Key, Source};
 use hushstream_read::{Encoder, Fields as Row, Layout, SchemaSpec, TargetKind};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -22,6 +26,22 @@ const FORMAT: &str = "hushstream model";
 const VERSION: u32 = 2;
 /// The version of models with curves and tables, which version 2 would not understand.
 const TABLES_VERSION: u32 = 3;
+
+/// The version of policies.
+const POLICY_VERSION: u32 = 4;
+
+/// What makes a model a policy of contexts: the map to features, how estimates become
+/// probabilities, and what was evaluated.
+#[derive(Debug, Serialize, Deserialize, Clone)]
+pub struct PublishedPolicy {
+    /// From a context to features.
+    pub map: ContextMap,
+    /// From estimates to probabilities.
+    pub rule: Rule,
+    /// What policies earn, from releases alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evaluation: Option<Vec<Evaluation>>,
+}
 
 /// The prediction of a model for a row.
 ///
@@ -107,6 +127,9 @@ pub struct Model {
     /// For a bandit: estimates for each arm, from releases alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arms: Option<Vec<Arm>>,
+    /// For decisions: the policy of contexts, whose weights are the model's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy: Option<PublishedPolicy>,
     /// Whether it was learned from a table without a header.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub no_header: bool,
@@ -139,6 +162,7 @@ impl Model {
             probability: None,
             guarantee,
             arms: None,
+            policy: None,
             no_header: false,
             names: Vec::new(),
             checksum: 0,
@@ -180,6 +204,61 @@ impl Model {
         self
     }
 
+    /// Makes it a policy: its rows are contexts alone.
+    pub(crate) fn with_policy(mut self, published: Option<Published>) -> Self {
+        if let Some((policy, evaluation)) = published {
+            self.version = POLICY_VERSION;
+            self.layout = self.layout.contexts().unwrap_or(self.layout);
+            self.weights = policy.weights().to_vec();
+            self.names.clear();
+            self.policy = Some(PublishedPolicy {
+                map: policy.map().clone(),
+                rule: policy.rule().clone(),
+                evaluation,
+            });
+        }
+        self
+    }
+
+    /// The names of the arms of a policy.
+    #[must_use]
+    pub fn arm_names(&self) -> &[String] {
+        self.layout.decides().map_or(&[], |decides| &decides.arms)
+    }
+
+    /// The policy of a model of decisions.
+    ///
+    /// # Errors
+    /// Weights that do not fit it.
+    pub fn policy(&self) -> Result<Option<Policy>> {
+        let Some(own) = &self.policy else {
+            return Ok(None);
+        };
+        let (map, weights) = (own.map.clone(), self.weights.clone());
+        let policy = Policy::new(map, weights, self.arm_names().len(), own.rule.clone())?;
+        Ok(Some(policy))
+    }
+
+    /// Decides for a context, with a coin from the operating system: for a policy that answers
+    /// where nothing is learned. Its id is 0.
+    ///
+    /// # Errors
+    /// A model that is no policy; a row without one of the columns; a value that cannot be read.
+    pub fn decide(&self, row: &(impl Row + ?Sized)) -> Result<AskerOnly<Decision>, Error> {
+        let Some(policy) = self.policy()? else {
+            refuse!("this model predicts and does not decide: use predict");
+        };
+        let mut read = hushstream_read::Row::default();
+        Encoder::with_layout(&self.layout, &self.names)?.row(row, &mut read)?;
+        let context = Raw::seal(Record {
+            features: read.features,
+            target: 0.0,
+        });
+        let coins = Source::open(&Key::from_os()?, Instance::from_os()?, 0);
+        let drawn = policy.decide(&context, &coins, 0);
+        Ok(drawn.map(|drawn| Decision::new(0, &drawn, self.arm_names())))
+    }
+
     /// The file's bytes.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         // Use numbers as a reader will parse them.
@@ -213,12 +292,12 @@ impl Model {
         let version = stated.get("version").and_then(Value::as_u64);
         match (stated.get("format").and_then(Value::as_str), version) {
             (Some(FORMAT), Some(1)) => {}
-            (Some(FORMAT), Some(version)) if version <= u64::from(TABLES_VERSION) => {}
+            (Some(FORMAT), Some(version)) if version <= u64::from(POLICY_VERSION) => {}
             (Some(FORMAT), Some(version)) => refuse!(
                 "{}",
                 what(&format!(
                     "a later version of Hushstream wrote it (format {version}; this version reads up \
-                 to format {TABLES_VERSION}): use that version"
+                 to format {POLICY_VERSION}): use that version"
                 ))
             ),
             _ => refuse!("{}", what("another format or version")),
@@ -249,6 +328,17 @@ impl Model {
         };
         let weights = match model.layout.target() {
             TargetKind::Class { classes } => classes.len() * dimension,
+            TargetKind::None if model.policy.is_some() => {
+                let policy = model.policy();
+                let is_sound = policy.as_ref().is_ok_and(|policy| {
+                    let columns = policy.as_ref().map(|policy| policy.map().columns());
+                    columns == Some(dimension)
+                });
+                if !is_sound {
+                    refuse!("{}", what("a policy that does not fit its layout"));
+                }
+                model.weights.len()
+            }
             TargetKind::None => model.layout.arms().unwrap_or(dimension),
             _ => dimension,
         };
@@ -288,7 +378,10 @@ impl Model {
     /// A model of experts or arms; a row without one of the columns; a value that cannot be read.
     pub fn predict(&self, row: &(impl Row + ?Sized)) -> Result<Prediction, Error> {
         if *self.layout.target() == TargetKind::None {
-            refuse!("this model weights experts or arms and predicts no target: see its weights");
+            refuse!(
+                "this model weights experts or arms and predicts no target: see its weights, or ask \
+                 a policy to decide"
+            );
         }
         let mut read = hushstream_read::Row::default();
         Encoder::with_layout(&self.layout, &self.names)?.row(row, &mut read)?;

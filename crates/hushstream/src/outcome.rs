@@ -1,6 +1,7 @@
 //! The outcome of a run: one object with stable keys.
 
 use crate::budget;
+use crate::decisions::Evaluation;
 use crate::scores::Scores;
 use hushstream_account::Guarantee;
 use hushstream_mechanism::{Ledger, Summary, Yardstick};
@@ -62,6 +63,9 @@ pub struct Outcome {
     pub off_policy: Option<OffPolicyLoss>,
     /// For a bandit: estimates for each arm, from releases alone; publishable.
     pub arms: Option<Vec<Arm>>,
+    /// For decisions: what policies earn, from releases alone; publishable.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub evaluation: Option<Vec<Evaluation>>,
     /// Rounds without a record.
     pub nulls: Option<u64>,
     /// Records that were longer than their bound.
@@ -310,6 +314,7 @@ impl Kind {
             Yardstick::Number(..) => Self::Number,
             Yardstick::Experts(_) | Yardstick::Log(_) => match recipe.entry().mechanism {
                 MechanismKind::Feedback => Self::Bandit,
+                _ if recipe.decides() => Self::Bandit,
                 _ => Self::Experts,
             },
         }
@@ -361,6 +366,32 @@ impl Outcome {
             metrics: Scores::of(shadow),
             loss: has_losses.then_some(shadow.average),
         });
+    }
+
+    /// Turns losses from 0 to 1 into those of rewards between these bounds: low + high − reward.
+    pub fn unscale(&mut self, (low, high): (f64, f64)) {
+        let unscaled = |loss: &mut Option<f64>| {
+            *loss = loss.map(|loss| low + (high - low) * loss);
+        };
+        let Loss {
+            average,
+            baseline,
+            hindsight,
+        } = &mut self.loss;
+        [average, baseline, hindsight]
+            .into_iter()
+            .for_each(unscaled);
+        if let Some(other) = &mut self.without_privacy {
+            unscaled(&mut other.loss);
+        }
+        for lost in [&mut self.regret.value, &mut self.regret.per_round] {
+            *lost = lost.map(|lost| lost * (high - low));
+        }
+        if let Some(log) = &mut self.off_policy {
+            for loss in [&mut log.ips, &mut log.snips, &mut log.doubly_robust] {
+                *loss = low + (high - low) * *loss;
+            }
+        }
     }
 
     /// The same figures as rewards, which were turned into losses between these bounds.

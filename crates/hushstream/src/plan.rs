@@ -65,6 +65,7 @@ impl Plan {
             headline: method.headline(),
             size: match (layout.arms(), method.recipe().entry().mechanism) {
                 (Some(arms), MechanismKind::Feedback) => (arms, "arms"),
+                (Some(arms), _) if layout.decides().is_some() => (arms, "arms"),
                 (Some(experts), _) => (experts, "experts"),
                 (None, _) => (layout.dimension(), "features"),
             },

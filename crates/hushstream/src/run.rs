@@ -1,6 +1,7 @@
 //! A run, from its description to its outcome: on rows of the program, or on a whole file.
 
 use crate::ahead::Next;
+use crate::deciding::Asked;
 use crate::elsewhere::{Committed, Delivery, Reading};
 use crate::error::{Error, Result, refuse};
 use crate::learner::{Data, Learner, Listener};
@@ -48,9 +49,9 @@ use std::time::Instant;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Run {
-    learning: Learning<'static>,
+    pub(crate) learning: Learning<'static>,
     /// None for layouts without names of columns, whose rows come from other machines.
-    encoder: Option<Encoder>,
+    pub(crate) encoder: Option<Encoder>,
     /// How other machines read rows, as the note of a question.
     reading: Vec<u8>,
     plan: Plan,
@@ -59,7 +60,8 @@ pub struct Run {
     start: Instant,
     learned_before: u64,
     published: u64,
-    most: u64,
+    pub(crate) most: u64,
+    pub(crate) asked: Asked,
     /// How often rows at rest are to be given, and how many each time.
     passes: (u64, u64),
 }
@@ -157,6 +159,7 @@ impl Run {
             length: situation.length,
             is_checked,
         };
+        let asked = Asked::new(&frame)?;
         let mut learning = Learning::new(frame, opened, None, false)?;
         learning.keep_releases();
         Ok(Self {
@@ -170,6 +173,7 @@ impl Run {
             start: Instant::now(),
             published: 0,
             most,
+            asked,
             passes,
         })
     }
@@ -180,6 +184,7 @@ impl Run {
     /// # Errors
     /// More rows than were planned; a row without one of the columns; a disk that fails.
     pub fn learn(&mut self, row: &(impl Row + ?Sized)) -> Result<(), Error> {
+        self.asked.refuse_rows()?;
         if self.learning.rounds() >= self.most {
             refuse!(
                 "the run was planned for {} records, and has learned them all",
@@ -338,7 +343,8 @@ impl Run {
     ///
     /// # Errors
     /// A disk that fails.
-    pub fn finish(self) -> Result<Outcome, Error> {
+    pub fn finish(mut self) -> Result<Outcome, Error> {
+        self.close_all()?;
         let rows = self.learning.rounds() - self.learned_before;
         let mut outcome = self.learning.finish(rows, self.start.elapsed(), None)?;
         outcome.public_warnings = self.plan.warnings;

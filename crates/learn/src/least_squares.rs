@@ -202,6 +202,26 @@ impl LeastSquares {
         check::project(&self.ball, answer)
     }
 
+    /// ((tα + λ)·I + V⁺)⁻¹ of the last due round, its lower triangle row by row; 1/λ before the
+    /// first.
+    pub(crate) fn inverse(&self) -> Result<Vec<f64>, LearnError> {
+        let p = self.layout.dimension();
+        let (t, sum) = &self.due;
+        let matrix = if sum.is_empty() {
+            vec![0.0; p * p]
+        } else {
+            self.layout.read(sum)?.0
+        };
+        let identity = (0..p * p).map(|i| f64::from(u8::from(i % (p + 1) == 0)));
+        let one = Self {
+            layout: self.layout.with_targets(p)?,
+            ..self.clone()
+        };
+        let whole = one.solve(*t as f64, &matrix, &identity.collect::<Vec<_>>())?;
+        let rows = (0..p).flat_map(|i| whole[i * p..i * p + i + 1].to_vec());
+        Ok(rows.collect())
+    }
+
     /// ((tα + λ)·I + V⁺)⁻¹·u for every u, also for moments near the largest floats.
     fn solve(&self, t: f64, matrix: &[f64], targets: &[f64]) -> Result<Vec<f64>, LearnError> {
         let p = self.layout.dimension();

@@ -28,6 +28,7 @@
 //! | [`FollowTheApproximateLeader`] | ST13, WDP20 Alg. 1 | strongly convex | project | gradients |
 //! | [`DualAveraging`] | ST13 App. C | convex | project | gradients |
 //! | [`LeastSquares`] | JKT12 Alg. 4 | squared | (its own ball) | [moments](MomentsLayout) |
+//! | [`ArmsLeastSquares`] | beyond them | squared, one per arm | (none) | moments of each arm |
 //! | [`RegularisedLeader`] | AS17 Alg. 1 | linear | be the simplex, or project | losses |
 //! | [`PerturbedLeader`] | AS17 Alg. 3 | linear | minimise | losses |
 //! | [`LocalLinear`] | WDP20 Alg. 2 | strongly convex | have a local oracle | gradients |
@@ -43,6 +44,7 @@
 //! All numbers are public floats. A sum that is not finite, or does not fit, is a typed error and
 //! changes nothing; every finite sum, however large, gives a point inside the set.
 
+mod arms_least_squares;
 pub mod bandits;
 mod check;
 mod curves_and_tables;
@@ -58,6 +60,7 @@ mod moments_layout;
 mod perturbed_leader;
 mod regularised_leader;
 
+pub use arms_least_squares::ArmsLeastSquares;
 pub use curves_and_tables::{CurvesAndTables, TableRule};
 pub use dual_averaging::DualAveraging;
 pub use error::LearnError;

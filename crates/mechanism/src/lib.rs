@@ -45,6 +45,7 @@
 pub mod batch;
 #[doc = include_str!("boundary/what_does_not_compile.md")]
 mod boundary;
+pub mod decisions;
 mod durable;
 mod exact;
 pub mod feedback;
@@ -65,8 +66,8 @@ mod tables;
 mod wide;
 
 pub use boundary::{
-    Grant, GuaranteeKind, OperatorOnly, Pending, Raw, Receipt, Released, Scope, Transcript,
-    Windowed,
+    AskerOnly, Grant, GuaranteeKind, OperatorOnly, Pending, Raw, Receipt, Released, Scope,
+    Transcript, Windowed,
 };
 pub use durable::{
     CameBack, DiaryError, FileStorage, Ledger, LedgerError, LogError, MemoryStorage, NoStorage,

@@ -15,7 +15,7 @@ pub use metrics::{ClassMetrics, Metrics, NumberMetrics, Ranking};
 pub use probability::Probability;
 
 use crate::boundary::{OperatorOnly, Raw};
-use crate::feedback::Reading;
+use crate::feedback::{Logged, Reading};
 use crate::losses::{Measured, Record, class};
 use crate::tables::{Expanded, TableMap};
 use logged::LogTally;
@@ -279,10 +279,14 @@ impl Scoreboard {
         let Some(row) = row.filter(|_| policy.len() == reading.arms()) else {
             return;
         };
+        self.score_row(reading, &row, policy);
+    }
+
+    fn score_row(&mut self, reading: Reading, row: &Logged, policy: &[f64]) {
         let Tally::Log(log) = &mut self.tally else {
             return;
         };
-        log.add(&row, policy);
+        log.add(row, policy);
         if let Some(loss) = row.loss {
             self.scored += 1;
             self.prediction = reading.unscaled(loss);
@@ -292,6 +296,37 @@ impl Scoreboard {
         let whole = |average: f64| reading.unscaled(average) * self.scored as f64;
         let (alike, best) = log.arms();
         self.losses = [log.policy().snips, alike, best].map(whole);
+    }
+
+    /// Scores a decision: the losses of all arms, and the share of each in the play.
+    pub(crate) fn note_losses(&mut self, losses: &[f64], shares: &[f64]) {
+        self.records += 1;
+        let Tally::Experts(sums) = &mut self.tally else {
+            return;
+        };
+        if losses.len() != sums.len() || shares.len() != sums.len() {
+            return;
+        }
+        self.scored += 1;
+        self.prediction = losses.iter().zip(shares).map(|(l, share)| l * share).sum();
+        self.losses[0] += self.prediction;
+        let mean = losses.iter().sum::<f64>() / losses.len() as f64;
+        self.losses[1] += mean;
+        self.last = mean;
+        sums.iter_mut()
+            .zip(losses)
+            .for_each(|(sum, loss)| *sum += loss);
+        self.losses[2] = sums.iter().copied().fold(f64::INFINITY, f64::min);
+    }
+
+    /// Scores a policy's probabilities on a row of a log.
+    pub(crate) fn note_logged(&mut self, row: &Logged, policy: &[f64]) {
+        self.records += 1;
+        if let Yardstick::Log(reading) = self.yardstick
+            && policy.len() == reading.arms()
+        {
+            self.score_row(reading, row, policy);
+        }
     }
 
     fn off_policy(&self) -> Option<OffPolicy> {

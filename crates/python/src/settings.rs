@@ -94,6 +94,7 @@ impl Settings {
                 tables: self.tables,
                 ..Wishes::default()
             },
+            decisions: hushstream::decisions::DecisionWishes::default(),
             output: Output {
                 state: self.state,
                 resume: self.resume,

@@ -3,6 +3,7 @@
 
 mod bandits;
 mod coco;
+mod decisions;
 mod experts;
 mod ftpl;
 mod ftrl;
@@ -73,6 +74,10 @@ recipes! {
     SparseFtrl = sparse::ENTRY,
     /// Curves of columns and tables of cells: a model of tables that is not linear.
     Tables = tables::ENTRY,
+    /// Decisions that depend on a context, drawn by inverse gap weighting.
+    Igw = decisions::IGW,
+    /// The same by the largest upper bound, for comparison.
+    LinucbJdp = decisions::LINUCB_JDP,
     /// Private implicit gradient descent, strongly convex losses.
     Pigd = iterates::PIGD,
     /// The same with decreasing regularisation, for losses that are not.
@@ -224,6 +229,12 @@ impl RecipeName {
         self.on_sums().map(OnSums::learns_from)
     }
 
+    /// Whether it decides among arms by a context.
+    #[must_use]
+    pub fn decides(self) -> bool {
+        matches!(self, Self::Igw | Self::LinucbJdp)
+    }
+
     /// Whether it is a selection among the points of a net: on losses, not on experts.
     #[must_use]
     pub fn plays_on_points(self) -> bool {
@@ -262,6 +273,9 @@ impl RecipeName {
             (false, true) => Some(
                 "it promises privacy of the transcript, which a window does not give; use coco-p",
             ),
+            _ if noise == Noise::Laplace && self.decides() => {
+                Some("second moments are bounded in L2: use l2-laplace or gaussian")
+            }
             _ => self.on_sums().and_then(|rules| rules.refuses(sum, noise)),
         };
         refused.map_or(Ok(()), |reason| {

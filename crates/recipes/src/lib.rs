@@ -10,6 +10,7 @@ mod any;
 mod bandits;
 mod catalogue;
 mod choose;
+mod decisions;
 mod error;
 mod experts;
 mod iterates;
@@ -28,6 +29,10 @@ pub use bandits::{
 };
 pub use catalogue::{CATALOGUE, Entry, MechanismKind, RecipeName, Wish};
 pub use choose::{Choice, Situation, Task, Wishes};
+pub use decisions::{
+    DecisionsPlayer, DecisionsRecipe, DecisionsRequest, DecisionsRun, DecisionsShadow, Judging,
+    Release,
+};
 pub use error::{RecipeError, RunError};
 pub use experts::{
     Advice, ExpertsPlayer, ExpertsRecipe, ExpertsRequest, ExpertsRun, ExpertsShadow,

@@ -32,6 +32,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod contextual;
 mod dice;
 pub mod figures;
 mod fingerprint;
@@ -43,6 +44,7 @@ mod sign_matrix;
 mod task;
 mod vector;
 
+pub use contextual::{ContextualGame, Earned};
 pub use dice::Dice;
 pub use fingerprint::{Fingerprint, Theorem};
 pub use game::{Environment, Game};

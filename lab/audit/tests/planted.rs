@@ -7,7 +7,7 @@ use hushstream_audit::{Effort, planted};
 const EFFORT: (u64, f64, u64) = (6000, 1e-7, 20);
 
 /// What must be in the list, whatever else is.
-const NAMES: [&str; 40] = [
+const NAMES: [&str; 45] = [
     "sensitivity halved",
     "kappa forgotten",
     "column norm forgotten",
@@ -48,6 +48,11 @@ const NAMES: [&str; 40] = [
     "negative feature",
     "a pass counted as one",
     "a cell that two tables share",
+    "an arm on its own clock",
+    "no noise where nobody played",
+    "reward not clipped",
+    "policy before its sync",
+    "coin from the noise",
 ];
 
 #[test]

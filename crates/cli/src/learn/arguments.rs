@@ -3,6 +3,8 @@
 use crate::names::{AdjacencyName, NoiseName};
 use anyhow::Result;
 use clap::{Args, ValueEnum};
+use hushstream::Model;
+use hushstream::decisions::{DecisionWishes, Judge};
 use hushstream::learner::Learner;
 use hushstream_mechanism::losses::Link;
 use hushstream_mechanism::sums::SumKind;
@@ -37,6 +39,9 @@ pub(crate) enum TaskName {
     /// Choose an arm and see only its loss. The data is a table with one column per arm, a --target
     /// that names the right one of --arms, or a log of played arms with --arm.
     Bandit,
+    /// Choose an arm by the other columns, the context. The data is a --target that names the right
+    /// one of --arms, a log of played arms with --arm, or a table whose columns --arms are rewards.
+    Decide,
 }
 
 /// The layout of csv and tsv text.
@@ -314,6 +319,51 @@ pub(crate) struct Method {
     /// Ridge λ of least squares.
     #[arg(long, value_parser = finite)]
     pub(crate) ridge: Option<f64>,
+    /// Knots of a number's curve, for recipes that learn curves; for decisions 0 means linear
+    /// features.
+    #[arg(long)]
+    pub(crate) knots: Option<u32>,
+    /// For decisions: how much less to explore than the worst case asks for; 4 by default.
+    #[arg(long, value_parser = finite)]
+    pub(crate) exploration: Option<f64>,
+    /// For decisions: policies to evaluate privately beside the one that learns, separated by
+    /// commas: current, uniform, arm:NAME, or the file of a published policy.
+    #[arg(long, value_delimiter = ',')]
+    pub(crate) evaluate: Option<Vec<String>>,
+    /// For decisions: the share of μ² that evaluation takes; 0.05 by default, 0 for none.
+    #[arg(long, value_parser = finite)]
+    pub(crate) evaluation_share: Option<f64>,
+    /// For decisions: the greatest weight of a record in an evaluation; larger ones are clipped to
+    /// it. By default that of the log, or four times the number of arms.
+    #[arg(long, value_parser = finite)]
+    pub(crate) greatest_weight: Option<f64>,
+    /// For decisions: play the first arm always, while the policy learns from what it earns.
+    #[arg(long)]
+    pub(crate) first_arm: bool,
+}
+
+impl Method {
+    /// What is stated about decisions.
+    fn decisions(&self) -> Result<DecisionWishes> {
+        let judge = |name: &String| {
+            Ok(match (name.as_str(), name.strip_prefix("arm:")) {
+                ("current", _) => Judge::Current,
+                ("uniform", _) => Judge::Uniform,
+                (_, Some(arm)) => Judge::Arm(arm.to_owned()),
+                (file, None) => Judge::Model(Box::new(Model::load(file)?)),
+            })
+        };
+        let evaluate = self.evaluate.as_ref();
+        let evaluate = evaluate.map(|names| names.iter().map(judge).collect::<Result<_>>());
+        Ok(DecisionWishes {
+            exploration: self.exploration,
+            first_arm: self.first_arm,
+            evaluate: evaluate.transpose()?,
+            evaluation_share: self.evaluation_share,
+            greatest_weight: self.greatest_weight,
+            ..DecisionWishes::default()
+        })
+    }
 }
 
 /// Printed output and written files.
@@ -362,11 +412,13 @@ impl Arguments {
     /// The run that the flags describe.
     pub(crate) fn learner(&self) -> Result<Learner> {
         let (privacy, method, output) = (&self.privacy, &self.method, &self.output);
+        let mut data = hushstream::learner::Data {
+            malformed: privacy.promise.malformed.map(Into::into),
+            ..self.data.described(privacy.promise.person.as_ref())?
+        };
+        data.schema.knots = method.knots.or(data.schema.knots);
         Ok(Learner {
-            data: hushstream::learner::Data {
-                malformed: privacy.promise.malformed.map(Into::into),
-                ..self.data.described(privacy.promise.person.as_ref())?
-            },
+            data,
             privacy: hushstream::learner::Privacy {
                 rounds: privacy.rounds,
                 ..privacy.promise.described()
@@ -385,6 +437,7 @@ impl Arguments {
                 window: privacy.window,
                 tables: method.tables,
             },
+            decisions: method.decisions()?,
             output: hushstream::learner::Output {
                 model: output.model.clone(),
                 thresholded: output.thresholded,
@@ -489,6 +542,7 @@ fn schema(data: &Data, person: Option<&String>) -> Result<SchemaSpec> {
         Some(TaskName::Regress) => Some(Task::Regress),
         Some(TaskName::Experts) => Some(Task::Experts),
         Some(TaskName::Bandit) => Some(Task::Bandit),
+        Some(TaskName::Decide) => Some(Task::Decide),
         None if schema.task.is_none() && schema.classes.is_some() => Some(Task::Multiclass),
         None if schema.task.is_none() && schema.target_bounds.is_some() => Some(Task::Regress),
         None => schema.task,

@@ -24,7 +24,7 @@ pub(crate) fn run_as(arguments: &Arguments, flags: &[String]) -> Result<Outcome>
         format!("{}\n", serde_json::to_string_pretty(&outcome)?)
     } else {
         words::show_figures(&outcome);
-        words::promise(&outcome.guarantee, &outcome.ledger)
+        words::evaluated(&outcome) + &words::promise(&outcome.guarantee, &outcome.ledger)
     };
     std::io::stdout().write_all(text.as_bytes())?;
     Ok(outcome)

@@ -170,6 +170,23 @@ fn show_losses(outcome: &Outcome) {
     }
 }
 
+/// What policies earn, from releases alone.
+pub(crate) fn evaluated(outcome: &Outcome) -> String {
+    let mut text = String::new();
+    for one in outcome.evaluation.iter().flatten() {
+        let what = match one.estimate.as_str() {
+            "mean" => "average reward".to_owned(),
+            estimate => format!("{} ({})", one.policy, estimate.to_uppercase()),
+        };
+        let _ = writeln!(
+            text,
+            "{what:<36} {:.4}  (95 %: {:.4} to {:.4})",
+            one.reward, one.low, one.high
+        );
+    }
+    text
+}
+
 /// The guarantee of this run, and of all runs on its ledger together.
 pub(crate) fn promise(guarantee: &Guarantee, ledger: &Together) -> String {
     let mut text = format!("{guarantee}\n");

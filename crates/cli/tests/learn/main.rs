@@ -9,6 +9,7 @@ mod bad_states;
 mod bandits;
 mod common;
 mod crash_points;
+mod decisions;
 mod demo;
 mod elsewhere;
 mod explained;

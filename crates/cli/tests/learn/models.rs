@@ -102,7 +102,7 @@ fn models_of_other_versions_are_read_or_refused_in_words() {
     let without = golden("model-v3.json").replace("\"version\": 3", "\"version\": 2");
     folder.write("back", without);
     folder.fails("inspect back");
-    let later = golden("model-v2.json").replace("\"version\": 2", "\"version\": 4");
+    let later = golden("model-v2.json").replace("\"version\": 2", "\"version\": 5");
     folder.write("later", later);
     let message = folder.fails("inspect later");
     assert!(

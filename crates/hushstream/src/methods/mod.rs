@@ -2,6 +2,7 @@
 
 mod bandits;
 mod cover;
+mod decisions;
 mod experts;
 mod iterates;
 mod limited_updates;
@@ -15,6 +16,7 @@ use crate::data;
 use crate::error::{Result, refuse};
 use crate::learner::Learner;
 use crate::outcome::Parameters;
+pub(crate) use decisions::outcomes;
 use hushstream_account::Price;
 use hushstream_mechanism::{CameBack, DiaryError, Grant, Ledger, Scope, Storage, TableMap};
 use hushstream_noise::Key;
@@ -189,6 +191,9 @@ fn find(learner: &Learner, layout: &Layout, situation: &Situation) -> Result<Box
             "several passes are for the recipe tables: leave out ‹passes›, or add ‹recipe tables›"
         );
     }
+    if situation.task == Task::Decide {
+        return decisions::choose(learner, layout, situation);
+    }
     match (kind, situation.task) {
         (_, Task::Bandit(..)) => {
             if per_person {
@@ -205,6 +210,9 @@ fn find(learner: &Learner, layout: &Layout, situation: &Situation) -> Result<Box
             "{} plays arms: ‹task bandit›",
             wishes.recipe.map_or("", |recipe| recipe.entry().name)
         ),
+        (Some(MechanismKind::Sum(_)), _) if wishes.recipe.is_some_and(RecipeName::decides) => {
+            refuse!("it decides by a context: ‹task decide›")
+        }
         (Some(MechanismKind::Sum(_)), _) => {}
         (Some(MechanismKind::Iterate), _) => return iterates::choose(situation, &wishes),
         (Some(MechanismKind::SparseTree), _) => {

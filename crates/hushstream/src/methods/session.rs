@@ -1,11 +1,13 @@
 //! One interface for every kind of run.
 
+use crate::decisions::Evaluation;
 use crate::error::Result;
 use crate::outcome::Arm;
 use hushstream_account::Guarantee;
+use hushstream_mechanism::decisions::{Drawn, Policy, Rule};
 use hushstream_mechanism::losses::Record;
 use hushstream_mechanism::sums::{Delivery, Question};
-use hushstream_mechanism::{Ledger, OperatorOnly, Raw, Released, Scoreboard};
+use hushstream_mechanism::{AskerOnly, Ledger, OperatorOnly, Raw, Released, Scoreboard};
 use hushstream_recipes::{Player, Run, Shadow};
 use serde::Serialize;
 
@@ -27,6 +29,13 @@ pub(crate) enum Content {
         arm: String,
         propensity: f64,
         answer: f64,
+    },
+    /// A policy of contexts, and what was evaluated.
+    Policy {
+        weights: Vec<f64>,
+        rule: Rule,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        evaluation: Option<Vec<Evaluation>>,
     },
     /// The same for a mixture of arms.
     Mixture {
@@ -89,6 +98,15 @@ pub(crate) trait Session: Send {
     fn delivered(&self) -> Option<(String, u64)>;
     /// Syncs, and returns the play that the next record answers, if there are plays.
     fn play(&mut self, ledger: &mut Ledger) -> Result<Option<Play>>;
+    /// Decides for a context in a slot, with a policy that a sync covers, if there is one.
+    fn decide(
+        &mut self,
+        ledger: &mut Ledger,
+        context: &Raw<Record>,
+        slot: u64,
+    ) -> Result<Option<AskerOnly<Drawn>>>;
+    /// Syncs, and returns the policy and what was evaluated, if there is one.
+    fn policy(&mut self, ledger: &mut Ledger) -> Result<Option<Published>>;
 }
 
 /// The play of a bandit that the next record answers.
@@ -122,6 +140,17 @@ pub struct Play {
 /// Reads the next play off a run.
 type NextPlay<P> = Box<dyn Fn(&mut Run<P>, &mut Ledger) -> Result<Option<Play>> + Send>;
 
+/// A policy, and what was evaluated.
+pub(crate) type Published = (Policy, Option<Vec<Evaluation>>);
+
+/// Reads the policy off a run.
+type NextPolicy<P> = Box<dyn Fn(&mut Run<P>, &mut Ledger) -> Result<Option<Published>> + Send>;
+
+/// Decides for a context.
+type Decide<P> = Box<
+    dyn Fn(&mut Run<P>, &mut Ledger, &Raw<Record>, u64) -> Result<Option<AskerOnly<Drawn>>> + Send,
+>;
+
 /// What the releases of a run tell about each arm.
 type Arms<P> = Box<dyn Fn(&Run<P>) -> Vec<Arm> + Send>;
 
@@ -134,6 +163,10 @@ pub(crate) struct Running<P: Player> {
     pub(crate) arms: Arms<P>,
     /// The play that the next record answers.
     pub(crate) play: NextPlay<P>,
+    /// Decides for a context.
+    pub(crate) decide: Decide<P>,
+    /// The policy of contexts.
+    pub(crate) policy: NextPolicy<P>,
 }
 
 impl<P: Player> Running<P> {
@@ -143,6 +176,8 @@ impl<P: Player> Running<P> {
             show: Box::new(show),
             arms: Box::new(|_| Vec::new()),
             play: Box::new(|_, _| Ok(None)),
+            decide: Box::new(|_, _, _, _| Ok(None)),
+            policy: Box::new(|_, _| Ok(None)),
         }
     }
 }
@@ -228,5 +263,18 @@ impl<P: Player> Session for Running<P> {
 
     fn play(&mut self, ledger: &mut Ledger) -> Result<Option<Play>> {
         (self.play)(&mut self.run, ledger)
+    }
+
+    fn decide(
+        &mut self,
+        ledger: &mut Ledger,
+        context: &Raw<Record>,
+        slot: u64,
+    ) -> Result<Option<AskerOnly<Drawn>>> {
+        (self.decide)(&mut self.run, ledger, context, slot)
+    }
+
+    fn policy(&mut self, ledger: &mut Ledger) -> Result<Option<Published>> {
+        (self.policy)(&mut self.run, ledger)
     }
 }

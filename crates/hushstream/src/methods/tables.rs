@@ -43,7 +43,7 @@ fn width(column: &Column) -> usize {
 }
 
 /// The columns of coded records; none if there can be no such records.
-fn columns(layout: &Layout) -> Vec<Column> {
+pub(super) fn columns(layout: &Layout) -> Vec<Column> {
     let axes = layout.coded().map(|coded| coded.axes());
     let column = |kind: AxisKind| match kind {
         AxisKind::Number { low, high } => Column::Number {
@@ -61,7 +61,7 @@ fn response(task: Task) -> Option<Response> {
         Task::Sign => Some(Response::Sign),
         Task::Classes(classes) => Some(Response::Classes(classes)),
         Task::Number(low, high) => Some(Response::Number(low.abs().max(high.abs()))),
-        Task::Experts(..) | Task::Bandit(..) => None,
+        Task::Experts(..) | Task::Bandit(..) | Task::Decide => None,
     }
 }
 

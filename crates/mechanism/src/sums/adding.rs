@@ -140,9 +140,10 @@ impl<G: GuaranteeKind> PrivateSum<G> {
     fn refuse_moments(&self) -> Result<(), SumError> {
         match self.plan().request().geometry {
             Geometry::Ball => Ok(()),
-            Geometry::Moments(_) | Geometry::Tables { .. } | Geometry::Statistics(_) => {
-                Err(SumError::Geometry)
-            }
+            Geometry::Moments(_)
+            | Geometry::Tables { .. }
+            | Geometry::Statistics(_)
+            | Geometry::Decisions { .. } => Err(SumError::Geometry),
         }
     }
 
@@ -163,7 +164,7 @@ impl<G: GuaranteeKind> PrivateSum<G> {
     }
 
     /// Adds one record, which `take` adds or counts as null.
-    fn add_any(
+    pub(super) fn add_any(
         &mut self,
         person: Option<u64>,
         take: impl FnOnce(&mut Sum<G>, bool),
@@ -262,6 +263,9 @@ impl<G: GuaranteeKind> Sum<G> {
         if let Some(block) = &mut self.block {
             block.close(&mut self.item.values, self.lattice.radius());
         }
+        if let Some(form) = &mut self.decisions {
+            form.close(&mut self.item.values, self.lattice.radius());
+        }
     }
 
     fn take_multiple(&mut self, features: &Features, multiple: Multiple) {
@@ -271,7 +275,7 @@ impl<G: GuaranteeKind> Sum<G> {
         self.count(outcome);
     }
 
-    fn count(&mut self, outcome: Outcome) {
+    pub(super) fn count(&mut self, outcome: Outcome) {
         match outcome {
             Outcome::Kept => {}
             Outcome::Clipped => self.item.clipped += 1,

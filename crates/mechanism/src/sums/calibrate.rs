@@ -15,6 +15,7 @@
 use super::cover::{NOISE_SCALE, Noise};
 use super::plan::{Geometry, PlanError, SumPlan, SumRequest};
 use crate::boundary::Scope;
+use crate::decisions;
 use crate::lattice::{Lattice, Norm};
 use crate::persons::Participation;
 use crate::statistics::UNIT;
@@ -220,6 +221,7 @@ impl SumPlan {
     ///
     /// *Ball*: a record's integers are inside the radius, which the lattice has checked: κ·radius,
     /// nothing to add. *Moments*: `moments.rs` proves it in integers; the item's truncation adds √D.
+    /// *Decisions*: `decisions/mod.rs` proves that arms cost nothing, and adds the evaluation.
     /// *Tables* and *statistics*: proved in integers beside [`TableMap`](crate::TableMap) and
     /// [`Statistics`](crate::Statistics).
     pub(crate) fn distance(&self, radius: f64) -> f64 {
@@ -243,6 +245,11 @@ impl SumPlan {
             Geometry::Moments(weight) => {
                 let truncation = f64::from(request.dimension).sqrt().next_up();
                 (weight.distance(adjacency) * radius + truncation).next_up()
+            }
+            Geometry::Decisions { weight, evaluated } => {
+                let truncation = f64::from(request.dimension).sqrt().next_up();
+                let times = decisions::distance(weight, evaluated, adjacency);
+                (times * radius + truncation).next_up().next_up()
             }
         }
     }

@@ -23,6 +23,7 @@ mod ahead;
 pub mod blt;
 mod calibrate;
 mod cover;
+mod deciding;
 mod dense;
 mod elsewhere;
 mod error;

@@ -9,6 +9,7 @@ use super::SumKind;
 use super::blt::{BltError, LayoutError};
 use super::cover::Noise;
 use super::kind::Unfit;
+use crate::decisions::Evaluated;
 use crate::lattice::LatticeError;
 use crate::moments::{MOST_RECORDS, Moments, TargetWeight};
 use crate::persons::Participation;
@@ -82,6 +83,14 @@ pub enum Geometry {
     /// Counts, sums and histograms by group, formed by the mechanism. The request has its
     /// dimension and the bound 1: a record counts for [`Statistics::scale`] in a release.
     Statistics(Statistics),
+    /// Second moments in the block of a decision's arm, and coordinates that evaluate policies,
+    /// formed by the mechanism ([`DecisionMap`](crate::decisions::DecisionMap)).
+    Decisions {
+        /// κ² of every block.
+        weight: TargetWeight,
+        /// What is evaluated.
+        evaluated: Evaluated,
+    },
 }
 
 /// A geometry as journals have it.
@@ -96,6 +105,10 @@ enum Written {
     },
     Moments(TargetWeight),
     Statistics(Statistics),
+    Decisions {
+        weight: TargetWeight,
+        evaluated: Evaluated,
+    },
 }
 
 impl From<Geometry> for Written {
@@ -105,6 +118,7 @@ impl From<Geometry> for Written {
             Geometry::Moments(weight) => Self::Moments(weight),
             Geometry::Tables { counts, sixteenths } => Self::Tables { counts, sixteenths },
             Geometry::Statistics(statistics) => Self::Statistics(statistics),
+            Geometry::Decisions { weight, evaluated } => Self::Decisions { weight, evaluated },
         }
     }
 }
@@ -119,6 +133,7 @@ impl TryFrom<Written> for Geometry {
             Written::Tables { counts, sixteenths } => Ok(Self::Tables { counts, sixteenths }),
             Written::Moments(weight) => Ok(Self::Moments(weight)),
             Written::Statistics(statistics) => Ok(Self::Statistics(statistics)),
+            Written::Decisions { weight, evaluated } => Ok(Self::Decisions { weight, evaluated }),
         }
     }
 }
@@ -312,7 +327,7 @@ impl SumRequest {
         if !(self.least_sigma >= 0.0 && self.least_sigma.is_finite()) {
             return Err(PlanError::LeastSigma(self.least_sigma));
         }
-        if let Geometry::Moments(_) = self.geometry {
+        if let Geometry::Moments(_) | Geometry::Decisions { .. } = self.geometry {
             if self.noise == Noise::Laplace {
                 return Err(PlanError::MomentsInL1);
             }
@@ -320,6 +335,11 @@ impl SumRequest {
                 let allowed = "1 to 2^34 for second moments";
                 return Err(ParameterError::new("batch", self.batch, allowed).into());
             }
+        }
+        if let Geometry::Decisions { evaluated, .. } = self.geometry
+            && !(evaluated.is_sound() && evaluated.coordinates() < self.dimension as usize)
+        {
+            return Err(PlanError::Stored);
         }
         if let Geometry::Tables { sixteenths, .. } = self.geometry
             && !(1..=16).contains(&sixteenths)

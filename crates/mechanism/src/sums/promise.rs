@@ -57,6 +57,15 @@ impl SumPlan {
         if let Some(Charge::Gaussian(mu)) = charge {
             builder = builder.mu(mu);
         }
+        if let Geometry::Decisions { .. } = request.geometry {
+            builder = builder
+                .joint()
+                .assume("others may choose contexts and rewards from all of these, but not from the decision in question")
+                .assume("rewards are clipped to their range, and a missing one is its middle");
+            if request.participation == Participation::OncePerRecord {
+                builder = builder.assume("other decisions for the same person count as others'");
+            }
+        }
         if let SumKind::Window(width) = request.kind {
             builder = builder.window(width);
         }

@@ -8,6 +8,7 @@ use super::error::SumError;
 use super::plan::{Geometry, SumPlan};
 use super::running::{Running, State};
 use crate::boundary::{GuaranteeKind, Pending, Released};
+use crate::decisions::DecisionForm;
 use crate::durable::{DiaryError, append, decode, decode_first, encode, packed};
 use crate::lattice::Lattice;
 use crate::mechanism::{Generators, Machine, Terms};
@@ -85,6 +86,8 @@ pub struct Sum<G> {
     pub(super) block: Option<Block>,
     /// Forms hats and cells, at the radius of the next item.
     pub(super) form: Option<TableForm>,
+    /// Forms decisions.
+    pub(super) decisions: Option<DecisionForm>,
     counts: Counts,
     pub(super) persons: Persons,
     /// The last known release of earlier instances, which is public; empty in the first.
@@ -193,6 +196,7 @@ impl<G: GuaranteeKind> Machine for Sum<G> {
             delivered: None,
             block: None,
             form: None,
+            decisions: None,
             counts: Counts::default(),
             persons: Persons::default(),
             base: Vec::new(),
@@ -348,6 +352,9 @@ impl<G: GuaranteeKind> Sum<G> {
                 return statistics.holds_sum(values, records, lattice.radius());
             }
             Geometry::Tables { counts, sixteenths } => (*counts as usize, *sixteenths),
+            Geometry::Decisions { evaluated, .. } => {
+                return evaluated.holds_sum(values, records, lattice);
+            }
             Geometry::Ball | Geometry::Moments(_) => (0, 0),
         };
         if counts == 0 {

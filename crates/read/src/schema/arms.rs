@@ -73,6 +73,7 @@ pub(super) fn of_arms(schema: &SchemaSpec) -> Result<Layout, Fault> {
         target: TargetKind::None,
         missing: schema.missing.clone(),
         coded: false,
+        decides: None,
     })
 }
 

@@ -85,6 +85,7 @@ impl Encoding {
                 | Self::Category { .. }
                 | Self::Date
                 | Self::Hashed { .. }
+                | Self::Propensity
         )
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! A layout is part of a published model: new rows are encoded in the same way to predict with it.
 
+use super::decide::Decides;
 use super::encoding::{Encoding, FeatureColumn, Space, TargetKind, check_bits};
 use crate::encode::calendar;
 use crate::error::Fault;
@@ -23,6 +24,9 @@ pub(crate) struct Stated {
     /// Whether records carry one number per axis ([`Layout::coded`]).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) coded: bool,
+    /// What rows tell about decisions, if they are about those.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) decides: Option<Decides>,
 }
 
 /// One axis of coded records: a column, or a group of indicator columns.
@@ -170,6 +174,9 @@ impl TryFrom<Stated> for Layout {
             return Err(Fault::Norm);
         }
         stated.target.check(stated.target_column.as_deref())?;
+        if let Some(decides) = &stated.decides {
+            decides.check()?;
+        }
         Ok(Self {
             stated,
             firsts,
@@ -186,6 +193,10 @@ impl From<Layout> for Stated {
 }
 
 impl Layout {
+    pub(super) fn stated(&self) -> &Stated {
+        &self.stated
+    }
+
     /// Number of coordinates, the intercept included.
     #[must_use]
     pub fn dimension(&self) -> usize {
@@ -214,7 +225,7 @@ impl Layout {
     /// about arms or experts, or have no columns.
     #[must_use]
     pub fn coded(&self) -> Option<Self> {
-        let has_target = self.stated.target != TargetKind::None;
+        let has_target = self.stated.target != TargetKind::None || self.decides().is_some();
         let mut columns = self.columns();
         if !has_target || !columns.all(|(column, _)| column.encoding.has_code()) {
             return None;
@@ -246,6 +257,10 @@ impl Layout {
                 Encoding::Number { low, high } => AxisKind::Number {
                     low: *low,
                     high: *high,
+                },
+                Encoding::Propensity => AxisKind::Number {
+                    low: 0.0,
+                    high: 1.0,
                 },
                 Encoding::Category { values } => AxisKind::Category(values.clone()),
                 Encoding::Hashed { bits } => AxisKind::Hashed(*bits),
@@ -373,6 +388,9 @@ impl Layout {
     /// Arms or experts, where records are about those: the first coordinates.
     #[must_use]
     pub fn arms(&self) -> Option<usize> {
+        if let Some(decides) = self.decides() {
+            return Some(decides.arms.len());
+        }
         let Space::Columns(columns) = &self.stated.space else {
             return None;
         };
@@ -386,6 +404,9 @@ impl Layout {
     /// The name of an arm or expert: its column, or its value.
     #[must_use]
     pub fn arm_name(&self, arm: usize) -> String {
+        if let Some(decides) = self.decides() {
+            return decides.arms.get(arm).cloned().unwrap_or_default();
+        }
         if let Space::Columns(columns) = &self.stated.space
             && let Some(Encoding::Label { values } | Encoding::Arm { values }) =
                 columns.first().map(|column| &column.encoding)

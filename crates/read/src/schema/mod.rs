@@ -5,6 +5,7 @@
 //! cannot be taken from the data: the greatest wage in a file is somebody's wage.
 
 mod arms;
+mod decide;
 mod encoding;
 mod file;
 mod layout;
@@ -12,6 +13,7 @@ mod pattern;
 mod resolve;
 mod skeleton;
 
+pub use decide::{Decides, Told};
 pub use encoding::{Encoding, FeatureColumn, Space, TargetKind};
 pub use layout::{AxisKind, Layout, LayoutAxis};
 pub(crate) use pattern::nearest;
@@ -39,6 +41,9 @@ pub enum Task {
     /// Arms of which one is played: a table of losses as for experts, a target whose value is the
     /// right arm, or a log of arms that were played.
     Bandit,
+    /// Arms of which one is played, where the best one depends on the other columns, the context: a
+    /// table of rewards, a target whose value is the right arm, or a log of arms that were played.
+    Decide,
     /// No target: counts, sums and histograms of columns, each a number between bounds or a
     /// category. Records are coded ([`Layout::coded`]).
     Track,

@@ -1,6 +1,7 @@
 //! Schema and header together make a layout.
 
 use super::arms::{as_losses, check_feedback, of_arms};
+use super::decide::of_decisions;
 use super::encoding::{Encoding, FeatureColumn, Space, TargetKind};
 use super::layout::{Layout, Stated};
 use super::pattern::{Closeness, closest, fits, nearest};
@@ -63,6 +64,9 @@ fn of_columns(schema: &SchemaSpec, header: &[&str]) -> Result<Layout, Fault> {
     refuse("--dim", schema.dimension.is_some(), unnamed)?;
     refuse("--index-base", schema.index_base.is_some(), unnamed)?;
     check_names(schema, header)?;
+    if schema.task() == Task::Decide {
+        return of_decisions(schema, header);
+    }
     check_feedback(schema)?;
     if schema.task() == Task::Bandit && schema.target.is_some() {
         return of_arms(schema);
@@ -103,6 +107,7 @@ fn of_columns(schema: &SchemaSpec, header: &[&str]) -> Result<Layout, Fault> {
         target: target(schema)?,
         missing: schema.missing.clone(),
         coded: is_track,
+        decides: None,
     })
 }
 
@@ -121,6 +126,8 @@ fn without_columns(schema: &SchemaSpec, format: Format) -> Result<Layout, Fault>
     refuse("--task experts", schema.task() == Task::Experts, experts)?;
     let arms = "arms are columns with names, or values of one";
     refuse("--task bandit", schema.task() == Task::Bandit, arms)?;
+    let contexts = "contexts are columns with names";
+    refuse("--task decide", schema.task() == Task::Decide, contexts)?;
     let tracked = "statistics are of columns with names";
     refuse("--task track", schema.task() == Task::Track, tracked)?;
     refuse("--time", schema.time.is_some(), named)?;
@@ -136,6 +143,7 @@ fn without_columns(schema: &SchemaSpec, format: Format) -> Result<Layout, Fault>
         target: target(schema)?,
         missing: schema.missing.clone(),
         coded: false,
+        decides: None,
     })
 }
 
@@ -189,7 +197,7 @@ fn check_names(schema: &SchemaSpec, header: &[&str]) -> Result<(), Fault> {
     Ok(())
 }
 
-fn is_feature(schema: &SchemaSpec, name: &str) -> Result<bool, Fault> {
+pub(super) fn is_feature(schema: &SchemaSpec, name: &str) -> Result<bool, Fault> {
     for (column, role) in [
         (&schema.target, "target"),
         (&schema.person, "person"),
@@ -210,7 +218,7 @@ fn is_feature(schema: &SchemaSpec, name: &str) -> Result<bool, Fault> {
 }
 
 /// The closest statement about a column, of whatever kind; nothing if there is none.
-fn encoding(schema: &SchemaSpec, name: &str) -> Result<Option<Encoding>, Fault> {
+pub(super) fn encoding(schema: &SchemaSpec, name: &str) -> Result<Option<Encoding>, Fault> {
     let groups = (0..).zip(&schema.one_hot);
     let groups = groups.flat_map(|(group, patterns)| patterns.split('|').map(move |p| (p, group)));
     let bounds = closest(schema.bounds.iter().map(|(p, b)| (&**p, *b)), name);
@@ -284,8 +292,9 @@ fn target(schema: &SchemaSpec) -> Result<TargetKind, Fault> {
             let (low, high) = schema.bounds_of_target()?;
             TargetKind::Number { low, high }
         }
-        Task::Experts | Task::Bandit | Task::Track => {
-            let has_target = task != Task::Bandit && schema.target.is_some();
+        Task::Experts | Task::Bandit | Task::Decide | Task::Track => {
+            let has_target =
+                !matches!(task, Task::Bandit | Task::Decide) && schema.target.is_some();
             let none = "experts have losses and no target, and statistics have none";
             refuse("--target", has_target, none)?;
             TargetKind::None

@@ -48,6 +48,8 @@ pub enum Task {
     Experts(f64, f64),
     /// Which of the arms, whose losses lie between two bounds, to play, when only its loss is seen.
     Bandit(f64, f64),
+    /// Which arm to play for a context.
+    Decide,
 }
 
 /// The public facts about a run.
@@ -158,9 +160,11 @@ impl Situation {
     /// # Errors
     /// Wishes that do not fit together or are out of range.
     pub fn choose(&self, wishes: &Wishes) -> Result<Choice, RecipeError> {
-        if let Task::Bandit(..) = self.task {
+        if let Task::Bandit(..) | Task::Decide = self.task {
             return Err(RecipeError::Unfit(
-                "sums need all losses of a record, and a bandit sees one: see BanditRequest".into(),
+                "sums need all losses of a record, and a bandit sees one: see BanditRequest and \
+                 DecisionsRequest"
+                    .into(),
             ));
         }
         if let Task::Experts(..) = self.task {

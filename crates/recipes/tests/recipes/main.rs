@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)] // a test may stop where it fails
 
 mod bounds;
+mod decisions;
 mod disk;
 mod elsewhere;
 mod equivalences;

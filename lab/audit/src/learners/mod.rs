@@ -3,6 +3,7 @@
 
 mod batch;
 mod contest;
+mod decisions;
 mod feedback;
 mod iterate;
 mod law;

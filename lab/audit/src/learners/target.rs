@@ -5,7 +5,7 @@ use super::contest::Contest;
 use super::nodes::Nodes;
 use super::scene::Scene;
 use super::stage::{Interruption, Terms};
-use super::{batch, feedback, iterate, selection, sparse, tables, values};
+use super::{batch, decisions, feedback, iterate, selection, sparse, tables, values};
 use crate::AuditError;
 use crate::bound::Claim;
 use crate::duel::Duel;
@@ -243,6 +243,9 @@ impl Target {
         match (self.recipe.entry().mechanism, self.sum) {
             (MechanismKind::Sum(_), Some(sum)) if self.recipe == RecipeName::Tables => {
                 tables::duels(self, sum)
+            }
+            (MechanismKind::Sum(_), Some(sum)) if self.recipe.decides() => {
+                decisions::duels(self, sum)
             }
             (MechanismKind::Sum(_), Some(sum)) => self.duels_on_sum(sum),
             (MechanismKind::Iterate, _) => iterate::duels(self),

@@ -8,6 +8,7 @@
 mod answers;
 mod calibration;
 mod content;
+mod decisions;
 mod handmade;
 mod iterates;
 mod order;
@@ -70,6 +71,7 @@ pub fn all() -> Vec<Box<dyn Planted>> {
     bugs.extend(iterates::all());
     bugs.extend(sparse::all());
     bugs.extend(tables::all());
+    bugs.extend(decisions::all());
     bugs.push(Box::new(order::FloatSum));
     bugs
 }

@@ -897,8 +897,8 @@ fn every_contribution_is_within_its_radius() {
     for entry in CATALOGUE {
         for noise in NOISES {
             let fits = entry.recipe.accepts(SumKind::PaddedTree, noise).is_ok();
-            // What tables add is checked beside them, bit by bit.
-            let is_table = entry.recipe == RecipeName::Tables;
+            // What tables and decisions add is checked beside them, bit by bit.
+            let is_table = entry.recipe == RecipeName::Tables || entry.recipe.decides();
             if !fits || is_table || !matches!(entry.mechanism, MechanismKind::Sum(_)) {
                 continue;
             }

@@ -7,6 +7,7 @@
 
 mod adapter;
 mod addresses;
+mod decisions;
 mod others;
 mod selections;
 mod shelf;

@@ -1,0 +1,137 @@
+//! Decisions: what is stated about them, what is answered, and what was evaluated.
+
+use crate::error::{Result, refuse};
+use crate::model::Model;
+use hushstream_mechanism::decisions::{Drawn, Estimate};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// The answer to one person's question. It depends on that person's context: tell it to that person
+/// and to nobody else.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Decision {
+    /// Its number, by which [`Run::reward`](crate::Run::reward) names it.
+    pub id: u64,
+    /// The arm.
+    pub action: String,
+    /// The probability with which it was drawn.
+    pub probability: f64,
+    /// All arms with their probabilities, the most likely first.
+    pub ranking: Vec<(String, f64)>,
+}
+
+impl Decision {
+    pub(crate) fn new(id: u64, drawn: &Drawn, names: &[String]) -> Self {
+        let pairs = names
+            .iter()
+            .cloned()
+            .zip(drawn.probabilities.iter().copied());
+        let mut ranking: Vec<(String, f64)> = pairs.collect();
+        ranking.sort_by(|a, b| b.1.total_cmp(&a.1));
+        Self {
+            id,
+            action: names.get(drawn.arm).cloned().unwrap_or_default(),
+            probability: drawn.probability,
+            ranking,
+        }
+    }
+}
+
+/// A policy that is evaluated beside the one that learns.
+#[derive(Debug, Clone)]
+pub enum Judge {
+    /// The policy that learns, as it is when a record comes.
+    Current,
+    /// Every arm alike.
+    Uniform,
+    /// Always this arm.
+    Arm(String),
+    /// A published policy, as it is in its file.
+    Model(Box<Model>),
+}
+
+impl fmt::Display for Judge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Current => f.write_str("current policy"),
+            Self::Uniform => f.write_str("uniform policy"),
+            Self::Arm(name) => write!(f, "always {name}"),
+            Self::Model(model) => write!(f, "release {} of another run", model.release),
+        }
+    }
+}
+
+/// What is stated about decisions, besides the data and the method.
+#[derive(Debug, Clone, Default)]
+pub struct DecisionWishes {
+    /// What γ is multiplied by; 4 if not stated.
+    pub exploration: Option<f64>,
+    /// Whether the first arm is always answered, while the policy learns from what it earns.
+    pub first_arm: bool,
+    /// The policies to be evaluated; for a log by default the current one.
+    pub evaluate: Option<Vec<Judge>>,
+    /// The share of μ² that evaluation takes; 0.05 if not stated, 0 for none.
+    pub evaluation_share: Option<f64>,
+    /// The greatest weight of a record in an evaluation.
+    pub greatest_weight: Option<f64>,
+    /// The reward of a decision that nobody told one for; the middle of the range if not stated.
+    pub default_reward: Option<f64>,
+    /// Decisions after the last of a batch until it is closed; further rewards are refused. One
+    /// batch if not stated.
+    pub reward_wait: Option<u64>,
+}
+
+/// An estimate with a 95 % interval, from releases alone: publishable.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Evaluation {
+    /// Which policy.
+    pub policy: String,
+    /// `mean`, `ips` or `snips`.
+    pub estimate: String,
+    /// The average reward, in the units of the data.
+    pub reward: f64,
+    /// The interval's lower end.
+    pub low: f64,
+    /// The interval's upper end.
+    pub high: f64,
+}
+
+/// Deviations of a 95 % interval.
+const DEVIATIONS: f64 = 1.959_963_984_540_054;
+
+impl Evaluation {
+    /// In the units of rewards between these bounds.
+    pub(crate) fn of(
+        read: Option<&(Estimate, Vec<[Estimate; 2]>)>,
+        (low, high): (f64, f64),
+        judged: &[String],
+    ) -> Option<Vec<Self>> {
+        let (mean, others) = read?;
+        let one = |policy: &str, name: &str, estimate: &Estimate| {
+            let unit = |value: f64| low + (high - low) * value;
+            let margin = DEVIATIONS * estimate.deviation;
+            Self {
+                policy: policy.to_owned(),
+                estimate: name.to_owned(),
+                reward: unit(estimate.value),
+                low: unit(estimate.value - margin),
+                high: unit(estimate.value + margin),
+            }
+        };
+        let mut all = vec![one("as played", "mean", mean)];
+        for (policy, [ips, snips]) in judged.iter().zip(others) {
+            all.extend([one(policy, "ips", ips), one(policy, "snips", snips)]);
+        }
+        Some(all)
+    }
+}
+
+/// A reward on the scale of −1 to 1.
+pub(crate) fn scaled(reward: f64, (low, high): (f64, f64)) -> Result<f64> {
+    if !reward.is_finite() {
+        refuse!(
+            "a reward is not a finite number; allowed: a number, which is clipped to its range"
+        );
+    }
+    Ok(2.0 * (reward.clamp(low, high) - low) / (high - low) - 1.0)
+}

@@ -1,0 +1,331 @@
+//! Decisions: second moments in the block of an arm, and an evaluation beside them.
+//!
+//! Two records of one arm whose features meet at ⟨v, w⟩ = κ²/2 of R², with opposite rewards, are as
+//! far apart as two can be; under zero-out any record of full length is. With an evaluation no
+//! record moves all coordinates as far as they may, so less than the price is reached.
+
+use crate::adapter::{
+    Entry, Own, Play, Pull, RELEASES, Replay, Seen, Stop, all_sums, amount, budget, filter,
+    neighbours, paid,
+};
+use crate::share_of_price;
+use crate::shelf::Shelf;
+use crate::sums::Rows;
+use hushstream_account::Adjacency;
+use hushstream_learn::Learner;
+use hushstream_mechanism::decisions::{Judged, Outcomes, Policy, Rule};
+use hushstream_mechanism::losses::{Features, Record};
+use hushstream_mechanism::sums::{Noise, PrivateSum, SumKind};
+use hushstream_mechanism::{Grant, Ledger, Participation, Raw, Transcript};
+use hushstream_noise::{Instance, Key, Source};
+use hushstream_recipes::{
+    Column, DecisionsRecipe, DecisionsRequest, DecisionsRun, Judging, RecipeError, RecipeName,
+    Release,
+};
+
+type Sum = PrivateSum<Transcript>;
+
+const ARMS: usize = 3;
+
+/// `igw` on a sum, from a log.
+struct OnDecisions {
+    recipe: DecisionsRecipe,
+    rows: Rows,
+    /// Whether the two records of a pair have different arms.
+    apart: bool,
+}
+
+impl OnDecisions {
+    fn plan(
+        (sum, noise): (SumKind, Noise),
+        adjacency: Adjacency,
+        (persons, batch): (u64, u64),
+        share: f64,
+        apart: bool,
+    ) -> Result<Self, RecipeError> {
+        let evaluation = (share > 0.0).then_some(Judging {
+            judged: vec![Judged::Current],
+            most: None,
+            share,
+        });
+        let recipe = DecisionsRequest {
+            recipe: RecipeName::Igw,
+            columns: vec![Column::Number { zero: 0.0 }; 2],
+            arms: ARMS,
+            outcomes: Outcomes::Log {
+                stated: true,
+                most: 8.0,
+            },
+            rounds: RELEASES * batch,
+            horizon_unknown: sum == SumKind::Octave,
+            budget: budget(noise.is_pure()),
+            adjacency,
+            participation: match persons {
+                1 => Participation::OncePerRecord,
+                most => Participation::PerPerson {
+                    most,
+                    separation: 1,
+                },
+            },
+            sum: Some(sum),
+            noise: Some(noise),
+            batch: Some(batch),
+            knots: Some(0),
+            length: Some(1.0),
+            ridge: None,
+            exploration: None,
+            evaluation,
+            first_arm: false,
+        }
+        .plan()?;
+        Ok(Self {
+            rows: Rows::of(recipe.plan()),
+            recipe,
+            apart,
+        })
+    }
+
+    fn record(&self, pull: Pull) -> Record {
+        let turned = 3.0_f64.sqrt() / 2.0;
+        // Context, arm, reward, probability.
+        let values = match pull {
+            Pull::Low => vec![1.0, 0.0, 0.0, -1.0, 0.125],
+            Pull::High => {
+                let arm = if self.apart { 1.0 } else { 0.0 };
+                vec![-0.5, turned, arm, 1.0, 0.125]
+            }
+            Pull::Huge => vec![1e9, -1e9, 2.0, 1e300, 1e-9],
+            Pull::Other(k) => {
+                let x = (k as f64).sin();
+                vec![x, 0.3 - x, (k % 3) as f64, (k % 5) as f64 / 4.0, 0.4]
+            }
+            Pull::Null => Vec::new(),
+        };
+        Record {
+            features: Features::Dense(values),
+            target: 0.0,
+        }
+    }
+
+    fn paid(&self) -> (Ledger, Grant, Shelf) {
+        let plan = self.recipe.plan();
+        let noise = filter(plan.request().noise);
+        paid(1, noise, plan.charge().unwrap(), plan.scope())
+    }
+
+    fn policy(&self, question: &[f64]) -> Policy {
+        let (map, arms) = (self.recipe.map().context().clone(), ARMS);
+        let (weights, gamma) = question.split_at(question.len() - 1);
+        Policy::new(map, weights.to_vec(), arms, Rule::InverseGap(gamma[0])).unwrap()
+    }
+}
+
+fn shown(policy: &Policy) -> Vec<f64> {
+    let Rule::InverseGap(gamma) = policy.rule() else {
+        panic!("igw");
+    };
+    let weights = policy.weights().iter().copied();
+    weights.chain([*gamma]).collect()
+}
+
+impl Play for OnDecisions {
+    fn name(&self) -> String {
+        let request = self.recipe.plan().request();
+        format!(
+            "igw on {}, {}, {:?}, {:?}, batch {}, evaluation {:?}",
+            request.kind,
+            request.noise,
+            request.adjacency,
+            request.participation,
+            request.batch,
+            self.recipe.evaluated(),
+        )
+    }
+
+    fn price(&self) -> f64 {
+        amount(self.recipe.plan().charge().unwrap())
+    }
+
+    fn streams(&self) -> Vec<[Vec<Entry>; 2]> {
+        let request = self.recipe.plan().request();
+        let (adjacency, participation) = (request.adjacency, request.participation);
+        neighbours(
+            RELEASES,
+            request.batch,
+            adjacency,
+            participation,
+            &[1, 8, RELEASES],
+        )
+    }
+
+    fn play(&self, stream: &[Entry], path: Option<&Seen>, key: &Key, stop: Stop) -> Seen {
+        let Some(path) = path else {
+            let (mut ledger, grant, _) = self.paid();
+            let shelf = Shelf::default();
+            let recipe = || self.recipe.clone();
+            let run = DecisionsRun::open(recipe(), grant, key, &mut ledger, shelf.clone());
+            // The policy that a record meets is the last one that was published.
+            let last = std::cell::RefCell::new(vec![0.0; ARMS * 3 + 1]);
+            last.borrow_mut()[ARMS * 3] = self.recipe.gamma(0);
+            let own = Own {
+                ask: &|_: &DecisionsRun| last.borrow().clone(),
+                learn: &|run, entry| {
+                    run.learn(entry.person, Raw::seal(self.record(entry.pull)))
+                        .unwrap();
+                },
+                sync: &|run, ledger| {
+                    let released = run.sync(ledger).unwrap().into_iter();
+                    let shown = |release: Release| shown(&release.policy);
+                    let all: Vec<_> = released.map(|one| shown(one.into_value())).collect();
+                    if let Some(newest) = all.last() {
+                        last.borrow_mut().clone_from(newest);
+                    }
+                    all
+                },
+                resume: &|ledger| {
+                    let back = DecisionsRun::resume(recipe(), shelf.clone(), key, ledger, None);
+                    back.unwrap().0
+                },
+            };
+            return own.play(run.unwrap(), &mut ledger, stream, stop);
+        };
+        let (mut ledger, grant, book) = self.paid();
+        let (shelf, plan) = (Shelf::default(), self.recipe.plan());
+        let sum = Sum::open(plan.clone(), grant, key, &mut ledger, shelf.clone()).unwrap();
+        // A log draws nothing: these coins are never read.
+        let coins = Source::open(key, Instance::from_bytes([9; 16]), 1 << 61);
+        let mut learner = self.recipe.learner().unwrap();
+        let map = self.recipe.map();
+        let ask = |sum: &mut Sum, entry: Entry, number: usize| {
+            let policy = self.policy(&path.questions[number]);
+            let record = Raw::seal(self.record(entry.pull));
+            sum.add_decision(entry.person, map, &policy, &coins, record, None)
+        };
+        let mut replay = Replay {
+            shelf: &shelf,
+            add: &mut |sum: &mut Sum, number, entry, ledger, seen| {
+                let pending = ask(sum, entry, number - 1).unwrap();
+                sum.sync(ledger).unwrap();
+                if let Some(pending) = pending {
+                    let value = sum.publish(pending).unwrap().into_value();
+                    learner.observe(&value[..map.learned()]).unwrap();
+                    let mut shown = learner.iterate().to_vec();
+                    shown.push(self.recipe.gamma(learner.rounds()));
+                    seen.published.push(shown);
+                    seen.values.push(value);
+                }
+            },
+            checkpoint: &|sum| sum.checkpoint(Vec::new()).unwrap(),
+            resume: &|ledger, seen| {
+                let back = Sum::resume(shelf.clone(), key, ledger, None, |_| true).unwrap();
+                for (pending, known) in back.recent.into_iter().zip(&seen.values) {
+                    let again = back.run.publish(pending).unwrap();
+                    assert_eq!(again.value(), known, "what comes again is the same");
+                }
+                back.run
+            },
+        };
+        let (mut sum, mut seen) = replay.play(sum, &mut ledger, stream, path, stop);
+        if plan.most_releases() == seen.values.len() as u64 {
+            let last = stream.len() - 1;
+            seen.refusal = match ask(&mut sum, stream[last], last) {
+                Err(error) => error.to_string(),
+                Ok(_) => panic!("a release too many"),
+            };
+        }
+        drop(sum);
+        seen.bytes = [shelf.bytes().len(), book.bytes().len()];
+        seen
+    }
+
+    fn moved(&self, left: &Seen, right: &Seen) -> f64 {
+        self.rows.moved(&right.minus(left))
+    }
+}
+
+/// On every sum, with every noise and adjacency, persons and batches, with an evaluation and
+/// without: what a record moves is no more than what was paid, and where it can be, all of it.
+#[test]
+fn one_record_moves_no_arm_by_more_than_was_paid() {
+    let mut audited = 0;
+    for sum in all_sums() {
+        for noise in [Noise::Gaussian, Noise::Laplace, Noise::L2Laplace] {
+            let fits = RecipeName::Igw.accepts(sum, noise).is_ok();
+            for adjacency in [Adjacency::ReplaceOne, Adjacency::ZeroOut] {
+                for (persons, batch) in [(1, 1), (1, 4), (3, 1)] {
+                    for (share, apart) in [(0.0, false), (0.0, true), (0.05, false)] {
+                        let cell = (sum, noise);
+                        let plan = (persons, batch);
+                        let cell = OnDecisions::plan(cell, adjacency, plan, share, apart);
+                        let Ok(cell) = cell else {
+                            assert!(!fits, "{sum} {noise}");
+                            continue;
+                        };
+                        assert!(fits, "{} is not refused", cell.name());
+                        let moved = share_of_price(&cell);
+                        let least = match (persons, adjacency) {
+                            (3, _) => 0.45,
+                            (_, Adjacency::ReplaceOne) if apart => 0.97,
+                            _ if share > 0.0 => 0.97,
+                            _ => 0.99,
+                        };
+                        assert!(moved >= least, "{}: only {moved}", cell.name());
+                        audited += 1;
+                    }
+                }
+            }
+        }
+    }
+    assert!(audited > 150, "{audited}");
+}
+
+/// Every slot has a coin of its own, no coin is a noise, and a run that was stopped tosses the same
+/// ones again for the same slots.
+#[test]
+fn every_decision_has_a_coin_of_its_own() {
+    let cell = (
+        (SumKind::Tree, Noise::Gaussian),
+        Adjacency::ReplaceOne,
+        (1, 4),
+    );
+    let cell = OnDecisions::plan(cell.0, cell.1, cell.2, 0.0, false).unwrap();
+    let mut request = cell.recipe.request().clone();
+    request.outcomes = Outcomes::Labels;
+    let recipe = request.plan().unwrap();
+    let (key, recorder) = Key::insecure_recorded(5);
+    let (mut ledger, grant, _) = cell.paid();
+    let shelf = Shelf::default();
+    let mut run =
+        DecisionsRun::open(recipe.clone(), grant, &key, &mut ledger, shelf.clone()).unwrap();
+    let record = |k: u64| {
+        Raw::seal(Record {
+            features: Features::Dense(vec![(k as f64).sin(), 0.2, (k % 3) as f64]),
+            target: 0.0,
+        })
+    };
+    let _ = recorder.take();
+    let mut coins = Vec::new();
+    let mut noises = Vec::new();
+    for k in 0..24 {
+        run.learn(None, record(k)).unwrap();
+        let (coin, noise): (Vec<_>, Vec<_>) = recorder
+            .take()
+            .into_iter()
+            .partition(|read| read.mechanism >= 1 << 62);
+        assert_eq!(coin.len(), 1, "one coin a decision");
+        coins.extend(coin);
+        noises.extend(noise);
+    }
+    run.sync(&mut ledger).unwrap();
+    let all: std::collections::HashSet<_> = coins.iter().collect();
+    assert_eq!(all.len(), 24, "no coin twice");
+    assert!(noises.iter().all(|noise| !all.contains(noise)));
+    // Half a batch is lost with the process; its slots come again, with their coins.
+    run.learn(None, record(24)).unwrap();
+    let lost = recorder.take();
+    drop(run);
+    let (mut run, _) = DecisionsRun::resume(recipe, shelf, &key, &mut ledger, None).unwrap();
+    let _ = recorder.take();
+    run.learn(None, record(24)).unwrap();
+    assert_eq!(recorder.take(), lost);
+}
