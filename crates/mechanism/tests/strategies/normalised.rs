@@ -88,11 +88,11 @@ fn the_promised_error_is_the_row_norm() {
         let n = releases as usize;
         let c = filter(releases, 5).strategy;
         let mut inverse: Vec<Vec<f64>> = Vec::new();
-        for t in 0..n {
+        for (t, coefficients) in c.iter().enumerate().take(n) {
             let known = |s: usize| -> f64 {
                 let earlier = inverse.iter().enumerate();
                 earlier
-                    .map(|(u, row): (usize, &Vec<f64>)| c[t][u] * row[s])
+                    .map(|(u, row): (usize, &Vec<f64>)| coefficients[u] * row[s])
                     .sum()
             };
             let row = (0..n)
