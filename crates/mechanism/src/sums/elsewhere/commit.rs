@@ -2,13 +2,14 @@
 
 use super::delivery::{Delivery, DeliveryError, Verdict};
 use super::partial::{PartialSum, PartialSumError};
-use super::question::{Ask, Place, Question, Written, name_of};
+use super::question::{Ask, Place, Question, QuestionError, Written, name_of};
 use crate::boundary::{GuaranteeKind, Pending};
 use crate::mechanism::Machine;
 use crate::moments::Image;
 use crate::persons::{NOBODY, Participation};
 use crate::sums::plan::Geometry;
 use crate::sums::{PrivateSum, SumError};
+use crate::tables::TableMap;
 
 /// What became of a batch.
 pub enum Committed<G> {
@@ -177,7 +178,8 @@ impl<G: GuaranteeKind> PrivateSum<G> {
         let is_current = asked.octave == place.octave
             && asked.most == place.most
             && asked.slots == place.slots
-            && question.lattice == self.mechanism.lattice;
+            && question.lattice == self.mechanism.lattice
+            && self.pays_for(&asked.ask)?;
         if is_current {
             Ok(())
         } else {
@@ -185,9 +187,103 @@ impl<G: GuaranteeKind> PrivateSum<G> {
         }
     }
 
+    /// Whether the plan's price is for what a question asks. A question may come from outside, and
+    /// on the same lattice other contributions are further apart: vectors of a ball 2 radii, second
+    /// moments 1.44.
+    fn pays_for(&self, ask: &Written) -> Result<bool, SumError> {
+        let request = self.plan().request();
+        Ok(match (ask, &request.geometry) {
+            (Written::Vector | Written::Gradient { .. }, Geometry::Ball) => true,
+            (Written::Moments(moments), _) => request.fits_moments(moments),
+            (Written::Statistics(asked), Geometry::Statistics(own)) => asked == own,
+            (
+                Written::Tables {
+                    map,
+                    response,
+                    sixteenths,
+                    ..
+                },
+                Geometry::Tables {
+                    counts,
+                    sixteenths: own,
+                },
+            ) => {
+                let map = TableMap::new(map.into()).map_err(QuestionError::from)?;
+                let weight = if *counts > 0 { *own } else { 0 };
+                *sixteenths == weight && request.fits_tables(&map, response.checked()?)
+            }
+            _ => false,
+        })
+    }
+
     /// The last release, again.
     fn repeated(&mut self) -> Pending<Vec<f64>, G> {
         let value = self.mechanism.last_release();
         self.diary.pending(value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Positions, Span};
+    use super::*;
+    use crate::boundary::{Raw, Transcript};
+    use crate::durable::{FileStorage, Ledger};
+    use crate::lattice::Contribution;
+    use crate::losses::Bounds;
+    use crate::moments::Moments;
+    use crate::sums::{Noise, SumKind, SumRequest};
+    use hushstream_account::{Adjacency, Budget, FilterKind};
+    use hushstream_noise::Key;
+
+    /// Second moments are priced by their own distance: a question about vectors on the same lattice
+    /// would let a record move more than was paid for.
+    #[test]
+    fn a_question_of_another_geometry_is_refused() {
+        let moments = Moments::new(3, Bounds::new(2.0, (-1.0, 1.0), 3.0).unwrap());
+        let plan = SumRequest {
+            kind: SumKind::Tree,
+            noise: Noise::Gaussian,
+            releases: 8,
+            dimension: moments.dimension() as u32,
+            bound: moments.bound(),
+            geometry: Geometry::Moments(moments.weight()),
+            least_sigma: 0.0,
+            batch: 4,
+            adjacency: Adjacency::ReplaceOne,
+            participation: Participation::OncePerRecord,
+            budget: Budget::approx(1.0, 1e-6).unwrap(),
+        }
+        .plan()
+        .unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let file = |name: &str| FileStorage::open(directory.path().join(name)).unwrap();
+        let (key, scope) = (Key::insecure_from_seed(5), plan.scope());
+        let budget = plan.request().budget;
+        let mut ledger = Ledger::create(file("ledger"), budget, FilterKind::Gaussian, scope);
+        let ledger = ledger.as_mut().unwrap();
+        let grant = ledger.debit(plan.charge().unwrap(), plan.scope()).unwrap();
+        let mut sum =
+            PrivateSum::<Transcript>::open(plan, grant, &key, ledger, file("journal")).unwrap();
+        let honest = sum.question(Ask::Moments(&moments), Vec::new()).unwrap();
+        let mut fields = honest.fields.clone();
+        fields.ask = Written::Vector;
+        let forged = Question::checked(fields).unwrap();
+        let span = Span {
+            partition: "p".into(),
+            start: 0,
+            end: 1,
+        };
+        let mut worker = forged.worker().unwrap();
+        let vector = Contribution::Dense(vec![1.0; moments.dimension()]);
+        worker.add_vector(None, Raw::seal(vector)).unwrap();
+        let partial = worker.finish([span.clone()]).unwrap();
+        let delivery = Delivery::new("s", 0, Positions::new([span]).unwrap()).unwrap();
+        let refused = sum.commit(&forged, &delivery, partial);
+        assert!(matches!(
+            refused,
+            Err(SumError::Partial(PartialSumError::OtherQuestion))
+        ));
+        assert_eq!(sum.steps(), 0);
     }
 }

@@ -213,7 +213,7 @@ impl Question {
     }
 
     /// A question whose parts fit together; nothing that a worker does with it can fail or overflow.
-    fn checked(fields: Fields) -> Result<Self, QuestionError> {
+    pub(super) fn checked(fields: Fields) -> Result<Self, QuestionError> {
         let norm = if fields.l1 { Norm::L1 } else { Norm::L2 };
         let lattice = Lattice::new(fields.dimension, norm, fields.bound, fields.radius)?;
         let unfit = |why| Err(QuestionError::Unfit(why));
