@@ -51,7 +51,7 @@ fn check(contest: &Contest, seeds: u64) -> (f64, Option<f64>) {
 }
 
 /// Every recipe plays a game that its theorem covers; those that do not play say why. Decisions with a
-/// context have games and a test of their own.
+/// context have games of their own (`contextual.rs`).
 #[test]
 fn no_recipe_has_more_regret_than_is_certified() {
     for entry in CATALOGUE {
