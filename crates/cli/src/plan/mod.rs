@@ -16,7 +16,7 @@ mod time;
 pub(crate) use arguments::Arguments;
 
 use crate::output::tell;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
@@ -25,6 +25,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     }
     if let Some(error) = arguments.excess_risk {
         return sample_size::run(arguments, error);
+    }
+    if let Some(recipe) = arguments.recipe.filter(|recipe| recipe.decides()) {
+        bail!(
+            "{recipe} decides by the columns of a context: `plan --schema FILE` with task = \"decide\""
+        );
     }
     if let Some(recipe) = arguments.recipe
         && any::is_one(recipe)

@@ -22,7 +22,7 @@ pub(super) const IGW: Entry = Entry {
 pub(super) const LINUCB_JDP: Entry = Entry {
     recipe: RecipeName::LinucbJdp,
     name: "linucb-jdp",
-    source: "Shariff, Sheffet 2018, on the same sums",
+    source: "beyond the papers: linear upper bounds (Shariff, Sheffet 2018) on the same sums",
     errata: &[],
     guarantee: "joint: policies, and the decisions for everybody else",
     when: "to compare with igw: it plays the largest upper bound, so its records evaluate no other \
