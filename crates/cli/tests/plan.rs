@@ -221,7 +221,7 @@ fn a_picture_is_written() {
     );
     assert!(hushstream(&arguments).status.success());
     let svg = std::fs::read_to_string(path).unwrap();
-    assert_eq!(svg.matches("<polyline").count(), 7);
+    assert_eq!(svg.matches("<polyline").count(), 8);
     assert!(!svg.contains("NaN") && !svg.contains("inf"));
 }
 
@@ -437,7 +437,7 @@ fn recipes_stand_on_every_sum_that_fits() {
     let best = json(&format!(
         "{RECIPE} --recipe pftal-convex --lipschitz 1 --sum best --json"
     ));
-    assert_eq!(best["sum"], "blt");
+    assert_eq!(best["sum"], "blt-normalised");
     // No theorem for other laws: null, and why.
     let all = json(&format!("{RECIPE} --recipe ftrl --sum blt --json"));
     assert!(all["regret_bound"].is_null());
