@@ -35,7 +35,7 @@ test-python: $(PACKAGE)/installed
 	cd python && ../$(PACKAGE)/bin/maturin build --quiet --locked --profile dev --out ../$(TESTED)/wheel
 	$(PACKAGE)/bin/pip install --quiet --disable-pip-version-check --no-deps --upgrade --target $(TESTED)/site $(TESTED)/wheel/*.whl
 	cd python && PYTHONPATH=$(CURDIR)/$(TESTED)/site ../$(PACKAGE)/bin/pytest tests --doctest-modules --pyargs hushstream
-	cd python && PYTHONPATH=$(CURDIR)/$(TESTED)/site ../$(PACKAGE)/bin/python -m mypy.stubtest hushstream._native
+	cd $(TESTED) && PYTHONPATH=site $(CURDIR)/$(PACKAGE)/bin/python -m mypy.stubtest hushstream._native
 
 # The same tests on the oldest versions that the package works with.
 test-python-versions: test-python

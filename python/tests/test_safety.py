@@ -200,7 +200,7 @@ except KeyboardInterrupt:
 def test_control_c_stops_between_blocks_with_everything_durable(tmp_path):
     def begin(how):
         command = [sys.executable, "-c", INTERRUPTED, str(tmp_path), how]
-        running = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        running = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=tmp_path)
         assert running.stdout.readline() == "learning\n"
         return running
 
