@@ -92,7 +92,7 @@ pub(crate) fn seconds(text: &[u8]) -> Option<i64> {
     Some(seconds)
 }
 
-/// A time as in a column of times: [`seconds`] of a text.
+/// A time as in a column of times, in seconds.
 #[must_use]
 pub fn parse_time(text: &str) -> Option<i64> {
     seconds(text.trim().as_bytes())
