@@ -303,7 +303,10 @@ class _Estimator:
         if _input.is_sparse(y):
             raise ValueError("a sparse y is not supported: give a dense array with one dimension")
         known = hasattr(y, "dtype") or hasattr(y, "to_pylist")
-        array = _input._array(y) if known else np.asarray(y)
+        try:
+            array = _input._array(y) if known else np.asarray(y)
+        except UnicodeDecodeError:  # its text would quote a byte of a label
+            raise ValueError("y mixes texts and bytes: give labels of one kind") from None
         if array.ndim == 2 and array.shape[1] == 1:
             warnings.warn(
                 "A column-vector y was passed when a 1d array was expected. Please change the shape "
