@@ -77,7 +77,7 @@ fn parameter(setting: &str) -> String {
     }
 }
 
-/// Columns that nobody has described.
+/// Columns without a description.
 fn unstated(names: &[String]) -> String {
     let listed: Vec<String> = names
         .iter()

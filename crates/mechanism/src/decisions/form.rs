@@ -100,7 +100,7 @@ impl DecisionForm {
         outcome
     }
 
-    /// A record's context, whose features are now at hand, and what follows it.
+    /// A record's context, whose features are in `self.features`, and what follows it.
     fn mapped<'a>(
         &mut self,
         map: &DecisionMap,

@@ -169,7 +169,7 @@ impl BltDecoder {
 const FORM: f64 = 2.0;
 
 /// Takes sixteen coordinates of a row, and gives their prefix sums. To be inlined: only then is it
-/// compiled for the processor at hand.
+/// compiled for this processor.
 #[inline(always)]
 pub(super) fn take<S: Simd>(
     ((limit, first), terms): ((f64, f64), &[(f64, f64)]),

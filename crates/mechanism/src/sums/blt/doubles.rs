@@ -110,7 +110,7 @@ impl Doubles {
 }
 
 /// Takes sixteen coordinates of an item and gives those of the row, with its noise. To be inlined:
-/// only then is it compiled for the processor at hand.
+/// only then is it compiled for this processor.
 #[inline(always)]
 pub(super) fn take<S: Simd>(
     (factors, (up, down)): (&[(f64, f64)], (f64, f64)),
