@@ -86,6 +86,8 @@ fn decisions_have_less_regret_than_is_certified() {
             arms,
             features,
             rounds: 20_000,
+            sum: None,
+            noise: None,
             batch: None,
             exploration: None,
             budget: Budget::approx(2.0, 1e-6).unwrap(),
