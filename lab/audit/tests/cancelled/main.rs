@@ -15,7 +15,7 @@ mod statistics;
 mod sums;
 mod tables;
 
-use adapter::{Play, Seen, Stop};
+use adapter::{Entry, Play, Seen, Stop};
 use hushstream_noise::Key;
 
 /// Both worlds of every pair of streams, plain, resumed and after a checkpoint: the largest share
