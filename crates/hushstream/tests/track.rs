@@ -280,7 +280,11 @@ fn spans(tick: u64, from: u64, to: u64) -> Vec<Rows> {
         end,
     };
     // Both partitions grow by half the rows of every batch.
-    let first = part("left", before / 2 + from.min(half), before / 2 + to.min(half));
+    let first = part(
+        "left",
+        before / 2 + from.min(half),
+        before / 2 + to.min(half),
+    );
     let place = |i: u64| before / 2 + i.max(half) - half;
     [first, part("right", place(from), place(to))]
         .into_iter()
@@ -313,7 +317,10 @@ struct Dice(u64);
 
 impl Dice {
     fn below(&mut self, most: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
         (self.0 >> 33) % most
     }
 }
