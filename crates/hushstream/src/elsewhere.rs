@@ -37,6 +37,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! Running statistics are asked, summed and committed in the same way
+//! ([`Tracking::question`](crate::Tracking::question)); every batch is a tick.
+//!
 //! A worker holds no key and draws no noise, but it sees rows: the guarantee is about what is
 //! *published*. `docs/partial-sums.md` has the rules and the formats.
 

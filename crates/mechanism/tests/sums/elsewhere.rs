@@ -315,6 +315,11 @@ fn live(
                 assert_eq!(back.outcome, CameBack::Continued);
                 let mut sum = back.run;
                 sum.sync(&mut ledger)?;
+                assert_eq!(
+                    sum.delivered().is_some(),
+                    sum.steps() > 0,
+                    "batches are known"
+                );
                 if let Some((_, batch)) = sum.delivered() {
                     // What a learner would restore from its note: the last release.
                     let question = sum.question(shape.ask(&shape.weights(&[])), Vec::new())?;
