@@ -409,7 +409,7 @@ fn tables_made_elsewhere_are_those_of_one_process() {
             }
             assert_eq!(run.ticks(), tick);
         }
-        assert_eq!(run.records(), (1..=12).map(rows).sum());
+        assert_eq!(run.records(), (1..=12).map(rows).sum::<u64>());
         assert!(!run.asks() && run.question().is_err());
         assert_eq!(run.guarantee().to_string(), guarantee);
         assert!(run.add(&[("region", Value::Missing)]).is_err());
