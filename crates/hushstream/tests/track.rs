@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)] // a test may stop where it fails
 
 use hushstream::elsewhere::{Delivery, Positions, Span as Rows, Worker, merge};
+use hushstream::mechanism::sums::{Noise, SumKind};
 use hushstream::prelude::*;
 use std::collections::BTreeMap;
 
@@ -170,6 +171,10 @@ fn numbers_fit_together() {
     assert!(run.tick().is_err(), "after the last planned tick");
     let told = run.guarantee().to_string();
     assert!(told.contains("one of the 1,200 records"), "{told}");
+    assert!(
+        told.contains("published sequences of tables") && !told.contains("model"),
+        "{told}"
+    );
 }
 
 /// A resume after every tick gives the tables of a run that never stopped, bit for bit, and goes on
@@ -227,6 +232,9 @@ fn plans_are_shown() {
     assert!(weight("bins of age by group") > weight("sum of age by group"));
     let pure = tracker(Budget::pure(1.0).unwrap(), 0).plan().unwrap();
     assert!(pure.noise.contains("Laplace"));
+    let fresh = tracker(budget, 0).on(SumKind::Fresh, Noise::Gaussian);
+    let told = fresh.start().unwrap().guarantee().to_string();
+    assert!(told.contains(", 1 level, "), "{told}");
     let mut endless = tracker(budget, 0);
     endless.learner.privacy.horizon_unknown = true;
     assert_eq!(endless.plan().unwrap().ticks, None);
