@@ -255,6 +255,16 @@ impl SumPlan {
         plus(apart.max(both), 2.0 * truncation)
     }
 
+    /// The share of the price that is for records of one item: below 1 where a person's turn that
+    /// moves to another item costs more. For audits, which ask how tight a price is.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn share_of_one_item(&self) -> f64 {
+        let radius = self.radius() as f64;
+        let (apart, truncation) = self.apart(radius, self.request().adjacency);
+        plus(apart, truncation) / self.distance(radius)
+    }
+
     /// How far apart, in lattice units, one item can be with one record replaced, and what
     /// truncation adds to that.
     ///
