@@ -6,6 +6,7 @@ mod compare;
 mod demo;
 mod elsewhere;
 mod explain;
+mod export;
 mod figure;
 mod inspect;
 mod learn;
@@ -57,6 +58,8 @@ enum Command {
     Inspect(inspect::Arguments),
     /// Show what a published model of curves and tables says, as text or as an HTML page.
     Explain(explain::Arguments),
+    /// Write a published model as a SQL query or an ONNX file, to predict without Hushstream.
+    Export(export::Arguments),
     /// Manage the budget of a data set: show, raise, merge, close or move its ledger.
     Ledger(ledger::Arguments),
     /// Learn from the embedded data set.
@@ -84,6 +87,7 @@ fn main() -> ExitCode {
         Command::Predict(arguments) => predict::run(&arguments),
         Command::Inspect(arguments) => inspect::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
+        Command::Export(arguments) => export::run(&arguments),
         Command::Ledger(arguments) => ledger::run(&arguments),
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Plan(arguments) => plan::run(&arguments),
