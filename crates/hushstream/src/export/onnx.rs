@@ -268,9 +268,12 @@ impl Model {
                 })
                 .collect();
             let widths = graph.row(&widths);
-            let known = graph.op("Less", &[&codes.places, &widths]);
+            // Groups of indicators have places too, which count for curves alone.
+            let texts = graph.indices(&codes.texts);
+            let places = graph.along("Gather", &[&codes.places, &texts], 1);
+            let known = graph.op("Less", &[&places, &widths]);
             let firsts: Vec<f64> = firsts.iter().map(|&first| first as f64).collect();
-            let place = graph.op("Add", &[&codes.places, &graph.row(&firsts)]);
+            let place = graph.op("Add", &[&places, &graph.row(&firsts)]);
             let nowhere = graph.number(dimension as f64);
             let place = graph.op("Where", &[&known, &place, &nowhere]);
             let place = graph.cast(&place, INT64);
@@ -424,8 +427,9 @@ struct Codes {
     /// Numbers scaled to [−1, 1], 0 where missing, [N, A], and 1 where missing.
     scaled: Value,
     missing: Value,
-    /// Places of categories, [N, C]; unknown ones come last.
+    /// Places of categories, [N, C]; unknown ones come last. Which of them are columns of texts.
     places: Value,
+    texts: Vec<i64>,
     /// Indicators clipped to [0, 1].
     marks: Value,
 }
@@ -434,7 +438,7 @@ impl Codes {
     fn new(graph: &mut Graph, axes: &[Axis<'_>]) -> Self {
         let (mut numbers, mut categories, mut widths) = (vec![], vec![], vec![]);
         let (mut values, mut places, mut marks) = (vec![], vec![], vec![]);
-        let (mut middles, mut factors) = (vec![], vec![]);
+        let (mut middles, mut factors, mut texts) = (vec![], vec![], vec![]);
         for (at, axis) in axes.iter().enumerate() {
             match axis {
                 Axis::Number { column, low, high } => {
@@ -445,6 +449,7 @@ impl Codes {
                     values.push(graph.input(column, DOUBLE));
                 }
                 Axis::Category { column, values } => {
+                    texts.push(categories.len() as i64);
                     categories.push(at);
                     widths.push(Width::Category(values.len()));
                     let text = graph.input(column, STRING);
@@ -498,6 +503,7 @@ impl Codes {
             scaled,
             missing,
             places: whole(graph, &places),
+            texts,
             marks: whole(graph, &marks),
         }
     }

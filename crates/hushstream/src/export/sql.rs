@@ -1,7 +1,9 @@
 //! A model as one SQL query.
 //!
 //! Standard SQL with common table expressions, `CASE`, `FLOOR`, `SQRT` and `EXP`, each stage a
-//! column of numbers that the next one uses. Piecewise linear curves become `CASE` expressions.
+//! column of numbers that the next one uses. Stages are materialised: a database that pasted one
+//! into the next would compute its expressions many times over. Piecewise linear curves become
+//! `CASE` expressions.
 
 use super::{Axis, axes, cells, spellings};
 use crate::error::Result;
@@ -55,7 +57,7 @@ impl Model {
                 .collect();
             let _ = write!(
                 text,
-                "{}{name} AS (\n  SELECT t.*,\n{}\n  FROM {from})",
+                "{}{name} AS MATERIALIZED (\n  SELECT t.*,\n{}\n  FROM {from})",
                 if number > 0 { ",\n" } else { "" },
                 columns.join(",\n"),
             );
