@@ -9,6 +9,7 @@ mod explain;
 mod export;
 mod figure;
 mod inspect;
+mod install;
 mod learn;
 mod ledger;
 mod names;
@@ -72,6 +73,10 @@ enum Command {
     Audit(audit::Arguments),
     /// List all algorithms: paper, guarantee, when to use.
     Recipes(recipes::Arguments),
+    /// Print the completion script of a shell.
+    Completions(install::Completions),
+    /// Write the manual pages of the program and of its commands to a folder.
+    Man(install::Man),
 }
 
 fn main() -> ExitCode {
@@ -94,6 +99,8 @@ fn main() -> ExitCode {
         Command::Compare(arguments) => compare::run(&arguments),
         Command::Audit(arguments) => audit::run(&arguments),
         Command::Recipes(arguments) => recipes::run(&arguments),
+        Command::Completions(arguments) => install::completions(&arguments),
+        Command::Man(arguments) => install::man(&arguments),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
