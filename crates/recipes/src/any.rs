@@ -84,9 +84,7 @@ impl AnyRequest {
     /// Everything that is out of range or does not fit, each with what is allowed.
     pub fn plan(self) -> Result<AnyRecipe, RecipeError> {
         let kind = self.recipe.entry().mechanism;
-        if !matches!(kind, MechanismKind::Sum(_) | MechanismKind::Iterate)
-            && self.participation != Participation::OncePerRecord
-        {
+        if kind == MechanismKind::SparseTree && self.participation != Participation::OncePerRecord {
             return self.unfit("it protects records, not persons");
         }
         if self.sum.is_some() && !matches!(kind, MechanismKind::Sum(_) | MechanismKind::Values(_)) {
@@ -110,6 +108,7 @@ impl AnyRequest {
                     set: self.set,
                     budget: self.budget,
                     adjacency: self.adjacency,
+                    participation: self.participation,
                 };
                 Ok(AnyRecipe::Updates(planned.plan()?, rounds))
             }
@@ -200,6 +199,7 @@ impl AnyRequest {
             board: None,
             budget: self.budget,
             adjacency: self.adjacency,
+            participation: self.participation,
         }
         .plan()
     }
@@ -241,6 +241,7 @@ impl AnyRequest {
             noise,
             budget: self.budget,
             adjacency: self.adjacency,
+            participation: self.participation,
         }
         .plan()
     }
@@ -265,6 +266,7 @@ impl AnyRequest {
             noise: self.noise,
             budget: self.budget,
             adjacency: self.adjacency,
+            participation: self.participation,
         }
         .plan()
     }

@@ -295,7 +295,7 @@ impl Contest {
                 recipe,
                 |run: &mut BanditRun, _| Ok(run.question().for_the_operator().to_vec()),
                 |run, record| match record.features {
-                    Features::Dense(losses) => run.learn_losses(Raw::seal(losses)),
+                    Features::Dense(losses) => run.learn_losses(None, Raw::seal(losses)),
                     Features::Sparse(_) => Ok(()),
                 },
             ),

@@ -153,13 +153,6 @@ fn convex_losses_are_learned_on_few_points() {
             "smooth",
         ),
         (
-            format!(
-                "{SCHEMA} --recipe limited-updates --person who --max-per-person \
-            2"
-            ),
-            "not persons",
-        ),
-        (
             format!("{SCHEMA} --recipe dartboard"),
             "does not learn from a table",
         ),

@@ -65,6 +65,7 @@ pub(crate) fn choose(
         },
         budget: situation.budget,
         adjacency: situation.adjacency,
+        participation: situation.participation,
     };
     let mut reasons = Vec::new();
     let recipe = match wishes.recipe {

@@ -49,6 +49,7 @@ pub(crate) fn choose(situation: &Situation, wishes: &Wishes) -> Result<Box<dyn M
         board: None,
         budget: situation.budget,
         adjacency: situation.adjacency,
+        participation: situation.participation,
     }
     .plan()?;
     Ok(Box::new(Net {

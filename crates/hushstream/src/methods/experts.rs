@@ -39,6 +39,7 @@ pub(crate) fn choose(
         board: None,
         budget: situation.budget,
         adjacency: situation.adjacency,
+        participation: situation.participation,
     };
     let mut reasons = Vec::new();
     let recipe = match wishes.recipe {

@@ -11,6 +11,7 @@ mod problem;
 pub(crate) mod session;
 mod sparse;
 mod tables;
+mod values;
 
 use crate::data;
 use crate::error::{Result, refuse};
@@ -153,17 +154,6 @@ pub(crate) fn choose(
     Ok(method)
 }
 
-/// A recipe that protects records; refuses flags for persons.
-fn whole_records(per_person: bool, method: Result<Box<dyn Method>>) -> Result<Box<dyn Method>> {
-    if per_person {
-        refuse!(
-            "this recipe protects records, not persons: leave out ‹person›, or use ‹recipe \
-             pftal-convex›"
-        );
-    }
-    method
-}
-
 fn find(learner: &Learner, layout: &Layout, situation: &Situation) -> Result<Box<dyn Method>> {
     if learner.data.passes.is_some_and(|passes| passes == 0) {
         refuse!("passes = 0 is not allowed; allowed: 1 or more");
@@ -196,13 +186,6 @@ fn find(learner: &Learner, layout: &Layout, situation: &Situation) -> Result<Box
     }
     match (kind, situation.task) {
         (_, Task::Bandit(..)) => {
-            if per_person {
-                refuse!(
-                    "a bandit protects records, not persons: each row has one answer, and the \
-                     noise is for one; leave out ‹person›, and if a person has several rows, state \
-                     that every row is protected by itself"
-                );
-            }
             let reading = data::feedback(&learner.data, layout)?;
             return bandits::choose(situation, &wishes, layout, reading);
         }
@@ -222,22 +205,18 @@ fn find(learner: &Learner, layout: &Layout, situation: &Situation) -> Result<Box
             return sparse::choose(situation, &wishes, thresholded, Vec::new());
         }
         (Some(MechanismKind::Selection | MechanismKind::Batch), Task::Experts(low, high)) => {
-            if per_person {
-                refuse!(
-                    "a selection protects records, not persons: the chance of a draw is accounted \
-                     for one changed round, not for several; leave out ‹person›, or use ‹recipe \
-                     ftrl›"
-                );
-            }
             return experts::choose(situation, &wishes, (low, high));
         }
         (Some(MechanismKind::Batch), Task::Sign | Task::Number(..)) => {
-            return whole_records(per_person, limited_updates::choose(situation, &wishes));
+            return limited_updates::choose(situation, &wishes);
+        }
+        (Some(MechanismKind::Values(_)), Task::Sign | Task::Number(..)) => {
+            return values::choose(situation, &wishes);
         }
         (Some(MechanismKind::Selection), Task::Sign | Task::Number(..))
             if wishes.recipe.is_some_and(RecipeName::plays_on_points) =>
         {
-            return whole_records(per_person, cover::choose(situation, &wishes));
+            return cover::choose(situation, &wishes);
         }
         (Some(other), _) => refuse!(
             "{} ({other}) does not learn from a table of records with `learn`; see `hushstream \

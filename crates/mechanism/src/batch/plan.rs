@@ -4,6 +4,7 @@ use crate::boundary::Scope;
 use crate::durable::DiaryError;
 use crate::losses::Loss;
 use crate::mechanism::Terms;
+use crate::persons::{Participation, PersonError, Persons};
 use hushstream_account::{
     AccountError, Adjacency, Budget, Charge, FilterKind, Guarantee, GuaranteeError, Mu,
     ParameterError, Price,
@@ -55,6 +56,9 @@ pub enum BatchError {
     /// A constant out of range.
     #[error(transparent)]
     Parameter(#[from] ParameterError),
+    /// A record without its person, or with a person where the plan has none.
+    #[error(transparent)]
+    Person(#[from] PersonError),
 }
 
 /// Parameters of a batch solver.
@@ -67,6 +71,8 @@ pub struct SolverRequest<'a> {
     pub set: &'a dyn ConvexSet,
     /// The neighbouring relation.
     pub adjacency: Adjacency,
+    /// Who contributes how often.
+    pub participation: Participation,
     /// The budget; δ > 0.
     pub budget: Budget,
 }
@@ -77,10 +83,14 @@ pub struct SolverPlan {
     pub(crate) dimension: u32,
     pub(crate) lipschitz: f64,
     pub(crate) smoothness: f64,
+    /// The public part of every gradient, the same in each coordinate: it is stepped along, with
+    /// every record and every null, and moves with none.
+    pub(crate) offset: f64,
     pub(crate) diameter: f64,
     pub(crate) reach: f64,
     pub(crate) mu: f64,
     pub(crate) adjacency: Adjacency,
+    pub(crate) participation: Participation,
     pub(crate) budget: Budget,
     /// Descriptions of loss and set: a resume must bring the same ones.
     pub(crate) about: String,
@@ -108,15 +118,23 @@ impl SolverRequest<'_> {
             return Err(BatchError::Reach { reach, allowed });
         }
         let dimension = u32::try_from(self.set.dimension()).map_err(|_| BatchError::Mismatch)?;
+        self.participation.check_few()?;
+        let slack = total_variation(dimension, self.participation);
         let plan = SolverPlan {
             dimension,
             lipschitz: self.loss.lipschitz(),
             // Linear losses have none, and steps of any length do not expand.
             smoothness: smoothness.max(1e-99),
+            // On the simplex a constant moves no point.
+            offset: match self.set.name() {
+                "simplex" => 0.0,
+                _ => self.loss.offset(),
+            },
             diameter: self.set.diameter(),
             reach: self.set.largest_norm(),
-            mu: Mu::within_with_slack(self.budget, total_variation(dimension))?.get(),
+            mu: Mu::within_with_slack(self.budget, slack)?.get(),
             adjacency: self.adjacency,
+            participation: self.participation,
             budget: self.budget,
             about: about(self.loss, self.set),
         };
@@ -125,9 +143,10 @@ impl SolverRequest<'_> {
     }
 }
 
-/// Total-variation error of all draws that one record affects: those of one phase.
-fn total_variation(dimension: u32) -> f64 {
-    f64::from(dimension) * RoundedGaussian::SLACK
+/// Total-variation error of all draws that one record affects, those of one phase; or a person's
+/// records, one phase each.
+fn total_variation(dimension: u32, participation: Participation) -> f64 {
+    participation.limits().0 as f64 * f64::from(dimension) * RoundedGaussian::SLACK
 }
 
 pub(crate) fn about(loss: &dyn Loss, set: &dyn ConvexSet) -> String {
@@ -136,6 +155,7 @@ pub(crate) fn about(loss: &dyn Loss, set: &dyn ConvexSet) -> String {
 
 impl SolverPlan {
     pub(crate) fn check(&self) -> Result<(), BatchError> {
+        self.participation.check_few()?;
         for (parameter, given) in [
             ("Lipschitz constant", self.lipschitz),
             ("smoothness", self.smoothness),
@@ -146,6 +166,10 @@ impl SolverPlan {
             if !(given > 0.0 && (1e-100..1e100).contains(&given)) {
                 return Err(ParameterError::new(parameter, given, "1e-100 to 1e100").into());
             }
+        }
+        if !(self.offset.abs() < 1e100) {
+            let (name, given) = ("middle of losses", self.offset);
+            return Err(ParameterError::new(name, given, "a number below 1e100").into());
         }
         if self.mu * 2_f64.powi(30) < 4.0 * f64::from(self.dimension).sqrt() {
             return Err(ParameterError::new(
@@ -159,7 +183,8 @@ impl SolverPlan {
     }
 
     /// The price of the whole run: one Gaussian of parameter μ, since a record is in one phase
-    /// only.
+    /// only. A person's k records are in phases k₁ + k₂ + … ≤ k; phase i moves by at most kᵢ times
+    /// what one record moves, its noise is for k, and Σ(kᵢ/k)²·μ² ≤ μ².
     ///
     /// # Errors
     /// Numbers out of range. [`SolverRequest::plan`] has checked them, so a plan does not fail
@@ -169,7 +194,7 @@ impl SolverPlan {
         Ok(Price::new(
             charge,
             self.budget,
-            total_variation(self.dimension),
+            total_variation(self.dimension, self.participation),
         )?)
     }
 
@@ -182,7 +207,10 @@ impl SolverPlan {
     /// The scope of the price.
     #[must_use]
     pub fn scope(&self) -> Scope {
-        Scope::records(self.adjacency)
+        Scope {
+            per_person: self.participation.is_per_person(),
+            ..Scope::records(self.adjacency)
+        }
     }
 
     pub(crate) fn terms(&self) -> Result<Terms, BatchError> {
@@ -190,7 +218,10 @@ impl SolverPlan {
             price: self.charge()?,
             scope: self.scope(),
             planned: 1 << 40,
-            needs_all: None,
+            needs_all: self
+                .participation
+                .is_per_person()
+                .then_some(Persons::NEEDED),
         })
     }
 
@@ -207,29 +238,29 @@ impl SolverPlan {
     pub(crate) fn promise(&self, records: u64, simulated: bool) -> Result<Guarantee, BatchError> {
         let mu = Mu::new(self.mu)?;
         let epsilon = self.budget.epsilon();
-        Ok(
-            Guarantee::builder(epsilon, mu.delta_at(epsilon)?, self.adjacency, records)
-                .mu(mu)
-                .mechanism("phased gradient descent in octaves")
-                .noise("Gaussian")
-                .assume(format!(
-                    "losses have slope at most {} and curvature at most {} on the set, by clipping \
+        let builder = Guarantee::builder(epsilon, mu.delta_at(epsilon)?, self.adjacency, records)
+            .mu(mu)
+            .mechanism("phased gradient descent in octaves")
+            .noise("Gaussian")
+            .assume(format!(
+                "losses have slope at most {} and curvature at most {} on the set, by clipping \
                      of the data",
-                    self.lipschitz, self.smoothness
-                ))
-                .assume("gradients are evaluated to within the stated rounding error")
-                .assume("the number of records and the time of each are public")
-                .assume("AES-256 and HMAC-SHA-256 are pseudo-random")
-                .total_variation(total_variation(self.dimension))
-                .citation("AFKT22 Theorem 3, Feldman, Koren and Talwar 2020")
-                .erratum("F9")
-                .simulated(simulated)
-                .build()?,
-        )
+                self.lipschitz, self.smoothness
+            ))
+            .assume("gradients are evaluated to within the stated rounding error")
+            .assume("the number of records and the time of each are public")
+            .assume("AES-256 and HMAC-SHA-256 are pseudo-random")
+            .total_variation(total_variation(self.dimension, self.participation))
+            .citation("AFKT22 Theorem 3, Feldman, Koren and Talwar 2020")
+            .erratum("F9")
+            .simulated(simulated);
+        Ok(self.participation.stated(builder).build()?)
     }
 
     /// The expected loss of the point that an epoch of n independent records releases, above the
     /// best of the set, at most.
+    ///
+    /// L is the slope, the public part included ([`SolverPlan::slope`]).
     ///
     /// **Claim.** Σ_i [E_i/(2η_i·n_i) + η_i·L²(n_i+1)/(2n_i) + L·√E_i/n_i (not for i = 1)] +
     /// L·√E_{k+1}, with n_i = ⌊n/2ⁱ⌋ steps in phase i = 1 … k, E_1 = D² and E_{i+1} = d·σ_i² the
@@ -244,7 +275,7 @@ impl SolverPlan {
     /// E[F(w̄_i) − F(w̄_{i−1})] is at most the i-th bracket, and the last noise costs L·E‖ξ_k‖. ∎
     #[must_use]
     pub fn excess_risk(&self, records: u64) -> f64 {
-        let (lipschitz, d) = (self.lipschitz, f64::from(self.dimension));
+        let (lipschitz, d) = (self.slope(), f64::from(self.dimension));
         let trivial = lipschitz * self.diameter;
         if records < 2 {
             return trivial;
@@ -264,25 +295,35 @@ impl SolverPlan {
         (total + lipschitz * square.sqrt()).min(trivial)
     }
 
+    /// The longest gradient on the set: of records, and their public part.
+    #[must_use]
+    pub fn slope(&self) -> f64 {
+        self.lipschitz + self.offset.abs() * f64::from(self.dimension).sqrt()
+    }
+
     /// The step size of phase i ≥ 1 in an epoch of n records: (D/L)·min(1/√n, μ/√d)/4ⁱ, and below
     /// 2/β, up to which steps do not expand.
     pub(crate) fn step_size(&self, records: u64, phase: u32) -> f64 {
         let privacy = self.mu / f64::from(self.dimension).sqrt();
         let rate = (1.0 / (records as f64).sqrt()).min(privacy);
-        let wanted = self.diameter / self.lipschitz * rate * libm::scalbn(1.0, -2 * phase as i32);
+        let wanted = self.diameter / self.slope() * rate * libm::scalbn(1.0, -2 * phase as i32);
         wanted.min(2.0 * (1.0 - 1e-9) / self.smoothness)
     }
 
-    /// How far the average of a phase can move when one record changes, rounding included.
+    /// How far the average of a phase can move when one record, or all k of a person, change,
+    /// rounding included.
     ///
-    /// With exact arithmetic: κLη. One step of two records from one point ends within η‖∇f − ∇f'‖ ≤
-    /// 2Lη (Lη for a null), and w ↦ Π(w − η∇f(w)) does not expand for convex β-smooth f and η ≤
-    /// 2/β, so neither iterates nor their average come further apart. In floats each step adds at
-    /// most `rounding`, in each world.
+    /// With exact arithmetic: κLη, L the length of a gradient without its public part. One step of
+    /// two records from one point ends within η‖∇f − ∇f'‖ ≤ 2Lη (Lη for a null, whose gradient is
+    /// the public part alone), and w ↦ Π(w − η∇f(w)) does not expand for convex β-smooth f and η ≤
+    /// 2/β, so neither iterates nor their average come further apart; and k such steps, from points
+    /// that are apart already, add up to kκLη. In floats each step adds at most `rounding`, in each
+    /// world.
     pub(crate) fn sensitivity(&self, records: u64, phase: u32) -> f64 {
         let step = self.step_size(records, phase);
         let taken = (records >> phase) as f64;
-        let ideal = self.adjacency.kappa() * self.lipschitz * (1.0 + 1e-9) * step;
+        let records = self.participation.limits().0 as f64;
+        let ideal = records * self.adjacency.kappa() * self.lipschitz * (1.0 + 1e-9) * step;
         ideal + 2.0 * (taken + 2.0) * self.rounding(step)
     }
 
@@ -291,7 +332,7 @@ impl SolverPlan {
     fn rounding(&self, step: f64) -> f64 {
         let unit = f64::EPSILON;
         let dimension = f64::from(self.dimension) + 16.0;
-        let update = 8.0 * unit * (self.reach + step * self.lipschitz);
+        let update = 8.0 * unit * (self.reach + step * self.slope());
         let gradient = 64.0 * dimension * unit * (self.lipschitz + self.smoothness * self.reach);
         let projection = 64.0 * dimension * unit * (1.0 + self.reach);
         update + step * gradient + projection
@@ -327,6 +368,7 @@ mod tests {
             set: &set,
             budget: Budget::approx(1.0, 1e-6).unwrap(),
             adjacency: Adjacency::ReplaceOne,
+            participation: Participation::OncePerRecord,
         };
         request.plan().unwrap()
     }
@@ -381,6 +423,7 @@ mod tests {
                 set: &set,
                 budget: Budget::approx(1.0, 1e-6).unwrap(),
                 adjacency: Adjacency::ReplaceOne,
+                participation: Participation::OncePerRecord,
             };
             request.plan()
         };

@@ -68,7 +68,8 @@ impl Walk {
         self.records += 1;
         let last = place + 1 == size;
         if !last {
-            self.descend(gradient, plan.step_size(size, self.phase), set)?;
+            let step = plan.step_size(size, self.phase);
+            self.descend(gradient, plan.offset, step, set)?;
             self.in_phase += 1;
             if self.in_phase == size >> self.phase {
                 self.finish_phase(size, plan, set, source)?;
@@ -81,15 +82,18 @@ impl Walk {
         Ok(last)
     }
 
+    /// A null has no gradient but the public part.
     fn descend(
         &mut self,
         gradient: Option<&[f64]>,
+        offset: f64,
         step: f64,
         set: &dyn ConvexSet,
     ) -> Result<(), BatchError> {
-        if let Some(gradient) = gradient {
-            for (at, slope) in self.at.iter_mut().zip(gradient) {
-                *at -= step * slope;
+        if gradient.is_some() || offset.abs() > 0.0 {
+            for (i, at) in self.at.iter_mut().enumerate() {
+                let slope = gradient.map_or(0.0, |gradient| gradient[i]);
+                *at -= step * (slope + offset);
             }
             set.project(&mut self.at)?;
         }
@@ -161,6 +165,7 @@ mod tests {
             loss,
             set,
             adjacency: Adjacency::ReplaceOne,
+            participation: crate::Participation::OncePerRecord,
             budget: Budget::approx(epsilon, 1e-6).unwrap(),
         }
         .plan()

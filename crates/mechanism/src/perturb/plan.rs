@@ -274,12 +274,7 @@ impl PerturbPlan {
         if !request.noise.is_pure() {
             builder = builder.mu(Mu::new(self.price)?);
         }
-        if let Participation::PerPerson { most, .. } = request.participation {
-            builder = builder.person(most).assume(
-                "who contributes at which time is public to the \
-                mechanism's neighbours: a null keeps its person's name",
-            );
-        }
+        builder = request.participation.stated(builder);
         let (citation, errata): (_, &[&str]) = match request.timing {
             Timing::Every(_) => ("JKT12 Theorem 1", &["J8", "J9", "J10", "J11"]),
             Timing::Unknown => ("JKT12 Theorem 13", &["J8", "J11", "J14"]),

@@ -21,6 +21,12 @@
 //! R(K−1) for δ = 0. For δ > 0 the Rényi curves of 1 and 2 add up, and the best order gives ε; the
 //! smallest of that, of ε_Z plus the ε of the draws alone, and of the pure ε is charged.
 //!
+//! **A person with k loss vectors**, at most one in an item: k coins differ, each as above, and
+//! before a draw up to k of the vectors have moved the log-weights, each by an interval of length R:
+//! the draw's interval has length kR. Hence kε_Z + kR(K−1), and the Rényi curves of k coins and of
+//! K−1 draws of range kR. Vectors beyond the limit are null in both worlds, because that depends on
+//! names and places alone.
+//!
 //! **Exactness.** κ is a multiple of 2⁻³⁹, p of 2⁻⁴⁰, losses of 2⁻²⁴: every probability is
 //! e^{−integer/2⁶³} or a ratio of integers, and is realised exactly.
 
@@ -96,10 +102,11 @@ impl Board {
         (p + (1.0 - p) * lost).min(1.0)
     }
 
-    /// R: the length of the interval that holds the privacy loss of one draw.
+    /// kR: the length of the interval that holds the privacy loss of one draw, for a person with
+    /// `most` loss vectors. Exact up to 4096 of them.
     #[must_use]
-    pub fn range(&self, adjacency: Adjacency) -> f64 {
-        adjacency.kappa() * self.rate()
+    pub fn range(&self, adjacency: Adjacency, most: u64) -> f64 {
+        most as f64 * adjacency.kappa() * self.rate()
     }
 
     /// ε_Z: the cost of the one coin, rounded up.
@@ -113,40 +120,47 @@ impl Board {
         OUTWARD * rise.max(self.rate())
     }
 
-    /// ε for δ = 0, rounded up.
+    /// ε for δ = 0 and a person with `most` loss vectors, rounded up.
     #[must_use]
-    pub fn pure_epsilon(&self, adjacency: Adjacency) -> f64 {
-        OUTWARD * (self.coin_epsilon() + self.range(adjacency) * self.resamples as f64)
+    pub fn pure_epsilon(&self, adjacency: Adjacency, most: u64) -> f64 {
+        let draws = self.range(adjacency, most) * self.resamples as f64;
+        OUTWARD * (most as f64 * self.coin_epsilon() + draws)
     }
 
-    /// ε by advanced composition, for comparison only: never charged.
+    /// ε of one loss vector by advanced composition, for comparison only: never charged.
     #[must_use]
     pub fn advanced_epsilon(&self, adjacency: Adjacency, delta: f64) -> f64 {
-        let (range, draws) = (self.range(adjacency), self.resamples as f64);
+        let (range, draws) = (self.range(adjacency, 1), self.resamples as f64);
         self.coin_epsilon()
             + draws * range * libm::tanh(range / 2.0)
             + range * (2.0 * draws * -libm::log(delta)).sqrt()
     }
 
-    /// ε at this δ, rounded up; the pure ε at δ = 0.
+    /// ε at this δ for a person with `most` loss vectors, rounded up; the pure ε at δ = 0.
     ///
     /// # Errors
     /// δ outside [0, 1); numbers that overflow.
-    pub fn epsilon(&self, adjacency: Adjacency, delta: f64) -> Result<f64, AccountError> {
-        let pure = self.pure_epsilon(adjacency);
+    pub fn epsilon(
+        &self,
+        adjacency: Adjacency,
+        most: u64,
+        delta: f64,
+    ) -> Result<f64, AccountError> {
+        let pure = self.pure_epsilon(adjacency, most);
         if delta == 0.0 || self.resamples == 0 {
             return Ok(pure);
         }
-        let range = Epsilon::new(self.range(adjacency))?;
+        let range = Epsilon::new(self.range(adjacency, most))?;
         let draws = RenyiCurve::bounded_range(range)?.times(self.resamples)?;
-        let apart = OUTWARD * (self.coin_epsilon() + draws.epsilon_at(delta)?);
+        let coins = most as f64 * self.coin_epsilon();
+        let apart = OUTWARD * (coins + draws.epsilon_at(delta)?);
         let mut best = pure.min(apart);
         if self.has_coin() {
             let p = self.forced();
             let other = p + (1.0 - p) * -libm::expm1(-self.rate());
             // Round away from p, where both directions only grow.
             let coin = RenyiCurve::coin(p, (OUTWARD * other).min(1.0_f64.next_down()))?;
-            best = best.min(draws.compose(&coin)?.epsilon_at(delta)?);
+            best = best.min(draws.compose(&coin.times(most)?)?.epsilon_at(delta)?);
         }
         Ok(best)
     }
@@ -166,11 +180,11 @@ mod tests {
         let board = Board::new(lambda, 0.0135, 1300).unwrap();
         let rep = Adjacency::ReplaceOne;
         close(board.coin_epsilon(), 0.311_426, 1e-6);
-        close(board.pure_epsilon(rep), 13.344_03, 1e-5);
+        close(board.pure_epsilon(rep, 1), 13.344_03, 1e-5);
         close(board.advanced_epsilon(rep, 1e-6), 2.276_77, 1e-5);
-        let spent = board.epsilon(rep, 1e-6).unwrap();
+        let spent = board.epsilon(rep, 1, 1e-6).unwrap();
         assert!((0.9479..=0.948).contains(&spent), "{spent}");
-        let spent = board.epsilon(Adjacency::ZeroOut, 1e-6).unwrap();
+        let spent = board.epsilon(Adjacency::ZeroOut, 1, 1e-6).unwrap();
         assert!((0.6066..=0.6068).contains(&spent), "{spent}");
         let batched = Board::new(-libm::log1p(-0.1) / 4.0, 0.05, 10).unwrap();
         close(batched.coin_epsilon(), 0.401_409, 1e-6);
@@ -180,10 +194,10 @@ mod tests {
     fn without_a_coin_only_draws_cost() {
         let board = Board::new(0.01, 1.0, 50).unwrap();
         assert!(!board.has_coin() && board.coin_epsilon() == 0.0);
-        close(board.pure_epsilon(Adjacency::ZeroOut), 0.5, 1e-9);
+        close(board.pure_epsilon(Adjacency::ZeroOut, 1), 0.5, 1e-9);
         let mut still = board;
         still.resamples = 0;
-        assert!(still.epsilon(Adjacency::ReplaceOne, 1e-6).unwrap() == 0.0);
+        assert!(still.epsilon(Adjacency::ReplaceOne, 1, 1e-6).unwrap() == 0.0);
     }
 
     #[test]

@@ -32,6 +32,8 @@ pub struct Setting {
     pub batch: u64,
     /// The neighbouring relation.
     pub adjacency: Adjacency,
+    /// k, the most loss vectors of a person.
+    pub most: u64,
     /// The budget.
     pub budget: Budget,
 }
@@ -80,18 +82,18 @@ impl Setting {
 
     fn affords(&self, board: &Board) -> bool {
         board
-            .epsilon(self.adjacency, self.budget.delta())
+            .epsilon(self.adjacency, self.most, self.budget.delta())
             .is_ok_and(|spent| spent <= self.budget.epsilon())
     }
 
     /// An approximation of [`Board::epsilon`]: the same formulas in plain floats, at few orders.
     fn rough_epsilon(&self, board: &Board) -> f64 {
         let delta = self.budget.delta();
-        let pure = board.pure_epsilon(self.adjacency);
+        let pure = board.pure_epsilon(self.adjacency, self.most);
         if delta == 0.0 || board.resamples == 0 {
             return pure;
         }
-        let range = board.range(self.adjacency);
+        let range = board.range(self.adjacency, self.most);
         let draws = board.resamples as f64 * range * range / 8.0;
         let (p, rate) = (board.forced(), board.rate());
         let q = p + (1.0 - p) * -libm::expm1(-rate);
@@ -105,12 +107,12 @@ impl Setting {
         for half_octave in -4..36 {
             let alpha = 1.0 + libm::exp2(f64::from(half_octave) / 2.0);
             let coin = if board.has_coin() {
-                divergence(alpha, p, q).max(divergence(alpha, q, p))
+                self.most as f64 * divergence(alpha, p, q).max(divergence(alpha, q, p))
             } else {
                 0.0
             };
             let rest = libm::log1p(-1.0 / alpha) - libm::log(alpha * delta) / (alpha - 1.0);
-            let apart = board.coin_epsilon() + alpha * draws + rest.max(0.0);
+            let apart = self.most as f64 * board.coin_epsilon() + alpha * draws + rest.max(0.0);
             best = best.min((coin + alpha * draws + rest).max(0.0)).min(apart);
         }
         best
@@ -299,6 +301,7 @@ mod tests {
             rounds,
             batch: 1,
             adjacency: Adjacency::ReplaceOne,
+            most: 1,
             budget: Budget::approx(epsilon, delta).unwrap(),
         }
     }
@@ -315,7 +318,7 @@ mod tests {
             let board = best_board(&setting).unwrap();
             let bound = setting.regret_bound(&board);
             assert!(bound <= most, "{bound} {board:?}");
-            let spent = board.epsilon(setting.adjacency, delta).unwrap();
+            let spent = board.epsilon(setting.adjacency, 1, delta).unwrap();
             assert!(spent <= epsilon && spent > 0.995 * epsilon, "{spent}");
         }
     }

@@ -5,6 +5,7 @@ use super::error::SelectError;
 use super::request::{Horizon, MOST_ROUNDS, Method, OCTAVES, SelectRequest};
 use crate::boundary::Scope;
 use crate::mechanism::Terms;
+use crate::persons::Persons;
 use hushstream_account::{Budget, Charge, Epsilon, FilterKind, Guarantee, Price};
 use serde::{Deserialize, Serialize};
 
@@ -100,15 +101,22 @@ impl SelectPlan {
     }
 
     /// ε at the budget's δ.
+    ///
+    /// A record is in one octave, so octaves cost the most of them. A person's k loss vectors may be
+    /// in several, k₁ + k₂ + … ≤ k. At δ = 0 octave i costs kᵢ times what one vector costs there,
+    /// together no more than the costliest costs for k. (At δ > 0 the sum of curves, each at its own
+    /// best order, has no such bound; persons in octaves are priced at δ = 0.)
     fn spent(&self) -> Result<f64, SelectError> {
         let (adjacency, delta) = (self.request.adjacency, self.request.budget.delta());
+        let (most, _) = self.request.participation.limits();
         Ok(match &self.schedule {
-            Schedule::Whole(board) => board.epsilon(adjacency, delta)?,
-            Schedule::Octaves(boards) => boards.iter().try_fold(0.0_f64, |most, board| {
-                board.epsilon(adjacency, delta).map(|spent| most.max(spent))
+            Schedule::Whole(board) => board.epsilon(adjacency, most, delta)?,
+            Schedule::Octaves(boards) => boards.iter().try_fold(0.0_f64, |worst, board| {
+                let spent = board.epsilon(adjacency, most, delta);
+                spent.map(|spent| worst.max(spent))
             })?,
             Schedule::Doubling { .. } => {
-                adjacency.kappa() * self.doubling_rate().unwrap_or(f64::NAN)
+                most as f64 * adjacency.kappa() * self.doubling_rate().unwrap_or(f64::NAN)
             }
         })
     }
@@ -145,7 +153,10 @@ impl SelectPlan {
     /// The scope of the price.
     #[must_use]
     pub fn scope(&self) -> Scope {
-        Scope::records(self.request.adjacency)
+        Scope {
+            per_person: self.request.participation.is_per_person(),
+            ..Scope::records(self.request.adjacency)
+        }
     }
 
     pub(crate) fn terms(&self) -> Result<Terms, SelectError> {
@@ -153,7 +164,11 @@ impl SelectPlan {
             price: self.charge()?,
             scope: self.scope(),
             planned: self.most_items(),
-            needs_all: None,
+            needs_all: self
+                .request
+                .participation
+                .is_per_person()
+                .then_some(Persons::NEEDED),
         })
     }
 
@@ -196,6 +211,7 @@ impl SelectPlan {
         .assume("AES-256 and HMAC-SHA-256 are pseudo-random")
         .citation(citation)
         .simulated(simulated);
+        builder = self.request.participation.stated(builder);
         for erratum in errata {
             builder = builder.erratum(*erratum);
         }
@@ -205,6 +221,7 @@ impl SelectPlan {
     /// Checks a plan from a file. Its price is computed from its boards, so a forged plan costs
     /// more than was paid.
     pub(crate) fn check_stored(&self) -> Result<(), SelectError> {
+        self.request.participation.check_few()?;
         let unit = 1_u64 << RATE_BITS;
         let sound = |board: &Board| {
             board.rate >= 1
@@ -216,7 +233,12 @@ impl SelectPlan {
                 sound(board) && matches!(self.request.horizon, Horizon::Known(_))
             }
             Schedule::Octaves(boards) => {
-                !boards.is_empty() && boards.len() <= OCTAVES as usize && boards.iter().all(sound)
+                let priced =
+                    self.request.budget.is_pure() || !self.request.participation.is_per_person();
+                priced
+                    && !boards.is_empty()
+                    && boards.len() <= OCTAVES as usize
+                    && boards.iter().all(sound)
             }
             Schedule::Doubling { rate } => (1..=64 * unit).contains(rate) && self.batch == 1,
         };

@@ -4,6 +4,7 @@ use super::board::{Board, RATE_BITS};
 use super::calibrate::{Setting, best_board, best_hedge};
 use super::error::SelectError;
 use super::plan::{Schedule, SelectPlan};
+use crate::persons::Participation;
 use hushstream_account::{Adjacency, Budget, ParameterError};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -52,6 +53,7 @@ pub enum Horizon {
 ///
 /// ```
 /// use hushstream_account::{Adjacency, Budget};
+/// use hushstream_mechanism::Participation;
 /// use hushstream_mechanism::select::{Horizon, Method, SelectRequest};
 ///
 /// let request = SelectRequest {
@@ -60,6 +62,7 @@ pub enum Horizon {
 ///     horizon: Horizon::Known(10_000),
 ///     batch: None, // choose the best one
 ///     adjacency: Adjacency::ReplaceOne,
+///     participation: Participation::OncePerRecord,
 ///     budget: Budget::pure(1.0)?,
 /// };
 /// let plan = request.plan()?;
@@ -78,7 +81,10 @@ pub struct SelectRequest {
     pub batch: Option<u64>,
     /// The neighbouring relation.
     pub adjacency: Adjacency,
-    /// The budget of the whole run.
+    /// Who contributes how often. A journal stores it after the plan.
+    #[serde(skip)]
+    pub participation: Participation,
+    /// The budget of the whole run; δ is not used for persons with an unknown horizon.
     pub budget: Budget,
 }
 
@@ -87,7 +93,12 @@ impl SelectRequest {
     ///
     /// # Errors
     /// A parameter out of range; the message states the allowed values.
-    pub fn plan(self) -> Result<SelectPlan, SelectError> {
+    pub fn plan(mut self) -> Result<SelectPlan, SelectError> {
+        self.participation.check_few()?;
+        if self.participation.is_per_person() && self.horizon == Horizon::Unknown {
+            // A person is in several octaves, whose best Rényi orders differ: see `SelectPlan`.
+            self.budget = Budget::pure(self.budget.epsilon())?;
+        }
         let batch = self.batch.unwrap_or(1);
         let whole = if let Horizon::Known(rounds) = self.horizon {
             rounds
@@ -165,6 +176,7 @@ impl SelectRequest {
             rounds,
             batch,
             adjacency: self.adjacency,
+            most: self.participation.limits().0,
             budget: self.budget,
         }
     }
@@ -214,10 +226,11 @@ impl SelectRequest {
         Ok(Schedule::Octaves(boards))
     }
 
-    /// κ = ε/2 for replace-one, ε for zero-out: one draw, whose loss lies in an interval of length
-    /// 2κ or κ.
+    /// κ = ε/(2k) for replace-one, ε/k for zero-out: one draw an octave, whose loss lies in an
+    /// interval of length 2κ or κ for each of the person's loss vectors in it, k in all.
     fn doubling(&self) -> Result<Schedule, SelectError> {
-        let rate = self.budget.epsilon().min(64.0) / self.adjacency.kappa();
+        let most = self.participation.limits().0 as f64;
+        let rate = self.budget.epsilon().min(64.0) / (self.adjacency.kappa() * most);
         let rate = (rate * (1_u64 << RATE_BITS) as f64) as u64;
         if rate == 0 {
             return Err(SelectError::Account(

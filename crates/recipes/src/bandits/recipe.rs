@@ -7,6 +7,7 @@ use hushstream_learn::LearnError;
 use hushstream_learn::bandits::{
     AnswerSize, BanditLearner, Exp2, Exp2Actions, Exp2Rates, FeedbackNoiseSize, Octaves, Scrible,
 };
+use hushstream_mechanism::Participation;
 use hushstream_mechanism::feedback::{
     FeedbackNoise, FeedbackPlan, FeedbackRequest, Range, Reading,
 };
@@ -80,6 +81,8 @@ pub struct BanditRequest {
     pub budget: Budget,
     /// The neighbouring relation.
     pub adjacency: Adjacency,
+    /// Who answers how often.
+    pub participation: Participation,
 }
 
 /// A recipe with everything fixed but the data.
@@ -180,6 +183,7 @@ impl BanditRequest {
                 rounds: self.rounds,
                 noise,
                 adjacency: self.adjacency,
+                participation: self.participation,
                 budget: self.budget,
             }
             .plan()

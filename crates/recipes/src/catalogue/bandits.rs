@@ -65,7 +65,8 @@ pub(super) const PFTAL_BANDIT: Entry = Entry {
     source: "ST13 Algorithm 3",
     errata: &["S1", "S2", "S7", "S8", "S9"],
     guarantee: "transcript of plays",
-    when: "convex losses of which only the value at the play is seen; from the library",
+    when: "convex losses of which only the value at the play is seen; learn, for one of two \
+        classes or a number",
     mechanism: MechanismKind::Values(SumKind::Tree),
     printed: "O~(p T^(2/3) chi) oblivious, O~(p T^(3/4) chi) adaptive",
     holds: "the printed rates with sensitivity 2pB/beta (pB/beta for values in [0, B])",

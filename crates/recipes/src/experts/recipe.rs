@@ -4,6 +4,7 @@ use crate::catalogue::{CATALOGUE, RecipeName, Rules};
 use crate::error::RecipeError;
 use crate::linear::{Holds, RegretBound};
 use hushstream_account::{Adjacency, Budget};
+use hushstream_mechanism::Participation;
 use hushstream_mechanism::losses::Loss;
 use hushstream_mechanism::select::{Board, Horizon, SelectPlan, SelectRequest};
 use hushstream_sets::{ConvexSet, SetError};
@@ -54,6 +55,8 @@ pub struct ExpertsRequest {
     pub budget: Budget,
     /// The neighbouring relation.
     pub adjacency: Adjacency,
+    /// Who contributes how often.
+    pub participation: Participation,
 }
 
 /// A recipe with everything fixed but the data.
@@ -150,6 +153,7 @@ impl ExpertsRequest {
             horizon: self.rounds.map_or(Horizon::Unknown, Horizon::Known),
             batch: self.batch,
             adjacency: self.adjacency,
+            participation: self.participation,
             budget: self.budget,
         };
         let plan = match self.board {

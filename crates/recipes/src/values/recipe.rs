@@ -45,6 +45,8 @@ pub struct ValuesRequest {
     pub budget: Budget,
     /// The neighbouring relation.
     pub adjacency: Adjacency,
+    /// Who contributes how often.
+    pub participation: Participation,
 }
 
 /// The recipe with everything fixed but the data.
@@ -112,7 +114,7 @@ impl ValuesRequest {
             least_sigma: 0.0,
             batch: 1,
             adjacency: self.adjacency,
-            participation: Participation::OncePerRecord,
+            participation: self.participation,
             budget: self.budget,
         }
         .plan()?;
@@ -149,6 +151,12 @@ impl ValuesRecipe {
     #[must_use]
     pub fn request(&self) -> &ValuesRequest {
         &self.request
+    }
+
+    /// H, of the losses or calibrated.
+    #[must_use]
+    pub fn curvature(&self) -> f64 {
+        self.curvature
     }
 
     /// β.

@@ -8,8 +8,8 @@ mod stops;
 
 use hushstream_account::{Adjacency, Budget, FilterKind, Price};
 use hushstream_mechanism::feedback::Range;
-use hushstream_mechanism::losses::{Distance, Features, Loss, Record};
-use hushstream_mechanism::{Grant, Ledger, Raw, Scope};
+use hushstream_mechanism::losses::{Distance, Features, LinearLoss, Loss, Record};
+use hushstream_mechanism::{Grant, Ledger, Participation, Raw, Scope};
 use hushstream_recipes::{
     Actions, Advice, BanditRecipe, BanditRequest, ExpertsRecipe, ExpertsRequest, LimitedUpdates,
     LimitedUpdatesRequest, RecipeName, ValuesRecipe, ValuesRequest,
@@ -36,6 +36,7 @@ fn experts(recipe: RecipeName, rounds: Option<u64>, batch: Option<u64>) -> Exper
         board: None,
         budget: budget(1.0),
         adjacency: Adjacency::ReplaceOne,
+        participation: Participation::OncePerRecord,
     }
 }
 
@@ -67,6 +68,7 @@ fn bandit(recipe: RecipeName, actions: Actions, rounds: Option<u64>) -> BanditRe
         noise: None,
         budget: Budget::pure(1.0).unwrap(),
         adjacency: Adjacency::ReplaceOne,
+        participation: Participation::OncePerRecord,
     }
 }
 
@@ -80,6 +82,7 @@ fn limited() -> LimitedUpdates {
         set: ball(),
         budget: budget(1.0),
         adjacency: Adjacency::ReplaceOne,
+        participation: Participation::OncePerRecord,
     }
     .plan()
     .unwrap()
@@ -98,6 +101,7 @@ fn values(rounds: u64) -> ValuesRecipe {
         noise: None,
         budget: budget(1.0),
         adjacency: Adjacency::ReplaceOne,
+        participation: Participation::OncePerRecord,
     }
     .plan()
     .unwrap()

@@ -46,6 +46,7 @@ fn of_losses_without_curvature_bounds_and_of_sums() {
         set: ball(),
         budget: budget(1.0),
         adjacency: Adjacency::ReplaceOne,
+        participation: Participation::OncePerRecord,
     };
     assert!(refusal(hinge.plan()).contains("not smooth"));
     let pure = LimitedUpdatesRequest {
@@ -53,6 +54,7 @@ fn of_losses_without_curvature_bounds_and_of_sums() {
         set: ball(),
         budget: Budget::pure(1.0).unwrap(),
         adjacency: Adjacency::ReplaceOne,
+        participation: Participation::OncePerRecord,
     };
     assert!(refusal(pure.plan()).contains("delta"));
     for recipe in [

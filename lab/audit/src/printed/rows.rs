@@ -142,7 +142,7 @@ impl Printed {
             place: "AFKT22 section 3.1.1",
             setting: "B = 2, eta = 0.2, p = 1/8, K = 3, d = 8".into(),
             claim: Claim::Pure {
-                epsilon: board.pure_epsilon(Adjacency::ReplaceOne),
+                epsilon: board.pure_epsilon(Adjacency::ReplaceOne, 1),
             },
             mechanism: Mechanism::Overlapping(board),
         })

@@ -26,9 +26,12 @@ fn audit(recipe: RecipeName, cells: u64) {
     let mut audited = 0;
     for pure in [true, false] {
         for adjacency in [Adjacency::ReplaceOne, Adjacency::ZeroOut] {
-            for (batch, known) in [(1, true), (4, true), (1, false), (4, false)] {
+            let sizes = [(1, true), (4, true), (1, false), (4, false)];
+            for (persons, (batch, known)) in [1, 2].into_iter().flat_map(|k| sizes.map(|s| (k, s)))
+            {
                 let fits = fits(recipe, batch, known);
-                let cell = match OnSelection::plan(recipe, pure, adjacency, batch, known) {
+                let size = (batch, persons);
+                let cell = match OnSelection::plan(recipe, pure, adjacency, size, known) {
                     Ok(cell) => cell,
                     Err(error) => {
                         assert!(!fits, "{recipe} {batch} {known}: {error}");
@@ -59,27 +62,27 @@ fn audit(recipe: RecipeName, cells: u64) {
 
 #[test]
 fn one_record_moves_no_dartboard_by_more_than_was_paid() {
-    audit(RecipeName::Dartboard, 12);
+    audit(RecipeName::Dartboard, 24);
 }
 
 #[test]
 fn one_record_moves_no_batched_dartboard_by_more_than_was_paid() {
-    audit(RecipeName::DartboardBatched, 16);
+    audit(RecipeName::DartboardBatched, 32);
 }
 
 #[test]
 fn one_record_moves_no_hedge_by_more_than_was_paid() {
-    audit(RecipeName::HedgeBatched, 16);
+    audit(RecipeName::HedgeBatched, 32);
 }
 
 #[test]
 fn one_record_moves_no_net_by_more_than_was_paid() {
-    audit(RecipeName::Cover, 8);
+    audit(RecipeName::Cover, 16);
 }
 
 #[test]
 fn one_record_moves_no_limited_update_by_more_than_was_paid() {
-    audit(RecipeName::LimitedUpdates, 8);
+    audit(RecipeName::LimitedUpdates, 16);
 }
 
 /// The reference knows no journal: the program's own runs are compared, and their ledgers.
@@ -232,7 +235,8 @@ fn what_is_beyond_epsilon_is_paid_with_delta() {
         (RecipeName::Cover, 0.015),
     ] {
         for adjacency in [Adjacency::ReplaceOne, Adjacency::ZeroOut] {
-            let cell = OnSelection::plan_at(recipe, (budget, board), adjacency, 1, true).unwrap();
+            let cell =
+                OnSelection::plan_at(recipe, (budget, board), adjacency, (1, 1), true).unwrap();
             let (paid, pure) = cell.paid_and_pure();
             assert!(
                 paid.epsilon() < 0.8 * pure,
