@@ -16,6 +16,7 @@ pub(crate) fn audit(
     py: Python<'_>,
     recipe: &str,
     sum: Option<&str>,
+    restart: None,
     budget: (f64, f64),
     rounds: Option<u64>,
     effort: (u64, f64, u64),

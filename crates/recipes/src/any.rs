@@ -38,6 +38,8 @@ pub struct AnyRequest {
     pub rounds: u64,
     /// Records an item; the recipe's own if none.
     pub batch: Option<u64>,
+    /// Rounds after which a selection or a bandit begins anew, for streams that drift.
+    pub restart: Option<u64>,
     /// What may be spent.
     pub budget: Budget,
     /// The neighbouring relation.
@@ -86,6 +88,14 @@ impl AnyRequest {
         let kind = self.recipe.entry().mechanism;
         if kind == MechanismKind::SparseTree && self.participation != Participation::OncePerRecord {
             return self.unfit("it protects records, not persons");
+        }
+        if self.restart.is_some()
+            && !matches!(kind, MechanismKind::Selection | MechanismKind::Feedback)
+        {
+            return self.unfit(
+                "it does not begin anew: dartboard, dartboard-batched, hedge-batched, cover, exp2, \
+                 exp2-batched and scrible do",
+            );
         }
         if self.sum.is_some() && !matches!(kind, MechanismKind::Sum(_) | MechanismKind::Values(_)) {
             return self.unfit("it does not stand on sums, and has none to choose");
@@ -195,6 +205,7 @@ impl AnyRequest {
             recipe: self.recipe,
             advice,
             rounds: Some(self.rounds),
+            restart: self.restart,
             batch: self.batch,
             board: None,
             budget: self.budget,
@@ -237,6 +248,7 @@ impl AnyRequest {
             range,
             reading: None,
             rounds: Some(self.rounds),
+            restart: self.restart,
             batch: self.batch,
             noise,
             budget: self.budget,

@@ -23,6 +23,7 @@ fn contest(recipe: RecipeName, task: Task, game: Game, dimension: usize, rounds:
         dimension,
         rounds,
         batch: 1,
+        restart: None,
         budget: Budget::approx(2.0, 1e-6).unwrap(),
         adjacency: Adjacency::ReplaceOne,
         window: None,

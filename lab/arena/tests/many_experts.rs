@@ -31,6 +31,7 @@ fn memory_is_a_few_loss_vectors() {
         recipe: RecipeName::Dartboard,
         advice: Advice::Experts(EXPERTS as u32),
         rounds: Some(ROUNDS),
+        restart: None,
         batch: None,
         board: None,
         budget: Budget::approx(1.0, 1e-6).unwrap(),

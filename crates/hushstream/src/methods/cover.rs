@@ -45,6 +45,7 @@ pub(crate) fn choose(situation: &Situation, wishes: &Wishes) -> Result<Box<dyn M
             radius: None,
         },
         rounds: Some(situation.rounds),
+        restart: wishes.restart,
         batch: wishes.batch,
         board: None,
         budget: situation.budget,

@@ -35,6 +35,7 @@ pub(crate) fn choose(
         recipe: wishes.recipe.unwrap_or(RecipeName::Dartboard),
         advice: Advice::Experts(u32::try_from(situation.features)?),
         rounds: (!situation.horizon_unknown).then_some(situation.rounds),
+        restart: wishes.restart,
         batch: wishes.batch,
         board: None,
         budget: situation.budget,

@@ -38,6 +38,7 @@ pub(crate) fn choose(situation: &Situation, wishes: &Wishes) -> Result<Box<dyn M
         set,
         values: None,
         rounds: situation.rounds,
+        restart: None,
         batch: None,
         budget: situation.budget,
         adjacency: situation.adjacency,

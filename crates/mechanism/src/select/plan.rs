@@ -2,7 +2,7 @@
 
 use super::board::{Board, RATE_BITS};
 use super::error::SelectError;
-use super::request::{Horizon, MOST_ROUNDS, Method, OCTAVES, SelectRequest};
+use super::request::{Horizon, MOST_ROUNDS, Method, OCTAVES, SelectRequest, items_of};
 use crate::boundary::Scope;
 use crate::mechanism::Terms;
 use crate::persons::Persons;
@@ -18,6 +18,8 @@ pub(crate) enum Schedule {
     Octaves(Vec<Board>),
     /// One draw with this rate at the end of each octave, from its items alone.
     Doubling { rate: u64 },
+    /// The same board in every season of so many items, each begun anew.
+    Seasons { board: Board, items: u64 },
 }
 
 /// A selection plan: everything that is fixed before any data.
@@ -41,11 +43,11 @@ impl SelectPlan {
         self.batch
     }
 
-    /// The board, if there is one for the whole horizon.
+    /// The board, if there is one for the whole horizon or for every season.
     #[must_use]
     pub fn board(&self) -> Option<&Board> {
         match &self.schedule {
-            Schedule::Whole(board) => Some(board),
+            Schedule::Whole(board) | Schedule::Seasons { board, .. } => Some(board),
             _ => None,
         }
     }
@@ -55,7 +57,7 @@ impl SelectPlan {
     #[must_use]
     pub fn board_of(&self, item: u64) -> Option<&Board> {
         match &self.schedule {
-            Schedule::Whole(board) => Some(board),
+            Schedule::Whole(board) | Schedule::Seasons { board, .. } => Some(board),
             Schedule::Octaves(boards) => {
                 let octave = item.max(1).ilog2() as usize;
                 boards.get(octave.min(boards.len().saturating_sub(1)))
@@ -69,24 +71,41 @@ impl SelectPlan {
     pub fn most_items(&self) -> u64 {
         match (&self.schedule, self.request.horizon) {
             (Schedule::Octaves(boards), _) => (1_u64 << boards.len()) - 1,
-            (_, Horizon::Known(rounds)) => rounds.div_ceil(self.batch).saturating_sub(1),
-            (_, Horizon::Unknown) => MOST_ROUNDS,
+            (_, horizon) => match horizon.rounds() {
+                Some(rounds) => rounds.div_ceil(self.batch).saturating_sub(1),
+                None => MOST_ROUNDS,
+            },
         }
     }
 
     /// T, as far as it is planned.
     #[must_use]
     pub fn rounds(&self) -> u64 {
-        match self.request.horizon {
-            Horizon::Known(rounds) => rounds,
-            Horizon::Unknown => self.most_items().saturating_mul(self.batch),
+        let most = || self.most_items().saturating_mul(self.batch);
+        self.request.horizon.rounds().unwrap_or_else(most)
+    }
+
+    /// Rounds of a season, where there are such.
+    #[must_use]
+    pub fn season(&self) -> Option<u64> {
+        match self.schedule {
+            Schedule::Seasons { items, .. } => Some(items * self.batch),
+            _ => None,
         }
     }
 
     /// A bound on the expected regret against losses that do not depend on the plays; `None` for
-    /// limited updates (stochastic losses) and for octaves.
+    /// limited updates (stochastic losses) and for octaves. In seasons it is against the best expert
+    /// of each, which may change from one to the next: every season has the law of a run of its own,
+    /// from a uniform start, so its regret is at most that of S rounds, and there are ⌈T/S⌉ of them.
     #[must_use]
     pub fn regret_bound(&self) -> Option<f64> {
+        if let Some(season) = self.season() {
+            let seasons = self.request.horizon.rounds()?.div_ceil(season);
+            let setting = self.request.setting(season, self.batch);
+            let board = self.board()?;
+            return Some(seasons as f64 * setting.regret_bound(board));
+        }
         let setting = self.request.setting(self.rounds(), self.batch);
         self.board().map(|board| setting.regret_bound(board))
     }
@@ -96,7 +115,7 @@ impl SelectPlan {
     pub fn doubling_rate(&self) -> Option<f64> {
         match self.schedule {
             Schedule::Doubling { rate } => Some(rate as f64 / (1_u64 << RATE_BITS) as f64),
-            Schedule::Whole(_) | Schedule::Octaves(_) => None,
+            _ => None,
         }
     }
 
@@ -105,12 +124,16 @@ impl SelectPlan {
     /// A record is in one octave, so octaves cost the most of them. A person's k loss vectors may be
     /// in several, k₁ + k₂ + … ≤ k. At δ = 0 octave i costs kᵢ times what one vector costs there,
     /// together no more than the costliest costs for k. (At δ > 0 the sum of curves, each at its own
-    /// best order, has no such bound; persons in octaves are priced at δ = 0.)
+    /// best order, has no such bound; persons in octaves are priced at δ = 0.) Seasons have one
+    /// board, hence one curve: at every order k₁ + k₂ + … ≤ k coins cost no more than k, and draws
+    /// of range kᵢR cost kᵢ²ρ, together at most k²ρ. So seasons cost what one of them costs for k.
     fn spent(&self) -> Result<f64, SelectError> {
         let (adjacency, delta) = (self.request.adjacency, self.request.budget.delta());
         let (most, _) = self.request.participation.limits();
         Ok(match &self.schedule {
-            Schedule::Whole(board) => board.epsilon(adjacency, most, delta)?,
+            Schedule::Whole(board) | Schedule::Seasons { board, .. } => {
+                board.epsilon(adjacency, most, delta)?
+            }
             Schedule::Octaves(boards) => boards.iter().try_fold(0.0_f64, |worst, board| {
                 let spent = board.epsilon(adjacency, most, delta);
                 spent.map(|spent| worst.max(spent))
@@ -232,6 +255,12 @@ impl SelectPlan {
             Schedule::Whole(board) => {
                 sound(board) && matches!(self.request.horizon, Horizon::Known(_))
             }
+            Schedule::Seasons { board, items } => match self.request.horizon {
+                Horizon::Seasons { season, .. } => {
+                    sound(board) && *items == items_of(season, self.batch)
+                }
+                _ => false,
+            },
             Schedule::Octaves(boards) => {
                 let priced =
                     self.request.budget.is_pure() || !self.request.participation.is_per_person();

@@ -47,6 +47,25 @@ pub enum Horizon {
     /// Octaves of 1, 2, 4, … items, each with the whole budget: an item is in one of them, so their
     /// costs do not add up.
     Unknown,
+    /// Seasons of so many rounds, each begun anew with the whole budget, for streams that drift: an
+    /// item is in one of them.
+    Seasons {
+        /// Rounds of a season.
+        season: u64,
+        /// T, if it is known.
+        rounds: Option<u64>,
+    },
+}
+
+impl Horizon {
+    /// T, if it is known.
+    pub(super) fn rounds(self) -> Option<u64> {
+        match self {
+            Self::Known(rounds) => Some(rounds),
+            Self::Unknown => None,
+            Self::Seasons { rounds, .. } => rounds,
+        }
+    }
 }
 
 /// Parameters of a selection.
@@ -100,14 +119,15 @@ impl SelectRequest {
             self.budget = Budget::pure(self.budget.epsilon())?;
         }
         let batch = self.batch.unwrap_or(1);
-        let whole = if let Horizon::Known(rounds) = self.horizon {
-            rounds
-        } else {
-            batch
+        let (whole, season) = match self.horizon {
+            Horizon::Known(rounds) => (rounds, rounds),
+            Horizon::Unknown => (batch, batch),
+            Horizon::Seasons { season, rounds } => (rounds.unwrap_or(season), season),
         };
         for (parameter, given) in [
             ("experts", u64::from(self.experts)),
             ("rounds", whole),
+            ("rounds of a season", season),
             ("batch", batch),
         ] {
             if !(1..=MOST_ROUNDS).contains(&given) {
@@ -133,15 +153,26 @@ impl SelectRequest {
             )
             .into());
         }
-        let (batch, schedule) = match self.method {
-            Method::LimitedUpdates => (1, self.doubling()?),
-            _ => match (self.horizon, self.batch) {
-                (Horizon::Unknown, _) => (batch, self.octaves(batch)?),
-                (Horizon::Known(rounds), None) if self.method != Method::Dartboard => {
-                    self.best_batch(rounds)?
-                }
-                (Horizon::Known(rounds), _) => (batch, Schedule::Whole(self.board(rounds, batch)?)),
-            },
+        let best = self.batch.is_none() && self.method != Method::Dartboard;
+        let (batch, schedule) = match (self.method, self.horizon) {
+            (Method::LimitedUpdates, Horizon::Seasons { season, .. }) => {
+                return Err(ParameterError::new(
+                    "rounds of a season",
+                    season,
+                    "none for limited updates, which are for losses that do not drift; use dartboard",
+                )
+                .into());
+            }
+            (Method::LimitedUpdates, _) => (1, self.doubling()?),
+            (_, Horizon::Unknown) => (batch, self.octaves(batch)?),
+            (_, Horizon::Known(_) | Horizon::Seasons { .. }) => {
+                let (batch, board) = if best {
+                    self.best_batch(season)?
+                } else {
+                    (batch, self.board(season, batch)?)
+                };
+                (batch, self.schedule(board, batch))
+            }
         };
         let plan = SelectPlan {
             request: self,
@@ -158,10 +189,11 @@ impl SelectRequest {
     /// # Errors
     /// An unknown horizon or a method without a board; a rate above 1/B; counts out of range.
     pub fn plan_with(self, board: Board) -> Result<SelectPlan, SelectError> {
+        let batch = self.batch.unwrap_or(1);
         let plan = SelectPlan {
-            batch: self.batch.unwrap_or(1),
+            schedule: self.schedule(board, batch),
+            batch,
             request: self,
-            schedule: Schedule::Whole(board),
         };
         if plan.request.method == Method::LimitedUpdates {
             return Err(SelectError::Stored);
@@ -189,9 +221,20 @@ impl SelectRequest {
         })
     }
 
+    /// One board, for the whole horizon or in every season.
+    fn schedule(&self, board: Board, batch: u64) -> Schedule {
+        match self.horizon {
+            Horizon::Seasons { season, .. } => Schedule::Seasons {
+                board,
+                items: items_of(season, batch),
+            },
+            _ => Schedule::Whole(board),
+        }
+    }
+
     /// The power of two with the least bound; for Hedge, whose bound is cheap to compute, its
     /// neighbours are tried too.
-    fn best_batch(&self, rounds: u64) -> Result<(u64, Schedule), SelectError> {
+    fn best_batch(&self, rounds: u64) -> Result<(u64, Board), SelectError> {
         let mut best: Option<(f64, u64, Board)> = None;
         let mut worse = 0;
         let mut last = f64::INFINITY;
@@ -214,8 +257,8 @@ impl SelectRequest {
             }
         }
         match best {
-            Some((_, batch, board)) => Ok((batch, Schedule::Whole(board))),
-            None => Ok((1, Schedule::Whole(self.board(rounds, 1)?))),
+            Some((_, batch, board)) => Ok((batch, board)),
+            None => Ok((1, self.board(rounds, 1)?)),
         }
     }
 
@@ -241,4 +284,9 @@ impl SelectRequest {
         }
         Ok(Schedule::Doubling { rate })
     }
+}
+
+/// Items of a season of so many rounds, in whole batches.
+pub(super) fn items_of(season: u64, batch: u64) -> u64 {
+    (season / batch.max(1)).max(1)
 }

@@ -7,7 +7,6 @@
 use super::error::SelectError;
 use super::plan::SelectPlan;
 use super::play::{LOSS_BITS, Play};
-use super::request::Horizon;
 use crate::boundary::{Pending, Raw, Released, Transcript};
 use crate::durable::{DiaryError, decode_first, encode};
 use crate::losses::{Loss, Record};
@@ -174,9 +173,9 @@ impl Machine for Choice {
     }
 
     fn guarantee(&self, steps: u64, simulated: bool) -> Result<Guarantee, SelectError> {
-        let (rounds, items) = match self.plan.request().horizon {
-            Horizon::Known(_) => (self.plan.rounds(), self.plan.most_items()),
-            Horizon::Unknown => ((steps * self.plan.batch()).max(1), steps),
+        let (rounds, items) = match self.plan.request().horizon.rounds() {
+            Some(rounds) => (rounds, self.plan.most_items()),
+            None => ((steps * self.plan.batch()).max(1), steps),
         };
         self.plan.promise(rounds, items, self.bounds, simulated)
     }

@@ -3,6 +3,7 @@
 use crate::catalogue::{CATALOGUE, RecipeName, Rules};
 use crate::error::RecipeError;
 use crate::linear::{Holds, RegretBound};
+use crate::note::as_before;
 use hushstream_account::{Adjacency, Budget};
 use hushstream_mechanism::Participation;
 use hushstream_mechanism::losses::Loss;
@@ -47,6 +48,8 @@ pub struct ExpertsRequest {
     pub advice: Advice,
     /// T, if it is known; otherwise octaves.
     pub rounds: Option<u64>,
+    /// Rounds after which it begins anew, for losses that drift; never if none.
+    pub restart: Option<u64>,
     /// Rounds for which an expert is held; the best for the batched recipes if none is given.
     pub batch: Option<u64>,
     /// Parameters of one's own instead of calibrated ones, for a known horizon.
@@ -150,7 +153,11 @@ impl ExpertsRequest {
         let request = SelectRequest {
             method,
             experts,
-            horizon: self.rounds.map_or(Horizon::Unknown, Horizon::Known),
+            horizon: match (self.restart, self.rounds) {
+                (Some(season), rounds) => Horizon::Seasons { season, rounds },
+                (None, Some(rounds)) => Horizon::Known(rounds),
+                (None, None) => Horizon::Unknown,
+            },
             batch: self.batch,
             adjacency: self.adjacency,
             participation: self.participation,
@@ -256,7 +263,13 @@ impl ExpertsRecipe {
                 .map(|value| RegretBound {
                     value,
                     holds: Holds::ExpectedOblivious,
-                    theorem: self.request.recipe.entry().holds,
+                    theorem: match self.request.restart {
+                        Some(_) => {
+                            "ceil(T/S) times the recipe's bound for a season of S rounds, against \
+                             the best expert of every season"
+                        }
+                        None => self.request.recipe.entry().holds,
+                    },
                 })
                 .ok_or_else(|| "none is known for an unknown horizon".to_owned());
         };
@@ -295,6 +308,9 @@ impl ExpertsRecipe {
                 )
             }
         };
-        format!("{} with {advice}, {:?}", self.request.recipe, self.plan)
+        as_before(&format!(
+            "{} with {advice}, {:?}",
+            self.request.recipe, self.plan
+        ))
     }
 }

@@ -2,13 +2,14 @@
 //! they learn; what does not fit is refused.
 #![allow(clippy::unwrap_used)]
 
+mod bounds;
 mod learning;
 mod refusals;
 mod stops;
 
 use hushstream_account::{Adjacency, Budget, FilterKind, Price};
 use hushstream_mechanism::feedback::Range;
-use hushstream_mechanism::losses::{Distance, Features, LinearLoss, Loss, Record};
+use hushstream_mechanism::losses::{Distance, Features, LinearLoss, Loss, LossSet, Record};
 use hushstream_mechanism::{Grant, Ledger, Participation, Raw, Scope};
 use hushstream_recipes::{
     Actions, Advice, BanditRecipe, BanditRequest, ExpertsRecipe, ExpertsRequest, LimitedUpdates,
@@ -32,6 +33,7 @@ fn experts(recipe: RecipeName, rounds: Option<u64>, batch: Option<u64>) -> Exper
         recipe,
         advice: Advice::Experts(5),
         rounds,
+        restart: None,
         batch,
         board: None,
         budget: budget(1.0),
@@ -64,6 +66,7 @@ fn bandit(recipe: RecipeName, actions: Actions, rounds: Option<u64>) -> BanditRe
         reading: None,
         range: Range::Symmetric(1.0),
         rounds,
+        restart: None,
         batch: None,
         noise: None,
         budget: Budget::pure(1.0).unwrap(),

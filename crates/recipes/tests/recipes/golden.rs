@@ -160,6 +160,7 @@ fn answers_of_version_3_are_resumed() {
         reading: None,
         range: Range::ZeroTo(1.0),
         rounds: Some(END),
+        restart: None,
         batch: Some(1),
         noise: Some(FeedbackNoise::Gaussian),
         budget: budget(),

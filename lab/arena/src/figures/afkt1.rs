@@ -66,6 +66,7 @@ pub fn figure(rounds: u64) -> Result<Vec<Row>, ArenaError> {
                 recipe,
                 advice: Advice::Experts(u32::try_from(rounds).unwrap_or(u32::MAX)),
                 rounds: Some(rounds),
+                restart: None,
                 batch: None,
                 board: None,
                 budget: Budget::approx(epsilon, DELTA)

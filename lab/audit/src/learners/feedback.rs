@@ -66,6 +66,7 @@ fn recipe(target: &Target) -> Result<BanditRecipe, AuditError> {
         reading: None,
         range,
         rounds: Some(target.releases.saturating_mul(batch)),
+        restart: None,
         batch: Some(batch),
         noise: Some(noise),
         budget: target.budget,

@@ -65,6 +65,7 @@ fn recipe(target: &Target) -> Result<ExpertsRecipe, AuditError> {
         recipe: target.recipe,
         advice,
         rounds: Some(n.saturating_add(1).saturating_mul(batch)),
+        restart: None,
         batch: (batch > 1).then_some(batch),
         board: board(target)?,
         budget: target.budget,

@@ -1059,6 +1059,7 @@ impl OnAnswers {
             reading: None,
             range,
             rounds: known.then_some(RECORDS * batch),
+            restart: None,
             batch: Some(batch),
             noise: Some(noise),
             budget: budget(noise == FeedbackNoise::Laplace),
@@ -1560,6 +1561,20 @@ impl<'a> Odds<'a> {
     }
 }
 
+/// How long a selection plays.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Until {
+    /// For a known number of rounds.
+    Known,
+    /// Without end, in octaves.
+    Unknown,
+    /// For a known number of rounds, begun anew after [`SEASON`] items.
+    Seasons,
+}
+
+/// Items of a season.
+const SEASON: u64 = 5;
+
 /// What happens after one item, for every expert that may be the one that is played.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Law {
@@ -1578,8 +1593,8 @@ impl OnSelection {
         recipe: RecipeName,
         pure: bool,
         adjacency: Adjacency,
-        (batch, persons): (u64, u64),
-        known: bool,
+        size: (u64, u64),
+        until: Until,
     ) -> Result<Self, RecipeError> {
         let budget = if pure {
             Budget::pure(6.0).unwrap()
@@ -1588,7 +1603,7 @@ impl OnSelection {
         };
         // Parameters for which plays change often.
         let board = Board::new(0.25, 0.3, 4).unwrap();
-        Self::plan_at(recipe, (budget, board), adjacency, (batch, persons), known)
+        Self::plan_at(recipe, (budget, board), adjacency, size, until)
     }
 
     /// With a budget, and a board for a dartboard of known horizon.
@@ -1597,8 +1612,10 @@ impl OnSelection {
         (budget, board): (Budget, Board),
         adjacency: Adjacency,
         (batch, persons): (u64, u64),
-        known: bool,
+        until: Until,
     ) -> Result<Self, RecipeError> {
+        let known = until != Until::Unknown;
+        let restart = (until == Until::Seasons).then_some(SEASON * batch);
         let dartboard = matches!(
             recipe,
             RecipeName::Dartboard | RecipeName::DartboardBatched | RecipeName::Cover
@@ -1621,6 +1638,7 @@ impl OnSelection {
             recipe,
             advice,
             rounds: known.then_some((RECORDS + 1) * batch),
+            restart,
             batch: (batch > 1 || held).then_some(batch),
             board: (dartboard && known).then_some(board),
             budget,
@@ -1656,7 +1674,7 @@ impl OnSelection {
                 lost.iter_mut().zip(losses).for_each(|(sum, l)| *sum += l);
             }
             totals.iter_mut().zip(&lost).for_each(|(sum, l)| *sum += l);
-            let ends = (item + 1_u64).is_power_of_two() && plan.board().is_none();
+            let ends = self.ends(item);
             let rate = self.rate(item) as f64 * unit;
             let all = |share: f64| vec![share; self.experts()];
             let weighted = || {
@@ -1691,6 +1709,17 @@ impl OnSelection {
     fn counted(&self, stream: &[Entry]) -> Vec<Pull> {
         let plan = self.recipe.plan();
         counted(stream, plan.batch(), plan.request().participation)
+    }
+
+    /// Whether what was learned is forgotten after an item.
+    fn ends(&self, item: u64) -> bool {
+        match self.recipe.request() {
+            request if request.restart.is_some() => item.is_multiple_of(SEASON),
+            request if request.rounds.is_some() => {
+                request.recipe == RecipeName::LimitedUpdates && (item + 1).is_power_of_two()
+            }
+            _ => (item + 1).is_power_of_two(),
+        }
     }
 
     fn most(&self) -> u64 {
@@ -1904,7 +1933,7 @@ impl Play for OnSelection {
                 lost.iter_mut().zip(losses).for_each(|(sum, l)| *sum += l);
             }
             totals.iter_mut().zip(&lost).for_each(|(sum, l)| *sum += l);
-            let ends = (item + 1_u64).is_power_of_two();
+            let ends = self.ends(item);
             let rate = self.rate(item);
             let unit = 2_f64.powi(-((RATE_BITS + LOSS_BITS) as i32));
             let logs: Vec<f64> = (totals.iter())
@@ -1916,9 +1945,7 @@ impl Play for OnSelection {
             let (active, switch, drawn, next) = match plan.board_of(item) {
                 None if ends => (true, 1.0, true, draw(item, rate, &totals)),
                 None => (false, 0.0, false, current),
-                Some(_) if plan.board().is_none() && ends => {
-                    (false, 0.0, false, draw(item, 1, &nothing))
-                }
+                Some(_) if ends => (false, 0.0, false, draw(item, 1, &nothing)),
                 Some(board) if used >= board.resamples() => (false, 0.0, false, current),
                 Some(board) => {
                     let forced = (board.forced() * (1_u64 << FORCED_BITS) as f64) as u64;
@@ -1943,7 +1970,7 @@ impl Play for OnSelection {
             let known = [flag(active), switch, flag(drawn)];
             seen.values.push(known.into_iter().chain(logs).collect());
             seen.published.push(vec![next as f64]);
-            if ends && plan.board().is_none() {
+            if ends {
                 (totals, used) = (nothing.clone(), 0);
             }
         }
