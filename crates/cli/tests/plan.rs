@@ -462,7 +462,6 @@ fn bad_recipes_end_with_code_two_and_what_is_allowed() {
             "--recipe dartboard --max-per-person 5000",
             "contributions of a person = 5000",
         ),
-        ("--recipe sparse-ftrl --max-per-person 2", "not persons"),
         ("--recipe exp2 --sum tree", "does not stand on sums"),
         ("--recipe tables", "plan --schema"),
         (

@@ -112,22 +112,18 @@ fn limited_updates_of_experts() {
 /// (AFKT22 Corollary 5.1).
 #[test]
 fn limited_updates_of_a_mean() {
-    for (rounds, expected) in [
-        (1000, 2_666.527_38),
-        (1_000_000, 60_201.910_6),
-        (1_000_000_000, 1_854_383.79),
-    ] {
+    for (rounds, expected) in [(1000, 2_666.527_38), (1_000_000, 60_201.910_6)] {
         close("a mean", limited().regret_bound(rounds).value, expected);
     }
 }
 
-/// H_T·((G + HD)²/2 + GN)/H + L·T·β·(2 + R/r), with β = ⅕, G = 10, D = 1.6, h = 10 levels, at most 9
+/// (1 + ln T)·((G + HD)²/2 + GN)/H + L·T·β·(2 + R/r), with β = ⅕, G = 10, D = 1.6, h = 10 levels, at most 9
 /// nodes, N = 1133.6, L = 2 (ST13 Theorems 6 and 17).
 #[test]
 fn values_of_a_mean() {
     let recipe = values(1000);
     close("beta", recipe.radius(), 0.2);
-    close("values", recipe.regret_bound().unwrap().value, 86_558.943);
+    close("values", recipe.regret_bound().unwrap().value, 91_374.400);
 }
 
 /// EXP2 on five arms, on the corners of the L1 ball of the plane, and SCRiBLE on the disc, T = 5000
