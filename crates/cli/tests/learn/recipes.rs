@@ -171,6 +171,14 @@ fn convex_losses_are_learned_on_few_points() {
             "no use for restarts",
         ),
         (
+            format!("{SCHEMA} --recipe tables --restart-every 100"),
+            "no use for restarts",
+        ),
+        (
+            format!("{SCHEMA} --restart-every 100"),
+            "for experts, bandits",
+        ),
+        (
             "--task experts --features a,y --bounds a=0:1,y=0:1 --recipe limited-updates \
              --restart-every 100"
                 .to_owned(),

@@ -22,7 +22,7 @@ use hushstream_account::Price;
 use hushstream_mechanism::{CameBack, DiaryError, Grant, Ledger, Scope, Storage, TableMap};
 use hushstream_noise::Key;
 use hushstream_read::Layout;
-use hushstream_recipes::{MechanismKind, Player, RecipeName, Run, Situation, Task};
+use hushstream_recipes::{MechanismKind, Player, RecipeName, Run, Situation, Task, Wishes};
 use session::{Baseline, Session};
 
 /// Number of features from which a sparse learner pays off.
@@ -154,12 +154,31 @@ pub(crate) fn choose(
     Ok(method)
 }
 
+/// Refuses restarts that nobody would make: a stream that drifts must not be learned as one that
+/// does not, in silence.
+fn check_restarts(wishes: &Wishes, task: Task) -> Result<()> {
+    let restart = wishes.restart;
+    match wishes.recipe {
+        Some(recipe) => Ok(Wishes {
+            restart,
+            ..Wishes::default()
+        }
+        .check(recipe)?),
+        None if restart.is_none() => Ok(()),
+        None if matches!(task, Task::Experts(..) | Task::Bandit(..)) => Ok(()),
+        None => {
+            refuse!("‹restart-every› is for experts, bandits and the recipe cover: leave it out")
+        }
+    }
+}
+
 fn find(learner: &Learner, layout: &Layout, situation: &Situation) -> Result<Box<dyn Method>> {
     if learner.data.passes.is_some_and(|passes| passes == 0) {
         refuse!("passes = 0 is not allowed; allowed: 1 or more");
     }
     let wishes = learner.wishes.clone();
     let kind = wishes.recipe.map(|recipe| recipe.entry().mechanism);
+    check_restarts(&wishes, situation.task)?;
     // Each model of a sparse learner would be all features long, so it makes only the last.
     let every = learner.output.releases.is_some() || learner.output.every;
     let thresholded = learner.output.thresholded;

