@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// Parameters of `limited-updates`.
 #[derive(Clone)]
 pub struct LimitedUpdatesRequest {
-    /// The loss: smooth, with constants that hold by clipping of the data.
+    /// The loss: with constants that hold by clipping of the data, and smooth or in closed form.
     pub loss: Arc<dyn Loss>,
     /// Where points live: a ball, box, simplex or L1 ball.
     pub set: Arc<dyn ConvexSet>,
@@ -44,7 +44,7 @@ impl LimitedUpdatesRequest {
     pub fn plan(self) -> Result<LimitedUpdates, RecipeError> {
         let plan = SolverRequest {
             loss: self.loss.as_ref(),
-            set: self.set.as_ref(),
+            set: &self.set,
             adjacency: self.adjacency,
             participation: self.participation,
             budget: self.budget,

@@ -5,6 +5,7 @@ use crate::durable::DiaryError;
 use crate::losses::Loss;
 use crate::mechanism::Terms;
 use crate::persons::{Participation, PersonError, Persons};
+use crate::perturb::{Curvature, ImplicitDescent};
 use hushstream_account::{
     AccountError, Adjacency, Budget, Charge, FilterKind, Guarantee, GuaranteeError, Mu,
     ParameterError, Price,
@@ -12,6 +13,7 @@ use hushstream_account::{
 use hushstream_noise::{NoiseError, RoundedGaussian};
 use hushstream_sets::{ConvexSet, SetError};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// Why a solver refuses.
 #[derive(Debug, thiserror::Error)]
@@ -19,11 +21,15 @@ pub enum BatchError {
     /// The set's projection is not in closed form, so its error is not bounded in advance.
     #[error("{0} cannot be projected on in closed form; allowed: ball, box, simplex, L1 ball")]
     Projection(&'static str),
-    /// The loss has no bound on its curvature: steps would not contract.
+    /// The loss has corners, and no closed form for implicit steps.
     #[error(
-        "{0} is not smooth: limited-updates needs smooth losses (use a smoothed hinge, or huber)"
+        "{0} is not smooth, and not a linear model's loss without a ridge, for which implicit steps \
+         would serve (use a smoothed hinge, or huber)"
     )]
     NotSmooth(String),
+    /// Implicit steps on this loss and set cannot be proved.
+    #[error("implicit steps: {0}")]
+    Implicit(String),
     /// The set is larger than the region where the loss states its slope.
     #[error(
         "the set reaches to {reach}, and the loss states its slope for weights up to {allowed} \
@@ -64,11 +70,11 @@ pub enum BatchError {
 /// Parameters of a batch solver.
 #[derive(Clone, Copy)]
 pub struct SolverRequest<'a> {
-    /// The loss, smooth, whose Lipschitz constant and curvature hold on the set by clipping of the
-    /// data.
+    /// The loss, whose Lipschitz constant and curvature hold on the set by clipping of the data;
+    /// with corners, one in closed form ([`Loss::explicit`]).
     pub loss: &'a dyn Loss,
     /// The set of feasible points.
-    pub set: &'a dyn ConvexSet,
+    pub set: &'a Arc<dyn ConvexSet>,
     /// The neighbouring relation.
     pub adjacency: Adjacency,
     /// Who contributes how often.
@@ -86,6 +92,8 @@ pub struct SolverPlan {
     /// The public part of every gradient, the same in each coordinate: it is stepped along, with
     /// every record and every null, and moves with none.
     pub(crate) offset: f64,
+    /// For losses with corners: what an implicit step errs by, and what more for its size.
+    pub(crate) implicit: Option<(f64, f64)>,
     pub(crate) diameter: f64,
     pub(crate) reach: f64,
     pub(crate) mu: f64,
@@ -105,9 +113,6 @@ impl SolverRequest<'_> {
         if !matches!(self.set.name(), "ball" | "box" | "simplex" | "L1 ball") {
             return Err(BatchError::Projection(self.set.name()));
         }
-        let Some(smoothness) = self.loss.smoothness() else {
-            return Err(BatchError::NotSmooth(self.loss.name().to_owned()));
-        };
         if self.loss.dimension() != self.set.dimension() {
             return Err(BatchError::Mismatch);
         }
@@ -123,8 +128,9 @@ impl SolverRequest<'_> {
         let plan = SolverPlan {
             dimension,
             lipschitz: self.loss.lipschitz(),
-            // Linear losses have none, and steps of any length do not expand.
-            smoothness: smoothness.max(1e-99),
+            // Linear losses have none, and steps of any length do not expand; nor do implicit ones.
+            smoothness: self.loss.smoothness().unwrap_or(0.0).max(1e-99),
+            implicit: implicit(self.loss, self.set)?.map(|steps| steps.step_error()),
             // On the simplex a constant moves no point.
             offset: match self.set.name() {
                 "simplex" => 0.0,
@@ -136,7 +142,7 @@ impl SolverRequest<'_> {
             adjacency: self.adjacency,
             participation: self.participation,
             budget: self.budget,
-            about: about(self.loss, self.set),
+            about: about(self.loss, self.set.as_ref()),
         };
         plan.check()?;
         Ok(plan)
@@ -147,6 +153,30 @@ impl SolverRequest<'_> {
 /// records, one phase each.
 fn total_variation(dimension: u32, participation: Participation) -> f64 {
     participation.limits().0 as f64 * f64::from(dimension) * RoundedGaussian::SLACK
+}
+
+/// Implicit steps, for a loss with corners; none for one without.
+///
+/// Gradient steps on a loss with corners expand: on two sides of a corner they cross it, by 2Lη,
+/// whatever the distance was. x ↦ argmin over C of f + ‖· − x‖²/(2η) never does, for any convex f,
+/// and moves by at most Lη, so the sensitivity is the same. Sizes are at most D/4 over the slope.
+pub(super) fn implicit(
+    loss: &dyn Loss,
+    set: &Arc<dyn ConvexSet>,
+) -> Result<Option<ImplicitDescent>, BatchError> {
+    if loss.smoothness().is_some() {
+        return Ok(None);
+    }
+    let explicit = loss.explicit().filter(|explicit| explicit.ridge() <= 0.0);
+    let Some(explicit) = explicit else {
+        return Err(BatchError::NotSmooth(loss.name().to_owned()));
+    };
+    let longest = set.diameter() / (4.0 * loss.lipschitz());
+    let steps = Curvature::constant(1.0 / longest)
+        .and_then(|curvature| ImplicitDescent::new(explicit, set.clone(), curvature));
+    steps
+        .map(Some)
+        .map_err(|error| BatchError::Implicit(error.to_string()))
 }
 
 pub(crate) fn about(loss: &dyn Loss, set: &dyn ConvexSet) -> String {
@@ -240,13 +270,22 @@ impl SolverPlan {
         let epsilon = self.budget.epsilon();
         let builder = Guarantee::builder(epsilon, mu.delta_at(epsilon)?, self.adjacency, records)
             .mu(mu)
-            .mechanism("phased gradient descent in octaves")
+            .mechanism(match self.implicit {
+                None => "phased gradient descent in octaves",
+                Some(_) => "phased implicit descent in octaves",
+            })
             .noise("Gaussian")
-            .assume(format!(
-                "losses have slope at most {} and curvature at most {} on the set, by clipping \
+            .assume(match self.implicit {
+                None => format!(
+                    "losses have slope at most {} and curvature at most {} on the set, by clipping \
                      of the data",
-                self.lipschitz, self.smoothness
-            ))
+                    self.lipschitz, self.smoothness
+                ),
+                Some(_) => format!(
+                    "losses are convex with slope at most {} on the set, by clipping of the data",
+                    self.lipschitz
+                ),
+            })
             .assume("gradients are evaluated to within the stated rounding error")
             .assume("the number of records and the time of each are public")
             .assume("AES-256 and HMAC-SHA-256 are pseudo-random")
@@ -273,6 +312,9 @@ impl SolverPlan {
     /// x_{n+1} have ΣE[F(x_t) − F(w)] ≤ ‖x_1 − w‖²/(2η) + η(n+1)L²/2. The average is of x_2 …
     /// x_{n+1}; leaving out x_1 costs F(w) − F(x_1) ≤ L‖x_1 − w‖, and nothing for w = w̄_0. So
     /// E[F(w̄_i) − F(w̄_{i−1})] is at most the i-th bracket, and the last noise costs L·E‖ξ_k‖. ∎
+    /// Implicit steps have f_t(x_{t+1}) + (‖x_{t+1} − x_t‖² + ‖x_{t+1} − w‖²)/(2η) ≤ f_t(w) + ‖x_t −
+    /// w‖²/(2η), and f_t(x_t) − f_t(x_{t+1}) ≤ L‖x_t − x_{t+1}‖: the same sum. Their losses have
+    /// corners rounded by less than 2⁻¹⁶, which is added twice.
     #[must_use]
     pub fn excess_risk(&self, records: u64) -> f64 {
         let (lipschitz, d) = (self.slope(), f64::from(self.dimension));
@@ -292,7 +334,12 @@ impl SolverPlan {
             // A unit of rounding in every coordinate is 2⁻³⁰ of the noise.
             square = d * self.sigma(records, phase).powi(2) * (1.0 + 1e-8);
         }
-        (total + lipschitz * square.sqrt()).min(trivial)
+        let corners = if self.implicit.is_some() {
+            2_f64.powi(-15)
+        } else {
+            0.0
+        };
+        (total + lipschitz * square.sqrt() + corners).min(trivial)
     }
 
     /// The longest gradient on the set: of records, and their public part.
@@ -324,7 +371,8 @@ impl SolverPlan {
         let taken = (records >> phase) as f64;
         let records = self.participation.limits().0 as f64;
         let ideal = records * self.adjacency.kappa() * self.lipschitz * (1.0 + 1e-9) * step;
-        ideal + 2.0 * (taken + 2.0) * self.rounding(step)
+        let (fixed, scaled) = self.implicit.unwrap_or_default();
+        ideal + 2.0 * (taken + 2.0) * (self.rounding(step) + fixed + scaled * step)
     }
 
     /// A bound on the rounding error of one step: the update, the gradient, the projection, the
@@ -362,7 +410,7 @@ mod tests {
     fn plan(dimension: usize) -> SolverPlan {
         let bounds = Bounds::new(1.0, (-1.0, 1.0), 1.0).unwrap();
         let loss = LinearModel::new(dimension, Link::Huber(0.5), bounds).unwrap();
-        let set = Ball::new(dimension, 1.0).unwrap();
+        let set: Arc<dyn ConvexSet> = Arc::new(Ball::new(dimension, 1.0).unwrap());
         let request = SolverRequest {
             loss: &loss,
             set: &set,
@@ -417,7 +465,7 @@ mod tests {
         let plan = |weights: f64, radius: f64| {
             let bounds = Bounds::new(1.0, (-1.0, 1.0), weights).unwrap();
             let loss = LinearModel::new(1, Link::Squared, bounds).unwrap();
-            let set = Ball::new(1, radius).unwrap();
+            let set: Arc<dyn ConvexSet> = Arc::new(Ball::new(1, radius).unwrap());
             let request = SolverRequest {
                 loss: &loss,
                 set: &set,

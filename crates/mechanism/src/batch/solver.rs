@@ -1,6 +1,6 @@
 //! A batch solver in progress: sealed records go in, a point comes out at the end of every octave.
 
-use super::plan::{BatchError, SolverPlan, about};
+use super::plan::{BatchError, SolverPlan, about, implicit};
 use super::walk::Walk;
 use crate::boundary::{Pending, Raw, Transcript};
 use crate::durable::{DiaryError, append, decode, decode_first, encode};
@@ -8,6 +8,7 @@ use crate::lattice::Contribution;
 use crate::losses::{Loss, Record};
 use crate::mechanism::{Generators, Machine, Terms};
 use crate::persons::Admission;
+use crate::perturb::ImplicitDescent;
 use crate::private::Private;
 use hushstream_account::Guarantee;
 use hushstream_noise::Source;
@@ -23,6 +24,8 @@ pub struct SolverTask {
     plan: SolverPlan,
     loss: Arc<dyn Loss>,
     set: Arc<dyn ConvexSet>,
+    /// Of losses with corners.
+    implicit: Option<ImplicitDescent>,
 }
 
 impl SolverTask {
@@ -35,11 +38,17 @@ impl SolverTask {
         loss: Arc<dyn Loss>,
         set: Arc<dyn ConvexSet>,
     ) -> Result<Self, BatchError> {
-        if plan.about == about(loss.as_ref(), set.as_ref()) {
-            Ok(Self { plan, loss, set })
-        } else {
-            Err(BatchError::Mismatch)
+        let implicit = implicit(loss.as_ref(), &set)?;
+        let errors = implicit.as_ref().map(ImplicitDescent::step_error);
+        if plan.about != about(loss.as_ref(), set.as_ref()) || plan.implicit != errors {
+            return Err(BatchError::Mismatch);
         }
+        Ok(Self {
+            plan,
+            loss,
+            set,
+            implicit,
+        })
     }
 }
 
@@ -193,7 +202,14 @@ impl Solver {
         let item = self.diary.items() + 1;
         let descent = &mut self.mechanism;
         let is_admitted = descent.admission.admit(person, item);
-        let gradient = descent.task.loss.gradient(record.open(), &descent.walk.at);
+        let (task, walk) = (&descent.task, &descent.walk);
+        let gradient = match (&task.implicit, walk.next_step(&task.plan)) {
+            (Some(implicit), Some(size)) => {
+                let gradient = implicit.gradient(size, &walk.at, &record.open());
+                gradient.map_or(Contribution::Null, Contribution::Dense)
+            }
+            _ => task.loss.gradient(record.open(), &walk.at),
+        };
         descent.gradient = descent.sound(gradient).filter(|_| is_admitted);
         self.end_record()
     }

@@ -74,12 +74,12 @@ pub(super) const LIMITED_UPDATES: Entry = Entry {
     errata: &["F9"],
     guarantee: "transcript; experts pure, convex losses delta > 0",
     when: "losses are drawn from one distribution; the horizon need not be known; learn for \
-        experts, two classes or a number (smooth losses)",
+        experts, two classes or a number",
     mechanism: MechanismKind::Batch,
     printed: "sum 2^i Delta_(2^i): experts O(sqrt(T log d) + log d log T/eps), convex \
         O(LD(sqrt(T) + sqrt(d) log T/eps))",
     holds: "the printed rates with Delta_(2^(i-1)), for stochastic losses only; convex losses \
-        must be smooth",
+        smooth, or of linear models",
     hears: &[Wish::Loss, Wish::Set, Wish::Radius],
     rules: Rules::Choice(Method::LimitedUpdates, Among::Experts),
 };

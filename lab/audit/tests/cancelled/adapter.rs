@@ -1218,8 +1218,17 @@ impl OnSolver {
         place: u64,
         persons: u64,
     ) -> Result<Self, RecipeError> {
+        Self::plan_with(Link::Huber(0.5), adjacency, place, persons)
+    }
+
+    pub(crate) fn plan_with(
+        link: Link,
+        adjacency: Adjacency,
+        place: u64,
+        persons: u64,
+    ) -> Result<Self, RecipeError> {
         let bounds = Bounds::new(1.0, (-1.0, 1.0), 1.0).unwrap();
-        let loss: Arc<dyn Loss> = Arc::new(LinearModel::new(1, Link::Huber(0.5), bounds).unwrap());
+        let loss: Arc<dyn Loss> = Arc::new(LinearModel::new(1, link, bounds).unwrap());
         let set: Arc<dyn ConvexSet> = Arc::new(Ball::new(1, 1.0).unwrap());
         let recipe = LimitedUpdatesRequest {
             loss: loss.clone(),

@@ -7,6 +7,7 @@ use crate::adapter::{
 use crate::share_of_price;
 use hushstream_account::Adjacency;
 use hushstream_mechanism::feedback::FeedbackNoise;
+use hushstream_mechanism::losses::Link;
 use hushstream_mechanism::sums::Noise;
 use hushstream_recipes::{CATALOGUE, MechanismKind, RecipeName};
 
@@ -143,6 +144,9 @@ fn one_record_moves_no_phase_by_more_than_was_paid() {
                     _ => 0.0,
                 };
                 check(&cell, least);
+                // Implicit steps, on a loss with a corner.
+                let corner = OnSolver::plan_with(Link::Absolute, adjacency, place, persons);
+                check(&corner.unwrap(), least);
             }
         }
     }
