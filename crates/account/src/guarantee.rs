@@ -80,6 +80,9 @@ pub(crate) struct Fields {
     /// Whether it is about policies and everybody else's decisions, and not about models alone.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) joint: bool,
+    /// Whether tables are published, and not models.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) tables: bool,
 }
 
 /// Why a guarantee cannot be stated.
@@ -176,6 +179,7 @@ impl Guarantee {
                 simulated: false,
                 open_ended: false,
                 joint: false,
+                tables: false,
             },
         }
     }
@@ -358,6 +362,12 @@ impl GuaranteeBuilder {
     /// δ.
     pub fn total_variation(mut self, tau: f64) -> Self {
         self.tau = tau;
+        self
+    }
+
+    /// What is published are tables of statistics, not models.
+    pub fn tables(mut self) -> Self {
+        self.fields.tables = true;
         self
     }
 

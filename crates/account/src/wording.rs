@@ -56,7 +56,12 @@ fn sentence(f: &mut fmt::Formatter<'_>, fields: &Fields) -> fmt::Result {
         )?,
         None => write!(
             f,
-            "the probability of any set of published model sequences "
+            "the probability of any set of published {} ",
+            if fields.tables {
+                "sequences of tables"
+            } else {
+                "model sequences"
+            }
         )?,
         Some(window) => write!(
             f,
@@ -100,7 +105,10 @@ fn sentence(f: &mut fmt::Formatter<'_>, fields: &Fields) -> fmt::Result {
 fn theory(f: &mut fmt::Formatter<'_>, fields: &Fields) -> fmt::Result {
     let mut facts = Vec::new();
     facts.extend(fields.sum.clone().or_else(|| fields.mechanism.clone()));
-    facts.extend(fields.levels.map(|levels| format!("{levels} levels")));
+    facts.extend(fields.levels.map(|levels| match levels {
+        1 => "1 level".to_owned(),
+        levels => format!("{levels} levels"),
+    }));
     let sigma = fields
         .sigma
         .map(|sigma| format!("σ = {}·L", rounded_down(sigma)));

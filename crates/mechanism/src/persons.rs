@@ -6,7 +6,7 @@
 //! hash share one limit, which nulls more records and breaks nothing.
 
 use crate::durable::{DiaryError, append, decode, packed};
-use hushstream_account::{GuaranteeBuilder, ParameterError};
+use hushstream_account::{Adjacency, GuaranteeBuilder, ParameterError};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -64,6 +64,17 @@ impl Participation {
     #[must_use]
     pub fn is_per_person(self) -> bool {
         matches!(self, Self::PerPerson { .. })
+    }
+
+    /// How many items differ between two neighbours, at most: one for a record. A person's k turns
+    /// may be in k items of one neighbour and, because empty records use up no turn, in k other
+    /// items of the other; under zero-out there are none in the other.
+    pub(crate) fn differing(self, adjacency: Adjacency) -> u64 {
+        let (most, _) = self.limits();
+        match adjacency {
+            Adjacency::ReplaceOne if self.is_per_person() => 2 * most,
+            _ => most,
+        }
     }
 
     /// The stated name of a record's person: one if and only if persons are protected.
@@ -127,10 +138,9 @@ impl Participation {
         let Self::PerPerson { most, separation } = self else {
             return builder;
         };
-        let builder = builder.person(most).assume(
-            "who contributes at which time is public to the mechanism's neighbours: a null keeps \
-             its person's name",
-        );
+        let builder = builder
+            .person(most)
+            .assume("a person's record is replaced by one of the same person, or by an empty one");
         if separation > 1 {
             return builder.assume(format!(
                 "one person's contributions are at least {separation} items apart; others are \
@@ -257,7 +267,8 @@ impl Admission {
         }
     }
 
-    /// Whether a record counts in `item`. This depends on names and places, never on contents.
+    /// Whether a record counts in `item`: by names and places. An empty record has no name, so it
+    /// uses up no turn, and a later one of its person may count instead.
     pub(crate) fn admit(&mut self, person: Option<u64>, item: u64) -> bool {
         let (Some(limits), Some(person)) = (self.limits, person) else {
             return true;

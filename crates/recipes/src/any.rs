@@ -11,7 +11,7 @@ use crate::error::RecipeError;
 use crate::experts::{Advice, ExpertsRecipe, ExpertsRequest};
 use crate::iterates::{Averaged, Insider, IterateRecipe, IterateRequest};
 use crate::limited_updates::{LimitedUpdates, LimitedUpdatesRequest};
-use crate::linear::{Holds, Objective, Recipe, RecipeRequest, RegretBound};
+use crate::linear::{Holds, NOT_ALL, Objective, Recipe, RecipeRequest, RegretBound};
 use crate::sparse::{SparseRecipe, SparseRequest};
 use crate::values::{ValuesRecipe, ValuesRequest};
 use hushstream_account::{Adjacency, Budget, Guarantee, Price};
@@ -511,8 +511,17 @@ impl AnyRecipe {
                     holds: Holds::ExpectedOblivious,
                     theorem: recipe.request().recipe.entry().holds,
                 })
-                .ok_or_else(|| "none is known for an unknown horizon".to_owned()),
+                .ok_or_else(|| {
+                    let limited = recipe.request().participation.is_per_person();
+                    if limited {
+                        NOT_ALL
+                    } else {
+                        "none is known for an unknown horizon"
+                    }
+                    .to_owned()
+                }),
             Self::Values(recipe) => recipe.regret_bound(),
+            Self::Updates(recipe, _) if recipe.limits_persons() => Err(NOT_ALL.to_owned()),
             Self::Updates(recipe, rounds) => Ok(recipe.regret_bound(*rounds)),
             Self::Iterate(recipe) => recipe.certified(None),
             Self::Sparse(recipe) => Ok(recipe.regret_bound()),

@@ -94,6 +94,11 @@ impl LimitedUpdates {
         }
     }
 
+    /// Whether persons are limited: then records beyond a limit are not learned, and no bound holds.
+    pub(crate) fn limits_persons(&self) -> bool {
+        self.request.participation.is_per_person()
+    }
+
     /// What the regret of T rounds can never exceed: slope times diameter, each round.
     #[must_use]
     pub fn trivial_regret(&self, rounds: u64) -> f64 {

@@ -124,7 +124,7 @@ impl SolverRequest<'_> {
         }
         let dimension = u32::try_from(self.set.dimension()).map_err(|_| BatchError::Mismatch)?;
         self.participation.check_few()?;
-        let slack = total_variation(dimension, self.participation);
+        let slack = total_variation(dimension, self.participation.differing(self.adjacency));
         let plan = SolverPlan {
             dimension,
             lipschitz: self.loss.lipschitz(),
@@ -149,10 +149,9 @@ impl SolverRequest<'_> {
     }
 }
 
-/// Total-variation error of all draws that one record affects, those of one phase; or a person's
-/// records, one phase each.
-fn total_variation(dimension: u32, participation: Participation) -> f64 {
-    participation.limits().0 as f64 * f64::from(dimension) * RoundedGaussian::SLACK
+/// Total-variation error of all draws that so many records affect, those of one phase each.
+fn total_variation(dimension: u32, records: u64) -> f64 {
+    records as f64 * f64::from(dimension) * RoundedGaussian::SLACK
 }
 
 /// Implicit steps, for a loss with corners; none for one without.
@@ -213,19 +212,21 @@ impl SolverPlan {
     }
 
     /// The price of the whole run: one Gaussian of parameter μ, since a record is in one phase
-    /// only. A person's k records are in phases k₁ + k₂ + … ≤ k; phase i moves by at most kᵢ times
-    /// what one record moves, its noise is for k, and Σ(kᵢ/k)²·μ² ≤ μ².
+    /// only. A person's k records of one world, and k of the other where turns move to other items,
+    /// are in phases k₁ + k₂ + … ≤ 2k; each moves its phase by at most Lη, its distance from a null,
+    /// or two of one step together by 2Lη. Phase i moves by at most kᵢLη, its noise is for 2kLη, and
+    /// Σ(kᵢ/2k)²·μ² ≤ μ². Under zero-out there are k in all, and noise for kLη.
     ///
     /// # Errors
     /// Numbers out of range. [`SolverRequest::plan`] has checked them, so a plan does not fail
     /// here.
     pub fn charge(&self) -> Result<Price, BatchError> {
         let charge = Charge::Gaussian(Mu::new(self.mu)?);
-        Ok(Price::new(
-            charge,
-            self.budget,
-            total_variation(self.dimension, self.participation),
-        )?)
+        Ok(Price::new(charge, self.budget, self.total_variation())?)
+    }
+
+    fn total_variation(&self) -> f64 {
+        total_variation(self.dimension, self.participation.differing(self.adjacency))
     }
 
     /// The filter of a ledger that accepts the price.
@@ -289,7 +290,7 @@ impl SolverPlan {
             .assume("gradients are evaluated to within the stated rounding error")
             .assume("the number of records and the time of each are public")
             .assume("AES-256 and HMAC-SHA-256 are pseudo-random")
-            .total_variation(total_variation(self.dimension, self.participation))
+            .total_variation(self.total_variation())
             .citation("AFKT22 Theorem 3, Feldman, Koren and Talwar 2020")
             .erratum("F9")
             .simulated(simulated);

@@ -22,11 +22,12 @@
 //! end, and the whole length R is charged in both cases: it covers a null row as well as a row that
 //! only lacks its outcome (`reading.rs`). ∎ The tests try all pairs.
 //!
-//! **A person with k answers.** Answers of one person are at least one item apart, so they are in k
-//! different means, each of which moves by at most Δ; a further one is null in both worlds, because
-//! whether it is depends on names and places alone. The noisy means are drawn one after another, so
-//! their losses add up: ε = kΔ/2³⁰; and μ² adds up: μ = √k·Δ/2³⁰. The precision of k draws adds up
-//! too.
+//! **A person with k answers.** Answers of one person are at least one item apart, so each is in a
+//! mean of its own. They may be in k means of one world and in k others of the other (an empty record
+//! uses up no turn), with nulls in their place. So c ≤ k means move by Δ of replace-one, and 2(k − c)
+//! by Δ₀ of zero-out, the distance to a null. The noisy means are drawn one after another, so their
+//! losses add up: ε = k·max(Δ, 2Δ₀)/2³⁰; and squares of μ add up: μ = √k·max(Δ, √2·Δ₀)/2³⁰. Under
+//! zero-out k means move by Δ₀. The precision of all draws that differ adds up too.
 
 use super::reading::Reading;
 use crate::boundary::Scope;
@@ -230,7 +231,7 @@ impl FeedbackRequest {
         });
         self.participation.check_few()?;
         let (answers, _) = self.participation.limits();
-        let slack = answers as f64 * noise.slack();
+        let slack = self.participation.differing(self.adjacency) as f64 * noise.slack();
         let (allowed, times) = match noise {
             FeedbackNoise::Laplace => (self.budget.epsilon(), answers as f64),
             FeedbackNoise::Gaussian => (
@@ -242,6 +243,9 @@ impl FeedbackRequest {
         let width = match (self.range, self.adjacency) {
             (Range::Symmetric(_), Adjacency::ReplaceOne) => 2.0,
             (Range::ZeroTo(_), Adjacency::ZeroOut) => 0.5,
+            (Range::Weighted(_), Adjacency::ReplaceOne) if self.participation.is_per_person() => {
+                2.0
+            }
             _ => 1.0,
         };
         let ideal = allowed * SCALE as f64 / (width * times);
@@ -292,25 +296,34 @@ impl FeedbackPlan {
         self.guarantee(true).map(|_| ())
     }
 
-    /// kΔ/2³⁰ or √k·Δ/2³⁰, rounded up: ε or μ.
+    /// ε or μ, rounded up: Δ/2³⁰ of a record, and of a person as stated above.
     fn loss(&self) -> Result<f64, FeedbackError> {
         let request = &self.request;
-        let moved = request.range.moved(self.radius, request.adjacency) as f64;
+        let moved = |adjacency| request.range.moved(self.radius, adjacency) as f64;
+        let (mut each, alone) = (moved(request.adjacency), moved(Adjacency::ZeroOut));
+        let is_person = request.participation.is_per_person();
+        if is_person && request.adjacency == Adjacency::ReplaceOne {
+            each = each.max(match self.noise {
+                FeedbackNoise::Laplace => 2.0 * alone,
+                FeedbackNoise::Gaussian => (std::f64::consts::SQRT_2.next_up() * alone).next_up(),
+            });
+        }
         let (answers, _) = request.participation.limits();
         Ok(match self.noise {
-            // Exact: an integer of at most 53 bits over a power of two.
-            FeedbackNoise::Laplace => answers as f64 * moved / SCALE as f64,
-            FeedbackNoise::Gaussian if answers == 1 => Mu::new(moved / SCALE as f64)?.get(),
+            // Exact: an integer over a power of two; plans keep it far below 2⁵³.
+            FeedbackNoise::Laplace => answers as f64 * each / SCALE as f64,
+            FeedbackNoise::Gaussian if answers == 1 => Mu::new(each / SCALE as f64)?.get(),
             FeedbackNoise::Gaussian => {
                 let root = (answers as f64).sqrt().next_up();
-                Mu::new((root * moved).next_up() / SCALE as f64)?.get()
+                Mu::new((root * each).next_up() / SCALE as f64)?.get()
             }
         })
     }
 
     /// Total-variation error of the draws that a record, or a person, affects.
     fn slack(&self) -> f64 {
-        self.request.participation.limits().0 as f64 * self.noise.slack()
+        let draws = self.request.participation.differing(self.request.adjacency);
+        draws as f64 * self.noise.slack()
     }
 
     /// The request of this plan.
@@ -592,11 +605,20 @@ mod tests {
                 assert!((0.999..1.01).contains(&ratio), "{most} {ratio}");
                 let moved = many.radius as f64 / SCALE as f64;
                 let spent = many.loss().unwrap();
-                assert!((times * moved..=times * moved * (1.0 + 1e-12)).contains(&spent));
+                let share = spent / (times * moved);
+                assert!((1.0..1.0 + 1e-4).contains(&share), "{most} {share}");
                 assert!(many.scope().per_person && !one.scope().per_person);
                 assert!(many.guarantee(true).is_ok());
             }
             assert!(plan(0, budget).is_err() && plan(4097, budget).is_err());
+            // Turns that move from one item to another: in a log a row and a null are as far apart as
+            // two rows, and 2k means may move by all of it.
+            let mut log = plan(3, budget).unwrap().request;
+            log.range = Range::Weighted(4.0);
+            let log = log.plan().unwrap();
+            let share = log.loss().unwrap() * SCALE as f64 / log.radius as f64;
+            let expected = if power > 0.75 { 6.0 } else { 6.0_f64.sqrt() };
+            assert!((share / expected - 1.0).abs() < 1e-9, "{share} {expected}");
         }
     }
 }

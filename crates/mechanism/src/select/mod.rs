@@ -23,7 +23,7 @@ mod play;
 mod request;
 mod selection;
 
-pub use board::Board;
+pub use board::{Board, Exposure};
 pub use calibrate::{Setting, best_board, best_hedge};
 pub use error::SelectError;
 pub use plan::SelectPlan;

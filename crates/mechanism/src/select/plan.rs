@@ -121,25 +121,24 @@ impl SelectPlan {
 
     /// ε at the budget's δ.
     ///
-    /// A record is in one octave, so octaves cost the most of them. A person's k loss vectors may be
-    /// in several, k₁ + k₂ + … ≤ k. At δ = 0 octave i costs kᵢ times what one vector costs there,
-    /// together no more than the costliest costs for k. (At δ > 0 the sum of curves, each at its own
+    /// A record is in one octave, so octaves cost the most of them. A person's loss vectors may be in
+    /// several: c₁ + c₂ + … ≤ c coins, and u₁ + u₂ + … ≤ u units of κ. At δ = 0 both add up, to no
+    /// more than the costliest octave costs for c and u. (At δ > 0 the sum of curves, each at its own
     /// best order, has no such bound; persons in octaves are priced at δ = 0.) Seasons have one
-    /// board, hence one curve: at every order k₁ + k₂ + … ≤ k coins cost no more than k, and draws
-    /// of range kᵢR cost kᵢ²ρ, together at most k²ρ. So seasons cost what one of them costs for k.
+    /// board, hence one curve: at every order the coins cost no more than c of them, and draws of
+    /// range uᵢκ cost uᵢ²ρ, together at most u²ρ. So seasons cost what one of them costs.
     fn spent(&self) -> Result<f64, SelectError> {
-        let (adjacency, delta) = (self.request.adjacency, self.request.budget.delta());
-        let (most, _) = self.request.participation.limits();
+        let (exposure, delta) = (self.request.exposure(), self.request.budget.delta());
         Ok(match &self.schedule {
             Schedule::Whole(board) | Schedule::Seasons { board, .. } => {
-                board.epsilon(adjacency, most, delta)?
+                board.epsilon(exposure, delta)?
             }
             Schedule::Octaves(boards) => boards.iter().try_fold(0.0_f64, |worst, board| {
-                let spent = board.epsilon(adjacency, most, delta);
+                let spent = board.epsilon(exposure, delta);
                 spent.map(|spent| worst.max(spent))
             })?,
             Schedule::Doubling { .. } => {
-                most as f64 * adjacency.kappa() * self.doubling_rate().unwrap_or(f64::NAN)
+                exposure.units() * self.doubling_rate().unwrap_or(f64::NAN)
             }
         })
     }

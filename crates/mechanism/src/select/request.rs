@@ -1,6 +1,6 @@
 //! Requests for a selection, and the choice of its parameters.
 
-use super::board::{Board, RATE_BITS};
+use super::board::{Board, Exposure, RATE_BITS};
 use super::calibrate::{Setting, best_board, best_hedge};
 use super::error::SelectError;
 use super::plan::{Schedule, SelectPlan};
@@ -202,13 +202,16 @@ impl SelectRequest {
         Ok(plan)
     }
 
+    pub(super) fn exposure(&self) -> Exposure {
+        Exposure::of(self.adjacency, self.participation)
+    }
+
     pub(super) fn setting(&self, rounds: u64, batch: u64) -> Setting {
         Setting {
             experts: u64::from(self.experts),
             rounds,
             batch,
-            adjacency: self.adjacency,
-            most: self.participation.limits().0,
+            exposure: self.exposure(),
             budget: self.budget,
         }
     }
@@ -272,8 +275,7 @@ impl SelectRequest {
     /// κ = ε/(2k) for replace-one, ε/k for zero-out: one draw an octave, whose loss lies in an
     /// interval of length 2κ or κ for each of the person's loss vectors in it, k in all.
     fn doubling(&self) -> Result<Schedule, SelectError> {
-        let most = self.participation.limits().0 as f64;
-        let rate = self.budget.epsilon().min(64.0) / (self.adjacency.kappa() * most);
+        let rate = self.budget.epsilon().min(64.0) / self.exposure().units();
         let rate = (rate * (1_u64 << RATE_BITS) as f64) as u64;
         if rate == 0 {
             return Err(SelectError::Account(

@@ -267,6 +267,9 @@ impl BanditRecipe {
     /// horizon; with restarts, against the best choice of every season.
     #[must_use]
     pub fn regret_bound(&self) -> Option<f64> {
+        if self.request.participation.is_per_person() {
+            return None; // records beyond a limit are not learned
+        }
         let items = self.request.rounds?.div_ceil(self.batch());
         match self.season() {
             Some(season) => {

@@ -2,7 +2,7 @@
 
 use crate::catalogue::{CATALOGUE, RecipeName, Rules};
 use crate::error::RecipeError;
-use crate::linear::{Holds, RegretBound};
+use crate::linear::{Holds, NOT_ALL, RegretBound};
 use crate::note::as_before;
 use hushstream_account::{Adjacency, Budget};
 use hushstream_mechanism::Participation;
@@ -224,9 +224,13 @@ impl ExpertsRecipe {
     }
 
     /// A bound on the expected regret against losses that do not depend on the plays, where there
-    /// is one; with a net, against every point of the set.
+    /// is one; with a net, against every point of the set. None where persons are limited: records
+    /// beyond a limit are not learned.
     #[must_use]
     pub fn regret_bound(&self) -> Option<f64> {
+        if self.request.participation.is_per_person() {
+            return None;
+        }
         let bound = self.plan.regret_bound()?;
         Some(match &self.request.advice {
             Advice::Experts(_) => bound,
@@ -257,6 +261,9 @@ impl ExpertsRecipe {
     /// # Errors
     /// The reason, for people.
     pub fn certified(&self) -> Result<RegretBound, String> {
+        if self.request.participation.is_per_person() {
+            return Err(NOT_ALL.to_owned());
+        }
         let Some(rate) = self.plan.doubling_rate() else {
             let value = self.regret_bound();
             return value
