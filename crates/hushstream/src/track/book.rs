@@ -7,7 +7,7 @@ use crate::error::{Error, Result, refuse};
 use crate::methods::{Place, Restart};
 use crate::opening::{Opened, Opens};
 use crate::outcome::Together;
-use hushstream_account::{Guarantee, Price};
+use hushstream_account::{Guarantee, Price, Published};
 use hushstream_mechanism::losses::{Features, Record};
 use hushstream_mechanism::sums::{PrivateSum, SumError};
 use hushstream_mechanism::{
@@ -248,7 +248,7 @@ impl Book {
     }
 
     pub(crate) fn guarantee(&self) -> Result<Guarantee> {
-        self.sum.guarantee().map_err(run_error)
+        Ok(self.sum.guarantee().map_err(run_error)?.publishing(Published::Tables))
     }
 
     /// Records that counted for nothing: malformed, or over a person's limit.

@@ -11,7 +11,7 @@ use crate::released::Released;
 use crate::state::Card;
 use crate::{data, opening};
 use hushstream_account::{Adjacency, Budget, Guarantee};
-use hushstream_mechanism::Participation;
+use hushstream_mechanism::{OperatorOnly, Participation};
 use hushstream_mechanism::sums::{Noise, SumKind};
 use hushstream_read::{Encoder, Fields, Layout, SchemaSpec};
 use std::ops::Range;
@@ -345,6 +345,8 @@ pub struct Tracking {
     shown: TrackPlan,
     resumed: Option<String>,
     guarantee: Guarantee,
+    /// Tables of a run that was resumed, which may have been lost.
+    recent: Vec<Table>,
 }
 
 impl Tracking {
@@ -372,10 +374,11 @@ impl Tracking {
         );
         let clock = Clock::new(tracker.by, None, 0);
         let mut book = Book::new(statistical, opened, tables, clock)?;
-        book.sync()?;
+        let recent = book.sync()?;
         Ok(Self {
             guarantee: book.guarantee()?,
             book,
+            recent,
             encoder,
             shown: prepared.shown,
             resumed,
@@ -417,6 +420,26 @@ impl Tracking {
     #[must_use]
     pub fn records(&self) -> u64 {
         self.book.records()
+    }
+
+    /// The last tables of a run that was resumed: those that may not have left before it stopped
+    /// among them. Releasing them again changes nothing.
+    #[must_use]
+    pub fn recent(&self) -> &[Table] {
+        &self.recent
+    }
+
+    /// The columns of a row of numbers, in order.
+    #[must_use]
+    pub fn columns(&self) -> Vec<&str> {
+        let columns = self.encoder.columns().iter();
+        columns.map(|name| &**name).collect()
+    }
+
+    /// Rows that counted for nothing: malformed, or over a person's limit.
+    #[must_use]
+    pub fn nulls(&self) -> OperatorOnly<u64> {
+        self.book.nulls()
     }
 
     /// The plan.

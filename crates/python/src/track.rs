@@ -1,0 +1,153 @@
+//! Running statistics for Python: rows in, tables out.
+
+use crate::error::{broken, raised, refused};
+use crate::rows::Table;
+use crate::run::{json, told};
+use crate::settings::Settings;
+use hushstream::track::{Asked, Span, Tracker};
+use pyo3::prelude::*;
+use serde::Deserialize;
+use std::sync::{Mutex, MutexGuard};
+
+/// What is asked, as the package writes it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Wanted {
+    asked: Asked,
+    /// None if their number is not known.
+    ticks: Option<u64>,
+    last: Vec<u64>,
+    decay: Vec<f64>,
+    confidence: f64,
+    settings: Settings,
+}
+
+impl Wanted {
+    fn tracker(text: &str) -> PyResult<(Tracker, bool)> {
+        let wanted: Self = serde_json::from_str(text)
+            .map_err(|error| refused(format!("the description: {error}")))?;
+        let resumes = wanted.settings.resumes();
+        let mut tracker = match wanted.ticks {
+            Some(ticks) => Tracker::by_ticks(ticks),
+            None => Tracker::by_any_ticks(),
+        };
+        let is_open = tracker.learner.privacy.horizon_unknown;
+        tracker.learner = wanted.settings.learner()?;
+        tracker.learner.privacy.horizon_unknown = is_open;
+        tracker.asked = wanted.asked;
+        tracker.spans.extend(wanted.last.into_iter().map(Span::Last));
+        tracker.spans.extend(wanted.decay.into_iter().map(Span::Fading));
+        tracker.confidence = wanted.confidence;
+        Ok((tracker, resumes))
+    }
+}
+
+/// Running statistics in progress.
+#[pyclass(module = "hushstream._native", frozen)]
+pub(crate) struct Tracking(Mutex<hushstream::track::Tracking>);
+
+impl Tracking {
+    fn lock(&self) -> PyResult<MutexGuard<'_, hushstream::track::Tracking>> {
+        self.0.lock().map_err(broken)
+    }
+}
+
+#[pymethods]
+impl Tracking {
+    /// Plans, charges the ledger and opens a run, or resumes one.
+    #[new]
+    fn new(py: Python<'_>, wanted: &str) -> PyResult<Self> {
+        let (tracker, resumes) = Wanted::tracker(wanted)?;
+        let run = py.detach(|| {
+            let run = if resumes {
+                tracker.resume()
+            } else {
+                tracker.start()
+            };
+            run.map_err(raised)
+        })?;
+        Ok(Self(Mutex::new(run)))
+    }
+
+    /// The columns of a row, in order.
+    #[getter]
+    fn columns(&self) -> PyResult<Vec<String>> {
+        let run = self.lock()?;
+        Ok(run.columns().into_iter().map(str::to_owned).collect())
+    }
+
+    /// Rows so far.
+    #[getter]
+    fn records(&self) -> PyResult<u64> {
+        Ok(self.lock()?.records())
+    }
+
+    /// Ticks that have closed.
+    #[getter]
+    fn ticks(&self) -> PyResult<u64> {
+        Ok(self.lock()?.ticks())
+    }
+
+    /// The message about a resume.
+    #[getter]
+    fn resumed(&self) -> PyResult<Option<String>> {
+        Ok(self.lock()?.resumed().map(str::to_owned))
+    }
+
+    /// The last tables of a run that was resumed, each as JSON.
+    #[getter]
+    fn recent(&self) -> PyResult<Vec<String>> {
+        self.lock()?.recent().iter().map(json).collect()
+    }
+
+    /// The plan, in words.
+    #[getter]
+    fn plan(&self) -> PyResult<String> {
+        Ok(self.lock()?.plan().to_string())
+    }
+
+    /// Counts the rows of a table in the open tick.
+    fn add(
+        &self,
+        py: Python<'_>,
+        columns: Vec<Bound<'_, PyAny>>,
+        texts: Vec<Option<Vec<String>>>,
+    ) -> PyResult<()> {
+        let table = Table::new(columns, texts)?;
+        table.blocks(|first, block| {
+            if first > 0 {
+                py.check_signals()?;
+            }
+            py.detach(|| {
+                let mut run = self.lock()?;
+                block.each(|_, row| run.add(&row)).map_err(raised)
+            })
+        })
+    }
+
+    /// Counts so many rows in the open tick, where no column is asked about.
+    fn count(&self, py: Python<'_>, rows: u64) -> PyResult<()> {
+        py.detach(|| {
+            let mut run = self.lock()?;
+            (0..rows)
+                .try_for_each(|_| run.add(&hushstream::read::Nameless::Numbers(&[])))
+                .map_err(raised)
+        })
+    }
+
+    /// Closes the tick: its table, as JSON, when it is durable.
+    fn tick(&self, py: Python<'_>) -> PyResult<String> {
+        let table = py.detach(|| self.lock()?.tick().map_err(raised))?;
+        json(table.value())
+    }
+
+    /// The guarantee for all tables, as JSON and in words.
+    fn guarantee(&self) -> PyResult<(String, String)> {
+        told(&self.lock()?.guarantee())
+    }
+
+    /// Rows that counted for nothing: for the operator only.
+    fn nulls(&self) -> PyResult<u64> {
+        Ok(*self.lock()?.nulls().for_the_operator())
+    }
+}
