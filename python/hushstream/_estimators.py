@@ -203,7 +203,7 @@ class _Estimator:
     def _schema(self, X: _input.Table, target: str, has_person: bool) -> dict[str, Any]:
         """The schema of the columns, and of the target after them."""
         stated = described(X.names, self.schema, self.bounds, self.norm)
-        self._from_data = False
+        self._from_data = self._elsewhere = False
         if self.seed_insecure is not None and self.schema is None and self.bounds is None:
             if self.norm is None:
                 stated = {**facts_of(X), **stated}
@@ -576,6 +576,10 @@ class _Estimator:
             facts.append(ledger._fact())
         if self.__dict__.get("_from_data"):
             facts.append(("read from the data", "bounds, categories or classes: nobody is protected"))
+        if self.__dict__.get("_elsewhere"):
+            facts.append(
+                ("computed elsewhere", "workers saw rows; the promise is about what is published")
+            )
         told = self._run.guarantee() if self._run is not None else self.model_._native.guarantee()
         return Guarantee(told, facts)
 

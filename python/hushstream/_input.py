@@ -234,7 +234,7 @@ def _of_arrow(values: Any) -> np.ndarray:
     if kind.startswith("date"):
         return np.array(values.to_pylist(), dtype="M8[D]")
     if kind.startswith(("int", "uint", "float", "double", "halffloat")):
-        return values.to_numpy()
+        return values.to_numpy(zero_copy_only=False)
     return _objects(values.to_pylist())
 
 

@@ -24,6 +24,7 @@ __all__ = [
 
 _VALUE = "value"
 _GROUP = "group"
+_ROW = "row"
 OTHER = "(other)"
 
 
@@ -151,7 +152,8 @@ class Tracker:
         asked, numbers = _asked(sums or {}, means or {}, histograms or {}, quantiles, groups or {})
         self._groups: list[str] = asked["groups"]
         self._person = "person" if max_per_person is not None else None
-        names = sorted({*numbers, *self._groups})
+        # Where nothing is asked but a count, rows have one column, which is not read.
+        names = sorted({*numbers, *self._groups}) or [_ROW]
         schema: dict[str, Any] = {"names": names, "no_header": False}
         if self._person is not None:
             while self._person in names:
@@ -216,8 +218,7 @@ class Tracker:
             raise ValueError("state person= for every row if max_per_person= is stated, and not else")
         if person is not None:
             read = [*read, _input.column(person)]
-        if read:
-            self._run.add([part for part, _ in read], [texts for _, texts in read])
+        self._run.add([part for part, _ in read], [texts for _, texts in read])
 
     def tick(self) -> Any:
         """Closes the tick, and releases its statistics once they are durable.
@@ -252,6 +253,16 @@ class Tracker:
     def operator_(self) -> OperatorOnly:
         """How many rows counted for nothing: not to be published."""
         return OperatorOnly({"nulls": self._run.nulls()})
+
+    def close(self) -> None:
+        """Frees the ledger and the state folder; releases are durable already. ``with`` does it too."""
+        self._run.close()
+
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
 
     def to_pandas(self) -> Any:
         """Every release so far as one DataFrame of pandas: a line for every number."""
@@ -455,10 +466,8 @@ class RunningCount(Tracker):
         """Counts a row for every group that is given; without groups, so many rows."""
         if self._listed:
             self._take([_input.column(rows)], person)
-        elif person is not None:
-            self._take([], person)
         elif isinstance(rows, (int, np.integer)) and rows >= 0:
-            self._run.count(int(rows))
+            self._take([(np.zeros(rows), None)], person)
         else:
             raise TypeError("without groups, give the number of rows")
 

@@ -64,7 +64,7 @@ def test_tables_are_those_of_the_program(program, tmp_path, rows):
     assert len(frame) == len(told)
     assert [float(row["value"]) for row in told] == frame["value"].tolist()
     assert [row["statistic"] for row in told] == frame["statistic"].tolist()
-    assert [row["region"] or None for row in told] == frame["region"].where(frame["region"].notna(), None).tolist()
+    assert [row["region"] for row in told] == frame["region"].fillna("").tolist()
 
 
 @pytest.mark.parametrize("kind", ["dict", "polars", "pyarrow"])
@@ -124,13 +124,16 @@ def test_a_stopped_run_goes_on_and_gives_its_last_tables_again(tmp_path):
     for _ in range(2):
         first.add([5.0] * 50)
         released.append(first.tick())
-    del first
+    first.close()
     again = RunningSum((0, 10), resume=True, **stated)
     assert again.ticks_ == 2 and again.records_ == 100 and len(Ledger(tmp_path / "l").runs) == 1
     assert again.releases_[-1].get("sum value") == released[-1]
     again.add([5.0] * 50)
     assert again.tick() != released[-1] and again.releases_[-1].tick == 3
-    with pytest.raises(hushstream.HushstreamError, match="other statistics"):
+    again.close()
+    with pytest.raises(hushstream.HushstreamError, match="closed"):
+        again.add([1.0])
+    with pytest.raises(hushstream.HushstreamError, match="another way"):
         RunningSum((0, 20), resume=True, **stated)
 
 
@@ -145,12 +148,12 @@ def test_what_is_refused_spends_nothing(tmp_path):
     with pytest.raises(hushstream.HushstreamError):
         RunningHistogram((0, 10), bins=1, ticks=4, ledger=ledger, **REAL)
     assert not ledger.exists()
-    tracker = Tracker(ticks=1, means={"a": (0, 1)}, ledger=ledger, **REAL)
-    with pytest.raises(ValueError, match="no column 'a'"):
-        tracker.add({"b": [1.0]})
-    tracker.tick()
-    with pytest.raises(hushstream.HushstreamError):
+    with Tracker(ticks=1, means={"a": (0, 1)}, ledger=ledger, **REAL) as tracker:
+        with pytest.raises(ValueError, match="no column 'a'"):
+            tracker.add({"b": [1.0]})
         tracker.tick()
+        with pytest.raises(hushstream.HushstreamError):
+            tracker.tick()
     with pytest.raises(hushstream.BudgetExceeded):
         Tracker(ticks=1, means={"a": (0, 1)}, ledger=ledger, **REAL)
 

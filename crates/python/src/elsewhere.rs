@@ -2,9 +2,7 @@
 
 use crate::error::{broken, raised, refused};
 use crate::rows::Table;
-use crate::run::label;
 use hushstream::elsewhere::{self, Delivery, Positions, Span};
-use hushstream::read::Nameless;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::collections::BTreeMap;
@@ -27,25 +25,15 @@ fn spans(ranges: Vec<Range>) -> Vec<Span> {
 pub(crate) struct Worker {
     worker: Mutex<Option<elsewhere::Worker>>,
     columns: Vec<String>,
-    /// The place of the target among the columns, and both names of one with two values: another
-    /// text is no label.
-    names: Option<(usize, [String; 2])>,
 }
 
 #[pymethods]
 impl Worker {
     #[new]
-    fn new(question: &[u8], names: Option<(String, [String; 2])>) -> PyResult<Self> {
+    fn new(question: &[u8]) -> PyResult<Self> {
         let worker = elsewhere::Worker::new(question).map_err(raised)?;
-        let columns = worker.columns().to_vec();
-        let place = |(target, names): (String, [String; 2])| {
-            let place = columns.iter().position(|column| *column == target);
-            let place = place.ok_or_else(|| refused("the question has no such target"))?;
-            Ok::<_, PyErr>((place, names))
-        };
         Ok(Self {
-            names: names.map(place).transpose()?,
-            columns,
+            columns: worker.columns().to_vec(),
             worker: Mutex::new(Some(worker)),
         })
     }
@@ -69,17 +57,7 @@ impl Worker {
             py.detach(|| {
                 let mut worker = self.worker.lock().map_err(broken)?;
                 let worker = worker.as_mut().ok_or_else(finished)?;
-                block.each(|_, row| {
-                    let (Nameless::Values(values), Some((place, names))) = (row, &self.names)
-                    else {
-                        return worker.add(&row).map_err(raised);
-                    };
-                    let mut values = values.to_vec();
-                    if let Some(target) = values.get_mut(*place) {
-                        *target = label(*target, names);
-                    }
-                    worker.add(&Nameless::Values(&values)).map_err(raised)
-                })
+                block.each(|_, row| worker.add(&row)).map_err(raised)
             })
         })
     }

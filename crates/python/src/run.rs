@@ -294,7 +294,7 @@ fn coded(number: f64, texts: Option<&[String]>) -> Value<'_> {
 }
 
 /// One of two names, or no label.
-pub(crate) fn label<'a>(target: Value<'a>, names: &'a [String; 2]) -> Value<'a> {
+fn label<'a>(target: Value<'a>, names: &'a [String; 2]) -> Value<'a> {
     let is = |name: &String| match target {
         Value::Text(text) => text == name,
         Value::Number(number) => name.parse() == Ok(number),

@@ -7,7 +7,7 @@ use crate::settings::Settings;
 use hushstream::track::{Asked, Span, Tracker};
 use pyo3::prelude::*;
 use serde::Deserialize;
-use std::sync::{Mutex, MutexGuard};
+use std::sync::Mutex;
 
 /// What is asked, as the package writes it.
 #[derive(Deserialize)]
@@ -44,11 +44,17 @@ impl Wanted {
 
 /// Running statistics in progress.
 #[pyclass(module = "hushstream._native", frozen)]
-pub(crate) struct Tracking(Mutex<hushstream::track::Tracking>);
+pub(crate) struct Tracking(Mutex<Option<hushstream::track::Tracking>>);
 
 impl Tracking {
-    fn lock(&self) -> PyResult<MutexGuard<'_, hushstream::track::Tracking>> {
-        self.0.lock().map_err(broken)
+    /// Works on the run, if it is open.
+    fn work<T>(
+        &self,
+        work: impl FnOnce(&mut hushstream::track::Tracking) -> PyResult<T>,
+    ) -> PyResult<T> {
+        let mut run = self.0.lock().map_err(broken)?;
+        let run = run.as_mut().ok_or_else(|| refused("this run is closed: resume it"))?;
+        work(run)
     }
 }
 
@@ -66,44 +72,43 @@ impl Tracking {
             };
             run.map_err(raised)
         })?;
-        Ok(Self(Mutex::new(run)))
+        Ok(Self(Mutex::new(Some(run))))
     }
 
     /// The columns of a row, in order.
     #[getter]
     fn columns(&self) -> PyResult<Vec<String>> {
-        let run = self.lock()?;
-        Ok(run.columns().into_iter().map(str::to_owned).collect())
+        self.work(|run| Ok(run.columns().into_iter().map(str::to_owned).collect()))
     }
 
     /// Rows so far.
     #[getter]
     fn records(&self) -> PyResult<u64> {
-        Ok(self.lock()?.records())
+        self.work(|run| Ok(run.records()))
     }
 
     /// Ticks that have closed.
     #[getter]
     fn ticks(&self) -> PyResult<u64> {
-        Ok(self.lock()?.ticks())
+        self.work(|run| Ok(run.ticks()))
     }
 
     /// The message about a resume.
     #[getter]
     fn resumed(&self) -> PyResult<Option<String>> {
-        Ok(self.lock()?.resumed().map(str::to_owned))
+        self.work(|run| Ok(run.resumed().map(str::to_owned)))
     }
 
     /// The last tables of a run that was resumed, each as JSON.
     #[getter]
     fn recent(&self) -> PyResult<Vec<String>> {
-        self.lock()?.recent().iter().map(json).collect()
+        self.work(|run| run.recent().iter().map(json).collect())
     }
 
     /// The plan, in words.
     #[getter]
     fn plan(&self) -> PyResult<String> {
-        Ok(self.lock()?.plan().to_string())
+        self.work(|run| Ok(run.plan().to_string()))
     }
 
     /// Counts the rows of a table in the open tick.
@@ -119,35 +124,30 @@ impl Tracking {
                 py.check_signals()?;
             }
             py.detach(|| {
-                let mut run = self.lock()?;
-                block.each(|_, row| run.add(&row)).map_err(raised)
+                self.work(|run| block.each(|_, row| run.add(&row)).map_err(raised))
             })
-        })
-    }
-
-    /// Counts so many rows in the open tick, where no column is asked about.
-    fn count(&self, py: Python<'_>, rows: u64) -> PyResult<()> {
-        py.detach(|| {
-            let mut run = self.lock()?;
-            (0..rows)
-                .try_for_each(|_| run.add(&hushstream::read::Nameless::Numbers(&[])))
-                .map_err(raised)
         })
     }
 
     /// Closes the tick: its table, as JSON, when it is durable.
     fn tick(&self, py: Python<'_>) -> PyResult<String> {
-        let table = py.detach(|| self.lock()?.tick().map_err(raised))?;
+        let table = py.detach(|| self.work(|run| run.tick().map_err(raised)))?;
         json(table.value())
     }
 
     /// The guarantee for all tables, as JSON and in words.
     fn guarantee(&self) -> PyResult<(String, String)> {
-        told(&self.lock()?.guarantee())
+        self.work(|run| told(&run.guarantee()))
     }
 
     /// Rows that counted for nothing: for the operator only.
     fn nulls(&self) -> PyResult<u64> {
-        Ok(*self.lock()?.nulls().for_the_operator())
+        self.work(|run| Ok(*run.nulls().for_the_operator()))
+    }
+
+    /// Closes the run: its ledger and its state folder are free. What was released is durable.
+    fn close(&self) -> PyResult<()> {
+        drop(self.0.lock().map_err(broken)?.take());
+        Ok(())
     }
 }

@@ -1,0 +1,104 @@
+"""What the tests share: rows in files, drivers that are killed, and the releases of one process."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import hushstream
+import hushstream.elsewhere
+from driver import SETTINGS
+
+HERE = Path(__file__).resolve().parent
+# Outside of the package's folder, and not by PYTHONPATH: executors get the package from ship().
+PACKAGE = str(Path(hushstream.__file__).resolve().parents[1])
+
+
+def frame(rows, seed, persons=None):
+    draw = np.random.default_rng(seed)
+    a, b = draw.uniform(-1, 1, (2, rows))
+    columns = {"a": a, "b": b, "y": (a + b > 0).astype(np.int64)}
+    if persons:
+        columns["who"] = draw.integers(0, persons, rows)
+    return pa.table(columns)
+
+
+class Source:
+    """Files of one folder, each a micro-batch, and the rows in them."""
+
+    def __init__(self, folder, sizes, kind="parquet", persons=None):
+        self.folder = folder / "rows"
+        self.folder.mkdir()
+        self.tables = []
+        for place, rows in enumerate(sizes):
+            self.add(rows, kind, persons)
+
+    def add(self, rows, kind="parquet", persons=None):
+        place = len(self.tables)
+        table = frame(rows, place, persons)
+        path = self.folder / f"part-{place}.{kind}"
+        if kind == "parquet":
+            pq.write_table(table, path, row_group_size=40)
+        else:
+            table.to_pandas().to_csv(path, index=False, header=False)
+        os.utime(path, (1_700_000_000 + place, 1_700_000_000 + place))  # files come in this order
+        self.tables.append(table)
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Starts a driver, and tells what it printed; `dies` if it must be killed."""
+
+    def begin(source, *, dies=False, fails=False, **stated):
+        stated = {"how": "stream", "rows": str(source.folder), "folder": str(tmp_path), **stated}
+        stated["package"] = PACKAGE
+        inherited = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+        done = subprocess.run(
+            [sys.executable, str(HERE / "driver.py"), json.dumps(stated)], cwd=tmp_path,
+            capture_output=True, text=True, timeout=1500,
+            env={**inherited, "PYSPARK_PYTHON": sys.executable, "PYTHONDONTWRITEBYTECODE": "1"},
+        )
+        text = done.stdout + done.stderr
+        if dies:
+            assert done.returncode == -9, text[-4000:]
+        elif fails:
+            assert done.returncode not in (0, -9), text[-4000:]
+        else:
+            assert done.returncode == 0, text[-4000:]
+        return text
+
+    return begin
+
+
+@pytest.fixture
+def released(tmp_path):
+    """The releases so far by number of the batch; one that came again must be the same."""
+
+    def read():
+        found = {}
+        for line in (tmp_path / "releases").read_text().splitlines():
+            number, release, weights = json.loads(line)
+            assert found.setdefault(number, (release, weights)) == (release, weights), "bit for bit"
+        return [found[number] for number in sorted(found)]
+
+    return read
+
+
+def of_one_process(tables, batch, **more):
+    """What one process releases that gets the same rows, a table at a time."""
+    kind = hushstream.Regressor if "target_bounds" in more else hushstream.Classifier
+    learner = kind(**{**SETTINGS, **more}, batch=batch)
+    authority = hushstream.elsewhere.Authority(learner, ["a", "b"], target="y", batches=len(tables))
+    released = []
+    for number, table in enumerate(tables):
+        spans = [(f"file-{number}", 0, len(table))]
+        part = hushstream.elsewhere.partial(authority.question(), authority.reading, [table], spans)
+        model = authority.commit("rows", number, [part]).model
+        released.append((model.release, model.weights.tolist()))
+    return released
