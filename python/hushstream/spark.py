@@ -14,6 +14,7 @@ Any version of pyspark with ``mapInArrow`` will do (3.3 or later); nothing is pi
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import json
 import os
@@ -441,8 +442,10 @@ def ship(spark: Any) -> None:
     import hushstream
 
     folder = os.path.dirname(os.path.abspath(hushstream.__file__))
-    with tempfile.TemporaryDirectory() as place:
-        copy = os.path.join(place, "package", "hushstream")
-        shutil.copytree(folder, copy, ignore=shutil.ignore_patterns("__pycache__"))
-        archive = shutil.make_archive(os.path.join(place, "hushstream"), "zip", os.path.dirname(copy))
-        spark.sparkContext.addArchive(f"{archive}#{_ARCHIVE}")
+    # Executors fetch it when they begin, and they may begin at any time.
+    place = tempfile.mkdtemp(prefix="hushstream-")
+    atexit.register(shutil.rmtree, place, ignore_errors=True)
+    copy = os.path.join(place, "package", "hushstream")
+    shutil.copytree(folder, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    archive = shutil.make_archive(os.path.join(place, "hushstream"), "zip", os.path.dirname(copy))
+    spark.sparkContext.addArchive(f"{archive}#{_ARCHIVE}")

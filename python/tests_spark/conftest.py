@@ -62,7 +62,12 @@ def run(tmp_path):
         done = subprocess.run(
             [sys.executable, str(HERE / "driver.py"), json.dumps(stated)], cwd=tmp_path,
             capture_output=True, text=True, timeout=1500,
-            env={**inherited, "PYSPARK_PYTHON": sys.executable, "PYTHONDONTWRITEBYTECODE": "1"},
+            env={
+                **inherited,
+                "PYSPARK_PYTHON": sys.executable,
+                "SPARK_LOCAL_IP": "127.0.0.1",
+                "SPARK_WORKER_DIR": str(tmp_path / "work"),
+            },
         )
         text = done.stdout + done.stderr
         if dies:
