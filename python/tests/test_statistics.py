@@ -56,6 +56,10 @@ def test_tables_are_those_of_the_program(program, tmp_path, rows):
     )
     released = list(in_ticks(tracker, rows, lambda part: part))
     assert [told._rows for told in released] == expected
+    of_south = {row["span"]: row["mean age"] for row in expected[-1] if row.get("group") == {"region": "south"}}
+    assert set(of_south) == {"total", "tick", "last 2", "decay 0.5"}
+    for span, estimate in of_south.items():
+        assert list(released[-1].get("mean age", "south", span)) == estimate
     assert tracker.records_ == 500 and tracker.ticks_ == 5
     # A line for every number, as in the program's table.
     frame = tracker.to_pandas()

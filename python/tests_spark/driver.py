@@ -107,44 +107,56 @@ def with_kills(stated):
         spark._worker = failing
 
 
-def main(stated):
-    sys.path.insert(0, stated["package"])
+def learn(spark, stated):
+    """Learns from a folder of files, as it is stated."""
     import hushstream
-    from hushstream.spark import SparkLearner, ship, with_positions
+    from hushstream.spark import SparkLearner, with_positions
 
-    spark = session(stated)
-    ship(spark)
-    with_kills(stated)
     folder = stated["folder"]
 
     def write(model, number):
         with open(folder + "/releases", "a") as out:
             print(json.dumps([number, model.release, model.weights.tolist()]), file=out, flush=True)
 
-    kind = hushstream.Regressor if "target_bounds" in stated.get("estimator", {}) else hushstream.Classifier
-    estimator = kind(
-        **{**SETTINGS, **stated.get("estimator", {})}, state=folder + "/state", ledger=folder + "/ledger"
-    )
+    more = stated.get("estimator", {})
+    kind = hushstream.Regressor if "target_bounds" in more else hushstream.Classifier
+    paths = {"state": folder + "/state", "ledger": folder + "/ledger"}
+    estimator = kind(**{**SETTINGS, **more, **paths})
     learner = SparkLearner(
         estimator, target="y", batches=stated.get("batches"), on_release=write, **stated.get("learner", {})
     )
-    columns = "a double, b double, y long" + (", who long" if "person" in stated.get("learner", {}) else "")
-    columns = stated.get("columns", columns)
-    if stated["how"] == "stream":
+    form, columns = stated.get("format", "parquet"), stated.get("columns", "a double, b double, y long")
+    if stated["how"] == "fit":
+        learner.fit(spark.read.schema(columns).format(form).load(stated["rows"]))
+    else:
         reader = spark.readStream.schema(columns).option("maxFilesPerTrigger", stated.get("files", 1))
-        stream = reader.format(stated.get("format", "parquet")).load(stated["rows"])
-        if stated.get("step"):
-            stream = with_positions(stream).where(stated["step"])
+        stream = reader.format(form).load(stated["rows"])
+        if stated.get("where"):
+            stream = with_positions(stream).where(stated["where"])
         query = learner.start(
             stream, checkpoint=folder + "/" + stated.get("checkpoint", "checkpoint"),
             trigger={"availableNow": True}, accept_new_source=stated.get("accept"),
         )
-        query.awaitTermination()
-        learner.finish()
-    else:
-        rows = spark.read.schema(columns).format(stated.get("format", "parquet")).load(stated["rows"])
-        learner.fit(rows)
-    print(json.dumps({"records": estimator.records_, "guarantee": estimator.guarantee_._repr_html_()}))
+        try:
+            query.awaitTermination()
+        finally:
+            learner.finish()
+    return {"records": estimator.records_, "card": estimator.guarantee_._repr_html_()}
+
+
+def main(stated):
+    sys.path.insert(0, stated["package"])
+    from hushstream.spark import ship
+
+    spark = session(stated)
+    ship(spark)
+    with_kills(stated)
+    for job in stated["jobs"]:
+        try:
+            told = learn(spark, job)
+        except Exception as error:
+            told = {"error": f"{type(error).__name__}: {error}"}
+        print("told " + json.dumps(told), flush=True)
     spark.stop()
 
 
