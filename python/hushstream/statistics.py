@@ -187,7 +187,8 @@ class Tracker:
         self._run = _native.Tracking(json.dumps(wanted))
         self._names = names
         self.confidence = float(confidence)
-        self.releases_ = [self._read(told) for told in self._run.recent]
+        last = self._run.last
+        self.releases_ = [] if last is None else [self._read(last)]
 
     def _read(self, told: str) -> Statistics:
         return Statistics(json.loads(told), self._groups)

@@ -177,7 +177,7 @@ def test_persons_and_cards(tmp_path, rows):
     assert mean.guarantee_.unit == "person"
     with pytest.raises(ValueError, match="person="):
         mean.add(rows["age"])
-    assert "published table sequences" in str(mean.guarantee_)
+    assert "published sequences of tables" in str(mean.guarantee_)
     card = mean._repr_html_()
     assert "Tick 1" in card and "mean value" in card and "SIMULATED" not in card
     simulated = RunningCount(["a", "b"], ticks=2, **SIMULATED)

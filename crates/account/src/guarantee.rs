@@ -37,7 +37,7 @@ pub enum Unit {
 ///
 /// let guarantee = Guarantee::builder(1.0, 1e-6, Adjacency::ReplaceOne, 1000).build()?;
 /// let told = guarantee.publishing(Published::Tables).to_string();
-/// assert!(told.contains("any set of published table sequences"));
+/// assert!(told.contains("any set of published sequences of tables"));
 /// # Ok::<(), hushstream_account::GuaranteeError>(())
 /// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -399,6 +399,12 @@ impl GuaranteeBuilder {
     /// δ.
     pub fn total_variation(mut self, tau: f64) -> Self {
         self.tau = tau;
+        self
+    }
+
+    /// What is published are tables of statistics, not models.
+    pub fn tables(mut self) -> Self {
+        self.fields.published = Published::Tables;
         self
     }
 

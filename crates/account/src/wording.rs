@@ -57,7 +57,7 @@ fn sentence(f: &mut fmt::Formatter<'_>, fields: &Fields) -> fmt::Result {
         None => {
             let published = match fields.published {
                 Published::Models => "model sequences",
-                Published::Tables => "table sequences",
+                Published::Tables => "sequences of tables",
                 Published::Plays => "sequences of plays and models",
             };
             write!(f, "the probability of any set of published {published} ")?;
@@ -104,7 +104,10 @@ fn sentence(f: &mut fmt::Formatter<'_>, fields: &Fields) -> fmt::Result {
 fn theory(f: &mut fmt::Formatter<'_>, fields: &Fields) -> fmt::Result {
     let mut facts = Vec::new();
     facts.extend(fields.sum.clone().or_else(|| fields.mechanism.clone()));
-    facts.extend(fields.levels.map(|levels| format!("{levels} levels")));
+    facts.extend(fields.levels.map(|levels| match levels {
+        1 => "1 level".to_owned(),
+        levels => format!("{levels} levels"),
+    }));
     let sigma = fields
         .sigma
         .map(|sigma| format!("σ = {}·L", rounded_down(sigma)));
@@ -182,7 +185,7 @@ mod tests {
     fn the_words_fit_what_is_published() {
         let models = tree(1.0, 1e-6, Adjacency::ReplaceOne).build().unwrap();
         for (published, words) in [
-            (Published::Tables, "table sequences"),
+            (Published::Tables, "sequences of tables"),
             (Published::Plays, "sequences of plays and models"),
         ] {
             let guarantee = models.clone().publishing(published);

@@ -1,12 +1,15 @@
 //! Running statistics for Python: rows in, tables out.
 
+use crate::elsewhere::{Range, delivery};
 use crate::error::{broken, raised, refused};
 use crate::rows::Table;
 use crate::run::{json, told};
 use crate::settings::Settings;
 use hushstream::track::{Asked, Span, Tracker};
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 /// What is asked, as the package writes it.
@@ -99,10 +102,10 @@ impl Tracking {
         self.work(|run| Ok(run.resumed().map(str::to_owned)))
     }
 
-    /// The last tables of a run that was resumed, each as JSON.
+    /// The table of the last tick before a resume, as JSON.
     #[getter]
-    fn recent(&self) -> PyResult<Vec<String>> {
-        self.work(|run| run.recent().iter().map(json).collect())
+    fn last(&self) -> PyResult<Option<String>> {
+        self.work(|run| run.last().map(json).transpose())
     }
 
     /// The plan, in words.
@@ -133,6 +136,40 @@ impl Tracking {
     fn tick(&self, py: Python<'_>) -> PyResult<String> {
         let table = py.detach(|| self.work(|run| run.tick().map_err(raised)))?;
         json(table.value())
+    }
+
+    /// The question for workers on other machines, as public bytes.
+    fn question<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let question = self.work(|run| run.question().map_err(raised))?;
+        Ok(PyBytes::new(py, &question))
+    }
+
+    /// Whether another tick is planned.
+    #[getter]
+    fn asks(&self) -> PyResult<bool> {
+        self.work(|run| Ok(run.asks()))
+    }
+
+    /// The source and the number of the last batch that was taken.
+    #[getter]
+    fn delivered(&self) -> PyResult<Option<(String, u64)>> {
+        let owned = |(source, number): (&str, u64)| (source.to_owned(), number);
+        self.work(|run| Ok(run.delivered().map(owned)))
+    }
+
+    /// Takes a batch of a source as the next tick, exactly once: whether it was new, and its table
+    /// as JSON, if it is the last one.
+    fn commit(
+        &self,
+        py: Python<'_>,
+        batch: (String, u64, Vec<Range>),
+        parts: Vec<Vec<u8>>,
+        first: Option<BTreeMap<String, u64>>,
+    ) -> PyResult<(bool, Option<String>)> {
+        let delivery = delivery(batch, first.as_ref())?;
+        let taken = py.detach(|| self.work(|run| run.commit(&delivery, &parts).map_err(raised)))?;
+        let table = taken.table.map(|table| json(table.value())).transpose()?;
+        Ok((taken.is_new, table))
     }
 
     /// The guarantee for all tables, as JSON and in words.

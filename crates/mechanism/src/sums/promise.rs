@@ -57,6 +57,9 @@ impl SumPlan {
         if let Some(Charge::Gaussian(mu)) = charge {
             builder = builder.mu(mu);
         }
+        if let Geometry::Statistics(_) = request.geometry {
+            builder = builder.tables();
+        }
         if let Geometry::Decisions { .. } = request.geometry {
             builder = builder
                 .joint()
