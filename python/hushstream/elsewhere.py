@@ -38,6 +38,7 @@ import numpy as np
 from hushstream import _input, _native
 from hushstream._estimators import Classifier, Regressor, _item
 from hushstream._model import Model
+from hushstream.statistics import _ROW, Tracker
 
 __all__ = ["Answer", "Authority", "Committed", "Reading", "covered", "merge", "partial"]
 
@@ -49,7 +50,7 @@ class Reading(NamedTuple):
     """How workers read rows: names and classes. Public, and small enough to travel with a question."""
 
     features: list[str]
-    target: str
+    target: str | None
     classes: list[Any] | None
     person: str | None
     #: One column of arrays that holds all features, where rows come so.
@@ -61,8 +62,9 @@ class Committed(NamedTuple):
 
     #: Whether it was taken now; otherwise it was taken before, and was not added again.
     is_new: bool
-    #: The model after the batch, the same every time; nothing if later batches were taken.
-    model: Model | None
+    #: The model, or the statistics, after the batch: the same every time. Nothing if later batches
+    #: were taken.
+    release: Any
 
 
 class Authority:
@@ -70,9 +72,9 @@ class Authority:
 
     Parameters
     ----------
-    estimator : a Classifier or Regressor with ``batch``, the most rows of one batch, and with
-        ``state`` where batches must survive a crash.
-    features : the columns that are learned from, in order.
+    estimator : a Classifier or Regressor with ``batch``, the most rows of one batch; or a Tracker,
+        for which every batch is a tick. With ``state`` where batches must survive a crash.
+    features : the columns that are learned from, in order; a Tracker knows its own.
     target, person : the other columns.
     batches : how many batches come; by default as many as ``rounds`` of the estimator allow.
     vector : one column of arrays that holds all features.
@@ -81,20 +83,40 @@ class Authority:
 
     def __init__(
         self,
-        estimator: Classifier | Regressor,
-        features: Iterable[str],
+        estimator: Classifier | Regressor | Tracker,
+        features: Iterable[str] = (),
         *,
-        target: str,
+        target: str | None = None,
         person: str | None = None,
         batches: int | None = None,
         vector: str | None = None,
         resume: bool | None = None,
     ) -> None:
-        names = [str(name) for name in features]
-        most = estimator.batch  # type: ignore[attr-defined]
+        self.estimator = estimator
+        if isinstance(estimator, Tracker):
+            if (person is None) != (estimator._person is None):
+                raise ValueError("persons need both: person= here, and max_per_person= of the Tracker")
+            self.reading = Reading(list(estimator._names), None, None, person, None)
+            self._run: Any = estimator._run
+        else:
+            self._open(estimator, [str(name) for name in features], target, person, batches, vector, resume)
+
+    def _open(
+        self,
+        estimator: Any,
+        names: list[str],
+        target: str | None,
+        person: str | None,
+        batches: int | None,
+        vector: str | None,
+        resume: bool | None,
+    ) -> None:
+        if target is None:
+            raise ValueError("state the column that is predicted: target=")
+        most = estimator.batch
         if most is None:
             raise ValueError("state the most rows of a batch: batch= of the estimator")
-        if (person is None) != (estimator.max_per_person is None):  # type: ignore[attr-defined]
+        if (person is None) != (estimator.max_per_person is None):
             raise ValueError("persons need both: person= here, and max_per_person= of the estimator")
         if estimator.schema is None and estimator.bounds is None and estimator.norm is None:
             raise _native.HushstreamError(
@@ -123,8 +145,6 @@ class Authority:
         estimator._has_person = person is not None
         estimator._elsewhere = True
         estimator._begin(run)
-        self.estimator = estimator
-        self.most = int(most)
         classes = estimator.__dict__.get("classes_")
         self.reading = Reading(
             names,
@@ -168,8 +188,15 @@ class Authority:
         parts = list(parts)
         first = None if accept_new_source is None else dict(accept_new_source)
         delivery = (str(source), int(batch), covered(parts))
-        is_new, model = self._run.commit(delivery, parts, first)
-        return Committed(is_new, None if model is None else Model(model))
+        is_new, told = self._run.commit(delivery, parts, first)
+        if told is None:
+            return Committed(is_new, None)
+        if not isinstance(self.estimator, Tracker):
+            return Committed(is_new, Model(told))
+        release = self.estimator._read(told)
+        if is_new or not self.estimator.releases_:
+            self.estimator.releases_.append(release)
+        return Committed(is_new, release)
 
 
 def _holds_run(state: Any) -> bool:
@@ -183,33 +210,51 @@ class Answer:
         reading = Reading(*reading)
         self._worker = _native.Worker(question)
         self._reading = reading
-        kind = Regressor if reading.classes is None else Classifier
-        self._labels = kind()
+        self._labels: Any = Regressor() if reading.classes is None else Classifier()
         if reading.classes is not None:
             self._labels.classes_ = np.asarray(reading.classes)
 
     def add(self, rows: Any) -> int:
         """Adds the rows of a frame, of an Arrow batch or of a dict of columns: how many."""
         reading = self._reading
+        parts: list[np.ndarray] = []
+        texts: list[list[str] | None] = []
+
+        def put(part: np.ndarray, text: list[str] | None) -> None:
+            parts.append(part)
+            texts.append(text)
+
         if reading.vector is not None:
-            parts, texts = [_vectors(rows[reading.vector], len(reading.features))], [None]
-            texts = [None] * len(reading.features)
+            parts.append(_vectors(rows[reading.vector], len(reading.features)))
+            texts.extend([None] * len(reading.features))
         else:
-            read = [_input.column(rows[name]) for name in reading.features]
-            parts, texts = [part for part, _ in read], [text for _, text in read]
-        y = self._labels._target(rows[reading.target])
-        codes, names = self._labels._coded(y, strictly=False)
-        parts, texts = [*parts, codes], [*texts, names]
+            for name in reading.features:
+                put(*(_input.column(rows[name]) if name in _names(rows) else _nothing(rows, name)))
+        if reading.target is not None:
+            y = self._labels._target(rows[reading.target])
+            put(*self._labels._coded(y, strictly=False))
         if reading.person is not None:
-            person, named = _input.column(rows[reading.person])
-            parts, texts = [*parts, person], [*texts, named]
-        if len(codes):
+            put(*_input.column(rows[reading.person]))
+        count = len(parts[0]) if parts else 0
+        if count:
             self._worker.add(parts, texts)
-        return len(codes)
+        return count
 
     def finish(self, spans: Iterable[Span]) -> bytes:
         """The partial sum, **as private as the rows**, which came from these positions."""
         return self._worker.finish([(str(name), int(start), int(end)) for name, start, end in spans])
+
+
+def _names(rows: Any) -> list[str]:
+    return list(rows) if isinstance(rows, Mapping) else _input.feature_names(rows) or []
+
+
+def _nothing(rows: Any, name: str) -> tuple[np.ndarray, None]:
+    """A column that is not read: that of a Tracker which counts rows, and asks nothing else."""
+    if name != _ROW:
+        raise KeyError(f"the rows have no column {name!r}")
+    first = next(iter(rows.values())) if isinstance(rows, Mapping) else rows
+    return np.zeros(len(first)), None
 
 
 def _vectors(column: Any, width: int) -> np.ndarray:

@@ -21,6 +21,7 @@ import os
 import shutil
 import tempfile
 import threading
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -29,6 +30,7 @@ import numpy as np
 from hushstream import _native
 from hushstream._model import Model
 from hushstream.elsewhere import Authority, Committed, Reading, Span, covered
+from hushstream.statistics import Tracker
 
 __all__ = ["SparkLearner", "partials", "ship", "with_positions"]
 
@@ -178,9 +180,8 @@ def partials(df: Any, question: bytes, reading: Reading) -> list[bytes]:
     partition = _partition(df)
     if partition is None:
         raise ValueError("rows without positions: with_positions(df)")
-    needed = [*([reading.vector] if reading.vector else reading.features), reading.target]
-    if reading.person is not None:
-        needed.append(reading.person)
+    given = [reading.vector] if reading.vector else [n for n in reading.features if n in df.columns]
+    needed = [*given, *(name for name in (reading.target, reading.person) if name is not None)]
     rows = df.select(*(f"`{name}`" for name in needed), partition, _START, _END)
     if reading.person is not None:
         # All rows of a person meet in one task, and the first of them counts.
@@ -201,15 +202,16 @@ class SparkLearner:
     Parameters
     ----------
     estimator : a Classifier or Regressor. It needs ``batch``, the most rows of a batch; ``ledger``;
-        and ``state``, a secret folder on the driver's own disk, never beside Spark's checkpoint.
+        and ``state``, a secret folder on the driver's own disk, never beside Spark's checkpoint. Or
+        a Tracker: every micro-batch is a tick.
     target : the column of the target.
     features : the columns to learn from, by default all others; or one column of arrays, with
         ``dim``, their length.
     person : the column that tells persons apart, with ``max_per_person`` and ``min_separation`` of the
         estimator.
     batches : how many batches will come; ``fit`` counts them.
-    on_release : is called with the model after every batch, and with the number of the batch. After
-        a crash it may be called again with the same model.
+    on_release : is called with the model, or the statistics, after every batch, and with the number
+        of the batch. After a crash it may be called again with the same release.
 
     The driver must be one process at a time, and executors need this package: installed, or by
     :func:`ship`.
@@ -219,12 +221,12 @@ class SparkLearner:
         self,
         estimator: Any,
         *,
-        target: str,
+        target: str | None = None,
         features: Iterable[str] | str | None = None,
         dim: int | None = None,
         person: str | None = None,
         batches: int | None = None,
-        on_release: Callable[[Model, int], Any] | None = None,
+        on_release: Callable[[Any, int], Any] | None = None,
     ) -> None:
         if isinstance(features, str) and dim is None:
             raise ValueError("one column of arrays needs their length: dim=")
@@ -240,6 +242,9 @@ class SparkLearner:
     def _open(self, df: Any, batches: int | None) -> Authority:
         if self._authority is not None:
             raise _native.HushstreamError("this learner has begun: make another, with its own estimator")
+        if isinstance(self.estimator, Tracker):
+            self._authority = Authority(self.estimator, person=self.person)
+            return self._authority
         others = {self.target, self.person, _partition(df), _START, _END}
         vector = self.features if isinstance(self.features, str) else None
         names = self.features or [name for name in df.columns if name not in others]
@@ -266,6 +271,13 @@ class SparkLearner:
         assert authority is not None
         last = authority.delivered
         if last is not None and last[0] == source and number <= last[1]:
+            if number < last[1] and planned is None:
+                warnings.warn(
+                    f"batch {number} comes again, and batch {last[1]} is learned: the checkpoint was "
+                    "restored from an old copy. Nobody is counted twice, but batches that are cut anew "
+                    "may leave people out",
+                    stacklevel=2,
+                )
             taken = authority.commit(source, number, [])
         else:
             question = authority.question()
@@ -277,8 +289,8 @@ class SparkLearner:
                 worker = _native.Worker(question)
                 parts.append(worker.finish(empty))
             taken = authority.commit(source, number, parts, accept_new_source=accept)
-        if taken.model is not None and self.on_release is not None:
-            self.on_release(taken.model, number)
+        if taken.release is not None and self.on_release is not None:
+            self.on_release(taken.release, number)
         return taken
 
     # A table at rest.
@@ -292,7 +304,9 @@ class SparkLearner:
         from pyspark.sql import functions as F
 
         df = df if _partition(df) else with_positions(df)
-        most = self.estimator.batch
+        most = getattr(self.estimator, "batch", None)
+        if isinstance(self.estimator, Tracker):
+            raise ValueError("a Tracker has ticks: give it a stream, start()")
         if most is None:
             raise ValueError("state the most rows of a batch: batch= of the estimator")
         partition = _partition(df)
@@ -321,6 +335,9 @@ class SparkLearner:
     def finish(self) -> Any:
         """Ends the run: the estimator keeps the last model, and its ledger and state are free."""
         estimator = self.estimator
+        if isinstance(estimator, Tracker):
+            estimator.close()
+            return estimator
         model = Model(estimator._run.model())
         outcome = json.loads(estimator._run.finish())
         estimator._run = None
@@ -347,7 +364,7 @@ class SparkLearner:
         """
         if not getattr(stream, "isStreaming", False):
             raise ValueError("start() takes a stream: spark.readStream; a DataFrame at rest is for fit()")
-        if self.estimator.state is None:
+        if not isinstance(self.estimator, Tracker) and self.estimator.state is None:
             raise ValueError("a stream needs state=, a folder on the driver's disk: it outlives a crash")
         if "connect" in type(stream).__module__:
             raise ValueError("streams need the driver's own process, not Spark Connect")

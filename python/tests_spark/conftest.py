@@ -100,6 +100,6 @@ def of_one_process(tables, batches=None, person=None, **more):
     for number, table in enumerate(tables):
         spans = [(f"file-{number}", 0, len(table))]
         part = hushstream.elsewhere.partial(authority.question(), authority.reading, [table], spans)
-        model = authority.commit("rows", number, [part]).model
+        model = authority.commit("rows", number, [part]).release
         released.append((model.release, model.weights.tolist()))
     return released

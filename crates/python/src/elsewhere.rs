@@ -63,11 +63,7 @@ impl Worker {
     }
 
     /// The bytes of the partial sum, as private as the rows, which came from these positions.
-    fn finish<'py>(
-        &self,
-        py: Python<'py>,
-        ranges: Vec<Range>,
-    ) -> PyResult<Bound<'py, PyBytes>> {
+    fn finish<'py>(&self, py: Python<'py>, ranges: Vec<Range>) -> PyResult<Bound<'py, PyBytes>> {
         let worker = self.worker.lock().map_err(broken)?.take();
         let worker = worker.ok_or_else(finished)?;
         let bytes = py.detach(|| worker.finish(spans(ranges)).map_err(raised))?;

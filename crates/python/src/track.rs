@@ -38,8 +38,12 @@ impl Wanted {
         tracker.learner = wanted.settings.learner()?;
         tracker.learner.privacy.horizon_unknown = is_open;
         tracker.asked = wanted.asked;
-        tracker.spans.extend(wanted.last.into_iter().map(Span::Last));
-        tracker.spans.extend(wanted.decay.into_iter().map(Span::Fading));
+        tracker
+            .spans
+            .extend(wanted.last.into_iter().map(Span::Last));
+        tracker
+            .spans
+            .extend(wanted.decay.into_iter().map(Span::Fading));
         tracker.confidence = wanted.confidence;
         Ok((tracker, resumes))
     }
@@ -56,7 +60,9 @@ impl Tracking {
         work: impl FnOnce(&mut hushstream::track::Tracking) -> PyResult<T>,
     ) -> PyResult<T> {
         let mut run = self.0.lock().map_err(broken)?;
-        let run = run.as_mut().ok_or_else(|| refused("this run is closed: resume it"))?;
+        let run = run
+            .as_mut()
+            .ok_or_else(|| refused("this run is closed: resume it"))?;
         work(run)
     }
 }
@@ -126,9 +132,7 @@ impl Tracking {
             if first > 0 {
                 py.check_signals()?;
             }
-            py.detach(|| {
-                self.work(|run| block.each(|_, row| run.add(&row)).map_err(raised))
-            })
+            py.detach(|| self.work(|run| block.each(|_, row| run.add(&row)).map_err(raised)))
         })
     }
 
