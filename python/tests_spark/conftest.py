@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -55,6 +56,15 @@ class Source:
         return {"how": how, "rows": str(self.folder), "folder": str(self.place), **stated}
 
 
+@pytest.fixture(scope="session", autouse=True)
+def workplace():
+    """Where a cluster of processes keeps its files: beside pyspark, whatever is stated."""
+    import pyspark
+
+    yield
+    shutil.rmtree(Path(pyspark.__file__).parent / "work", ignore_errors=True)
+
+
 @pytest.fixture
 def run(tmp_path):
     """Starts a driver that learns one thing after the other, and gives what it told of each."""
@@ -69,7 +79,6 @@ def run(tmp_path):
                 **inherited,
                 "PYSPARK_PYTHON": sys.executable,
                 "SPARK_LOCAL_IP": "127.0.0.1",
-                "SPARK_WORKER_DIR": str(tmp_path / "work"),
             },
         )
         text = done.stdout + done.stderr
