@@ -77,7 +77,8 @@ impl LogScale {
     }
 
     /// The scaled lower bound, and the factor that makes the range 1.
-    fn range(self) -> (f64, f64) {
+    #[must_use]
+    pub fn range(self) -> (f64, f64) {
         let (low, high) = (self.scaled(-1.0), self.scaled(1.0));
         (low, 1.0 / (high - low))
     }

@@ -277,6 +277,17 @@ impl Model {
         json(&self.model.explain().map_err(raised)?)
     }
 
+    /// A query that predicts the rows of a table.
+    fn to_sql(&self, table: &str, key: Vec<String>) -> PyResult<String> {
+        let key: Vec<&str> = key.iter().map(String::as_str).collect();
+        self.model.to_sql(table, &key).map_err(raised)
+    }
+
+    /// The bytes of an ONNX file.
+    fn to_onnx<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        Ok(PyBytes::new(py, &self.model.to_onnx().map_err(raised)?))
+    }
+
     /// A card for notebooks.
     fn html(&self) -> String {
         fragment::model(

@@ -282,8 +282,29 @@ pub(crate) fn neighbours(
         let own: Vec<u64> = (place..place + tries).collect();
         neighbours_at(items, batch, adjacency, participation, &own)
     };
-    places.map(pair).collect()
+    let mut pairs: Vec<_> = places.clone().map(pair).collect();
+    if let (Participation::PerPerson { most, .. }, Adjacency::ReplaceOne) =
+        (participation, adjacency)
+    {
+        // Empty records have no name and use up no turn: those that count come later.
+        let moved = places.map(|&place| {
+            let own: Vec<u64> = (place..place + 2 * most).collect();
+            let [left, mut right] = neighbours_at(items, batch, adjacency, participation, &own);
+            for (number, entry) in (0..).zip(&mut right) {
+                if entry.person == Some(CANARY) && number / batch + 1 < place + most {
+                    (entry.person, entry.pull) = (Some(NOBODY), Pull::Null);
+                }
+            }
+            [left, right]
+        });
+        pairs.extend(moved);
+    }
+    pairs
 }
+
+/// The names of the person in question, and of nobody.
+const CANARY: u64 = 1 << 40;
+const NOBODY: u64 = 1 << 41;
 
 /// The same with the canary in these items.
 fn neighbours_at(
@@ -293,7 +314,6 @@ fn neighbours_at(
     participation: Participation,
     own: &[u64],
 ) -> [Vec<Entry>; 2] {
-    const CANARY: u64 = 1 << 40;
     let persons = participation != Participation::OncePerRecord;
     let stream = |pull: Pull| -> Vec<Entry> {
         let mut entries = Vec::new();
