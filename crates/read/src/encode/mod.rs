@@ -184,7 +184,7 @@ pub(crate) struct Scales {
 /// groups, and the others by their text.
 pub(crate) struct ByKind {
     /// The scale of every number, and which fields are numbers or indicators: all bits, or none.
-    lines: Vec<[Line; TOGETHER]>,
+    lines: Vec<Lines>,
     needed: Vec<[u64; TOGETHER]>,
     /// Numbers side by side: their fields, and the coordinate of the first.
     runs: Vec<(Range<usize>, usize)>,
@@ -200,7 +200,7 @@ impl ByKind {
     pub(crate) fn new(steps: &[Step]) -> Self {
         let groups = steps.len().div_ceil(TOGETHER);
         let mut kinds = Self {
-            lines: vec![[Line::default(); TOGETHER]; groups],
+            lines: vec![Lines::default(); groups],
             needed: vec![[0; TOGETHER]; groups],
             runs: Vec::new(),
             marks: Vec::new(),
@@ -211,7 +211,7 @@ impl ByKind {
             match step {
                 Step::Skip => continue,
                 Step::Number(scale) => {
-                    kinds.lines.as_flattened_mut()[field] = Line::of(scale);
+                    kinds.lines[field / TOGETHER].set(field % TOGETHER, scale);
                     let slot = scale.slot as usize;
                     match kinds.runs.last_mut() {
                         Some((fields, first))
@@ -248,39 +248,27 @@ impl ByKind {
     }
 }
 
-/// A number's way to its coordinate, as [`Scale`].
+/// Scales of fields that are read together, side by side.
 #[derive(Clone, Copy, Default)]
-struct Line {
-    shift: f64,
-    factor: f64,
-    low: f64,
-    high: f64,
+struct Lines {
+    shift: [f64; TOGETHER],
+    factor: [f64; TOGETHER],
+    low: [f64; TOGETHER],
+    high: [f64; TOGETHER],
 }
 
-impl Line {
-    fn of(scale: &Scale) -> Self {
-        Self {
-            shift: scale.shift,
-            factor: scale.factor,
-            low: scale.low,
-            high: scale.high,
-        }
-    }
-
-    #[inline(always)]
-    fn scaled(&self, value: f64) -> f64 {
-        // Minus zero becomes zero, also at a bound, which `clamp` would not do.
-        clipped(
-            (value + 0.0 - self.shift) * self.factor,
-            self.low,
-            self.high,
-        )
+impl Lines {
+    fn set(&mut self, place: usize, scale: &Scale) {
+        self.shift[place] = scale.shift;
+        self.factor[place] = scale.factor;
+        self.low[place] = scale.low;
+        self.high[place] = scale.high;
     }
 }
 
 struct Scaling<'a> {
     values: &'a [[f64; TOGETHER]],
-    lines: &'a [[Line; TOGETHER]],
+    lines: &'a [Lines],
     scaled: &'a mut [[f64; TOGETHER]],
 }
 
@@ -291,7 +279,10 @@ impl pulp::WithSimd for Scaling<'_> {
     fn with_simd<S: pulp::Simd>(self, _: S) {
         let numbers = self.values.iter().zip(self.lines);
         for (scaled, (values, lines)) in self.scaled.iter_mut().zip(numbers) {
-            *scaled = std::array::from_fn(|i| lines[i].scaled(values[i]));
+            let bounds = |i: usize| [lines.low[i], lines.high[i]];
+            *scaled = std::array::from_fn(|i| {
+                line(values[i], [lines.shift[i], lines.factor[i]], bounds(i))
+            });
         }
     }
 }
@@ -409,9 +400,9 @@ impl Builder {
         let lines = scales.shifts.iter().zip(&scales.factors).zip(bounds);
         self.dense.clear();
         self.dense
-            .extend(numbers.iter().zip(lines).map(|(number, line)| {
-                let ((shift, factor), (low, high)) = line;
-                clipped((number + 0.0 - shift) * factor, *low, *high)
+            .extend(numbers.iter().zip(lines).map(|(number, scales)| {
+                let ((shift, factor), (low, high)) = scales;
+                line(*number, [*shift, *factor], [*low, *high])
             }));
         // The intercept comes with the end of the row.
         self.dense.resize(self.dimension, self.blank);
@@ -444,7 +435,8 @@ impl Builder {
     }
 
     fn put_number(&mut self, scale: &Scale, value: f64) {
-        self.put(scale.slot, Line::of(scale).scaled(value));
+        let bounds = [scale.low, scale.high];
+        self.put(scale.slot, line(value, [scale.shift, scale.factor], bounds));
     }
 
     /// The parts of a date.
@@ -766,9 +758,12 @@ impl Builder {
     }
 }
 
-/// A number within bounds; at a bound it is the bound.
+/// A number on its way to its coordinate: (value − shift)·factor within bounds; at a bound it is the
+/// bound.
 #[inline(always)]
-fn clipped(value: f64, low: f64, high: f64) -> f64 {
+fn line(value: f64, [shift, factor]: [f64; 2], [low, high]: [f64; 2]) -> f64 {
+    // Minus zero becomes zero, also at a bound, which `clamp` would not do.
+    let value = (value + 0.0 - shift) * factor;
     let above = if value > low { value } else { low };
     if above < high { above } else { high }
 }
