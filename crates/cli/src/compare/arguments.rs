@@ -34,7 +34,7 @@ pub(crate) struct Arguments {
     /// Confirm that the data is public, so that unsound noise harms nobody.
     #[arg(long)]
     pub(crate) public_data: bool,
-    /// The data file of a figure (jkt2c: covtype.csv).
+    /// The data file of a figure (jkt2b: YearPredictionMSD.txt, jkt2c: covtype.csv).
     #[arg(long, requires = "figure")]
     pub(crate) data: Option<PathBuf>,
     /// Sums, separated by commas; by default each recipe's own.
@@ -69,6 +69,10 @@ pub(crate) struct Arguments {
     /// Records summed into one item; by default 1, and of decisions a 256th of the rounds.
     #[arg(long, value_parser = count)]
     pub(crate) batch: Option<u64>,
+    /// Begin anew after so many rounds, for streams that drift: experts and bandits. Every season has
+    /// the whole budget.
+    #[arg(long, value_parser = count)]
+    pub(crate) restart_every: Option<u64>,
     /// Values of ε, separated by commas.
     #[arg(long, value_delimiter = ',', value_parser = finite, default_value = "1")]
     pub(crate) epsilon: Vec<f64>,
@@ -167,6 +171,7 @@ impl Arguments {
             ("--learning-rate", self.learning_rate.is_some(), decides),
             ("--set", self.set.is_some(), decides),
             ("--tuned", self.tuned, decides),
+            ("--restart-every", self.restart_every.is_some(), decides),
         ];
         match other.iter().find(|(_, stated, odd)| *stated && *odd) {
             Some((flag, ..)) => bail!("{flag} is not for the task {}: leave it out", self.task),

@@ -86,6 +86,7 @@ pub(crate) fn rows(arguments: &Arguments) -> Result<Vec<Row>> {
                 dimension,
                 rounds: arguments.rounds(),
                 batch: arguments.batch.unwrap_or(1),
+                restart: arguments.restart_every,
                 budget: Budget::approx(epsilon, arguments.delta)?,
                 adjacency: arguments.adjacency.into(),
                 window: arguments.window,
