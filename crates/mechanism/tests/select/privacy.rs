@@ -186,11 +186,10 @@ fn a_turn_that_moves_to_another_item_never_exceeds_the_claim() {
         let of = |items: &[Vec<f64>]| law(&board, items, 2, Bug::None);
         let claim = board.pure_epsilon(person(Adjacency::ReplaceOne, 1));
         let alone = board.pure_epsilon(record(Adjacency::ReplaceOne));
-        let spent = |delta| {
-            board
-                .epsilon(person(Adjacency::ReplaceOne, 1), delta)
-                .unwrap()
-        };
+        let spent = [1e-2, 1e-4].map(|delta| {
+            let epsilon = board.epsilon(person(Adjacency::ReplaceOne, 1), delta);
+            (delta, epsilon.unwrap())
+        });
         let mut worst = 0.0_f64;
         for others in sequences(&grid, items) {
             for (from, to) in (0..items).flat_map(|from| (0..items).map(move |to| (from, to))) {
@@ -203,8 +202,8 @@ fn a_turn_that_moves_to_another_item_never_exceeds_the_claim() {
                     };
                     let (there, here) = (at(from, &said[0]), at(to, &said[1]));
                     worst = worst.max(loss(&there, &here));
-                    for delta in [1e-2, 1e-4] {
-                        let lost = hockey_stick(&there, &here, spent(delta));
+                    for (delta, epsilon) in spent {
+                        let lost = hockey_stick(&there, &here, epsilon);
                         assert!(lost <= delta, "{board:?} {lost} {delta}");
                     }
                 }
