@@ -11,8 +11,8 @@
 //! the share of the pairs that share a bin: [`Ranks::auc`] gives this bound with the AUC.
 //!
 //! **Waiting records.** Bins are larger than a processor's nearest cache, and every record asks for
-//! another one. So records wait until there are some, and their bins are fetched side by side: a
-//! run of a linear model on 54 columns takes about a tenth less time.
+//! another one. So records wait until there are some, and their bins are fetched side by side. In a
+//! run of a linear model on 54 columns, scoring fell from a tenth of the time to a fortieth.
 
 use std::borrow::Cow;
 
