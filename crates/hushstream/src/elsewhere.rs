@@ -161,6 +161,12 @@ impl Worker {
         })
     }
 
+    /// The columns of a row of numbers, in order; none for rows that come from files alone.
+    #[must_use]
+    pub fn columns(&self) -> &[String] {
+        &self.reading.columns
+    }
+
     /// Adds one row. A value that cannot be read makes the record empty: what one person states does
     /// not stop a worker.
     ///

@@ -50,7 +50,8 @@ impl OnStatistics {
             (Statistic::Sum { column: 1 }, true, 3.0),
             (Statistic::Histogram { column: 1, bins: 3 }, false, 3.0),
         ];
-        let statistics = Statistics::balanced(groups, &wanted, adjacency, false).unwrap();
+        let once = Participation::OncePerRecord;
+        let statistics = Statistics::balanced(groups, &wanted, adjacency, once, false).unwrap();
         let request = SumRequest {
             kind: SumKind::Tree,
             noise: Noise::Gaussian,
@@ -61,7 +62,7 @@ impl OnStatistics {
             least_sigma: 0.0,
             batch: RECORDS,
             adjacency,
-            participation: Participation::OncePerRecord,
+            participation: once,
             // Little noise: so many runs prove little of a small claim.
             budget: Budget::approx(8.0, 1e-5).unwrap(),
         };

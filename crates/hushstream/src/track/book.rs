@@ -273,6 +273,11 @@ impl Book {
         Ok((is_new, self.last.clone().filter(|_| is_last)))
     }
 
+    /// The table of the last tick that is durable.
+    pub(crate) fn last(&self) -> Option<&Table> {
+        self.last.as_ref()
+    }
+
     /// Makes everything durable, and keeps the last table.
     pub(crate) fn keep_last(&mut self) -> Result<()> {
         if let Some(table) = self.sync()?.pop() {

@@ -12,8 +12,8 @@ use crate::released::Released;
 use crate::state::Card;
 use crate::{data, opening};
 use hushstream_account::{Adjacency, Budget, Guarantee};
-use hushstream_mechanism::Participation;
 use hushstream_mechanism::sums::{Noise, SumKind};
+use hushstream_mechanism::{OperatorOnly, Participation};
 use hushstream_read::{Encoder, Fields, Layout, SchemaSpec};
 use std::ops::Range;
 use std::path::PathBuf;
@@ -516,6 +516,26 @@ impl Tracking {
     #[must_use]
     pub fn records(&self) -> u64 {
         self.book.records()
+    }
+
+    /// The table of the last tick before a resume, or of the last batch: it may not have left before
+    /// the run stopped, and releasing it again changes nothing.
+    #[must_use]
+    pub fn last(&self) -> Option<&Table> {
+        self.book.last()
+    }
+
+    /// The columns of a row of numbers, in order.
+    #[must_use]
+    pub fn columns(&self) -> Vec<&str> {
+        let columns = self.encoder.iter().flat_map(Encoder::columns);
+        columns.map(|name| &**name).collect()
+    }
+
+    /// Rows that counted for nothing: malformed, or over a person's limit.
+    #[must_use]
+    pub fn nulls(&self) -> OperatorOnly<u64> {
+        self.book.nulls()
     }
 
     /// The plan.

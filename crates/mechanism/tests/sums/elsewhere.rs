@@ -613,6 +613,16 @@ fn an_old_copy_of_a_journal_goes_on_only_when_asked() {
         panic!("the first batch is known");
     };
     assert_eq!(published(&mut sum, &mut ledger, pending), last);
+    // The second was published by the lost instance: it is not learned again in silence.
+    let bytes = part(&question, start(1), start(2));
+    let refused = refusal(&mut sum, &question, &delivery(1), &bytes);
+    assert!(refused.to_string().contains("counted twice"), "{refused}");
+    // Nor are records that the copy itself knows, whatever is stated.
+    let first = BTreeMap::from([("log-0".to_owned(), start(0))]);
+    let known = Positions::new([span(start(0), start(1))]).unwrap();
+    let known = Delivery::new(delivery(0).source(), 5, known).unwrap();
+    let known = known.accept_new_source(&first).unwrap();
+    assert!(sum.would_take(&known).is_err());
     // The source goes on with its fourth: two batches are missing here.
     let bytes = part(&question, start(3), start(4));
     let refused = refusal(&mut sum, &question, &delivery(3), &bytes);

@@ -69,7 +69,15 @@ impl OnStatistics {
         });
         let columns = columns.into_iter().collect();
         let l1 = noise == Noise::Laplace;
-        let statistics = Statistics::balanced(columns, &wanted, adjacency, l1).unwrap();
+        let participation = match persons {
+            1 => Participation::OncePerRecord,
+            most => Participation::PerPerson {
+                most,
+                separation: 1,
+            },
+        };
+        let statistics =
+            Statistics::balanced(columns, &wanted, adjacency, participation, l1).unwrap();
         let request = SumRequest {
             kind: sum,
             noise,
@@ -80,13 +88,7 @@ impl OnStatistics {
             least_sigma: 0.0,
             batch: 8,
             adjacency,
-            participation: match persons {
-                1 => Participation::OncePerRecord,
-                most => Participation::PerPerson {
-                    most,
-                    separation: 1,
-                },
-            },
+            participation,
             budget: budget(noise.is_pure()),
         };
         let plan = request.plan().ok()?;
