@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use hushstream_learn::bandits::{
-    AnswerSize, BanditLearner, Coins, Exp2, Exp2Actions, Exp2Rates, FeedbackNoiseSize, Octaves,
+    AnswerSize, BanditLearner, Coins, Epochs, Exp2, Exp2Actions, Exp2Rates, FeedbackNoiseSize,
     OnePoint, Scrible, sphere,
 };
 use hushstream_sets::{Ball, BoxSet, ConvexSet, HalfspacePolytope, Simplex};
@@ -275,7 +275,7 @@ fn learners_continue_bit_for_bit() {
         || Box::new(Scrible::new(&Ball::new(2, 1.0).unwrap(), 0.05, 9.0).unwrap()),
         || {
             Box::new(
-                Octaves::new(|rounds| {
+                Epochs::octaves(|rounds| {
                     let noise = FeedbackNoiseSize::Laplace(1.0);
                     let rates = Exp2Rates::stated(3, rounds, noise);
                     Ok(Box::new(Exp2::new(3, rates)?))

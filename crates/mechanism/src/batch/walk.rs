@@ -423,7 +423,7 @@ mod tests {
                 } else {
                     match loss.gradient(record(), &walk.at) {
                         Contribution::Dense(slope) => slope,
-                        other => panic!("{other:?}"),
+                        _ => panic!("a gradient is dense"),
                     }
                 };
                 walk.step(Some(&slope), &plan, set.as_ref(), &source())

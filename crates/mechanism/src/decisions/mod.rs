@@ -173,6 +173,20 @@ pub(crate) fn distance(weight: TargetWeight, evaluated: Evaluated, adjacency: Ad
     (moments * moments + evaluation * evaluation).sqrt() * (1.0 + 8.0 * f64::EPSILON)
 }
 
+/// The same where a person's turn may move to another item: √(2A² + 2m) of `sums/calibrate.rs`,
+/// rounded up. Inner products of moments are at least −(δ²/2 − 1), those of the mean reward −s²; those
+/// of a policy's pair are not negative.
+pub(crate) fn distance_of_turns(weight: TargetWeight, evaluated: Evaluated) -> f64 {
+    let moments = weight.distance(Adjacency::ReplaceOne);
+    if evaluated == Evaluated::NOTHING {
+        return moments;
+    }
+    let alone = evaluated.distance(Adjacency::ZeroOut);
+    let mean = f64::from(evaluated.scale) / 65536.0;
+    let square = moments * moments + 2.0 * (alone * alone + mean * mean);
+    square.sqrt() * (1.0 + 8.0 * f64::EPSILON)
+}
+
 impl Raw<Record> {
     /// A sealed context for which this arm was played with this probability, and its reward from
     /// −1 to 1: a row of a log. A missing reward is the middle.

@@ -231,9 +231,14 @@ impl SumPlan {
     /// inner products, and x, x′ what is added, of length at most A, with ⟨x, x′⟩ ≥ −m.
     ///
     /// *Gaussian*: ‖Σ_P C_i x_i − Σ_P′ C_j x′_j‖² ≤ A²S² + A²S² + 2m·Σg_ij ≤ (2A² + 2m)S² if m > 0,
-    /// by Cauchy–Schwarz, and ≤ 2A²S² otherwise. If ⟨x, x′⟩ = −m is attained at the full length, as
-    /// it is in every geometry here, two records of one item are √(2A² + 2m) apart. So the larger
-    /// of that and √2·A pays for both. *Pure* noise adds up lengths: 2A·S; so do columns whose
+    /// by Cauchy–Schwarz, and ≤ 2A²S² otherwise. If ⟨x, x′⟩ = −m is attained at the full length, two
+    /// records of one item are √(2A² + 2m) apart, so the larger of that and √2·A pays for both. It
+    /// is in balls, moments and tables. In statistics and decisions parts of the vector differ in
+    /// sign. *Statistics*: with a = Σ_P C_i and b = Σ_P′ C_j, and those of a group or a bin alone,
+    /// every block adds at most w²(‖a‖² + ‖b‖²), and 2w²⟨a, b⟩ of the same group more if it is a sum,
+    /// less if it counts. That is affine in products between 0 and S², so its largest value is at
+    /// an end: nothing in common (2A²), or everything (S or D of `statistics.rs`). *Decisions*:
+    /// `decisions::distance_of_turns` takes √(2A² + 2m) itself. *Pure* noise adds up lengths: 2A·S; so do columns whose
     /// products may be negative, those of dense strategies.
     ///
     /// A is the distance to nothing, and every item's truncation counts by itself. In a ball, where
@@ -247,10 +252,12 @@ impl SumPlan {
         }
         let (alone, _) = self.apart(radius, Adjacency::ZeroOut);
         let is_signed = matches!(self.fields.strategy, Strategy::Dense(_));
-        let both = if request.noise.is_pure() || is_signed {
-            2.0 * alone
-        } else {
-            (std::f64::consts::SQRT_2.next_up() * alone).next_up()
+        let both = match request.geometry {
+            _ if request.noise.is_pure() || is_signed => 2.0 * alone,
+            Geometry::Decisions { weight, evaluated } => {
+                (decisions::distance_of_turns(weight, evaluated) * radius).next_up()
+            }
+            _ => (std::f64::consts::SQRT_2.next_up() * alone).next_up(),
         };
         plus(apart.max(both), 2.0 * truncation)
     }
