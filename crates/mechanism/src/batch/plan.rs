@@ -196,7 +196,8 @@ impl SolverPlan {
                 return Err(ParameterError::new(parameter, given, "1e-100 to 1e100").into());
             }
         }
-        if !(self.offset.abs() < 1e100) {
+        let is_sound = self.offset.abs() < 1e100;
+        if !is_sound {
             let (name, given) = ("middle of losses", self.offset);
             return Err(ParameterError::new(name, given, "a number below 1e100").into());
         }
