@@ -1,8 +1,11 @@
 """Every kind of source in any split, and what is refused in words about people."""
 
+import re
+
 import pyarrow as pa
+import pyarrow.compute
 import pyarrow.parquet as pq
-from conftest import Source, of_one_process, released
+from conftest import HERE, Source, frame, of_one_process, released
 
 import hushstream
 
@@ -37,6 +40,18 @@ def test_sources_in_any_split(run, tmp_path):
     assert released(people.place) == of_one_process(people.tables, 4, "who", **slots)
     assert released(rest.place) == of_one_process(rest.tables, batch=120)
     assert released(number.place) == of_one_process(number.tables, **bounds)
+
+
+def test_the_lines_of_the_guide(run, tmp_path):
+    guide = (HERE.parents[1] / "docs/guide.md").read_text()
+    [piece] = re.findall(r"```python\n(.*?)```", guide, re.S)
+    (tmp_path / "clicks").mkdir()
+    for seed in range(2):
+        table = frame(200, seed).rename_columns(["a", "b", "late"])
+        pq.write_table(table, tmp_path / "clicks" / f"{seed}.parquet")
+    [told] = run({"how": "guide", "folder": str(tmp_path), "piece": piece})
+    assert told["records"] == 400 and "SIMULATED" not in told["card"]
+    assert len(released(tmp_path)) == 2
 
 
 def test_what_is_refused_and_how(run, tmp_path):
