@@ -32,7 +32,7 @@ pub(crate) struct Arguments {
     /// Confirm that the data is public, so that unsound noise harms nobody.
     #[arg(long)]
     pub(crate) public_data: bool,
-    /// The data file of a figure (jkt2c: covtype.csv).
+    /// The data file of a figure (jkt2b: YearPredictionMSD.txt, jkt2c: covtype.csv).
     #[arg(long, requires = "figure")]
     pub(crate) data: Option<PathBuf>,
     /// Sums, separated by commas; by default each recipe's own.
@@ -58,6 +58,10 @@ pub(crate) struct Arguments {
     /// Records summed into one item.
     #[arg(long, value_parser = count, default_value_t = 1)]
     pub(crate) batch: u64,
+    /// Begin anew after so many rounds, for streams that drift: experts and bandits. Every season has
+    /// the whole budget.
+    #[arg(long, value_parser = count)]
+    pub(crate) restart_every: Option<u64>,
     /// Values of ε, separated by commas.
     #[arg(long, value_delimiter = ',', value_parser = finite, default_value = "1")]
     pub(crate) epsilon: Vec<f64>,

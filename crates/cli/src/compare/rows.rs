@@ -66,6 +66,7 @@ pub(crate) fn rows(arguments: &Arguments) -> Result<Vec<Row>> {
                 dimension,
                 rounds: arguments.rounds(),
                 batch: arguments.batch,
+                restart: arguments.restart_every,
                 budget: Budget::approx(epsilon, arguments.delta)?,
                 adjacency: arguments.adjacency.into(),
                 window: arguments.window,

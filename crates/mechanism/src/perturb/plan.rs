@@ -280,11 +280,7 @@ impl PerturbPlan {
         if !request.noise.is_pure() {
             builder = builder.mu(Mu::new(self.price)?);
         }
-        if let Participation::PerPerson { most, .. } = request.participation {
-            builder = builder.person(most).assume(
-                "a person's record is replaced by one of the same person, or by an empty one",
-            );
-        }
+        builder = request.participation.stated(builder);
         let (citation, errata): (_, &[&str]) = match request.timing {
             Timing::Every(_) => ("JKT12 Theorem 1", &["J8", "J9", "J10", "J11"]),
             Timing::Unknown => ("JKT12 Theorem 13", &["J8", "J11", "J14"]),
