@@ -390,7 +390,8 @@ class _Estimator:
                     first = done % rows
                     if isinstance(given[0], _input.Sparse):
                         X, y, texts = given
-                        run.learn_sparse(X.ends[first:], X.indices, X.values, y[first:], texts, tell)
+                        labels = (y[first:], texts)
+                        run.learn_sparse(X.ends[first:], X.indices, X.values, labels, tell)
                     else:
                         parts, texts = given
                         run.learn([part[first:] for part in parts], texts, tell)
@@ -436,7 +437,7 @@ class _Estimator:
         run = self._run
         try:
             if isinstance(X, _input.Sparse):
-                run.learn_sparse(X.ends, X.indices, X.values, y, texts, None)
+                run.learn_sparse(X.ends, X.indices, X.values, (y, texts), None)
             elif len(y):
                 run.learn(*self._columns(X, y, texts, person), None)
         except KeyboardInterrupt:

@@ -51,8 +51,7 @@ class Run:
         ends: np.ndarray,
         indices: np.ndarray,
         values: np.ndarray,
-        targets: np.ndarray,
-        texts: list[str] | None,
+        labels: tuple[np.ndarray, list[str] | None],
         tell: Callable[[int], Any] | None,
     ) -> None: ...
     def learn_one(self, row: dict[str, Any], target: Any, person: Any) -> None: ...

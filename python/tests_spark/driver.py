@@ -118,6 +118,19 @@ def learn(spark, stated):
         with open(folder + "/releases", "a") as out:
             print(json.dumps([number, model.release, model.weights.tolist()]), file=out, flush=True)
 
+    if stated["how"] == "guide":
+        os.chdir(folder)
+        named = {
+            "spark": spark,
+            "schema": hushstream.Schema(bounds={"a": (-1, 1), "b": (-1, 1)}),
+            "columns": "a double, b double, late long",
+            "publish": write,
+        }
+        exec(stated["piece"], named)
+        named["query"].processAllAvailable()
+        named["query"].stop()
+        estimator = named["learner"].finish()
+        return {"records": estimator.records_, "card": estimator.guarantee_._repr_html_()}
     more = stated.get("estimator", {})
     kind = hushstream.Regressor if "target_bounds" in more else hushstream.Classifier
     paths = {"state": folder + "/state", "ledger": folder + "/ledger"}

@@ -1,8 +1,11 @@
 """Every kind of source in any split, and what is refused in words about people."""
 
+import re
+
 import pyarrow as pa
+import pyarrow.compute
 import pyarrow.parquet as pq
-from conftest import Source, of_one_process, released
+from conftest import HERE, Source, frame, of_one_process, released
 
 import hushstream
 
@@ -36,7 +39,19 @@ def test_sources_in_any_split(run, tmp_path):
     assert released(some.place) == of_one_process(kept, batch=80)
     assert released(people.place) == of_one_process(people.tables, 4, "who", **slots)
     assert released(rest.place) == of_one_process(rest.tables, batch=120)
-    assert released(number.place) == of_one_process(number.tables, batch=50, **{**bounds, "batch": 50})
+    assert released(number.place) == of_one_process(number.tables, **bounds)
+
+
+def test_the_lines_of_the_guide(run, tmp_path):
+    guide = (HERE.parents[1] / "docs/guide.md").read_text()
+    [piece] = re.findall(r"```python\n(.*?)```", guide, re.S)
+    (tmp_path / "clicks").mkdir()
+    for seed in range(2):
+        table = frame(200, seed).rename_columns(["a", "b", "late"])
+        pq.write_table(table, tmp_path / "clicks" / f"{seed}.parquet")
+    [told] = run({"how": "guide", "folder": str(tmp_path), "piece": piece})
+    assert told["records"] == 400 and "SIMULATED" not in told["card"]
+    assert len(released(tmp_path)) == 2
 
 
 def test_what_is_refused_and_how(run, tmp_path):
@@ -58,6 +73,6 @@ def test_what_is_refused_and_how(run, tmp_path):
     assert "error" not in first
     assert "may read everybody again" in again["error"] and "a person who comes twice" in again["error"]
     assert len(released(source.place)) == 2, "nothing more was released"
-    assert "no value is shown" in error["error"] and "at most 50" in full["error"].replace("50 records", "at most 50")
+    assert "no value is shown" in error["error"] and "holds at most 50 records" in full["error"]
     assert "4711" not in (tmp_path / "said").read_text()
     assert len(hushstream.Ledger(source.place / "ledger").runs) == 1

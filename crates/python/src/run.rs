@@ -135,10 +135,10 @@ impl Run {
         ends: PyReadonlyArray1<'_, i64>,
         indices: PyReadonlyArray1<'_, i64>,
         values: PyReadonlyArray1<'_, f64>,
-        targets: PyReadonlyArray1<'_, f64>,
-        texts: Option<Vec<String>>,
+        labels: (PyReadonlyArray1<'_, f64>, Option<Vec<String>>),
         tell: Option<Bound<'_, PyAny>>,
     ) -> PyResult<()> {
+        let (targets, texts) = labels;
         let matrix = Sparse {
             ends,
             indices,
