@@ -1,0 +1,1 @@
+//! Private learning and private decisions as a service.
