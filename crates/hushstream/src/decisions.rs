@@ -2,7 +2,11 @@
 
 use crate::error::{Result, refuse};
 use crate::model::Model;
-use hushstream_mechanism::decisions::{Drawn, Estimate};
+use hushstream_mechanism::decisions::{Drawn, Estimate, Policy};
+use hushstream_mechanism::losses::Record;
+use hushstream_mechanism::{AskerOnly, Raw};
+use hushstream_noise::Source;
+use hushstream_read::{Encoder, Fields as Row};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -34,6 +38,63 @@ impl Decision {
             probability: drawn.probability,
             ranking,
         }
+    }
+}
+
+/// A published policy, ready to decide: [`Model::decider`].
+pub struct Decider {
+    policy: Policy,
+    encoder: Encoder,
+    arms: Vec<String>,
+}
+
+impl Decider {
+    pub(crate) fn new(policy: Policy, encoder: Encoder, arms: Vec<String>) -> Self {
+        Self {
+            policy,
+            encoder,
+            arms,
+        }
+    }
+
+    /// Decides for the context of a slot, which becomes the decision's id, with the coin of that
+    /// slot. One slot is one person's: a slot that comes again, after a crash, needs coins of
+    /// another name.
+    ///
+    /// # Errors
+    /// A row without one of the columns; a value that cannot be read.
+    pub fn decide(
+        &mut self,
+        context: &(impl Row + ?Sized),
+        coins: &Source,
+        slot: u64,
+    ) -> Result<AskerOnly<Decision>> {
+        let context = self.sealed(context)?;
+        let drawn = self.policy.decide(&context, coins, slot);
+        Ok(drawn.map(|drawn| Decision::new(slot, &drawn, &self.arms)))
+    }
+
+    /// All arms with their probabilities for a context, in the order of the arms: what a decision
+    /// that was drawn elsewhere from this policy was drawn with.
+    ///
+    /// # Errors
+    /// As [`Decider::decide`].
+    pub fn probabilities(
+        &mut self,
+        context: &(impl Row + ?Sized),
+    ) -> Result<AskerOnly<Vec<(String, f64)>>> {
+        let context = self.sealed(context)?;
+        let chances = self.policy.chances(&context);
+        Ok(chances.map(|chances| self.arms.iter().cloned().zip(chances).collect()))
+    }
+
+    fn sealed(&mut self, context: &(impl Row + ?Sized)) -> Result<Raw<Record>> {
+        let mut read = hushstream_read::Row::default();
+        self.encoder.row(context, &mut read)?;
+        Ok(Raw::seal(Record {
+            features: read.features,
+            target: 0.0,
+        }))
     }
 }
 

@@ -97,7 +97,7 @@ pub mod track;
 #[doc(hidden)]
 pub mod warnings;
 
-pub use decisions::Decision;
+pub use decisions::{Decider, Decision};
 pub use error::{Error, Refusal, Result};
 pub use hushstream_account as account;
 pub use hushstream_account::{Adjacency, Budget, Guarantee};

@@ -174,6 +174,19 @@ impl Policy {
     /// see it. A context that is none gets every arm alike.
     #[must_use]
     pub fn decide(&self, context: &Raw<Record>, coins: &Source, slot: u64) -> AskerOnly<Drawn> {
+        self.chances(context).map(|probabilities| {
+            let arm = draw(&probabilities, coins, slot);
+            Drawn {
+                arm,
+                probability: probabilities[arm],
+                probabilities,
+            }
+        })
+    }
+
+    /// The probabilities of the arms for a sealed context, for the person who asked.
+    #[must_use]
+    pub fn chances(&self, context: &Raw<Record>) -> AskerOnly<Vec<f64>> {
         let mut features = Vec::new();
         let mut probabilities = vec![1.0 / self.arms as f64; self.arms];
         if let Features::Dense(values) = &context.peek().features
@@ -181,12 +194,7 @@ impl Policy {
         {
             self.probabilities(&features, &mut probabilities);
         }
-        let arm = draw(&probabilities, coins, slot);
-        AskerOnly::new(Drawn {
-            arm,
-            probability: probabilities[arm],
-            probabilities,
-        })
+        AskerOnly::new(probabilities)
     }
 
     fn estimate(&self, arm: usize, features: &[(u32, f64)]) -> f64 {
