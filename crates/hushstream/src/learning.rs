@@ -252,7 +252,7 @@ impl<'a> Learning<'a> {
 
     /// Syncs, and publishes the releases that the sync covers.
     pub(crate) fn sync(&mut self) -> Result<()> {
-        let released = self.session.sync(&mut self.ledger.lock()?)?;
+        let released = self.session.sync(&mut *self.ledger.lock()?)?;
         if let Some(file) = &mut self.releases {
             for release in &released {
                 file.write(release.step, &release.content)?;
@@ -282,11 +282,11 @@ impl<'a> Learning<'a> {
 
     /// The last model, after a sync.
     pub(crate) fn last_model(&mut self) -> Result<Model> {
-        let last = self.session.settled(&mut self.ledger.lock()?)?;
+        let last = self.session.settled(&mut *self.ledger.lock()?)?;
         let deviations = self.session.deviations();
         let arms = Some(self.session.arms()).filter(|arms| !arms.is_empty());
         let model = self.model(last)?.with_noise(&deviations);
-        let policy = self.session.policy(&mut self.ledger.lock()?)?;
+        let policy = self.session.policy(&mut *self.ledger.lock()?)?;
         Ok(model.with_arms(arms).with_policy(policy))
     }
 
@@ -296,13 +296,13 @@ impl<'a> Learning<'a> {
         context: &Raw<Record>,
         slot: u64,
     ) -> Result<Option<AskerOnly<Drawn>>> {
-        self.session.decide(&mut self.ledger.lock()?, context, slot)
+        self.session.decide(&mut *self.ledger.lock()?, context, slot)
     }
 
     /// The question for workers on other machines, after a sync.
     pub(crate) fn question(&mut self, note: Vec<u8>) -> Result<Question> {
         self.sync()?;
-        self.session.question(&mut self.ledger.lock()?, note)
+        self.session.question(&mut *self.ledger.lock()?, note)
     }
 
     /// Takes a batch of a source, unless it was taken before, and syncs.
@@ -333,7 +333,7 @@ impl<'a> Learning<'a> {
 
     /// The play that the next record answers, after a sync.
     pub(crate) fn play(&mut self) -> Result<Option<Play>> {
-        self.session.play(&mut self.ledger.lock()?)
+        self.session.play(&mut *self.ledger.lock()?)
     }
 
     /// The model with these weights, which are the release with this number.
@@ -395,7 +395,7 @@ impl<'a> Learning<'a> {
         self.sync()?;
         let output = self.frame.learner.output.clone();
         let mut outcome = self.outcome(rows, time)?;
-        let policy = self.session.policy(&mut self.ledger.lock()?)?;
+        let policy = self.session.policy(&mut *self.ledger.lock()?)?;
         outcome.evaluation = policy.and_then(|(_, evaluation)| evaluation);
         if let (Some(path), None) = (&output.model, &self.live_model) {
             self.write_model(path)?;

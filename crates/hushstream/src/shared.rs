@@ -82,7 +82,7 @@ impl SharedLedger {
     /// # Errors
     /// A smaller budget; a disk that fails.
     pub fn raise(&self, budget: Budget) -> Result<()> {
-        budget::raise(&mut self.lock()?, budget, budget::RESERVE, None)
+        budget::raise(&mut *self.lock()?, budget, budget::RESERVE, None)
     }
 
     /// What the ledger says.

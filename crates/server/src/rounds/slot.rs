@@ -75,7 +75,7 @@ pub enum Filled {
         /// The arms that were allowed, if not all.
         among: Option<Vec<bool>>,
         /// The start of the server whose coins were used.
-        boot: u64,
+        boot: [u8; 16],
     },
     /// A record of a supervised task.
     Record {

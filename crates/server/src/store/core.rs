@@ -516,3 +516,24 @@ pub(crate) fn batch_of(
     }
     Ok(all)
 }
+
+/// The rounds of a model, as they are stored.
+///
+/// # Errors
+/// Those of the store.
+pub(crate) fn state_of(db: &Database, model: u64) -> Result<State, StoreError> {
+    Ok(counts_of(db, model)?.0)
+}
+
+/// The rounds of a model, and its exact counts.
+///
+/// # Errors
+/// Those of the store.
+pub(crate) fn counts_of(db: &Database, model: u64) -> Result<(State, Exact), StoreError> {
+    let txn = db.begin_read().map_err(store_error)?;
+    let states = txn.open_table(STATES).map_err(store_error)?;
+    match states.get(model).map_err(store_error)? {
+        Some(row) => decode(row.value()),
+        None => Ok((State::default(), Exact::default())),
+    }
+}

@@ -16,8 +16,10 @@ mod committer;
 mod core;
 mod rows;
 
-pub use committer::{Committer, Lane};
-pub use core::{After, Core, Tx};
+pub use committer::{Committer, Lane, Limits, OnAfter};
+pub use core::{After, Core, Op, Tx};
+pub use crate::rounds::State;
+pub(crate) use core::{batch_of, counts_of, published, state_of};
 pub use rows::{
     AuditRow, DatasetRow, Exact, ModelRow, ModelStatus, Published, ReleaseRow, Role, TokenRow,
 };

@@ -84,8 +84,16 @@ pub struct ModelRow {
     pub rounds: Settings,
     /// How rewards are added up.
     pub aggregation: Aggregation,
-    /// Its columns, in their order.
+    /// The columns of features or contexts, in their order.
     pub columns: Vec<String>,
+    /// The column of the target, if it predicts.
+    pub target: Option<String>,
+    /// What it decides among.
+    pub actions: Vec<String>,
+    /// Bounds of rewards.
+    pub reward_bounds: (f64, f64),
+    /// Whether persons are limited.
+    pub persons: bool,
     /// When it was made.
     pub created: Millis,
     /// Where it is.
@@ -170,4 +178,20 @@ pub struct AuditRow {
     pub prev: [u8; 32],
     /// SHA-256 of this line with `prev`.
     pub hash: [u8; 32],
+}
+
+impl Exact {
+    /// Adds the counts of a batch.
+    pub fn add(&mut self, other: &Self) {
+        self.default += other.default;
+        self.null += other.null;
+        self.sum += other.sum;
+        self.counted += other.counted;
+        if self.plays.len() < other.plays.len() {
+            self.plays.resize(other.plays.len(), 0);
+        }
+        for (own, other) in self.plays.iter_mut().zip(&other.plays) {
+            *own += other;
+        }
+    }
 }
