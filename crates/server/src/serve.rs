@@ -33,7 +33,7 @@ pub fn serve(config: Config, told: impl Fn(&App, SocketAddr)) -> Result<(), Star
 }
 
 /// The router of everything that requests can ask for.
-pub(crate) fn router(app: &Arc<App>) -> Router {
+pub fn router(app: &Arc<App>) -> Router {
     let pages = web::router().with_state(Arc::clone(app));
     let mut router = api::router(app).merge(pages);
     let origins: Vec<HeaderValue> = app
