@@ -98,7 +98,10 @@ impl App {
             .collect();
         let closed_at_start = core.models().map(|(row, state)| (row.number, state.closed));
         let closed_at_start = closed_at_start.collect();
-        let (policies, hub) = (Arc::new(Policies::new(Arc::clone(&db))), Arc::<Hub>::default());
+        let (policies, hub) = (
+            Arc::new(Policies::new(Arc::clone(&db))),
+            Arc::<Hub>::default(),
+        );
         let metrics = Arc::<Metrics>::default();
         let context = Arc::new(Context {
             folder: datasets,
@@ -170,7 +173,7 @@ impl App {
         self.first_tokens()?;
         if !self.config.restored {
             for model in behind {
-                feed(&self.workers, &self.db, &model);
+                feed(&self.workers, &self.db, model);
             }
             self.begin_again()?;
         }
@@ -414,7 +417,10 @@ fn secret(
     drop((keys, txn));
     let (mut names, coins) = match seed {
         Some(seed) => ([0; 32], Key::insecure_from_seed(seed)),
-        None => ([0; 32], Key::from_os().map_err(|_| refused("no random bytes"))?),
+        None => (
+            [0; 32],
+            Key::from_os().map_err(|_| refused("no random bytes"))?,
+        ),
     };
     match seed {
         Some(seed) => names[..8].copy_from_slice(&seed.to_le_bytes()),

@@ -104,7 +104,9 @@ impl Call {
             return Ok(());
         }
         app.metrics.public.shed.inc();
-        Err(Problem::too_many("this token asks for more decisions than it may"))
+        Err(Problem::too_many(
+            "this token asks for more decisions than it may",
+        ))
     }
 
     /// A part of the path.

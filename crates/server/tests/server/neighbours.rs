@@ -181,7 +181,11 @@ fn one_slot_moves_released_numbers_and_nothing_else() {
     assert!(usual.iter().any(|line| line.contains("released: weights")));
     assert!(usual.iter().any(|line| line.starts_with("log: ")));
     assert!(usual.iter().any(|line| line.starts_with("closed ")));
-    assert_eq!(usual, public_bytes(Person::Usual), "not even the same stream");
+    assert_eq!(
+        usual,
+        public_bytes(Person::Usual),
+        "not even the same stream"
+    );
     for person in [
         Person::OtherContext,
         Person::RefusedContext,
