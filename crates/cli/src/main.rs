@@ -18,6 +18,8 @@ mod plan;
 mod predict;
 mod recipes;
 mod schema;
+#[cfg(feature = "serve")]
+mod serve;
 mod set_file;
 mod sets;
 mod track;
@@ -71,6 +73,9 @@ enum Command {
     Compare(Box<compare::Arguments>),
     /// Attack a recipe and report the privacy loss that the attack proves.
     Audit(audit::Arguments),
+    /// Serve private learning and decisions over HTTP.
+    #[cfg(feature = "serve")]
+    Serve(serve::Arguments),
     /// List all algorithms: paper, guarantee, when to use.
     Recipes(recipes::Arguments),
     /// Print the completion script of a shell.
@@ -98,6 +103,8 @@ fn main() -> ExitCode {
         Command::Plan(arguments) => plan::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
         Command::Audit(arguments) => audit::run(&arguments),
+        #[cfg(feature = "serve")]
+        Command::Serve(arguments) => serve::run(&arguments),
         Command::Recipes(arguments) => recipes::run(&arguments),
         Command::Completions(arguments) => install::completions(&arguments),
         Command::Man(arguments) => install::man(&arguments),

@@ -2,7 +2,7 @@
 
 use crate::error::{Result, refuse};
 use crate::model::Model;
-use hushstream_mechanism::decisions::{Drawn, Estimate, Policy};
+use hushstream_mechanism::decisions::{Drawn, Estimate, Policy, Rule};
 use hushstream_mechanism::losses::Record;
 use hushstream_mechanism::{AskerOnly, Raw};
 use hushstream_noise::Source;
@@ -72,6 +72,39 @@ impl Decider {
         let context = self.sealed(context)?;
         let drawn = self.policy.decide(&context, coins, slot);
         Ok(drawn.map(|drawn| Decision::new(slot, &drawn, &self.arms)))
+    }
+
+    /// The same among the arms that are `allowed`, as if there were no others: all of them, if none
+    /// is.
+    ///
+    /// # Errors
+    /// As [`Decider::decide`].
+    pub fn decide_among(
+        &mut self,
+        context: &(impl Row + ?Sized),
+        allowed: &[bool],
+        coins: &Source,
+        slot: u64,
+    ) -> Result<AskerOnly<Decision>> {
+        let context = self.sealed(context)?;
+        let drawn = self.policy.decide_among(&context, allowed, coins, slot);
+        Ok(drawn.map(|drawn| Decision::new(slot, &drawn, &self.arms)))
+    }
+
+    /// Answers the first arm always, while the policy is only tried.
+    ///
+    /// # Errors
+    /// None for a policy that exists.
+    pub fn first_arm(mut self) -> Result<Self> {
+        let (map, weights) = (self.policy.map().clone(), self.policy.weights().to_vec());
+        self.policy = Policy::new(map, weights, self.arms.len(), Rule::Always(0))?;
+        Ok(self)
+    }
+
+    /// The names of the arms.
+    #[must_use]
+    pub fn arms(&self) -> &[String] {
+        &self.arms
     }
 
     /// All arms with their probabilities for a context, in the order of the arms: what a decision

@@ -5,12 +5,15 @@ use crate::error::{Error, Result};
 use crate::outcome::Outcome;
 use crate::plan::Plan;
 use crate::run::Run;
+use crate::shared::SharedLedger;
+use crate::state::KeySeal;
 use hushstream_account::{Adjacency, Budget};
 use hushstream_pictures::numbers::delta;
 use hushstream_read::{Layout, SchemaSpec, Task};
 use hushstream_recipes::{RecipeName, Wishes};
 use std::ops::Range;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The description of a run: its public facts and its files.
@@ -154,6 +157,8 @@ pub struct Privacy {
     pub min_separation: u64,
     /// The ledger's file; by default beside the data.
     pub ledger: Option<PathBuf>,
+    /// A ledger that the program holds already, in place of a file.
+    pub shared: Option<SharedLedger>,
     /// Total ε of all runs on the ledger; by default the first run's ε.
     pub total_epsilon: Option<f64>,
     /// Total δ of all runs on the ledger; by default the first run's δ.
@@ -173,6 +178,7 @@ impl Default for Privacy {
             max_per_person: None,
             min_separation: 1,
             ledger: None,
+            shared: None,
             total_epsilon: None,
             total_delta: None,
             seed_insecure: None,
@@ -193,6 +199,8 @@ pub struct Output {
     pub report: Option<PathBuf>,
     /// The state folder: secret.
     pub state: Option<PathBuf>,
+    /// Seals the key in the state folder.
+    pub seal: Option<Arc<dyn KeySeal>>,
     /// Time between two disk syncs.
     pub sync: Duration,
     /// Whether [`Run::publish`] returns every release instead of the last one.
@@ -266,6 +274,7 @@ impl Default for Output {
             releases: None,
             report: None,
             state: None,
+            seal: None,
             sync: Duration::from_millis(500),
             every: false,
             resume: false,
@@ -408,6 +417,12 @@ impl Learner {
         self
     }
 
+    /// The ledger that this program holds: several runs may be on it at the same time.
+    pub fn on(mut self, ledger: &SharedLedger) -> Self {
+        self.privacy.shared = Some(ledger.clone());
+        self
+    }
+
     /// Draws simulated noise from a seed, for experiments: it protects nobody.
     pub fn simulated(mut self, seed: u64) -> Self {
         self.privacy.seed_insecure = Some(seed);
@@ -478,6 +493,12 @@ impl Learner {
         self
     }
 
+    /// Seals the key in the state folder; a resume needs the same seal.
+    pub fn seal(mut self, seal: Arc<dyn KeySeal>) -> Self {
+        self.output.seal = Some(seal);
+        self
+    }
+
     /// The file of the last model.
     pub fn model(mut self, path: impl Into<PathBuf>) -> Self {
         self.output.model = Some(path.into());
@@ -511,6 +532,14 @@ impl Learner {
     /// A parameter that is missing or not allowed.
     pub fn plan(&self) -> Result<Plan, Error> {
         crate::run::plan(self)
+    }
+
+    /// Whether the ledger of [`Learner::on`] has room for the run. Spends nothing.
+    ///
+    /// # Errors
+    /// [`Error::NoRoom`], which says what would fit; a parameter that is missing or not allowed.
+    pub fn check_room(&self) -> Result<(), Error> {
+        crate::run::check_room(self)
     }
 
     /// Plans, charges the ledger, and opens a run for rows of the program.

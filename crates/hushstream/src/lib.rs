@@ -90,6 +90,7 @@ mod releases;
 mod rows;
 mod run;
 pub mod scores;
+mod shared;
 mod state;
 #[doc(hidden)]
 pub mod target;
@@ -115,6 +116,8 @@ pub use outcome::Outcome;
 pub use plan::Plan;
 pub use released::Released;
 pub use run::Run;
+pub use shared::SharedLedger;
+pub use state::KeySeal;
 pub use track::{RunningCount, RunningHistogram, RunningMean, RunningSum, Tracker, Tracking};
 
 /// Everything that a program imports: `use hushstream::prelude::*;`.

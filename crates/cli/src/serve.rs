@@ -1,0 +1,108 @@
+//! `hushstream serve`: private learning and decisions as a service.
+
+use anyhow::{Context, Result};
+use clap::Args;
+use hushstream_server::keys::MasterSource;
+use hushstream_server::{Config, serve};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+/// Flags of the command.
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// The folder of everything that is kept: private, and as secret as the data.
+    #[arg(long, default_value = "hushstream-data")]
+    data: PathBuf,
+    /// Where requests come; behind a proxy that speaks TLS, unless it is loopback.
+    #[arg(long, default_value = "127.0.0.1:7070")]
+    listen: SocketAddr,
+    /// Where metrics and health are asked for, without a token.
+    #[arg(long, default_value = "127.0.0.1:7071")]
+    ops: SocketAddr,
+    /// No address for metrics and health.
+    #[arg(long)]
+    no_ops: bool,
+    /// The file of the master key; by default `master.key` in the folder, made at the first start.
+    #[arg(long, value_name = "FILE", conflicts_with = "key_command")]
+    key_file: Option<PathBuf>,
+    /// A command that prints the master key: it may ask a key service.
+    #[arg(long, value_name = "COMMAND")]
+    key_command: Option<String>,
+    /// A file outside of the folder that notices an old copy of it; by default beside the folder.
+    #[arg(long, value_name = "FILE")]
+    witness: Option<PathBuf>,
+    /// The folder is a restored copy: answer from what was published, and learn nothing.
+    #[arg(long)]
+    restored: bool,
+    /// The certificate chain for TLS, a PEM file.
+    #[cfg(feature = "tls")]
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_certificate: Option<PathBuf>,
+    /// Its key, a PEM file.
+    #[cfg(feature = "tls")]
+    #[arg(long, value_name = "FILE", requires = "tls_certificate")]
+    tls_key: Option<PathBuf>,
+    /// Origins whose pages may call, for deciding at the edge.
+    #[arg(long, value_name = "ORIGIN")]
+    cors: Vec<String>,
+    /// Decisions per second that one token may ask for; more get 429. No limit if not stated.
+    #[arg(long, value_name = "NUMBER")]
+    rate: Option<u32>,
+    /// Threads that learn; by default one per core.
+    #[arg(long)]
+    workers: Option<usize>,
+    /// Allow models whose noise comes from a seed: for experiments, it protects nobody.
+    #[arg(long)]
+    insecure_simulated: bool,
+    /// Start a seeded stream that decides, with simulated noise, so that there is something to see.
+    #[arg(long)]
+    demo: bool,
+}
+
+impl Arguments {
+    fn config(&self) -> Config {
+        let mut config = Config::new(self.data.clone());
+        config.listen = self.listen;
+        config.ops = (!self.no_ops).then_some(self.ops);
+        config.cors.clone_from(&self.cors);
+        config.workers = self.workers.unwrap_or(config.workers);
+        config.simulated = self.insecure_simulated || self.demo;
+        config.demo = self.demo;
+        config.restored = self.restored;
+        config.rate = self.rate;
+        #[cfg(feature = "tls")]
+        {
+            config.tls = self.tls_certificate.clone().zip(self.tls_key.clone());
+        }
+        config.master = match (&self.key_file, &self.key_command) {
+            (Some(path), _) => Some(MasterSource::File(path.clone())),
+            (None, Some(command)) => Some(MasterSource::Command(command.clone())),
+            (None, None) => None,
+        };
+        let beside = || {
+            // Without a slash at the end, which would put it into the folder.
+            let mut name = self.data.components().collect::<PathBuf>().into_os_string();
+            name.push(".witness");
+            name.into()
+        };
+        config.witness = Some(self.witness.clone().unwrap_or_else(beside));
+        config
+    }
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    hushstream_server::logs();
+    serve(arguments.config(), |app, address| {
+        let data = app.config.data.display();
+        println!("serving at http://{address}");
+        println!(
+            "the operator's token is in {data}/operator.token, the node's in {data}/admin.token"
+        );
+        if !address.ip().is_loopback() {
+            println!(
+                "warning: tokens cross this network in the clear: put a proxy with TLS before it"
+            );
+        }
+    })
+    .context("cannot serve")
+}
