@@ -89,3 +89,47 @@ test("requests: what may be sent again is, a reward is not", async () => {
   });
   await assert.rejects(hush.decide("m", { a: Infinity }), /not finite/);
 });
+
+const { HUSHSTREAM_URL: url, HUSHSTREAM_TOKEN: token } = process.env;
+
+test("on a server: the same probabilities, decisions here and there", { skip: !url }, async () => {
+  const hush = new Hushstream(url, token);
+  assert.equal((await hush.whoami()).role, "client");
+  const model = (await hush.models())[0].model;
+  const events = hush.events(model);
+  assert.equal((await events.next()).value.event, "state");
+  const edge = await hush.edge(model);
+  const seen = new Set();
+  for (let i = 0; seen.size < 3; i++) {
+    assert.ok(i < 400, "no release came");
+    const context = { age: (17 * i) % 101, device: ["phone", "desk", null][i % 3] };
+    const there = await hush.decide(model, context);
+    seen.add(there.policy);
+    const policy = await hush.policy(model, there.policy);
+    const here = policy.probabilities(context);
+    for (const { action, probability } of there.ranking) {
+      const own = here[policy.actions.indexOf(action)];
+      assert.ok(Math.abs(own - probability) <= 1e-12, `${own} ${probability}`);
+    }
+    const only = await hush.decide(model, context, { exclude: ["red"] });
+    const among = policy.probabilities(context, policy.actions.filter((name) => name !== "red"));
+    assert.equal(only.policy === there.policy ? among[policy.actions.indexOf(only.action)] : 1, 1);
+    await hush.reward(model, there.event_id, there.action === "red" ? 1 : 0);
+    const decision = await edge.decide(context);
+    assert.ok(policy.actions.includes(decision.action) && decision.probability > 0);
+    await decision.tell(decision.action === "red" ? 1 : 0);
+    if (i % 5 === 4) await new Promise((done) => setTimeout(done, 300));
+  }
+  const kinds = new Set();
+  for await (const { event } of events) {
+    kinds.add(event);
+    if (kinds.has("closed") && kinds.has("released")) break;
+  }
+  const known = await hush.policy(model);
+  assert.ok(known.version >= Math.max(...seen));
+  await assert.rejects(hush.model("none"), (error) => error.status === 404);
+  await assert.rejects(
+    hush.decide(model, { age: "secret", device: null }),
+    (error) => error.status === 422 && !error.message.includes("secret"),
+  );
+});

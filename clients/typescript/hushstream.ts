@@ -31,6 +31,15 @@ export interface Decision {
   closes_by: string | null;
 }
 
+/** A place for a decision that is made elsewhere, with this version of the policy. */
+export interface Slot {
+  event_id: string;
+  policy: number;
+  /** False once all batches are given out: there is no slot then. */
+  learning?: boolean;
+  closes_by: string | null;
+}
+
 /** What may be stated beside a context. */
 export interface Wishes {
   /** Random, never computed from contents; made here if not stated. */
@@ -123,7 +132,7 @@ export class Hushstream {
   }
 
   /** Takes a slot for a decision that is made elsewhere, before its outcome is known. */
-  slot(model: string): Promise<{ event_id: string; policy: number; closes_by: string | null }> {
+  slot(model: string): Promise<Slot> {
     const body = { event_id: crypto.randomUUID() };
     return this.#json("POST", `${path(model)}/slots`, body, true);
   }
@@ -132,7 +141,7 @@ export class Hushstream {
   async fill(
     model: string,
     event: string,
-    outcome: { policy: number; context: Context; action: string; value?: number },
+    outcome: { policy: number; context: Context; action: string; value?: number; person?: string },
   ): Promise<void> {
     const body = { ...outcome, context: plain(outcome.context) };
     await this.#send("PUT", `${path(model)}/slots/${encoded(event)}`, body);
@@ -274,19 +283,22 @@ export class Edge {
   }
 
   /** Decides. The server learns that a decision was made, and nothing about it until it is told. */
-  async decide(context: Context): Promise<EdgeDecision> {
+  async decide(context: Context, person?: string): Promise<EdgeDecision> {
     const slot = await this.#client.slot(this.#model);
     const policy = await this.#client.policy(this.#model, slot.policy);
     const probabilities = policy.probabilities(context);
     const arm = this.#answersFirst ? 0 : draw(probabilities);
     const action = policy.actions[arm] as string;
-    const tell = (value?: number) =>
-      this.#client.fill(this.#model, slot.event_id, {
+    const tell = async (value?: number) => {
+      if (slot.learning === false) return;
+      await this.#client.fill(this.#model, slot.event_id, {
         policy: slot.policy,
         context,
         action,
         ...(value === undefined ? {} : { value }),
+        ...(person === undefined ? {} : { person }),
       });
+    };
     const probability = this.#answersFirst ? 1 : (probabilities[arm] as number);
     return { event_id: slot.event_id, action, probability, closes_by: slot.closes_by, tell };
   }
@@ -298,7 +310,7 @@ export interface EdgeDecision {
   action: string;
   probability: number;
   closes_by: string | null;
-  /** Tells context, action and reward; without a reward the default one counts. */
+  /** Tells context, action and reward, before `closes_by`; without a reward the default counts. */
   tell(value?: number): Promise<void>;
 }
 

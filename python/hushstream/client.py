@@ -63,10 +63,14 @@ class Decision:
 
 @dataclass(frozen=True)
 class Slot:
-    """A place for a decision that is made elsewhere, with this version of the policy."""
+    """A place for a decision that is made elsewhere, with this version of the policy.
+
+    `learning` is false once all batches are given out: there is nothing to fill then.
+    """
 
     event_id: str
     policy: int
+    learning: bool
     closes_by: str | None
 
 
@@ -87,7 +91,8 @@ def _decision(told: dict[str, Any]) -> Decision:
 
 
 def _slot(told: dict[str, Any]) -> Slot:
-    return Slot(told["event_id"], told["policy"], told.get("closes_by"))
+    learning = told.get("learning", True)
+    return Slot(told["event_id"], told["policy"], learning, told.get("closes_by"))
 
 
 def _same(told: Any) -> Any:
@@ -294,11 +299,14 @@ class _Calls:
         context: Mapping[str, Value],
         action: str,
         value: float | None = None,
+        person: str | None = None,
     ) -> Any:
         """Fills a slot with what was decided and, perhaps, what it earned."""
         body: dict[str, Any] = {"policy": slot.policy, "context": _plain(context), "action": action}
         if value is not None:
             body["value"] = float(value)
+        if person is not None:
+            body["person"] = person
         path = f"{_model(model)}/slots/{_part(slot.event_id)}"
         return self._ask("PUT", path, body, read=_nothing)
 

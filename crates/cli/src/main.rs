@@ -16,6 +16,8 @@ mod plan;
 mod predict;
 mod recipes;
 mod schema;
+#[cfg(feature = "serve")]
+mod serve;
 mod set_file;
 mod sets;
 mod track;
@@ -67,6 +69,9 @@ enum Command {
     Compare(Box<compare::Arguments>),
     /// Attack a recipe and report the privacy loss that the attack proves.
     Audit(audit::Arguments),
+    /// Serve private learning and decisions over HTTP.
+    #[cfg(feature = "serve")]
+    Serve(serve::Arguments),
     /// List all algorithms: paper, guarantee, when to use.
     Recipes(recipes::Arguments),
 }
@@ -89,6 +94,8 @@ fn main() -> ExitCode {
         Command::Plan(arguments) => plan::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
         Command::Audit(arguments) => audit::run(&arguments),
+        #[cfg(feature = "serve")]
+        Command::Serve(arguments) => serve::run(&arguments),
         Command::Recipes(arguments) => recipes::run(&arguments),
     };
     match result {

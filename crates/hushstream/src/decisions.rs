@@ -2,7 +2,11 @@
 
 use crate::error::{Result, refuse};
 use crate::model::Model;
-use hushstream_mechanism::decisions::{Drawn, Estimate};
+use hushstream_mechanism::decisions::{Drawn, Estimate, Policy, Rule};
+use hushstream_mechanism::losses::Record;
+use hushstream_mechanism::{AskerOnly, Raw};
+use hushstream_noise::Source;
+use hushstream_read::{Encoder, Fields as Row};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -34,6 +38,96 @@ impl Decision {
             probability: drawn.probability,
             ranking,
         }
+    }
+}
+
+/// A published policy, ready to decide: [`Model::decider`].
+pub struct Decider {
+    policy: Policy,
+    encoder: Encoder,
+    arms: Vec<String>,
+}
+
+impl Decider {
+    pub(crate) fn new(policy: Policy, encoder: Encoder, arms: Vec<String>) -> Self {
+        Self {
+            policy,
+            encoder,
+            arms,
+        }
+    }
+
+    /// Decides for the context of a slot, which becomes the decision's id, with the coin of that
+    /// slot. One slot is one person's: a slot that comes again, after a crash, needs coins of
+    /// another name.
+    ///
+    /// # Errors
+    /// A row without one of the columns; a value that cannot be read.
+    pub fn decide(
+        &mut self,
+        context: &(impl Row + ?Sized),
+        coins: &Source,
+        slot: u64,
+    ) -> Result<AskerOnly<Decision>> {
+        let context = self.sealed(context)?;
+        let drawn = self.policy.decide(&context, coins, slot);
+        Ok(drawn.map(|drawn| Decision::new(slot, &drawn, &self.arms)))
+    }
+
+    /// The same among the arms that are `allowed`, as if there were no others: all of them, if none
+    /// is.
+    ///
+    /// # Errors
+    /// As [`Decider::decide`].
+    pub fn decide_among(
+        &mut self,
+        context: &(impl Row + ?Sized),
+        allowed: &[bool],
+        coins: &Source,
+        slot: u64,
+    ) -> Result<AskerOnly<Decision>> {
+        let context = self.sealed(context)?;
+        let drawn = self.policy.decide_among(&context, allowed, coins, slot);
+        Ok(drawn.map(|drawn| Decision::new(slot, &drawn, &self.arms)))
+    }
+
+    /// Answers the first arm always, while the policy is only tried.
+    ///
+    /// # Errors
+    /// None for a policy that exists.
+    pub fn first_arm(mut self) -> Result<Self> {
+        let (map, weights) = (self.policy.map().clone(), self.policy.weights().to_vec());
+        self.policy = Policy::new(map, weights, self.arms.len(), Rule::Always(0))?;
+        Ok(self)
+    }
+
+    /// The names of the arms.
+    #[must_use]
+    pub fn arms(&self) -> &[String] {
+        &self.arms
+    }
+
+    /// All arms with their probabilities for a context, in the order of the arms: what a decision
+    /// that was drawn elsewhere from this policy was drawn with.
+    ///
+    /// # Errors
+    /// As [`Decider::decide`].
+    pub fn probabilities(
+        &mut self,
+        context: &(impl Row + ?Sized),
+    ) -> Result<AskerOnly<Vec<(String, f64)>>> {
+        let context = self.sealed(context)?;
+        let chances = self.policy.chances(&context);
+        Ok(chances.map(|chances| self.arms.iter().cloned().zip(chances).collect()))
+    }
+
+    fn sealed(&mut self, context: &(impl Row + ?Sized)) -> Result<Raw<Record>> {
+        let mut read = hushstream_read::Row::default();
+        self.encoder.row(context, &mut read)?;
+        Ok(Raw::seal(Record {
+            features: read.features,
+            target: 0.0,
+        }))
     }
 }
 

@@ -5,6 +5,7 @@ use crate::error::{Error, Result};
 use crate::outcome::Outcome;
 use crate::plan::Plan;
 use crate::run::Run;
+use crate::shared::SharedLedger;
 use hushstream_account::{Adjacency, Budget};
 use hushstream_pictures::numbers::delta;
 use hushstream_read::{Layout, SchemaSpec, Task};
@@ -153,6 +154,8 @@ pub struct Privacy {
     pub min_separation: u64,
     /// The ledger's file; by default beside the data.
     pub ledger: Option<PathBuf>,
+    /// A ledger that the program holds already, in place of a file.
+    pub shared: Option<SharedLedger>,
     /// Total ε of all runs on the ledger; by default the first run's ε.
     pub total_epsilon: Option<f64>,
     /// Total δ of all runs on the ledger; by default the first run's δ.
@@ -172,6 +175,7 @@ impl Default for Privacy {
             max_per_person: None,
             min_separation: 1,
             ledger: None,
+            shared: None,
             total_epsilon: None,
             total_delta: None,
             seed_insecure: None,
@@ -407,6 +411,12 @@ impl Learner {
         self
     }
 
+    /// The ledger that this program holds: several runs may be on it at the same time.
+    pub fn on(mut self, ledger: &SharedLedger) -> Self {
+        self.privacy.shared = Some(ledger.clone());
+        self
+    }
+
     /// Draws simulated noise from a seed, for experiments: it protects nobody.
     pub fn simulated(mut self, seed: u64) -> Self {
         self.privacy.seed_insecure = Some(seed);
@@ -510,6 +520,14 @@ impl Learner {
     /// A parameter that is missing or not allowed.
     pub fn plan(&self) -> Result<Plan, Error> {
         crate::run::plan(self)
+    }
+
+    /// Whether the ledger of [`Learner::on`] has room for the run. Spends nothing.
+    ///
+    /// # Errors
+    /// [`Error::NoRoom`], which says what would fit; a parameter that is missing or not allowed.
+    pub fn check_room(&self) -> Result<(), Error> {
+        crate::run::check_room(self)
     }
 
     /// Plans, charges the ledger, and opens a run for rows of the program.

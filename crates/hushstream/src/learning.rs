@@ -9,6 +9,7 @@ use crate::opening::Opened;
 use crate::outcome::{self, Kind, Outcome, ScoredOn};
 use crate::progress::Progress;
 use crate::releases::Releases;
+use crate::shared::SharedLedger;
 use crate::target::Target;
 use crate::{checked, data, files, memory, model::Model, warnings};
 use hushstream_account::Guarantee;
@@ -16,7 +17,7 @@ use hushstream_mechanism::decisions::Drawn;
 use hushstream_mechanism::losses::Record;
 use hushstream_mechanism::sums::{Delivery, Question};
 use hushstream_mechanism::{AskerOnly, Raw, Yardstick};
-use hushstream_mechanism::{Ledger, Metrics, OperatorOnly, RowChain, Scoreboard, Summary};
+use hushstream_mechanism::{Metrics, OperatorOnly, RowChain, Scoreboard, Summary};
 use hushstream_pictures::{page::Origin, report};
 use hushstream_read::{Checked, Findings, Layout, Reader, Sealed};
 use std::path::{Path, PathBuf};
@@ -60,7 +61,7 @@ impl Frame<'_> {
 pub(crate) struct Learning<'a> {
     frame: Frame<'a>,
     session: Box<dyn Session>,
-    ledger: Ledger,
+    ledger: SharedLedger,
     kind: Kind,
     board: Option<Scoreboard>,
     shadow: Option<(Box<dyn Baseline>, Scoreboard)>,
@@ -251,7 +252,7 @@ impl<'a> Learning<'a> {
 
     /// Syncs, and publishes the releases that the sync covers.
     pub(crate) fn sync(&mut self) -> Result<()> {
-        let released = self.session.sync(&mut self.ledger)?;
+        let released = self.session.sync(&mut *self.ledger.lock()?)?;
         if let Some(file) = &mut self.releases {
             for release in &released {
                 file.write(release.step, &release.content)?;
@@ -281,11 +282,11 @@ impl<'a> Learning<'a> {
 
     /// The last model, after a sync.
     pub(crate) fn last_model(&mut self) -> Result<Model> {
-        let last = self.session.settled(&mut self.ledger)?;
+        let last = self.session.settled(&mut *self.ledger.lock()?)?;
         let deviations = self.session.deviations();
         let arms = Some(self.session.arms()).filter(|arms| !arms.is_empty());
         let model = self.model(last)?.with_noise(&deviations);
-        let policy = self.session.policy(&mut self.ledger)?;
+        let policy = self.session.policy(&mut *self.ledger.lock()?)?;
         Ok(model.with_arms(arms).with_policy(policy))
     }
 
@@ -295,13 +296,13 @@ impl<'a> Learning<'a> {
         context: &Raw<Record>,
         slot: u64,
     ) -> Result<Option<AskerOnly<Drawn>>> {
-        self.session.decide(&mut self.ledger, context, slot)
+        self.session.decide(&mut *self.ledger.lock()?, context, slot)
     }
 
     /// The question for workers on other machines, after a sync.
     pub(crate) fn question(&mut self, note: Vec<u8>) -> Result<Question> {
         self.sync()?;
-        self.session.question(&mut self.ledger, note)
+        self.session.question(&mut *self.ledger.lock()?, note)
     }
 
     /// Takes a batch of a source, unless it was taken before, and syncs.
@@ -332,7 +333,7 @@ impl<'a> Learning<'a> {
 
     /// The play that the next record answers, after a sync.
     pub(crate) fn play(&mut self) -> Result<Option<Play>> {
-        self.session.play(&mut self.ledger)
+        self.session.play(&mut *self.ledger.lock()?)
     }
 
     /// The model with these weights, which are the release with this number.
@@ -394,7 +395,7 @@ impl<'a> Learning<'a> {
         self.sync()?;
         let output = self.frame.learner.output.clone();
         let mut outcome = self.outcome(rows, time)?;
-        let policy = self.session.policy(&mut self.ledger)?;
+        let policy = self.session.policy(&mut *self.ledger.lock()?)?;
         outcome.evaluation = policy.and_then(|(_, evaluation)| evaluation);
         if let (Some(path), None) = (&output.model, &self.live_model) {
             self.write_model(path)?;
@@ -504,7 +505,7 @@ impl<'a> Learning<'a> {
             rounds: self.session.rounds(),
             dim: layout.arms().unwrap_or(layout.dimension()),
             guarantee: self.guarantee()?,
-            ledger: outcome::Together::of(&self.ledger),
+            ledger: outcome::Together::of(&self.ledger.look()),
             parameters: outcome::Parameters {
                 length: self.frame.length,
                 ..self.frame.method.parameters()

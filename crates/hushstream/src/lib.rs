@@ -89,6 +89,7 @@ mod releases;
 mod rows;
 mod run;
 pub mod scores;
+mod shared;
 mod state;
 #[doc(hidden)]
 pub mod target;
@@ -96,7 +97,7 @@ pub mod track;
 #[doc(hidden)]
 pub mod warnings;
 
-pub use decisions::Decision;
+pub use decisions::{Decider, Decision};
 pub use error::{Error, Refusal, Result};
 pub use hushstream_account as account;
 pub use hushstream_account::{Adjacency, Budget, Guarantee};
@@ -114,6 +115,7 @@ pub use outcome::Outcome;
 pub use plan::Plan;
 pub use released::Released;
 pub use run::Run;
+pub use shared::SharedLedger;
 pub use track::{RunningCount, RunningHistogram, RunningMean, RunningSum, Tracker, Tracking};
 
 /// Everything that a program imports: `use hushstream::prelude::*;`.

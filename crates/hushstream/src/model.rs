@@ -5,7 +5,7 @@
 //! file: it detects accidents and careless edits. It does not authenticate, since anyone can
 //! compute it. Version 1 had a checksum of the weights alone; it is read with a note.
 
-use crate::decisions::{Decision, Evaluation};
+use crate::decisions::{Decider, Decision, Evaluation};
 use crate::error::{Context, Error, Result, refuse};
 use crate::files;
 use crate::methods::session::Published;
@@ -13,8 +13,8 @@ use crate::outcome::Arm;
 use crate::target::Target;
 use hushstream_account::Guarantee;
 use hushstream_mechanism::decisions::{ContextMap, Policy, Rule};
-use hushstream_mechanism::losses::{Features, Record};
-use hushstream_mechanism::{AskerOnly, Probability, Raw, TableMap};
+use hushstream_mechanism::losses::Features;
+use hushstream_mechanism::{AskerOnly, Probability, TableMap};
 use hushstream_noise::{Instance, Key, Source};
 use hushstream_read::{Encoder, Fields as Row, Layout, SchemaSpec, TargetKind};
 use serde::{Deserialize, Serialize};
@@ -245,18 +245,23 @@ impl Model {
     /// # Errors
     /// A model that is no policy; a row without one of the columns; a value that cannot be read.
     pub fn decide(&self, row: &(impl Row + ?Sized)) -> Result<AskerOnly<Decision>, Error> {
+        let coins = Source::open(&Key::from_os()?, Instance::from_os()?, 0);
+        self.decider()?.decide(row, &coins, 0)
+    }
+
+    /// The policy, ready to decide often and with coins of the caller's.
+    ///
+    /// # Errors
+    /// A model that is no policy.
+    pub fn decider(&self) -> Result<Decider, Error> {
         let Some(policy) = self.policy()? else {
             refuse!("this model predicts and does not decide: use predict");
         };
-        let mut read = hushstream_read::Row::default();
-        Encoder::with_layout(&self.layout, &self.names)?.row(row, &mut read)?;
-        let context = Raw::seal(Record {
-            features: read.features,
-            target: 0.0,
-        });
-        let coins = Source::open(&Key::from_os()?, Instance::from_os()?, 0);
-        let drawn = policy.decide(&context, &coins, 0);
-        Ok(drawn.map(|drawn| Decision::new(0, &drawn, self.arm_names())))
+        Ok(Decider::new(
+            policy,
+            Encoder::with_layout(&self.layout, &self.names)?,
+            self.arm_names().to_vec(),
+        ))
     }
 
     /// The file's bytes.

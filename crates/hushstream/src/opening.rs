@@ -8,6 +8,7 @@ use crate::learner::{Learner, Listener, Privacy};
 use crate::methods::session::Session;
 use crate::methods::{Method, Place, Restart};
 use crate::passed::{other_rows, pass_over};
+use crate::shared::SharedLedger;
 use crate::state::{Card, StateFolder};
 use hushstream_account::Price;
 use hushstream_mechanism::{Grant, Ledger, LedgerError, NoStorage, RowChain, RowHasher, Scope};
@@ -60,7 +61,7 @@ impl Opens for dyn Method + '_ {
 /// An open run and its ledger.
 pub(crate) struct Opened<S = Box<dyn Session>> {
     pub(crate) session: S,
-    pub(crate) ledger: Ledger,
+    pub(crate) ledger: SharedLedger,
     /// The message about a resumed run.
     pub(crate) resumed: Option<String>,
     /// The chain of learned rows, if a journal covers them.
@@ -99,12 +100,15 @@ pub(crate) fn open<M: Opens + ?Sized>(
         }
         Some(folder) => begin(learner, method, folder, every, reading, reader, listener),
         None => {
-            let (mut ledger, _) = affordable(learner, method, listener)?;
+            let (shared, _) = affordable(learner, method, listener)?;
+            let mut ledger = shared.lock()?;
             let grant = debit(&mut ledger, method)?;
             // Without a state folder the key is never stored, so its noise is never drawn again.
             let key = new_key(&learner.privacy)?;
             let place = Place::new(&key, &mut ledger, Box::new(NoStorage), every);
             let session = begun(method, grant, place)?;
+            drop(ledger);
+            let ledger = shared;
             Ok(Opened {
                 session,
                 ledger,
@@ -125,7 +129,8 @@ fn begin<M: Opens + ?Sized>(
     listener: &mut dyn Listener,
 ) -> Result<Opened<M::Session>> {
     StateFolder::check_new(folder)?;
-    let (mut ledger, next) = affordable(learner, method, listener)?;
+    let (shared, next) = affordable(learner, method, listener)?;
+    let mut ledger = shared.lock()?;
     let key = new_key(&learner.privacy)?;
     let folder = StateFolder::create(folder)?;
     folder.begin(
@@ -141,9 +146,10 @@ fn begin<M: Opens + ?Sized>(
     });
     let storage = folder.into_journal(rows.clone());
     let session = begun(method, grant, Place::new(&key, &mut ledger, storage, every))?;
+    drop(ledger);
     Ok(Opened {
         session,
-        ledger,
+        ledger: shared,
         resumed: None,
         rows,
     })
@@ -171,7 +177,8 @@ fn resume<M: Opens + ?Sized>(
         );
     }
     let key = folder.key()?;
-    let mut ledger = budget::open(learner, method.charge()?, method.scope(), listener)?;
+    let shared = held(learner, method, listener)?;
+    let mut ledger = shared.lock()?;
     let hasher = RowHasher::new(&key);
     let mut reader = reader;
     // Rows of a program have no digests: the program continues by their number.
@@ -216,9 +223,10 @@ fn resume<M: Opens + ?Sized>(
             );
         }
     }
+    drop(ledger);
     Ok(Opened {
         session,
-        ledger,
+        ledger: shared,
         resumed: Some(told),
         rows,
     })
@@ -250,19 +258,34 @@ fn owed<M: Opens + ?Sized>(ledger: &mut Ledger, method: &M, card: &Card) -> Resu
     }
 }
 
+/// The ledger: the one that the program holds, or a file.
+fn held<M: Opens + ?Sized>(
+    learner: &Learner,
+    method: &M,
+    listener: &mut dyn Listener,
+) -> Result<SharedLedger> {
+    if let Some(shared) = &learner.privacy.shared {
+        return Ok(shared.clone());
+    }
+    let ledger = budget::open(learner, method.charge()?, method.scope(), listener)?;
+    Ok(SharedLedger::new(ledger))
+}
+
 /// The ledger, if it has room for the run, and the number of the next charge.
 fn affordable<M: Opens + ?Sized>(
     learner: &Learner,
     method: &M,
     listener: &mut dyn Listener,
-) -> Result<(Ledger, u64)> {
+) -> Result<(SharedLedger, u64)> {
     let charge = method.charge()?;
-    let ledger = budget::open(learner, charge, method.scope(), listener)?;
+    let shared = held(learner, method, listener)?;
+    let ledger = shared.look();
     ledger
         .allows(charge, method.scope())
         .map_err(|error| budget::refusal(&ledger, charge, error))?;
     let next = ledger.next_number();
-    Ok((ledger, next))
+    drop(ledger);
+    Ok((shared, next))
 }
 
 fn debit<M: Opens + ?Sized>(ledger: &mut Ledger, method: &M) -> Result<Grant> {

@@ -132,6 +132,17 @@ pub(crate) fn plan(learner: &Learner) -> Result<Plan> {
     Ok(Plan::new(learner, &chosen.layout, chosen.method.as_ref()))
 }
 
+/// Whether the shared ledger has room for a run on rows of the program.
+pub(crate) fn check_room(learner: &Learner) -> Result<()> {
+    let Some(shared) = &learner.privacy.shared else {
+        refuse!("name the ledger that the program holds: `on`");
+    };
+    let method = Chosen::new(learner)?.method;
+    let (charge, ledger) = (method.charge()?, shared.look());
+    let allowed = ledger.allows(charge, method.scope());
+    allowed.map_err(|error| budget::refusal(&ledger, charge, error))
+}
+
 impl Run {
     pub(crate) fn open(learner: Learner) -> Result<Self> {
         check_outputs(&learner)?;

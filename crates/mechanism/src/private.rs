@@ -249,6 +249,13 @@ impl<M: Mechanism> Private<M> {
         self.diary.number()
     }
 
+    /// The random name of this object, which no other object that opens or resumes a run has. It is
+    /// durable before the object exists.
+    #[must_use]
+    pub fn life(&self) -> [u8; 16] {
+        self.diary.life()
+    }
+
     /// The plan of this run.
     #[must_use]
     pub fn plan(&self) -> &M::Plan {

@@ -7,11 +7,12 @@ use crate::error::{Error, Result, refuse};
 use crate::methods::{Place, Restart};
 use crate::opening::{Opened, Opens};
 use crate::outcome::Together;
+use crate::shared::SharedLedger;
 use hushstream_account::{Guarantee, Price};
 use hushstream_mechanism::losses::{Features, Record};
 use hushstream_mechanism::sums::{PrivateSum, SumError};
 use hushstream_mechanism::{
-    DiaryError, Grant, Ledger, OperatorOnly, Pending, Raw, RowChain, Scope, Transcript,
+    DiaryError, Grant, OperatorOnly, Pending, Raw, RowChain, Scope, Transcript,
 };
 use hushstream_recipes::RunError;
 use serde::{Deserialize, Serialize};
@@ -135,7 +136,7 @@ impl Statistical {
 pub(crate) struct Book {
     statistical: Statistical,
     sum: PrivateSum<Transcript>,
-    ledger: Ledger,
+    ledger: SharedLedger,
     tables: Tables,
     pub(crate) clock: Clock,
     waiting: Vec<Pending<Vec<f64>, Transcript>>,
@@ -227,7 +228,7 @@ impl Book {
 
     /// Makes everything durable, and gives the tables that may now leave.
     pub(crate) fn sync(&mut self) -> Result<Vec<Table>> {
-        self.sum.sync(&mut self.ledger).map_err(run_error)?;
+        self.sum.sync(&mut *self.ledger.lock()?).map_err(run_error)?;
         let mut tables = Vec::with_capacity(self.waiting.len());
         for pending in self.waiting.drain(..) {
             let Ok(release) = self.sum.publish(pending) else {
@@ -257,6 +258,6 @@ impl Book {
     }
 
     pub(crate) fn together(&self) -> Together {
-        Together::of(&self.ledger)
+        Together::of(&self.ledger.look())
     }
 }

@@ -171,16 +171,16 @@ pub(crate) fn distance(weight: TargetWeight, evaluated: Evaluated, adjacency: Ad
 }
 
 impl Raw<Record> {
-    /// A sealed context whose decision was told to the person who asked, with its reward from −1
-    /// to 1: a row of a log. A missing reward is the middle.
+    /// A sealed context for which this arm was played with this probability, and its reward from
+    /// −1 to 1: a row of a log. A missing reward is the middle.
     #[must_use]
-    pub fn decided(self, drawn: &Drawn, reward: Option<f64>) -> Self {
+    pub fn decided(self, (arm, probability): (usize, f64), reward: Option<f64>) -> Self {
         let mut values = match self.open().features {
             Features::Dense(values) => values,
             Features::Sparse(_) => Vec::new(),
         };
         let reward = reward.unwrap_or(f64::NAN);
-        values.extend([drawn.arm as f64, reward, drawn.probability]);
+        values.extend([arm as f64, reward, probability]);
         Self::seal(Record {
             features: Features::Dense(values),
             target: 0.0,

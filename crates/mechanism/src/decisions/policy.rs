@@ -174,19 +174,94 @@ impl Policy {
     /// see it. A context that is none gets every arm alike.
     #[must_use]
     pub fn decide(&self, context: &Raw<Record>, coins: &Source, slot: u64) -> AskerOnly<Drawn> {
-        let mut features = Vec::new();
-        let mut probabilities = vec![1.0 / self.arms as f64; self.arms];
-        if let Features::Dense(values) = &context.peek().features
-            && self.map.map(values, &mut features)
-        {
-            self.probabilities(&features, &mut probabilities);
-        }
-        let arm = draw(&probabilities, coins, slot);
-        AskerOnly::new(Drawn {
-            arm,
-            probability: probabilities[arm],
-            probabilities,
+        self.drawn(self.chances(context), coins, slot)
+    }
+
+    /// The same among the arms that are `allowed`, as if there were no others.
+    #[must_use]
+    pub fn decide_among(
+        &self,
+        context: &Raw<Record>,
+        allowed: &[bool],
+        coins: &Source,
+        slot: u64,
+    ) -> AskerOnly<Drawn> {
+        self.drawn(self.chances_among(context, allowed), coins, slot)
+    }
+
+    fn drawn(
+        &self,
+        chances: AskerOnly<Vec<f64>>,
+        coins: &Source,
+        slot: u64,
+    ) -> AskerOnly<Drawn> {
+        chances.map(|probabilities| {
+            let arm = draw(&probabilities, coins, slot);
+            Drawn {
+                arm,
+                probability: probabilities[arm],
+                probabilities,
+            }
         })
+    }
+
+    /// The probabilities of the arms for a sealed context, for the person who asked.
+    #[must_use]
+    pub fn chances(&self, context: &Raw<Record>) -> AskerOnly<Vec<f64>> {
+        self.chances_among(context, &vec![true; self.arms])
+    }
+
+    /// The same among the arms that are `allowed`, as if there were no others: all of them, if none
+    /// is.
+    #[must_use]
+    pub fn chances_among(&self, context: &Raw<Record>, allowed: &[bool]) -> AskerOnly<Vec<f64>> {
+        let is_allowed = |arm: &usize| allowed.get(*arm).copied().unwrap_or(false);
+        let mut arms: Vec<usize> = (0..self.arms).filter(is_allowed).collect();
+        if arms.is_empty() {
+            arms = (0..self.arms).collect();
+        }
+        let mut features = Vec::new();
+        let is_context = match &context.peek().features {
+            Features::Dense(values) => self.map.map(values, &mut features),
+            Features::Sparse(_) => false,
+        };
+        let own = if is_context {
+            self.weighed(&arms, &features)
+        } else {
+            vec![1.0 / arms.len() as f64; arms.len()]
+        };
+        let mut probabilities = vec![0.0; self.arms];
+        for (&arm, probability) in arms.iter().zip(own) {
+            probabilities[arm] = probability;
+        }
+        AskerOnly::new(probabilities)
+    }
+
+    /// The probabilities of these arms, as if there were no others.
+    fn weighed(&self, arms: &[usize], features: &[(u32, f64)]) -> Vec<f64> {
+        let only = |place: usize| {
+            let mut all = vec![0.0; arms.len()];
+            all[place] = 1.0;
+            all
+        };
+        match &self.rule {
+            Rule::Uniform => vec![1.0 / arms.len() as f64; arms.len()],
+            // Where that arm is not allowed, the first that is.
+            Rule::Always(always) => only(arms.iter().position(|arm| arm == always).unwrap_or(0)),
+            Rule::InverseGap(gamma) => {
+                let estimate = |&arm: &usize| self.estimate(arm, features);
+                let mut values: Vec<f64> = arms.iter().map(estimate).collect();
+                inverse_gaps(*gamma, &mut values);
+                values
+            }
+            Rule::Optimistic { width, shapes } => {
+                let bound = |&arm: &usize| {
+                    let spread = self.spread(shapes, arm, features);
+                    self.estimate(arm, features) + width * spread
+                };
+                only(best(&arms.iter().map(bound).collect::<Vec<_>>()))
+            }
+        }
     }
 
     fn estimate(&self, arm: usize, features: &[(u32, f64)]) -> f64 {
@@ -213,24 +288,12 @@ impl Policy {
     pub(crate) fn probabilities(&self, features: &[(u32, f64)], out: &mut Vec<f64>) {
         out.clear();
         match &self.rule {
-            Rule::Uniform => out.resize(self.arms, 1.0 / self.arms as f64),
-            Rule::Always(arm) => {
-                out.resize(self.arms, 0.0);
-                out[*arm] = 1.0;
-            }
+            // Without a list of arms: a run asks for every record.
             Rule::InverseGap(gamma) => {
                 out.extend((0..self.arms).map(|arm| self.estimate(arm, features)));
                 inverse_gaps(*gamma, out);
             }
-            Rule::Optimistic { width, shapes } => {
-                let bound = |arm| {
-                    let spread = self.spread(shapes, arm, features);
-                    self.estimate(arm, features) + width * spread
-                };
-                let bounds: Vec<f64> = (0..self.arms).map(bound).collect();
-                out.resize(self.arms, 0.0);
-                out[best(&bounds)] = 1.0;
-            }
+            _ => out.extend(self.weighed(&(0..self.arms).collect::<Vec<_>>(), features)),
         }
     }
 }

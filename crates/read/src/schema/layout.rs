@@ -426,7 +426,8 @@ impl Layout {
     }
 
     /// The names of all columns that rows of new data have; the target comes last.
-    pub(crate) fn column_names(&self) -> Vec<String> {
+    #[must_use]
+    pub fn column_names(&self) -> Vec<String> {
         let features = self.columns().map(|(column, _)| &*column.name);
         features
             .chain(self.target_column())

@@ -22,7 +22,12 @@ const COINS: u64 = (1 << 62) + (1 << 61);
 pub struct DecisionsPlayer {
     learner: ArmsLeastSquares,
     instance: [u8; 16],
+    /// The coins of records that tell their context and outcomes together. A record is read again
+    /// after a crash, and meets its coin again: resuming equals never having stopped.
     coins: Source,
+    /// The coins of contexts that ask first. A person who was told a decision before a crash does
+    /// not ask again, so the next one in that slot is another person, with a coin of another life.
+    asked: Source,
     /// The policy that is published.
     policy: Policy,
     /// The policy that decides: another one, if the first arm is always played.
@@ -174,9 +179,14 @@ impl Player for DecisionsPlayer {
             }
             None => Instance::fresh(key, COINS + sum.number(), 0)?.to_bytes(),
         };
+        let coins =
+            |instance| Source::open(key, Instance::from_bytes(instance), COINS + sum.number());
+        // The first life has coins that a seed repeats; nothing was asked before its note.
+        let asked = coins(from.note.map_or(instance, |_| sum.life()));
         let nothing = policy_of(recipe, &learner, 0.0, &shapes)?;
         let mut player = Self {
-            coins: Source::open(key, Instance::from_bytes(instance), COINS + sum.number()),
+            coins: coins(instance),
+            asked,
             learner,
             instance,
             deciding: nothing.clone(),
@@ -259,7 +269,8 @@ impl DecisionsRun {
 
     /// Decides for a sealed context in a slot that the run has not reached, with a policy that a
     /// sync has covered. Tell the answer to the person who asked and to nobody else; add the
-    /// record, with its decision and reward, in its slot's turn.
+    /// record, with its decision and reward, in its slot's turn. A slot that was lost in a crash is
+    /// drawn anew: the coin's address has the name of this object, which is durable.
     ///
     /// # Errors
     /// Those of the mechanism.
@@ -270,7 +281,7 @@ impl DecisionsRun {
         slot: u64,
     ) -> Result<AskerOnly<Drawn>, RunError> {
         let policy = self.released(ledger, |player| player.deciding.clone())?;
-        Ok(policy.value().decide(context, &self.player.coins, slot))
+        Ok(policy.value().decide(context, &self.player.asked, slot))
     }
 
     /// The slot of the next record that the run learns from.

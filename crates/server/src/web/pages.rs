@@ -778,7 +778,7 @@ fn settings(told: &Model) -> String {
 }
 
 /// What the exact numbers are, in order.
-const EXACT: [(&str, &str, &str); 9] = [
+const EXACT: [(&str, &str, &str); 10] = [
     ("mean_reward", "Mean reward", "of decisions with a reward"),
     ("rewards", "Rewards", "that came in time"),
     ("default", "Default rewards", "nothing was told in time"),
@@ -786,11 +786,12 @@ const EXACT: [(&str, &str, &str); 9] = [
     ("repeated", "Repeated", "the same again"),
     ("clipped", "Clipped", "outside of their bounds"),
     (
-        "refused_contexts",
-        "Refused contexts",
+        "refused_contents",
+        "Refused contents",
         "did not fit the schema",
     ),
     ("null", "Empty slots", "count for nothing"),
+    ("learned_slots", "Learned from", "slots of closed batches"),
     (
         "waiting_slots",
         "Waiting",

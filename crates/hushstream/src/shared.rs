@@ -1,0 +1,106 @@
+//! A ledger that several runs of one program are charged to at the same time.
+
+use crate::budget;
+use crate::error::{Context, Result, refuse};
+use crate::ledgers::{self, Statement};
+use hushstream_account::{Adjacency, Budget, FilterKind};
+use hushstream_mechanism::{FileStorage, Ledger, LedgerError, Scope};
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// A ledger of one data set, for several runs at the same time: give it to each with
+/// [`Learner::on`](crate::Learner::on). A file has one holder, and its holder may have many runs.
+///
+/// ```
+/// use hushstream::prelude::*;
+/// use hushstream::SharedLedger;
+///
+/// let folder = std::env::temp_dir().join(format!("shared-example-{}", std::process::id()));
+/// std::fs::create_dir_all(&folder)?;
+/// let total = Budget::approx(2.0, 1e-6)?;
+/// let people = SharedLedger::create(&folder.join("people.ledger"), total, ReplaceOne, false)?;
+/// let run = |name: &str| {
+///     let learner = Learner::classify().features(2).records(1000);
+///     let learner = learner.budget(Budget::approx(0.5, 1e-7).expect("a budget"));
+///     learner.adjacency(ReplaceOne).on(&people).state(folder.join(name)).start()
+/// };
+/// let (mut one, mut two) = (run("one")?, run("two")?);
+/// one.learn(&[0.1, 0.2, 1.0])?;
+/// two.learn(&[0.3, 0.2, 0.0])?;
+/// assert_eq!(people.statement().runs.len(), 2);
+/// # drop((one, two, people));
+/// # std::fs::remove_dir_all(&folder)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct SharedLedger(Arc<Mutex<Ledger>>);
+
+impl SharedLedger {
+    pub(crate) fn new(ledger: Ledger) -> Self {
+        Self(Arc::new(Mutex::new(ledger)))
+    }
+
+    /// Creates the ledger of a data set, with a budget for all runs on it.
+    ///
+    /// # Errors
+    /// A file or a witness at this name; a budget that is none; a disk that fails.
+    pub fn create(
+        path: &Path,
+        budget: Budget,
+        adjacency: Adjacency,
+        per_person: bool,
+    ) -> Result<Self> {
+        let said = || format!("cannot make the ledger {}", path.display());
+        if !path.exists() && budget::witness(path).exists() {
+            return Err(LedgerError::Gone).with_context(said);
+        }
+        let kind = if budget.is_pure() {
+            FilterKind::Pure
+        } else {
+            FilterKind::Gaussian
+        };
+        let scope = Scope {
+            adjacency,
+            per_person,
+            windowed: false,
+        };
+        let storage = FileStorage::open(path).with_context(said)?;
+        let ledger = Ledger::create(storage, budget, kind, scope).with_context(said)?;
+        Ok(Self::new(ledger))
+    }
+
+    /// Opens the ledger of a data set.
+    ///
+    /// # Errors
+    /// No ledger there; a ledger that is damaged, older than its witness, or in use.
+    pub fn open(path: &Path) -> Result<Self> {
+        ledgers::open(path).map(Self::new)
+    }
+
+    /// Raises the budget, durably.
+    ///
+    /// # Errors
+    /// A smaller budget; a disk that fails.
+    pub fn raise(&self, budget: Budget) -> Result<()> {
+        budget::raise(&mut *self.lock()?, budget, budget::RESERVE, None)
+    }
+
+    /// What the ledger says.
+    #[must_use]
+    pub fn statement(&self) -> Statement {
+        Statement::of(&self.look())
+    }
+
+    /// The ledger, for a change. After a panic in one it is not changed any more.
+    pub(crate) fn lock(&self) -> Result<MutexGuard<'_, Ledger>> {
+        match self.0.lock() {
+            Ok(ledger) => Ok(ledger),
+            Err(_) => refuse!("a run on this ledger failed in a change of it: open it again"),
+        }
+    }
+
+    /// The ledger, to be looked at.
+    pub(crate) fn look(&self) -> MutexGuard<'_, Ledger> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

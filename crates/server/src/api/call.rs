@@ -1,0 +1,196 @@
+//! A request whose token, size and form were checked.
+
+use super::Route;
+use crate::app::App;
+use crate::auth::Caller;
+use crate::problem::Problem;
+use crate::store::ModelRow;
+use axum::body::to_bytes;
+use axum::extract::Request;
+use axum::http::{HeaderMap, header};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use std::sync::Arc;
+
+/// A request.
+pub struct Call {
+    /// The server.
+    pub app: Arc<App>,
+    caller: Option<Caller>,
+    params: Vec<(String, String)>,
+    query: String,
+    /// The body.
+    pub body: Vec<u8>,
+    headers: HeaderMap,
+}
+
+/// The longest name.
+const NAME: usize = 64;
+
+impl Call {
+    /// Checks the token, then the role, then the size: nothing else is looked at before.
+    pub(crate) async fn read(
+        app: &Arc<App>,
+        route: &Route,
+        params: Vec<(String, String)>,
+        request: Request,
+    ) -> Result<Self, Problem> {
+        let caller = find_caller(app, request.headers());
+        if !route.is_open {
+            let caller = caller.as_ref().ok_or_else(Problem::unauthorized)?;
+            if !route.roles.contains(&caller.role) {
+                return Err(Problem::forbidden());
+            }
+        }
+        let query = request.uri().query().unwrap_or_default().to_owned();
+        let headers = request.headers().clone();
+        let body = to_bytes(request.into_body(), route.limit).await;
+        let too_large = |_| Problem::too_large(format!("at most {} bytes", route.limit));
+        let body = body.map_err(too_large)?;
+        if let (Some((_, kind)), false) = (route.body, body.is_empty())
+            && let Some(given) = headers.get(header::CONTENT_TYPE)
+        {
+            let given = given.to_str().unwrap_or_default().to_ascii_lowercase();
+            let is_json = given.starts_with("application/json") || given.starts_with(kind);
+            if !is_json {
+                let told = format!("send {kind}");
+                return Err(Problem::bad_request(told).at("content-type"));
+            }
+        }
+        for (name, value) in &params {
+            if matches!(name.as_str(), "tenant" | "dataset" | "model" | "token") {
+                check_name(value)?;
+            }
+        }
+        Ok(Self {
+            app: Arc::clone(app),
+            caller,
+            params,
+            query,
+            body: body.to_vec(),
+            headers,
+        })
+    }
+
+    /// Who calls.
+    ///
+    /// # Errors
+    /// 401.
+    pub fn caller(&self) -> Result<&Caller, Problem> {
+        self.caller.as_ref().ok_or_else(Problem::unauthorized)
+    }
+
+    /// For the log.
+    pub(crate) fn tenant_name(&self) -> Option<String> {
+        self.caller.as_ref()?.tenant.clone()
+    }
+
+    /// The caller's tenant.
+    ///
+    /// # Errors
+    /// 403.
+    pub fn tenant(&self) -> Result<&str, Problem> {
+        self.caller()?.tenant()
+    }
+
+    /// A part of the path.
+    #[must_use]
+    pub fn param(&self, name: &str) -> &str {
+        let found = self.params.iter().find(|(known, _)| known == name);
+        found.map_or("", |(_, value)| value)
+    }
+
+    /// The model of the path, if the token is for it.
+    ///
+    /// # Errors
+    /// 403 before anything is looked up; 404.
+    pub fn model(&self) -> Result<Arc<ModelRow>, Problem> {
+        let name = self.param("model");
+        let caller = self.caller()?;
+        let tenant = caller.tenant()?;
+        caller.check_model(name)?;
+        self.app.model(tenant, name)
+    }
+
+    /// A parameter of the query.
+    ///
+    /// # Errors
+    /// Not a number.
+    pub fn number(&self, name: &str) -> Result<Option<u64>, Problem> {
+        for part in self.query.split('&') {
+            if let Some((key, value)) = part.split_once('=')
+                && key == name
+            {
+                let told = "allowed: a whole number of at least 0";
+                let wrong = |_| Problem::bad_request(told).at(name.to_owned());
+                return value.parse().map(Some).map_err(wrong);
+            }
+        }
+        Ok(None)
+    }
+
+    /// A header.
+    #[must_use]
+    pub fn header(&self, name: header::HeaderName) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+
+    /// The body as JSON.
+    ///
+    /// # Errors
+    /// 400; no value of the body is repeated.
+    pub fn json(&self) -> Result<Value, Problem> {
+        serde_json::from_slice(&self.body).map_err(|error| {
+            let (line, column) = (error.line(), error.column());
+            Problem::bad_request("the body is not JSON").at(format!("{line}:{column}"))
+        })
+    }
+
+    /// The body as settings, which are public.
+    ///
+    /// # Errors
+    /// 400, 422.
+    pub fn settings<T: DeserializeOwned>(&self) -> Result<T, Problem> {
+        let value = self.json()?;
+        serde_json::from_value(value).map_err(|error| Problem::unprocessable(error.to_string()))
+    }
+}
+
+/// The token of the headers.
+fn find_caller(app: &App, headers: &HeaderMap) -> Option<Caller> {
+    let own = headers.get(header::AUTHORIZATION).and_then(|value| {
+        let value = value.to_str().ok()?;
+        let (scheme, token) = value.split_once(' ')?;
+        scheme
+            .eq_ignore_ascii_case("bearer")
+            .then(|| token.trim().to_owned())
+    });
+    // As Personalizer's clients send it.
+    let other = || {
+        let value = headers.get("ocp-apim-subscription-key")?;
+        Some(value.to_str().ok()?.to_owned())
+    };
+    app.tokens.find(&own.or_else(other)?, app.clock.now())
+}
+
+/// Checks the name of a thing.
+///
+/// # Errors
+/// 404: nothing has such a name.
+fn check_name(name: &str) -> Result<(), Problem> {
+    if is_name(name) {
+        return Ok(());
+    }
+    Err(Problem::not_found("thing"))
+}
+
+/// Whether this can be a name.
+pub(crate) fn is_name(name: &str) -> bool {
+    let is_sign = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    let bytes = name.as_bytes();
+    bytes.first().is_some_and(|first| is_sign(*first))
+        && bytes.len() <= NAME
+        && bytes
+            .iter()
+            .all(|byte| is_sign(*byte) || matches!(byte, b'_' | b'-'))
+}

@@ -1,0 +1,235 @@
+//! Data sets: the people, and the budget of what is told about them.
+
+use super::{About, Call, JSON, Route};
+use crate::problem::Problem;
+use crate::store::{DatasetRow, Lane, encode, store_error};
+use crate::told::{Operators, Overseers, Public};
+use axum::http::Method;
+use redb::ReadableTable;
+use hushstream::ledgers::Statement;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+pub(super) fn routes() -> Vec<Route> {
+    let about = |method, path, id, summary| About {
+        method,
+        path,
+        id,
+        summary,
+        body: None,
+        query: &[],
+        answers: &[(200, "Dataset", JSON)],
+        problems: &[404, 503],
+    };
+    let one = "/v1/datasets/{dataset}";
+    vec![
+        Route::new(
+            Operators,
+            About {
+                body: Some(("NewDataset", JSON)),
+                answers: &[(200, "Dataset", JSON), (201, "Dataset", JSON)],
+                problems: &[404, 409, 422, 503],
+                ..about(Method::PUT, one, "put-dataset", "Make a data set with its budget")
+            },
+            put,
+        ),
+        Route::new(
+            Overseers,
+            about(Method::GET, one, "get-dataset", "The budget, and who spent it"),
+            get,
+        ),
+        Route::new(
+            Overseers,
+            About {
+                answers: &[(200, "Datasets", JSON)],
+                problems: &[503],
+                ..about(Method::GET, "/v1/datasets", "get-datasets", "All data sets")
+            },
+            list,
+        ),
+        Route::new(
+            Operators,
+            About {
+                body: Some(("NewBudget", JSON)),
+                problems: &[404, 409, 422, 503],
+                ..about(
+                    Method::POST,
+                    "/v1/datasets/{dataset}/budget",
+                    "post-budget",
+                    "Raise the budget: a decision about the people in the data",
+                )
+            },
+            raise,
+        ),
+    ]
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Wanted {
+    epsilon: f64,
+    delta: f64,
+    adjacency: String,
+    #[serde(default)]
+    persons: bool,
+}
+
+async fn put(call: Call) -> Result<Public, Problem> {
+    let wanted: Wanted = call.settings()?;
+    let zero_out = match wanted.adjacency.as_str() {
+        "replace-one" => false,
+        "zero-out" => true,
+        _ => {
+            let told = "allowed: replace-one, zero-out";
+            return Err(Problem::unprocessable(told).at("adjacency"));
+        }
+    };
+    let is_sound = wanted.epsilon > 0.0 && wanted.epsilon <= 1e6 && wanted.delta > 0.0;
+    if !(is_sound && wanted.delta < 1.0) {
+        let told = "allowed: epsilon above 0 and at most 10⁶, delta between 0 and 1";
+        return Err(Problem::unprocessable(told).at("epsilon"));
+    }
+    let tenant = call.tenant()?.to_owned();
+    let (name, who) = (call.param("dataset").to_owned(), call.caller()?.token.clone());
+    let key = format!("{tenant}/{name}");
+    let (subject, owner) = (name.clone(), tenant.clone());
+    let stored = call.app.committer.write(Lane::Others, move |tx| {
+        let there = tx.datasets.get(key.as_str()).map_err(store_error)?;
+        let there = there.map(|row| crate::store::decode::<DatasetRow>(row.value()));
+        if let Some(row) = there.transpose()? {
+            let is_same = row.epsilon.to_bits() == wanted.epsilon.to_bits()
+                && row.delta.to_bits() == wanted.delta.to_bits()
+                && row.zero_out == zero_out
+                && row.persons == wanted.persons;
+            let told = "there is a data set of this name with another budget or relation";
+            return Ok(if is_same {
+                Ok((row, false))
+            } else {
+                Err(Problem::conflict(told))
+            });
+        }
+        let row = DatasetRow {
+            number: tx.next_number()?,
+            epsilon: wanted.epsilon,
+            delta: wanted.delta,
+            zero_out,
+            persons: wanted.persons,
+            created: tx.now,
+        };
+        let bytes = encode(&row);
+        tx.datasets
+            .insert(key.as_str(), bytes.as_slice())
+            .map_err(store_error)?;
+        tx.audit(Some(&owner), &who, "data set made", &subject)?;
+        Ok(Ok((row, true)))
+    });
+    let (row, is_new) = stored.await?;
+    let made = row.clone();
+    let statement = call.app.workers.ask(row.number, move |actor| actor.create(&made));
+    let statement = statement.await?;
+    let told = shown(&call, &tenant, &name, &row, &statement, true)?;
+    Ok(Public::stated(if is_new { 201 } else { 200 }, &told))
+}
+
+/// What is public about a data set: the ledger holds no data.
+fn shown(
+    call: &Call,
+    tenant: &str,
+    name: &str,
+    row: &DatasetRow,
+    statement: &Statement,
+    runs: bool,
+) -> Result<Value, Problem> {
+    let mut told = json!({
+        "dataset": name,
+        "epsilon": statement.epsilon,
+        "delta": statement.delta,
+        "adjacency": statement.adjacency,
+        "persons": row.persons,
+        "used": statement.used,
+        "left": (1.0 - statement.used).max(0.0),
+        "raised": statement.raised,
+        "simulated": statement.runs.iter().any(|run| run.simulated),
+        "models": statement.runs.len(),
+    });
+    if runs {
+        let models = call.app.models(tenant)?;
+        let owner = |number: u64| {
+            let own = |model: &&crate::store::ModelRow| {
+                model.dataset == name && model.charge == Some(number)
+            };
+            models.iter().find(own).map(|model| model.name.clone())
+        };
+        let runs: Vec<Value> = statement
+            .runs
+            .iter()
+            .map(|run| {
+                json!({
+                    "number": run.number,
+                    "model": owner(run.number),
+                    "epsilon": run.epsilon,
+                    "delta": run.delta,
+                    "kind": run.kind,
+                    "begun": run.begun,
+                    "simulated": run.simulated,
+                })
+            })
+            .collect();
+        told["runs"] = Value::Array(runs);
+    }
+    Ok(told)
+}
+
+async fn get(call: Call) -> Result<Public, Problem> {
+    let tenant = call.tenant()?.to_owned();
+    let name = call.param("dataset").to_owned();
+    let row = call.app.dataset(&tenant, &name)?;
+    let asked = call.app.workers.ask(row.number, |actor| actor.statement());
+    let statement = asked.await?;
+    let told = shown(&call, &tenant, &name, &row, &statement, true)?;
+    Ok(Public::stated(200, &told))
+}
+
+async fn list(call: Call) -> Result<Public, Problem> {
+    let tenant = call.tenant()?.to_owned();
+    let mut all = Vec::new();
+    for (name, row) in call.app.datasets(&tenant)? {
+        let asked = call.app.workers.ask(row.number, |actor| actor.statement());
+        let statement = asked.await?;
+        all.push(shown(&call, &tenant, &name, &row, &statement, false)?);
+    }
+    Ok(Public::stated(200, &json!({"datasets": all})))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Raised {
+    epsilon: f64,
+    delta: f64,
+    reason: String,
+}
+
+async fn raise(call: Call) -> Result<Public, Problem> {
+    let tenant = call.tenant()?.to_owned();
+    let name = call.param("dataset").to_owned();
+    let row = call.app.dataset(&tenant, &name)?;
+    let raised: Raised = call.settings()?;
+    if raised.reason.trim().is_empty() || raised.reason.len() > 500 {
+        let told = "say why, in at most 500 bytes: it goes into the audit log";
+        return Err(Problem::unprocessable(told).at("reason"));
+    }
+    let who = call.caller()?.token.clone();
+    let (owner, subject) = (tenant.clone(), name.clone());
+    let what = format!("budget raised: {}", raised.reason.trim());
+    // The reason is in the log before the budget is raised.
+    let logged = call.app.committer.write(Lane::Others, move |tx| {
+        tx.audit(Some(&owner), &who, &what, &subject)?;
+        Ok(Ok(()))
+    });
+    logged.await?;
+    let (epsilon, delta) = (raised.epsilon, raised.delta);
+    let asked = call.app.workers.ask(row.number, move |actor| actor.raise(epsilon, delta));
+    let statement = asked.await?;
+    let told = shown(&call, &tenant, &name, &row, &statement, true)?;
+    Ok(Public::stated(200, &told))
+}

@@ -1,0 +1,618 @@
+//! Decisions, their rewards, and slots for decisions at the edge.
+
+use super::models::check_task;
+use super::{About, Call, JSON, Route};
+use crate::app::App;
+use crate::clock::rfc3339;
+use crate::problem::Problem;
+use crate::rounds::{Cell, Filled, Slot, Told};
+use crate::spec::{Cells, cells};
+use crate::store::{Lane, ModelRow, StoreError, Tx};
+use crate::told::{Clients, ForAsker, Public};
+use axum::http::Method;
+use hushstream::{AskerOnly, Decision};
+use serde_json::{Map, Value, json};
+use std::sync::{Arc, PoisonError};
+
+/// The longest id of an event.
+pub(super) const ID_BYTES: usize = 128;
+/// The longest name of a person.
+const PERSON_BYTES: usize = 256;
+
+pub(super) fn routes() -> Vec<Route> {
+    let about = |method, path, id, summary| About {
+        method,
+        path,
+        id,
+        summary,
+        body: None,
+        query: &[],
+        answers: &[(204, "", "")],
+        problems: &[404, 409, 410, 422, 503],
+    };
+    vec![
+        Route::new(
+            Clients,
+            About {
+                body: Some(("NewDecision", JSON)),
+                answers: &[(200, "Decision", JSON)],
+                problems: &[404, 409, 410, 422, 429, 503],
+                ..about(
+                    Method::POST,
+                    "/v1/models/{model}/decisions",
+                    "decide",
+                    "A decision, for the person who asked and nobody else",
+                )
+            },
+            decide,
+        ),
+        Route::new(
+            Clients,
+            About {
+                body: Some(("Reward", JSON)),
+                ..about(
+                    Method::POST,
+                    "/v1/models/{model}/decisions/{event}/reward",
+                    "reward",
+                    "What came of a decision, before its batch is closed",
+                )
+            },
+            reward,
+        )
+        .private(),
+        Route::new(
+            Clients,
+            about(
+                Method::POST,
+                "/v1/models/{model}/decisions/{event}/activate",
+                "activate",
+                "A deferred decision was shown: it counts",
+            ),
+            activate,
+        )
+        .private(),
+        Route::new(
+            Clients,
+            About {
+                body: Some(("NewSlot", JSON)),
+                answers: &[(201, "Slot", JSON)],
+                problems: &[404, 409, 422, 429, 503],
+                ..about(
+                    Method::POST,
+                    "/v1/models/{model}/slots",
+                    "take-slot",
+                    "A slot for a decision at the edge, when it is made",
+                )
+            },
+            take,
+        ),
+        Route::new(
+            Clients,
+            About {
+                body: Some(("Outcome", JSON)),
+                ..about(
+                    Method::PUT,
+                    "/v1/models/{model}/slots/{event}",
+                    "fill-slot",
+                    "What was decided at the edge, and what came of it",
+                )
+            },
+            fill,
+        )
+        .private(),
+    ]
+}
+
+/// The body as an object that has these keys and no others.
+pub(super) fn object(call: &Call, keys: &[&str]) -> Result<Map<String, Value>, Problem> {
+    let object = any_object(call)?;
+    check_keys(&object, keys)?;
+    Ok(object)
+}
+
+fn any_object(call: &Call) -> Result<Map<String, Value>, Problem> {
+    match call.json()? {
+        Value::Object(object) => Ok(object),
+        _ => Err(Problem::bad_request("the body is not an object")),
+    }
+}
+
+pub(super) fn check_keys(object: &Map<String, Value>, keys: &[&str]) -> Result<(), Problem> {
+    if object.keys().all(|key| keys.contains(&key.as_str())) {
+        return Ok(());
+    }
+    let told = format!("a key is not known; keys are: {}", keys.join(", "));
+    Err(Problem::unprocessable(told))
+}
+
+/// The id of an event, given or new. A sound form is public; nothing else is looked at before the
+/// slot is taken.
+pub(super) fn event_id(object: &Map<String, Value>) -> Result<(String, bool), Problem> {
+    match object.get("event_id") {
+        None | Some(Value::Null) => Ok((random_id()?, false)),
+        Some(Value::String(id)) if (1..=ID_BYTES).contains(&id.len()) => Ok((id.clone(), true)),
+        Some(_) => {
+            let told = "allowed: a text of 1 to 128 bytes";
+            Err(Problem::bad_request(told).at("event_id"))
+        }
+    }
+}
+
+/// A random id, as a UUID of version 4.
+fn random_id() -> Result<String, Problem> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(|_| Problem::internal())?;
+    bytes[6] = bytes[6] & 0x0f | 0x40;
+    bytes[8] = bytes[8] & 0x3f | 0x80;
+    let hex = crate::auth::hex(&bytes);
+    Ok(format!(
+        "{}-{}-{}-{}-{}",
+        &hex[..8],
+        &hex[8..12],
+        &hex[12..16],
+        &hex[16..20],
+        &hex[20..]
+    ))
+}
+
+/// What is asked, as far as the schema allows it.
+struct Asked {
+    context: Vec<Cell>,
+    among: Option<Vec<bool>>,
+    person: Option<[u8; 16]>,
+    deferred: bool,
+}
+
+/// The arms that are allowed, if not all.
+fn among(object: &Map<String, Value>, row: &ModelRow) -> Result<Option<Vec<bool>>, Problem> {
+    let named = |key: &str| -> Result<Option<Vec<usize>>, Problem> {
+        let told = "allowed: a list of actions of the model";
+        let wrong = || Problem::unprocessable(told).at(key.to_owned());
+        let names = match object.get(key) {
+            None | Some(Value::Null) => return Ok(None),
+            Some(Value::Array(names)) => names,
+            Some(_) => return Err(wrong()),
+        };
+        let place = |name: &Value| {
+            let name = name.as_str()?;
+            row.actions.iter().position(|action| action == name)
+        };
+        let places: Option<Vec<usize>> = names.iter().map(place).collect();
+        places.map(Some).ok_or_else(wrong)
+    };
+    let (only, not) = (named("actions")?, named("exclude")?);
+    if only.is_none() && not.is_none() {
+        return Ok(None);
+    }
+    let mut allowed = vec![only.is_none(); row.actions.len()];
+    only.into_iter().flatten().for_each(|arm| allowed[arm] = true);
+    not.into_iter().flatten().for_each(|arm| allowed[arm] = false);
+    if !allowed.contains(&true) {
+        let told = "no action is left: allow at least one";
+        return Err(Problem::unprocessable(told).at("exclude"));
+    }
+    Ok(Some(allowed))
+}
+
+pub(super) fn person(
+    app: &App,
+    object: &Map<String, Value>,
+    dataset: u64,
+) -> Result<Option<[u8; 16]>, Problem> {
+    match object.get("person") {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(name)) if (1..=PERSON_BYTES).contains(&name.len()) => {
+            Ok(Some(app.secret.person(dataset, name)))
+        }
+        Some(_) => {
+            let told = "allowed: a text of 1 to 256 bytes";
+            Err(Problem::unprocessable(told).at("person"))
+        }
+    }
+}
+
+fn asked(
+    app: &App,
+    object: &Map<String, Value>,
+    row: &ModelRow,
+    dataset: u64,
+) -> Result<Asked, Problem> {
+    let keys = ["context", "actions", "exclude", "person", "defer"];
+    check_keys(object, &keys)?;
+    let nothing = Value::Object(Map::new());
+    let context = object.get("context").unwrap_or(&nothing);
+    Ok(Asked {
+        context: cells(context, &row.columns, "context")?,
+        among: among(object, row)?,
+        person: person(app, object, dataset)?,
+        deferred: match object.get("defer") {
+            None | Some(Value::Null) => false,
+            Some(Value::Bool(defer)) => *defer,
+            Some(_) => return Err(Problem::unprocessable("allowed: true or false").at("defer")),
+        },
+    })
+}
+
+/// A decision as it is told.
+fn told(
+    decision: AskerOnly<Decision>,
+    event: &str,
+    policy: u64,
+    learning: bool,
+    closes_by: Option<u64>,
+) -> AskerOnly<Value> {
+    let event = event.to_owned();
+    decision.map(move |decision| {
+        let ranking: Vec<Value> = decision
+            .ranking
+            .iter()
+            .filter(|(_, probability)| *probability > 0.0)
+            .map(|(action, probability)| json!({"action": action, "probability": probability}))
+            .collect();
+        json!({
+            "event_id": event,
+            "action": decision.action,
+            "probability": decision.probability,
+            "ranking": ranking,
+            "policy": policy,
+            "learning": learning,
+            "closes_by": closes_by.map(rfc3339),
+        })
+    })
+}
+
+/// Decides for a context with a version of the policy, and the coin of a slot.
+fn draw(
+    app: &App,
+    row: &ModelRow,
+    serving: &crate::policy::Serving,
+    (context, among): (&[Cell], Option<&[bool]>),
+    (boot, slot): (&[u8; 16], u64),
+) -> Result<AskerOnly<Decision>, Problem> {
+    let Some(decider) = &serving.decider else {
+        return Err(Problem::conflict("this model does not decide"));
+    };
+    let coins = app.secret.coins(row.number, boot);
+    let mut decider = decider.lock().unwrap_or_else(PoisonError::into_inner);
+    let given = Cells {
+        columns: &row.columns,
+        cells: context,
+        more: &[],
+    };
+    let drawn = match among {
+        Some(allowed) => decider.decide_among(&given, allowed, &coins, slot),
+        None => decider.decide(&given, &coins, slot),
+    };
+    // What the reader says names a column and never a value; the column is enough.
+    drawn.map_err(|_| {
+        let told = "a value of the context cannot be read: see the model's schema";
+        Problem::unprocessable(told).at("context")
+    })
+}
+
+async fn decide(call: Call) -> Result<ForAsker, Problem> {
+    let row = call.model()?;
+    check_task(&row, true)?;
+    let mut object = any_object(&call)?;
+    let (event, is_given) = event_id(&object)?;
+    object.remove("event_id");
+    let app = Arc::clone(&call.app);
+    let family = &call.caller()?.family;
+    let id = app.secret.event(&row.tenant, family, row.number, &event);
+    let body = app.secret.body(row.number, Value::Object(object.clone()).to_string().as_bytes());
+    let dataset = app.dataset(&row.tenant, &row.dataset)?.number;
+    app.policies.newest(&row)?;
+    let (own, model, name) = (Arc::clone(&app), Arc::clone(&row), event.clone());
+    let answer = app.committer.write(Lane::Decisions, move |tx| {
+        let (app, row) = (&own, &model);
+        if is_given && let Some(slot) = tx.slot_of(row.number, id)? {
+            return again(tx, app, row, (slot, body), &name);
+        }
+        let serving = match app.policies.newest(row) {
+            Ok(serving) => serving,
+            Err(problem) => return Ok(Err(problem)),
+        };
+        let policy = serving.published.version;
+        let asked = asked(app, &object, row, dataset);
+        let Some(slot) = tx.take_slot(row.number, id)? else {
+            // All slots were given out, or the model is paused: an answer, and nothing is learned.
+            let mut boot = [0; 16];
+            if getrandom::fill(&mut boot).is_err() {
+                return Ok(Err(Problem::internal()));
+            }
+            let drawn = asked.and_then(|asked| {
+                let given = (asked.context.as_slice(), asked.among.as_deref());
+                draw(app, row, &serving, given, (&boot, 0))
+            });
+            return Ok(drawn.map(|drawn| told(drawn, &name, policy, false, None)));
+        };
+        app.metrics.public.slots.inc();
+        let drawn = asked.and_then(|asked| {
+            let given = (asked.context.as_slice(), asked.among.as_deref());
+            let drawn = draw(app, row, &serving, given, (&app.boot, slot))?;
+            Ok((asked, drawn))
+        });
+        let mut stored = Slot {
+            id,
+            body,
+            filled: Filled::Null,
+            told: Told::default(),
+            deferred: false,
+            activated: false,
+            deleted: false,
+            person: None,
+        };
+        let (asked, drawn) = match drawn {
+            Ok(drawn) => drawn,
+            // What the schema refuses leaves its slot null.
+            Err(problem) => {
+                tx.put_slot(row.number, slot, &stored)?;
+                tx.change(row.number, |_, exact| exact.refused += 1);
+                return Ok(Err(problem));
+            }
+        };
+        let decision = drawn.for_the_asker();
+        let arm = row.actions.iter().position(|arm| *arm == decision.action);
+        (stored.person, stored.deferred) = (asked.person, asked.deferred);
+        stored.filled = Filled::Decided {
+            context: asked.context,
+            arm: arm.unwrap_or(0) as u32,
+            probability: decision.probability,
+            policy,
+            among: asked.among,
+            boot: app.boot,
+        };
+        tx.put_slot(row.number, slot, &stored)?;
+        let closes = closes_by(tx, row, slot);
+        Ok(Ok(told(drawn, &name, policy, true, closes)))
+    });
+    match answer.await {
+        Ok(answer) => Ok(ForAsker::json(200, &answer)),
+        Err(problem) => {
+            if problem.status() == 503 {
+                app.metrics.public.shed.inc();
+            }
+            Err(problem)
+        }
+    }
+}
+
+pub(super) fn closes_by(tx: &Tx<'_>, row: &ModelRow, slot: u64) -> Option<u64> {
+    let live = tx.live(row.number)?;
+    live.state.closes_at(slot, &row.rounds)
+}
+
+/// The stored answer to a repeated request: made again from what is stored, bit for bit.
+fn again(
+    tx: &Tx<'_>,
+    app: &App,
+    row: &ModelRow,
+    (slot, body): (u64, [u8; 16]),
+    event: &str,
+) -> Result<Result<AskerOnly<Value>, Problem>, StoreError> {
+    let Some(stored) = tx.slot(row.number, slot)? else {
+        return Ok(Err(learned_from()));
+    };
+    if stored.body != body {
+        let told = "this event_id was used with another body: ids are random and used once";
+        return Ok(Err(Problem::conflict(told).at("event_id")));
+    }
+    let Filled::Decided {
+        context,
+        policy,
+        among,
+        boot,
+        ..
+    } = &stored.filled
+    else {
+        let told = "the schema refused this request: its slot is null";
+        return Ok(Err(Problem::unprocessable(told).at("context")));
+    };
+    let serving = match app.policies.serving(row, *policy) {
+        Ok(serving) => serving,
+        Err(problem) => return Ok(Err(problem)),
+    };
+    let drawn = draw(app, row, &serving, (context, among.as_deref()), (boot, slot));
+    let closes = closes_by(tx, row, slot);
+    Ok(drawn.map(|drawn| told(drawn, event, *policy, true, closes)))
+}
+
+pub(super) fn learned_from() -> Problem {
+    Problem::gone("its batch is closed")
+}
+
+/// Changes the slot of an event, unless its batch is closed: decided in the transaction, by the
+/// durable mark.
+async fn told_about(
+    call: &Call,
+    change: impl FnOnce(&mut Tx<'_>, &ModelRow, &mut Slot) -> Result<(), Problem> + Send + 'static,
+    late: impl FnOnce(&mut crate::store::Exact) + Send + 'static,
+) -> Result<Public, Problem> {
+    let row = call.model()?;
+    let event = call.param("event");
+    if event.len() > ID_BYTES {
+        return Err(Problem::not_found("event"));
+    }
+    let family = &call.caller()?.family;
+    let id = call.app.secret.event(&row.tenant, family, row.number, event);
+    let done = call.app.committer.write(Lane::Others, move |tx| {
+        let Some(slot) = tx.slot_of(row.number, id)? else {
+            return Ok(Err(Problem::not_found("event")));
+        };
+        if tx.is_closed(row.number, slot) {
+            tx.change(row.number, |_, exact| late(exact));
+            return Ok(Err(learned_from()));
+        }
+        let Some(mut stored) = tx.slot(row.number, slot)? else {
+            return Ok(Err(learned_from()));
+        };
+        if let Err(problem) = change(tx, &row, &mut stored) {
+            return Ok(Err(problem));
+        }
+        tx.put_slot(row.number, slot, &stored)?;
+        Ok(Ok(()))
+    });
+    done.await?;
+    Ok(Public::status(204))
+}
+
+/// A reward, which must be a number.
+fn reward_of(value: Option<&Value>, place: &str) -> Result<f64, Problem> {
+    let number = value.and_then(Value::as_f64).filter(|value| value.is_finite());
+    let told = "allowed: a number, which is clipped to the model's bounds";
+    number.ok_or_else(|| Problem::unprocessable(told).at(place.to_owned()))
+}
+
+fn add_reward(tx: &mut Tx<'_>, row: &ModelRow, stored: &mut Slot, value: f64) {
+    let is_first = stored.told.count() == 0;
+    stored.told.add(value, row.aggregation);
+    let (low, high) = row.reward_bounds;
+    tx.change(row.number, |_, exact| {
+        exact.rewards += u64::from(is_first);
+        exact.repeated += u64::from(!is_first);
+        exact.clipped += u64::from(!(low..=high).contains(&value));
+    });
+}
+
+async fn reward(call: Call) -> Result<Public, Problem> {
+    let object = object(&call, &["value"])?;
+    let value = reward_of(object.get("value"), "value")?;
+    let change = move |tx: &mut Tx<'_>, row: &ModelRow, stored: &mut Slot| {
+        check_task(row, true)?;
+        add_reward(tx, row, stored, value);
+        Ok(())
+    };
+    told_about(&call, change, |exact| exact.late += 1).await
+}
+
+async fn activate(call: Call) -> Result<Public, Problem> {
+    let change = |_: &mut Tx<'_>, _: &ModelRow, stored: &mut Slot| {
+        stored.activated = true;
+        Ok(())
+    };
+    told_about(&call, change, |_| ()).await
+}
+
+async fn take(call: Call) -> Result<Public, Problem> {
+    let row = call.model()?;
+    check_task(&row, true)?;
+    let object = if call.body.is_empty() {
+        Map::new()
+    } else {
+        object(&call, &["event_id"])?
+    };
+    let (event, _) = event_id(&object)?;
+    let app = Arc::clone(&call.app);
+    let family = &call.caller()?.family;
+    let id = app.secret.event(&row.tenant, family, row.number, &event);
+    let body = app.secret.body(row.number, b"slot");
+    let policy = app.policies.newest(&row)?.published.version;
+    let own = Arc::clone(&app);
+    let taken = app.committer.write(Lane::Decisions, move |tx| {
+        if let Some(slot) = tx.slot_of(row.number, id)? {
+            let stored = tx.slot(row.number, slot)?;
+            return Ok(match stored {
+                None => Err(learned_from()),
+                Some(stored) if stored.body == body => Ok((true, closes_by(tx, &row, slot))),
+                Some(_) => {
+                    let told = "this event_id was used for a decision";
+                    Err(Problem::conflict(told).at("event_id"))
+                }
+            });
+        }
+        let Some(slot) = tx.take_slot(row.number, id)? else {
+            return Ok(Ok((false, None)));
+        };
+        own.metrics.public.slots.inc();
+        let stored = Slot {
+            id,
+            body,
+            filled: Filled::Null,
+            told: Told::default(),
+            deferred: false,
+            activated: false,
+            deleted: false,
+            person: None,
+        };
+        tx.put_slot(row.number, slot, &stored)?;
+        Ok(Ok((true, closes_by(tx, &row, slot))))
+    });
+    let (learning, closes) = taken.await?;
+    Ok(Public::stated(
+        201,
+        &json!({
+            "event_id": event,
+            "policy": policy,
+            "learning": learning,
+            "closes_by": closes.map(rfc3339),
+        }),
+    ))
+}
+
+async fn fill(call: Call) -> Result<Public, Problem> {
+    let row = call.model()?;
+    check_task(&row, true)?;
+    let object = object(&call, &["policy", "context", "action", "value", "person"])?;
+    let wrong = |told: &str, place: &str| Problem::unprocessable(told).at(place.to_owned());
+    let policy = object.get("policy").and_then(Value::as_u64);
+    let policy = policy.ok_or_else(|| wrong("allowed: a version of the policy", "policy"))?;
+    let action = object.get("action").and_then(Value::as_str);
+    let arm = action.and_then(|name| row.actions.iter().position(|arm| arm == name));
+    let arm = arm.ok_or_else(|| wrong("allowed: an action of the model", "action"))?;
+    let value = match object.get("value") {
+        None | Some(Value::Null) => None,
+        value => Some(reward_of(value, "value")?),
+    };
+    let nothing = Value::Object(Map::new());
+    let context = object.get("context").unwrap_or(&nothing);
+    let context = cells(context, &row.columns, "context")?;
+    let dataset = call.app.dataset(&row.tenant, &row.dataset)?.number;
+    let person = person(&call.app, &object, dataset)?;
+    // The probability is computed here, and never taken from a client.
+    let serving = call.app.policies.serving(&row, policy)?;
+    let probability = {
+        let Some(decider) = &serving.decider else {
+            return Err(Problem::conflict("this model does not decide"));
+        };
+        let mut decider = decider.lock().unwrap_or_else(PoisonError::into_inner);
+        let given = Cells {
+            columns: &row.columns,
+            cells: &context,
+            more: &[],
+        };
+        let unread = |_| wrong("a value of the context cannot be read", "context");
+        let all = decider.probabilities(&given).map_err(unread)?;
+        all.for_the_asker().get(arm).map_or(0.0, |(_, probability)| *probability)
+    };
+    if probability <= 0.0 {
+        return Err(wrong("this policy does not answer that action", "action"));
+    }
+    let boot = call.app.boot;
+    let change = move |tx: &mut Tx<'_>, row: &ModelRow, stored: &mut Slot| {
+        let told = "this slot is of a decision that was made here: tell its reward";
+        let is_edge = match &stored.filled {
+            Filled::Null => true,
+            Filled::Decided { context: known, arm: played, policy: version, .. } => {
+                *known == context && *played == arm as u32 && *version == policy
+            }
+            Filled::Record { .. } => false,
+        };
+        if !is_edge {
+            return Err(Problem::conflict(told));
+        }
+        stored.filled = Filled::Decided {
+            context,
+            arm: arm as u32,
+            probability,
+            policy,
+            among: None,
+            boot,
+        };
+        stored.person = person;
+        if let Some(value) = value {
+            add_reward(tx, row, stored, value);
+        }
+        Ok(())
+    };
+    told_about(&call, change, |exact| exact.late += 1).await
+}

@@ -1,0 +1,240 @@
+//! The API: one table of routes, from which requests are answered, roles are checked and the
+//! OpenAPI document is written.
+
+mod audit;
+mod call;
+mod datasets;
+mod decisions;
+mod document;
+mod events;
+mod models;
+mod node;
+mod records;
+mod released;
+mod schemas;
+mod tenants;
+
+pub use call::Call;
+pub use document::document;
+
+use crate::app::App;
+use crate::problem::Problem;
+use crate::store::Role;
+use crate::told::{ToldTo, Who};
+use axum::Router;
+use axum::extract::{RawPathParams, Request, State};
+use axum::http::Method;
+use axum::response::{IntoResponse, Response};
+use axum::routing::{MethodFilter, on};
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+type Answering = Pin<Box<dyn Future<Output = Response> + Send>>;
+
+/// One route.
+pub struct Route {
+    pub(crate) method: Method,
+    /// As the document has it; what follows a `}:` is an action.
+    pub(crate) path: &'static str,
+    pub(crate) id: &'static str,
+    pub(crate) summary: &'static str,
+    pub(crate) roles: &'static [Role],
+    /// Whether no token is needed.
+    pub(crate) is_open: bool,
+    /// The schema of the body, and its type.
+    pub(crate) body: Option<(&'static str, &'static str)>,
+    /// Parameters of the query: name and schema.
+    pub(crate) query: &'static [(&'static str, &'static str)],
+    /// Statuses that are no errors: with their schema, and its type.
+    pub(crate) answers: &'static [(u16, &'static str, &'static str)],
+    /// Statuses that are problems, besides those that every route has.
+    pub(crate) problems: &'static [u16],
+    /// The most bytes of a body.
+    pub(crate) limit: usize,
+    /// Whether its requests are counted for the operator only, and logged at debug: the number of
+    /// rewards is private.
+    pub(crate) is_private: bool,
+    handler: Arc<dyn Fn(Call) -> Answering + Send + Sync>,
+}
+
+/// What a route says about itself.
+pub(crate) struct About {
+    pub(crate) method: Method,
+    pub(crate) path: &'static str,
+    pub(crate) id: &'static str,
+    pub(crate) summary: &'static str,
+    pub(crate) body: Option<(&'static str, &'static str)>,
+    pub(crate) query: &'static [(&'static str, &'static str)],
+    pub(crate) answers: &'static [(u16, &'static str, &'static str)],
+    pub(crate) problems: &'static [u16],
+}
+
+pub(crate) const JSON: &str = "application/json";
+pub(crate) const LINES: &str = "application/x-ndjson";
+/// The most bytes of a JSON body.
+const LIMIT: usize = 64 << 10;
+
+impl Route {
+    /// A route for these tokens, whose answers they may be told.
+    pub(crate) fn new<W, A, F>(_: W, about: About, handler: fn(Call) -> F) -> Self
+    where
+        W: Who,
+        A: ToldTo<W>,
+        F: Future<Output = Result<A, Problem>> + Send + 'static,
+    {
+        let answer = move |call: Call| -> Answering {
+            let answering = handler(call);
+            Box::pin(async move {
+                match answering.await {
+                    Ok(answer) => answer.tell(),
+                    Err(problem) => problem.into_response(),
+                }
+            })
+        };
+        Self {
+            method: about.method,
+            path: about.path,
+            id: about.id,
+            summary: about.summary,
+            roles: W::ROLES,
+            is_open: W::ROLES.is_empty(),
+            body: about.body,
+            query: about.query,
+            answers: about.answers,
+            problems: about.problems,
+            limit: LIMIT,
+            is_private: false,
+            handler: Arc::new(answer),
+        }
+    }
+
+    pub(crate) fn up_to(mut self, bytes: usize) -> Self {
+        self.limit = bytes;
+        self
+    }
+
+    pub(crate) fn private(mut self) -> Self {
+        self.is_private = true;
+        self
+    }
+
+    /// The path for the router, and the action after a colon.
+    fn mounted(&self) -> (&'static str, Option<&'static str>) {
+        match self.path.split_once("}:") {
+            Some((before, action)) => {
+                let length = before.len() + 1;
+                (&self.path[..length], Some(action))
+            }
+            None => (self.path, None),
+        }
+    }
+}
+
+/// All routes.
+#[must_use]
+pub fn routes() -> Vec<Route> {
+    let mut all = node::routes();
+    all.extend(tenants::routes());
+    all.extend(audit::routes());
+    all.extend(datasets::routes());
+    all.extend(models::routes());
+    all.extend(decisions::routes());
+    all.extend(records::routes());
+    all.extend(released::routes());
+    all.extend(events::routes());
+    all
+}
+
+/// The router of all routes.
+pub fn router(app: &Arc<App>) -> Router {
+    let mut paths: Vec<(&'static str, Vec<Arc<Route>>)> = Vec::new();
+    for route in routes() {
+        let (path, _) = route.mounted();
+        let route = Arc::new(route);
+        match paths.iter_mut().find(|(known, _)| *known == path) {
+            Some((_, routes)) => routes.push(route),
+            None => paths.push((path, vec![route])),
+        }
+    }
+    let mut router = Router::new();
+    for (path, routes) in paths {
+        let routes: Arc<[Arc<Route>]> = routes.into();
+        let answer = move |State(app): State<Arc<App>>, params: RawPathParams, request: Request| {
+            let routes = Arc::clone(&routes);
+            async move { dispatch(app, &routes, &params, request).await }
+        };
+        let any = MethodFilter::GET
+            .or(MethodFilter::POST)
+            .or(MethodFilter::PUT)
+            .or(MethodFilter::DELETE)
+            .or(MethodFilter::PATCH)
+            .or(MethodFilter::HEAD)
+            .or(MethodFilter::TRACE);
+        router = router.route(path, on(any, answer));
+    }
+    let missing = || async { Problem::not_found("path").into_response() };
+    router.fallback(missing).with_state(Arc::clone(app))
+}
+
+async fn dispatch(
+    app: Arc<App>,
+    routes: &[Arc<Route>],
+    params: &RawPathParams,
+    request: Request,
+) -> Response {
+    let mut params: Vec<(String, String)> = params
+        .iter()
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect();
+    // An action stands behind the last name: `/v1/models/banner:pause`.
+    let has_actions = routes.iter().any(|route| route.mounted().1.is_some());
+    let mut action = None;
+    if let (true, Some((_, last))) = (has_actions, params.last_mut())
+        && let Some((name, asked)) = last.clone().split_once(':')
+    {
+        name.clone_into(last);
+        action = Some(asked.to_owned());
+    }
+    let fits = |route: &&Arc<Route>| route.mounted().1 == action.as_deref();
+    let mut here = routes.iter().filter(fits).peekable();
+    if here.peek().is_none() {
+        return Problem::not_found("path").into_response();
+    }
+    let method = match *request.method() {
+        Method::HEAD => Method::GET,
+        ref other => other.clone(),
+    };
+    let Some(route) = here.clone().find(|route| route.method == method) else {
+        let allowed: Vec<&str> = here.map(|route| route.method.as_str()).collect();
+        let mut response = Problem::method_not_allowed().into_response();
+        if let Ok(allowed) = allowed.join(", ").parse() {
+            response.headers_mut().insert("allow", allowed);
+        }
+        return response;
+    };
+    let start = std::time::Instant::now();
+    let (response, tenant) = match Call::read(&app, route, params, request).await {
+        Ok(call) => {
+            let tenant = call.tenant_name();
+            ((route.handler)(call).await, tenant)
+        }
+        Err(problem) => (problem.into_response(), None),
+    };
+    let status = response.status().as_u16();
+    let seconds = start.elapsed().as_secs_f64();
+    let labels = vec![
+        ("route".to_owned(), route.id.to_owned()),
+        ("status".to_owned(), status.to_string()),
+    ];
+    app.metrics.operator.requests.get_or_create(&labels).inc();
+    app.metrics.operator.seconds.observe(seconds);
+    let micros = (seconds * 1e6) as u64;
+    let tenant = tenant.as_deref().unwrap_or("-");
+    if route.is_private {
+        tracing::debug!(route = route.id, status, micros, tenant);
+    } else {
+        tracing::info!(route = route.id, status, micros, tenant);
+    }
+    response
+}

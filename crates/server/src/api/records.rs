@@ -1,0 +1,284 @@
+//! Supervised learning: records, late targets, predictions.
+
+use super::decisions::{check_keys, event_id, learned_from, object, person};
+use super::models::check_task;
+use super::{About, Call, JSON, LINES, Route};
+use crate::problem::Problem;
+use crate::rounds::{Cell, Filled, Slot, Told};
+use crate::spec::{Cells, cell, cells};
+use crate::store::{Lane, ModelRow};
+use crate::told::{Clients, ForAsker, Public, Users};
+use axum::http::Method;
+use hushstream::{AskerOnly, Prediction};
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+
+/// The most bytes, lines and rows of one request.
+const BYTES: usize = 8 << 20;
+const MOST_LINES: usize = 10_000;
+
+pub(super) fn routes() -> Vec<Route> {
+    let about = |method, path, id, summary| About {
+        method,
+        path,
+        id,
+        summary,
+        body: None,
+        query: &[],
+        answers: &[],
+        problems: &[404, 409, 422, 503],
+    };
+    vec![
+        Route::new(
+            Clients,
+            About {
+                body: Some(("Records", LINES)),
+                answers: &[(200, "Taken", JSON)],
+                problems: &[404, 409, 422, 429, 503],
+                ..about(
+                    Method::POST,
+                    "/v1/models/{model}/records",
+                    "post-records",
+                    "Records to learn from, one JSON object per line",
+                )
+            },
+            take,
+        )
+        .up_to(BYTES),
+        Route::new(
+            Clients,
+            About {
+                body: Some(("Target", JSON)),
+                answers: &[(204, "", "")],
+                problems: &[404, 409, 410, 422, 503],
+                ..about(
+                    Method::PUT,
+                    "/v1/models/{model}/records/{event}/target",
+                    "put-target",
+                    "The target of a record, before its batch is closed",
+                )
+            },
+            target,
+        )
+        .private(),
+        Route::new(
+            Users,
+            About {
+                body: Some(("Rows", JSON)),
+                answers: &[(200, "Predictions", JSON)],
+                ..about(
+                    Method::POST,
+                    "/v1/models/{model}/predict",
+                    "predict",
+                    "Predictions of the newest published model",
+                )
+            },
+            predict,
+        )
+        .up_to(BYTES),
+    ]
+}
+
+/// A line whose form is sound: what the schema says about it comes later.
+struct Line {
+    event: [u8; 16],
+    body: [u8; 16],
+    object: Map<String, Value>,
+}
+
+/// Checks the framing of all lines: nothing takes a slot if one line is no JSON object.
+fn lines(call: &Call, row: &ModelRow) -> Result<Vec<Line>, Problem> {
+    let text = std::str::from_utf8(&call.body);
+    let text = text.map_err(|_| Problem::bad_request("the body is not UTF-8"))?;
+    let mut all = Vec::new();
+    let family = &call.caller()?.family;
+    for (number, line) in (1_u64..).zip(text.lines()) {
+        if line.trim().is_empty() {
+            continue;
+        }
+        if all.len() == MOST_LINES {
+            return Err(Problem::too_large("at most 10,000 lines"));
+        }
+        let at = |problem: Problem| Problem::unprocessable(problem.detail).at(format!("line {number}"));
+        let wrong = || at(Problem::bad_request("not a JSON object"));
+        let Ok(Value::Object(mut object)) = serde_json::from_str(line) else {
+            return Err(wrong());
+        };
+        let (event, _) = event_id(&object).map_err(at)?;
+        object.remove("event_id");
+        let secret = &call.app.secret;
+        all.push(Line {
+            event: secret.event(&row.tenant, family, row.number, &event),
+            body: secret.body(row.number, Value::Object(object.clone()).to_string().as_bytes()),
+            object,
+        });
+    }
+    if all.is_empty() {
+        return Err(Problem::unprocessable("send at least one line"));
+    }
+    Ok(all)
+}
+
+type Record = (Vec<Cell>, Option<Cell>, Option<[u8; 16]>);
+
+fn record(
+    call: &Call,
+    object: &Map<String, Value>,
+    row: &ModelRow,
+    dataset: u64,
+) -> Result<Record, Problem> {
+    check_keys(object, &["features", "target", "person"])?;
+    let nothing = Value::Object(Map::new());
+    let features = object.get("features").unwrap_or(&nothing);
+    let features = cells(features, &row.columns, "features")?;
+    let target = match object.get("target") {
+        None | Some(Value::Null) => None,
+        Some(value) => Some(target_of(value)?),
+    };
+    Ok((features, target, person(&call.app, object, dataset)?))
+}
+
+fn target_of(value: &Value) -> Result<Cell, Problem> {
+    let told = "allowed: a number, a text or a truth value";
+    let found = cell(value).filter(|cell| !matches!(cell, Cell::Missing));
+    found.ok_or_else(|| Problem::unprocessable(told).at("target"))
+}
+
+async fn take(call: Call) -> Result<Public, Problem> {
+    let row = call.model()?;
+    check_task(&row, false)?;
+    let dataset = call.app.dataset(&row.tenant, &row.dataset)?.number;
+    let lines = lines(&call, &row)?;
+    // Which lines the schema refuses is told to whoever sent them; their slots are null.
+    let read: Vec<(Line, Result<Record, Problem>)> = lines
+        .into_iter()
+        .map(|line| {
+            let read = record(&call, &line.object, &row, dataset);
+            (line, read)
+        })
+        .collect();
+    let app = Arc::clone(&call.app);
+    let own = Arc::clone(&app);
+    let taken = app.committer.write(Lane::Decisions, move |tx| {
+        let (mut taken, mut repeated, mut over) = (0_u64, 0_u64, 0_u64);
+        let mut nulls = Vec::new();
+        for (number, (line, read)) in (1_u64..).zip(read) {
+            if tx.slot_of(row.number, line.event)?.is_some() {
+                repeated += 1;
+                continue;
+            }
+            let Some(slot) = tx.take_slot(row.number, line.event)? else {
+                over += 1;
+                continue;
+            };
+            own.metrics.public.slots.inc();
+            taken += 1;
+            let mut stored = Slot {
+                id: line.event,
+                body: line.body,
+                filled: Filled::Null,
+                told: Told::default(),
+                deferred: false,
+                activated: false,
+                deleted: false,
+                person: None,
+            };
+            match read {
+                Ok((features, target, person)) => {
+                    stored.filled = Filled::Record { features, target };
+                    stored.person = person;
+                }
+                Err(problem) => {
+                    tx.change(row.number, |_, exact| exact.refused += 1);
+                    let (detail, place) = (problem.detail, problem.place);
+                    nulls.push(json!({"line": number, "detail": detail, "place": place}));
+                }
+            }
+            tx.put_slot(row.number, slot, &stored)?;
+        }
+        Ok(Ok(json!({
+            "taken": taken,
+            "repeated": repeated,
+            "not_learned": over,
+            "null_lines": nulls,
+        })))
+    });
+    Ok(Public::stated(200, &taken.await?))
+}
+
+async fn target(call: Call) -> Result<Public, Problem> {
+    let row = call.model()?;
+    check_task(&row, false)?;
+    let object = object(&call, &["value"])?;
+    let told = "allowed: a number, a text or a truth value";
+    let missing = || Problem::unprocessable(told).at("value");
+    let value = target_of(object.get("value").ok_or_else(missing)?)?;
+    let family = &call.caller()?.family;
+    let id = call.app.secret.event(&row.tenant, family, row.number, call.param("event"));
+    let done = call.app.committer.write(Lane::Others, move |tx| {
+        let Some(slot) = tx.slot_of(row.number, id)? else {
+            return Ok(Err(Problem::not_found("event")));
+        };
+        let stored = if tx.is_closed(row.number, slot) {
+            None
+        } else {
+            tx.slot(row.number, slot)?
+        };
+        let Some(mut stored) = stored else {
+            tx.change(row.number, |_, exact| exact.late += 1);
+            return Ok(Err(learned_from()));
+        };
+        if let Filled::Record { target, .. } = &mut stored.filled {
+            let is_first = target.is_none();
+            *target = Some(value);
+            tx.put_slot(row.number, slot, &stored)?;
+            tx.change(row.number, |_, exact| {
+                exact.rewards += u64::from(is_first);
+                exact.repeated += u64::from(!is_first);
+            });
+        }
+        Ok(Ok(()))
+    });
+    done.await?;
+    Ok(Public::status(204))
+}
+
+async fn predict(call: Call) -> Result<ForAsker, Problem> {
+    let row = call.model()?;
+    check_task(&row, false)?;
+    let object = object(&call, &["rows"])?;
+    let rows = object.get("rows").and_then(Value::as_array);
+    let told = "allowed: a list of 1 to 10,000 rows";
+    let wrong = || Problem::unprocessable(told).at("rows");
+    let rows = rows.ok_or_else(wrong)?;
+    if rows.is_empty() || rows.len() > MOST_LINES {
+        return Err(wrong());
+    }
+    let serving = call.app.policies.newest(&row)?;
+    let mut predictions = Vec::with_capacity(rows.len());
+    for (number, given) in rows.iter().enumerate() {
+        let place = format!("rows.{number}");
+        let cells = cells(given, &row.columns, &place)?;
+        let given = Cells {
+            columns: &row.columns,
+            cells: &cells,
+            more: &[],
+        };
+        let unread = |_| {
+            let told = "a value cannot be read: see the model's schema";
+            Problem::unprocessable(told).at(place.clone())
+        };
+        let prediction = serving.model.predict(&given).map_err(unread)?;
+        predictions.push(match prediction {
+            Prediction::Number(number) => json!({"number": number}),
+            Prediction::Class {
+                name,
+                probability,
+                score,
+            } => json!({"class": name, "probability": probability, "score": score}),
+        });
+    }
+    let version = serving.published.version;
+    let told = AskerOnly::new(json!({"predictions": predictions, "policy": version}));
+    Ok(ForAsker::json(200, &told))
+}

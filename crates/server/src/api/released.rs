@@ -1,0 +1,113 @@
+//! What is released: policies and models, all of them, and what was evaluated.
+
+use super::{About, Call, JSON, LINES, Route};
+use crate::clock::rfc3339;
+use crate::problem::Problem;
+use crate::store::{RELEASES, ReleaseRow, decode, store_error};
+use crate::told::{Public, Readers};
+use axum::http::{Method, header};
+use redb::ReadableDatabase;
+use serde_json::{Value, json};
+
+/// Lines of one answer.
+const MOST: usize = 1000;
+
+pub(super) fn routes() -> Vec<Route> {
+    let about = |path, id, summary, answers| About {
+        method: Method::GET,
+        path,
+        id,
+        summary,
+        body: None,
+        query: &[],
+        answers,
+        problems: &[404, 503],
+    };
+    vec![
+        Route::new(
+            Readers,
+            About {
+                query: &[("version", "Count")],
+                ..about(
+                    "/v1/models/{model}/policy",
+                    "get-policy",
+                    "The published model, as a file",
+                    &[(200, "Any", JSON), (304, "", "")],
+                )
+            },
+            policy,
+        ),
+        Route::new(
+            Readers,
+            About {
+                query: &[("after", "Count")],
+                ..about(
+                    "/v1/models/{model}/releases",
+                    "get-releases",
+                    "Every release",
+                    &[(200, "Release", LINES)],
+                )
+            },
+            releases,
+        ),
+        Route::new(
+            Readers,
+            about(
+                "/v1/models/{model}/evaluation",
+                "get-evaluation",
+                "What policies earn, with intervals, from releases alone",
+                &[(200, "Evaluation", JSON)],
+            ),
+            evaluation,
+        ),
+    ]
+}
+
+async fn policy(call: Call) -> Result<Public, Problem> {
+    let row = call.model()?;
+    let version = call.number("version")?;
+    let published = match version {
+        Some(version) => call.app.policies.version(row.number, Some(version))?,
+        None => Some(call.app.policies.newest(&row)?.published.clone()),
+    };
+    let published = published.ok_or_else(|| Problem::not_found("version of the policy"))?;
+    let tag = format!("\"{}\"", published.version);
+    if call.header(header::IF_NONE_MATCH) == Some(tag.as_str()) {
+        return Ok(Public::unchanged(&published));
+    }
+    Ok(Public::published(&published))
+}
+
+async fn releases(call: Call) -> Result<Public, Problem> {
+    let row = call.model()?;
+    let first = call.number("after")?.map_or(0, |after| after.saturating_add(1));
+    let txn = call.app.db.begin_read().map_err(store_error)?;
+    let table = txn.open_table(RELEASES).map_err(store_error)?;
+    let mut text = String::new();
+    let range = (row.number, first)..=(row.number, u64::MAX);
+    for entry in table.range(range).map_err(store_error)?.take(MOST) {
+        let (key, stored) = entry.map_err(store_error)?;
+        let stored: ReleaseRow = decode(stored.value())?;
+        let file: Value = serde_json::from_slice(&stored.file).map_err(|_| Problem::internal())?;
+        let line = json!({
+            "version": key.value().1,
+            "at": rfc3339(stored.at),
+            "evaluation": file.get("policy").and_then(|policy| policy.get("evaluation")),
+            "weights": file.get("weights"),
+        });
+        text.push_str(&line.to_string());
+        text.push('\n');
+    }
+    Ok(Public::lines(text))
+}
+
+async fn evaluation(call: Call) -> Result<Public, Problem> {
+    let row = call.model()?;
+    let serving = call.app.policies.newest(&row)?;
+    let own = serving.model.policy.as_ref();
+    let evaluation = own.and_then(|own| own.evaluation.as_ref());
+    let evaluation = evaluation.ok_or_else(|| Problem::not_found("evaluation"))?;
+    let version = serving.published.version;
+    let told = json!({"version": version, "evaluation": evaluation});
+    Ok(Public::stated(200, &told))
+}

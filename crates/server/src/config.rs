@@ -1,0 +1,46 @@
+//! Settings of the server.
+
+use crate::store::Limits;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+/// Settings of the server.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// The folder of everything that is kept.
+    pub data: PathBuf,
+    /// Where requests come.
+    pub listen: SocketAddr,
+    /// Where metrics and health are asked for.
+    pub ops: Option<SocketAddr>,
+    /// Whether models with simulated noise are allowed: for experiments.
+    pub simulated: bool,
+    /// Whether a seeded stream decides, so that there is something to see.
+    pub demo: bool,
+    /// Origins whose pages may call, for deciding at the edge.
+    pub cors: Vec<String>,
+    /// Threads that learn.
+    pub workers: usize,
+    /// Limits of the queues.
+    pub limits: Limits,
+    /// The seed of all secrets, for tests that compare bytes: protects nobody.
+    pub seed: Option<u64>,
+}
+
+impl Config {
+    /// The defaults for a folder: loopback, real noise.
+    #[must_use]
+    pub fn new(data: PathBuf) -> Self {
+        Self {
+            data,
+            listen: SocketAddr::from(([127, 0, 0, 1], 7070)),
+            ops: Some(SocketAddr::from(([127, 0, 0, 1], 7071))),
+            simulated: false,
+            demo: false,
+            cors: Vec::new(),
+            workers: std::thread::available_parallelism().map_or(2, usize::from),
+            limits: Limits::default(),
+            seed: None,
+        }
+    }
+}

@@ -1,0 +1,356 @@
+//! A data set in progress: its ledger and its runs.
+//!
+//! A closed batch is fed to its run in the order of its slots, the run is synced (journal, then the
+//! mark in the ledger), its release is stored, read back, and only then answered with and told.
+//! After a crash the run says how many slots it has learned from, and feeding goes on there.
+
+use crate::auth::hex;
+use crate::clock::Clock;
+use crate::policy::Policies;
+use crate::problem::Problem;
+use crate::rounds::{Contribution, Slot, State};
+use crate::spec::{Cells, ModelSpec, PERSON, value};
+use crate::store::{
+    Committer, DatasetRow, Exact, ModelRow, ModelStatus, ReleaseRow, batch_of, state_of,
+};
+use crate::watch::Hub;
+use hushstream::ledgers::Statement;
+use hushstream::{Adjacency, Budget, Learner, Plan, Run, SharedLedger, Value};
+use redb::Database;
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+
+/// What all actors share.
+pub struct Context {
+    /// The folder of data sets.
+    pub folder: PathBuf,
+    /// The store, to be read.
+    pub db: Arc<Database>,
+    /// The store, to be written: set once it runs.
+    pub committer: OnceLock<Arc<Committer>>,
+    /// Models that answer.
+    pub policies: Arc<Policies>,
+    /// Whoever watches.
+    pub hub: Arc<Hub>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+}
+
+impl Context {
+    fn committer(&self) -> Result<&Arc<Committer>, Problem> {
+        let committer = self.committer.get();
+        committer.ok_or_else(|| Problem::unavailable("the server starts"))
+    }
+}
+
+/// A data set.
+pub struct Actor {
+    dataset: u64,
+    context: Arc<Context>,
+    ledger: Option<SharedLedger>,
+    runs: HashMap<u64, Run>,
+}
+
+impl Actor {
+    /// Nothing is open yet.
+    #[must_use]
+    pub fn new(dataset: u64, context: Arc<Context>) -> Self {
+        Self {
+            dataset,
+            context,
+            ledger: None,
+            runs: HashMap::new(),
+        }
+    }
+
+    fn folder(&self) -> PathBuf {
+        self.context.folder.join(self.dataset.to_string())
+    }
+
+    fn state_folder(&self, model: u64) -> PathBuf {
+        self.folder().join("models").join(model.to_string())
+    }
+
+    /// Creates the ledger, if there is none.
+    ///
+    /// # Errors
+    /// A budget that is none; a disk that fails.
+    pub fn create(&mut self, row: &DatasetRow) -> Result<Statement, Problem> {
+        let path = self.folder().join("ledger");
+        if path.exists() {
+            return self.statement();
+        }
+        let budget = Budget::approx(row.epsilon, row.delta);
+        let budget = budget.map_err(|error| Problem::unprocessable(error.to_string()))?;
+        let adjacency = if row.zero_out {
+            Adjacency::ZeroOut
+        } else {
+            Adjacency::ReplaceOne
+        };
+        std::fs::create_dir_all(self.folder()).map_err(|error| failed("a folder", &error))?;
+        let ledger = SharedLedger::create(&path, budget, adjacency, row.persons)?;
+        let statement = ledger.statement();
+        self.ledger = Some(ledger);
+        Ok(statement)
+    }
+
+    fn ledger(&mut self) -> Result<SharedLedger, Problem> {
+        if let Some(ledger) = &self.ledger {
+            return Ok(ledger.clone());
+        }
+        let ledger = SharedLedger::open(&self.folder().join("ledger"));
+        let ledger = ledger.map_err(|error| failed("the ledger", &error))?;
+        self.ledger = Some(ledger.clone());
+        Ok(ledger)
+    }
+
+    /// What the ledger says.
+    ///
+    /// # Errors
+    /// A ledger that is damaged.
+    pub fn statement(&mut self) -> Result<Statement, Problem> {
+        Ok(self.ledger()?.statement())
+    }
+
+    /// Raises the budget.
+    ///
+    /// # Errors
+    /// A smaller one.
+    pub fn raise(&mut self, epsilon: f64, delta: f64) -> Result<Statement, Problem> {
+        let budget = Budget::approx(epsilon, delta);
+        let budget = budget.map_err(|error| Problem::unprocessable(error.to_string()))?;
+        let ledger = self.ledger()?;
+        let before = ledger.statement();
+        if epsilon < before.epsilon || delta < before.delta {
+            return Err(Problem::conflict(
+                "a budget can be raised, and not lowered: state at least what it is",
+            ));
+        }
+        ledger.raise(budget)?;
+        Ok(ledger.statement())
+    }
+
+    /// What a model would be, and why it does not fit, if it does not.
+    ///
+    /// # Errors
+    /// Settings that are not allowed.
+    pub fn plan(&mut self, learner: Learner) -> Result<(Plan, Option<String>), Problem> {
+        let learner = learner.on(&self.ledger()?);
+        let plan = learner.plan()?;
+        let refusal = match learner.check_room() {
+            Ok(()) => None,
+            Err(error) => Some(Problem::from(error).detail),
+        };
+        Ok((plan, refusal))
+    }
+
+    /// Charges and begins a model whose settings are stored, or goes on with what a crash left.
+    ///
+    /// # Errors
+    /// No room in the budget; a disk that fails.
+    pub fn begin(&mut self, row: &Arc<ModelRow>, dataset: &DatasetRow) -> Result<(), Problem> {
+        let mut run = self.open(row, dataset)?;
+        let released = run.model()?;
+        let (model, version) = (row.number, released.release());
+        let release = ReleaseRow::new(&released, self.context.clock.now())?;
+        let charge = self.ledger()?.statement().runs.last().map(|run| run.number);
+        let mut open = ModelRow::clone(row);
+        open.status = ModelStatus::Open;
+        open.charge = open.charge.or(charge);
+        self.context.committer()?.write_blocking(move |tx| {
+            tx.publish(model, (version, Some(release)), 0)?;
+            tx.put_model(open)?;
+            Ok(Ok(()))
+        })?;
+        self.runs.insert(model, run);
+        self.context.policies.renew(row)?;
+        Ok(())
+    }
+
+    fn open(&mut self, row: &ModelRow, dataset: &DatasetRow) -> Result<Run, Problem> {
+        let spec: ModelSpec = serde_json::from_str(&row.spec).map_err(|_| Problem::internal())?;
+        let folder = self.state_folder(row.number);
+        let learner = spec.learner(dataset)?;
+        let learner = learner.on(&self.ledger()?).state(&folder);
+        let run = if folder.join("run.json").exists() {
+            learner.resume()?
+        } else {
+            learner.start()?
+        };
+        Ok(run)
+    }
+
+    /// Learns from all closed batches of a model.
+    pub fn feed(&mut self, row: &Arc<ModelRow>, dataset: &DatasetRow) {
+        if row.status == ModelStatus::Failed {
+            return;
+        }
+        if let Err(problem) = self.try_feed(row, dataset) {
+            // What was not synced is fed again from the store; what was is not.
+            self.runs.remove(&row.number);
+            tracing::error!(model = row.name, detail = problem.detail, "a model failed");
+            let mut failed = ModelRow::clone(row);
+            failed.status = ModelStatus::Failed;
+            let tenant = row.tenant.clone();
+            let name = row.name.clone();
+            if let Ok(committer) = self.context.committer() {
+                let _ = committer.write_blocking(move |tx| {
+                    tx.put_model(failed)?;
+                    tx.audit(Some(&tenant), "node", "model failed", &name)?;
+                    Ok(Ok(()))
+                });
+            }
+        }
+    }
+
+    fn try_feed(&mut self, row: &Arc<ModelRow>, dataset: &DatasetRow) -> Result<(), Problem> {
+        loop {
+            let state = state_of(&self.context.db, row.number)?;
+            if !self.runs.contains_key(&row.number) {
+                if state.fed >= state.closed {
+                    return Ok(());
+                }
+                let run = self.open(row, dataset)?;
+                self.runs.insert(row.number, run);
+            }
+            let Some(run) = self.runs.get_mut(&row.number) else {
+                return Ok(());
+            };
+            let learned = learned(run, row, &state)?;
+            if learned == state.fed {
+                if state.closed <= state.fed {
+                    return Ok(());
+                }
+                let slots = batch_of(&self.context.db, row, learned)?;
+                for slot in &slots {
+                    take(run, row, slot.as_ref())?;
+                }
+            }
+            self.publish(row, state.fed)?;
+        }
+    }
+
+    /// Stores the release after batch `fed`, then answers with it and tells it.
+    fn publish(&mut self, row: &Arc<ModelRow>, fed: u64) -> Result<(), Problem> {
+        let Some(run) = self.runs.get_mut(&row.number) else {
+            return Ok(());
+        };
+        let released = run.model()?;
+        let (model, version) = (row.number, released.release());
+        let release = ReleaseRow::new(&released, self.context.clock.now())?;
+        let slots = batch_of(&self.context.db, row, fed)?;
+        let exact = exact_of(&slots);
+        self.context.committer()?.write_blocking(move |tx| {
+            tx.change(model, |_, counts| counts.add(&exact));
+            tx.publish(model, (version, Some(release)), fed + 1)?;
+            Ok(Ok(()))
+        })?;
+        let serving = self.context.policies.renew(row)?;
+        self.context.hub.released(row, &serving);
+        if fed + 1 == row.rounds.batches {
+            self.context.hub.finished(row, self.context.clock.now());
+            self.runs.remove(&row.number);
+        }
+        Ok(())
+    }
+}
+
+fn failed(what: &str, error: &dyn std::error::Error) -> Problem {
+    tracing::error!(%error, "cannot use {what}");
+    Problem::unavailable(format!("{what} cannot be used: see the server's log"))
+}
+
+/// Batches that the run has learned from: those of the store, or one more after a crash.
+fn learned(run: &Run, row: &ModelRow, state: &State) -> Result<u64, Problem> {
+    let (batch, records) = (row.rounds.batch, run.records());
+    let learned = records / batch;
+    let refused = |told: &str| Err(Problem::conflict(told));
+    if !records.is_multiple_of(batch) {
+        return refused("the run has learned from a part of a batch");
+    }
+    if learned < state.fed {
+        return refused("the journal is older than the store: slots that it lacks are gone");
+    }
+    if learned > state.closed {
+        return refused("the store is older than the journal: slots would be given out twice");
+    }
+    if learned > state.fed + 1 {
+        return refused("the journal has batches whose releases were not stored");
+    }
+    Ok(learned)
+}
+
+/// Feeds one slot.
+fn take(run: &mut Run, row: &ModelRow, slot: Option<&Slot>) -> Result<(), Problem> {
+    let person = slot.and_then(|slot| slot.person).map(|name| hex(&name));
+    // Where persons are limited, a slot without one is null.
+    let slot = slot.filter(|_| !row.persons || person.is_some());
+    let person = person.as_deref().filter(|_| row.persons);
+    let mut more: Vec<(&str, Value<'_>)> = Vec::new();
+    more.extend(person.map(|person| (PERSON, Value::Text(person))));
+    let columns = &row.columns;
+    match (slot.map(Slot::contribution), &row.target) {
+        (
+            Some(Contribution::Decided {
+                context: cells,
+                arm,
+                probability,
+                reward,
+            }),
+            None,
+        ) => {
+            let action = row.actions.get(arm as usize);
+            let action = action.ok_or_else(Problem::internal)?;
+            let more = &more;
+            let given = Cells {
+                columns,
+                cells,
+                more,
+            };
+            Ok(run.learn_decision(&given, action, probability, reward)?)
+        }
+        (Some(Contribution::Record { features, target }), Some(name)) => {
+            more.push((name, value(target)));
+            let given = Cells {
+                columns,
+                cells: features,
+                more: &more,
+            };
+            Ok(run.learn(&given)?)
+        }
+        (_, None) => Ok(run.learn_empty()?),
+        (_, Some(name)) => {
+            let names = columns.iter().chain([name]).map(String::as_str);
+            let names = names.chain(row.persons.then_some(PERSON));
+            let missing: Vec<(&str, Value<'_>)> = names.map(|name| (name, Value::Missing)).collect();
+            Ok(run.learn(missing.as_slice())?)
+        }
+    }
+}
+
+/// Exact counts of a batch.
+fn exact_of(slots: &[Option<Slot>]) -> Exact {
+    let mut exact = Exact::default();
+    for slot in slots {
+        match slot.as_ref().map(Slot::contribution) {
+            Some(Contribution::Decided { arm, reward, .. }) => {
+                let arm = arm as usize;
+                if exact.plays.len() <= arm {
+                    exact.plays.resize(arm + 1, 0);
+                }
+                exact.plays[arm] += 1;
+                match reward {
+                    Some(reward) => {
+                        exact.sum += reward;
+                        exact.counted += 1;
+                    }
+                    None => exact.default += 1,
+                }
+            }
+            Some(Contribution::Record { .. }) => exact.counted += 1,
+            _ => exact.null += 1,
+        }
+    }
+    exact
+}

@@ -1,0 +1,7 @@
+//! Learning: one actor per data set owns its ledger and its runs, on a few threads.
+
+mod actor;
+mod workers;
+
+pub use actor::{Actor, Context};
+pub use workers::Workers;

@@ -1,0 +1,94 @@
+//! Threads that data sets are spread over: everything about one data set happens on one of them, in
+//! order.
+
+use super::actor::{Actor, Context};
+use crate::problem::Problem;
+use std::collections::HashMap;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use tokio::sync::oneshot;
+
+type Job = (u64, Box<dyn FnOnce(&mut Actor) + Send>);
+
+/// The threads.
+pub struct Workers {
+    senders: Mutex<Vec<Sender<Job>>>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+}
+
+impl Workers {
+    /// Starts so many threads.
+    ///
+    /// # Errors
+    /// No threads.
+    pub fn start(count: usize, context: &Arc<Context>) -> std::io::Result<Self> {
+        let (mut senders, mut threads) = (Vec::new(), Vec::new());
+        for number in 0..count.max(1) {
+            let (sender, jobs) = channel::<Job>();
+            let context = Arc::clone(context);
+            let thread = std::thread::Builder::new().name(format!("learner-{number}"));
+            threads.push(thread.spawn(move || work(&jobs, &context))?);
+            senders.push(sender);
+        }
+        Ok(Self {
+            senders: Mutex::new(senders),
+            threads: Mutex::new(threads),
+        })
+    }
+
+    /// Has the actor of a data set do something.
+    pub fn send(&self, dataset: u64, job: impl FnOnce(&mut Actor) + Send + 'static) {
+        let senders = self.senders.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(sender) = senders.get((dataset % senders.len().max(1) as u64) as usize) {
+            // A thread that is gone drops the job: whoever waits for it is told so.
+            let _ = sender.send((dataset, Box::new(job)));
+        }
+    }
+
+    /// The same, and gives what comes of it.
+    ///
+    /// # Errors
+    /// The job's own; 503 if its thread is gone.
+    pub async fn ask<R: Send + 'static>(
+        &self,
+        dataset: u64,
+        job: impl FnOnce(&mut Actor) -> Result<R, Problem> + Send + 'static,
+    ) -> Result<R, Problem> {
+        let (reply, waiting) = oneshot::channel();
+        self.send(dataset, move |actor| {
+            let _ = reply.send(job(actor));
+        });
+        let gone = || Problem::unavailable("the server stops, or the data set has failed");
+        waiting.await.unwrap_or_else(|_| Err(gone()))
+    }
+
+    /// Finishes what is queued, and ends the threads.
+    pub fn stop(&self) {
+        let take = |senders: &Mutex<Vec<Sender<Job>>>| {
+            std::mem::take(&mut *senders.lock().unwrap_or_else(PoisonError::into_inner))
+        };
+        drop(take(&self.senders));
+        let threads = std::mem::take(
+            &mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner),
+        );
+        for thread in threads {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn work(jobs: &Receiver<Job>, context: &Arc<Context>) {
+    let mut actors: HashMap<u64, Actor> = HashMap::new();
+    while let Ok((dataset, job)) = jobs.recv() {
+        let actor = actors
+            .entry(dataset)
+            .or_insert_with(|| Actor::new(dataset, Arc::clone(context)));
+        // A panic ends one data set, not the node: its journals say where it was.
+        let run = std::panic::AssertUnwindSafe(|| job(actor));
+        if std::panic::catch_unwind(run).is_err() {
+            tracing::error!(dataset, "a data set panicked: it begins anew from its journals");
+            actors.remove(&dataset);
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! The one thread that writes: it gathers operations, commits them together, and answers each.
+
+use super::core::{After, Core, Op, Tx};
+use super::StoreError;
+use crate::clock::Clock;
+use crate::problem::Problem;
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use tokio::sync::oneshot;
+
+/// Which queue an operation waits in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lane {
+    /// Decisions and records: under load the oldest are turned away before they take a slot.
+    Decisions,
+    /// Rewards, targets, activations, and everything else: never turned away. Their number is
+    /// bounded by the connections, and decisions do not count them.
+    Others,
+}
+
+/// Limits of the queues.
+#[derive(Debug, Clone)]
+pub struct Limits {
+    /// Decisions that may wait.
+    pub waiting: usize,
+    /// Decisions of one commit.
+    pub together: usize,
+    /// Time to gather operations while there are many.
+    pub window: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            waiting: 4096,
+            together: 1024,
+            window: Duration::from_millis(2),
+        }
+    }
+}
+
+#[derive(Default)]
+struct Queues {
+    decisions: VecDeque<Op>,
+    others: VecDeque<Op>,
+    is_stopping: bool,
+}
+
+struct Shared {
+    queues: Mutex<Queues>,
+    came: Condvar,
+    limits: Limits,
+    has_failed: AtomicBool,
+    commits: AtomicU64,
+    committed: AtomicU64,
+}
+
+/// Calls what has to be done with closed batches.
+pub type OnAfter = Box<dyn FnMut(After) + Send>;
+
+/// The committer's handle.
+pub struct Committer {
+    shared: Arc<Shared>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Queues> {
+        self.queues.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Committer {
+    /// Starts the thread.
+    ///
+    /// # Errors
+    /// No thread.
+    pub fn start(
+        core: Core,
+        clock: Arc<dyn Clock>,
+        limits: Limits,
+        on_after: OnAfter,
+    ) -> std::io::Result<Self> {
+        let shared = Arc::new(Shared {
+            queues: Mutex::default(),
+            came: Condvar::new(),
+            limits,
+            has_failed: AtomicBool::new(false),
+            commits: AtomicU64::new(0),
+            committed: AtomicU64::new(0),
+        });
+        let own = Arc::clone(&shared);
+        let thread = std::thread::Builder::new().name("committer".to_owned());
+        let thread = thread.spawn(move || {
+            // A panic is a failure of the store too: whoever waits is told so.
+            let run = std::panic::AssertUnwindSafe(|| work(core, &own, clock.as_ref(), on_after));
+            let failed = match std::panic::catch_unwind(run) {
+                Ok(Ok(())) => None,
+                Ok(Err(error)) => Some(error.to_string()),
+                Err(_) => Some("a panic".to_owned()),
+            };
+            if let Some(failed) = failed {
+                tracing::error!(%failed, "the store failed: nothing more is taken");
+                own.has_failed.store(true, Ordering::SeqCst);
+            }
+            let mut queues = own.lock();
+            queues.is_stopping = true;
+            queues.decisions.clear();
+            queues.others.clear();
+        })?;
+        Ok(Self {
+            shared,
+            thread: Mutex::new(Some(thread)),
+        })
+    }
+
+    /// Runs an operation in the next commit, and gives what it returns once that is durable.
+    ///
+    /// # Errors
+    /// The operation's own; 503 if decisions are too many, or the store has failed.
+    pub async fn write<R: Send + 'static>(
+        &self,
+        lane: Lane,
+        f: impl FnOnce(&mut Tx<'_>) -> Result<Result<R, Problem>, StoreError> + Send + 'static,
+    ) -> Result<R, Problem> {
+        self.submit(lane, f).await.unwrap_or_else(|_| Err(self.gone(lane)))
+    }
+
+    /// The same for a thread that may wait.
+    ///
+    /// # Errors
+    /// As [`Committer::write`].
+    pub fn write_blocking<R: Send + 'static>(
+        &self,
+        f: impl FnOnce(&mut Tx<'_>) -> Result<Result<R, Problem>, StoreError> + Send + 'static,
+    ) -> Result<R, Problem> {
+        let waiting = self.submit(Lane::Others, f);
+        let gone = |_| Err(self.gone(Lane::Others));
+        waiting.blocking_recv().unwrap_or_else(gone)
+    }
+
+    fn submit<R: Send + 'static>(
+        &self,
+        lane: Lane,
+        f: impl FnOnce(&mut Tx<'_>) -> Result<Result<R, Problem>, StoreError> + Send + 'static,
+    ) -> oneshot::Receiver<Result<R, Problem>> {
+        let (reply, waiting) = oneshot::channel();
+        let op: Op = Box::new(move |tx| {
+            let result = f(tx)?;
+            Ok(After::Call(Box::new(move || {
+                // Nobody waits any more: the connection is gone.
+                let _ = reply.send(result);
+            })))
+        });
+        let mut queues = self.shared.lock();
+        if queues.is_stopping {
+            return waiting;
+        }
+        match lane {
+            Lane::Others => queues.others.push_back(op),
+            Lane::Decisions => {
+                queues.decisions.push_back(op);
+                // The oldest has waited longest: whoever asked it may be gone already.
+                if queues.decisions.len() > self.shared.limits.waiting {
+                    queues.decisions.pop_front();
+                }
+            }
+        }
+        drop(queues);
+        self.shared.came.notify_one();
+        waiting
+    }
+
+    fn gone(&self, lane: Lane) -> Problem {
+        if self.has_failed() || lane == Lane::Others {
+            Problem::unavailable("the store does not take anything: see the server's log")
+        } else {
+            Problem::unavailable("too many decisions at once: ask again")
+        }
+    }
+
+    /// Whether the store has failed.
+    #[must_use]
+    pub fn has_failed(&self) -> bool {
+        self.shared.has_failed.load(Ordering::SeqCst)
+    }
+
+    /// Commits, and operations in them, since the start.
+    #[must_use]
+    pub fn commits(&self) -> (u64, u64) {
+        let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        (read(&self.shared.commits), read(&self.shared.committed))
+    }
+
+    /// Lets the thread look at its clock.
+    pub fn wake(&self) {
+        self.shared.came.notify_one();
+    }
+
+    /// Commits what waits, and ends the thread.
+    pub fn stop(&self) {
+        self.shared.lock().is_stopping = true;
+        self.shared.came.notify_one();
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Committer {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+fn work(
+    mut core: Core,
+    shared: &Shared,
+    clock: &dyn Clock,
+    mut on_after: OnAfter,
+) -> Result<(), StoreError> {
+    // The longest sleep: a manual clock and a machine's clock may be moved.
+    let longest = Duration::from_millis(200);
+    let mut was_busy = false;
+    loop {
+        let ops = {
+            let mut queues = shared.lock();
+            if was_busy && !queues.is_stopping && queues.decisions.len() < shared.limits.together {
+                // While there are many, a little patience makes commits larger.
+                let waited = shared.came.wait_timeout_while(queues, shared.limits.window, |queues| {
+                    !queues.is_stopping && queues.decisions.len() < shared.limits.together
+                });
+                queues = waited.unwrap_or_else(PoisonError::into_inner).0;
+            }
+            while queues.decisions.is_empty() && queues.others.is_empty() && !queues.is_stopping {
+                let due = core.next_due();
+                let now = clock.now();
+                if due.is_some_and(|due| due <= now) {
+                    break;
+                }
+                let until = due.map_or(longest, |due| Duration::from_millis(due - now));
+                let waited = shared.came.wait_timeout(queues, until.min(longest));
+                queues = waited.unwrap_or_else(PoisonError::into_inner).0;
+            }
+            let is_over = queues.is_stopping
+                && queues.decisions.is_empty()
+                && queues.others.is_empty();
+            if is_over {
+                return Ok(());
+            }
+            let mut ops: Vec<Op> = queues.others.drain(..).collect();
+            // The newest first, if there are more than fit: each in its order of arrival.
+            let waiting = queues.decisions.len();
+            let taken = waiting.saturating_sub(shared.limits.together);
+            ops.extend(queues.decisions.drain(taken..));
+            ops
+        };
+        let count = ops.len();
+        was_busy = count > 8;
+        let after = core.tick(clock.now(), ops)?;
+        shared.commits.fetch_add(1, Ordering::Relaxed);
+        shared.committed.fetch_add(count as u64, Ordering::Relaxed);
+        for done in after {
+            match done {
+                After::Call(call) => call(),
+                closed @ After::Closed { .. } => on_after(closed),
+            }
+        }
+    }
+}
