@@ -55,7 +55,7 @@ struct Web {
 type Shared = State<Arc<Web>>;
 
 /// The pages, over the routes of the API, which this router asks and does not contain.
-pub fn router(api: Router) -> Router {
+pub(crate) fn router(api: Router) -> Router {
     let web = Arc::new(Web {
         api,
         sessions: Sessions::default(),
