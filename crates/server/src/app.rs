@@ -14,6 +14,7 @@ use crate::store::{
 use crate::watch::{Hub, Metrics};
 use hushstream::noise::Key;
 use redb::{Database, ReadableDatabase, ReadableTable};
+use std::collections::BTreeSet;
 use std::io::{Error as IoError, Write};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -72,7 +73,7 @@ impl App {
         std::fs::create_dir_all(&datasets).map_err(io("cannot make"))?;
         restrict(&config.data).map_err(io("cannot restrict"))?;
         let db = Database::create(config.data.join("store.redb")).map_err(store_error)?;
-        let core = Core::open(db)?;
+        let core = Core::open(Arc::new(db))?;
         let (db, boot) = (core.db(), core.boot());
         let behind: Vec<Arc<ModelRow>> = core
             .models()
@@ -147,7 +148,10 @@ impl App {
         let tokens = txn.open_table(TOKENS).map_err(store_error)?;
         for entry in tokens.iter().map_err(store_error)? {
             let (id, row) = entry.map_err(store_error)?;
-            self.tokens.add(id.value().to_owned(), decode(row.value())?);
+            let row: TokenRow = decode(row.value())?;
+            if !row.ended {
+                self.tokens.add(id.value().to_owned(), row);
+            }
         }
         Ok(())
     }
@@ -177,6 +181,7 @@ impl App {
                 models: None,
                 expires: None,
                 created: self.clock.now(),
+                ended: false,
                 family: token.id.clone(),
             };
             let (id, stored) = (token.id.clone(), row.clone());
@@ -279,6 +284,23 @@ impl App {
             let (key, row) = entry.map_err(store_error)?;
             let name = key.value()[first.len()..].to_owned();
             all.push((name, decode(row.value())?));
+        }
+        Ok(all)
+    }
+
+    /// The families of all tokens that a tenant had.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn families(&self, tenant: &str) -> Result<BTreeSet<String>, Problem> {
+        let txn = self.db.begin_read().map_err(store_error)?;
+        let tokens = txn.open_table(TOKENS).map_err(store_error)?;
+        let mut all = BTreeSet::new();
+        for entry in tokens.iter().map_err(store_error)? {
+            let row: TokenRow = decode(entry.map_err(store_error)?.1.value())?;
+            if row.tenant.as_deref() == Some(tenant) {
+                all.insert(row.family);
+            }
         }
         Ok(all)
     }

@@ -35,6 +35,7 @@ impl Caller {
             models: None,
             expires: None,
             created: app.clock.now(),
+            ended: false,
             family: "demo".to_owned(),
         };
         app.tokens.add(token.id, row);

@@ -36,7 +36,7 @@ mod web;
 
 pub use app::{App, StartError};
 pub use config::Config;
-pub use serve::serve;
+pub use serve::{router, serve};
 
 /// Writes logs to standard error, one JSON object per line, by `HUSHSTREAM_LOG` (`warn` if not
 /// set): routes, statuses and times; never a body, an id or a reward.

@@ -33,7 +33,7 @@ pub fn serve(config: Config, told: impl Fn(&App, SocketAddr)) -> Result<(), Star
 }
 
 /// The router of everything that requests can ask for.
-pub(crate) fn router(app: &Arc<App>) -> Router {
+pub fn router(app: &Arc<App>) -> Router {
     let mut api = api::router(app);
     let pages = web::router(api.clone());
     let origins: Vec<HeaderValue> = app

@@ -271,6 +271,7 @@ impl Promise {
             max_per_person: self.max_per_person,
             min_separation: self.min_separation,
             ledger: self.ledger.clone(),
+            shared: None,
             total_epsilon: self.total_epsilon,
             total_delta: self.total_delta,
             seed_insecure: self.seed_insecure,

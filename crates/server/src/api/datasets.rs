@@ -2,10 +2,12 @@
 
 use super::{About, Call, JSON, Route};
 use crate::problem::Problem;
-use crate::store::{DatasetRow, Lane, encode, store_error};
-use crate::told::{Operators, Overseers, Public};
+use crate::rounds::Filled;
+use crate::store::{DatasetRow, Lane, Reached, encode, store_error};
+use crate::told::{ForOperator, Operators, Overseers, Public};
 use axum::http::Method;
 use redb::ReadableTable;
+use hushstream::OperatorOnly;
 use hushstream::ledgers::Statement;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -60,6 +62,21 @@ pub(super) fn routes() -> Vec<Route> {
                 )
             },
             raise,
+        ),
+        Route::new(
+            Operators,
+            About {
+                body: Some(("Forget", JSON)),
+                answers: &[(200, "Forgotten", JSON)],
+                problems: &[404, 422, 503],
+                ..about(
+                    Method::POST,
+                    "/v1/datasets/{dataset}/forget",
+                    "forget",
+                    "Make slots null that were not learned from yet",
+                )
+            },
+            forget,
         ),
     ]
 }
@@ -232,4 +249,81 @@ async fn raise(call: Call) -> Result<Public, Problem> {
     let statement = asked.await?;
     let told = shown(&call, &tenant, &name, &row, &statement, true)?;
     Ok(Public::stated(200, &told))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Forgotten {
+    #[serde(default)]
+    model: Option<String>,
+    #[serde(default)]
+    event_ids: Vec<String>,
+    #[serde(default)]
+    person: Option<String>,
+}
+
+/// Slots whose batch is not closed become null. What was learned from is a part of a sum, which
+/// nothing can be taken out of without a second participation.
+async fn forget(call: Call) -> Result<ForOperator, Problem> {
+    let tenant = call.tenant()?.to_owned();
+    let name = call.param("dataset").to_owned();
+    let row = call.app.dataset(&tenant, &name)?;
+    let wanted: Forgotten = call.settings()?;
+    let who = call.caller()?.token.clone();
+    let models: Vec<u64> = match (&wanted.model, &wanted.person) {
+        (Some(model), None) if !wanted.event_ids.is_empty() && wanted.event_ids.len() <= 1000 => {
+            let model = call.app.model(&tenant, model)?;
+            if model.dataset != name {
+                return Err(Problem::not_found("model"));
+            }
+            vec![model.number]
+        }
+        (None, Some(_)) if wanted.event_ids.is_empty() => {
+            let all = call.app.models(&tenant)?;
+            let own = all.iter().filter(|model| model.dataset == name);
+            own.map(|model| model.number).collect()
+        }
+        _ => {
+            let told = "state `model` and 1 to 1000 `event_ids`, or `person`";
+            return Err(Problem::unprocessable(told));
+        }
+    };
+    let families = call.app.families(&tenant)?;
+    let mut events = Vec::new();
+    for id in &wanted.event_ids {
+        let secret = &call.app.secret;
+        let model = models[0];
+        let names = families.iter().map(|family| secret.event(&tenant, family, model, id));
+        events.push(names.collect::<Vec<_>>());
+    }
+    let person = wanted.person.as_deref();
+    let person = person.map(|person| call.app.secret.person(row.number, person));
+    let done = call.app.committer.write(Lane::Others, move |tx| {
+        let (mut nulled, mut beyond) = (0_u64, 0_u64);
+        for names in events {
+            for id in names {
+                match tx.reach(models[0], id)? {
+                    Reached::Open(place, mut slot) => {
+                        slot.deleted = true;
+                        slot.filled = Filled::Null;
+                        tx.put_slot(models[0], place, &slot)?;
+                        nulled += 1;
+                    }
+                    Reached::Closed => beyond += 1,
+                    Reached::Unknown => {}
+                }
+            }
+        }
+        if let Some(person) = person {
+            for model in models {
+                let (own, late) = tx.forget_person(model, person)?;
+                (nulled, beyond) = (nulled + own, beyond + late);
+            }
+        }
+        tx.audit(Some(&tenant), &who, "forgotten", &name)?;
+        Ok(Ok((nulled, beyond)))
+    });
+    let (nulled, beyond) = done.await?;
+    let told = json!({"operator_only": true, "nulled": nulled, "beyond_reach": beyond});
+    Ok(ForOperator::json(200, &OperatorOnly::new(told)))
 }

@@ -7,7 +7,7 @@ use crate::clock::rfc3339;
 use crate::problem::Problem;
 use crate::rounds::{Cell, Filled, Slot, Told};
 use crate::spec::{Cells, cells};
-use crate::store::{Lane, ModelRow, StoreError, Tx};
+use crate::store::{Lane, ModelRow, Reached, Taken, Tx};
 use crate::told::{Clients, ForAsker, Public};
 use axum::http::Method;
 use hushstream::{AskerOnly, Decision};
@@ -45,7 +45,8 @@ pub(super) fn routes() -> Vec<Route> {
                 )
             },
             decide,
-        ),
+        )
+        .of_content(),
         Route::new(
             Clients,
             About {
@@ -127,10 +128,10 @@ pub(super) fn check_keys(object: &Map<String, Value>, keys: &[&str]) -> Result<(
 
 /// The id of an event, given or new. A sound form is public; nothing else is looked at before the
 /// slot is taken.
-pub(super) fn event_id(object: &Map<String, Value>) -> Result<(String, bool), Problem> {
+pub(super) fn event_id(object: &Map<String, Value>) -> Result<String, Problem> {
     match object.get("event_id") {
-        None | Some(Value::Null) => Ok((random_id()?, false)),
-        Some(Value::String(id)) if (1..=ID_BYTES).contains(&id.len()) => Ok((id.clone(), true)),
+        None | Some(Value::Null) => random_id(),
+        Some(Value::String(id)) if (1..=ID_BYTES).contains(&id.len()) => Ok(id.clone()),
         Some(_) => {
             let told = "allowed: a text of 1 to 128 bytes";
             Err(Problem::bad_request(told).at("event_id"))
@@ -139,7 +140,7 @@ pub(super) fn event_id(object: &Map<String, Value>) -> Result<(String, bool), Pr
 }
 
 /// A random id, as a UUID of version 4.
-fn random_id() -> Result<String, Problem> {
+pub(super) fn random_id() -> Result<String, Problem> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(|_| Problem::internal())?;
     bytes[6] = bytes[6] & 0x0f | 0x40;
@@ -294,37 +295,53 @@ async fn decide(call: Call) -> Result<ForAsker, Problem> {
     let row = call.model()?;
     check_task(&row, true)?;
     let mut object = any_object(&call)?;
-    let (event, is_given) = event_id(&object)?;
+    let event = event_id(&object)?;
     object.remove("event_id");
-    let app = Arc::clone(&call.app);
     let family = &call.caller()?.family;
+    let answer = decision(&call.app, row, family, event, object).await?;
+    Ok(ForAsker::json(200, &answer))
+}
+
+/// Takes a slot for what is asked, decides, and gives the answer once it is durable.
+pub(super) async fn decision(
+    app: &Arc<App>,
+    row: Arc<ModelRow>,
+    family: &str,
+    event: String,
+    object: Map<String, Value>,
+) -> Result<AskerOnly<Value>, Problem> {
     let id = app.secret.event(&row.tenant, family, row.number, &event);
     let body = app.secret.body(row.number, Value::Object(object.clone()).to_string().as_bytes());
     let dataset = app.dataset(&row.tenant, &row.dataset)?.number;
     app.policies.newest(&row)?;
-    let (own, model, name) = (Arc::clone(&app), Arc::clone(&row), event.clone());
+    let (own, model, name) = (Arc::clone(app), row, event);
     let answer = app.committer.write(Lane::Decisions, move |tx| {
         let (app, row) = (&own, &model);
-        if is_given && let Some(slot) = tx.slot_of(row.number, id)? {
-            return again(tx, app, row, (slot, body), &name);
-        }
         let serving = match app.policies.newest(row) {
             Ok(serving) => serving,
             Err(problem) => return Ok(Err(problem)),
         };
         let policy = serving.published.version;
         let asked = asked(app, &object, row, dataset);
-        let Some(slot) = tx.take_slot(row.number, id)? else {
-            // All slots were given out, or the model is paused: an answer, and nothing is learned.
-            let mut boot = [0; 16];
-            if getrandom::fill(&mut boot).is_err() {
-                return Ok(Err(Problem::internal()));
+        let slot = match tx.take(row.number, id)? {
+            Taken::New(slot) => slot,
+            Taken::Again(slot, stored) => {
+                let closes = closes_by(tx, row, slot);
+                return Ok(again(app, row, (slot, &stored), body, (&name, closes)));
             }
-            let drawn = asked.and_then(|asked| {
-                let given = (asked.context.as_slice(), asked.among.as_deref());
-                draw(app, row, &serving, given, (&boot, 0))
-            });
-            return Ok(drawn.map(|drawn| told(drawn, &name, policy, false, None)));
+            Taken::Learned => return Ok(Err(learned_from())),
+            // An answer, and nothing is learned.
+            Taken::Over => {
+                let mut boot = [0; 16];
+                if getrandom::fill(&mut boot).is_err() {
+                    return Ok(Err(Problem::internal()));
+                }
+                let drawn = asked.and_then(|asked| {
+                    let given = (asked.context.as_slice(), asked.among.as_deref());
+                    draw(app, row, &serving, given, (&boot, 0))
+                });
+                return Ok(drawn.map(|drawn| told(drawn, &name, policy, false, None)));
+            }
         };
         app.metrics.public.slots.inc();
         let drawn = asked.and_then(|asked| {
@@ -366,15 +383,11 @@ async fn decide(call: Call) -> Result<ForAsker, Problem> {
         let closes = closes_by(tx, row, slot);
         Ok(Ok(told(drawn, &name, policy, true, closes)))
     });
-    match answer.await {
-        Ok(answer) => Ok(ForAsker::json(200, &answer)),
-        Err(problem) => {
-            if problem.status() == 503 {
-                app.metrics.public.shed.inc();
-            }
-            Err(problem)
-        }
+    let answer = answer.await;
+    if answer.as_ref().is_err_and(|problem| problem.status() == 503) {
+        app.metrics.public.shed.inc();
     }
+    answer
 }
 
 pub(super) fn closes_by(tx: &Tx<'_>, row: &ModelRow, slot: u64) -> Option<u64> {
@@ -384,18 +397,15 @@ pub(super) fn closes_by(tx: &Tx<'_>, row: &ModelRow, slot: u64) -> Option<u64> {
 
 /// The stored answer to a repeated request: made again from what is stored, bit for bit.
 fn again(
-    tx: &Tx<'_>,
     app: &App,
     row: &ModelRow,
-    (slot, body): (u64, [u8; 16]),
-    event: &str,
-) -> Result<Result<AskerOnly<Value>, Problem>, StoreError> {
-    let Some(stored) = tx.slot(row.number, slot)? else {
-        return Ok(Err(learned_from()));
-    };
+    (slot, stored): (u64, &Slot),
+    body: [u8; 16],
+    (event, closes): (&str, Option<u64>),
+) -> Result<AskerOnly<Value>, Problem> {
     if stored.body != body {
         let told = "this event_id was used with another body: ids are random and used once";
-        return Ok(Err(Problem::conflict(told).at("event_id")));
+        return Err(Problem::conflict(told).at("event_id"));
     }
     let Filled::Decided {
         context,
@@ -406,15 +416,12 @@ fn again(
     } = &stored.filled
     else {
         let told = "the schema refused this request: its slot is null";
-        return Ok(Err(Problem::unprocessable(told).at("context")));
+        return Err(Problem::unprocessable(told).at("context"));
     };
-    let serving = match app.policies.serving(row, *policy) {
-        Ok(serving) => serving,
-        Err(problem) => return Ok(Err(problem)),
-    };
-    let drawn = draw(app, row, &serving, (context, among.as_deref()), (boot, slot));
-    let closes = closes_by(tx, row, slot);
-    Ok(drawn.map(|drawn| told(drawn, event, *policy, true, closes)))
+    let serving = app.policies.serving(row, *policy)?;
+    let given = (context.as_slice(), among.as_deref());
+    let drawn = draw(app, row, &serving, given, (boot, slot))?;
+    Ok(told(drawn, event, *policy, true, closes))
 }
 
 pub(super) fn learned_from() -> Problem {
@@ -423,12 +430,12 @@ pub(super) fn learned_from() -> Problem {
 
 /// Changes the slot of an event, unless its batch is closed: decided in the transaction, by the
 /// durable mark.
-async fn told_about(
+pub(super) async fn told_about(
     call: &Call,
+    row: Arc<ModelRow>,
     change: impl FnOnce(&mut Tx<'_>, &ModelRow, &mut Slot) -> Result<(), Problem> + Send + 'static,
     late: impl FnOnce(&mut crate::store::Exact) + Send + 'static,
 ) -> Result<Public, Problem> {
-    let row = call.model()?;
     let event = call.param("event");
     if event.len() > ID_BYTES {
         return Err(Problem::not_found("event"));
@@ -436,15 +443,13 @@ async fn told_about(
     let family = &call.caller()?.family;
     let id = call.app.secret.event(&row.tenant, family, row.number, event);
     let done = call.app.committer.write(Lane::Others, move |tx| {
-        let Some(slot) = tx.slot_of(row.number, id)? else {
-            return Ok(Err(Problem::not_found("event")));
-        };
-        if tx.is_closed(row.number, slot) {
-            tx.change(row.number, |_, exact| late(exact));
-            return Ok(Err(learned_from()));
-        }
-        let Some(mut stored) = tx.slot(row.number, slot)? else {
-            return Ok(Err(learned_from()));
+        let (slot, mut stored) = match tx.reach(row.number, id)? {
+            Reached::Open(slot, stored) => (slot, stored),
+            Reached::Unknown => return Ok(Err(Problem::not_found("event"))),
+            Reached::Closed => {
+                tx.change(row.number, |_, exact| late(exact));
+                return Ok(Err(learned_from()));
+            }
         };
         if let Err(problem) = change(tx, &row, &mut stored) {
             return Ok(Err(problem));
@@ -475,22 +480,34 @@ fn add_reward(tx: &mut Tx<'_>, row: &ModelRow, stored: &mut Slot, value: f64) {
 }
 
 async fn reward(call: Call) -> Result<Public, Problem> {
-    let object = object(&call, &["value"])?;
+    let row = call.model()?;
+    rewarded(&call, row).await
+}
+
+/// Takes the reward of the path's event.
+pub(super) async fn rewarded(call: &Call, row: Arc<ModelRow>) -> Result<Public, Problem> {
+    let object = object(call, &["value"])?;
     let value = reward_of(object.get("value"), "value")?;
     let change = move |tx: &mut Tx<'_>, row: &ModelRow, stored: &mut Slot| {
         check_task(row, true)?;
         add_reward(tx, row, stored, value);
         Ok(())
     };
-    told_about(&call, change, |exact| exact.late += 1).await
+    told_about(call, row, change, |exact| exact.late += 1).await
 }
 
 async fn activate(call: Call) -> Result<Public, Problem> {
+    let row = call.model()?;
+    activated(&call, row).await
+}
+
+/// Activates the path's event.
+pub(super) async fn activated(call: &Call, row: Arc<ModelRow>) -> Result<Public, Problem> {
     let change = |_: &mut Tx<'_>, _: &ModelRow, stored: &mut Slot| {
         stored.activated = true;
         Ok(())
     };
-    told_about(&call, change, |_| ()).await
+    told_about(call, row, change, |_| ()).await
 }
 
 async fn take(call: Call) -> Result<Public, Problem> {
@@ -501,7 +518,7 @@ async fn take(call: Call) -> Result<Public, Problem> {
     } else {
         object(&call, &["event_id"])?
     };
-    let (event, _) = event_id(&object)?;
+    let event = event_id(&object)?;
     let app = Arc::clone(&call.app);
     let family = &call.caller()?.family;
     let id = app.secret.event(&row.tenant, family, row.number, &event);
@@ -509,19 +526,17 @@ async fn take(call: Call) -> Result<Public, Problem> {
     let policy = app.policies.newest(&row)?.published.version;
     let own = Arc::clone(&app);
     let taken = app.committer.write(Lane::Decisions, move |tx| {
-        if let Some(slot) = tx.slot_of(row.number, id)? {
-            let stored = tx.slot(row.number, slot)?;
-            return Ok(match stored {
-                None => Err(learned_from()),
-                Some(stored) if stored.body == body => Ok((true, closes_by(tx, &row, slot))),
-                Some(_) => {
-                    let told = "this event_id was used for a decision";
-                    Err(Problem::conflict(told).at("event_id"))
-                }
-            });
-        }
-        let Some(slot) = tx.take_slot(row.number, id)? else {
-            return Ok(Ok((false, None)));
+        let slot = match tx.take(row.number, id)? {
+            Taken::New(slot) => slot,
+            Taken::Over => return Ok(Ok((false, None))),
+            Taken::Learned => return Ok(Err(learned_from())),
+            Taken::Again(slot, stored) if stored.body == body => {
+                return Ok(Ok((true, closes_by(tx, &row, slot))));
+            }
+            Taken::Again(..) => {
+                let told = "this event_id was used for a decision";
+                return Ok(Err(Problem::conflict(told).at("event_id")));
+            }
         };
         own.metrics.public.slots.inc();
         let stored = Slot {
@@ -587,7 +602,7 @@ async fn fill(call: Call) -> Result<Public, Problem> {
     if probability <= 0.0 {
         return Err(wrong("this policy does not answer that action", "action"));
     }
-    let boot = call.app.boot;
+    let (boot, model) = (call.app.boot, Arc::clone(&row));
     let change = move |tx: &mut Tx<'_>, row: &ModelRow, stored: &mut Slot| {
         let told = "this slot is of a decision that was made here: tell its reward";
         let is_edge = match &stored.filled {
@@ -614,5 +629,5 @@ async fn fill(call: Call) -> Result<Public, Problem> {
         }
         Ok(())
     };
-    told_about(&call, change, |exact| exact.late += 1).await
+    told_about(&call, model, change, |exact| exact.late += 1).await
 }

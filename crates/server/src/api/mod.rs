@@ -9,6 +9,7 @@ mod document;
 mod events;
 mod models;
 mod node;
+mod personalizer;
 mod records;
 mod released;
 mod schemas;
@@ -52,10 +53,20 @@ pub struct Route {
     pub(crate) problems: &'static [u16],
     /// The most bytes of a body.
     pub(crate) limit: usize,
-    /// Whether its requests are counted for the operator only, and logged at debug: the number of
-    /// rewards is private.
-    pub(crate) is_private: bool,
+    /// What the log tells at info.
+    pub(crate) logged: Logged,
     handler: Arc<dyn Fn(Call) -> Answering + Send + Sync>,
+}
+
+/// What the log tells about a request at info; everything at debug.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Logged {
+    /// Route, status and time.
+    Whole,
+    /// That there was a request.
+    Route,
+    /// Nothing.
+    Nothing,
 }
 
 /// What a route says about itself.
@@ -104,7 +115,7 @@ impl Route {
             answers: about.answers,
             problems: about.problems,
             limit: LIMIT,
-            is_private: false,
+            logged: Logged::Whole,
             handler: Arc::new(answer),
         }
     }
@@ -114,8 +125,15 @@ impl Route {
         self
     }
 
+    /// Its requests are private: the number of rewards is.
     pub(crate) fn private(mut self) -> Self {
-        self.is_private = true;
+        self.logged = Logged::Nothing;
+        self
+    }
+
+    /// Its requests are public, and their status tells about their content.
+    pub(crate) fn of_content(mut self) -> Self {
+        self.logged = Logged::Route;
         self
     }
 
@@ -143,6 +161,7 @@ pub fn routes() -> Vec<Route> {
     all.extend(records::routes());
     all.extend(released::routes());
     all.extend(events::routes());
+    all.extend(personalizer::routes());
     all
 }
 
@@ -231,10 +250,13 @@ async fn dispatch(
     app.metrics.operator.seconds.observe(seconds);
     let micros = (seconds * 1e6) as u64;
     let tenant = tenant.as_deref().unwrap_or("-");
-    if route.is_private {
-        tracing::debug!(route = route.id, status, micros, tenant);
-    } else {
-        tracing::info!(route = route.id, status, micros, tenant);
+    match route.logged {
+        Logged::Whole => tracing::info!(route = route.id, status, micros, tenant),
+        Logged::Route => {
+            tracing::info!(route = route.id, tenant);
+            tracing::debug!(route = route.id, status, micros, tenant);
+        }
+        Logged::Nothing => tracing::debug!(route = route.id, status, micros, tenant),
     }
     response
 }

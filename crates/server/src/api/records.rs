@@ -6,7 +6,7 @@ use super::{About, Call, JSON, LINES, Route};
 use crate::problem::Problem;
 use crate::rounds::{Cell, Filled, Slot, Told};
 use crate::spec::{Cells, cell, cells};
-use crate::store::{Lane, ModelRow};
+use crate::store::{Lane, ModelRow, Reached, Taken};
 use crate::told::{Clients, ForAsker, Public, Users};
 use axum::http::Method;
 use hushstream::{AskerOnly, Prediction};
@@ -44,7 +44,8 @@ pub(super) fn routes() -> Vec<Route> {
             },
             take,
         )
-        .up_to(BYTES),
+        .up_to(BYTES)
+        .of_content(),
         Route::new(
             Clients,
             About {
@@ -104,7 +105,7 @@ fn lines(call: &Call, row: &ModelRow) -> Result<Vec<Line>, Problem> {
         let Ok(Value::Object(mut object)) = serde_json::from_str(line) else {
             return Err(wrong());
         };
-        let (event, _) = event_id(&object).map_err(at)?;
+        let event = event_id(&object).map_err(at)?;
         object.remove("event_id");
         let secret = &call.app.secret;
         all.push(Line {
@@ -144,7 +145,7 @@ fn target_of(value: &Value) -> Result<Cell, Problem> {
     found.ok_or_else(|| Problem::unprocessable(told).at("target"))
 }
 
-async fn take(call: Call) -> Result<Public, Problem> {
+async fn take(call: Call) -> Result<ForAsker, Problem> {
     let row = call.model()?;
     check_task(&row, false)?;
     let dataset = call.app.dataset(&row.tenant, &row.dataset)?.number;
@@ -163,13 +164,16 @@ async fn take(call: Call) -> Result<Public, Problem> {
         let (mut taken, mut repeated, mut over) = (0_u64, 0_u64, 0_u64);
         let mut nulls = Vec::new();
         for (number, (line, read)) in (1_u64..).zip(read) {
-            if tx.slot_of(row.number, line.event)?.is_some() {
-                repeated += 1;
-                continue;
-            }
-            let Some(slot) = tx.take_slot(row.number, line.event)? else {
-                over += 1;
-                continue;
+            let slot = match tx.take(row.number, line.event)? {
+                Taken::New(slot) => slot,
+                Taken::Again(..) | Taken::Learned => {
+                    repeated += 1;
+                    continue;
+                }
+                Taken::Over => {
+                    over += 1;
+                    continue;
+                }
             };
             own.metrics.public.slots.inc();
             taken += 1;
@@ -203,7 +207,8 @@ async fn take(call: Call) -> Result<Public, Problem> {
             "null_lines": nulls,
         })))
     });
-    Ok(Public::stated(200, &taken.await?))
+    // Which lines are null depends on their contents.
+    Ok(ForAsker::json(200, &AskerOnly::new(taken.await?)))
 }
 
 async fn target(call: Call) -> Result<Public, Problem> {
@@ -216,17 +221,13 @@ async fn target(call: Call) -> Result<Public, Problem> {
     let family = &call.caller()?.family;
     let id = call.app.secret.event(&row.tenant, family, row.number, call.param("event"));
     let done = call.app.committer.write(Lane::Others, move |tx| {
-        let Some(slot) = tx.slot_of(row.number, id)? else {
-            return Ok(Err(Problem::not_found("event")));
-        };
-        let stored = if tx.is_closed(row.number, slot) {
-            None
-        } else {
-            tx.slot(row.number, slot)?
-        };
-        let Some(mut stored) = stored else {
-            tx.change(row.number, |_, exact| exact.late += 1);
-            return Ok(Err(learned_from()));
+        let (slot, mut stored) = match tx.reach(row.number, id)? {
+            Reached::Open(slot, stored) => (slot, stored),
+            Reached::Unknown => return Ok(Err(Problem::not_found("event"))),
+            Reached::Closed => {
+                tx.change(row.number, |_, exact| exact.late += 1);
+                return Ok(Err(learned_from()));
+            }
         };
         if let Filled::Record { target, .. } = &mut stored.filled {
             let is_first = target.is_none();

@@ -154,6 +154,28 @@ pub(super) fn schemas() -> Value {
                    "policy": count, "learning": truth, "closes_by": maybe_time}),
             &["event_id", "action", "probability", "ranking", "policy", "learning", "closes_by"],
         ),
+        "Rank": open(
+            json!({"contextFeatures": {"type": "array", "items": {"type": "object"}},
+                   "actions": {"type": "array", "items": open(
+                       json!({"id": text, "features": {"type": "array"}}), &["id"])},
+                   "excludedActions": texts, "eventId": id, "deferActivation": truth}),
+            &["actions"],
+        ),
+        "Ranked": open(
+            json!({"ranking": {"type": "array", "items": open(
+                       json!({"id": text, "probability": number}), &["id", "probability"])},
+                   "eventId": id, "rewardActionId": text}),
+            &["ranking", "eventId", "rewardActionId"],
+        ),
+        "Forget": closed(
+            json!({"model": name, "event_ids": {"type": "array", "items": id, "maxItems": 1000},
+                   "person": {"type": "string", "minLength": 1, "maxLength": 256}}),
+            &[],
+        ),
+        "Forgotten": open(
+            json!({"operator_only": {"const": true}, "nulled": count, "beyond_reach": count}),
+            &["operator_only", "nulled", "beyond_reach"],
+        ),
         "Reward": closed(json!({"value": reward}), &["value"]),
         "NewSlot": closed(json!({"event_id": id}), &[]),
         "Slot": open(

@@ -148,6 +148,7 @@ async fn make(call: Call) -> Result<Public, Problem> {
         models: wanted.models,
         expires,
         created: call.app.clock.now(),
+        ended: false,
         family: token.id.clone(),
     };
     let row = call.app.committer.write(Lane::Others, move |tx| {
@@ -189,7 +190,7 @@ async fn list(call: Call) -> Result<Public, Problem> {
     for entry in tokens.iter().map_err(store_error)? {
         let (id, row) = entry.map_err(store_error)?;
         let row: TokenRow = decode(row.value())?;
-        if row.tenant.as_deref() == Some(tenant.as_str()) {
+        if !row.ended && row.tenant.as_deref() == Some(tenant.as_str()) {
             all.push(json!({
                 "id": id.value(),
                 "role": row.role,
@@ -209,10 +210,15 @@ async fn end(call: Call) -> Result<Public, Problem> {
     let ended = call.app.committer.write(Lane::Others, move |tx| {
         let row = tx.tokens.get(name.as_str()).map_err(store_error)?;
         let row = row.map(|row| decode::<TokenRow>(row.value())).transpose()?;
-        if row.is_none_or(|row| row.tenant.as_deref() != Some(tenant.as_str())) {
+        let own = |row: &TokenRow| !row.ended && row.tenant.as_deref() == Some(tenant.as_str());
+        let Some(mut row) = row.filter(own) else {
             return Ok(Err(Problem::not_found("token")));
-        }
-        tx.tokens.remove(name.as_str()).map_err(store_error)?;
+        };
+        row.ended = true;
+        let bytes = encode(&row);
+        tx.tokens
+            .insert(name.as_str(), bytes.as_slice())
+            .map_err(store_error)?;
         tx.audit(Some(&tenant), &who, "token ended", &name)?;
         Ok(Ok(()))
     });

@@ -129,6 +129,7 @@ mod tests {
             models: Some(vec!["one".to_owned()]),
             expires: Some(100),
             created: 0,
+            ended: false,
             family: new.id.clone(),
         };
         tokens.add(new.id.clone(), row);

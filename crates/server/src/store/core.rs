@@ -6,7 +6,7 @@ use super::{
     store_error,
 };
 use crate::clock::Millis;
-use crate::rounds::{Event, Settings, Slot, State};
+use crate::rounds::{Event, Filled, Slot, State};
 use redb::{Database, Durability, ReadableDatabase, ReadableTable, Table};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeSet, HashMap};
@@ -51,6 +51,28 @@ pub struct Core {
     latest: Millis,
 }
 
+/// What a request for a slot meets.
+pub enum Taken {
+    /// A new slot.
+    New(u64),
+    /// The slot that its id has already.
+    Again(u64, Slot),
+    /// Its id has a slot that was learned from.
+    Learned,
+    /// No slot is given out: all were, or the model is paused.
+    Over,
+}
+
+/// What is told about an event meets.
+pub enum Reached {
+    /// Its slot, which is not closed.
+    Open(u64, Slot),
+    /// Its batch is closed.
+    Closed,
+    /// No slot has this id.
+    Unknown,
+}
+
 /// A transaction in progress, for all operations of a tick.
 pub struct Tx<'t> {
     /// The time of this tick.
@@ -80,7 +102,7 @@ impl Core {
     ///
     /// # Errors
     /// A store of another version; a disk that fails.
-    pub fn open(db: Database) -> Result<Self, StoreError> {
+    pub fn open(db: Arc<Database>) -> Result<Self, StoreError> {
         let txn = db.begin_write().map_err(store_error)?;
         let boot = {
             let mut meta = txn.open_table(META).map_err(store_error)?;
@@ -110,7 +132,7 @@ impl Core {
         txn.open_table(IDS).map_err(store_error)?;
         txn.commit().map_err(store_error)?;
         let mut core = Self {
-            db: Arc::new(db),
+            db,
             live: HashMap::new(),
             due: BTreeSet::new(),
             boot,
@@ -292,38 +314,50 @@ impl Tx<'_> {
         Some(result)
     }
 
-    /// The next slot of a model, for a new id.
+    /// The slot of an id: the next one, unless it has one already. An id never gets a second.
     ///
     /// # Errors
     /// Those of the store.
-    pub fn take_slot(&mut self, model: u64, id: [u8; 16]) -> Result<Option<u64>, StoreError> {
+    pub fn take(&mut self, model: u64, id: [u8; 16]) -> Result<Taken, StoreError> {
+        if let Some(slot) = self.slot_of(model, id)? {
+            let stored = self.slot(model, slot)?;
+            return Ok(stored.map_or(Taken::Learned, |stored| Taken::Again(slot, stored)));
+        }
         let now = self.now;
         let Some(live) = self.live.get(&model) else {
-            return Ok(None);
+            return Ok(Taken::Over);
         };
-        let settings: Settings = live.row.rounds.clone();
-        let slot = self.change(model, |state, _| state.take(now, &settings));
+        let row = Arc::clone(&live.row);
+        let slot = self.change(model, |state, _| state.take(now, &row.rounds));
         let Some(slot) = slot.flatten() else {
-            return Ok(None);
+            return Ok(Taken::Over);
         };
         self.ids.insert((model, id), slot).map_err(store_error)?;
-        Ok(Some(slot))
+        Ok(Taken::New(slot))
     }
 
-    /// The slot of an id, if it has one.
+    /// The open slot of an id. Before or after is decided here, by the durable mark.
     ///
     /// # Errors
     /// Those of the store.
-    pub fn slot_of(&self, model: u64, id: [u8; 16]) -> Result<Option<u64>, StoreError> {
+    pub fn reach(&self, model: u64, id: [u8; 16]) -> Result<Reached, StoreError> {
+        let Some(slot) = self.slot_of(model, id)? else {
+            return Ok(Reached::Unknown);
+        };
+        let live = self.live.get(&model);
+        if live.is_none_or(|live| live.state.is_closed(slot, &live.row.rounds)) {
+            return Ok(Reached::Closed);
+        }
+        let stored = self.slot(model, slot)?;
+        Ok(stored.map_or(Reached::Closed, |stored| Reached::Open(slot, stored)))
+    }
+
+    fn slot_of(&self, model: u64, id: [u8; 16]) -> Result<Option<u64>, StoreError> {
         let slot = self.ids.get((model, id)).map_err(store_error)?;
         Ok(slot.map(|slot| slot.value()))
     }
 
-    /// What is in a slot; nothing after it was learned from.
-    ///
-    /// # Errors
-    /// Those of the store.
-    pub fn slot(&self, model: u64, slot: u64) -> Result<Option<Slot>, StoreError> {
+    fn slot(&self, model: u64, slot: u64) -> Result<Option<Slot>, StoreError> {
         let row = self.slots.get((model, slot)).map_err(store_error)?;
         row.map(|row| decode(row.value())).transpose()
     }
@@ -338,11 +372,37 @@ impl Tx<'_> {
         put.map(|_| ()).map_err(store_error)
     }
 
-    /// Whether the batch of a slot is closed: decided here, by the durable mark.
-    #[must_use]
-    pub fn is_closed(&self, model: u64, slot: u64) -> bool {
-        let live = self.live.get(&model);
-        live.is_none_or(|live| live.state.is_closed(slot, &live.row.rounds))
+    /// Makes all slots of a person null that are not closed; how many, and how many are closed and
+    /// not learned from yet.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn forget_person(
+        &mut self,
+        model: u64,
+        person: [u8; 16],
+    ) -> Result<(u64, u64), StoreError> {
+        let Some(live) = self.live.get(&model) else {
+            return Ok((0, 0));
+        };
+        let closed = live.state.closed * live.row.rounds.batch;
+        let (mut own, mut late) = (Vec::new(), 0);
+        let all = self.slots.range((model, 0)..=(model, u64::MAX));
+        for entry in all.map_err(store_error)? {
+            let (key, row) = entry.map_err(store_error)?;
+            let slot: Slot = decode(row.value())?;
+            if slot.person == Some(person) && key.value().1 < closed {
+                late += 1;
+            } else if slot.person == Some(person) {
+                own.push((key.value().1, slot));
+            }
+        }
+        let count = own.len() as u64;
+        for (place, mut slot) in own {
+            (slot.deleted, slot.filled) = (true, Filled::Null);
+            self.put_slot(model, place, &slot)?;
+        }
+        Ok((count, late))
     }
 
     /// Adds or changes a model.
@@ -498,7 +558,7 @@ pub(crate) fn published(
 ///
 /// # Errors
 /// Those of the store.
-pub(crate) fn batch_of(
+pub fn batch_of(
     db: &Database,
     model: &ModelRow,
     batch: u64,

@@ -17,9 +17,10 @@ mod core;
 mod rows;
 
 pub use committer::{Committer, Lane, Limits, OnAfter};
-pub use core::{After, Core, Op, Tx};
+pub use core::{After, Core, Op, Reached, Taken, Tx};
 pub use crate::rounds::State;
-pub(crate) use core::{batch_of, counts_of, published, state_of};
+pub use core::batch_of;
+pub(crate) use core::{counts_of, published, state_of};
 pub use rows::{
     AuditRow, DatasetRow, Exact, ModelRow, ModelStatus, Published, ReleaseRow, Role, TokenRow,
 };

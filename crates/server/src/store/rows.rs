@@ -34,6 +34,8 @@ pub struct TokenRow {
     pub expires: Option<Millis>,
     /// When it was made.
     pub created: Millis,
+    /// Whether it was ended: its row stays, because events belong to it.
+    pub ended: bool,
     /// The first of the tokens that replaced each other: events belong to it.
     pub family: String,
 }

@@ -1,0 +1,9 @@
+//! The server from outside: its API in one process, its rounds against a small model, two streams
+//! that differ in one slot, and a process that is killed.
+
+mod api;
+mod document;
+mod neighbours;
+mod recovery;
+mod rounds;
+mod support;
