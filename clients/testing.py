@@ -47,7 +47,8 @@ class Server:
         data = Path(self.folder.name) / "data"
         command = [PROGRAM, "serve", "--data", data, "--listen", "127.0.0.1:0", "--no-ops"]
         command += ["--insecure-simulated", *flags]
-        self.process = subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, text=True)
+        command = [str(part) for part in command]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         line = self.process.stdout.readline()
         assert line.startswith("serving at http://127.0.0.1:"), line
         self.url = line.split()[-1]

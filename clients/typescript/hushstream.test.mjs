@@ -1,4 +1,4 @@
-// The client against the engine: node --test, after `tsc` has made hushstream.js (make test-browser).
+// The client against the engine: node --test, after `tsc` has made hushstream.js.
 // With HUSHSTREAM_URL and HUSHSTREAM_TOKENS it is also tried on a server.
 
 import assert from "node:assert/strict";

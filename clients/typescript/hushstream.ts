@@ -1,6 +1,6 @@
 /**
- * A client of `hushstream serve` in one file: copy it. It needs `fetch` and `crypto`, which browsers,
- * Node, Deno and workers have, and nothing else.
+ * A client of `hushstream serve` in one file: copy it. It needs `fetch` and `crypto`, which
+ * browsers, Node, Deno and workers have, and nothing else.
  *
  *     const hush = new Hushstream("https://hush.example", token);
  *     const decision = await hush.decide("banner", { age: 31, device: "phone" });
@@ -554,7 +554,7 @@ function text(value: number | string | boolean): string {
 function written(value: number): string {
   const found = /^(-?)(\d)(?:\.(\d+))?e([+-]\d+)$/.exec(String(value));
   if (!found) return Object.is(value, -0) ? "-0" : String(value);
-  const [, sign, first, rest = "", power] = found as unknown as [string, string, string, string, string];
+  const [, sign = "", first = "", rest = "", power] = found;
   const [digits, exponent] = [first + rest, Number(power)];
   return exponent < 0
     ? `${sign}0.${"0".repeat(-exponent - 1)}${digits}`

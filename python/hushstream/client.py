@@ -210,7 +210,7 @@ class _Calls:
         model: str | None = None,
         event_ids: Iterable[str] | None = None,
     ) -> Any:
-        """Empties the slots of a person, or of some events, that are not learned from (operator)."""
+        """Empties slots of a person, or of some events, that are not learned from (operator)."""
         if (person is None) == (event_ids is None) or (model is None) != (event_ids is None):
             raise ValueError("name a person, or a model and event_ids")
         body: dict[str, Any] = {"person": person}
@@ -358,7 +358,7 @@ def _refuse(status: int, reason: str, data: bytes) -> NoReturn:
 
 
 class Client(_Calls):
-    """A client that waits for its answers. Threads may share it: each has a connection of its own."""
+    """A client that waits for its answers. Threads may share it: each has its own connection."""
 
     def __init__(
         self,

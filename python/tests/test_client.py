@@ -202,7 +202,8 @@ def test_what_may_be_sent_again_is_and_a_reward_is_not():
     busy = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Busy)
     threading.Thread(target=busy.serve_forever, daemon=True).start()
     client = Client(f"http://127.0.0.1:{busy.server_port}", "t")
-    ok = {"event_id": "e", "action": "red", "probability": 1, "ranking": [], "policy": 0, "learning": True}
+    ok = {"event_id": "e", "action": "red", "probability": 1, "ranking": [], "policy": 0}
+    ok["learning"] = True
     answers += [(503, {}), (429, {}), (200, ok)]
     assert client.decide("m", CONTEXT).action == "red"
     assert len(seen) == 3 and seen[0] == seen[1] == seen[2]

@@ -112,7 +112,8 @@ pub(super) fn lines(about: &str, places: &[u64], lines: &[Line]) -> String {
             let version = kept.get(*place).and_then(|at| places.get(*at));
             let _ = write!(
                 svg,
-                "<circle class=\"dot f{k}\" cx=\"{:.2}%\" cy=\"{:.1}\" r=\"3.5\"><title>{}, release \
+                "<circle class=\"dot f{k}\" cx=\"{:.2}%\" cy=\"{:.1}\" r=\"3.5\"><title>{}, \
+                 release \
                  {}: {} ({} to {})</title></circle>",
                 x(*place),
                 y(*value),

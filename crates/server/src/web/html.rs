@@ -102,7 +102,8 @@ impl Page {
             "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
              <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\
              <meta name=\"color-scheme\" content=\"light dark\"><title>{} · Hushstream</title>\
-             <link rel=\"icon\" href=\"/assets/hush.svg\"><link rel=\"stylesheet\" href=\"/assets/hush.css\">\
+             <link rel=\"icon\" href=\"/assets/hush.svg\"><link rel=\"stylesheet\" \
+             href=\"/assets/hush.css\">\
              <script type=\"module\" src=\"/assets/hush.js\"></script></head><body>\
              <a class=\"skip\" href=\"#main\">Skip to the page</a>{header}\
              <main id=\"main\" tabindex=\"-1\">\n",

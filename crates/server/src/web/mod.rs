@@ -6,8 +6,8 @@
 //! from the dashboard; its only forms sign in and out.
 //!
 //! **Signing in.** The token is exchanged for a random name in a cookie that scripts cannot read
-//! (`HttpOnly`) and that is never sent from another site (`SameSite=Strict`). The token itself stays
-//! in the memory of the server: what lies in the browser opens pages for some hours and cannot ask
+//! (`HttpOnly`) and that is never sent from another site (`SameSite=Strict`). The token itself
+//! stays in the memory of the server: what lies in the browser opens pages for some hours and cannot ask
 //! the API for anything. A token in `sessionStorage` could be read by every script that ever runs
 //! on the page.
 //!

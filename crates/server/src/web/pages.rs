@@ -44,9 +44,11 @@ pub(super) fn sign_in(next: Option<&str>, refusal: Option<&str>) -> Page {
          is left of their budget.</p>{refusal}\
          <form method=\"post\" action=\"/sign-in\"><label for=\"token\">Token</label>\
          <input id=\"token\" name=\"token\" type=\"password\" autocomplete=\"off\" \
-         autocapitalize=\"off\" spellcheck=\"false\" placeholder=\"hs_…\" required autofocus{about}>\
+         autocapitalize=\"off\" spellcheck=\"false\" placeholder=\"hs_…\" required \
+         autofocus{about}>\
          {next}<button type=\"submit\">Sign in</button></form>\
-         <p class=\"note\">A reader's token shows what is released; an operator's also exact numbers, \
+         <p class=\"note\">A reader's token shows what is released; an operator's also exact \
+         numbers, \
          marked as such. The browser keeps a cookie that opens these pages for 12 hours, not the \
          token.</p></section>"
     ));
@@ -177,8 +179,10 @@ pub(super) fn dataset(viewer: &Viewer, told: &Dataset) -> Page {
     }
     page.push(&format!(
         "<section class=\"panel\" aria-labelledby=\"budget\"><h2 id=\"budget\">Budget</h2>\
-         <dl class=\"tiles\">{}{}{}</dl>{}<p class=\"note\">{}. Nobody learns more about one of them \
-         from all models together than this total allows; a run that does not fit is refused before \
+         <dl class=\"tiles\">{}{}{}</dl>{}<p class=\"note\">{}. Nobody learns more about one of \
+         them \
+         from all models together than this total allows; a run that does not fit is refused \
+         before \
          it begins.{}</p></section>",
         tile(
             "Total",
@@ -206,14 +210,17 @@ pub(super) fn dataset(viewer: &Viewer, told: &Dataset) -> Page {
     let rows: Vec<(String, f64, String)> = told.runs.iter().map(bar_of_run).collect();
     page.push(&charts::bars(&rows, most.max(told.epsilon), "spent"));
     page.push(
-        "<p class=\"note\">Each run by itself, on the scale of the total ε. Runs add up to less than \
+        "<p class=\"note\">Each run by itself, on the scale of the total ε. Runs add up to less \
+         than \
          the sum of their ε, so the spent share above is what counts.</p>",
     );
     page.push(
         "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Charges\"><table>\
-         <caption class=\"unseen\">Charges</caption><thead><tr><th scope=\"col\" class=\"n\">Run</th>\
+         <caption class=\"unseen\">Charges</caption><thead><tr><th scope=\"col\" \
+         class=\"n\">Run</th>\
          <th scope=\"col\">Model</th><th scope=\"col\" class=\"n\">ε</th><th scope=\"col\" \
-         class=\"n\">δ</th><th scope=\"col\">Noise</th><th scope=\"col\">State</th></tr></thead><tbody>",
+         class=\"n\">δ</th><th scope=\"col\">Noise</th><th \
+         scope=\"col\">State</th></tr></thead><tbody>",
     );
     for run in &told.runs {
         let model = run.model.as_deref().map_or_else(
@@ -226,7 +233,8 @@ pub(super) fn dataset(viewer: &Viewer, told: &Dataset) -> Page {
             (false, _) => "charged, not begun",
         };
         page.push(&format!(
-            "<tr><td class=\"n\">{}</td><td>{model}</td><td class=\"n\">{}</td><td class=\"n\">{}</td>\
+            "<tr><td class=\"n\">{}</td><td>{model}</td><td class=\"n\">{}</td><td \
+             class=\"n\">{}</td>\
              <td>{}</td><td>{state}</td></tr>",
             run.number,
             short_number(run.epsilon),
@@ -286,7 +294,8 @@ pub(super) fn models(viewer: &Viewer, all: &[Model]) -> Page {
         );
         page.push(&format!(
             "<li class=\"card\"><h2><a href=\"/models/{name}\">{name}</a> {}</h2>\
-             <p class=\"soft\">{} · {}</p>{}<p class=\"soft\">batch {} of {} · {} {} · {} {}</p>{}</li>",
+             <p class=\"soft\">{} · {}</p>{}<p class=\"soft\">batch {} of {} · {} {} · {} \
+             {}</p>{}</li>",
             status(&told.status),
             escape(task(&told.task)),
             escape(&told.dataset),
@@ -401,8 +410,10 @@ fn now(told: &Model) -> String {
          <div class=\"row\"><h2 id=\"now\">Now</h2>\
          <span class=\"pulse\" data-pulse>as of the last reload</span></div><dl class=\"tiles\">\
          <div class=\"tile\"><dt>{} in use</dt><dd data-policy>{}</dd><p>version</p></div>\
-         <div class=\"tile\"><dt>Releases</dt><dd data-released>{}</dd><p>published so far</p></div>\
-         <div class=\"tile\"><dt>Batches closed</dt><dd data-closed>{}</dd><p>of {} planned</p></div>\
+         <div class=\"tile\"><dt>Releases</dt><dd data-released>{}</dd><p>published so \
+         far</p></div>\
+         <div class=\"tile\"><dt>Batches closed</dt><dd data-closed>{}</dd><p>of {} \
+         planned</p></div>\
          <div class=\"tile\"><dt>{}</dt><dd data-slots>{}</dd><p>slots given out</p></div></dl>\
          <p class=\"batch-line\">{open}: <span data-in-batch>{}</span> of {} slots<span \
          data-closes>{}{closes}</span></p>{}\
@@ -449,7 +460,8 @@ fn is_shown(estimate: &Estimate) -> bool {
 /// The private average reward with its interval, against other policies.
 fn rewards(told: &Model, releases: &[Release]) -> String {
     let mut html = String::from(
-        "<section class=\"panel\" id=\"rewards\" aria-labelledby=\"reward\"><h2 id=\"reward\">Average \
+        "<section class=\"panel\" id=\"rewards\" aria-labelledby=\"reward\"><h2 \
+         id=\"reward\">Average \
          reward</h2>",
     );
     let latest = releases.iter().rev().find_map(|r| r.evaluation.as_ref());
@@ -462,9 +474,11 @@ fn rewards(told: &Model, releases: &[Release]) -> String {
             .as_ref()
             .is_some_and(|settings| settings.get("evaluation").is_some_and(|e| !e.is_null()));
         html.push_str(if is_planned {
-            "<p class=\"empty\">Nothing is released yet: the first batch is not closed.</p></section>"
+            "<p class=\"empty\">Nothing is released yet: the first batch is not \
+             closed.</p></section>"
         } else {
-            "<p class=\"empty\">No evaluation was planned for this model, so its average reward is not \
+            "<p class=\"empty\">No evaluation was planned for this model, so its average reward \
+             is not \
              released.</p></section>"
         });
         return html;
@@ -499,12 +513,16 @@ fn rewards(told: &Model, releases: &[Release]) -> String {
     );
     html.push_str(&charts::lines(&about, &places, &lines));
     html.push_str(
-        "<p class=\"note\">Estimated from released sums, since the beginning; shaded: 95 % intervals, \
-         which cover the noise of privacy. Other policies are estimated from the same decisions, as \
+        "<p class=\"note\">Estimated from released sums, since the beginning; shaded: 95 % \
+         intervals, \
+         which cover the noise of privacy. Other policies are estimated from the same decisions, \
+         as \
          if they had decided.</p><div class=\"scroll\" tabindex=\"0\" role=\"region\" \
-         aria-label=\"Latest estimates\"><table><caption class=\"unseen\">Latest estimates</caption>\
+         aria-label=\"Latest estimates\"><table><caption class=\"unseen\">Latest \
+         estimates</caption>\
          <thead><tr><th scope=\"col\">Policy</th><th scope=\"col\" class=\"n\">Average reward</th>\
-         <th scope=\"col\" class=\"n\">95 % interval</th><th scope=\"col\">Estimate</th></tr></thead>\
+         <th scope=\"col\" class=\"n\">95 % interval</th><th \
+         scope=\"col\">Estimate</th></tr></thead>\
          <tbody>",
     );
     for e in latest {
@@ -564,7 +582,8 @@ fn guarantee(told: Option<&Guarantee>) -> String {
 /// What the published policy or model does with each column.
 fn shape(told: &Model, policy: Option<&hushstream::Model>) -> String {
     let mut html = format!(
-        "<section class=\"panel\" id=\"shape\" aria-labelledby=\"says\"><h2 id=\"says\">What the {} \
+        "<section class=\"panel\" id=\"shape\" aria-labelledby=\"says\"><h2 id=\"says\">What the \
+         {} \
          says</h2>",
         releases_are(told)
     );
@@ -605,7 +624,8 @@ fn decisions(
         .collect();
     let mut html = format!(
         "<p class=\"soft\">How likely each action is, column by column; other numbers are in the \
-         middle of their bounds, other categories unknown. Beside the names: for a context with all \
+         middle of their bounds, other categories unknown. Beside the names: for a context with \
+         all \
          columns so.</p>{}<div class=\"grid\">",
         charts::legend(&legend)
     );
@@ -695,11 +715,13 @@ fn history(told: &Model, releases: &[Release]) -> String {
     let has_rewards = told.decides() && releases.iter().any(|r| r.evaluation.is_some());
     let _ = write!(
         html,
-        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Latest releases\"><table>\
+        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Latest \
+         releases\"><table>\
          <caption class=\"unseen\">Latest releases</caption><thead><tr><th scope=\"col\" \
          class=\"n\">Version</th><th scope=\"col\">Published</th>{}</tr></thead><tbody>",
         if has_rewards {
-            "<th scope=\"col\" class=\"n\">Average reward so far</th><th scope=\"col\" class=\"n\">95 % \
+            "<th scope=\"col\" class=\"n\">Average reward so far</th><th scope=\"col\" \
+             class=\"n\">95 % \
              interval</th>"
         } else {
             ""
@@ -733,7 +755,8 @@ fn history(told: &Model, releases: &[Release]) -> String {
     if told.released > ROWS as u64 {
         let _ = write!(
             html,
-            "<p class=\"note\">The latest {ROWS} of {}; all are at <code>/v1/models/{}/releases</code>.\
+            "<p class=\"note\">The latest {ROWS} of {}; all are at \
+             <code>/v1/models/{}/releases</code>.\
              </p>",
             grouped(told.released),
             escape(&told.model)
@@ -815,8 +838,10 @@ pub(super) fn operator(
         "operator only",
     ));
     page.push(&format!(
-        "<h1>{name}, exact numbers</h1><p class=\"only\" role=\"note\"><b>Operator only.</b> These are \
-         computed from people's data without noise. They are not released, and the guarantee does not \
+        "<h1>{name}, exact numbers</h1><p class=\"only\" role=\"note\"><b>Operator only.</b> \
+         These are \
+         computed from people's data without noise. They are not released, and the guarantee does \
+         not \
          cover them: show them to nobody else, and remember that what you decide after looking at \
          them is outside of the guarantee too.</p>"
     ));
@@ -854,7 +879,8 @@ pub(super) fn operator(
     page.push("</section>");
     if let Some(released) = released {
         page.push(&format!(
-            "<section class=\"panel\" aria-labelledby=\"released\"><h2 id=\"released\">The same, as \
+            "<section class=\"panel\" aria-labelledby=\"released\"><h2 id=\"released\">The same, \
+             as \
              anybody may see it <span class=\"tag tag-released\">released</span></h2>\
              <p class=\"soft\">With release {}.</p><ul class=\"plain\">",
             released.version
@@ -880,7 +906,8 @@ pub(super) fn operator(
 pub(super) fn audit(viewer: &Viewer, rows: &[Audit]) -> Page {
     let mut page = Page::new("Audit log", Some(viewer));
     page.push(
-        "<h1>Audit log</h1><p class=\"lead\">Budgets, models, tokens and refusals, in order. It holds \
+        "<h1>Audit log</h1><p class=\"lead\">Budgets, models, tokens and refusals, in order. It \
+         holds \
          no values of anybody's data.</p>",
     );
     if rows.is_empty() {
@@ -896,7 +923,8 @@ pub(super) fn audit(viewer: &Viewer, rows: &[Audit]) -> Page {
                  shown.</p>"
             .to_owned(),
         Some(pair) => format!(
-            "<p class=\"alarm\" role=\"alert\">Row {} does not hold the hash of the row before it: the \
+            "<p class=\"alarm\" role=\"alert\">Row {} does not hold the hash of the row before \
+             it: the \
              log was changed or damaged.</p>",
             pair[1].seq
         ),
@@ -904,8 +932,10 @@ pub(super) fn audit(viewer: &Viewer, rows: &[Audit]) -> Page {
     page.push(
         "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Audit log\"><table \
          class=\"audit\"><caption class=\"unseen\">Audit log, latest first</caption><thead><tr>\
-         <th scope=\"col\" class=\"n\">Row</th><th scope=\"col\">When</th><th scope=\"col\">Who</th>\
-         <th scope=\"col\">What</th><th scope=\"col\">Of</th><th scope=\"col\">Hash</th></tr></thead>\
+         <th scope=\"col\" class=\"n\">Row</th><th scope=\"col\">When</th><th \
+         scope=\"col\">Who</th>\
+         <th scope=\"col\">What</th><th scope=\"col\">Of</th><th \
+         scope=\"col\">Hash</th></tr></thead>\
          <tbody>",
     );
     for row in rows.iter().rev() {

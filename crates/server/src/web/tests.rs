@@ -37,7 +37,8 @@ fn told(headers: &HeaderMap, roles: &[&str], body: &Value) -> Response {
 
 fn model() -> Value {
     json!({"model": "banner", "dataset": "people", "task": "decide", "status": "learning",
-        "actions": ["red", HOSTILE], "columns": [HOSTILE], "batch": 100, "batches": 50, "slots": 1234,
+        "actions": ["red", HOSTILE],
+        "columns": [HOSTILE], "batch": 100, "batches": 50, "slots": 1234,
         "open_batch": 12, "closed_batches": 11, "released": 2, "policy": 2, "opened_at": null,
         "closes_at": "2026-11-18T13:20:00.000Z", "created": "2026-11-18T13:00:00.000Z",
         "recipe": "igw", "simulated": false,
