@@ -22,22 +22,70 @@ fn contexts() -> Vec<Json> {
                "soil_b": soil_b, "when": when, "tail": tail})
     };
     vec![
-        row(json!(31), json!(1200.5), json!("cook"), json!(1), [json!(1), json!(0)],
-            [json!("2013-01-31"), json!("N14228")]),
-        row(json!(17.5), json!(1e9), json!("  clerk\t"), json!(2.5), [json!(0), json!(1)],
-            [json!("2024/02/29 23:59"), json!(1e-7)]),
-        row(json!("54"), json!("-9"), json!("nobody"), json!("007"), [json!(true), json!(false)],
-            [json!("1999-12-31T07:05:00Z"), json!(1e21)]),
-        row(json!(null), json!(null), json!(null), json!(null), [json!(null), json!(null)],
-            [json!(null), json!(null)]),
-        row(json!("NA"), json!("n/a"), json!("naïve"), json!(7), [json!("0.6"), json!("")],
-            [json!(""), json!("zwölf Ω")]),
-        row(json!(90), json!(0), json!("-9"), json!(true), [json!(0), json!(0)],
-            [json!("NaN"), json!("")]),
-        row(json!(true), json!("1e2"), json!("clerk"), json!("2.5e0"), [json!(1), json!(1)],
-            [json!("0099-03-01"), json!(-0.5)]),
-        row(json!(-9), json!(49.999), json!("cook"), json!("1.0"), [json!(0.5), json!("FALSE")],
-            [json!("2100-02-28T00:00"), json!("-9")]),
+        row(
+            json!(31),
+            json!(1200.5),
+            json!("cook"),
+            json!(1),
+            [json!(1), json!(0)],
+            [json!("2013-01-31"), json!("N14228")],
+        ),
+        row(
+            json!(17.5),
+            json!(1e9),
+            json!("  clerk\t"),
+            json!(2.5),
+            [json!(0), json!(1)],
+            [json!("2024/02/29 23:59"), json!(1e-7)],
+        ),
+        row(
+            json!("54"),
+            json!("-9"),
+            json!("nobody"),
+            json!("007"),
+            [json!(true), json!(false)],
+            [json!("1999-12-31T07:05:00Z"), json!(1e21)],
+        ),
+        row(
+            json!(null),
+            json!(null),
+            json!(null),
+            json!(null),
+            [json!(null), json!(null)],
+            [json!(null), json!(null)],
+        ),
+        row(
+            json!("NA"),
+            json!("n/a"),
+            json!("naïve"),
+            json!(7),
+            [json!("0.6"), json!("")],
+            [json!(""), json!("zwölf Ω")],
+        ),
+        row(
+            json!(90),
+            json!(0),
+            json!("-9"),
+            json!(true),
+            [json!(0), json!(0)],
+            [json!("NaN"), json!("")],
+        ),
+        row(
+            json!(true),
+            json!("1e2"),
+            json!("clerk"),
+            json!("2.5e0"),
+            [json!(1), json!(1)],
+            [json!("0099-03-01"), json!(-0.5)],
+        ),
+        row(
+            json!(-9),
+            json!(49.999),
+            json!("cook"),
+            json!("1.0"),
+            [json!(0.5), json!("FALSE")],
+            [json!("2100-02-28T00:00"), json!("-9")],
+        ),
     ]
 }
 
@@ -84,8 +132,8 @@ fn policy(recipe: RecipeName, knots: u32) -> Model {
 
 #[test]
 fn policies_for_clients_say_what_the_engine_says() {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-        .join("../../clients/typescript/policies.json");
+    let path =
+        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../clients/typescript/policies.json");
     let mut all = Vec::new();
     for (recipe, knots) in [
         (RecipeName::Igw, 0),
@@ -111,7 +159,13 @@ fn policies_for_clients_say_what_the_engine_says() {
     assert_eq!(written.len(), all.len());
     for (own, known) in all.iter().zip(&written) {
         assert_eq!(own["contexts"], known["contexts"]);
-        assert_eq!(own["file"]["weights"], known["file"]["weights"], "the engine has changed");
-        assert_eq!(own["probabilities"], known["probabilities"], "the engine has changed");
+        assert_eq!(
+            own["file"]["weights"], known["file"]["weights"],
+            "the engine has changed"
+        );
+        assert_eq!(
+            own["probabilities"], known["probabilities"],
+            "the engine has changed"
+        );
     }
 }

@@ -60,8 +60,8 @@ pub(super) fn lines(about: &str, places: &[u64], lines: &[Line]) -> String {
         return String::new();
     };
     let last = kept.len().saturating_sub(1).max(1) as f64;
-    // A margin, so that dots at the ends are whole.
-    let x = |place: usize| 1.5 + 97.0 * place as f64 / last;
+    // Room for the marks of the axis, and so that dots at the ends are whole.
+    let x = |place: usize| 9.0 + 89.5 * place as f64 / last;
     let y = |value: f64| {
         let part = ((high - value) / (high - low)).clamp(-0.02, 1.02);
         TOP + part * (HEIGHT - TOP - BOTTOM)
@@ -95,9 +95,10 @@ pub(super) fn lines(about: &str, places: &[u64], lines: &[Line]) -> String {
                 edge.join(" ")
             );
         }
+        let dashed = if line.has_band { "" } else { " dashed" };
         let _ = write!(
             svg,
-            "<polyline class=\"line s{k}\" vector-effect=\"non-scaling-stroke\" points=\"{}\"/>",
+            "<polyline class=\"line s{k}{dashed}\" vector-effect=\"non-scaling-stroke\" points=\"{}\"/>",
             path(0).join(" ")
         );
     }
@@ -135,7 +136,7 @@ pub(super) fn lines(about: &str, places: &[u64], lines: &[Line]) -> String {
     }
     if let (Some(first), Some(last)) = (places.first(), places.last()) {
         for (at, anchor, words) in [
-            ("1.5%", "start", format!("release {first}")),
+            ("9%", "start", format!("release {first}")),
             ("98.5%", "end", format!("release {last}")),
         ] {
             if anchor == "start" && first == last {

@@ -5,7 +5,7 @@ use super::html::{Page, SIMULATED, Viewer, escape, status, tile, time, trail};
 use super::told::{Audit, Dataset, Estimate, Evaluated, Guarantee, Model, Operator, Release, Run};
 use axum::http::StatusCode;
 use hushstream::read::AxisKind;
-use hushstream_pictures::numbers::{delta, grouped, percent, short};
+use hushstream_pictures::numbers::{grouped, percent, short};
 use serde_json::Value;
 use std::fmt::Write;
 
@@ -81,6 +81,19 @@ fn promise(epsilon: f64, d: f64) -> String {
     } else {
         format!("ε = {}", short_number(epsilon))
     }
+}
+
+/// A δ in three digits, rounded up: 1e-6.
+fn delta(value: f64) -> String {
+    if value <= 0.0 {
+        return "0".to_owned();
+    }
+    let unit = 10_f64.powf(value.log10().floor() - 2.0);
+    let above = (value / unit - 1e-9).ceil() * unit;
+    let text = format!("{above:.2e}");
+    let (digits, power) = text.split_once('e').unwrap_or((&text, "0"));
+    let digits = digits.trim_end_matches('0').trim_end_matches('.');
+    format!("{digits}e{power}")
 }
 
 /// As short as it can be written.
@@ -193,7 +206,11 @@ pub(super) fn dataset(viewer: &Viewer, told: &Dataset) -> Page {
                 "as first promised"
             }
         ),
-        tile("Spent", &format!("{} %", percent(told.used)), "of the total"),
+        tile(
+            "Spent",
+            &format!("{} %", percent(told.used)),
+            "of the total"
+        ),
         tile("Left", &format!("{} %", left(told.left)), "for other runs"),
         budget_bar(told),
         upper(&unit(told)),
@@ -394,15 +411,17 @@ fn now(told: &Model) -> String {
         Some(at) => format!("closes at {}", time(at)),
         None => "closes when it is full".to_owned(),
     };
-    let (open, closes) = if told.status == "finished" {
-        ("All batches are given out".to_owned(), String::new())
+    let line = if told.status == "finished" {
+        "All batches are given out<span data-closes></span>".to_owned()
     } else {
-        let open = format!(
-            "Batch <b data-open>{}</b> of {} is open",
+        format!(
+            "Batch <b data-open>{}</b> of {} is open: <span data-in-batch>{}</span> of {} slots\
+             <span data-closes> · {closes}</span>",
             grouped((told.open_batch + 1).min(told.batches)),
-            grouped(told.batches)
-        );
-        (open, closes)
+            grouped(told.batches),
+            grouped(taken_now),
+            grouped(told.batch)
+        )
     };
     format!(
         "<section class=\"panel now\" aria-labelledby=\"now\" data-live=\"/models/{}/live\" \
@@ -415,8 +434,7 @@ fn now(told: &Model) -> String {
          <div class=\"tile\"><dt>Batches closed</dt><dd data-closed>{}</dd><p>of {} \
          planned</p></div>\
          <div class=\"tile\"><dt>{}</dt><dd data-slots>{}</dd><p>slots given out</p></div></dl>\
-         <p class=\"batch-line\">{open}: <span data-in-batch>{}</span> of {} slots<span \
-         data-closes>{}{closes}</span></p>{}\
+         <p class=\"batch-line\">{line}</p>{}\
          <ul class=\"log\" data-log aria-live=\"polite\" aria-label=\"What has happened since this \
          page was opened\"></ul></section>",
         escape(&told.model),
@@ -430,9 +448,6 @@ fn now(told: &Model) -> String {
         grouped(told.batches),
         upper(taken(told)),
         grouped(told.slots),
-        grouped(taken_now),
-        grouped(told.batch),
-        if closes.is_empty() { "" } else { " · " },
         charts::meter(&about, share, "done").replace("class=\"done\"", "class=\"done\" data-fill"),
     )
 }
@@ -499,7 +514,7 @@ fn rewards(told: &Model, releases: &[Release]) -> String {
         .map(|(k, e)| charts::Line {
             name: judged(e),
             points: releases.iter().map(|r| of(r, &e.policy)).collect(),
-            has_band: k < 2,
+            has_band: k == 0,
         })
         .collect();
     let legend: Vec<(String, String)> = shown
@@ -513,11 +528,9 @@ fn rewards(told: &Model, releases: &[Release]) -> String {
     );
     html.push_str(&charts::lines(&about, &places, &lines));
     html.push_str(
-        "<p class=\"note\">Estimated from released sums, since the beginning; shaded: 95 % \
-         intervals, \
-         which cover the noise of privacy. Other policies are estimated from the same decisions, \
-         as \
-         if they had decided.</p><div class=\"scroll\" tabindex=\"0\" role=\"region\" \
+        "<p class=\"note\">Estimated from released sums, since the beginning. Shaded: the 95 % \
+         interval of this model, which covers the noise of privacy; those of other policies are in \
+         the table. They are estimated from the same decisions, as if they had decided.</p><div class=\"scroll\" tabindex=\"0\" role=\"region\" \
          aria-label=\"Latest estimates\"><table><caption class=\"unseen\">Latest \
          estimates</caption>\
          <thead><tr><th scope=\"col\">Policy</th><th scope=\"col\" class=\"n\">Average reward</th>\
@@ -919,9 +932,11 @@ pub(super) fn audit(viewer: &Viewer, rows: &[Audit]) -> Page {
         .windows(2)
         .find(|pair| pair[0].seq + 1 == pair[1].seq && pair[0].hash != pair[1].prev);
     page.push(&match broken {
-        None => "<p class=\"good\">Each row holds the hash of the row before it, wherever both are \
+        None => {
+            "<p class=\"good\">Each row holds the hash of the row before it, wherever both are \
                  shown.</p>"
-            .to_owned(),
+                .to_owned()
+        }
         Some(pair) => format!(
             "<p class=\"alarm\" role=\"alert\">Row {} does not hold the hash of the row before \
              it: the \
