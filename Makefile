@@ -13,10 +13,12 @@ PACKAGE := target/python
 TESTED  := target/python-tested
 # Spark and other clusters, for their tests.
 SPARK   := target/spark
+# What tries the dashboard and the TypeScript client.
+BROWSER := target/browser
 # What `make mutants-diff` compares with.
 SINCE  ?= HEAD~1
 
-.PHONY: demo test test-python test-python-versions test-spark test-spark-once python wheel test-long fuzz bench oracle mutants mutants-diff deny
+.PHONY: demo test test-browser test-python test-python-versions test-spark test-spark-once python wheel test-long fuzz bench oracle mutants mutants-diff deny
 
 # People and a year of flights, which are built into the program: what was chosen and why, how well it learned, and what is promised.
 demo:
@@ -59,6 +61,21 @@ $(SPARK)/installed: python/requirements-spark.txt
 	$(SPARK)/bin/pip install --quiet --disable-pip-version-check -r python/requirements-spark.txt
 	touch $@
 
+# The dashboard in Debian's Chromium, and the TypeScript client; needs node and npm. Chromium is
+# installed where it is missing and may be. Pictures of all pages: target/browser/pages.
+test-browser: $(BROWSER)/installed
+	command -v chromium || apt-get install -y --no-install-recommends chromium fonts-dejavu-core || \
+	  { echo "NOT TESTED: there is no chromium, and it cannot be installed here" >&2; exit 1; }
+	cargo build --locked --bin hushstream
+	$(BROWSER)/bin/pytest -q -p no:cacheprovider clients/browser
+
+$(BROWSER)/installed: clients/browser/requirements.txt
+	$(PYTHON) -m venv $(BROWSER)
+	$(BROWSER)/bin/pip install --quiet --disable-pip-version-check -r clients/browser/requirements.txt
+	npm install --silent --no-audit --no-fund --prefix $(BROWSER) typescript@5.9.3 || \
+	  { echo "NOT TESTED: npm cannot install the TypeScript compiler here" >&2; exit 1; }
+	touch $@
+
 # The same tests on the oldest versions that the package works with.
 test-python-versions: test-python
 	$(PYTHON) -m venv target/python-oldest
@@ -84,7 +101,7 @@ fuzz:
 	cargo run --locked --quiet --release -p hushstream-fuzz -- --seconds 1800 --seed $$(date +%s)
 
 # Everything of `make test`, regret at full length, the error codes of what must not compile, the cipher's ways for other processors, cross-checks against other people's implementations, and whether tests notice changes of the code that privacy rests on.
-test-long: test oracle deny test-python-versions test-spark
+test-long: test oracle deny test-python-versions test-spark test-browser
 	cargo test --release --locked -p hushstream-arena --features long
 	cargo test --release --locked -p hushstream-cli --features long
 	cargo test --release --locked -p hushstream-server --features long

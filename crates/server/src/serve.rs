@@ -34,14 +34,15 @@ pub fn serve(config: Config, told: impl Fn(&App, SocketAddr)) -> Result<(), Star
 
 /// The router of everything that requests can ask for.
 pub fn router(app: &Arc<App>) -> Router {
-    let pages = web::router().with_state(Arc::clone(app));
-    let mut router = api::router(app).merge(pages);
+    let mut api = api::router(app);
+    let pages = web::router(api.clone());
     let origins: Vec<HeaderValue> = app
         .config
         .cors
         .iter()
         .filter_map(|origin| origin.parse().ok())
         .collect();
+    // Other origins may call the API, and never get a page.
     if !origins.is_empty() {
         let cors = CorsLayer::new()
             .allow_origin(AllowOrigin::list(origins))
@@ -52,9 +53,9 @@ pub fn router(app: &Arc<App>) -> Router {
                 header::IF_NONE_MATCH,
             ])
             .expose_headers([header::ETAG]);
-        router = router.layer(cors);
+        api = api.layer(cors);
     }
-    router
+    api.merge(pages)
 }
 
 async fn run(app: &Arc<App>, told: impl Fn(&App, SocketAddr)) -> Result<(), StartError> {
