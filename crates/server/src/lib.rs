@@ -30,6 +30,8 @@ pub mod rounds;
 mod serve;
 pub mod spec;
 pub mod store;
+#[cfg(feature = "tls")]
+mod tls;
 pub mod told;
 pub mod watch;
 mod web;

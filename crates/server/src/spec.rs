@@ -140,8 +140,16 @@ impl ModelSpec {
     pub fn schema(&self) -> Result<Schema, Problem> {
         let mut schema: Schema = serde_json::from_value(self.schema.clone())
             .map_err(|error| wrong("schema", error.to_string()))?;
+        let other = [
+            schema.task.is_some(),
+            schema.arms.is_some() || schema.arm.is_some() || schema.propensity.is_some(),
+            schema.person.is_some() || schema.time.is_some(),
+        ];
+        if other.contains(&true) {
+            let told = "task, actions and persons are stated beside the schema, and no times";
+            return Err(wrong("schema", told));
+        }
         schema.missing_target = Some(MissingTarget::Null);
-        schema.person = None;
         if self.per_person.is_some() {
             schema.person = Some(PERSON.to_owned());
         }

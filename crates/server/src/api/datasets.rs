@@ -132,6 +132,7 @@ async fn put(call: Call) -> Result<Public, Problem> {
             zero_out,
             persons: wanted.persons,
             created: tx.now,
+            locked: false,
         };
         let bytes = encode(&row);
         tx.datasets

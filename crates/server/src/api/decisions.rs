@@ -297,6 +297,7 @@ async fn decide(call: Call) -> Result<ForAsker, Problem> {
     let mut object = any_object(&call)?;
     let event = event_id(&object)?;
     object.remove("event_id");
+    call.admit(1)?;
     let family = &call.caller()?.family;
     let answer = decision(&call.app, row, family, event, object).await?;
     Ok(ForAsker::json(200, &answer))
@@ -519,6 +520,7 @@ async fn take(call: Call) -> Result<Public, Problem> {
         object(&call, &["event_id"])?
     };
     let event = event_id(&object)?;
+    call.admit(1)?;
     let app = Arc::clone(&call.app);
     let family = &call.caller()?.family;
     let id = app.secret.event(&row.tenant, family, row.number, &event);

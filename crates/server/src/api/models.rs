@@ -132,7 +132,8 @@ async fn planned(call: &Call) -> Result<Planned, Problem> {
     let dataset = call.app.dataset(call.tenant()?, &spec.dataset)?;
     let learner = spec.learner(&dataset)?;
     let (columns, target) = spec.columns(&learner)?;
-    let asked = call.app.workers.ask(dataset.number, move |actor| actor.plan(learner));
+    let people = dataset.clone();
+    let asked = call.app.workers.ask(dataset.number, move |actor| actor.plan(learner, &people));
     let (plan, refusal) = asked.await?;
     spec.rounds(plan.parameters.batch.max(1))?;
     Ok(Planned {

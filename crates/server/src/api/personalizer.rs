@@ -144,6 +144,7 @@ async fn rank(call: Call) -> Result<ForAsker, Problem> {
         .as_array()
         .cloned()
         .unwrap_or_default();
+    call.admit(1)?;
     let family = &call.caller()?.family;
     let answer = decision(&call.app, row, family, event, object).await?;
     let told = answer.map(|answer| {

@@ -150,6 +150,7 @@ async fn take(call: Call) -> Result<ForAsker, Problem> {
     check_task(&row, false)?;
     let dataset = call.app.dataset(&row.tenant, &row.dataset)?.number;
     let lines = lines(&call, &row)?;
+    call.admit(lines.len() as u64)?;
     // Which lines the schema refuses is told to whoever sent them; their slots are null.
     let read: Vec<(Line, Result<Record, Problem>)> = lines
         .into_iter()

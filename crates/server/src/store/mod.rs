@@ -15,6 +15,7 @@
 mod committer;
 mod core;
 mod rows;
+mod witness;
 
 pub use committer::{Committer, Lane, Limits, OnAfter};
 pub use core::{After, Core, Op, Reached, Taken, Tx};
@@ -24,6 +25,8 @@ pub(crate) use core::{counts_of, published, state_of};
 pub use rows::{
     AuditRow, DatasetRow, Exact, ModelRow, ModelStatus, Published, ReleaseRow, Role, TokenRow,
 };
+
+pub use witness::Witness;
 
 use redb::TableDefinition;
 

@@ -4,6 +4,7 @@
 mod api;
 mod document;
 mod neighbours;
+mod operations;
 mod recovery;
 mod rounds;
 mod support;
