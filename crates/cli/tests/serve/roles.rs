@@ -82,7 +82,7 @@ fn body(schema: &str) -> String {
         "Empty" | "NewSlot" => json!({}),
         "NewToken" => json!({"role": "reader"}),
         "NewDataset" => people(),
-        "NewBudget" => json!({"epsilon": 200.0, "delta": 1e-4, "reason": "a test"}),
+        "NewBudget" => json!({"epsilon": 25.0, "delta": 2e-6, "reason": "a test"}),
         "NewModel" => banner("people", 5, 10),
         "NewDecision" => json!({"context": context}),
         "Reward" => json!({"value": 1}),
