@@ -7,6 +7,7 @@ use hushstream_account::{Adjacency, Budget, FilterKind};
 use hushstream_mechanism::{FileStorage, Ledger, LedgerError, Scope};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
 /// The fraction of δ that is set aside for the precision of draws: some 10⁻²² for each run. Were
 /// it left to the first run, as in a ledger of one run, there would be none for a second.
 const PRECISION: f64 = 1e-9;
