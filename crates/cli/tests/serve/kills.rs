@@ -175,8 +175,13 @@ impl Asker {
         let body = json!({"value": value}).to_string();
         let (answer, died) = self.client.insist(method, &self.path(&path), &body);
         assert_eq!(answer.status, 204, "{answer:?}");
-        // The first counts.
-        self.events[about].told.get_or_insert(value);
+        let told = &mut self.events[about].told;
+        if self.kind == Kind::Records {
+            // A target is put: the last counts. Of rewards the first does.
+            *told = Some(value);
+        } else {
+            told.get_or_insert(value);
+        }
         died
     }
 
@@ -287,11 +292,13 @@ fn check_charges(operator: &mut Client) {
     }
 }
 
-/// Kills the server so often, every second time while it starts; the last one lives.
-fn kill(folder: &Path, address: SocketAddr, mut server: Server) -> Server {
+/// Kills the server while models are made, and so often afterwards, every second time while it
+/// starts; the last one lives.
+fn kill(folder: &Path, address: SocketAddr, mut server: Server, is_made: &AtomicBool) -> Server {
     let mut dice = Dice(77);
     let mut starting = Duration::from_millis(100);
-    for number in 0..KILLS {
+    let (mut number, mut killed) = (0, 0);
+    while killed < KILLS || number % 2 == 1 {
         let longest = if number % 2 == 0 {
             Duration::from_millis(500)
         } else {
@@ -309,6 +316,8 @@ fn kill(folder: &Path, address: SocketAddr, mut server: Server) -> Server {
         if number % 2 == 1 {
             starting = start.elapsed();
         }
+        number += 1;
+        killed += u32::from(is_made.load(Ordering::SeqCst));
     }
     server
 }
@@ -320,17 +329,20 @@ fn what_was_acknowledged_survives_and_nothing_counts_twice() {
     let server = Server::start_at(folder, address, "warn");
     let mut operator = server.client(&first_token(folder, "operator.token"));
     let token = new_token(&mut operator, "main", &json!({"role": "client"}));
-    let is_over = AtomicBool::new(false);
+    let (is_made, is_over) = (AtomicBool::new(false), AtomicBool::new(false));
     let (mut server, askers) = std::thread::scope(|scope| {
-        let is_over = &is_over;
+        let (is_made, is_over) = (&is_made, &is_over);
         let killer = scope.spawn(move || {
             // Whatever fails, the clients are told to end.
-            let killing = std::panic::AssertUnwindSafe(|| kill(folder, address, server));
+            let killing = std::panic::AssertUnwindSafe(|| kill(folder, address, server, is_made));
             let server = std::panic::catch_unwind(killing);
             is_over.store(true, Ordering::SeqCst);
             server.unwrap()
         });
-        set_up(&mut operator);
+        let making = std::panic::AssertUnwindSafe(|| set_up(&mut operator));
+        let made = std::panic::catch_unwind(making);
+        is_made.store(true, Ordering::SeqCst);
+        made.unwrap();
         let askers: Vec<_> = (1_u64..)
             .zip(MODELS)
             .map(|(seed, (model, _, kind))| {

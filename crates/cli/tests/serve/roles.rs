@@ -83,7 +83,7 @@ fn body(schema: &str) -> String {
         "NewToken" => json!({"role": "reader"}),
         "NewDataset" => people(),
         "NewBudget" => json!({"epsilon": 25.0, "delta": 2e-6, "reason": "a test"}),
-        "NewModel" => banner("people", 5, 10),
+        "NewModel" => banner("people", 50, 10),
         "NewDecision" => json!({"context": context}),
         "Reward" => json!({"value": 1}),
         "Outcome" => json!({"policy": 0, "context": context, "action": "red"}),
@@ -147,8 +147,8 @@ fn tenant() -> Tenant {
     let server = Server::start(folder.path());
     let mut operator = server.client(&first_token(folder.path(), "operator.token"));
     operator.call("PUT", "/v1/datasets/people", &people()).is(201);
-    operator.call("PUT", "/v1/models/banner", &banner("people", 5, 10)).is(201);
-    let mut scores = banner("people", 5, 10);
+    operator.call("PUT", "/v1/models/banner", &banner("people", 50, 10)).is(201);
+    let mut scores = banner("people", 50, 10);
     scores["task"] = json!("classify");
     scores["schema"]["target"] = json!("clicked");
     scores.as_object_mut().unwrap().retain(|key, _| key != "actions" && key != "mode");
@@ -334,7 +334,7 @@ fn another_tenant_cannot_tell_what_is_there() {
     assert_eq!(other.get("/v1/models").json(), json!({"models": []}));
     assert_eq!(other.get("/v1/datasets").json(), json!({"datasets": []}));
     assert!(!other.get("/v1/audit").body.contains("people"));
-    let spec = banner("people", 5, 10);
+    let spec = banner("people", 50, 10);
     other.call("PUT", "/v1/models/banner", &spec).is(404);
     other.call("PUT", "/v1/datasets/people", &people()).is(201);
     other.call("PUT", "/v1/models/banner", &spec).is(201);
