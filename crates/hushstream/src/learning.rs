@@ -296,7 +296,8 @@ impl<'a> Learning<'a> {
         context: &Raw<Record>,
         slot: u64,
     ) -> Result<Option<AskerOnly<Drawn>>> {
-        self.session.decide(&mut *self.ledger.lock()?, context, slot)
+        self.session
+            .decide(&mut *self.ledger.lock()?, context, slot)
     }
 
     /// The question for workers on other machines, after a sync.

@@ -174,12 +174,7 @@ impl StateFolder {
     }
 
     /// Writes everything that a resume needs, durably, before anything is spent.
-    pub(crate) fn begin(
-        &self,
-        key: &Key,
-        card: &Card,
-        seal: Option<&dyn KeySeal>,
-    ) -> Result<()> {
+    pub(crate) fn begin(&self, key: &Key, card: &Card, seal: Option<&dyn KeySeal>) -> Result<()> {
         let path = self.path.join("key");
         // An existing key is from a crash before the card was written: it has drawn nothing.
         match seal {

@@ -98,7 +98,10 @@ impl App {
             .collect();
         let closed_at_start = core.models().map(|(row, state)| (row.number, state.closed));
         let closed_at_start = closed_at_start.collect();
-        let (policies, hub) = (Arc::new(Policies::new(Arc::clone(&db))), Arc::<Hub>::default());
+        let (policies, hub) = (
+            Arc::new(Policies::new(Arc::clone(&db))),
+            Arc::<Hub>::default(),
+        );
         let metrics = Arc::<Metrics>::default();
         let context = Arc::new(Context {
             folder: datasets,
@@ -132,16 +135,16 @@ impl App {
         );
         let committer = Arc::new(committer.map_err(io("no threads for"))?);
         let _ = context.committer.set(Arc::clone(&committer));
-        let secret = secret(&committer, &db, &master, config.seed)?;
-        let mut name = [0; 16];
-        match config.seed {
-            Some(seed) => {
-                name[..8].copy_from_slice(&seed.to_le_bytes());
-                name[8..].copy_from_slice(&boot.to_le_bytes());
+        let made = secret(&committer, &db, &master, config.seed);
+        let made = made.and_then(|secret| Ok((secret, boot_name(config.seed, boot)?)));
+        let (secret, boot) = match made {
+            Ok(made) => made,
+            Err(error) => {
+                workers.stop();
+                committer.stop();
+                return Err(error);
             }
-            None => getrandom::fill(&mut name)
-                .map_err(|_| StartError::Refused("no random bytes".to_owned()))?,
-        }
+        };
         let app = Arc::new(Self {
             config,
             clock,
@@ -154,20 +157,27 @@ impl App {
             metrics,
             secret,
             rates: Rates::default(),
-            boot: name,
+            boot,
         });
-        if app.config.restored {
-            app.lock_all()?;
-        }
-        app.load_tokens()?;
-        app.first_tokens()?;
-        if !app.config.restored {
-            for model in behind {
-                feed(&app.workers, &app.db, &model);
-            }
-            app.begin_again()?;
-        }
+        // Whoever tries again must find the store closed.
+        app.begin(&behind).inspect_err(|_| app.stop())?;
         Ok(app)
+    }
+
+    /// Reads tokens, makes the first ones, and goes on with what waits.
+    fn begin(&self, behind: &[Arc<ModelRow>]) -> Result<(), StartError> {
+        if self.config.restored {
+            self.lock_all()?;
+        }
+        self.load_tokens()?;
+        self.first_tokens()?;
+        if !self.config.restored {
+            for model in behind {
+                feed(&self.workers, &self.db, model);
+            }
+            self.begin_again()?;
+        }
+        Ok(())
     }
 
     /// After a restore: no model learns, and no data set is charged.
@@ -407,7 +417,10 @@ fn secret(
     drop((keys, txn));
     let (mut names, coins) = match seed {
         Some(seed) => ([0; 32], Key::insecure_from_seed(seed)),
-        None => ([0; 32], Key::from_os().map_err(|_| refused("no random bytes"))?),
+        None => (
+            [0; 32],
+            Key::from_os().map_err(|_| refused("no random bytes"))?,
+        ),
     };
     match seed {
         Some(seed) => names[..8].copy_from_slice(&seed.to_le_bytes()),
@@ -431,6 +444,20 @@ fn secret(
     });
     written.map_err(|problem| StartError::Refused(problem.detail))?;
     Ok(Secret::new(names, coins))
+}
+
+/// The random name of this start.
+fn boot_name(seed: Option<u64>, boot: u64) -> Result<[u8; 16], StartError> {
+    let mut name = [0; 16];
+    match seed {
+        Some(seed) => {
+            name[..8].copy_from_slice(&seed.to_le_bytes());
+            name[8..].copy_from_slice(&boot.to_le_bytes());
+        }
+        None => getrandom::fill(&mut name)
+            .map_err(|_| StartError::Refused("no random bytes".to_owned()))?,
+    }
+    Ok(name)
 }
 
 fn restrict(folder: &Path) -> std::io::Result<()> {

@@ -46,7 +46,11 @@ pub fn router(app: &Arc<App>) -> Router {
         let cors = CorsLayer::new()
             .allow_origin(AllowOrigin::list(origins))
             .allow_methods(tower_http::cors::Any)
-            .allow_headers([header::AUTHORIZATION, header::CONTENT_TYPE, header::IF_NONE_MATCH])
+            .allow_headers([
+                header::AUTHORIZATION,
+                header::CONTENT_TYPE,
+                header::IF_NONE_MATCH,
+            ])
             .expose_headers([header::ETAG]);
         router = router.layer(cors);
     }

@@ -32,7 +32,10 @@ impl TlsListener {
         key: &Path,
     ) -> Result<Self, StartError> {
         let wrong = |path: &Path| {
-            let told = format!("{} is no PEM file of the kind that is needed", path.display());
+            let told = format!(
+                "{} is no PEM file of the kind that is needed",
+                path.display()
+            );
             StartError::Refused(told)
         };
         let chain = CertificateDer::pem_file_iter(certificate).map_err(|_| wrong(certificate))?;

@@ -214,14 +214,18 @@ fn replay(client: &mut Client, asker: &Asker) {
         let about = |kind: &str| path(&format!("{kind}/{}", event.id));
         match (asker.kind, &event.answer) {
             (Kind::Records, _) => {
-                client.send("POST", &path("records"), &asker.body(event)).is(200);
+                client
+                    .send("POST", &path("records"), &asker.body(event))
+                    .is(200);
                 if let Some(value) = &event.told {
                     let to = about("records") + "/target";
                     client.call("PUT", &to, &json!({"value": value})).is(204);
                 }
             }
             (Kind::Shadow, _) => {
-                client.send("POST", &path("decisions"), &asker.body(event)).is(200);
+                client
+                    .send("POST", &path("decisions"), &asker.body(event))
+                    .is(200);
                 if let Some(value) = &event.told {
                     let to = about("decisions") + "/reward";
                     client.call("POST", &to, &json!({"value": value})).is(204);
@@ -263,10 +267,19 @@ fn releases(operator: &mut Client, asker: &Asker) -> Vec<String> {
     });
     assert_eq!(model["status"], json!("learning"));
     assert_eq!(model["closed_batches"], json!(batches));
-    assert_eq!(model["slots"], json!(asker.events.len()), "a slot twice, or lost");
+    assert_eq!(
+        model["slots"],
+        json!(asker.events.len()),
+        "a slot twice, or lost"
+    );
     let versions = 0..=batches;
     versions
-        .map(|version| operator.get(&format!("{path}/policy?version={version}")).is(200).body)
+        .map(|version| {
+            operator
+                .get(&format!("{path}/policy?version={version}"))
+                .is(200)
+                .body
+        })
         .collect()
 }
 
@@ -274,13 +287,21 @@ fn check_counts(operator: &mut Client, asker: &Asker) {
     let path = format!("/v1/models/{}/operator", asker.model);
     let exact = operator.get(&path).is(200).json();
     let told = asker.events.iter().filter(|event| event.told.is_some());
-    assert_eq!(exact["rewards"], json!(told.count()), "{}: {exact}", asker.model);
+    assert_eq!(
+        exact["rewards"],
+        json!(told.count()),
+        "{}: {exact}",
+        asker.model
+    );
     assert_eq!(exact["late"], json!(0), "{exact}");
 }
 
 fn check_charges(operator: &mut Client) {
     for dataset in ["one", "two"] {
-        let told = operator.get(&format!("/v1/datasets/{dataset}")).is(200).json();
+        let told = operator
+            .get(&format!("/v1/datasets/{dataset}"))
+            .is(200)
+            .json();
         let mut charged: Vec<&str> = Vec::new();
         for run in told["runs"].as_array().unwrap() {
             assert_eq!(run["begun"], json!(true), "{told}");
@@ -355,8 +376,7 @@ fn what_was_acknowledged_survives_and_nothing_counts_twice() {
                 };
                 scope.spawn(move || {
                     let mut batches = 0;
-                    while batches < BATCHES
-                        && (batches < LEAST || !is_over.load(Ordering::SeqCst))
+                    while batches < BATCHES && (batches < LEAST || !is_over.load(Ordering::SeqCst))
                     {
                         asker.batch();
                         batches += 1;
@@ -365,7 +385,10 @@ fn what_was_acknowledged_survives_and_nothing_counts_twice() {
                 })
             })
             .collect();
-        let askers: Vec<Asker> = askers.into_iter().map(|asker| asker.join().unwrap()).collect();
+        let askers: Vec<Asker> = askers
+            .into_iter()
+            .map(|asker| asker.join().unwrap())
+            .collect();
         (killer.join().unwrap(), askers)
     });
     let mut operator = server.client(operator.token());
@@ -373,7 +396,9 @@ fn what_was_acknowledged_survives_and_nothing_counts_twice() {
         .iter()
         .map(|asker| releases(&mut operator, asker))
         .collect();
-    askers.iter().for_each(|asker| check_counts(&mut operator, asker));
+    askers
+        .iter()
+        .for_each(|asker| check_counts(&mut operator, asker));
     check_charges(&mut operator);
     server.stop();
 

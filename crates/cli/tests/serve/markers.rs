@@ -15,7 +15,10 @@ fn check(what: &str, text: &str) {
     let lower = text.to_lowercase();
     assert!(!lower.contains(TEXT), "{what} has a marked text: {text}");
     for digits in DIGITS {
-        assert!(!lower.contains(digits), "{what} has a marked number: {text}");
+        assert!(
+            !lower.contains(digits),
+            "{what} has a marked number: {text}"
+        );
     }
 }
 
@@ -67,17 +70,28 @@ fn plant(client: &mut Client, errors: &mut Vec<Answer>) {
     let records = "/v1/models/scores/records";
     for body in bodies() {
         seen(client.call("POST", decisions, &body), errors);
-        seen(client.call("POST", "/v1/models/banner/slots", &body), errors);
+        seen(
+            client.call("POST", "/v1/models/banner/slots", &body),
+            errors,
+        );
         let line = json!({"event_id": body["event_id"], "features": body["context"],
                           "target": body["event_id"], "person": body["person"]});
         seen(client.send("POST", records, &line.to_string()), errors);
         let rows = json!({"rows": [body["context"]]});
-        seen(client.call("POST", "/v1/models/scores/predict", &rows), errors);
+        seen(
+            client.call("POST", "/v1/models/scores/predict", &rows),
+            errors,
+        );
         let features = json!({"eventId": body["event_id"], "contextFeatures": [body["context"]],
                               "actions": [{"id": "red"}, {"id": TEXT}]});
         seen(client.call("POST", rank, &features), errors);
     }
-    let told = [json!(NUMBER), json!(TEXT), json!([NUMBER]), json!({TEXT: NUMBER})];
+    let told = [
+        json!(NUMBER),
+        json!(TEXT),
+        json!([NUMBER]),
+        json!({TEXT: NUMBER}),
+    ];
     for number in 0..12 {
         let event = format!("{TEXT}-{number}");
         for value in &told {
@@ -89,10 +103,16 @@ fn plant(client: &mut Client, errors: &mut Vec<Answer>) {
             let path = format!("/personalizer/v1.1-preview.3/events/{event}/reward");
             seen(client.call("POST", &path, &value), errors);
         }
-        seen(client.send("POST", &format!("{decisions}/{event}/activate"), ""), errors);
+        seen(
+            client.send("POST", &format!("{decisions}/{event}/activate"), ""),
+            errors,
+        );
         let outcome = json!({"policy": 0, "context": {"age": NUMBER, "device": TEXT},
                              "action": TEXT, "value": NUMBER});
-        seen(client.call("PUT", &format!("/v1/models/banner/slots/{event}"), &outcome), errors);
+        seen(
+            client.call("PUT", &format!("/v1/models/banner/slots/{event}"), &outcome),
+            errors,
+        );
     }
     for text in broken() {
         for (method, path) in [
@@ -126,24 +146,49 @@ fn nothing_private_is_written_down_or_told_in_errors() {
     let folder = tempfile::tempdir().unwrap();
     let mut server = Server::start_at(folder.path(), free_address(), "debug");
     let mut operator = server.client(&first_token(folder.path(), "operator.token"));
-    operator.call("PUT", "/v1/datasets/people", &people()).is(201);
-    operator.call("PUT", "/v1/models/banner", &banner("people", 5, 100)).is(201);
+    operator
+        .call("PUT", "/v1/datasets/people", &people())
+        .is(201);
+    operator
+        .call("PUT", "/v1/models/banner", &banner("people", 5, 100))
+        .is(201);
     let mut scores = banner("people", 5, 100);
     scores["task"] = json!("classify");
     scores["schema"]["target"] = json!("clicked");
-    scores.as_object_mut().unwrap().retain(|key, _| key != "actions" && key != "mode");
+    scores
+        .as_object_mut()
+        .unwrap()
+        .retain(|key, _| key != "actions" && key != "mode");
     operator.call("PUT", "/v1/models/scores", &scores).is(201);
     let mut errors = Vec::new();
-    for body in [json!({"role": "client"}), json!({"role": "client", "models": ["banner"]})] {
+    for body in [
+        json!({"role": "client"}),
+        json!({"role": "client", "models": ["banner"]}),
+    ] {
         let token = new_token(&mut operator, "main", &body);
         plant(&mut server.client(&token), &mut errors);
     }
     // A secret token is a marker too.
     let forget = json!({"model": "banner", "event_ids": [format!("{TEXT}-0"), TEXT]});
-    operator.call("POST", "/v1/datasets/people/forget", &forget).is(200);
-    operator.call("POST", "/v1/datasets/people/forget", &json!({"person": TEXT})).is(200);
-    for told in [json!({"person": NUMBER}), json!({TEXT: NUMBER}), json!({"event_ids": TEXT})] {
-        seen(operator.call("POST", "/v1/datasets/people/forget", &told), &mut errors);
+    operator
+        .call("POST", "/v1/datasets/people/forget", &forget)
+        .is(200);
+    operator
+        .call(
+            "POST",
+            "/v1/datasets/people/forget",
+            &json!({"person": TEXT}),
+        )
+        .is(200);
+    for told in [
+        json!({"person": NUMBER}),
+        json!({TEXT: NUMBER}),
+        json!({"event_ids": TEXT}),
+    ] {
+        seen(
+            operator.call("POST", "/v1/datasets/people/forget", &told),
+            &mut errors,
+        );
     }
     wait_until("batches are learned from", || {
         let policy = |json: Value| json["policy"].as_u64().unwrap();
@@ -153,13 +198,21 @@ fn nothing_private_is_written_down_or_told_in_errors() {
     check("the audit log", &operator.get("/v1/audit").is(200).body);
     check("metrics", &server.told("/metrics"));
     check("public metrics", &server.told("/metrics/public"));
-    let paths = ["/v1/models", "/v1/datasets", "/v1/datasets/people", "/v1/models/banner"];
+    let paths = [
+        "/v1/models",
+        "/v1/datasets",
+        "/v1/datasets/people",
+        "/v1/models/banner",
+    ];
     for path in paths {
         check(path, &operator.get(path).is(200).body);
     }
     server.stop();
     let log = std::fs::read_to_string(folder.path().join("log")).unwrap();
-    assert!(log.contains("\"reward\""), "debug shows the route of rewards");
+    assert!(
+        log.contains("\"reward\""),
+        "debug shows the route of rewards"
+    );
     check("the log", &log);
     for secret in [operator.token(), &first_token(folder.path(), "admin.token")] {
         assert!(!log.contains(secret), "a token is in the log");

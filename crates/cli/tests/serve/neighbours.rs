@@ -53,7 +53,10 @@ fn mask(value: &mut Value) {
         Value::Object(object) => {
             for (key, value) in object.iter_mut() {
                 let key = key.as_str();
-                if matches!(key, "weights" | "reward" | "low" | "high" | "checksum" | "micros") {
+                if matches!(
+                    key,
+                    "weights" | "reward" | "low" | "high" | "checksum" | "micros"
+                ) {
                     *value = json!(key);
                 } else {
                     mask(value);
@@ -84,7 +87,11 @@ fn seen(what: &str, answer: &Answer) -> String {
     let mut head = answer.head.clone();
     // The length follows from released numbers.
     head.retain(|line| !line.starts_with("date:") && !line.starts_with("content-length:"));
-    format!("{what}: {} {head:?} {}", answer.status, masked(&answer.body))
+    format!(
+        "{what}: {} {head:?} {}",
+        answer.status,
+        masked(&answer.body)
+    )
 }
 
 fn copy(from: &Path, to: &Path) {
@@ -167,12 +174,23 @@ fn public(person: Person, from: &Path, tokens: &Tokens) -> Vec<String> {
             let again = others[(slot % 2) as usize].call("POST", path, &body);
             all.push(seen("again", &again));
         }
-        let read = ["", "/policy", "/releases", "/evaluation", "/policy?version=1"];
+        let read = [
+            "",
+            "/policy",
+            "/releases",
+            "/evaluation",
+            "/policy?version=1",
+        ];
         for path in read.map(|rest| format!("/v1/models/banner{rest}")) {
             all.push(seen(&path, &reader.get(&path)));
         }
     }
-    for path in ["/v1/models", "/v1/datasets", "/v1/datasets/people", "/v1/whoami"] {
+    for path in [
+        "/v1/models",
+        "/v1/datasets",
+        "/v1/datasets/people",
+        "/v1/whoami",
+    ] {
         all.push(seen(path, &reader.get(path)));
     }
     let audit = server.client(&tokens.operator).get("/v1/audit");
@@ -189,7 +207,11 @@ fn public(person: Person, from: &Path, tokens: &Tokens) -> Vec<String> {
     let log = std::fs::read_to_string(folder.path().join("log")).unwrap();
     // Waiting for the learner is a matter of time: its questions are not compared.
     let is_waiting = |line: &&str| !line.contains("\"get-model\"");
-    all.extend(log.lines().filter(is_waiting).map(|line| format!("log: {}", masked(line))));
+    all.extend(
+        log.lines()
+            .filter(is_waiting)
+            .map(|line| format!("log: {}", masked(line))),
+    );
     all
 }
 
@@ -200,7 +222,9 @@ fn what_one_person_does_moves_released_numbers_and_nothing_else() {
     let mut operator = server.client(&first_token(folder.path(), "operator.token"));
     let mut spec = banner("people", BATCH, 10);
     spec["evaluation"] = json!({"policies": ["uniform"]});
-    operator.call("PUT", "/v1/datasets/people", &people()).is(201);
+    operator
+        .call("PUT", "/v1/datasets/people", &people())
+        .is(201);
     operator.call("PUT", "/v1/models/banner", &spec).is(201);
     let mut token = |role: &str| new_token(&mut operator, "main", &json!({"role": role}));
     let (theirs, others, reader) = (token("client"), token("client"), token("reader"));
@@ -212,8 +236,17 @@ fn what_one_person_does_moves_released_numbers_and_nothing_else() {
     };
     server.stop();
     let usual = public(Person::Usual, folder.path(), &tokens);
-    for kind in ["log: ", "event closed", "event released", "decision: 200", "reward: 204"] {
-        assert!(usual.iter().any(|line| line.starts_with(kind)), "{kind}: {usual:#?}");
+    for kind in [
+        "log: ",
+        "event closed",
+        "event released",
+        "decision: 200",
+        "reward: 204",
+    ] {
+        assert!(
+            usual.iter().any(|line| line.starts_with(kind)),
+            "{kind}: {usual:#?}"
+        );
     }
     for person in OTHERS {
         let other = public(person, folder.path(), &tokens);

@@ -90,7 +90,9 @@ fn body(schema: &str) -> String {
         "Records" => json!({"features": context, "target": 1}),
         "Target" => json!({"value": 1}),
         "Rows" => json!({"rows": [context]}),
-        "Rank" => json!({"contextFeatures": [context], "actions": [{"id": "red"}, {"id": "green"}]}),
+        "Rank" => {
+            json!({"contextFeatures": [context], "actions": [{"id": "red"}, {"id": "green"}]})
+        }
         "Forget" => json!({"model": "banner", "event_ids": ["one"]}),
         other => panic!("say what a body of {other} is"),
     };
@@ -99,7 +101,10 @@ fn body(schema: &str) -> String {
 
 /// The path with names of things that are there, but for one, which is not: by number.
 fn filled(operation: &Operation, token: &str, missing: Option<usize>) -> String {
-    let predicts = matches!(operation.id.as_str(), "post-records" | "put-target" | "predict");
+    let predicts = matches!(
+        operation.id.as_str(),
+        "post-records" | "put-target" | "predict"
+    );
     let mut number = 0;
     let mut path = String::new();
     for part in operation.path.split_inclusive(['{', '}']) {
@@ -146,12 +151,19 @@ fn tenant() -> Tenant {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(folder.path());
     let mut operator = server.client(&first_token(folder.path(), "operator.token"));
-    operator.call("PUT", "/v1/datasets/people", &people()).is(201);
-    operator.call("PUT", "/v1/models/banner", &banner("people", 50, 10)).is(201);
+    operator
+        .call("PUT", "/v1/datasets/people", &people())
+        .is(201);
+    operator
+        .call("PUT", "/v1/models/banner", &banner("people", 50, 10))
+        .is(201);
     let mut scores = banner("people", 50, 10);
     scores["task"] = json!("classify");
     scores["schema"]["target"] = json!("clicked");
-    scores.as_object_mut().unwrap().retain(|key, _| key != "actions" && key != "mode");
+    scores
+        .as_object_mut()
+        .unwrap()
+        .retain(|key, _| key != "actions" && key != "mode");
     operator.call("PUT", "/v1/models/scores", &scores).is(201);
     let document = operator.get("/v1/openapi.json").is(200).json();
     Tenant {
@@ -169,11 +181,17 @@ impl Tenant {
         let mut client = self.server.client(&token);
         let context = json!({"age": 31, "device": "phone"});
         let asked = json!({"event_id": "one", "context": context});
-        client.call("POST", "/v1/models/banner/decisions", &asked).is(200);
+        client
+            .call("POST", "/v1/models/banner/decisions", &asked)
+            .is(200);
         let edge = json!({"event_id": "edge"});
-        client.call("POST", "/v1/models/banner/slots", &edge).is(201);
+        client
+            .call("POST", "/v1/models/banner/slots", &edge)
+            .is(201);
         let line = json!({"event_id": "one", "features": context}).to_string();
-        client.send("POST", "/v1/models/scores/records", &line).is(200);
+        client
+            .send("POST", "/v1/models/scores/records", &line)
+            .is(200);
         client
     }
 
@@ -252,7 +270,11 @@ fn whoever_may_call_is_not_refused() {
     let personalizer = new_token(&mut tenant.operator, "main", &only);
     let ranked = json!({"eventId": "one", "contextFeatures": [], "actions": [{"id": "red"}]});
     let path = "/personalizer/v1.1-preview.3/rank";
-    tenant.server.client(&personalizer).call("POST", path, &ranked).is(201);
+    tenant
+        .server
+        .client(&personalizer)
+        .call("POST", path, &ranked)
+        .is(201);
     for operation in operations(&tenant.document) {
         let id = operation.id.as_str();
         let (_, who) = WHO.iter().find(|(known, _)| *known == id).unwrap();
@@ -267,11 +289,18 @@ fn whoever_may_call_is_not_refused() {
                 continue;
             }
             let is_personalizer = id.starts_with("personalizer");
-            let token = if is_personalizer { &personalizer } else { token };
+            let token = if is_personalizer {
+                &personalizer
+            } else {
+                token
+            };
             let spare = tenant.spare();
             let path = filled(&operation, &spare, None);
             let body = operation.body.as_deref().map(body).unwrap_or_default();
-            let answer = tenant.server.client(token).send(&operation.method, &path, &body);
+            let answer = tenant
+                .server
+                .client(token)
+                .send(&operation.method, &path, &body);
             // There is no evaluation in this model, and no batch to close once it was closed.
             let is_sound = match id {
                 "get-evaluation" => answer.status == 404,
@@ -286,7 +315,10 @@ fn whoever_may_call_is_not_refused() {
 /// What a name was replaced with does not count.
 fn without_names(answer: &Answer) -> (u16, String) {
     let body = answer.body.replace("nothing-of-this-name", "…");
-    let body = body.replace("people", "…").replace("banner", "…").replace("scores", "…");
+    let body = body
+        .replace("people", "…")
+        .replace("banner", "…")
+        .replace("scores", "…");
     (answer.status, body)
 }
 
@@ -320,11 +352,18 @@ fn another_tenant_cannot_tell_what_is_there() {
             } else {
                 404
             };
-            assert_eq!(there.status, status, "{id} by another tenant's {role}: {there:?}");
+            assert_eq!(
+                there.status, status,
+                "{id} by another tenant's {role}: {there:?}"
+            );
             for missing in 0..count(&operation) {
                 let path = filled(&operation, &spare, Some(missing));
                 let answer = caller.send(&operation.method, &path, &sound);
-                assert_eq!(without_names(&answer), without_names(&there), "{id} by {role}");
+                assert_eq!(
+                    without_names(&answer),
+                    without_names(&there),
+                    "{id} by {role}"
+                );
             }
         }
     }
@@ -352,7 +391,10 @@ fn a_token_for_one_model_cannot_tell_what_others_there_are() {
         if !operation.path.contains("{model}") {
             continue;
         }
-        for role in who.split(' ').filter(|role| matches!(*role, "client" | "reader")) {
+        for role in who
+            .split(' ')
+            .filter(|role| matches!(*role, "client" | "reader"))
+        {
             let token = new_token(&mut tenant.operator, "main", &only(role));
             let mut caller = tenant.server.client(&token);
             let sound = operation.body.as_deref().map(body).unwrap_or_default();
@@ -367,8 +409,16 @@ fn a_token_for_one_model_cannot_tell_what_others_there_are() {
     // Nor are they listed; and operators are the tenant's, not a model's.
     for role in ["client", "reader"] {
         let token = new_token(&mut tenant.operator, "main", &only(role));
-        let listed = tenant.server.client(&token).get("/v1/models").is(200).json();
+        let listed = tenant
+            .server
+            .client(&token)
+            .get("/v1/models")
+            .is(200)
+            .json();
         assert_eq!(listed, json!({"models": []}));
     }
-    tenant.operator.call("POST", "/v1/tenants/main/tokens", &only("operator")).is(422);
+    tenant
+        .operator
+        .call("POST", "/v1/tenants/main/tokens", &only("operator"))
+        .is(422);
 }

@@ -24,7 +24,9 @@ impl Shop {
         let folder = tempfile::tempdir().unwrap();
         let server = Server::start(folder.path());
         let mut operator = server.client(&first_token(folder.path(), "operator.token"));
-        operator.call("PUT", "/v1/datasets/people", &people()).is(201);
+        operator
+            .call("PUT", "/v1/datasets/people", &people())
+            .is(201);
         operator.call("PUT", "/v1/models/banner", spec).is(201);
         let token = new_token(&mut operator, "main", &json!({"role": "client"}));
         let client = server.client(&token);
@@ -52,7 +54,10 @@ impl Shop {
     }
 
     fn exact(&mut self) -> Value {
-        self.operator.get("/v1/models/banner/operator").is(200).json()
+        self.operator
+            .get("/v1/models/banner/operator")
+            .is(200)
+            .json()
     }
 
     fn decide(&mut self, id: &str) -> Answer {
@@ -72,7 +77,9 @@ impl Shop {
     }
 
     fn wait_for(&mut self, policy: u64) {
-        wait_until("a batch is learned from", || self.model()["policy"] == json!(policy));
+        wait_until("a batch is learned from", || {
+            self.model()["policy"] == json!(policy)
+        });
     }
 
     fn file(&self, name: &str) -> std::path::PathBuf {
@@ -127,7 +134,14 @@ fn content_is_looked_at_after_the_slot_is_taken() {
     }
     // What has no form takes no slot: that is public.
     let slots = shop.slots();
-    for text in ["{", "[]", "7", "", "{\"event_id\": 7}", "{\"event_id\": \"\"}"] {
+    for text in [
+        "{",
+        "[]",
+        "7",
+        "",
+        "{\"event_id\": 7}",
+        "{\"event_id\": \"\"}",
+    ] {
         shop.client.send("POST", DECISIONS, text).is(400);
     }
     let long = json!({"event_id": "x".repeat(129)}).to_string();
@@ -144,21 +158,31 @@ fn lines_take_a_slot_each_or_none_at_all() {
     let mut spec = patient();
     spec["task"] = json!("classify");
     spec["schema"]["target"] = json!("clicked");
-    spec.as_object_mut().unwrap().retain(|key, _| key != "actions" && key != "mode");
+    spec.as_object_mut()
+        .unwrap()
+        .retain(|key, _| key != "actions" && key != "mode");
     let mut shop = Shop::open(&spec);
     let path = "/v1/models/banner/records";
     let line = |id: &str, age: Value| {
         let features = json!({"age": age, "device": "phone"});
         json!({"event_id": id, "features": features, "target": 1}).to_string()
     };
-    let text = [line("a", json!(1)), line("b", json!([])), line("c", json!(3))].join("\n");
+    let text = [
+        line("a", json!(1)),
+        line("b", json!([])),
+        line("c", json!(3)),
+    ]
+    .join("\n");
     let taken = shop.client.send("POST", path, &text).is(200).json();
     assert_eq!(taken["taken"], json!(3));
     let nulls = taken["null_lines"].as_array().unwrap();
     assert_eq!((nulls.len(), &nulls[0]["line"]), (1, &json!(2)), "{taken}");
     assert_eq!(shop.slots(), 3);
     let again = shop.client.send("POST", path, &text).is(200).json();
-    assert_eq!((&again["taken"], &again["repeated"]), (&json!(0), &json!(3)));
+    assert_eq!(
+        (&again["taken"], &again["repeated"]),
+        (&json!(0), &json!(3))
+    );
     // A line without a form: nothing of the request is taken, and its place is told.
     for broken in ["{", "7", "{\"event_id\": 1}"] {
         let text = format!("{}\n{broken}\n", line("d", json!(1)));
@@ -169,8 +193,12 @@ fn lines_take_a_slot_each_or_none_at_all() {
     shop.client.send("POST", path, &many).is(413);
     assert_eq!(shop.slots(), 3);
     // A late target, and one for nothing.
-    shop.client.call("PUT", &format!("{path}/a/target"), &json!({"value": 0})).is(204);
-    shop.client.call("PUT", &format!("{path}/z/target"), &json!({"value": 0})).is(404);
+    shop.client
+        .call("PUT", &format!("{path}/a/target"), &json!({"value": 0}))
+        .is(204);
+    shop.client
+        .call("PUT", &format!("{path}/z/target"), &json!({"value": 0}))
+        .is(404);
 }
 
 #[test]
@@ -184,7 +212,12 @@ fn repeats_get_the_stored_answer_until_the_slot_is_learned_from() {
     shop.reward("slot-0", 1.0).is(204);
     shop.reward("slot-0", 0.25).is(204);
     shop.reward("unknown", 1.0).is(404);
-    for bad in ["{}", "{\"value\": \"1\"}", "{\"value\": null}", "{\"value\": 1, \"x\": 1}"] {
+    for bad in [
+        "{}",
+        "{\"value\": \"1\"}",
+        "{\"value\": null}",
+        "{\"value\": 1, \"x\": 1}",
+    ] {
         let path = format!("{DECISIONS}/slot-0/reward");
         shop.client.send("POST", &path, bad).is(422);
     }
@@ -205,7 +238,11 @@ fn repeats_get_the_stored_answer_until_the_slot_is_learned_from() {
     let exact = shop.exact();
     let told = ["rewards", "repeated", "late", "default"].map(|key| exact[key].as_u64());
     assert_eq!(told, [Some(1), Some(1), Some(1), Some(4)], "{exact}");
-    assert_eq!(exact["mean_reward"], json!(1.0), "the first reward counts, once");
+    assert_eq!(
+        exact["mean_reward"],
+        json!(1.0),
+        "the first reward counts, once"
+    );
     // Also after the server was started anew.
     shop.server.stop();
     shop.reopen();
@@ -277,7 +314,11 @@ fn a_batch_closes_by_the_clock_too() {
     assert_eq!(shop.slots(), 5, "the rest of the batch is null");
     shop.reward("alone", 1.0).is(410);
     let exact = shop.exact();
-    assert_eq!((&exact["null"], &exact["default"]), (&json!(4), &json!(1)), "{exact}");
+    assert_eq!(
+        (&exact["null"], &exact["default"]),
+        (&json!(4), &json!(1)),
+        "{exact}"
+    );
 }
 
 fn copy(from: &Path, to: &Path) {
@@ -289,7 +330,11 @@ fn has_failed(shop: &mut Shop, policy: u64) {
     let start = Instant::now();
     wait_until("the model has failed", || {
         let model = shop.model();
-        assert_eq!(model["policy"], json!(policy), "it was released again: {model}");
+        assert_eq!(
+            model["policy"],
+            json!(policy),
+            "it was released again: {model}"
+        );
         assert!(start.elapsed() < PATIENCE, "{model}");
         model["status"] == json!("failed")
     });
@@ -369,7 +414,9 @@ fn a_ledger_that_was_rolled_back_is_refused() {
     let kept = shop.folder.path().join("kept");
     copy(&ledger, &kept);
     shop.reopen();
-    shop.operator.call("PUT", "/v1/models/second", &banner("people", 5, 20)).is(201);
+    shop.operator
+        .call("PUT", "/v1/models/second", &banner("people", 5, 20))
+        .is(201);
     shop.fill(0..6);
     shop.wait_for(1);
     shop.server.stop();
@@ -380,6 +427,8 @@ fn a_ledger_that_was_rolled_back_is_refused() {
     shop.reopen();
     let told = shop.operator.get("/v1/datasets/people");
     assert!(told.status >= 400, "what was spent is forgotten: {told:?}");
-    let third = shop.operator.call("PUT", "/v1/models/third", &banner("people", 5, 20));
+    let third = shop
+        .operator
+        .call("PUT", "/v1/models/third", &banner("people", 5, 20));
     assert!(third.status >= 400, "{third:?}");
 }

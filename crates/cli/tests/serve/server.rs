@@ -99,7 +99,9 @@ impl Client {
             "application/json"
         };
         let length = body.len();
-        head.push_str(&format!("content-type: {kind}\r\ncontent-length: {length}\r\n\r\n"));
+        head.push_str(&format!(
+            "content-type: {kind}\r\ncontent-length: {length}\r\n\r\n"
+        ));
         head.push_str(body);
         reader.get_mut().write_all(head.as_bytes())?;
         read_answer(reader, method == "HEAD")
@@ -174,7 +176,9 @@ fn read_answer(reader: &mut impl BufRead, is_head: bool) -> Result<Answer> {
     if is_head || matches!(status, 204 | 304) {
         return Ok(answer);
     }
-    let length = answer.header("content-length").and_then(|text| text.parse().ok());
+    let length = answer
+        .header("content-length")
+        .and_then(|text| text.parse().ok());
     let mut body = vec![0; length.unwrap_or(0)];
     reader.read_exact(&mut body)?;
     answer.body = String::from_utf8(body).map_err(|_| Error::from(ErrorKind::InvalidData))?;
@@ -282,7 +286,10 @@ impl Server {
         wait_until("it answers or ends", || {
             if let Some(status) = server.child.try_wait().unwrap() {
                 refused = Some(!status.success());
-            } else if Client::new(address, "").try_call("GET", "/v1/livez", "").is_ok() {
+            } else if Client::new(address, "")
+                .try_call("GET", "/v1/livez", "")
+                .is_ok()
+            {
                 refused = Some(false);
             }
             refused.is_some()

@@ -228,7 +228,9 @@ impl Book {
 
     /// Makes everything durable, and gives the tables that may now leave.
     pub(crate) fn sync(&mut self) -> Result<Vec<Table>> {
-        self.sum.sync(&mut *self.ledger.lock()?).map_err(run_error)?;
+        self.sum
+            .sync(&mut *self.ledger.lock()?)
+            .map_err(run_error)?;
         let mut tables = Vec::with_capacity(self.waiting.len());
         for pending in self.waiting.drain(..) {
             let Ok(release) = self.sum.publish(pending) else {

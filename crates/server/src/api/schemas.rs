@@ -34,9 +34,7 @@ pub(super) fn schemas() -> Value {
             "additionalProperties": false,
         })
     };
-    let open = |properties: Value, required: &[&str]| {
-        json!({"type": "object", "properties": properties, "required": required})
-    };
+    let open = |properties: Value, required: &[&str]| json!({"type": "object", "properties": properties, "required": required});
     let one = json!({"type": ["object", "null"]});
     json!({
         "Any": {},

@@ -366,7 +366,8 @@ fn take(run: &mut Run, row: &ModelRow, slot: Option<&Slot>) -> Result<(), Proble
         (_, Some(name)) => {
             let names = columns.iter().chain([name]).map(String::as_str);
             let names = names.chain(row.persons.then_some(PERSON));
-            let missing: Vec<(&str, Value<'_>)> = names.map(|name| (name, Value::Missing)).collect();
+            let missing: Vec<(&str, Value<'_>)> =
+                names.map(|name| (name, Value::Missing)).collect();
             Ok(run.learn(missing.as_slice())?)
         }
     }

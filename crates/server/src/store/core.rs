@@ -1,9 +1,9 @@
 //! The store without threads: ticks of operations, each one transaction.
 
 use super::{
-    AUDIT, AuditRow, DATASETS, DatasetRow, Exact, IDS, KEYS, META, MODELS, ModelRow, ModelStatus, NAMES, Published,
-    RELEASES, ReleaseRow, SLOTS, STATES, StoreError, TENANTS, TOKENS, VERSION, decode, encode,
-    store_error,
+    AUDIT, AuditRow, DATASETS, DatasetRow, Exact, IDS, KEYS, META, MODELS, ModelRow, ModelStatus,
+    NAMES, Published, RELEASES, ReleaseRow, SLOTS, STATES, StoreError, TENANTS, TOKENS, VERSION,
+    decode, encode, store_error,
 };
 use crate::clock::Millis;
 use crate::rounds::{Event, Filled, Slot, State};
@@ -330,7 +330,11 @@ impl Tx<'_> {
     }
 
     /// The rounds of a model, to be changed.
-    pub fn change<R>(&mut self, model: u64, f: impl FnOnce(&mut State, &mut Exact) -> R) -> Option<R> {
+    pub fn change<R>(
+        &mut self,
+        model: u64,
+        f: impl FnOnce(&mut State, &mut Exact) -> R,
+    ) -> Option<R> {
         self.mark(model);
         let live = self.live.get_mut(&model)?;
         let result = f(&mut live.state, &mut live.exact);

@@ -43,7 +43,10 @@ impl Witness {
             return Err(format!("{} is no witness", path.display()));
         };
         if store != self.store {
-            return Err(format!("{} is the witness of another store", path.display()));
+            return Err(format!(
+                "{} is the witness of another store",
+                path.display()
+            ));
         }
         if published < noted {
             return Err(format!(
@@ -75,7 +78,9 @@ impl Witness {
         writeln!(file, "hushstream witness {} {published}", self.store)?;
         file.sync_all()?;
         rename(&fresh, path)?;
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folder = path
+            .parent()
+            .filter(|folder| !folder.as_os_str().is_empty());
         File::open(folder.unwrap_or(std::path::Path::new(".")))?.sync_all()?;
         *noted = published;
         Ok(())

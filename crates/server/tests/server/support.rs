@@ -115,7 +115,10 @@ impl Server {
         let start = Instant::now();
         while !holds(self) {
             self.app.committer.wake();
-            assert!(start.elapsed() < Duration::from_secs(240), "it does not come");
+            assert!(
+                start.elapsed() < Duration::from_secs(240),
+                "it does not come"
+            );
             std::thread::sleep(Duration::from_millis(5));
         }
     }
