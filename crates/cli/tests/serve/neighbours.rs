@@ -120,7 +120,7 @@ fn public(person: Person, from: &Path, tokens: &Tokens) -> Vec<String> {
     copy(from, folder.path());
     std::fs::remove_file(folder.path().join("log")).unwrap();
     let mut server = Server::start_at(folder.path(), free_address(), "info");
-    let events = Events::watch(server.address, &tokens.reader, "banner");
+    let events = Events::watch(server.address, &tokens.reader, "banner", SLOTS / BATCH);
     let mut client = server.client(&tokens.theirs);
     let mut others = [server.client(&tokens.theirs), server.client(&tokens.others)];
     let mut reader = server.client(&tokens.reader);
@@ -196,8 +196,9 @@ fn public(person: Person, from: &Path, tokens: &Tokens) -> Vec<String> {
     let audit = server.client(&tokens.operator).get("/v1/audit");
     all.push(seen("audit", &audit));
     all.push(server.told("/metrics/public"));
+    let events = events.end();
     server.stop();
-    for (kind, mut data) in events.end() {
+    for (kind, mut data) in events {
         // How many of these come within a second is a matter of time.
         if kind != "slots" {
             mask(&mut data);

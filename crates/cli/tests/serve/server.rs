@@ -185,11 +185,11 @@ fn read_answer(reader: &mut impl BufRead, is_head: bool) -> Result<Answer> {
     Ok(answer)
 }
 
-/// Public events of a model, read on a thread of their own until the server ends.
+/// Public events of a model, read on a thread of their own until a version is released.
 pub(crate) struct Events(std::thread::JoinHandle<Vec<(String, Value)>>);
 
 impl Events {
-    pub(crate) fn watch(address: SocketAddr, token: &str, model: &str) -> Self {
+    pub(crate) fn watch(address: SocketAddr, token: &str, model: &str, last: u64) -> Self {
         let stream = TcpStream::connect(address).unwrap();
         let mut reader = BufReader::new(stream);
         let head = format!(
@@ -205,14 +205,19 @@ impl Events {
                 if let Some(name) = line.strip_prefix("event: ") {
                     name.clone_into(&mut kind);
                 } else if let Some(data) = line.strip_prefix("data: ") {
-                    all.push((kind.clone(), serde_json::from_str(data).unwrap()));
+                    let data: Value = serde_json::from_str(data).unwrap();
+                    let is_last = kind == "released" && data["version"] == json!(last);
+                    all.push((kind.clone(), data));
+                    if is_last {
+                        break;
+                    }
                 }
             }
             all
         }))
     }
 
-    /// Everything until the server ended.
+    /// Everything until then.
     pub(crate) fn end(self) -> Vec<(String, Value)> {
         self.0.join().unwrap()
     }
