@@ -11,10 +11,12 @@ BENCH  ?= default
 # The Python package: its environment, and the module that the tests load.
 PACKAGE := target/python
 TESTED  := target/python-tested
+# Spark and other clusters, for their tests.
+SPARK   := target/spark
 # What `make mutants-diff` compares with.
 SINCE  ?= HEAD~1
 
-.PHONY: test-server bench-server demo test test-python test-python-versions python wheel test-long fuzz bench oracle mutants mutants-diff deny
+.PHONY: demo test test-python test-python-versions test-spark test-spark-once test-server bench-server python wheel test-long fuzz bench oracle mutants mutants-diff deny
 
 # People and a year of flights, which are built into the program: what was chosen and why, how well it learned, and what is promised.
 demo:
@@ -28,6 +30,7 @@ test:
 	cargo test --workspace --locked
 	cargo run --locked --quiet -p hushstream-fuzz -- --seconds 60
 	$(MAKE) test-python
+	$(MAKE) test-spark-once
 
 # The Python package, on a module of the same profile as the other tests, so that little is compiled again.
 test-python: $(PACKAGE)/installed
@@ -36,6 +39,25 @@ test-python: $(PACKAGE)/installed
 	$(PACKAGE)/bin/pip install --quiet --disable-pip-version-check --no-deps --upgrade --target $(TESTED)/site $(TESTED)/wheel/*.whl
 	cd python && PYTHONPATH=$(CURDIR)/$(TESTED)/site ../$(PACKAGE)/bin/pytest tests --doctest-modules --pyargs hushstream
 	cd $(TESTED) && PYTHONPATH=site $(CURDIR)/$(PACKAGE)/bin/python -m mypy.stubtest hushstream._native
+
+# Spark and Dask with real kills: minutes, after an installation of 850 MB.
+test-spark: $(SPARK)/installed
+	cd python/tests_spark && PYTHONPATH=$(CURDIR)/$(TESTED)/site ../../$(SPARK)/bin/pytest
+
+# One run on a cluster of processes, with one kill. Where Java or Spark cannot be installed, it says so.
+test-spark-once:
+	@if $(MAKE) $(SPARK)/installed; then \
+		cd python/tests_spark && PYTHONPATH=$(CURDIR)/$(TESTED)/site ../../$(SPARK)/bin/pytest -m short; \
+	else \
+		echo "***** NOT TESTED: Spark. It needs Java 17 (apt-get install openjdk-17-jre-headless) and pyspark from PyPI. *****"; \
+	fi
+
+# The module that test-python has built is tested.
+$(SPARK)/installed: python/requirements-spark.txt
+	java -version >/dev/null 2>&1 || apt-get install -y --no-install-recommends openjdk-17-jre-headless || sudo -n apt-get install -y --no-install-recommends openjdk-17-jre-headless
+	$(PYTHON) -m venv $(SPARK)
+	$(SPARK)/bin/pip install --quiet --disable-pip-version-check -r python/requirements-spark.txt
+	touch $@
 
 # The same tests on the oldest versions that the package works with.
 test-python-versions: test-python
@@ -80,7 +102,7 @@ fuzz:
 	cargo run --locked --quiet --release -p hushstream-fuzz -- --seconds 1800 --seed $$(date +%s)
 
 # Everything of `make test`, regret at full length, the error codes of what must not compile, the cipher's ways for other processors, cross-checks against other people's implementations, and whether tests notice changes of the code that privacy rests on.
-test-long: test oracle deny test-python-versions test-server
+test-long: test oracle deny test-python-versions test-spark test-server
 	cargo test --release --locked -p hushstream-arena --features long
 	cargo test --release --locked -p hushstream-cli --features long
 	cargo test --release --locked -p hushstream-server --features long

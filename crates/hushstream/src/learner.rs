@@ -83,6 +83,7 @@ impl Learner {
             ("sum", wishes.sum.map(|sum| sum.to_string())),
             ("noise", wishes.noise.map(|noise| noise.to_string())),
             ("batch", count(wishes.batch)),
+            ("restart-every", count(wishes.restart)),
             ("passes", count(self.data.passes)),
             ("loss", wishes.link.map(|link| link.to_string())),
             ("set", wishes.set.clone()),

@@ -70,6 +70,7 @@ pub mod decisions;
 pub mod elsewhere;
 mod error;
 pub mod explain;
+pub mod export;
 #[doc(hidden)]
 pub mod files;
 pub mod inspect;

@@ -241,6 +241,8 @@ struct Raised {
     epsilon: f64,
     delta: f64,
     reason: String,
+    #[serde(default)]
+    reserve: Option<f64>,
 }
 
 async fn raise(call: Call) -> Result<Public, Problem> {
@@ -261,11 +263,11 @@ async fn raise(call: Call) -> Result<Public, Problem> {
         Ok(Ok(()))
     });
     logged.await?;
-    let (epsilon, delta) = (raised.epsilon, raised.delta);
+    let (budget, reserve) = ((raised.epsilon, raised.delta), raised.reserve);
     let asked = call
         .app
         .workers
-        .ask(row.number, move |actor| actor.raise(epsilon, delta));
+        .ask(row.number, move |actor| actor.raise(budget, reserve));
     let statement = asked.await?;
     let told = shown(&call, &tenant, &name, &row, &statement, true)?;
     Ok(Public::stated(200, &told))

@@ -131,7 +131,11 @@ impl Actor {
     ///
     /// # Errors
     /// A smaller one.
-    pub fn raise(&mut self, epsilon: f64, delta: f64) -> Result<Statement, Problem> {
+    pub fn raise(
+        &mut self,
+        (epsilon, delta): (f64, f64),
+        reserve: Option<f64>,
+    ) -> Result<Statement, Problem> {
         let budget = Budget::approx(epsilon, delta);
         let budget = budget.map_err(|error| Problem::unprocessable(error.to_string()))?;
         let ledger = self.ledger()?;
@@ -141,7 +145,7 @@ impl Actor {
                 "a budget can be raised, and not lowered: state at least what it is",
             ));
         }
-        ledger.raise(budget)?;
+        ledger.raise(budget, reserve)?;
         Ok(ledger.statement())
     }
 

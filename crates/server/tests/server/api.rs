@@ -282,7 +282,7 @@ fn a_model_over_budget_is_refused_and_says_what_would_fit() {
     );
     let missing = server.call(&server.operator, "GET", "/v1/models/large", &NOTHING);
     assert_eq!(missing.0, 404);
-    let raise = json!({"epsilon": 60.0, "delta": 1e-4, "reason": "a second model"});
+    let raise = json!({"epsilon": 60.0, "delta": 1e-4, "reserve": 0.5, "reason": "a second model"});
     let raised = server.call(
         &server.operator,
         "POST",
