@@ -18,7 +18,7 @@ BROWSER := target/browser
 # What `make mutants-diff` compares with.
 SINCE  ?= HEAD~1
 
-.PHONY: demo test test-browser test-python test-python-versions test-spark test-spark-once python wheel test-long fuzz bench oracle mutants mutants-diff deny
+.PHONY: demo test test-browser test-python test-python-versions test-spark test-spark-once test-server bench-server python wheel test-long fuzz bench oracle mutants mutants-diff deny
 
 # People and a year of flights, which are built into the program: what was chosen and why, how well it learned, and what is promised.
 demo:
@@ -82,6 +82,24 @@ test-python-versions: test-python
 	target/python-oldest/bin/pip install --quiet --disable-pip-version-check -r python/requirements-oldest.txt
 	cd python && PYTHONPATH=$(CURDIR)/$(TESTED)/site ../target/python-oldest/bin/pytest tests
 
+# `hushstream serve` from outside, at full length: 200 kills, and the OpenAPI document by
+# schemathesis with every role.
+SERVER := target/server-python
+test-server: $(SERVER)/installed
+	cargo test --locked -p hushstream-cli --features long --test serve
+	cargo build --locked --bin hushstream
+	$(SERVER)/bin/pytest python/tests_server
+
+$(SERVER)/installed: python/tests_server/requirements.txt
+	$(PYTHON) -m venv $(SERVER)
+	$(SERVER)/bin/pip install --quiet --disable-pip-version-check -r python/tests_server/requirements.txt
+	touch $@
+
+# Its load on loopback, with wrk and strace: prints figures beside the load of the machine.
+bench-server:
+	cargo build --release --locked --bin hushstream
+	$(PYTHON) benches/serve/load.py
+
 # An environment with the package and everything that it works with: target/python/bin/python.
 python: wheel
 	$(PACKAGE)/bin/pip install --quiet --disable-pip-version-check --no-deps --force-reinstall target/wheels/*.whl
@@ -101,7 +119,7 @@ fuzz:
 	cargo run --locked --quiet --release -p hushstream-fuzz -- --seconds 1800 --seed $$(date +%s)
 
 # Everything of `make test`, regret at full length, the error codes of what must not compile, the cipher's ways for other processors, cross-checks against other people's implementations, and whether tests notice changes of the code that privacy rests on.
-test-long: test oracle deny test-python-versions test-spark test-browser
+test-long: test oracle deny test-python-versions test-spark test-browser test-server
 	cargo test --release --locked -p hushstream-arena --features long
 	cargo test --release --locked -p hushstream-cli --features long
 	cargo test --release --locked -p hushstream-server --features long

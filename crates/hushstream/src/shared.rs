@@ -8,6 +8,10 @@ use hushstream_mechanism::{FileStorage, Ledger, LedgerError, Scope};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+/// The fraction of δ that is set aside for the precision of draws: some 10⁻²² for each run. Were
+/// it left to the first run, as in a ledger of one run, there would be none for a second.
+const PRECISION: f64 = 1e-9;
+
 /// A ledger of one data set, for several runs at the same time: give it to each with
 /// [`Learner::on`](crate::Learner::on). A file has one holder, and its holder may have many runs.
 ///
@@ -65,7 +69,9 @@ impl SharedLedger {
             windowed: false,
         };
         let storage = FileStorage::open(path).with_context(said)?;
-        let ledger = Ledger::create(storage, budget, kind, scope).with_context(said)?;
+        let reserve = PRECISION * budget.delta();
+        let ledger = Ledger::create_reserving(storage, budget, kind, scope, reserve);
+        let ledger = ledger.with_context(said)?;
         Ok(Self::new(ledger))
     }
 

@@ -137,9 +137,10 @@ impl Call {
             if let Some((key, value)) = part.split_once('=')
                 && key == name
             {
-                let told = "allowed: a whole number of at least 0";
-                let wrong = |_| Problem::bad_request(told).at(name.to_owned());
-                return value.parse().map(Some).map_err(wrong);
+                let told = "allowed: a whole number from 0 to 2⁵³ − 1";
+                let wrong = || Problem::bad_request(told).at(name.to_owned());
+                let number = value.parse().ok().filter(|number| *number < 1 << 53);
+                return number.map(Some).ok_or_else(wrong);
             }
         }
         Ok(None)

@@ -290,7 +290,9 @@ async fn forget(call: Call) -> Result<ForOperator, Problem> {
     let tenant = call.tenant()?.to_owned();
     let name = call.param("dataset").to_owned();
     let row = call.app.dataset(&tenant, &name)?;
-    let wanted: Forgotten = call.settings()?;
+    // Persons and ids are private: what is wrong with them is not repeated.
+    let told = "allowed: `model` and `event_ids`, or `person`, as texts";
+    let wanted: Forgotten = call.settings().map_err(|_| Problem::unprocessable(told))?;
     let who = call.caller()?.token.clone();
     let models: Vec<u64> = match (&wanted.model, &wanted.person) {
         (Some(model), None) if !wanted.event_ids.is_empty() && wanted.event_ids.len() <= 1000 => {

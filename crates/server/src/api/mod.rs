@@ -189,6 +189,7 @@ pub fn router(app: &Arc<App>) -> Router {
             .or(MethodFilter::DELETE)
             .or(MethodFilter::PATCH)
             .or(MethodFilter::HEAD)
+            .or(MethodFilter::OPTIONS)
             .or(MethodFilter::TRACE);
         router = router.route(path, on(any, answer));
     }

@@ -16,6 +16,11 @@ pub(super) fn schemas() -> Value {
     let name = json!({"type": "string", "pattern": "^[a-z0-9][a-z0-9_-]{0,63}$"});
     let names = json!({"type": "array", "items": name, "minItems": 1, "maxItems": 100});
     let id = json!({"type": "string", "minLength": 1, "maxLength": 128});
+    // What is optional may also be null.
+    let maybe_id = json!({"type": ["string", "null"], "minLength": 1, "maxLength": 128});
+    let maybe_person = json!({"type": ["string", "null"], "minLength": 1, "maxLength": 256});
+    let maybe_texts = json!({"type": ["array", "null"], "items": text});
+    let maybe_truth = json!({"type": ["boolean", "null"]});
     let role = json!({"enum": ["admin", "operator", "client", "reader"]});
     let new_role = json!({"enum": ["operator", "client", "reader"]});
     let cell = json!({"type": ["number", "string", "boolean", "null"]});
@@ -140,9 +145,8 @@ pub(super) fn schemas() -> Value {
             &["operator_only"],
         ),
         "NewDecision": closed(
-            json!({"event_id": id, "context": row, "actions": texts, "exclude": texts,
-                   "person": {"type": "string", "minLength": 1, "maxLength": 256},
-                   "defer": truth}),
+            json!({"event_id": maybe_id, "context": row, "actions": maybe_texts,
+                   "exclude": maybe_texts, "person": maybe_person, "defer": maybe_truth}),
             &["context"],
         ),
         "Decision": open(
@@ -157,7 +161,8 @@ pub(super) fn schemas() -> Value {
             json!({"contextFeatures": {"type": "array", "items": {"type": "object"}},
                    "actions": {"type": "array", "items": open(
                        json!({"id": text, "features": {"type": "array"}}), &["id"])},
-                   "excludedActions": texts, "eventId": id, "deferActivation": truth}),
+                   "excludedActions": maybe_texts, "eventId": maybe_id,
+                   "deferActivation": maybe_truth}),
             &["actions"],
         ),
         "Ranked": open(
@@ -167,8 +172,9 @@ pub(super) fn schemas() -> Value {
             &["ranking", "eventId", "rewardActionId"],
         ),
         "Forget": closed(
-            json!({"model": name, "event_ids": {"type": "array", "items": id, "maxItems": 1000},
-                   "person": {"type": "string", "minLength": 1, "maxLength": 256}}),
+            json!({"model": {"type": ["string", "null"], "pattern": "^[a-z0-9][a-z0-9_-]{0,63}$"},
+                   "event_ids": {"type": "array", "items": id, "maxItems": 1000},
+                   "person": maybe_person}),
             &[],
         ),
         "Forgotten": open(
@@ -176,14 +182,14 @@ pub(super) fn schemas() -> Value {
             &["operator_only", "nulled", "beyond_reach"],
         ),
         "Reward": closed(json!({"value": reward}), &["value"]),
-        "NewSlot": closed(json!({"event_id": id}), &[]),
+        "NewSlot": closed(json!({"event_id": maybe_id}), &[]),
         "Slot": open(
             json!({"event_id": id, "policy": count, "learning": truth, "closes_by": maybe_time}),
             &["event_id", "policy", "learning", "closes_by"],
         ),
         "Outcome": closed(
-            json!({"policy": count, "context": row, "action": text, "value": reward,
-                   "person": {"type": "string", "minLength": 1, "maxLength": 256}}),
+            json!({"policy": count, "context": row, "action": text, "value": maybe_number,
+                   "person": maybe_person}),
             &["policy", "context", "action"],
         ),
         "Records": {"type": "string", "description":

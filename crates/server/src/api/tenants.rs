@@ -137,6 +137,10 @@ async fn make(call: Call) -> Result<Public, Problem> {
         let told = "allowed: operator, client, reader";
         return Err(Problem::unprocessable(told).at("role"));
     }
+    if wanted.models.is_some() && wanted.role == Role::Operator {
+        let told = "an operator is the tenant's: only clients and readers can be a model's";
+        return Err(Problem::unprocessable(told).at("models"));
+    }
     if let Some(models) = &wanted.models
         && (models.is_empty() || models.len() > 100 || !models.iter().all(|name| is_name(name)))
     {

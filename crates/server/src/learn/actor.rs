@@ -85,9 +85,15 @@ impl Actor {
     /// A budget that is none; a disk that fails.
     pub fn create(&mut self, row: &DatasetRow) -> Result<Statement, Problem> {
         let path = self.folder().join("ledger");
-        if path.exists() {
-            return self.statement();
-        }
+        // A crash may have left a file in which no budget is stated yet: that is created anew.
+        let found = if path.exists() {
+            match self.statement() {
+                Ok(statement) => return Ok(statement),
+                Err(problem) => Some(problem),
+            }
+        } else {
+            None
+        };
         let budget = Budget::approx(row.epsilon, row.delta);
         let budget = budget.map_err(|error| Problem::unprocessable(error.to_string()))?;
         let adjacency = if row.zero_out {
@@ -96,7 +102,8 @@ impl Actor {
             Adjacency::ReplaceOne
         };
         std::fs::create_dir_all(self.folder()).map_err(|error| failed("a folder", &error))?;
-        let ledger = SharedLedger::create(&path, budget, adjacency, row.persons)?;
+        let ledger = SharedLedger::create(&path, budget, adjacency, row.persons);
+        let ledger = ledger.map_err(|error| found.unwrap_or_else(|| error.into()))?;
         let statement = ledger.statement();
         self.ledger = Some(ledger);
         Ok(statement)
@@ -169,6 +176,10 @@ impl Actor {
     /// # Errors
     /// No room in the budget; a disk that fails.
     pub fn begin(&mut self, row: &Arc<ModelRow>, dataset: &DatasetRow) -> Result<(), Problem> {
+        // A request that came while the start of the server began it.
+        if self.runs.contains_key(&row.number) {
+            return Ok(());
+        }
         let mut run = self.open(row, dataset)?;
         let released = run.model()?;
         let (model, version) = (row.number, released.release());

@@ -7,18 +7,22 @@
 use std::fs::{File, rename};
 use std::io::{self, Write};
 use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 
 /// The file, if there is one.
 pub struct Witness {
     path: Option<PathBuf>,
     store: u64,
+    /// The last that was noted: data sets publish at the same time.
+    noted: Mutex<u64>,
 }
 
 impl Witness {
     /// The witness of this store.
     #[must_use]
     pub fn new(path: Option<PathBuf>, store: u64) -> Self {
-        Self { path, store }
+        let noted = Mutex::new(0);
+        Self { path, store, noted }
     }
 
     /// Checks that the store has published what the witness says; whether there is a witness.
@@ -64,6 +68,10 @@ impl Witness {
         let Some(path) = &self.path else {
             return Ok(());
         };
+        let mut noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner);
+        if published <= *noted {
+            return Ok(());
+        }
         let mut fresh = path.clone().into_os_string();
         fresh.push(".new");
         let mut file = File::create(&fresh)?;
@@ -73,6 +81,8 @@ impl Witness {
         let folder = path
             .parent()
             .filter(|folder| !folder.as_os_str().is_empty());
-        File::open(folder.unwrap_or(std::path::Path::new(".")))?.sync_all()
+        File::open(folder.unwrap_or(std::path::Path::new(".")))?.sync_all()?;
+        *noted = published;
+        Ok(())
     }
 }

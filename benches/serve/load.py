@@ -1,0 +1,237 @@
+"""`hushstream serve` under load: durable decisions per second, decisions per sync of the disk, times
+beside those of the disk, ten times the load, and a start with thousands of models.
+
+    python3 benches/serve/load.py [--program PATH] [--seconds S] [--models N]
+
+Needs wrk and strace (Debian packages of the same names), and Linux. Prints one JSON object per step,
+each with the load of the machine: figures of a busy machine say little. Asserts no time.
+"""
+
+import argparse
+import concurrent.futures
+import http.client
+import json
+import os
+import pathlib
+import re
+import resource
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+MODEL = {
+    "dataset": "people-0",
+    "task": "decide",
+    "schema": {
+        "bounds": {"age": [18, 80], "hour": [0, 23]},
+        "vocabulary": {"device": ["phone", "tablet", "desk"]},
+    },
+    "actions": ["news", "sport", "music"],
+    "batch": 10_000,
+    "batches": 1_000,
+    "reward_wait": 60,
+    "epsilon": 0.01,
+    "delta": 1e-10,
+}
+
+
+def tell(step, **figures):
+    load = " ".join(f"{part:.1f}" for part in os.getloadavg())
+    print(json.dumps({"step": step, **figures, "load_average": load}), flush=True)
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Server:
+    """The program on a folder; with a file, its syncs of the disk are written there."""
+
+    def __init__(self, program, folder, trace=None):
+        self.folder, self.port, self.ops = folder, free_port(), free_port()
+        command = [program, "serve", "--data", folder, "--listen", f"127.0.0.1:{self.port}"]
+        command += ["--ops", f"127.0.0.1:{self.ops}"]
+        if trace:
+            only = ["-f", "--seccomp-bpf", "-T", "-e", "trace=fsync,fdatasync", "-o", trace]
+            command = ["strace", *only, *command]
+        self.started = time.monotonic()
+        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        self.is_traced = trace is not None
+        while True:
+            try:
+                self.call("GET", "/v1/livez", token=None)
+                break
+            except OSError:
+                if self.process.poll() is not None:
+                    raise SystemExit("the server ended by itself") from None
+                time.sleep(0.005)
+
+    def call(self, method, path, body=None, token="operator"):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
+        headers = {"content-type": "application/json"}
+        if token == "operator":
+            token = (pathlib.Path(self.folder) / "operator.token").read_text().strip()
+        if token:
+            headers["authorization"] = f"Bearer {token}"
+        connection.request(method, path, json.dumps(body) if body is not None else None, headers)
+        answer = connection.getresponse()
+        text = answer.read().decode()
+        connection.close()
+        if answer.status >= 400:
+            raise SystemExit(f"{method} {path}: {answer.status} {text}")
+        return json.loads(text) if text else None
+
+    def metric(self, name):
+        connection = http.client.HTTPConnection("127.0.0.1", self.ops, timeout=60)
+        connection.request("GET", "/metrics")
+        text = connection.getresponse().read().decode()
+        found = re.search(rf"^{name} (\S+)", text, re.M)
+        return float(found[1]) if found else None
+
+    def pid(self):
+        if not self.is_traced:
+            return self.process.pid
+        children = f"/proc/{self.process.pid}/task/{self.process.pid}/children"
+        return int(pathlib.Path(children).read_text().split()[0])
+
+    def memory(self):
+        status = pathlib.Path(f"/proc/{self.pid()}/status").read_text()
+        return int(re.search(r"VmRSS:\s+(\d+)", status)[1]) / 1024
+
+    def stop(self):
+        os.kill(self.pid(), signal.SIGTERM)
+        self.process.wait(timeout=120)
+
+
+def wrk(server, token, connections, seconds):
+    command = ["wrk", "-t2", f"-c{connections}", f"-d{seconds}s", "--timeout", "30s"]
+    command += ["-s", str(HERE / "decide.lua"), f"http://127.0.0.1:{server.port}", "--", token]
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    line = next(line for line in result.stdout.splitlines() if line.startswith("RESULT "))
+    return json.loads(line.removeprefix("RESULT "))
+
+
+def syncs(path, since, until):
+    """How long each sync took, in milliseconds."""
+    text = pathlib.Path(path).read_text().splitlines()[since:until]
+    times = [re.search(r"= 0 <([\d.]+)>", line) for line in text]
+    return sorted(1000 * float(found[1]) for found in times if found)
+
+
+def at(values, share):
+    return round(values[min(len(values) - 1, int(share * len(values)))], 2) if values else None
+
+
+def lines(path):
+    return len(pathlib.Path(path).read_text().splitlines())
+
+
+def under_load(program, folder, seconds):
+    trace = os.path.join(folder, "syncs")
+    server = Server(program, os.path.join(folder, "load"), trace)
+    server.call("PUT", "/v1/datasets/people-0", {"epsilon": 1, "delta": 1e-6, "adjacency": "replace-one"})
+    server.call("PUT", "/v1/models/banner", MODEL)
+    token = server.call("POST", "/v1/tenants/main/tokens", {"role": "client"})["token"]
+    wrk(server, token, 64, 2)
+    usual = None
+    for step, connections in [("usual", 256), ("ten times", 2560), ("more than may wait", 6000), ("after", 256)]:
+        before, first = server.metric("hushstream_commits_total"), lines(trace)
+        slots = server.call("GET", "/v1/models/banner")["slots"]
+        told = wrk(server, token, connections, seconds)
+        time.sleep(1)
+        commits = server.metric("hushstream_commits_total") - before
+        times = syncs(trace, first, None)
+        taken = server.call("GET", "/v1/models/banner")["slots"] - slots
+        rate = told["answered"] / told["seconds"]
+        usual = usual or rate
+        tell(
+            step,
+            connections=connections,
+            durable_decisions_per_second=round(rate),
+            beside_usual=round(rate / usual, 2),
+            answered=told["answered"],
+            slots_taken=taken,
+            shed=told["shed"],
+            other_statuses=told["other"],
+            socket_errors=told["socket_errors"],
+            p50_ms=told["p50_ms"],
+            p99_ms=told["p99_ms"],
+            commits=round(commits),
+            syncs=len(times),
+            decisions_per_sync=round(taken / max(1, len(times)), 1),
+            sync_p50_ms=at(times, 0.5),
+            sync_p95_ms=at(times, 0.95),
+            p99_by_sync_p95=round(told["p99_ms"] / at(times, 0.95), 2) if times else None,
+            memory_mb=round(server.memory()),
+        )
+    server.stop()
+
+
+def many_models(program, folder, count):
+    data = os.path.join(folder, "many")
+    server = Server(program, data)
+    sets = max(1, count // 50)
+    for number in range(sets):
+        budget = {"epsilon": 1, "delta": 1e-6, "adjacency": "replace-one"}
+        server.call("PUT", f"/v1/datasets/people-{number}", budget)
+    token = server.call("POST", "/v1/tenants/main/tokens", {"role": "client"})["token"]
+    start = time.monotonic()
+
+    def make(number):
+        spec = {**MODEL, "dataset": f"people-{number % sets}"}
+        server.call("PUT", f"/v1/models/banner-{number}", spec)
+
+    with concurrent.futures.ThreadPoolExecutor(16) as pool:
+        list(pool.map(make, range(count)))
+    made = time.monotonic() - start
+    server.stop()
+    server = Server(program, data)
+    live = time.monotonic() - server.started
+    body = {"context": {"age": 31, "hour": 12, "device": "phone"}}
+    server.call("POST", f"/v1/models/banner-{count - 1}/decisions", body, token)
+    first = time.monotonic() - server.started
+    memory = server.memory()
+    for number in range(count):
+        server.call("POST", f"/v1/models/banner-{number}/decisions", body, token)
+    tell(
+        "many models",
+        models=count,
+        made_per_second=round(count / made, 1),
+        live_after_s=round(live, 2),
+        first_decision_after_s=round(first, 2),
+        memory_mb=round(memory),
+        memory_mb_after_one_decision_of_each=round(server.memory()),
+        store_mb=round(sum(file.stat().st_size for file in pathlib.Path(data).rglob("*") if file.is_file()) / 1e6),
+    )
+    server.stop()
+
+
+def main():
+    arguments = argparse.ArgumentParser()
+    arguments.add_argument("--program", default=str(ROOT / "target/release/hushstream"))
+    arguments.add_argument("--seconds", type=int, default=12)
+    arguments.add_argument("--models", type=int, default=5000)
+    arguments = arguments.parse_args()
+    for tool in ["wrk", "strace"]:
+        if shutil.which(tool) is None:
+            raise SystemExit(f"{tool} is not installed: apt-get install {tool}")
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    version = subprocess.run(["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"], capture_output=True, text=True)
+    tell("machine", cores=os.cpu_count(), commit=version.stdout.strip(), program=arguments.program)
+    with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR")) as folder:
+        if arguments.seconds:
+            under_load(arguments.program, folder, arguments.seconds)
+        if arguments.models:
+            many_models(arguments.program, folder, arguments.models)
+
+
+if __name__ == "__main__":
+    main()
