@@ -13,10 +13,12 @@ PACKAGE := target/python
 TESTED  := target/python-tested
 # What tries the dashboard and the TypeScript client.
 BROWSER := target/browser
+# Spark and other clusters, for their tests.
+SPARK   := target/spark
 # What `make mutants-diff` compares with.
 SINCE  ?= HEAD~1
 
-.PHONY: demo test test-browser test-python test-python-versions python wheel test-long fuzz bench oracle mutants mutants-diff deny
+.PHONY: demo test test-browser test-python test-python-versions test-spark test-spark-once python wheel test-long fuzz bench oracle mutants mutants-diff deny
 
 # People and a year of flights, which are built into the program: what was chosen and why, how well it learned, and what is promised.
 demo:
@@ -30,6 +32,7 @@ test:
 	cargo test --workspace --locked
 	cargo run --locked --quiet -p hushstream-fuzz -- --seconds 60
 	$(MAKE) test-python
+	$(MAKE) test-spark-once
 
 # The Python package, on a module of the same profile as the other tests, so that little is compiled again.
 test-python: $(PACKAGE)/installed
@@ -52,6 +55,25 @@ $(BROWSER)/installed: clients/browser/requirements.txt
 	$(BROWSER)/bin/pip install --quiet --disable-pip-version-check -r clients/browser/requirements.txt
 	npm install --silent --no-audit --no-fund --prefix $(BROWSER) typescript@5.9.3 || \
 	  { echo "NOT TESTED: npm cannot install the TypeScript compiler here" >&2; exit 1; }
+	touch $@
+
+# Spark and Dask with real kills: minutes, after an installation of 850 MB.
+test-spark: $(SPARK)/installed
+	cd python/tests_spark && PYTHONPATH=$(CURDIR)/$(TESTED)/site ../../$(SPARK)/bin/pytest
+
+# One run on a cluster of processes, with one kill. Where Java or Spark cannot be installed, it says so.
+test-spark-once:
+	@if $(MAKE) $(SPARK)/installed; then \
+		cd python/tests_spark && PYTHONPATH=$(CURDIR)/$(TESTED)/site ../../$(SPARK)/bin/pytest -m short; \
+	else \
+		echo "***** NOT TESTED: Spark. It needs Java 17 (apt-get install openjdk-17-jre-headless) and pyspark from PyPI. *****"; \
+	fi
+
+# The module that test-python has built is tested.
+$(SPARK)/installed: python/requirements-spark.txt
+	java -version >/dev/null 2>&1 || apt-get install -y --no-install-recommends openjdk-17-jre-headless || sudo -n apt-get install -y --no-install-recommends openjdk-17-jre-headless
+	$(PYTHON) -m venv $(SPARK)
+	$(SPARK)/bin/pip install --quiet --disable-pip-version-check -r python/requirements-spark.txt
 	touch $@
 
 # The same tests on the oldest versions that the package works with.
@@ -79,9 +101,10 @@ fuzz:
 	cargo run --locked --quiet --release -p hushstream-fuzz -- --seconds 1800 --seed $$(date +%s)
 
 # Everything of `make test`, regret at full length, the error codes of what must not compile, the cipher's ways for other processors, cross-checks against other people's implementations, and whether tests notice changes of the code that privacy rests on.
-test-long: test oracle deny test-python-versions test-browser
+test-long: test oracle deny test-python-versions test-browser test-spark
 	cargo test --release --locked -p hushstream-arena --features long
 	cargo test --release --locked -p hushstream-cli --features long
+	cargo test --release --locked -p hushstream-server --features long
 	cargo test --locked -p hushstream-read --features parquet
 	cargo test --locked -p hushstream --features arrow
 	cargo test --release --locked -p hushstream-audit --features long

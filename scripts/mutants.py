@@ -8,6 +8,10 @@ changed, with --only the mutants whose name contains TEXT. Mutants that no test 
 in `scripts/mutants-survivors.txt`, each with a reason; any other fails the run. What is left when
 MUTANT_HOURS (4) are over is counted, and no failure.
 
+Of a function whose parts are changed, the whole result is not; and of equal signs on one line, the
+first is. A test that takes ten times the processor time that it takes without a mutant is stopped:
+time on the clock does not count, so a busy machine changes nothing.
+
 All mutants are in one build: in a copy of the tree the body of a function becomes
 `match crate::mutant(17) { 17 => {…}, 18 => {…}, _ => {as it was} }`, and a variable of the
 environment chooses. So a mutant costs no build, only tests that reach it until one of them fails.
@@ -32,9 +36,11 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 SURVIVORS = ROOT / "scripts" / "mutants-survivors.txt"
 OUT = ROOT / "target" / "mutants"
 TREE = OUT / "tree"
-MOST = 500
+MOST = 400
 HOURS = float(os.environ.get("MUTANT_HOURS", "4"))
 WORKERS = 2
+# Seconds on the clock for each second of processor time, in case a mutant waits for ever.
+PATIENCE = 60
 # A mutant that asks for memory without end must not take the machine's.
 MEMORY = 8 << 30
 # Appended to each crate that has mutants.
@@ -95,8 +101,24 @@ def listed(options):
         command += ["--in-diff", options.in_diff]
     run = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
     mutants = json.loads(run.stdout or "[]")
-    mutants = [m for m in mutants if m["function"] and options.only in m["name"]]
+    mutants = thinned([m for m in mutants if m["function"]])
+    mutants = [m for m in mutants if options.only in m["name"]]
     return dict(enumerate(mutants, 1))
+
+
+def thinned(mutants):
+    """The mutants without those that others stand for."""
+    place = lambda mutant: (mutant["file"], str(mutant["function"]["span"]))
+    in_parts = {place(mutant) for mutant in mutants if mutant["genre"] != "FnValue"}
+    seen, kept = set(), []
+    for mutant in mutants:
+        same = mutant["span"]["start"]["line"], without_place(mutant["name"])
+        is_sign = mutant["genre"] == "BinaryOperator"
+        if mutant["genre"] == "FnValue" and place(mutant) in in_parts or is_sign and same in seen:
+            continue
+        seen.add(same)
+        kept.append(mutant)
+    return kept
 
 
 def offsets(text, span):
@@ -194,38 +216,47 @@ def built(mutants):
 
 
 def first_failure(program, seconds, variables, *arguments):
-    """The first test of a program that fails, "timeout", or nothing."""
+    """The first test of a program that fails, "timeout", or nothing; and its processor time, of
+    which it has so many seconds."""
     with tempfile.TemporaryDirectory(dir=OUT) as scratch:
+        limited = ["sh", "-c", 'ulimit -t "$0" && exec "$@"', str(int(seconds)), program.path]
         run = subprocess.Popen(
-            [program.path, *arguments], cwd=program.crate, text=True, errors="replace",
+            [*limited, *arguments], cwd=program.crate, text=True, errors="replace",
             env=ENVIRONMENT | variables | {"TMPDIR": scratch},
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True,
         )
         late = threading.Event()
         stop = lambda: os.killpg(run.pid, signal.SIGKILL)
-        timer = threading.Timer(seconds, lambda: (late.set(), stop()))
+        timer = threading.Timer(PATIENCE * seconds, lambda: (late.set(), stop()))
         timer.start()
-        test = "no test"
+        test, has_failed = "no test", False
         for line in run.stdout:
             if line.startswith("test "):
                 test = line.removeprefix("test ").split(" ... ")[0]
             if line.endswith("... FAILED\n"):
+                has_failed = True
                 stop()
                 break
         timer.cancel()
-        if run.wait() == 0:
-            return None
-        return "timeout" if late.is_set() else test
+        _, status, used = os.wait4(run.pid, 0)
+        run.returncode = os.waitstatus_to_exitcode(status)
+        used = used.ru_utime + used.ru_stime
+        if run.returncode == 0:
+            return None, used
+        # A shell may have told of the signal by a number.
+        over = run.returncode in (-signal.SIGXCPU, 128 + signal.SIGXCPU)
+        over = over or not has_failed and used >= int(seconds)
+        return ("timeout" if late.is_set() or over else test), used
 
 
 def measured(program):
-    """A program, how long it takes without a mutant, and the functions that it reaches."""
-    start = time.monotonic()
+    """A program, its processor time without a mutant, and the functions that it reaches."""
     with tempfile.TemporaryDirectory(dir=OUT) as reached:
-        if failure := first_failure(program, 3600, {"REACHED": reached}):
+        failure, seconds = first_failure(program, 3600, {"REACHED": reached})
+        if failure:
             sys.exit(f"Without a mutant this fails: {failure}")
         functions = {int(name) for name in os.listdir(reached)}
-    return time.monotonic() - start, program, functions
+    return seconds, program, functions
 
 
 def noticed(number, programs, before, deadline):
@@ -237,7 +268,8 @@ def noticed(number, programs, before, deadline):
         if time.monotonic() > deadline:
             return "not tried"
         variables = {"MUTANT": str(number)}
-        if failure := first_failure(program, 30 + 10 * seconds, variables, *arguments):
+        failure, _ = first_failure(program, 30 + 10 * seconds, variables, *arguments)
+        if failure:
             if failure != "timeout" and (seconds, program, failure) not in before:
                 before.append((seconds, program, failure))
             return failure

@@ -5,7 +5,7 @@ use crate::timing::Measured;
 use hushstream_account::{Adjacency, Budget, FilterKind};
 use hushstream_mechanism::feedback::Range;
 use hushstream_mechanism::losses::{Bounds, Features, LinearModel, Link, Record};
-use hushstream_mechanism::{Ledger, MemoryStorage, Raw};
+use hushstream_mechanism::{Ledger, MemoryStorage, Participation, Raw};
 use hushstream_noise::Key;
 use hushstream_recipes::{ValuesRequest, ValuesRun};
 use hushstream_sets::Ball;
@@ -33,6 +33,7 @@ pub(crate) fn rounds(rounds: u64) -> Measured {
         noise: None,
         budget,
         adjacency: Adjacency::ReplaceOne,
+        participation: Participation::OncePerRecord,
     }
     .plan()
     .expect("a plan");

@@ -1,5 +1,6 @@
 //! What must hold of every file, broken or not.
 
+use crate::Broken;
 use crate::cases::Case;
 use crate::mutate::{Generator, MARKER, damage};
 use hushstream_mechanism::losses::Features;
@@ -22,8 +23,14 @@ impl Outcome {
     }
 }
 
-/// Checks a case; says whether every row of the file was in order.
-pub(crate) fn check(case: &Case) -> Result<bool, String> {
+impl Broken for Case {
+    /// Whether every row of the file was in order.
+    fn check(&self) -> Result<bool, String> {
+        check(self)
+    }
+}
+
+fn check(case: &Case) -> Result<bool, String> {
     let mut generator = Generator(case.seed);
     let schema: SchemaSpec = match case.schema.parse() {
         Ok(schema) => schema,

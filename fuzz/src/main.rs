@@ -1,4 +1,5 @@
-//! Broken files of every kind for the readers: a mutation fuzzer that needs nothing but Rust.
+//! Broken files of every kind for the readers, and broken questions and partial sums: a mutation
+//! fuzzer that needs nothing but Rust.
 //!
 //! `hushstream-fuzz [--seconds N] [--seed S] [--only CASE]`. A case is a function of the seed and
 //! its number, so a failure can be played again.
@@ -6,10 +7,27 @@
 mod cases;
 mod check;
 mod mutate;
+mod sums;
 
-use std::panic;
+use std::fmt;
+use std::panic::{self, RefUnwindSafe};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
+
+/// Something broken, for the code that reads it.
+trait Broken: fmt::Display + RefUnwindSafe {
+    /// Whether it is taken as it is; what must hold and does not is told.
+    fn check(&self) -> Result<bool, String>;
+}
+
+/// The case of this number: one of eight is a question or a partial sum.
+fn draw(seed: u64, number: u64) -> Box<dyn Broken> {
+    if number % 8 == 7 {
+        Box::new(sums::draw(seed, number))
+    } else {
+        Box::new(cases::draw(seed, number))
+    }
+}
 
 fn main() -> ExitCode {
     let Some(options) = options() else {
@@ -23,8 +41,8 @@ fn main() -> ExitCode {
         if begin.elapsed() >= Duration::from_secs(options.seconds) {
             break;
         }
-        let case = cases::draw(options.seed, number);
-        let outcome = panic::catch_unwind(|| check::check(&case));
+        let case = draw(options.seed, number);
+        let outcome = panic::catch_unwind(|| case.check());
         let complaint = match outcome {
             Ok(Ok(accepted)) => {
                 cases += 1;

@@ -15,6 +15,15 @@ from hushstream.experts import Experts
 from hushstream.ledger import Ledger
 from hushstream.planning import Plan, plan, recipes
 from hushstream.schema import Schema
+from hushstream.statistics import (
+    Estimate,
+    RunningCount,
+    RunningHistogram,
+    RunningMean,
+    RunningSum,
+    Statistics,
+    Tracker,
+)
 
 __all__ = [
     "Accountant",
@@ -22,6 +31,7 @@ __all__ = [
     "Bandit",
     "BudgetExceeded",
     "Classifier",
+    "Estimate",
     "Experts",
     "Guarantee",
     "HushstreamError",
@@ -31,7 +41,13 @@ __all__ = [
     "Plan",
     "Play",
     "Regressor",
+    "RunningCount",
+    "RunningHistogram",
+    "RunningMean",
+    "RunningSum",
     "Schema",
+    "Statistics",
+    "Tracker",
     "audit",
     "compare",
     "load_model",

@@ -203,7 +203,7 @@ class _Estimator:
     def _schema(self, X: _input.Table, target: str, has_person: bool) -> dict[str, Any]:
         """The schema of the columns, and of the target after them."""
         stated = described(X.names, self.schema, self.bounds, self.norm)
-        self._from_data = False
+        self._from_data = self._elsewhere = False
         if self.seed_insecure is not None and self.schema is None and self.bounds is None:
             if self.norm is None:
                 stated = {**facts_of(X), **stated}
@@ -230,7 +230,7 @@ class _Estimator:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None"
             )
-        target = "y"
+        X, target = _input.frame(X), "y"
         if isinstance(y, str) or isinstance(person, str):
             if not _input.is_frame(X):
                 raise ValueError("a target or a person by name is for a DataFrame")
@@ -357,12 +357,15 @@ class _Estimator:
         rounds = rows if self.rounds in (None, "unknown") else None
         more = {"rounds": rounds, "horizon_unknown": False, "resume": resume or None}
         if isinstance(X, _input.Sparse):
-            schema = self._sparse_schema(X)
-            run = self._open(schema, 0, **more)
-            self._begin(run)
             if not np.isfinite(X.values).all():
-                raise ValueError("Input X contains NaN or infinity: nothing was learned")
-            run.learn_sparse(X.ends, X.indices, X.values, y, texts)
+                row = int(np.searchsorted(X.ends, np.flatnonzero(~np.isfinite(X.values))[0], "right"))
+                raise ValueError(
+                    f"Input X contains NaN or infinity: row {row - 1} (from 0). Nothing is charged: "
+                    "mend it, or let it be a round without a record: partial_fit"
+                )
+            run = self._open(self._sparse_schema(X), 0, **more)
+            self._begin(run)
+            self._learn_all(run, (X, y, texts), rows)
         else:
             schema = self._schema(X, target, person is not None)
             parts, all_texts = self._columns(X, y, texts, person)
@@ -370,7 +373,7 @@ class _Estimator:
                 _native.check(json.dumps({**schema, **self._target_facts()}, default=_plain), parts, all_texts)
             run = self._open({**schema, **self._target_facts()}, len(X.names), at_rest=True, **more)
             self._begin(run)
-            self._learn_all(run, parts, all_texts, rows)
+            self._learn_all(run, (parts, all_texts), rows)
         if self.every_release:
             self.releases_ = [Model(model) for model in run.publish()]
         model = Model(run.model())
@@ -378,14 +381,19 @@ class _Estimator:
         self._run = None
         self._finish(model, outcome)
 
-    def _learn_all(self, run: Any, parts: list[Any], texts: list[Any], rows: int) -> None:
+    def _learn_all(self, run: Any, given: tuple[Any, ...], rows: int) -> None:
         """Every pass, from where a resumed run stopped; a stop leaves everything durable."""
         total, done = run.passes * rows, run.records
         with _progress(self.progress, total, done) as tell:
             try:
                 while done < total:
                     first = done % rows
-                    run.learn([part[first:] for part in parts], texts, tell)
+                    if isinstance(given[0], _input.Sparse):
+                        X, y, texts = given
+                        run.learn_sparse(X.ends[first:], X.indices, X.values, y[first:], texts, tell)
+                    else:
+                        parts, texts = given
+                        run.learn([part[first:] for part in parts], texts, tell)
                     done += rows - first
             except BaseException:
                 run.publish()
@@ -428,7 +436,7 @@ class _Estimator:
         run = self._run
         try:
             if isinstance(X, _input.Sparse):
-                run.learn_sparse(X.ends, X.indices, X.values, y, texts)
+                run.learn_sparse(X.ends, X.indices, X.values, y, texts, None)
             elif len(y):
                 run.learn(*self._columns(X, y, texts, person), None)
         except KeyboardInterrupt:
@@ -531,6 +539,32 @@ class _Estimator:
             )
         return self._model
 
+    def _linear(self, name: str) -> tuple[np.ndarray, np.ndarray]:
+        told = self.model_._native.linear()
+        if told is None:
+            raise AttributeError(
+                f"{name} is for linear models in which every column is one number, and this model "
+                f"was learned by {self.model_.recipe}: see model_.explain() for curves and tables, "
+                "model_.weights and model_.feature_names for columns of texts; state norm= to learn a "
+                "linear model"
+            )
+        return told
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """The coefficients of a linear model, for values within their bounds as they are given.
+
+        Rows longer than the model's length are scaled down to it before.
+        """
+        coefficients = self._linear("coef_")[0]
+        return coefficients[0] if self._task == "regress" else coefficients
+
+    @property
+    def intercept_(self) -> Any:
+        """What a linear model adds to the scores."""
+        intercepts = self._linear("intercept_")[1]
+        return float(intercepts[0]) if self._task == "regress" else intercepts
+
     @property
     def guarantee_(self) -> Guarantee:
         """What all releases of the run promise."""
@@ -542,6 +576,10 @@ class _Estimator:
             facts.append(ledger._fact())
         if self.__dict__.get("_from_data"):
             facts.append(("read from the data", "bounds, categories or classes: nobody is protected"))
+        if self.__dict__.get("_elsewhere"):
+            facts.append(
+                ("computed elsewhere", "workers saw rows; the promise is about what is published")
+            )
         told = self._run.guarantee() if self._run is not None else self.model_._native.guarantee()
         return Guarantee(told, facts)
 
@@ -584,7 +622,7 @@ class _Estimator:
         return Plan(json.loads(_native.plan(settings)))
 
     def _scores(self, X: Any) -> np.ndarray:
-        model = self.model_
+        model, X = self.model_, _input.frame(X)
         if _input.is_sparse(X):
             read = _input.sparse(X)
             self._same_features(X, read.shape[1])

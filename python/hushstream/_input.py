@@ -41,6 +41,29 @@ def is_frame(X: Any) -> bool:
     return hasattr(X, "column_names") or (hasattr(X, "columns") and hasattr(X, "dtypes"))
 
 
+def frame(X: Any) -> Any:
+    """The same rows as a frame, if they come as a stream of Arrow and are no frame themselves.
+
+    pyarrow or polars reads the stream, whichever is installed; columns of numbers are not copied.
+    """
+    if is_frame(X) or not hasattr(X, "__arrow_c_stream__"):
+        return X
+    try:
+        import pyarrow
+
+        return pyarrow.table(X)
+    except ImportError:
+        pass
+    try:
+        import polars
+
+        return polars.DataFrame(X)
+    except ImportError:
+        raise ImportError(
+            "X gives a stream of Arrow, which pyarrow or polars reads: install one of them"
+        ) from None
+
+
 def sparse(X: Any) -> Sparse:
     """A scipy matrix of any kind, in rows with indices in order."""
     rows = X.tocsr()
@@ -68,6 +91,7 @@ def feature_names(X: Any) -> list[str] | None:
 
 def table(X: Any, *, estimator: str = "this estimator") -> Table:
     """The columns of a frame or of an array with two dimensions."""
+    X = frame(X)
     if is_frame(X):
         names = list(getattr(X, "column_names", None) or X.columns)
         if len(set(map(str, names))) < len(names):
@@ -121,6 +145,9 @@ def column(values: Any) -> tuple[np.ndarray, list[str] | None]:
     >>> column(["yes", None, "no"])
     (array([ 0., nan,  1.]), ['yes', 'no'])
     """
+    coded = _dictionary(values)
+    if coded is not None:
+        return coded
     array = _array(values)
     if array.ndim != 1:
         raise ValueError("a column has one dimension: give one value per row")
@@ -170,6 +197,26 @@ def _array(values: Any) -> np.ndarray:
     return _objects(list(values))
 
 
+def _dictionary(values: Any) -> tuple[np.ndarray, list[str]] | None:
+    """The places of texts in their list, of an array of Arrow; nothing for other columns."""
+    if not hasattr(values, "dictionary_encode") or not hasattr(values, "to_pylist"):
+        return None
+    kind = str(values.type)
+    if kind not in ("string", "large_string", "string_view"):
+        return None
+    if hasattr(values, "combine_chunks"):
+        values = values.combine_chunks()
+    if hasattr(values, "chunks"):  # older versions join the chunks of a column to one
+        values = values.chunk(0) if values.num_chunks else []
+        if not len(values):
+            return np.empty(0), []
+    if kind == "string_view":
+        values = values.cast("string")
+    coded = values.dictionary_encode()
+    codes = np.asarray(coded.indices.to_numpy(zero_copy_only=False), dtype=np.float64)
+    return codes, coded.dictionary.to_pylist()
+
+
 def _of_polars(values: Any, name: str) -> np.ndarray:
     if name in ("Date",):
         return values.to_numpy().astype("M8[D]")
@@ -187,7 +234,7 @@ def _of_arrow(values: Any) -> np.ndarray:
     if kind.startswith("date"):
         return np.array(values.to_pylist(), dtype="M8[D]")
     if kind.startswith(("int", "uint", "float", "double", "halffloat")):
-        return values.to_numpy()
+        return values.to_numpy(zero_copy_only=False)
     return _objects(values.to_pylist())
 
 

@@ -107,6 +107,21 @@ class Model:
         """Writes the model to a file, whole or not at all; the program reads it too."""
         self._native.save(str(path))
 
+    def to_sql(self, table: str, key: Any = ()) -> str:
+        """A SQL query that predicts the rows of a table, in SQLite, DuckDB or PostgreSQL.
+
+        The table has the columns of the training data; NULL is a missing value. The result has the
+        columns of ``key`` (by default all that the model reads) and the predictions.
+        """
+        return self._native.to_sql(table, [key] if isinstance(key, str) else list(key))
+
+    def to_onnx(self) -> bytes:
+        """The model as an ONNX file: one input of shape (N, 1) for every column.
+
+        Numbers are doubles, NaN where they are missing; categories are strings.
+        """
+        return self._native.to_onnx()
+
     def plot(self, most: int = 6) -> Any:
         """Draws the curves of the strongest columns, with the noise that privacy added."""
         import matplotlib.pyplot as plt

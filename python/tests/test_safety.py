@@ -129,6 +129,21 @@ def test_a_value_that_is_no_number_changes_nothing_for_others(numbers):
         Classifier(**settings).fit(wrong, y)
 
 
+@pytest.mark.parametrize("wrong", [np.nan, np.inf])
+def test_a_sparse_matrix_is_checked_before_anything_is_spent(wrong, tmp_path):
+    scipy_sparse = pytest.importorskip("scipy.sparse")
+    X = scipy_sparse.random(100, 20, density=0.2, format="csr", random_state=1)
+    y = np.arange(100) % 2
+    X[41, 3] = wrong
+    learner = Classifier(epsilon=1, delta=1e-6, norm=1, ledger=tmp_path / "l")
+    with pytest.raises(ValueError, match="row 41 .from 0.. Nothing is charged"):
+        learner.fit(X, y)
+    assert not (tmp_path / "l").exists()
+    # In a stream it is a round without a record.
+    learner.set_params(rounds=100).partial_fit(X, y)
+    assert learner.records_ == 100 and np.isfinite(learner.model_.weights).all()
+
+
 def test_unknown_labels_of_a_stream_are_rounds_without_a_record(numbers):
     X, _ = numbers
     settings = dict(epsilon=1, delta=1e-6, bounds=(-1, 1), norm=1, rounds=4, seed_insecure=1)
@@ -168,19 +183,48 @@ def test_a_stopped_run_goes_on(tmp_path, numbers):
         again.partial_fit(X, y)
 
 
+def test_coefficients_are_for_values_as_they_are(numbers):
+    X, y = numbers
+    X = 10 * X + 3
+    settings = dict(epsilon=8, delta=1e-6, bounds=(-10, 20), norm=2, seed_insecure=1)
+    learner = Classifier(**settings).fit(X, y)
+    assert learner.coef_.shape == (1, 4) and learner.intercept_.shape == (1,)
+    told = X @ learner.coef_[0] + learner.intercept_[0]
+    np.testing.assert_allclose(told, learner.decision_function(X), atol=1e-9)
+    many = Classifier(**settings, classes=[0, 1, 2]).fit(X, y + (X[:, 2] > 5))
+    assert many.coef_.shape == (3, 4)
+    np.testing.assert_allclose(X @ many.coef_.T + many.intercept_, many.decision_function(X), atol=1e-9)
+    number = Regressor(**settings, target_bounds=(-100, 200)).fit(X, X[:, 0])
+    assert number.coef_.shape == (4,)
+    np.testing.assert_allclose(
+        np.clip(X @ number.coef_ + number.intercept_, -100, 200), number.predict(X), atol=1e-9
+    )
+    curves = Classifier(epsilon=8, delta=1e-6, bounds=(-10, 20), seed_insecure=1).fit(X, y)
+    for name in ("coef_", "intercept_"):
+        with pytest.raises(AttributeError, match="explain"):
+            getattr(curves, name)
+        assert not hasattr(curves, name)
+    scipy_sparse = pytest.importorskip("scipy.sparse")
+    rows = scipy_sparse.csr_matrix(X / np.linalg.norm(X, axis=1, keepdims=True))
+    sparse = Classifier(epsilon=8, delta=1e-6, norm=1.01, seed_insecure=1).fit(rows, y)
+    np.testing.assert_allclose(
+        rows @ sparse.coef_[0] + sparse.intercept_[0], sparse.decision_function(rows), atol=1e-9
+    )
+
+
 INTERRUPTED = """
-import signal, sys, numpy as np, hushstream
+import os, signal, sys, numpy as np, hushstream
 from hushstream import _estimators
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where tests run in the background
 
 class Told:
-    def __init__(self, *_): self.is_told = False
+    def __init__(self, shown, total, done): self.is_told, self.done = False, done
     def __enter__(self): return self.tell
     def __exit__(self, *_): pass
     def tell(self, rows):
         if not self.is_told:
-            print("learning", flush=True)
+            print("learning", self.done, flush=True)
         self.is_told = True
 
 _estimators._progress = Told
@@ -189,27 +233,38 @@ learner = hushstream.Classifier(
     epsilon=1, delta=1e-6, bounds=(-1, 1), norm=1, recipe="pftal-convex", batch=1,
     ledger=sys.argv[1] + "/l", state=sys.argv[1] + "/s",
 )
+if sys.argv[3] == "sparse":
+    import scipy.sparse
+    X = scipy.sparse.csr_matrix(X)
+    learner.set_params(bounds=None, norm=4)
 try:
     learner.fit(X, y, resume=sys.argv[2] == "resume")
     print("done", learner.records_)
 except KeyboardInterrupt:
-    print("stopped", learner._run.records)
+    print("stopped", learner._run.records, flush=True)
+    os._exit(0)  # nothing that Python does at its end may help
 """
 
 
-def test_control_c_stops_between_blocks_with_everything_durable(tmp_path):
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_control_c_stops_between_blocks_with_everything_durable(kind, tmp_path):
     def begin(how):
-        command = [sys.executable, "-c", INTERRUPTED, str(tmp_path), how]
+        command = [sys.executable, "-c", INTERRUPTED, str(tmp_path), how, kind]
         running = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=tmp_path)
-        assert running.stdout.readline() == "learning\n"
-        return running
+        word, done = running.stdout.readline().split()
+        assert word == "learning"
+        return running, int(done)
 
-    running = begin("begin")
+    running, done = begin("begin")
+    assert done == 0
     running.send_signal(signal.SIGINT)
     word, learned = running.communicate()[0].split()
     assert word == "stopped" and 0 < int(learned) < 1_000_000
     assert running.returncode == 0
-    assert begin("resume").communicate()[0].split() == ["done", "1000000"]
+    # Every row that was learned is durable: none is learned twice, and none is lost.
+    running, done = begin("resume")
+    assert done == int(learned)
+    assert running.communicate()[0].split() == ["done", "1000000"]
     assert len(Ledger(tmp_path / "l").runs) == 1
 
 

@@ -128,6 +128,48 @@ def test_every_kind_of_frame_gives_the_same_releases(people, schema):
         assert given(learner("two classes", spelled).fit(frame, "late").releases_) == expected
 
 
+class Stream:
+    """Rows that come as a stream of Arrow, and in no other way."""
+
+    def __init__(self, table):
+        self.table = table
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self.table.__arrow_c_stream__(requested_schema)
+
+
+def test_a_stream_of_arrow_gives_the_same_releases(people, schema):
+    table = pa.Table.from_pandas(people)
+    small = schema.described()
+    small["vocabulary"]["member"] = ["true", "false"]
+    spelled = hushstream.Schema(**small)
+    expected = given(learner("two classes", schema).fit(people, "late").releases_)
+    fitted = learner("two classes", spelled).fit(Stream(table), "late")
+    assert given(fitted.releases_) == expected
+    X = table.drop_columns(["late"]) if hasattr(table, "drop_columns") else table.drop(["late"])
+    scores = fitted.decision_function(X)
+    assert (fitted.decision_function(Stream(X)) == scores).all()
+    assert (fitted.model_.decision_function(Stream(X))[:, 0] == scores).all()
+    # Batch after batch, as a reader gives them; and chunks of a table are joined.
+    in_parts = learner("two classes", spelled, rounds=len(people))
+    for batch in table.to_batches(max_chunksize=700):
+        in_parts.partial_fit(batch, "late")
+    in_chunks = learner("two classes", spelled, rounds=len(people))
+    in_chunks.partial_fit(pa.Table.from_batches(table.to_batches(max_chunksize=700)), "late")
+    assert given(in_parts.sync()) == given(in_chunks.sync())
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow"])
+def test_columns_of_numbers_are_not_copied(kind):
+    from hushstream import _input
+
+    numbers = np.arange(1000.0)
+    frame = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}[kind]({"a": numbers})
+    [part] = _input.table(frame).parts
+    source = frame["a"].chunk(0).to_numpy() if kind == "pyarrow" else frame["a"].to_numpy()
+    assert np.shares_memory(part, source)
+
+
 def test_a_linear_model_of_an_array_in_any_layout(program, tmp_path, numbers):
     X, y = numbers
     frame = pd.DataFrame(X, columns=[f"x{k}" for k in range(1, 5)]).assign(y=y)

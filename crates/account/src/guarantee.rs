@@ -30,6 +30,36 @@ pub enum Unit {
     Person,
 }
 
+/// What is published, for the words of a guarantee.
+///
+/// ```
+/// use hushstream_account::{Adjacency, Guarantee, Published};
+///
+/// let guarantee = Guarantee::builder(1.0, 1e-6, Adjacency::ReplaceOne, 1000).build()?;
+/// let told = guarantee.publishing(Published::Tables).to_string();
+/// assert!(told.contains("any set of published sequences of tables"));
+/// # Ok::<(), hushstream_account::GuaranteeError>(())
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Published {
+    /// Models.
+    #[default]
+    Models,
+    /// Tables of statistics.
+    Tables,
+    /// Plays of a bandit, and models of its arms.
+    Plays,
+}
+
+impl Published {
+    // Serde passes a reference.
+    #[allow(clippy::trivially_copy_pass_by_ref)]
+    fn is_models(&self) -> bool {
+        *self == Self::Models
+    }
+}
+
 /// A checked privacy guarantee. `Display` gives its wording, serde its stable keys.
 ///
 /// ```
@@ -80,6 +110,9 @@ pub(crate) struct Fields {
     /// Whether it is about policies and everybody else's decisions, and not about models alone.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) joint: bool,
+    /// What is published.
+    #[serde(default, skip_serializing_if = "Published::is_models")]
+    pub(crate) published: Published,
 }
 
 /// Why a guarantee cannot be stated.
@@ -176,6 +209,7 @@ impl Guarantee {
                 simulated: false,
                 open_ended: false,
                 joint: false,
+                published: Published::Models,
             },
         }
     }
@@ -248,6 +282,13 @@ impl Guarantee {
     #[must_use]
     pub fn open_ended(mut self, seen: u64) -> Self {
         self.0.open_ended = self.0.rounds > seen;
+        self
+    }
+
+    /// The same guarantee where something else than models is published.
+    #[must_use]
+    pub fn publishing(mut self, published: Published) -> Self {
+        self.0.published = published;
         self
     }
 
@@ -358,6 +399,12 @@ impl GuaranteeBuilder {
     /// δ.
     pub fn total_variation(mut self, tau: f64) -> Self {
         self.tau = tau;
+        self
+    }
+
+    /// What is published are tables of statistics, not models.
+    pub fn tables(mut self) -> Self {
+        self.fields.published = Published::Tables;
         self
     }
 

@@ -67,7 +67,7 @@ pub use charge::{Charge, Price};
 pub use error::AccountError;
 pub use filter::{Filter, FilterKind, Refused};
 pub use gdp::Mu;
-pub use guarantee::{Guarantee, GuaranteeBuilder, GuaranteeError, Unit};
+pub use guarantee::{Guarantee, GuaranteeBuilder, GuaranteeError, Published, Unit};
 pub use parameter::ParameterError;
 pub use pure::Epsilon;
 pub use rdp::RenyiCurve;

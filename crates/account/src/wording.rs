@@ -7,7 +7,7 @@ use std::fmt;
 
 use crate::Adjacency;
 use crate::digits::{grouped, rounded_down, rounded_up, scientific_up};
-use crate::guarantee::{Fields, Guarantee, Unit};
+use crate::guarantee::{Fields, Guarantee, Published, Unit};
 
 impl fmt::Display for Guarantee {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -54,10 +54,14 @@ fn sentence(f: &mut fmt::Formatter<'_>, fields: &Fields) -> fmt::Result {
             "the probability of any set of published policies and of the decisions made for \
              everybody else "
         )?,
-        None => write!(
-            f,
-            "the probability of any set of published model sequences "
-        )?,
+        None => {
+            let published = match fields.published {
+                Published::Models => "model sequences",
+                Published::Tables => "sequences of tables",
+                Published::Plays => "sequences of plays and models",
+            };
+            write!(f, "the probability of any set of published {published} ")?;
+        }
         Some(window) => write!(
             f,
             "the probability of any set of sequences of the {} releases \
@@ -100,7 +104,10 @@ fn sentence(f: &mut fmt::Formatter<'_>, fields: &Fields) -> fmt::Result {
 fn theory(f: &mut fmt::Formatter<'_>, fields: &Fields) -> fmt::Result {
     let mut facts = Vec::new();
     facts.extend(fields.sum.clone().or_else(|| fields.mechanism.clone()));
-    facts.extend(fields.levels.map(|levels| format!("{levels} levels")));
+    facts.extend(fields.levels.map(|levels| match levels {
+        1 => "1 level".to_owned(),
+        levels => format!("{levels} levels"),
+    }));
     let sigma = fields
         .sigma
         .map(|sigma| format!("σ = {}·L", rounded_down(sigma)));
@@ -172,6 +179,22 @@ mod tests {
              (binary tree, 19 levels, Gaussian σ = 36.8·L, replace-one, n = 327,345 releases; \
              JKT12 Theorem 11 with erratum J1; precision slack 0)"
         );
+    }
+
+    #[test]
+    fn the_words_fit_what_is_published() {
+        let models = tree(1.0, 1e-6, Adjacency::ReplaceOne).build().unwrap();
+        for (published, words) in [
+            (Published::Tables, "sequences of tables"),
+            (Published::Plays, "sequences of plays and models"),
+        ] {
+            let guarantee = models.clone().publishing(published);
+            let text = guarantee.to_string();
+            assert!(text.contains(&format!("any set of published {words} changes")));
+            assert_eq!(text.replace(words, "model sequences"), models.to_string());
+            let json = serde_json::to_string(&guarantee).unwrap();
+            assert_eq!(serde_json::from_str::<Guarantee>(&json).unwrap(), guarantee);
+        }
     }
 
     #[test]

@@ -1,13 +1,15 @@
-//! `hushstream open`, `question`, `partial` and `commit`: a cluster of programs and files.
+//! `hushstream open` (for statistics `track --by batch`), `question`, `partial` and `commit`: a
+//! cluster of programs and files.
 
 use crate::learn::arguments::Arguments as Described;
+use crate::track::Arguments as Tracked;
 use anyhow::{Context, Result, bail};
 use clap::{Args, Parser};
 use hushstream::elsewhere::{Delivery, Positions, Span, Worker, partition};
 use hushstream::engine::{RecipeName, RunError};
 use hushstream::learner::{Learner, Malformed};
 use hushstream::read::Layout;
-use hushstream::{Run, data, files};
+use hushstream::{Run, Tracker, Tracking, data, files};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -74,6 +76,9 @@ pub(crate) struct Commit {
     /// Write the model after the batch to this file; publishable.
     #[arg(long)]
     model: Option<PathBuf>,
+    /// Of running statistics: write the table of the batch to this file, as JSON; publishable.
+    #[arg(long)]
+    table: Option<PathBuf>,
     /// Write the next question to this file; public.
     #[arg(long)]
     question: Option<PathBuf>,
@@ -85,16 +90,25 @@ pub(crate) struct Commit {
 /// How the run was opened: kept in its state folder.
 #[derive(Serialize, Deserialize)]
 struct Opened {
-    /// The flags of `open`, with whole paths.
+    /// Whether it was opened by `track`, otherwise by `open`.
+    #[serde(default)]
+    is_statistics: bool,
+    /// The flags of the command, with whole paths.
     arguments: Vec<String>,
     layout: Layout,
 }
 
-/// The flags of `open`, to be read again.
+/// The flags of a command, to be read again.
 #[derive(Parser)]
-struct Again {
+struct Again<T: Args> {
     #[command(flatten)]
-    described: Described,
+    described: T,
+}
+
+/// The run in a state folder.
+enum Authority {
+    Learns(Box<Run>),
+    Tracks(Box<Tracking>),
 }
 
 const OPENED: &str = "opened.json";
@@ -106,12 +120,7 @@ pub(crate) fn open(arguments: &Open) -> Result<()> {
         bail!("name the folder of the run with --state FOLDER");
     };
     let mut learner = learner(described)?;
-    if learner.privacy.ledger.is_none() && learner.privacy.seed_insecure.is_none() {
-        bail!(
-            "name the ledger of this source with --ledger FILE: it keeps the budget over all runs \
-             on the same people"
-        );
-    }
+    check_ledger(&learner)?;
     // Only the names of columns are read from the file.
     let reader = data::Origin::new(&learner.data)?.open(&learner.data.schema)?;
     let layout = reader.layout().clone();
@@ -125,6 +134,61 @@ pub(crate) fn open(arguments: &Open) -> Result<()> {
     for warning in &plan.warnings {
         eprintln!("{warning}");
     }
+    keep(state, false, &described.data.file, layout)?;
+    let run = learner.start()?;
+    println!("{}", run.guarantee());
+    Ok(())
+}
+
+/// Runs `track --by batch`.
+pub(crate) fn open_statistics(described: &Tracked) -> Result<()> {
+    let Some(state) = &described.state else {
+        bail!("name the folder of the run with --state FOLDER");
+    };
+    let mut tracker = tracker(described)?;
+    check_ledger(&tracker.learner)?;
+    // Only the names of columns are read from the file.
+    let reader = data::Origin::new(&tracker.learner.data)?.open(&tracker.schema()?)?;
+    let layout = reader.layout().clone();
+    tracker.learner.data.layout = Some(layout.clone());
+    tracker.learner.data.file.clear();
+    eprintln!("{}", tracker.plan()?);
+    keep(state, true, &described.file, layout)?;
+    println!("{}", tracker.start()?.guarantee());
+    Ok(())
+}
+
+/// The statistics that these flags describe, whose rows come from workers.
+fn tracker(described: &Tracked) -> Result<Tracker> {
+    let tracker = described.tracker()?;
+    let (data, output) = (&tracker.learner.data, &tracker.learner.output);
+    refuse_stated(&[
+        ("--time", data.schema.time.is_some()),
+        ("--from", tracker.from.is_some()),
+        ("--to", tracker.to.is_some()),
+        ("--releases", output.releases.is_some()),
+        ("--csv", tracker.csv.is_some()),
+        ("--resume", output.resume),
+        (
+            "--malformed refuse",
+            data.malformed == Some(Malformed::Refuse),
+        ),
+    ])?;
+    Ok(tracker)
+}
+
+fn check_ledger(learner: &Learner) -> Result<()> {
+    if learner.privacy.ledger.is_none() && learner.privacy.seed_insecure.is_none() {
+        bail!(
+            "name the ledger of this source with --ledger FILE: it keeps the budget over all runs \
+             on the same people"
+        );
+    }
+    Ok(())
+}
+
+/// Keeps the flags of this command, and the layout, in the new state folder.
+fn keep(state: &Path, is_statistics: bool, file: &String, layout: Layout) -> Result<()> {
     std::fs::create_dir_all(state).with_context(|| format!("cannot create {}", state.display()))?;
     if state.join("run.json").exists() {
         bail!(
@@ -133,21 +197,19 @@ pub(crate) fn open(arguments: &Open) -> Result<()> {
         );
     }
     let opened = Opened {
-        arguments: kept(described, state)?,
+        is_statistics,
+        arguments: kept(file, state)?,
         layout,
     };
     let text = serde_json::to_vec_pretty(&opened)?;
-    files::write_whole_secret(&state.join(OPENED), &text)?;
-    let run = learner.start()?;
-    println!("{}", run.guarantee());
-    Ok(())
+    Ok(files::write_whole_secret(&state.join(OPENED), &text)?)
 }
 
 /// The run that these flags describe, whose rows come from workers.
 fn learner(described: &Described) -> Result<Learner> {
     let learner = described.learner()?;
     let output = &learner.output;
-    for (flag, is_stated) in [
+    refuse_stated(&[
         ("--shuffle", learner.data.shuffle.is_some()),
         ("--passes", learner.data.passes.is_some()),
         ("--multiline", learner.data.multiline),
@@ -161,19 +223,23 @@ fn learner(described: &Described) -> Result<Learner> {
             "--malformed refuse",
             learner.data.malformed == Some(Malformed::Refuse),
         ),
-    ] {
-        if is_stated {
-            bail!(
-                "{flag} has no meaning here: rows come from workers, batch by batch, and a \
-                 malformed one counts as empty; leave it out"
-            );
-        }
-    }
+    ])?;
     Ok(learner)
 }
 
+/// Refuses flags that are stated and have no meaning.
+fn refuse_stated(flags: &[(&str, bool)]) -> Result<()> {
+    match flags.iter().find(|(_, is_stated)| *is_stated) {
+        Some((flag, _)) => bail!(
+            "{flag} has no meaning here: rows come from workers, batch by batch, and a malformed \
+             one counts as empty; leave it out"
+        ),
+        None => Ok(()),
+    }
+}
+
 /// The flags, with files that stay where they are: the schema is copied, paths are whole.
-fn kept(described: &Described, state: &Path) -> Result<Vec<String>> {
+fn kept(file: &String, state: &Path) -> Result<Vec<String>> {
     let mut kept = Vec::new();
     let mut given = std::env::args().skip(2);
     while let Some(flag) = given.next() {
@@ -200,7 +266,7 @@ fn kept(described: &Described, state: &Path) -> Result<Vec<String>> {
         kept.push(format!("{name}={value}"));
     }
     // The file is not needed again, but the flags want one.
-    debug_assert!(kept.contains(&described.data.file));
+    debug_assert!(kept.contains(file));
     Ok(kept)
 }
 
@@ -211,25 +277,100 @@ fn whole(path: &Path) -> Result<String> {
 }
 
 /// The run in a state folder.
-fn resumed(state: &Path) -> Result<Run> {
+fn resumed(state: &Path) -> Result<Authority> {
     let path = state.join(OPENED);
     let text = std::fs::read(&path).with_context(|| {
         format!(
-            "{} holds no run for batches: begin one with `hushstream open`",
+            "{} holds no run for batches: begin one with `hushstream open`, or with `hushstream \
+             track --by batch`",
             state.display()
         )
     })?;
     let opened: Opened =
         serde_json::from_slice(&text).with_context(|| format!("{} is damaged", path.display()))?;
-    let flags = std::iter::once("open".to_owned()).chain(opened.arguments);
-    let again = Again::try_parse_from(flags)
-        .with_context(|| format!("{} is of another version", path.display()))?;
+    let flags = std::iter::once("hushstream".to_owned()).chain(opened.arguments);
+    let other = || format!("{} is of another version", path.display());
+    let go_on = |learner: &mut Learner| {
+        learner.data.layout = Some(opened.layout);
+        learner.data.file.clear();
+        // The folder may have been moved.
+        learner.output.state = Some(state.to_owned());
+    };
+    if opened.is_statistics {
+        let again = Again::<Tracked>::try_parse_from(flags).with_context(other)?;
+        let mut tracker = tracker(&again.described)?;
+        go_on(&mut tracker.learner);
+        return Ok(Authority::Tracks(Box::new(tracker.resume()?)));
+    }
+    let again = Again::<Described>::try_parse_from(flags).with_context(other)?;
     let mut learner = learner(&again.described)?;
-    learner.data.layout = Some(opened.layout);
-    learner.data.file.clear();
-    // The folder may have been moved.
-    learner.output.state = Some(state.to_owned());
-    Ok(learner.resume()?)
+    go_on(&mut learner);
+    Ok(Authority::Learns(Box::new(learner.resume()?)))
+}
+
+impl Authority {
+    fn question(&mut self) -> Result<Vec<u8>> {
+        Ok(match self {
+            Self::Learns(run) => run.question()?,
+            Self::Tracks(run) => run.question()?,
+        })
+    }
+
+    fn asks(&self) -> bool {
+        match self {
+            Self::Learns(run) => run.asks(),
+            Self::Tracks(run) => run.asks(),
+        }
+    }
+
+    fn records(&self) -> u64 {
+        match self {
+            Self::Learns(run) => run.records(),
+            Self::Tracks(run) => run.records(),
+        }
+    }
+
+    /// Takes a batch, and writes what it released: whether it was taken now, and the number of the
+    /// release.
+    fn commit(
+        &mut self,
+        delivery: &Delivery,
+        parts: &[Vec<u8>],
+        arguments: &Commit,
+    ) -> Result<(bool, Option<u64>)> {
+        match self {
+            Self::Learns(run) => {
+                let committed = run.commit(delivery, parts).map_err(in_flags)?;
+                if let (Some(path), Some(model)) = (&arguments.model, &committed.model) {
+                    files::write_whole(path, &model.value().to_bytes()?)?;
+                }
+                let release = committed.model.map(|model| model.release());
+                Ok((committed.is_new, release))
+            }
+            Self::Tracks(run) => {
+                let committed = run.commit(delivery, parts).map_err(in_flags)?;
+                if let (Some(path), Some(table)) = (&arguments.table, &committed.table) {
+                    let text = serde_json::to_string(table.value())? + "\n";
+                    files::write_whole(path, text.as_bytes())?;
+                }
+                let release = committed.table.map(|table| table.release());
+                Ok((committed.is_new, release))
+            }
+        }
+    }
+
+    /// Refuses files that this run does not write.
+    fn check(&self, arguments: &Commit) -> Result<()> {
+        match self {
+            Self::Learns(_) if arguments.table.is_some() => {
+                bail!("this run learns a model: name its file with --model, not --table")
+            }
+            Self::Tracks(_) if arguments.model.is_some() => {
+                bail!("this run publishes tables: name the file with --table, not --model")
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 /// Runs `question`.
@@ -280,16 +421,14 @@ pub(crate) fn commit(arguments: &Commit) -> Result<()> {
         parts.push(part.with_context(|| format!("cannot read {}", path.display()))?);
     }
     let mut run = resumed(&arguments.state)?;
+    run.check(arguments)?;
     let covered = hushstream::elsewhere::covered(&parts)?;
     let positions = positions(&arguments.positions, &covered)?;
     let mut delivery = Delivery::new(&*arguments.source, arguments.batch, positions)?;
     if !arguments.accept_new_source.is_empty() {
         delivery = delivery.accept_new_source(&firsts(&arguments.accept_new_source)?)?;
     }
-    let committed = run.commit(&delivery, &parts).map_err(in_flags)?;
-    if let (Some(path), Some(model)) = (&arguments.model, &committed.model) {
-        files::write_whole(path, &model.value().to_bytes()?)?;
-    }
+    let (is_new, release) = run.commit(&delivery, &parts, arguments)?;
     if let Some(path) = &arguments.question
         && run.asks()
     {
@@ -298,8 +437,8 @@ pub(crate) fn commit(arguments: &Commit) -> Result<()> {
     let told = Told {
         source: arguments.source.clone(),
         batch: arguments.batch,
-        taken: committed.is_new,
-        release: committed.model.as_ref().map(|model| model.release()),
+        taken: is_new,
+        release,
         records: run.records(),
     };
     let text = if arguments.json {

@@ -15,7 +15,8 @@ use std::path::Path;
 pub(crate) enum Figure {
     /// JKT12 Figure 2a: private least squares, average regret against ε.
     Jkt2a,
-    /// Like JKT12 Figure 2b, on synthetic records: least squares in 90 dimensions.
+    /// JKT12 Figure 2b: least squares in 90 dimensions, on Year Prediction (--data
+    /// YearPredictionMSD.txt) or on synthetic records.
     Jkt2b,
     /// JKT12 Figure 2c: private logistic regression on CoverType (--data covtype.csv), accuracy
     /// against ε.
@@ -59,8 +60,8 @@ struct Point {
 
 /// Plays a figure.
 pub(crate) fn draw(figure: Figure, settings: &Settings<'_>) -> Result<Drawn> {
-    if settings.data.is_some() && !matches!(figure, Figure::Jkt2c) {
-        bail!("--data is for jkt2c; the other figures make their own records");
+    if settings.data.is_some() && !matches!(figure, Figure::Jkt2b | Figure::Jkt2c) {
+        bail!("--data is for jkt2b and jkt2c; the other figures make their own records");
     }
     match figure {
         Figure::Jkt2a => draw_2a(settings),
@@ -107,7 +108,20 @@ fn draw_2b(settings: &Settings<'_>) -> Result<Drawn> {
     } else {
         jkt2b::SOUND
     };
-    let rows = jkt2b::figure(rounds, repeats, &jkt2b::EPSILONS, methods)?;
+    let years = match settings.data {
+        Some(path) => {
+            let file =
+                File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
+            Some(jkt2b::Years::read(file).with_context(|| path.display().to_string())?)
+        }
+        None => None,
+    };
+    let rounds = rounds.min(years.as_ref().map_or(u64::MAX, jkt2b::Years::rounds));
+    let records = match years {
+        Some(_) => "JKT12 Figure 2b, Year Prediction",
+        None => "Like JKT12 Figure 2b, synthetic records",
+    };
+    let rows = jkt2b::figure(years, rounds, repeats, &jkt2b::EPSILONS, methods)?;
     let points = rows.iter().map(|row| Point {
         epsilon: row.epsilon,
         method: row.method.to_string(),
@@ -117,7 +131,7 @@ fn draw_2b(settings: &Settings<'_>) -> Result<Drawn> {
         high: row.high,
     });
     let title = format!(
-        "Like JKT12 Figure 2b, synthetic records: T = {rounds}, 90 dimensions, {repeats} repeats, \
+        "{records}: T = {rounds}, 90 dimensions, {repeats} repeats, \
          δ = {:e}, replace-one",
         jkt2b::DELTA
     );

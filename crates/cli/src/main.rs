@@ -6,8 +6,10 @@ mod compare;
 mod demo;
 mod elsewhere;
 mod explain;
+mod export;
 mod figure;
 mod inspect;
+mod install;
 mod learn;
 mod ledger;
 mod names;
@@ -59,6 +61,8 @@ enum Command {
     Inspect(inspect::Arguments),
     /// Show what a published model of curves and tables says, as text or as an HTML page.
     Explain(explain::Arguments),
+    /// Write a published model as a SQL query or an ONNX file, to predict without Hushstream.
+    Export(export::Arguments),
     /// Manage the budget of a data set: show, raise, merge, close or move its ledger.
     Ledger(ledger::Arguments),
     /// Learn from the embedded data set.
@@ -74,6 +78,10 @@ enum Command {
     Serve(serve::Arguments),
     /// List all algorithms: paper, guarantee, when to use.
     Recipes(recipes::Arguments),
+    /// Print the completion script of a shell.
+    Completions(install::Completions),
+    /// Write the manual pages of the program and of its commands to a folder.
+    Man(install::Man),
 }
 
 fn main() -> ExitCode {
@@ -89,6 +97,7 @@ fn main() -> ExitCode {
         Command::Predict(arguments) => predict::run(&arguments),
         Command::Inspect(arguments) => inspect::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
+        Command::Export(arguments) => export::run(&arguments),
         Command::Ledger(arguments) => ledger::run(&arguments),
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Plan(arguments) => plan::run(&arguments),
@@ -97,6 +106,8 @@ fn main() -> ExitCode {
         #[cfg(feature = "serve")]
         Command::Serve(arguments) => serve::run(&arguments),
         Command::Recipes(arguments) => recipes::run(&arguments),
+        Command::Completions(arguments) => install::completions(&arguments),
+        Command::Man(arguments) => install::man(&arguments),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -2,6 +2,7 @@
 
 use anyhow::{Context, Result};
 use clap::Args;
+use hushstream_server::keys::MasterSource;
 use hushstream_server::{Config, serve};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -21,9 +22,32 @@ pub(crate) struct Arguments {
     /// No address for metrics and health.
     #[arg(long)]
     no_ops: bool,
+    /// The file of the master key; by default `master.key` in the folder, made at the first start.
+    #[arg(long, value_name = "FILE", conflicts_with = "key_command")]
+    key_file: Option<PathBuf>,
+    /// A command that prints the master key: it may ask a key service.
+    #[arg(long, value_name = "COMMAND")]
+    key_command: Option<String>,
+    /// A file outside of the folder that notices an old copy of it; by default beside the folder.
+    #[arg(long, value_name = "FILE")]
+    witness: Option<PathBuf>,
+    /// The folder is a restored copy: answer from what was published, and learn nothing.
+    #[arg(long)]
+    restored: bool,
+    /// The certificate chain for TLS, a PEM file.
+    #[cfg(feature = "tls")]
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_certificate: Option<PathBuf>,
+    /// Its key, a PEM file.
+    #[cfg(feature = "tls")]
+    #[arg(long, value_name = "FILE", requires = "tls_certificate")]
+    tls_key: Option<PathBuf>,
     /// Origins whose pages may call, for deciding at the edge.
     #[arg(long, value_name = "ORIGIN")]
     cors: Vec<String>,
+    /// Decisions per second that one token may ask for; more get 429. No limit if not stated.
+    #[arg(long, value_name = "NUMBER")]
+    rate: Option<u32>,
     /// Threads that learn; by default one per core.
     #[arg(long)]
     workers: Option<usize>,
@@ -35,21 +59,49 @@ pub(crate) struct Arguments {
     demo: bool,
 }
 
+impl Arguments {
+    fn config(&self) -> Config {
+        let mut config = Config::new(self.data.clone());
+        config.listen = self.listen;
+        config.ops = (!self.no_ops).then_some(self.ops);
+        config.cors.clone_from(&self.cors);
+        config.workers = self.workers.unwrap_or(config.workers);
+        config.simulated = self.insecure_simulated || self.demo;
+        config.demo = self.demo;
+        config.restored = self.restored;
+        config.rate = self.rate;
+        #[cfg(feature = "tls")]
+        {
+            config.tls = self.tls_certificate.clone().zip(self.tls_key.clone());
+        }
+        config.master = match (&self.key_file, &self.key_command) {
+            (Some(path), _) => Some(MasterSource::File(path.clone())),
+            (None, Some(command)) => Some(MasterSource::Command(command.clone())),
+            (None, None) => None,
+        };
+        let beside = || {
+            // Without a slash at the end, which would put it into the folder.
+            let mut name = self.data.components().collect::<PathBuf>().into_os_string();
+            name.push(".witness");
+            name.into()
+        };
+        config.witness = Some(self.witness.clone().unwrap_or_else(beside));
+        config
+    }
+}
+
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
-    let mut config = Config::new(arguments.data.clone());
-    config.listen = arguments.listen;
-    config.ops = (!arguments.no_ops).then_some(arguments.ops);
-    config.cors.clone_from(&arguments.cors);
-    config.workers = arguments.workers.unwrap_or(config.workers);
-    config.simulated = arguments.insecure_simulated || arguments.demo;
-    config.demo = arguments.demo;
     hushstream_server::logs();
-    serve(config, |app, address| {
+    serve(arguments.config(), |app, address| {
         let data = app.config.data.display();
         println!("serving at http://{address}");
-        println!("the operator's token is in {data}/operator.token, the node's in {data}/admin.token");
+        println!(
+            "the operator's token is in {data}/operator.token, the node's in {data}/admin.token"
+        );
         if !address.ip().is_loopback() {
-            println!("warning: tokens cross this network in the clear: put a proxy with TLS before it");
+            println!(
+                "warning: tokens cross this network in the clear: put a proxy with TLS before it"
+            );
         }
     })
     .context("cannot serve")

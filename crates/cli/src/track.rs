@@ -1,5 +1,6 @@
 //! `hushstream track`: private statistics of a file or a stream, at every tick.
 
+use crate::elsewhere;
 use crate::learn::arguments::{Promise, TableText, range};
 use crate::learn::words::{Teller, promise};
 use crate::names::NoiseName;
@@ -24,8 +25,10 @@ const SHOWN: usize = 40;
 #[derive(Args, Clone)]
 pub(crate) struct Arguments {
     /// The file of records, or - for standard input; gzip is detected.
-    file: String,
-    /// When a table is released: every minute, hour, day or week, or after so many records.
+    pub(crate) file: String,
+    /// When a table is released: every minute, hour, day or week, or after so many records. With
+    /// batch, rows are summed by workers, and every `commit` of theirs makes a table: this command
+    /// reads the header of the file, charges, and keeps the run in --state.
     #[arg(long)]
     by: By,
     /// The column of the times of rows, which are public: dates as in 2013-01-31, with or without
@@ -106,7 +109,7 @@ pub(crate) struct Arguments {
     show: Option<String>,
     /// Save the state of the run to this folder, to resume after a stop; secret.
     #[arg(long)]
-    state: Option<PathBuf>,
+    pub(crate) state: Option<PathBuf>,
     /// Milliseconds between two disk syncs; tables are released at each sync.
     #[arg(long, default_value_t = 500)]
     sync_milliseconds: u64,
@@ -134,6 +137,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         };
         return Ok(writeln!(std::io::stdout(), "{text}")?);
     }
+    if arguments.by == By::Hand {
+        return elsewhere::open_statistics(arguments);
+    }
     let outcome = tracker.track_file(&mut teller)?;
     if let (Some(path), Some(releases)) = (&arguments.picture, &arguments.releases) {
         let svg = picture(releases, arguments.show.as_deref())?;
@@ -160,7 +166,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
 }
 
 impl Arguments {
-    fn tracker(&self) -> Result<Tracker> {
+    pub(crate) fn tracker(&self) -> Result<Tracker> {
         let mut asked = Asked::default();
         for flag in &self.sum {
             let name = column(&mut asked, flag, "--sum", range)?;

@@ -73,6 +73,62 @@ fn curves_pictures_and_pages_are_written() {
     assert!(page.contains("<td>pqftl</td><td>blt</td>") && !page.contains("NaN"));
 }
 
+/// Decisions by a context: private and not, beside what is certified, for several numbers of arms.
+#[test]
+fn decisions_are_compared() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name).display().to_string();
+    let arguments = "compare --task decide --recipes igw,linucb-jdp --arms 5,20 --dim 5 --rounds \
+                     20000 --epsilon 4 --repeats 2";
+    let rows = json(&format!("{arguments} --json"));
+    let rows = rows.as_array().unwrap();
+    assert_eq!(rows.len(), 4);
+    for row in rows {
+        let number = |key: &str| row[key].as_f64().unwrap();
+        let regret = row["regret"]["mean"].as_f64().unwrap();
+        assert!(number("without_privacy") < regret, "{row}");
+        assert!(regret < 0.7 * number("nothing"), "{row}");
+        match row["recipe"].as_str().unwrap() {
+            "igw" => assert!(regret < number("certified"), "{row}"),
+            _ => assert!(row["certified"].is_null(), "{row}"),
+        }
+    }
+    let pictures = format!(
+        "{arguments} --csv {} --html {}",
+        path("c.csv"),
+        path("c.html")
+    );
+    let output = hushstream(&pictures);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        output.status.success() && text.contains("without privacy"),
+        "{text}"
+    );
+    let page = std::fs::read_to_string(path("c.html")).unwrap();
+    assert_eq!(page.matches("<polyline").count(), 8);
+    assert!(
+        std::fs::read_to_string(path("c.csv"))
+            .unwrap()
+            .contains("\nigw,exact,20 arms,inf,0,")
+    );
+    for (odd, flag) in [
+        (
+            "compare --task decide --recipes igw --game switching",
+            "--game",
+        ),
+        ("compare --task decide --recipes igw --tuned", "--tuned"),
+        ("compare --recipes ftrl --arms 5", "--arms"),
+        ("compare --recipes ftrl --exploration 2", "--exploration"),
+        ("compare --task decide --recipes ftrl", "does not decide"),
+        ("compare --task decide --recipes igw --arms 1", "arms = 1"),
+        ("compare --task decides --recipes igw", "ridge, decide"),
+    ] {
+        let output = hushstream(odd);
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert!(!output.status.success() && told.contains(flag), "{told}");
+    }
+}
+
 #[test]
 fn a_papers_figure_is_played_again() {
     let directory = tempfile::tempdir().unwrap();

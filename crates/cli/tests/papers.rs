@@ -22,6 +22,19 @@ fn cover(records: u64) -> String {
     text
 }
 
+/// A small table of Year Prediction's form.
+fn years(records: u64) -> String {
+    let mut text = String::new();
+    for t in 0..records {
+        let _ = write!(text, "{}", 1922 + t % 90);
+        (0..90).for_each(|i| {
+            let _ = write!(text, ",{}", (t * (i + 3)) % 97 * 10);
+        });
+        text.push('\n');
+    }
+    text
+}
+
 #[test]
 fn every_command_of_the_page_runs() {
     let page = include_str!("../../../docs/papers.md");
@@ -37,9 +50,16 @@ fn every_command_of_the_page_runs() {
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path().join("covtype.csv");
     std::fs::write(&data, cover(400)).unwrap();
+    let music = directory.path().join("YearPredictionMSD.txt");
+    std::fs::write(&music, years(1200)).unwrap();
+    let points = directory.path().join("points.csv");
+    let rows = (0..1200).map(|t| format!("{},{},{}\n", t % 7 - 3, t % 5 - 2, i32::from(t % 7 > 3)));
+    std::fs::write(&points, format!("a,b,y\n{}", rows.collect::<String>())).unwrap();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     for command in commands {
         let words = command.replace("data/covtype.csv", &data.display().to_string());
+        let words = words.replace("data/YearPredictionMSD.txt", &music.display().to_string());
+        let words = words.replace("data/points.csv", &points.display().to_string());
         let output = Command::new(env!("CARGO_BIN_EXE_hushstream"))
             .args(words.split_whitespace().skip(1))
             .current_dir(&root)

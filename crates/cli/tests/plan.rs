@@ -458,7 +458,10 @@ fn bad_recipes_end_with_code_two_and_what_is_allowed() {
             "strongly convex by itself: use pigd",
         ),
         ("--recipe coco-p --window 0", "window = 0"),
-        ("--recipe dartboard --max-per-person 2", "not persons"),
+        (
+            "--recipe dartboard --max-per-person 5000",
+            "contributions of a person = 5000",
+        ),
         ("--recipe exp2 --sum tree", "does not stand on sums"),
         ("--recipe tables", "plan --schema"),
         (

@@ -11,10 +11,14 @@ use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 
 fn hushstream(folder: &Path, flags: &str) -> Command {
+    program(folder, &format!("track {flags}"))
+}
+
+fn program(folder: &Path, words: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_hushstream"));
-    command.current_dir(folder).arg("track");
+    command.current_dir(folder);
     let (mut word, mut is_quoted) = (String::new(), false);
-    for sign in flags.chars().chain([' ']) {
+    for sign in words.chars().chain([' ']) {
         match sign {
             '\'' => is_quoted = !is_quoted,
             ' ' if !is_quoted && !word.is_empty() => drop(command.arg(std::mem::take(&mut word))),
@@ -340,9 +344,9 @@ fn the_commands_of_the_guide_run() {
     let commands: Vec<&str> = section
         .unwrap()
         .lines()
-        .filter_map(|line| line.strip_prefix("hushstream track "))
+        .filter_map(|line| line.strip_prefix("hushstream "))
         .collect();
-    assert!(commands.len() >= 3, "{commands:?}");
+    assert!(commands.len() >= 7, "{commands:?}");
     let folder = folder("");
     let mut text = "date,hour,origin,late,delay\n".to_owned();
     for day in 1..=9 {
@@ -354,7 +358,7 @@ fn the_commands_of_the_guide_run() {
     }
     std::fs::write(folder.path().join("flights.csv"), &text).unwrap();
     for command in commands {
-        let mut child = hushstream(folder.path(), command)
+        let mut child = program(folder.path(), command)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

@@ -37,6 +37,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! Running statistics are asked, summed and committed in the same way
+//! ([`Tracking::question`](crate::Tracking::question)); every batch is a tick.
+//!
 //! A worker holds no key and draws no noise, but it sees rows: the guarantee is about what is
 //! *published*. `docs/partial-sums.md` has the rules and the formats.
 
@@ -158,6 +161,12 @@ impl Worker {
         })
     }
 
+    /// The columns of a row of numbers, in order; none for rows that come from files alone.
+    #[must_use]
+    pub fn columns(&self) -> &[String] {
+        &self.reading.columns
+    }
+
     /// Adds one row. A value that cannot be read makes the record empty: what one person states does
     /// not stop a worker.
     ///
@@ -250,13 +259,7 @@ pub fn covered(parts: &[impl AsRef<[u8]>]) -> Result<Positions, Error> {
 /// Partial sums of another question; positions or a person in two of them.
 pub fn merge(question: &[u8], parts: &[impl AsRef<[u8]>]) -> Result<Vec<u8>, Error> {
     let question = Question::from_bytes(question).map_err(Error::other)?;
-    let none = question.worker().map_err(Error::other)?;
-    let mut all = none.finish([]).map_err(Error::other)?;
-    for part in parts {
-        let part = sums::PartialSum::from_bytes(&question, part.as_ref());
-        all.merge(part.map_err(Error::other)?)
-            .map_err(Error::other)?;
-    }
+    let all = sums::PartialSum::of_parts(&question, parts).map_err(Error::other)?;
     all.seal_to_bytes().map_err(Error::other)
 }
 

@@ -6,12 +6,14 @@ use crate::outcome::Outcome;
 use crate::plan::Plan;
 use crate::run::Run;
 use crate::shared::SharedLedger;
+use crate::state::KeySeal;
 use hushstream_account::{Adjacency, Budget};
 use hushstream_pictures::numbers::delta;
 use hushstream_read::{Layout, SchemaSpec, Task};
 use hushstream_recipes::{RecipeName, Wishes};
 use std::ops::Range;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The description of a run: its public facts and its files.
@@ -81,6 +83,7 @@ impl Learner {
             ("sum", wishes.sum.map(|sum| sum.to_string())),
             ("noise", wishes.noise.map(|noise| noise.to_string())),
             ("batch", count(wishes.batch)),
+            ("restart-every", count(wishes.restart)),
             ("passes", count(self.data.passes)),
             ("loss", wishes.link.map(|link| link.to_string())),
             ("set", wishes.set.clone()),
@@ -196,6 +199,8 @@ pub struct Output {
     pub report: Option<PathBuf>,
     /// The state folder: secret.
     pub state: Option<PathBuf>,
+    /// Seals the key in the state folder.
+    pub seal: Option<Arc<dyn KeySeal>>,
     /// Time between two disk syncs.
     pub sync: Duration,
     /// Whether [`Run::publish`] returns every release instead of the last one.
@@ -269,6 +274,7 @@ impl Default for Output {
             releases: None,
             report: None,
             state: None,
+            seal: None,
             sync: Duration::from_millis(500),
             every: false,
             resume: false,
@@ -484,6 +490,12 @@ impl Learner {
     /// The state folder, to resume after a stop; secret.
     pub fn state(mut self, folder: impl Into<PathBuf>) -> Self {
         self.output.state = Some(folder.into());
+        self
+    }
+
+    /// Seals the key in the state folder; a resume needs the same seal.
+    pub fn seal(mut self, seal: Arc<dyn KeySeal>) -> Self {
+        self.output.seal = Some(seal);
         self
     }
 

@@ -12,7 +12,7 @@ use crate::releases::Releases;
 use crate::shared::SharedLedger;
 use crate::target::Target;
 use crate::{checked, data, files, memory, model::Model, warnings};
-use hushstream_account::Guarantee;
+use hushstream_account::{Guarantee, Published};
 use hushstream_mechanism::decisions::Drawn;
 use hushstream_mechanism::losses::Record;
 use hushstream_mechanism::sums::{Delivery, Question};
@@ -296,7 +296,8 @@ impl<'a> Learning<'a> {
         context: &Raw<Record>,
         slot: u64,
     ) -> Result<Option<AskerOnly<Drawn>>> {
-        self.session.decide(&mut *self.ledger.lock()?, context, slot)
+        self.session
+            .decide(&mut *self.ledger.lock()?, context, slot)
     }
 
     /// The question for workers on other machines, after a sync.
@@ -487,6 +488,9 @@ impl<'a> Learning<'a> {
         let mut guarantee = self.session.guarantee()?;
         if self.frame.learner.privacy.horizon_unknown {
             guarantee = guarantee.open_ended(self.session.rounds());
+        }
+        if self.frame.learner.data.schema.task == Some(hushstream_read::Task::Bandit) {
+            guarantee = guarantee.publishing(Published::Plays);
         }
         Ok(if self.frame.is_checked {
             guarantee.assuming(checked::ASSUMPTION)

@@ -70,6 +70,7 @@ pub mod decisions;
 pub mod elsewhere;
 mod error;
 pub mod explain;
+pub mod export;
 #[doc(hidden)]
 pub mod files;
 pub mod inspect;
@@ -116,6 +117,7 @@ pub use plan::Plan;
 pub use released::Released;
 pub use run::Run;
 pub use shared::SharedLedger;
+pub use state::KeySeal;
 pub use track::{RunningCount, RunningHistogram, RunningMean, RunningSum, Tracker, Tracking};
 
 /// Everything that a program imports: `use hushstream::prelude::*;`.

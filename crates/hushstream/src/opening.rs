@@ -137,6 +137,7 @@ fn begin<M: Opens + ?Sized>(
         &key,
         &Card::new(method.planned(), next, reading.to_owned(), learner.fixed())
             .beginning(method.first()),
+        learner.output.seal.as_deref(),
     )?;
     let grant = debit(&mut ledger, method)?;
     let rows = reader.map(|reader| {
@@ -176,7 +177,7 @@ fn resume<M: Opens + ?Sized>(
             path.display()
         );
     }
-    let key = folder.key()?;
+    let key = folder.key(learner.output.seal.as_deref())?;
     let shared = held(learner, method, listener)?;
     let mut ledger = shared.lock()?;
     let hasher = RowHasher::new(&key);

@@ -77,12 +77,17 @@ impl SharedLedger {
         ledgers::open(path).map(Self::new)
     }
 
-    /// Raises the budget, durably.
+    /// Raises the budget, durably, and sets aside this fraction of δ for the precision of draws and
+    /// for runs of other kinds; a tenth if not stated.
     ///
     /// # Errors
-    /// A smaller budget; a disk that fails.
-    pub fn raise(&self, budget: Budget) -> Result<()> {
-        budget::raise(&mut *self.lock()?, budget, budget::RESERVE, None)
+    /// A smaller budget; a fraction out of range; a disk that fails.
+    pub fn raise(&self, budget: Budget, reserve: Option<f64>) -> Result<()> {
+        let reserve = reserve.unwrap_or(budget::RESERVE);
+        if !(0.0..1.0).contains(&reserve) {
+            refuse!("‹reserve› is a part of δ, from 0 to below 1");
+        }
+        budget::raise(&mut *self.lock()?, budget, reserve, None)
     }
 
     /// What the ledger says.

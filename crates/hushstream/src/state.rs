@@ -105,6 +105,22 @@ fn without(flags: &[String], others: &[String]) -> String {
     left.map(setting).collect::<Vec<_>>().join(" ")
 }
 
+/// Seals the key of a run before it is stored in its state folder: for programs that keep keys under
+/// a master key. What it opens must be what it sealed.
+pub trait KeySeal: Send + Sync {
+    /// Seals a key.
+    ///
+    /// # Errors
+    /// A master key that is not there.
+    fn seal(&self, key: &[u8]) -> Result<Vec<u8>>;
+
+    /// Opens a sealed key.
+    ///
+    /// # Errors
+    /// Another master key; bytes that were changed.
+    fn open(&self, sealed: &[u8]) -> Result<Vec<u8>>;
+}
+
 /// A folder whose journal is locked against other processes.
 pub(crate) struct StateFolder {
     path: PathBuf,
@@ -158,18 +174,26 @@ impl StateFolder {
     }
 
     /// Writes everything that a resume needs, durably, before anything is spent.
-    pub(crate) fn begin(&self, key: &Key, card: &Card) -> Result<()> {
+    pub(crate) fn begin(&self, key: &Key, card: &Card, seal: Option<&dyn KeySeal>) -> Result<()> {
+        let path = self.path.join("key");
         // An existing key is from a crash before the card was written: it has drawn nothing.
-        write_whole_secret(&self.path.join("key"), key.export().as_slice())?;
+        match seal {
+            Some(seal) => write_whole_secret(&path, &seal.seal(key.export().as_slice())?)?,
+            None => write_whole_secret(&path, key.export().as_slice())?,
+        }
         write_whole_secret(
             &self.path.join("run.json"),
             &serde_json::to_vec_pretty(card)?,
         )
     }
 
-    pub(crate) fn key(&self) -> Result<Key> {
+    pub(crate) fn key(&self, seal: Option<&dyn KeySeal>) -> Result<Key> {
         let path = self.path.join("key");
         let bytes = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        let bytes = match seal {
+            Some(seal) => seal.open(&bytes)?,
+            None => bytes,
+        };
         Key::import(&bytes).with_context(|| format!("{} is damaged", path.display()))
     }
 

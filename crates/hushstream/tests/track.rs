@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used)] // a test may stop where it fails
 
+use hushstream::elsewhere::{Delivery, Positions, Span as Rows, Worker, merge};
+use hushstream::mechanism::sums::{Noise, SumKind};
 use hushstream::prelude::*;
 use std::collections::BTreeMap;
 
@@ -169,6 +171,10 @@ fn numbers_fit_together() {
     assert!(run.tick().is_err(), "after the last planned tick");
     let told = run.guarantee().to_string();
     assert!(told.contains("one of the 1,200 records"), "{told}");
+    assert!(
+        told.contains("published sequences of tables") && !told.contains("model"),
+        "{told}"
+    );
 }
 
 /// A resume after every tick gives the tables of a run that never stopped, bit for bit, and goes on
@@ -226,6 +232,9 @@ fn plans_are_shown() {
     assert!(weight("bins of age by group") > weight("sum of age by group"));
     let pure = tracker(Budget::pure(1.0).unwrap(), 0).plan().unwrap();
     assert!(pure.noise.contains("Laplace"));
+    let fresh = tracker(budget, 0).on(SumKind::Fresh, Noise::Gaussian);
+    let told = fresh.start().unwrap().guarantee().to_string();
+    assert!(told.contains(", 1 level, "), "{told}");
     let mut endless = tracker(budget, 0);
     endless.learner.privacy.horizon_unknown = true;
     assert_eq!(endless.plan().unwrap().ticks, None);
@@ -267,4 +276,207 @@ fn persons_have_limits() {
         told.contains("all records (at most 2) of one person"),
         "{told}"
     );
+}
+
+/// The rows of a batch, in two partitions.
+fn spans(tick: u64, from: u64, to: u64) -> Vec<Rows> {
+    let before: u64 = (1..tick).map(rows).sum();
+    let half = rows(tick) / 2;
+    let part = |name: &str, start: u64, end: u64| Rows {
+        partition: name.to_owned(),
+        start,
+        end,
+    };
+    // Both partitions grow by half the rows of every batch.
+    let first = part(
+        "left",
+        before / 2 + from.min(half),
+        before / 2 + to.min(half),
+    );
+    let place = |i: u64| before / 2 + i.max(half) - half;
+    [first, part("right", place(from), place(to))]
+        .into_iter()
+        .filter(|span| span.start < span.end)
+        .collect()
+}
+
+fn batch(tick: u64) -> Delivery {
+    let positions = Positions::new(spans(tick, 0, rows(tick))).unwrap();
+    Delivery::new("days", tick - 1, positions).unwrap()
+}
+
+/// The partial sum of some rows of a tick, by a worker that knows the question alone.
+fn part(question: &[u8], tick: u64, from: u64, to: u64) -> Vec<u8> {
+    let mut worker = Worker::new(question).unwrap();
+    for i in from..to {
+        let (region, amount, age) = row(tick, i);
+        let fields = [
+            ("region", Value::Text(region)),
+            ("amount", Value::Number(amount)),
+            ("age", Value::Number(age)),
+        ];
+        worker.add(&fields).unwrap();
+    }
+    worker.finish(spans(tick, from, to)).unwrap()
+}
+
+/// A small generator, for cuts and crashes.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, most: u64) -> u64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (self.0 >> 33) % most
+    }
+}
+
+/// Ticks of one process that counts the rows itself.
+fn one_process(tracker: Tracker, ticks: u64) -> (Vec<Table>, String) {
+    let mut run = tracker.start().unwrap();
+    let tables = (1..=ticks).map(|tick| {
+        add(&mut run, tick);
+        run.tick().unwrap().into_value()
+    });
+    (tables.collect(), run.guarantee().to_string())
+}
+
+/// Any split, order, merge, repetition and crash of batches that were summed elsewhere gives the
+/// tables of one process, bit for bit, and its guarantee.
+#[test]
+fn tables_made_elsewhere_are_those_of_one_process() {
+    let budgets = [
+        Budget::approx(1.0, 1e-6).unwrap(),
+        Budget::pure(1.0).unwrap(),
+    ];
+    for seed in 0..16_u64 {
+        let budget = budgets[seed as usize % 2];
+        let (whole, guarantee) = one_process(tracker(budget, seed), 12);
+        let folder = tempfile::tempdir().unwrap();
+        let kept = || {
+            tracker(budget, seed)
+                .ledger(folder.path().join("ledger"))
+                .state(folder.path().join("state"))
+        };
+        let (mut run, mut dice) = (kept().start().unwrap(), Dice(seed));
+        for tick in 1..=12 {
+            let mut question = run.question().unwrap();
+            if dice.below(2) == 0 {
+                drop(run);
+                run = kept().resume().unwrap();
+                // The same item is asked in every life.
+                assert_eq!(run.question().unwrap(), question);
+                question = run.question().unwrap();
+            }
+            let mut cuts: Vec<u64> = (0..dice.below(4)).map(|_| dice.below(rows(tick))).collect();
+            cuts.extend([0, rows(tick)]);
+            cuts.sort_unstable();
+            let parts = cuts.windows(2);
+            let mut parts: Vec<Vec<u8>> = parts
+                .map(|cut| part(&question, tick, cut[0], cut[1]))
+                .collect();
+            let turn = dice.below(parts.len() as u64) as usize;
+            parts.rotate_left(turn);
+            if parts.len() > 2 {
+                let two = merge(&question, &parts[..2]).unwrap();
+                parts.splice(..2, [two]);
+            }
+            let taken = run.commit(&batch(tick), &parts).unwrap();
+            assert!(taken.is_new);
+            let expected = &whole[tick as usize - 1];
+            assert_eq!(taken.table.unwrap().value(), expected);
+            for _ in 0..dice.below(3) {
+                if dice.below(2) == 0 {
+                    drop(run);
+                    run = kept().resume().unwrap();
+                }
+                // Nothing is added: neither the same parts, nor others, nor none.
+                let others = [part(&question, tick, 0, 3)];
+                let again = match dice.below(3) {
+                    0 => run.commit(&batch(tick), &parts),
+                    1 => run.commit(&batch(tick), &others),
+                    _ => run.commit(&batch(tick), &parts[..0]),
+                };
+                let again = again.unwrap();
+                assert!(!again.is_new);
+                assert_eq!(again.table.unwrap().value(), expected);
+            }
+            if tick > 1 {
+                let old = run.commit(&batch(tick - 1), &parts).unwrap();
+                assert!(!old.is_new && old.table.is_none());
+            }
+            // The old question, answered for the next batch.
+            if tick < 12 {
+                let stale = part(&question, tick + 1, 0, rows(tick + 1));
+                let refused = run.commit(&batch(tick + 1), &[stale]).unwrap_err();
+                assert!(refused.to_string().contains("old question"), "{refused}");
+                let late = run.commit(&batch(tick + 2), &parts).unwrap_err();
+                assert!(late.to_string().contains("left out"), "{late}");
+            }
+            assert_eq!(run.ticks(), tick);
+        }
+        assert_eq!(run.records(), (1..=12).map(rows).sum::<u64>());
+        assert!(!run.asks() && run.question().is_err());
+        assert_eq!(run.guarantee().to_string(), guarantee);
+        assert!(run.add(&[("region", Value::Missing)]).is_err());
+    }
+}
+
+/// A checkpoint drops old items from the journal: the last batch still returns its table, and
+/// windows and fading sums go on.
+#[test]
+fn a_table_comes_again_after_a_checkpoint() {
+    let bins = 8_200;
+    let described = || {
+        Tracker::by_ticks(80)
+            .histogram("age", 0.0..100.0, bins)
+            .last(3)
+            .decay(0.7)
+            .budget(Budget::approx(1.0, 1e-6).unwrap())
+            .adjacency(ReplaceOne)
+            .simulated(4)
+    };
+    let age = |tick: u64, i: u64| (tick * 7 + i * 31) as f64 % 100.0;
+    let folder = tempfile::tempdir().unwrap();
+    let kept = || {
+        described()
+            .ledger(folder.path().join("ledger"))
+            .state(folder.path().join("state"))
+    };
+    let journal = || {
+        let about = std::fs::metadata(folder.path().join("state/journal"));
+        about.unwrap().len()
+    };
+    let (mut one, mut run) = (described().start().unwrap(), kept().start().unwrap());
+    let (mut length, mut shortened) = (0, 0);
+    for tick in 1..=70 {
+        let span = Rows {
+            partition: "p".to_owned(),
+            start: 5 * (tick - 1),
+            end: 5 * tick,
+        };
+        let mut worker = Worker::new(&run.question().unwrap()).unwrap();
+        for i in 0..5 {
+            let fields = [("age", Value::Number(age(tick, i)))];
+            one.add(&fields).unwrap();
+            worker.add(&fields).unwrap();
+        }
+        let expected = one.tick().unwrap().into_value();
+        let batch = Delivery::new("days", tick, Positions::new([span.clone()]).unwrap()).unwrap();
+        let parts = [worker.finish([span]).unwrap()];
+        let taken = run.commit(&batch, &parts).unwrap();
+        assert_eq!(taken.table.unwrap().value(), &expected);
+        shortened += u64::from(journal() < length);
+        length = journal();
+        if tick > 62 {
+            drop(run);
+            run = kept().resume().unwrap();
+            let again = run.commit(&batch, &parts).unwrap();
+            assert!(!again.is_new);
+            assert_eq!(again.table.unwrap().value(), &expected);
+        }
+    }
+    assert_eq!(shortened, 1);
 }

@@ -53,7 +53,7 @@ pub struct TableRule {
     pub scores: usize,
     /// κ: the weight of the counts that follow the residuals.
     pub count_weight: f64,
-    /// B: records per release.
+    /// B: records per release; the most, where batches vary, so that no step is too large.
     pub batch: f64,
     /// η.
     pub step: f64,
@@ -450,6 +450,37 @@ mod tests {
         let mut learner = CurvesAndTables::new(last.clone()).unwrap();
         learner.observe(&sums(&last, 1)).unwrap();
         assert_eq!(learner.published(), learner.iterate());
+    }
+
+    /// Means are per record that came: 15 records in three batches of up to 20 are those of a learner
+    /// whose batches hold 5, but for the pull of a batch, which is that of a full one.
+    #[test]
+    fn means_are_of_the_records_that_came() {
+        for (cells, scores) in [(0, 1), (6, 3)] {
+            let rule = rule(cells, scores);
+            let small = TableRule {
+                batch: 5.0,
+                // The same pull: c·B·η.
+                curvature: 4.0 * rule.curvature,
+                ..rule.clone()
+            };
+            let mut varied = CurvesAndTables::new(rule.clone()).unwrap();
+            let mut even = CurvesAndTables::new(small).unwrap();
+            // Batches of 1, 9 and 5.
+            for (t, came) in [(1, 1.0), (2, 10.0), (3, 15.0)] {
+                let prefix = sums(&rule, t);
+                varied.falls_short(20.0 * t as f64 - came);
+                varied.observe(&prefix).unwrap();
+                even.observe(&prefix).unwrap();
+            }
+            let curves = 4 * scores;
+            assert_eq!(varied.iterate()[..curves], even.iterate()[..curves]);
+            assert_eq!(varied.means, even.means);
+            // Without a shortfall they would be a quarter of that.
+            let mut full = CurvesAndTables::new(rule.clone()).unwrap();
+            (1..=3).for_each(|t| full.observe(&sums(&rule, t)).unwrap());
+            assert_ne!(full.iterate()[..curves], even.iterate()[..curves]);
+        }
     }
 
     #[test]

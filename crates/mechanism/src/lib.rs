@@ -77,7 +77,7 @@ pub use exact::{ExactSum, ExactTables};
 pub use lattice::{Contribution, Lattice, LatticeError, Norm};
 pub use mechanism::Mechanism;
 pub use moments::{Moments, TargetWeight};
-pub use persons::Participation;
+pub use persons::{Participation, PersonError};
 pub use private::{Back, GivenOf, PendingOf, PlanOf, Private, PromiseOf, ReleaseOf};
 pub use scoreboard::{
     ClassMetrics, Metrics, NumberMetrics, OffPolicy, Probability, Ranking, Scoreboard, Summary,

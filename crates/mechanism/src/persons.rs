@@ -5,7 +5,8 @@
 //! published. Persons are identified by a 64-bit name. A hash will do: two persons with the same
 //! hash share one limit, which nulls more records and breaks nothing.
 
-use crate::durable::packed;
+use crate::durable::{DiaryError, append, decode, packed};
+use hushstream_account::{Adjacency, GuaranteeBuilder, ParameterError};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -18,9 +19,10 @@ use std::collections::BTreeMap;
 /// assert_eq!(persons.limits(), (5, 100));
 /// assert_eq!(Participation::OncePerRecord.limits().0, 1);
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Participation {
     /// Every record counts as a separate person.
+    #[default]
     OncePerRecord,
     /// One person has at most `most` contributions, any two at least `separation` items apart.
     PerPerson {
@@ -57,7 +59,105 @@ impl Participation {
             Self::Passes { passes, separation } => (passes, separation),
         }
     }
+
+    /// Whether persons are protected, and not records.
+    #[must_use]
+    pub fn is_per_person(self) -> bool {
+        matches!(self, Self::PerPerson { .. })
+    }
+
+    /// How many items differ between two neighbours, at most: one for a record. A person's k turns
+    /// may be in k items of one neighbour and, because empty records use up no turn, in k other
+    /// items of the other; under zero-out there are none in the other.
+    pub(crate) fn differing(self, adjacency: Adjacency) -> u64 {
+        let (most, _) = self.limits();
+        match adjacency {
+            Adjacency::ReplaceOne if self.is_per_person() => 2 * most,
+            _ => most,
+        }
+    }
+
+    /// The stated name of a record's person: one if and only if persons are protected.
+    pub(crate) fn name_of(self, person: Option<u64>) -> Result<Option<u64>, PersonError> {
+        match (person, self.is_per_person()) {
+            (Some(_), false) => Err(PersonError("single records", "without")),
+            (None, true) => Err(PersonError("persons", "with")),
+            (person, _) => Ok(person.map(person_name)),
+        }
+    }
+
+    /// Refuses what selections, answers and solvers do not price: several passes, and more
+    /// contributions than their prices are exact for.
+    pub(crate) fn check_few(self) -> Result<(), ParameterError> {
+        match self {
+            Self::OncePerRecord => Ok(()),
+            Self::PerPerson { most, separation } if separation > 0 => {
+                if (1..=MOST_CONTRIBUTIONS).contains(&most) {
+                    return Ok(());
+                }
+                Err(ParameterError::new(
+                    "contributions of a person",
+                    most,
+                    "1 to 4096",
+                ))
+            }
+            Self::PerPerson { separation, .. } => Err(ParameterError::new(
+                "distance of a person's contributions",
+                separation,
+                "at least 1",
+            )),
+            Self::Passes { passes, .. } => Err(ParameterError::new(
+                "passes",
+                passes,
+                "one reading of every record; several are for curves and tables",
+            )),
+        }
+    }
+
+    /// A stored plan, with its participation after it where persons are limited: journals from
+    /// before there were such plans are read as they are.
+    pub(crate) fn after(self, plan: Vec<u8>) -> Result<Vec<u8>, DiaryError> {
+        if self.is_per_person() {
+            append(&self, plan)
+        } else {
+            Ok(plan)
+        }
+    }
+
+    /// What follows a stored plan.
+    pub(crate) fn read(rest: &[u8]) -> Result<Self, DiaryError> {
+        if rest.is_empty() {
+            Ok(Self::OncePerRecord)
+        } else {
+            decode(rest)
+        }
+    }
+
+    /// What a guarantee says of persons.
+    pub(crate) fn stated(self, builder: GuaranteeBuilder) -> GuaranteeBuilder {
+        let Self::PerPerson { most, separation } = self else {
+            return builder;
+        };
+        let builder = builder
+            .person(most)
+            .assume("a person's record is replaced by one of the same person, or by an empty one");
+        if separation > 1 {
+            return builder.assume(format!(
+                "one person's contributions are at least {separation} items apart; others are \
+                 nulled"
+            ));
+        }
+        builder
+    }
 }
+
+/// The most contributions of a person where prices multiply by them, so that products are exact.
+const MOST_CONTRIBUTIONS: u64 = 1 << 12;
+
+/// A record without its person, or with one where the plan has none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("this plan protects {0}: a record must come {1} its person")]
+pub struct PersonError(&'static str, &'static str);
 
 /// The name of nobody, in lists that have a name for every record.
 pub(crate) const NOBODY: u64 = u64::MAX;
@@ -143,6 +243,81 @@ impl Persons {
                 admitted
             }
         }
+    }
+}
+
+/// Admits persons to a mechanism's items. The names of an item go into the journal with it, so that
+/// a replay admits the same.
+#[derive(Default)]
+pub(crate) struct Admission {
+    /// If the plan limits persons.
+    limits: Option<(u64, u64)>,
+    persons: Persons,
+    /// The persons of the incomplete item.
+    names: Vec<u64>,
+}
+
+impl Admission {
+    pub(crate) fn new(participation: Participation) -> Self {
+        Self {
+            limits: participation
+                .is_per_person()
+                .then(|| participation.limits()),
+            ..Self::default()
+        }
+    }
+
+    /// Whether a record counts in `item`: by names and places. An empty record has no name, so it
+    /// uses up no turn, and a later one of its person may count instead.
+    pub(crate) fn admit(&mut self, person: Option<u64>, item: u64) -> bool {
+        let (Some(limits), Some(person)) = (self.limits, person) else {
+            return true;
+        };
+        self.names.push(person);
+        self.persons.admit(limits, person, item)
+    }
+
+    /// Appends the names of the item.
+    pub(crate) fn write(&self, out: &mut Vec<u8>) {
+        for name in &self.names {
+            out.extend_from_slice(&name.to_le_bytes());
+        }
+    }
+
+    /// Takes the names of an item of so many records from a journal; false if they are not its.
+    pub(crate) fn read(&mut self, item: u64, bytes: &[u8], records: u64) -> bool {
+        let (names, rest) = bytes.as_chunks::<8>();
+        let expected = if self.limits.is_some() { records } else { 0 };
+        if !rest.is_empty() || names.len() as u64 != expected {
+            return false;
+        }
+        for &name in names {
+            self.admit(Some(u64::from_le_bytes(name)), item);
+        }
+        true
+    }
+
+    /// After an item.
+    pub(crate) fn end_item(&mut self) {
+        self.names.clear();
+    }
+
+    /// A stored state, with the counts of persons after it where they are limited.
+    pub(crate) fn after(&self, state: Vec<u8>) -> Result<Vec<u8>, DiaryError> {
+        match self.limits {
+            Some(_) => append(&self.persons, state),
+            None => Ok(state),
+        }
+    }
+
+    /// Takes what follows a stored state.
+    pub(crate) fn restore(&mut self, rest: &[u8]) -> Result<(), DiaryError> {
+        self.persons = match self.limits {
+            Some(_) => decode(rest)?,
+            None if rest.is_empty() => Persons::default(),
+            None => return Err(DiaryError::Journal("its state belongs to another plan")),
+        };
+        Ok(())
     }
 }
 

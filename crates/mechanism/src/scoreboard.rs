@@ -211,6 +211,14 @@ impl Scoreboard {
         }
     }
 
+    /// The same for a score that is known, of two classes or a number.
+    pub(crate) fn note_score(&mut self, record: &Record, score: f64) {
+        self.records += 1;
+        if self.is_usable(record.target) {
+            self.note_prediction(score, record.target);
+        }
+    }
+
     /// Scores a prediction that was made elsewhere.
     pub fn note(&mut self, record: &Raw<Record>, prediction: &OperatorOnly<f64>) {
         self.compare(record.peek(), *prediction.for_the_operator());

@@ -36,6 +36,10 @@
 //! block. Under replace-one the other record may be malformed, which adds nothing, so A counts
 //! there too. ∎ (The tests try all pairs of records of small shapes.)
 //!
+//! **Persons.** The two records of a person may be in different ticks (`sums/calibrate.rs` says
+//! why): then every block of both counts by itself, 2A, and the sum's price is for the largest of
+//! that and the above.
+//!
 //! So counts cost nothing where sums are: as long as a count by group weighs at most as much as the
 //! sums by group together (in squares), D does not exceed S. And a count of all is in A alone.
 //!
@@ -47,6 +51,7 @@ mod weights;
 
 use crate::lattice::Outcome;
 use crate::losses::{Features, Record};
+use crate::persons::Participation;
 use hushstream_account::{Adjacency, ParameterError};
 use serde::{Deserialize, Serialize};
 
@@ -350,10 +355,12 @@ enum Case {
     OtherGroup,
     /// A.
     Nothing,
+    /// 2A: one record here, and the other in another tick.
+    OtherTick,
 }
 
 impl Case {
-    /// The cases of an adjacency.
+    /// The cases of an adjacency, for two records of one tick.
     fn of(adjacency: Adjacency, groups: u32) -> &'static [Self] {
         match adjacency {
             Adjacency::ZeroOut => &[Self::Nothing],
@@ -362,11 +369,22 @@ impl Case {
         }
     }
 
+    /// All cases that a sum's price is for.
+    fn priced(adjacency: Adjacency, participation: Participation, groups: u32) -> Vec<Self> {
+        let mut cases = Self::of(adjacency, groups).to_vec();
+        if let (Adjacency::ReplaceOne, Participation::PerPerson { .. }) = (adjacency, participation)
+        {
+            cases.push(Self::OtherTick);
+        }
+        cases
+    }
+
     /// The multiple of the block's weight (L1) or of its square, by the table above.
     fn times(self, statistic: Statistic, by_group: bool, l1: bool) -> u64 {
         let apart = by_group && self == Self::OtherGroup;
         match (self, statistic) {
             (Self::Nothing, _) => 1,
+            (Self::OtherTick, _) => 2,
             (_, Statistic::Count) => 2 * u64::from(apart),
             (_, Statistic::Histogram { .. }) => 2,
             (_, Statistic::Sum { .. }) if l1 || apart => 2,

@@ -77,7 +77,8 @@ impl LogScale {
     }
 
     /// The scaled lower bound, and the factor that makes the range 1.
-    fn range(self) -> (f64, f64) {
+    #[must_use]
+    pub fn range(self) -> (f64, f64) {
         let (low, high) = (self.scaled(-1.0), self.scaled(1.0));
         (low, 1.0 / (high - low))
     }
@@ -219,10 +220,9 @@ pub struct TableMap {
 /// A category is a curve too, whose place is always on a knot.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Curves {
-    /// Coordinate of the first knot.
-    first: Vec<u32>,
-    /// The last knot but one.
-    last: Vec<i32>,
+    /// Coordinate of the first knot, and the last knot but one: whole numbers.
+    first: Vec<f64>,
+    last: Vec<f64>,
     /// The place among the knots is value·span + shift.
     span: Vec<f64>,
     shift: Vec<f64>,
@@ -267,8 +267,8 @@ impl Curves {
     }
 
     fn push(&mut self, first: u32, knots: u32, (span, shift): (f64, f64)) {
-        self.first.push(first);
-        self.last.push(knots as i32 - 2);
+        self.first.push(f64::from(first));
+        self.last.push(f64::from(knots) - 2.0);
         self.span.push(span);
         self.shift.push(shift);
     }
@@ -571,10 +571,22 @@ impl TableMap {
     fn find_cells(&self, out: &mut Expanded) {
         out.cells.clear();
         out.cells.extend(&self.cells[..self.tables()]);
+        // Up to 256 axes are found without a check of each.
+        let mut few = [0.0; 256];
+        let is_few = out.codes.len() <= few.len();
+        if is_few && !out.cells.is_empty() {
+            few[..out.codes.len()].copy_from_slice(&out.codes);
+        }
         for places in &self.places {
             out.places.clear();
-            let codes = places.axis.iter().map(|&axis| out.codes[axis as usize]);
-            out.places.extend(codes);
+            let axes = places.axis.iter();
+            if is_few {
+                out.places
+                    .extend(axes.map(|&axis| few[usize::from(axis as u8)]));
+            } else {
+                out.places
+                    .extend(axes.map(|&axis| out.codes[axis as usize]));
+            }
             add_bins(places, &out.places, &mut out.cells);
         }
     }
@@ -609,7 +621,8 @@ impl Expanded {
     pub(crate) fn add_scores(&self, weights: &[f64], scores: &mut [f64]) {
         let count = scores.len();
         if let [score] = scores {
-            *score += self.hats_score(weights) * self.scale + self.cells_score(weights);
+            let [own] = self.scores_at([weights]);
+            *score += own;
             return;
         }
         for (&left, hats) in self.left.iter().zip(&self.hats) {
@@ -626,38 +639,43 @@ impl Expanded {
         }
     }
 
-    /// In lanes, because one addition has to wait for the other.
-    fn hats_score(&self, weights: &[f64]) -> f64 {
-        let products = |left: u32, hats: [f64; 2]| {
-            let own = &weights[left as usize..][..2];
-            [hats[0] * own[0], hats[1] * own[1]]
-        };
+    /// The score at every one of these weights, of one score each: hats and cells are looked up
+    /// once. In lanes, because one addition has to wait for the other.
+    fn scores_at<const N: usize>(&self, weights: [&[f64]; N]) -> [f64; N] {
         let (left, last_left) = self.left.as_chunks::<2>();
         let (hats, last_hats) = self.hats.as_chunks::<2>();
-        let (mut even, mut odd) = ([0.0; 2], [0.0; 2]);
-        let add = |lanes: &mut [f64; 2], [low, high]: [f64; 2]| {
-            *lanes = [lanes[0] + low, lanes[1] + high];
+        let (mut even, mut odd) = ([[0.0; 2]; N], [[0.0; 2]; N]);
+        let add = |lanes: &mut [[f64; 2]; N], left: u32, hats: [f64; 2]| {
+            for (lanes, weights) in lanes.iter_mut().zip(weights) {
+                let own = &weights[left as usize..][..2];
+                *lanes = [lanes[0] + hats[0] * own[0], lanes[1] + hats[1] * own[1]];
+            }
         };
         for (left, hats) in left.iter().zip(hats) {
-            add(&mut even, products(left[0], hats[0]));
-            add(&mut odd, products(left[1], hats[1]));
+            add(&mut even, left[0], hats[0]);
+            add(&mut odd, left[1], hats[1]);
         }
         if let ([left], [hats]) = (last_left, last_hats) {
-            add(&mut even, products(*left, *hats));
+            add(&mut even, *left, *hats);
         }
-        (even[0] + even[1]) + (odd[0] + odd[1])
-    }
-
-    fn cells_score(&self, weights: &[f64]) -> f64 {
-        let (fours, rest) = self.cells.as_chunks::<4>();
-        let mut lanes = [0.0; 4];
+        let (fours, last_cells) = self.cells.as_chunks::<4>();
+        let (mut lanes, mut rest) = ([[0.0; N]; 4], [0.0; N]);
+        let add = |sums: &mut [f64; N], cell: u32| {
+            for (sum, weights) in sums.iter_mut().zip(weights) {
+                *sum += weights[cell as usize];
+            }
+        };
         for four in fours {
             for (lane, &cell) in lanes.iter_mut().zip(four) {
-                *lane += weights[cell as usize];
+                add(lane, cell);
             }
         }
-        let rest: f64 = rest.iter().map(|&cell| weights[cell as usize]).sum();
-        (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]) + rest
+        last_cells.iter().for_each(|&cell| add(&mut rest, cell));
+        std::array::from_fn(|n| {
+            let ([even, odd], [a, b, c, d]) = ([even[n], odd[n]], lanes.map(|lane| lane[n]));
+            let hats = (even[0] + even[1]) + (odd[0] + odd[1]);
+            hats * self.scale + ((a + b) + (c + d) + rest[n])
+        })
     }
 }
 
@@ -686,10 +704,11 @@ wide! {
         {
             missing |= u64::from(place.is_nan());
             let place = place * span + shift;
-            // The cast makes 0 of what is not a number.
-            let knot = (place as i32).max(0).min(*last);
-            let high = (place - f64::from(knot)).clamp(0.0, 1.0);
-            *left = first.wrapping_add(knot.cast_unsigned());
+            // What is not a number is at 0. All in floats: there are vectors for that.
+            let knot = if place > 0.0 { place.trunc() } else { 0.0 };
+            let knot = if knot < *last { knot } else { *last };
+            let high = (place - knot).clamp(0.0, 1.0);
+            *left = whole(first + knot);
             *hats = [1.0 - high, high];
         }
         missing
@@ -745,14 +764,14 @@ wide! {
         }
         signs >= 0 && (u128::from(high) << 32) + u128::from(low) <= u128::from(limit)
     }
+}
 
-    /// Products of integers below 2³¹ in size: there is a vector for that.
-    fn multiply<'a>(integers: &'a [i64], factor: i64, out: &'a mut [i64]) -> () {
-        let factor = i64::from(factor as i32);
-        for (out, integer) in out.iter_mut().zip(integers) {
-            *out = i64::from(*integer as i32).wrapping_mul(factor);
-        }
-    }
+/// A whole number that is not negative and below 2³², as an integer: the last digits of a float near
+/// 2⁵² count ones. (A cast asks of each float whether it fits.)
+#[inline(always)]
+fn whole(value: f64) -> u32 {
+    const ONES: f64 = (1_u64 << 52) as f64;
+    (value + ONES).to_bits() as u32
 }
 
 /// Forms what records add to a sum, in integers. It holds memory that records share.
@@ -777,8 +796,6 @@ pub(crate) struct TableForm {
 struct Integers {
     hats: Vec<[i64; 2]>,
     cell: i64,
-    /// Products of hats.
-    products: Vec<[i64; 2]>,
 }
 
 /// The most steps that a residual is cut into, and a feature: squares of the latter fit 60 bits.
@@ -813,7 +830,6 @@ impl TableForm {
             integers: Integers {
                 hats: Vec::new(),
                 cell,
-                products: Vec::new(),
             },
             residuals: Vec::new(),
         }
@@ -833,17 +849,29 @@ impl TableForm {
         let count = response.scores();
         let (dimension, blocks) = (map.dimension(), count + usize::from(self.counted));
         let is_row = map.expand(&record.features, &mut self.expanded);
-        if let Some((board, published)) = board {
-            let expanded = is_row.then_some(&self.expanded);
-            board.score_expanded(record, expanded, published);
+        let fits = |weights: &[f64]| is_row && count == 1 && weights.len() == dimension;
+        let mut known = None;
+        match board {
+            Some((board, published)) if fits(weights) && fits(published) => {
+                let [own, other] = self.expanded.scores_at([weights, published]);
+                board.note_score(record, other);
+                known = Some(own);
+            }
+            Some((board, published)) => {
+                let expanded = is_row.then_some(&self.expanded);
+                board.score_expanded(record, expanded, published);
+            }
+            None => {}
         }
         let is_fit = is_row && weights.len() == count * dimension;
         let total = total.filter(|total| is_fit && total.len() == blocks * dimension);
         let Some(total) = total else {
             return Outcome::Null;
         };
-        self.scores.fill(0.0);
-        self.expanded.add_scores(weights, &mut self.scores);
+        self.scores.fill(known.unwrap_or(0.0));
+        if known.is_none() {
+            self.expanded.add_scores(weights, &mut self.scores);
+        }
         let Some(clipped) = self.quantise_residuals(response, record.target) else {
             return Outcome::Null;
         };
@@ -851,10 +879,17 @@ impl TableForm {
             return Outcome::Null;
         }
         let (sums, counts) = total.split_at_mut(count * dimension);
-        let (integers, expanded) = (&mut self.integers, &self.expanded);
-        integers.add_products(expanded, &self.residuals, sums);
-        if self.counted {
-            integers.add_products(expanded, &[self.count], counts);
+        let (integers, expanded) = (&self.integers, &self.expanded);
+        match (&self.residuals[..], self.counted) {
+            (&[residual], true) => {
+                integers.add_both(expanded, [residual, self.count], [sums, counts]);
+            }
+            (residuals, is_counted) => {
+                integers.add_products(expanded, residuals, sums);
+                if is_counted {
+                    integers.add_products(expanded, &[self.count], counts);
+                }
+            }
         }
         if clipped {
             Outcome::Clipped
@@ -925,27 +960,33 @@ impl TableForm {
 }
 
 impl Integers {
+    /// Adds the products of q with two factors to two totals of one number per coordinate: what
+    /// most rows do, and both are found by one look at a place.
+    fn add_both(&self, expanded: &Expanded, factors: [i64; 2], totals: [&mut [i64]; 2]) {
+        let Expanded { left, cells, .. } = expanded;
+        let ([first, second], [a, b]) = (totals, factors);
+        for (&left, &[low, high]) in left.iter().zip(&self.hats) {
+            let add = |total: &mut [i64], factor: i64| {
+                let own = &mut total[left as usize..][..2];
+                own[0] = own[0].wrapping_add(low.wrapping_mul(factor));
+                own[1] = own[1].wrapping_add(high.wrapping_mul(factor));
+            };
+            add(first, a);
+            add(second, b);
+        }
+        let products = [a, b].map(|factor| factor.wrapping_mul(self.cell));
+        for &cell in cells {
+            let cell = cell as usize;
+            first[cell] = first[cell].wrapping_add(products[0]);
+            second[cell] = second[cell].wrapping_add(products[1]);
+        }
+    }
+
     /// Adds every factor's product with q, coordinate by coordinate. A plan keeps sums of products
-    /// within A·B below 2⁶¹, so nothing wraps.
-    fn add_products(&mut self, expanded: &Expanded, factors: &[i64], total: &mut [i64]) {
+    /// within A·B below 2⁶¹, so nothing wraps, here and above.
+    fn add_products(&self, expanded: &Expanded, factors: &[i64], total: &mut [i64]) {
         let Expanded { left, cells, .. } = expanded;
         let count = factors.len();
-        if let &[factor] = factors {
-            self.products.resize(self.hats.len(), [0; 2]);
-            let products = self.products.as_flattened_mut();
-            multiply(self.hats.as_flattened(), factor, products);
-            for (&left, products) in left.iter().zip(&self.products) {
-                let own = &mut total[left as usize..][..2];
-                own[0] = own[0].wrapping_add(products[0]);
-                own[1] = own[1].wrapping_add(products[1]);
-            }
-            let product = factor * self.cell;
-            for &cell in cells {
-                let own = &mut total[cell as usize];
-                *own = own.wrapping_add(product);
-            }
-            return;
-        }
         let add = |own: &mut [i64], value: i64| {
             for (own, factor) in own.iter_mut().zip(factors) {
                 *own = own.wrapping_add(factor.wrapping_mul(value));

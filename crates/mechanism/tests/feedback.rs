@@ -10,7 +10,7 @@ use hushstream_mechanism::losses::{
     Bounds, Features, LinearModel, Link, Loss, Record, Regularised,
 };
 use hushstream_mechanism::{
-    CameBack, FileStorage, Ledger, MemoryStorage, Pending, Raw, Transcript,
+    CameBack, FileStorage, Ledger, MemoryStorage, Participation, Pending, Raw, Transcript,
 };
 use hushstream_noise::Key;
 use std::sync::Arc;
@@ -23,6 +23,7 @@ fn plan(range: Range, budget: Budget, batch: u64) -> FeedbackPlan {
         noise: None,
         adjacency: Adjacency::ReplaceOne,
         budget,
+        participation: Participation::OncePerRecord,
     }
     .plan()
     .unwrap()
@@ -70,7 +71,7 @@ fn noise_is_centred_and_of_the_stated_size() {
         let runs = 20_000;
         let mut pending = Vec::new();
         for _ in 0..runs * batch {
-            pending.extend(answers.answer(Raw::seal(0.75)).unwrap());
+            pending.extend(answers.answer(None, Raw::seal(0.75)).unwrap());
         }
         answers.sync(&mut ledger).unwrap();
         let values: Vec<f64> = pending
@@ -102,7 +103,7 @@ fn a_stop_anywhere_changes_nothing() {
         let mut answers = Answers::open(plan.clone(), grant, &key, &mut ledger, storage).unwrap();
         let mut out = Vec::new();
         for (index, &value) in values.iter().enumerate() {
-            let Some(pending) = answers.answer(Raw::seal(value)).unwrap() else {
+            let Some(pending) = answers.answer(None, Raw::seal(value)).unwrap() else {
                 continue;
             };
             answers.sync(&mut ledger).unwrap();
@@ -130,12 +131,14 @@ fn malformed_answers_are_null() {
     let grant = ledger.debit(plan.charge().unwrap(), plan.scope()).unwrap();
     let (key, storage) = (Key::insecure_from_seed(3), MemoryStorage::default());
     let mut answers = Answers::open(plan, grant, &key, &mut ledger, storage).unwrap();
-    let _ = answers.answer(Raw::seal(f64::NAN)).unwrap();
-    let _ = answers.answer_arm(7, Raw::seal(vec![0.5; 3])).unwrap();
+    let _ = answers.answer(None, Raw::seal(f64::NAN)).unwrap();
     let _ = answers
-        .answer_linear(&[1.0], Raw::seal(vec![0.5; 3]))
+        .answer_arm(None, 7, Raw::seal(vec![0.5; 3]))
         .unwrap();
-    let _ = answers.answer(Raw::seal(7.0)).unwrap();
+    let _ = answers
+        .answer_linear(None, &[1.0], Raw::seal(vec![0.5; 3]))
+        .unwrap();
+    let _ = answers.answer(None, Raw::seal(7.0)).unwrap();
     let (nulls, clipped) = answers.counts();
     assert_eq!(
         (*nulls.for_the_operator(), *clipped.for_the_operator()),
@@ -198,6 +201,7 @@ fn neighbours_are_as_far_apart_as_is_charged() {
                     noise: None,
                     adjacency,
                     budget: Budget::pure(0.5).unwrap(),
+                    participation: Participation::OncePerRecord,
                 }
                 .plan()
                 .unwrap();
@@ -208,13 +212,13 @@ fn neighbours_are_as_far_apart_as_is_charged() {
                         let content = if k == 0 { content } else { others };
                         match range {
                             Range::ZeroTo(_) => {
-                                answers.answer_record(&table, Ask::Arm(0), dense(content))
+                                answers.answer_record(None, &table, Ask::Arm(0), dense(content))
                             }
                             Range::Symmetric(_) => {
-                                answers.answer_linear(&[1.0, 0.0], Raw::seal(content.clone()))
+                                answers.answer_linear(None, &[1.0, 0.0], Raw::seal(content.clone()))
                             }
                             Range::Weighted(_) => {
-                                answers.answer_record(&log, Ask::Arm(0), dense(content))
+                                answers.answer_record(None, &log, Ask::Arm(0), dense(content))
                             }
                         }
                     })
@@ -256,7 +260,7 @@ fn a_malformed_record_of_a_loss_is_null() {
                 features: Features::Dense(vec![1.0, f64::NAN]),
                 target: 1.0,
             };
-            answers.answer_loss(loss.as_ref(), &[0.1, 0.1], Raw::seal(record))
+            answers.answer_loss(None, loss.as_ref(), &[0.1, 0.1], Raw::seal(record))
         });
         assert!((answer - 1.5).abs() < 0.1, "{answer}");
     }

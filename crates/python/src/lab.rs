@@ -92,6 +92,7 @@ pub(crate) fn compare(
         dimension,
         rounds,
         batch,
+        restart: None,
         budget: Budget::approx(epsilon, delta).map_err(raised)?,
         adjacency,
         window: None,

@@ -4,6 +4,7 @@
 // What Python hands over is owned here.
 #![allow(clippy::needless_pass_by_value)]
 
+mod elsewhere;
 mod error;
 mod lab;
 mod model;
@@ -11,9 +12,12 @@ mod public;
 mod rows;
 mod run;
 mod settings;
+mod track;
 
 #[pyo3::pymodule]
 mod _native {
+    #[pymodule_export]
+    use crate::elsewhere::{Worker, covered, merge};
     #[pymodule_export]
     use crate::error::{BudgetExceeded, HushstreamError};
     #[pymodule_export]
@@ -24,4 +28,6 @@ mod _native {
     use crate::public::{card, ledger, ledger_raise, plan, recipes, table};
     #[pymodule_export]
     use crate::run::{Run, check};
+    #[pymodule_export]
+    use crate::track::Tracking;
 }

@@ -4,15 +4,17 @@ use crate::error::{broken, raised, refused};
 use crate::rows::{Sparse, Table, fields, value};
 use crate::run::{json, told};
 use hushstream::Value;
-use hushstream::read::{Encoder, Nameless, Row, Space, TargetKind};
+use hushstream::read::{Encoder, Encoding, Nameless, Row, Space, TargetKind};
 use hushstream::target::Target;
 use hushstream_pictures::fragment;
 use numpy::ndarray::Array2;
-use numpy::{IntoPyArray, PyArray2, PyReadonlyArray1};
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
 use std::path::PathBuf;
 use std::sync::Mutex;
+
+type Linear<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<f64>>);
 
 /// A released model, which may be published.
 #[pyclass(module = "hushstream._native", frozen)]
@@ -160,6 +162,41 @@ impl Model {
         }
     }
 
+    /// Coefficients and intercepts for values as they are, output after output, of a linear model
+    /// in which every column is one number.
+    fn linear<'py>(&self, py: Python<'py>) -> Option<Linear<'py>> {
+        if self.model.tables.is_some() || self.model.policy.is_some() {
+            return None;
+        }
+        let layout = &self.model.layout;
+        // Every value x becomes s·x + t.
+        let maps: Vec<(f64, f64)> = match layout.space() {
+            Space::Columns(columns) => columns
+                .iter()
+                .map(|column| match column.encoding {
+                    Encoding::Number { low, high } => {
+                        Some((2.0 / (high - low), -(low + high) / (high - low)))
+                    }
+                    Encoding::Indicator { .. } => Some((1.0, 0.0)),
+                    _ => None,
+                })
+                .collect::<Option<_>>()?,
+            Space::Indexed { dimension, .. } => vec![(1.0, 0.0); *dimension as usize],
+            Space::Hashed { .. } => return None,
+        };
+        let (mut coefficients, mut intercepts) = (Vec::new(), Vec::new());
+        for weights in self.model.weights.chunks_exact(layout.dimension().max(1)) {
+            let pairs = || weights.iter().zip(&maps);
+            let own = layout.intercept().map_or(0.0, |place| weights[place]);
+            let shifts: f64 = pairs().map(|(weight, (_, t))| weight * t).sum();
+            coefficients.extend(pairs().map(|(weight, (s, _))| weight * s));
+            intercepts.push(own + shifts + self.model.offset);
+        }
+        let shape = (intercepts.len(), maps.len());
+        let coefficients = Array2::from_shape_vec(shape, coefficients).ok()?;
+        Some((coefficients.into_pyarray(py), intercepts.into_pyarray(py)))
+    }
+
     /// The columns that features are made of.
     #[getter]
     fn features(&self) -> Vec<&str> {
@@ -201,7 +238,7 @@ impl Model {
 
     /// The weights, class after class.
     #[getter]
-    fn weights<'py>(&self, py: Python<'py>) -> Bound<'py, numpy::PyArray1<f64>> {
+    fn weights<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         self.model.weights.clone().into_pyarray(py)
     }
 
@@ -219,7 +256,7 @@ impl Model {
 
     /// The standard deviation that noise gives the weights of every coordinate, where it is known.
     #[getter]
-    fn noise_sd<'py>(&self, py: Python<'py>) -> Option<Bound<'py, numpy::PyArray1<f64>>> {
+    fn noise_sd<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<f64>>> {
         let sds = self.model.noise_sd.clone();
         sds.map(|sds| sds.into_pyarray(py))
     }
@@ -238,6 +275,17 @@ impl Model {
     /// What each column does, as JSON; an error for models that are not of curves and tables.
     fn explain(&self) -> PyResult<String> {
         json(&self.model.explain().map_err(raised)?)
+    }
+
+    /// A query that predicts the rows of a table.
+    fn to_sql(&self, table: &str, key: Vec<String>) -> PyResult<String> {
+        let key: Vec<&str> = key.iter().map(String::as_str).collect();
+        self.model.to_sql(table, &key).map_err(raised)
+    }
+
+    /// The bytes of an ONNX file.
+    fn to_onnx<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        Ok(PyBytes::new(py, &self.model.to_onnx().map_err(raised)?))
     }
 
     /// A card for notebooks.

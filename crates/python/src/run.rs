@@ -1,5 +1,6 @@
 //! A run for Python: rows in, released models out.
 
+use crate::elsewhere::{Range, delivery};
 use crate::error::{HushstreamError, broken, raised, refused};
 use crate::model::Model;
 use crate::rows::{Sparse, Table, fields, value};
@@ -9,7 +10,8 @@ use hushstream::read::{Encoder, Nameless};
 use hushstream::scores::Scores;
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString};
+use pyo3::types::{PyBytes, PyDict, PyString};
+use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard};
 
 /// A run in progress.
@@ -135,6 +137,7 @@ impl Run {
         values: PyReadonlyArray1<'_, f64>,
         targets: PyReadonlyArray1<'_, f64>,
         texts: Option<Vec<String>>,
+        tell: Option<Bound<'_, PyAny>>,
     ) -> PyResult<()> {
         let matrix = Sparse {
             ends,
@@ -145,14 +148,21 @@ impl Run {
         if targets.len() != matrix.rows() {
             return Err(refused("X and y have different numbers of rows"));
         }
-        let mut entries = Vec::new();
+        let (mut entries, mut learned) = (Vec::new(), 0);
         for row in 0..matrix.rows() {
-            if row % 1024 == 0 {
+            if row > 0 && row % 1024 == 0 {
                 py.check_signals()?;
+                if let Some(tell) = &tell {
+                    tell.call1((row - learned,))?;
+                }
+                learned = row;
             }
             matrix.row(row, &mut entries)?;
             let target = coded(targets[row], texts.as_deref());
             self.work(py, |run| run.learn(&Nameless::Indexed(target, &entries)))?;
+        }
+        if let Some(tell) = &tell {
+            tell.call1((matrix.rows() - learned,))?;
         }
         Ok(())
     }
@@ -202,6 +212,39 @@ impl Run {
             play.arms.into_iter().map(|arm| arm.1).collect(),
             play.propensity,
         ))
+    }
+
+    /// The question for workers on other machines, as public bytes.
+    fn question<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let question = self.work(py, hushstream::Run::question)?;
+        Ok(PyBytes::new(py, &question))
+    }
+
+    /// Whether there is another question.
+    #[getter]
+    fn asks(&self, py: Python<'_>) -> PyResult<bool> {
+        self.work(py, |run| Ok(run.asks()))
+    }
+
+    /// The source and the number of the last batch that was taken.
+    #[getter]
+    fn delivered(&self, py: Python<'_>) -> PyResult<Option<(String, u64)>> {
+        self.work(py, |run| Ok(run.delivered()))
+    }
+
+    /// Takes a batch of a source exactly once: whether it was new, and the model after it, if it is
+    /// the last one. `first` is the statement that no record from these positions on was learned.
+    fn commit(
+        &self,
+        py: Python<'_>,
+        batch: (String, u64, Vec<Range>),
+        parts: Vec<Vec<u8>>,
+        first: Option<BTreeMap<String, u64>>,
+    ) -> PyResult<(bool, Option<Model>)> {
+        let delivery = delivery(batch, first.as_ref())?;
+        let taken = self.work(py, |run| run.commit(&delivery, &parts))?;
+        let model = taken.model.map(|model| Model::new(py, model.into_value()));
+        Ok((taken.is_new, model.transpose()?))
     }
 
     /// The guarantee, as JSON and in words.

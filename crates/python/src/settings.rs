@@ -80,6 +80,7 @@ impl Settings {
                 total_epsilon: self.total_epsilon,
                 total_delta: self.total_delta,
                 seed_insecure: self.seed_insecure,
+                ..Privacy::default()
             },
             wishes: Wishes {
                 recipe: named("recipe", self.recipe.as_deref())?,

@@ -11,7 +11,7 @@ use crate::error::RecipeError;
 use crate::experts::{Advice, ExpertsRecipe, ExpertsRequest};
 use crate::iterates::{Averaged, Insider, IterateRecipe, IterateRequest};
 use crate::limited_updates::{LimitedUpdates, LimitedUpdatesRequest};
-use crate::linear::{Holds, Objective, Recipe, RecipeRequest, RegretBound};
+use crate::linear::{Holds, NOT_ALL, Objective, Recipe, RecipeRequest, RegretBound};
 use crate::sparse::{SparseRecipe, SparseRequest};
 use crate::values::{ValuesRecipe, ValuesRequest};
 use hushstream_account::{Adjacency, Budget, Guarantee, Price};
@@ -38,6 +38,8 @@ pub struct AnyRequest {
     pub rounds: u64,
     /// Records an item; the recipe's own if none.
     pub batch: Option<u64>,
+    /// Rounds after which a selection or a bandit begins anew, for streams that drift.
+    pub restart: Option<u64>,
     /// What may be spent.
     pub budget: Budget,
     /// The neighbouring relation.
@@ -84,10 +86,16 @@ impl AnyRequest {
     /// Everything that is out of range or does not fit, each with what is allowed.
     pub fn plan(self) -> Result<AnyRecipe, RecipeError> {
         let kind = self.recipe.entry().mechanism;
-        if !matches!(kind, MechanismKind::Sum(_) | MechanismKind::Iterate)
-            && self.participation != Participation::OncePerRecord
-        {
+        if kind == MechanismKind::SparseTree && self.participation != Participation::OncePerRecord {
             return self.unfit("it protects records, not persons");
+        }
+        if self.restart.is_some()
+            && !matches!(kind, MechanismKind::Selection | MechanismKind::Feedback)
+        {
+            return self.unfit(
+                "it does not begin anew: dartboard, dartboard-batched, hedge-batched, cover, exp2, \
+                 exp2-batched and scrible do",
+            );
         }
         if self.sum.is_some() && !matches!(kind, MechanismKind::Sum(_) | MechanismKind::Values(_)) {
             return self.unfit("it does not stand on sums, and has none to choose");
@@ -110,6 +118,7 @@ impl AnyRequest {
                     set: self.set,
                     budget: self.budget,
                     adjacency: self.adjacency,
+                    participation: self.participation,
                 };
                 Ok(AnyRecipe::Updates(planned.plan()?, rounds))
             }
@@ -196,10 +205,12 @@ impl AnyRequest {
             recipe: self.recipe,
             advice,
             rounds: Some(self.rounds),
+            restart: self.restart,
             batch: self.batch,
             board: None,
             budget: self.budget,
             adjacency: self.adjacency,
+            participation: self.participation,
         }
         .plan()
     }
@@ -237,10 +248,12 @@ impl AnyRequest {
             range,
             reading: None,
             rounds: Some(self.rounds),
+            restart: self.restart,
             batch: self.batch,
             noise,
             budget: self.budget,
             adjacency: self.adjacency,
+            participation: self.participation,
         }
         .plan()
     }
@@ -265,6 +278,7 @@ impl AnyRequest {
             noise: self.noise,
             budget: self.budget,
             adjacency: self.adjacency,
+            participation: self.participation,
         }
         .plan()
     }
@@ -497,8 +511,17 @@ impl AnyRecipe {
                     holds: Holds::ExpectedOblivious,
                     theorem: recipe.request().recipe.entry().holds,
                 })
-                .ok_or_else(|| "none is known for an unknown horizon".to_owned()),
+                .ok_or_else(|| {
+                    let limited = recipe.request().participation.is_per_person();
+                    if limited {
+                        NOT_ALL
+                    } else {
+                        "none is known for an unknown horizon"
+                    }
+                    .to_owned()
+                }),
             Self::Values(recipe) => recipe.regret_bound(),
+            Self::Updates(recipe, _) if recipe.limits_persons() => Err(NOT_ALL.to_owned()),
             Self::Updates(recipe, rounds) => Ok(recipe.regret_bound(*rounds)),
             Self::Iterate(recipe) => recipe.certified(None),
             Self::Sparse(recipe) => Ok(recipe.regret_bound()),

@@ -146,6 +146,8 @@ pub enum Wish {
     Ridge,
     /// Items for which a record is protected.
     Window,
+    /// Rounds after which it begins anew.
+    Restart,
 }
 
 /// The wishes of recipes on gradients.
@@ -170,6 +172,7 @@ impl fmt::Display for Wish {
             Self::Rate => "a learning rate",
             Self::Ridge => "a ridge",
             Self::Window => "a window",
+            Self::Restart => "restarts",
         })
     }
 }

@@ -52,4 +52,4 @@ pub use papers::{Cell, TABLES, Table};
 pub use run::{Beginning, Out, Player, Run};
 pub use sparse::{SparsePlayer, SparseRecipe, SparseRequest, SparseRun};
 pub use tables::{Column, TablesPlayer, TablesRecipe, TablesRequest, TablesRun, TablesShadow};
-pub use values::{ValuesPlayer, ValuesRecipe, ValuesRequest, ValuesRun};
+pub use values::{ValuesPlayer, ValuesRecipe, ValuesRequest, ValuesRun, ValuesShadow};

@@ -9,7 +9,7 @@ use crate::run::{Beginning, Player, Run};
 use hushstream_account::{Adjacency, Budget};
 use hushstream_mechanism::batch::{Descent, SolverPlan, SolverRequest, SolverTask};
 use hushstream_mechanism::losses::{Loss, Record, evaluate};
-use hushstream_mechanism::{OperatorOnly, PendingOf, Private, Raw, Scoreboard};
+use hushstream_mechanism::{OperatorOnly, Participation, PendingOf, Private, Raw, Scoreboard};
 use hushstream_noise::Key;
 use hushstream_sets::ConvexSet;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// Parameters of `limited-updates`.
 #[derive(Clone)]
 pub struct LimitedUpdatesRequest {
-    /// The loss: smooth, with constants that hold by clipping of the data.
+    /// The loss: with constants that hold by clipping of the data, and smooth or in closed form.
     pub loss: Arc<dyn Loss>,
     /// Where points live: a ball, box, simplex or L1 ball.
     pub set: Arc<dyn ConvexSet>,
@@ -25,6 +25,8 @@ pub struct LimitedUpdatesRequest {
     pub budget: Budget,
     /// The neighbouring relation.
     pub adjacency: Adjacency,
+    /// Who contributes how often.
+    pub participation: Participation,
 }
 
 /// The recipe with everything fixed but the data.
@@ -42,8 +44,9 @@ impl LimitedUpdatesRequest {
     pub fn plan(self) -> Result<LimitedUpdates, RecipeError> {
         let plan = SolverRequest {
             loss: self.loss.as_ref(),
-            set: self.set.as_ref(),
+            set: &self.set,
             adjacency: self.adjacency,
+            participation: self.participation,
             budget: self.budget,
         }
         .plan()?;
@@ -80,8 +83,8 @@ impl LimitedUpdates {
     pub fn regret_bound(&self, rounds: u64) -> RegretBound {
         let trivial = self.trivial_regret(1);
         let learned = doublings(rounds, |records| self.plan.excess_risk(records));
-        let (set, loss) = (&self.request.set, &self.request.loss);
-        let hindsight = loss.lipschitz() * set.outer_radius() * (rounds as f64).sqrt();
+        let hindsight =
+            self.plan.slope() * self.request.set.outer_radius() * (rounds as f64).sqrt();
         RegretBound {
             value: trivial + learned + hindsight,
             holds: Holds::ExpectedStochastic,
@@ -91,10 +94,15 @@ impl LimitedUpdates {
         }
     }
 
+    /// Whether persons are limited: then records beyond a limit are not learned, and no bound holds.
+    pub(crate) fn limits_persons(&self) -> bool {
+        self.request.participation.is_per_person()
+    }
+
     /// What the regret of T rounds can never exceed: slope times diameter, each round.
     #[must_use]
     pub fn trivial_regret(&self, rounds: u64) -> f64 {
-        self.request.loss.lipschitz() * self.request.set.diameter() * rounds as f64
+        self.plan.slope() * self.request.set.diameter() * rounds as f64
     }
 
     /// Everything that makes two runs the same, in one line.
@@ -158,14 +166,14 @@ impl Player for UpdatesPlayer {
         &mut self,
         _: &LimitedUpdates,
         solver: &mut Private<Descent>,
-        _: Option<u64>,
+        person: Option<u64>,
         record: Raw<Record>,
         board: Option<&mut Scoreboard>,
     ) -> Result<Option<PendingOf<Descent>>, RunError> {
         if let Some(board) = board {
             board.score(&record, &self.point);
         }
-        Ok(solver.add(record)?)
+        Ok(solver.add(person, record)?)
     }
 
     fn observe(&mut self, _: &LimitedUpdates, point: Vec<f64>) -> Result<(), RunError> {

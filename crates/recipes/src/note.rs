@@ -42,3 +42,10 @@ impl Note {
         }
     }
 }
+
+/// The words of a run without what runs did not have before: journals from then say the same.
+pub(crate) fn as_before(words: &str) -> String {
+    words
+        .replace(", participation: OncePerRecord", "")
+        .replace(", restart: None", "")
+}

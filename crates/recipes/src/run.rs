@@ -503,13 +503,7 @@ impl<P: Player> Run<P> {
             return Ok(false);
         }
         let question = self.player.question(&self.recipe, &self.mechanism, note)?;
-        let none = question.worker().map_err(SumError::from)?.finish([]);
-        let mut all = none.map_err(SumError::from)?;
-        for part in parts {
-            let part = PartialSum::from_bytes(&question, part.as_ref());
-            let part = part.map_err(SumError::from)?;
-            all.merge(part).map_err(SumError::from)?;
-        }
+        let all = PartialSum::of_parts(&question, parts).map_err(SumError::from)?;
         if P::NOTED && self.mechanism.checkpoint_is_due() {
             self.checkpoint()?;
         }

@@ -1,15 +1,15 @@
 //! The server without its listeners: the store, the learners, and what they share.
 
-use crate::auth::{NewToken, Tokens};
+use crate::auth::{NewToken, Rates, Tokens};
 use crate::clock::Clock;
 use crate::config::Config;
-use crate::keys::Secret;
+use crate::keys::{Master, MasterSource, Secret};
 use crate::learn::{Context, Workers};
 use crate::policy::Policies;
 use crate::problem::Problem;
 use crate::store::{
     After, Committer, Core, DATASETS, DatasetRow, KEYS, MODELS, ModelRow, NAMES, Role, State,
-    TOKENS, TokenRow, decode, encode, state_of, store_error,
+    TOKENS, TokenRow, Witness, decode, encode, state_of, store_error,
 };
 use crate::watch::{Hub, Metrics};
 use hushstream::noise::Key;
@@ -55,6 +55,8 @@ pub struct App {
     pub metrics: Arc<Metrics>,
     /// Secrets.
     pub secret: Secret,
+    /// How many decisions tokens may ask for.
+    pub rates: Rates,
     /// The random name of this start, of which coins are made.
     pub boot: [u8; 16],
 }
@@ -74,13 +76,32 @@ impl App {
         restrict(&config.data).map_err(io("cannot restrict"))?;
         let db = Database::create(config.data.join("store.redb")).map_err(store_error)?;
         let core = Core::open(Arc::new(db))?;
+        let master = config.master.clone();
+        let source = master.unwrap_or(MasterSource::File(config.data.join("master.key")));
+        let master = Arc::new(Master::read(&source)?);
+        let (store, published) = core.name()?;
+        let witness = Witness::new(config.witness.clone(), store);
+        match witness.check(published) {
+            Ok(true) => {}
+            Ok(false) if config.witness.is_some() && published > 0 => {
+                tracing::warn!("no witness: whether this folder is the newest copy is not known");
+            }
+            Ok(false) => {}
+            Err(told) if config.restored => tracing::warn!(told, "a restored copy"),
+            Err(told) => return Err(StartError::Refused(told)),
+        }
         let (db, boot) = (core.db(), core.boot());
         let behind: Vec<Arc<ModelRow>> = core
             .models()
             .filter(|(_, state)| state.fed < state.closed)
             .map(|(row, _)| Arc::clone(row))
             .collect();
-        let (policies, hub) = (Arc::new(Policies::new(Arc::clone(&db))), Arc::<Hub>::default());
+        let closed_at_start = core.models().map(|(row, state)| (row.number, state.closed));
+        let closed_at_start = closed_at_start.collect();
+        let (policies, hub) = (
+            Arc::new(Policies::new(Arc::clone(&db))),
+            Arc::<Hub>::default(),
+        );
         let metrics = Arc::<Metrics>::default();
         let context = Arc::new(Context {
             folder: datasets,
@@ -89,6 +110,9 @@ impl App {
             policies: Arc::clone(&policies),
             hub: Arc::clone(&hub),
             clock: Arc::clone(&clock),
+            master: Arc::clone(&master),
+            witness,
+            closed_at_start,
         });
         let workers = Workers::start(config.workers, &context).map_err(io("no threads for"))?;
         let workers = Arc::new(workers);
@@ -111,16 +135,16 @@ impl App {
         );
         let committer = Arc::new(committer.map_err(io("no threads for"))?);
         let _ = context.committer.set(Arc::clone(&committer));
-        let secret = secret(&committer, &db, config.seed)?;
-        let mut name = [0; 16];
-        match config.seed {
-            Some(seed) => {
-                name[..8].copy_from_slice(&seed.to_le_bytes());
-                name[8..].copy_from_slice(&boot.to_le_bytes());
+        let made = secret(&committer, &db, &master, config.seed);
+        let made = made.and_then(|secret| Ok((secret, boot_name(config.seed, boot)?)));
+        let (secret, boot) = match made {
+            Ok(made) => made,
+            Err(error) => {
+                workers.stop();
+                committer.stop();
+                return Err(error);
             }
-            None => getrandom::fill(&mut name)
-                .map_err(|_| StartError::Refused("no random bytes".to_owned()))?,
-        }
+        };
         let app = Arc::new(Self {
             config,
             clock,
@@ -132,15 +156,38 @@ impl App {
             hub,
             metrics,
             secret,
-            boot: name,
+            rates: Rates::default(),
+            boot,
         });
-        app.load_tokens()?;
-        app.first_tokens()?;
-        for model in behind {
-            feed(&app.workers, &app.db, &model);
-        }
-        app.begin_again()?;
+        // Whoever tries again must find the store closed.
+        app.begin(&behind).inspect_err(|_| app.stop())?;
         Ok(app)
+    }
+
+    /// Reads tokens, makes the first ones, and goes on with what waits.
+    fn begin(&self, behind: &[Arc<ModelRow>]) -> Result<(), StartError> {
+        if self.config.restored {
+            self.lock_all()?;
+        }
+        self.load_tokens()?;
+        self.first_tokens()?;
+        if !self.config.restored {
+            for model in behind {
+                feed(&self.workers, &self.db, model);
+            }
+            self.begin_again()?;
+        }
+        Ok(())
+    }
+
+    /// After a restore: no model learns, and no data set is charged.
+    fn lock_all(&self) -> Result<(), StartError> {
+        let locked = self.committer.write_blocking(|tx| {
+            tx.lock_all()?;
+            tx.audit(None, "node", "restored from a copy", "")?;
+            Ok(Ok(()))
+        });
+        locked.map_err(|problem| StartError::Refused(problem.detail))
     }
 
     fn load_tokens(&self) -> Result<(), StartError> {
@@ -348,14 +395,19 @@ fn dataset_of(
 fn secret(
     committer: &Committer,
     db: &Database,
+    master: &Master,
     seed: Option<u64>,
 ) -> Result<Secret, StartError> {
     let refused = |told: &str| StartError::Refused(told.to_owned());
     let txn = db.begin_read().map_err(store_error)?;
     let keys = txn.open_table(KEYS).map_err(store_error)?;
     let known = |name: &str| -> Result<Option<Vec<u8>>, StartError> {
-        let row = keys.get(name).map_err(store_error)?;
-        Ok(row.map(|row| row.value().to_vec()))
+        let Some(row) = keys.get(name).map_err(store_error)? else {
+            return Ok(None);
+        };
+        let opened = master.open(name.as_bytes(), row.value());
+        let lost = || refused("the store's secrets are sealed under another master key");
+        Ok(Some(opened.ok_or_else(lost)?.to_vec()))
     };
     if let (Some(names), Some(coins)) = (known("names")?, known("coins")?) {
         let names = names.try_into().map_err(|_| refused("a key is damaged"))?;
@@ -365,24 +417,47 @@ fn secret(
     drop((keys, txn));
     let (mut names, coins) = match seed {
         Some(seed) => ([0; 32], Key::insecure_from_seed(seed)),
-        None => ([0; 32], Key::from_os().map_err(|_| refused("no random bytes"))?),
+        None => (
+            [0; 32],
+            Key::from_os().map_err(|_| refused("no random bytes"))?,
+        ),
     };
     match seed {
         Some(seed) => names[..8].copy_from_slice(&seed.to_le_bytes()),
         None => getrandom::fill(&mut names).map_err(|_| refused("no random bytes"))?,
     }
-    let stored = coins.export();
+    let sealed = |name: &str, secret: &[u8]| {
+        let sealed = master.seal(name.as_bytes(), secret);
+        sealed.ok_or_else(|| refused("a secret cannot be sealed"))
+    };
+    let stored = [
+        ("names", sealed("names", &names)?),
+        ("coins", sealed("coins", coins.export().as_slice())?),
+    ];
     let written = committer.write_blocking(move |tx| {
-        tx.keys
-            .insert("names", names.as_slice())
-            .map_err(store_error)?;
-        tx.keys
-            .insert("coins", stored.as_slice())
-            .map_err(store_error)?;
+        for (name, secret) in &stored {
+            tx.keys
+                .insert(*name, secret.as_slice())
+                .map_err(store_error)?;
+        }
         Ok(Ok(()))
     });
     written.map_err(|problem| StartError::Refused(problem.detail))?;
     Ok(Secret::new(names, coins))
+}
+
+/// The random name of this start.
+fn boot_name(seed: Option<u64>, boot: u64) -> Result<[u8; 16], StartError> {
+    let mut name = [0; 16];
+    match seed {
+        Some(seed) => {
+            name[..8].copy_from_slice(&seed.to_le_bytes());
+            name[8..].copy_from_slice(&boot.to_le_bytes());
+        }
+        None => getrandom::fill(&mut name)
+            .map_err(|_| StartError::Refused("no random bytes".to_owned()))?,
+    }
+    Ok(name)
 }
 
 fn restrict(folder: &Path) -> std::io::Result<()> {

@@ -1,5 +1,6 @@
 //! Settings of the server.
 
+use crate::keys::MasterSource;
 use crate::store::Limits;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -23,6 +24,17 @@ pub struct Config {
     pub workers: usize,
     /// Limits of the queues.
     pub limits: Limits,
+    /// Decisions per second that one token may ask for.
+    pub rate: Option<u32>,
+    /// The files of a certificate chain and its key, for TLS.
+    #[cfg(feature = "tls")]
+    pub tls: Option<(PathBuf, PathBuf)>,
+    /// Where the master key comes from; a file in the folder if not stated.
+    pub master: Option<MasterSource>,
+    /// A file outside of the folder that notices an old copy of it.
+    pub witness: Option<PathBuf>,
+    /// Whether the folder is a restored copy: what was published is answered, nothing is learned.
+    pub restored: bool,
     /// The seed of all secrets, for tests that compare bytes: protects nobody.
     pub seed: Option<u64>,
 }
@@ -40,6 +52,12 @@ impl Config {
             cors: Vec::new(),
             workers: std::thread::available_parallelism().map_or(2, usize::from),
             limits: Limits::default(),
+            rate: None,
+            #[cfg(feature = "tls")]
+            tls: None,
+            master: None,
+            witness: None,
+            restored: false,
             seed: None,
         }
     }

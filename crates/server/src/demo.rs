@@ -56,7 +56,10 @@ impl Caller {
         let response = self.router.clone().oneshot(request).await.ok()?;
         let status = response.status().as_u16();
         let bytes = to_bytes(response.into_body(), 1 << 20).await.ok()?;
-        Some((status, serde_json::from_slice(&bytes).unwrap_or(Value::Null)))
+        Some((
+            status,
+            serde_json::from_slice(&bytes).unwrap_or(Value::Null),
+        ))
     }
 }
 
@@ -85,10 +88,16 @@ pub(crate) async fn start(
     let client = Caller::new(app, Role::Client)?;
     let made = |made: Option<(u16, Value)>| match made {
         Some((200 | 201 | 409, _)) => Ok(()),
-        other => Err(StartError::Refused(format!("the demo cannot begin: {other:?}"))),
+        other => Err(StartError::Refused(format!(
+            "the demo cannot begin: {other:?}"
+        ))),
     };
     let budget = json!({"epsilon": 12.0, "delta": 1e-6, "adjacency": "replace-one"});
-    made(operator.call("PUT", &format!("/v1/datasets/{DATASET}"), &budget).await)?;
+    made(
+        operator
+            .call("PUT", &format!("/v1/datasets/{DATASET}"), &budget)
+            .await,
+    )?;
     let model = json!({
         "dataset": DATASET,
         "task": "decide",
@@ -106,7 +115,11 @@ pub(crate) async fn start(
         "delta": 1e-7,
         "simulated": 26,
     });
-    made(operator.call("PUT", &format!("/v1/models/{MODEL}"), &model).await)?;
+    made(
+        operator
+            .call("PUT", &format!("/v1/models/{MODEL}"), &model)
+            .await,
+    )?;
     tokio::spawn(async move {
         let client = Arc::new(client);
         let mut random = Seeded(26);

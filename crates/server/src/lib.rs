@@ -30,6 +30,8 @@ pub mod rounds;
 mod serve;
 pub mod spec;
 pub mod store;
+#[cfg(feature = "tls")]
+mod tls;
 pub mod told;
 pub mod watch;
 mod web;
@@ -43,7 +45,9 @@ pub use serve::{router, serve};
 pub fn logs() {
     let filter = tracing_subscriber::EnvFilter::try_from_env("HUSHSTREAM_LOG");
     let filter = filter.unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("warn"));
-    let logs = tracing_subscriber::fmt().json().with_writer(std::io::stderr);
+    let logs = tracing_subscriber::fmt()
+        .json()
+        .with_writer(std::io::stderr);
     // A program may have set its own.
     let _ = logs.with_env_filter(filter).try_init();
 }

@@ -47,7 +47,11 @@ pub fn router(app: &Arc<App>) -> Router {
         let cors = CorsLayer::new()
             .allow_origin(AllowOrigin::list(origins))
             .allow_methods(tower_http::cors::Any)
-            .allow_headers([header::AUTHORIZATION, header::CONTENT_TYPE, header::IF_NONE_MATCH])
+            .allow_headers([
+                header::AUTHORIZATION,
+                header::CONTENT_TYPE,
+                header::IF_NONE_MATCH,
+            ])
             .expose_headers([header::ETAG]);
         api = api.layer(cors);
     }
@@ -75,19 +79,33 @@ async fn run(app: &Arc<App>, told: impl Fn(&App, SocketAddr)) -> Result<(), Star
         demo::start(app, stopped.clone()).await?;
     }
     told(app, address);
-    let serving = axum::serve(listener, router(app)).with_graceful_shutdown(async move {
+    let stopping = stopped;
+    let signal = async move {
         signalled().await;
         let _ = stop.send(true);
-    });
-    let served = async move { serving.await };
-    // Streams of events have no end: after a while they are cut.
-    let mut stopping = stopped;
+    };
+    #[cfg(feature = "tls")]
+    if let Some((certificate, key)) = &app.config.tls {
+        let listener = crate::tls::TlsListener::new(listener, certificate, key)?;
+        let serving = axum::serve(listener, router(app)).with_graceful_shutdown(signal);
+        return until_cut(async move { serving.await }, stopping).await;
+    }
+    let serving = axum::serve(listener, router(app)).with_graceful_shutdown(signal);
+    until_cut(async move { serving.await }, stopping).await
+}
+
+/// Serves until all connections are done, or for some seconds after the signal: streams of events
+/// have no end.
+async fn until_cut(
+    serving: impl Future<Output = std::io::Result<()>>,
+    mut stopping: watch::Receiver<bool>,
+) -> Result<(), StartError> {
     let cut = async move {
         let _ = stopping.wait_for(|stop| *stop).await;
         tokio::time::sleep(std::time::Duration::from_secs(5)).await;
     };
     tokio::select! {
-        done = served => done.map_err(|error| StartError::Io("cannot serve".to_owned(), error)),
+        done = serving => done.map_err(|error| StartError::Io("cannot serve".to_owned(), error)),
         () = cut => Ok(()),
     }
 }

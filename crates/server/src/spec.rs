@@ -140,8 +140,16 @@ impl ModelSpec {
     pub fn schema(&self) -> Result<Schema, Problem> {
         let mut schema: Schema = serde_json::from_value(self.schema.clone())
             .map_err(|error| wrong("schema", error.to_string()))?;
+        let other = [
+            schema.task.is_some(),
+            schema.arms.is_some() || schema.arm.is_some() || schema.propensity.is_some(),
+            schema.person.is_some() || schema.time.is_some(),
+        ];
+        if other.contains(&true) {
+            let told = "task, actions and persons are stated beside the schema, and no times";
+            return Err(wrong("schema", told));
+        }
         schema.missing_target = Some(MissingTarget::Null);
-        schema.person = None;
         if self.per_person.is_some() {
             schema.person = Some(PERSON.to_owned());
         }
@@ -174,7 +182,10 @@ impl ModelSpec {
             (Task::Decide, Some(actions)) => {
                 let is_sound = |name: &String| (1..=ARM_BYTES).contains(&name.len());
                 if !(2..=MOST_ARMS).contains(&actions.len()) || !actions.iter().all(is_sound) {
-                    return Err(wrong("actions", "allowed: 2 to 1000 names of 1 to 256 bytes"));
+                    return Err(wrong(
+                        "actions",
+                        "allowed: 2 to 1000 names of 1 to 256 bytes",
+                    ));
                 }
                 Learner::decide(actions.iter().cloned())
             }
@@ -188,7 +199,10 @@ impl ModelSpec {
         if self.task == Task::Decide {
             let (low, high) = self.reward_bounds.unwrap_or((0.0, 1.0));
             if !(low < high && low.is_finite() && high.is_finite()) {
-                return Err(wrong("reward_bounds", "allowed: two numbers, the lower first"));
+                return Err(wrong(
+                    "reward_bounds",
+                    "allowed: two numbers, the lower first",
+                ));
             }
             schema.target_bounds = Some((low, high));
             let default = self.default_reward.unwrap_or(low);
@@ -336,7 +350,10 @@ pub(crate) fn cells(
     place: &str,
 ) -> Result<Vec<Cell>, Problem> {
     let Some(object) = object.as_object() else {
-        return Err(wrong(place, "allowed: an object with a value for every column"));
+        return Err(wrong(
+            place,
+            "allowed: an object with a value for every column",
+        ));
     };
     let mut cells = Vec::with_capacity(columns.len());
     for column in columns {

@@ -30,6 +30,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             arms,
             features,
             rounds,
+            sum: None,
+            noise: None,
             batch: None,
             exploration: Some(exploration),
             budget: Budget::approx(1.0, 1e-6)?,

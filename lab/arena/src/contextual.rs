@@ -10,6 +10,7 @@ use crate::play::{ArenaError, open};
 use hushstream_account::{Adjacency, Budget};
 use hushstream_mechanism::decisions::Outcomes;
 use hushstream_mechanism::losses::{Features, Record};
+use hushstream_mechanism::sums::{Noise, SumKind};
 use hushstream_mechanism::{MemoryStorage, Participation, Raw, Scoreboard, Yardstick};
 use hushstream_noise::Key;
 use hushstream_recipes::{
@@ -33,6 +34,10 @@ pub struct ContextualGame {
     pub features: usize,
     /// T.
     pub rounds: u64,
+    /// The sum; chosen if not stated.
+    pub sum: Option<SumKind>,
+    /// The noise; by the budget if not stated.
+    pub noise: Option<Noise>,
     /// Records per release; chosen if not stated.
     pub batch: Option<u64>,
     /// What γ is multiplied by.
@@ -44,7 +49,7 @@ pub struct ContextualGame {
 }
 
 /// What was earned on average.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Earned {
     /// With privacy: all rounds, and the last quarter.
     pub private: [f64; 2],
@@ -54,6 +59,16 @@ pub struct Earned {
     pub best: f64,
     /// By arms drawn alike.
     pub uniform: f64,
+    /// (t, the regret so far with privacy, and without), at geometrically spaced t.
+    pub curve: Vec<(u64, [f64; 2])>,
+}
+
+impl Earned {
+    /// The regret with privacy, and without, against the best arm for every context.
+    #[must_use]
+    pub fn regret(&self) -> [f64; 2] {
+        self.curve.last().map_or([0.0; 2], |last| last.1)
+    }
 }
 
 impl ContextualGame {
@@ -72,8 +87,8 @@ impl ContextualGame {
             budget: self.budget,
             adjacency: self.adjacency,
             participation: Participation::OncePerRecord,
-            sum: None,
-            noise: None,
+            sum: self.sum,
+            noise: self.noise,
             batch: self.batch,
             knots: Some(0),
             length: Some(1.0),
@@ -88,7 +103,7 @@ impl ContextualGame {
     /// Plays once, with privacy and without. The seed fixes both the game and the noise.
     ///
     /// # Errors
-    /// A combination that does not fit.
+    /// A combination that does not fit; contexts of fewer than two features, the 1 included.
     pub fn play(&self, seed: u64) -> Result<Earned, ArenaError> {
         let recipe = self.recipe()?;
         let price = recipe.plan().charge().map_err(RecipeError::from)?;
@@ -103,6 +118,7 @@ impl ContextualGame {
         let board = || Scoreboard::new(Yardstick::Experts(self.arms), f64::INFINITY);
         let (mut own, mut other) = (board(), board());
         let (mut best, mut uniform) = (0.0, 0.0);
+        let (mut curve, mut next) = (Vec::new(), 1.0_f64);
         for t in 0..self.rounds {
             if t == self.rounds - self.rounds / 4 {
                 own.mark();
@@ -130,24 +146,33 @@ impl ContextualGame {
             shadow.score(&copy, &mut other);
             shadow.learn(&copy)?;
             run.take(None, sealed(values), Some(&mut own))?;
+            let played = (t + 1) as f64;
+            if played >= next || t + 1 == self.rounds {
+                let regret = |board| best - played * earned(board)[0];
+                curve.push((t + 1, [regret(&own), regret(&other)]));
+                next *= 1.1;
+            }
             if t % 4096 == 4095 {
                 run.sync(&mut ledger)?;
             }
         }
         run.sync(&mut ledger)?;
-        let earned = |board: &Scoreboard| {
-            let summary = board.summary();
-            let summary = summary.for_the_operator();
-            [1.0 - summary.average, 1.0 - summary.since_last]
-        };
         let rounds = self.rounds as f64;
         Ok(Earned {
             private: earned(&own),
             exact: earned(&other),
             best: best / rounds,
             uniform: uniform / rounds,
+            curve,
         })
     }
+}
+
+/// The average reward of all rounds, and since the last mark.
+fn earned(board: &Scoreboard) -> [f64; 2] {
+    let summary = board.summary();
+    let summary = summary.for_the_operator();
+    [1.0 - summary.average, 1.0 - summary.since_last]
 }
 
 fn sphere(dimension: usize, dice: &mut Dice) -> Vec<f64> {

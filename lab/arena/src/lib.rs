@@ -18,6 +18,7 @@
 //!     dimension: 3,
 //!     rounds: 2000,
 //!     batch: 1,
+//!     restart: None,
 //!     budget: Budget::approx(1.0, 1e-6)?,
 //!     adjacency: Adjacency::ReplaceOne,
 //!     window: None,

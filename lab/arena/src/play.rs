@@ -39,6 +39,8 @@ pub struct Contest {
     pub rounds: u64,
     /// Records an item.
     pub batch: u64,
+    /// Rounds after which a selection or a bandit begins anew.
+    pub restart: Option<u64>,
     /// The budget.
     pub budget: Budget,
     /// The neighbouring relation.
@@ -204,6 +206,7 @@ impl Contest {
                 other => other.values(),
             },
             rounds: self.rounds,
+            restart: self.restart,
             batch: (self.batch > 1).then_some(self.batch),
             budget: self.budget,
             adjacency: self.adjacency,
@@ -295,7 +298,7 @@ impl Contest {
                 recipe,
                 |run: &mut BanditRun, _| Ok(run.question().for_the_operator().to_vec()),
                 |run, record| match record.features {
-                    Features::Dense(losses) => run.learn_losses(Raw::seal(losses)),
+                    Features::Dense(losses) => run.learn_losses(None, Raw::seal(losses)),
                     Features::Sparse(_) => Ok(()),
                 },
             ),

@@ -23,6 +23,7 @@ fn contest(recipe: RecipeName, task: Task, game: Game, dimension: usize, rounds:
         dimension,
         rounds,
         batch: 1,
+        restart: None,
         budget: Budget::approx(2.0, 1e-6).unwrap(),
         adjacency: Adjacency::ReplaceOne,
         window: None,
@@ -86,6 +87,8 @@ fn decisions_have_less_regret_than_is_certified() {
             arms,
             features,
             rounds: 20_000,
+            sum: None,
+            noise: None,
             batch: None,
             exploration: None,
             budget: Budget::approx(2.0, 1e-6).unwrap(),
@@ -117,6 +120,26 @@ fn close_bounds_hold_too() {
         for game in [Game::Stochastic, Game::Switching, Game::Blocks] {
             check(&contest(recipe, Task::Experts, game, 3, 1000), 200);
         }
+    }
+}
+
+/// Where the best expert changes, a learner that begins anew loses less than any fixed expert; and
+/// never more than is certified against the best expert of every season.
+#[test]
+fn restarts_follow_a_best_that_changes() {
+    for (recipe, rounds, season) in [
+        (RecipeName::Dartboard, 8000, 1000),
+        (RecipeName::HedgeBatched, 8000, 1000),
+        (RecipeName::Exp2, 40_000, 10_000),
+    ] {
+        let mut contest = contest(recipe, Task::Experts, Game::Switching, 3, rounds);
+        contest.budget = Budget::approx(4.0, 1e-6).unwrap();
+        let (stays, _) = check(&contest, 8);
+        contest.restart = Some(season);
+        let (moves, certified) = check(&contest, 8);
+        assert!(certified.is_some(), "{recipe}");
+        let gain = (stays - moves) / rounds as f64;
+        assert!(moves < 0.0 && gain > 0.02, "{recipe}: {stays} {moves}");
     }
 }
 

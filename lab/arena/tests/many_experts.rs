@@ -10,7 +10,7 @@
 #![allow(clippy::unwrap_used)]
 
 use hushstream_account::{Adjacency, Budget};
-use hushstream_mechanism::{Ledger, NoStorage, Raw};
+use hushstream_mechanism::{Ledger, NoStorage, Participation, Raw};
 use hushstream_noise::Key;
 use hushstream_recipes::{Advice, ExpertsRequest, ExpertsRun, RecipeName};
 
@@ -31,10 +31,12 @@ fn memory_is_a_few_loss_vectors() {
         recipe: RecipeName::Dartboard,
         advice: Advice::Experts(EXPERTS as u32),
         rounds: Some(ROUNDS),
+        restart: None,
         batch: None,
         board: None,
         budget: Budget::approx(1.0, 1e-6).unwrap(),
         adjacency: Adjacency::ReplaceOne,
+        participation: Participation::OncePerRecord,
     }
     .plan()
     .unwrap();
@@ -49,7 +51,7 @@ fn memory_is_a_few_loss_vectors() {
     let (mut regret, start) = (0.0, std::time::Instant::now());
     for round in 0..ROUNDS {
         regret += losses[*run.expert().for_the_operator()];
-        run.learn_losses(Raw::seal(losses.clone())).unwrap();
+        run.learn_losses(None, Raw::seal(losses.clone())).unwrap();
         if round % 8 == 7 {
             run.sync(&mut ledger).unwrap();
         }

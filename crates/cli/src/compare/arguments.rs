@@ -10,7 +10,9 @@ use hushstream_arena::{Game, Task};
 use hushstream_mechanism::sums::SumKind;
 use hushstream_pictures::numbers::{count, delta, finite, grouped};
 use hushstream_recipes::RecipeName;
+use std::fmt;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 /// Arguments of `compare`.
 #[derive(Args)]
@@ -32,32 +34,45 @@ pub(crate) struct Arguments {
     /// Confirm that the data is public, so that unsound noise harms nobody.
     #[arg(long)]
     pub(crate) public_data: bool,
-    /// The data file of a figure (jkt2c: covtype.csv).
+    /// The data file of a figure (jkt2b: YearPredictionMSD.txt, jkt2c: covtype.csv).
     #[arg(long, requires = "figure")]
     pub(crate) data: Option<PathBuf>,
     /// Sums, separated by commas; by default each recipe's own.
     #[arg(long, value_delimiter = ',')]
     pub(crate) sum: Vec<SumKind>,
-    /// The task: experts, linear, mean, classify, regress or ridge.
+    /// The task: experts, linear, mean, classify, regress or ridge; or decide, where the best arm
+    /// depends on a context.
     #[arg(long, default_value = "experts")]
-    pub(crate) task: Task,
+    pub(crate) task: TaskName,
     /// Games, separated by commas: stochastic, switching, drifting, blocks, adaptive; afkt4, afkt5
     /// and afkt6, the adversaries of AFKT22's lower bounds for experts; and adaptive-replayed,
-    /// afkt4-replayed, …, which play the losses of an adaptive game once more, fixed in advance.
-    #[arg(long, value_delimiter = ',', default_value = "switching")]
+    /// afkt4-replayed, …, which play the losses of an adaptive game once more, fixed in advance. By
+    /// default switching.
+    #[arg(long, value_delimiter = ',')]
     pub(crate) game: Vec<Game>,
-    /// Number of coordinates, or of experts; by default 4, or what the game asks for.
+    /// Number of coordinates, of experts, or of a context's columns; by default 4, or what the game
+    /// asks for.
     #[arg(long)]
     pub(crate) dim: Option<usize>,
+    /// Numbers of arms, separated by commas; by default 5. For --task decide.
+    #[arg(long, value_delimiter = ',')]
+    pub(crate) arms: Vec<usize>,
+    /// What gamma is multiplied by; by default 4. For --task decide.
+    #[arg(long, value_parser = finite)]
+    pub(crate) exploration: Option<f64>,
     /// Where linear losses lie; by default between two bounds, coordinate by coordinate.
     #[arg(long, value_enum)]
     pub(crate) losses: Option<LossesName>,
     /// Rounds of a game; by default 16384, and the paper's number for a figure.
     #[arg(long, value_parser = count)]
     pub(crate) rounds: Option<u64>,
-    /// Records summed into one item.
-    #[arg(long, value_parser = count, default_value_t = 1)]
-    pub(crate) batch: u64,
+    /// Records summed into one item; by default 1, and of decisions a 256th of the rounds.
+    #[arg(long, value_parser = count)]
+    pub(crate) batch: Option<u64>,
+    /// Begin anew after so many rounds, for streams that drift: experts and bandits. Every season has
+    /// the whole budget.
+    #[arg(long, value_parser = count)]
+    pub(crate) restart_every: Option<u64>,
     /// Values of ε, separated by commas.
     #[arg(long, value_delimiter = ',', value_parser = finite, default_value = "1")]
     pub(crate) epsilon: Vec<f64>,
@@ -111,7 +126,75 @@ pub(crate) struct Arguments {
     pub(crate) html: Option<PathBuf>,
 }
 
+/// A task of the arena, or decisions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TaskName {
+    Losses(Task),
+    Decide,
+}
+
+impl FromStr for TaskName {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        match name {
+            "decide" => Ok(Self::Decide),
+            name => {
+                let task = name.parse::<Task>();
+                task.map(Self::Losses)
+                    .map_err(|told| format!("{told}, decide"))
+            }
+        }
+    }
+}
+
+impl fmt::Display for TaskName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Losses(task) => task.fmt(f),
+            Self::Decide => f.write_str("decide"),
+        }
+    }
+}
+
 impl Arguments {
+    /// Refuses what the task does not hear.
+    pub(crate) fn check(&self) -> Result<()> {
+        let decides = self.task == TaskName::Decide;
+        let other = [
+            ("--arms", !self.arms.is_empty(), !decides),
+            ("--exploration", self.exploration.is_some(), !decides),
+            ("--game", !self.game.is_empty(), decides),
+            ("--losses", self.losses.is_some(), decides),
+            ("--window", self.window.is_some(), decides),
+            ("--curvature", self.curvature.is_some(), decides),
+            ("--learning-rate", self.learning_rate.is_some(), decides),
+            ("--set", self.set.is_some(), decides),
+            ("--tuned", self.tuned, decides),
+            ("--restart-every", self.restart_every.is_some(), decides),
+        ];
+        match other.iter().find(|(_, stated, odd)| *stated && *odd) {
+            Some((flag, ..)) => bail!("{flag} is not for the task {}: leave it out", self.task),
+            None => Ok(()),
+        }
+    }
+
+    /// The games.
+    pub(crate) fn games(&self) -> &[Game] {
+        match &self.game[..] {
+            [] => &[Game::Switching],
+            games => games,
+        }
+    }
+
+    /// Numbers of arms.
+    pub(crate) fn arms(&self) -> &[usize] {
+        match &self.arms[..] {
+            [] => &[5],
+            arms => arms,
+        }
+    }
+
     /// Rounds of a game.
     pub(crate) fn rounds(&self) -> u64 {
         self.rounds.unwrap_or(16_384)
@@ -139,8 +222,15 @@ impl Arguments {
             format!(" over {set}{radius}")
         });
         let mut names = Vec::new();
-        for &game in &self.game {
-            names.push(format!("{game} game in {} dimensions", self.dim(game)?));
+        if self.task == TaskName::Decide {
+            let arms: Vec<String> = self.arms().iter().map(usize::to_string).collect();
+            let arms = arms.join(" and ");
+            let columns = self.dim.unwrap_or(4);
+            names.push(format!("{arms} arms, contexts of {columns} columns"));
+        } else {
+            for &game in self.games() {
+                names.push(format!("{game} game in {} dimensions", self.dim(game)?));
+            }
         }
         Ok(format!(
             "{}{set}, {}, {} rounds, δ = {}, {}, {} repeats",

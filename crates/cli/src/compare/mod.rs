@@ -2,6 +2,7 @@
 //! and the data public: nothing here protects anybody.
 
 mod arguments;
+mod decisions;
 mod output;
 mod rows;
 

@@ -1,6 +1,7 @@
 //! The contests of `compare` and their results.
 
-use super::arguments::Arguments;
+use super::arguments::{Arguments, TaskName};
+use super::decisions;
 use crate::sets::LossesName;
 use anyhow::{Context, Result, bail};
 use hushstream_account::Budget;
@@ -19,6 +20,9 @@ pub(crate) struct Row {
     pub(crate) delta: f64,
     pub(crate) rounds: u64,
     pub(crate) regret: Spread,
+    /// The regret of the same recipe on exact sums, where it is played too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) without_privacy: Option<f64>,
     pub(crate) loss: f64,
     pub(crate) nothing: f64,
     /// What is certified before any data, where a theorem covers the game; above `trivial` it says
@@ -28,6 +32,8 @@ pub(crate) struct Row {
     pub(crate) seconds: f64,
     #[serde(skip)]
     pub(crate) curve: Vec<(f64, f64)>,
+    #[serde(skip)]
+    pub(crate) exact_curve: Vec<(f64, f64)>,
 }
 
 /// Mean, smallest and largest over the repeats.
@@ -38,11 +44,22 @@ pub(crate) struct Spread {
     pub(crate) high: f64,
 }
 
+impl Spread {
+    pub(crate) fn of(values: &[f64]) -> Self {
+        Self {
+            mean: values.iter().sum::<f64>() / values.len() as f64,
+            low: values.iter().copied().fold(f64::INFINITY, f64::min),
+            high: values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+        }
+    }
+}
+
 /// Plays all contests.
 pub(crate) fn rows(arguments: &Arguments) -> Result<Vec<Row>> {
     if arguments.repeats == 0 {
         bail!("--repeats = 0 is not allowed; allowed: 1 or more");
     }
+    arguments.check()?;
     let own = [None];
     let named: Vec<Option<SumKind>> = arguments.sum.iter().copied().map(Some).collect();
     let sums = if named.is_empty() {
@@ -50,8 +67,11 @@ pub(crate) fn rows(arguments: &Arguments) -> Result<Vec<Row>> {
     } else {
         &named[..]
     };
+    let TaskName::Losses(task) = arguments.task else {
+        return decisions::rows(arguments, sums);
+    };
     let mut rows = Vec::new();
-    for (&recipe, &game) in pairs(&arguments.recipes, &arguments.game) {
+    for (&recipe, &game) in pairs(&arguments.recipes, arguments.games()) {
         let dimension = arguments.dim(game)?;
         let set = arguments.set.as_ref();
         let set = set.map(|set| set.build(dimension, arguments.radius));
@@ -61,11 +81,12 @@ pub(crate) fn rows(arguments: &Arguments) -> Result<Vec<Row>> {
                 recipe,
                 sum,
                 noise: arguments.noise.map(Into::into),
-                task: arguments.task,
+                task,
                 game,
                 dimension,
                 rounds: arguments.rounds(),
-                batch: arguments.batch,
+                batch: arguments.batch.unwrap_or(1),
+                restart: arguments.restart_every,
                 budget: Budget::approx(epsilon, arguments.delta)?,
                 adjacency: arguments.adjacency.into(),
                 window: arguments.window,
@@ -85,7 +106,10 @@ pub(crate) fn rows(arguments: &Arguments) -> Result<Vec<Row>> {
 }
 
 /// Every one of the first with every one of the second.
-fn pairs<'a, A, B>(first: &'a [A], second: &'a [B]) -> impl Iterator<Item = (&'a A, &'a B)> {
+pub(crate) fn pairs<'a, A, B>(
+    first: &'a [A],
+    second: &'a [B],
+) -> impl Iterator<Item = (&'a A, &'a B)> {
     let with = move |a| second.iter().map(move |b| (a, b));
     first.iter().flat_map(with)
 }
@@ -98,7 +122,7 @@ fn row(contest: &Contest, repeats: u64) -> Result<Row> {
     let mean = |value: &dyn Fn(&Outcome) -> f64| {
         outcomes.iter().map(value).sum::<f64>() / outcomes.len() as f64
     };
-    let regrets = || outcomes.iter().map(Outcome::regret);
+    let regrets: Vec<f64> = outcomes.iter().map(Outcome::regret).collect();
     let curve = (0..outcomes[0].curve.len())
         .map(|i| {
             (
@@ -114,16 +138,14 @@ fn row(contest: &Contest, repeats: u64) -> Result<Row> {
         epsilon: contest.budget.epsilon(),
         delta: contest.budget.delta(),
         rounds: contest.rounds,
-        regret: Spread {
-            mean: mean(&Outcome::regret),
-            low: regrets().fold(f64::INFINITY, f64::min),
-            high: regrets().fold(f64::NEG_INFINITY, f64::max),
-        },
+        regret: Spread::of(&regrets),
+        without_privacy: None,
         loss: mean(&|outcome| outcome.loss),
         nothing: mean(&|outcome| outcome.nothing - outcome.hindsight),
         certified: contest.certified()?.map(|bound| bound.value),
         trivial: recipe.trivial_regret(),
         seconds,
         curve,
+        exact_curve: Vec::new(),
     })
 }

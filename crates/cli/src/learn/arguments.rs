@@ -311,6 +311,10 @@ pub(crate) struct Method {
     /// target.
     #[arg(long, value_parser = finite)]
     pub(crate) radius: Option<f64>,
+    /// Begin anew after so many rounds, for streams that drift: experts and bandits. Every season has
+    /// the whole budget.
+    #[arg(long, value_parser = count)]
+    pub(crate) restart_every: Option<u64>,
     /// Strong convexity H, or α of least squares.
     #[arg(long, value_parser = finite)]
     pub(crate) strong_convexity: Option<f64>,
@@ -436,6 +440,7 @@ impl Arguments {
                 ridge: method.ridge,
                 link: method.loss,
                 window: privacy.window,
+                restart: method.restart_every,
                 tables: method.tables,
             },
             decisions: method.decisions()?,
@@ -445,6 +450,7 @@ impl Arguments {
                 releases: output.releases.clone(),
                 report: output.report.clone(),
                 state: output.state.clone(),
+                seal: None,
                 sync: Duration::from_millis(output.sync_milliseconds),
                 every: false,
                 resume: output.resume,

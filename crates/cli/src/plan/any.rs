@@ -72,6 +72,7 @@ fn request(arguments: &Arguments, recipe: RecipeName, rounds: u64) -> Result<Any
         values: None,
         rounds,
         // 1 is the flag's default and counts as not stated.
+        restart: arguments.restart_every,
         batch: (arguments.batch > 1).then_some(arguments.batch),
         budget: Budget::approx(arguments.epsilon, arguments.delta)?,
         adjacency: arguments.adjacency.into(),

@@ -36,6 +36,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     {
         return any::run(arguments, recipe);
     }
+    if arguments.restart_every.is_some() {
+        bail!(
+            "--restart-every is for experts and bandits: --recipe dartboard, dartboard-batched, \
+             hedge-batched, cover, exp2, exp2-batched or scrible"
+        );
+    }
     let rows = rows::rows(arguments)?;
     if let Some(path) = &arguments.svg {
         std::fs::write(path, picture::picture(arguments, &rows))

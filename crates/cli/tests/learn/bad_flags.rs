@@ -126,15 +126,20 @@ fn who_is_protected_is_never_dropped_in_silence() {
     let persons = "--person who --max-per-person 2 --epsilon 1 --delta 1e-6";
     let experts =
         format!("learn d.csv --task experts --features a,y --bounds a=0:1,y=0:1 {persons}");
-    let message = folder.fails(&format!("{experts} --recipe dartboard"));
-    assert!(message.contains("not persons"), "{message}");
     let sparse = format!("learn d.csv --target y --hash-bits 14 {persons} --recipe sparse-ftrl");
     assert!(folder.fails(&sparse).contains("protects records"));
     // What does run says persons.
     for flags in [
+        format!("{experts} --recipe dartboard"),
+        format!("{experts} --recipe hedge-batched --batch 4"),
+        format!("{experts} --recipe limited-updates"),
+        format!("{experts} --recipe dartboard --horizon unknown"),
+        experts.replace("experts", "bandit"),
         experts,
         format!("learn d.csv {SCHEMA} {persons}"),
         format!("learn d.csv {SCHEMA} {persons} --recipe pigd"),
+        format!("learn d.csv {SCHEMA} {persons} --recipe limited-updates"),
+        format!("learn d.csv {SCHEMA} {persons} --recipe pftal-bandit"),
     ] {
         let (out, _) = folder.succeeds(&format!("{flags} --seed-insecure 1"));
         assert!(out.contains("of one person"), "{flags}\n{out}");

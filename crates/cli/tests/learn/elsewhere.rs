@@ -259,3 +259,71 @@ fn flags_that_have_no_meaning_are_refused_before_anything_is_spent() {
     let refused = folder.fails("partial days/0/a.csv --question question");
     assert!(refused.contains("not a question"), "{refused}");
 }
+
+const STATISTICS: &str = "--mean b=0:10 --group c=x|y --last 2 --epsilon 1 --delta 1e-6 --ticks 5 \
+                          --seed-insecure 7";
+
+/// Running statistics of batches: opened, asked, summed and committed by programs, some of which
+/// are killed, the tables are those of one process that reads all rows.
+#[test]
+fn tables_of_batches_are_those_of_one_process() {
+    let folder = cluster();
+    let rows: u64 = ROWS.iter().sum();
+    let flags = format!("track all.csv --by {rows} {STATISTICS} --ledger one.ledger");
+    folder.succeeds(&format!("{flags} --releases one.jsonl"));
+    let one = String::from_utf8(folder.read("one.jsonl")).unwrap();
+    let tables: Vec<serde_json::Value> = one
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(tables.len() as u64, DAYS);
+    let open = format!("track days/0/a.csv --by batch {STATISTICS} --state run --ledger ledger");
+    folder.succeeds(&open);
+    let commit = |parts: &str, day: u64| {
+        commit(&folder, parts, day, &positions(day), "").replace("--model", "--table")
+    };
+    let (mut dice, mut killed) = (Dice(3), 0);
+    for (day, expected) in (0..DAYS).zip(&tables) {
+        folder.succeeds("question --state run --output question");
+        for _ in 0..6 {
+            let parts = parts(&folder, day);
+            let mut child = folder
+                .command(&commit(&parts, day))
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .spawn()
+                .unwrap();
+            std::thread::sleep(std::time::Duration::from_micros(dice.below(12_000)));
+            child.kill().unwrap();
+            killed += u32::from(!child.wait().unwrap().success());
+            folder.succeeds("question --state run --output question");
+        }
+        let parts = parts(&folder, day);
+        folder.succeeds(&commit(&parts, day));
+        let table: serde_json::Value = serde_json::from_slice(&folder.read("model.json")).unwrap();
+        assert_eq!(table["tick"], day + 1);
+        assert_eq!(table["rows"], expected["rows"]);
+        let told = folder.succeeds(&commit(&parts, day)).0;
+        assert!(told.contains("not added again"), "{told}");
+        let again: serde_json::Value = serde_json::from_slice(&folder.read("model.json")).unwrap();
+        assert_eq!(again, table);
+    }
+    assert!(killed > 0);
+    assert_eq!(folder.charges("ledger"), 1);
+    // What has no meaning is refused, before anything is spent.
+    for (flags, told) in [
+        ("--time a", "--time"),
+        ("--releases r", "--releases"),
+        ("--malformed refuse", "--malformed"),
+    ] {
+        let open = open
+            .replace("run", "other")
+            .replace("ledger ledger", "ledger new");
+        let refused = folder.fails(&format!("{open} {flags}"));
+        assert!(refused.contains(told), "{refused}");
+    }
+    assert!(!folder.path("new").exists());
+    let model = format!("commit --state run --source days --batch {DAYS} --model m");
+    let refused = folder.fails(&model);
+    assert!(refused.contains("--table"), "{refused}");
+}

@@ -15,7 +15,7 @@ const ROWS: usize = 240;
 const HASHED: [&str; 3] = ["hashed", "vw", "libsvm"];
 
 /// The first words of a case, and the flags that they stand for.
-const WORDS: [(&str, &str); 15] = [
+const WORDS: [(&str, &str); 18] = [
     ("binary", "d.csv --target y TABLE"),
     ("gaps", "d.csv --target gaps --missing-target null TABLE"),
     ("classes", "d.csv --target k --classes l,m,n TABLE"),
@@ -36,6 +36,19 @@ const WORDS: [(&str, &str); 15] = [
     (
         "log",
         "d.csv --task bandit --arm k --target t --target-bounds 0:4 --arms l,m,n",
+    ),
+    (
+        "context",
+        "d.csv --task decide --target k --arms l,m,n TABLE",
+    ),
+    (
+        "rewards",
+        "d.csv --task decide --arms l1,l2,l3 --features a,c --bounds a=0:1,l*=0:1 \
+         --vocabulary c=x|y|z",
+    ),
+    (
+        "logged",
+        "d.csv --task decide --arm k --arms l,m,n --target t --target-bounds 0:4 TABLE",
     ),
     ("hashed", "d.csv --target y --features a,b,c --hash-bits 8"),
     ("vw", "d.vw --hash-bits 8"),
@@ -74,7 +87,7 @@ const ON_SUMS: [&str; 5] = [
 ];
 
 /// Everything else, with either budget.
-const OTHERS: [&str; 90] = [
+const OTHERS: [&str; 99] = [
     // Windows.
     "binary --recipe coco-p --window 16 --strong-convexity 0.1",
     "binary --recipe coco-p --window 16 --strong-convexity 0.1 --noise laplace",
@@ -169,6 +182,16 @@ const OTHERS: [&str; 90] = [
     "arms --recipe scrible",
     "labels --recipe scrible --batch 2",
     "log --recipe exp2-batched --batch 4 --rewards",
+    // Decisions by a context.
+    "context",
+    "context --batch 4 --knots 3 --exploration 16",
+    "context --batch 4 --knots 0 --recipe linucb-jdp",
+    "context --batch 4 --person who --max-per-person 3",
+    "context --batch 4 --horizon unknown",
+    "context --batch 4 --adjacency zero-out --first-arm",
+    "rewards --batch 4 --evaluate uniform,arm:l1",
+    "logged --rewards",
+    "logged --propensity chance --least-propensity 0.2 --batch 4 --evaluate current,uniform,arm:m",
     // Sparse records.
     "hashed",
     "hashed --recipe sparse-ftrl --learning-rate 0.1",
@@ -177,7 +200,7 @@ const OTHERS: [&str; 90] = [
 ];
 
 /// Runs that are also stopped: a case of every kind of run, and of every family of sums.
-const STOPPED: [&str; 14] = [
+const STOPPED: [&str; 16] = [
     "binary approximate --noise gaussian --recipe pftal-convex --sum tree --batch 1",
     "binary approximate --noise gaussian --recipe pftal-convex --sum honaker --batch 4",
     "binary approximate --noise gaussian --recipe pftal-convex --sum blt --batch 4",
@@ -191,19 +214,24 @@ const STOPPED: [&str; 14] = [
     "experts pure --recipe hedge-batched --batch 4",
     "binary approximate --recipe limited-updates",
     "arms pure --recipe exp2-batched --batch 4",
+    "context approximate --batch 4 --person who --max-per-person 3",
+    "context approximate --batch 4 --knots 0 --recipe linucb-jdp",
     "vw approximate --recipe sparse-ftrl --norm 1.5",
 ];
 /// Rows after which they stop; batches end elsewhere.
 const STOPS: [usize; 3] = [37, 97, 206];
 
 /// Runs whose figures are golden too.
-const FIGURES: [&str; 7] = [
+const FIGURES: [&str; 9] = [
     "binary approximate --recipe pftal-convex --batch 4",
     "classes approximate --recipe pqftl",
     "number approximate --recipe pqftl --batch 4",
     "experts approximate --recipe ftrl",
     "arms pure --recipe exp2-batched --batch 4",
     "log pure --recipe exp2-batched --batch 4 --rewards",
+    "context approximate --batch 4 --knots 3 --exploration 16",
+    "logged approximate --propensity chance --least-propensity 0.2 --batch 4 --evaluate \
+     current,uniform,arm:m",
     "vw approximate --recipe sparse-ftrl --norm 1.5",
 ];
 

@@ -178,3 +178,39 @@ fn a_model_of_tables_predicts_as_its_run_did() {
     let second = second["metrics"]["log_loss"].as_f64().unwrap();
     assert!((both - f64::midpoint(first, second)).abs() < 1e-9, "{both}");
 }
+
+/// The commands of docs/model-file.md write a query and an ONNX file; what cannot be exported is
+/// refused by name. (That both predict alike is tested in Python, where the databases are.)
+#[test]
+fn the_documented_exports_run() {
+    let folder = Folder::with_rows(100);
+    folder.succeeds(&format!(
+        "learn d.csv {SCHEMA} {BUDGET} --seed-insecure 1 --model model.json"
+    ));
+    let page = include_str!("../../../../docs/model-file.md");
+    for command in ["--sql people --key id", "--onnx model.onnx"] {
+        assert!(page.contains(&format!("hushstream export model.json {command}")));
+    }
+    let (query, _) = folder.succeeds("export model.json --sql people --key id");
+    assert!(
+        query.contains("FROM \"people\" AS t") && query.ends_with(";\n"),
+        "{query}"
+    );
+    folder.succeeds("export model.json --onnx model.onnx");
+    assert!(folder.read("model.onnx").len() > 1000);
+    let message = folder.fails("export model.json");
+    assert!(message.contains("--sql"), "{message}");
+}
+
+/// Every command has a manual page, and shells complete them.
+#[test]
+fn packages_have_manual_pages_and_completions() {
+    let folder = Folder::new();
+    folder.succeeds("man pages");
+    let pages = std::fs::read_dir(folder.path("pages")).unwrap().count();
+    assert!(pages > 15, "{pages}");
+    for shell in ["bash", "zsh", "fish"] {
+        let (script, _) = folder.succeeds(&format!("completions {shell}"));
+        assert!(script.contains("learn"), "{shell}");
+    }
+}

@@ -142,6 +142,19 @@ fn convex_losses_are_learned_on_few_points() {
         let (own, constant) = (own.as_f64().unwrap(), constant.as_f64().unwrap());
         assert!(own > constant + 0.05, "{recipe}: {own} {constant}");
     }
+    // Experts and arms that begin anew say what is certified for all seasons together.
+    for task in ["experts --recipe dartboard", "bandit --recipe exp2"] {
+        let flags = format!("learn d.csv --task {task} --features a,y --bounds a=0:1,y=0:1");
+        let bound = |more: &str| {
+            let told = folder.json(&format!("{flags} {BUDGET} --seed-insecure 1 {more}"));
+            told["parameters"]["regret_bound"].as_f64().unwrap()
+        };
+        let (whole, seasons) = (bound(""), bound("--restart-every 1000"));
+        assert!(seasons > 1.2 * whole, "{task}: {seasons} {whole}");
+    }
+    // Corners are stepped over implicitly.
+    let (said, _) = folder.succeeds(&format!("{flags} --recipe limited-updates --loss hinge"));
+    assert!(said.contains("phased implicit descent"), "{said}");
     let (_, said) = folder.succeeds(&format!(
         "{flags} --recipe limited-updates --without-privacy"
     ));
@@ -149,19 +162,32 @@ fn convex_losses_are_learned_on_few_points() {
     for (flags, told) in [
         (format!("{SCHEMA} --recipe cover"), "at most 3 dimensions"),
         (
-            format!("{SCHEMA} --recipe limited-updates --loss hinge"),
-            "smooth",
-        ),
-        (
-            format!(
-                "{SCHEMA} --recipe limited-updates --person who --max-per-person \
-            2"
-            ),
-            "not persons",
-        ),
-        (
             format!("{SCHEMA} --recipe dartboard"),
             "does not learn from a table",
+        ),
+        (
+            format!("{SCHEMA} --recipe pigd --restart-every 100"),
+            "no use for restarts",
+        ),
+        (
+            format!("{SCHEMA} --recipe tables --restart-every 100"),
+            "no use for restarts",
+        ),
+        (
+            format!("{SCHEMA} --restart-every 100"),
+            "for experts, bandits",
+        ),
+        (
+            "--task experts --features a,y --bounds a=0:1,y=0:1 --recipe limited-updates \
+             --restart-every 100"
+                .to_owned(),
+            "no use for restarts",
+        ),
+        (
+            "--task experts --features a,y --bounds a=0:1,y=0:1 --recipe dartboard \
+             --restart-every 0"
+                .to_owned(),
+            "rounds of a season",
         ),
         (
             "--task experts --features a,y --bounds a=0:1,y=0:1 --recipe limited-updates --radius \

@@ -54,6 +54,7 @@ pub(crate) fn choose(
         range: reading.range(),
         reading: Some(reading),
         rounds: (!situation.horizon_unknown).then_some(situation.rounds),
+        restart: wishes.restart,
         batch: wishes.batch,
         noise: match wishes.noise {
             None => None,
@@ -65,6 +66,7 @@ pub(crate) fn choose(
         },
         budget: situation.budget,
         adjacency: situation.adjacency,
+        participation: situation.participation,
     };
     let mut reasons = Vec::new();
     let recipe = match wishes.recipe {

@@ -45,10 +45,12 @@ pub(crate) fn choose(situation: &Situation, wishes: &Wishes) -> Result<Box<dyn M
             radius: None,
         },
         rounds: Some(situation.rounds),
+        restart: wishes.restart,
         batch: wishes.batch,
         board: None,
         budget: situation.budget,
         adjacency: situation.adjacency,
+        participation: situation.participation,
     }
     .plan()?;
     Ok(Box::new(Net {

@@ -35,10 +35,12 @@ pub(crate) fn choose(
         recipe: wishes.recipe.unwrap_or(RecipeName::Dartboard),
         advice: Advice::Experts(u32::try_from(situation.features)?),
         rounds: (!situation.horizon_unknown).then_some(situation.rounds),
+        restart: wishes.restart,
         batch: wishes.batch,
         board: None,
         budget: situation.budget,
         adjacency: situation.adjacency,
+        participation: situation.participation,
     };
     let mut reasons = Vec::new();
     let recipe = match wishes.recipe {

@@ -33,6 +33,7 @@ pub(crate) fn choose(situation: &Situation, wishes: &Wishes) -> Result<Box<dyn M
         set,
         budget: situation.budget,
         adjacency: situation.adjacency,
+        participation: situation.participation,
     }
     .plan()?;
     Ok(Box::new(Doubling {

@@ -11,6 +11,7 @@ mod problem;
 pub(crate) mod session;
 mod sparse;
 mod tables;
+mod values;
 
 use crate::data;
 use crate::error::{Result, refuse};
@@ -21,7 +22,7 @@ use hushstream_account::Price;
 use hushstream_mechanism::{CameBack, DiaryError, Grant, Ledger, Scope, Storage, TableMap};
 use hushstream_noise::Key;
 use hushstream_read::Layout;
-use hushstream_recipes::{MechanismKind, Player, RecipeName, Run, Situation, Task};
+use hushstream_recipes::{MechanismKind, Player, RecipeName, Run, Situation, Task, Wishes};
 use session::{Baseline, Session};
 
 /// Number of features from which a sparse learner pays off.
@@ -153,15 +154,22 @@ pub(crate) fn choose(
     Ok(method)
 }
 
-/// A recipe that protects records; refuses flags for persons.
-fn whole_records(per_person: bool, method: Result<Box<dyn Method>>) -> Result<Box<dyn Method>> {
-    if per_person {
-        refuse!(
-            "this recipe protects records, not persons: leave out ‹person›, or use ‹recipe \
-             pftal-convex›"
-        );
+/// Refuses restarts that nobody would make: a stream that drifts must not be learned as one that
+/// does not, in silence.
+fn check_restarts(wishes: &Wishes, task: Task) -> Result<()> {
+    let restart = wishes.restart;
+    match wishes.recipe {
+        Some(recipe) => Ok(Wishes {
+            restart,
+            ..Wishes::default()
+        }
+        .check(recipe)?),
+        None if restart.is_none() => Ok(()),
+        None if matches!(task, Task::Experts(..) | Task::Bandit(..)) => Ok(()),
+        None => {
+            refuse!("‹restart-every› is for experts, bandits and the recipe cover: leave it out")
+        }
     }
-    method
 }
 
 fn find(learner: &Learner, layout: &Layout, situation: &Situation) -> Result<Box<dyn Method>> {
@@ -170,6 +178,7 @@ fn find(learner: &Learner, layout: &Layout, situation: &Situation) -> Result<Box
     }
     let wishes = learner.wishes.clone();
     let kind = wishes.recipe.map(|recipe| recipe.entry().mechanism);
+    check_restarts(&wishes, situation.task)?;
     // Each model of a sparse learner would be all features long, so it makes only the last.
     let every = learner.output.releases.is_some() || learner.output.every;
     let thresholded = learner.output.thresholded;
@@ -196,13 +205,6 @@ fn find(learner: &Learner, layout: &Layout, situation: &Situation) -> Result<Box
     }
     match (kind, situation.task) {
         (_, Task::Bandit(..)) => {
-            if per_person {
-                refuse!(
-                    "a bandit protects records, not persons: each row has one answer, and the \
-                     noise is for one; leave out ‹person›, and if a person has several rows, state \
-                     that every row is protected by itself"
-                );
-            }
             let reading = data::feedback(&learner.data, layout)?;
             return bandits::choose(situation, &wishes, layout, reading);
         }
@@ -222,22 +224,18 @@ fn find(learner: &Learner, layout: &Layout, situation: &Situation) -> Result<Box
             return sparse::choose(situation, &wishes, thresholded, Vec::new());
         }
         (Some(MechanismKind::Selection | MechanismKind::Batch), Task::Experts(low, high)) => {
-            if per_person {
-                refuse!(
-                    "a selection protects records, not persons: the chance of a draw is accounted \
-                     for one changed round, not for several; leave out ‹person›, or use ‹recipe \
-                     ftrl›"
-                );
-            }
             return experts::choose(situation, &wishes, (low, high));
         }
         (Some(MechanismKind::Batch), Task::Sign | Task::Number(..)) => {
-            return whole_records(per_person, limited_updates::choose(situation, &wishes));
+            return limited_updates::choose(situation, &wishes);
+        }
+        (Some(MechanismKind::Values(_)), Task::Sign | Task::Number(..)) => {
+            return values::choose(situation, &wishes);
         }
         (Some(MechanismKind::Selection), Task::Sign | Task::Number(..))
             if wishes.recipe.is_some_and(RecipeName::plays_on_points) =>
         {
-            return whole_records(per_person, cover::choose(situation, &wishes));
+            return cover::choose(situation, &wishes);
         }
         (Some(other), _) => refuse!(
             "{} ({other}) does not learn from a table of records with `learn`; see `hushstream \

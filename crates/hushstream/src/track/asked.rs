@@ -2,7 +2,7 @@
 
 use crate::error::{Result, refuse};
 use hushstream_account::Adjacency;
-use hushstream_mechanism::{GroupColumn, Statistic, Statistics};
+use hushstream_mechanism::{GroupColumn, Participation, Statistic, Statistics};
 use hushstream_read::{AxisKind, Layout, SchemaSpec, Task};
 use serde::{Deserialize, Serialize};
 
@@ -229,9 +229,15 @@ impl Shape {
     }
 
     /// The statistics, with the weights of least total error.
-    pub(crate) fn statistics(&self, adjacency: Adjacency, l1: bool) -> Result<Statistics> {
+    pub(crate) fn statistics(
+        &self,
+        adjacency: Adjacency,
+        participation: Participation,
+        l1: bool,
+    ) -> Result<Statistics> {
         let (columns, wanted) = (self.columns.clone(), &self.wanted);
-        Ok(Statistics::balanced(columns, wanted, adjacency, l1)?)
+        let balanced = Statistics::balanced(columns, wanted, adjacency, participation, l1);
+        Ok(balanced?)
     }
 
     /// The total error that noise of deviation `sd` in every coordinate gives: each statistic in

@@ -10,7 +10,9 @@ use crate::outcome::Together;
 use crate::shared::SharedLedger;
 use hushstream_account::{Guarantee, Price};
 use hushstream_mechanism::losses::{Features, Record};
-use hushstream_mechanism::sums::{PrivateSum, SumError};
+use hushstream_mechanism::sums::{
+    Ask, Committed, Delivery, PartialSum, PrivateSum, Question, SumError,
+};
 use hushstream_mechanism::{
     DiaryError, Grant, OperatorOnly, Pending, Raw, RowChain, Scope, Transcript,
 };
@@ -143,6 +145,8 @@ pub(crate) struct Book {
     rows: Option<RowChain>,
     /// Records in the open tick.
     pub(crate) in_tick: u64,
+    /// The table of the last batch of a source, which is given again if the batch comes again.
+    last: Option<Table>,
 }
 
 impl Book {
@@ -158,9 +162,10 @@ impl Book {
             past,
         } = opened.session;
         sum.close_by_clock();
-        if let Some(past) = past {
-            tables.restore(past)?;
-        }
+        let last = match past {
+            Some(past) => tables.restore(past, &clock)?,
+            None => None,
+        };
         Ok(Self {
             statistical,
             sum,
@@ -170,6 +175,7 @@ impl Book {
             waiting,
             rows: opened.rows,
             in_tick: 0,
+            last,
         })
     }
 
@@ -228,15 +234,64 @@ impl Book {
 
     /// Makes everything durable, and gives the tables that may now leave.
     pub(crate) fn sync(&mut self) -> Result<Vec<Table>> {
-        self.sum.sync(&mut *self.ledger.lock()?).map_err(run_error)?;
+        self.sum
+            .sync(&mut *self.ledger.lock()?)
+            .map_err(run_error)?;
         let mut tables = Vec::with_capacity(self.waiting.len());
         for pending in self.waiting.drain(..) {
             let Ok(release) = self.sum.publish(pending) else {
                 refuse!("a release was not covered by its sync");
             };
-            tables.push(self.tables.next(release.value(), &self.clock));
+            tables.extend(self.tables.next(release.value(), &self.clock));
         }
         Ok(tables)
+    }
+
+    /// The question of the next tick, for workers on other machines.
+    pub(crate) fn question(&self, note: Vec<u8>) -> Result<Question> {
+        self.sum.question(Ask::Statistics, note).map_err(run_error)
+    }
+
+    /// Takes a batch of a source as the next tick, exactly once; whether it was taken now, and its
+    /// table unless a later one was taken.
+    pub(crate) fn commit(
+        &mut self,
+        delivery: &Delivery,
+        note: Vec<u8>,
+        parts: &[impl AsRef<[u8]>],
+    ) -> Result<(bool, Option<Table>)> {
+        let is_new = self.sum.would_take(delivery).map_err(run_error)?;
+        if is_new {
+            let question = self.question(note)?;
+            let all = PartialSum::of_parts(&question, parts);
+            let all = all.map_err(|error| run_error(error.into()))?;
+            let committed = self.sum.commit(&question, delivery, all);
+            if let Committed::Taken(pending) = committed.map_err(run_error)? {
+                self.waiting.push(pending);
+            }
+        }
+        self.keep_last()?;
+        self.shorten()?;
+        let is_last = self.delivered() == Some((delivery.source(), delivery.batch()));
+        Ok((is_new, self.last.clone().filter(|_| is_last)))
+    }
+
+    /// The table of the last tick that is durable.
+    pub(crate) fn last(&self) -> Option<&Table> {
+        self.last.as_ref()
+    }
+
+    /// Makes everything durable, and keeps the last table.
+    pub(crate) fn keep_last(&mut self) -> Result<()> {
+        if let Some(table) = self.sync()?.pop() {
+            self.last = Some(table);
+        }
+        Ok(())
+    }
+
+    /// The source and the number of the last batch.
+    pub(crate) fn delivered(&self) -> Option<(&str, u64)> {
+        self.sum.delivered()
     }
 
     /// Shortens a long journal. The tables so far must have been written.

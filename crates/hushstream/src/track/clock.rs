@@ -29,7 +29,7 @@ pub enum By {
     Day,
     /// A week, from Monday.
     Week,
-    /// What the program closes itself.
+    /// What the program closes itself: a batch.
     Hand,
 }
 
@@ -68,10 +68,13 @@ impl FromStr for By {
             "hour" => Self::Hour,
             "day" => Self::Day,
             "week" => Self::Week,
+            "batch" => Self::Hand,
             text => match hushstream_pictures::numbers::count(text) {
                 Ok(records @ 1..) => Self::Records(records),
                 _ => {
-                    return Err("allowed: minute, hour, day, week, or a number of records".into());
+                    return Err(
+                        "allowed: minute, hour, day, week, batch, or a number of records".into(),
+                    );
                 }
             },
         })
@@ -87,7 +90,7 @@ impl fmt::Display for By {
             Self::Hour => write!(f, "hour"),
             Self::Day => write!(f, "day"),
             Self::Week => write!(f, "week"),
-            Self::Hand => write!(f, "tick"),
+            Self::Hand => write!(f, "batch"),
         }
     }
 }

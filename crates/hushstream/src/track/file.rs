@@ -22,7 +22,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// The assumption of the guarantee where rows have times.
 const TIMES: &str =
-    "times are public: a record is replaced by any of the same tick, or by an empty one";
+    "times are public: a record is replaced by any of the same tick, empty ones included";
 /// Numbers that may wait for a sync.
 const MOST_WAITING: usize = 1 << 20;
 

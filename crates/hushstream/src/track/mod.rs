@@ -23,4 +23,4 @@ pub use file::Tracked;
 pub use plan::{Share, TrackPlan};
 pub use running::{RunningCount, RunningHistogram, RunningMean, RunningSum};
 pub use tables::{Span, Table, TableRow};
-pub use tracker::{Tracker, Tracking};
+pub use tracker::{CommittedTable, Tracker, Tracking};

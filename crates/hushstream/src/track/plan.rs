@@ -63,7 +63,8 @@ impl Situation {
         };
         let (mut best, mut failure) = (None, None);
         for noise in noises {
-            let statistics = shape.statistics(self.adjacency, noise == Noise::Laplace)?;
+            let (is_l1, who) = (noise == Noise::Laplace, self.participation);
+            let statistics = shape.statistics(self.adjacency, who, is_l1)?;
             for kind in kinds(noise) {
                 let plan = match self.with(kind, noise, &statistics) {
                     Ok(plan) => plan,

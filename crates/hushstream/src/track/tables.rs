@@ -185,14 +185,78 @@ pub(crate) struct Tables {
     longest: u64,
 }
 
-/// What spans need of past releases: public, as they are.
+/// What spans need of past releases: public, as they are. Numbers are bits: a note must give back
+/// the same.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Past {
     tick: u64,
-    /// The last releases, as bits: a note must give back the same numbers.
+    /// The last releases of these ticks.
     releases: VecDeque<Vec<u64>>,
     /// For every fading span, the vector so far.
     fading: Vec<Vec<u64>>,
+    /// The release after these ticks, whose table was the last: it can be made again. Earlier
+    /// versions wrote none.
+    #[serde(default)]
+    last: Option<Vec<u64>>,
+}
+
+impl Past {
+    /// The vector of a span at the last release; `fading` is the number of fading spans before it.
+    fn vector(&self, span: Span, fading: usize, last: &[u64]) -> Vec<f64> {
+        let float = |bits: &u64| f64::from_bits(*bits);
+        let mut vector: Vec<f64> = last.iter().map(float).collect();
+        let ticks = match span {
+            Span::Beginning => return vector,
+            Span::Last(ticks) => usize::try_from(ticks).unwrap_or(usize::MAX),
+            Span::Fading(_) => 1,
+        };
+        if let Some(place) = self.releases.len().checked_sub(ticks) {
+            let before = self.releases[place].iter().map(float);
+            vector.iter_mut().zip(before).for_each(|(x, y)| *x -= y);
+        }
+        if let (Span::Fading(factor), Some(sum)) = (span, self.fading.get(fading)) {
+            let sum = sum.iter().map(float);
+            vector
+                .iter_mut()
+                .zip(sum)
+                .for_each(|(x, y)| *x += factor * y);
+        }
+        vector
+    }
+
+    /// The vectors of all spans at the last release.
+    fn vectors<'a>(
+        &'a self,
+        spans: &'a [Span],
+        last: &'a [u64],
+    ) -> impl Iterator<Item = (Span, Vec<f64>)> + 'a {
+        let mut fading = 0;
+        spans.iter().map(move |span| {
+            let vector = self.vector(*span, fading, last);
+            fading += usize::from(matches!(span, Span::Fading(_)));
+            (*span, vector)
+        })
+    }
+
+    /// Takes in the last release: the next one comes.
+    fn pass(&mut self, spans: &[Span], longest: u64) {
+        let Some(last) = self.last.take() else {
+            return;
+        };
+        let vectors = self.vectors(spans, &last);
+        let fading = vectors.filter(|(span, _)| matches!(span, Span::Fading(_)));
+        let fading = fading.map(|(_, vector)| bits(&vector)).collect();
+        self.fading = fading;
+        self.releases.push_back(last);
+        while self.releases.len() as u64 > longest {
+            self.releases.pop_front();
+        }
+        self.tick += 1;
+    }
+}
+
+fn bits(vector: &[f64]) -> Vec<u64> {
+    vector.iter().map(|x| x.to_bits()).collect()
 }
 
 impl Tables {
@@ -228,10 +292,10 @@ impl Tables {
         &self.past
     }
 
-    /// Continues after these releases.
-    pub(crate) fn restore(&mut self, past: Past) -> Result<()> {
+    /// Continues after these releases, and makes the last table again.
+    pub(crate) fn restore(&mut self, past: Past, clock: &Clock) -> Result<Option<Table>> {
         let dimension = self.planned.statistics.dimension() as usize;
-        let mut vectors = past.releases.iter().chain(&past.fading);
+        let mut vectors = past.releases.iter().chain(&past.fading).chain(&past.last);
         if vectors.any(|vector| vector.len() != dimension) {
             return Err(Error::refused("the state folder belongs to another run"));
         }
@@ -239,52 +303,22 @@ impl Tables {
             noises.by_ref().take(past.tick as usize).for_each(drop);
         }
         self.past = past;
-        Ok(())
+        Ok(self.last(clock))
     }
 
     /// The table of the next release.
-    pub(crate) fn next(&mut self, release: &[f64], clock: &Clock) -> Table {
-        let past = &mut self.past;
-        past.tick += 1;
-        let tick = past.tick;
-        let float = |bits: &u64| f64::from_bits(*bits);
-        let earlier = |past: &Past, ticks: u64| -> Option<Vec<f64>> {
-            let place = past
-                .releases
-                .len()
-                .checked_sub(usize::try_from(ticks).ok()?)?;
-            Some(past.releases[place].iter().map(float).collect())
-        };
-        let (mut fading, mut all) = (0, Vec::with_capacity(self.names.spans.len()));
-        for (span, noises) in self.names.spans.iter().zip(&mut self.noises) {
-            let mut vector = release.to_vec();
-            match span {
-                Span::Beginning => {}
-                Span::Last(ticks) => {
-                    if let Some(before) = earlier(past, *ticks) {
-                        vector.iter_mut().zip(before).for_each(|(x, y)| *x -= y);
-                    }
-                }
-                Span::Fading(factor) => {
-                    if let Some(before) = earlier(past, 1) {
-                        vector.iter_mut().zip(before).for_each(|(x, y)| *x -= y);
-                    }
-                    if let Some(sum) = past.fading.get(fading) {
-                        let sum = sum.iter().map(float);
-                        vector
-                            .iter_mut()
-                            .zip(sum)
-                            .for_each(|(x, y)| *x += factor * y);
-                    }
-                    let bits = vector.iter().map(|x| x.to_bits()).collect();
-                    if fading < past.fading.len() {
-                        past.fading[fading] = bits;
-                    } else {
-                        past.fading.push(bits);
-                    }
-                    fading += 1;
-                }
-            }
+    pub(crate) fn next(&mut self, release: &[f64], clock: &Clock) -> Option<Table> {
+        self.past.pass(&self.names.spans, self.longest);
+        self.past.last = Some(bits(release));
+        self.last(clock)
+    }
+
+    /// The table of the last release: once for each.
+    fn last(&mut self, clock: &Clock) -> Option<Table> {
+        let (past, spans) = (&self.past, &self.names.spans);
+        let vectors = past.vectors(spans, past.last.as_ref()?);
+        let mut all = Vec::with_capacity(spans.len());
+        for ((_, vector), noises) in vectors.zip(&mut self.noises) {
             let noise = noises.next();
             let (sd, kurtosis) = noise.map_or((f64::NAN, 0.0), |noise| (noise.sd, noise.kurtosis));
             let spread = Spread {
@@ -294,17 +328,12 @@ impl Tables {
             let statistics = &self.planned.statistics;
             all.push(estimates(&self.names.shape, statistics, &vector, spread));
         }
-        past.releases
-            .push_back(release.iter().map(|x| x.to_bits()).collect());
-        while past.releases.len() as u64 > self.longest {
-            past.releases.pop_front();
-        }
-        Table {
+        Some(Table {
             names: Arc::clone(&self.names),
-            tick,
-            from: clock.written(tick - 1),
-            to: clock.written(tick),
+            tick: past.tick + 1,
+            from: clock.written(past.tick),
+            to: clock.written(past.tick + 1),
             estimates: all,
-        }
+        })
     }
 }

@@ -5,14 +5,15 @@ use super::book::{Book, Statistical};
 use super::clock::{By, Clock, Counted};
 use super::plan::{Planned, Situation, TrackPlan};
 use super::tables::{Span, Table, Tables};
+use crate::elsewhere::{Delivery, Reading};
 use crate::error::{Error, Result, refuse};
 use crate::learner::{Learner, Listener};
 use crate::released::Released;
 use crate::state::Card;
 use crate::{data, opening};
 use hushstream_account::{Adjacency, Budget, Guarantee};
-use hushstream_mechanism::Participation;
 use hushstream_mechanism::sums::{Noise, SumKind};
+use hushstream_mechanism::{OperatorOnly, Participation};
 use hushstream_read::{Encoder, Fields, Layout, SchemaSpec};
 use std::ops::Range;
 use std::path::PathBuf;
@@ -205,8 +206,8 @@ impl Tracker {
     /// A parameter that is missing or not allowed.
     pub fn plan(&self) -> Result<TrackPlan, Error> {
         let schema = self.schema()?;
-        let encoder = Encoder::new(&schema)?;
-        let prepared = self.prepare(encoder.layout(), self.stated_ticks()?)?;
+        let (layout, _) = self.layout(&schema)?;
+        let prepared = self.prepare(&layout, self.stated_ticks()?)?;
         Ok(prepared.shown)
     }
 
@@ -236,8 +237,18 @@ impl Tracker {
         super::file::track(self, listener, &mut |_| Ok(()))
     }
 
+    /// The layout of rows that come from the program or, where one was given, from other machines.
+    fn layout(&self, schema: &SchemaSpec) -> Result<(Layout, Option<Encoder>)> {
+        if let Some(layout) = &self.learner.data.layout {
+            return Ok((layout.clone(), None));
+        }
+        let encoder = Encoder::new(schema)?;
+        Ok((encoder.layout().clone(), Some(encoder)))
+    }
+
     /// The schema of the columns that are read.
-    pub(crate) fn schema(&self) -> Result<SchemaSpec> {
+    #[doc(hidden)]
+    pub fn schema(&self) -> Result<SchemaSpec> {
         let mut schema = self.learner.data.schema.clone();
         let mut asked = self.asked.clone();
         for (name, bounds) in self.asked.bounds.clone() {
@@ -341,21 +352,34 @@ pub(crate) struct Prepared {
 /// Running statistics of rows of the program.
 pub struct Tracking {
     book: Book,
-    encoder: Encoder,
+    /// None where a layout was given: rows then come from other machines.
+    encoder: Option<Encoder>,
     shown: TrackPlan,
     resumed: Option<String>,
     guarantee: Guarantee,
+    /// How other machines read rows, as the note of a question.
+    reading: Vec<u8>,
+}
+
+/// What became of a batch of a source.
+#[derive(Debug)]
+pub struct CommittedTable {
+    /// Whether the batch was taken now; otherwise it was taken before, and was not added again.
+    pub is_new: bool,
+    /// The table of the batch, bit for bit the same every time; none if the batch was taken before
+    /// the last one.
+    pub table: Option<Released<Table>>,
 }
 
 impl Tracking {
     fn open(tracker: &Tracker) -> Result<Self> {
         let schema = tracker.schema()?;
-        let encoder = Encoder::new(&schema)?;
-        let prepared = tracker.prepare(encoder.layout(), tracker.stated_ticks()?)?;
+        let (layout, encoder) = tracker.layout(&schema)?;
+        let prepared = tracker.prepare(&layout, tracker.stated_ticks()?)?;
         if tracker.by.tick_at(0).is_some() {
             refuse!("a program closes its ticks itself: begin with `by_ticks`");
         }
-        let reading = data::reading(&tracker.learner, &schema, encoder.layout())?;
+        let reading = data::reading(&tracker.learner, &schema, &layout)?;
         let statistical = Statistical {
             description: tracker.description(None, prepared.ticks)?,
             planned: prepared.planned.clone(),
@@ -372,8 +396,12 @@ impl Tracking {
         );
         let clock = Clock::new(tracker.by, None, 0);
         let mut book = Book::new(statistical, opened, tables, clock)?;
-        book.sync()?;
+        book.keep_last()?;
+        let columns = encoder.iter().flat_map(Encoder::columns);
+        let columns = columns.map(|name| name.to_string()).collect();
+        let note = Reading::new(&tracker.learner.data, &layout, columns);
         Ok(Self {
+            reading: note.to_note()?,
             guarantee: book.guarantee()?,
             book,
             encoder,
@@ -388,7 +416,10 @@ impl Tracking {
     /// # Errors
     /// A row without one of the columns; all planned ticks are over; a disk that fails.
     pub fn add(&mut self, row: &(impl Fields + ?Sized)) -> Result<(), Error> {
-        let sealed = self.encoder.record(row)?;
+        let Some(encoder) = &mut self.encoder else {
+            refuse!("the rows of this run come from workers, in batches");
+        };
+        let sealed = encoder.record(row)?;
         self.book.take(sealed.person, Some(sealed.record), None)
     }
 
@@ -407,6 +438,74 @@ impl Tracking {
         }
     }
 
+    /// The question for workers on other machines, as public bytes: see
+    /// [`elsewhere`](crate::elsewhere). Every batch of a source is a tick.
+    ///
+    /// ```
+    /// use hushstream::elsewhere::{Delivery, Positions, Span as Rows, Worker};
+    /// use hushstream::prelude::*;
+    ///
+    /// let mut run = Tracker::by_ticks(7)
+    ///     .mean("age", 0.0..100.0)
+    ///     .budget(Budget::approx(1.0, 1e-6)?)
+    ///     .adjacency(ReplaceOne)
+    ///     .simulated(7)
+    ///     .start()?;
+    /// let mut worker = Worker::new(&run.question()?)?; // on another machine
+    /// for person in 0..500 {
+    ///     worker.add(&[("age", Value::Number(f64::from(person % 80)))])?;
+    /// }
+    /// let rows = Rows { partition: "people".into(), start: 0, end: 500 };
+    /// let part = worker.finish([rows.clone()])?; // as private as the rows
+    ///
+    /// let batch = Delivery::new("days", 0, Positions::new([rows])?)?;
+    /// let taken = run.commit(&batch, &[&part])?;
+    /// let again = run.commit(&batch, &[&part])?; // a retry changes nothing
+    /// assert!(taken.is_new && !again.is_new);
+    /// let mean = |committed: hushstream::track::CommittedTable| {
+    ///     committed.table.and_then(|table| table.value().get(Span::Beginning, &[], "mean age"))
+    /// };
+    /// assert_eq!(mean(taken), mean(again));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Rows in the open tick; persons whose limits do not follow from slots; all planned ticks are
+    /// over.
+    pub fn question(&self) -> Result<Vec<u8>, Error> {
+        let question = self.book.question(self.reading.clone())?;
+        question.to_bytes().map_err(Error::other)
+    }
+
+    /// Takes a batch of a source as the next tick, exactly once: `parts` are the partial sums with
+    /// which workers answered the present question. Everything is durable when it returns.
+    ///
+    /// # Errors
+    /// A batch whose people would be counted twice or left out; partial sums of another question or
+    /// of other positions; a disk that fails.
+    pub fn commit(
+        &mut self,
+        delivery: &Delivery,
+        parts: &[impl AsRef<[u8]>],
+    ) -> Result<CommittedTable, Error> {
+        let note = self.reading.clone();
+        let (is_new, table) = self.book.commit(delivery, note, parts)?;
+        let table = table.map(|table| Released::new(table.tick, table));
+        Ok(CommittedTable { is_new, table })
+    }
+
+    /// The source and the number of the last batch that was taken.
+    #[must_use]
+    pub fn delivered(&self) -> Option<(&str, u64)> {
+        self.book.delivered()
+    }
+
+    /// Whether another tick is planned.
+    #[must_use]
+    pub fn asks(&self) -> bool {
+        !self.book.is_over()
+    }
+
     /// Ticks that have closed.
     #[must_use]
     pub fn ticks(&self) -> u64 {
@@ -417,6 +516,26 @@ impl Tracking {
     #[must_use]
     pub fn records(&self) -> u64 {
         self.book.records()
+    }
+
+    /// The table of the last tick before a resume, or of the last batch: it may not have left before
+    /// the run stopped, and releasing it again changes nothing.
+    #[must_use]
+    pub fn last(&self) -> Option<&Table> {
+        self.book.last()
+    }
+
+    /// The columns of a row of numbers, in order.
+    #[must_use]
+    pub fn columns(&self) -> Vec<&str> {
+        let columns = self.encoder.iter().flat_map(Encoder::columns);
+        columns.map(|name| &**name).collect()
+    }
+
+    /// Rows that counted for nothing: malformed, or over a person's limit.
+    #[must_use]
+    pub fn nulls(&self) -> OperatorOnly<u64> {
+        self.book.nulls()
     }
 
     /// The plan.

@@ -5,17 +5,17 @@
 //! its coins it chooses the next play. Contexts would be private data and are outside this
 //! guarantee. Plays carry their propensity, so that other policies can be evaluated later.
 
+mod epochs;
 mod exp2;
 mod exp2_actions;
 mod learner;
-mod octaves;
 mod one_point;
 mod scrible;
 mod spanner;
 
+pub use epochs::Epochs;
 pub use exp2::{AnswerSize, Exp2, Exp2Rates, FeedbackNoiseSize};
 pub use exp2_actions::Exp2Actions;
 pub use learner::{BanditLearner, Coins, Play};
-pub use octaves::Octaves;
 pub use one_point::{OnePoint, sphere};
 pub use scrible::Scrible;

@@ -4,6 +4,8 @@ use crate::boundary::Scope;
 use crate::durable::DiaryError;
 use crate::losses::Loss;
 use crate::mechanism::Terms;
+use crate::persons::{Participation, PersonError, Persons};
+use crate::perturb::{Curvature, ImplicitDescent};
 use hushstream_account::{
     AccountError, Adjacency, Budget, Charge, FilterKind, Guarantee, GuaranteeError, Mu,
     ParameterError, Price,
@@ -11,6 +13,7 @@ use hushstream_account::{
 use hushstream_noise::{NoiseError, RoundedGaussian};
 use hushstream_sets::{ConvexSet, SetError};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// Why a solver refuses.
 #[derive(Debug, thiserror::Error)]
@@ -18,11 +21,15 @@ pub enum BatchError {
     /// The set's projection is not in closed form, so its error is not bounded in advance.
     #[error("{0} cannot be projected on in closed form; allowed: ball, box, simplex, L1 ball")]
     Projection(&'static str),
-    /// The loss has no bound on its curvature: steps would not contract.
+    /// The loss has corners, and no closed form for implicit steps.
     #[error(
-        "{0} is not smooth: limited-updates needs smooth losses (use a smoothed hinge, or huber)"
+        "{0} is not smooth, and not a linear model's loss without a ridge, for which implicit steps \
+         would serve (use a smoothed hinge, or huber)"
     )]
     NotSmooth(String),
+    /// Implicit steps on this loss and set cannot be proved.
+    #[error("implicit steps: {0}")]
+    Implicit(String),
     /// The set is larger than the region where the loss states its slope.
     #[error(
         "the set reaches to {reach}, and the loss states its slope for weights up to {allowed} \
@@ -55,18 +62,23 @@ pub enum BatchError {
     /// A constant out of range.
     #[error(transparent)]
     Parameter(#[from] ParameterError),
+    /// A record without its person, or with a person where the plan has none.
+    #[error(transparent)]
+    Person(#[from] PersonError),
 }
 
 /// Parameters of a batch solver.
 #[derive(Clone, Copy)]
 pub struct SolverRequest<'a> {
-    /// The loss, smooth, whose Lipschitz constant and curvature hold on the set by clipping of the
-    /// data.
+    /// The loss, whose Lipschitz constant and curvature hold on the set by clipping of the data;
+    /// with corners, one in closed form ([`Loss::explicit`]).
     pub loss: &'a dyn Loss,
     /// The set of feasible points.
-    pub set: &'a dyn ConvexSet,
+    pub set: &'a Arc<dyn ConvexSet>,
     /// The neighbouring relation.
     pub adjacency: Adjacency,
+    /// Who contributes how often.
+    pub participation: Participation,
     /// The budget; δ > 0.
     pub budget: Budget,
 }
@@ -77,10 +89,16 @@ pub struct SolverPlan {
     pub(crate) dimension: u32,
     pub(crate) lipschitz: f64,
     pub(crate) smoothness: f64,
+    /// The public part of every gradient, the same in each coordinate: it is stepped along, with
+    /// every record and every null, and moves with none.
+    pub(crate) offset: f64,
+    /// For losses with corners: what an implicit step errs by, and what more for its size.
+    pub(crate) implicit: Option<(f64, f64)>,
     pub(crate) diameter: f64,
     pub(crate) reach: f64,
     pub(crate) mu: f64,
     pub(crate) adjacency: Adjacency,
+    pub(crate) participation: Participation,
     pub(crate) budget: Budget,
     /// Descriptions of loss and set: a resume must bring the same ones.
     pub(crate) about: String,
@@ -95,9 +113,6 @@ impl SolverRequest<'_> {
         if !matches!(self.set.name(), "ball" | "box" | "simplex" | "L1 ball") {
             return Err(BatchError::Projection(self.set.name()));
         }
-        let Some(smoothness) = self.loss.smoothness() else {
-            return Err(BatchError::NotSmooth(self.loss.name().to_owned()));
-        };
         if self.loss.dimension() != self.set.dimension() {
             return Err(BatchError::Mismatch);
         }
@@ -108,26 +123,59 @@ impl SolverRequest<'_> {
             return Err(BatchError::Reach { reach, allowed });
         }
         let dimension = u32::try_from(self.set.dimension()).map_err(|_| BatchError::Mismatch)?;
+        self.participation.check_few()?;
+        let slack = total_variation(dimension, self.participation.differing(self.adjacency));
         let plan = SolverPlan {
             dimension,
             lipschitz: self.loss.lipschitz(),
-            // Linear losses have none, and steps of any length do not expand.
-            smoothness: smoothness.max(1e-99),
+            // Linear losses have none, and steps of any length do not expand; nor do implicit ones.
+            smoothness: self.loss.smoothness().unwrap_or(0.0).max(1e-99),
+            implicit: implicit(self.loss, self.set)?.map(|steps| steps.step_error()),
+            // On the simplex a constant moves no point.
+            offset: match self.set.name() {
+                "simplex" => 0.0,
+                _ => self.loss.offset(),
+            },
             diameter: self.set.diameter(),
             reach: self.set.largest_norm(),
-            mu: Mu::within_with_slack(self.budget, total_variation(dimension))?.get(),
+            mu: Mu::within_with_slack(self.budget, slack)?.get(),
             adjacency: self.adjacency,
+            participation: self.participation,
             budget: self.budget,
-            about: about(self.loss, self.set),
+            about: about(self.loss, self.set.as_ref()),
         };
         plan.check()?;
         Ok(plan)
     }
 }
 
-/// Total-variation error of all draws that one record affects: those of one phase.
-fn total_variation(dimension: u32) -> f64 {
-    f64::from(dimension) * RoundedGaussian::SLACK
+/// Total-variation error of all draws that so many records affect, those of one phase each.
+fn total_variation(dimension: u32, records: u64) -> f64 {
+    records as f64 * f64::from(dimension) * RoundedGaussian::SLACK
+}
+
+/// Implicit steps, for a loss with corners; none for one without.
+///
+/// Gradient steps on a loss with corners expand: on two sides of a corner they cross it, by 2Lη,
+/// whatever the distance was. x ↦ argmin over C of f + ‖· − x‖²/(2η) never does, for any convex f,
+/// and moves by at most Lη, so the sensitivity is the same. Sizes are at most D/4 over the slope.
+pub(super) fn implicit(
+    loss: &dyn Loss,
+    set: &Arc<dyn ConvexSet>,
+) -> Result<Option<ImplicitDescent>, BatchError> {
+    if loss.smoothness().is_some() {
+        return Ok(None);
+    }
+    let explicit = loss.explicit().filter(|explicit| explicit.ridge() <= 0.0);
+    let Some(explicit) = explicit else {
+        return Err(BatchError::NotSmooth(loss.name().to_owned()));
+    };
+    let longest = set.diameter() / (4.0 * loss.lipschitz());
+    let steps = Curvature::constant(1.0 / longest)
+        .and_then(|curvature| ImplicitDescent::new(explicit, set.clone(), curvature));
+    steps
+        .map(Some)
+        .map_err(|error| BatchError::Implicit(error.to_string()))
 }
 
 pub(crate) fn about(loss: &dyn Loss, set: &dyn ConvexSet) -> String {
@@ -136,6 +184,7 @@ pub(crate) fn about(loss: &dyn Loss, set: &dyn ConvexSet) -> String {
 
 impl SolverPlan {
     pub(crate) fn check(&self) -> Result<(), BatchError> {
+        self.participation.check_few()?;
         for (parameter, given) in [
             ("Lipschitz constant", self.lipschitz),
             ("smoothness", self.smoothness),
@@ -146,6 +195,10 @@ impl SolverPlan {
             if !(given > 0.0 && (1e-100..1e100).contains(&given)) {
                 return Err(ParameterError::new(parameter, given, "1e-100 to 1e100").into());
             }
+        }
+        if !(self.offset.abs() < 1e100) {
+            let (name, given) = ("middle of losses", self.offset);
+            return Err(ParameterError::new(name, given, "a number below 1e100").into());
         }
         if self.mu * 2_f64.powi(30) < 4.0 * f64::from(self.dimension).sqrt() {
             return Err(ParameterError::new(
@@ -159,18 +212,21 @@ impl SolverPlan {
     }
 
     /// The price of the whole run: one Gaussian of parameter μ, since a record is in one phase
-    /// only.
+    /// only. A person's k records of one world, and k of the other where turns move to other items,
+    /// are in phases k₁ + k₂ + … ≤ 2k; each moves its phase by at most Lη, its distance from a null,
+    /// or two of one step together by 2Lη. Phase i moves by at most kᵢLη, its noise is for 2kLη, and
+    /// Σ(kᵢ/2k)²·μ² ≤ μ². Under zero-out there are k in all, and noise for kLη.
     ///
     /// # Errors
     /// Numbers out of range. [`SolverRequest::plan`] has checked them, so a plan does not fail
     /// here.
     pub fn charge(&self) -> Result<Price, BatchError> {
         let charge = Charge::Gaussian(Mu::new(self.mu)?);
-        Ok(Price::new(
-            charge,
-            self.budget,
-            total_variation(self.dimension),
-        )?)
+        Ok(Price::new(charge, self.budget, self.total_variation())?)
+    }
+
+    fn total_variation(&self) -> f64 {
+        total_variation(self.dimension, self.participation.differing(self.adjacency))
     }
 
     /// The filter of a ledger that accepts the price.
@@ -182,7 +238,10 @@ impl SolverPlan {
     /// The scope of the price.
     #[must_use]
     pub fn scope(&self) -> Scope {
-        Scope::records(self.adjacency)
+        Scope {
+            per_person: self.participation.is_per_person(),
+            ..Scope::records(self.adjacency)
+        }
     }
 
     pub(crate) fn terms(&self) -> Result<Terms, BatchError> {
@@ -190,7 +249,10 @@ impl SolverPlan {
             price: self.charge()?,
             scope: self.scope(),
             planned: 1 << 40,
-            needs_all: None,
+            needs_all: self
+                .participation
+                .is_per_person()
+                .then_some(Persons::NEEDED),
         })
     }
 
@@ -207,29 +269,38 @@ impl SolverPlan {
     pub(crate) fn promise(&self, records: u64, simulated: bool) -> Result<Guarantee, BatchError> {
         let mu = Mu::new(self.mu)?;
         let epsilon = self.budget.epsilon();
-        Ok(
-            Guarantee::builder(epsilon, mu.delta_at(epsilon)?, self.adjacency, records)
-                .mu(mu)
-                .mechanism("phased gradient descent in octaves")
-                .noise("Gaussian")
-                .assume(format!(
+        let builder = Guarantee::builder(epsilon, mu.delta_at(epsilon)?, self.adjacency, records)
+            .mu(mu)
+            .mechanism(match self.implicit {
+                None => "phased gradient descent in octaves",
+                Some(_) => "phased implicit descent in octaves",
+            })
+            .noise("Gaussian")
+            .assume(match self.implicit {
+                None => format!(
                     "losses have slope at most {} and curvature at most {} on the set, by clipping \
                      of the data",
                     self.lipschitz, self.smoothness
-                ))
-                .assume("gradients are evaluated to within the stated rounding error")
-                .assume("the number of records and the time of each are public")
-                .assume("AES-256 and HMAC-SHA-256 are pseudo-random")
-                .total_variation(total_variation(self.dimension))
-                .citation("AFKT22 Theorem 3, Feldman, Koren and Talwar 2020")
-                .erratum("F9")
-                .simulated(simulated)
-                .build()?,
-        )
+                ),
+                Some(_) => format!(
+                    "losses are convex with slope at most {} on the set, by clipping of the data",
+                    self.lipschitz
+                ),
+            })
+            .assume("gradients are evaluated to within the stated rounding error")
+            .assume("the number of records and the time of each are public")
+            .assume("AES-256 and HMAC-SHA-256 are pseudo-random")
+            .total_variation(self.total_variation())
+            .citation("AFKT22 Theorem 3, Feldman, Koren and Talwar 2020")
+            .erratum("F9")
+            .simulated(simulated);
+        Ok(self.participation.stated(builder).build()?)
     }
 
     /// The expected loss of the point that an epoch of n independent records releases, above the
     /// best of the set, at most.
+    ///
+    /// L is the slope, the public part included ([`SolverPlan::slope`]).
     ///
     /// **Claim.** Σ_i [E_i/(2η_i·n_i) + η_i·L²(n_i+1)/(2n_i) + L·√E_i/n_i (not for i = 1)] +
     /// L·√E_{k+1}, with n_i = ⌊n/2ⁱ⌋ steps in phase i = 1 … k, E_1 = D² and E_{i+1} = d·σ_i² the
@@ -242,9 +313,12 @@ impl SolverPlan {
     /// x_{n+1} have ΣE[F(x_t) − F(w)] ≤ ‖x_1 − w‖²/(2η) + η(n+1)L²/2. The average is of x_2 …
     /// x_{n+1}; leaving out x_1 costs F(w) − F(x_1) ≤ L‖x_1 − w‖, and nothing for w = w̄_0. So
     /// E[F(w̄_i) − F(w̄_{i−1})] is at most the i-th bracket, and the last noise costs L·E‖ξ_k‖. ∎
+    /// Implicit steps have f_t(x_{t+1}) + (‖x_{t+1} − x_t‖² + ‖x_{t+1} − w‖²)/(2η) ≤ f_t(w) + ‖x_t −
+    /// w‖²/(2η), and f_t(x_t) − f_t(x_{t+1}) ≤ L‖x_t − x_{t+1}‖: the same sum. Their losses have
+    /// corners rounded by less than 2⁻¹⁶, which is added twice.
     #[must_use]
     pub fn excess_risk(&self, records: u64) -> f64 {
-        let (lipschitz, d) = (self.lipschitz, f64::from(self.dimension));
+        let (lipschitz, d) = (self.slope(), f64::from(self.dimension));
         let trivial = lipschitz * self.diameter;
         if records < 2 {
             return trivial;
@@ -261,7 +335,18 @@ impl SolverPlan {
             // A unit of rounding in every coordinate is 2⁻³⁰ of the noise.
             square = d * self.sigma(records, phase).powi(2) * (1.0 + 1e-8);
         }
-        (total + lipschitz * square.sqrt()).min(trivial)
+        let corners = if self.implicit.is_some() {
+            2_f64.powi(-15)
+        } else {
+            0.0
+        };
+        (total + lipschitz * square.sqrt() + corners).min(trivial)
+    }
+
+    /// The longest gradient on the set: of records, and their public part.
+    #[must_use]
+    pub fn slope(&self) -> f64 {
+        self.lipschitz + self.offset.abs() * f64::from(self.dimension).sqrt()
     }
 
     /// The step size of phase i ≥ 1 in an epoch of n records: (D/L)·min(1/√n, μ/√d)/4ⁱ, and below
@@ -269,21 +354,26 @@ impl SolverPlan {
     pub(crate) fn step_size(&self, records: u64, phase: u32) -> f64 {
         let privacy = self.mu / f64::from(self.dimension).sqrt();
         let rate = (1.0 / (records as f64).sqrt()).min(privacy);
-        let wanted = self.diameter / self.lipschitz * rate * libm::scalbn(1.0, -2 * phase as i32);
+        let wanted = self.diameter / self.slope() * rate * libm::scalbn(1.0, -2 * phase as i32);
         wanted.min(2.0 * (1.0 - 1e-9) / self.smoothness)
     }
 
-    /// How far the average of a phase can move when one record changes, rounding included.
+    /// How far the average of a phase can move when one record, or all k of a person, change,
+    /// rounding included.
     ///
-    /// With exact arithmetic: κLη. One step of two records from one point ends within η‖∇f − ∇f'‖ ≤
-    /// 2Lη (Lη for a null), and w ↦ Π(w − η∇f(w)) does not expand for convex β-smooth f and η ≤
-    /// 2/β, so neither iterates nor their average come further apart. In floats each step adds at
-    /// most `rounding`, in each world.
+    /// With exact arithmetic: κLη, L the length of a gradient without its public part. One step of
+    /// two records from one point ends within η‖∇f − ∇f'‖ ≤ 2Lη (Lη for a null, whose gradient is
+    /// the public part alone), and w ↦ Π(w − η∇f(w)) does not expand for convex β-smooth f and η ≤
+    /// 2/β, so neither iterates nor their average come further apart; and k such steps, from points
+    /// that are apart already, add up to kκLη. In floats each step adds at most `rounding`, in each
+    /// world.
     pub(crate) fn sensitivity(&self, records: u64, phase: u32) -> f64 {
         let step = self.step_size(records, phase);
         let taken = (records >> phase) as f64;
-        let ideal = self.adjacency.kappa() * self.lipschitz * (1.0 + 1e-9) * step;
-        ideal + 2.0 * (taken + 2.0) * self.rounding(step)
+        let records = self.participation.limits().0 as f64;
+        let ideal = records * self.adjacency.kappa() * self.lipschitz * (1.0 + 1e-9) * step;
+        let (fixed, scaled) = self.implicit.unwrap_or_default();
+        ideal + 2.0 * (taken + 2.0) * (self.rounding(step) + fixed + scaled * step)
     }
 
     /// A bound on the rounding error of one step: the update, the gradient, the projection, the
@@ -291,7 +381,7 @@ impl SolverPlan {
     fn rounding(&self, step: f64) -> f64 {
         let unit = f64::EPSILON;
         let dimension = f64::from(self.dimension) + 16.0;
-        let update = 8.0 * unit * (self.reach + step * self.lipschitz);
+        let update = 8.0 * unit * (self.reach + step * self.slope());
         let gradient = 64.0 * dimension * unit * (self.lipschitz + self.smoothness * self.reach);
         let projection = 64.0 * dimension * unit * (1.0 + self.reach);
         update + step * gradient + projection
@@ -321,12 +411,13 @@ mod tests {
     fn plan(dimension: usize) -> SolverPlan {
         let bounds = Bounds::new(1.0, (-1.0, 1.0), 1.0).unwrap();
         let loss = LinearModel::new(dimension, Link::Huber(0.5), bounds).unwrap();
-        let set = Ball::new(dimension, 1.0).unwrap();
+        let set: Arc<dyn ConvexSet> = Arc::new(Ball::new(dimension, 1.0).unwrap());
         let request = SolverRequest {
             loss: &loss,
             set: &set,
             budget: Budget::approx(1.0, 1e-6).unwrap(),
             adjacency: Adjacency::ReplaceOne,
+            participation: Participation::OncePerRecord,
         };
         request.plan().unwrap()
     }
@@ -375,12 +466,13 @@ mod tests {
         let plan = |weights: f64, radius: f64| {
             let bounds = Bounds::new(1.0, (-1.0, 1.0), weights).unwrap();
             let loss = LinearModel::new(1, Link::Squared, bounds).unwrap();
-            let set = Ball::new(1, radius).unwrap();
+            let set: Arc<dyn ConvexSet> = Arc::new(Ball::new(1, radius).unwrap());
             let request = SolverRequest {
                 loss: &loss,
                 set: &set,
                 budget: Budget::approx(1.0, 1e-6).unwrap(),
                 adjacency: Adjacency::ReplaceOne,
+                participation: Participation::OncePerRecord,
             };
             request.plan()
         };

@@ -1,12 +1,14 @@
 //! A batch solver in progress: sealed records go in, a point comes out at the end of every octave.
 
-use super::plan::{BatchError, SolverPlan, about};
+use super::plan::{BatchError, SolverPlan, about, implicit};
 use super::walk::Walk;
 use crate::boundary::{Pending, Raw, Transcript};
-use crate::durable::{DiaryError, append, decode, encode};
+use crate::durable::{DiaryError, append, decode, decode_first, encode};
 use crate::lattice::Contribution;
 use crate::losses::{Loss, Record};
 use crate::mechanism::{Generators, Machine, Terms};
+use crate::persons::Admission;
+use crate::perturb::ImplicitDescent;
 use crate::private::Private;
 use hushstream_account::Guarantee;
 use hushstream_noise::Source;
@@ -22,6 +24,8 @@ pub struct SolverTask {
     plan: SolverPlan,
     loss: Arc<dyn Loss>,
     set: Arc<dyn ConvexSet>,
+    /// Of losses with corners.
+    implicit: Option<ImplicitDescent>,
 }
 
 impl SolverTask {
@@ -34,11 +38,17 @@ impl SolverTask {
         loss: Arc<dyn Loss>,
         set: Arc<dyn ConvexSet>,
     ) -> Result<Self, BatchError> {
-        if plan.about == about(loss.as_ref(), set.as_ref()) {
-            Ok(Self { plan, loss, set })
-        } else {
-            Err(BatchError::Mismatch)
+        let implicit = implicit(loss.as_ref(), &set)?;
+        let errors = implicit.as_ref().map(ImplicitDescent::step_error);
+        if plan.about != about(loss.as_ref(), set.as_ref()) || plan.implicit != errors {
+            return Err(BatchError::Mismatch);
         }
+        Ok(Self {
+            plan,
+            loss,
+            set,
+            implicit,
+        })
     }
 }
 
@@ -49,11 +59,12 @@ pub struct Descent {
     walk: Walk,
     /// The next item: a gradient, or null.
     gradient: Option<Vec<f64>>,
+    admission: Admission,
     nulls: u64,
 }
 
 impl Machine for Descent {
-    const KIND: &'static str = "batch solver v3";
+    const KIND: &'static str = "batch solver v4";
 
     type Plan = SolverTask;
     type Given = (Arc<dyn Loss>, Arc<dyn ConvexSet>);
@@ -79,6 +90,7 @@ impl Machine for Descent {
         Ok(Self {
             walk: Walk::begin(task.set.as_ref())?,
             source: generators.source(0),
+            admission: Admission::new(task.plan.participation),
             task,
             gradient: None,
             nulls: 0,
@@ -93,11 +105,16 @@ impl Machine for Descent {
     fn item(&self, out: Vec<u8>) -> Result<Vec<u8>, DiaryError> {
         let zeros = || vec![0.0; self.task.set.dimension()];
         let gradient = self.gradient.clone().unwrap_or_else(zeros);
-        append(&(self.gradient.is_some(), gradient), out)
+        let mut out = append(&(self.gradient.is_some(), gradient), out)?;
+        self.admission.write(&mut out);
+        Ok(out)
     }
 
-    fn read_item(&mut self, _t: u64, bytes: &[u8]) -> Result<(), BatchError> {
-        let (sound, gradient): (bool, Vec<f64>) = decode(bytes)?;
+    fn read_item(&mut self, t: u64, bytes: &[u8]) -> Result<(), BatchError> {
+        let ((sound, gradient), names): ((bool, Vec<f64>), _) = decode_first(bytes)?;
+        if !self.admission.read(t, names, 1) {
+            return Err(BatchError::Mismatch);
+        }
         self.gradient = None;
         if sound {
             let gradient = self.sound(Contribution::Dense(gradient));
@@ -108,6 +125,7 @@ impl Machine for Descent {
 
     fn step(&mut self, _t: u64) -> Result<Option<Vec<f64>>, BatchError> {
         let gradient = self.gradient.take();
+        self.admission.end_item();
         self.nulls += u64::from(gradient.is_none());
         let (plan, set) = (&self.task.plan, self.task.set.as_ref());
         let complete = self
@@ -117,16 +135,17 @@ impl Machine for Descent {
     }
 
     fn state(&self) -> Result<Vec<u8>, DiaryError> {
-        encode(&(&self.walk, self.nulls.to_le_bytes()))
+        let state = encode(&(&self.walk, self.nulls.to_le_bytes()))?;
+        self.admission.after(state)
     }
 
     fn restore(&mut self, t: u64, state: &[u8]) -> Result<(), BatchError> {
-        let (walk, nulls): (Walk, [u8; 8]) = decode(state)?;
+        let ((walk, nulls), persons): ((Walk, [u8; 8]), _) = decode_first(state)?;
         if !walk.fits(self.task.set.dimension()) || walk.records != t {
             return Err(BatchError::Mismatch);
         }
         (self.walk, self.nulls) = (walk, u64::from_le_bytes(nulls));
-        Ok(())
+        Ok(self.admission.restore(persons)?)
     }
 
     fn counts(&self) -> (u64, u64) {
@@ -168,18 +187,30 @@ impl Solver {
         &self.mechanism.walk.current
     }
 
-    /// Takes in one record. At the end of an octave there is a new point.
+    /// Takes in one record. At the end of an octave there is a new point. `person` must be given if
+    /// and only if the plan limits persons; a record beyond a person's limit is null.
     ///
     /// # Errors
-    /// Storage.
+    /// A person where none is expected, or none where one is; storage.
     pub fn add(
         &mut self,
+        person: Option<u64>,
         record: Raw<Record>,
     ) -> Result<Option<Pending<Vec<f64>, Transcript>>, BatchError> {
+        let person = self.mechanism.task.plan.participation.name_of(person)?;
         self.begin_record()?;
+        let item = self.diary.items() + 1;
         let descent = &mut self.mechanism;
-        let gradient = descent.task.loss.gradient(record.open(), &descent.walk.at);
-        descent.gradient = descent.sound(gradient);
+        let is_admitted = descent.admission.admit(person, item);
+        let (task, walk) = (&descent.task, &descent.walk);
+        let gradient = match (&task.implicit, walk.next_step(&task.plan)) {
+            (Some(implicit), Some(size)) => {
+                let gradient = implicit.gradient(size, &walk.at, &record.open());
+                gradient.map_or(Contribution::Null, Contribution::Dense)
+            }
+            _ => task.loss.gradient(record.open(), &walk.at),
+        };
+        descent.gradient = descent.sound(gradient).filter(|_| is_admitted);
         self.end_record()
     }
 

@@ -55,6 +55,12 @@ impl Walk {
         (size, number - size)
     }
 
+    /// The size of the step of the next record; none for the last of an epoch.
+    pub(crate) fn next_step(&self, plan: &SolverPlan) -> Option<f64> {
+        let (size, place) = self.epoch();
+        (place + 1 < size).then(|| plan.step_size(size, self.phase))
+    }
+
     /// Takes one step along a gradient at [`Walk::at`], or none; returns whether an epoch is
     /// complete.
     pub(crate) fn step(
@@ -68,7 +74,8 @@ impl Walk {
         self.records += 1;
         let last = place + 1 == size;
         if !last {
-            self.descend(gradient, plan.step_size(size, self.phase), set)?;
+            let step = plan.step_size(size, self.phase);
+            self.descend(gradient, plan.offset, step, set)?;
             self.in_phase += 1;
             if self.in_phase == size >> self.phase {
                 self.finish_phase(size, plan, set, source)?;
@@ -81,15 +88,18 @@ impl Walk {
         Ok(last)
     }
 
+    /// A null has no gradient but the public part.
     fn descend(
         &mut self,
         gradient: Option<&[f64]>,
+        offset: f64,
         step: f64,
         set: &dyn ConvexSet,
     ) -> Result<(), BatchError> {
-        if let Some(gradient) = gradient {
-            for (at, slope) in self.at.iter_mut().zip(gradient) {
-                *at -= step * slope;
+        if gradient.is_some() || offset.abs() > 0.0 {
+            for (i, at) in self.at.iter_mut().enumerate() {
+                let slope = gradient.map_or(0.0, |gradient| gradient[i]);
+                *at -= step * (slope + offset);
             }
             set.project(&mut self.at)?;
         }
@@ -134,13 +144,14 @@ impl Walk {
 
 #[cfg(test)]
 mod tests {
-    use super::super::plan::SolverRequest;
+    use super::super::plan::{SolverRequest, implicit};
     use super::*;
     use crate::lattice::Contribution;
     use crate::losses::{Bounds, Features, LinearModel, Link, Loss, Record};
     use hushstream_account::{Adjacency, Budget, Charge};
     use hushstream_noise::{Instance, Key};
     use hushstream_sets::{Ball, BoxSet};
+    use std::sync::Arc;
 
     fn source() -> Source {
         Source::open(
@@ -157,10 +168,12 @@ mod tests {
     }
 
     fn plan(loss: &LinearModel, set: &Ball, epsilon: f64) -> SolverPlan {
+        let set: Arc<dyn ConvexSet> = Arc::new(set.clone());
         SolverRequest {
             loss,
-            set,
+            set: &set,
             adjacency: Adjacency::ReplaceOne,
+            participation: crate::Participation::OncePerRecord,
             budget: Budget::approx(epsilon, 1e-6).unwrap(),
         }
         .plan()
@@ -370,6 +383,73 @@ mod tests {
         };
         assert!(moved(1.0) < 0.01 * limit, "{}", moved(1.0));
         assert!(moved(1e7) > 1.9 * limit, "{}", moved(1e7));
+    }
+
+    /// On |⟨w, x⟩ − y| gradient steps cross its corner: a difference of 10⁻³ of a step in each of
+    /// four coordinates becomes one of nearly 2Lη in each, twice the sensitivity in all. Implicit
+    /// steps on the same records end in the corner, and stay within it.
+    #[test]
+    fn gradient_steps_over_corners_are_caught() {
+        let ball = Ball::new(4, 1.0).unwrap();
+        let bounds = Bounds::new(1.0, (-1.0, 1.0), 1.0).unwrap();
+        let loss = LinearModel::new(4, Link::Absolute, bounds).unwrap();
+        let plan = plan(&loss, &ball, 1.0);
+        let set: Arc<dyn ConvexSet> = Arc::new(ball.clone());
+        let steps = implicit(&loss, &set).unwrap().unwrap();
+        let (size, phase) = (16, 1);
+        let limit = plan.sensitivity(size, phase);
+        let ideal = 2.0 * loss.lipschitz() * plan.step_size(size, phase);
+        assert!(
+            limit >= ideal && limit < ideal * (1.0 + 1e-6),
+            "{limit} {ideal}"
+        );
+        let run = |target: f64, is_implicit: bool| {
+            let mut walk = Walk::begin(set.as_ref()).unwrap();
+            walk.records = size - 1;
+            let canary = (vec![5e-4; 4], target);
+            let axis = |axis: usize| {
+                let mut features = vec![0.0; 4];
+                features[axis] = 1.0;
+                (features, 0.0)
+            };
+            for (features, target) in [canary, axis(0), axis(1), axis(2), axis(3)] {
+                let record = || Record {
+                    features: Features::Dense(features.clone()),
+                    target,
+                };
+                let slope = if is_implicit {
+                    let step = walk.next_step(&plan).unwrap();
+                    steps.gradient(step, &walk.at, &record()).unwrap()
+                } else {
+                    match loss.gradient(record(), &walk.at) {
+                        Contribution::Dense(slope) => slope,
+                        other => panic!("{other:?}"),
+                    }
+                };
+                walk.step(Some(&slope), &plan, set.as_ref(), &source())
+                    .unwrap();
+            }
+            walk.at
+        };
+        let moved = |is_implicit| distance(&run(1.0, is_implicit), &run(-1.0, is_implicit));
+        assert!(moved(true) < 0.01 * limit, "{}", moved(true));
+        assert!(moved(false) > 1.9 * limit, "{}", moved(false));
+        // The canary alone moves as far as is paid for.
+        let far = |target: f64| {
+            let mut walk = Walk::begin(set.as_ref()).unwrap();
+            walk.records = size - 1;
+            let record = Record {
+                features: Features::Dense(vec![0.5; 4]),
+                target,
+            };
+            let step = walk.next_step(&plan).unwrap();
+            let slope = steps.gradient(step, &walk.at, &record).unwrap();
+            walk.step(Some(&slope), &plan, set.as_ref(), &source())
+                .unwrap();
+            walk.at
+        };
+        let share = distance(&far(1.0), &far(-1.0)) / limit;
+        assert!((0.999..=1.0).contains(&share), "{share}");
     }
 
     /// A start that was not projected: slopes there exceed L, and in a box one coordinate's

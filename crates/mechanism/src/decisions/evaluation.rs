@@ -47,9 +47,9 @@ pub struct Evaluation {
 /// Coordinates of an evaluation, and their scale: part of a sum's geometry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Evaluated {
-    /// J₁, coordinates from −S to S.
+    /// Coordinates from −S to S: 1 + J.
     pub(crate) signed: u32,
-    /// J₂, coordinates from 0 to 2S.
+    /// Coordinates from 0 to 2S, each at least twice the size of a signed one: J.
     pub(crate) positive: u32,
     /// s in units of 2⁻¹⁶: S = ⌊s·radius⌋.
     pub(crate) scale: u16,
@@ -66,7 +66,7 @@ impl Evaluated {
         scale: 0,
     };
 
-    /// J.
+    /// All of them.
     pub(crate) fn coordinates(self) -> usize {
         self.signed as usize + self.positive as usize
     }
@@ -94,18 +94,23 @@ impl Evaluated {
         let (signed, positive) = others.split_at(self.signed as usize);
         let most = i128::from(self.steps(lattice.radius())) * i128::from(records);
         let within = |low: i128, high: i128| move |&v: &i64| (low..=high).contains(&v.into());
+        let mut pairs = signed.iter().skip(1).zip(positive);
         values.len() == lattice.dimension()
             && lattice.holds_part(sums, records, 16)
             && signed.iter().all(within(-most, most))
             && positive.iter().all(within(0, 2 * most))
+            && pairs.all(|(&rewards, &weights)| 2 * i128::from(rewards).abs() <= weights.into())
     }
 
     /// e, rounded up.
     pub(crate) fn distance(self, adjacency: Adjacency) -> f64 {
-        let (signed, positive) = (f64::from(self.signed), f64::from(self.positive));
+        if self == Self::NOTHING {
+            return 0.0;
+        }
+        let policies = 5.0 * f64::from(self.positive);
         let coordinates = match adjacency {
-            Adjacency::ReplaceOne => 4.0 * (signed + positive),
-            Adjacency::ZeroOut => signed + 4.0 * positive,
+            Adjacency::ReplaceOne => 4.0 + policies,
+            Adjacency::ZeroOut => 1.0 + policies,
         };
         let scale = f64::from(self.scale) / 65536.0;
         scale * coordinates.sqrt() * (1.0 + 4.0 * f64::EPSILON)
@@ -128,7 +133,7 @@ pub struct Estimate {
 }
 
 impl Evaluation {
-    /// J.
+    /// The numbers that it adds to a release.
     #[must_use]
     pub fn coordinates(&self) -> usize {
         1 + 2 * self.judged.len()

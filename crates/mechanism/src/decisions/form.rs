@@ -162,8 +162,10 @@ impl DecisionForm {
                 }
             };
             let weight = (chance / played.probability).min(evaluation.most) / evaluation.most;
-            signed[1 + k] += integer(weight * reward, -steps, steps);
-            positive[k] += integer(weight, 0, 2 * steps);
+            let share = integer(weight, 0, 2 * steps);
+            let half = share / 2;
+            signed[1 + k] += integer(weight * reward, -half, half);
+            positive[k] += share;
         }
     }
 

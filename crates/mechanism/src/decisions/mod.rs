@@ -36,12 +36,15 @@
 //! which is theirs: privacy of all decisions would force regret linear in the number of decisions
 //! (Shariff and Sheffet 2018).
 //!
-//! **Evaluation** adds J₁ + J₂ coordinates ([`Evaluation`]): y, and for each of J₂ policies π with
-//! w = min(π(a)/p, M)/M ∈ [0, 1], p the probability of the arm: w·y and w. The code checks
-//! |w·y| ≤ S and 0 ≤ w ≤ 2S as integers, in units of 1/2S. Two records are at most 2S apart in each
-//! coordinate, hence 2S√J together; a null adds nothing and is at most S√(J₁ + 4J₂) away. With
+//! **Evaluation** adds 1 + 2J coordinates ([`Evaluation`]): y, and for each of J policies π with
+//! w = min(π(a)/p, M)/M ∈ [0, 1], p the probability of the arm: w·y and w. The code checks, in
+//! integers of 1/2S, that |y| ≤ S, that 0 ≤ w ≤ 2S and that 2|w·y| ≤ w. So w·y and w lie in a
+//! triangle with the corners (0, 0), (−S, 2S) and (S, 2S), and no two points of a triangle are
+//! further apart than two of its corners, here √5·S. Two records are at most S√(4 + 5J) apart in all
+//! of these coordinates; a null adds nothing, and a record is at most S√(1 + 5J) away from it. Both
+//! are reached: by opposite rewards, one with all weights 1 and one with all weights 0. With
 //! S ≤ s·radius, moments and evaluation together move by at most
-//! √((δ·radius + √D)² + (e·radius)²) ≤ √(δ² + e²)·radius + √D, e = 2s√J or s√(J₁ + 4J₂).
+//! √((δ·radius + √D)² + (e·radius)²) ≤ √(δ² + e²)·radius + √D, e = s√(4 + 5J) or s√(1 + 5J).
 //! e²/(δ² + e²) is the share of μ² that the evaluation takes.
 
 mod context;

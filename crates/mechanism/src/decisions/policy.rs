@@ -189,12 +189,7 @@ impl Policy {
         self.drawn(self.chances_among(context, allowed), coins, slot)
     }
 
-    fn drawn(
-        &self,
-        chances: AskerOnly<Vec<f64>>,
-        coins: &Source,
-        slot: u64,
-    ) -> AskerOnly<Drawn> {
+    fn drawn(&self, chances: AskerOnly<Vec<f64>>, coins: &Source, slot: u64) -> AskerOnly<Drawn> {
         chances.map(|probabilities| {
             let arm = draw(&probabilities, coins, slot);
             Drawn {

@@ -221,6 +221,24 @@ fn only_the_played_arm_learns() {
     }
 }
 
+/// Contexts that are longer than the map's length are scaled down to it, and the 1 is not.
+#[test]
+fn long_contexts_are_scaled() {
+    let map = ContextMap::linear(vec![Plain::Number, Plain::Category(2)], 1.0).unwrap();
+    let mut features = Vec::new();
+    assert!(map.map(&[0.75, 1.0], &mut features));
+    let expected = [(0, 0.6), (2, 0.8), (3, 1.0)];
+    assert_eq!(features.len(), 3);
+    for ((place, value), (wanted, exact)) in features.iter().zip(expected) {
+        assert!(
+            *place == wanted && (value - exact).abs() < 1e-12,
+            "{features:?}"
+        );
+    }
+    assert!(map.map(&[7.0, f64::NAN], &mut features));
+    assert_eq!(features, [(0, 1.0), (3, 1.0)]);
+}
+
 /// Of a table and a label only the drawn arm's reward is looked at.
 #[test]
 fn other_arms_rewards_are_not_read() {

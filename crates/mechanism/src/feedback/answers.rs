@@ -4,9 +4,10 @@
 use super::plan::{FeedbackError, FeedbackNoise, FeedbackPlan, SCALE};
 use super::reading::{Answer, Ask, Reading};
 use crate::boundary::{Pending, Raw, Transcript};
-use crate::durable::{DiaryError, append, decode, encode};
+use crate::durable::{DiaryError, append, decode_first, encode};
 use crate::losses::{Loss, Record};
 use crate::mechanism::{Generators, Machine, Terms};
+use crate::persons::{Admission, Participation};
 use crate::private::Private;
 use hushstream_account::{Guarantee, ParameterError};
 use hushstream_noise::{DiscreteLaplace, Key, RoundedGaussian, Source};
@@ -33,6 +34,7 @@ pub struct Means {
     /// The incomplete batch, and the counts so far.
     item: Item,
     in_batch: u64,
+    admission: Admission,
     reading: Option<Reading>,
 }
 
@@ -46,11 +48,12 @@ impl Machine for Means {
     type Error = FeedbackError;
 
     fn store(plan: &FeedbackPlan) -> Result<Vec<u8>, DiaryError> {
-        encode(plan)
+        plan.request.participation.after(encode(plan)?)
     }
 
     fn load(stored: &[u8], (): ()) -> Result<FeedbackPlan, FeedbackError> {
-        let plan: FeedbackPlan = decode(stored)?;
+        let (mut plan, rest): (FeedbackPlan, _) = decode_first(stored)?;
+        plan.request.participation = Participation::read(rest)?;
         plan.check()?;
         Ok(plan)
     }
@@ -62,6 +65,7 @@ impl Machine for Means {
     fn begin(plan: FeedbackPlan, generators: Generators<'_>) -> Result<Self, FeedbackError> {
         Ok(Self {
             source: generators.source(0),
+            admission: Admission::new(plan.request.participation),
             plan,
             item: Item::default(),
             in_batch: 0,
@@ -82,13 +86,16 @@ impl Machine for Means {
     }
 
     fn item(&self, out: Vec<u8>) -> Result<Vec<u8>, DiaryError> {
-        append(&self.item, out)
+        let mut out = append(&self.item, out)?;
+        self.admission.write(&mut out);
+        Ok(out)
     }
 
-    fn read_item(&mut self, _t: u64, bytes: &[u8]) -> Result<(), FeedbackError> {
-        let item: Item = decode(bytes)?;
-        let most = self.plan.radius.unsigned_abs() * self.plan.request.batch;
-        if item.sum.unsigned_abs() > most {
+    fn read_item(&mut self, t: u64, bytes: &[u8]) -> Result<(), FeedbackError> {
+        let (item, names): (Item, _) = decode_first(bytes)?;
+        let batch = self.plan.request.batch;
+        let most = self.plan.radius.unsigned_abs() * batch;
+        if item.sum.unsigned_abs() > most || !self.admission.read(t, names, batch) {
             return Err(FeedbackError::Stored);
         }
         self.item = item;
@@ -110,17 +117,20 @@ impl Machine for Means {
         }
         let noisy = self.item.sum + noise[0];
         (self.item.sum, self.in_batch) = (0, 0);
+        self.admission.end_item();
         let batch = self.plan.request.batch as f64;
         Ok(Some(noisy as f64 * self.plan.unit() / batch))
     }
 
-    /// Only the counts.
+    /// Only the counts, and those of persons.
     fn state(&self) -> Result<Vec<u8>, DiaryError> {
-        encode(&self.item)
+        self.admission.after(encode(&self.item)?)
     }
 
     fn restore(&mut self, _t: u64, state: &[u8]) -> Result<(), FeedbackError> {
-        self.item = decode(state)?;
+        let (item, persons) = decode_first(state)?;
+        self.item = item;
+        self.admission.restore(persons)?;
         if self.item.sum == 0 {
             Ok(())
         } else {
@@ -169,24 +179,34 @@ impl Answers {
         self.mechanism.reading = Some(reading);
     }
 
-    /// Adds one person's answer to the current play. When it completes a batch (always, if the
-    /// batch is 1), the noisy mean is drawn. A number that is not finite is null, and counts as
-    /// [`Range::null`].
+    /// Adds one answer to the current play. When it completes a batch (always, if the batch is 1),
+    /// the noisy mean is drawn. A number that is not finite is null, and counts as [`Range::null`].
+    /// `person` must be given if and only if the plan limits persons; an answer beyond a person's
+    /// limit is null.
     ///
     /// [`Range::null`]: super::Range::null
     ///
     /// # Errors
-    /// The horizon is over; storage.
+    /// The horizon is over; a person where none is expected, or none where one is; storage.
     pub fn answer(
         &mut self,
+        person: Option<u64>,
         value: Raw<f64>,
     ) -> Result<Option<Pending<f64, Transcript>>, FeedbackError> {
-        self.take(Answer::Told(value.open()))
+        self.take(person, Answer::Told(value.open()))
     }
 
-    fn take(&mut self, answer: Answer) -> Result<Option<Pending<f64, Transcript>>, FeedbackError> {
+    fn take(
+        &mut self,
+        person: Option<u64>,
+        answer: Answer,
+    ) -> Result<Option<Pending<f64, Transcript>>, FeedbackError> {
+        let person = self.plan().request.participation.name_of(person)?;
         self.begin_record()?;
-        self.mechanism.count(answer);
+        let item = self.diary.items() + 1;
+        let is_admitted = self.mechanism.admission.admit(person, item);
+        self.mechanism
+            .count(if is_admitted { answer } else { Answer::Null });
         self.end_record()
     }
 
@@ -196,6 +216,7 @@ impl Answers {
     /// As [`Answers::answer`].
     pub fn answer_linear(
         &mut self,
+        person: Option<u64>,
         play: &[f64],
         losses: Raw<Vec<f64>>,
     ) -> Result<Option<Pending<f64, Transcript>>, FeedbackError> {
@@ -205,7 +226,7 @@ impl Answers {
         } else {
             f64::NAN // null
         };
-        self.answer(Raw::seal(value))
+        self.answer(person, Raw::seal(value))
     }
 
     /// Adds the answer of a person with one loss per arm. Only the loss of the played arm is read.
@@ -214,11 +235,12 @@ impl Answers {
     /// As [`Answers::answer`].
     pub fn answer_arm(
         &mut self,
+        person: Option<u64>,
         arm: usize,
         losses: Raw<Vec<f64>>,
     ) -> Result<Option<Pending<f64, Transcript>>, FeedbackError> {
         let value = losses.open().get(arm).copied().unwrap_or(f64::NAN);
-        self.answer(Raw::seal(value))
+        self.answer(person, Raw::seal(value))
     }
 
     /// Adds the answer of a record: its loss at the play.
@@ -227,6 +249,7 @@ impl Answers {
     /// As [`Answers::answer`].
     pub fn answer_loss(
         &mut self,
+        person: Option<u64>,
         loss: &dyn Loss,
         play: &[f64],
         record: Raw<Record>,
@@ -237,7 +260,7 @@ impl Answers {
         } else {
             loss.value(&record, play)
         };
-        self.answer(Raw::seal(value))
+        self.answer(person, Raw::seal(value))
     }
 
     /// Adds the answer of a record according to a reading.
@@ -246,6 +269,7 @@ impl Answers {
     /// A reading whose range is not the plan's; as [`Answers::answer`].
     pub fn answer_record(
         &mut self,
+        person: Option<u64>,
         reading: &Reading,
         play: Ask<'_>,
         record: Raw<Record>,
@@ -259,7 +283,7 @@ impl Answers {
             .into());
         }
         let record = record.open();
-        self.take(reading.answer(&record, play))
+        self.take(person, reading.answer(&record, play))
     }
 
     /// A generator for the learner's coins, of this run and instance, separate from the noise.

@@ -21,11 +21,19 @@
 //! = ⌈R/2⌉ away from it in the first row, and R in the second. In the third, m is near the lower
 //! end, and the whole length R is charged in both cases: it covers a null row as well as a row that
 //! only lacks its outcome (`reading.rs`). ∎ The tests try all pairs.
+//!
+//! **A person with k answers.** Answers of one person are at least one item apart, so each is in a
+//! mean of its own. They may be in k means of one world and in k others of the other (an empty record
+//! uses up no turn), with nulls in their place. So c ≤ k means move by Δ of replace-one, and 2(k − c)
+//! by Δ₀ of zero-out, the distance to a null. The noisy means are drawn one after another, so their
+//! losses add up: ε = k·max(Δ, 2Δ₀)/2³⁰; and squares of μ add up: μ = √k·max(Δ, √2·Δ₀)/2³⁰. Under
+//! zero-out k means move by Δ₀. The precision of all draws that differ adds up too.
 
 use super::reading::Reading;
 use crate::boundary::Scope;
 use crate::durable::DiaryError;
 use crate::mechanism::Terms;
+use crate::persons::{Participation, PersonError, Persons};
 use hushstream_account::{
     AccountError, Adjacency, Budget, Charge, Epsilon, FilterKind, Guarantee, GuaranteeError, Mu,
     ParameterError, Price,
@@ -127,7 +135,7 @@ pub enum FeedbackNoise {
 }
 
 impl FeedbackNoise {
-    /// Total-variation error of the one draw that a record affects.
+    /// Total-variation error of one draw.
     fn slack(self) -> f64 {
         match self {
             Self::Laplace => DiscreteLaplace::SLACK,
@@ -140,6 +148,7 @@ impl FeedbackNoise {
 ///
 /// ```
 /// use hushstream_account::{Adjacency, Budget};
+/// use hushstream_mechanism::Participation;
 /// use hushstream_mechanism::feedback::{FeedbackRequest, Range};
 ///
 /// let request = FeedbackRequest {
@@ -148,6 +157,7 @@ impl FeedbackNoise {
 ///     rounds: Some(1000),
 ///     noise: None, // Laplace, since δ = 0
 ///     adjacency: Adjacency::ReplaceOne,
+///     participation: Participation::OncePerRecord,
 ///     budget: Budget::pure(0.5)?,
 /// };
 /// let plan = request.plan()?;
@@ -166,6 +176,9 @@ pub struct FeedbackRequest {
     pub noise: Option<FeedbackNoise>,
     /// The neighbouring relation.
     pub adjacency: Adjacency,
+    /// Who answers how often. A journal stores it after the plan.
+    #[serde(skip)]
+    pub participation: Participation,
     /// The budget of the whole run.
     pub budget: Budget,
 }
@@ -191,6 +204,9 @@ pub enum FeedbackError {
     /// A stored plan or item that this program does not produce.
     #[error("the stored feedback is not of this program")]
     Stored,
+    /// An answer without its person, or with a person where the plan has none.
+    #[error(transparent)]
+    Person(#[from] PersonError),
 }
 
 /// A feedback plan: everything that is fixed before any data.
@@ -213,17 +229,26 @@ impl FeedbackRequest {
         } else {
             FeedbackNoise::Gaussian
         });
-        let allowed = match noise {
-            FeedbackNoise::Laplace => self.budget.epsilon(),
-            FeedbackNoise::Gaussian => Mu::within_with_slack(self.budget, noise.slack())?.get(),
+        self.participation.check_few()?;
+        let (answers, _) = self.participation.limits();
+        let slack = self.participation.differing(self.adjacency) as f64 * noise.slack();
+        let (allowed, times) = match noise {
+            FeedbackNoise::Laplace => (self.budget.epsilon(), answers as f64),
+            FeedbackNoise::Gaussian => (
+                Mu::within_with_slack(self.budget, slack)?.get(),
+                (answers as f64).sqrt(),
+            ),
         };
         // Δ/R, up to a rounding that the loop below corrects.
         let width = match (self.range, self.adjacency) {
             (Range::Symmetric(_), Adjacency::ReplaceOne) => 2.0,
             (Range::ZeroTo(_), Adjacency::ZeroOut) => 0.5,
+            (Range::Weighted(_), Adjacency::ReplaceOne) if self.participation.is_per_person() => {
+                2.0
+            }
             _ => 1.0,
         };
-        let ideal = allowed * SCALE as f64 / width;
+        let ideal = allowed * SCALE as f64 / (width * times);
         let mut plan = FeedbackPlan {
             request: self,
             noise,
@@ -241,6 +266,7 @@ impl FeedbackRequest {
 impl FeedbackPlan {
     pub(crate) fn check(&self) -> Result<(), FeedbackError> {
         let request = &self.request;
+        request.participation.check_few()?;
         let bound = request.range.bound();
         let wrong =
             |parameter, given, allowed| Err(ParameterError::new(parameter, given, allowed).into());
@@ -270,15 +296,34 @@ impl FeedbackPlan {
         self.guarantee(true).map(|_| ())
     }
 
-    /// Δ/2³⁰, rounded up: ε or μ.
+    /// ε or μ, rounded up: Δ/2³⁰ of a record, and of a person as stated above.
     fn loss(&self) -> Result<f64, FeedbackError> {
         let request = &self.request;
-        let moved = request.range.moved(self.radius, request.adjacency) as f64;
+        let moved = |adjacency| request.range.moved(self.radius, adjacency) as f64;
+        let (mut each, alone) = (moved(request.adjacency), moved(Adjacency::ZeroOut));
+        let is_person = request.participation.is_per_person();
+        if is_person && request.adjacency == Adjacency::ReplaceOne {
+            each = each.max(match self.noise {
+                FeedbackNoise::Laplace => 2.0 * alone,
+                FeedbackNoise::Gaussian => (std::f64::consts::SQRT_2.next_up() * alone).next_up(),
+            });
+        }
+        let (answers, _) = request.participation.limits();
         Ok(match self.noise {
-            // Exact: an integer over a power of two.
-            FeedbackNoise::Laplace => moved / SCALE as f64,
-            FeedbackNoise::Gaussian => Mu::new(moved / SCALE as f64)?.get(),
+            // Exact: an integer over a power of two; plans keep it far below 2⁵³.
+            FeedbackNoise::Laplace => answers as f64 * each / SCALE as f64,
+            FeedbackNoise::Gaussian if answers == 1 => Mu::new(each / SCALE as f64)?.get(),
+            FeedbackNoise::Gaussian => {
+                let root = (answers as f64).sqrt().next_up();
+                Mu::new((root * each).next_up() / SCALE as f64)?.get()
+            }
         })
+    }
+
+    /// Total-variation error of the draws that a record, or a person, affects.
+    fn slack(&self) -> f64 {
+        let draws = self.request.participation.differing(self.request.adjacency);
+        draws as f64 * self.noise.slack()
     }
 
     /// The request of this plan.
@@ -332,7 +377,7 @@ impl FeedbackPlan {
             FeedbackNoise::Laplace => Charge::Pure(Epsilon::new(loss)?),
             FeedbackNoise::Gaussian => Charge::Gaussian(Mu::new(loss)?),
         };
-        Ok(Price::new(charge, self.request.budget, self.noise.slack())?)
+        Ok(Price::new(charge, self.request.budget, self.slack())?)
     }
 
     /// The filter of a ledger that accepts the price.
@@ -347,7 +392,10 @@ impl FeedbackPlan {
     /// The scope of the price.
     #[must_use]
     pub fn scope(&self) -> Scope {
-        Scope::records(self.request.adjacency)
+        Scope {
+            per_person: self.request.participation.is_per_person(),
+            ..Scope::records(self.request.adjacency)
+        }
     }
 
     pub(crate) fn terms(&self) -> Result<Terms, FeedbackError> {
@@ -355,7 +403,11 @@ impl FeedbackPlan {
             price: self.charge()?,
             scope: self.scope(),
             planned: self.most_items(),
-            needs_all: None,
+            needs_all: self
+                .request
+                .participation
+                .is_per_person()
+                .then_some(Persons::NEEDED),
         })
     }
 
@@ -381,13 +433,13 @@ impl FeedbackPlan {
                 request.budget.epsilon(),
                 mu.delta_at(request.budget.epsilon())?,
                 "Gaussian",
-                self.noise.slack(),
+                self.slack(),
             ),
             other => (
                 other.epsilon().unwrap_or(f64::NAN),
                 0.0,
                 "Laplace",
-                self.noise.slack(),
+                self.slack(),
             ),
         };
         let rounds = request
@@ -415,6 +467,7 @@ impl FeedbackPlan {
             .citation("AS17 Theorem 4.1")
             .erratum("A4")
             .simulated(simulated);
+        builder = request.participation.stated(builder);
         if let Charge::Gaussian(mu) = self.charge()?.charge {
             builder = builder.mu(mu);
         }
@@ -491,6 +544,7 @@ mod tests {
                         rounds: Some(10),
                         noise: None,
                         adjacency,
+                        participation: Participation::OncePerRecord,
                         budget: Budget::pure(epsilon).unwrap(),
                     }
                     .plan()
@@ -510,8 +564,61 @@ mod tests {
             rounds: None,
             noise: None,
             adjacency: Adjacency::ZeroOut,
+            participation: Participation::OncePerRecord,
             budget: Budget::pure(1.0).unwrap(),
         };
         assert!(bad.plan().is_err());
+    }
+
+    /// k answers of one person: ε is k times that of one, μ is √k times, and the noise grows so that
+    /// both stay within the budget.
+    #[test]
+    fn a_person_pays_for_all_its_answers() {
+        let plan = |most: u64, budget: Budget| {
+            FeedbackRequest {
+                range: Range::ZeroTo(1.0),
+                batch: 1,
+                rounds: Some(100),
+                noise: None,
+                adjacency: Adjacency::ReplaceOne,
+                participation: match most {
+                    1 => Participation::OncePerRecord,
+                    most => Participation::PerPerson {
+                        most,
+                        separation: 1,
+                    },
+                },
+                budget,
+            }
+            .plan()
+        };
+        for (budget, power) in [
+            (Budget::pure(0.7).unwrap(), 1.0),
+            (Budget::approx(0.7, 1e-6).unwrap(), 0.5),
+        ] {
+            let one = plan(1, budget).unwrap();
+            for most in [2, 3, 10, 4096] {
+                let many = plan(most, budget).unwrap();
+                let times = (most as f64).powf(power);
+                let ratio = many.scale() / one.scale() / times;
+                // The samplers' precision takes a little of μ for every answer.
+                assert!((0.999..1.01).contains(&ratio), "{most} {ratio}");
+                let moved = many.radius as f64 / SCALE as f64;
+                let spent = many.loss().unwrap();
+                let share = spent / (times * moved);
+                assert!((1.0..1.0 + 1e-4).contains(&share), "{most} {share}");
+                assert!(many.scope().per_person && !one.scope().per_person);
+                assert!(many.guarantee(true).is_ok());
+            }
+            assert!(plan(0, budget).is_err() && plan(4097, budget).is_err());
+            // Turns that move from one item to another: in a log a row and a null are as far apart as
+            // two rows, and 2k means may move by all of it.
+            let mut log = plan(3, budget).unwrap().request;
+            log.range = Range::Weighted(4.0);
+            let log = log.plan().unwrap();
+            let share = log.loss().unwrap() * SCALE as f64 / log.radius as f64;
+            let expected = if power > 0.75 { 6.0 } else { 6.0_f64.sqrt() };
+            assert!((share / expected - 1.0).abs() < 1e-9, "{share} {expected}");
+        }
     }
 }

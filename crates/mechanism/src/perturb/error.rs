@@ -1,6 +1,7 @@
 //! Errors of perturbed iterates.
 
 use crate::durable::DiaryError;
+use crate::persons::PersonError;
 use hushstream_account::{AccountError, GuaranteeError, ParameterError};
 use hushstream_noise::NoiseError;
 
@@ -74,8 +75,8 @@ pub enum PerturbError {
         slack: f64,
     },
     /// A record without its person, or with a person where the plan has none.
-    #[error("this plan protects {0}: a record must come {1} its person")]
-    Participation(&'static str, &'static str),
+    #[error(transparent)]
+    Person(#[from] PersonError),
     /// Window plans: iterates are released without end.
     #[error("perturbed iterates promise privacy of the transcript, not of a window")]
     Windowed,

@@ -95,10 +95,32 @@ impl ImplicitDescent {
         self.ground.project(out);
     }
 
+    /// g·v of the implicit step of this size on a loss alone, without a regulariser: subtracting it,
+    /// times the size, and projecting is that step, float by float. `None` for a malformed record.
+    /// Sizes are at most 1/A(1).
+    pub(crate) fn gradient(&self, size: f64, x: &[f64], record: &Record) -> Option<Vec<f64>> {
+        let datum = self.ground.loss.read(record)?;
+        let step = Step { size, inverse: 1.0 };
+        let g = self.slope(&step, x, &datum, &mut vec![0.0; x.len()]);
+        Some(datum.v.iter().map(|v| g * v).collect())
+    }
+
+    /// What such a step errs by: the first number, and the second times its size.
+    pub(crate) fn step_error(&self) -> (f64, f64) {
+        (self.error.fixed, self.error.scaled)
+    }
+
     fn solve(&self, step: &Step, x: &mut [f64], datum: &Datum) {
-        let (loss, (low, high)) = (&self.ground.loss, self.ground.slopes);
         let mut next = vec![0.0; x.len()];
-        let g = if low < high {
+        let g = self.slope(step, x, datum, &mut next);
+        self.point(step, g, x, &datum.v, &mut next);
+        x.copy_from_slice(&next);
+    }
+
+    /// The one number g.
+    fn slope(&self, step: &Step, x: &[f64], datum: &Datum, next: &mut [f64]) -> f64 {
+        let (loss, (low, high)) = (&self.ground.loss, self.ground.slopes);
+        if low < high {
             // If no constraint binds, the score is linear in g, and the root is a scalar
             // computation.
             let square = dot(&datum.v, &datum.v);
@@ -109,14 +131,12 @@ impl ImplicitDescent {
             };
             let guess = root(low, high, f64::midpoint(low, high), self.tolerance, free);
             root(low, high, guess, self.tolerance, |g| {
-                self.point(step, g, x, &datum.v, &mut next);
-                g - loss.slope(dot(&datum.v, &next), datum.y).clamp(low, high)
+                self.point(step, g, x, &datum.v, next);
+                g - loss.slope(dot(&datum.v, next), datum.y).clamp(low, high)
             })
         } else {
             low
-        };
-        self.point(step, g, x, &datum.v, &mut next);
-        x.copy_from_slice(&next);
+        }
     }
 }
 

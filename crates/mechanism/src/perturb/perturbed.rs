@@ -276,15 +276,7 @@ impl<G: GuaranteeKind> PerturbedIterates<G> {
         record: Raw<Record>,
     ) -> Result<Option<Pending<Vec<f64>, G>>, PerturbError> {
         let participation = self.plan().request().participation;
-        match (person, participation) {
-            (Some(_), Participation::OncePerRecord) => {
-                return Err(PerturbError::Participation("single records", "without"));
-            }
-            (None, Participation::PerPerson { .. }) => {
-                return Err(PerturbError::Participation("persons", "with"));
-            }
-            _ => {}
-        }
+        let person = participation.name_of(person)?;
         self.begin_record()?;
         let t = self.diary.items() + 1;
         let Perturbed { plan, state, .. } = &mut self.mechanism;

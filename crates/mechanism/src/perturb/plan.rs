@@ -119,10 +119,16 @@ impl PerturbRequest {
         Ok(plan)
     }
 
-    /// A person's k records are k replacements, one after the other.
+    /// A person's k records are k replacements, one after the other. An empty record does not use
+    /// up a turn, so the other k may be in other rounds: then 2k records are replaced by nothing.
     fn sensitivity(&self, t: u64) -> f64 {
         let (most, _) = self.participation.limits();
-        self.learner.sensitivity(t, self.adjacency) * most as f64
+        let mut one = self.learner.sensitivity(t, self.adjacency);
+        let is_person = matches!(self.participation, Participation::PerPerson { .. });
+        if is_person && self.adjacency == Adjacency::ReplaceOne {
+            one = one.max(2.0 * self.learner.sensitivity(t, Adjacency::ZeroOut));
+        }
+        one * most as f64
     }
 
     /// μ or ε that may be spent. For Gaussian noise the samplers' slack is subtracted from δ; for
@@ -274,12 +280,7 @@ impl PerturbPlan {
         if !request.noise.is_pure() {
             builder = builder.mu(Mu::new(self.price)?);
         }
-        if let Participation::PerPerson { most, .. } = request.participation {
-            builder = builder.person(most).assume(
-                "who contributes at which time is public to the \
-                mechanism's neighbours: a null keeps its person's name",
-            );
-        }
+        builder = request.participation.stated(builder);
         let (citation, errata): (_, &[&str]) = match request.timing {
             Timing::Every(_) => ("JKT12 Theorem 1", &["J8", "J9", "J10", "J11"]),
             Timing::Unknown => ("JKT12 Theorem 13", &["J8", "J11", "J14"]),

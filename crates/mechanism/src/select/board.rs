@@ -21,9 +21,17 @@
 //! R(K−1) for δ = 0. For δ > 0 the Rényi curves of 1 and 2 add up, and the best order gives ε; the
 //! smallest of that, of ε_Z plus the ε of the draws alone, and of the pure ε is charged.
 //!
+//! **A person with k loss vectors**, at most one in an item. Its vectors may be in k items of one
+//! world and in k others of the other (an empty record uses up no turn), with nulls in their place:
+//! 2k coins differ under replace-one, and k under zero-out, each as above. Before a draw the
+//! log-weights have moved by κ(Σs − Σs'), k terms of 0 to 1 in each sum: an interval of length 2kκ,
+//! and kκ under zero-out. With c coins and u units of κ, [`Exposure`], the price is cε_Z + uκ(K−1),
+//! and the Rényi curves of c coins and of K−1 draws of range uκ. For single records c = 1.
+//!
 //! **Exactness.** κ is a multiple of 2⁻³⁹, p of 2⁻⁴⁰, losses of 2⁻²⁴: every probability is
 //! e^{−integer/2⁶³} or a ratio of integers, and is realised exactly.
 
+use crate::persons::Participation;
 use hushstream_account::{AccountError, Adjacency, Epsilon, ParameterError, RenyiCurve};
 use serde::{Deserialize, Serialize};
 
@@ -33,6 +41,38 @@ pub(crate) const RATE_BITS: u32 = 39;
 pub(crate) const FORCED_BITS: u32 = 40;
 /// Covers the few roundings of each formula below.
 const OUTWARD: f64 = 1.0 + 1e-13;
+
+/// What two neighbours change in a selection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Exposure {
+    /// Items whose coins differ.
+    coins: u64,
+    /// The interval in which log-weights differ, in units of κ. At most 2¹³.
+    units: u64,
+}
+
+impl Exposure {
+    /// Of single records, or of persons with several.
+    #[must_use]
+    pub fn of(adjacency: Adjacency, participation: Participation) -> Self {
+        let (most, _) = participation.limits();
+        Self {
+            coins: participation.differing(adjacency),
+            units: match adjacency {
+                Adjacency::ReplaceOne => 2 * most,
+                Adjacency::ZeroOut => most,
+            },
+        }
+    }
+
+    pub(crate) fn coins(self) -> f64 {
+        self.coins as f64
+    }
+
+    pub(crate) fn units(self) -> f64 {
+        self.units as f64
+    }
+}
 
 /// κ, p and K − 1, on their grids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -96,10 +136,10 @@ impl Board {
         (p + (1.0 - p) * lost).min(1.0)
     }
 
-    /// R: the length of the interval that holds the privacy loss of one draw.
+    /// R: the length of the interval that holds the privacy loss of one draw. Exact.
     #[must_use]
-    pub fn range(&self, adjacency: Adjacency) -> f64 {
-        adjacency.kappa() * self.rate()
+    pub fn range(&self, exposure: Exposure) -> f64 {
+        exposure.units as f64 * self.rate()
     }
 
     /// ε_Z: the cost of the one coin, rounded up.
@@ -115,15 +155,16 @@ impl Board {
 
     /// ε for δ = 0, rounded up.
     #[must_use]
-    pub fn pure_epsilon(&self, adjacency: Adjacency) -> f64 {
-        OUTWARD * (self.coin_epsilon() + self.range(adjacency) * self.resamples as f64)
+    pub fn pure_epsilon(&self, exposure: Exposure) -> f64 {
+        let draws = self.range(exposure) * self.resamples as f64;
+        OUTWARD * (exposure.coins as f64 * self.coin_epsilon() + draws)
     }
 
     /// ε by advanced composition, for comparison only: never charged.
     #[must_use]
-    pub fn advanced_epsilon(&self, adjacency: Adjacency, delta: f64) -> f64 {
-        let (range, draws) = (self.range(adjacency), self.resamples as f64);
-        self.coin_epsilon()
+    pub fn advanced_epsilon(&self, exposure: Exposure, delta: f64) -> f64 {
+        let (range, draws) = (self.range(exposure), self.resamples as f64);
+        exposure.coins as f64 * self.coin_epsilon()
             + draws * range * libm::tanh(range / 2.0)
             + range * (2.0 * draws * -libm::log(delta)).sqrt()
     }
@@ -132,21 +173,26 @@ impl Board {
     ///
     /// # Errors
     /// δ outside [0, 1); numbers that overflow.
-    pub fn epsilon(&self, adjacency: Adjacency, delta: f64) -> Result<f64, AccountError> {
-        let pure = self.pure_epsilon(adjacency);
+    pub fn epsilon(&self, exposure: Exposure, delta: f64) -> Result<f64, AccountError> {
+        let pure = self.pure_epsilon(exposure);
         if delta == 0.0 || self.resamples == 0 {
             return Ok(pure);
         }
-        let range = Epsilon::new(self.range(adjacency))?;
+        let range = Epsilon::new(self.range(exposure))?;
         let draws = RenyiCurve::bounded_range(range)?.times(self.resamples)?;
-        let apart = OUTWARD * (self.coin_epsilon() + draws.epsilon_at(delta)?);
+        let coins = exposure.coins as f64 * self.coin_epsilon();
+        let apart = OUTWARD * (coins + draws.epsilon_at(delta)?);
         let mut best = pure.min(apart);
         if self.has_coin() {
             let p = self.forced();
             let other = p + (1.0 - p) * -libm::expm1(-self.rate());
             // Round away from p, where both directions only grow.
             let coin = RenyiCurve::coin(p, (OUTWARD * other).min(1.0_f64.next_down()))?;
-            best = best.min(draws.compose(&coin)?.epsilon_at(delta)?);
+            best = best.min(
+                draws
+                    .compose(&coin.times(exposure.coins)?)?
+                    .epsilon_at(delta)?,
+            );
         }
         Ok(best)
     }
@@ -160,17 +206,21 @@ mod tests {
         assert!((value - expected).abs() < digits, "{value} {expected}");
     }
 
+    fn record(adjacency: Adjacency) -> Exposure {
+        Exposure::of(adjacency, Participation::OncePerRecord)
+    }
+
     #[test]
     fn published_vectors() {
         let lambda = -libm::log1p(-0.005);
         let board = Board::new(lambda, 0.0135, 1300).unwrap();
-        let rep = Adjacency::ReplaceOne;
+        let rep = record(Adjacency::ReplaceOne);
         close(board.coin_epsilon(), 0.311_426, 1e-6);
         close(board.pure_epsilon(rep), 13.344_03, 1e-5);
         close(board.advanced_epsilon(rep, 1e-6), 2.276_77, 1e-5);
         let spent = board.epsilon(rep, 1e-6).unwrap();
         assert!((0.9479..=0.948).contains(&spent), "{spent}");
-        let spent = board.epsilon(Adjacency::ZeroOut, 1e-6).unwrap();
+        let spent = board.epsilon(record(Adjacency::ZeroOut), 1e-6).unwrap();
         assert!((0.6066..=0.6068).contains(&spent), "{spent}");
         let batched = Board::new(-libm::log1p(-0.1) / 4.0, 0.05, 10).unwrap();
         close(batched.coin_epsilon(), 0.401_409, 1e-6);
@@ -180,10 +230,10 @@ mod tests {
     fn without_a_coin_only_draws_cost() {
         let board = Board::new(0.01, 1.0, 50).unwrap();
         assert!(!board.has_coin() && board.coin_epsilon() == 0.0);
-        close(board.pure_epsilon(Adjacency::ZeroOut), 0.5, 1e-9);
+        close(board.pure_epsilon(record(Adjacency::ZeroOut)), 0.5, 1e-9);
         let mut still = board;
         still.resamples = 0;
-        assert!(still.epsilon(Adjacency::ReplaceOne, 1e-6).unwrap() == 0.0);
+        assert!(still.epsilon(record(Adjacency::ReplaceOne), 1e-6).unwrap() == 0.0);
     }
 
     #[test]

@@ -18,8 +18,8 @@
 //! result is made exact: κ is corrected until the ε of `board.rs`, computed from the rounded
 //! parameters, fits the budget, and that ε is what is claimed.
 
-use super::board::Board;
-use hushstream_account::{AccountError, Adjacency, Budget};
+use super::board::{Board, Exposure};
+use hushstream_account::{AccountError, Budget};
 
 /// The setting that parameters are chosen for.
 #[derive(Debug, Clone, Copy)]
@@ -30,8 +30,8 @@ pub struct Setting {
     pub rounds: u64,
     /// B, the batch size.
     pub batch: u64,
-    /// The neighbouring relation.
-    pub adjacency: Adjacency,
+    /// What neighbours change.
+    pub exposure: Exposure,
     /// The budget.
     pub budget: Budget,
 }
@@ -80,18 +80,18 @@ impl Setting {
 
     fn affords(&self, board: &Board) -> bool {
         board
-            .epsilon(self.adjacency, self.budget.delta())
+            .epsilon(self.exposure, self.budget.delta())
             .is_ok_and(|spent| spent <= self.budget.epsilon())
     }
 
     /// An approximation of [`Board::epsilon`]: the same formulas in plain floats, at few orders.
     fn rough_epsilon(&self, board: &Board) -> f64 {
         let delta = self.budget.delta();
-        let pure = board.pure_epsilon(self.adjacency);
+        let pure = board.pure_epsilon(self.exposure);
         if delta == 0.0 || board.resamples == 0 {
             return pure;
         }
-        let range = board.range(self.adjacency);
+        let range = board.range(self.exposure);
         let draws = board.resamples as f64 * range * range / 8.0;
         let (p, rate) = (board.forced(), board.rate());
         let q = p + (1.0 - p) * -libm::expm1(-rate);
@@ -105,12 +105,13 @@ impl Setting {
         for half_octave in -4..36 {
             let alpha = 1.0 + libm::exp2(f64::from(half_octave) / 2.0);
             let coin = if board.has_coin() {
-                divergence(alpha, p, q).max(divergence(alpha, q, p))
+                self.exposure.coins() * divergence(alpha, p, q).max(divergence(alpha, q, p))
             } else {
                 0.0
             };
             let rest = libm::log1p(-1.0 / alpha) - libm::log(alpha * delta) / (alpha - 1.0);
-            let apart = board.coin_epsilon() + alpha * draws + rest.max(0.0);
+            let apart =
+                self.exposure.coins() * board.coin_epsilon() + alpha * draws + rest.max(0.0);
             best = best.min((coin + alpha * draws + rest).max(0.0)).min(apart);
         }
         best
@@ -292,13 +293,15 @@ fn tail(n: u64, q: f64, k: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::persons::Participation;
+    use hushstream_account::Adjacency;
 
     fn setting(epsilon: f64, delta: f64, rounds: u64) -> Setting {
         Setting {
             experts: 100,
             rounds,
             batch: 1,
-            adjacency: Adjacency::ReplaceOne,
+            exposure: Exposure::of(Adjacency::ReplaceOne, Participation::OncePerRecord),
             budget: Budget::approx(epsilon, delta).unwrap(),
         }
     }
@@ -315,7 +318,7 @@ mod tests {
             let board = best_board(&setting).unwrap();
             let bound = setting.regret_bound(&board);
             assert!(bound <= most, "{bound} {board:?}");
-            let spent = board.epsilon(setting.adjacency, delta).unwrap();
+            let spent = board.epsilon(setting.exposure, delta).unwrap();
             assert!(spent <= epsilon && spent > 0.995 * epsilon, "{spent}");
         }
     }

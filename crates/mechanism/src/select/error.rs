@@ -1,6 +1,7 @@
 //! Errors of a selection.
 
 use crate::durable::DiaryError;
+use crate::persons::PersonError;
 use hushstream_account::{AccountError, GuaranteeError, ParameterError};
 use hushstream_noise::NoiseError;
 
@@ -25,6 +26,9 @@ pub enum SelectError {
     /// A stored plan that no request produces.
     #[error("the stored plan is not one that this program makes")]
     Stored,
+    /// A record without its person, or with a person where the plan has none.
+    #[error(transparent)]
+    Person(#[from] PersonError),
     /// A list of points that does not belong to the plan.
     #[error("{given} points were given for {experts} experts")]
     Points {

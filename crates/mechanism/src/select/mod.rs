@@ -7,6 +7,10 @@
 //! | [`Method::BatchedHedge`] | beyond the papers | the same in batches | after every batch |
 //! | [`Method::LimitedUpdates`] | AFKT22 Algorithm 2 | octaves | at the end of each |
 //!
+//! For streams that drift, every method with a board may begin anew in seasons
+//! ([`Horizon::Seasons`]): totals are forgotten, the next expert is uniform, and each season has the
+//! whole budget, because a record is in one of them.
+//!
 //! Losses are clipped to [0, 1] and truncated to multiples of 2⁻²⁴ inside the mechanism, which
 //! keeps one exact integer per expert. Coins and draws are exact, so the guarantee has no precision
 //! slack. `board.rs` has the proof, `calibrate.rs` the choice of parameters.
@@ -19,7 +23,7 @@ mod play;
 mod request;
 mod selection;
 
-pub use board::Board;
+pub use board::{Board, Exposure};
 pub use calibrate::{Setting, best_board, best_hedge};
 pub use error::SelectError;
 pub use plan::SelectPlan;

@@ -2,9 +2,10 @@
 
 use super::board::{Board, RATE_BITS};
 use super::error::SelectError;
-use super::request::{Horizon, MOST_ROUNDS, Method, OCTAVES, SelectRequest};
+use super::request::{Horizon, MOST_ROUNDS, Method, OCTAVES, SelectRequest, items_of};
 use crate::boundary::Scope;
 use crate::mechanism::Terms;
+use crate::persons::Persons;
 use hushstream_account::{Budget, Charge, Epsilon, FilterKind, Guarantee, Price};
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +18,8 @@ pub(crate) enum Schedule {
     Octaves(Vec<Board>),
     /// One draw with this rate at the end of each octave, from its items alone.
     Doubling { rate: u64 },
+    /// The same board in every season of so many items, each begun anew.
+    Seasons { board: Board, items: u64 },
 }
 
 /// A selection plan: everything that is fixed before any data.
@@ -40,11 +43,11 @@ impl SelectPlan {
         self.batch
     }
 
-    /// The board, if there is one for the whole horizon.
+    /// The board, if there is one for the whole horizon or for every season.
     #[must_use]
     pub fn board(&self) -> Option<&Board> {
         match &self.schedule {
-            Schedule::Whole(board) => Some(board),
+            Schedule::Whole(board) | Schedule::Seasons { board, .. } => Some(board),
             _ => None,
         }
     }
@@ -54,7 +57,7 @@ impl SelectPlan {
     #[must_use]
     pub fn board_of(&self, item: u64) -> Option<&Board> {
         match &self.schedule {
-            Schedule::Whole(board) => Some(board),
+            Schedule::Whole(board) | Schedule::Seasons { board, .. } => Some(board),
             Schedule::Octaves(boards) => {
                 let octave = item.max(1).ilog2() as usize;
                 boards.get(octave.min(boards.len().saturating_sub(1)))
@@ -68,24 +71,41 @@ impl SelectPlan {
     pub fn most_items(&self) -> u64 {
         match (&self.schedule, self.request.horizon) {
             (Schedule::Octaves(boards), _) => (1_u64 << boards.len()) - 1,
-            (_, Horizon::Known(rounds)) => rounds.div_ceil(self.batch).saturating_sub(1),
-            (_, Horizon::Unknown) => MOST_ROUNDS,
+            (_, horizon) => match horizon.rounds() {
+                Some(rounds) => rounds.div_ceil(self.batch).saturating_sub(1),
+                None => MOST_ROUNDS,
+            },
         }
     }
 
     /// T, as far as it is planned.
     #[must_use]
     pub fn rounds(&self) -> u64 {
-        match self.request.horizon {
-            Horizon::Known(rounds) => rounds,
-            Horizon::Unknown => self.most_items().saturating_mul(self.batch),
+        let most = || self.most_items().saturating_mul(self.batch);
+        self.request.horizon.rounds().unwrap_or_else(most)
+    }
+
+    /// Rounds of a season, where there are such.
+    #[must_use]
+    pub fn season(&self) -> Option<u64> {
+        match self.schedule {
+            Schedule::Seasons { items, .. } => Some(items * self.batch),
+            _ => None,
         }
     }
 
     /// A bound on the expected regret against losses that do not depend on the plays; `None` for
-    /// limited updates (stochastic losses) and for octaves.
+    /// limited updates (stochastic losses) and for octaves. In seasons it is against the best expert
+    /// of each, which may change from one to the next: every season has the law of a run of its own,
+    /// from a uniform start, so its regret is at most that of S rounds, and there are ⌈T/S⌉ of them.
     #[must_use]
     pub fn regret_bound(&self) -> Option<f64> {
+        if let Some(season) = self.season() {
+            let seasons = self.request.horizon.rounds()?.div_ceil(season);
+            let setting = self.request.setting(season, self.batch);
+            let board = self.board()?;
+            return Some(seasons as f64 * setting.regret_bound(board));
+        }
         let setting = self.request.setting(self.rounds(), self.batch);
         self.board().map(|board| setting.regret_bound(board))
     }
@@ -95,20 +115,30 @@ impl SelectPlan {
     pub fn doubling_rate(&self) -> Option<f64> {
         match self.schedule {
             Schedule::Doubling { rate } => Some(rate as f64 / (1_u64 << RATE_BITS) as f64),
-            Schedule::Whole(_) | Schedule::Octaves(_) => None,
+            _ => None,
         }
     }
 
     /// ε at the budget's δ.
+    ///
+    /// A record is in one octave, so octaves cost the most of them. A person's loss vectors may be in
+    /// several: c₁ + c₂ + … ≤ c coins, and u₁ + u₂ + … ≤ u units of κ. At δ = 0 both add up, to no
+    /// more than the costliest octave costs for c and u. (At δ > 0 the sum of curves, each at its own
+    /// best order, has no such bound; persons in octaves are priced at δ = 0.) Seasons have one
+    /// board, hence one curve: at every order the coins cost no more than c of them, and draws of
+    /// range uᵢκ cost uᵢ²ρ, together at most u²ρ. So seasons cost what one of them costs.
     fn spent(&self) -> Result<f64, SelectError> {
-        let (adjacency, delta) = (self.request.adjacency, self.request.budget.delta());
+        let (exposure, delta) = (self.request.exposure(), self.request.budget.delta());
         Ok(match &self.schedule {
-            Schedule::Whole(board) => board.epsilon(adjacency, delta)?,
-            Schedule::Octaves(boards) => boards.iter().try_fold(0.0_f64, |most, board| {
-                board.epsilon(adjacency, delta).map(|spent| most.max(spent))
+            Schedule::Whole(board) | Schedule::Seasons { board, .. } => {
+                board.epsilon(exposure, delta)?
+            }
+            Schedule::Octaves(boards) => boards.iter().try_fold(0.0_f64, |worst, board| {
+                let spent = board.epsilon(exposure, delta);
+                spent.map(|spent| worst.max(spent))
             })?,
             Schedule::Doubling { .. } => {
-                adjacency.kappa() * self.doubling_rate().unwrap_or(f64::NAN)
+                exposure.units() * self.doubling_rate().unwrap_or(f64::NAN)
             }
         })
     }
@@ -145,7 +175,10 @@ impl SelectPlan {
     /// The scope of the price.
     #[must_use]
     pub fn scope(&self) -> Scope {
-        Scope::records(self.request.adjacency)
+        Scope {
+            per_person: self.request.participation.is_per_person(),
+            ..Scope::records(self.request.adjacency)
+        }
     }
 
     pub(crate) fn terms(&self) -> Result<Terms, SelectError> {
@@ -153,7 +186,11 @@ impl SelectPlan {
             price: self.charge()?,
             scope: self.scope(),
             planned: self.most_items(),
-            needs_all: None,
+            needs_all: self
+                .request
+                .participation
+                .is_per_person()
+                .then_some(Persons::NEEDED),
         })
     }
 
@@ -196,6 +233,7 @@ impl SelectPlan {
         .assume("AES-256 and HMAC-SHA-256 are pseudo-random")
         .citation(citation)
         .simulated(simulated);
+        builder = self.request.participation.stated(builder);
         for erratum in errata {
             builder = builder.erratum(*erratum);
         }
@@ -205,6 +243,7 @@ impl SelectPlan {
     /// Checks a plan from a file. Its price is computed from its boards, so a forged plan costs
     /// more than was paid.
     pub(crate) fn check_stored(&self) -> Result<(), SelectError> {
+        self.request.participation.check_few()?;
         let unit = 1_u64 << RATE_BITS;
         let sound = |board: &Board| {
             board.rate >= 1
@@ -215,8 +254,19 @@ impl SelectPlan {
             Schedule::Whole(board) => {
                 sound(board) && matches!(self.request.horizon, Horizon::Known(_))
             }
+            Schedule::Seasons { board, items } => match self.request.horizon {
+                Horizon::Seasons { season, .. } => {
+                    sound(board) && *items == items_of(season, self.batch)
+                }
+                _ => false,
+            },
             Schedule::Octaves(boards) => {
-                !boards.is_empty() && boards.len() <= OCTAVES as usize && boards.iter().all(sound)
+                let priced =
+                    self.request.budget.is_pure() || !self.request.participation.is_per_person();
+                priced
+                    && !boards.is_empty()
+                    && boards.len() <= OCTAVES as usize
+                    && boards.iter().all(sound)
             }
             Schedule::Doubling { rate } => (1..=64 * unit).contains(rate) && self.batch == 1,
         };

@@ -57,6 +57,11 @@ impl Play {
         let ends = (self.items + 1).is_power_of_two();
         match schedule {
             Schedule::Whole(board) => self.move_or_stay(board, item, source),
+            Schedule::Seasons { items, .. } if self.items.is_multiple_of(*items) => {
+                self.forget();
+                self.draw(1, source)
+            }
+            Schedule::Seasons { board, .. } => self.move_or_stay(board, item, source),
             Schedule::Octaves(_) if ends => {
                 self.forget();
                 self.draw(1, source)

@@ -1,9 +1,10 @@
 //! Requests for a selection, and the choice of its parameters.
 
-use super::board::{Board, RATE_BITS};
+use super::board::{Board, Exposure, RATE_BITS};
 use super::calibrate::{Setting, best_board, best_hedge};
 use super::error::SelectError;
 use super::plan::{Schedule, SelectPlan};
+use crate::persons::Participation;
 use hushstream_account::{Adjacency, Budget, ParameterError};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -46,12 +47,32 @@ pub enum Horizon {
     /// Octaves of 1, 2, 4, … items, each with the whole budget: an item is in one of them, so their
     /// costs do not add up.
     Unknown,
+    /// Seasons of so many rounds, each begun anew with the whole budget, for streams that drift: an
+    /// item is in one of them.
+    Seasons {
+        /// Rounds of a season.
+        season: u64,
+        /// T, if it is known.
+        rounds: Option<u64>,
+    },
+}
+
+impl Horizon {
+    /// T, if it is known.
+    pub(super) fn rounds(self) -> Option<u64> {
+        match self {
+            Self::Known(rounds) => Some(rounds),
+            Self::Unknown => None,
+            Self::Seasons { rounds, .. } => rounds,
+        }
+    }
 }
 
 /// Parameters of a selection.
 ///
 /// ```
 /// use hushstream_account::{Adjacency, Budget};
+/// use hushstream_mechanism::Participation;
 /// use hushstream_mechanism::select::{Horizon, Method, SelectRequest};
 ///
 /// let request = SelectRequest {
@@ -60,6 +81,7 @@ pub enum Horizon {
 ///     horizon: Horizon::Known(10_000),
 ///     batch: None, // choose the best one
 ///     adjacency: Adjacency::ReplaceOne,
+///     participation: Participation::OncePerRecord,
 ///     budget: Budget::pure(1.0)?,
 /// };
 /// let plan = request.plan()?;
@@ -78,7 +100,10 @@ pub struct SelectRequest {
     pub batch: Option<u64>,
     /// The neighbouring relation.
     pub adjacency: Adjacency,
-    /// The budget of the whole run.
+    /// Who contributes how often. A journal stores it after the plan.
+    #[serde(skip)]
+    pub participation: Participation,
+    /// The budget of the whole run; δ is not used for persons with an unknown horizon.
     pub budget: Budget,
 }
 
@@ -87,16 +112,22 @@ impl SelectRequest {
     ///
     /// # Errors
     /// A parameter out of range; the message states the allowed values.
-    pub fn plan(self) -> Result<SelectPlan, SelectError> {
+    pub fn plan(mut self) -> Result<SelectPlan, SelectError> {
+        self.participation.check_few()?;
+        if self.participation.is_per_person() && self.horizon == Horizon::Unknown {
+            // A person is in several octaves, whose best Rényi orders differ: see `SelectPlan`.
+            self.budget = Budget::pure(self.budget.epsilon())?;
+        }
         let batch = self.batch.unwrap_or(1);
-        let whole = if let Horizon::Known(rounds) = self.horizon {
-            rounds
-        } else {
-            batch
+        let (whole, season) = match self.horizon {
+            Horizon::Known(rounds) => (rounds, rounds),
+            Horizon::Unknown => (batch, batch),
+            Horizon::Seasons { season, rounds } => (rounds.unwrap_or(season), season),
         };
         for (parameter, given) in [
             ("experts", u64::from(self.experts)),
             ("rounds", whole),
+            ("rounds of a season", season),
             ("batch", batch),
         ] {
             if !(1..=MOST_ROUNDS).contains(&given) {
@@ -122,15 +153,26 @@ impl SelectRequest {
             )
             .into());
         }
-        let (batch, schedule) = match self.method {
-            Method::LimitedUpdates => (1, self.doubling()?),
-            _ => match (self.horizon, self.batch) {
-                (Horizon::Unknown, _) => (batch, self.octaves(batch)?),
-                (Horizon::Known(rounds), None) if self.method != Method::Dartboard => {
-                    self.best_batch(rounds)?
-                }
-                (Horizon::Known(rounds), _) => (batch, Schedule::Whole(self.board(rounds, batch)?)),
-            },
+        let best = self.batch.is_none() && self.method != Method::Dartboard;
+        let (batch, schedule) = match (self.method, self.horizon) {
+            (Method::LimitedUpdates, Horizon::Seasons { season, .. }) => {
+                return Err(ParameterError::new(
+                    "rounds of a season",
+                    season,
+                    "none for limited updates, which are for losses that do not drift; use dartboard",
+                )
+                .into());
+            }
+            (Method::LimitedUpdates, _) => (1, self.doubling()?),
+            (_, Horizon::Unknown) => (batch, self.octaves(batch)?),
+            (_, Horizon::Known(_) | Horizon::Seasons { .. }) => {
+                let (batch, board) = if best {
+                    self.best_batch(season)?
+                } else {
+                    (batch, self.board(season, batch)?)
+                };
+                (batch, self.schedule(board, batch))
+            }
         };
         let plan = SelectPlan {
             request: self,
@@ -147,10 +189,11 @@ impl SelectRequest {
     /// # Errors
     /// An unknown horizon or a method without a board; a rate above 1/B; counts out of range.
     pub fn plan_with(self, board: Board) -> Result<SelectPlan, SelectError> {
+        let batch = self.batch.unwrap_or(1);
         let plan = SelectPlan {
-            batch: self.batch.unwrap_or(1),
+            schedule: self.schedule(board, batch),
+            batch,
             request: self,
-            schedule: Schedule::Whole(board),
         };
         if plan.request.method == Method::LimitedUpdates {
             return Err(SelectError::Stored);
@@ -159,12 +202,16 @@ impl SelectRequest {
         Ok(plan)
     }
 
+    pub(super) fn exposure(&self) -> Exposure {
+        Exposure::of(self.adjacency, self.participation)
+    }
+
     pub(super) fn setting(&self, rounds: u64, batch: u64) -> Setting {
         Setting {
             experts: u64::from(self.experts),
             rounds,
             batch,
-            adjacency: self.adjacency,
+            exposure: self.exposure(),
             budget: self.budget,
         }
     }
@@ -177,9 +224,20 @@ impl SelectRequest {
         })
     }
 
+    /// One board, for the whole horizon or in every season.
+    fn schedule(&self, board: Board, batch: u64) -> Schedule {
+        match self.horizon {
+            Horizon::Seasons { season, .. } => Schedule::Seasons {
+                board,
+                items: items_of(season, batch),
+            },
+            _ => Schedule::Whole(board),
+        }
+    }
+
     /// The power of two with the least bound; for Hedge, whose bound is cheap to compute, its
     /// neighbours are tried too.
-    fn best_batch(&self, rounds: u64) -> Result<(u64, Schedule), SelectError> {
+    fn best_batch(&self, rounds: u64) -> Result<(u64, Board), SelectError> {
         let mut best: Option<(f64, u64, Board)> = None;
         let mut worse = 0;
         let mut last = f64::INFINITY;
@@ -202,8 +260,8 @@ impl SelectRequest {
             }
         }
         match best {
-            Some((_, batch, board)) => Ok((batch, Schedule::Whole(board))),
-            None => Ok((1, Schedule::Whole(self.board(rounds, 1)?))),
+            Some((_, batch, board)) => Ok((batch, board)),
+            None => Ok((1, self.board(rounds, 1)?)),
         }
     }
 
@@ -214,10 +272,10 @@ impl SelectRequest {
         Ok(Schedule::Octaves(boards))
     }
 
-    /// κ = ε/2 for replace-one, ε for zero-out: one draw, whose loss lies in an interval of length
-    /// 2κ or κ.
+    /// κ = ε/(2k) for replace-one, ε/k for zero-out: one draw an octave, whose loss lies in an
+    /// interval of length 2κ or κ for each of the person's loss vectors in it, k in all.
     fn doubling(&self) -> Result<Schedule, SelectError> {
-        let rate = self.budget.epsilon().min(64.0) / self.adjacency.kappa();
+        let rate = self.budget.epsilon().min(64.0) / self.exposure().units();
         let rate = (rate * (1_u64 << RATE_BITS) as f64) as u64;
         if rate == 0 {
             return Err(SelectError::Account(
@@ -228,4 +286,9 @@ impl SelectRequest {
         }
         Ok(Schedule::Doubling { rate })
     }
+}
+
+/// Items of a season of so many rounds, in whole batches.
+pub(super) fn items_of(season: u64, batch: u64) -> u64 {
+    (season / batch.max(1)).max(1)
 }

@@ -7,11 +7,11 @@
 use super::error::SelectError;
 use super::plan::SelectPlan;
 use super::play::{LOSS_BITS, Play};
-use super::request::Horizon;
 use crate::boundary::{Pending, Raw, Released, Transcript};
-use crate::durable::{DiaryError, decode, encode};
+use crate::durable::{DiaryError, decode_first, encode};
 use crate::losses::{Loss, Record};
 use crate::mechanism::{Generators, Machine, Terms};
+use crate::persons::{Admission, Participation};
 use crate::private::Private;
 use hushstream_account::{Guarantee, ParameterError};
 use hushstream_noise::Source;
@@ -38,6 +38,7 @@ pub struct Choice {
     /// Sums of the incomplete batch.
     batch: Vec<u64>,
     in_batch: u64,
+    admission: Admission,
     nulls: u64,
     clipped: u64,
     /// The bounds that losses are clipped to and scaled from.
@@ -54,11 +55,12 @@ impl Machine for Choice {
     type Error = SelectError;
 
     fn store(plan: &SelectPlan) -> Result<Vec<u8>, DiaryError> {
-        encode(plan)
+        plan.request().participation.after(encode(plan)?)
     }
 
     fn load(stored: &[u8], (): ()) -> Result<SelectPlan, SelectError> {
-        let plan: SelectPlan = decode(stored)?;
+        let (mut plan, rest): (SelectPlan, _) = decode_first(stored)?;
+        plan.request.participation = Participation::read(rest)?;
         plan.check_stored()?;
         Ok(plan)
     }
@@ -73,6 +75,7 @@ impl Machine for Choice {
         Ok(Self {
             play: Play::begin(experts, &source)?,
             batch: vec![0; experts as usize],
+            admission: Admission::new(plan.request().participation),
             plan,
             source,
             in_batch: 0,
@@ -94,7 +97,7 @@ impl Machine for Choice {
         self.in_batch >= self.plan.batch()
     }
 
-    /// The sums, and the counts after them.
+    /// The sums, the counts after them, and persons.
     fn item(&self, mut out: Vec<u8>) -> Result<Vec<u8>, DiaryError> {
         let width = self.width();
         for sum in &self.batch {
@@ -102,10 +105,11 @@ impl Machine for Choice {
         }
         out.extend_from_slice(&self.nulls.to_le_bytes());
         out.extend_from_slice(&self.clipped.to_le_bytes());
+        self.admission.write(&mut out);
         Ok(out)
     }
 
-    fn read_item(&mut self, _t: u64, bytes: &[u8]) -> Result<(), SelectError> {
+    fn read_item(&mut self, t: u64, bytes: &[u8]) -> Result<(), SelectError> {
         let width = self.width();
         let most = self.plan.batch() << LOSS_BITS;
         let (sums, counts) = bytes
@@ -117,8 +121,10 @@ impl Machine for Choice {
             u64::from_le_bytes(word)
         };
         let item: Vec<u64> = sums.chunks_exact(width).map(word).collect();
-        let (nulls, clipped) = counts.split_at_checked(8).ok_or(SelectError::Stored)?;
-        if clipped.len() != 8 || item.iter().any(|&sum| sum > most) {
+        let (nulls, rest) = counts.split_at_checked(8).ok_or(SelectError::Stored)?;
+        let (clipped, names) = rest.split_at_checked(8).ok_or(SelectError::Stored)?;
+        let is_larger = item.iter().any(|&sum| sum > most);
+        if is_larger || !self.admission.read(t, names, self.plan.batch()) {
             return Err(SelectError::Stored);
         }
         (self.nulls, self.clipped) = (word(nulls), word(clipped));
@@ -137,19 +143,20 @@ impl Machine for Choice {
         play.step(batch, &plan.schedule, source)?;
         batch.fill(0);
         self.in_batch = 0;
+        self.admission.end_item();
         Ok(Some(self.play.current))
     }
 
     fn state(&self) -> Result<Vec<u8>, DiaryError> {
-        encode(&Stored {
+        self.admission.after(encode(&Stored {
             play: self.play.clone(),
             nulls: self.nulls,
             clipped: self.clipped,
-        })
+        })?)
     }
 
     fn restore(&mut self, t: u64, state: &[u8]) -> Result<(), SelectError> {
-        let stored: Stored = decode(state)?;
+        let (stored, persons): (Stored, _) = decode_first(state)?;
         let experts = self.plan.request().experts;
         let fits = stored.play.totals.len() == experts as usize
             && stored.play.current < experts
@@ -158,7 +165,7 @@ impl Machine for Choice {
             return Err(SelectError::Stored);
         }
         (self.play, self.nulls, self.clipped) = (stored.play, stored.nulls, stored.clipped);
-        Ok(())
+        Ok(self.admission.restore(persons)?)
     }
 
     fn counts(&self) -> (u64, u64) {
@@ -166,9 +173,9 @@ impl Machine for Choice {
     }
 
     fn guarantee(&self, steps: u64, simulated: bool) -> Result<Guarantee, SelectError> {
-        let (rounds, items) = match self.plan.request().horizon {
-            Horizon::Known(_) => (self.plan.rounds(), self.plan.most_items()),
-            Horizon::Unknown => ((steps * self.plan.batch()).max(1), steps),
+        let (rounds, items) = match self.plan.request().horizon.rounds() {
+            Some(rounds) => (rounds, self.plan.most_items()),
+            None => ((steps * self.plan.batch()).max(1), steps),
         };
         self.plan.promise(rounds, items, self.bounds, simulated)
     }
@@ -244,20 +251,33 @@ impl Selection {
     /// it is the midpoint of the range.) The price is the same for every constant null: under
     /// zero-out the log-weights of a draw move by κ(s_i − c), an interval of length κ.
     ///
+    /// `person` must be given if and only if the plan limits persons; a vector beyond a person's
+    /// limit is null.
+    ///
     /// # Errors
-    /// The horizon is over; storage.
+    /// The horizon is over; a person where none is expected, or none where one is; storage.
     pub fn add(
         &mut self,
+        person: Option<u64>,
         losses: Raw<Vec<f64>>,
     ) -> Result<Option<Pending<u32, Transcript>>, SelectError> {
-        self.begin_record()?;
+        let is_admitted = self.begin(person)?;
         let (low, high) = self.mechanism.bounds;
         let mut losses = losses.open();
         losses
             .iter_mut()
             .for_each(|loss| *loss = (*loss - low) / (high - low));
-        self.mechanism.count(&losses);
+        self.mechanism
+            .count(if is_admitted { &losses } else { &[] });
         self.end_record()
+    }
+
+    /// Begins a record; returns whether it counts.
+    fn begin(&mut self, person: Option<u64>) -> Result<bool, SelectError> {
+        let person = self.plan().request().participation.name_of(person)?;
+        self.begin_record()?;
+        let item = self.diary.items() + 1;
+        Ok(self.mechanism.admission.admit(person, item))
     }
 
     /// Adds one record. Its loss at each of `points` is taken relative to the least of them and
@@ -267,6 +287,7 @@ impl Selection {
     /// Another number of points than experts; as [`Selection::add`].
     pub fn add_record(
         &mut self,
+        person: Option<u64>,
         loss: &dyn Loss,
         points: &[Vec<f64>],
         range: f64,
@@ -278,14 +299,15 @@ impl Selection {
                 given: points.len() as u64,
             });
         }
-        self.begin_record()?;
+        let is_admitted = self.begin(person)?;
         let record = record.open();
         let mut values: Vec<f64> = points.iter().map(|at| loss.value(&record, at)).collect();
         let least = values.iter().copied().fold(f64::INFINITY, f64::min);
         values
             .iter_mut()
             .for_each(|value| *value = (*value - least) / range);
-        self.mechanism.count(&values);
+        self.mechanism
+            .count(if is_admitted { &values } else { &[] });
         self.end_record()
     }
 }

@@ -211,7 +211,10 @@ fn balanced_weights_are_the_best_nearby() {
     ];
     for adjacency in [ReplaceOne, ZeroOut] {
         for l1 in [false, true] {
-            let best = Statistics::balanced(groups.clone(), &wanted, adjacency, l1).unwrap();
+            let best = {
+                let once = Participation::OncePerRecord;
+                Statistics::balanced(groups.clone(), &wanted, adjacency, once, l1).unwrap()
+            };
             let error = |shape: &StatisticsShape| {
                 let distance = Statistics::new(shape.clone())
                     .unwrap()

@@ -10,6 +10,7 @@
 //! they are off, never privacy: the distance is computed from the weights as they are.
 
 use super::{Block, Case, GroupColumn, Statistic, Statistics, StatisticsShape, UNIT};
+use crate::persons::Participation;
 use hushstream_account::{Adjacency, ParameterError};
 
 impl Statistics {
@@ -22,6 +23,7 @@ impl Statistics {
         groups: Vec<GroupColumn>,
         wanted: &[(Statistic, bool, f64)],
         adjacency: Adjacency,
+        participation: Participation,
         l1: bool,
     ) -> Result<Self, ParameterError> {
         if let Some((.., given)) = wanted.iter().find(|(.., k)| !(*k > 0.0 && k.is_finite())) {
@@ -45,7 +47,8 @@ impl Statistics {
             groups,
             blocks: blocks(&vec![UNIT; wanted.len()]),
         })?;
-        let weights = weights(wanted, Case::of(adjacency, equal.groups), l1);
+        let cases = Case::priced(adjacency, participation, equal.groups);
+        let weights = weights(wanted, &cases, l1);
         Self::new(StatisticsShape {
             groups: equal.shape.groups,
             blocks: blocks(&weights),

@@ -52,9 +52,26 @@ impl<G: GuaranteeKind> PrivateSum<G> {
         weights: &[f64],
         record: Raw<Record>,
     ) -> Result<Option<Pending<Vec<f64>, G>>, SumError> {
-        self.refuse_moments()?;
+        self.add_scored_gradient(person, loss, weights, record, None)
+    }
+
+    /// The same; the operator's board, if there is one, first scores the record at these weights,
+    /// and what it measures is not measured again.
+    ///
+    /// # Errors
+    /// As [`PrivateSum::add_gradient`].
+    pub fn add_scored_gradient(
+        &mut self,
+        person: Option<u64>,
+        loss: &dyn Loss,
+        weights: &[f64],
+        record: Raw<Record>,
+        board: Option<&mut Scoreboard>,
+    ) -> Result<Option<Pending<Vec<f64>, G>>, SumError> {
         let record = record.open();
-        match loss.multiple(&record, weights, None) {
+        let measured = board.and_then(|board| board.look_at(&record, weights));
+        self.refuse_moments()?;
+        match loss.multiple(&record, weights, measured) {
             Some(multiple) => {
                 self.add_of(person, |sum| sum.take_multiple(&record.features, multiple))
             }

@@ -12,6 +12,7 @@
 //! ledger is asked for. For Gaussian noise the samplers' slack is taken out of δ beforehand; pure
 //! noise leaves no room for it, and the guarantee then names it as a δ of its own.
 
+use super::Strategy;
 use super::cover::{NOISE_SCALE, Noise};
 use super::plan::{Geometry, PlanError, SumPlan, SumRequest};
 use crate::boundary::Scope;
@@ -217,18 +218,68 @@ impl SumPlan {
         Ok(Mu::within(Budget::approx(budget.epsilon(), delta)?)?)
     }
 
-    /// How far apart, in lattice units, two neighbouring items can be.
+    /// How far apart, in lattice units, the items of two neighbours can be: what the strategy's
+    /// sensitivity is multiplied by.
+    ///
+    /// **Records** (and passes): the two neighbours differ in one item, in which one record is
+    /// replaced; [`SumPlan::apart`] bounds that.
+    ///
+    /// **Persons under replace-one.** Which of a person's records count depends on the records
+    /// themselves: an empty or malformed one has no name, so it does not use up the person's turn,
+    /// and a later record takes it. So the person may be in the items P of one neighbour and in
+    /// other items P′ of the other. Let S be the sensitivity, C the strategy's columns, g ≥ 0 their
+    /// inner products, and x, x′ what is added, of length at most A, with ⟨x, x′⟩ ≥ −m.
+    ///
+    /// *Gaussian*: ‖Σ_P C_i x_i − Σ_P′ C_j x′_j‖² ≤ A²S² + A²S² + 2m·Σg_ij ≤ (2A² + 2m)S² if m > 0,
+    /// by Cauchy–Schwarz, and ≤ 2A²S² otherwise. If ⟨x, x′⟩ = −m is attained at the full length, as
+    /// it is in every geometry here, two records of one item are √(2A² + 2m) apart. So the larger
+    /// of that and √2·A pays for both. *Pure* noise adds up lengths: 2A·S; so do columns whose
+    /// products may be negative, those of dense strategies.
+    ///
+    /// A is the distance to nothing, and every item's truncation counts by itself. In a ball, where
+    /// two records are 2A apart, nothing changes.
+    pub(crate) fn distance(&self, radius: f64) -> f64 {
+        let request = self.request();
+        let (apart, truncation) = self.apart(radius, request.adjacency);
+        let is_person = matches!(request.participation, Participation::PerPerson { .. });
+        if !is_person || request.adjacency == Adjacency::ZeroOut {
+            return plus(apart, truncation);
+        }
+        let (alone, _) = self.apart(radius, Adjacency::ZeroOut);
+        let is_signed = matches!(self.fields.strategy, Strategy::Dense(_));
+        let both = if request.noise.is_pure() || is_signed {
+            2.0 * alone
+        } else {
+            (std::f64::consts::SQRT_2.next_up() * alone).next_up()
+        };
+        plus(apart.max(both), 2.0 * truncation)
+    }
+
+    /// The share of the price that is for records of one item: below 1 where a person's turn that
+    /// moves to another item costs more. For audits, which ask how tight a price is.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn share_of_one_item(&self) -> f64 {
+        let radius = self.radius() as f64;
+        let (apart, truncation) = self.apart(radius, self.request().adjacency);
+        plus(apart, truncation) / self.distance(radius)
+    }
+
+    /// How far apart, in lattice units, one item can be with one record replaced, and what
+    /// truncation adds to that.
     ///
     /// *Ball*: a record's integers are inside the radius, which the lattice has checked: κ·radius,
     /// nothing to add. *Moments*: `moments.rs` proves it in integers; the item's truncation adds √D.
     /// *Decisions*: `decisions/mod.rs` proves that arms cost nothing, and adds the evaluation.
     /// *Tables* and *statistics*: proved in integers beside [`TableMap`](crate::TableMap) and
     /// [`Statistics`](crate::Statistics).
-    pub(crate) fn distance(&self, radius: f64) -> f64 {
+    fn apart(&self, radius: f64, adjacency: Adjacency) -> (f64, f64) {
         let request = self.request();
-        let adjacency = request.adjacency;
+        let truncation = f64::from(request.dimension).sqrt().next_up();
         match request.geometry {
-            Geometry::Ball | Geometry::Tables { counts: 0, .. } => adjacency.kappa() * radius,
+            Geometry::Ball | Geometry::Tables { counts: 0, .. } => {
+                (adjacency.kappa() * radius, 0.0)
+            }
             Geometry::Tables { sixteenths, .. } => {
                 let weight = f64::from(sixteenths) / 16.0;
                 let times = match (adjacency, request.noise) {
@@ -236,20 +287,17 @@ impl SumPlan {
                     (Adjacency::ReplaceOne, _) => 2.0,
                     (Adjacency::ZeroOut, _) => (1.0 + weight * weight).sqrt().next_up(),
                 };
-                (times * radius).next_up()
+                ((times * radius).next_up(), 0.0)
             }
             Geometry::Statistics(ref statistics) => {
                 let steps = radius / f64::from(UNIT);
-                (statistics.distance(adjacency, request.noise == Noise::Laplace) * steps).next_up()
+                let times = statistics.distance(adjacency, request.noise == Noise::Laplace);
+                ((times * steps).next_up(), 0.0)
             }
-            Geometry::Moments(weight) => {
-                let truncation = f64::from(request.dimension).sqrt().next_up();
-                (weight.distance(adjacency) * radius + truncation).next_up()
-            }
+            Geometry::Moments(weight) => (weight.distance(adjacency) * radius, truncation),
             Geometry::Decisions { weight, evaluated } => {
-                let truncation = f64::from(request.dimension).sqrt().next_up();
                 let times = decisions::distance(weight, evaluated, adjacency);
-                (times * radius + truncation).next_up().next_up()
+                ((times * radius).next_up(), truncation)
             }
         }
     }
@@ -313,6 +361,15 @@ impl SumPlan {
             self.request().budget.epsilon(),
             self.total_variation(),
         )?)
+    }
+}
+
+/// The sum, rounded up; nothing is added where nothing is truncated.
+fn plus(distance: f64, truncation: f64) -> f64 {
+    if truncation > 0.0 {
+        (distance + truncation).next_up()
+    } else {
+        distance
     }
 }
 

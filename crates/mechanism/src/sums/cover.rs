@@ -193,7 +193,8 @@ impl Term {
 /// The variance of Σ_t weights[t−1] · (release t), in units of one node's noise: every node has a
 /// noise of its own, which counts with the weights of all releases that it is in.
 pub(crate) fn combined_variance(cover: &impl Cover, weights: &[f64]) -> f64 {
-    let mut of_nodes = std::collections::HashMap::new();
+    // In the order of nodes: a sum of floats must be the same in every process.
+    let mut of_nodes = std::collections::BTreeMap::new();
     for (t, weight) in (1..).zip(weights) {
         for term in cover.terms(t) {
             *of_nodes.entry(term.node).or_insert(0.0) += weight * f64::from(term.sign);

@@ -57,6 +57,9 @@ impl SumPlan {
         if let Some(Charge::Gaussian(mu)) = charge {
             builder = builder.mu(mu);
         }
+        if let Geometry::Statistics(_) = request.geometry {
+            builder = builder.tables();
+        }
         if let Geometry::Decisions { .. } = request.geometry {
             builder = builder
                 .joint()
@@ -76,8 +79,7 @@ impl SumPlan {
         }
         if let Participation::PerPerson { most, separation } = request.participation {
             builder = builder.person(most).assume(
-                "who contributes at which time is public to the mechanism's neighbours: a \
-                    null keeps its person's name",
+                "a person's record is replaced by one of the same person, or by an empty one",
             );
             if separation > 1 {
                 builder = builder.assume(format!(

@@ -309,7 +309,8 @@ impl<G: GuaranteeKind> Machine for Sum<G> {
             *base += earlier;
         }
         (self.counts, self.shortfall) = (old.counts, old.shortfall);
-        self.delivered = old.delivered;
+        // The batches of the lost items are learned: the next one may be among them.
+        self.delivered = old.delivered.map(Delivered::with_loss);
         true
     }
 

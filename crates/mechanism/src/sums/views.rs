@@ -11,7 +11,7 @@ use super::cover::Noise;
 use super::plan::SumPlan;
 use super::tree::BinaryTree;
 use super::{Cover, Term};
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 /// What is computed from the releases up to release t.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -50,7 +50,7 @@ enum Law {
         squares: f64,
     },
     /// For fading items: the weight of every node so far.
-    Nodes(HashMap<(u32, u64), f64>),
+    Nodes(Nodes),
     /// For fading items: the bound at the last release.
     Bound(f64),
 }
@@ -67,7 +67,7 @@ impl SumPlan {
                 squares: 0.0,
             }
         } else if self.weights(1).is_some() {
-            Law::Nodes(HashMap::new())
+            Law::Nodes(BTreeMap::new())
         } else {
             Law::Bound(0.0)
         };
@@ -136,7 +136,7 @@ impl Iterator for ViewNoises {
             Law::Nodes(fading) => match self.view {
                 View::Total => plan.prefix_sd(t).powi(2),
                 View::Last(items) => {
-                    let mut nodes = HashMap::new();
+                    let mut nodes = BTreeMap::new();
                     merge(&mut nodes, plan.weights(t), 1.0);
                     merge(&mut nodes, plan.weights(t.saturating_sub(items)), -1.0);
                     squares(&nodes)
@@ -183,7 +183,8 @@ impl SumPlan {
     }
 }
 
-type Nodes = HashMap<(u32, u64), f64>;
+/// In order: a sum of floats must be the same in every process.
+type Nodes = BTreeMap<(u32, u64), f64>;
 
 fn merge(nodes: &mut Nodes, weights: Option<Vec<((u32, u64), f64)>>, times: f64) {
     for (node, weight) in weights.unwrap_or_default() {

@@ -204,7 +204,7 @@ fn grants_persons_and_the_last_round() {
     };
     assert!(matches!(
         run.add(Some(7), record()),
-        Err(PerturbError::Participation(..))
+        Err(PerturbError::Person(_))
     ));
     for _ in 0..3 {
         let pending = run.add(None, record()).unwrap().unwrap();

@@ -162,7 +162,7 @@ fn live(plan: &SelectPlan, disks: [&Disk; 2], group: u64, life: u64, seen: &mut 
                 seen.finished = true;
                 return Ok(());
             }
-            waiting.extend(selection.add(losses(t, life))?);
+            waiting.extend(selection.add(None, losses(t, life))?);
         }
     };
     let _ = run();

@@ -24,7 +24,7 @@ fn plays(plan: &SelectPlan, seed: u64, from: u32, early: usize) -> Vec<u32> {
     let play = |item: u32| {
         let mut losses = vec![1.0; 4];
         losses[if item < from { early } else { 3 }] = 0.0;
-        selection.add(Raw::seal(losses)).unwrap();
+        selection.add(None, Raw::seal(losses)).unwrap();
         selection.question()
     };
     (1..LAST).map(play).collect()

@@ -11,7 +11,7 @@ mod sampling;
 
 use hushstream_account::{Adjacency, Budget};
 use hushstream_mechanism::select::{Horizon, Method, SelectPlan, SelectRequest, Selection};
-use hushstream_mechanism::{Ledger, Storage};
+use hushstream_mechanism::{Ledger, Participation, Storage};
 use hushstream_noise::Key;
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -64,6 +64,7 @@ fn request(method: Method, experts: u32, rounds: u64, batch: u64) -> SelectReque
         batch: Some(batch),
         adjacency: Adjacency::ReplaceOne,
         budget: Budget::approx(1.0, 1e-6).unwrap(),
+        participation: Participation::OncePerRecord,
     }
 }
 

@@ -31,7 +31,7 @@ fn a_stop_anywhere_changes_nothing() {
         let first = whole.before_the_first().unwrap().into_value();
         let mut expected = vec![first];
         for t in 0..40 {
-            if let Some(pending) = whole.add(Raw::seal(losses(t))).unwrap() {
+            if let Some(pending) = whole.add(None, Raw::seal(losses(t))).unwrap() {
                 whole.sync(&mut ledger).unwrap();
                 expected.push(whole.publish(pending).unwrap().into_value());
             }
@@ -41,7 +41,7 @@ fn a_stop_anywhere_changes_nothing() {
         let mut selection = selection;
         let mut played = vec![selection.question()];
         for t in 0..40 {
-            if selection.add(Raw::seal(losses(t))).unwrap().is_some() {
+            if selection.add(None, Raw::seal(losses(t))).unwrap().is_some() {
                 selection.sync(&mut ledger).unwrap();
                 played.push(selection.question());
                 if t % 3 == 0 {
@@ -70,7 +70,7 @@ fn recent_plays_are_repeated_and_nothing_leaves_early() {
     let (mut ledger, mut selection) = open(plan, &key, storage.clone());
     let mut plays = Vec::new();
     for t in 0..10 {
-        let pending = selection.add(Raw::seal(losses(t))).unwrap().unwrap();
+        let pending = selection.add(None, Raw::seal(losses(t))).unwrap().unwrap();
         let pending = selection.publish(pending).unwrap_err(); // not yet durable
         plays.push(selection.question());
         drop(pending);
@@ -94,12 +94,12 @@ fn an_old_journal_goes_on_under_a_new_name_and_an_empty_state() {
     let (mut ledger, mut selection) = open(plan, &key, storage.clone());
     let first = selection.before_the_first().unwrap().receipt();
     for t in 0..5 {
-        selection.add(Raw::seal(losses(t))).unwrap();
+        selection.add(None, Raw::seal(losses(t))).unwrap();
     }
     selection.sync(&mut ledger).unwrap();
     let old = storage.copy();
     for t in 5..9 {
-        selection.add(Raw::seal(losses(t))).unwrap();
+        selection.add(None, Raw::seal(losses(t))).unwrap();
     }
     selection.sync(&mut ledger).unwrap();
     drop(selection);
@@ -113,7 +113,7 @@ fn an_old_journal_goes_on_under_a_new_name_and_an_empty_state() {
         Some(SelectError::Diary(DiaryError::Superseded))
     ));
     let mut selection = back.run;
-    let pending = selection.add(Raw::seal(losses(9))).unwrap().unwrap();
+    let pending = selection.add(None, Raw::seal(losses(9))).unwrap().unwrap();
     selection.sync(&mut ledger).unwrap();
     let receipt = selection.publish(pending).unwrap().receipt();
     assert_eq!(receipt.step, 10);
@@ -122,10 +122,10 @@ fn an_old_journal_goes_on_under_a_new_name_and_an_empty_state() {
         "addresses must not meet other contents"
     );
     for t in 10..40 {
-        selection.add(Raw::seal(losses(t))).unwrap();
+        selection.add(None, Raw::seal(losses(t))).unwrap();
     }
     assert!(
-        selection.add(Raw::seal(losses(0))).is_err(),
+        selection.add(None, Raw::seal(losses(0))).is_err(),
         "40 were planned"
     );
 }
@@ -151,10 +151,10 @@ fn malformed_losses_are_null_and_the_round_ticks() {
     let plan = &request(Method::Dartboard, 5, 41, 1).plan().unwrap();
     let (_, mut selection) = open(plan, &Key::insecure_from_seed(8), Disk::default());
     for bad in [vec![], vec![0.5; 4], vec![f64::NAN, 0.0, 0.0, 0.0, 0.0]] {
-        assert!(selection.add(Raw::seal(bad)).unwrap().is_some());
+        assert!(selection.add(None, Raw::seal(bad)).unwrap().is_some());
     }
     selection
-        .add(Raw::seal(vec![7.0, -3.0, 0.0, 0.0, 0.0]))
+        .add(None, Raw::seal(vec![7.0, -3.0, 0.0, 0.0, 0.0]))
         .unwrap();
     let (nulls, clipped) = selection.counts();
     assert_eq!(

@@ -26,7 +26,11 @@ fn counts(plan: &SelectPlan, losses: &[Vec<f64>], runs: u64) -> Vec<u64> {
         let (_, mut selection) = open(plan, &key, Disk::default());
         let mut index = selection.question() as usize;
         for losses in losses {
-            if selection.add(Raw::seal(losses.clone())).unwrap().is_some() {
+            if selection
+                .add(None, Raw::seal(losses.clone()))
+                .unwrap()
+                .is_some()
+            {
                 index = index * experts + selection.question() as usize;
             }
         }
@@ -148,8 +152,8 @@ fn epochs_are_disjoint() {
             let best = [0, 0, 1, 2][item.ilog2() as usize];
             let mut losses = vec![1.0; 3];
             losses[best] = 0.0;
-            octaves.add(Raw::seal(losses.clone())).unwrap();
-            limited.add(Raw::seal(losses)).unwrap();
+            octaves.add(None, Raw::seal(losses.clone())).unwrap();
+            limited.add(None, Raw::seal(losses)).unwrap();
             if item == 3 || item == 7 || item == 15 {
                 // With ε = 60 the choice is nearly certain: e^(−30·2) at most a time.
                 assert_eq!(limited.question() as usize, best);
@@ -174,7 +178,7 @@ fn many_experts() {
     losses[77] = 0.0;
     let mut most = 0;
     for _ in 0..60 {
-        selection.add(Raw::seal(losses.clone())).unwrap();
+        selection.add(None, Raw::seal(losses.clone())).unwrap();
         selection.sync(&mut ledger).unwrap();
         most = most.max(storage.len());
     }

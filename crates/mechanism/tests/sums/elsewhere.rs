@@ -315,6 +315,11 @@ fn live(
                 assert_eq!(back.outcome, CameBack::Continued);
                 let mut sum = back.run;
                 sum.sync(&mut ledger)?;
+                assert_eq!(
+                    sum.delivered().is_some(),
+                    sum.steps() > 0,
+                    "batches are known"
+                );
                 if let Some((_, batch)) = sum.delivered() {
                     // What a learner would restore from its note: the last release.
                     let question = sum.question(shape.ask(&shape.weights(&[])), Vec::new())?;
@@ -498,6 +503,77 @@ fn another_source_is_accepted_with_its_first_new_record_alone() {
     assert!(sum.would_take(&at(8, 6, 7)).unwrap());
 }
 
+/// What was taken survives a checkpoint, which drops the items themselves: after a restart the last
+/// batch returns its release and is not added again, an earlier one is known, a gap and an overlap
+/// are refused, and the next batch is taken as if nothing had happened.
+#[test]
+fn a_checkpoint_keeps_what_was_taken() {
+    for (shape, kind) in shapes().iter().zip([
+        SumKind::BLT,
+        SumKind::Octave,
+        SumKind::Tree,
+        SumKind::Smooth,
+        SumKind::BLT,
+    ]) {
+        let expected = one_process(shape, kind);
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str| FileStorage::open(folder.path().join(name)).unwrap();
+        let plan = shape.request(kind).plan().unwrap();
+        let noise = Noise::Gaussian;
+        let ledger = Ledger::create(file("ledger"), budget(noise), filter(noise), scope());
+        let mut ledger = ledger.unwrap();
+        let grant = ledger.debit(charge(&plan), plan.scope()).unwrap();
+        let mut sum = Sum::open(plan, grant, &key(), &mut ledger, file("journal")).unwrap();
+        let mut last: &[f64] = &[];
+        for (batch, expected) in expected.iter().enumerate() {
+            let weights = shape.weights(last);
+            last = expected;
+            let question = sum.question(shape.ask(&weights), Vec::new()).unwrap();
+            let partial = merged(&question, batch, &[1], batch);
+            let Committed::Taken(pending) =
+                sum.commit(&question, &delivery(batch), partial).unwrap()
+            else {
+                panic!("a new batch is taken");
+            };
+            assert_eq!(&published(&mut sum, &mut ledger, pending), expected);
+            sum.checkpoint(Vec::new()).unwrap();
+            drop(sum);
+            let back = Sum::resume(file("journal"), &key(), &mut ledger, None, |_| true);
+            sum = back.unwrap().run;
+            sum.sync(&mut ledger).unwrap();
+            assert_eq!(sum.delivered(), Some(("clicks", batch as u64)));
+            let records = sum.records();
+            let question = sum.question(shape.ask(&shape.weights(expected)), Vec::new());
+            let question = question.unwrap();
+            // Other records than those of the first time.
+            let other = || merged(&question, (batch + 1) % SIZES.len(), &[], 0);
+            let again = sum.commit(&question, &delivery(batch), other()).unwrap();
+            let Committed::Again(pending) = again else {
+                panic!("the last batch is known");
+            };
+            assert_eq!(&published(&mut sum, &mut ledger, pending), expected);
+            if batch > 0 {
+                let old = sum.commit(&question, &delivery(batch - 1), other());
+                assert!(matches!(old.unwrap(), Committed::Old));
+            }
+            let end = start(batch + 1);
+            let at = |batch: usize, start, end| {
+                let positions = Positions::new([span(start, end)]).unwrap();
+                Delivery::new("clicks", batch as u64, positions).unwrap()
+            };
+            for refused in [
+                at(batch + 2, end, end + 1),
+                at(batch + 1, end - 1, end + 1),
+                at(batch + 1, end + 1, end + 2),
+            ] {
+                let refused = sum.commit(&question, &refused, other());
+                assert!(matches!(refused, Err(SumError::Delivery(_))));
+            }
+            assert_eq!((sum.steps(), sum.records()), (batch as u64 + 1, records));
+        }
+    }
+}
+
 /// After the loss of a journal the batches that it lacks are neither taken again nor skipped in
 /// silence.
 #[test]
@@ -537,6 +613,16 @@ fn an_old_copy_of_a_journal_goes_on_only_when_asked() {
         panic!("the first batch is known");
     };
     assert_eq!(published(&mut sum, &mut ledger, pending), last);
+    // The second was published by the lost instance: it is not learned again in silence.
+    let bytes = part(&question, start(1), start(2));
+    let refused = refusal(&mut sum, &question, &delivery(1), &bytes);
+    assert!(refused.to_string().contains("counted twice"), "{refused}");
+    // Nor are records that the copy itself knows, whatever is stated.
+    let first = BTreeMap::from([("log-0".to_owned(), start(0))]);
+    let known = Positions::new([span(start(0), start(1))]).unwrap();
+    let known = Delivery::new(delivery(0).source(), 5, known).unwrap();
+    let known = known.accept_new_source(&first).unwrap();
+    assert!(sum.would_take(&known).is_err());
     // The source goes on with its fourth: two batches are missing here.
     let bytes = part(&question, start(3), start(4));
     let refused = refusal(&mut sum, &question, &delivery(3), &bytes);

@@ -109,6 +109,7 @@ fn write() {
         batch: Some(1),
         adjacency: Adjacency::ReplaceOne,
         budget: Budget::approx(1.0, 1e-6).unwrap(),
+        participation: Participation::OncePerRecord,
     }
     .plan()
     .unwrap();
@@ -121,7 +122,7 @@ fn write() {
     let mut plays = Vec::new();
     for t in 1..=8 {
         add(&chain, t);
-        let pending = selection.add(losses(t)).unwrap().unwrap();
+        let pending = selection.add(None, losses(t)).unwrap().unwrap();
         selection.sync(&mut ledger).unwrap();
         plays.push(vec![f64::from(
             *selection.publish(pending).unwrap().value(),

@@ -21,7 +21,14 @@ fn statistics(noise: Noise) -> Statistics {
         (Statistic::Sum { column: 1 }, false, 1.0),
     ];
     let adjacency = request(SumKind::Tree, noise, 1).adjacency;
-    Statistics::balanced(groups, &wanted, adjacency, noise == Noise::Laplace).unwrap()
+    Statistics::balanced(
+        groups,
+        &wanted,
+        adjacency,
+        Participation::OncePerRecord,
+        noise == Noise::Laplace,
+    )
+    .unwrap()
 }
 
 fn planned(kind: SumKind, noise: Noise) -> SumRequest {

@@ -2,21 +2,24 @@
 
 pub(crate) mod calendar;
 pub(crate) mod hash;
+mod short;
 mod step;
 mod target;
 mod value;
 
+pub(crate) use short::Shorts;
 pub(crate) use step::Step;
 pub(crate) use target::number;
-pub(crate) use value::{Missing, Short, confusion, decimal, is_number, parse_number};
+pub(crate) use value::{Missing, confusion, decimal, is_number, parse_number};
 
 use crate::error::{Column, Fault};
-use crate::formats::Field;
 use crate::reader::Sealed;
 use crate::schema::{Layout, MissingTarget, SchemaSpec};
 use hushstream_mechanism::losses::{Features, Record};
 use hushstream_mechanism::{OperatorOnly, Raw, RowDigest};
+use short::TOGETHER;
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 use step::Scale;
 use target::TargetEncoder;
@@ -177,6 +180,113 @@ pub(crate) struct Scales {
     highs: Vec<f64>,
 }
 
+/// The columns of a table by how a row without quotes is read: numbers all together, indicators of
+/// groups, and the others by their text.
+pub(crate) struct ByKind {
+    /// The scale of every number, and which fields are numbers or indicators: all bits, or none.
+    lines: Vec<Lines>,
+    needed: Vec<[u64; TOGETHER]>,
+    /// Numbers side by side: their fields, and the coordinate of the first.
+    runs: Vec<(Range<usize>, usize)>,
+    /// Fields of indicators.
+    marks: Vec<usize>,
+    /// Fields that are read by their text.
+    texts: Vec<usize>,
+    /// A row's numbers, scaled.
+    scaled: Vec<[f64; TOGETHER]>,
+}
+
+impl ByKind {
+    pub(crate) fn new(steps: &[Step]) -> Self {
+        let groups = steps.len().div_ceil(TOGETHER);
+        let mut kinds = Self {
+            lines: vec![Lines::default(); groups],
+            needed: vec![[0; TOGETHER]; groups],
+            runs: Vec::new(),
+            marks: Vec::new(),
+            texts: Vec::new(),
+            scaled: vec![[0.0; TOGETHER]; groups],
+        };
+        for (field, step) in steps.iter().enumerate() {
+            match step {
+                Step::Skip => continue,
+                Step::Number(scale) => {
+                    kinds.lines[field / TOGETHER].set(field % TOGETHER, scale);
+                    let slot = scale.slot as usize;
+                    match kinds.runs.last_mut() {
+                        Some((fields, first))
+                            if fields.end == field && *first + fields.len() == slot =>
+                        {
+                            fields.end += 1;
+                        }
+                        _ => kinds.runs.push((field..field + 1, slot)),
+                    }
+                }
+                Step::Mark { .. } => kinds.marks.push(field),
+                _ => {
+                    kinds.texts.push(field);
+                    continue;
+                }
+            }
+            kinds.needed.as_flattened_mut()[field] = u64::MAX;
+        }
+        kinds
+    }
+
+    /// Fields that are read by their text.
+    pub(crate) fn texts(&self) -> &[usize] {
+        &self.texts
+    }
+
+    /// Whether all numbers and indicators of a row are short decimals.
+    fn are_short(&self, shorts: &Shorts) -> bool {
+        let others = shorts.others().as_flattened().iter();
+        let needed = self.needed.as_flattened();
+        0 == others
+            .zip(needed)
+            .fold(0, |all, (other, needed)| all | other & needed)
+    }
+}
+
+/// Scales of fields that are read together, side by side.
+#[derive(Clone, Copy, Default)]
+struct Lines {
+    shift: [f64; TOGETHER],
+    factor: [f64; TOGETHER],
+    low: [f64; TOGETHER],
+    high: [f64; TOGETHER],
+}
+
+impl Lines {
+    fn set(&mut self, place: usize, scale: &Scale) {
+        self.shift[place] = scale.shift;
+        self.factor[place] = scale.factor;
+        self.low[place] = scale.low;
+        self.high[place] = scale.high;
+    }
+}
+
+struct Scaling<'a> {
+    values: &'a [[f64; TOGETHER]],
+    lines: &'a [Lines],
+    scaled: &'a mut [[f64; TOGETHER]],
+}
+
+impl pulp::WithSimd for Scaling<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) {
+        let numbers = self.values.iter().zip(self.lines);
+        for (scaled, (values, lines)) in self.scaled.iter_mut().zip(numbers) {
+            let bounds = |i: usize| [lines.low[i], lines.high[i]];
+            *scaled = std::array::from_fn(|i| {
+                line(values[i], [lines.shift[i], lines.factor[i]], bounds(i))
+            });
+        }
+    }
+}
+
 /// A row in the making, and what all rows have in common.
 pub(crate) struct Builder {
     sparse: bool,
@@ -290,9 +400,9 @@ impl Builder {
         let lines = scales.shifts.iter().zip(&scales.factors).zip(bounds);
         self.dense.clear();
         self.dense
-            .extend(numbers.iter().zip(lines).map(|(number, line)| {
-                let ((shift, factor), (low, high)) = line;
-                clipped((number + 0.0 - shift) * factor, *low, *high)
+            .extend(numbers.iter().zip(lines).map(|(number, scales)| {
+                let ((shift, factor), (low, high)) = scales;
+                line(*number, [*shift, *factor], [*low, *high])
             }));
         // The intercept comes with the end of the row.
         self.dense.resize(self.dimension, self.blank);
@@ -305,7 +415,8 @@ impl Builder {
     pub(crate) fn begin(&mut self) {
         if self.sparse {
             self.entries.clear();
-        } else {
+        } else if !self.only_checks || self.dense.is_empty() {
+            // Of a row that is only checked nothing is kept.
             self.dense.clear();
             self.dense.resize(self.dimension, self.blank);
         }
@@ -324,9 +435,8 @@ impl Builder {
     }
 
     fn put_number(&mut self, scale: &Scale, value: f64) {
-        // Minus zero becomes zero, also at a bound, which `clamp` would not do.
-        let scaled = (value + 0.0 - scale.shift) * scale.factor;
-        self.put(scale.slot, clipped(scaled, scale.low, scale.high));
+        let bounds = [scale.low, scale.high];
+        self.put(scale.slot, line(value, [scale.shift, scale.factor], bounds));
     }
 
     /// The parts of a date.
@@ -344,15 +454,6 @@ impl Builder {
         Ok(())
     }
 
-    /// A number of a column of numbers or of indicators.
-    #[inline(always)]
-    fn put_plain(&mut self, step: &Step, value: f64) {
-        match step {
-            Step::Number(scale) => self.put_number(scale, value),
-            _ => self.put_mark(step, value),
-        }
-    }
-
     /// An indicator of a group.
     fn put_mark(&mut self, step: &Step, value: f64) {
         if let Step::Mark { slot, place } = step
@@ -362,28 +463,66 @@ impl Builder {
         }
     }
 
-    /// A field of a row without quotes: short numbers are read where they stand.
-    #[inline(always)]
+    /// Whether fields that are decimals are numbers, and nothing else is asked of them.
+    pub(crate) fn reads_decimals(&self) -> bool {
+        !self.has_missing_numbers && !self.only_times
+    }
+
+    /// Puts all numbers and indicators of a row in their places; false, and nothing is done, if
+    /// some are no short decimals, or if the record is sparse.
+    pub(crate) fn short_fields(
+        &mut self,
+        kinds: &mut ByKind,
+        steps: &[Step],
+        shorts: &Shorts,
+    ) -> bool {
+        if self.sparse || !self.reads_decimals() || !kinds.are_short(shorts) {
+            return false;
+        }
+        if self.only_checks {
+            return true;
+        }
+        pulp::Arch::new().dispatch(Scaling {
+            values: shorts.values(),
+            lines: &kinds.lines,
+            scaled: &mut kinds.scaled,
+        });
+        for (fields, slot) in &kinds.runs {
+            let scaled = &kinds.scaled.as_flattened()[fields.clone()];
+            self.dense[*slot..*slot + scaled.len()].copy_from_slice(scaled);
+        }
+        for &field in &kinds.marks {
+            self.put_mark(&steps[field], shorts.values().as_flattened()[field]);
+        }
+        true
+    }
+
+    /// A field of a row without quotes, which may be a short number.
     pub(crate) fn plain_field(
         &mut self,
         step: &Step,
-        line: &[u8],
-        field: &Field,
+        short: Option<f64>,
+        text: &[u8],
         targets: Targets,
     ) -> Result<(), Fault> {
-        if let Step::Number(_) | Step::Mark { .. } = step
-            && !self.has_missing_numbers
-            && !self.only_times
-        {
-            if self.only_checks && field.is_decimal() {
-                return Ok(());
-            }
-            if let Some(value) = field.number(line) {
-                self.put_plain(step, value);
-                return Ok(());
+        if self.reads_decimals() {
+            match step {
+                Step::Number(scale) => {
+                    if let Some(value) = short.or_else(|| decimal(text)) {
+                        self.put_number(scale, value);
+                        return Ok(());
+                    }
+                }
+                Step::Mark { .. } => {
+                    if let Some(value) = short.or_else(|| decimal(text)) {
+                        self.put_mark(step, value);
+                        return Ok(());
+                    }
+                }
+                _ => {}
             }
         }
-        self.field(step, &line[field.place.clone()], targets)
+        self.field(step, text, targets)
     }
 
     /// A field that is a number already: as if it were written out.
@@ -619,9 +758,12 @@ impl Builder {
     }
 }
 
-/// A number within bounds; at a bound it is the bound.
+/// A number on its way to its coordinate: (value − shift)·factor within bounds; at a bound it is the
+/// bound.
 #[inline(always)]
-fn clipped(value: f64, low: f64, high: f64) -> f64 {
+fn line(value: f64, [shift, factor]: [f64; 2], [low, high]: [f64; 2]) -> f64 {
+    // Minus zero becomes zero, also at a bound, which `clamp` would not do.
+    let value = (value + 0.0 - shift) * factor;
     let above = if value > low { value } else { low };
     if above < high { above } else { high }
 }

@@ -5,7 +5,6 @@
 //! such as `007`, and numbers beyond 2⁵³, which floats do not tell apart, are texts.
 
 use std::collections::HashMap;
-use std::ops::Range;
 
 /// Whole numbers below this are exact as floats.
 const EXACT: f64 = 9_007_199_254_740_992.0;
@@ -20,104 +19,8 @@ pub(crate) fn parse_number(field: &[u8]) -> Option<f64> {
     std::str::from_utf8(field).ok()?.parse().ok()
 }
 
-/// A short decimal as it stands in a row, as most fields of most tables do: at most eight bytes,
-/// digits with perhaps a minus before them and a point among them. It is read as one integer.
-/// Without this a run on a table of numbers takes a third longer.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Short {
-    /// The digits, the last one in the highest byte, and zeros before the first.
-    digits: u64,
-    /// Bits below the byte of the point; 64 if there is none.
-    point: u32,
-    is_negative: bool,
-}
-
-impl Short {
-    /// A field that is known to be one: digits, and this many of them behind a point.
-    #[inline(always)]
-    pub(crate) fn of(line: &[u8], place: &Range<usize>, decimals: Option<u32>) -> Option<Self> {
-        Some(Self {
-            digits: eight_bytes(line, place)?,
-            point: decimals.map_or(64, |decimals| 56_u32.wrapping_sub(8 * decimals)),
-            is_negative: false,
-        })
-    }
-
-    /// A field that may be one.
-    pub(crate) fn find(line: &[u8], place: &Range<usize>) -> Option<Self> {
-        const HIGH: u64 = u64::from_le_bytes([0x80; 8]);
-        let digits = eight_bytes(line, place)?;
-        let mut short = Self {
-            digits,
-            point: 64,
-            is_negative: false,
-        };
-        // The high bit of every byte that is no digit.
-        let mut others = ((digits & !HIGH).wrapping_add(0x7676_7676_7676_7676) | digits) & HIGH;
-        if others == 0 {
-            return Some(short);
-        }
-        let is = |byte: u8, bits: u32| (digits >> bits) as u8 == byte ^ b'0';
-        let first = 64 - 8 * place.len() as u32;
-        let mut left = place.len() - 1;
-        if is(b'-', first) {
-            short.is_negative = true;
-            short.digits &= (u64::MAX << first) << 8;
-            others &= others - 1;
-            if others == 0 {
-                return (left > 0).then_some(short);
-            }
-            left -= 1;
-        }
-        // A point, nothing else, and a digit.
-        short.point = others.trailing_zeros() & 0x38;
-        let is_point = is(b'.', short.point) && others & (others - 1) == 0;
-        (is_point && left > 0).then_some(short)
-    }
-
-    #[inline(always)]
-    pub(crate) fn value(self) -> f64 {
-        let size = if self.point == 64 {
-            eight_digits(self.digits) as f64
-        } else {
-            // What stands before the point moves up.
-            let after = (u64::MAX << self.point) << 8;
-            let whole = self.digits & !(u64::MAX << self.point);
-            let decimals = 7 - self.point as usize / 8;
-            shifted(eight_digits(self.digits & after | whole << 8), decimals)
-        };
-        if self.is_negative { -size } else { size }
-    }
-}
-
-/// A field of at most eight bytes as one integer, digits by their value: the last byte is the
-/// highest, and zeros stand before the first.
-#[inline(always)]
-fn eight_bytes(line: &[u8], place: &Range<usize>) -> Option<u64> {
-    const ZEROS: u64 = u64::from_le_bytes([b'0'; 8]);
-    let bits = 8 * place.len();
-    if !(8..=64).contains(&bits) {
-        return None;
-    }
-    let word = match line.get(place.end.wrapping_sub(8)..place.end) {
-        Some(eight) => u64::from_le_bytes(eight.try_into().ok()?),
-        None => u64::from_le_bytes(*line.first_chunk()?) << (64 - 8 * place.end),
-    };
-    Some((word ^ ZEROS) & (u64::MAX << (64 - bits)))
-}
-
-/// The number that eight digits are: by pairs, fours and eights. 99, 9999 and 99999999 fit their
-/// bytes, so no sum carries over.
-#[inline(always)]
-fn eight_digits(eight: u64) -> i64 {
-    let pairs = (eight.wrapping_mul(10 << 8 | 1) >> 8) & 0x00ff_00ff_00ff_00ff;
-    let fours = (pairs.wrapping_mul(100 << 16 | 1) >> 16) & 0x0000_ffff_0000_ffff;
-    (fours.wrapping_mul(10_000 << 32 | 1) >> 32) as i64
-}
-
 /// At most 15 digits and their power of ten are exact as floats, so one division rounds once: the
 /// result is the nearest float, as [`parse_number`] gives it.
-#[inline(always)]
 fn shifted(digits: i64, decimals: usize) -> f64 {
     const POWERS: [f64; 16] = [
         1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
@@ -303,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn short_numbers_are_the_nearest_floats() {
+    fn decimals_are_the_nearest_floats() {
         let mut state = 1_u64;
         for _ in 0..20_000 {
             state = state
@@ -314,21 +217,9 @@ mod tests {
             digits.insert((state >> 50) as usize % (digits.len() + 1), '.');
             let text = format!("{}{digits}", ["", "-"][(state >> 60) as usize % 2]);
             let expected = parse_number(text.as_bytes()).unwrap();
-            // Wherever it stands in its row.
-            for before in ["", "7,", "abc,-1,"] {
-                let line = format!("{before}{text},1");
-                let place = before.len()..before.len() + text.len();
-                let found = Short::find(line.as_bytes(), &place).map(Short::value);
-                let is_short = text.len() <= 8 && line.len() >= 8;
-                let wanted = is_short.then_some(expected.to_bits());
-                assert_eq!(found.map(f64::to_bits), wanted, "{line}");
-            }
             let wanted = (digits.len() <= 16).then_some(expected.to_bits());
             assert_eq!(decimal(text.as_bytes()).map(f64::to_bits), wanted, "{text}");
         }
-        let line = b"-7,1234567";
-        assert_eq!(Short::find(line, &(0..2)).map(Short::value), Some(-7.0));
-        assert!(Short::find(b"-7,1", &(0..2)).is_none()); // a row of less than eight bytes
         for text in [
             "",
             "-",
@@ -354,11 +245,6 @@ mod tests {
             "1.-",
         ] {
             assert_eq!(decimal(text.as_bytes()), None, "{text}");
-            for (before, after) in [("7777777,", ",7"), ("", ",7777777")] {
-                let line = format!("{before}{text}{after}");
-                let place = before.len()..before.len() + text.len();
-                assert!(Short::find(line.as_bytes(), &place).is_none(), "{text}");
-            }
         }
     }
 

@@ -1,9 +1,9 @@
 //! Tables of separated values: RFC 4180, with line breaks of either kind, and with line breaks
 //! within quotes only if the input allows them.
 
-use super::marks::Fields;
+use super::plain::{Fields, Kind};
 use super::{Failure, FileFormat, NamesFrom, OTHER_KIND, Opened, Rows};
-use crate::encode::{Builder, Columns, Targets, is_number};
+use crate::encode::{Builder, ByKind, Columns, Shorts, Targets, is_number};
 use crate::error::Fault;
 use crate::schema::Space;
 use memchr::memchr;
@@ -74,9 +74,13 @@ impl FileFormat for Separated {
         let Space::Columns(_) = file.layout.space() else {
             return Err(OTHER_KIND);
         };
+        let columns = Columns::new(file.layout, file.names, file.beside)?;
         Ok(Box::new(Table {
             separator: file.separator,
-            columns: Columns::new(file.layout, file.names, file.beside)?,
+            fields: Fields::new(columns.steps.len(), file.separator),
+            shorts: Shorts::new(columns.steps.len()),
+            kinds: ByKind::new(&columns.steps),
+            columns,
         }))
     }
 }
@@ -108,42 +112,99 @@ fn check_separator(line: &[u8], separator: u8, width: usize) -> Result<(), Failu
 struct Table {
     separator: u8,
     columns: Columns,
+    /// The columns by kind, and the last row's fields, if it has no quotes.
+    kinds: ByKind,
+    fields: Fields,
+    shorts: Shorts,
+}
+
+impl Table {
+    fn fail(&self, at: usize, field: usize, fault: Fault) -> Failure {
+        Failure {
+            at,
+            column: Some(self.columns.column(field)),
+            fault,
+        }
+    }
+
+    /// Reads the fields whose text decides, of a row whose other fields are read.
+    fn texts(&self, line: &[u8], builder: &mut Builder, targets: Targets) -> Result<(), Failure> {
+        for &field in self.kinds.texts() {
+            let (step, place) = (&self.columns.steps[field], self.fields.place(field));
+            let read = builder.field(step, &line[place.clone()], targets);
+            read.map_err(|fault| self.fail(place.start, field, fault))?;
+        }
+        Ok(())
+    }
+
+    /// Reads a row without quotes field by field: the first fault counts.
+    fn one_by_one(
+        &self,
+        line: &[u8],
+        builder: &mut Builder,
+        targets: Targets,
+    ) -> Result<usize, Failure> {
+        let found = self.fields.ends().len();
+        for (field, step) in self.columns.steps[..found].iter().enumerate() {
+            let place = self.fields.place(field);
+            let text = &line[place.clone()];
+            let read = builder.plain_field(step, self.shorts.get(field), text, targets);
+            read.map_err(|fault| self.fail(place.start, field, fault))?;
+        }
+        Ok(found)
+    }
+
+    /// Reads a row with quotes: how many fields it has, and where one too many begins.
+    fn quoted(
+        &self,
+        line: &[u8],
+        builder: &mut Builder,
+        targets: Targets,
+    ) -> Result<(usize, Option<usize>), Failure> {
+        let mut fields = fields(line, self.separator);
+        let mut found = 0;
+        for (step, (begin, text)) in self.columns.steps.iter().zip(fields.by_ref()) {
+            let read = builder.field(step, &text, targets);
+            read.map_err(|fault| self.fail(begin, found, fault))?;
+            found += 1;
+        }
+        Ok((found, fields.next().map(|(begin, _)| begin)))
+    }
 }
 
 impl Rows for Table {
     fn row(&mut self, line: &[u8], builder: &mut Builder, targets: Targets) -> Result<(), Failure> {
         let expected = self.columns.steps.len();
-        let fail = |at, field, fault| Failure {
-            at,
-            column: Some(self.columns.column(field)),
-            fault,
-        };
-        let (mut steps, mut found, mut at) = (self.columns.steps.iter(), 0, 0);
-        let is_long = if memchr(b'"', line).is_some() {
-            let mut fields = fields(line, self.separator);
-            for (step, (begin, text)) in steps.by_ref().zip(fields.by_ref()) {
-                let read = builder.field(step, &text, targets);
-                read.map_err(|fault| fail(begin, found, fault))?;
-                found += 1;
-            }
-            fields.next().inspect(|&(begin, _)| at = begin).is_some()
+        let kind = if builder.only_checks {
+            self.fields.check(line)
         } else {
-            let mut fields = Fields::new(line, self.separator);
-            for (step, field) in steps.by_ref().zip(fields.by_ref()) {
-                let read = builder.plain_field(step, line, &field, targets);
-                read.map_err(|fault| fail(field.place.start, found, fault))?;
-                found += 1;
-            }
-            fields
-                .next()
-                .inspect(|field| at = field.place.start)
-                .is_some()
+            self.fields.cut(line)
         };
-        if is_long {
-            return Err(fail(at, found, Fault::LongRow { expected }));
+        let is_whole = self.fields.ends().len() == expected;
+        let (found, one_more) = match kind {
+            Kind::Decimals if is_whole && builder.reads_decimals() => {
+                return self.texts(line, builder, targets);
+            }
+            Kind::Quoted => self.quoted(line, builder, targets)?,
+            Kind::Fields | Kind::Decimals | Kind::Long(_) => {
+                self.shorts.read(line, self.fields.ends());
+                let (kinds, steps) = (&mut self.kinds, &self.columns.steps);
+                let is_fields = is_whole && !matches!(kind, Kind::Long(_));
+                if is_fields && builder.short_fields(kinds, steps, &self.shorts) {
+                    return self.texts(line, builder, targets);
+                }
+                let found = self.one_by_one(line, builder, targets)?;
+                match kind {
+                    Kind::Long(at) => (found, Some(at)),
+                    _ => (found, None),
+                }
+            }
+        };
+        if let Some(at) = one_more {
+            return Err(self.fail(at, found, Fault::LongRow { expected }));
         }
         if found < expected {
-            return Err(fail(line.len(), found, Fault::ShortRow { expected, found }));
+            return Err(self.fail(line.len(), found, Fault::ShortRow { expected, found }));
         }
         Ok(())
     }

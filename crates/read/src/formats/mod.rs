@@ -5,14 +5,13 @@ mod csv;
 mod form;
 mod jsonl;
 mod libsvm;
-mod marks;
 #[cfg(feature = "parquet")]
 pub(crate) mod parquet;
+mod plain;
 mod vw;
 
 pub use form::Form;
 pub(crate) use form::first_names;
-pub(crate) use marks::Field;
 
 use crate::encode::{Beside, Builder, Columns, Targets};
 use crate::error::{Column, Fault};

@@ -215,7 +215,8 @@ impl Layout {
     }
 
     /// The bound without the intercept: longer rows are scaled down to it.
-    pub(crate) fn features_norm(&self) -> f64 {
+    #[must_use]
+    pub fn features_norm(&self) -> f64 {
         self.stated.norm.unwrap_or(self.features_square.sqrt())
     }
 

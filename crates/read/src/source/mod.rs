@@ -299,6 +299,11 @@ impl Source {
 
 /// Text is UTF-8 without NUL.
 fn check(bytes: &[u8]) -> Option<(usize, Fault)> {
+    // Most rows are ASCII without NUL, and a sum of all bytes is done sooner than a search.
+    let high = |bits: u8, byte: &u8| bits | byte | byte.wrapping_sub(1);
+    if bytes.iter().fold(0, high) < 0x80 {
+        return None;
+    }
     if let Some(at) = memchr(0, bytes) {
         return Some((at, Fault::Nul));
     }

@@ -130,7 +130,7 @@ impl Player for BanditPlayer {
         &mut self,
         recipe: &BanditRecipe,
         answers: &mut Private<Means>,
-        _: Option<u64>,
+        person: Option<u64>,
         record: Raw<Record>,
         board: Option<&mut Scoreboard>,
     ) -> Result<Option<PendingOf<Means>>, RunError> {
@@ -145,7 +145,7 @@ impl Player for BanditPlayer {
             (Actions::Arms(_), Some(arm)) => Ask::Arm(arm),
             _ => Ask::Mixture(&self.play.point),
         };
-        Ok(answers.answer_record(&reading, ask, record)?)
+        Ok(answers.answer_record(person, &reading, ask, record)?)
     }
 
     fn observe(&mut self, recipe: &BanditRecipe, answer: f64) -> Result<(), RunError> {
@@ -198,12 +198,12 @@ impl BanditRun {
         self.released(ledger, |player| player.play.clone())
     }
 
-    /// Plays one round with the answer itself, as logged or met.
+    /// Plays one round with the answer itself, as logged or met. `person` as in [`Run::learn`].
     ///
     /// # Errors
     /// [`RunError::Finished`] after the last round; those of the mechanism.
-    pub fn answer(&mut self, answer: Raw<f64>) -> Result<(), RunError> {
-        self.round(|_, _, answers| Ok(answers.answer(answer)?))
+    pub fn answer(&mut self, person: Option<u64>, answer: Raw<f64>) -> Result<(), RunError> {
+        self.round(|_, _, answers| Ok(answers.answer(person, answer)?))
     }
 
     /// Plays one round with a person's whole loss vector, of which only the part that the play
@@ -211,12 +211,16 @@ impl BanditRun {
     ///
     /// # Errors
     /// As [`BanditRun::answer`].
-    pub fn learn_losses(&mut self, losses: Raw<Vec<f64>>) -> Result<(), RunError> {
+    pub fn learn_losses(
+        &mut self,
+        person: Option<u64>,
+        losses: Raw<Vec<f64>>,
+    ) -> Result<(), RunError> {
         self.round(|player, recipe, answers| {
             let play = &player.play;
             Ok(match (&recipe.request.actions, play.action) {
-                (Actions::Arms(_), Some(arm)) => answers.answer_arm(arm, losses)?,
-                _ => answers.answer_linear(&play.point, losses)?,
+                (Actions::Arms(_), Some(arm)) => answers.answer_arm(person, arm, losses)?,
+                _ => answers.answer_linear(person, &play.point, losses)?,
             })
         })
     }

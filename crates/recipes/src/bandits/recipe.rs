@@ -2,11 +2,13 @@
 
 use crate::catalogue::{RecipeName, Rules};
 use crate::error::RecipeError;
+use crate::note::as_before;
 use hushstream_account::{Adjacency, Budget};
 use hushstream_learn::LearnError;
 use hushstream_learn::bandits::{
-    AnswerSize, BanditLearner, Exp2, Exp2Actions, Exp2Rates, FeedbackNoiseSize, Octaves, Scrible,
+    AnswerSize, BanditLearner, Epochs, Exp2, Exp2Actions, Exp2Rates, FeedbackNoiseSize, Scrible,
 };
+use hushstream_mechanism::Participation;
 use hushstream_mechanism::feedback::{
     FeedbackNoise, FeedbackPlan, FeedbackRequest, Range, Reading,
 };
@@ -72,6 +74,8 @@ pub struct BanditRequest {
     pub reading: Option<Reading>,
     /// T, if it is known; otherwise the learner restarts in octaves.
     pub rounds: Option<u64>,
+    /// Rounds after which the learner begins anew, for losses that drift; never if none.
+    pub restart: Option<u64>,
     /// Rounds for which a play is held; the best for `exp2-batched` if none is given, otherwise 1.
     pub batch: Option<u64>,
     /// The noise; if none is named, the one of the budget's two with the smaller variance.
@@ -80,6 +84,8 @@ pub struct BanditRequest {
     pub budget: Budget,
     /// The neighbouring relation.
     pub adjacency: Adjacency,
+    /// Who answers how often.
+    pub participation: Participation,
 }
 
 /// A recipe with everything fixed but the data.
@@ -140,7 +146,8 @@ impl BanditRequest {
         let batch = match (self.batch, self.rounds) {
             (Some(batch), _) => batch,
             (None, _) if !rules.holds => 1,
-            (None, Some(rounds)) => self.best_batch(rounds)?,
+            (None, Some(rounds)) => self.best_batch(self.restart.unwrap_or(rounds))?,
+            (None, None) if self.restart.is_some() => self.best_batch(self.restart.unwrap_or(1))?,
             // ⌈1/ε⌉ makes the noise of a mean as large as the losses.
             (None, None) => (1.0 / self.budget.epsilon()).ceil().clamp(1.0, 1e6) as u64,
         };
@@ -180,6 +187,7 @@ impl BanditRequest {
                 rounds: self.rounds,
                 noise,
                 adjacency: self.adjacency,
+                participation: self.participation,
                 budget: self.budget,
             }
             .plan()
@@ -216,7 +224,8 @@ impl BanditRequest {
                 request: self.clone(),
                 own: None,
             };
-            let bound = recipe.regret_bound().unwrap_or(f64::INFINITY);
+            let bound = recipe.epoch_bound(rounds.div_ceil(batch));
+            let bound = bound.unwrap_or(f64::INFINITY);
             if bound < best.0 {
                 best = (bound, batch);
             }
@@ -255,10 +264,30 @@ impl BanditRecipe {
     }
 
     /// A bound on the expected regret against losses that do not depend on the plays, for a known
-    /// horizon.
+    /// horizon; with restarts, against the best choice of every season.
     #[must_use]
     pub fn regret_bound(&self) -> Option<f64> {
+        if self.request.participation.is_per_person() {
+            return None; // records beyond a limit are not learned
+        }
         let items = self.request.rounds?.div_ceil(self.batch());
+        match self.season() {
+            Some(season) => {
+                let seasons = items.div_ceil(season) as f64;
+                Some(seasons * self.epoch_bound(season)?)
+            }
+            None => self.epoch_bound(items),
+        }
+    }
+
+    /// Items of a season, in whole batches, if it begins anew.
+    fn season(&self) -> Option<u64> {
+        let restart = self.request.restart?;
+        Some((restart / self.batch()).max(1))
+    }
+
+    /// The bound for so many items that one learner plays.
+    fn epoch_bound(&self, items: u64) -> Option<f64> {
         let noise = self.noise_size();
         let whole = self.batch() as f64 * self.request.range.bound();
         match &self.request.actions {
@@ -300,12 +329,8 @@ impl BanditRecipe {
         }
         let (actions, noise) = (self.request.actions.clone(), self.noise_size());
         let size = self.request.answers(self.batch());
-        Ok(match self.request.rounds {
-            Some(rounds) => tuned(&actions, rounds.div_ceil(self.batch()), noise, size)?,
-            None => Box::new(Octaves::new(move |items| {
-                tuned(&actions, items, noise, size)
-            })?),
-        })
+        let items = self.request.rounds.map(|t| t.div_ceil(self.batch()));
+        epochs(actions, items, self.season(), noise, size)
     }
 
     /// A fresh learner for exact answers, one per round.
@@ -315,12 +340,8 @@ impl BanditRecipe {
             FeedbackNoiseSize::Laplace(0.0),
         );
         let size = self.request.answers(1);
-        Ok(match self.request.rounds {
-            Some(rounds) => tuned(&actions, rounds, none, size)?,
-            None => Box::new(Octaves::new(move |items| {
-                tuned(&actions, items, none, size)
-            })?),
-        })
+        let (rounds, restart) = (self.request.rounds, self.request.restart);
+        epochs(actions, rounds, restart, none, size)
     }
 
     /// Everything that makes two runs the same, in one line.
@@ -331,7 +352,7 @@ impl BanditRecipe {
         } else {
             ""
         };
-        format!("{:?} with {:?}{own}", self.request, self.plan)
+        as_before(&format!("{:?} with {:?}{own}", self.request, self.plan))
     }
 }
 
@@ -343,6 +364,25 @@ impl fmt::Debug for OwnLearner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("OwnLearner")
     }
+}
+
+/// One learner for all items, one for every season, or one for every octave.
+fn epochs(
+    actions: Actions,
+    items: Option<u64>,
+    season: Option<u64>,
+    noise: FeedbackNoiseSize,
+    size: AnswerSize,
+) -> Result<Box<dyn BanditLearner>, RecipeError> {
+    Ok(match (season, items) {
+        (Some(season), _) => Box::new(Epochs::seasons(season, move |items| {
+            tuned(&actions, items, noise, size)
+        })?),
+        (None, Some(items)) => tuned(&actions, items, noise, size)?,
+        (None, None) => Box::new(Epochs::octaves(move |items| {
+            tuned(&actions, items, noise, size)
+        })?),
+    })
 }
 
 fn tuned(

@@ -14,7 +14,7 @@ pub(super) const EXP2: Entry = Entry {
     mechanism: MechanismKind::Feedback,
     printed: "O(sqrt(N T log T log N)/eps)",
     holds: "ln N/eta + eta N T (1+v)/(1-gamma) + 2 gamma T + O(1): sqrt(N T log N) log(NT)/eps; on K points in N dimensions ln K for ln N, and gamma 4N times larger",
-    hears: &[Wish::Noise],
+    hears: &[Wish::Noise, Wish::Restart],
     rules: Rules::Bandit(BanditRules {
         plays: Plays::Choices,
         holds: false,
@@ -33,7 +33,7 @@ pub(super) const EXP2_BATCHED: Entry = Entry {
     printed: "O(sqrt(N T/eps)) for its own learner",
     holds: "B times exp2's bound for T/B rounds with noise 1/(eps B): about sqrt(N T log \
         N/eps) log T",
-    hears: &[Wish::Noise],
+    hears: &[Wish::Noise, Wish::Restart],
     rules: Rules::Bandit(BanditRules {
         plays: Plays::Choices,
         holds: true,
@@ -52,7 +52,7 @@ pub(super) const SCRIBLE: Entry = Entry {
     printed: "O(sqrt(T log T) sqrt(N^2 nu (M^2 + N |X|_2^2 |Y|_1^2/eps^2))), M the largest \
         |<l, x>|",
     holds: "2 eta N^2 T (1+v) + nu ln T/eta + O(1), v the variance of scalar noise",
-    hears: &[Wish::Noise],
+    hears: &[Wish::Noise, Wish::Restart],
     rules: Rules::Bandit(BanditRules {
         plays: Plays::Set,
         holds: false,
@@ -65,7 +65,8 @@ pub(super) const PFTAL_BANDIT: Entry = Entry {
     source: "ST13 Algorithm 3",
     errata: &["S1", "S2", "S7", "S8", "S9"],
     guarantee: "transcript of plays",
-    when: "convex losses of which only the value at the play is seen; from the library",
+    when: "convex losses of which only the value at the play is seen; learn, for one of two \
+        classes or a number",
     mechanism: MechanismKind::Values(SumKind::Tree),
     printed: "O~(p T^(2/3) chi) oblivious, O~(p T^(3/4) chi) adaptive",
     holds: "the printed rates with sensitivity 2pB/beta (pB/beta for values in [0, B])",

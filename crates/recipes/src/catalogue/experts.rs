@@ -16,7 +16,7 @@ pub(super) const DARTBOARD: Entry = Entry {
         d/eps)",
     holds: "ln d/kappa + kappa T/8 + 1 with calibrated kappa, p and K, against losses fixed in \
         advance",
-    hears: &[],
+    hears: &[Wish::Restart],
     rules: Rules::Choice(Method::Dartboard, Among::Experts),
 };
 
@@ -32,7 +32,7 @@ pub(super) const DARTBOARD_BATCHED: Entry = Entry {
         d/eps^(4/5))",
     holds: "ln d/kappa + kappa B T/8 + 1 with calibrated kappa, p, K and B, against losses \
         fixed in advance",
-    hears: &[],
+    hears: &[Wish::Restart],
     rules: Rules::Choice(Method::BatchedDartboard, Among::Experts),
 };
 
@@ -47,7 +47,7 @@ pub(super) const HEDGE_BATCHED: Entry = Entry {
     printed: "not in the papers",
     holds: "sqrt(T B ln d/2) with B = 2 sqrt(ln d/rho) (replace-one), against losses fixed in \
         advance",
-    hears: &[],
+    hears: &[Wish::Restart],
     rules: Rules::Choice(Method::BatchedHedge, Among::Experts),
 };
 
@@ -63,7 +63,7 @@ pub(super) const COVER: Entry = Entry {
     printed: "LD O(sqrt(T d log T) + T^(1/3) d log^(1/3)(1/delta) log T/eps)",
     holds: "L D times the dartboard's bound on the net's points, plus L radius T, against \
         losses fixed in advance",
-    hears: &[Wish::Loss, Wish::Set, Wish::Radius],
+    hears: &[Wish::Loss, Wish::Set, Wish::Radius, Wish::Restart],
     rules: Rules::Choice(Method::Dartboard, Among::Points),
 };
 
@@ -74,12 +74,12 @@ pub(super) const LIMITED_UPDATES: Entry = Entry {
     errata: &["F9"],
     guarantee: "transcript; experts pure, convex losses delta > 0",
     when: "losses are drawn from one distribution; the horizon need not be known; learn for \
-        experts, two classes or a number (smooth losses)",
+        experts, two classes or a number",
     mechanism: MechanismKind::Batch,
     printed: "sum 2^i Delta_(2^i): experts O(sqrt(T log d) + log d log T/eps), convex \
         O(LD(sqrt(T) + sqrt(d) log T/eps))",
     holds: "the printed rates with Delta_(2^(i-1)), for stochastic losses only; convex losses \
-        must be smooth",
+        smooth, or of linear models",
     hears: &[Wish::Loss, Wish::Set, Wish::Radius],
     rules: Rules::Choice(Method::LimitedUpdates, Among::Experts),
 };

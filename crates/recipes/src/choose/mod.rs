@@ -98,6 +98,8 @@ pub struct Wishes {
     pub link: Option<Link>,
     /// Items for which a window recipe protects a record.
     pub window: Option<u64>,
+    /// Rounds after which a selection or a bandit begins anew.
+    pub restart: Option<u64>,
     /// Columns that each table of `tables` takes: 1 to 3, or 0 for curves alone.
     pub tables: Option<u32>,
 }
@@ -132,6 +134,7 @@ impl Wishes {
             (Wish::Rate, self.learning_rate.is_some()),
             (Wish::Ridge, self.ridge.is_some()),
             (Wish::Window, self.window.is_some()),
+            (Wish::Restart, self.restart.is_some()),
         ];
         let mut stated = stated.into_iter().filter(|(_, is_stated)| *is_stated);
         match stated.find(|(wish, _)| !is_heard(*wish)) {

@@ -33,6 +33,7 @@
 
 use super::recipe::DecisionsRecipe;
 use crate::catalogue::RecipeName;
+use hushstream_mechanism::Participation;
 use hushstream_mechanism::sums::{Noise, SumKind};
 
 /// What bounds noise and chance.
@@ -72,14 +73,17 @@ impl DecisionsRecipe {
     }
 
     /// A bound on the expected regret of `igw`, in rewards of 0 to 1, with a known horizon; rewards
-    /// are linear in the features with ‖θ‖ ≤ 1/R, and feedback comes within the batch.
+    /// are linear in the features with ‖θ‖ ≤ 1/R, and feedback comes within the batch. None where
+    /// persons are limited: records beyond a limit are not learned.
     #[must_use]
     pub fn regret_bound(&self) -> Option<f64> {
         let request = self.request();
         let is_igw = request.recipe == RecipeName::Igw;
         let is_normal = self.plan().request().noise == Noise::Gaussian;
+        let learns_all = self.plan().request().participation == Participation::OncePerRecord;
         if !is_igw
             || !is_normal
+            || !learns_all
             || request.horizon_unknown
             || self.plan().request().kind == SumKind::Octave
         {

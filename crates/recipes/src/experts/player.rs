@@ -97,7 +97,7 @@ impl Player for ExpertsPlayer {
         &mut self,
         recipe: &ExpertsRecipe,
         selection: &mut Private<Choice>,
-        _: Option<u64>,
+        person: Option<u64>,
         record: Raw<Record>,
         board: Option<&mut Scoreboard>,
     ) -> Result<Option<PendingOf<Choice>>, RunError> {
@@ -105,9 +105,10 @@ impl Player for ExpertsPlayer {
             board.score(&record, &self.weights);
         }
         Ok(match &recipe.request.advice {
-            Advice::Experts(_) => selection.add(record.into_losses())?,
+            Advice::Experts(_) => selection.add(person, record.into_losses())?,
             Advice::Net { loss, .. } => {
-                selection.add_record(loss.as_ref(), &recipe.points, recipe.range, record)?
+                let (loss, points) = (loss.as_ref(), &recipe.points);
+                selection.add_record(person, loss, points, recipe.range, record)?
             }
         })
     }
@@ -145,16 +146,20 @@ impl ExpertsRun {
         OperatorOnly::new(self.player.expert)
     }
 
-    /// Plays one round with the losses of all experts.
+    /// Plays one round with the losses of all experts. `person` as in [`Run::learn`].
     ///
     /// # Errors
     /// [`RunError::Finished`] after the last round; a recipe that plays on a net; those of the
     /// mechanism.
-    pub fn learn_losses(&mut self, losses: Raw<Vec<f64>>) -> Result<(), RunError> {
+    pub fn learn_losses(
+        &mut self,
+        person: Option<u64>,
+        losses: Raw<Vec<f64>>,
+    ) -> Result<(), RunError> {
         if !self.recipe.points.is_empty() {
             return Err(unfit("cover learns from records: use learn"));
         }
-        self.round(|_, _, selection| Ok(selection.add(losses)?))
+        self.round(|_, _, selection| Ok(selection.add(person, losses)?))
     }
 }
 

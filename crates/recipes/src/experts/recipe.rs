@@ -2,8 +2,10 @@
 
 use crate::catalogue::{CATALOGUE, RecipeName, Rules};
 use crate::error::RecipeError;
-use crate::linear::{Holds, RegretBound};
+use crate::linear::{Holds, NOT_ALL, RegretBound};
+use crate::note::as_before;
 use hushstream_account::{Adjacency, Budget};
+use hushstream_mechanism::Participation;
 use hushstream_mechanism::losses::Loss;
 use hushstream_mechanism::select::{Board, Horizon, SelectPlan, SelectRequest};
 use hushstream_sets::{ConvexSet, SetError};
@@ -46,6 +48,8 @@ pub struct ExpertsRequest {
     pub advice: Advice,
     /// T, if it is known; otherwise octaves.
     pub rounds: Option<u64>,
+    /// Rounds after which it begins anew, for losses that drift; never if none.
+    pub restart: Option<u64>,
     /// Rounds for which an expert is held; the best for the batched recipes if none is given.
     pub batch: Option<u64>,
     /// Parameters of one's own instead of calibrated ones, for a known horizon.
@@ -54,6 +58,8 @@ pub struct ExpertsRequest {
     pub budget: Budget,
     /// The neighbouring relation.
     pub adjacency: Adjacency,
+    /// Who contributes how often.
+    pub participation: Participation,
 }
 
 /// A recipe with everything fixed but the data.
@@ -147,9 +153,14 @@ impl ExpertsRequest {
         let request = SelectRequest {
             method,
             experts,
-            horizon: self.rounds.map_or(Horizon::Unknown, Horizon::Known),
+            horizon: match (self.restart, self.rounds) {
+                (Some(season), rounds) => Horizon::Seasons { season, rounds },
+                (None, Some(rounds)) => Horizon::Known(rounds),
+                (None, None) => Horizon::Unknown,
+            },
             batch: self.batch,
             adjacency: self.adjacency,
+            participation: self.participation,
             budget: self.budget,
         };
         let plan = match self.board {
@@ -213,9 +224,13 @@ impl ExpertsRecipe {
     }
 
     /// A bound on the expected regret against losses that do not depend on the plays, where there
-    /// is one; with a net, against every point of the set.
+    /// is one; with a net, against every point of the set. None where persons are limited: records
+    /// beyond a limit are not learned.
     #[must_use]
     pub fn regret_bound(&self) -> Option<f64> {
+        if self.request.participation.is_per_person() {
+            return None;
+        }
         let bound = self.plan.regret_bound()?;
         Some(match &self.request.advice {
             Advice::Experts(_) => bound,
@@ -246,13 +261,22 @@ impl ExpertsRecipe {
     /// # Errors
     /// The reason, for people.
     pub fn certified(&self) -> Result<RegretBound, String> {
+        if self.request.participation.is_per_person() {
+            return Err(NOT_ALL.to_owned());
+        }
         let Some(rate) = self.plan.doubling_rate() else {
             let value = self.regret_bound();
             return value
                 .map(|value| RegretBound {
                     value,
                     holds: Holds::ExpectedOblivious,
-                    theorem: self.request.recipe.entry().holds,
+                    theorem: match self.request.restart {
+                        Some(_) => {
+                            "ceil(T/S) times the recipe's bound for a season of S rounds, against \
+                             the best expert of every season"
+                        }
+                        None => self.request.recipe.entry().holds,
+                    },
                 })
                 .ok_or_else(|| "none is known for an unknown horizon".to_owned());
         };
@@ -291,6 +315,9 @@ impl ExpertsRecipe {
                 )
             }
         };
-        format!("{} with {advice}, {:?}", self.request.recipe, self.plan)
+        as_before(&format!(
+            "{} with {advice}, {:?}",
+            self.request.recipe, self.plan
+        ))
     }
 }

@@ -98,14 +98,17 @@ impl<G: GuaranteeKind> Player for SumPlayer<G> {
         record: Raw<Record>,
         board: Option<&mut Scoreboard>,
     ) -> Result<Option<PendingOf<Sum<G>>>, RunError> {
-        if let Some(board) = board {
-            board.score(&record, self.weights());
-        }
         Ok(match recipe.ask() {
             Ask::Gradient(loss) => {
-                sum.add_gradient(person, loss.as_ref(), self.weights(), record)?
+                let weights = self.weights();
+                sum.add_scored_gradient(person, loss.as_ref(), weights, record, board)?
             }
-            Ask::Moments(moments) => sum.add_moments(person, moments, record)?,
+            Ask::Moments(moments) => {
+                if let Some(board) = board {
+                    board.score(&record, self.weights());
+                }
+                sum.add_moments(person, moments, record)?
+            }
         })
     }
 

@@ -12,6 +12,10 @@ use super::noise_length::{NOISE_BETA, mean_length, rare_length};
 use super::recipe::Recipe;
 use std::fmt;
 
+/// Why there is no bound where persons are limited.
+pub(crate) const NOT_ALL: &str =
+    "none is known where persons are limited: records beyond a limit are not learned";
+
 /// In which sense a bound holds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Holds {

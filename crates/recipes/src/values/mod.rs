@@ -3,6 +3,8 @@
 
 mod player;
 mod recipe;
+mod shadow;
 
 pub use player::{ValuesPlayer, ValuesRun};
 pub use recipe::{ValuesRecipe, ValuesRequest};
+pub use shadow::ValuesShadow;

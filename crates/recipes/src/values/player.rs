@@ -31,11 +31,35 @@ pub type ValuesRun = Run<ValuesPlayer>;
 
 /// A loss whose "gradient" at a play is the one-point gradient of a clipped value: what a record is
 /// asked for.
-struct OnePointValue<'a> {
+pub(super) struct OnePointValue<'a> {
     loss: &'a dyn Loss,
     direction: &'a [f64],
     factor: f64,
     range: Range,
+}
+
+impl<'a> OnePointValue<'a> {
+    pub(super) fn new(recipe: &'a ValuesRecipe, direction: &'a [f64]) -> Self {
+        Self {
+            loss: recipe.request.loss.as_ref(),
+            direction,
+            factor: recipe.geometry.factor(),
+            range: recipe.request.range,
+        }
+    }
+}
+
+/// The direction and the play of the present iterate, with the coins of its round.
+pub(super) fn around(
+    recipe: &ValuesRecipe,
+    learner: &dyn Learner,
+    coins: &Source,
+) -> (Vec<f64>, Vec<f64>) {
+    let mut cursor = coins.cursor(learner.rounds(), 0);
+    let mut next = || cursor.next_word();
+    let direction = recipe.geometry.direction(&mut Coins::new(&mut next));
+    let play = recipe.geometry.play(learner.iterate(), &direction);
+    (direction, play)
 }
 
 impl Loss for OnePointValue<'_> {
@@ -70,11 +94,7 @@ impl Loss for OnePointValue<'_> {
 impl ValuesPlayer {
     /// The direction and the play of the present iterate.
     fn choose(&mut self, recipe: &ValuesRecipe) {
-        let iterate = self.learner.iterate();
-        let mut cursor = self.coins.cursor(self.learner.rounds(), 0);
-        let mut next = || cursor.next_word();
-        self.direction = recipe.geometry.direction(&mut Coins::new(&mut next));
-        self.play = recipe.geometry.play(iterate, &self.direction);
+        (self.direction, self.play) = around(recipe, self.learner.as_ref(), &self.coins);
     }
 }
 
@@ -144,20 +164,15 @@ impl Player for ValuesPlayer {
         &mut self,
         recipe: &ValuesRecipe,
         sum: &mut Private<Sum<Transcript>>,
-        _: Option<u64>,
+        person: Option<u64>,
         record: Raw<Record>,
         board: Option<&mut Scoreboard>,
     ) -> Result<Option<PendingOf<Sum<Transcript>>>, RunError> {
         if let Some(board) = board {
             board.score(&record, &self.play);
         }
-        let ask = OnePointValue {
-            loss: recipe.request.loss.as_ref(),
-            direction: &self.direction,
-            factor: recipe.geometry.factor(),
-            range: recipe.request.range,
-        };
-        Ok(sum.add_gradient(None, &ask, &self.play, record)?)
+        let ask = OnePointValue::new(recipe, &self.direction);
+        Ok(sum.add_gradient(person, &ask, &self.play, record)?)
     }
 
     fn observe(&mut self, recipe: &ValuesRecipe, prefix: Vec<f64>) -> Result<(), RunError> {
@@ -168,6 +183,11 @@ impl Player for ValuesPlayer {
 
     fn output(&self) -> Vec<f64> {
         self.play.clone()
+    }
+
+    /// The learner's point: plays are random neighbours of it.
+    fn model(&self) -> Vec<f64> {
+        self.learner.iterate().to_vec()
     }
 }
 

@@ -8,7 +8,7 @@
 
 use crate::catalogue::RecipeName;
 use crate::error::RecipeError;
-use crate::linear::{Holds, RegretBound, mean_length};
+use crate::linear::{Holds, NOT_ALL, RegretBound, mean_length};
 use hushstream_account::{Adjacency, Budget};
 use hushstream_learn::bandits::OnePoint;
 use hushstream_learn::{DualAveraging, FollowTheApproximateLeader, Learner};
@@ -45,6 +45,8 @@ pub struct ValuesRequest {
     pub budget: Budget,
     /// The neighbouring relation.
     pub adjacency: Adjacency,
+    /// Who contributes how often.
+    pub participation: Participation,
 }
 
 /// The recipe with everything fixed but the data.
@@ -112,7 +114,7 @@ impl ValuesRequest {
             least_sigma: 0.0,
             batch: 1,
             adjacency: self.adjacency,
-            participation: Participation::OncePerRecord,
+            participation: self.participation,
             budget: self.budget,
         }
         .plan()?;
@@ -151,6 +153,12 @@ impl ValuesRecipe {
         &self.request
     }
 
+    /// H, of the losses or calibrated.
+    #[must_use]
+    pub fn curvature(&self) -> f64 {
+        self.curvature
+    }
+
     /// β.
     #[must_use]
     pub fn radius(&self) -> f64 {
@@ -181,6 +189,9 @@ impl ValuesRecipe {
     /// # Errors
     /// The reason, for people.
     pub fn regret_bound(&self) -> Result<RegretBound, String> {
+        if self.request.participation.is_per_person() {
+            return Err(NOT_ALL.to_owned());
+        }
         let (set, loss, rounds) = (&self.request.set, &self.request.loss, self.request.rounds);
         let slope = loss.lipschitz() + loss.offset().abs() * (loss.dimension() as f64).sqrt();
         let noise = mean_length(&self.plan) + self.plan.truncation();

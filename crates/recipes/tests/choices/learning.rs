@@ -26,10 +26,10 @@ fn experts_within_their_bounds() {
             for _ in 0..rounds {
                 let losses = vec![0.9, 0.7, 0.1, 0.8, 0.9];
                 regret += (losses[*run.expert().for_the_operator()] - 0.1) / 4.0;
-                run.learn_losses(Raw::seal(losses)).unwrap();
+                run.learn_losses(None, Raw::seal(losses)).unwrap();
             }
             assert!(
-                run.learn_losses(Raw::seal(vec![0.0; 5])).is_err(),
+                run.learn_losses(None, Raw::seal(vec![0.0; 5])).is_err(),
                 "{rounds} were planned"
             );
         }
@@ -98,6 +98,42 @@ fn limited_updates_find_a_mean() {
     assert!(text.contains("AFKT22 Algorithm 2"), "{text}");
 }
 
+/// Losses in [0, 1] are summed around their middle, ½, which is public: steps must add it back. On
+/// the ball the best point of (0.9, 0.1) is its opposite, −0.91 a record; without the middle steps
+/// would follow (0.4, −0.4) to a point that has −0.57.
+#[test]
+fn limited_updates_step_along_the_middle_of_losses() {
+    let loss: Arc<dyn Loss> = Arc::new(LinearLoss::new(2, 0.0, 1.0).unwrap());
+    for adjacency in [Adjacency::ReplaceOne, Adjacency::ZeroOut] {
+        let recipe = LimitedUpdatesRequest {
+            loss: loss.clone(),
+            set: ball(),
+            budget: budget(30.0),
+            adjacency,
+            participation: Participation::OncePerRecord,
+        };
+        let recipe = recipe.plan().unwrap();
+        // Two gradients are √2 apart, and with their middle up to √2 long.
+        assert!((recipe.plan().slope() - 2.0_f64.sqrt()).abs() < 1e-12);
+        let (charge, scope) = (recipe.plan().charge().unwrap(), recipe.plan().scope());
+        let (mut ledger, grant) = paid(budget(30.0), FilterKind::Gaussian, scope, charge);
+        let (key, storage) = (Key::insecure_from_seed(3), MemoryStorage::default());
+        let mut run = LimitedUpdatesRun::open(recipe, grant, &key, &mut ledger, storage).unwrap();
+        for _ in 0..4095 {
+            run.learn(None, point(&[0.9, 0.1])).unwrap();
+        }
+        let at = run.question().for_the_operator().to_vec();
+        let value = 0.9 * at[0] + 0.1 * at[1];
+        assert!(value < -0.85, "{adjacency:?} {at:?} {value}");
+        // Records that say nothing count as the middle, (½, ½).
+        for _ in 4095..16_383 {
+            run.learn(None, point(&[f64::NAN, 0.0])).unwrap();
+        }
+        let at = run.question().for_the_operator().to_vec();
+        assert!(at[0] < -0.6 && at[1] < -0.6, "{adjacency:?} {at:?}");
+    }
+}
+
 #[test]
 fn bandits_within_their_bounds() {
     let rounds = 20_000;
@@ -114,7 +150,7 @@ fn bandits_within_their_bounds() {
         let mut regret = 0.0;
         for _ in 0..rounds {
             regret += arms[run.play().for_the_operator().action.unwrap()] - 0.1;
-            run.learn_losses(Raw::seal(arms.to_vec())).unwrap();
+            run.learn_losses(None, Raw::seal(arms.to_vec())).unwrap();
         }
         assert!(regret < bound, "{regret} {bound}");
     }

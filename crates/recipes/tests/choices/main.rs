@@ -2,14 +2,15 @@
 //! they learn; what does not fit is refused.
 #![allow(clippy::unwrap_used)]
 
+mod bounds;
 mod learning;
 mod refusals;
 mod stops;
 
 use hushstream_account::{Adjacency, Budget, FilterKind, Price};
 use hushstream_mechanism::feedback::Range;
-use hushstream_mechanism::losses::{Distance, Features, Loss, Record};
-use hushstream_mechanism::{Grant, Ledger, Raw, Scope};
+use hushstream_mechanism::losses::{Distance, Features, LinearLoss, Loss, LossSet, Record};
+use hushstream_mechanism::{Grant, Ledger, Participation, Raw, Scope};
 use hushstream_recipes::{
     Actions, Advice, BanditRecipe, BanditRequest, ExpertsRecipe, ExpertsRequest, LimitedUpdates,
     LimitedUpdatesRequest, RecipeName, ValuesRecipe, ValuesRequest,
@@ -32,10 +33,12 @@ fn experts(recipe: RecipeName, rounds: Option<u64>, batch: Option<u64>) -> Exper
         recipe,
         advice: Advice::Experts(5),
         rounds,
+        restart: None,
         batch,
         board: None,
         budget: budget(1.0),
         adjacency: Adjacency::ReplaceOne,
+        participation: Participation::OncePerRecord,
     }
 }
 
@@ -63,10 +66,12 @@ fn bandit(recipe: RecipeName, actions: Actions, rounds: Option<u64>) -> BanditRe
         reading: None,
         range: Range::Symmetric(1.0),
         rounds,
+        restart: None,
         batch: None,
         noise: None,
         budget: Budget::pure(1.0).unwrap(),
         adjacency: Adjacency::ReplaceOne,
+        participation: Participation::OncePerRecord,
     }
 }
 
@@ -80,6 +85,7 @@ fn limited() -> LimitedUpdates {
         set: ball(),
         budget: budget(1.0),
         adjacency: Adjacency::ReplaceOne,
+        participation: Participation::OncePerRecord,
     }
     .plan()
     .unwrap()
@@ -98,6 +104,7 @@ fn values(rounds: u64) -> ValuesRecipe {
         noise: None,
         budget: budget(1.0),
         adjacency: Adjacency::ReplaceOne,
+        participation: Participation::OncePerRecord,
     }
     .plan()
     .unwrap()

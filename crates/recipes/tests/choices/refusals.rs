@@ -1,8 +1,7 @@
 //! Combinations that do not exist say why.
 
 use crate::*;
-use hushstream_mechanism::Participation;
-use hushstream_mechanism::losses::{Bounds, LinearModel, Link};
+use hushstream_mechanism::losses::{Bounds, LinearModel, Link, Regularised};
 use hushstream_recipes::{Objective, RecipeRequest};
 
 fn refusal<T, E: ToString>(outcome: Result<T, E>) -> String {
@@ -41,11 +40,13 @@ fn of_bandits() {
 #[test]
 fn of_losses_without_curvature_bounds_and_of_sums() {
     let bounds = Bounds::new(1.0, (-1.0, 1.0), 1.0).unwrap();
+    let hinge = Arc::new(LinearModel::new(2, Link::Hinge, bounds).unwrap());
     let hinge = LimitedUpdatesRequest {
-        loss: Arc::new(LinearModel::new(2, Link::Hinge, bounds).unwrap()),
+        loss: Arc::new(Regularised::new(hinge, 0.1, 1.0).unwrap()),
         set: ball(),
         budget: budget(1.0),
         adjacency: Adjacency::ReplaceOne,
+        participation: Participation::OncePerRecord,
     };
     assert!(refusal(hinge.plan()).contains("not smooth"));
     let pure = LimitedUpdatesRequest {
@@ -53,6 +54,7 @@ fn of_losses_without_curvature_bounds_and_of_sums() {
         set: ball(),
         budget: Budget::pure(1.0).unwrap(),
         adjacency: Adjacency::ReplaceOne,
+        participation: Participation::OncePerRecord,
     };
     assert!(refusal(pure.plan()).contains("delta"));
     for recipe in [

@@ -32,7 +32,7 @@ fn of_experts() {
         let mut expected = Vec::new();
         for t in 0..ROUNDS {
             expected.push(*whole.expert().for_the_operator());
-            whole.learn_losses(Raw::seal(losses(t))).unwrap();
+            whole.learn_losses(None, Raw::seal(losses(t))).unwrap();
         }
         let directory = tempfile::tempdir().unwrap();
         let file = || FileStorage::open(directory.path().join("journal")).unwrap();
@@ -46,7 +46,7 @@ fn of_experts() {
                 "{}",
                 recipe.description()
             );
-            run.learn_losses(Raw::seal(losses(t))).unwrap();
+            run.learn_losses(None, Raw::seal(losses(t))).unwrap();
             let asked = u64::from(t + 1) < recipe.plan().most_items() * batch;
             if u64::from(t + 1) % batch == 0 && asked {
                 let out = run.sync(&mut ledger).unwrap();
@@ -103,7 +103,7 @@ fn of_bandits() {
         let mut expected = Vec::new();
         for t in 0..ROUNDS {
             expected.push((*whole.play().for_the_operator()).clone());
-            whole.learn_losses(losses(t)).unwrap();
+            whole.learn_losses(None, losses(t)).unwrap();
         }
         let turns = whole.sync(&mut ledger).unwrap();
         assert_eq!(turns.len() as u64, 45 / recipe.batch());
@@ -125,7 +125,7 @@ fn of_bandits() {
                 "{}",
                 recipe.description()
             );
-            run.learn_losses(losses(t)).unwrap();
+            run.learn_losses(None, losses(t)).unwrap();
             t += 1;
             if t > last_stop {
                 last_stop = t;
@@ -215,7 +215,7 @@ fn what_a_bandit_knows_of_its_arms_outlives_its_journal() {
         let mut anew = 0;
         for t in 0..60_000 {
             anew += u32::from(run.checkpoint_is_due());
-            run.learn_losses(Raw::seal(losses(t))).unwrap();
+            run.learn_losses(None, Raw::seal(losses(t))).unwrap();
             if t % 1000 == 999 {
                 run.sync(&mut ledger).unwrap();
             }

@@ -14,15 +14,17 @@ use hushstream_recipes::{
     Column, DecisionsRecipe, DecisionsRequest, DecisionsRun, Judging, RecipeName, Release,
 };
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// Bytes that outlive the run that wrote them.
+/// Bytes that outlive the run that wrote them, on a disk that may die.
 #[derive(Clone, Default)]
-struct Shelf(Arc<Mutex<Vec<u8>>>);
+struct Shelf(Arc<Mutex<Vec<u8>>>, Arc<AtomicBool>);
 
 impl Shelf {
     fn copy(&self) -> Self {
-        Self(Arc::new(Mutex::new(self.0.lock().unwrap().clone())))
+        let bytes = self.0.lock().unwrap().clone();
+        Self(Arc::new(Mutex::new(bytes)), Arc::default())
     }
 }
 
@@ -47,6 +49,9 @@ impl Storage for Shelf {
     }
 
     fn sync(&mut self) -> io::Result<()> {
+        if self.1.load(Ordering::Relaxed) {
+            return Err(io::Error::other("a dead disk"));
+        }
         Ok(())
     }
 }
@@ -258,6 +263,57 @@ fn a_slot_that_comes_again_has_another_coin() {
         // 67 agree by chance; 121 or more do in one of 10¹⁴ tries.
         let agree = lives[a].iter().zip(&lives[b]).filter(|(a, b)| a == b);
         assert!(agree.count() < 121, "{a} {b}");
+    }
+}
+
+/// A decision is drawn from a policy that a sync has covered: if none can, there is no decision.
+#[test]
+fn no_sync_no_decision() {
+    let recipe = request().plan().unwrap();
+    let (plan, journal) = (recipe.plan(), Shelf::default());
+    let noise = filter(plan.request().noise);
+    let mut ledger = Ledger::simulated(plan.request().budget, noise, plan.scope()).unwrap();
+    let grant = ledger.debit(plan.charge().unwrap(), plan.scope()).unwrap();
+    let open = DecisionsRun::open(recipe.clone(), grant, &key(), &mut ledger, journal.clone());
+    let mut run = open.unwrap();
+    let context = Raw::seal(Record {
+        features: Features::Dense(vec![0.3, 1.0]),
+        target: 0.0,
+    });
+    for t in 1..=4 {
+        run.learn(None, record(&recipe, t)).unwrap();
+    }
+    journal.1.store(true, Ordering::Relaxed);
+    assert!(run.decide(&mut ledger, &context, 4).is_err());
+    assert!(run.policy(&mut ledger).is_err());
+}
+
+/// Every arm's block has noise of its own: with records that tell nothing, weights are noise alone.
+#[test]
+fn no_two_arms_share_noise() {
+    for sum in [None, Some(SumKind::Tree), Some(SumKind::Octave)] {
+        let plain = DecisionsRequest {
+            sum,
+            horizon_unknown: sum == Some(SumKind::Octave),
+            evaluation: None,
+            ..request()
+        };
+        let recipe = plain.plan().unwrap();
+        let (mut run, mut ledger) = opened(&recipe, 4);
+        let nothing = || Record {
+            features: Features::Dense(Vec::new()),
+            target: 0.0,
+        };
+        for _ in 0..8 {
+            run.learn(None, Raw::seal(nothing())).unwrap();
+        }
+        let policy = run.policy(&mut ledger).unwrap().into_value().policy;
+        let arms: Vec<&[f64]> = policy.weights().chunks(policy.map().features()).collect();
+        assert_eq!(arms.len(), 3);
+        for (a, b) in [(0, 1), (0, 2), (1, 2)] {
+            let near = |(a, b): (&f64, &f64)| (a - b).abs() < 1e-9 * (a.abs() + b.abs());
+            assert!(!arms[a].iter().zip(arms[b]).any(near), "{sum:?} {arms:?}");
+        }
     }
 }
 

@@ -160,10 +160,12 @@ fn answers_of_version_3_are_resumed() {
         reading: None,
         range: Range::ZeroTo(1.0),
         rounds: Some(END),
+        restart: None,
         batch: Some(1),
         noise: Some(FeedbackNoise::Gaussian),
         budget: budget(),
         adjacency: Adjacency::ReplaceOne,
+        participation: Participation::OncePerRecord,
     }
     .plan()
     .unwrap();
@@ -184,7 +186,7 @@ fn answers_of_version_3_are_resumed() {
         }),
         learn: |run, t| {
             let losses = (0..3).map(|i| ((5 * t + 2 * i) % 7) as f64 / 6.0);
-            run.learn_losses(Raw::seal(losses.collect())).unwrap();
+            run.learn_losses(None, Raw::seal(losses.collect())).unwrap();
         },
         released: |run, ledger| {
             let turns = run.sync(ledger).unwrap().into_iter();
@@ -201,6 +203,7 @@ fn phases_of_version_3_are_resumed() {
         set: ball(),
         budget: budget(),
         adjacency: Adjacency::ReplaceOne,
+        participation: Participation::OncePerRecord,
     }
     .plan()
     .unwrap();
@@ -328,6 +331,7 @@ fn values_of_version_3_are_resumed() {
         noise: Some(Noise::Gaussian),
         budget: budget(),
         adjacency: Adjacency::ReplaceOne,
+        participation: Participation::OncePerRecord,
     }
     .plan()
     .unwrap();

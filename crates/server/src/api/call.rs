@@ -93,6 +93,22 @@ impl Call {
         self.caller()?.tenant()
     }
 
+    /// Counts decisions against what the token may ask for.
+    ///
+    /// # Errors
+    /// 429, before any slot is taken.
+    pub fn admit(&self, count: u64) -> Result<(), Problem> {
+        let (app, token) = (&self.app, &self.caller()?.token);
+        let now = app.clock.now();
+        if app.rates.admit(token, count, app.config.rate, now) {
+            return Ok(());
+        }
+        app.metrics.public.shed.inc();
+        Err(Problem::too_many(
+            "this token asks for more decisions than it may",
+        ))
+    }
+
     /// A part of the path.
     #[must_use]
     pub fn param(&self, name: &str) -> &str {

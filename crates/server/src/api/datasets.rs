@@ -6,9 +6,9 @@ use crate::rounds::Filled;
 use crate::store::{DatasetRow, Lane, Reached, encode, store_error};
 use crate::told::{ForOperator, Operators, Overseers, Public};
 use axum::http::Method;
-use redb::ReadableTable;
 use hushstream::OperatorOnly;
 use hushstream::ledgers::Statement;
+use redb::ReadableTable;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -31,13 +31,23 @@ pub(super) fn routes() -> Vec<Route> {
                 body: Some(("NewDataset", JSON)),
                 answers: &[(200, "Dataset", JSON), (201, "Dataset", JSON)],
                 problems: &[404, 409, 422, 503],
-                ..about(Method::PUT, one, "put-dataset", "Make a data set with its budget")
+                ..about(
+                    Method::PUT,
+                    one,
+                    "put-dataset",
+                    "Make a data set with its budget",
+                )
             },
             put,
         ),
         Route::new(
             Overseers,
-            about(Method::GET, one, "get-dataset", "The budget, and who spent it"),
+            about(
+                Method::GET,
+                one,
+                "get-dataset",
+                "The budget, and who spent it",
+            ),
             get,
         ),
         Route::new(
@@ -107,7 +117,10 @@ async fn put(call: Call) -> Result<Public, Problem> {
         return Err(Problem::unprocessable(told).at("epsilon"));
     }
     let tenant = call.tenant()?.to_owned();
-    let (name, who) = (call.param("dataset").to_owned(), call.caller()?.token.clone());
+    let (name, who) = (
+        call.param("dataset").to_owned(),
+        call.caller()?.token.clone(),
+    );
     let key = format!("{tenant}/{name}");
     let (subject, owner) = (name.clone(), tenant.clone());
     let stored = call.app.committer.write(Lane::Others, move |tx| {
@@ -132,6 +145,7 @@ async fn put(call: Call) -> Result<Public, Problem> {
             zero_out,
             persons: wanted.persons,
             created: tx.now,
+            locked: false,
         };
         let bytes = encode(&row);
         tx.datasets
@@ -142,7 +156,10 @@ async fn put(call: Call) -> Result<Public, Problem> {
     });
     let (row, is_new) = stored.await?;
     let made = row.clone();
-    let statement = call.app.workers.ask(row.number, move |actor| actor.create(&made));
+    let statement = call
+        .app
+        .workers
+        .ask(row.number, move |actor| actor.create(&made));
     let statement = statement.await?;
     let told = shown(&call, &tenant, &name, &row, &statement, true)?;
     Ok(Public::stated(if is_new { 201 } else { 200 }, &told))
@@ -224,6 +241,8 @@ struct Raised {
     epsilon: f64,
     delta: f64,
     reason: String,
+    #[serde(default)]
+    reserve: Option<f64>,
 }
 
 async fn raise(call: Call) -> Result<Public, Problem> {
@@ -244,8 +263,11 @@ async fn raise(call: Call) -> Result<Public, Problem> {
         Ok(Ok(()))
     });
     logged.await?;
-    let (epsilon, delta) = (raised.epsilon, raised.delta);
-    let asked = call.app.workers.ask(row.number, move |actor| actor.raise(epsilon, delta));
+    let (budget, reserve) = ((raised.epsilon, raised.delta), raised.reserve);
+    let asked = call
+        .app
+        .workers
+        .ask(row.number, move |actor| actor.raise(budget, reserve));
     let statement = asked.await?;
     let told = shown(&call, &tenant, &name, &row, &statement, true)?;
     Ok(Public::stated(200, &told))
@@ -293,7 +315,9 @@ async fn forget(call: Call) -> Result<ForOperator, Problem> {
     for id in &wanted.event_ids {
         let secret = &call.app.secret;
         let model = models[0];
-        let names = families.iter().map(|family| secret.event(&tenant, family, model, id));
+        let names = families
+            .iter()
+            .map(|family| secret.event(&tenant, family, model, id));
         events.push(names.collect::<Vec<_>>());
     }
     let person = wanted.person.as_deref();

@@ -186,8 +186,12 @@ fn among(object: &Map<String, Value>, row: &ModelRow) -> Result<Option<Vec<bool>
         return Ok(None);
     }
     let mut allowed = vec![only.is_none(); row.actions.len()];
-    only.into_iter().flatten().for_each(|arm| allowed[arm] = true);
-    not.into_iter().flatten().for_each(|arm| allowed[arm] = false);
+    only.into_iter()
+        .flatten()
+        .for_each(|arm| allowed[arm] = true);
+    not.into_iter()
+        .flatten()
+        .for_each(|arm| allowed[arm] = false);
     if !allowed.contains(&true) {
         let told = "no action is left: allow at least one";
         return Err(Problem::unprocessable(told).at("exclude"));
@@ -297,6 +301,7 @@ async fn decide(call: Call) -> Result<ForAsker, Problem> {
     let mut object = any_object(&call)?;
     let event = event_id(&object)?;
     object.remove("event_id");
+    call.admit(1)?;
     let family = &call.caller()?.family;
     let answer = decision(&call.app, row, family, event, object).await?;
     Ok(ForAsker::json(200, &answer))
@@ -311,7 +316,10 @@ pub(super) async fn decision(
     object: Map<String, Value>,
 ) -> Result<AskerOnly<Value>, Problem> {
     let id = app.secret.event(&row.tenant, family, row.number, &event);
-    let body = app.secret.body(row.number, Value::Object(object.clone()).to_string().as_bytes());
+    let body = app.secret.body(
+        row.number,
+        Value::Object(object.clone()).to_string().as_bytes(),
+    );
     let dataset = app.dataset(&row.tenant, &row.dataset)?.number;
     app.policies.newest(&row)?;
     let (own, model, name) = (Arc::clone(app), row, event);
@@ -384,7 +392,10 @@ pub(super) async fn decision(
         Ok(Ok(told(drawn, &name, policy, true, closes)))
     });
     let answer = answer.await;
-    if answer.as_ref().is_err_and(|problem| problem.status() == 503) {
+    if answer
+        .as_ref()
+        .is_err_and(|problem| problem.status() == 503)
+    {
         app.metrics.public.shed.inc();
     }
     answer
@@ -441,7 +452,10 @@ pub(super) async fn told_about(
         return Err(Problem::not_found("event"));
     }
     let family = &call.caller()?.family;
-    let id = call.app.secret.event(&row.tenant, family, row.number, event);
+    let id = call
+        .app
+        .secret
+        .event(&row.tenant, family, row.number, event);
     let done = call.app.committer.write(Lane::Others, move |tx| {
         let (slot, mut stored) = match tx.reach(row.number, id)? {
             Reached::Open(slot, stored) => (slot, stored),
@@ -463,7 +477,9 @@ pub(super) async fn told_about(
 
 /// A reward, which must be a number.
 fn reward_of(value: Option<&Value>, place: &str) -> Result<f64, Problem> {
-    let number = value.and_then(Value::as_f64).filter(|value| value.is_finite());
+    let number = value
+        .and_then(Value::as_f64)
+        .filter(|value| value.is_finite());
     let told = "allowed: a number, which is clipped to the model's bounds";
     number.ok_or_else(|| Problem::unprocessable(told).at(place.to_owned()))
 }
@@ -519,6 +535,7 @@ async fn take(call: Call) -> Result<Public, Problem> {
         object(&call, &["event_id"])?
     };
     let event = event_id(&object)?;
+    call.admit(1)?;
     let app = Arc::clone(&call.app);
     let family = &call.caller()?.family;
     let id = app.secret.event(&row.tenant, family, row.number, &event);
@@ -597,7 +614,9 @@ async fn fill(call: Call) -> Result<Public, Problem> {
         };
         let unread = |_| wrong("a value of the context cannot be read", "context");
         let all = decider.probabilities(&given).map_err(unread)?;
-        all.for_the_asker().get(arm).map_or(0.0, |(_, probability)| *probability)
+        all.for_the_asker()
+            .get(arm)
+            .map_or(0.0, |(_, probability)| *probability)
     };
     if probability <= 0.0 {
         return Err(wrong("this policy does not answer that action", "action"));
@@ -607,9 +626,12 @@ async fn fill(call: Call) -> Result<Public, Problem> {
         let told = "this slot is of a decision that was made here: tell its reward";
         let is_edge = match &stored.filled {
             Filled::Null => true,
-            Filled::Decided { context: known, arm: played, policy: version, .. } => {
-                *known == context && *played == arm as u32 && *version == policy
-            }
+            Filled::Decided {
+                context: known,
+                arm: played,
+                policy: version,
+                ..
+            } => *known == context && *played == arm as u32 && *version == policy,
             Filled::Record { .. } => false,
         };
         if !is_edge {

@@ -11,7 +11,10 @@ fn reference(name: &str) -> Value {
 fn parameters(route: &Route) -> Vec<Value> {
     let mut all = Vec::new();
     for part in route.path.split('/') {
-        let Some(name) = part.strip_prefix('{').and_then(|part| part.split('}').next()) else {
+        let Some(name) = part
+            .strip_prefix('{')
+            .and_then(|part| part.split('}').next())
+        else {
             continue;
         };
         let schema = if name == "event" {

@@ -7,8 +7,8 @@ use crate::spec::ModelSpec;
 use crate::store::{Lane, ModelRow, ModelStatus, State, counts_of};
 use crate::told::{ForOperator, Operators, Public, Readers};
 use axum::http::Method;
-use redb::ReadableTable;
 use hushstream::{OperatorOnly, Plan};
+use redb::ReadableTable;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -46,7 +46,12 @@ pub(super) fn routes() -> Vec<Route> {
                 body: Some(("NewModel", JSON)),
                 answers: &[(200, "Model", JSON), (201, "Model", JSON)],
                 problems: &[404, 409, 422, 503],
-                ..about(Method::PUT, one, "put-model", "Charge the data set and begin a model")
+                ..about(
+                    Method::PUT,
+                    one,
+                    "put-model",
+                    "Charge the data set and begin a model",
+                )
             },
             put,
         ),
@@ -55,7 +60,12 @@ pub(super) fn routes() -> Vec<Route> {
             About {
                 answers: &[(200, "Model", JSON)],
                 problems: &[404],
-                ..about(Method::GET, one, "get-model", "Where a model is, and what it promises")
+                ..about(
+                    Method::GET,
+                    one,
+                    "get-model",
+                    "Where a model is, and what it promises",
+                )
             },
             get,
         ),
@@ -80,7 +90,12 @@ pub(super) fn routes() -> Vec<Route> {
         ),
         Route::new(
             Operators,
-            about(Method::POST, "/v1/models/{model}:resume", "resume-model", "Slots again"),
+            about(
+                Method::POST,
+                "/v1/models/{model}:resume",
+                "resume-model",
+                "Slots again",
+            ),
             resume,
         ),
         Route::new(
@@ -123,8 +138,8 @@ struct Planned {
 async fn planned(call: &Call) -> Result<Planned, Problem> {
     let value = call.json()?;
     let text = value.to_string();
-    let spec: ModelSpec = serde_json::from_value(value)
-        .map_err(|error| Problem::unprocessable(error.to_string()))?;
+    let spec: ModelSpec =
+        serde_json::from_value(value).map_err(|error| Problem::unprocessable(error.to_string()))?;
     if spec.simulated.is_some() && !call.app.config.simulated {
         let told = "simulated noise protects nobody: start the server with --insecure-simulated";
         return Err(Problem::unprocessable(told).at("simulated"));
@@ -132,7 +147,11 @@ async fn planned(call: &Call) -> Result<Planned, Problem> {
     let dataset = call.app.dataset(call.tenant()?, &spec.dataset)?;
     let learner = spec.learner(&dataset)?;
     let (columns, target) = spec.columns(&learner)?;
-    let asked = call.app.workers.ask(dataset.number, move |actor| actor.plan(learner));
+    let people = dataset.clone();
+    let asked = call
+        .app
+        .workers
+        .ask(dataset.number, move |actor| actor.plan(learner, &people));
     let (plan, refusal) = asked.await?;
     spec.rounds(plan.parameters.batch.max(1))?;
     Ok(Planned {
@@ -224,7 +243,12 @@ async fn put(call: Call) -> Result<Public, Problem> {
     let who = call.caller()?.token.clone();
     let key = format!("{tenant}/{name}");
     let row = call.app.committer.write(Lane::Others, move |tx| {
-        if tx.names.get(key.as_str()).map_err(crate::store::store_error)?.is_some() {
+        if tx
+            .names
+            .get(key.as_str())
+            .map_err(crate::store::store_error)?
+            .is_some()
+        {
             return Ok(Err(Problem::conflict("a model of this name is being made")));
         }
         let number = tx.next_number()?;
@@ -246,7 +270,10 @@ async fn begin(call: &Call, row: &Arc<ModelRow>) -> Result<(), Problem> {
     }
     let dataset = call.app.dataset(&row.tenant, &row.dataset)?;
     let row = Arc::clone(row);
-    let begun = call.app.workers.ask(dataset.number, move |actor| actor.begin(&row, &dataset));
+    let begun = call
+        .app
+        .workers
+        .ask(dataset.number, move |actor| actor.begin(&row, &dataset));
     begun.await
 }
 
@@ -259,7 +286,9 @@ pub(super) fn shown(call: &Call, row: &ModelRow, whole: bool) -> Result<Value, P
         Err(problem) if problem.status() == 503 => None,
         Err(problem) => return Err(problem),
     };
-    let version = serving.as_ref().map_or(0, |serving| serving.published.version);
+    let version = serving
+        .as_ref()
+        .map_or(0, |serving| serving.published.version);
     let open = state.next_slot / row.rounds.batch;
     let last = state.next_slot.saturating_sub(1);
     let mut told = json!({
@@ -324,7 +353,9 @@ async fn get(call: Call) -> Result<Public, Problem> {
 async fn list(call: Call) -> Result<Public, Problem> {
     let caller = call.caller()?;
     let rows = call.app.models(caller.tenant()?)?;
-    let own = rows.iter().filter(|row| caller.check_model(&row.name).is_ok());
+    let own = rows
+        .iter()
+        .filter(|row| caller.check_model(&row.name).is_ok());
     let all: Result<Vec<Value>, Problem> = own.map(|row| shown(&call, row, false)).collect();
     Ok(Public::stated(200, &json!({"models": all?})))
 }
@@ -381,8 +412,8 @@ async fn operator(call: Call) -> Result<ForOperator, Problem> {
         .enumerate()
         .map(|(arm, name)| (name.clone(), json!(exact.plays.get(arm).unwrap_or(&0))))
         .collect();
-    let mean = (exact.counted > 0 && row.target.is_none())
-        .then(|| exact.sum / exact.counted as f64);
+    let mean =
+        (exact.counted > 0 && row.target.is_none()).then(|| exact.sum / exact.counted as f64);
     let told = OperatorOnly::new(json!({
         "operator_only": true,
         "rewards": exact.rewards,
@@ -411,4 +442,3 @@ pub(super) fn check_task(row: &ModelRow, decides: bool) -> Result<(), Problem> {
         "this model decides, and does not predict"
     }))
 }
-

@@ -20,25 +20,45 @@ pub(super) fn routes() -> Vec<Route> {
     vec![
         Route::new(
             Everybody,
-            get("/v1/livez", "live", "Whether the server runs", &[(200, "Health", JSON)]),
+            get(
+                "/v1/livez",
+                "live",
+                "Whether the server runs",
+                &[(200, "Health", JSON)],
+            ),
             live,
         ),
         Route::new(
             Everybody,
             About {
                 problems: &[503],
-                ..get("/v1/readyz", "ready", "Whether the store takes anything", &[(200, "Health", JSON)])
+                ..get(
+                    "/v1/readyz",
+                    "ready",
+                    "Whether the store takes anything",
+                    &[(200, "Health", JSON)],
+                )
             },
             ready,
         ),
         Route::new(
             Everybody,
-            get("/v1/openapi.json", "openapi", "This document", &[(200, "Any", JSON)]),
+            get(
+                "/v1/openapi.json",
+                "openapi",
+                "This document",
+                &[(200, "Any", JSON)],
+            ),
             openapi,
         ),
         Route::new(
             Anyone,
-            get("/v1/whoami", "whoami", "Whose token this is", &[(200, "Whoami", JSON)]),
+            get(
+                "/v1/whoami",
+                "whoami",
+                "Whose token this is",
+                &[(200, "Whoami", JSON)],
+            ),
             whoami,
         ),
     ]

@@ -106,7 +106,9 @@ fn context(features: &Value, columns: &[String]) -> Value {
         let by_path = leaves.iter().find(|(path, _)| path == column);
         let last = |path: &str| path.rsplit('.').next().unwrap_or_default().to_owned();
         let by_key = || leaves.iter().find(|(path, _)| last(path) == *column);
-        by_path.or_else(by_key).map_or(Value::Null, |(_, value)| value.clone())
+        by_path
+            .or_else(by_key)
+            .map_or(Value::Null, |(_, value)| value.clone())
     };
     let pairs = columns.iter().map(|column| (column.clone(), found(column)));
     Value::Object(pairs.collect())
@@ -128,12 +130,17 @@ async fn rank(call: Call) -> Result<ForAsker, Problem> {
     // What cannot be understood is refused after the slot is taken, as everywhere.
     let ids = |actions: &Value| -> Value {
         let id = |action: &Value| action.get("id").cloned().unwrap_or(Value::Null);
-        actions.as_array().map_or(json!(0), |all| all.iter().map(id).collect())
+        actions
+            .as_array()
+            .map_or(json!(0), |all| all.iter().map(id).collect())
     };
     let mut object = Map::new();
     let features = body.get("contextFeatures").unwrap_or(&Value::Null);
     object.insert("context".to_owned(), context(features, &row.columns));
-    object.insert("actions".to_owned(), body.get("actions").map_or(json!(0), ids));
+    object.insert(
+        "actions".to_owned(),
+        body.get("actions").map_or(json!(0), ids),
+    );
     if let Some(excluded) = body.get("excludedActions") {
         object.insert("exclude".to_owned(), excluded.clone());
     }
@@ -144,6 +151,7 @@ async fn rank(call: Call) -> Result<ForAsker, Problem> {
         .as_array()
         .cloned()
         .unwrap_or_default();
+    call.admit(1)?;
     let family = &call.caller()?.family;
     let answer = decision(&call.app, row, family, event, object).await?;
     let told = answer.map(|answer| {

@@ -100,7 +100,8 @@ fn lines(call: &Call, row: &ModelRow) -> Result<Vec<Line>, Problem> {
         if all.len() == MOST_LINES {
             return Err(Problem::too_large("at most 10,000 lines"));
         }
-        let at = |problem: Problem| Problem::unprocessable(problem.detail).at(format!("line {number}"));
+        let at =
+            |problem: Problem| Problem::unprocessable(problem.detail).at(format!("line {number}"));
         let wrong = || at(Problem::bad_request("not a JSON object"));
         let Ok(Value::Object(mut object)) = serde_json::from_str(line) else {
             return Err(wrong());
@@ -110,7 +111,10 @@ fn lines(call: &Call, row: &ModelRow) -> Result<Vec<Line>, Problem> {
         let secret = &call.app.secret;
         all.push(Line {
             event: secret.event(&row.tenant, family, row.number, &event),
-            body: secret.body(row.number, Value::Object(object.clone()).to_string().as_bytes()),
+            body: secret.body(
+                row.number,
+                Value::Object(object.clone()).to_string().as_bytes(),
+            ),
             object,
         });
     }
@@ -150,6 +154,7 @@ async fn take(call: Call) -> Result<ForAsker, Problem> {
     check_task(&row, false)?;
     let dataset = call.app.dataset(&row.tenant, &row.dataset)?.number;
     let lines = lines(&call, &row)?;
+    call.admit(lines.len() as u64)?;
     // Which lines the schema refuses is told to whoever sent them; their slots are null.
     let read: Vec<(Line, Result<Record, Problem>)> = lines
         .into_iter()
@@ -219,7 +224,10 @@ async fn target(call: Call) -> Result<Public, Problem> {
     let missing = || Problem::unprocessable(told).at("value");
     let value = target_of(object.get("value").ok_or_else(missing)?)?;
     let family = &call.caller()?.family;
-    let id = call.app.secret.event(&row.tenant, family, row.number, call.param("event"));
+    let id = call
+        .app
+        .secret
+        .event(&row.tenant, family, row.number, call.param("event"));
     let done = call.app.committer.write(Lane::Others, move |tx| {
         let (slot, mut stored) = match tx.reach(row.number, id)? {
             Reached::Open(slot, stored) => (slot, stored),

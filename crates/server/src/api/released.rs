@@ -80,7 +80,9 @@ async fn policy(call: Call) -> Result<Public, Problem> {
 
 async fn releases(call: Call) -> Result<Public, Problem> {
     let row = call.model()?;
-    let first = call.number("after")?.map_or(0, |after| after.saturating_add(1));
+    let first = call
+        .number("after")?
+        .map_or(0, |after| after.saturating_add(1));
     let txn = call.app.db.begin_read().map_err(store_error)?;
     let table = txn.open_table(RELEASES).map_err(store_error)?;
     let mut text = String::new();

@@ -29,9 +29,7 @@ pub(super) fn schemas() -> Value {
             "additionalProperties": false,
         })
     };
-    let open = |properties: Value, required: &[&str]| {
-        json!({"type": "object", "properties": properties, "required": required})
-    };
+    let open = |properties: Value, required: &[&str]| json!({"type": "object", "properties": properties, "required": required});
     let one = json!({"type": ["object", "null"]});
     json!({
         "Any": {},
@@ -72,6 +70,7 @@ pub(super) fn schemas() -> Value {
         "NewBudget": closed(
             json!({"epsilon": {"type": "number", "exclusiveMinimum": 0},
                    "delta": {"type": "number", "minimum": 0, "exclusiveMaximum": 1},
+                   "reserve": {"type": "number", "minimum": 0, "exclusiveMaximum": 1},
                    "reason": {"type": "string", "minLength": 1, "maxLength": 500}}),
             &["epsilon", "delta", "reason"],
         ),

@@ -5,8 +5,8 @@ use super::{About, Call, JSON, Route};
 use crate::auth::NewToken;
 use crate::clock::{parse_rfc3339, rfc3339};
 use crate::problem::Problem;
-use crate::store::{Role, TENANTS, TOKENS, TokenRow, decode, encode, store_error};
 use crate::store::Lane;
+use crate::store::{Role, TENANTS, TOKENS, TokenRow, decode, encode, store_error};
 use crate::told::{Admins, Managers, Public};
 use axum::http::Method;
 use redb::{ReadableDatabase, ReadableTable};
@@ -30,7 +30,12 @@ pub(super) fn routes() -> Vec<Route> {
             About {
                 body: Some(("Empty", JSON)),
                 answers: &[(200, "Tenant", JSON), (201, "Tenant", JSON)],
-                ..about(Method::PUT, "/v1/tenants/{tenant}", "put-tenant", "Make a tenant")
+                ..about(
+                    Method::PUT,
+                    "/v1/tenants/{tenant}",
+                    "put-tenant",
+                    "Make a tenant",
+                )
             },
             put,
         ),
@@ -91,10 +96,17 @@ async fn put(call: Call) -> Result<Public, Problem> {
     if !call.body.is_empty() && call.json()?.as_object().is_none_or(|body| !body.is_empty()) {
         return Err(Problem::unprocessable("allowed: an empty object"));
     }
-    let (tenant, who) = (call.param("tenant").to_owned(), call.caller()?.token.clone());
+    let (tenant, who) = (
+        call.param("tenant").to_owned(),
+        call.caller()?.token.clone(),
+    );
     let name = tenant.clone();
     let is_new = call.app.committer.write(Lane::Others, move |tx| {
-        let there = tx.tenants.get(name.as_str()).map_err(store_error)?.is_some();
+        let there = tx
+            .tenants
+            .get(name.as_str())
+            .map_err(store_error)?
+            .is_some();
         if !there {
             let now = tx.now;
             tx.tenants.insert(name.as_str(), now).map_err(store_error)?;
@@ -152,12 +164,19 @@ async fn make(call: Call) -> Result<Public, Problem> {
         family: token.id.clone(),
     };
     let row = call.app.committer.write(Lane::Others, move |tx| {
-        if tx.tenants.get(tenant.as_str()).map_err(store_error)?.is_none() {
+        if tx
+            .tenants
+            .get(tenant.as_str())
+            .map_err(store_error)?
+            .is_none()
+        {
             return Ok(Err(Problem::not_found("tenant")));
         }
         if let Some(replaced) = &wanted.replaces {
             let found = tx.tokens.get(replaced.as_str()).map_err(store_error)?;
-            let found = found.map(|found| decode::<TokenRow>(found.value())).transpose()?;
+            let found = found
+                .map(|found| decode::<TokenRow>(found.value()))
+                .transpose()?;
             match found.filter(|found| found.tenant == row.tenant) {
                 Some(found) => row.family = found.family,
                 None => {
@@ -167,7 +186,9 @@ async fn make(call: Call) -> Result<Public, Problem> {
             }
         }
         let bytes = encode(&row);
-        tx.tokens.insert(id.as_str(), bytes.as_slice()).map_err(store_error)?;
+        tx.tokens
+            .insert(id.as_str(), bytes.as_slice())
+            .map_err(store_error)?;
         tx.audit(Some(&tenant), &who, "token made", &id)?;
         Ok(Ok(row))
     });

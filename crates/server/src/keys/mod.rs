@@ -1,5 +1,9 @@
 //! Secrets of the node, and what is derived from them: ids, persons and coins.
 
+mod master;
+
+pub use master::{Master, MasterSource};
+
 use hmac::{Hmac, KeyInit, Mac};
 use hushstream::noise::{Instance, Key, Source};
 use sha2::Sha256;

@@ -6,12 +6,13 @@
 
 use crate::auth::hex;
 use crate::clock::Clock;
+use crate::keys::Master;
 use crate::policy::Policies;
 use crate::problem::Problem;
 use crate::rounds::{Contribution, Slot, State};
 use crate::spec::{Cells, ModelSpec, PERSON, value};
 use crate::store::{
-    Committer, DatasetRow, Exact, ModelRow, ModelStatus, ReleaseRow, batch_of, state_of,
+    Committer, DatasetRow, Exact, ModelRow, ModelStatus, ReleaseRow, Witness, batch_of, state_of,
 };
 use crate::watch::Hub;
 use hushstream::ledgers::Statement;
@@ -35,6 +36,12 @@ pub struct Context {
     pub hub: Arc<Hub>,
     /// The time.
     pub clock: Arc<dyn Clock>,
+    /// Seals the keys of runs.
+    pub master: Arc<Master>,
+    /// Notices an old copy of the folder.
+    pub witness: Witness,
+    /// Batches of each model that were closed when the server started.
+    pub closed_at_start: HashMap<u64, u64>,
 }
 
 impl Context {
@@ -117,7 +124,11 @@ impl Actor {
     ///
     /// # Errors
     /// A smaller one.
-    pub fn raise(&mut self, epsilon: f64, delta: f64) -> Result<Statement, Problem> {
+    pub fn raise(
+        &mut self,
+        (epsilon, delta): (f64, f64),
+        reserve: Option<f64>,
+    ) -> Result<Statement, Problem> {
         let budget = Budget::approx(epsilon, delta);
         let budget = budget.map_err(|error| Problem::unprocessable(error.to_string()))?;
         let ledger = self.ledger()?;
@@ -127,7 +138,7 @@ impl Actor {
                 "a budget can be raised, and not lowered: state at least what it is",
             ));
         }
-        ledger.raise(budget)?;
+        ledger.raise(budget, reserve)?;
         Ok(ledger.statement())
     }
 
@@ -135,7 +146,15 @@ impl Actor {
     ///
     /// # Errors
     /// Settings that are not allowed.
-    pub fn plan(&mut self, learner: Learner) -> Result<(Plan, Option<String>), Problem> {
+    pub fn plan(
+        &mut self,
+        learner: Learner,
+        dataset: &DatasetRow,
+    ) -> Result<(Plan, Option<String>), Problem> {
+        if dataset.locked {
+            let told = "this data set was restored from a copy: what was spent is not known";
+            return Err(Problem::conflict(told));
+        }
         let learner = learner.on(&self.ledger()?);
         let plan = learner.plan()?;
         let refusal = match learner.check_room() {
@@ -158,11 +177,12 @@ impl Actor {
         let mut open = ModelRow::clone(row);
         open.status = ModelStatus::Open;
         open.charge = open.charge.or(charge);
-        self.context.committer()?.write_blocking(move |tx| {
-            tx.publish(model, (version, Some(release)), 0)?;
+        let count = self.context.committer()?.write_blocking(move |tx| {
+            let count = tx.publish(model, (version, Some(release)), 0)?;
             tx.put_model(open)?;
-            Ok(Ok(()))
+            Ok(Ok(count))
         })?;
+        self.attest(count)?;
         self.runs.insert(model, run);
         self.context.policies.renew(row)?;
         Ok(())
@@ -172,7 +192,8 @@ impl Actor {
         let spec: ModelSpec = serde_json::from_str(&row.spec).map_err(|_| Problem::internal())?;
         let folder = self.state_folder(row.number);
         let learner = spec.learner(dataset)?;
-        let learner = learner.on(&self.ledger()?).state(&folder);
+        let seal = self.context.master.of_run(self.dataset, row.number);
+        let learner = learner.on(&self.ledger()?).state(&folder).seal(seal);
         let run = if folder.join("run.json").exists() {
             learner.resume()?
         } else {
@@ -212,6 +233,12 @@ impl Actor {
                     return Ok(());
                 }
                 let run = self.open(row, dataset)?;
+                // A batch is closed durably before it is fed: a run that has learned from more is
+                // newer than the store, which would give its slots out a second time.
+                let closed = self.context.closed_at_start.get(&row.number);
+                if closed.is_some_and(|closed| run.records() > closed * row.rounds.batch) {
+                    return Err(Problem::conflict(OLD_STORE));
+                }
                 self.runs.insert(row.number, run);
             }
             let Some(run) = self.runs.get_mut(&row.number) else {
@@ -231,6 +258,12 @@ impl Actor {
         }
     }
 
+    /// Notes outside of the folder that so much was published.
+    fn attest(&self, count: u64) -> Result<(), Problem> {
+        let noted = self.context.witness.note(count);
+        noted.map_err(|error| failed("the witness", &error))
+    }
+
     /// Stores the release after batch `fed`, then answers with it and tells it.
     fn publish(&mut self, row: &Arc<ModelRow>, fed: u64) -> Result<(), Problem> {
         let Some(run) = self.runs.get_mut(&row.number) else {
@@ -241,11 +274,12 @@ impl Actor {
         let release = ReleaseRow::new(&released, self.context.clock.now())?;
         let slots = batch_of(&self.context.db, row, fed)?;
         let exact = exact_of(&slots);
-        self.context.committer()?.write_blocking(move |tx| {
+        let count = self.context.committer()?.write_blocking(move |tx| {
             tx.change(model, |_, counts| counts.add(&exact));
-            tx.publish(model, (version, Some(release)), fed + 1)?;
-            Ok(Ok(()))
+            Ok(Ok(tx.publish(model, (version, Some(release)), fed + 1)?))
         })?;
+        // Before anybody is told.
+        self.attest(count)?;
         let serving = self.context.policies.renew(row)?;
         self.context.hub.released(row, &serving);
         if fed + 1 == row.rounds.batches {
@@ -261,6 +295,8 @@ fn failed(what: &str, error: &dyn std::error::Error) -> Problem {
     Problem::unavailable(format!("{what} cannot be used: see the server's log"))
 }
 
+const OLD_STORE: &str = "the store is older than the journal: slots would be given out twice";
+
 /// Batches that the run has learned from: those of the store, or one more after a crash.
 fn learned(run: &Run, row: &ModelRow, state: &State) -> Result<u64, Problem> {
     let (batch, records) = (row.rounds.batch, run.records());
@@ -273,7 +309,7 @@ fn learned(run: &Run, row: &ModelRow, state: &State) -> Result<u64, Problem> {
         return refused("the journal is older than the store: slots that it lacks are gone");
     }
     if learned > state.closed {
-        return refused("the store is older than the journal: slots would be given out twice");
+        return refused(OLD_STORE);
     }
     if learned > state.fed + 1 {
         return refused("the journal has batches whose releases were not stored");
@@ -323,7 +359,8 @@ fn take(run: &mut Run, row: &ModelRow, slot: Option<&Slot>) -> Result<(), Proble
         (_, Some(name)) => {
             let names = columns.iter().chain([name]).map(String::as_str);
             let names = names.chain(row.persons.then_some(PERSON));
-            let missing: Vec<(&str, Value<'_>)> = names.map(|name| (name, Value::Missing)).collect();
+            let missing: Vec<(&str, Value<'_>)> =
+                names.map(|name| (name, Value::Missing)).collect();
             Ok(run.learn(missing.as_slice())?)
         }
     }

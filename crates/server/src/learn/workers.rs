@@ -69,9 +69,8 @@ impl Workers {
             std::mem::take(&mut *senders.lock().unwrap_or_else(PoisonError::into_inner))
         };
         drop(take(&self.senders));
-        let threads = std::mem::take(
-            &mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner),
-        );
+        let threads =
+            std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
         for thread in threads {
             let _ = thread.join();
         }
@@ -87,7 +86,10 @@ fn work(jobs: &Receiver<Job>, context: &Arc<Context>) {
         // A panic ends one data set, not the node: its journals say where it was.
         let run = std::panic::AssertUnwindSafe(|| job(actor));
         if std::panic::catch_unwind(run).is_err() {
-            tracing::error!(dataset, "a data set panicked: it begins anew from its journals");
+            tracing::error!(
+                dataset,
+                "a data set panicked: it begins anew from its journals"
+            );
             actors.remove(&dataset);
         }
     }

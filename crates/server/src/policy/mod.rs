@@ -88,7 +88,9 @@ impl Policies {
         };
         let serving = Arc::new(Serving::new(published, row)?);
         let mut known = self.newest.write().unwrap_or_else(PoisonError::into_inner);
-        let entry = known.entry(row.number).or_insert_with(|| Arc::clone(&serving));
+        let entry = known
+            .entry(row.number)
+            .or_insert_with(|| Arc::clone(&serving));
         if entry.published.version < serving.published.version {
             *entry = Arc::clone(&serving);
         }

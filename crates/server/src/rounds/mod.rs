@@ -46,6 +46,8 @@ pub struct State {
     pub fed: u64,
     /// Whether no slot is given out, from the next batch on.
     pub paused: bool,
+    /// Whether nothing is given out or closed any more: the store was restored from a copy.
+    pub ended: bool,
 }
 
 /// What happened in a tick.
@@ -63,6 +65,9 @@ pub enum Event {
 impl State {
     /// Does what is due: fills batches whose time is over, and closes full ones.
     pub fn tick(&mut self, now: Millis, settings: &Settings) -> Vec<Event> {
+        if self.ended {
+            return Vec::new();
+        }
         if let Some(due) = self.full_at(settings).filter(|due| *due <= now) {
             let batch = self.next_slot / settings.batch;
             self.next_slot = (batch + 1) * settings.batch;
@@ -80,7 +85,7 @@ impl State {
     /// The next slot, after a tick; none if all were given out, or the model is paused.
     pub fn take(&mut self, now: Millis, settings: &Settings) -> Option<u64> {
         let begins = self.next_slot.is_multiple_of(settings.batch);
-        if self.is_over(settings) || self.paused && begins {
+        if self.ended || self.is_over(settings) || self.paused && begins {
             return None;
         }
         let slot = self.next_slot;
@@ -136,6 +141,9 @@ impl State {
     #[must_use]
     pub fn next_due(&self, settings: &Settings) -> Option<Millis> {
         let closes = self.full.front().map(|(_, at)| *at);
+        if self.ended {
+            return None;
+        }
         self.full_at(settings).into_iter().chain(closes).min()
     }
 

@@ -1,7 +1,7 @@
 //! The one thread that writes: it gathers operations, commits them together, and answers each.
 
-use super::core::{After, Core, Op, Tx};
 use super::StoreError;
+use super::core::{After, Core, Op, Tx};
 use crate::clock::Clock;
 use crate::problem::Problem;
 use std::collections::VecDeque;
@@ -126,7 +126,9 @@ impl Committer {
         lane: Lane,
         f: impl FnOnce(&mut Tx<'_>) -> Result<Result<R, Problem>, StoreError> + Send + 'static,
     ) -> Result<R, Problem> {
-        self.submit(lane, f).await.unwrap_or_else(|_| Err(self.gone(lane)))
+        self.submit(lane, f)
+            .await
+            .unwrap_or_else(|_| Err(self.gone(lane)))
     }
 
     /// The same for a thread that may wait.
@@ -204,7 +206,11 @@ impl Committer {
     pub fn stop(&self) {
         self.shared.lock().is_stopping = true;
         self.shared.came.notify_one();
-        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let thread = self
+            .thread
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
         if let Some(thread) = thread {
             let _ = thread.join();
         }
@@ -231,9 +237,12 @@ fn work(
             let mut queues = shared.lock();
             if was_busy && !queues.is_stopping && queues.decisions.len() < shared.limits.together {
                 // While there are many, a little patience makes commits larger.
-                let waited = shared.came.wait_timeout_while(queues, shared.limits.window, |queues| {
-                    !queues.is_stopping && queues.decisions.len() < shared.limits.together
-                });
+                let waited =
+                    shared
+                        .came
+                        .wait_timeout_while(queues, shared.limits.window, |queues| {
+                            !queues.is_stopping && queues.decisions.len() < shared.limits.together
+                        });
                 queues = waited.unwrap_or_else(PoisonError::into_inner).0;
             }
             while queues.decisions.is_empty() && queues.others.is_empty() && !queues.is_stopping {
@@ -246,9 +255,8 @@ fn work(
                 let waited = shared.came.wait_timeout(queues, until.min(longest));
                 queues = waited.unwrap_or_else(PoisonError::into_inner).0;
             }
-            let is_over = queues.is_stopping
-                && queues.decisions.is_empty()
-                && queues.others.is_empty();
+            let is_over =
+                queues.is_stopping && queues.decisions.is_empty() && queues.others.is_empty();
             if is_over {
                 return Ok(());
             }

@@ -1,9 +1,9 @@
 //! The store without threads: ticks of operations, each one transaction.
 
 use super::{
-    AUDIT, AuditRow, DATASETS, Exact, IDS, KEYS, META, MODELS, ModelRow, NAMES, Published,
-    RELEASES, ReleaseRow, SLOTS, STATES, StoreError, TENANTS, TOKENS, VERSION, decode, encode,
-    store_error,
+    AUDIT, AuditRow, DATASETS, DatasetRow, Exact, IDS, KEYS, META, MODELS, ModelRow, ModelStatus,
+    NAMES, Published, RELEASES, ReleaseRow, SLOTS, STATES, StoreError, TENANTS, TOKENS, VERSION,
+    decode, encode, store_error,
 };
 use crate::clock::Millis;
 use crate::rounds::{Event, Filled, Slot, State};
@@ -173,6 +173,30 @@ impl Core {
         Arc::clone(&self.db)
     }
 
+    /// The random name of this store, and how often it has published.
+    ///
+    /// # Errors
+    /// A disk that fails.
+    pub fn name(&self) -> Result<(u64, u64), StoreError> {
+        let txn = self.db.begin_write().map_err(store_error)?;
+        let told = {
+            let mut meta = txn.open_table(META).map_err(store_error)?;
+            let known = meta.get("name").map_err(store_error)?;
+            let known = known.map(|known| known.value());
+            let mut bytes = [0; 8];
+            if known.is_none() && getrandom::fill(&mut bytes).is_err() {
+                let told = "no random bytes".to_owned();
+                return Err(Box::new(redb::Error::Corrupted(told)));
+            }
+            let name = known.unwrap_or(u64::from_le_bytes(bytes));
+            meta.insert("name", name).map_err(store_error)?;
+            let published = meta.get("published").map_err(store_error)?;
+            (name, published.map_or(0, |published| published.value()))
+        };
+        txn.commit().map_err(store_error)?;
+        Ok(told)
+    }
+
     /// The number of this start.
     #[must_use]
     pub fn boot(&self) -> u64 {
@@ -306,7 +330,11 @@ impl Tx<'_> {
     }
 
     /// The rounds of a model, to be changed.
-    pub fn change<R>(&mut self, model: u64, f: impl FnOnce(&mut State, &mut Exact) -> R) -> Option<R> {
+    pub fn change<R>(
+        &mut self,
+        model: u64,
+        f: impl FnOnce(&mut State, &mut Exact) -> R,
+    ) -> Option<R> {
         self.mark(model);
         let live = self.live.get_mut(&model)?;
         let result = f(&mut live.state, &mut live.exact);
@@ -436,6 +464,33 @@ impl Tx<'_> {
         Ok(row)
     }
 
+    /// Ends learning and charging of everything that is there.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn lock_all(&mut self) -> Result<(), StoreError> {
+        let mut datasets = Vec::new();
+        for entry in self.datasets.iter().map_err(store_error)? {
+            let (key, row) = entry.map_err(store_error)?;
+            let mut row: DatasetRow = decode(row.value())?;
+            row.locked = true;
+            datasets.push((key.value().to_owned(), encode(&row)));
+        }
+        for (key, row) in datasets {
+            self.datasets
+                .insert(key.as_str(), row.as_slice())
+                .map_err(store_error)?;
+        }
+        let models: Vec<ModelRow> = self.live.values().map(|live| (*live.row).clone()).collect();
+        for mut model in models {
+            model.status = ModelStatus::Failed;
+            let number = model.number;
+            self.put_model(model)?;
+            self.change(number, |state, _| state.ended = true);
+        }
+        Ok(())
+    }
+
     /// A new number, for a folder.
     ///
     /// # Errors
@@ -448,7 +503,7 @@ impl Tx<'_> {
     }
 
     /// Stores a release, if its version is new, and forgets the slots of the batches that were
-    /// learned from.
+    /// learned from. Gives the number of publications of this store.
     ///
     /// # Errors
     /// Those of the store.
@@ -457,7 +512,10 @@ impl Tx<'_> {
         model: u64,
         (version, release): (u64, Option<ReleaseRow>),
         fed: u64,
-    ) -> Result<(), StoreError> {
+    ) -> Result<u64, StoreError> {
+        let count = self.meta.get("published").map_err(store_error)?;
+        let count = count.map_or(0, |count| count.value()) + 1;
+        self.meta.insert("published", count).map_err(store_error)?;
         if let Some(release) = release {
             let there = self.releases.get((model, version)).map_err(store_error)?;
             let is_new = there.is_none();
@@ -470,7 +528,7 @@ impl Tx<'_> {
             }
         }
         let Some(live) = self.live.get(&model) else {
-            return Ok(());
+            return Ok(count);
         };
         let (first, last) = (live.state.fed, fed.max(live.state.fed));
         let batch = live.row.rounds.batch;
@@ -479,7 +537,7 @@ impl Tx<'_> {
             .retain_in(range, |_, _| false)
             .map_err(store_error)?;
         self.change(model, |state, _| state.fed = last);
-        Ok(())
+        Ok(count)
     }
 
     /// Adds a line to the audit log: names and kinds, no values.

@@ -15,15 +15,18 @@
 mod committer;
 mod core;
 mod rows;
+mod witness;
 
-pub use committer::{Committer, Lane, Limits, OnAfter};
-pub use core::{After, Core, Op, Reached, Taken, Tx};
 pub use crate::rounds::State;
+pub use committer::{Committer, Lane, Limits, OnAfter};
 pub use core::batch_of;
+pub use core::{After, Core, Op, Reached, Taken, Tx};
 pub(crate) use core::{counts_of, published, state_of};
 pub use rows::{
     AuditRow, DatasetRow, Exact, ModelRow, ModelStatus, Published, ReleaseRow, Role, TokenRow,
 };
+
+pub use witness::Witness;
 
 use redb::TableDefinition;
 

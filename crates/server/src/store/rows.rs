@@ -55,6 +55,8 @@ pub struct DatasetRow {
     pub persons: bool,
     /// When it was made.
     pub created: Millis,
+    /// Whether it was restored from a copy: nothing more is charged.
+    pub locked: bool,
 }
 
 /// Where a model is.

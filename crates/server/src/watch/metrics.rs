@@ -44,7 +44,11 @@ impl Default for Metrics {
         registry.register("slots", "Slots that were given out", slots.clone());
         let told = "Decisions that were turned away before they took a slot";
         registry.register("shed", told, shed.clone());
-        registry.register("closed_batches", "Batches that were closed", batches.clone());
+        registry.register(
+            "closed_batches",
+            "Batches that were closed",
+            batches.clone(),
+        );
         let public = PublicMetrics {
             registry,
             slots,

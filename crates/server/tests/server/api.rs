@@ -18,8 +18,14 @@ fn decisions_are_answered_rewarded_and_learned_from() {
     assert_eq!(first.json()["ranking"].as_array().unwrap().len(), 2);
     assert_eq!(first.json()["closes_by"], "2027-01-15T08:01:05.000Z");
     // The same request has the same answer; another body is refused.
-    assert_eq!(server.call(&client, "POST", DECISIONS, &ask("one", 30.0)), first);
-    assert_eq!(server.call(&client, "POST", DECISIONS, &ask("one", 31.0)).0, 409);
+    assert_eq!(
+        server.call(&client, "POST", DECISIONS, &ask("one", 30.0)),
+        first
+    );
+    assert_eq!(
+        server.call(&client, "POST", DECISIONS, &ask("one", 31.0)).0,
+        409
+    );
     // What the schema refuses takes its slot, which is null.
     let refused = server.call(&client, "POST", DECISIONS, &json!({"event_id": "bad"}));
     assert_eq!(refused.0, 422, "{refused:?}");
@@ -30,11 +36,18 @@ fn decisions_are_answered_rewarded_and_learned_from() {
     assert_eq!(slots(&server), 2);
     // What is no JSON, or has no sound id, takes none.
     assert_eq!(server.raw(&client, "POST", DECISIONS, "{").0, 400);
-    assert_eq!(server.raw(&client, "POST", DECISIONS, "{\"event_id\": 7}").0, 400);
+    assert_eq!(
+        server
+            .raw(&client, "POST", DECISIONS, "{\"event_id\": 7}")
+            .0,
+        400
+    );
     assert_eq!(slots(&server), 2);
     let reward = |id: &str, value: Value| {
         let path = format!("{DECISIONS}/{id}/reward");
-        server.call(&client, "POST", &path, &json!({"value": value})).0
+        server
+            .call(&client, "POST", &path, &json!({"value": value}))
+            .0
     };
     assert_eq!(reward("one", json!(1.0)), 204);
     assert_eq!(reward("one", json!(0.0)), 204);
@@ -50,14 +63,28 @@ fn decisions_are_answered_rewarded_and_learned_from() {
     assert_eq!(reward("9", json!(1.0)), 410);
     server.wait_for(1);
     // Learned from: the slots are gone, the ids stay.
-    assert_eq!(server.call(&client, "POST", DECISIONS, &ask("one", 30.0)).0, 410);
+    assert_eq!(
+        server.call(&client, "POST", DECISIONS, &ask("one", 30.0)).0,
+        410
+    );
     assert_eq!(reward("2", json!(1.0)), 410);
-    let exact = server.call(&server.operator, "GET", "/v1/models/banner/operator", &NOTHING);
+    let exact = server.call(
+        &server.operator,
+        "GET",
+        "/v1/models/banner/operator",
+        &NOTHING,
+    );
     let exact = exact.json();
     assert_eq!(exact["operator_only"], true);
-    assert_eq!((&exact["rewards"], &exact["repeated"]), (&json!(2), &json!(1)));
+    assert_eq!(
+        (&exact["rewards"], &exact["repeated"]),
+        (&json!(2), &json!(1))
+    );
     assert_eq!((&exact["late"], &exact["null"]), (&json!(2), &json!(1)));
-    assert_eq!((&exact["default"], &exact["mean_reward"]), (&json!(7), &json!(1.0)));
+    assert_eq!(
+        (&exact["default"], &exact["mean_reward"]),
+        (&json!(7), &json!(1.0))
+    );
     // The released policy decides next.
     let next = server.call(&client, "POST", DECISIONS, &ask("next", 30.0));
     assert_eq!(next.json()["policy"], 1);
@@ -80,9 +107,17 @@ fn a_restart_goes_on_where_it_was() {
     let first = server.call(&client, "POST", DECISIONS, &ask("one", 30.0));
     drop(server);
     let server = Server::start(folder.path(), START + 1000);
-    assert_eq!(server.call(&client, "POST", DECISIONS, &ask("one", 30.0)), first);
+    assert_eq!(
+        server.call(&client, "POST", DECISIONS, &ask("one", 30.0)),
+        first
+    );
     let reward = format!("{DECISIONS}/one/reward");
-    assert_eq!(server.call(&client, "POST", &reward, &json!({"value": 1})).0, 204);
+    assert_eq!(
+        server
+            .call(&client, "POST", &reward, &json!({"value": 1}))
+            .0,
+        204
+    );
     drop(server);
     // The batch closes while nobody is there.
     let server = Server::start(folder.path(), START + 1_000_000);
@@ -115,7 +150,11 @@ fn records_are_learned_from_and_predicted() {
         "simulated": 9,
     });
     let plan = server.call(operator, "POST", "/v1/models:plan", &model);
-    assert_eq!((plan.0, &plan.json()["fits"]), (200, &json!(true)), "{plan:?}");
+    assert_eq!(
+        (plan.0, &plan.json()["fits"]),
+        (200, &json!(true)),
+        "{plan:?}"
+    );
     let made = server.call(operator, "PUT", "/v1/models/banner", &model);
     assert_eq!(made.0, 201, "{made:?}");
     let lines = "{\"event_id\": \"a\", \"features\": {\"hour\": 3}, \"target\": 0}\n\
@@ -123,15 +162,25 @@ fn records_are_learned_from_and_predicted() {
                  {\"event_id\": \"c\", \"features\": {\"hours\": 20}}\n";
     let path = "/v1/models/banner/records";
     let taken = server.raw(&client, "POST", path, lines).json();
-    assert_eq!((&taken["taken"], &taken["repeated"]), (&json!(3), &json!(0)));
+    assert_eq!(
+        (&taken["taken"], &taken["repeated"]),
+        (&json!(3), &json!(0))
+    );
     assert_eq!(taken["null_lines"][0]["line"], 3);
     let taken = server.raw(&client, "POST", path, lines).json();
-    assert_eq!((&taken["taken"], &taken["repeated"]), (&json!(0), &json!(3)));
+    assert_eq!(
+        (&taken["taken"], &taken["repeated"]),
+        (&json!(0), &json!(3))
+    );
     // A line that is no object: nothing takes a slot.
     let broken = server.raw(&client, "POST", path, &format!("{lines}\n[]"));
     assert_eq!((broken.0, &broken.json()["place"]), (422, &json!("line 5")));
     let target = json!({"value": 1});
-    let put = |id: &str| server.call(&client, "PUT", &format!("{path}/{id}/target"), &target).0;
+    let put = |id: &str| {
+        server
+            .call(&client, "PUT", &format!("{path}/{id}/target"), &target)
+            .0
+    };
     assert_eq!((put("b"), put("none")), (204, 404));
     let fourth = "{\"event_id\": \"d\", \"features\": {\"hour\": null}, \"target\": 1}";
     assert_eq!(server.raw(&client, "POST", path, fourth).json()["taken"], 1);
@@ -159,9 +208,14 @@ fn tokens_are_bound_to_roles_tenants_and_models() {
     }
     let admin = std::fs::read_to_string(folder.path().join("admin.token")).unwrap();
     let admin = admin.trim();
-    assert_eq!(server.call(admin, "PUT", "/v1/tenants/other", &json!({})).0, 201);
+    assert_eq!(
+        server.call(admin, "PUT", "/v1/tenants/other", &json!({})).0,
+        201
+    );
     let body = json!({"role": "operator"});
-    let made = server.call(admin, "POST", "/v1/tenants/other/tokens", &body).json();
+    let made = server
+        .call(admin, "POST", "/v1/tenants/other/tokens", &body)
+        .json();
     let other = made["token"].as_str().unwrap();
     for model in ["banner", "nothing"] {
         let path = format!("/v1/models/{model}");
@@ -169,7 +223,12 @@ fn tokens_are_bound_to_roles_tenants_and_models() {
     }
     let foreign = "/v1/tenants/main/tokens";
     assert_eq!(server.call(other, "GET", foreign, &NOTHING).0, 403);
-    assert_eq!(server.call(other, "GET", "/v1/tenants/no/tokens", &NOTHING).0, 403);
+    assert_eq!(
+        server
+            .call(other, "GET", "/v1/tenants/no/tokens", &NOTHING)
+            .0,
+        403
+    );
     let body = json!({"role": "client", "models": ["elsewhere"]});
     let made = server.call(&server.operator, "POST", foreign, &body).json();
     let narrow = made["token"].as_str().unwrap();
@@ -178,12 +237,30 @@ fn tokens_are_bound_to_roles_tenants_and_models() {
         assert_eq!(server.call(narrow, "GET", &path, &NOTHING).0, 403);
     }
     // Events belong to the token that asked.
-    assert_eq!(server.call(&client, "POST", DECISIONS, &ask("mine", 1.0)).0, 200);
+    assert_eq!(
+        server.call(&client, "POST", DECISIONS, &ask("mine", 1.0)).0,
+        200
+    );
     let second = server.token("client");
     let reward = format!("{DECISIONS}/mine/reward");
-    assert_eq!(server.call(&second, "POST", &reward, &json!({"value": 1})).0, 404);
+    assert_eq!(
+        server
+            .call(&second, "POST", &reward, &json!({"value": 1}))
+            .0,
+        404
+    );
     let id = made["id"].as_str().unwrap();
-    assert_eq!(server.call(&server.operator, "DELETE", &format!("{foreign}/{id}"), &NOTHING).0, 204);
+    assert_eq!(
+        server
+            .call(
+                &server.operator,
+                "DELETE",
+                &format!("{foreign}/{id}"),
+                &NOTHING
+            )
+            .0,
+        204
+    );
     assert_eq!(server.call(narrow, "GET", "/v1/whoami", &NOTHING).0, 401);
     let audit = server.call(&server.operator, "GET", "/v1/audit", &NOTHING);
     assert!(audit.1.contains("token ended") && !audit.1.contains("tenant made"));
@@ -199,11 +276,19 @@ fn a_model_over_budget_is_refused_and_says_what_would_fit() {
     let refused = server.call(&server.operator, "PUT", "/v1/models/large", &large);
     assert_eq!(refused.0, 409, "{refused:?}");
     let detail = refused.json()["detail"].as_str().unwrap().to_owned();
-    assert!(detail.contains("would fit") || detail.contains("total"), "{detail}");
+    assert!(
+        detail.contains("would fit") || detail.contains("total"),
+        "{detail}"
+    );
     let missing = server.call(&server.operator, "GET", "/v1/models/large", &NOTHING);
     assert_eq!(missing.0, 404);
-    let raise = json!({"epsilon": 60.0, "delta": 1e-5, "reason": "a second model"});
-    let raised = server.call(&server.operator, "POST", "/v1/datasets/people/budget", &raise);
+    let raise = json!({"epsilon": 60.0, "delta": 1e-4, "reserve": 0.5, "reason": "a second model"});
+    let raised = server.call(
+        &server.operator,
+        "POST",
+        "/v1/datasets/people/budget",
+        &raise,
+    );
     assert_eq!(raised.0, 200, "{raised:?}");
     let made = server.call(&server.operator, "PUT", "/v1/models/large", &large);
     assert_eq!(made.0, 201, "{made:?}");
@@ -220,13 +305,19 @@ fn edge_decisions_take_a_slot_first_and_are_filled_later() {
     let client = server.token("client");
     let slots = "/v1/models/banner/slots";
     let taken = server.call(&client, "POST", slots, &json!({"event_id": "edge"}));
-    assert_eq!((taken.0, &taken.json()["policy"]), (201, &json!(0)), "{taken:?}");
+    assert_eq!(
+        (taken.0, &taken.json()["policy"]),
+        (201, &json!(0)),
+        "{taken:?}"
+    );
     let outcome = |policy: u64, action: &str| {
         json!({"policy": policy, "context": {"age": 3, "device": null}, "action": action,
                "value": 1.0})
     };
     let put = |id: &str, body: &Value| {
-        server.call(&client, "PUT", &format!("{slots}/{id}"), body).0
+        server
+            .call(&client, "PUT", &format!("{slots}/{id}"), body)
+            .0
     };
     assert_eq!(put("edge", &outcome(0, "blue")), 422);
     assert_eq!(put("edge", &outcome(7, "red")), 404);
@@ -237,9 +328,17 @@ fn edge_decisions_take_a_slot_first_and_are_filled_later() {
     server.clock.advance(65_000);
     assert_eq!(put("edge", &outcome(0, "red")), 410);
     server.wait_for(1);
-    let exact = server.call(&server.operator, "GET", "/v1/models/banner/operator", &NOTHING);
+    let exact = server.call(
+        &server.operator,
+        "GET",
+        "/v1/models/banner/operator",
+        &NOTHING,
+    );
     let exact = exact.json();
-    assert_eq!((&exact["plays"]["red"], &exact["null"]), (&json!(1), &json!(9)));
+    assert_eq!(
+        (&exact["plays"]["red"], &exact["null"]),
+        (&json!(1), &json!(9))
+    );
 }
 
 #[test]
@@ -253,25 +352,52 @@ fn deferred_decisions_count_once_they_are_activated_and_a_pause_takes_no_slots()
         body["defer"] = json!(true);
         body["exclude"] = json!(["green"]);
         let answer = server.call(&client, "POST", DECISIONS, &body).json();
-        assert_eq!((&answer["action"], &answer["probability"]), (&json!("red"), &json!(1.0)));
+        assert_eq!(
+            (&answer["action"], &answer["probability"]),
+            (&json!("red"), &json!(1.0))
+        );
     }
     let activate = format!("{DECISIONS}/shown/activate");
     assert_eq!(server.call(&client, "POST", &activate, &NOTHING).0, 204);
     let pause = "/v1/models/banner:pause";
-    assert_eq!(server.call(&server.operator, "POST", pause, &NOTHING).0, 204);
+    assert_eq!(
+        server.call(&server.operator, "POST", pause, &NOTHING).0,
+        204
+    );
     server.clock.advance(65_000);
     server.wait_for(1);
-    let exact = server.call(&server.operator, "GET", "/v1/models/banner/operator", &NOTHING);
+    let exact = server.call(
+        &server.operator,
+        "GET",
+        "/v1/models/banner/operator",
+        &NOTHING,
+    );
     let exact = exact.json();
-    assert_eq!((&exact["plays"]["red"], &exact["null"]), (&json!(1), &json!(9)));
-    let answer = server.call(&client, "POST", DECISIONS, &ask("later", 20.0)).json();
+    assert_eq!(
+        (&exact["plays"]["red"], &exact["null"]),
+        (&json!(1), &json!(9))
+    );
+    let answer = server
+        .call(&client, "POST", DECISIONS, &ask("later", 20.0))
+        .json();
     assert_eq!(answer["learning"], false);
     let resume = "/v1/models/banner:resume";
-    assert_eq!(server.call(&server.operator, "POST", resume, &NOTHING).0, 204);
-    let answer = server.call(&client, "POST", DECISIONS, &ask("again", 20.0)).json();
+    assert_eq!(
+        server.call(&server.operator, "POST", resume, &NOTHING).0,
+        204
+    );
+    let answer = server
+        .call(&client, "POST", DECISIONS, &ask("again", 20.0))
+        .json();
     assert_eq!(answer["learning"], true);
     let close = "/v1/models/banner:close-batch";
-    assert_eq!(server.call(&server.operator, "POST", close, &NOTHING).0, 204);
+    assert_eq!(
+        server.call(&server.operator, "POST", close, &NOTHING).0,
+        204
+    );
     let nothing = "/v1/models/banner:burn";
-    assert_eq!(server.call(&server.operator, "POST", nothing, &NOTHING).0, 404);
+    assert_eq!(
+        server.call(&server.operator, "POST", nothing, &NOTHING).0,
+        404
+    );
 }

@@ -1,9 +1,12 @@
 //! The server from outside: its API in one process, its rounds against a small model, two streams
 //! that differ in one slot, and a process that is killed.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 mod api;
 mod document;
 mod neighbours;
+mod operations;
 mod recovery;
 mod rounds;
 mod support;

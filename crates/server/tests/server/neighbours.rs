@@ -3,8 +3,8 @@
 
 use crate::support::{START, Server, ask};
 use serde_json::{Value, json};
+use std::cell::RefCell;
 use std::io::Write;
-use std::sync::{Arc, Mutex};
 
 const NOTHING: Value = Value::Null;
 const DECISIONS: &str = "/v1/models/banner/decisions";
@@ -61,12 +61,21 @@ fn mask(text: &str) -> String {
     }
 }
 
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
+thread_local! {
+    /// What this thread has logged, if it is of interest.
+    static LOG: RefCell<Option<Vec<u8>>> = const { RefCell::new(None) };
+}
+
+/// Requests are answered on the thread of the test: other tests log elsewhere.
+struct Log;
 
 impl Write for Log {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
+        LOG.with_borrow_mut(|log| {
+            if let Some(log) = log {
+                log.extend_from_slice(bytes);
+            }
+        });
         Ok(bytes.len())
     }
 
@@ -77,16 +86,16 @@ impl Write for Log {
 
 /// Everything that others can see of a stream in which one person is as stated.
 fn public_bytes(person: Person) -> Vec<String> {
-    let log = Log::default();
-    let writer = log.clone();
-    let subscriber = tracing_subscriber::fmt()
+    // One for the process: the first may have been set by an earlier call.
+    let _ = tracing_subscriber::fmt()
         .json()
         .without_time()
         .with_max_level(tracing::Level::INFO)
-        .with_writer(move || writer.clone())
-        .finish();
-    let mut seen = tracing::subscriber::with_default(subscriber, || stream(person));
-    let log = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+        .with_writer(|| Log)
+        .try_init();
+    LOG.set(Some(Vec::new()));
+    let mut seen = stream(person);
+    let log = String::from_utf8(LOG.take().unwrap()).unwrap();
     for line in log.lines() {
         let mut line: Value = serde_json::from_str(line).unwrap();
         if let Some(fields) = line["fields"].as_object_mut() {
@@ -172,7 +181,11 @@ fn one_slot_moves_released_numbers_and_nothing_else() {
     assert!(usual.iter().any(|line| line.contains("released: weights")));
     assert!(usual.iter().any(|line| line.starts_with("log: ")));
     assert!(usual.iter().any(|line| line.starts_with("closed ")));
-    assert_eq!(usual, public_bytes(Person::Usual), "not even the same stream");
+    assert_eq!(
+        usual,
+        public_bytes(Person::Usual),
+        "not even the same stream"
+    );
     for person in [
         Person::OtherContext,
         Person::RefusedContext,

@@ -107,7 +107,11 @@ impl Stream {
         let dataset = json!({"epsilon": 20.0, "delta": 1e-6, "adjacency": "replace-one"});
         call("PUT", "/v1/datasets/people", &dataset);
         call("PUT", "/v1/models/banner", &settings());
-        let made = call("POST", "/v1/tenants/main/tokens", &json!({"role": "client"}));
+        let made = call(
+            "POST",
+            "/v1/tenants/main/tokens",
+            &json!({"role": "client"}),
+        );
         let client = made["token"].as_str().unwrap().to_owned();
         Self { client, operator }
     }
@@ -131,12 +135,17 @@ impl Stream {
 
     fn model(&self, process: &Process) -> Value {
         let path = "/v1/models/banner";
-        process.call(&self.operator, "GET", path, &Value::Null).unwrap().1
+        process
+            .call(&self.operator, "GET", path, &Value::Null)
+            .unwrap()
+            .1
     }
 
     fn weights(&self, process: &Process, version: u64) -> Value {
         let path = format!("/v1/models/banner/policy?version={version}");
-        let (status, file) = process.call(&self.operator, "GET", &path, &Value::Null).unwrap();
+        let (status, file) = process
+            .call(&self.operator, "GET", &path, &Value::Null)
+            .unwrap();
         assert_eq!(status, 200);
         file["weights"].clone()
     }
@@ -160,7 +169,9 @@ fn a_killed_server_loses_nothing_that_it_acknowledged() {
     let batches = u64::from(KILLS).div_ceil(2).clamp(2, 20);
     for batch in 0..batches {
         for slot in 10 * batch..10 * (batch + 1) {
-            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(26);
+            random = random
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(26);
             let pause = std::time::Duration::from_micros((random >> 33) % 20_000);
             let mut answer = None;
             if kills < KILLS && random.is_multiple_of(5) {
@@ -193,7 +204,10 @@ fn a_killed_server_loses_nothing_that_it_acknowledged() {
         assert_eq!(stream.model(&process)["slots"], json!(10 * (batch + 1)));
     }
     let path = "/v1/datasets/people";
-    let dataset = process.call(&stream.operator, "GET", path, &Value::Null).unwrap().1;
+    let dataset = process
+        .call(&stream.operator, "GET", path, &Value::Null)
+        .unwrap()
+        .1;
     assert_eq!(dataset["runs"].as_array().unwrap().len(), 1, "charged once");
     // The same stream without a kill: bit for bit.
     let whole = tempfile::tempdir().unwrap();
@@ -209,7 +223,10 @@ fn a_killed_server_loses_nothing_that_it_acknowledged() {
         other.wait_for(&calm, batch + 1);
     }
     for version in 0..=batches {
-        let (one, two) = (stream.weights(&process, version), other.weights(&calm, version));
+        let (one, two) = (
+            stream.weights(&process, version),
+            other.weights(&calm, version),
+        );
         assert_eq!(one, two, "policy {version}");
     }
     assert!(kills > 0);

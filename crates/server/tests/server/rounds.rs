@@ -13,19 +13,36 @@ use redb::backends::InMemoryBackend;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-const HISTORIES: u32 = if cfg!(feature = "long") { 100_000 } else { 1_000 };
+const HISTORIES: u32 = if cfg!(feature = "long") {
+    100_000
+} else {
+    1_000
+};
 
 #[derive(Debug, Clone)]
 enum Step {
     /// Asks with this id; a repeat if it was used.
-    Decide { id: u8, deferred: bool },
+    Decide {
+        id: u8,
+        deferred: bool,
+    },
     /// Tells the next power of two.
-    Reward { id: u8 },
-    Activate { id: u8 },
-    Delete { id: u8 },
-    Advance { by: u64 },
+    Reward {
+        id: u8,
+    },
+    Activate {
+        id: u8,
+    },
+    Delete {
+        id: u8,
+    },
+    Advance {
+        by: u64,
+    },
     /// Learns from one closed batch; a crash may come before or after its release is stored.
-    Learn { crash: Crash },
+    Learn {
+        crash: Crash,
+    },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -352,8 +369,8 @@ fn history(steps: &[(Step, Crash)]) {
             Step::Advance { .. } | Step::Learn { .. } => Seen::Done,
         };
         let seen = seen.lock().unwrap().take().unwrap();
-        let is_same = seen == wanted
-            || matches!((seen, wanted), (Seen::Again(usize::MAX), Seen::Again(_)));
+        let is_same =
+            seen == wanted || matches!((seen, wanted), (Seen::Again(usize::MAX), Seen::Again(_)));
         assert!(is_same, "{step:?}: {seen:?}, not {wanted:?}");
     }
     // The end: everything is closed, and learned from.

@@ -3,7 +3,7 @@
 use axum::body::{Body, to_bytes};
 use axum::http::{Request, header};
 use hushstream_server::clock::{Clock, ManualClock};
-use hushstream_server::{App, Config, router};
+use hushstream_server::{App, Config, StartError, router};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::Arc;
@@ -40,21 +40,26 @@ pub(crate) fn config(folder: &Path) -> Config {
 
 impl Server {
     pub(crate) fn start(folder: &Path, now: u64) -> Self {
+        Self::with(config(folder), now).unwrap()
+    }
+
+    pub(crate) fn with(config: Config, now: u64) -> Result<Self, StartError> {
+        let folder = config.data.clone();
         let clock = Arc::new(ManualClock::at(now));
         let shared: Arc<dyn Clock> = Arc::<ManualClock>::clone(&clock);
-        let app = App::start(config(folder), shared).unwrap();
+        let app = App::start(config, shared)?;
         let token = std::fs::read_to_string(folder.join("operator.token")).unwrap();
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
             .unwrap();
-        Self {
+        Ok(Self {
             router: router(&app),
             operator: token.trim().to_owned(),
             app,
             clock,
             runtime,
-        }
+        })
     }
 
     pub(crate) fn raw(&self, token: &str, method: &str, path: &str, body: &str) -> Answer {
@@ -99,14 +104,21 @@ impl Server {
 
     /// Waits until so many batches were learned from: learning is on threads of its own.
     pub(crate) fn wait_for(&self, released: u64) {
+        self.wait(|server| {
+            let row = server.app.model("main", "banner").unwrap();
+            server.app.policies.newest(&row).unwrap().published.version == released
+        });
+    }
+
+    /// Waits until something holds. It asks without requests, which would be in the log.
+    pub(crate) fn wait(&self, holds: impl Fn(&Self) -> bool) {
         let start = Instant::now();
-        loop {
+        while !holds(self) {
             self.app.committer.wake();
-            let model = self.call(&self.operator, "GET", "/v1/models/banner", &Value::Null);
-            if model.json()["released"] == json!(released) {
-                return;
-            }
-            assert!(start.elapsed() < Duration::from_secs(120), "{model:?}");
+            assert!(
+                start.elapsed() < Duration::from_secs(240),
+                "it does not come"
+            );
             std::thread::sleep(Duration::from_millis(5));
         }
     }

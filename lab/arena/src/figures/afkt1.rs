@@ -10,6 +10,7 @@
 use super::in_parallel;
 use crate::play::ArenaError;
 use hushstream_account::{Adjacency, Budget};
+use hushstream_mechanism::Participation;
 use hushstream_recipes::{Advice, ExpertsRequest, RecipeName};
 
 /// T and d, if none are given.
@@ -65,11 +66,13 @@ pub fn figure(rounds: u64) -> Result<Vec<Row>, ArenaError> {
                 recipe,
                 advice: Advice::Experts(u32::try_from(rounds).unwrap_or(u32::MAX)),
                 rounds: Some(rounds),
+                restart: None,
                 batch: None,
                 board: None,
                 budget: Budget::approx(epsilon, DELTA)
                     .map_err(hushstream_mechanism::LedgerError::from)?,
                 adjacency: Adjacency::ReplaceOne,
+                participation: Participation::OncePerRecord,
             };
             // A budget too small for any parameters: T, which following anybody has.
             if let Ok(recipe) = request.plan() {

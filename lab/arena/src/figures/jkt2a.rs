@@ -67,6 +67,7 @@ pub struct Figure {
 /// Rounds or an ε that the recipe refuses.
 pub fn figure(rounds: u64, repeats: u64, epsilons: &[f64]) -> Result<Figure, ArenaError> {
     let data = |seed: u64| Regression {
+        records: None,
         dimension: D,
         rounds,
         batch: 1,
@@ -161,6 +162,7 @@ mod tests {
     #[test]
     fn without_noise_both_are_the_leader() {
         let data = Regression {
+            records: None,
             dimension: D,
             rounds: 500,
             batch: 1,

@@ -1,8 +1,8 @@
 //! A figure of the shape of JKT12's Figure 2b: private least squares in 90 dimensions over 515,345
 //! records, average regret against ε.
 //!
-//! **Not the paper's data.** Year Prediction (515,345 × 90) is not used; the records are synthetic,
-//! of the same number and dimension, made as those of [`super::jkt2a`]: g_t standard Gaussian
+//! With a file of Year Prediction (515,345 × 90; [`Years`]) it is the paper's figure. Without one the
+//! records are synthetic, of the same number and dimension, made as those of [`super::jkt2a`]: g_t standard Gaussian
 //! clipped to length R = 1.2·√d ≈ 11.4, y_t = ⟨g_t, x*⟩ + N(0, 0.01) clipped to [−R, R], ‖x*‖ = 1,
 //! losses ½(y − ⟨g, x⟩)² + ½‖x‖²; δ = 10⁻⁶, replace-one. Regret is against ridge regression in
 //! hindsight on the same records.
@@ -16,8 +16,12 @@
 use super::regression::Regression;
 use super::{Row, in_parallel, rows};
 use crate::play::ArenaError;
+use std::sync::Arc;
+
+mod years;
 
 pub use super::regression::Method;
+pub use years::{Years, YearsError};
 
 /// As many records as Year Prediction has.
 pub const ROUNDS: u64 = 515_345;
@@ -32,17 +36,25 @@ pub const ALL: &[Method] = Method::ALL.split_at(5).0;
 
 const D: usize = 90;
 
-/// Plays the figure: for each ε in order, the methods in order.
+/// Plays the figure: for each ε in order, the methods in order; on records of a file, each repeat in
+/// an order of its own, or on synthetic ones.
 ///
 /// # Errors
 /// Rounds or an ε that the recipe refuses.
 pub fn figure(
+    years: Option<Years>,
     rounds: u64,
     repeats: u64,
     epsilons: &[f64],
     methods: &[Method],
 ) -> Result<Vec<Row<Method>>, ArenaError> {
+    let records = years.map(|years| Arc::new(years.records));
+    let given = records
+        .as_ref()
+        .map_or(u64::MAX, |records| records.len() as u64);
+    let rounds = rounds.min(given);
     let data = |seed: u64| Regression {
+        records: records.clone(),
         dimension: D,
         rounds,
         batch: 256,
@@ -75,10 +87,10 @@ mod tests {
     /// hindsight.
     #[test]
     fn the_shape_is_right() {
-        let rows = figure(10_000, 1, &[10.0], ALL).unwrap();
+        let rows = figure(None, 10_000, 1, &[10.0], ALL).unwrap();
         let mean = |i: usize| rows[i].mean;
         assert!(rows.iter().all(|row| row.mean > 0.0), "{rows:?}");
         assert!((2..5).all(|i| mean(0) < mean(i)), "{rows:?}");
-        assert!(figure(1, 1, &[1.0], SOUND).is_err());
+        assert!(figure(None, 1, 1, &[1.0], SOUND).is_err());
     }
 }

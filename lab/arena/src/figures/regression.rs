@@ -91,9 +91,12 @@ pub(super) fn printed_sigmas(dimension: usize, epsilon: f64, rounds: u64) -> (f6
     (bound * bound * factor, bound * factor)
 }
 
-/// The records of one repeat, made anew whenever they are read: together they may not fit.
-#[derive(Debug, Clone, Copy)]
+/// The records of one repeat: those of a file, or made anew whenever they are read, since together
+/// they may not fit.
+#[derive(Debug, Clone)]
 pub(super) struct Regression {
+    /// Of a file, features and target, within [`bound`].
+    pub(super) records: Option<Arc<Vec<(Vec<f32>, f32)>>>,
     pub(super) dimension: usize,
     pub(super) rounds: u64,
     /// Records to an item.
@@ -110,6 +113,18 @@ impl Regression {
         mut visit: impl FnMut(Vec<f64>, f64) -> Result<(), ArenaError>,
     ) -> Result<(), ArenaError> {
         let (mut dice, bound) = (Dice::new(self.seed ^ self.salt), bound(self.dimension));
+        if let Some(records) = &self.records {
+            let mut order: Vec<usize> = (0..records.len()).collect();
+            for last in (1..order.len()).rev() {
+                order.swap(last, (dice.bits() % (last as u64 + 1)) as usize);
+            }
+            for &place in order.iter().take(self.rounds as usize) {
+                let (features, target) = &records[place];
+                let features = features.iter().map(|&value| f64::from(value)).collect();
+                visit(features, f64::from(*target))?;
+            }
+            return Ok(());
+        }
         let gaussian =
             |dice: &mut Dice| -> Vec<f64> { (0..self.dimension).map(|_| dice.normal()).collect() };
         let mut x = gaussian(&mut dice);

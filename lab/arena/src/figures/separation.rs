@@ -44,6 +44,7 @@ pub fn figure(rounds: u64, repeats: u64) -> Result<Vec<Row>, ArenaError> {
                 dimension: experts.unwrap_or(2),
                 rounds,
                 batch: 1,
+                restart: None,
                 budget: Budget::pure(EPSILON).map_err(LedgerError::from)?,
                 adjacency: Adjacency::ReplaceOne,
                 window: None,

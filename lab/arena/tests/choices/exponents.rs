@@ -23,7 +23,7 @@ use hushstream_account::{Adjacency, Budget, FilterKind};
 use hushstream_arena::{Dice, open};
 use hushstream_mechanism::feedback::Range;
 use hushstream_mechanism::losses::{Distance, Features, LinearLoss, Loss, Record};
-use hushstream_mechanism::{Ledger, MemoryStorage, NoStorage, Raw};
+use hushstream_mechanism::{Ledger, MemoryStorage, NoStorage, Participation, Raw};
 use hushstream_noise::Key;
 use hushstream_recipes::{
     Actions, Advice, BanditRequest, BanditRun, ExpertsPlayer, ExpertsRequest, ExpertsRun,
@@ -79,10 +79,12 @@ fn experts(recipe: RecipeName, budget: Budget, rounds: u64, seed: u64) -> (f64, 
         recipe,
         advice: Advice::Experts(16),
         rounds: Some(rounds),
+        restart: None,
         batch: None,
         board: None,
         budget,
         adjacency: Adjacency::ReplaceOne,
+        participation: Participation::OncePerRecord,
     }
     .plan()
     .unwrap();
@@ -99,7 +101,7 @@ fn experts(recipe: RecipeName, budget: Budget, rounds: u64, seed: u64) -> (f64, 
             .collect();
         loss += losses[*run.expert().for_the_operator()];
         totals.iter_mut().zip(&losses).for_each(|(t, l)| *t += l);
-        run.learn_losses(Raw::seal(losses)).unwrap();
+        run.learn_losses(None, Raw::seal(losses)).unwrap();
     }
     let best = totals.into_iter().fold(f64::INFINITY, f64::min);
     (loss - best, 0.6 * 15.0 / 16.0 * rounds as f64)
@@ -150,7 +152,7 @@ fn bandit(request: BanditRequest, losses: &[f64], best: f64, idle: f64, seed: u6
         let point = run.play().for_the_operator().point.clone();
         let loss: f64 = losses.iter().zip(point).map(|(l, x)| l * x).sum();
         regret += loss - best;
-        run.learn_losses(Raw::seal(losses.to_vec())).unwrap();
+        run.learn_losses(None, Raw::seal(losses.to_vec())).unwrap();
     }
     (regret, (idle - best) * rounds as f64)
 }
@@ -162,10 +164,12 @@ fn request(recipe: RecipeName, actions: Actions, rounds: u64) -> BanditRequest {
         reading: None,
         range: Range::Symmetric(1.0),
         rounds: Some(rounds),
+        restart: None,
         batch: None,
         noise: None,
         budget: Budget::pure(4.0).unwrap(),
         adjacency: Adjacency::ReplaceOne,
+        participation: Participation::OncePerRecord,
     }
 }
 
@@ -218,6 +222,7 @@ fn values(
         noise: None,
         budget,
         adjacency: Adjacency::ReplaceOne,
+        participation: Participation::OncePerRecord,
     }
     .plan()
     .unwrap();
@@ -280,10 +285,12 @@ fn cover_grows_like_the_root() {
                 radius: None,
             },
             rounds: Some(rounds),
+            restart: None,
             batch: None,
             board: None,
             budget: Budget::approx(8.0, 1e-6).unwrap(),
             adjacency: Adjacency::ReplaceOne,
+            participation: Participation::OncePerRecord,
         }
         .plan()
         .unwrap();

@@ -100,6 +100,7 @@ impl Claim {
             dimension: self.dimension,
             rounds,
             batch: 1,
+            restart: None,
             budget: budget(),
             adjacency: Adjacency::ReplaceOne,
             window: self.window,

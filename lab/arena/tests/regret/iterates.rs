@@ -41,6 +41,7 @@ fn contest(recipe: RecipeName, task: Task, epsilon: f64, rounds: u64) -> Contest
         dimension: 2,
         rounds,
         batch: 1,
+        restart: None,
         budget: Budget::approx(epsilon, 1e-6).unwrap(),
         adjacency: Adjacency::ReplaceOne,
         window: None,

@@ -11,8 +11,8 @@ use crate::AuditError;
 use crate::duel::{Duel, World};
 use hushstream_account::Adjacency;
 use hushstream_arena::dense;
-use hushstream_mechanism::Raw;
 use hushstream_mechanism::losses::{Bounds, LinearModel, Link, Record};
+use hushstream_mechanism::{Participation, Raw};
 use hushstream_recipes::{LimitedUpdates, LimitedUpdatesRequest, UpdatesPlayer};
 use hushstream_sets::Ball;
 use std::sync::Arc;
@@ -38,6 +38,7 @@ fn recipe(target: &Target) -> Result<LimitedUpdates, AuditError> {
         set: Arc::new(Ball::new(1, 1.0)?),
         budget: target.budget,
         adjacency: target.adjacency,
+        participation: Participation::OncePerRecord,
     };
     Ok(request.plan()?)
 }

@@ -30,6 +30,8 @@ struct Answered {
     items: u64,
     /// The play, from 1, whose first answer is the canary's.
     place: u64,
+    /// In how many plays from there on.
+    canaries: u64,
     /// Whether the other answers follow the last noisy one, and the canary's lies far outside the
     /// range.
     adaptive: bool,
@@ -64,10 +66,12 @@ fn recipe(target: &Target) -> Result<BanditRecipe, AuditError> {
         reading: None,
         range,
         rounds: Some(target.releases.saturating_mul(batch)),
+        restart: None,
         batch: Some(batch),
         noise: Some(noise),
         budget: target.budget,
         adjacency: target.adjacency,
+        participation: target.participation(),
     };
     Ok(request.plan()?)
 }
@@ -89,7 +93,8 @@ pub(super) fn duels(target: &Target) -> Result<LineUp, AuditError> {
             recipe: recipe.clone(),
             terms: terms.clone(),
             items: n,
-            place,
+            place: place.min(n + 1 - target.records_a_person.min(n)),
+            canaries: target.records_a_person,
             adaptive,
             interruption,
             what: format!("answer {place} of {n}{others}{interruption}"),
@@ -99,7 +104,15 @@ pub(super) fn duels(target: &Target) -> Result<LineUp, AuditError> {
     Ok((terms, duels))
 }
 
+/// The canary's person.
+const CANARY: u64 = 1 << 40;
+
 impl Answered {
+    /// The plays that the canary answers.
+    fn places(&self) -> std::ops::Range<u64> {
+        self.place..self.place + self.canaries
+    }
+
     /// The canary's answer; nothing is the null one.
     fn canary(&self, world: World) -> Option<f64> {
         let low = match self.recipe.request().range {
@@ -150,7 +163,9 @@ impl Duel for Answered {
         for item in 1..=self.items {
             let mut known = 0.0;
             for k in 0..batch {
-                let canary = item == self.place && k == 0;
+                let canary = self.places().contains(&item) && k == 0;
+                let name = if canary { CANARY } else { item * batch + k };
+                let person = (self.canaries > 1).then_some(name);
                 let value = if canary {
                     self.canary(world).map(|value| value * stretch)
                 } else {
@@ -160,7 +175,7 @@ impl Duel for Answered {
                 let play = stage.run.play().for_the_operator().point.clone();
                 stage
                     .run
-                    .learn_losses(Raw::seal(self.losses(value, &play)))?;
+                    .learn_losses(person, Raw::seal(self.losses(value, &play)))?;
             }
             for turn in stage.sync()? {
                 answers.push(turn.answer);
@@ -183,10 +198,14 @@ impl Duel for Answered {
     }
 
     fn likelihood(&self, seen: &[f64]) -> Option<f64> {
-        let place = usize::try_from(self.place - 1).ok()? * self.width();
-        let answer = seen.get(place)? * self.recipe.batch() as f64;
         let null = self.recipe.request().range.null();
-        let away = |world: World| (answer - self.canary(world).unwrap_or(null)).abs();
-        Some(away(World::Left) - away(World::Right))
+        let mut total = 0.0;
+        for place in self.places() {
+            let place = usize::try_from(place - 1).ok()? * self.width();
+            let answer = seen.get(place)? * self.recipe.batch() as f64;
+            let away = |world: World| (answer - self.canary(world).unwrap_or(null)).abs();
+            total += away(World::Left) - away(World::Right);
+        }
+        Some(total)
     }
 }

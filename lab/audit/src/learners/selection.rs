@@ -15,9 +15,9 @@ use crate::AuditError;
 use crate::duel::{Duel, World};
 use hushstream_account::Adjacency;
 use hushstream_arena::{add, dense};
-use hushstream_mechanism::Raw;
 use hushstream_mechanism::losses::LinearLoss;
 use hushstream_mechanism::select::Board;
+use hushstream_mechanism::{Participation, Raw};
 use hushstream_recipes::{
     Advice, ExpertsPlayer, ExpertsRecipe, ExpertsRequest, ExpertsRun, RecipeName,
 };
@@ -65,10 +65,12 @@ fn recipe(target: &Target) -> Result<ExpertsRecipe, AuditError> {
         recipe: target.recipe,
         advice,
         rounds: Some(n.saturating_add(1).saturating_mul(batch)),
+        restart: None,
         batch: (batch > 1).then_some(batch),
         board: board(target)?,
         budget: target.budget,
         adjacency: target.adjacency,
+        participation: Participation::OncePerRecord,
     };
     Ok(request.plan()?)
 }
@@ -218,7 +220,7 @@ impl Selected {
                 Some(_) => self.losses(slope, played, canary),
                 None => Vec::new(),
             };
-            return Ok(run.learn_losses(Raw::seal(losses))?);
+            return Ok(run.learn_losses(None, Raw::seal(losses))?);
         }
         let feature = slope.map_or(f64::NAN, |slope| self.feature(slope, played));
         Ok(run.learn(None, Raw::seal(dense(vec![feature], 0.0)))?)

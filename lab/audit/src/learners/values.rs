@@ -12,10 +12,10 @@ use crate::AuditError;
 use crate::duel::{Duel, World};
 use hushstream_account::Adjacency;
 use hushstream_arena::dense;
-use hushstream_mechanism::Raw;
 use hushstream_mechanism::feedback::Range;
 use hushstream_mechanism::losses::{Bounds, LinearModel, Link, Record};
 use hushstream_mechanism::sums::SumKind;
+use hushstream_mechanism::{Participation, Raw};
 use hushstream_recipes::{ValuesPlayer, ValuesRecipe, ValuesRequest};
 use hushstream_sets::Ball;
 use std::sync::Arc;
@@ -52,6 +52,7 @@ fn recipe(target: &Target) -> Result<ValuesRecipe, AuditError> {
         noise: Some(target.noise),
         budget: target.budget,
         adjacency: target.adjacency,
+        participation: Participation::OncePerRecord,
     };
     Ok(request.plan()?)
 }

@@ -5,6 +5,8 @@ use super::{DELTA, EPSILON, Mechanism, Printed, Tree, batches, offline};
 use crate::Claim;
 use crate::duel::World;
 use hushstream_account::Adjacency;
+use hushstream_mechanism::Participation;
+use hushstream_mechanism::select::Exposure;
 use hushstream_mechanism::sums::Noise;
 
 const PURE: Claim = Claim::Pure { epsilon: EPSILON };
@@ -142,7 +144,10 @@ impl Printed {
             place: "AFKT22 section 3.1.1",
             setting: "B = 2, eta = 0.2, p = 1/8, K = 3, d = 8".into(),
             claim: Claim::Pure {
-                epsilon: board.pure_epsilon(Adjacency::ReplaceOne),
+                epsilon: board.pure_epsilon(Exposure::of(
+                    Adjacency::ReplaceOne,
+                    Participation::OncePerRecord,
+                )),
             },
             mechanism: Mechanism::Overlapping(board),
         })

@@ -11,7 +11,7 @@ use hushstream_mechanism::losses::{
     Bounds, Distance, Features, LinearLoss, LinearModel, Link, Loss, LossSet, Record,
 };
 use hushstream_mechanism::perturb::{Leader, PerturbedIterates, Timing};
-use hushstream_mechanism::select::{Board, Selection};
+use hushstream_mechanism::select::{Board, Exposure, Selection};
 use hushstream_mechanism::sums::{Noise, PrivateSum, SumKind, SumPlan};
 use hushstream_mechanism::{
     CameBack, Contribution, Grant, GuaranteeKind, Ledger, Moments, Participation, Pending, Raw,
@@ -282,8 +282,29 @@ pub(crate) fn neighbours(
         let own: Vec<u64> = (place..place + tries).collect();
         neighbours_at(items, batch, adjacency, participation, &own)
     };
-    places.map(pair).collect()
+    let mut pairs: Vec<_> = places.clone().map(pair).collect();
+    if let (Participation::PerPerson { most, .. }, Adjacency::ReplaceOne) =
+        (participation, adjacency)
+    {
+        // Empty records have no name and use up no turn: those that count come later.
+        let moved = places.map(|&place| {
+            let own: Vec<u64> = (place..place + 2 * most).collect();
+            let [left, mut right] = neighbours_at(items, batch, adjacency, participation, &own);
+            for (number, entry) in (0..).zip(&mut right) {
+                if entry.person == Some(CANARY) && number / batch + 1 < place + most {
+                    (entry.person, entry.pull) = (Some(NOBODY), Pull::Null);
+                }
+            }
+            [left, right]
+        });
+        pairs.extend(moved);
+    }
+    pairs
 }
+
+/// The names of the person in question, and of nobody.
+const CANARY: u64 = 1 << 40;
+const NOBODY: u64 = 1 << 41;
 
 /// The same with the canary in these items.
 fn neighbours_at(
@@ -293,7 +314,6 @@ fn neighbours_at(
     participation: Participation,
     own: &[u64],
 ) -> [Vec<Entry>; 2] {
-    const CANARY: u64 = 1 << 40;
     let persons = participation != Participation::OncePerRecord;
     let stream = |pull: Pull| -> Vec<Entry> {
         let mut entries = Vec::new();
@@ -343,6 +363,39 @@ pub(crate) fn neighbours_in(plan: &SumPlan, rows: &Rows, between: &[u64]) -> Vec
         &own,
     ));
     pairs
+}
+
+/// Single records, or persons with so many.
+pub(crate) fn participation(persons: u64) -> Participation {
+    match persons {
+        1 => Participation::OncePerRecord,
+        most => Participation::PerPerson {
+            most,
+            separation: 1,
+        },
+    }
+}
+
+/// What the records of a stream say, those beyond a person's limit nothing: an account of its own,
+/// record by record.
+fn counted(stream: &[Entry], batch: u64, participation: Participation) -> Vec<Pull> {
+    let (most, separation) = participation.limits();
+    let mut seen: Vec<(u64, u64, u64)> = Vec::new();
+    let pull = |(place, entry): (u64, &Entry)| {
+        let Some(person) = entry.person else {
+            return entry.pull;
+        };
+        let item = place / batch;
+        match seen.iter_mut().find(|(name, ..)| *name == person) {
+            None => seen.push((person, 1, item)),
+            Some((_, count, last)) if *count < most && item - *last >= separation => {
+                (*count, *last) = (*count + 1, item);
+            }
+            Some(_) => return Pull::Null,
+        }
+        entry.pull
+    };
+    (0..).zip(stream).map(pull).collect()
 }
 
 /// Releases of every sum in this audit.
@@ -429,13 +482,7 @@ impl OnSum {
             batch,
             budget: budget(noise.is_pure()),
             adjacency,
-            participation: match persons {
-                1 => Participation::OncePerRecord,
-                most => Participation::PerPerson {
-                    most,
-                    separation: 1,
-                },
-            },
+            participation: participation(persons),
             sum: Some(sum),
             noise: Some(noise),
             window: None,
@@ -655,6 +702,7 @@ impl OnValues {
         sum: SumKind,
         noise: Noise,
         adjacency: Adjacency,
+        persons: u64,
     ) -> Result<Self, RecipeError> {
         let bounds = Bounds::new(1.0, (-2.0, 2.0), 1.0).unwrap();
         let recipe = ValuesRequest {
@@ -669,6 +717,7 @@ impl OnValues {
             noise: Some(noise),
             budget: budget(noise.is_pure()),
             adjacency,
+            participation: participation(persons),
         }
         .plan()?;
         let rows = Rows::of(recipe.plan());
@@ -715,8 +764,8 @@ impl Play for OnValues {
     fn name(&self) -> String {
         let request = self.recipe.plan().request();
         format!(
-            "pftal-bandit on {}, {}, {:?}",
-            request.kind, request.noise, request.adjacency
+            "pftal-bandit on {}, {}, {:?}, {:?}",
+            request.kind, request.noise, request.adjacency, request.participation
         )
     }
 
@@ -725,14 +774,7 @@ impl Play for OnValues {
     }
 
     fn streams(&self) -> Vec<[Vec<Entry>; 2]> {
-        let adjacency = self.recipe.request().adjacency;
-        neighbours(
-            RELEASES,
-            1,
-            adjacency,
-            Participation::OncePerRecord,
-            &[1, 5, 8],
-        )
+        neighbours_in(self.recipe.plan(), &self.rows, &[5, 8])
     }
 
     fn play(&self, stream: &[Entry], path: Option<&Seen>, key: &Key, stop: Stop) -> Seen {
@@ -744,8 +786,8 @@ impl Play for OnValues {
             let own = Own {
                 ask: &|run: &ValuesRun| run.question().for_the_operator().to_vec(),
                 learn: &|run, entry| {
-                    run.learn(None, Raw::seal(Self::record(entry.pull)))
-                        .unwrap();
+                    let record = Raw::seal(Self::record(entry.pull));
+                    run.learn(entry.person, record).unwrap();
                 },
                 sync: &|run, ledger| values(run.sync(ledger).unwrap()),
                 resume: &|ledger| {
@@ -782,7 +824,12 @@ impl Play for OnValues {
                         Contribution::Dense(u.iter().map(|u| scale * u).collect())
                     }
                 };
-                let pending = sum.add(Raw::seal(contribution)).unwrap().unwrap();
+                let contribution = Raw::seal(contribution);
+                let pending = match entry.person {
+                    Some(person) => sum.add_for(person, contribution),
+                    None => sum.add(contribution),
+                };
+                let pending = pending.unwrap().unwrap();
                 sum.sync(ledger).unwrap();
                 let value = sum.publish(pending).unwrap().into_value();
                 learner.observe(&value).unwrap();
@@ -848,13 +895,7 @@ impl OnIterates {
             rounds: RECORDS + 1,
             budget: budget(noise.is_pure()),
             adjacency,
-            participation: match persons {
-                1 => Participation::OncePerRecord,
-                most => Participation::PerPerson {
-                    most,
-                    separation: 1,
-                },
-            },
+            participation: participation(persons),
             noise: Some(noise),
             curvature,
             steps: None,
@@ -1021,7 +1062,7 @@ impl OnAnswers {
         recipe: RecipeName,
         noise: FeedbackNoise,
         adjacency: Adjacency,
-        batch: u64,
+        (batch, persons): (u64, u64),
         known: bool,
     ) -> Result<Self, RecipeError> {
         let (actions, range) = match recipe {
@@ -1038,10 +1079,12 @@ impl OnAnswers {
             reading: None,
             range,
             rounds: known.then_some(RECORDS * batch),
+            restart: None,
             batch: Some(batch),
             noise: Some(noise),
             budget: budget(noise == FeedbackNoise::Laplace),
             adjacency,
+            participation: participation(persons),
         };
         Ok(Self {
             recipe: request.plan()?,
@@ -1090,14 +1133,9 @@ impl Play for OnAnswers {
 
     fn streams(&self) -> Vec<[Vec<Entry>; 2]> {
         let request = self.recipe.plan().request();
-        let once = Participation::OncePerRecord;
-        neighbours(
-            RECORDS,
-            request.batch,
-            request.adjacency,
-            once,
-            &[1, 6, RECORDS],
-        )
+        let (adjacency, participation) = (request.adjacency, request.participation);
+        let places = [1, 6, RECORDS];
+        neighbours(RECORDS, request.batch, adjacency, participation, &places)
     }
 
     fn play(&self, stream: &[Entry], path: Option<&Seen>, key: &Key, stop: Stop) -> Seen {
@@ -1118,7 +1156,7 @@ impl Play for OnAnswers {
                 },
                 learn: &|run, entry| {
                     let losses = self.losses(entry.pull, &run.play().for_the_operator().point);
-                    run.learn_losses(Raw::seal(losses)).unwrap();
+                    run.learn_losses(entry.person, Raw::seal(losses)).unwrap();
                 },
                 sync: &|run, ledger| {
                     let turns = run.sync(ledger).unwrap().into_iter();
@@ -1132,17 +1170,17 @@ impl Play for OnAnswers {
             return own.play(run, &mut ledger, stream, stop);
         };
         let answers = Answers::open(plan.clone(), grant, key, &mut ledger, shelf.clone()).unwrap();
-        let ask = |answers: &mut Answers, pull: Pull, question: &[f64]| {
-            let losses = Raw::seal(self.losses(pull, &question[1..]));
+        let ask = |answers: &mut Answers, entry: Entry, question: &[f64]| {
+            let losses = Raw::seal(self.losses(entry.pull, &question[1..]));
             match self.recipe.request().actions {
-                Actions::Arms(_) => answers.answer_arm(question[0] as usize, losses),
-                _ => answers.answer_linear(&question[1..], losses),
+                Actions::Arms(_) => answers.answer_arm(entry.person, question[0] as usize, losses),
+                _ => answers.answer_linear(entry.person, &question[1..], losses),
             }
         };
         let mut replay = Replay {
             shelf: &shelf,
             add: &mut |answers: &mut Answers, number, entry, ledger, seen| {
-                let pending = ask(answers, entry.pull, &path.questions[number - 1]).unwrap();
+                let pending = ask(answers, entry, &path.questions[number - 1]).unwrap();
                 answers.sync(ledger).unwrap();
                 if let Some(pending) = pending {
                     let value = answers.publish(pending).unwrap().into_value();
@@ -1159,7 +1197,7 @@ impl Play for OnAnswers {
         let (mut answers, mut seen) = replay.play(answers, &mut ledger, stream, path, stop);
         if plan.most_items() == RECORDS {
             let (entry, question) = (stream.last().unwrap(), path.questions.last().unwrap());
-            let refused = ask(&mut answers, entry.pull, question);
+            let refused = ask(&mut answers, *entry, question);
             seen.refusal = refused.err().unwrap().to_string();
         }
         drop(answers);
@@ -1187,22 +1225,37 @@ pub(crate) struct OnSolver {
     loss: Arc<dyn Loss>,
     set: Arc<dyn ConvexSet>,
     adjacency: Adjacency,
-    /// The record that differs, from 1.
+    /// The record that differs, from 1; or the first of its person.
     place: u64,
+    participation: Participation,
     /// Which grant of its ledger the run has.
     pub(crate) number: u64,
 }
 
 impl OnSolver {
-    pub(crate) fn plan(adjacency: Adjacency, place: u64) -> Result<Self, RecipeError> {
+    pub(crate) fn plan(
+        adjacency: Adjacency,
+        place: u64,
+        persons: u64,
+    ) -> Result<Self, RecipeError> {
+        Self::plan_with(Link::Huber(0.5), adjacency, place, persons)
+    }
+
+    pub(crate) fn plan_with(
+        link: Link,
+        adjacency: Adjacency,
+        place: u64,
+        persons: u64,
+    ) -> Result<Self, RecipeError> {
         let bounds = Bounds::new(1.0, (-1.0, 1.0), 1.0).unwrap();
-        let loss: Arc<dyn Loss> = Arc::new(LinearModel::new(1, Link::Huber(0.5), bounds).unwrap());
+        let loss: Arc<dyn Loss> = Arc::new(LinearModel::new(1, link, bounds).unwrap());
         let set: Arc<dyn ConvexSet> = Arc::new(Ball::new(1, 1.0).unwrap());
         let recipe = LimitedUpdatesRequest {
             loss: loss.clone(),
             set: set.clone(),
             budget: Self::budget(),
             adjacency,
+            participation: participation(persons),
         }
         .plan()?;
         Ok(Self {
@@ -1211,6 +1264,7 @@ impl OnSolver {
             set,
             adjacency,
             place,
+            participation: participation(persons),
             number: 1,
         })
     }
@@ -1273,8 +1327,8 @@ impl OnSolver {
 impl Play for OnSolver {
     fn name(&self) -> String {
         format!(
-            "limited-updates, {:?}, record {}",
-            self.adjacency, self.place
+            "limited-updates, {:?}, {:?}, record {}",
+            self.adjacency, self.participation, self.place
         )
     }
 
@@ -1283,8 +1337,8 @@ impl Play for OnSolver {
     }
 
     fn streams(&self) -> Vec<[Vec<Entry>; 2]> {
-        let once = Participation::OncePerRecord;
-        neighbours(RELEASES, 1, self.adjacency, once, &[self.place])
+        let (adjacency, participation) = (self.adjacency, self.participation);
+        neighbours(RELEASES, 1, adjacency, participation, &[self.place])
     }
 
     fn play(&self, stream: &[Entry], path: Option<&Seen>, key: &Key, stop: Stop) -> Seen {
@@ -1300,8 +1354,8 @@ impl Play for OnSolver {
             let own = Own {
                 ask: &|_: &LimitedUpdatesRun| Vec::new(),
                 learn: &|run, entry| {
-                    run.learn(None, Raw::seal(Self::record(entry.pull)))
-                        .unwrap();
+                    let record = Raw::seal(Self::record(entry.pull));
+                    run.learn(entry.person, record).unwrap();
                 },
                 sync: &|run, ledger| values(run.sync(ledger).unwrap()),
                 resume: &|ledger| {
@@ -1318,7 +1372,8 @@ impl Play for OnSolver {
         let mut replay = Replay {
             shelf: &shelf,
             add: &mut |solver: &mut Solver, _, entry, ledger, seen| {
-                let pending = solver.add(Raw::seal(Self::record(entry.pull))).unwrap();
+                let record = Raw::seal(Self::record(entry.pull));
+                let pending = solver.add(entry.person, record).unwrap();
                 solver.sync(ledger).unwrap();
                 if let Some(pending) = pending {
                     let value = solver.publish(pending).unwrap().into_value();
@@ -1340,22 +1395,36 @@ impl Play for OnSolver {
     }
 
     /// Only the canary's phase meets noise that hides it: what follows starts from there, and adds
-    /// nothing.
+    /// nothing. A person's records may be in several phases; noise of the same epoch is behind all
+    /// of them, and the difference at the end of an epoch is what its phases moved together. Where
+    /// they are in one phase it is that phase's share of the price, and otherwise a part of it at
+    /// most: each phase's noise is smaller than the one before.
     fn moved(&self, left: &Seen, right: &Seen) -> f64 {
         let differences = right.minus(left);
-        let Some((size, phase)) = Self::phase(self.place) else {
+        let (most, _) = self.participation.limits();
+        let places = self.place..(self.place + most).min(RELEASES + 1);
+        let mut phases: Vec<_> = places.map(Self::phase).collect();
+        phases.dedup();
+        let mut shares = 0.0;
+        let mut octaves: Vec<Vec<u32>> = vec![Vec::new(); differences.len()];
+        for (size, phase) in phases.into_iter().flatten() {
+            octaves[size.ilog2() as usize].push(phase);
+        }
+        let (mut moved, mut before) = (false, 0.0);
+        for (octave, phases) in octaves.into_iter().enumerate() {
+            let difference = differences[octave][0];
             assert!(
-                differences.iter().all(|d| d[0] == 0.0),
+                moved || !phases.is_empty() || difference == 0.0,
                 "an unused record moved"
             );
-            return 0.0;
-        };
-        let octave = size.ilog2() as usize;
-        assert!(
-            differences[..octave].iter().all(|d| d[0] == 0.0),
-            "it moved the past"
-        );
-        differences[octave][0].abs() / self.recipe.plan().sigma(size, phase)
+            if let Some(first) = phases.first() {
+                let sigma = self.recipe.plan().sigma(1 << octave, *first);
+                shares += ((difference - before) / sigma).powi(2);
+                moved = true;
+            }
+            before = difference;
+        }
+        shares.sqrt()
     }
 }
 
@@ -1521,6 +1590,20 @@ impl<'a> Odds<'a> {
     }
 }
 
+/// How long a selection plays.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Until {
+    /// For a known number of rounds.
+    Known,
+    /// Without end, in octaves.
+    Unknown,
+    /// For a known number of rounds, begun anew after [`SEASON`] items.
+    Seasons,
+}
+
+/// Items of a season.
+const SEASON: u64 = 5;
+
 /// What happens after one item, for every expert that may be the one that is played.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Law {
@@ -1539,8 +1622,8 @@ impl OnSelection {
         recipe: RecipeName,
         pure: bool,
         adjacency: Adjacency,
-        batch: u64,
-        known: bool,
+        size: (u64, u64),
+        until: Until,
     ) -> Result<Self, RecipeError> {
         let budget = if pure {
             Budget::pure(6.0).unwrap()
@@ -1549,7 +1632,7 @@ impl OnSelection {
         };
         // Parameters for which plays change often.
         let board = Board::new(0.25, 0.3, 4).unwrap();
-        Self::plan_at(recipe, (budget, board), adjacency, batch, known)
+        Self::plan_at(recipe, (budget, board), adjacency, size, until)
     }
 
     /// With a budget, and a board for a dartboard of known horizon.
@@ -1557,9 +1640,11 @@ impl OnSelection {
         recipe: RecipeName,
         (budget, board): (Budget, Board),
         adjacency: Adjacency,
-        batch: u64,
-        known: bool,
+        (batch, persons): (u64, u64),
+        until: Until,
     ) -> Result<Self, RecipeError> {
+        let known = until != Until::Unknown;
+        let restart = (until == Until::Seasons).then_some(SEASON * batch);
         let dartboard = matches!(
             recipe,
             RecipeName::Dartboard | RecipeName::DartboardBatched | RecipeName::Cover
@@ -1582,10 +1667,12 @@ impl OnSelection {
             recipe,
             advice,
             rounds: known.then_some((RECORDS + 1) * batch),
+            restart,
             batch: (batch > 1 || held).then_some(batch),
             board: (dartboard && known).then_some(board),
             budget,
             adjacency,
+            participation: participation(persons),
         };
         Ok(Self {
             recipe: request.plan()?,
@@ -1609,14 +1696,14 @@ impl OnSelection {
         let nothing = vec![0; self.experts()];
         let mut totals = nothing.clone();
         let mut laws = Vec::new();
-        for (item, batch) in (1..).zip(stream.chunks(plan.batch() as usize)) {
+        for (item, batch) in (1..).zip(self.counted(stream).chunks(plan.batch() as usize)) {
             let mut lost = nothing.clone();
-            for entry in batch {
-                let losses = self.lattice(entry.pull);
+            for &pull in batch {
+                let losses = self.lattice(pull);
                 lost.iter_mut().zip(losses).for_each(|(sum, l)| *sum += l);
             }
             totals.iter_mut().zip(&lost).for_each(|(sum, l)| *sum += l);
-            let ends = (item + 1_u64).is_power_of_two() && plan.board().is_none();
+            let ends = self.ends(item);
             let rate = self.rate(item) as f64 * unit;
             let all = |share: f64| vec![share; self.experts()];
             let weighted = || {
@@ -1648,6 +1735,26 @@ impl OnSelection {
         laws
     }
 
+    fn counted(&self, stream: &[Entry]) -> Vec<Pull> {
+        let plan = self.recipe.plan();
+        counted(stream, plan.batch(), plan.request().participation)
+    }
+
+    /// Whether what was learned is forgotten after an item.
+    fn ends(&self, item: u64) -> bool {
+        match self.recipe.request() {
+            request if request.restart.is_some() => item.is_multiple_of(SEASON),
+            request if request.rounds.is_some() => {
+                request.recipe == RecipeName::LimitedUpdates && (item + 1).is_power_of_two()
+            }
+            _ => (item + 1).is_power_of_two(),
+        }
+    }
+
+    fn most(&self) -> u64 {
+        self.recipe.request().participation.limits().0
+    }
+
     fn experts(&self) -> usize {
         self.recipe.plan().request().experts as usize
     }
@@ -1657,7 +1764,10 @@ impl OnSelection {
         let kappa = self.recipe.request().adjacency.kappa();
         let rate = match self.recipe.plan().board_of(item) {
             Some(board) => board.rate(),
-            None => amount(self.recipe.plan().charge().unwrap()) / kappa,
+            None => {
+                let paid = amount(self.recipe.plan().charge().unwrap());
+                paid / (kappa * self.most() as f64)
+            }
         };
         (rate * (1_u64 << RATE_BITS) as f64) as u64
     }
@@ -1722,11 +1832,15 @@ impl OnSelection {
         let mut plays = Vec::new();
         for (number, entry) in (1..).zip(stream) {
             let pending = match &self.recipe.request().advice {
-                Advice::Experts(_) => selection.add(Raw::seal(Self::losses(entry.pull))),
+                Advice::Experts(_) => {
+                    let losses = Raw::seal(Self::losses(entry.pull));
+                    selection.add(entry.person, losses)
+                }
                 Advice::Net { loss, set, .. } => {
                     let range = loss.lipschitz() * set.diameter();
                     let record = Raw::seal(Self::record(entry.pull));
-                    selection.add_record(loss.as_ref(), self.recipe.points(), range, record)
+                    let (loss, points) = (loss.as_ref(), self.recipe.points());
+                    selection.add_record(entry.person, loss, points, range, record)
                 }
             };
             selection.sync(&mut ledger).unwrap();
@@ -1754,7 +1868,7 @@ impl OnSelection {
             let most = shifts.iter().copied().fold(f64::NEG_INFINITY, f64::max);
             let least = shifts.iter().copied().fold(f64::INFINITY, f64::min);
             let rate = self.rate(item) as f64 / (1_u64 << RATE_BITS) as f64;
-            let range = self.recipe.request().adjacency.kappa() * rate;
+            let range = self.most() as f64 * self.recipe.request().adjacency.kappa() * rate;
             worst = worst.max((most - least) / range);
         }
         worst
@@ -1771,12 +1885,16 @@ impl Play for OnSelection {
     /// ledger is charged that, or less where a δ is paid too.
     fn price(&self) -> f64 {
         let plan = self.recipe.plan();
-        let adjacency = self.recipe.request().adjacency;
+        let (adjacency, participation) = (
+            self.recipe.request().adjacency,
+            self.recipe.request().participation,
+        );
+        let exposure = Exposure::of(adjacency, participation);
         match plan.charge().unwrap().charge {
             Charge::Pure(epsilon) => epsilon.get(),
             _ => {
                 let boards = (1..=RECORDS).filter_map(|item| plan.board_of(item));
-                let pure = boards.map(|board| board.pure_epsilon(adjacency));
+                let pure = boards.map(|board| board.pure_epsilon(exposure));
                 pure.fold(0.0, f64::max)
             }
         }
@@ -1784,10 +1902,10 @@ impl Play for OnSelection {
 
     fn streams(&self) -> Vec<[Vec<Entry>; 2]> {
         let (batch, adjacency) = (self.recipe.plan().batch(), self.recipe.request().adjacency);
-        let once = Participation::OncePerRecord;
+        let participation = self.recipe.request().participation;
         // Each pair of streams has a key of its own.
         let places: Vec<u64> = (1..=RECORDS).collect();
-        neighbours(RECORDS, batch, adjacency, once, &places)
+        neighbours(RECORDS, batch, adjacency, participation, &places)
     }
 
     fn play(&self, stream: &[Entry], path: Option<&Seen>, key: &Key, stop: Stop) -> Seen {
@@ -1803,9 +1921,9 @@ impl Play for OnSelection {
                 ask: &|run: &ExpertsRun| vec![*run.expert().for_the_operator() as f64],
                 learn: &|run, entry| {
                     let learned = if self.recipe.points().is_empty() {
-                        run.learn_losses(Raw::seal(Self::losses(entry.pull)))
+                        run.learn_losses(entry.person, Raw::seal(Self::losses(entry.pull)))
                     } else {
-                        run.learn(None, Raw::seal(Self::record(entry.pull)))
+                        run.learn(entry.person, Raw::seal(Self::record(entry.pull)))
                     };
                     learned.unwrap();
                 },
@@ -1839,16 +1957,16 @@ impl Play for OnSelection {
         let first = draw(0, 1, &nothing);
         assert_eq!(path.questions[0], [first as f64], "{}", self.name());
         let (mut totals, mut used) = (nothing.clone(), 0);
-        for (item, batch) in (1..).zip(stream.chunks(plan.batch() as usize)) {
+        for (item, batch) in (1..).zip(self.counted(stream).chunks(plan.batch() as usize)) {
             let place = (item as usize - 1) * plan.batch() as usize;
             let current = path.questions[place][0] as usize;
             let mut lost = nothing.clone();
-            for entry in batch {
-                let losses = self.lattice(entry.pull);
+            for &pull in batch {
+                let losses = self.lattice(pull);
                 lost.iter_mut().zip(losses).for_each(|(sum, l)| *sum += l);
             }
             totals.iter_mut().zip(&lost).for_each(|(sum, l)| *sum += l);
-            let ends = (item + 1_u64).is_power_of_two();
+            let ends = self.ends(item);
             let rate = self.rate(item);
             let unit = 2_f64.powi(-((RATE_BITS + LOSS_BITS) as i32));
             let logs: Vec<f64> = (totals.iter())
@@ -1860,9 +1978,7 @@ impl Play for OnSelection {
             let (active, switch, drawn, next) = match plan.board_of(item) {
                 None if ends => (true, 1.0, true, draw(item, rate, &totals)),
                 None => (false, 0.0, false, current),
-                Some(_) if plan.board().is_none() && ends => {
-                    (false, 0.0, false, draw(item, 1, &nothing))
-                }
+                Some(_) if ends => (false, 0.0, false, draw(item, 1, &nothing)),
                 Some(board) if used >= board.resamples() => (false, 0.0, false, current),
                 Some(board) => {
                     let forced = (board.forced() * (1_u64 << FORCED_BITS) as f64) as u64;
@@ -1887,7 +2003,7 @@ impl Play for OnSelection {
             let known = [flag(active), switch, flag(drawn)];
             seen.values.push(known.into_iter().chain(logs).collect());
             seen.published.push(vec![next as f64]);
-            if ends && plan.board().is_none() {
+            if ends {
                 (totals, used) = (nothing.clone(), 0);
             }
         }

@@ -371,7 +371,7 @@ fn values_have_noise_of_their_own() {
                 continue;
             }
             let cell = |number| {
-                let mut cell = OnValues::plan(kind, noise, Adjacency::ReplaceOne).unwrap();
+                let mut cell = OnValues::plan(kind, noise, Adjacency::ReplaceOne, 1).unwrap();
                 cell.number = number;
                 cell
             };
@@ -431,7 +431,7 @@ fn sparse_models_have_noise_of_their_own() {
 fn phases_have_noise_of_their_own() {
     const AT: usize = 31;
     let cell = |number| {
-        let mut cell = OnSolver::plan(Adjacency::ReplaceOne, 1).unwrap();
+        let mut cell = OnSolver::plan(Adjacency::ReplaceOne, 1, 1).unwrap();
         cell.number = number;
         cell
     };
@@ -503,7 +503,8 @@ fn answers_have_noise_of_their_own() {
             (FeedbackNoise::Gaussian, Noise::Gaussian),
             (FeedbackNoise::Laplace, Noise::Laplace),
         ] {
-            let cell = OnAnswers::plan(recipe, noise, Adjacency::ReplaceOne, batch, true).unwrap();
+            let cell =
+                OnAnswers::plan(recipe, noise, Adjacency::ReplaceOne, (batch, 1), true).unwrap();
             let (null, scale) = cell.null_and_scale();
             let (records, at) = (RECORDS * batch, (LOST_ITEM * batch) as usize);
             let run = |seed| {
@@ -764,7 +765,7 @@ fn no_address_serves_two_contents() {
             }
             if RecipeName::PftalBandit.accepts(kind, noise).is_ok() {
                 let run = |number| {
-                    let mut cell = OnValues::plan(kind, noise, adjacency).unwrap();
+                    let mut cell = OnValues::plan(kind, noise, adjacency, 1).unwrap();
                     cell.number = number;
                     cell
                 };
@@ -795,7 +796,8 @@ fn no_address_serves_two_contents() {
     // Every bandit answers by this mechanism.
     for noise in [FeedbackNoise::Gaussian, FeedbackNoise::Laplace] {
         let answers = |number| {
-            let mut cell = OnAnswers::plan(RecipeName::Exp2, noise, adjacency, 1, true).unwrap();
+            let mut cell =
+                OnAnswers::plan(RecipeName::Exp2, noise, adjacency, (1, 1), true).unwrap();
             cell.number = number;
             cell
         };
@@ -833,7 +835,7 @@ fn no_address_of_iterates_or_phases_serves_two_contents() {
     }
     // An octave's point, for each of its phases.
     let solver = |number| {
-        let mut cell = OnSolver::plan(adjacency, 1).unwrap();
+        let mut cell = OnSolver::plan(adjacency, 1, 1).unwrap();
         cell.number = number;
         cell
     };

@@ -1,21 +1,22 @@
 //! Decisions: second moments in the block of an arm, and an evaluation beside them.
 //!
 //! Two records of one arm whose features meet at ⟨v, w⟩ = κ²/2 of R², with opposite rewards, are as
-//! far apart as two can be; under zero-out any record of full length is. With an evaluation no
-//! record moves all coordinates as far as they may, so less than the price is reached.
+//! far apart as two can be; under zero-out any record of full length is. Records of two arms are √2
+//! radii apart, of the δ that are paid for. In an evaluation the largest weight, 1, and the least,
+//! 1/M, come within 1/M of all that is paid.
 
 use crate::adapter::{
     Entry, Own, Play, Pull, RELEASES, Replay, Seen, Stop, all_sums, amount, budget, filter,
-    neighbours, paid,
+    neighbours_in, paid,
 };
 use crate::share_of_price;
 use crate::shelf::Shelf;
 use crate::sums::Rows;
 use hushstream_account::Adjacency;
 use hushstream_learn::Learner;
-use hushstream_mechanism::decisions::{Judged, Outcomes, Policy, Rule};
+use hushstream_mechanism::decisions::{ContextMap, Judged, Outcomes, Plain, Policy, Rule};
 use hushstream_mechanism::losses::{Features, Record};
-use hushstream_mechanism::sums::{Noise, PrivateSum, SumKind};
+use hushstream_mechanism::sums::{Geometry, Noise, PrivateSum, SumKind};
 use hushstream_mechanism::{Grant, Ledger, Participation, Raw, Transcript};
 use hushstream_noise::{Instance, Key, Source};
 use hushstream_recipes::{
@@ -26,6 +27,8 @@ use hushstream_recipes::{
 type Sum = PrivateSum<Transcript>;
 
 const ARMS: usize = 3;
+/// M.
+const MOST: f64 = 1000.0;
 
 /// `igw` on a sum, from a log.
 struct OnDecisions {
@@ -43,8 +46,12 @@ impl OnDecisions {
         share: f64,
         apart: bool,
     ) -> Result<Self, RecipeError> {
+        let always = |arm| {
+            let map = ContextMap::linear(vec![Plain::Number; 2], 1.0)?;
+            Policy::new(map, vec![0.0; ARMS * 3], ARMS, Rule::Always(arm))
+        };
         let evaluation = (share > 0.0).then_some(Judging {
-            judged: vec![Judged::Current],
+            judged: vec![Judged::Frozen(Box::new(always(0).unwrap()))],
             most: None,
             share,
         });
@@ -54,7 +61,7 @@ impl OnDecisions {
             arms: ARMS,
             outcomes: Outcomes::Log {
                 stated: true,
-                most: 8.0,
+                most: MOST,
             },
             rounds: RELEASES * batch,
             horizon_unknown: sum == SumKind::Octave,
@@ -89,10 +96,10 @@ impl OnDecisions {
         let turned = 3.0_f64.sqrt() / 2.0;
         // Context, arm, reward, probability.
         let values = match pull {
-            Pull::Low => vec![1.0, 0.0, 0.0, -1.0, 0.125],
+            Pull::Low => vec![1.0, 0.0, 0.0, -1.0, 1.0],
             Pull::High => {
                 let arm = if self.apart { 1.0 } else { 0.0 };
-                vec![-0.5, turned, arm, 1.0, 0.125]
+                vec![-0.5, turned, arm, 1.0, 1.0 / MOST]
             }
             Pull::Huge => vec![1e9, -1e9, 2.0, 1e300, 1e-9],
             Pull::Other(k) => {
@@ -105,6 +112,31 @@ impl OnDecisions {
             features: Features::Dense(values),
             target: 0.0,
         }
+    }
+
+    /// The share of the price that the two records of a pair move, derived from what they are.
+    fn reach(&self) -> f64 {
+        let request = self.recipe.plan().request();
+        let Geometry::Decisions { weight, .. } = request.geometry else {
+            panic!("decisions");
+        };
+        let evaluation = self.recipe.map().evaluation();
+        let share = evaluation.map_or(0.0, |evaluation| evaluation.share);
+        let (moments, evaluated) = match request.adjacency {
+            Adjacency::ZeroOut => (1.0, 1.0),
+            Adjacency::ReplaceOne => {
+                let delta = weight.distance(Adjacency::ReplaceOne);
+                let moments = if self.apart {
+                    2.0 / (delta * delta)
+                } else {
+                    1.0
+                };
+                // In S: y by 2, w·y from −1/M to 1, w from 2/M to 2; of 4 + 5.
+                let (sum, gap) = (1.0 + 1.0 / MOST, 1.0 - 1.0 / MOST);
+                (moments, (4.0 + sum * sum + 4.0 * gap * gap) / 9.0)
+            }
+        };
+        ((1.0 - share) * moments + share * evaluated).sqrt()
     }
 
     fn paid(&self) -> (Ledger, Grant, Shelf) {
@@ -147,15 +179,7 @@ impl Play for OnDecisions {
     }
 
     fn streams(&self) -> Vec<[Vec<Entry>; 2]> {
-        let request = self.recipe.plan().request();
-        let (adjacency, participation) = (request.adjacency, request.participation);
-        neighbours(
-            RELEASES,
-            request.batch,
-            adjacency,
-            participation,
-            &[1, 8, RELEASES],
-        )
+        neighbours_in(self.recipe.plan(), &self.rows, &[8])
     }
 
     fn play(&self, stream: &[Entry], path: Option<&Seen>, key: &Key, stop: Stop) -> Seen {
@@ -263,12 +287,9 @@ fn one_record_moves_no_arm_by_more_than_was_paid() {
                         };
                         assert!(fits, "{} is not refused", cell.name());
                         let moved = share_of_price(&cell);
-                        let least = match (persons, adjacency) {
-                            (3, _) => 0.45,
-                            (_, Adjacency::ReplaceOne) if apart => 0.97,
-                            _ if share > 0.0 => 0.97,
-                            _ => 0.99,
-                        };
+                        // Where a person's items move most, each by all that its pair can.
+                        let (_, most) = cell.rows.worst_items(cell.recipe.plan());
+                        let least = 0.99 * most * cell.reach();
                         assert!(moved >= least, "{}: only {moved}", cell.name());
                         audited += 1;
                     }

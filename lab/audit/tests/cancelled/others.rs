@@ -7,6 +7,7 @@ use crate::adapter::{
 use crate::share_of_price;
 use hushstream_account::Adjacency;
 use hushstream_mechanism::feedback::FeedbackNoise;
+use hushstream_mechanism::losses::Link;
 use hushstream_mechanism::sums::Noise;
 use hushstream_recipes::{CATALOGUE, MechanismKind, RecipeName};
 
@@ -47,10 +48,18 @@ fn one_value_moves_no_sum_by_more_than_was_paid() {
         for noise in NOISES {
             for adjacency in ADJACENCIES {
                 let fits = RecipeName::PftalBandit.accepts(sum, noise).is_ok();
-                match OnValues::plan(sum, noise, adjacency) {
+                for persons in [1, 3] {
                     // Directions are no corners of an L1 ball: Laplace noise pays for √2 as much.
-                    Ok(cell) => check(&cell, if noise == Noise::Laplace { 0.7 } else { 0.99 }),
-                    Err(error) => assert!(!fits, "{sum} {noise}: {error}"),
+                    // Those of a person's plays differ, where the price is for one direction.
+                    let least = match (noise, persons) {
+                        (_, 3) => 0.3,
+                        (Noise::Laplace, _) => 0.7,
+                        _ => 0.99,
+                    };
+                    match OnValues::plan(sum, noise, adjacency, persons) {
+                        Ok(cell) => check(&cell, least),
+                        Err(error) => assert!(!fits || persons > 1, "{sum} {noise}: {error}"),
+                    }
                 }
             }
         }
@@ -104,8 +113,9 @@ fn one_answer_moves_no_mean_by_more_than_was_paid() {
         for noise in [FeedbackNoise::Gaussian, FeedbackNoise::Laplace] {
             for adjacency in ADJACENCIES {
                 for batch in [1, 4] {
-                    for known in [true, false] {
-                        match OnAnswers::plan(recipe, noise, adjacency, batch, known) {
+                    for (known, persons) in [(true, 1), (false, 1), (true, 3), (false, 3)] {
+                        let size = (batch, persons);
+                        match OnAnswers::plan(recipe, noise, adjacency, size, known) {
                             Ok(cell) => check(&cell, 0.99),
                             Err(error) => {
                                 let held = recipe == RecipeName::Exp2Batched;
@@ -123,13 +133,21 @@ fn one_answer_moves_no_mean_by_more_than_was_paid() {
 fn one_record_moves_no_phase_by_more_than_was_paid() {
     for adjacency in ADJACENCIES {
         for place in 1..=RELEASES {
-            let cell = OnSolver::plan(adjacency, place).unwrap();
-            let least = match OnSolver::phase(place) {
-                // The first record of a phase moves every iterate of it, the others fewer.
-                Some((size, 1)) if place == size => 0.99,
-                _ => 0.0,
-            };
-            check(&cell, least);
+            for persons in [1, 2, 3] {
+                let cell = OnSolver::plan(adjacency, place, persons).unwrap();
+                let least = match (OnSolver::phase(place), persons) {
+                    // The first record of a phase moves every iterate of it, the others fewer: of
+                    // four iterates the first three records move 4, 3 and 2.
+                    (Some((size, 1)), 1) if place == size => 0.99,
+                    (Some((8, 1)), 2) if place == 8 => 0.87,
+                    (Some((8, 1)), 3) if place == 8 => 0.74,
+                    _ => 0.0,
+                };
+                check(&cell, least);
+                // Implicit steps, on a loss with a corner.
+                let corner = OnSolver::plan_with(Link::Absolute, adjacency, place, persons);
+                check(&corner.unwrap(), least);
+            }
         }
     }
 }

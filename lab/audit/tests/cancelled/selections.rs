@@ -4,7 +4,7 @@
 //! and must agree; its log-weights and probabilities of a switch are then those of the program.
 //! What one record changes in them, at the outcomes that tell most, is compared with the price.
 
-use crate::adapter::{Law, OnSelection, Play, Seen, Stop};
+use crate::adapter::{Law, OnSelection, Play, Seen, Stop, Until};
 use crate::share_of_price;
 use hushstream_account::{Adjacency, Budget};
 use hushstream_mechanism::select::Board;
@@ -12,11 +12,11 @@ use hushstream_noise::Key;
 use hushstream_recipes::RecipeName;
 
 /// Dartboard, calibrated, and limited updates hold no play for a batch; a net needs a horizon.
-fn fits(recipe: RecipeName, batch: u64, known: bool) -> bool {
+fn fits(recipe: RecipeName, batch: u64, until: Until) -> bool {
     match recipe {
-        RecipeName::Dartboard => batch == 1 || known,
-        RecipeName::Cover => known,
-        RecipeName::LimitedUpdates => batch == 1,
+        RecipeName::Dartboard => batch == 1 || until != Until::Unknown,
+        RecipeName::Cover => until != Until::Unknown,
+        RecipeName::LimitedUpdates => batch == 1 && until != Until::Seasons,
         _ => true,
     }
 }
@@ -26,12 +26,17 @@ fn audit(recipe: RecipeName, cells: u64) {
     let mut audited = 0;
     for pure in [true, false] {
         for adjacency in [Adjacency::ReplaceOne, Adjacency::ZeroOut] {
-            for (batch, known) in [(1, true), (4, true), (1, false), (4, false)] {
-                let fits = fits(recipe, batch, known);
-                let cell = match OnSelection::plan(recipe, pure, adjacency, batch, known) {
+            let lengths = [Until::Known, Until::Unknown, Until::Seasons];
+            let sizes = [1, 4]
+                .into_iter()
+                .flat_map(|batch| lengths.map(|until| (batch, until)));
+            for (persons, (batch, until)) in sizes.flat_map(|size| [(1, size), (2, size)]) {
+                let fits = fits(recipe, batch, until);
+                let size = (batch, persons);
+                let cell = match OnSelection::plan(recipe, pure, adjacency, size, until) {
                     Ok(cell) => cell,
                     Err(error) => {
-                        assert!(!fits, "{recipe} {batch} {known}: {error}");
+                        assert!(!fits, "{recipe} {batch} {until:?}: {error}");
                         continue;
                     }
                 };
@@ -59,27 +64,27 @@ fn audit(recipe: RecipeName, cells: u64) {
 
 #[test]
 fn one_record_moves_no_dartboard_by_more_than_was_paid() {
-    audit(RecipeName::Dartboard, 12);
+    audit(RecipeName::Dartboard, 40);
 }
 
 #[test]
 fn one_record_moves_no_batched_dartboard_by_more_than_was_paid() {
-    audit(RecipeName::DartboardBatched, 16);
+    audit(RecipeName::DartboardBatched, 48);
 }
 
 #[test]
 fn one_record_moves_no_hedge_by_more_than_was_paid() {
-    audit(RecipeName::HedgeBatched, 16);
+    audit(RecipeName::HedgeBatched, 48);
 }
 
 #[test]
 fn one_record_moves_no_net_by_more_than_was_paid() {
-    audit(RecipeName::Cover, 8);
+    audit(RecipeName::Cover, 32);
 }
 
 #[test]
 fn one_record_moves_no_limited_update_by_more_than_was_paid() {
-    audit(RecipeName::LimitedUpdates, 8);
+    audit(RecipeName::LimitedUpdates, 16);
 }
 
 /// The reference knows no journal: the program's own runs are compared, and their ledgers.
@@ -232,7 +237,9 @@ fn what_is_beyond_epsilon_is_paid_with_delta() {
         (RecipeName::Cover, 0.015),
     ] {
         for adjacency in [Adjacency::ReplaceOne, Adjacency::ZeroOut] {
-            let cell = OnSelection::plan_at(recipe, (budget, board), adjacency, 1, true).unwrap();
+            let cell =
+                OnSelection::plan_at(recipe, (budget, board), adjacency, (1, 1), Until::Known)
+                    .unwrap();
             let (paid, pure) = cell.paid_and_pure();
             assert!(
                 paid.epsilon() < 0.8 * pure,

@@ -8,12 +8,16 @@ use crate::adapter::{
 };
 use crate::share_of_price;
 use crate::sums::Rows;
-use crate::tables::{ADJACENCIES, NOISES, Sum, replayed};
+use crate::tables::{ADJACENCIES, Answer, NOISES, Sum, replayed};
 use hushstream_account::Adjacency;
 use hushstream_mechanism::losses::{Features, Record};
-use hushstream_mechanism::sums::{Geometry, Noise, SumKind, SumPlan, SumRequest};
+use hushstream_mechanism::sums::{
+    Ask, Committed, Delivery, Geometry, Noise, PartialSum, Positions, Span, SumKind, SumPlan,
+    SumRequest,
+};
 use hushstream_mechanism::{GroupColumn, Participation, Raw, Statistic, Statistics};
 use hushstream_noise::Key;
+use std::cell::RefCell;
 
 /// Which statistics, with their importance.
 #[derive(Debug, Clone, Copy)]
@@ -30,6 +34,8 @@ struct OnStatistics {
     asked: Asked,
     /// Whether the record stays in its group.
     stays: bool,
+    /// Whether workers sum the rows of a tick, each its own.
+    is_elsewhere: bool,
 }
 
 impl OnStatistics {
@@ -63,7 +69,15 @@ impl OnStatistics {
         });
         let columns = columns.into_iter().collect();
         let l1 = noise == Noise::Laplace;
-        let statistics = Statistics::balanced(columns, &wanted, adjacency, l1).unwrap();
+        let participation = match persons {
+            1 => Participation::OncePerRecord,
+            most => Participation::PerPerson {
+                most,
+                separation: 1,
+            },
+        };
+        let statistics =
+            Statistics::balanced(columns, &wanted, adjacency, participation, l1).unwrap();
         let request = SumRequest {
             kind: sum,
             noise,
@@ -74,13 +88,7 @@ impl OnStatistics {
             least_sigma: 0.0,
             batch: 8,
             adjacency,
-            participation: match persons {
-                1 => Participation::OncePerRecord,
-                most => Participation::PerPerson {
-                    most,
-                    separation: 1,
-                },
-            },
+            participation,
             budget: budget(noise.is_pure()),
         };
         let plan = request.plan().ok()?;
@@ -89,7 +97,34 @@ impl OnStatistics {
             plan,
             asked,
             stays,
+            is_elsewhere: false,
         })
+    }
+
+    /// Sums the rows of a tick elsewhere, and takes them as a batch.
+    fn commit(&self, sum: &mut Sum, rows: &[(u64, Entry)]) -> Answer {
+        let question = sum.question(Ask::Statistics, Vec::new())?;
+        let span = |start, end| Span {
+            partition: "p".to_owned(),
+            start,
+            end,
+        };
+        let part = |(place, entry): &(u64, Entry)| {
+            let mut worker = question.worker().unwrap();
+            let record = Raw::seal(self.record(entry.pull));
+            worker.add(entry.person, record).unwrap();
+            let partial = worker.finish([span(*place, place + 1)]).unwrap();
+            partial.seal_to_bytes().unwrap()
+        };
+        let parts: Vec<Vec<u8>> = rows.iter().rev().map(part).collect();
+        let (first, last) = (rows[0].0, rows[rows.len() - 1].0);
+        let positions = Positions::new([span(first, last + 1)]).unwrap();
+        let delivery = Delivery::new("rows", sum.steps(), positions).unwrap();
+        let all = PartialSum::of_parts(&question, &parts).unwrap();
+        match sum.commit(&question, &delivery, all)? {
+            Committed::Taken(pending) => Ok(Some(pending)),
+            _ => panic!("a new batch is taken"),
+        }
     }
 
     fn record(&self, pull: Pull) -> Record {
@@ -111,13 +146,14 @@ impl Play for OnStatistics {
     fn name(&self) -> String {
         let request = self.plan.request();
         format!(
-            "{:?} on {}, {}, {:?}, {:?}, stays {}",
+            "{:?} on {}, {}, {:?}, {:?}, stays {}, elsewhere {}",
             self.asked,
             request.kind,
             request.noise,
             request.adjacency,
             request.participation,
-            self.stays
+            self.stays,
+            self.is_elsewhere
         )
     }
 
@@ -138,13 +174,21 @@ impl Play for OnStatistics {
         let noise = filter(plan.request().noise);
         let paid = paid(1, noise, plan.charge().unwrap(), plan.scope());
         let none = Seen::default();
+        let waiting = RefCell::new(Vec::new());
         let ask = |sum: &mut Sum, entry: Entry, number: usize| {
             sum.close_by_clock();
+            if self.is_elsewhere {
+                let mut rows = waiting.borrow_mut();
+                rows.push((number as u64, entry));
+                if !closes(number) {
+                    return Ok(None);
+                }
+                return self.commit(sum, &std::mem::take(&mut *rows));
+            }
             let record = Raw::seal(self.record(entry.pull));
             let none = sum.add_statistics(entry.person, record)?;
             assert!(none.is_none(), "a tick closed by itself");
-            // Ticks of one row and of three: the place of a row decides.
-            if [0, 1].contains(&((number + 1) % 4)) {
+            if closes(number) {
                 return sum.close_item();
             }
             Ok(None)
@@ -158,6 +202,11 @@ impl Play for OnStatistics {
     fn moved(&self, left: &Seen, right: &Seen) -> f64 {
         self.rows.moved(&right.minus(left))
     }
+}
+
+/// Ticks of one row and of three: the place of a row decides.
+fn closes(number: usize) -> bool {
+    [0, 1].contains(&((number + 1) % 4))
 }
 
 /// Every sum, noise, adjacency, kind of statistics, for records and for persons: what a record
@@ -181,9 +230,16 @@ fn one_record_moves_no_statistic_by_more_than_was_paid() {
                         let mut worst = 0.0_f64;
                         for stays in [true, false] {
                             let (cell, who) = ((sum, noise), (adjacency, persons));
-                            let cell = OnStatistics::plan(cell, who, asked, stays).unwrap();
+                            let mut cell = OnStatistics::plan(cell, who, asked, stays).unwrap();
                             worst = worst.max(share_of_price(&cell));
                             audited += 1;
+                            // The limits of these persons do not follow from slots.
+                            if persons == 1 && matches!(asked, Asked::Everything) {
+                                cell.is_elsewhere = true;
+                                let elsewhere = share_of_price(&cell);
+                                assert!(elsewhere <= worst, "{}: {elsewhere}", cell.name());
+                                audited += 1;
+                            }
                         }
                         let least = if persons == 1 { 0.97 } else { 0.4 };
                         assert!(

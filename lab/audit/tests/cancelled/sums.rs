@@ -340,7 +340,7 @@ fn one_record_moves_no_sum_by_more_than_was_paid() {
                     let share = share_of_price(&cell);
                     audited += 1;
                     let (_, most) = cell.rows.worst_items(cell.recipe.plan());
-                    let least = 0.99 * most;
+                    let least = 0.99 * most * cell.recipe.plan().share_of_one_item();
                     assert!(share >= least, "{}: only {share} of the price", cell.name());
                 }
             }

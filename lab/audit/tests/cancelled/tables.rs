@@ -485,7 +485,8 @@ fn one_record_moves_no_table_by_more_than_was_paid() {
                         };
                         assert!(fits, "{} is not refused", cell.name());
                         let share = share_of_price(&cell);
-                        let least = 0.99 * cell.rows.worst_items(cell.recipe.plan()).1;
+                        let plan = cell.recipe.plan();
+                        let least = 0.99 * cell.rows.worst_items(plan).1 * plan.share_of_one_item();
                         assert!(share >= least, "{}: only {share} of the price", cell.name());
                         audited += 1;
                     }

@@ -70,10 +70,6 @@ fn flags_that_do_not_fit_are_refused() {
         ),
         ("--target item --arms good,bad,worse --norm 1", "--norm"),
         (
-            "--target item --arms good,bad,worse --person when --max-per-person 1",
-            "not persons",
-        ),
-        (
             "--target item --arms good,bad,worse --recipe dartboard",
             "--task experts",
         ),

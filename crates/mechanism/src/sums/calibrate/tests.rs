@@ -152,3 +152,102 @@ fn the_price_decides_on_the_last_unit_of_a_radius() {
         }
     }
 }
+
+/// A person's turn may come in another tick, because an empty record does not use it up: then both
+/// records count, each in its own tick, and the price covers that. Under pure noise their lengths
+/// add up, under Gaussian noise their squares.
+#[test]
+fn a_person_may_count_in_another_tick() {
+    use crate::losses::{Features, Record};
+    use crate::statistics::{Statistic, Statistics};
+    let persons = Participation::PerPerson {
+        most: 1,
+        separation: 1,
+    };
+    for noise in [Noise::Gaussian, Noise::L2Laplace, Noise::Laplace] {
+        let l1 = noise == Noise::Laplace;
+        let wanted = [
+            (Statistic::Count, true, 1.0),
+            (Statistic::Sum { column: 0 }, true, 1.0),
+        ];
+        let statistics =
+            Statistics::balanced(Vec::new(), &wanted, Adjacency::ReplaceOne, persons, l1).unwrap();
+        let budget = match noise {
+            Noise::Gaussian => Budget::approx(1.0, 1e-6).unwrap(),
+            _ => Budget::pure(1.0).unwrap(),
+        };
+        let plan = SumRequest {
+            kind: SumKind::Fresh,
+            noise,
+            releases: 2,
+            dimension: statistics.dimension(),
+            bound: 1.0,
+            geometry: Geometry::Statistics(statistics.clone()),
+            least_sigma: 0.0,
+            batch: 4,
+            adjacency: Adjacency::ReplaceOne,
+            participation: persons,
+            budget,
+        }
+        .plan()
+        .unwrap();
+        let record = Record {
+            features: Features::Dense(vec![1.0]),
+            target: 0.0,
+        };
+        let mut item = vec![0; statistics.dimension() as usize];
+        statistics.add(&record, plan.radius(), &mut item);
+        let size = |x: &i64| x.unsigned_abs() as f64;
+        let length = if l1 {
+            item.iter().map(size).sum()
+        } else {
+            item.iter().map(|x| size(x).powi(2)).sum::<f64>().sqrt()
+        };
+        // Fresh noise: the columns of two ticks are orthogonal, of length 1.
+        let moved = match noise {
+            Noise::Gaussian => 2.0_f64.sqrt() * length,
+            _ => 2.0 * length,
+        };
+        let paid = match plan.charge().unwrap().charge {
+            Charge::Gaussian(mu) => mu.get(),
+            Charge::Pure(epsilon) => epsilon.get(),
+            _ => panic!("a sum is charged as Gaussian or pure"),
+        } * NOISE_SCALE as f64;
+        assert!(
+            moved <= paid && moved > 0.999 * paid,
+            "{noise}: {moved} of {paid}"
+        );
+    }
+}
+
+/// The same for every geometry: two records alone are never longer than what is paid.
+#[test]
+fn two_records_in_two_items_are_paid_for() {
+    let moments = Geometry::Moments(TargetWeight::sixteenths(8).unwrap());
+    let tables = Geometry::Tables {
+        counts: 1000,
+        sixteenths: 16,
+    };
+    for geometry in [Geometry::Ball, moments, tables] {
+        for (noise, times) in [(Noise::Gaussian, 2.0_f64.sqrt()), (Noise::L2Laplace, 2.0)] {
+            let mut request = plan(1).request().clone();
+            request.geometry = geometry.clone();
+            (request.kind, request.noise) = (SumKind::Fresh, noise);
+            request.participation = Participation::PerPerson {
+                most: 1,
+                separation: 1,
+            };
+            if noise.is_pure() {
+                request.budget = Budget::pure(1.0).unwrap();
+            }
+            let plan = request.plan().unwrap();
+            let radius = plan.radius() as f64;
+            let (alone, truncation) = plan.apart(radius, Adjacency::ZeroOut);
+            let moved = times * alone + 2.0 * truncation;
+            assert!(
+                moved <= plan.distance(radius) * (1.0 + 1e-12),
+                "{geometry:?} {noise}"
+            );
+        }
+    }
+}

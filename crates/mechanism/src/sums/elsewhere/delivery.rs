@@ -17,9 +17,10 @@
 //! | s = q, b > l + 1 | refused: a batch is missing |
 //! | s = q, b = l + 1, another beginning | refused: records would be learned twice, or never |
 //! | s ≠ q | refused: a new source may read everybody again |
+//! | b > l, and the journal is an old copy, whose later batches were published | refused: batch b may be one of them |
 //!
 //! What is refused can be accepted with a statement: the first new record of every partition. The
-//! batch must then begin exactly there.
+//! batch must then begin exactly there, and not before the end that the journal knows.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -171,6 +172,8 @@ pub(crate) struct Delivered {
     source: String,
     batch: u64,
     ends: BTreeMap<String, u64>,
+    /// Whether later batches were taken that this journal does not know.
+    lost: bool,
 }
 
 /// What to do with a batch.
@@ -274,7 +277,20 @@ impl Delivery {
             });
         }
         if self.accepted {
-            return Ok(Verdict::Next);
+            let is_known = |span: &&Span| {
+                let end = last.ends.get(&span.partition);
+                self.source == last.source && end.is_some_and(|end| span.start < *end)
+            };
+            return match self.positions.spans.iter().find(is_known) {
+                Some(span) => Err(last.again(span)),
+                None => Ok(Verdict::Next),
+            };
+        }
+        if last.lost {
+            return Err(DeliveryError::Lost {
+                name: last.source.clone(),
+                last: last.batch,
+            });
         }
         if self.source != last.source {
             return Err(DeliveryError::OtherSource {
@@ -293,11 +309,7 @@ impl Delivery {
             // A partition that is new begins at its beginning.
             let end = last.ends.get(&span.partition).copied().unwrap_or(0);
             if span.start < end {
-                return Err(DeliveryError::Again {
-                    partition: span.partition.clone(),
-                    start: span.start,
-                    end,
-                });
+                return Err(last.again(span));
             }
             if span.start > end {
                 return Err(DeliveryError::LeftOut {
@@ -322,11 +334,25 @@ impl Delivery {
             source: self.source.clone(),
             batch: self.batch,
             ends,
+            lost: false,
         }
     }
 }
 
 impl Delivered {
+    /// The same after a loss: later batches were taken and published, and nobody knows which.
+    pub(crate) fn with_loss(self) -> Self {
+        Self { lost: true, ..self }
+    }
+
+    fn again(&self, span: &Span) -> DeliveryError {
+        DeliveryError::Again {
+            partition: span.partition.clone(),
+            start: span.start,
+            end: self.ends.get(&span.partition).copied().unwrap_or(0),
+        }
+    }
+
     pub(crate) fn name(&self) -> (&str, u64) {
         (&self.source, self.batch)
     }
@@ -423,6 +449,19 @@ pub enum DeliveryError {
          every partition: accept a new source"
     )]
     Unknown,
+    /// A journal that lacks batches.
+    #[error(
+        "this journal is an old copy: batches after batch {last} of source {name} were taken and \
+         published, and are lost here. People of this batch may be among them, and would be \
+         counted twice. State the first record of every partition that no batch has learned: \
+         accept a new source"
+    )]
+    Lost {
+        /// The source.
+        name: String,
+        /// The last batch that the journal knows.
+        last: u64,
+    },
     /// Another source.
     #[error(
         "the batch comes from source {given}, and this run learns from {own}: a new source may \

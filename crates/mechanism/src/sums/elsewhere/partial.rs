@@ -221,6 +221,22 @@ impl PartialSum {
         Ok(partial)
     }
 
+    /// The sum of all records of some partial sums, of which there may be none, from bytes, which
+    /// are not trusted.
+    ///
+    /// # Errors
+    /// As [`PartialSum::from_bytes`] and [`PartialSum::merge`].
+    pub fn of_parts(
+        question: &Question,
+        parts: &[impl AsRef<[u8]>],
+    ) -> Result<Self, PartialSumError> {
+        let mut all = Self::new(question);
+        for part in parts {
+            all.merge(Self::from_bytes(question, part.as_ref())?)?;
+        }
+        Ok(all)
+    }
+
     /// The positions that bytes cover, whatever question they answer: public.
     ///
     /// # Errors

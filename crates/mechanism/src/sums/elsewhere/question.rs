@@ -310,6 +310,12 @@ impl Question {
         self.fields.most
     }
 
+    /// Number of coordinates of a sum, each of eight bytes.
+    #[must_use]
+    pub fn coordinates(&self) -> usize {
+        self.lattice.dimension()
+    }
+
     /// Whether records belong to persons, who contribute in slots.
     #[must_use]
     pub fn has_persons(&self) -> bool {
