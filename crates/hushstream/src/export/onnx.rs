@@ -34,7 +34,7 @@ impl Model {
             Some(map) => self.curves(map, &mut graph, &codes),
             None => self.linear(&mut graph, &codes),
         };
-        self.outputs(&mut graph, scores);
+        self.outputs(&mut graph, &scores);
         Ok(graph.file(&format!(
             "Learned by {}, release {}. {}",
             self.recipe, self.release, self.guarantee
@@ -302,49 +302,49 @@ impl Model {
     }
 
     /// Predictions from scores.
-    fn outputs(&self, graph: &mut Graph, score: Value) {
+    fn outputs(&self, graph: &mut Graph, score: &Value) {
         let target = Target::new(&self.layout, self.probability);
         let (low, high) = (Probability::LEAST, 1.0 - Probability::LEAST);
         match self.layout.target() {
             TargetKind::Number { low, high } => {
-                let value = graph.op("Add", &[&score, &graph.number(self.offset)]);
+                let value = graph.op("Add", &[score, &graph.number(self.offset)]);
                 let value = clip(graph, &value, *low, *high);
                 graph.output("prediction", &value, DOUBLE, Some(1));
             }
             TargetKind::Class { classes } => {
-                let best = graph.best(&score);
+                let best = graph.best(score);
                 let names = graph.strings(classes);
                 let label = graph.op("Gather", &[&names, &best]);
                 let chance = self.probability.map(|map| match map {
-                    Probability::Logistic => graph.along("Softmax", &[&score], 1),
+                    Probability::Logistic => graph.along("Softmax", &[score], 1),
                     Probability::Linear => {
-                        let kept = clip(graph, &score, Probability::LEAST, 1.0);
+                        let kept = clip(graph, score, Probability::LEAST, 1.0);
                         let total = graph.sum(&kept);
                         graph.op("Div", &[&kept, &total])
                     }
                 });
-                graph.output("score", &score, DOUBLE, Some(classes.len()));
+                graph.output("score", score, DOUBLE, Some(classes.len()));
                 if let Some(chance) = chance {
                     graph.output("probability", &chance, DOUBLE, Some(classes.len()));
                 }
                 graph.output("label", &label, STRING, None);
             }
             _ => {
-                let is_positive = graph.op("Greater", &[&score, &graph.number(0.0)]);
+                let is_positive = graph.op("Greater", &[score, &graph.number(0.0)]);
                 let place = graph.cast(&is_positive, INT64);
                 let place = graph.squeeze(&place);
                 let names: Vec<String> = (0..2).map(|k| target.name(k).to_owned()).collect();
                 let names = graph.strings(&names);
                 let label = graph.op("Gather", &[&names, &place]);
                 let chance = self.probability.map(|map| match map {
-                    Probability::Logistic => graph.op("Sigmoid", &[&score]),
+                    Probability::Logistic => graph.op("Sigmoid", &[score]),
                     Probability::Linear => {
-                        let up = graph.op("Add", &[&score, &graph.one.clone()]);
+                        let up = graph.op("Add", &[score, &graph.one.clone()]);
                         let half = graph.op("Mul", &[&up, &graph.number(0.5)]);
                         clip(graph, &half, low, high)
                     }
                 });
-                graph.output("score", &score, DOUBLE, Some(1));
+                graph.output("score", score, DOUBLE, Some(1));
                 if let Some(chance) = chance {
                     graph.output("probability", &chance, DOUBLE, Some(1));
                 }

@@ -141,8 +141,9 @@ impl Query<'_> {
                     squares.push(format!("COALESCE({}, 1.0)", square(&format!("hush_p{i}"))));
                     let missing = first + knots as usize;
                     for (k, terms) in curves.iter_mut().enumerate() {
-                        let weights = (first..missing).map(|at| self.weight(at, k)).collect();
-                        let curve = curve(&format!("t.hush_p{i}"), weights);
+                        let weights = (first..missing).map(|at| self.weight(at, k));
+                        let weights: Vec<f64> = weights.collect();
+                        let curve = curve(&format!("t.hush_p{i}"), &weights);
                         let without = number(self.weight(missing, k));
                         terms.push(format!("COALESCE({curve}, {without})"));
                     }
@@ -166,7 +167,8 @@ impl Query<'_> {
                     let first = missing + 1;
                     for (k, terms) in curves.iter_mut().enumerate() {
                         let weights = (0..log.knots as usize).map(|v| self.weight(first + v, k));
-                        let curve = curve(&format!("t.hush_l{i}"), weights.collect());
+                        let weights: Vec<f64> = weights.collect();
+                        let curve = curve(&format!("t.hush_l{i}"), &weights);
                         terms.push(format!("COALESCE({curve}, 0.0)"));
                     }
                 }
@@ -441,7 +443,7 @@ fn square(place: &str) -> String {
 }
 
 /// A piecewise linear curve through weights at the places 0, 1, …; NULL at NULL.
-fn curve(place: &str, weights: Vec<f64>) -> String {
+fn curve(place: &str, weights: &[f64]) -> String {
     let mut cases = format!("CASE WHEN {place} IS NULL THEN NULL");
     let pairs = weights.windows(2).enumerate();
     let last = weights.len().saturating_sub(2);

@@ -91,12 +91,15 @@ pub(super) fn printed_sigmas(dimension: usize, epsilon: f64, rounds: u64) -> (f6
     (bound * bound * factor, bound * factor)
 }
 
+/// Features and target.
+pub(super) type Example = (Vec<f32>, f32);
+
 /// The records of one repeat: those of a file, or made anew whenever they are read, since together
 /// they may not fit.
 #[derive(Debug, Clone)]
 pub(super) struct Regression {
     /// Of a file, features and target, within [`bound`].
-    pub(super) records: Option<Arc<Vec<(Vec<f32>, f32)>>>,
+    pub(super) records: Option<Arc<Vec<Example>>>,
     pub(super) dimension: usize,
     pub(super) rounds: u64,
     /// Records to an item.
