@@ -14,11 +14,12 @@ pub(super) fn schemas() -> Value {
     let maybe_number = json!({"type": ["number", "null"]});
     let texts = json!({"type": "array", "items": text});
     let name = json!({"type": "string", "pattern": "^[a-z0-9][a-z0-9_-]{0,63}$"});
-    let names = json!({"type": "array", "items": name, "minItems": 1, "maxItems": 100});
     let id = json!({"type": "string", "minLength": 1, "maxLength": 128});
     // What is optional may also be null.
     let maybe_id = json!({"type": ["string", "null"], "minLength": 1, "maxLength": 128});
     let maybe_person = json!({"type": ["string", "null"], "minLength": 1, "maxLength": 256});
+    let maybe_names =
+        json!({"type": ["array", "null"], "items": name, "minItems": 1, "maxItems": 100});
     let maybe_texts = json!({"type": ["array", "null"], "items": text});
     let maybe_truth = json!({"type": ["boolean", "null"]});
     let role = json!({"enum": ["admin", "operator", "client", "reader"]});
@@ -52,7 +53,8 @@ pub(super) fn schemas() -> Value {
         ),
         "Tenant": open(json!({"tenant": name}), &["tenant"]),
         "NewToken": closed(
-            json!({"role": new_role, "models": names, "expires": time, "replaces": text}),
+            json!({"role": new_role, "models": maybe_names, "expires": maybe_time,
+                   "replaces": {"type": ["string", "null"]}}),
             &["role"],
         ),
         "Token": open(json!({"id": text, "token": text, "role": role}), &["id", "token", "role"]),
