@@ -3,6 +3,8 @@
 //!
 //! `HUSHSTREAM_WRITE=1 cargo test -p hushstream-server --test edge` writes it anew.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 use hushstream::prelude::*;
 use serde_json::{Value as Json, json};
 use std::path::PathBuf;
