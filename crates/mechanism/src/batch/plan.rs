@@ -201,11 +201,12 @@ impl SolverPlan {
             let (name, given) = ("middle of losses", self.offset);
             return Err(ParameterError::new(name, given, "a number below 1e100").into());
         }
-        if self.mu * 2_f64.powi(30) < 4.0 * f64::from(self.dimension).sqrt() {
+        if self.mu * 2_f64.powi(30) < 4.0 * self.phases() * f64::from(self.dimension).sqrt() {
             return Err(ParameterError::new(
                 "mu",
                 self.mu,
-                "a budget that leaves room for rounding: mu*2^30 above 4*sqrt(d)",
+                "a budget that leaves room for rounding: mu*2^30 above 4*sqrt(d), for persons \
+                 4*sqrt(2*k*d)",
             )
             .into());
         }
@@ -215,8 +216,10 @@ impl SolverPlan {
     /// The price of the whole run: one Gaussian of parameter μ, since a record is in one phase
     /// only. A person's k records of one world, and k of the other where turns move to other items,
     /// are in phases k₁ + k₂ + … ≤ 2k; each moves its phase by at most Lη, its distance from a null,
-    /// or two of one step together by 2Lη. Phase i moves by at most kᵢLη, its noise is for 2kLη, and
-    /// Σ(kᵢ/2k)²·μ² ≤ μ². Under zero-out there are k in all, and noise for kLη.
+    /// or two of one step together by 2Lη. Phase i moves by at most kᵢLη + ρ, ρ its rounding; its
+    /// noise is for 2kLη + √(2k)·ρ. The ratio is at most max(kᵢ/2k, 1/√(2k)), whose square is at most
+    /// kᵢ/2k, and these add up to 1. So does one unit of rounding in every coordinate. Under zero-out
+    /// there are k in all, and noise for kLη + √k·ρ.
     ///
     /// # Errors
     /// Numbers out of range. [`SolverRequest::plan`] has checked them, so a plan does not fail
@@ -374,7 +377,18 @@ impl SolverPlan {
         let records = self.participation.limits().0 as f64;
         let ideal = records * self.adjacency.kappa() * self.lipschitz * (1.0 + 1e-9) * step;
         let (fixed, scaled) = self.implicit.unwrap_or_default();
-        ideal + 2.0 * (taken + 2.0) * (self.rounding(step) + fixed + scaled * step)
+        let rounding = 2.0 * (taken + 2.0) * (self.rounding(step) + fixed + scaled * step);
+        ideal + self.phases() * rounding
+    }
+
+    /// √ of the number of phases that can differ, rounded up: 1 for a record.
+    fn phases(&self) -> f64 {
+        let count = self.participation.differing(self.adjacency);
+        if count == 1 {
+            1.0
+        } else {
+            (count as f64).sqrt().next_up()
+        }
     }
 
     /// A bound on the rounding error of one step: the update, the gradient, the projection, the
@@ -398,7 +412,7 @@ impl SolverPlan {
     /// The real value of a lattice unit, for noise of 2³⁰ units: Δ/unit and one unit of rounding
     /// per coordinate together stay within μ·2³⁰.
     pub(crate) fn unit(&self, records: u64, phase: u32) -> f64 {
-        let room = self.mu * 2_f64.powi(30) - f64::from(self.dimension).sqrt();
+        let room = self.mu * 2_f64.powi(30) - self.phases() * f64::from(self.dimension).sqrt();
         self.sensitivity(records, phase) / room * (1.0 + 1e-12)
     }
 }

@@ -632,6 +632,56 @@ fn an_old_copy_of_a_journal_goes_on_only_when_asked() {
     let partial = PartialSum::from_bytes(&question, &bytes).unwrap();
     let taken = sum.commit(&question, &accepted, partial).unwrap();
     assert!(matches!(taken, Committed::Taken(_)));
+    // The statement is kept: a partition that it did not list may hold people of lost batches.
+    let next =
+        |spans: Vec<Span>| Delivery::new("clicks", 4, Positions::new(spans).unwrap()).unwrap();
+    let unlisted = Span {
+        partition: "log-1".into(),
+        start: 0,
+        end: 2,
+    };
+    let refused = sum.would_take(&next(vec![unlisted])).unwrap_err();
+    assert!(refused.to_string().contains("not listed"), "{refused}");
+    assert!(
+        sum.would_take(&next(vec![span(start(4), start(4) + 1)]))
+            .unwrap()
+    );
+}
+
+/// Where a source is accepted with partitions that its first batch has nothing of, later batches
+/// begin there.
+#[test]
+fn a_statement_holds_for_later_batches() {
+    let (mut sum, mut ledger) = open(shapes()[1].request(SumKind::Tree));
+    let shape = &shapes()[1];
+    let on = |partition: &str, start, end| Span {
+        partition: partition.to_owned(),
+        start,
+        end,
+    };
+    let first = BTreeMap::from([("a".to_owned(), 200), ("b".to_owned(), 200)]);
+    for (batch, spans) in [(7, vec![on("a", 200, 201)]), (8, vec![on("b", 200, 201)])] {
+        let positions = Positions::new(spans).unwrap();
+        let mut delivery = Delivery::new("clicks", batch, positions.clone()).unwrap();
+        if batch == 7 {
+            delivery = delivery.accept_new_source(&first).unwrap();
+        } else {
+            let old = Positions::new([on("b", 100, 101)]).unwrap();
+            let old = Delivery::new("clicks", batch, old).unwrap();
+            assert!(sum.would_take(&old).is_err(), "stated as learned");
+        }
+        let weights = shape.weights(&[0.5; 3]);
+        let question = sum.question(shape.ask(&weights), Vec::new()).unwrap();
+        let partial = question
+            .worker()
+            .unwrap()
+            .finish(positions.spans().to_vec())
+            .unwrap();
+        let Committed::Taken(pending) = sum.commit(&question, &delivery, partial).unwrap() else {
+            panic!("batch {batch} is new");
+        };
+        published(&mut sum, &mut ledger, pending);
+    }
 }
 
 /// Old items, octaves and weights; other runs; more than a radius; other positions.

@@ -162,8 +162,9 @@ pub struct Delivery {
     source: String,
     batch: u64,
     positions: Positions,
-    /// The statement with which it was accepted, if it needed one.
-    accepted: bool,
+    /// The statement with which it was accepted, if it needed one: the first new record of every
+    /// partition.
+    accepted: Option<BTreeMap<String, u64>>,
 }
 
 /// The last batch of the journal, and where each partition ended.
@@ -172,6 +173,8 @@ pub(crate) struct Delivered {
     source: String,
     batch: u64,
     ends: BTreeMap<String, u64>,
+    /// Whether a partition that is not listed is unknown, and not new: since a statement.
+    only_listed: bool,
     /// Whether later batches were taken that this journal does not know.
     lost: bool,
 }
@@ -212,12 +215,14 @@ impl Delivery {
             source,
             batch,
             positions,
-            accepted: false,
+            accepted: None,
         })
     }
 
     /// The same, with the statement that no record of its source from here on was ever learned by
-    /// this run: `first` is the position of the first new record of every partition. This is how a
+    /// this run: `first` is the position of the first new record of every partition of the source,
+    /// also of those that this batch has nothing of. The run keeps it: later batches begin there,
+    /// and a partition that it does not list needs a statement of its own. This is how a
     /// run goes on with another source, or after batches that are lost. **If the statement is
     /// wrong, people are counted twice, and the guarantee does not hold for them.**
     ///
@@ -237,7 +242,7 @@ impl Delivery {
                 });
             }
         }
-        self.accepted = true;
+        self.accepted = Some(first.clone());
         Ok(self)
     }
 
@@ -255,7 +260,7 @@ impl Delivery {
 
     /// Whether it comes with the statement that its records are new.
     pub(crate) fn is_accepted(&self) -> bool {
-        self.accepted
+        self.accepted.is_some()
     }
 
     /// Its positions.
@@ -276,15 +281,13 @@ impl Delivery {
                 Verdict::Old
             });
         }
-        if self.accepted {
-            let is_known = |span: &&Span| {
-                let end = last.ends.get(&span.partition);
-                self.source == last.source && end.is_some_and(|end| span.start < *end)
-            };
-            return match self.positions.spans.iter().find(is_known) {
-                Some(span) => Err(last.again(span)),
-                None => Ok(Verdict::Next),
-            };
+        if let Some(first) = &self.accepted {
+            // Records that the journal knows are not new, whatever is stated.
+            let known = first.iter().find_map(|(partition, &start)| {
+                let end = *last.ends.get(partition)?;
+                (self.source == last.source && start < end).then(|| last.again(partition, start))
+            });
+            return known.map_or(Ok(Verdict::Next), Err);
         }
         if last.lost {
             return Err(DeliveryError::Lost {
@@ -307,9 +310,15 @@ impl Delivery {
         }
         for span in &self.positions.spans {
             // A partition that is new begins at its beginning.
-            let end = last.ends.get(&span.partition).copied().unwrap_or(0);
+            let end = match last.ends.get(&span.partition) {
+                Some(end) => *end,
+                None if last.only_listed => {
+                    return Err(DeliveryError::Unlisted(span.partition.clone()));
+                }
+                None => 0,
+            };
             if span.start < end {
-                return Err(last.again(span));
+                return Err(last.again(&span.partition, span.start));
             }
             if span.start > end {
                 return Err(DeliveryError::LeftOut {
@@ -326,7 +335,21 @@ impl Delivery {
     pub(crate) fn after(&self, last: Option<Delivered>) -> Delivered {
         // The partitions of another source have nothing to do with these.
         let before = last.filter(|last| last.source == self.source);
-        let mut ends = before.map(|last| last.ends).unwrap_or_default();
+        let is_loss = before.as_ref().is_some_and(|last| last.lost);
+        let (mut ends, mut only_listed) =
+            before.map_or_else(Default::default, |last| (last.ends, last.only_listed));
+        if let Some(first) = &self.accepted {
+            if is_loss {
+                // Lost batches went further: what is not stated is not known.
+                ends.clear();
+            }
+            ends.extend(
+                first
+                    .iter()
+                    .map(|(partition, &start)| (partition.clone(), start)),
+            );
+            only_listed = true;
+        }
         for span in &self.positions.spans {
             ends.insert(span.partition.clone(), span.end);
         }
@@ -334,6 +357,7 @@ impl Delivery {
             source: self.source.clone(),
             batch: self.batch,
             ends,
+            only_listed,
             lost: false,
         }
     }
@@ -345,11 +369,11 @@ impl Delivered {
         Self { lost: true, ..self }
     }
 
-    fn again(&self, span: &Span) -> DeliveryError {
+    fn again(&self, partition: &str, start: u64) -> DeliveryError {
         DeliveryError::Again {
-            partition: span.partition.clone(),
-            start: span.start,
-            end: self.ends.get(&span.partition).copied().unwrap_or(0),
+            partition: partition.to_owned(),
+            start,
+            end: self.ends.get(partition).copied().unwrap_or(0),
         }
     }
 
@@ -449,6 +473,13 @@ pub enum DeliveryError {
          every partition: accept a new source"
     )]
     Unknown,
+    /// A partition that a statement did not list.
+    #[error(
+        "the partition {0} was not listed when the source was accepted: its records may have been \
+         learned, and its people would be counted twice. If they were not, state its first new \
+         record: accept a new source"
+    )]
+    Unlisted(String),
     /// A journal that lacks batches.
     #[error(
         "this journal is an old copy: batches after batch {last} of source {name} were taken and \
