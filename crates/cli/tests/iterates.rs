@@ -48,7 +48,8 @@ fn recipes_are_listed_and_compared() {
         ("compare --recipes pigd --task mean --batch 4", "no batches"),
         ("compare --recipes pigd --task classify", "pigd-convex"),
         ("compare --figure jkt2c", "--data"),
-        ("compare --figure jkt2b --data x.csv", "jkt2c"),
+        ("compare --figure jkt2b --data x.csv", "cannot open"),
+        ("compare --figure jkt2a --data x.csv", "jkt2c"),
         ("compare --figure jkt2c --as-printed", "--public-data"),
         (
             "compare --figure jkt2c --data /nonexistent.csv",

@@ -154,7 +154,7 @@ fn convex_losses_are_learned_on_few_points() {
     }
     // Corners are stepped over implicitly.
     let (said, _) = folder.succeeds(&format!("{flags} --recipe limited-updates --loss hinge"));
-    assert!(said.contains("phased implicit descent"), "{said}");
+    assert!(said.contains("losses are convex with slope"), "{said}");
     let (_, said) = folder.succeeds(&format!(
         "{flags} --recipe limited-updates --without-privacy"
     ));

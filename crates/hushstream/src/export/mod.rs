@@ -17,7 +17,12 @@
 //!     .simulated(7)
 //!     .start()?;
 //! for i in 0..100 {
-//!     run.learn(&[("late", i % 2), ("hour", i % 24), ("carrier", 0)])?;
+//!     let number = |i: i32| Value::Number(f64::from(i));
+//!     run.learn(&[
+//!         ("late", number(i % 2)),
+//!         ("hour", number(i % 24)),
+//!         ("carrier", Value::Text("AA")),
+//!     ])?;
 //! }
 //! let model = run.model()?.into_value();
 //! assert!(model.to_sql("flights", &["flight"])?.contains("FROM \"flights\""));

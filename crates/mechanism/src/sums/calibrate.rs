@@ -357,7 +357,7 @@ impl SumPlan {
     pub fn total_variation(&self) -> f64 {
         let request = self.request();
         let coordinates = f64::from(request.dimension);
-        let people = request.participation.differing(request.adjacency) as f64;
+        let people = request.participation.limits().0 as f64;
         let strategy = &self.fields.strategy;
         let draws = strategy.draws_of_a_person(request.releases, people);
         draws * coordinates * request.noise.slack()

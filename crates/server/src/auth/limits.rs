@@ -51,6 +51,7 @@ mod tests {
         // A burst of a second, then a hundred per second.
         assert_eq!(admitted("one", 10_000, 20_000), 1100);
         assert_eq!(admitted("two", 10_000, 10_100), 100);
+        assert!(rates.admit("one", 1, Some(100), 20_000));
         assert!(!rates.admit("one", 1, Some(100), 20_000));
         assert!(rates.admit("one", 1, None, 20_000));
     }

@@ -289,7 +289,8 @@ fn one_record_moves_no_arm_by_more_than_was_paid() {
                         let moved = share_of_price(&cell);
                         // Where a person's items move most, each by all that its pair can.
                         let (_, most) = cell.rows.worst_items(cell.recipe.plan());
-                        let least = 0.99 * most * cell.reach();
+                        let plan = cell.recipe.plan();
+                        let least = 0.99 * most * cell.reach() * plan.share_of_one_item();
                         assert!(moved >= least, "{}: only {moved}", cell.name());
                         audited += 1;
                     }
