@@ -196,8 +196,9 @@ fn answers_of_version_3_are_resumed() {
     .check();
 }
 
+/// A solver's plan has the public middle of its losses since: a run without one is another.
 #[test]
-fn phases_of_version_3_are_resumed() {
+fn phases_of_version_3_are_refused() {
     let recipe = LimitedUpdatesRequest {
         loss: model(Link::Huber(0.5)),
         set: ball(),
@@ -210,7 +211,7 @@ fn phases_of_version_3_are_resumed() {
     let plan = recipe.plan();
     let (filter, price, scope) = (plan.filter(), plan.charge().unwrap(), plan.scope());
     let again = recipe.clone();
-    Kind {
+    let kind = Kind {
         name: "phases",
         filter,
         price,
@@ -229,8 +230,12 @@ fn phases_of_version_3_are_resumed() {
             let points = run.sync(ledger).unwrap().into_iter();
             points.map(Released::into_value).collect()
         },
-    }
-    .check();
+    };
+    let read = |what: &str| std::fs::read(kind.file(3, what)).unwrap();
+    let mut ledger = Ledger::open(stored(&read("ledger"))).unwrap();
+    let refused = (kind.resume)(stored(&read("journal")), &mut ledger);
+    let message = refused.err().unwrap();
+    assert!(message.contains("another mechanism"), "{message}");
 }
 
 #[test]

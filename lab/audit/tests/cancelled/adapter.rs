@@ -354,14 +354,9 @@ pub(crate) fn neighbours_in(plan: &SumPlan, rows: &Rows, between: &[u64]) -> Vec
         // Beyond the limit.
         own.push(own[own.len() - 1] + 1);
     }
-    let batch = request.batch;
-    pairs.push(neighbours_at(
-        RELEASES,
-        batch,
-        adjacency,
-        participation,
-        &own,
-    ));
+    // Before those whose turns move: every pair has a key of its own, by its place.
+    let worst = neighbours_at(RELEASES, request.batch, adjacency, participation, &own);
+    pairs.insert(places.len(), worst);
     pairs
 }
 

@@ -487,13 +487,7 @@ fn one_record_moves_no_table_by_more_than_was_paid() {
                         let share = share_of_price(&cell);
                         let plan = cell.recipe.plan();
                         let least = 0.99 * cell.rows.worst_items(plan).1 * plan.share_of_one_item();
-                        assert!(
-                            share >= least,
-                            "{}: only {share} of the price, {least}, {}, {}",
-                            cell.name(),
-                            plan.share_of_one_item(),
-                            plan.radius()
-                        );
+                        assert!(share >= least, "{}: only {share} of the price", cell.name());
                         audited += 1;
                     }
                 }
@@ -536,13 +530,7 @@ fn passes_move_no_sum_by_more_than_was_paid() {
                     let cell = OnPasses::plan(sum, noise, adjacency, passes);
                     let share = share_of_price(&cell);
                     let least = 0.99 * cell.rows.worst_items(&cell.plan).1;
-                    assert!(
-                        share >= least,
-                        "{}: only {share} of the price, {least}, {}, {}",
-                        cell.name(),
-                        plan.share_of_one_item(),
-                        plan.radius()
-                    );
+                    assert!(share >= least, "{}: only {share} of the price", cell.name());
                     for at in 1..cell.plan.request().releases as usize {
                         let share = cell.moved_after_a_loss(at) / cell.price();
                         let what = cell.name();
