@@ -32,7 +32,6 @@ test:
 	cargo test --workspace --locked
 	cargo run --locked --quiet -p hushstream-fuzz -- --seconds 60
 	$(MAKE) test-python
-	$(MAKE) test-spark-once
 
 # The Python package, on a module of the same profile as the other tests, so that little is compiled again.
 test-python: $(PACKAGE)/installed

@@ -20,9 +20,9 @@ const DOUBLE: u64 = 11;
 impl Model {
     /// The model as an ONNX file. Inputs are the columns of the training data, but for the target,
     /// by their names. Outputs are
-    /// - for two classes `score` [N, 1], `probability` [N, 1] of the positive one, `label` [N];
-    /// - for several classes `score` [N, K], `probability` [N, K], `label` [N];
-    /// - for a number `prediction` [N, 1].
+    /// - for two classes `score` (N, 1), `probability` (N, 1) of the positive one, `label` (N);
+    /// - for several classes `score` (N, K), `probability` (N, K), `label` (N);
+    /// - for a number `prediction` (N, 1).
     ///
     /// # Errors
     /// A model that does not predict, or has hashed features or dates.
