@@ -49,7 +49,7 @@ pub struct App {
     pub policies: Arc<Policies>,
     /// Learners.
     pub workers: Arc<Workers>,
-    /// Whoever watches.
+    /// Subscribers to public events.
     pub hub: Arc<Hub>,
     /// Metrics.
     pub metrics: Arc<Metrics>,
@@ -159,7 +159,7 @@ impl App {
             rates: Rates::default(),
             boot,
         });
-        // Whoever tries again must find the store closed.
+        // A second attempt must find the store closed.
         app.begin(&behind).inspect_err(|_| app.stop())?;
         Ok(app)
     }

@@ -19,7 +19,7 @@ use serde::Serialize;
 /// from the clock, or from releases.
 pub struct Public(Response);
 
-/// An answer for whoever asked, and nobody else.
+/// An answer for the asker alone.
 pub struct ForAsker(Response);
 
 /// An answer from exact numbers, for the operator.
@@ -158,7 +158,7 @@ impl ToldTo<Clients> for ForAsker {
     }
 }
 
-/// Predictions are for whoever sent the rows.
+/// Predictions are for the sender of the rows.
 impl ToldTo<Users> for ForAsker {
     fn tell(self) -> Response {
         self.0

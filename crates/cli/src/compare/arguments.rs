@@ -69,8 +69,8 @@ pub(crate) struct Arguments {
     /// Records summed into one item; by default 1, and of decisions a 256th of the rounds.
     #[arg(long, value_parser = count)]
     pub(crate) batch: Option<u64>,
-    /// Begin anew after so many rounds, for streams that drift: experts and bandits. Every season has
-    /// the whole budget.
+    /// Begin anew after so many rounds, for streams that drift: experts and bandits. Every season
+    /// has the whole budget.
     #[arg(long, value_parser = count)]
     pub(crate) restart_every: Option<u64>,
     /// Values of ε, separated by commas.
@@ -99,8 +99,8 @@ pub(crate) struct Arguments {
     /// Learning rate of ftrl; by default calibrated.
     #[arg(long, value_parser = finite, allow_negative_numbers = true)]
     pub(crate) learning_rate: Option<f64>,
-    /// The set of the weights: ball, box, simplex, l1-ball, spectrahedron, or a file with a graph, a
-    /// matroid or a polytope. By default the task's.
+    /// The set of the weights: ball, box, simplex, l1-ball, spectrahedron, or a file with a graph,
+    /// a matroid or a polytope. By default the task's.
     #[arg(long)]
     pub(crate) set: Option<SetName>,
     /// The radius of the set; by default 1.

@@ -311,8 +311,8 @@ pub(crate) struct Method {
     /// target.
     #[arg(long, value_parser = finite)]
     pub(crate) radius: Option<f64>,
-    /// Begin anew after so many rounds, for streams that drift: experts and bandits. Every season has
-    /// the whole budget.
+    /// Begin anew after so many rounds, for streams that drift: experts and bandits. Every season
+    /// has the whole budget.
     #[arg(long, value_parser = count)]
     pub(crate) restart_every: Option<u64>,
     /// Strong convexity H, or α of least squares.
@@ -407,8 +407,8 @@ pub(crate) struct Output {
     /// only.
     #[arg(long, conflicts_with = "quiet")]
     pub(crate) without_privacy: bool,
-    /// Score the last model on the rows of this file, which it does not learn from; for the operator
-    /// only.
+    /// Score the last model on the rows of this file, which it does not learn from; for the
+    /// operator only.
     #[arg(long, conflicts_with = "quiet")]
     pub(crate) test: Option<String>,
 }

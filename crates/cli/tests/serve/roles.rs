@@ -1,5 +1,5 @@
-//! Every operation of the document, with every kind of token: whoever may not is refused alike,
-//! whether the thing is there or not.
+//! Every operation of the document, with every kind of token: a token that may not call it is
+//! refused alike, whether the thing is there or not.
 
 use crate::server::{Answer, Client, Server, banner, first_token, new_token, people};
 use serde_json::{Value, json};

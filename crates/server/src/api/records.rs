@@ -155,7 +155,7 @@ async fn take(call: Call) -> Result<ForAsker, Problem> {
     let dataset = call.app.dataset(&row.tenant, &row.dataset)?.number;
     let lines = lines(&call, &row)?;
     call.admit(lines.len() as u64)?;
-    // Which lines the schema refuses is told to whoever sent them; their slots are null.
+    // Which lines the schema refuses is told to their sender; their slots are null.
     let read: Vec<(Line, Result<Record, Problem>)> = lines
         .into_iter()
         .map(|line| {

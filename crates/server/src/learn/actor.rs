@@ -32,7 +32,7 @@ pub struct Context {
     pub committer: OnceLock<Arc<Committer>>,
     /// Models that answer.
     pub policies: Arc<Policies>,
-    /// Whoever watches.
+    /// Subscribers to public events.
     pub hub: Arc<Hub>,
     /// The time.
     pub clock: Arc<dyn Clock>,

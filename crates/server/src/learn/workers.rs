@@ -41,7 +41,7 @@ impl Workers {
     pub fn send(&self, dataset: u64, job: impl FnOnce(&mut Actor) + Send + 'static) {
         let senders = self.senders.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(sender) = senders.get((dataset % senders.len().max(1) as u64) as usize) {
-            // A thread that is gone drops the job: whoever waits for it is told so.
+            // A thread that is gone drops the job, and its caller gets an error.
             let _ = sender.send((dataset, Box::new(job)));
         }
     }

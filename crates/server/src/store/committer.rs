@@ -95,7 +95,7 @@ impl Committer {
         let own = Arc::clone(&shared);
         let thread = std::thread::Builder::new().name("committer".to_owned());
         let thread = thread.spawn(move || {
-            // A panic is a failure of the store too: whoever waits is told so.
+            // A panic is a failure of the store too: waiting callers get an error.
             let run = std::panic::AssertUnwindSafe(|| work(core, &own, clock.as_ref(), on_after));
             let failed = match std::panic::catch_unwind(run) {
                 Ok(Ok(())) => None,
@@ -165,7 +165,7 @@ impl Committer {
             Lane::Others => queues.others.push_back(op),
             Lane::Decisions => {
                 queues.decisions.push_back(op);
-                // The oldest has waited longest: whoever asked it may be gone already.
+                // The oldest has waited longest: its client may be gone already.
                 if queues.decisions.len() > self.shared.limits.waiting {
                     queues.decisions.pop_front();
                 }

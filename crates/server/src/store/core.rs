@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// What is done after the commit.
 pub enum After {
-    /// Tell whoever waits for it.
+    /// Tell the waiting caller.
     Call(Box<dyn FnOnce() + Send>),
     /// A batch is closed: its model learns.
     Closed {

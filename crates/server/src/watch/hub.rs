@@ -1,4 +1,4 @@
-//! Public events of models, for whoever watches.
+//! Public events of models, for subscribers.
 
 use crate::clock::{Millis, rfc3339};
 use crate::policy::Serving;

@@ -1,7 +1,7 @@
 //! The dashboard: pages that show what the API tells, for people.
 //!
 //! Pages are a client of the API inside the server: every figure on them comes from a request to
-//! the API's own routes with the token of whoever is signed in. So a page cannot show more than
+//! the API's own routes with the token of the signed-in user. So a page cannot show more than
 //! the token may be told, and there is one place that decides about that. Nothing can be changed
 //! from the dashboard; its only forms sign in and out.
 //!

@@ -69,7 +69,7 @@ impl Sessions {
         ))
     }
 
-    /// The token of whoever sent these headers.
+    /// The token of the request with these headers.
     pub(super) fn token(&self, headers: &HeaderMap) -> Option<Arc<str>> {
         let name = cookie(headers)?;
         self.with(|all| Some(all.get(&hashed(name))?.token.clone()))
