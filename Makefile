@@ -18,7 +18,7 @@ BROWSER := target/browser
 # What `make mutants-diff` compares with.
 SINCE  ?= HEAD~1
 
-.PHONY: demo test test-browser test-python test-python-versions test-spark test-spark-once test-server bench-server python wheel test-long fuzz bench oracle mutants mutants-diff deny
+.PHONY: demo test test-browser test-python test-python-versions test-spark test-spark-once test-postgres postgres test-server bench-server python wheel test-long fuzz bench oracle mutants mutants-diff deny
 
 # People and a year of flights, which are built into the program: what was chosen and why, how well it learned, and what is promised.
 demo:
@@ -29,6 +29,7 @@ test:
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
+	$(MAKE) postgres
 	cargo test --workspace --locked
 	cargo run --locked --quiet -p hushstream-fuzz -- --seconds 60
 	$(MAKE) test-python
@@ -59,6 +60,19 @@ $(SPARK)/installed: python/requirements-spark.txt
 	$(PYTHON) -m venv $(SPARK)
 	$(SPARK)/bin/pip install --quiet --disable-pip-version-check -r python/requirements-spark.txt
 	touch $@
+
+# Two holders on one PostgreSQL, at full length: 50 takeovers, 20 crashes of the database. Among all
+# tests there are a few of each.
+test-postgres: postgres
+	HUSHSTREAM_POSTGRES=required cargo test --release --locked -p hushstream-postgres --features long
+
+# Installs PostgreSQL where it is missing and may be. Its tests start one of their own, in a
+# temporary folder.
+postgres:
+	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || \
+	  apt-get install -y --no-install-recommends postgresql || \
+	  sudo -n apt-get install -y --no-install-recommends postgresql || \
+	  echo "***** NOT TESTED: PostgreSQL. It is not installed (apt-get install postgresql). *****"
 
 # The dashboard in Debian's Chromium, and the TypeScript client; needs node and npm. Chromium is
 # installed where it is missing and may be. Pictures of all pages: target/browser/pages.
@@ -118,7 +132,7 @@ fuzz:
 	cargo run --locked --quiet --release -p hushstream-fuzz -- --seconds 1800 --seed $$(date +%s)
 
 # Everything of `make test`, regret at full length, the error codes of what must not compile, the cipher's ways for other processors, cross-checks against other people's implementations, and whether tests notice changes of the code that privacy rests on.
-test-long: test oracle deny test-python-versions test-spark test-browser test-server
+test-long: test oracle deny test-python-versions test-spark test-postgres test-browser test-server
 	cargo test --release --locked -p hushstream-arena --features long
 	cargo test --release --locked -p hushstream-cli --features long
 	cargo test --release --locked -p hushstream-server --features long

@@ -51,6 +51,12 @@ pub(crate) struct Arguments {
     /// Threads that learn; by default one per core.
     #[arg(long)]
     workers: Option<usize>,
+    /// Runs and ledgers that are open at the same time; others are opened when a batch closes.
+    #[arg(long, value_name = "NUMBER", default_value = "256")]
+    open: usize,
+    /// Models whose newest release is kept in memory.
+    #[arg(long, value_name = "NUMBER", default_value = "4096")]
+    answering: usize,
     /// Allow models whose noise comes from a seed: for experiments, it protects nobody.
     #[arg(long)]
     insecure_simulated: bool,
@@ -66,6 +72,7 @@ impl Arguments {
         config.ops = (!self.no_ops).then_some(self.ops);
         config.cors.clone_from(&self.cors);
         config.workers = self.workers.unwrap_or(config.workers);
+        (config.open, config.answering) = (self.open, self.answering);
         config.simulated = self.insecure_simulated || self.demo;
         config.demo = self.demo;
         config.restored = self.restored;

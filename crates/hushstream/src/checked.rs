@@ -168,9 +168,9 @@ fn listed(faults: &[ReadError]) -> String {
 /// its state folder.
 pub fn began_checked(learner: &Learner) -> Result<bool> {
     match &learner.output.state {
-        Some(folder) if learner.output.resume => {
-            Ok(Card::read(folder)?.reading.contains(data::CHECKED))
-        }
+        Some(folder) if learner.output.resume => Ok(Card::read(folder, learner.output.keeper())?
+            .reading
+            .contains(data::CHECKED)),
         _ => Ok(data::malformed(learner)? == Malformed::Refuse),
     }
 }

@@ -6,7 +6,7 @@ use crate::outcome::Outcome;
 use crate::plan::Plan;
 use crate::run::Run;
 use crate::shared::SharedLedger;
-use crate::state::KeySeal;
+use crate::state::{Keeper, KeySeal};
 use hushstream_account::{Adjacency, Budget};
 use hushstream_pictures::numbers::delta;
 use hushstream_read::{Layout, SchemaSpec, Task};
@@ -199,6 +199,8 @@ pub struct Output {
     pub report: Option<PathBuf>,
     /// The state folder: secret.
     pub state: Option<PathBuf>,
+    /// Keeps the state in the place of a folder, which is a name only then.
+    pub keeper: Option<Arc<dyn Keeper>>,
     /// Seals the key in the state folder.
     pub seal: Option<Arc<dyn KeySeal>>,
     /// Time between two disk syncs.
@@ -266,6 +268,12 @@ impl Privacy {
     }
 }
 
+impl Output {
+    pub(crate) fn keeper(&self) -> Option<&dyn Keeper> {
+        self.keeper.as_deref()
+    }
+}
+
 impl Default for Output {
     fn default() -> Self {
         Self {
@@ -274,6 +282,7 @@ impl Default for Output {
             releases: None,
             report: None,
             state: None,
+            keeper: None,
             seal: None,
             sync: Duration::from_millis(500),
             every: false,
@@ -490,6 +499,13 @@ impl Learner {
     /// The state folder, to resume after a stop; secret.
     pub fn state(mut self, folder: impl Into<PathBuf>) -> Self {
         self.output.state = Some(folder.into());
+        self
+    }
+
+    /// Keeps the state, in the place of a folder. Errors call it by this name.
+    pub fn kept(mut self, name: impl Into<PathBuf>, keeper: Arc<dyn Keeper>) -> Self {
+        self.output.state = Some(name.into());
+        self.output.keeper = Some(keeper);
         self
     }
 

@@ -117,7 +117,7 @@ pub use plan::Plan;
 pub use released::Released;
 pub use run::Run;
 pub use shared::SharedLedger;
-pub use state::KeySeal;
+pub use state::{Keeper, KeySeal};
 pub use track::{RunningCount, RunningHistogram, RunningMean, RunningSum, Tracker, Tracking};
 
 /// Everything that a program imports: `use hushstream::prelude::*;`.

@@ -73,7 +73,7 @@ pub(crate) fn stored_rounds(learner: &Learner) -> Result<Option<u64>> {
     let (Some(folder), true) = (&learner.output.state, learner.output.resume) else {
         return Ok(None);
     };
-    let stored = Card::read(folder)?.rounds;
+    let stored = Card::read(folder, learner.output.keeper())?.rounds;
     match learner.privacy.rounds {
         Some(rounds) if rounds != stored => refuse!(
             "the run in {} was planned for {stored} records, not for {rounds}: ‹rounds› cannot \
@@ -128,11 +128,12 @@ fn begin<M: Opens + ?Sized>(
     reader: Option<&mut Reader>,
     listener: &mut dyn Listener,
 ) -> Result<Opened<M::Session>> {
-    StateFolder::check_new(folder)?;
+    let keeper = learner.output.keeper();
+    StateFolder::check_new(folder, keeper)?;
     let (shared, next) = affordable(learner, method, listener)?;
     let mut ledger = shared.lock()?;
     let key = new_key(&learner.privacy)?;
-    let folder = StateFolder::create(folder)?;
+    let folder = StateFolder::create(folder, keeper)?;
     folder.begin(
         &key,
         &Card::new(method.planned(), next, reading.to_owned(), learner.fixed())
@@ -165,8 +166,9 @@ fn resume<M: Opens + ?Sized>(
     reader: Option<&mut Reader>,
     listener: &mut dyn Listener,
 ) -> Result<Opened<M::Session>> {
-    let card = Card::read(path)?;
-    let mut folder = StateFolder::open(path)?;
+    let keeper = learner.output.keeper();
+    let card = Card::read(path, keeper)?;
+    let mut folder = StateFolder::open(path, keeper)?;
     // First, because the version of a journal explains other differences.
     let covered = folder.rows()?;
     let unchecked = |reading: &str| reading.replace(data::CHECKED, "");
@@ -199,7 +201,7 @@ fn resume<M: Opens + ?Sized>(
         // A crash before the journal began: use the charge that was made, or make it now.
         Restart::NoRun => {
             let grant = owed(&mut ledger, method, &card)?;
-            let storage = StateFolder::open(path)?.into_journal(rows.clone());
+            let storage = StateFolder::open(path, keeper)?.into_journal(rows.clone());
             let session = begun(method, grant, Place::new(&key, &mut ledger, storage, every))?;
             (session, "resumed before its first record".to_owned())
         }

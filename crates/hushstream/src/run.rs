@@ -519,7 +519,7 @@ fn check_outputs(learner: &Learner) -> Result<()> {
         }
     }
     match &output.state {
-        Some(folder) if !output.resume => state::StateFolder::check_new(folder),
+        Some(folder) if !output.resume => state::StateFolder::check_new(folder, output.keeper()),
         _ => Ok(()),
     }
 }

@@ -4,7 +4,7 @@ use crate::budget;
 use crate::error::{Context, Result, refuse};
 use crate::ledgers::{self, Statement};
 use hushstream_account::{Adjacency, Budget, FilterKind};
-use hushstream_mechanism::{FileStorage, Ledger, LedgerError, Scope};
+use hushstream_mechanism::{FileStorage, Ledger, LedgerError, Scope, Storage};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -58,6 +58,20 @@ impl SharedLedger {
         if !path.exists() && budget::witness(path).exists() {
             return Err(LedgerError::Gone).with_context(said);
         }
+        let storage = FileStorage::open(path).with_context(said)?;
+        Self::create_in(storage, budget, adjacency, per_person).with_context(said)
+    }
+
+    /// The same in any storage, which lets one holder at a time write.
+    ///
+    /// # Errors
+    /// A ledger or a witness there; a budget that is none; a device that fails.
+    pub fn create_in(
+        storage: impl Storage + 'static,
+        budget: Budget,
+        adjacency: Adjacency,
+        per_person: bool,
+    ) -> Result<Self> {
         let kind = if budget.is_pure() {
             FilterKind::Pure
         } else {
@@ -68,11 +82,9 @@ impl SharedLedger {
             per_person,
             windowed: false,
         };
-        let storage = FileStorage::open(path).with_context(said)?;
         let reserve = PRECISION * budget.delta();
         let ledger = Ledger::create_reserving(storage, budget, kind, scope, reserve);
-        let ledger = ledger.with_context(said)?;
-        Ok(Self::new(ledger))
+        Ok(Self::new(ledger?))
     }
 
     /// Opens the ledger of a data set.
@@ -81,6 +93,14 @@ impl SharedLedger {
     /// No ledger there; a ledger that is damaged, older than its witness, or in use.
     pub fn open(path: &Path) -> Result<Self> {
         ledgers::open(path).map(Self::new)
+    }
+
+    /// The same from any storage, which lets one holder at a time write.
+    ///
+    /// # Errors
+    /// As [`SharedLedger::open`].
+    pub fn open_in(storage: impl Storage + 'static) -> Result<Self> {
+        Ok(Self::new(Ledger::open(storage)?))
     }
 
     /// Raises the budget, durably, and sets aside this fraction of δ for the precision of draws and

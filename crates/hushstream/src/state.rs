@@ -14,11 +14,15 @@ use crate::files::{check_writable, write_whole_secret};
 use hushstream_mechanism::{FileStorage, RowChain, Storage, WithRows, rows_covered};
 use hushstream_noise::Key;
 use serde::{Deserialize, Serialize};
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 const FORMAT: &str = "hushstream state";
 const VERSION: u32 = 1;
+
+const CARD: &str = "run.json";
+const JOURNAL: &str = "journal";
+const KEY: &str = "key";
 
 /// The card of the run in a folder.
 #[derive(Serialize, Deserialize)]
@@ -77,9 +81,9 @@ impl Card {
     }
 
     /// Reads the card of a run to resume.
-    pub(crate) fn read(folder: &Path) -> Result<Self> {
-        let path = folder.join("run.json");
-        let text = fs::read(&path)
+    pub(crate) fn read(folder: &Path, keeper: Option<&dyn Keeper>) -> Result<Self> {
+        let path = folder.join(CARD);
+        let text = content(folder, keeper, CARD)
             .with_context(|| format!("no run to resume: cannot read {}", path.display()))?;
         let card: Self = serde_json::from_slice(&text)
             .with_context(|| format!("{} is not the card of a state folder", path.display()))?;
@@ -121,21 +125,51 @@ pub trait KeySeal: Send + Sync {
     fn open(&self, sealed: &[u8]) -> Result<Vec<u8>>;
 }
 
-/// A folder whose journal is locked against other processes.
-pub(crate) struct StateFolder {
-    path: PathBuf,
-    /// The lock is the journal's own.
-    journal: FileStorage,
+/// Keeps the state of a run in the place of a folder, as contents with names: for programs whose
+/// state is in a database. It must let one run at a time write, as the lock of a folder does.
+pub trait Keeper: Send + Sync {
+    /// The content of this name, empty if there is none.
+    ///
+    /// # Errors
+    /// An error of the device; a run that does not hold its state any more.
+    fn open(&self, name: &str) -> io::Result<Box<dyn Storage>>;
 }
 
-impl StateFolder {
+/// One content of a state folder, whole.
+fn content(folder: &Path, keeper: Option<&dyn Keeper>, name: &str) -> io::Result<Vec<u8>> {
+    let Some(keeper) = keeper else {
+        return fs::read(folder.join(name));
+    };
+    let bytes = keeper.open(name)?.load()?;
+    if bytes.is_empty() {
+        return Err(io::ErrorKind::NotFound.into());
+    }
+    Ok(bytes)
+}
+
+/// A folder whose journal is locked against other processes.
+pub(crate) struct StateFolder<'a> {
+    path: PathBuf,
+    keeper: Option<&'a dyn Keeper>,
+    /// The lock is the journal's own.
+    journal: Box<dyn Storage>,
+}
+
+impl<'a> StateFolder<'a> {
     /// Checks, without changes, that a new run can use the folder.
-    pub(crate) fn check_new(path: &Path) -> Result<()> {
-        if path.join("run.json").exists() {
+    pub(crate) fn check_new(path: &Path, keeper: Option<&dyn Keeper>) -> Result<()> {
+        let is_there = match keeper {
+            Some(keeper) => !keeper.open(CARD)?.load()?.is_empty(),
+            None => path.join(CARD).exists(),
+        };
+        if is_there {
             refuse!(
                 "{} holds a run already: add ‹resume› to go on with it, or name another folder",
                 path.display()
             );
+        }
+        if keeper.is_some() {
+            return Ok(());
         }
         // The nearest existing part of the path must be a writable folder.
         let there = path.ancestors().find(|part| part.exists());
@@ -151,45 +185,55 @@ impl StateFolder {
     }
 
     /// Creates and locks an empty folder for a new run.
-    pub(crate) fn create(path: &Path) -> Result<Self> {
-        fs::create_dir_all(path).with_context(|| format!("cannot create {}", path.display()))?;
-        #[cfg(unix)]
-        fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o700))
-            .with_context(|| format!("cannot restrict {}", path.display()))?;
-        let folder = Self::open(path)?;
+    pub(crate) fn create(path: &Path, keeper: Option<&'a dyn Keeper>) -> Result<Self> {
+        if keeper.is_none() {
+            let said = || format!("cannot create {}", path.display());
+            fs::create_dir_all(path).with_context(said)?;
+            #[cfg(unix)]
+            fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o700))
+                .with_context(|| format!("cannot restrict {}", path.display()))?;
+        }
+        let folder = Self::open(path, keeper)?;
         // Check again under the lock: another process may have come first.
-        Self::check_new(path)?;
+        Self::check_new(path, keeper)?;
         Ok(folder)
     }
 
     /// The folder of a run, locked.
-    pub(crate) fn open(path: &Path) -> Result<Self> {
-        let journal = path.join("journal");
-        let storage = FileStorage::open(&journal)
-            .with_context(|| format!("cannot open {}", journal.display()))?;
+    pub(crate) fn open(path: &Path, keeper: Option<&'a dyn Keeper>) -> Result<Self> {
+        let journal = path.join(JOURNAL);
+        let storage = match keeper {
+            Some(keeper) => keeper.open(JOURNAL),
+            None => FileStorage::open(&journal).map(|file| Box::new(file) as Box<dyn Storage>),
+        };
         Ok(Self {
             path: path.to_owned(),
-            journal: storage,
+            keeper,
+            journal: storage.with_context(|| format!("cannot open {}", journal.display()))?,
         })
+    }
+
+    fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        match self.keeper {
+            Some(keeper) => Ok(keeper.open(name)?.replace(bytes)?),
+            None => write_whole_secret(&self.path.join(name), bytes),
+        }
     }
 
     /// Writes everything that a resume needs, durably, before anything is spent.
     pub(crate) fn begin(&self, key: &Key, card: &Card, seal: Option<&dyn KeySeal>) -> Result<()> {
-        let path = self.path.join("key");
         // An existing key is from a crash before the card was written: it has drawn nothing.
         match seal {
-            Some(seal) => write_whole_secret(&path, &seal.seal(key.export().as_slice())?)?,
-            None => write_whole_secret(&path, key.export().as_slice())?,
+            Some(seal) => self.write(KEY, &seal.seal(key.export().as_slice())?)?,
+            None => self.write(KEY, key.export().as_slice())?,
         }
-        write_whole_secret(
-            &self.path.join("run.json"),
-            &serde_json::to_vec_pretty(card)?,
-        )
+        self.write(CARD, &serde_json::to_vec_pretty(card)?)
     }
 
     pub(crate) fn key(&self, seal: Option<&dyn KeySeal>) -> Result<Key> {
-        let path = self.path.join("key");
-        let bytes = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        let path = self.path.join(KEY);
+        let bytes = content(&self.path, self.keeper, KEY);
+        let bytes = bytes.with_context(|| format!("cannot read {}", path.display()))?;
         let bytes = match seal {
             Some(seal) => seal.open(&bytes)?,
             None => bytes,
@@ -201,13 +245,13 @@ impl StateFolder {
     pub(crate) fn into_journal(self, rows: Option<RowChain>) -> Box<dyn Storage> {
         match rows {
             Some(rows) => Box::new(WithRows::new(self.journal, rows)),
-            None => Box::new(self.journal),
+            None => self.journal,
         }
     }
 
     /// The number of rows that the journal covers.
     pub(crate) fn rows(&mut self) -> Result<u64> {
-        let path = self.path.join("journal");
+        let path = self.path.join(JOURNAL);
         rows_covered(&mut self.journal).with_context(|| format!("cannot read {}", path.display()))
     }
 }

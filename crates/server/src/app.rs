@@ -17,7 +17,7 @@ use redb::{Database, ReadableDatabase, ReadableTable};
 use std::collections::BTreeSet;
 use std::io::{Error as IoError, Write};
 use std::path::Path;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 /// What cannot be started.
 #[derive(Debug, thiserror::Error)]
@@ -99,7 +99,7 @@ impl App {
         let closed_at_start = core.models().map(|(row, state)| (row.number, state.closed));
         let closed_at_start = closed_at_start.collect();
         let (policies, hub) = (
-            Arc::new(Policies::new(Arc::clone(&db))),
+            Arc::new(Policies::new(Arc::clone(&db), config.answering)),
             Arc::<Hub>::default(),
         );
         let metrics = Arc::<Metrics>::default();
@@ -112,7 +112,8 @@ impl App {
             clock: Arc::clone(&clock),
             master: Arc::clone(&master),
             witness,
-            closed_at_start,
+            closed_at_start: Mutex::new(closed_at_start),
+            open: (config.open / config.workers.max(1)).max(1),
         });
         let workers = Workers::start(config.workers, &context).map_err(io("no threads for"))?;
         let workers = Arc::new(workers);
@@ -368,15 +369,22 @@ impl App {
 }
 
 /// Has a model learn from its closed batches.
-fn feed(workers: &Workers, db: &Database, model: &Arc<ModelRow>) {
+fn feed(workers: &Arc<Workers>, db: &Database, model: &Arc<ModelRow>) {
     match dataset_of(db, &model.tenant, &model.dataset) {
-        Ok(Some(dataset)) => {
-            let model = Arc::clone(model);
-            workers.send(dataset.number, move |actor| actor.feed(&model, &dataset));
-        }
+        Ok(Some(dataset)) => feed_next(workers, Arc::clone(model), dataset),
         Ok(None) => tracing::error!(model = model.name, "a model without its data set"),
         Err(error) => tracing::error!(%error, "the store cannot be read"),
     }
+}
+
+/// One batch, and then the next in its turn: no model waits for all batches of another.
+fn feed_next(workers: &Arc<Workers>, model: Arc<ModelRow>, dataset: DatasetRow) {
+    let again = Arc::clone(workers);
+    workers.send(dataset.number, move |actor| {
+        if actor.feed(&model, &dataset) {
+            feed_next(&again, model, dataset);
+        }
+    });
 }
 
 fn dataset_of(

@@ -22,6 +22,10 @@ pub struct Config {
     pub cors: Vec<String>,
     /// Threads that learn.
     pub workers: usize,
+    /// Runs and ledgers that are open at the same time, over all threads.
+    pub open: usize,
+    /// Models whose newest release is kept in memory; of others it is read for each answer.
+    pub answering: usize,
     /// Limits of the queues.
     pub limits: Limits,
     /// Decisions per second that one token may ask for.
@@ -51,6 +55,8 @@ impl Config {
             demo: false,
             cors: Vec::new(),
             workers: std::thread::available_parallelism().map_or(2, usize::from),
+            open: 256,
+            answering: 4096,
             limits: Limits::default(),
             rate: None,
             #[cfg(feature = "tls")]

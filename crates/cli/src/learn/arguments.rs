@@ -450,6 +450,7 @@ impl Arguments {
                 releases: output.releases.clone(),
                 report: output.report.clone(),
                 state: output.state.clone(),
+                keeper: None,
                 seal: None,
                 sync: Duration::from_millis(output.sync_milliseconds),
                 every: false,

@@ -291,7 +291,7 @@ fn check_outputs(tracker: &Tracker) -> Result<()> {
         }
     }
     match &output.state {
-        Some(folder) if !output.resume => state::StateFolder::check_new(folder),
+        Some(folder) if !output.resume => state::StateFolder::check_new(folder, output.keeper()),
         _ => Ok(()),
     }
 }

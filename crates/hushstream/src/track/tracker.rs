@@ -282,7 +282,9 @@ impl Tracker {
     /// The card of the run to resume.
     pub(crate) fn card(&self) -> Result<Option<Card>> {
         match &self.learner.output.state {
-            Some(folder) if self.learner.output.resume => Ok(Some(Card::read(folder)?)),
+            Some(folder) if self.learner.output.resume => {
+                Ok(Some(Card::read(folder, self.learner.output.keeper())?))
+            }
             _ => Ok(None),
         }
     }

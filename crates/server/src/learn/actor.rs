@@ -20,7 +20,7 @@ use hushstream::{Adjacency, Budget, Learner, Plan, Run, SharedLedger, Value};
 use redb::Database;
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// What all actors share.
 pub struct Context {
@@ -40,8 +40,11 @@ pub struct Context {
     pub master: Arc<Master>,
     /// Notices an old copy of the folder.
     pub witness: Witness,
-    /// Batches of each model that were closed when the server started.
-    pub closed_at_start: HashMap<u64, u64>,
+    /// Batches that were closed when the server started, of each model whose run was not opened
+    /// since.
+    pub closed_at_start: Mutex<HashMap<u64, u64>>,
+    /// Runs and ledgers that a worker keeps open.
+    pub open: usize,
 }
 
 impl Context {
@@ -56,7 +59,15 @@ pub struct Actor {
     dataset: u64,
     context: Arc<Context>,
     ledger: Option<SharedLedger>,
-    runs: HashMap<u64, Run>,
+    runs: HashMap<u64, Open>,
+    /// The number of the job.
+    job: u64,
+}
+
+/// A run, and the last job that used it.
+struct Open {
+    run: Run,
+    used: u64,
 }
 
 impl Actor {
@@ -68,6 +79,34 @@ impl Actor {
             context,
             ledger: None,
             runs: HashMap::new(),
+            job: 0,
+        }
+    }
+
+    /// The job that begins.
+    pub(super) fn at(&mut self, job: u64) -> &mut Self {
+        self.job = job;
+        self
+    }
+
+    /// How many runs and ledgers are open.
+    pub(super) fn open_count(&self) -> usize {
+        self.runs.len() + usize::from(self.ledger.is_some())
+    }
+
+    /// The last job that used what was used longest ago.
+    pub(super) fn oldest(&self) -> u64 {
+        let runs = self.runs.values().map(|open| open.used);
+        runs.min().unwrap_or(self.job)
+    }
+
+    /// Closes what was used longest ago: a run, which is synced after every batch, or else the
+    /// ledger. Each is opened again when it is needed.
+    pub(super) fn close_oldest(&mut self) {
+        let oldest = self.runs.iter().min_by_key(|(_, open)| open.used);
+        match oldest.map(|(model, _)| *model) {
+            Some(model) => drop(self.runs.remove(&model)),
+            None => self.ledger = None,
         }
     }
 
@@ -194,7 +233,8 @@ impl Actor {
             Ok(Ok(count))
         })?;
         self.attest(count)?;
-        self.runs.insert(model, run);
+        let used = self.job;
+        self.runs.insert(model, Open { run, used });
         self.context.policies.renew(row)?;
         Ok(())
     }
@@ -213,12 +253,13 @@ impl Actor {
         Ok(run)
     }
 
-    /// Learns from all closed batches of a model.
-    pub fn feed(&mut self, row: &Arc<ModelRow>, dataset: &DatasetRow) {
+    /// Learns from the next closed batch of a model; whether there was one.
+    pub fn feed(&mut self, row: &Arc<ModelRow>, dataset: &DatasetRow) -> bool {
         if row.status == ModelStatus::Failed {
-            return;
+            return false;
         }
-        if let Err(problem) = self.try_feed(row, dataset) {
+        let fed = self.try_feed(row, dataset);
+        fed.unwrap_or_else(|problem| {
             // What was not synced is fed again from the store; what was is not.
             self.runs.remove(&row.number);
             tracing::error!(model = row.name, detail = problem.detail, "a model failed");
@@ -233,40 +274,51 @@ impl Actor {
                     Ok(Ok(()))
                 });
             }
-        }
+            false
+        })
     }
 
-    fn try_feed(&mut self, row: &Arc<ModelRow>, dataset: &DatasetRow) -> Result<(), Problem> {
-        loop {
-            let state = state_of(&self.context.db, row.number)?;
-            if !self.runs.contains_key(&row.number) {
-                if state.fed >= state.closed {
-                    return Ok(());
-                }
-                let run = self.open(row, dataset)?;
-                // A batch is closed durably before it is fed: a run that has learned from more is
-                // newer than the store, which would give its slots out a second time.
-                let closed = self.context.closed_at_start.get(&row.number);
-                if closed.is_some_and(|closed| run.records() > closed * row.rounds.batch) {
-                    return Err(Problem::conflict(OLD_STORE));
-                }
-                self.runs.insert(row.number, run);
+    fn try_feed(&mut self, row: &Arc<ModelRow>, dataset: &DatasetRow) -> Result<bool, Problem> {
+        let (state, job) = (state_of(&self.context.db, row.number)?, self.job);
+        if !self.runs.contains_key(&row.number) {
+            if state.fed >= state.closed {
+                return Ok(false);
             }
-            let Some(run) = self.runs.get_mut(&row.number) else {
-                return Ok(());
-            };
-            let learned = learned(run, row, &state)?;
-            if learned == state.fed {
-                if state.closed <= state.fed {
-                    return Ok(());
-                }
-                let slots = batch_of(&self.context.db, row, learned)?;
-                for slot in &slots {
-                    take(run, row, slot.as_ref())?;
-                }
-            }
-            self.publish(row, state.fed)?;
+            let run = self.open(row, dataset)?;
+            self.check_start(row, &run)?;
+            self.runs.insert(row.number, Open { run, used: job });
         }
+        let Some(open) = self.runs.get_mut(&row.number) else {
+            return Ok(false);
+        };
+        open.used = job;
+        let learned = learned(&open.run, row, &state)?;
+        if learned == state.fed {
+            if state.closed <= state.fed {
+                return Ok(false);
+            }
+            let slots = batch_of(&self.context.db, row, learned)?;
+            for slot in &slots {
+                take(&mut open.run, row, slot.as_ref())?;
+            }
+        }
+        self.publish(row, state.fed)?;
+        Ok(true)
+    }
+
+    /// A batch is closed durably before it is fed: a run that has learned from more when it is first
+    /// opened is newer than the store, which would give its slots out a second time.
+    fn check_start(&self, row: &ModelRow, run: &Run) -> Result<(), Problem> {
+        let closed = self.context.closed_at_start.lock();
+        let mut closed = closed.unwrap_or_else(PoisonError::into_inner);
+        let at_start = closed
+            .get(&row.number)
+            .map(|closed| closed * row.rounds.batch);
+        if at_start.is_some_and(|closed| run.records() > closed) {
+            return Err(Problem::conflict(OLD_STORE));
+        }
+        closed.remove(&row.number);
+        Ok(())
     }
 
     /// Notes outside of the folder that so much was published.
@@ -277,10 +329,10 @@ impl Actor {
 
     /// Stores the release after batch `fed`, then answers with it and tells it.
     fn publish(&mut self, row: &Arc<ModelRow>, fed: u64) -> Result<(), Problem> {
-        let Some(run) = self.runs.get_mut(&row.number) else {
+        let Some(open) = self.runs.get_mut(&row.number) else {
             return Ok(());
         };
-        let released = run.model()?;
+        let released = open.run.model()?;
         let (model, version) = (row.number, released.release());
         let release = ReleaseRow::new(&released, self.context.clock.now())?;
         let slots = batch_of(&self.context.db, row, fed)?;

@@ -79,12 +79,15 @@ impl Workers {
 
 fn work(jobs: &Receiver<Job>, context: &Arc<Context>) {
     let mut actors: HashMap<u64, Actor> = HashMap::new();
-    while let Ok((dataset, job)) = jobs.recv() {
+    for number in 1.. {
+        let Ok((dataset, job)) = jobs.recv() else {
+            return;
+        };
         let actor = actors
             .entry(dataset)
             .or_insert_with(|| Actor::new(dataset, Arc::clone(context)));
         // A panic ends one data set, not the node: its journals say where it was.
-        let run = std::panic::AssertUnwindSafe(|| job(actor));
+        let run = std::panic::AssertUnwindSafe(|| job(actor.at(number)));
         if std::panic::catch_unwind(run).is_err() {
             tracing::error!(
                 dataset,
@@ -92,5 +95,23 @@ fn work(jobs: &Receiver<Job>, context: &Arc<Context>) {
             );
             actors.remove(&dataset);
         }
+        close_some(&mut actors, context.open);
     }
+}
+
+/// Closes what was used longest ago, until no more is open than may be: memory and open files do
+/// not grow with the number of models.
+fn close_some(actors: &mut HashMap<u64, Actor>, most: usize) {
+    let mut open: usize = actors.values().map(Actor::open_count).sum();
+    while open > most {
+        let oldest = actors
+            .iter_mut()
+            .filter(|(_, actor)| actor.open_count() > 0);
+        let Some((_, actor)) = oldest.min_by_key(|(_, actor)| actor.oldest()) else {
+            return;
+        };
+        actor.close_oldest();
+        open -= 1;
+    }
+    actors.retain(|_, actor| actor.open_count() > 0);
 }

@@ -6,6 +6,7 @@ use crate::store::{ModelRow, Published, StoreError};
 use hushstream::{Decider, Model};
 use redb::Database;
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 /// A published model, ready to answer.
@@ -48,20 +49,41 @@ impl Serving {
     }
 }
 
-/// The newest release of every model that was asked for.
+/// The newest releases of the models that were asked for last.
 pub struct Policies {
     db: Arc<Database>,
-    newest: RwLock<HashMap<u64, Arc<Serving>>>,
+    newest: RwLock<HashMap<u64, Held>>,
+    most: usize,
+    asked: AtomicU64,
+}
+
+/// A release that answers, and when it was asked for, in questions.
+struct Held {
+    serving: Arc<Serving>,
+    used: AtomicU64,
 }
 
 impl Policies {
-    /// None yet: each is read when it is needed.
+    /// None yet: each is read when it is needed, and at most so many are kept.
     #[must_use]
-    pub fn new(db: Arc<Database>) -> Self {
+    pub fn new(db: Arc<Database>, most: usize) -> Self {
         Self {
             db,
             newest: RwLock::default(),
+            most: most.max(1),
+            asked: AtomicU64::new(0),
         }
+    }
+
+    /// How many are kept.
+    #[must_use]
+    pub fn kept(&self) -> usize {
+        let known = self.newest.read().unwrap_or_else(PoisonError::into_inner);
+        known.len()
+    }
+
+    fn now(&self) -> u64 {
+        self.asked.fetch_add(1, Ordering::Relaxed)
     }
 
     /// The newest release of a model.
@@ -70,8 +92,9 @@ impl Policies {
     /// No release; a store that fails.
     pub fn newest(&self, row: &ModelRow) -> Result<Arc<Serving>, Problem> {
         let known = self.newest.read().unwrap_or_else(PoisonError::into_inner);
-        if let Some(serving) = known.get(&row.number) {
-            return Ok(Arc::clone(serving));
+        if let Some(held) = known.get(&row.number) {
+            held.used.store(self.now(), Ordering::Relaxed);
+            return Ok(Arc::clone(&held.serving));
         }
         drop(known);
         self.renew(row)
@@ -88,13 +111,22 @@ impl Policies {
         };
         let serving = Arc::new(Serving::new(published, row)?);
         let mut known = self.newest.write().unwrap_or_else(PoisonError::into_inner);
-        let entry = known
-            .entry(row.number)
-            .or_insert_with(|| Arc::clone(&serving));
-        if entry.published.version < serving.published.version {
-            *entry = Arc::clone(&serving);
+        if known.len() >= self.most && !known.contains_key(&row.number) {
+            let used = |held: &Held| held.used.load(Ordering::Relaxed);
+            let oldest = known.iter().min_by_key(|(_, held)| used(held));
+            if let Some(oldest) = oldest.map(|(model, _)| *model) {
+                known.remove(&oldest);
+            }
         }
-        Ok(Arc::clone(entry))
+        let held = known.entry(row.number).or_insert_with(|| Held {
+            serving: Arc::clone(&serving),
+            used: AtomicU64::new(0),
+        });
+        held.used.store(self.now(), Ordering::Relaxed);
+        if held.serving.published.version < serving.published.version {
+            held.serving = serving;
+        }
+        Ok(Arc::clone(&held.serving))
     }
 
     /// A stored release; the newest without a version.

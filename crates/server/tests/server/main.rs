@@ -5,6 +5,7 @@
 
 mod api;
 mod document;
+mod many;
 mod neighbours;
 mod operations;
 mod recovery;
