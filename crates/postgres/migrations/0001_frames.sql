@@ -33,7 +33,8 @@ CREATE TABLE releases (
 
 -- Nodes that joined, and why an operator let them.
 CREATE TABLE nodes (
-    node text PRIMARY KEY,
+    number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    node text NOT NULL,
     at timestamptz NOT NULL DEFAULT clock_timestamp(),
     reason text
 );

@@ -23,8 +23,8 @@ pub struct Fenced {
     store: Arc<Store>,
     lease: Lease,
     log: String,
-    /// The number of the last frame that this holder knows; none before it has loaded.
-    last: Option<i64>,
+    /// Number and checksum of the last frame that this holder knows; none before it has looked.
+    last: Option<(i64, i64)>,
     waiting: Vec<u8>,
     failed: bool,
 }
@@ -60,42 +60,40 @@ impl Fenced {
             return Err(Error::Refused(told));
         }
         let log = self.log.as_str();
+        let next = (last.0 + 1, checksum(last, bytes));
         self.store.wait(async {
             let mut client = self.store.client().await?;
             let transaction = client.transaction().await?;
             check_fence(&transaction, &self.lease).await?;
-            let sql = "SELECT coalesce(max(seq), 0) FROM frames WHERE log = $1";
-            let found: i64 = transaction.query_one(sql, &[&log]).await?.get(0);
-            if found != last {
+            let row = transaction.query_opt(LAST, &[&log]).await?;
+            if end_of(row.as_ref()) != last {
                 return Err(Error::Replaced);
             }
-            // The checksums of a ledger stay, for the witnesses of nodes that were not there.
-            let sql = match change {
-                Change::Append => None,
-                Change::Replace if log.starts_with(LEDGER) => {
-                    Some("UPDATE frames SET bytes = NULL WHERE log = $1 AND bytes IS NOT NULL")
+            if matches!(change, Change::Replace) {
+                // Checksums of a ledger stay, for the witnesses of nodes that were not there; of
+                // other logs the last one, with which the next is computed.
+                if !log.starts_with(LEDGER) {
+                    let sql = "DELETE FROM frames WHERE log = $1 AND seq < $2";
+                    transaction.execute(sql, &[&log, &last.0]).await?;
                 }
-                Change::Replace => Some("DELETE FROM frames WHERE log = $1"),
-            };
-            if let Some(sql) = sql {
+                let sql = "UPDATE frames SET bytes = NULL WHERE log = $1 AND bytes IS NOT NULL";
                 transaction.execute(sql, &[&log]).await?;
             }
             let sql = "INSERT INTO frames (log, seq, crc, bytes) VALUES ($1, $2, $3, $4)";
-            let (seq, crc) = (last + 1, checksum(last + 1, bytes));
             transaction
-                .execute(sql, &[&log, &seq, &crc, &bytes])
+                .execute(sql, &[&log, &next.0, &next.1, &bytes])
                 .await?;
             Ok(transaction.commit().await?)
         })?;
-        (self.last, self.failed) = (Some(last + 1), false);
+        (self.last, self.failed) = (Some(next), false);
         Ok(())
     }
 
-    fn end(&self) -> Result<i64, Error> {
-        let sql = "SELECT coalesce(max(seq), 0) FROM frames WHERE log = $1";
+    fn end(&self) -> Result<(i64, i64), Error> {
         self.store.wait(async {
             let client = self.store.client().await?;
-            Ok(client.query_one(sql, &[&self.log]).await?.get(0))
+            let row = client.query_opt(LAST, &[&self.log]).await?;
+            Ok(end_of(row.as_ref()))
         })
     }
 
@@ -108,9 +106,17 @@ impl Fenced {
     }
 }
 
-/// The checksum of a frame, with its number.
-pub(crate) fn checksum(seq: i64, bytes: &[u8]) -> i64 {
+const LAST: &str = "SELECT seq, crc FROM frames WHERE log = $1 ORDER BY seq DESC LIMIT 1";
+
+fn end_of(row: Option<&tokio_postgres::Row>) -> (i64, i64) {
+    row.map_or((0, 0), |row| (row.get(0), row.get(1)))
+}
+
+/// The checksum of the frame after this one: of all frames up to it, so that a log which went on
+/// from an old copy has another one, though its last frames may be the same.
+fn checksum((seq, before): (i64, i64), bytes: &[u8]) -> i64 {
     let mut hash = crc32fast::Hasher::new();
+    hash.update(&before.to_le_bytes());
     hash.update(&seq.to_le_bytes());
     hash.update(bytes);
     i64::from(hash.finalize())
@@ -119,23 +125,27 @@ pub(crate) fn checksum(seq: i64, bytes: &[u8]) -> i64 {
 impl Storage for Fenced {
     fn load(&mut self) -> io::Result<Vec<u8>> {
         self.flush()?;
-        let sql = "SELECT seq, crc, bytes FROM frames
-            WHERE log = $1 AND bytes IS NOT NULL ORDER BY seq";
+        let sql = "SELECT seq, crc, bytes FROM frames WHERE log = $1 ORDER BY seq";
         let rows = self.store.wait(async {
             let client = self.store.client().await?;
             Ok(client.query(sql, &[&self.log]).await?)
         })?;
-        let (mut all, mut last) = (Vec::new(), None);
-        for row in &rows {
-            let (seq, crc, bytes): (i64, i64, &[u8]) = (row.get(0), row.get(1), row.get(2));
-            let follows = last.is_none_or(|last: i64| last + 1 == seq);
-            if !follows || crc != checksum(seq, bytes) {
+        let (mut all, mut last) = (Vec::new(), (0, 0));
+        for (place, row) in rows.iter().enumerate() {
+            let (seq, crc): (i64, i64) = (row.get(0), row.get(1));
+            let bytes: Option<&[u8]> = row.get(2);
+            // Frames before the first that is left were replaced, and then so was that one.
+            let is_sound = match bytes {
+                Some(bytes) => (seq, crc) == (last.0 + 1, checksum(last, bytes)),
+                None => place == 0 || seq == last.0 + 1,
+            };
+            if !is_sound {
                 return Err(Error::Damaged(seq).into());
             }
-            last = Some(seq);
-            all.extend_from_slice(bytes);
+            last = (seq, crc);
+            all.extend_from_slice(bytes.unwrap_or_default());
         }
-        self.last = Some(last.unwrap_or(0));
+        self.last = Some(last);
         Ok(all)
     }
 

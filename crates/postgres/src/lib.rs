@@ -22,8 +22,38 @@
 //!
 //! A database that was restored, or that failed over to a replica that lagged, is consistent and
 //! old. So each node has a [`Witness`] on its own disk: the name of the store, and for every ledger
-//! the number of the last frame that this node has seen, with its checksum. A store that lacks one
-//! of them, or has another in its place, is refused. `synchronous_commit` and `fsync` must be on.
+//! the number of the last frame that this node has seen, with the checksum of all up to it. A store
+//! that lacks one of them, or has another in its place, is refused. `synchronous_commit` and `fsync`
+//! must be on.
+//!
+//! # A node
+//!
+//! ```no_run
+//! use hushstream::prelude::*;
+//! use hushstream::SharedLedger;
+//! use hushstream_postgres::{Fenced, Join, KeptRun, Settings, Store, Witness, ledger_log};
+//! use std::sync::Arc;
+//!
+//! let store = Store::connect("postgres://hushstream@db/hushstream", Settings::default())?;
+//! let witness = Witness::open("/var/lib/node/witness".as_ref(), &store, Join::Refused)?;
+//! let people = 7; // the number of a data set, the same on all nodes
+//! if let Some(lease) = store.take_lease(people)? {
+//!     let ledger = SharedLedger::open_in(Fenced::new(&store, &lease, ledger_log(people)))?;
+//!     let state = Arc::new(KeptRun::new(&store, &lease, "7/clicks"));
+//!     let is_begun = state.is_begun()?;
+//!     let learner = Learner::classify().features(2).records(100_000).batch(100);
+//!     let learner = learner.budget(Budget::approx(0.5, 1e-7)?).adjacency(ReplaceOne);
+//!     let learner = learner.on(&ledger).kept("7/clicks", state);
+//!     let mut run = if is_begun { learner.resume()? } else { learner.start()? };
+//!     run.learn(&[0.1, 0.2, 1.0])?; // the row after the first run.records() ones
+//!     let released = run.model()?;
+//!     let file = released.value().to_bytes()?;
+//!     let stored = store.publish(&lease, "7/clicks", released.release(), &file)?;
+//!     witness.note(people)?; // and only now answer with what is stored
+//!     store.renew_lease(&lease)?; // every few seconds
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod frames;
 mod lease;

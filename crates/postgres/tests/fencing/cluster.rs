@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// A cluster of its own: a data folder, a socket and no port.
-pub struct Cluster {
+pub(crate) struct Cluster {
     folder: tempfile::TempDir,
     bin: PathBuf,
 }
@@ -35,7 +35,7 @@ fn is_root() -> bool {
 
 impl Cluster {
     /// Starts one, if PostgreSQL is installed.
-    pub fn start() -> Option<Self> {
+    pub(crate) fn start() -> Option<Self> {
         let cluster = Self {
             bin: programs()?,
             folder: tempfile::tempdir().unwrap(),
@@ -80,7 +80,7 @@ impl Cluster {
     }
 
     /// Starts the server.
-    pub fn up(&self) {
+    pub(crate) fn up(&self) {
         let socket = self.folder.path().display();
         let options = format!("-c listen_addresses= -c unix_socket_directories={socket}");
         let log = self.folder.path().join("log").display().to_string();
@@ -88,34 +88,34 @@ impl Cluster {
     }
 
     /// Stops it at once, as a crash does.
-    pub fn crash(&self) {
+    pub(crate) fn crash(&self) {
         self.run("pg_ctl", &["stop", "-m", "immediate"]);
     }
 
     /// Stops it in order.
-    pub fn down(&self) {
+    pub(crate) fn down(&self) {
         self.run("pg_ctl", &["stop", "-m", "fast"]);
     }
 
     /// Copies the data folder aside; it must be down.
-    pub fn back_up(&self) {
+    pub(crate) fn back_up(&self) {
         copy(&self.data(), &self.folder.path().join("copy"));
     }
 
     /// Puts the copy back; it must be down.
-    pub fn restore(&self) {
+    pub(crate) fn restore(&self) {
         std::fs::remove_dir_all(self.data()).unwrap();
         copy(&self.folder.path().join("copy"), &self.data());
     }
 
     /// The address.
-    pub fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         let socket = self.folder.path().display().to_string().replace('/', "%2F");
         format!("postgres://postgres@{socket}/postgres")
     }
 
     /// Asks with psql: each line a row.
-    pub fn ask(&self, sql: &str) -> Vec<String> {
+    pub(crate) fn ask(&self, sql: &str) -> Vec<String> {
         let mut psql = Command::new(self.bin.join("psql"));
         psql.arg("-h")
             .arg(self.folder.path())

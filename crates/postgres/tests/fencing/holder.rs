@@ -9,14 +9,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub const DATASET: u64 = 7;
-pub const BATCH: u64 = 8;
-pub const RECORDS: u64 = 1 << 18;
-pub const RUN: &str = "7/1";
+pub(crate) const DATASET: u64 = 7;
+pub(crate) const BATCH: u64 = 8;
+pub(crate) const RECORDS: u64 = 1 << 18;
+pub(crate) const RUN: &str = "7/1";
 
 type Outcome<T> = Result<T, Box<dyn StdError>>;
 
-pub fn settings() -> Settings {
+pub(crate) fn settings() -> Settings {
     Settings {
         lease: Duration::from_millis(400),
         patience: Duration::from_secs(5),
@@ -25,7 +25,7 @@ pub fn settings() -> Settings {
 }
 
 /// The learner of every holder.
-pub fn learner(ledger: &SharedLedger) -> Learner {
+pub(crate) fn learner(ledger: &SharedLedger) -> Learner {
     let learner = Learner::classify()
         .features(2)
         .records(RECORDS)
@@ -35,7 +35,7 @@ pub fn learner(ledger: &SharedLedger) -> Learner {
 }
 
 /// Row number `t` of the stream.
-pub fn row(t: u64) -> [f64; 3] {
+pub(crate) fn row(t: u64) -> [f64; 3] {
     let wave = |k: u64| (t.wrapping_mul(2_654_435_761 + k) % 1000) as f64 / 500.0 - 1.0;
     let (x, y) = (wave(1), wave(977));
     [x, y, f64::from(x + 0.5 * y > 0.0)]
@@ -46,11 +46,15 @@ fn name(dataset: u64) -> String {
 }
 
 /// The ledger and the run of the data set, from where they are.
-pub fn open(store: &Arc<Store>, lease: &Lease) -> Outcome<(SharedLedger, Run)> {
+pub(crate) fn open(store: &Arc<Store>, lease: &Lease) -> Outcome<(SharedLedger, Run)> {
     open_set(store, lease, DATASET)
 }
 
-pub fn open_set(store: &Arc<Store>, lease: &Lease, dataset: u64) -> Outcome<(SharedLedger, Run)> {
+pub(crate) fn open_set(
+    store: &Arc<Store>,
+    lease: &Lease,
+    dataset: u64,
+) -> Outcome<(SharedLedger, Run)> {
     let log = || Fenced::new(store, lease, ledger_log(dataset));
     let ledger = if log().load()?.is_empty() {
         SharedLedger::create_in(log(), Budget::approx(2.0, 1e-6)?, ReplaceOne, false)?
@@ -69,14 +73,14 @@ pub fn open_set(store: &Arc<Store>, lease: &Lease, dataset: u64) -> Outcome<(Sha
 }
 
 /// One batch: learned, published under the fence, witnessed, told.
-pub fn step(store: &Store, lease: &Lease, run: &mut Run, witness: &Witness) -> Outcome<u64> {
+pub(crate) fn step(store: &Store, lease: &Lease, run: &mut Run, witness: &Witness) -> Outcome<u64> {
     let (version, stored) = step_of(store, lease, run, witness, DATASET)?;
     // Told to somebody: from the row that was read back.
     println!("told {version} {:08x}", checksum(&stored));
     Ok(version)
 }
 
-pub fn step_of(
+pub(crate) fn step_of(
     store: &Store,
     lease: &Lease,
     run: &mut Run,
@@ -87,6 +91,17 @@ pub fn step_of(
     for t in first..first + BATCH {
         run.learn(&row(t))?;
     }
+    publish(store, lease, run, witness, dataset)
+}
+
+/// The newest model of a run.
+fn publish(
+    store: &Store,
+    lease: &Lease,
+    run: &mut Run,
+    witness: &Witness,
+    dataset: u64,
+) -> Outcome<(u64, Vec<u8>)> {
     let released = run.model()?;
     let (version, file) = (released.release(), released.value().to_bytes()?);
     let stored = store.publish(lease, &name(dataset), version, &file)?;
@@ -94,7 +109,7 @@ pub fn step_of(
     Ok((version, stored))
 }
 
-pub fn checksum(bytes: &[u8]) -> u64 {
+pub(crate) fn checksum(bytes: &[u8]) -> u64 {
     let add = |sum: u64, byte: &u8| sum.wrapping_mul(1_099_511_628_211) ^ u64::from(*byte);
     bytes.iter().fold(14_695_981_039_346_656_037, add) & 0xffff_ffff
 }
@@ -111,6 +126,8 @@ fn hold(url: &str, folder: &Path) -> Outcome<()> {
         };
         println!("holds {}", lease.fence());
         let (_ledger, mut run) = open(&store, &lease)?;
+        // The last holder may have synced a batch that it could not publish any more.
+        publish(&store, &lease, &mut run, &witness, DATASET)?;
         loop {
             if run.records() + BATCH > RECORDS {
                 println!("done");

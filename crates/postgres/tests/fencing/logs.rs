@@ -2,7 +2,7 @@
 
 use crate::cluster::Cluster;
 use crate::holder::{BATCH, DATASET, RUN, open, row, settings, step};
-use hushstream::mechanism::{Ledger, Storage};
+use hushstream::mechanism::Storage;
 use hushstream_postgres::{Error, Fenced, Join, Store, Told, Witness, is_fenced};
 use std::sync::Arc;
 use std::time::Duration;
@@ -50,9 +50,29 @@ fn a_log_is_what_was_synced() {
     let refused = one.sync().unwrap_err().to_string();
     assert!(refused.contains("not the one that was opened"), "{refused}");
     assert!(one.sync().is_err() && one.append(b"").is_ok() && one.replace(b"").is_err());
-    cluster.ask("UPDATE frames SET bytes = 'x' WHERE seq = (SELECT max(seq) FROM frames)");
-    let damaged = log().load().unwrap_err().to_string();
-    assert!(damaged.contains("damaged"), "{damaged}");
+    // Another log keeps one checksum when it is replaced.
+    let mut other = Fenced::new(&store, &lease, "run/7/1/journal");
+    for text in ["a", "b", "c"] {
+        other.replace(text.as_bytes()).unwrap();
+        other.append(b"!").unwrap();
+        assert_eq!(other.load().unwrap(), format!("{text}!").as_bytes());
+    }
+    assert_eq!(
+        cluster.ask("SELECT seq FROM frames WHERE log LIKE 'run%' ORDER BY seq"),
+        ["4", "5", "6"]
+    );
+    let last = "SELECT max(seq) FROM frames WHERE log = 'ledger/7'";
+    for change in ["bytes = 'x'", "crc = 1", "seq = seq + 1"] {
+        let is_ledger = format!("log = 'ledger/7' AND seq = ({last})");
+        cluster.ask("CREATE TABLE kept AS SELECT * FROM frames");
+        cluster.ask(&format!("UPDATE frames SET {change} WHERE {is_ledger}"));
+        let damaged = log().load().unwrap_err().to_string();
+        assert!(damaged.contains("damaged"), "{change}: {damaged}");
+        cluster.ask("TRUNCATE frames");
+        cluster.ask("INSERT INTO frames SELECT * FROM kept");
+        cluster.ask("DROP TABLE kept");
+    }
+    assert_eq!(log().load().unwrap(), b"newerest");
 }
 
 #[test]
@@ -83,10 +103,6 @@ fn a_holder_that_was_taken_over_writes_and_publishes_nothing() {
     let refused = first.publish(&lease, RUN, 4, &file).unwrap_err();
     assert!(matches!(refused, Error::Fenced), "{refused}");
     assert!(!first.renew_lease(&lease).unwrap() && !first.end_lease(&lease).unwrap());
-    let raised = ledger
-        .raise(hushstream::Budget::approx(3.0, 1e-6).unwrap(), None)
-        .unwrap_err();
-    assert!(is_fenced(&raised), "{raised}");
     let mut failed = None;
     for t in run.records()..run.records() + 2 * BATCH {
         if let Err(error) = run.learn(&row(t)).and_then(|()| run.model().map(|_| ())) {
@@ -96,6 +112,10 @@ fn a_holder_that_was_taken_over_writes_and_publishes_nothing() {
     }
     let failed = failed.expect("a release without a journal");
     assert!(is_fenced(&failed), "{failed}");
+    let raised = ledger
+        .raise(hushstream::Budget::approx(3.0, 1e-6).unwrap(), None)
+        .unwrap_err();
+    assert!(is_fenced(&raised), "{raised}");
     // Poisoned: also what would not be written is not released.
     assert!(run.model().is_err());
     for name in [

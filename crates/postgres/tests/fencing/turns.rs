@@ -132,7 +132,11 @@ fn a_holder_that_is_stopped_past_its_lease_publishes_nothing() {
     let mut highest = 0;
     for (place, row) in rows.iter().enumerate() {
         let (version, fence) = row.split_once(' ').unwrap();
-        assert_eq!(version.parse::<usize>().unwrap(), place + 1);
+        assert_eq!(
+            version.parse::<usize>().unwrap(),
+            place,
+            "version 0 is the first model"
+        );
         let fence: u64 = fence.parse().unwrap();
         assert!(fence >= highest);
         highest = fence;
