@@ -47,7 +47,7 @@ fn play(server: &Server, client: &str, batch: u64) {
         for (_, name) in MODELS {
             let path = format!("/v1/models/{name}/decisions");
             let id = format!("{batch}-{slot}");
-            let told = server.call(client, "POST", &path, &ask(&id, 7.0 * slot as f64));
+            let told = server.call(client, "POST", &path, &ask(&id, 7.0 * f64::from(slot)));
             assert_eq!(told.0, 200, "{told:?}");
             let path = format!("{path}/{id}/reward");
             let told = server.call(client, "POST", &path, &json!({"value": slot % 2}));
