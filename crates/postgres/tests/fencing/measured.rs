@@ -20,6 +20,7 @@ fn published_batches_per_second() {
         std::thread::sleep(Duration::from_secs(1));
         cluster.ask(sql)[0].parse().unwrap()
     };
+    closed_between_batches(&cluster, folder.path());
     let mut first = 100;
     for sets in [1_u64, 4, 16] {
         let (count, stop) = (AtomicU64::new(0), AtomicBool::new(false));
@@ -67,4 +68,22 @@ fn published_batches_per_second() {
         println!("{} data sets: {each:.1} commits a batch", 2 * sets);
         first += 1000;
     }
+}
+
+/// A run that is opened for each batch, as one is that waits long between two.
+fn closed_between_batches(cluster: &Cluster, folder: &std::path::Path) {
+    let store = Store::connect(&cluster.url(), settings()).unwrap();
+    let witness = Witness::open(&folder.join("alone"), &store, Join::Refused).unwrap();
+    let start = Instant::now();
+    for _ in 0..100 {
+        let lease = store.take_lease(99).unwrap().unwrap();
+        let (_ledger, mut run) = open_set(&store, &lease, 99).unwrap();
+        step_of(&store, &lease, &mut run, &witness, 99).unwrap();
+    }
+    let each = start.elapsed().as_secs_f64() * 10.0;
+    let bytes = cluster.ask("SELECT sum(length(bytes)) FROM frames WHERE log = 'ledger/99'");
+    println!(
+        "opened for each batch: {each:.0} ms; a ledger of {} bytes after 100",
+        bytes[0]
+    );
 }
