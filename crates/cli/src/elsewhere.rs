@@ -31,8 +31,8 @@ pub(crate) struct Question {
     /// Write the question to this file; by default to standard output. Public.
     #[arg(long)]
     output: Option<PathBuf>,
-    /// Write the key to which workers can seal partial sums to this file: the same for all questions
-    /// of the run. Public, but give it to workers as carefully as the program.
+    /// Write the key to which workers can seal partial sums to this file: the same for all
+    /// questions of the run. Public, but give it to workers as carefully as the program.
     #[arg(long)]
     sealing_key: Option<PathBuf>,
 }

@@ -250,7 +250,7 @@ impl Run {
         Ok(Committed { is_new, model })
     }
 
-    /// The key to which workers can seal partial sums, so that only this run can read them. Public.
+    /// The key to which workers can seal partial sums, so that only this run reads them. Public.
     #[must_use]
     pub fn sealing_key(&self) -> SealingKey {
         self.opener.public()

@@ -124,8 +124,8 @@ fn commit(folder: &Folder, parts: &str, batch: u64, positions: &str, more: &str)
     )
 }
 
-/// Sealed partial sums give the model of one process, and open for their own run, question and batch
-/// alone.
+/// Sealed partial sums give the model of one process, and open for their own run, question and
+/// batch alone.
 #[test]
 fn sealed_sums_open_for_their_own_run_and_batch_alone() {
     let folder = cluster();

@@ -503,7 +503,7 @@ impl Tracking {
         Ok(CommittedTable { is_new, table })
     }
 
-    /// The key to which workers can seal partial sums, so that only this run can read them. Public.
+    /// The key to which workers can seal partial sums, so that only this run reads them. Public.
     #[must_use]
     pub fn sealing_key(&self) -> SealingKey {
         self.opener.public()

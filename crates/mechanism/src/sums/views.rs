@@ -12,9 +12,9 @@
 //! - Total: the variances of B and Q add up.
 //! - The last k items: from own release k on, B cancels out. Before, the view is Q + B − R' with an
 //!   earlier release R', and the deviation of B − R' is at most the sum of both.
-//! - Items that fade by f: the view is that of Q, and f^t times the view F of earlier instances. F is
-//!   R' less a mean of earlier releases, so its deviation is at most that of B and the largest of a
-//!   release.
+//! - Items that fade by f: the view is that of Q, and at most f^t times the view F of earlier
+//!   instances. F is B − (1 − f)·Σ f^i·(the i-th release before B), so its deviation is at most that
+//!   of B and the largest of a release together.
 
 use super::cover::Noise;
 use super::plan::SumPlan;
@@ -194,8 +194,8 @@ impl<G: GuaranteeKind> PrivateSum<G> {
         }
     }
 
-    /// How many instances came before this one, and after which step the last of them ended: that of
-    /// the last release that may have left, lost ones included.
+    /// How many instances came before this one, and after which step the last of them ended: that
+    /// of the last release that may have left, lost ones included.
     #[must_use]
     pub fn instances_before(&self) -> (u32, u64) {
         let ended = self.steps() - self.diary.items();
@@ -452,9 +452,10 @@ mod tests {
             for seed in 0..SEEDS {
                 let directory = tempfile::tempdir().unwrap();
                 let file = |name: &str| FileStorage::open(directory.path().join(name)).unwrap();
-                let kind = match law.is_pure() {
-                    true => FilterKind::Pure,
-                    false => FilterKind::Gaussian,
+                let kind = if law.is_pure() {
+                    FilterKind::Pure
+                } else {
+                    FilterKind::Gaussian
                 };
                 let (budget, key) = (plan.request().budget, Key::insecure_from_seed(seed));
                 let ledger = Ledger::create(file("ledger"), budget, kind, plan.scope());

@@ -725,6 +725,11 @@ fn a_family_of_partitions_is_stated_once() {
         let error = take(&days(2, vec![refused])).unwrap_err().to_string();
         assert!(error.contains(told), "{error}");
     }
+    // Not even a statement takes a known partition from its beginning again.
+    let again = days(2, vec![on("days/1", 0, 2)]);
+    let again = again.accept_new_source(&family).unwrap();
+    let error = take(&again).unwrap_err().to_string();
+    assert!(error.contains("counted twice"), "{error}");
     take(&days(2, vec![on("days/3", 0, 1)])).unwrap();
 }
 

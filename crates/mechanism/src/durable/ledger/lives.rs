@@ -4,8 +4,8 @@ use super::{Ledger, LedgerError};
 use crate::durable::records::{Record, opened, widened};
 use std::collections::BTreeMap;
 
-/// Marks and lives written before the log is compacted to the last ones. Nothing else of them is ever
-/// read: whether a journal may go on, and whether a release may leave, is decided by the last
+/// Marks and lives written before the log is compacted to the last ones. Nothing else of them is
+/// ever read: whether a journal may go on, and whether a release may leave, is decided by the last
 /// instance, life and mark of its run.
 pub(super) const MARKS_KEPT: u64 = 1 << 16;
 

@@ -23,12 +23,12 @@
 //! batch must then begin exactly there, and not before the end that the journal knows.
 //!
 //! **Partitions to come.** A statement may list a family, `days/*` at 0: no record of any partition
-//! whose name begins with `days/`, and that is not listed itself, was ever learned. Such a partition
-//! begins at 0 when it comes, and goes on where it ended, as every other; so a position is taken
-//! once. The statement is about people who are yet to come, and holds as long as a name stands for
-//! the same records for ever: files with a date in their names, not `log.1`, which was `log`
-//! yesterday. After a loss the journal does not know what lost batches have read. Then a family that
-//! has a known partition is refused unless that partition is listed too.
+//! whose name begins with `days/`, and that is not listed itself, was ever learned. A partition of
+//! the family begins at 0 when it comes, and goes on where it ended, as every other; so a position
+//! is taken once. The statement is about people who are yet to come, and holds as long as a name
+//! stands for the same records for ever: files with a date in their names, not `log.1`, which was
+//! `log` yesterday. After a loss the journal does not know what lost batches have read. Then a
+//! family that has a known partition is refused unless that partition is listed too.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -306,7 +306,13 @@ impl Delivery {
                 let end = *last.ends.get(partition)?;
                 (self.source == last.source && start < end).then(|| last.again(partition, start))
             });
-            if let Some(error) = known {
+            // Nor are they if a family covers their partition.
+            let within = self.positions.spans.iter().find_map(|span| {
+                let end = *last.ends.get(&span.partition)?;
+                let is_known = self.source == last.source && span.start < end;
+                is_known.then(|| last.again(&span.partition, span.start))
+            });
+            if let Some(error) = known.or(within) {
                 return Err(error);
             }
             let mut known = last.ends.iter();

@@ -1,13 +1,13 @@
 //! Partial sums that only the authority can open.
 //!
-//! A run has a pair of keys beside its noise. Workers seal to the public one (HPKE, RFC 9180: X25519,
-//! HKDF-SHA256, ChaCha20-Poly1305, base mode), so queues, disks and drivers between them and the
-//! authority hold bytes that say nothing about rows but their number of positions.
+//! A run has a pair of keys beside its noise. Workers seal to the public one (HPKE, RFC 9180:
+//! X25519, HKDF-SHA256, ChaCha20-Poly1305, base mode), so queues, disks and drivers between them and
+//! the authority hold bytes that say nothing about rows but their number and their positions.
 //!
 //! Format: the eight bytes `HUSHBOX` and version; in postcard the name of the question and the
 //! positions, both public; 32 bytes of HPKE's encapsulated key; the partial sum's bytes, encrypted,
-//! with a tag of 16. What is public is the *associated data*: a sealed sum that is given the name of
-//! another question, or the positions of another batch, does not open. What is inside is then
+//! with a tag of 16. What is public is the *associated data*: a sealed sum that is given the name
+//! of another question, or the positions of another batch, does not open. What is inside is then
 //! checked as every partial sum is.
 //!
 //! **What it does not do.** Whoever knows the public key can seal, so it proves nothing about who
@@ -15,9 +15,9 @@
 //! reads their sums: hand it out as carefully as the program itself.
 //!
 //! **Why the secret key may come from the run's key.** It is HKDF-Expand of that key with an `info`
-//! of its own (`Key::sealing_secret`), so neither it nor its public key says anything about noise as
-//! long as HMAC-SHA-256 is a pseudo-random function. It is kept, sealed and lost with the run's key,
-//! and needs no file of its own.
+//! of its own (`Key::sealing_secret`), so neither it nor its public key says anything about noise
+//! as long as HMAC-SHA-256 is a pseudo-random function. It is kept, sealed and lost with the run's
+//! key, and needs no file of its own.
 
 use super::delivery::Positions;
 use super::partial::{PartialSum, PartialSumError};
