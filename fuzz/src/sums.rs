@@ -230,7 +230,7 @@ impl Bytes {
     }
 
     fn check_partial(&self, question: &Question) -> Result<bool, String> {
-        let _ = PartialSum::positions_in(&self.bytes);
+        let _ = PartialSum::public_in(&self.bytes);
         let Ok(mut partial) = PartialSum::from_bytes(question, &self.bytes) else {
             return Ok(false);
         };

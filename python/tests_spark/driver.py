@@ -13,6 +13,10 @@ import time
 
 SETTINGS = dict(epsilon=4, delta=1e-6, bounds=(-1, 1), norm=1, seed_insecure=7)
 
+TRACKED = dict(
+    ticks=4, means={"a": (-1, 1)}, groups={"y": ["0", "1"]}, last=[2], epsilon=1, delta=1e-6, seed_insecure=7
+)
+
 
 def session(stated):
     from pyspark.sql import SparkSession
@@ -132,6 +136,28 @@ def learn(spark, stated):
         estimator = named["learner"].finish()
         return {"records": estimator.records_, "card": estimator.guarantee_._repr_html_()}
     more = stated.get("estimator", {})
+    if stated["how"] == "track":
+        # Every micro-batch is a tick.
+        tracker = hushstream.Tracker(
+            **{**TRACKED, **more}, state=folder + "/state", ledger=folder + "/ledger",
+            resume=os.path.exists(folder + "/state/run.json"),
+        )
+
+        def keep(table, number):
+            with open(folder + "/releases", "a") as out:
+                print(json.dumps([number, table.tick, table._rows]), file=out, flush=True)
+
+        learner = SparkLearner(tracker, on_release=keep, **stated.get("learner", {}))
+        stream = spark.readStream.schema(stated["columns"]).option("maxFilesPerTrigger", 1)
+        query = learner.start(
+            stream.parquet(stated["rows"]), checkpoint=folder + "/checkpoint",
+            trigger={"availableNow": True},
+        )
+        try:
+            query.awaitTermination()
+        finally:
+            learner.finish()
+        return {"ticks": tracker.ticks_}
     kind = hushstream.Regressor if "target_bounds" in more else hushstream.Classifier
     paths = {"state": folder + "/state", "ledger": folder + "/ledger"}
     estimator = kind(**{**SETTINGS, **more, **paths})

@@ -1,11 +1,13 @@
 """Every kind of source in any split, and what is refused in words about people."""
 
+import json
 import re
 
 import pyarrow as pa
 import pyarrow.compute
 import pyarrow.parquet as pq
 from conftest import HERE, Source, frame, of_one_process, released
+from driver import TRACKED
 
 import hushstream
 
@@ -40,6 +42,27 @@ def test_sources_in_any_split(run, tmp_path):
     assert released(people.place) == of_one_process(people.tables, 4, "who", **slots)
     assert released(rest.place) == of_one_process(rest.tables, batch=120)
     assert released(number.place) == of_one_process(number.tables, **bounds)
+
+
+def test_running_statistics_by_group(run, tmp_path):
+    """Tables of a stream are those of one process: rows, persons by slots, a driver that dies."""
+    columns = "a double, b double, y long, who long"
+    rows = Source(tmp_path / "rows", [60, 80, 50])
+    people = Source(tmp_path / "people", [60, 60, 60, 60], persons=25)
+    slots = {"max_per_person": 2, "min_separation": 2}
+    job = rows.job("track", columns="a double, b double, y long")
+    run(job, kill="after:1", dies=True)
+    told = run(job, people.job("track", columns=columns, estimator=slots, learner={"person": "who"}))
+    assert [one.get("error") for one in told] == [None, None]
+    for source, more, person in [(rows, {}, None), (people, slots, "who")]:
+        authority = hushstream.elsewhere.Authority(hushstream.Tracker(**{**TRACKED, **more}), person=person)
+        expected = []
+        for number, table in enumerate(source.tables):
+            spans = [(f"file-{number}", 0, len(table))]
+            part = hushstream.elsewhere.partial(authority.question(), authority.reading, [table], spans)
+            release = authority.commit("rows", number, [part]).release
+            expected.append((release.tick, json.loads(json.dumps(release._rows))))
+        assert released(source.place) == expected
 
 
 def test_the_lines_of_the_guide(run, tmp_path):

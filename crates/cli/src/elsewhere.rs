@@ -5,7 +5,7 @@ use crate::learn::arguments::Arguments as Described;
 use crate::track::Arguments as Tracked;
 use anyhow::{Context, Result, bail};
 use clap::{Args, Parser};
-use hushstream::elsewhere::{Delivery, Positions, Span, Worker, partition};
+use hushstream::elsewhere::{Delivery, Positions, SealingKey, Span, Worker, partition};
 use hushstream::engine::{RecipeName, RunError};
 use hushstream::learner::{Learner, Malformed};
 use hushstream::read::Layout;
@@ -31,6 +31,10 @@ pub(crate) struct Question {
     /// Write the question to this file; by default to standard output. Public.
     #[arg(long)]
     output: Option<PathBuf>,
+    /// Write the key to which workers can seal partial sums to this file: the same for all
+    /// questions of the run. Public, but give it to workers as carefully as the program.
+    #[arg(long)]
+    sealing_key: Option<PathBuf>,
 }
 
 /// Arguments of `partial`.
@@ -45,8 +49,12 @@ pub(crate) struct Partial {
     /// Rows of a single file, as start:end, from 0 and without the last.
     #[arg(long, value_parser = range)]
     rows: Option<(u64, u64)>,
+    /// Seal the partial sum to the run whose key is in this file (`question --sealing-key`): only
+    /// the run can read it.
+    #[arg(long)]
+    seal_to: Option<PathBuf>,
     /// Write the partial sum to this file, readable by its owner alone; by default to standard
-    /// output. As private as the rows.
+    /// output. As private as the rows, unless it is sealed.
     #[arg(long)]
     output: Option<PathBuf>,
 }
@@ -54,7 +62,7 @@ pub(crate) struct Partial {
 /// Arguments of `commit`.
 #[derive(Args)]
 pub(crate) struct Commit {
-    /// The partial sums of the batch; none for a batch without rows.
+    /// The partial sums of the batch, sealed or not; none for a batch without rows.
     parts: Vec<PathBuf>,
     /// The state folder of the run; secret.
     #[arg(long)]
@@ -70,7 +78,8 @@ pub(crate) struct Commit {
     #[arg(long, value_delimiter = ',')]
     positions: Vec<String>,
     /// State that no record of a new source was ever learned: the first new record of every
-    /// partition, as name=position,… If this is wrong, people are counted twice.
+    /// partition, as name=position,… A name that ends in *, at 0, stands for all partitions to come
+    /// whose names begin so. If this is wrong, people are counted twice.
     #[arg(long, value_delimiter = ',')]
     accept_new_source: Vec<String>,
     /// Write the model after the batch to this file; publishable.
@@ -316,6 +325,13 @@ impl Authority {
         })
     }
 
+    fn sealing_key(&self) -> SealingKey {
+        match self {
+            Self::Learns(run) => run.sealing_key(),
+            Self::Tracks(run) => run.sealing_key(),
+        }
+    }
+
     fn asks(&self) -> bool {
         match self {
             Self::Learns(run) => run.asks(),
@@ -375,7 +391,11 @@ impl Authority {
 
 /// Runs `question`.
 pub(crate) fn question(arguments: &Question) -> Result<()> {
-    let question = resumed(&arguments.state)?.question()?;
+    let mut run = resumed(&arguments.state)?;
+    let question = run.question()?;
+    if let Some(path) = &arguments.sealing_key {
+        files::write_whole(path, format!("{}\n", run.sealing_key()).as_bytes())?;
+    }
     match &arguments.output {
         Some(path) => Ok(files::write_whole(path, &question)?),
         None => Ok(std::io::stdout().write_all(&question)?),
@@ -387,6 +407,13 @@ pub(crate) fn partial(arguments: &Partial) -> Result<()> {
     let path = &arguments.question;
     let question =
         std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let key = arguments.seal_to.as_ref().map(|path| {
+        let text = std::fs::read_to_string(path);
+        let text = text.with_context(|| format!("cannot read {}", path.display()))?;
+        let key = text.parse::<SealingKey>();
+        key.with_context(|| path.display().to_string())
+    });
+    let key = key.transpose()?;
     let mut worker = Worker::new(&question)?;
     let rows = arguments.rows.map(|(start, end)| start..end);
     if rows.is_some() && arguments.files.len() > 1 {
@@ -396,7 +423,10 @@ pub(crate) fn partial(arguments: &Partial) -> Result<()> {
     for file in &arguments.files {
         spans.push(worker.add_file(file, rows.clone())?);
     }
-    let partial = worker.finish(spans)?;
+    let partial = match &key {
+        Some(key) => worker.finish_sealed(spans, key)?,
+        None => worker.finish(spans)?,
+    };
     match &arguments.output {
         Some(path) => Ok(files::write_whole_secret(path, &partial)?),
         None => Ok(std::io::stdout().write_all(&partial)?),

@@ -48,7 +48,9 @@ use crate::learner::Data;
 use crate::model::Model;
 use crate::released::Released;
 use hushstream_mechanism::sums;
-pub use hushstream_mechanism::sums::{Delivery, DeliveryError, Positions, Question, Span};
+pub use hushstream_mechanism::sums::{
+    Delivery, DeliveryError, Positions, Question, SealingKey, Span,
+};
 use hushstream_read::{
     Encoder, Fields as Row, Form, Format, Input, Layout, MissingTarget, Reader, Sealed,
 };
@@ -221,6 +223,19 @@ impl Worker {
         let partial = self.sum.finish(spans).map_err(Error::other)?;
         partial.seal_to_bytes().map_err(Error::other)
     }
+
+    /// The same, sealed to the run that asked ([`Run::sealing_key`](crate::Run::sealing_key)): who
+    /// holds the bytes learns the positions, and nothing about rows.
+    ///
+    /// # Errors
+    /// As [`Worker::finish`]; a key that is none.
+    pub fn finish_sealed(
+        self,
+        spans: impl IntoIterator<Item = Span>,
+        key: &SealingKey,
+    ) -> Result<Vec<u8>, Error> {
+        key.seal(&self.finish(spans)?).map_err(Error::other)
+    }
 }
 
 /// The name of a file's partition: the file's, as it was given, without `./`.
@@ -247,7 +262,8 @@ pub fn partition(file: &str) -> String {
 pub fn covered(parts: &[impl AsRef<[u8]>]) -> Result<Positions, Error> {
     let mut spans = Vec::new();
     for part in parts {
-        let own = sums::PartialSum::positions_in(part.as_ref()).map_err(Error::other)?;
+        let own = sums::PartialSum::public_in(part.as_ref());
+        let (_, own) = own.map_err(Error::other)?;
         spans.extend_from_slice(own.spans());
     }
     Positions::new(spans).map_err(Error::other)

@@ -11,10 +11,12 @@ use crate::passed::{other_rows, pass_over};
 use crate::shared::SharedLedger;
 use crate::state::{Card, StateFolder};
 use hushstream_account::Price;
+use hushstream_mechanism::sums::Opener;
 use hushstream_mechanism::{Grant, Ledger, LedgerError, NoStorage, RowChain, RowHasher, Scope};
 use hushstream_noise::Key;
 use hushstream_read::Reader;
 use std::path::Path;
+use std::sync::Arc;
 
 /// What is opened: its price, and how it begins or goes on.
 pub(crate) trait Opens {
@@ -66,6 +68,8 @@ pub(crate) struct Opened<S = Box<dyn Session>> {
     pub(crate) resumed: Option<String>,
     /// The chain of learned rows, if a journal covers them.
     pub(crate) rows: Option<RowChain>,
+    /// Opens what workers have sealed.
+    pub(crate) opener: Arc<Opener>,
 }
 
 /// The planned number of records of a stored run.
@@ -114,6 +118,7 @@ pub(crate) fn open<M: Opens + ?Sized>(
                 ledger,
                 resumed: None,
                 rows: None,
+                opener: Arc::new(Opener::new(&key)),
             })
         }
     }
@@ -154,6 +159,7 @@ fn begin<M: Opens + ?Sized>(
         ledger: shared,
         resumed: None,
         rows,
+        opener: Arc::new(Opener::new(&key)),
     })
 }
 
@@ -232,6 +238,7 @@ fn resume<M: Opens + ?Sized>(
         ledger: shared,
         resumed: Some(told),
         rows,
+        opener: Arc::new(Opener::new(&key)),
     })
 }
 

@@ -2,7 +2,7 @@
 
 use crate::ahead::Next;
 use crate::deciding::Asked;
-use crate::elsewhere::{Committed, Delivery, Reading};
+use crate::elsewhere::{Committed, Delivery, Reading, SealingKey};
 use crate::error::{Error, Result, refuse};
 use crate::learner::{Data, Learner, Listener};
 use crate::learning::{Frame, Learning};
@@ -15,11 +15,13 @@ use crate::released::Released;
 use crate::rows::Rows;
 use crate::{budget, checked, data, files, methods, opening, state};
 use hushstream_account::Guarantee;
+use hushstream_mechanism::sums::Opener;
 use hushstream_mechanism::{OperatorOnly, Summary};
 use hushstream_pictures::numbers::grouped;
 use hushstream_read::{Encoder, Fields as Row, Layout, ReadError, Reader};
 use hushstream_recipes::Situation;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// A run of any recipe, for rows of the program.
@@ -54,6 +56,7 @@ pub struct Run {
     pub(crate) encoder: Option<Encoder>,
     /// How other machines read rows, as the note of a question.
     reading: Vec<u8>,
+    opener: Arc<Opener>,
     plan: Plan,
     resumed: Option<String>,
     guarantee: Guarantee,
@@ -171,6 +174,7 @@ impl Run {
             is_checked,
         };
         let asked = Asked::new(&frame)?;
+        let opener = Arc::clone(&opened.opener);
         let mut learning = Learning::new(frame, opened, None, false)?;
         learning.keep_releases();
         Ok(Self {
@@ -179,6 +183,7 @@ impl Run {
             learning,
             encoder,
             reading: note,
+            opener,
             plan,
             resumed,
             start: Instant::now(),
@@ -221,16 +226,20 @@ impl Run {
     }
 
     /// Takes a batch of a source, exactly once: `parts` are the partial sums with which workers
-    /// answered the present question. Everything is durable when it returns.
+    /// answered the present question, sealed or not. Everything is durable when it returns.
     ///
     /// # Errors
     /// A batch whose people would be counted twice or left out; partial sums of another question or
-    /// of other positions; a disk that fails.
+    /// of other positions, or sealed to another key; a disk that fails.
     pub fn commit(
         &mut self,
         delivery: &Delivery,
         parts: &[impl AsRef<[u8]>],
     ) -> Result<Committed, Error> {
+        let parts: Vec<_> = parts
+            .iter()
+            .map(|part| self.opener.open(part.as_ref()))
+            .collect();
         let parts: Vec<&[u8]> = parts.iter().map(AsRef::as_ref).collect();
         let is_new = self
             .learning
@@ -239,6 +248,12 @@ impl Run {
         let is_last = last == Some((delivery.source().to_owned(), delivery.batch()));
         let model = if is_last { Some(self.model()?) } else { None };
         Ok(Committed { is_new, model })
+    }
+
+    /// The key to which workers can seal partial sums, so that only this run reads them. Public.
+    #[must_use]
+    pub fn sealing_key(&self) -> SealingKey {
+        self.opener.public()
     }
 
     /// Whether there is another question: all batches that were planned have not been taken.

@@ -215,6 +215,66 @@ fn a_resume_changes_no_table() {
     assert!(other.is_err(), "other statistics");
 }
 
+/// After an old copy of the journal, ticks keep their numbers, windows leave out what is lost, and
+/// intervals have the noise of both instances.
+#[test]
+fn an_old_copy_makes_intervals_wider() {
+    let folder = tempfile::tempdir().unwrap();
+    let budget = Budget::approx(1.0, 1e-6).unwrap();
+    let tracker = || {
+        Tracker::by_ticks(12)
+            .sum("amount", 10.0..60.0)
+            .last(1)
+            .last(3)
+            .budget(budget)
+            .adjacency(ReplaceOne)
+            .simulated(7)
+            .ledger(folder.path().join("ledger"))
+            .state(folder.path().join("state"))
+    };
+    let tick = |run: &mut Tracking, amount: f64| {
+        for _ in 0..1000 {
+            run.add(&[("amount", Value::Number(amount))]).unwrap();
+        }
+        run.tick().unwrap().into_value()
+    };
+    let sum = |table: &Table, span| table.get(span, &[], "sum amount").unwrap();
+    let width = |table: &Table, span| {
+        let estimate = sum(table, span);
+        estimate.high - estimate.low
+    };
+    let journal = folder.path().join("state/journal");
+    let mut run = tracker().start().unwrap();
+    let first: Vec<Table> = (0..5).map(|_| tick(&mut run, 20.0)).collect();
+    let old = std::fs::read(&journal).unwrap();
+    (0..2).for_each(|_| drop(tick(&mut run, 60.0)));
+    drop(run);
+    std::fs::write(&journal, old).unwrap();
+    let mut run = tracker().resume().unwrap();
+    assert!(run.resumed().unwrap().contains("2 ticks"));
+    assert_eq!(run.ticks(), 7);
+    let mut tables = vec![tick(&mut run, 30.0)];
+    // The journal keeps what it needs for the rest.
+    drop(run);
+    let mut run = tracker().resume().unwrap();
+    assert_eq!(run.last(), Some(&tables[0]));
+    tables.extend((0..2).map(|_| tick(&mut run, 30.0)));
+    for (t, table) in tables.iter().enumerate() {
+        assert_eq!(table.tick, 8 + t as u64);
+        let both = width(&first[4], Span::Beginning).hypot(width(&first[t], Span::Beginning));
+        let found = width(table, Span::Beginning);
+        assert!((found / both - 1.0).abs() < 1e-9, "{t}: {found} {both}");
+        let exact = 100_000.0 + 30_000.0 * (t + 1) as f64;
+        assert!(sum(table, Span::Beginning).covers(exact), "{t}");
+        assert!(sum(table, Span::Last(1)).covers(30_000.0), "{t}");
+        let last = 30_000.0 * (t + 1) as f64;
+        assert!(sum(table, Span::Last(3)).covers(last), "{t}");
+        // The last tick is all of the new instance's.
+        let (own, found) = (width(&first[t], Span::Last(1)), width(table, Span::Last(1)));
+        assert!((found / own - 1.0).abs() < 1e-9, "{t}: {found} {own}");
+    }
+}
+
 /// A plan spends nothing, names every part, and pure noise and unknown horizons have theirs.
 #[test]
 fn plans_are_shown() {

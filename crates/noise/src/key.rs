@@ -9,7 +9,7 @@
 //!
 //! Derived keys are HKDF-Expand (SHA-256) of the key with an `info` of fixed length: `hushstream
 //! noise v1 `, the 16 bytes of the instance and the 8 of the mechanism, little-endian. (Secrets for
-//! hashing rows have an `info` of their own.) A seeded key is HKDF-Expand of 32 zero bytes with
+//! hashing rows and for opening sealed sums have an `info` of their own.) A seeded key is HKDF-Expand of 32 zero bytes with
 //! `hushstream insecure seed v1 ` and the 8 bytes of the seed.
 
 use crate::{NoiseError, Recorder};
@@ -138,6 +138,13 @@ impl Key {
     pub fn row_secrets(&self) -> [Zeroizing<[u8; 192]>; 2] {
         [&b"hushstream row digest v1"[..], b"hushstream row chain v1"]
             .map(|info| derive(&self.bytes, info))
+    }
+
+    /// The secret behind the pair of keys to which partial sums are sealed. Nothing that is published
+    /// depends on it but the public key of that pair.
+    #[must_use]
+    pub fn sealing_secret(&self) -> Zeroizing<[u8; 32]> {
+        derive(&self.bytes, b"hushstream sealing v1")
     }
 
     /// The AES-256 key of one (instance, mechanism): HKDF-Expand with SHA-256, whose outputs for

@@ -124,6 +124,73 @@ fn commit(folder: &Folder, parts: &str, batch: u64, positions: &str, more: &str)
     )
 }
 
+/// Sealed partial sums give the model of one process, and open for their own run, question and
+/// batch alone.
+#[test]
+fn sealed_sums_open_for_their_own_run_and_batch_alone() {
+    let folder = cluster();
+    opened(&folder);
+    folder.succeeds("question --state run --output question --sealing-key key");
+    // Another run on the same people, with keys of its own.
+    let other = FLAGS.replace("--seed-insecure 7", "--seed-insecure 8");
+    folder.succeeds(&format!(
+        "open days/0/a.csv {other} --state other --ledger other.ledger"
+    ));
+    folder.succeeds("question --state other --output others --sealing-key other.key");
+    assert_ne!(folder.read("key"), folder.read("other.key"));
+    let sealed = |day: u64, key: &str| {
+        let part = |file: &&str| {
+            folder.succeeds(&format!(
+                "partial days/{day}/{file} --question question --seal-to {key} --output {file}.part"
+            ));
+            format!("{file}.part")
+        };
+        FILES.iter().map(part).collect::<Vec<_>>().join(" ")
+    };
+    let refused = |parts: &str, day: u64| {
+        let told = folder.fails(&commit(&folder, parts, day, &positions(day), ""));
+        assert!(!told.contains("panicked"), "{told}");
+        told
+    };
+    let told = refused(&sealed(0, "other.key"), 0);
+    assert!(told.contains("another key"), "{told}");
+    let parts = sealed(0, "key");
+    // Nothing of the plain bytes is left, and every byte is covered.
+    let bytes = folder.read("a.csv.part");
+    assert!(!bytes.windows(7).any(|window| window == b"HUSHSUM"));
+    for place in (0..bytes.len()).step_by(bytes.len() / 40) {
+        let mut changed = bytes.clone();
+        changed[place] ^= 1;
+        folder.write("a.csv.part", changed);
+        refused(&parts, 0);
+    }
+    folder.write("a.csv.part", &bytes[..bytes.len() - 1]);
+    let told = refused(&parts, 0);
+    assert!(told.contains("changed on the way"), "{told}");
+    folder.write("a.csv.part", &bytes);
+    folder.succeeds(&commit(&folder, &parts, 0, &positions(0), ""));
+    // A retry is answered without a look at its bytes.
+    folder.write("a.csv.part", &bytes[..bytes.len() - 1]);
+    let (told, _) = folder.succeeds(&commit(&folder, &parts, 0, "days/0/a.csv", ""));
+    assert!(told.contains("was taken before"), "{told}");
+    // A sum that answers the last question.
+    std::fs::copy(folder.path("question"), folder.path("kept")).unwrap();
+    let stale = sealed(1, "key");
+    folder.succeeds(&commit(&folder, &stale, 1, &positions(1), ""));
+    std::fs::copy(folder.path("kept"), folder.path("question")).unwrap();
+    let told = refused(&sealed(2, "key"), 2);
+    assert!(told.contains("old question"), "{told}");
+    folder.succeeds("question --state run --output question");
+    // Sealed and plain sums may come together.
+    let last = sealed(2, "key");
+    folder.succeeds("partial days/2/a.csv --question question --output a.csv.part");
+    folder.succeeds(&commit(&folder, &last, 2, &positions(2), ""));
+    assert_eq!(weights(&folder, "model.json"), one_process(&folder));
+    folder.write("key", "abc");
+    let told = folder.fails("partial days/2/a.csv --question question --seal-to key");
+    assert!(told.contains("64 hexadecimal digits"), "{told}");
+}
+
 /// Whatever is killed, the source delivers its batch again: the model is that of one process.
 #[test]
 fn kills_at_any_moment_change_nothing() {

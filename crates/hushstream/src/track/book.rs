@@ -14,7 +14,7 @@ use hushstream_mechanism::sums::{
     Ask, Committed, Delivery, PartialSum, PrivateSum, Question, SumError,
 };
 use hushstream_mechanism::{
-    DiaryError, Grant, OperatorOnly, Pending, Raw, RowChain, Scope, Transcript,
+    CameBack, DiaryError, Grant, OperatorOnly, Pending, Raw, RowChain, Scope, Transcript,
 };
 use hushstream_recipes::RunError;
 use serde::{Deserialize, Serialize};
@@ -34,6 +34,8 @@ pub(crate) struct Begun {
     sum: PrivateSum<Transcript>,
     waiting: Vec<Pending<Vec<f64>, Transcript>>,
     past: Option<Past>,
+    /// Whether a new instance followed an old copy of the journal: what waits was published.
+    is_anew: bool,
 }
 
 /// What a checkpoint keeps beside the sum.
@@ -79,6 +81,7 @@ impl Opens for Statistical {
                 sum,
                 waiting: Vec::new(),
                 past: None,
+                is_anew: false,
             };
             return Ok(Restart::Run(begun, String::new()));
         }
@@ -108,14 +111,21 @@ impl Opens for Statistical {
             refuse!("the run in the state folder was planned otherwise: give the same flags");
         }
         sum.keep_note();
-        let told = format!(
-            "resumed after {} ticks, as if it had never stopped",
-            sum.steps()
-        );
+        let told = match back.outcome {
+            CameBack::Continued => format!(
+                "resumed after {} ticks, as if it had never stopped",
+                sum.steps()
+            ),
+            CameBack::NewInstance { lost } => format!(
+                "resumed from an old copy: {lost} ticks that were published after it are lost and \
+                 are not counted again"
+            ),
+        };
         let begun = Begun {
             sum,
             waiting: back.recent,
             past,
+            is_anew: back.outcome != CameBack::Continued,
         };
         Ok(Restart::Run(begun, told))
     }
@@ -158,14 +168,24 @@ impl Book {
     ) -> Result<Self> {
         let Begun {
             mut sum,
-            waiting,
+            mut waiting,
             past,
+            is_anew,
         } = opened.session;
         sum.close_by_clock();
-        let last = match past {
-            Some(past) => tables.restore(past, &clock)?,
-            None => None,
-        };
+        let mut past = past.unwrap_or_default();
+        for pending in waiting.drain(..if is_anew { waiting.len() } else { 0 }) {
+            let Ok(release) = sum.publish(pending) else {
+                refuse!("a release was not covered by its sync");
+            };
+            past = past.with(release.value(), tables.spans());
+        }
+        let last = tables.restore(past, &sum, &clock)?;
+        if is_anew {
+            // Windows need the releases before.
+            let note = statistical.note(tables.past())?;
+            sum.checkpoint(note).map_err(run_error)?;
+        }
         Ok(Self {
             statistical,
             sum,

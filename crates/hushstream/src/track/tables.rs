@@ -5,7 +5,8 @@ use super::clock::Clock;
 use super::estimates::{Estimate, Spread, columns, estimates, half_width};
 use super::plan::Planned;
 use crate::error::{Error, Result};
-use hushstream_mechanism::sums::{View, ViewNoises};
+use hushstream_mechanism::Transcript;
+use hushstream_mechanism::sums::{PrivateSum, View, ViewNoises};
 use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Deserialize, Serialize, Serializer};
 use std::collections::VecDeque;
@@ -238,6 +239,18 @@ impl Past {
         })
     }
 
+    /// Ticks that have closed.
+    fn ticks(&self) -> u64 {
+        self.tick + u64::from(self.last.is_some())
+    }
+
+    /// The same after a release whose table has been made.
+    pub(crate) fn with(mut self, release: &[f64], spans: &[Span]) -> Self {
+        self.pass(spans, longest(spans));
+        self.last = Some(bits(release));
+        self
+    }
+
     /// Takes in the last release: the next one comes.
     fn pass(&mut self, spans: &[Span], longest: u64) {
         let Some(last) = self.last.take() else {
@@ -255,19 +268,24 @@ impl Past {
     }
 }
 
+/// How many past releases spans need.
+fn longest(spans: &[Span]) -> u64 {
+    let lengths = spans.iter().map(|span| match span {
+        Span::Last(ticks) => *ticks,
+        Span::Fading(_) => 1,
+        Span::Beginning => 0,
+    });
+    lengths.max().unwrap_or(0)
+}
+
 fn bits(vector: &[f64]) -> Vec<u64> {
     vector.iter().map(|x| x.to_bits()).collect()
 }
 
 impl Tables {
     pub(crate) fn new(planned: &Planned, shape: Shape, spans: &[Span], confidence: f64) -> Self {
-        let lengths = spans.iter().filter_map(|span| match span {
-            Span::Last(ticks) => Some(*ticks),
-            Span::Fading(_) => Some(1),
-            Span::Beginning => None,
-        });
         Self {
-            longest: lengths.max().unwrap_or(0),
+            longest: longest(spans),
             noises: spans
                 .iter()
                 .map(|span| planned.plan.noise_of(span.view()))
@@ -287,22 +305,47 @@ impl Tables {
         &self.names
     }
 
+    pub(crate) fn spans(&self) -> &[Span] {
+        &self.names.spans
+    }
+
     /// What a resume needs, after the last table.
     pub(crate) fn past(&self) -> &Past {
         &self.past
     }
 
-    /// Continues after these releases, and makes the last table again.
-    pub(crate) fn restore(&mut self, past: Past, clock: &Clock) -> Result<Option<Table>> {
+    /// Continues after these releases, and makes the last table again. Ticks that are lost, because
+    /// a new instance followed an old copy of the journal, count as ticks without records; the last
+    /// table before it is not made again.
+    pub(crate) fn restore(
+        &mut self,
+        past: Past,
+        sum: &PrivateSum<Transcript>,
+        clock: &Clock,
+    ) -> Result<Option<Table>> {
         let dimension = self.planned.statistics.dimension() as usize;
         let mut vectors = past.releases.iter().chain(&past.fading).chain(&past.last);
         if vectors.any(|vector| vector.len() != dimension) {
             return Err(Error::refused("the state folder belongs to another run"));
         }
-        for noises in &mut self.noises {
-            noises.by_ref().take(past.tick as usize).for_each(drop);
-        }
+        let spans = self.names.spans.iter();
+        self.noises = spans.map(|span| sum.noise_of(span.view())).collect();
         self.past = past;
+        let (_, began) = sum.instances_before();
+        if let Some(base) = sum.base()
+            && self.past.ticks() <= began
+        {
+            self.past.pass(&self.names.spans, self.longest);
+            while self.past.tick < began {
+                self.past.last = Some(bits(base));
+                self.past.pass(&self.names.spans, self.longest);
+            }
+            return Ok(None);
+        }
+        for noises in &mut self.noises {
+            let made = (self.past.tick - began) as usize;
+            noises.by_ref().take(made).for_each(drop);
+        }
         Ok(self.last(clock))
     }
 

@@ -5,18 +5,19 @@ use super::book::{Book, Statistical};
 use super::clock::{By, Clock, Counted};
 use super::plan::{Planned, Situation, TrackPlan};
 use super::tables::{Span, Table, Tables};
-use crate::elsewhere::{Delivery, Reading};
+use crate::elsewhere::{Delivery, Reading, SealingKey};
 use crate::error::{Error, Result, refuse};
 use crate::learner::{Learner, Listener};
 use crate::released::Released;
 use crate::state::Card;
 use crate::{data, opening};
 use hushstream_account::{Adjacency, Budget, Guarantee};
-use hushstream_mechanism::sums::{Noise, SumKind};
+use hushstream_mechanism::sums::{Noise, Opener, SumKind};
 use hushstream_mechanism::{OperatorOnly, Participation};
 use hushstream_read::{Encoder, Fields, Layout, SchemaSpec};
 use std::ops::Range;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// The description of running statistics: counts, sums, means and histograms by group, published at
 /// every tick of a public clock.
@@ -361,6 +362,7 @@ pub struct Tracking {
     guarantee: Guarantee,
     /// How other machines read rows, as the note of a question.
     reading: Vec<u8>,
+    opener: Arc<Opener>,
 }
 
 /// What became of a batch of a source.
@@ -390,6 +392,7 @@ impl Tracking {
         };
         let opened = opening::open(&tracker.learner, &statistical, &reading, None, &mut ())?;
         let resumed = opened.resumed.clone();
+        let opener = Arc::clone(&opened.opener);
         let tables = Tables::new(
             &prepared.planned,
             prepared.shape,
@@ -404,6 +407,7 @@ impl Tracking {
         let note = Reading::new(&tracker.learner.data, &layout, columns);
         Ok(Self {
             reading: note.to_note()?,
+            opener,
             guarantee: book.guarantee()?,
             book,
             encoder,
@@ -480,7 +484,8 @@ impl Tracking {
     }
 
     /// Takes a batch of a source as the next tick, exactly once: `parts` are the partial sums with
-    /// which workers answered the present question. Everything is durable when it returns.
+    /// which workers answered the present question, sealed or not. Everything is durable when it
+    /// returns.
     ///
     /// # Errors
     /// A batch whose people would be counted twice or left out; partial sums of another question or
@@ -491,9 +496,19 @@ impl Tracking {
         parts: &[impl AsRef<[u8]>],
     ) -> Result<CommittedTable, Error> {
         let note = self.reading.clone();
-        let (is_new, table) = self.book.commit(delivery, note, parts)?;
+        let parts: Vec<_> = parts
+            .iter()
+            .map(|part| self.opener.open(part.as_ref()))
+            .collect();
+        let (is_new, table) = self.book.commit(delivery, note, &parts)?;
         let table = table.map(|table| Released::new(table.tick, table));
         Ok(CommittedTable { is_new, table })
+    }
+
+    /// The key to which workers can seal partial sums, so that only this run reads them. Public.
+    #[must_use]
+    pub fn sealing_key(&self) -> SealingKey {
+        self.opener.public()
     }
 
     /// The source and the number of the last batch that was taken.

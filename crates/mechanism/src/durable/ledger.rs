@@ -228,6 +228,7 @@ impl Ledger {
                         mark,
                     },
                 );
+                self.marks_written += 1;
             }
             Record::Widened { epsilon, delta } => {
                 let budget = Budget::approx(epsilon, delta)?;

@@ -52,8 +52,8 @@ mod window;
 pub use cover::{Cover, Noise, Term};
 pub use dense::Workload;
 pub use elsewhere::{
-    Ask, Committed, Delivery, DeliveryError, PartialSum, PartialSumError, Positions, Question,
-    QuestionError, Span, Worker,
+    Ask, Committed, Delivery, DeliveryError, Opener, PartialSum, PartialSumError, Positions,
+    Question, QuestionError, SealingKey, Span, Worker,
 };
 pub use error::SumError;
 pub use kary::BalancedDigits;

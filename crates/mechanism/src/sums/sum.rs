@@ -7,6 +7,7 @@ use super::elsewhere::{Delivered, Delivery};
 use super::error::SumError;
 use super::plan::{Geometry, SumPlan};
 use super::running::{Running, State};
+use super::views::Inherited;
 use crate::boundary::{GuaranteeKind, Pending, Released};
 use crate::decisions::DecisionForm;
 use crate::durable::{DiaryError, append, decode, decode_first, encode, packed};
@@ -91,7 +92,9 @@ pub struct Sum<G> {
     counts: Counts,
     pub(super) persons: Persons,
     /// The last known release of earlier instances, which is public; empty in the first.
-    base: Vec<f64>,
+    pub(super) base: Vec<f64>,
+    /// The noise in it.
+    pub(super) inherited: Inherited,
     /// Memory of a discarded release, reused for the next one.
     room: Vec<f64>,
     kind: PhantomData<fn() -> G>,
@@ -115,6 +118,7 @@ pub(super) struct Item {
 /// The state after some number of items.
 #[derive(Serialize, Deserialize)]
 struct Stored {
+    /// After the base of a new instance: its variance, and how many instances came before.
     base: Vec<f64>,
     state: State,
     persons: Persons,
@@ -200,6 +204,7 @@ impl<G: GuaranteeKind> Machine for Sum<G> {
             counts: Counts::default(),
             persons: Persons::default(),
             base: Vec::new(),
+            inherited: Inherited::default(),
             room: Vec::new(),
             kind: PhantomData,
         })
@@ -271,7 +276,7 @@ impl<G: GuaranteeKind> Machine for Sum<G> {
 
     fn state(&self) -> Result<Vec<u8>, DiaryError> {
         let mut state = encode(&Stored {
-            base: self.base.clone(),
+            base: self.inherited.after(&self.base),
             state: self.running.state(),
             persons: self.persons.clone(),
             nulls: self.counts.nulls,
@@ -289,14 +294,17 @@ impl<G: GuaranteeKind> Machine for Sum<G> {
     fn restore(&mut self, t: u64, state: &[u8]) -> Result<(), SumError> {
         let (stored, rest): (Stored, _) = decode_first(state)?;
         let dimension = self.item.values.len();
-        let fits = stored.base.is_empty() || stored.base.len() == dimension;
-        if !fits || self.running.restore(t, &stored.state).is_err() {
+        let parts = Inherited::split(stored.base, dimension, &self.plan);
+        let Some((base, inherited)) = parts else {
+            return Err(DiaryError::Journal("its state belongs to another plan").into());
+        };
+        if self.running.restore(t, &stored.state).is_err() {
             return Err(DiaryError::Journal("its state belongs to another plan").into());
         }
         self.items = t;
         self.shortfall = number_in(rest).unwrap_or(0);
         self.delivered = after_number(rest)?;
-        self.base = stored.base;
+        (self.base, self.inherited) = (base, inherited);
         self.persons = stored.persons;
         (self.counts.nulls, self.counts.clipped) = (stored.nulls, stored.clipped);
         self.enter_part()
@@ -308,6 +316,7 @@ impl<G: GuaranteeKind> Machine for Sum<G> {
         for (base, earlier) in self.base.iter_mut().zip(&old.base) {
             *base += earlier;
         }
+        self.inherited = old.inherited.with(&old.plan, items);
         (self.counts, self.shortfall) = (old.counts, old.shortfall);
         // The batches of the lost items are learned: the next one may be among them.
         self.delivered = old.delivered.map(Delivered::with_loss);

@@ -6,11 +6,21 @@
 //! j) turn it into Σ_j h_{t−j}·(noise of item j) with the response h of the view to b, and its
 //! variance is a running sum of h². Covers have their nodes: each counts with the weights of the
 //! releases that it is in. For every other sum the deviations are added, which is a bound.
+//!
+//! **After a new instance** a release is R = B + Q: the base B, which is the last known release of
+//! earlier instances, and the instance's own release Q, whose noise is independent of all before.
+//! - Total: the variances of B and Q add up.
+//! - The last k items: from own release k on, B cancels out. Before, the view is Q + B − R' with an
+//!   earlier release R', and the deviation of B − R' is at most the sum of both.
+//! - Items that fade by f: the view is that of Q, and at most f^t times the view F of earlier
+//!   instances. F is B − (1 − f)·Σ f^i·(the i-th release before B), so its deviation is at most that
+//!   of B and the largest of a release together.
 
 use super::cover::Noise;
 use super::plan::SumPlan;
 use super::tree::BinaryTree;
-use super::{Cover, Term};
+use super::{Cover, PrivateSum, Term};
+use crate::boundary::GuaranteeKind;
 use std::collections::{BTreeMap, VecDeque};
 
 /// What is computed from the releases up to release t.
@@ -36,9 +46,80 @@ pub struct ViewNoise {
 /// The noise of a view at release 1, 2, …
 pub struct ViewNoises {
     plan: SumPlan,
+    inherited: Inherited,
     view: View,
     t: u64,
     law: Law,
+}
+
+/// The noise that the releases of an instance have from earlier ones.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct Inherited {
+    /// The variance of a coordinate of the base.
+    variance: f64,
+    /// How many instances came before.
+    pub(super) instances: u32,
+}
+
+impl Inherited {
+    /// What the successor of an instance inherits that ended after so many items.
+    pub(super) fn with(self, plan: &SumPlan, items: u64) -> Self {
+        let own = if items == 0 {
+            0.0
+        } else {
+            plan.prefix_sd(items)
+        };
+        Self {
+            variance: self.variance + own * own,
+            instances: self.instances + 1,
+        }
+    }
+
+    /// A base as it is stored, with its noise.
+    pub(super) fn after(self, base: &[f64]) -> Vec<f64> {
+        let noise = [self.variance, f64::from(self.instances)];
+        let noise = noise.iter().take(2 * usize::from(!base.is_empty()));
+        base.iter().chain(noise).copied().collect()
+    }
+
+    /// The base and its noise, if they are of a sum of this dimension. Earlier versions stored the
+    /// base alone: its noise is then at most the largest of one instance.
+    pub(super) fn split(
+        mut base: Vec<f64>,
+        dimension: usize,
+        plan: &SumPlan,
+    ) -> Option<(Vec<f64>, Self)> {
+        if base.is_empty() {
+            return Some((base, Self::default()));
+        }
+        let inherited = match base.get(dimension..)? {
+            [] => Self {
+                variance: plan.prefix_sd_max().powi(2),
+                instances: 1,
+            },
+            &[variance, instances] if variance >= 0.0 && instances >= 1.0 => Self {
+                variance,
+                instances: instances as u32,
+            },
+            _ => return None,
+        };
+        base.truncate(dimension);
+        Some((base, inherited))
+    }
+
+    /// The variance that a view has from earlier instances, at most, after own release t.
+    fn in_view(self, view: View, t: u64, plan: &SumPlan) -> f64 {
+        // Of any earlier release, and of the base.
+        let largest = f64::from(self.instances).sqrt() * plan.prefix_sd_max();
+        let both = (self.variance.sqrt() + largest).powi(2);
+        match view {
+            _ if self.instances == 0 => 0.0,
+            View::Total => self.variance,
+            View::Last(items) if t >= items => 0.0,
+            View::Last(_) => both,
+            View::Fading(factor) => both * factor.powf(2.0 * t as f64),
+        }
+    }
 }
 
 enum Law {
@@ -73,6 +154,7 @@ impl SumPlan {
         };
         ViewNoises {
             plan: self.clone(),
+            inherited: Inherited::default(),
             view,
             t: 0,
             law,
@@ -98,6 +180,34 @@ impl SumPlan {
             return Some(past.chain(of(octave, here)).collect());
         }
         Some(of(0, strategy.nodes(t)?).collect())
+    }
+}
+
+impl<G: GuaranteeKind> PrivateSum<G> {
+    /// The noise of a view at every release of this instance, from its first on: that of the plan,
+    /// and what the releases have from earlier instances. Never understated.
+    #[must_use]
+    pub fn noise_of(&self, view: View) -> ViewNoises {
+        ViewNoises {
+            inherited: self.mechanism.inherited,
+            ..self.plan().noise_of(view)
+        }
+    }
+
+    /// How many instances came before this one, and after which step the last of them ended: that
+    /// of the last release that may have left, lost ones included.
+    #[must_use]
+    pub fn instances_before(&self) -> (u32, u64) {
+        let ended = self.steps() - self.diary.items();
+        (self.mechanism.inherited.instances, ended)
+    }
+
+    /// The last known release of earlier instances, if there are any: public, because later ones
+    /// have left.
+    #[must_use]
+    pub fn base(&self) -> Option<&[f64]> {
+        let base = &self.mechanism.base[..];
+        (!base.is_empty()).then_some(base)
     }
 }
 
@@ -162,13 +272,19 @@ impl Iterator for ViewNoises {
                 bound.powi(2)
             }
         };
+        let variance = variance + self.inherited.in_view(self.view, t, plan);
         // Of independent noises the largest share of the variance bounds the kurtosis of the sum.
         let one = match request.noise {
             Noise::Gaussian => 0.0,
             Noise::Laplace => 3.0,
             Noise::L2Laplace => 6.0 / (f64::from(request.dimension) + 1.0),
         };
-        let share = plan.largest_sigma(t).powi(2) / variance;
+        // Earlier instances may have been longer.
+        let longest = match self.inherited.instances {
+            0 => t,
+            _ => request.releases,
+        };
+        let share = plan.largest_sigma(longest).powi(2) / variance;
         Some(ViewNoise {
             sd: variance.sqrt(),
             kurtosis: one * share.min(1.0),
@@ -202,11 +318,13 @@ mod tests {
     use super::super::{PrivateSum, SumKind};
     use super::*;
     use crate::boundary::{Raw, Transcript};
-    use crate::durable::{Ledger, MemoryStorage};
+    use crate::durable::{FileStorage, Ledger, MemoryStorage};
     use crate::lattice::Contribution;
     use crate::persons::Participation;
     use hushstream_account::{Adjacency, Budget, FilterKind};
     use hushstream_noise::Key;
+
+    type Sum = PrivateSum<Transcript>;
 
     const RELEASES: u64 = 37;
     const DIMENSION: u32 = 500;
@@ -245,9 +363,7 @@ mod tests {
         let grant = ledger.debit(plan.charge().unwrap(), plan.scope()).unwrap();
         let key = Key::insecure_from_seed(seed);
         let storage = MemoryStorage::default();
-        let mut sum =
-            PrivateSum::<Transcript>::open(plan.clone(), grant, &key, &mut ledger, storage)
-                .unwrap();
+        let mut sum = Sum::open(plan.clone(), grant, &key, &mut ledger, storage).unwrap();
         let one = |_| {
             let pending = sum.add(Raw::seal(Contribution::Null)).unwrap().unwrap();
             sum.sync(&mut ledger).unwrap();
@@ -309,6 +425,92 @@ mod tests {
                     let low = if is_bound { 0.0 } else { 0.875 };
                     assert!(
                         (low..1.125).contains(&ratio),
+                        "{kind} {law} {view:?} {t}: {ratio}"
+                    );
+                }
+            }
+        }
+    }
+
+    /// After two old copies, the first of them before a checkpoint, deviations are those of all
+    /// instances: exact for totals, and never understated.
+    #[test]
+    fn a_new_instance_has_the_noise_of_those_before() {
+        const SEEDS: u64 = 3;
+        let cells = [
+            (SumKind::BLT, Noise::Gaussian),
+            (SumKind::Tree, Noise::Gaussian),
+            (SumKind::Smooth, Noise::Laplace),
+            (SumKind::Octave, Noise::Gaussian),
+            (SumKind::Honaker, Noise::Gaussian),
+        ];
+        let views = [View::Total, View::Last(1), View::Last(9), View::Fading(0.8)];
+        for (kind, law) in cells {
+            let plan = plan(kind, law);
+            // For every view and tick of the last instance: the squares found, and the deviation.
+            let mut found = vec![[(0.0, 0.0); 10]; views.len()];
+            for seed in 0..SEEDS {
+                let directory = tempfile::tempdir().unwrap();
+                let file = |name: &str| FileStorage::open(directory.path().join(name)).unwrap();
+                let kind = if law.is_pure() {
+                    FilterKind::Pure
+                } else {
+                    FilterKind::Gaussian
+                };
+                let (budget, key) = (plan.request().budget, Key::insecure_from_seed(seed));
+                let ledger = Ledger::create(file("ledger"), budget, kind, plan.scope());
+                let mut ledger = ledger.unwrap();
+                let grant = ledger.debit(plan.charge().unwrap(), plan.scope()).unwrap();
+                let mut sum =
+                    Sum::open(plan.clone(), grant, &key, &mut ledger, file("journal")).unwrap();
+                // Releases by tick; a lost tick repeats the last known one.
+                let mut releases = vec![vec![0.0; DIMENSION as usize]];
+                for (items, lost) in [(7, 2), (11, 3), (10, 0)] {
+                    let (_, began) = sum.instances_before();
+                    assert_eq!(began + 1, releases.len() as u64);
+                    let mut stated = views.map(|view| sum.noise_of(view));
+                    for t in 0..items {
+                        let pending = sum.add(Raw::seal(Contribution::Null)).unwrap().unwrap();
+                        sum.sync(&mut ledger).unwrap();
+                        releases.push(sum.publish(pending).unwrap().into_value());
+                        if lost > 0 {
+                            continue;
+                        }
+                        let now = releases.len() as u64 - 1;
+                        for (i, view) in views.into_iter().enumerate() {
+                            let squares = (0..DIMENSION as usize)
+                                .map(|i| seen(view, now, |t| releases[t as usize][i]).powi(2));
+                            found[i][t].0 += squares.sum::<f64>();
+                            found[i][t].1 = stated[i].next().unwrap().sd;
+                        }
+                    }
+                    if lost > 0 {
+                        if lost == 3 {
+                            sum.checkpoint(Vec::new()).unwrap();
+                        }
+                        drop(sum);
+                        let known = releases.len() as u64 - 1;
+                        let seen = Some(known + lost);
+                        let journal = file("journal");
+                        let back = Sum::resume(journal, &key, &mut ledger, seen, |_| true);
+                        drop(back.unwrap().run);
+                        // What is inherited is kept in the journal.
+                        let journal = file("journal");
+                        let back = Sum::resume(journal, &key, &mut ledger, None, |_| true);
+                        sum = back.unwrap().run;
+                        let last = releases[known as usize].clone();
+                        assert_eq!(sum.base(), Some(&last[..]));
+                        releases.extend(std::iter::repeat_n(last, lost as usize));
+                    }
+                }
+            }
+            for (view, ticks) in views.into_iter().zip(found) {
+                for (t, (squares, sd)) in ticks.into_iter().enumerate() {
+                    let ratio = (squares / (SEEDS as f64 * f64::from(DIMENSION))).sqrt() / sd;
+                    let is_exact = view == View::Total;
+                    let low = if is_exact { 0.86 } else { 0.0 };
+                    assert!(
+                        (low..1.14).contains(&ratio),
                         "{kind} {law} {view:?} {t}: {ratio}"
                     );
                 }

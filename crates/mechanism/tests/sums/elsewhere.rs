@@ -684,6 +684,99 @@ fn a_statement_holds_for_later_batches() {
     }
 }
 
+/// A family of partitions is stated once: each new one begins at 0 and goes on where it ended.
+#[test]
+fn a_family_of_partitions_is_stated_once() {
+    let (mut sum, mut ledger, _) = with_one_batch();
+    let on = |partition: &str, start, end| Span {
+        partition: partition.to_owned(),
+        start,
+        end,
+    };
+    let days = |batch, spans: Vec<Span>| {
+        Delivery::new("days", batch, Positions::new(spans).unwrap()).unwrap()
+    };
+    let family = BTreeMap::from([("days/*".to_owned(), 0)]);
+    // Only the beginning of a partition is covered by its family, and only its own names.
+    for other in [on("days/1", 1, 2), on("nights/1", 0, 1)] {
+        assert!(days(0, vec![other]).accept_new_source(&family).is_err());
+    }
+    let mut take = |delivery: &Delivery| {
+        let question = sum.question(Ask::Vector, Vec::new()).unwrap();
+        let spans = delivery.positions().spans().to_vec();
+        let partial = question.worker().unwrap().finish(spans).unwrap();
+        let committed = sum.commit(&question, delivery, partial)?;
+        let Committed::Taken(pending) = committed else {
+            panic!("the batch is new");
+        };
+        published(&mut sum, &mut ledger, pending);
+        Ok::<_, SumError>(())
+    };
+    let first = days(0, vec![on("days/1", 0, 2)]);
+    take(&first.accept_new_source(&family).unwrap()).unwrap();
+    // No further statement is needed: an old partition goes on, and a new one begins.
+    take(&days(1, vec![on("days/1", 2, 3), on("days/2", 0, 2)])).unwrap();
+    for (refused, told) in [
+        (on("days/1", 0, 2), "counted twice"),
+        (on("days/2", 1, 3), "counted twice"),
+        (on("days/3", 1, 2), "left out"),
+        (on("nights/1", 0, 1), "not listed"),
+    ] {
+        let error = take(&days(2, vec![refused])).unwrap_err().to_string();
+        assert!(error.contains(told), "{error}");
+    }
+    // Not even a statement takes a known partition from its beginning again.
+    let again = days(2, vec![on("days/1", 0, 2)]);
+    let again = again.accept_new_source(&family).unwrap();
+    let error = take(&again).unwrap_err().to_string();
+    assert!(error.contains("counted twice"), "{error}");
+    take(&days(2, vec![on("days/3", 0, 1)])).unwrap();
+}
+
+/// After a loss a family says nothing about partitions that the journal knows.
+#[test]
+fn a_family_after_a_loss_needs_what_is_known() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| FileStorage::open(folder.path().join(name)).unwrap();
+    let plan = shapes()[0].request(SumKind::Tree).plan().unwrap();
+    let noise = plan.request().noise;
+    let scope = plan.scope();
+    let mut ledger = Ledger::create(file("ledger"), budget(noise), filter(noise), scope).unwrap();
+    let grant = ledger.debit(charge(&plan), scope).unwrap();
+    let mut sum = Sum::open(plan, grant, &key(), &mut ledger, file("journal")).unwrap();
+    for batch in 0..2 {
+        let question = sum.question(Ask::Vector, Vec::new()).unwrap();
+        let partial = merged(&question, batch, &[], 0);
+        let Committed::Taken(pending) = sum.commit(&question, &delivery(batch), partial).unwrap()
+        else {
+            panic!("a new batch is taken");
+        };
+        published(&mut sum, &mut ledger, pending);
+        if batch == 0 {
+            std::fs::copy(folder.path().join("journal"), folder.path().join("copy")).unwrap();
+        }
+    }
+    drop(sum);
+    let back = Sum::resume(file("copy"), &key(), &mut ledger, None, |_| true).unwrap();
+    let new = Span {
+        partition: "log-9".into(),
+        start: 0,
+        end: 1,
+    };
+    let next = |first: &[(&str, u64)]| {
+        let first = first.iter().map(|&(name, start)| (name.to_owned(), start));
+        let next = Delivery::new("clicks", 2, Positions::new([new.clone()]).unwrap()).unwrap();
+        next.accept_new_source(&first.collect()).unwrap()
+    };
+    let refused = back.run.would_take(&next(&[("log-*", 0)])).unwrap_err();
+    assert!(
+        refused.to_string().contains("beside its family"),
+        "{refused}"
+    );
+    let listed = next(&[("log-*", 0), ("log-0", start(2))]);
+    assert!(back.run.would_take(&listed).unwrap());
+}
+
 /// Old items, octaves and weights; other runs; more than a radius; other positions.
 #[test]
 fn partial_sums_of_another_question_are_refused() {

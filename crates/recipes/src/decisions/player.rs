@@ -35,6 +35,8 @@ pub struct DecisionsPlayer {
     /// The evaluation's coordinates of the last release.
     evaluated: Vec<f64>,
     estimates: Option<Estimates>,
+    /// How many instances came before.
+    instances: u32,
     /// The matrices of upper bounds, for `linucb-jdp`; empty otherwise.
     shapes: Vec<f64>,
     scorer: std::cell::RefCell<ExactDecisions>,
@@ -111,7 +113,11 @@ impl DecisionsPlayer {
             return None;
         }
         let unit = evaluated.unit(recipe.plan().request().bound);
-        let noise = recipe.deviation(releases);
+        let noise = match self.instances {
+            0 => recipe.deviation(releases),
+            // The base has the noise of every instance before.
+            before => recipe.plan().prefix_sd_max() * f64::from(before + 1).sqrt(),
+        };
         let records = releases * recipe.batch();
         evaluation.read(&self.evaluated, (unit, noise), records)
     }
@@ -192,6 +198,7 @@ impl Player for DecisionsPlayer {
             deciding: nothing.clone(),
             policy: nothing,
             estimates: None,
+            instances: sum.instances_before().0,
             evaluated,
             shapes,
             scorer: ExactDecisions::new(recipe.map().clone()).into(),

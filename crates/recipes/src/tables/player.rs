@@ -14,6 +14,8 @@ use hushstream_noise::Key;
 pub struct TablesPlayer {
     learner: CurvesAndTables,
     map: TableMap,
+    /// How many instances came before.
+    instances: u32,
 }
 
 /// Curves and tables in progress.
@@ -58,7 +60,7 @@ impl Player for TablesPlayer {
 
     fn begin(
         recipe: &TablesRecipe,
-        _: &mut Private<Sum<Transcript>>,
+        sum: &mut Private<Sum<Transcript>>,
         _: &Key,
         from: Beginning<'_>,
     ) -> Result<Self, RunError> {
@@ -69,6 +71,7 @@ impl Player for TablesPlayer {
         Ok(Self {
             learner,
             map: recipe.map().clone(),
+            instances: sum.instances_before().0,
         })
     }
 
@@ -148,7 +151,8 @@ impl Player for TablesPlayer {
 
     /// The learner's bound is for releases that share their noise; what is exact for coordinates
     /// that are always damped alike, and about right elsewhere, is smaller by one factor for all.
-    /// What later records correct is not counted.
+    /// What later records correct is not counted. Releases of a new instance also have the noise of
+    /// those before.
     fn deviations(&self, recipe: &TablesRecipe) -> Vec<f64> {
         let (plan, shares) = (recipe.plan(), self.learner.shares());
         let deviations = (1..)
@@ -160,6 +164,7 @@ impl Player for TablesPlayer {
         } else {
             0.0
         };
+        let factor = factor * f64::from(self.instances + 1).sqrt();
         let deviations = self.learner.deviations().iter();
         deviations.map(|deviation| factor * deviation).collect()
     }

@@ -4,7 +4,9 @@ use super::{Ledger, LedgerError};
 use crate::durable::records::{Record, opened, widened};
 use std::collections::BTreeMap;
 
-/// Marks written before the log is compacted to the last ones.
+/// Marks and lives written before the log is compacted to the last ones. Nothing else of them is
+/// ever read: whether a journal may go on, and whether a release may leave, is decided by the last
+/// instance, life and mark of its run.
 pub(super) const MARKS_KEPT: u64 = 1 << 16;
 
 /// Marks written before the witness is renewed. A lost mark lets an old copy of a journal pass for
@@ -44,6 +46,7 @@ impl Ledger {
             instance,
             life,
         })?;
+        self.marks_written += 1;
         let mark = self.begun.get(&number).map_or(0, |begun| begun.mark);
         self.begun.insert(
             number,
@@ -53,6 +56,9 @@ impl Ledger {
                 mark,
             },
         );
+        if self.is_long() {
+            return self.compact(&self.begun.clone());
+        }
         self.attest()
     }
 
@@ -76,7 +82,7 @@ impl Ledger {
             mark: step,
             ..begun
         };
-        if self.marks_written >= MARKS_KEPT {
+        if self.is_long() {
             let mut all = self.begun.clone();
             all.insert(number, marked);
             self.compact(&all)?;
@@ -90,6 +96,11 @@ impl Ledger {
             self.attest()?;
         }
         Ok(())
+    }
+
+    /// Whether a compaction makes the log much shorter.
+    fn is_long(&self) -> bool {
+        self.marks_written >= MARKS_KEPT.max(4 * self.begun.len() as u64)
     }
 
     fn compact(&mut self, begun: &BTreeMap<u64, Begun>) -> Result<(), LedgerError> {
@@ -140,7 +151,7 @@ impl Ledger {
             .collect::<Result<Vec<_>, _>>()?;
         self.log.replace(&payloads)?;
         self.epoch = epoch;
-        self.marks_written = begun.len() as u64;
+        self.marks_written = 2 * begun.len() as u64;
         self.attest()
     }
 }

@@ -137,6 +137,32 @@ fn a_compaction_keeps_charges_and_marks() {
     assert!(!again.is_simulated());
 }
 
+/// A program that begins a new life with every command does not make the ledger long: only the last
+/// life of a run is kept, and an earlier one stays unable to publish.
+#[test]
+fn lives_are_compacted() {
+    let disk = Disk::default();
+    let mut ledger = create(&disk);
+    let charge = plan().charge().unwrap();
+    ledger.debit(charge, plan().scope()).unwrap();
+    ledger.begin(1, [1; 16], [2; 16], false).unwrap();
+    ledger.mark(1, [2; 16], 5).unwrap();
+    let reopened = Ledger::open(disk.clone()).unwrap();
+    assert_eq!(reopened.marks_written, ledger.marks_written);
+    ledger.marks_written = MARKS_KEPT - 1;
+    ledger.begin(1, [1; 16], [3; 16], false).unwrap();
+    assert_eq!(ledger.marks_written, 2);
+    let mut again = Ledger::open(disk).unwrap();
+    assert_eq!(again.marks_written, 2);
+    let begun = again.begun(1).unwrap();
+    assert_eq!((begun.life, begun.mark), ([3; 16], 5));
+    assert!(matches!(
+        again.mark(1, [2; 16], 6),
+        Err(LedgerError::TakenOver(1))
+    ));
+    again.mark(1, [3; 16], 6).unwrap();
+}
+
 /// It is unknown whether the disk failed before or after the write: nothing counts as durable, and
 /// nothing more is written.
 #[test]

@@ -21,6 +21,14 @@
 //!
 //! What is refused can be accepted with a statement: the first new record of every partition. The
 //! batch must then begin exactly there, and not before the end that the journal knows.
+//!
+//! **Partitions to come.** A statement may list a family, `days/*` at 0: no record of any partition
+//! whose name begins with `days/`, and that is not listed itself, was ever learned. A partition of
+//! the family begins at 0 when it comes, and goes on where it ended, as every other; so a position
+//! is taken once. The statement is about people who are yet to come, and holds as long as a name
+//! stands for the same records for ever: files with a date in their names, not `log.1`, which was
+//! `log` yesterday. After a loss the journal does not know what lost batches have read. Then a
+//! family that has a known partition is refused unless that partition is listed too.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -156,6 +164,16 @@ fn check_name(what: &'static str, name: &str) -> Result<(), DeliveryError> {
     }
 }
 
+/// The first position of a partition that is new: its own, or that of its family.
+fn listed(first: &BTreeMap<String, u64>, partition: &str) -> Option<u64> {
+    let is_family = |(name, start): (&String, &u64)| {
+        let prefix = name.strip_suffix('*').filter(|_| *start == 0);
+        prefix.is_some_and(|prefix| partition.starts_with(prefix))
+    };
+    let own = first.get(partition).copied();
+    own.or_else(|| first.iter().any(is_family).then_some(0))
+}
+
 /// One batch of a source: its name, its number and its positions. Public.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Delivery {
@@ -221,9 +239,10 @@ impl Delivery {
 
     /// The same, with the statement that no record of its source from here on was ever learned by
     /// this run: `first` is the position of the first new record of every partition of the source,
-    /// also of those that this batch has nothing of. The run keeps it: later batches begin there,
-    /// and a partition that it does not list needs a statement of its own. This is how a
-    /// run goes on with another source, or after batches that are lost. **If the statement is
+    /// also of those that this batch has nothing of. A name that ends in `*`, at 0, stands for all
+    /// partitions to come whose names begin so. The run keeps the statement: later batches begin
+    /// there, and a partition that it does not list needs a statement of its own. This is how a run
+    /// goes on with another source, or after batches that are lost. **If the statement is
     /// wrong, people are counted twice, and the guarantee does not hold for them.**
     ///
     /// # Errors
@@ -233,7 +252,7 @@ impl Delivery {
         first: &BTreeMap<String, u64>,
     ) -> Result<Self, DeliveryError> {
         for span in &self.positions.spans {
-            let stated = first.get(&span.partition).copied();
+            let stated = listed(first, &span.partition);
             if stated != Some(span.start) {
                 return Err(DeliveryError::NotTheFirst {
                     partition: span.partition.clone(),
@@ -287,7 +306,26 @@ impl Delivery {
                 let end = *last.ends.get(partition)?;
                 (self.source == last.source && start < end).then(|| last.again(partition, start))
             });
-            return known.map_or(Ok(Verdict::Next), Err);
+            // Nor are they if a family covers their partition.
+            let within = self.positions.spans.iter().find_map(|span| {
+                let end = *last.ends.get(&span.partition)?;
+                let is_known = self.source == last.source && span.start < end;
+                is_known.then(|| last.again(&span.partition, span.start))
+            });
+            if let Some(error) = known.or(within) {
+                return Err(error);
+            }
+            let mut known = last.ends.iter();
+            let forgotten = known.find(|(name, end)| {
+                let is_own = !name.ends_with('*') || **end > 0;
+                is_own && !first.contains_key(*name) && listed(first, name).is_some()
+            });
+            return match forgotten {
+                Some((name, _)) if self.source == last.source && last.lost => {
+                    Err(DeliveryError::NotListed(name.clone()))
+                }
+                _ => Ok(Verdict::Next),
+            };
         }
         if last.lost {
             return Err(DeliveryError::Lost {
@@ -310,8 +348,8 @@ impl Delivery {
         }
         for span in &self.positions.spans {
             // A partition that is new begins at its beginning.
-            let end = match last.ends.get(&span.partition) {
-                Some(end) => *end,
+            let end = match listed(&last.ends, &span.partition) {
+                Some(end) => end,
                 None if last.only_listed => {
                     return Err(DeliveryError::Unlisted(span.partition.clone()));
                 }
@@ -480,6 +518,12 @@ pub enum DeliveryError {
          record: accept a new source"
     )]
     Unlisted(String),
+    /// A partition that is known, and that a statement after a loss leaves to its family.
+    #[error(
+        "records of the partition {0} are learned, and lost batches may have read more of it: its \
+         people would be counted twice. State its own first new record beside its family"
+    )]
+    NotListed(String),
     /// A journal that lacks batches.
     #[error(
         "this journal is an old copy: batches after batch {last} of source {name} were taken and \

@@ -9,7 +9,8 @@
 //! A [`Question`] is public: the weights, the lattice and what a record is asked for. A [`Worker`]
 //! forms gradients, moments and tables from sealed records, by the code that a single process
 //! runs, and adds integers: so any split of a batch, in any order, gives the same item, bit for
-//! bit. A [`PartialSum`] is as private as the records in it.
+//! bit. A [`PartialSum`] is as private as the records in it, and can be sealed to the authority
+//! (`sealed.rs`).
 //!
 //! **Exactly once** (`delivery.rs`). An item is one batch of a source. The journal keeps the
 //! source's name, the number of its last batch and the end of every partition that was read. What
@@ -26,6 +27,7 @@ mod commit;
 mod delivery;
 mod partial;
 mod question;
+mod sealed;
 mod worker;
 
 pub use commit::Committed;
@@ -33,4 +35,5 @@ pub(super) use delivery::Delivered;
 pub use delivery::{Delivery, DeliveryError, Positions, Span};
 pub use partial::{PartialSum, PartialSumError};
 pub use question::{Ask, Question, QuestionError};
+pub use sealed::{Opener, SealingKey};
 pub use worker::Worker;

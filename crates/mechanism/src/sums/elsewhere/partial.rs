@@ -16,6 +16,7 @@
 
 use super::delivery::{DeliveryError, Positions, Span};
 use super::question::{Name, Question, QuestionError, Written, name_of, read, write};
+use super::sealed;
 use crate::durable::packed;
 use crate::persons::{NOBODY, in_slot};
 use serde::{Deserialize, Serialize};
@@ -78,6 +79,15 @@ pub enum PartialSumError {
     /// Bytes that are none, or a version that is not read.
     #[error("not a partial sum: {0}")]
     Bytes(QuestionError),
+    /// A sealed partial sum that was not opened.
+    #[error(
+        "the partial sum is sealed, and this run's key does not open it: it was sealed to another \
+         key, or its bytes, question or positions were changed on the way; make it again"
+    )]
+    Sealed,
+    /// A text that is not a key to seal to.
+    #[error("not a key to seal to; expected the 64 hexadecimal digits that the run gave out")]
+    SealingKey,
     /// Integers that no such records add up to.
     #[error(
         "the integers of the partial sum cannot be the sum of its {0} records: its worker runs \
@@ -212,6 +222,9 @@ impl PartialSum {
     /// Bytes that are not a partial sum of this version; one that was made for another run, item or
     /// question; integers that no such records add up to.
     pub fn from_bytes(question: &Question, bytes: &[u8]) -> Result<Self, PartialSumError> {
+        if sealed::is_sealed(bytes) {
+            return Err(PartialSumError::Sealed);
+        }
         let fields: Fields = read(bytes, MAGIC).map_err(PartialSumError::Bytes)?;
         let partial = Self {
             fields,
@@ -237,13 +250,17 @@ impl PartialSum {
         Ok(all)
     }
 
-    /// The positions that bytes cover, whatever question they answer: public.
+    /// What is public in the bytes of a partial sum, sealed or not, whatever question they answer:
+    /// the question's name, and the positions.
     ///
     /// # Errors
     /// Bytes that are not a partial sum of this version.
-    pub fn positions_in(bytes: &[u8]) -> Result<Positions, PartialSumError> {
+    pub fn public_in(bytes: &[u8]) -> Result<([u8; 16], Positions), PartialSumError> {
+        if let Some(public) = sealed::public_in(bytes) {
+            return Ok(public);
+        }
         let fields: Fields = read(bytes, MAGIC).map_err(PartialSumError::Bytes)?;
-        Ok(fields.positions)
+        Ok((fields.question, fields.positions))
     }
 
     /// The checks on receipt.
