@@ -307,6 +307,9 @@ class _Estimator:
             array = _input._array(y) if known else np.asarray(y)
         except UnicodeDecodeError:  # its text would quote a byte of a label
             raise ValueError("y mixes texts and bytes: give labels of one kind") from None
+        if not known and array.dtype.kind in "US":
+            # numpy turned every label into a text because one of them is.
+            array = np.asarray(y, dtype=object)
         if array.ndim == 2 and array.shape[1] == 1:
             warnings.warn(
                 "A column-vector y was passed when a 1d array was expected. Please change the shape "
@@ -363,7 +366,7 @@ class _Estimator:
                     f"Input X contains NaN or infinity: row {row - 1} (from 0). Nothing is charged: "
                     "mend it, or let it be a round without a record: partial_fit"
                 )
-            run = self._open(self._sparse_schema(X), 0, **more)
+            run = self._open(self._sparse_schema(X), 0, at_rest=True, **more)
             self._begin(run)
             self._learn_all(run, (X, y, texts), rows)
         else:
@@ -449,7 +452,7 @@ class _Estimator:
         """Learns from one row, a dict by column: the same run as ``partial_fit`` makes."""
         if self._run is None:
             self._open_for(x, y, person)
-        self._run.learn_one(x, y, person)
+        self._run.learn_one(x, y, _input.name_of(person))
 
     def learn_many(self, X: Any, y: Any, *, person: Any = None) -> None:
         """Learns from the rows of a frame, as ``partial_fit`` does."""
@@ -885,11 +888,15 @@ class Classifier(_Estimator):
             places = order[found]
             codes = np.where(known[places] == y, places, np.nan).astype(np.float64)
         else:
-            by_label: dict[Any, int] = {_item(label): k for k, label in enumerate(known)}
-            try:
-                codes = np.array([by_label.get(_item(label), np.nan) for label in y.tolist()], dtype=float)
-            except TypeError:
-                raise ValueError("Unknown label type: labels are numbers, texts or truths") from None
+            by_label: dict[Any, float] = {_item(label): k for k, label in enumerate(known)}
+            codes = np.full(len(y), np.nan)
+            for row, label in enumerate(y.tolist()):
+                try:
+                    codes[row] = by_label.get(_item(label), np.nan)
+                except TypeError:
+                    if strictly:
+                        told = "Unknown label type: labels are numbers, texts or truths"
+                        raise ValueError(told) from None
         if strictly and np.isnan(codes).any():
             row = int(np.flatnonzero(np.isnan(codes))[0])
             raise _native.HushstreamError(
@@ -1051,7 +1058,7 @@ class Regressor(_Estimator):
         return {"task": "regress", "target_bounds": self._bounds_of_target}
 
     def _coded(self, y: np.ndarray, *, strictly: bool) -> tuple[np.ndarray, list[str] | None]:
-        numbers = _numbers(y)
+        numbers = _numbers(y) if strictly else _numbers_of_rows(y)
         if strictly and not np.isfinite(numbers).all():
             problem = "NaN" if np.isnan(numbers).any() else "infinity or a value too large"
             raise ValueError(
@@ -1084,6 +1091,19 @@ def _numbers(y: np.ndarray) -> np.ndarray:
         return y.astype(np.float64, copy=False)
     except (TypeError, ValueError):
         raise ValueError("the target of a Regressor is a number: convert y first") from None
+
+
+def _numbers_of_rows(y: np.ndarray) -> np.ndarray:
+    """The same row by row: NaN where there is no number, whatever other rows hold."""
+    if y.dtype.kind in "biufc":
+        return _numbers(y)
+    numbers = np.full(len(y), np.nan)
+    for row, value in enumerate(y.tolist()):
+        try:
+            numbers[row] = value
+        except (TypeError, ValueError):
+            pass
+    return numbers
 
 
 def _labels_of(y: np.ndarray) -> np.ndarray:

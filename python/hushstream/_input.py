@@ -159,7 +159,7 @@ def column(values: Any) -> tuple[np.ndarray, list[str] | None]:
     if kind == "b":
         return array.astype(np.float64), ["False", "True"]
     if kind in "iu":
-        if len(array) and (int(array.max()) > _EXACT or int(array.min()) < -_EXACT):
+        if _is_inexact(array):
             return _coded(array.tolist())
         return array.astype(np.float64), None
     if kind == "M":
@@ -168,6 +168,21 @@ def column(values: Any) -> tuple[np.ndarray, list[str] | None]:
     if kind == "c":
         raise ValueError("Complex data not supported: give real numbers")
     return _coded(array.tolist())
+
+
+def _is_inexact(whole: np.ndarray) -> bool:
+    """Whether whole numbers are not exact as float64."""
+    return bool(len(whole)) and (int(whole.max()) >= _EXACT or int(whole.min()) <= -_EXACT)
+
+
+def name_of(person: Any) -> Any:
+    """The person of one row, as a column of persons would have it.
+
+    >>> name_of(7), name_of(2**60), name_of("7")
+    (7, '1152921504606846976', '7')
+    """
+    is_whole = isinstance(person, (int, np.integer)) and not isinstance(person, bool)
+    return str(person) if is_whole and abs(int(person)) >= _EXACT else person
 
 
 def _array(values: Any) -> np.ndarray:
@@ -182,6 +197,8 @@ def _array(values: Any) -> np.ndarray:
         if getattr(dtype, "kind", "O") in "iu" and hasattr(values, "isna"):
             # Numbers that may be missing come with a type of their own.
             if not isinstance(dtype, np.dtype):
+                if _is_inexact(values.dropna()):
+                    return values.to_numpy(dtype=object, na_value=None)
                 return values.to_numpy(dtype=np.float64, na_value=np.nan)
         if getattr(dtype, "kind", "O") == "f" and not isinstance(dtype, np.dtype):
             return values.to_numpy(dtype=np.float64, na_value=np.nan)
@@ -233,6 +250,11 @@ def _of_arrow(values: Any) -> np.ndarray:
         return _objects([None if v is None else str(v).lower() for v in values.to_pylist()])
     if kind.startswith("date"):
         return np.array(values.to_pylist(), dtype="M8[D]")
+    if kind.startswith(("int", "uint")) and values.null_count:
+        # One missing value would turn all others into floats, which are not exact from 2**53 on.
+        known = values.drop_null().to_numpy(zero_copy_only=False)
+        if _is_inexact(known):
+            return _objects(values.to_pylist())
     if kind.startswith(("int", "uint", "float", "double", "halffloat")):
         return values.to_numpy(zero_copy_only=False)
     return _objects(values.to_pylist())
@@ -262,8 +284,12 @@ def _text(value: Any) -> str | None:
         return None
     if isinstance(value, (bool, np.bool_, int, np.integer)):
         return str(value)
+    if isinstance(value, (np.float32, np.float16)):
+        value = float(str(value))
     if isinstance(value, (float, np.floating)):
-        return repr(float(value))
+        # As the number would be written out that a column of numbers holds: what other rows are
+        # must not change what this one means.
+        return np.format_float_positional(float(value), trim="-")
     if isinstance(value, datetime.datetime):
         return value.replace(tzinfo=None).isoformat(sep=" ")
     if isinstance(value, datetime.date):

@@ -111,3 +111,77 @@ def test_whole_numbers_that_no_float_holds_stay_apart():
 def test_labels_of_texts_and_bytes_are_refused_without_a_value():
     with pytest.raises(ValueError, match="texts and bytes"):
         learner().fit(np.zeros((2, 1)), ["", b"\x80"])
+
+
+def stream(**more):
+    rng = np.random.default_rng(3)
+    X = rng.uniform(-1, 1, (40, 2))
+    return X, (X[:, 0] > 0).astype(int).tolist(), {"epsilon": 5, "delta": 1e-3, "seed_insecure": 1, "rounds": 80, **more}
+
+
+@pytest.mark.parametrize("label", ["unclear", None, 7])
+def test_one_label_says_nothing_about_others(label):
+    """A label that is none makes one empty round, whatever type numpy would give the list."""
+    X, y, stated = stream(norm=1)
+    y[3] = 2
+    expected = hushstream.Classifier(classes=[0, 1], **stated).partial_fit(X, y)
+    y[3] = label
+    found = hushstream.Classifier(classes=[0, 1], **stated).partial_fit(X, y)
+    assert (found.model_.weights == expected.model_.weights).all()
+
+
+@pytest.mark.parametrize("number", ["unclear", None])
+def test_one_target_says_nothing_about_others(number):
+    X, y, stated = stream(norm=1, target_bounds=(0, 1))
+    y[3] = float("nan")
+    expected = hushstream.Regressor(**stated).partial_fit(X, y)
+    y[3] = number
+    found = hushstream.Regressor(**stated).partial_fit(X, y)
+    assert (found.model_.weights == expected.model_.weights).all()
+
+
+@pytest.mark.parametrize("values", [[5.0, -0.5, 1e-7, 1e22, -0.0], np.float32([0.1, 5.0]), [2, 2**53 - 1]])
+def test_a_text_in_a_column_changes_no_other_value(values):
+    """The column is then one of objects: its numbers mean what they meant as numbers."""
+    schema = hushstream.Schema(hashed={"c": 10})
+    stated = {"epsilon": 1, "delta": 1e-6, "schema": schema, "seed_insecure": 1}
+    many = list(values) * 6
+    y = [0, 1] * (len(many) // 2)
+    model = hushstream.Classifier(**stated).fit(pd.DataFrame({"c": pd.Series(many)}), y)
+    alone = model.decision_function(pd.DataFrame({"c": pd.Series(values)}))
+    mixed = model.decision_function(pd.DataFrame({"c": pd.Series([*values, "x"], dtype=object)}))
+    assert (mixed[:-1] == alone).all()
+
+
+def test_a_missing_value_changes_no_whole_number():
+    pa = pytest.importorskip("pyarrow")
+    large = 2**60 + 1
+    for missing in [pa.array([large, None]), pa.chunked_array([pa.array([large, None])]), pd.Series([large, None], dtype="Int64")]:
+        codes, texts = hushstream._input.column(missing)
+        assert texts is not None and texts[int(codes[0])] == str(large) and np.isnan(codes[1])
+
+
+@pytest.mark.parametrize("id", [7, 2**60 + 1])
+def test_a_person_has_one_name_in_rows_and_in_columns(id):
+    """At most one contribution: that of the column, so the single row that follows changes nothing."""
+    X, y, stated = stream(norm=1, max_per_person=1, adjacency="zero-out")
+    frame = pd.DataFrame(X, columns=["a", "b"])
+
+    def learned(last):
+        one = hushstream.Classifier(**stated).partial_fit(frame, y, person=np.full(40, id))
+        one.learn_one({"a": 0.9, "b": 0.9}, 0, person=last)
+        one.learn_one({"a": 0.1, "b": 0.1}, 0, person=last)
+        return one.model_.weights
+
+    assert (learned(id) == learned(str(id))).all()
+    assert (learned(id) != learned("another")).any()
+
+
+def test_a_guarantee_says_that_all_rows_were_checked():
+    """``fit`` refuses a row that cannot be read: that a model is there says that there was none."""
+    sparse = pytest.importorskip("scipy.sparse")
+    X, y, stated = stream(norm=1)
+    for rows in [X, sparse.csr_matrix(X)]:
+        model = hushstream.Classifier(**{**stated, "rounds": None}).fit(rows, y)
+        told = model.guarantee_.to_dict()["assumptions"]
+        assert any("check" in assumption for assumption in told)

@@ -191,6 +191,11 @@ pub enum Fault {
     NotATime,
     #[error("an infinite number; allowed: finite numbers up to 1.7e308")]
     NotFinite,
+    #[error(
+        "a person with a number of 2^53 or more, which floating-point numbers do not tell apart: \
+         give persons as texts"
+    )]
+    InexactPerson,
 
     // Targets.
     #[error(
@@ -405,6 +410,7 @@ impl Fault {
             Self::NotFinite => "infinite number",
             Self::NotADate => "not a date",
             Self::NotATime => "not a time",
+            Self::InexactPerson => "inexact person",
             Self::MissingTarget => "missing target",
             Self::NotALabel => "not a label",
             Self::UnknownClass => "unknown class",

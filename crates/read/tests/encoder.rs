@@ -149,3 +149,32 @@ fn wrong_names_are_errors_and_wrong_values_are_empty_records() {
     let error = encoder.row(&[("age", Value::Text("x"))], &mut row);
     assert_eq!(error.unwrap_err().fault, Fault::NotANumber);
 }
+
+/// A person has one name, or none: a float that may have lost digits names nobody, and the record is
+/// empty. Otherwise a column that one missing value turned into floats would rename everybody in it.
+#[test]
+fn a_number_that_is_not_exact_names_no_person() {
+    let stated = schema("target = 'y'\nperson = 'who'\n[bounds]\nage = [0, 90]");
+    let mut encoder = Encoder::new(&stated).unwrap();
+    let mut name = |who: Value<'_>| {
+        let row = [
+            ("age", Value::Number(3.0)),
+            ("who", who),
+            ("y", Value::Number(1.0)),
+        ];
+        seen(&encoder.record(&row[..]).unwrap())
+    };
+    let exact = name(Value::Text("1234567890123456789"));
+    let (float, nobody) = (
+        name(Value::Number(1_234_567_890_123_456_789_i64 as f64)),
+        name(Value::Text("no\0body")),
+    );
+    assert!(!exact.2 && float.2 && nobody.2);
+    assert_eq!(float.0, nobody.0);
+    let last = (1_i64 << 53) - 1;
+    assert_eq!(
+        name(Value::Number(last as f64)),
+        name(Value::Text(&last.to_string()))
+    );
+    assert!(name(Value::Number(-9_007_199_254_740_992.0)).2);
+}

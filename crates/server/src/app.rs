@@ -82,11 +82,17 @@ impl App {
         let (store, published) = core.name()?;
         let witness = Witness::new(config.witness.clone(), store);
         match witness.check(published) {
-            Ok(true) => {}
-            Ok(false) if config.witness.is_some() && published > 0 => {
-                tracing::warn!("no witness: whether this folder is the newest copy is not known");
+            Ok(is_there) => {
+                if !is_there && config.witness.is_some() && published > 0 {
+                    let told = "no witness: whether this folder is the newest copy is not known";
+                    tracing::warn!(told);
+                }
+                // A crash may have come before the last publication was noted: it is, before the
+                // store answers with it.
+                witness
+                    .note(published)
+                    .map_err(io("cannot note in the witness of"))?;
             }
-            Ok(false) => {}
             Err(told) if config.restored => tracing::warn!(told, "a restored copy"),
             Err(told) => return Err(StartError::Refused(told)),
         }

@@ -57,6 +57,9 @@ pub struct Ledger {
     simulated: bool,
     scope: Scope,
     filter: Filter,
+    /// The filter that it was opened with, without charges: a rewrite keeps it, and with it the fact
+    /// that the budget was raised.
+    first: Filter,
     charges: BTreeMap<u64, Price>,
     begun: BTreeMap<u64, Begun>,
     merged: Vec<Merged>,
@@ -268,6 +271,7 @@ impl Ledger {
             name,
             simulated,
             scope,
+            first: filter.clone(),
             filter,
             charges: BTreeMap::new(),
             begun: BTreeMap::new(),

@@ -24,6 +24,9 @@ use std::sync::Arc;
 use step::Scale;
 use target::TargetEncoder;
 
+/// Whole numbers from here on are not exact as floats.
+const INEXACT: f64 = (1_u64 << 53) as f64;
+
 /// Columns that are read beside the features and the target.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Beside<'a> {
@@ -525,7 +528,9 @@ impl Builder {
         self.field(step, text, targets)
     }
 
-    /// A field that is a number already: as if it were written out.
+    /// A field that is a number already: as if it were written out. Whole numbers from 2⁵³ on lose
+    /// digits on the way to a float, so they name no person: one person would have two names, that of
+    /// the exact text elsewhere and this one, and contribute twice as often as was paid for.
     pub(crate) fn number(
         &mut self,
         step: &Step,
@@ -541,6 +546,7 @@ impl Builder {
                 let target = self.target_encoder.encode_number(value);
                 self.put_target(target, targets)
             }
+            Step::Person if value.abs() >= INEXACT => Err(Fault::InexactPerson),
             _ => self.field(step, value.to_string().as_bytes(), targets),
         }
     }

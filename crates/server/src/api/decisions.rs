@@ -111,7 +111,7 @@ pub(super) fn object(call: &Call, keys: &[&str]) -> Result<Map<String, Value>, P
     Ok(object)
 }
 
-fn any_object(call: &Call) -> Result<Map<String, Value>, Problem> {
+pub(super) fn any_object(call: &Call) -> Result<Map<String, Value>, Problem> {
     match call.json()? {
         Value::Object(object) => Ok(object),
         _ => Err(Problem::bad_request("the body is not an object")),
@@ -298,28 +298,35 @@ fn draw(
 async fn decide(call: Call) -> Result<ForAsker, Problem> {
     let row = call.model()?;
     check_task(&row, true)?;
-    let mut object = any_object(&call)?;
-    let event = event_id(&object)?;
-    object.remove("event_id");
+    let (event, object) = match any_object(&call) {
+        Ok(mut object) => {
+            let event = event_id(&object)?;
+            object.remove("event_id");
+            (event, Ok(object))
+        }
+        Err(problem) => (random_id()?, Err(problem)),
+    };
     call.admit(1)?;
     let family = &call.caller()?.family;
     let answer = decision(&call.app, row, family, event, object).await?;
     Ok(ForAsker::json(200, &answer))
 }
 
-/// Takes a slot for what is asked, decides, and gives the answer once it is durable.
+/// Takes a slot for what is asked, decides, and gives the answer once it is durable. A body that is
+/// no JSON takes its slot too: a number that JSON does not have (NaN, 1e999) is somebody's content.
 pub(super) async fn decision(
     app: &Arc<App>,
     row: Arc<ModelRow>,
     family: &str,
     event: String,
-    object: Map<String, Value>,
+    object: Result<Map<String, Value>, Problem>,
 ) -> Result<AskerOnly<Value>, Problem> {
     let id = app.secret.event(&row.tenant, family, row.number, &event);
-    let body = app.secret.body(
-        row.number,
-        Value::Object(object.clone()).to_string().as_bytes(),
-    );
+    let text = object
+        .clone()
+        .map(|object| Value::Object(object).to_string());
+    let text = text.unwrap_or_default();
+    let body = app.secret.body(row.number, text.as_bytes());
     let dataset = app.dataset(&row.tenant, &row.dataset)?.number;
     app.policies.newest(&row)?;
     let (own, model, name) = (Arc::clone(app), row, event);
@@ -330,7 +337,7 @@ pub(super) async fn decision(
             Err(problem) => return Ok(Err(problem)),
         };
         let policy = serving.published.version;
-        let asked = asked(app, &object, row, dataset);
+        let asked = object.and_then(|object| asked(app, &object, row, dataset));
         let slot = match tx.take(row.number, id)? {
             Taken::New(slot) => slot,
             Taken::Again(slot, stored) => {

@@ -5,7 +5,7 @@
 //! what no column names is not read, and a column that is not there is missing. Features of actions
 //! are not read: every action has weights of its own, by its id.
 
-use super::decisions::{activated, decision, random_id, rewarded};
+use super::decisions::{activated, any_object, decision, random_id, rewarded};
 use super::models::check_task;
 use super::{About, Call, JSON, Route};
 use crate::problem::Problem;
@@ -114,20 +114,20 @@ fn context(features: &Value, columns: &[String]) -> Value {
     Value::Object(pairs.collect())
 }
 
-async fn rank(call: Call) -> Result<ForAsker, Problem> {
-    let row = model(&call)?;
-    let Value::Object(body) = call.json()? else {
-        return Err(Problem::bad_request("the body is not an object"));
-    };
-    let event = match body.get("eventId") {
-        None | Some(Value::Null) => random_id()?,
-        Some(Value::String(id)) if (1..=128).contains(&id.len()) => id.clone(),
+/// The id of an event, given or new.
+fn event_of(body: &Map<String, Value>) -> Result<String, Problem> {
+    match body.get("eventId") {
+        None | Some(Value::Null) => random_id(),
+        Some(Value::String(id)) if (1..=128).contains(&id.len()) => Ok(id.clone()),
         Some(_) => {
             let told = "allowed: a text of 1 to 128 bytes";
-            return Err(Problem::bad_request(told).at("eventId"));
+            Err(Problem::bad_request(told).at("eventId"))
         }
-    };
-    // What cannot be understood is refused after the slot is taken, as everywhere.
+    }
+}
+
+/// What is asked, in our own words, and the ids of the actions.
+fn translated(body: &Map<String, Value>, columns: &[String]) -> (Map<String, Value>, Vec<Value>) {
     let ids = |actions: &Value| -> Value {
         let id = |action: &Value| action.get("id").cloned().unwrap_or(Value::Null);
         actions
@@ -136,21 +136,29 @@ async fn rank(call: Call) -> Result<ForAsker, Problem> {
     };
     let mut object = Map::new();
     let features = body.get("contextFeatures").unwrap_or(&Value::Null);
-    object.insert("context".to_owned(), context(features, &row.columns));
-    object.insert(
-        "actions".to_owned(),
-        body.get("actions").map_or(json!(0), ids),
-    );
+    object.insert("context".to_owned(), context(features, columns));
+    let asked = body.get("actions").map_or(json!(0), ids);
+    object.insert("actions".to_owned(), asked.clone());
     if let Some(excluded) = body.get("excludedActions") {
         object.insert("exclude".to_owned(), excluded.clone());
     }
     if let Some(defer) = body.get("deferActivation") {
         object.insert("defer".to_owned(), defer.clone());
     }
-    let asked: Vec<Value> = ids(body.get("actions").unwrap_or(&Value::Null))
-        .as_array()
-        .cloned()
-        .unwrap_or_default();
+    (object, asked.as_array().cloned().unwrap_or_default())
+}
+
+async fn rank(call: Call) -> Result<ForAsker, Problem> {
+    let row = model(&call)?;
+    // What cannot be understood is refused after the slot is taken, as everywhere.
+    let (event, object, asked) = match any_object(&call) {
+        Ok(body) => {
+            let event = event_of(&body)?;
+            let (object, asked) = translated(&body, &row.columns);
+            (event, Ok(object), asked)
+        }
+        Err(problem) => (random_id()?, Err(problem), Vec::new()),
+    };
     call.admit(1)?;
     let family = &call.caller()?.family;
     let answer = decision(&call.app, row, family, event, object).await?;

@@ -1,6 +1,6 @@
 //! Supervised learning: records, late targets, predictions.
 
-use super::decisions::{check_keys, event_id, learned_from, object, person};
+use super::decisions::{check_keys, event_id, learned_from, object, person, random_id};
 use super::models::check_task;
 use super::{About, Call, JSON, LINES, Route};
 use crate::problem::Problem;
@@ -80,21 +80,23 @@ pub(super) fn routes() -> Vec<Route> {
     ]
 }
 
-/// A line whose form is sound: what the schema says about it comes later.
+/// A line: what the schema says about it comes later.
 struct Line {
     event: [u8; 16],
     body: [u8; 16],
-    object: Map<String, Value>,
+    /// None if it is no JSON object.
+    object: Option<Map<String, Value>>,
 }
 
-/// Checks the framing of all lines: nothing takes a slot if one line is no JSON object.
+/// The lines of a body. Their number and their ids are public, and checked before any takes a slot;
+/// a line that is no JSON object takes one too, as somebody's content that cannot be read.
 fn lines(call: &Call, row: &ModelRow) -> Result<Vec<Line>, Problem> {
-    let text = std::str::from_utf8(&call.body);
-    let text = text.map_err(|_| Problem::bad_request("the body is not UTF-8"))?;
     let mut all = Vec::new();
     let family = &call.caller()?.family;
-    for (number, line) in (1_u64..).zip(text.lines()) {
-        if line.trim().is_empty() {
+    let secret = &call.app.secret;
+    for (number, line) in (1_u64..).zip(call.body.split(|byte| *byte == b'\n')) {
+        let line = line.trim_ascii();
+        if line.is_empty() {
             continue;
         }
         if all.len() == MOST_LINES {
@@ -102,19 +104,21 @@ fn lines(call: &Call, row: &ModelRow) -> Result<Vec<Line>, Problem> {
         }
         let at =
             |problem: Problem| Problem::unprocessable(problem.detail).at(format!("line {number}"));
-        let wrong = || at(Problem::bad_request("not a JSON object"));
-        let Ok(Value::Object(mut object)) = serde_json::from_str(line) else {
-            return Err(wrong());
+        let (event, object) = match serde_json::from_slice(line) {
+            Ok(Value::Object(mut object)) => {
+                let event = event_id(&object).map_err(at)?;
+                object.remove("event_id");
+                (event, Some(object))
+            }
+            _ => (random_id()?, None),
         };
-        let event = event_id(&object).map_err(at)?;
-        object.remove("event_id");
-        let secret = &call.app.secret;
+        let text = object
+            .clone()
+            .map(|object| Value::Object(object).to_string());
+        let text = text.unwrap_or_default();
         all.push(Line {
             event: secret.event(&row.tenant, family, row.number, &event),
-            body: secret.body(
-                row.number,
-                Value::Object(object.clone()).to_string().as_bytes(),
-            ),
+            body: secret.body(row.number, text.as_bytes()),
             object,
         });
     }
@@ -128,10 +132,11 @@ type Record = (Vec<Cell>, Option<Cell>, Option<[u8; 16]>);
 
 fn record(
     call: &Call,
-    object: &Map<String, Value>,
+    object: Option<&Map<String, Value>>,
     row: &ModelRow,
     dataset: u64,
 ) -> Result<Record, Problem> {
+    let object = object.ok_or_else(|| Problem::unprocessable("not a JSON object"))?;
     check_keys(object, &["features", "target", "person"])?;
     let nothing = Value::Object(Map::new());
     let features = object.get("features").unwrap_or(&nothing);
@@ -159,7 +164,7 @@ async fn take(call: Call) -> Result<ForAsker, Problem> {
     let read: Vec<(Line, Result<Record, Problem>)> = lines
         .into_iter()
         .map(|line| {
-            let read = record(&call, &line.object, &row, dataset);
+            let read = record(&call, line.object.as_ref(), &row, dataset);
             (line, read)
         })
         .collect();

@@ -34,15 +34,16 @@ fn decisions_are_answered_rewarded_and_learned_from() {
         model.json()["slots"].as_u64().unwrap()
     };
     assert_eq!(slots(&server), 2);
-    // What is no JSON, or has no sound id, takes none.
+    // What is no JSON takes its slot: NaN is a content. An unsound id is public, and takes none.
     assert_eq!(server.raw(&client, "POST", DECISIONS, "{").0, 400);
+    assert_eq!(slots(&server), 3);
     assert_eq!(
         server
             .raw(&client, "POST", DECISIONS, "{\"event_id\": 7}")
             .0,
         400
     );
-    assert_eq!(slots(&server), 2);
+    assert_eq!(slots(&server), 3);
     let reward = |id: &str, value: Value| {
         let path = format!("{DECISIONS}/{id}/reward");
         server
@@ -53,7 +54,7 @@ fn decisions_are_answered_rewarded_and_learned_from() {
     assert_eq!(reward("one", json!(0.0)), 204);
     assert_eq!(reward("none", json!(1.0)), 404);
     assert_eq!(reward("one", json!("much")), 422);
-    for slot in 2..10 {
+    for slot in 3..10 {
         let answer = server.call(&client, "POST", DECISIONS, &ask(&slot.to_string(), 50.0));
         assert_eq!(answer.0, 200, "{answer:?}");
     }
@@ -172,9 +173,24 @@ fn records_are_learned_from_and_predicted() {
         (&taken["taken"], &taken["repeated"]),
         (&json!(0), &json!(3))
     );
-    // A line that is no object: nothing takes a slot.
-    let broken = server.raw(&client, "POST", path, &format!("{lines}\n[]"));
-    assert_eq!((broken.0, &broken.json()["place"]), (422, &json!("line 5")));
+    // A line that is no JSON is somebody's content: it takes its slot, and stops no other line.
+    let broken = "{\"event_id\": \"e\", \"features\": {\"hour\": NaN}}";
+    let taken = server.raw(&client, "POST", path, &format!("{lines}\n{broken}"));
+    let taken = (taken.0, taken.json());
+    assert_eq!((taken.0, &taken.1["taken"]), (200, &json!(1)), "{taken:?}");
+    assert_eq!(taken.1["repeated"], 3);
+    assert_eq!(taken.1["null_lines"][0]["line"], 5);
+    // Ids are public: an unsound one is refused before any line takes a slot.
+    let unsound = server.raw(
+        &client,
+        "POST",
+        path,
+        &format!("{lines}{{\"event_id\": 7}}"),
+    );
+    assert_eq!(
+        (unsound.0, &unsound.json()["place"]),
+        (422, &json!("line 4"))
+    );
     let target = json!({"value": 1});
     let put = |id: &str| {
         server

@@ -16,6 +16,7 @@ enum Person {
     OtherContext,
     RefusedContext,
     UnknownKey,
+    NotANumber,
     NoReward,
     OtherReward,
     BadReward,
@@ -130,7 +131,13 @@ fn stream(person: Person) -> Vec<String> {
                 _ => {}
             }
         }
-        let answer = server.call(&client, "POST", DECISIONS, &body);
+        let mut text = body.to_string();
+        if is_that_person && person == Person::NotANumber {
+            // As many JSON writers write a number that is none.
+            text = text.replace("60.0", "NaN");
+            assert!(text.contains("NaN"), "{text}");
+        }
+        let answer = server.raw(&client, "POST", DECISIONS, &text);
         if !is_that_person {
             seen.push(format!("{} {}", answer.0, mask(&answer.1)));
         }
@@ -190,6 +197,7 @@ fn one_slot_moves_released_numbers_and_nothing_else() {
         Person::OtherContext,
         Person::RefusedContext,
         Person::UnknownKey,
+        Person::NotANumber,
         Person::NoReward,
         Person::OtherReward,
         Person::BadReward,

@@ -48,10 +48,15 @@ fn a_folder_that_is_older_than_its_witness_is_refused() {
     server.wait_for(1);
     drop(server);
     copy(&data, &old);
+    let witness = folder.path().join("witness");
+    let before = fs::read(&witness).unwrap();
     let server = Server::with(config(), START + 10_000).unwrap();
     fill(&server, &client, 1);
     server.wait_for(2);
     drop(server);
+    // A crash after the store had published, and before the witness had noted it: the next start
+    // answers with the second policy, and notes it first.
+    fs::write(&witness, before).unwrap();
     // The newest is fine, the copy is not.
     drop(Server::with(config(), START + 20_000).unwrap());
     fs::remove_dir_all(&data).unwrap();

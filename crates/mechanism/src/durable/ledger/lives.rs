@@ -106,9 +106,13 @@ impl Ledger {
     fn compact(&mut self, begun: &BTreeMap<u64, Begun>) -> Result<(), LedgerError> {
         let epoch = self.epoch + 1;
         let mut records = vec![
-            opened(self.name, &self.filter, self.scope, self.simulated),
+            opened(self.name, &self.first, self.scope, self.simulated),
             Record::Rewritten { epoch },
         ];
+        // Before the charges, which may not fit the first budget.
+        if self.widened {
+            records.push(widened(&self.filter));
+        }
         for (&number, &price) in &self.charges {
             if let Some(merged) = self.merged.iter().find(|merged| merged.first == number) {
                 let runs = self.charges.range(number..number + merged.count);
@@ -120,9 +124,6 @@ impl Ledger {
             } else if !self.is_merged(number) {
                 records.push(Record::Paid { number, price });
             }
-        }
-        if self.widened {
-            records.push(widened(&self.filter));
         }
         if let Some(into) = self.closed {
             records.push(Record::Closed { into });

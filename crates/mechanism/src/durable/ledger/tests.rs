@@ -257,7 +257,8 @@ fn simulated_noise_and_a_raised_budget_are_remembered_through_a_compaction() {
     ledger.widen(Budget::approx(5.0, 1e-6).unwrap()).unwrap();
     for _ in 0..2 {
         let again = Ledger::open(disk.clone()).unwrap();
-        assert!(again.is_unprotected(1) && !again.is_unprotected(2) && again.is_widened());
+        assert!(again.is_unprotected(1) && !again.is_unprotected(2));
+        assert!(again.is_widened() && again.is_raised());
         assert!(!again.is_simulated());
         ledger.marks_written = MARKS_KEPT;
         let step = ledger.begun(2).unwrap().mark + 1;
