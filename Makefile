@@ -132,6 +132,7 @@ test-long: test oracle deny test-python-versions test-spark test-browser test-se
 	cargo build --release --locked --bin hushstream
 	$(PY) oracle/metrics.py check
 	$(JAX)/bin/python oracle/blt.py check
+	$(JAX)/bin/python oracle/dense.py check
 	$(MAKE) mutants
 
 # Sensitivities, scales, addresses of noise, marks and charges, changed one at a time: a test of
