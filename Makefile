@@ -147,6 +147,7 @@ test-long: test oracle deny test-python-versions test-spark test-postgres test-b
 	cargo build --release --locked --bin hushstream
 	$(PY) oracle/metrics.py check
 	$(JAX)/bin/python oracle/blt.py check
+	$(JAX)/bin/python oracle/dense.py check
 	$(MAKE) mutants
 
 # Sensitivities, scales, addresses of noise, marks and charges, changed one at a time: a test of

