@@ -1,12 +1,12 @@
 //! Supervised learning: records, late targets, predictions.
 
-use super::decisions::{check_keys, event_id, learned_from, object, person};
+use super::decisions::{check_keys, event_id, object, person, told_about};
 use super::models::check_task;
-use super::{About, Call, JSON, LINES, Route};
+use super::{Call, JSON, LINES, Route};
 use crate::problem::Problem;
-use crate::rounds::{Cell, Filled, Slot, Told};
+use crate::rounds::{Cell, Filled, Slot};
 use crate::spec::{Cells, cell, cells};
-use crate::store::{Lane, ModelRow, Reached, Taken};
+use crate::store::{Lane, ModelRow, Taken, Tx};
 use crate::told::{Clients, ForAsker, Public, Users};
 use axum::http::Method;
 use hushstream::{AskerOnly, Prediction};
@@ -18,64 +18,42 @@ const BYTES: usize = 8 << 20;
 const MOST_LINES: usize = 10_000;
 
 pub(super) fn routes() -> Vec<Route> {
-    let about = |method, path, id, summary| About {
-        method,
-        path,
-        id,
-        summary,
-        body: None,
-        query: &[],
-        answers: &[],
-        problems: &[404, 409, 422, 503],
-    };
     vec![
         Route::new(
             Clients,
-            About {
-                body: Some(("Records", LINES)),
-                answers: &[(200, "Taken", JSON)],
-                problems: &[404, 409, 422, 429, 503],
-                ..about(
-                    Method::POST,
-                    "/v1/models/{model}/records",
-                    "post-records",
-                    "Records to learn from, one JSON object per line",
-                )
-            },
+            Method::POST,
+            "/v1/models/{model}/records",
+            "post-records",
+            "Records to learn from, one JSON object per line",
             take,
         )
+        .takes("Records", LINES)
+        .gives(&[(200, "Taken", JSON)])
+        .fails(&[404, 409, 422, 429, 503])
         .up_to(BYTES)
         .of_content(),
         Route::new(
             Clients,
-            About {
-                body: Some(("Target", JSON)),
-                answers: &[(204, "", "")],
-                problems: &[404, 409, 410, 422, 503],
-                ..about(
-                    Method::PUT,
-                    "/v1/models/{model}/records/{event}/target",
-                    "put-target",
-                    "The target of a record, before its batch is closed",
-                )
-            },
+            Method::PUT,
+            "/v1/models/{model}/records/{event}/target",
+            "put-target",
+            "The target of a record, before its batch is closed",
             target,
         )
+        .takes("Target", JSON)
+        .fails(&[404, 409, 410, 422, 503])
         .private(),
         Route::new(
             Users,
-            About {
-                body: Some(("Rows", JSON)),
-                answers: &[(200, "Predictions", JSON)],
-                ..about(
-                    Method::POST,
-                    "/v1/models/{model}/predict",
-                    "predict",
-                    "Predictions of the newest published model",
-                )
-            },
+            Method::POST,
+            "/v1/models/{model}/predict",
+            "predict",
+            "Predictions of the newest published model",
             predict,
         )
+        .takes("Rows", JSON)
+        .gives(&[(200, "Predictions", JSON)])
+        .fails(&[404, 409, 422, 503])
         .up_to(BYTES),
     ]
 }
@@ -84,7 +62,7 @@ pub(super) fn routes() -> Vec<Route> {
 struct Line {
     event: [u8; 16],
     body: [u8; 16],
-    object: Map<String, Value>,
+    object: Value,
 }
 
 /// Checks the framing of all lines: nothing takes a slot if one line is no JSON object.
@@ -92,7 +70,6 @@ fn lines(call: &Call, row: &ModelRow) -> Result<Vec<Line>, Problem> {
     let text = std::str::from_utf8(&call.body);
     let text = text.map_err(|_| Problem::bad_request("the body is not UTF-8"))?;
     let mut all = Vec::new();
-    let family = &call.caller()?.family;
     for (number, line) in (1_u64..).zip(text.lines()) {
         if line.trim().is_empty() {
             continue;
@@ -108,13 +85,11 @@ fn lines(call: &Call, row: &ModelRow) -> Result<Vec<Line>, Problem> {
         };
         let event = event_id(&object).map_err(at)?;
         object.remove("event_id");
+        let object = Value::Object(object);
         let secret = &call.app.secret;
         all.push(Line {
-            event: secret.event(&row.tenant, family, row.number, &event),
-            body: secret.body(
-                row.number,
-                Value::Object(object.clone()).to_string().as_bytes(),
-            ),
+            event: call.event(row, &event)?,
+            body: secret.body(row.number, object.to_string().as_bytes()),
             object,
         });
     }
@@ -126,12 +101,8 @@ fn lines(call: &Call, row: &ModelRow) -> Result<Vec<Line>, Problem> {
 
 type Record = (Vec<Cell>, Option<Cell>, Option<[u8; 16]>);
 
-fn record(
-    call: &Call,
-    object: &Map<String, Value>,
-    row: &ModelRow,
-    dataset: u64,
-) -> Result<Record, Problem> {
+fn record(call: &Call, object: &Value, row: &ModelRow, dataset: u64) -> Result<Record, Problem> {
+    let object = object.as_object().ok_or_else(Problem::internal)?;
     check_keys(object, &["features", "target", "person"])?;
     let nothing = Value::Object(Map::new());
     let features = object.get("features").unwrap_or(&nothing);
@@ -182,16 +153,7 @@ async fn take(call: Call) -> Result<ForAsker, Problem> {
             };
             own.metrics.public.slots.inc();
             taken += 1;
-            let mut stored = Slot {
-                id: line.event,
-                body: line.body,
-                filled: Filled::Null,
-                told: Told::default(),
-                deferred: false,
-                activated: false,
-                deleted: false,
-                person: None,
-            };
+            let mut stored = Slot::null(line.event, line.body);
             match read {
                 Ok((features, target, person)) => {
                     stored.filled = Filled::Record { features, target };
@@ -223,33 +185,18 @@ async fn target(call: Call) -> Result<Public, Problem> {
     let told = "allowed: a number, a text or a truth value";
     let missing = || Problem::unprocessable(told).at("value");
     let value = target_of(object.get("value").ok_or_else(missing)?)?;
-    let family = &call.caller()?.family;
-    let id = call
-        .app
-        .secret
-        .event(&row.tenant, family, row.number, call.param("event"));
-    let done = call.app.committer.write(Lane::Others, move |tx| {
-        let (slot, mut stored) = match tx.reach(row.number, id)? {
-            Reached::Open(slot, stored) => (slot, stored),
-            Reached::Unknown => return Ok(Err(Problem::not_found("event"))),
-            Reached::Closed => {
-                tx.change(row.number, |_, exact| exact.late += 1);
-                return Ok(Err(learned_from()));
-            }
-        };
+    let change = move |tx: &mut Tx<'_>, row: &ModelRow, stored: &mut Slot| {
         if let Filled::Record { target, .. } = &mut stored.filled {
             let is_first = target.is_none();
             *target = Some(value);
-            tx.put_slot(row.number, slot, &stored)?;
             tx.change(row.number, |_, exact| {
                 exact.rewards += u64::from(is_first);
                 exact.repeated += u64::from(!is_first);
             });
         }
-        Ok(Ok(()))
-    });
-    done.await?;
-    Ok(Public::status(204))
+        Ok(())
+    };
+    told_about(&call, row, change, |exact| exact.late += 1).await
 }
 
 async fn predict(call: Call) -> Result<ForAsker, Problem> {
